@@ -1,4 +1,4 @@
-"""Tables with several of a kind side by side: systems, lists, operating points, attributes."""
+"""Tables of several systems, lists, operating points or attributes side by side."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from parivox.report.audit_queries import Rates, Verdicts
     from parivox.report.words import Row
 
-_KEYS = ("system", "list", "other_system", "other_list")
-_OF_ALL = {"eer": "EER", "min_cdet_norm": "min cost", "fnr": "FNR", "fpr": "FPR"}
-_RANKS = {"p_more_accurate": "more accurate", "p_less_spread": "less spread", "p_both": "both"}
+_PAIR_KEYS = ("system", "list", "other_system", "other_list")
+_METRIC_LABELS = {"eer": "EER", "min_cdet_norm": "min cost", "fnr": "FNR", "fpr": "FPR"}
+_RANK_NAMES = {"p_more_accurate": "more accurate", "p_less_spread": "less spread", "p_both": "both"}
 
 
 class GroupingComparison(NamedTuple):
@@ -34,11 +34,11 @@ class GroupingComparison(NamedTuple):
 
     label: str
     spreads: Sheet
-    """How much groups differ in one and the other."""
+    """Spread between groups in both systems."""
     groups: list[Sheet]
-    """Each group's rate in one and the other, on the same draws of speakers."""
+    """Each group's rate in both systems, on the same draws of speakers."""
     ranks: list[tuple[str, str, float, float]]
-    """Metric, what, and the share of the draws of speakers in which one and the other is better."""
+    """Metric, rank name, and the share of draws of speakers in which each system is better."""
 
 
 class ComparedPair(NamedTuple):
@@ -51,69 +51,89 @@ class ComparedPair(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Both names."""
+        """The names of both."""
         return " against ".join(self.names)
 
 
 def pairs(audit: Audit) -> Iterator[ComparedPair]:
-    """Every pair of systems and lists that was compared."""
+    """Return every pair of systems and lists that was compared."""
     speakers = {
-        tuple(row[key] for key in _KEYS): row["speakers"] for row in audit.comparison.rows()
+        tuple(row[key] for key in _PAIR_KEYS): row["speakers"] for row in audit.comparison.rows()
     }
-    for pair, of_whom in speakers.items():
-        rows = audit.comparison.where(**dict(zip(_KEYS, pair, strict=True)), within="")
+    for pair, speaker_text in speakers.items():
+        rows = audit.comparison.where(**dict(zip(_PAIR_KEYS, pair, strict=True)), within="")
         names = (system_label(*pair[:2]), system_label(*pair[2:]))
-        splits = [
-            split
-            for grouping in audit.record["groupings"]
-            for allocation in audit.record["options"]["allocate"]
-            if (split := _split(audit, rows, grouping, allocation, names))
-        ]
-        yield ComparedPair(names, of_whom, _against("", "all trials", names, _whole(rows)), splits)
+        groupings = []
+        for grouping in audit.record["groupings"]:
+            for allocation in audit.record["options"]["allocate"]:
+                comparison = _grouping_comparison(audit, rows, grouping, allocation, names)
+                if comparison is not None:
+                    groupings.append(comparison)
+        yield ComparedPair(
+            names,
+            speaker_text,
+            _comparison_sheet("", "all trials", names, _all_trials_rows(rows)),
+            groupings,
+        )
 
 
-def _against(title: str, first: str, names: tuple[str, str], rows: Iterator[list[Cell]]) -> Sheet:
-    return Sheet.with_heads(title, (first, *names, "difference", "[interval]", "p"), rows)
+def _comparison_sheet(
+    title: str, row_head: str, names: tuple[str, str], rows: Iterator[list[Cell]]
+) -> Sheet:
+    return Sheet.with_heads(title, (row_head, *names, "difference", "[interval]", "p"), rows)
 
 
-def _whole(table: Table) -> Iterator[list[Cell]]:
-    """All trials in one and the other; of several definitions of a metric, each with its own."""
+def _all_trials_rows(table: Table) -> Iterator[list[Cell]]:
+    """Return rows of all trials; a metric with several definitions has a row for each."""
     rows = table.where(grouping="all", measure="value").rows()
-    rows = [row for row in rows if row["metric"] in _OF_ALL]
-    every = [(row["metric"], row["operating_point"]) for row in rows]
+    rows = [row for row in rows if row["metric"] in _METRIC_LABELS]
+    points = [(row["metric"], row["operating_point"]) for row in rows]
     for row in rows:
-        metric, point = row["metric"], row["operating_point"]
-        at = f" at {point}" if point else ""
-        how = "" if every.count((metric, point)) == 1 else f" ({row['definition']})"
-        yield _cells(row, f"{_OF_ALL[metric]}{at}{how}", is_share=metric != "min_cdet_norm")
+        metric, operating_point = row["metric"], row["operating_point"]
+        point_text = f" at {operating_point}" if operating_point else ""
+        definition_text = (
+            "" if points.count((metric, operating_point)) == 1 else f" ({row['definition']})"
+        )
+        yield _cells(
+            row,
+            f"{_METRIC_LABELS[metric]}{point_text}{definition_text}",
+            is_share=metric != "min_cdet_norm",
+        )
 
 
-def _split(
-    audit: Audit, every: Table, grouping: str, allocation: str, names: tuple[str, str]
+def _grouping_comparison(
+    audit: Audit, comparison_rows: Table, grouping: str, allocation: str, names: tuple[str, str]
 ) -> GroupingComparison | None:
-    rows = every.where(grouping=grouping, allocation=allocation)
+    rows = comparison_rows.where(grouping=grouping, allocation=allocation)
     points = [row["operating_point"] for row in rows.where(metric="fnr", definition="").rows()]
     if not points:
         return None
-    how = "" if allocation == "both" else f", nontarget trials by {allocation}"
-    label = f"{grouping}{how} at {points[0]}"
-    at = rows.where(operating_point=points[0])
-    spreads = _against("", label, names, _spreads(audit, at))
+    allocation_text = "" if allocation == "both" else f", nontarget trials by {allocation}"
+    label = f"{grouping}{allocation_text} at {points[0]}"
+    point_rows = rows.where(operating_point=points[0])
+    spreads = _comparison_sheet("", label, names, _spread_rows(audit, point_rows))
     groups = [
-        _against(f"{metric.upper()} ({words}) of each group", "group", names, _groups(at, metric))
+        _comparison_sheet(
+            f"{metric.upper()} ({words}) of each group",
+            "group",
+            names,
+            _group_rows(point_rows, metric),
+        )
         for metric, words in ERROR_TYPES.items()
     ]
-    ranks = [
-        (metric.upper(), words, row["value"], row["other"])
-        for metric in ERROR_TYPES
-        for measure, words in _RANKS.items()
-        for row in at.where(metric=metric, measure=measure).rows()
-        if row["value"] is not None
-    ]
-    return GroupingComparison(label, spreads, [one for one in groups if one.rows], ranks)
+    ranks = []
+    for metric in ERROR_TYPES:
+        for measure, rank_name in _RANK_NAMES.items():
+            rows_of_rank = point_rows.where(metric=metric, measure=measure).rows()
+            ranks += [
+                (metric.upper(), rank_name, row["value"], row["other"])
+                for row in rows_of_rank
+                if row["value"] is not None
+            ]
+    return GroupingComparison(label, spreads, [sheet for sheet in groups if sheet.rows], ranks)
 
 
-def _spreads(audit: Audit, rows: Table) -> Iterator[list[Cell]]:
+def _spread_rows(audit: Audit, rows: Table) -> Iterator[list[Cell]]:
     alpha = audit.record["options"]["alpha"][0]
     for measure in meta_measures().values():
         if measure.is_joint and measure.shown == "first":
@@ -125,27 +145,27 @@ def _spreads(audit: Audit, rows: Table) -> Iterator[list[Cell]]:
                 yield _cells(row, f"spread of log {metric.upper()}", is_share=False)
 
 
-def _groups(rows: Table, metric: str) -> Iterator[list[Cell]]:
-    """A rate of each group in one and the other, that of all together last."""
-    of_groups = rows.where(measure="value", metric=metric, definition="").rows()
-    for row in sorted(of_groups, key=lambda row: row["group"] == POOLED):
+def _group_rows(rows: Table, metric: str) -> Iterator[list[Cell]]:
+    """Return rows of a rate of each group, the pooled rate last."""
+    group_rows = rows.where(measure="value", metric=metric, definition="").rows()
+    for row in sorted(group_rows, key=lambda row: row["group"] == POOLED):
         yield _cells(row, row["group"], is_share=True)
 
 
 def _cells(row: Row, label: str, *, is_share: bool) -> list[Cell]:
-    """A value of both, their difference, its interval and p; shares in percent."""
-    times, gap, why = 100 if is_share else 1, row["difference"], row["reason"]
+    """Return both systems' values, their difference, its interval and p; shares in percent."""
+    factor, difference, reason = 100 if is_share else 1, row["difference"], row["reason"]
 
-    def shown(value: float | None) -> str:
-        return percent(value) if is_share or value is None else f"{value:.4g}"
+    def figure(number: float | None) -> str:
+        return percent(number) if is_share or number is None else f"{number:.4g}"
 
-    no_p = "no p: none is known to be right for it" if row["high"] is not None else why
+    no_p = "no p: none is known to be right for it" if row["high"] is not None else reason
     return [
         Cell(label),
-        Cell(shown(row["value"]), reason=why),
-        Cell(shown(row["other"]), reason=why),
-        Cell(UNDEFINED if gap is None else f"{times * gap:+.3g}", reason=why),
-        Cell(interval_text(row["low"], row["high"], times=times), reason=why),
+        Cell(figure(row["value"]), reason=reason),
+        Cell(figure(row["other"]), reason=reason),
+        Cell(UNDEFINED if difference is None else f"{factor * difference:+.3g}", reason=reason),
+        Cell(interval_text(row["low"], row["high"], times=factor), reason=reason),
         Cell(p_value_cell(row["p"]), reason=no_p),
     ]
 
@@ -153,30 +173,30 @@ def _cells(row: Row, label: str, *, is_share: bool) -> list[Cell]:
 # ---- groups in systems, at operating points, and of two attributes
 
 
-class _Rates(NamedTuple):
-    """A grouping at an operating point: its rates, and its verdicts."""
+class _PointRates(NamedTuple):
+    """Rates and verdicts of a grouping at an operating point."""
 
     rates: Rates
-    judged: Verdicts
-    at: str
+    verdicts: Verdicts
+    point: str
 
     @classmethod
-    def of(cls, audit: Audit, where: Row, at: str) -> _Rates:
+    def from_audit(cls, audit: Audit, filters: Row, point: str) -> _PointRates:
         return cls(
-            rates_by_group(audit, where),
-            verdicts_by_metric(audit, {**where, "operating_point": at}),
-            at,
+            rates_by_group(audit, filters),
+            verdicts_by_metric(audit, {**filters, "operating_point": point}),
+            point,
         )
 
     def cell(self, group: str, metric: str) -> Cell:
-        """A rate with its interval, else with its counts; a star if there is too little."""
-        row = self.rates.get(group, {}).get((metric, self.at))
+        """Return a rate with its interval or else its counts, and a star below a minimum."""
+        row = self.rates.get(group, {}).get((metric, self.point))
         if row is None:
             return Cell(UNDEFINED, reason="no one: there is no such group")
         if row["value"] is None:
             return Cell(UNDEFINED, reason=row["reason"])
-        verdict_ = self.judged.get(metric, {}).get(group)
-        star = "*" * bool(verdict_ and verdict_["gates"])
+        verdict_row = self.verdicts.get(metric, {}).get(group)
+        star = "*" if verdict_row and verdict_row["gates"] else ""
         speakers = "" if row["speakers"] is None else f"{row['speakers']:,}\u00a0sp."
         if row["high"] is None:
             return Cell(
@@ -188,101 +208,141 @@ class _Rates(NamedTuple):
         return Cell(rate, star, below=below)
 
 
-def audited_points(audit: Audit, where: Row, points: Sequence[str]) -> Sheet:
-    """Both rates of every group at each of several operating points."""
-    each = [_Rates.of(audit, where, at) for at in points]
-    groups = sorted(rates_by_group(audit, where), key=lambda group: (group == POOLED, group))
+def audited_points(audit: Audit, filters: Row, points: Sequence[str]) -> Sheet:
+    """Return both rates of every group at each of several operating points."""
+    point_rates = [_PointRates.from_audit(audit, filters, point) for point in points]
+    groups = sorted(rates_by_group(audit, filters), key=lambda group: (group == POOLED, group))
     return Sheet(
         "",
         [
             Column("group", is_words=True),
-            *(Column(f"{metric.upper()}, %, at {at}") for at in points for metric in ERROR_TYPES),
+            *(
+                Column(f"{metric.upper()}, %, at {point}")
+                for point in points
+                for metric in ERROR_TYPES
+            ),
         ],
         [
-            [Cell(group), *(one.cell(group, metric) for one in each for metric in ERROR_TYPES)]
+            [
+                Cell(group),
+                *(rates.cell(group, metric) for rates in point_rates for metric in ERROR_TYPES),
+            ]
             for group in groups
         ],
         sums=int(POOLED in groups),
     )
 
 
-_IN_CELLS = (
+_CELL_READING = (
     "In each cell the rate in percent, with its interval, else with errors/trials. "
     f"* under-represented; {UNDEFINED} no such group, or no trials."
 )
 
 
-def crosstabs(audit: Audit, where: Row, at: str) -> list[Sheet]:
-    """Both rates of an intersection of two attributes; its margins, where they were audited.
+def crosstabs(audit: Audit, filters: Row, point: str) -> list[Sheet]:
+    """Return both rates of an intersection of two attributes, with margins that were audited.
 
-    The attribute of more values runs down.
+    The attribute with more values is in the rows.
     """
-    values = _values(audit, where)
+    values = _attribute_values(audit, filters)
     if len(values) != 2 or not all(values.values()):
         return []
-    down, across = sorted(values, key=lambda name: -len(values[name]))
-    is_turned = next(iter(values)) != down
-    own = _Rates.of(audit, where, at)
-    margin = {name: _Rates.of(audit, {**where, "grouping": name}, at) for name in values}
-    lacking = [name for name in (down, across) if not margin[name].rates]
-    heads = (*values[across], *(() if down in lacking else ("all",)))
-    name = system_label(where["system"], where["list"])
-    made = []
+    row_attribute, column_attribute = sorted(values, key=lambda name: -len(values[name]))
+    first_attribute, _ = values
+    is_transposed = first_attribute != row_attribute
+    intersection = _PointRates.from_audit(audit, filters, point)
+    margins = {
+        attribute: _PointRates.from_audit(audit, {**filters, "grouping": attribute}, point)
+        for attribute in values
+    }
+    missing_margins = [
+        attribute for attribute in (row_attribute, column_attribute) if not margins[attribute].rates
+    ]
+    has_row_margin = row_attribute not in missing_margins
+    has_column_margin = column_attribute not in missing_margins
+    column_heads = [*values[column_attribute], *(["all"] if has_row_margin else [])]
+    system = system_label(filters["system"], filters["list"])
+    sheets = []
     for metric in ERROR_TYPES:
         rows = []
-        for value in values[down]:
-            pairs = [(value, other) for other in values[across]]
-            groups = ["+".join(pair[::-1] if is_turned else pair) for pair in pairs]
-            cells = [own.cell(group, metric) for group in groups]
-            rows.append([Cell(value), *[*cells, margin[down].cell(value, metric)][: len(heads)]])
-        if across not in lacking:
-            total = [margin[across].cell(other, metric) for other in values[across]]
-            rows.append([Cell("all"), *[*total, own.cell(POOLED, metric)][: len(heads)]])
-        made.append(
+        for row_value in values[row_attribute]:
+            cells = [Cell(row_value)]
+            for column_value in values[column_attribute]:
+                pair = (row_value, column_value)
+                group = "+".join(pair[::-1] if is_transposed else pair)
+                cells.append(intersection.cell(group, metric))
+            if has_row_margin:
+                cells.append(margins[row_attribute].cell(row_value, metric))
+            rows.append(cells)
+        if has_column_margin:
+            cells = [Cell("all")]
+            for column_value in values[column_attribute]:
+                cells.append(margins[column_attribute].cell(column_value, metric))
+            if has_row_margin:
+                cells.append(intersection.cell(POOLED, metric))
+            rows.append(cells)
+        sheets.append(
             Sheet(
-                f"{name}: {ERROR_TYPES[metric]} ({metric.upper()}), %, {down} by {across} at {at}",
-                [Column(down, is_words=True), *(Column(head, across) for head in heads)],
-                rows,
-                _IN_CELLS,
+                f"{system}: {ERROR_TYPES[metric]} ({metric.upper()}), %, "
+                f"{row_attribute} by {column_attribute} at {point}",
                 [
-                    f"No margin of {one}, which was not audited by itself: add --by {one}."
-                    for one in lacking
+                    Column(row_attribute, is_words=True),
+                    *(Column(head, column_attribute) for head in column_heads),
                 ],
-                sums=int(across not in lacking),
+                rows,
+                _CELL_READING,
+                [
+                    f"No margin of {attribute}, which was not audited by itself: "
+                    f"add --by {attribute}."
+                    for attribute in missing_margins
+                ],
+                sums=1 if has_column_margin else 0,
                 is_sortable=True,
             )
         )
-    return made
+    return sheets
 
 
-def by_system(audit: Audit, grouping: str, found: Sequence[tuple[Row, str]]) -> Iterator[Sheet]:
-    """Both rates of each group in every system and list, each at an operating point."""
-    each = [_Rates.of(audit, where, at) for where, at in found]
-    groups = {group for one in each for group in one.rates}
-    order = sorted(groups, key=lambda group: (group == POOLED, group))
-    points = ", ".join(dict.fromkeys(at for _, at in found))
+def by_system(
+    audit: Audit, grouping: str, system_points: Sequence[tuple[Row, str]]
+) -> Iterator[Sheet]:
+    """Return both rates of each group in every system and list, each at its operating point."""
+    system_rates = [
+        _PointRates.from_audit(audit, filters, point) for filters, point in system_points
+    ]
+    groups = {group for rates in system_rates for group in rates.rates}
+    groups_in_order = sorted(groups, key=lambda group: (group == POOLED, group))
+    points_text = ", ".join(dict.fromkeys(point for _, point in system_points))
     for metric, words in ERROR_TYPES.items():
         yield Sheet(
-            f"{grouping}: {words} ({metric.upper()}), %, by system at {points}",
+            f"{grouping}: {words} ({metric.upper()}), %, by system at {points_text}",
             [
                 Column("group", is_words=True),
-                *(Column(system_label(where["system"], where["list"])) for where, _ in found),
+                *(
+                    Column(system_label(filters["system"], filters["list"]))
+                    for filters, _ in system_points
+                ),
             ],
-            [[Cell(group), *(one.cell(group, metric) for one in each)] for group in order],
-            _IN_CELLS,
+            [
+                [Cell(group), *(rates.cell(group, metric) for rates in system_rates)]
+                for group in groups_in_order
+            ],
+            _CELL_READING,
             sums=int(POOLED in groups),
             is_sortable=True,
         )
 
 
-def _values(audit: Audit, where: Row) -> dict[str, list[str]]:
-    """Values of each attribute of an intersection, whatever signs stand in them.
+def _attribute_values(audit: Audit, filters: Row) -> dict[str, list[str]]:
+    """Return the values of each attribute of an intersection.
 
-    The means over one attribute are told by attribute and value, so that names of groups, which
-    may hold a plus sign of their own, need not be taken apart.
+    They are read from the mean differences, which are named by attribute and value: names of groups
+    cannot be split at plus signs, because values may contain plus signs.
     """
-    found: dict[str, dict[str, None]] = {name: {} for name in where["grouping"].split("+")}
-    for row in audit.bias.where(**where, measure="mean_difference").rows():
-        name, _, value = row["group"].partition("=")
-        found.setdefault(name, {})[value] = None
-    return {name: sorted(values) for name, values in found.items()}
+    values_by_attribute: dict[str, dict[str, None]] = {
+        attribute: {} for attribute in filters["grouping"].split("+")
+    }
+    for row in audit.bias.where(**filters, measure="mean_difference").rows():
+        attribute, _, value = row["group"].partition("=")
+        values_by_attribute.setdefault(attribute, {})[value] = None
+    return {attribute: sorted(values) for attribute, values in values_by_attribute.items()}

@@ -1,4 +1,4 @@
-"""Tables of groups: rates at one threshold, each with its interval or as counted; at their own."""
+"""Tables of groups: rates at operating points, at thresholds of their own, and by stratum."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ if TYPE_CHECKING:
 
 
 def operating_points(audit: Audit, deployed: Mapping[tuple[str, str], str]) -> Sheet:
-    """Each operating point: its threshold, and what it does to all trials.
+    """Return the operating points: threshold, rates and cost of all trials.
 
-    `deployed` has the thresholds, in words, that the trials of a system and list were decided at.
+    `deployed` has the thresholds of decisions, in words, by system and list.
     """
-    made = Sheet(
+    sheet = Sheet(
         "Operating points: one threshold for everyone",
         (
             Column("System", key="system", is_words=True),
@@ -67,33 +67,44 @@ def operating_points(audit: Audit, deployed: Mapping[tuple[str, str], str]) -> S
         ),
     )
     for row in audit.operating_points.where(within="").rows():
-        name = (row["system"], row["list"])
-        threshold = UNDEFINED if row["reason"] else deployed.get(name, UNDEFINED)
+        subject = (row["system"], row["list"])
+        threshold = UNDEFINED if row["reason"] else deployed.get(subject, UNDEFINED)
         if row["threshold"] is not None:
             threshold = f"{row['threshold']:.6g}"
-        missing = {metric: verdict.INCONCLUSIVE_REASONS[why] for metric, why in NO_TRIALS.items()}
-        lack = {} if row["reason"] else {k: w for k, w in missing.items() if row[k] is None}
+        missing_reasons = {
+            metric: verdict.INCONCLUSIVE_REASONS[why] for metric, why in NO_TRIALS.items()
+        }
+        point_reasons = (
+            {}
+            if row["reason"]
+            else {
+                metric_: words for metric_, words in missing_reasons.items() if row[metric_] is None
+            }
+        )
         cost = UNDEFINED if row["cdet_norm"] is None else f"{row['cdet_norm']:.4f}"
-        made.add(
-            system_label(*name),
+        sheet.add(
+            system_label(*subject),
             row["operating_point"],
             threshold,
-            *(Cell(percent_figure(row[metric]), reason=lack.get(metric, "")) for metric in missing),
-            Cell(cost, reason="; ".join(lack.values())),
+            *(
+                Cell(percent_figure(row[metric]), reason=point_reasons.get(metric, ""))
+                for metric in missing_reasons
+            ),
+            Cell(cost, reason="; ".join(point_reasons.values())),
             row["reason"] or row["source"],
         )
-    return made
+    return sheet
 
 
-def group_rates(audit: Audit, where: Row, metric: str, at: str) -> Sheet:
-    """A rate of every group at an operating point, and each group against the first reference.
+def group_rates(audit: Audit, filters: Row, metric: str, point: str) -> Sheet:
+    """Return an error rate of every group at an operating point, and its ratio to the reference.
 
-    The highest rate comes first, that of all groups last. Where nothing was judged, ratios are
-    those that were measured.
+    The highest rate comes first, that of all groups last. Without verdicts, ratios are those of
+    the bias table.
     """
-    rates, others = rates_by_group(audit, where), reference_text(audit)
-    of = verdicts_by_metric(audit, {**where, "operating_point": at})
-    against = (of or _measured(audit, where, at)).get(metric, {})
+    rates, reference = rates_by_group(audit, filters), reference_text(audit)
+    verdicts = verdicts_by_metric(audit, {**filters, "operating_point": point})
+    ratio_rows = (verdicts or _measured_ratios(audit, filters, point)).get(metric, {})
     columns = (
         Column("Group", is_words=True, key="group"),
         Column("Verdict", is_words=True, key="verdict"),
@@ -103,47 +114,49 @@ def group_rates(audit: Audit, where: Row, metric: str, at: str) -> Sheet:
         Column("Errors / trials", key="counts"),
         Column("Design effect", key="deff"),
         Column("Effective trials", key="worth"),
-        Column(f"Ratio to {others}", key="ratio"),
+        Column(f"Ratio to {reference}", key="ratio"),
         Column("Interval", key="ratio_interval"),
         Column("p, adjusted", key="p"),
         Column("Shrinkage estimate", key="best_guess"),
     )
-    made = Sheet("", columns, sums=int(POOLED in rates), is_sortable=True)
-    order = sorted(rates, key=lambda g: (g == POOLED, -(rates[g][metric, at]["value"] or -1)))
-    for group in order:
-        row, verdict_ = rates[group][metric, at], of.get(metric, {}).get(group)
-        compared = against.get(group)
-        why = (
-            ""
-            if row["value"] is not None
-            else str(verdict.INCONCLUSIVE_REASONS.get(row["reason"], row["reason"]))
-        )
-        made.add(
-            Cell(group, "*" if verdict_ and verdict_["gates"] else ""),
-            _verdict(verdict_),
+    sheet = Sheet("", columns, sums=int(POOLED in rates), is_sortable=True)
+    groups = sorted(
+        rates,
+        # groups without a rate come after all others
+        key=lambda name: (name == POOLED, -(rates[name][metric, point]["value"] or -1)),
+    )
+    for group in groups:
+        row, verdict_row = rates[group][metric, point], verdicts.get(metric, {}).get(group)
+        ratio_row = ratio_rows.get(group)
+        reason = ""
+        if row["value"] is None:
+            reason = str(verdict.INCONCLUSIVE_REASONS.get(row["reason"], row["reason"]))
+        sheet.add(
+            Cell(group, "*" if verdict_row and verdict_row["gates"] else ""),
+            _verdict_cell(verdict_row),
             count_text(row["speakers"]),
-            Cell(percent_figure(row["value"]), reason=why),
+            Cell(percent_figure(row["value"]), reason=reason),
             interval_cell(row),
-            Cell(errors_over_trials(row), reason=why),
-            *_worth(row),
-            *(_against(compared, others) if compared else (Cell(""),) * 3),
-            shrinkage_estimate_text(verdict_) if verdict_ else "",
+            Cell(errors_over_trials(row), reason=reason),
+            *_design_effect_cells(row),
+            *(_ratio_cells(ratio_row, reference) if ratio_row else (Cell(""),) * 3),
+            shrinkage_estimate_text(verdict_row) if verdict_row else "",
         )
-    return made
+    return sheet
 
 
-def percent_figure(value: float | None) -> str:
-    """A fraction in percent, without the sign."""
-    return percent(value).removesuffix(" %")
+def percent_figure(fraction: float | None) -> str:
+    """Return a fraction in percent, without the percent sign."""
+    return percent(fraction).removesuffix(" %")
 
 
 def errors_over_trials(row: Row) -> str:
-    """The counts of a rate."""
+    """Return the counts of a rate."""
     return UNDEFINED if row["trials"] is None else f"{count_text(row['errors'])}/{row['trials']:,}"
 
 
 def interval_cell(row: Row) -> Cell:
-    """A rate's interval in percent with its marks, or why there is none."""
+    """Return a rate's interval in percent with its marks, or the reason why there is none."""
     if row["value"] is None:
         return Cell(UNDEFINED)
     return Cell(
@@ -153,7 +166,7 @@ def interval_cell(row: Row) -> Cell:
     )
 
 
-def _verdict(row: Row | None) -> Cell:
+def _verdict_cell(row: Row | None) -> Cell:
     if row is None:
         return Cell("")
     if row["reason"] == IS_REFERENCE:
@@ -161,205 +174,229 @@ def _verdict(row: Row | None) -> Cell:
     return Cell(verdict_text(row), verdict="" if row.get("because_of") else row["verdict"])
 
 
-def _worth(row: Row) -> tuple[Cell, Cell]:
-    """How much less the trials tell than so many independent ones would."""
+def _design_effect_cells(row: Row) -> tuple[Cell, Cell]:
+    """Return the design effect, and how many independent trials would be as informative."""
     if row["value"] is None:
         return Cell(""), Cell("")
-    why = re.split("[:;]", row["note"])[0]
-    why = why and f"no design effect: {why}"
-    worth = count_text(None if row["n_eff"] is None else round(row["n_eff"]))
-    return Cell(short_number(row["deff"]), reason=why), Cell(worth, reason=why)
+    reason = re.split("[:;]", row["note"])[0]
+    reason = reason and f"no design effect: {reason}"
+    effective_trials = count_text(None if row["n_eff"] is None else round(row["n_eff"]))
+    return Cell(short_number(row["deff"]), reason=reason), Cell(effective_trials, reason=reason)
 
 
-def _against(row: Row, others: str) -> tuple[Cell, Cell, Cell]:
-    """A group's ratio to the others, its interval and p."""
+def _ratio_cells(row: Row, reference: str) -> tuple[Cell, Cell, Cell]:
+    """Return a group's ratio to the reference, its interval and p."""
     if row["reason"] == IS_REFERENCE:
         return Cell("1"), Cell(""), Cell("")
-    why = {
-        "undefined_ratio": f"no ratio: {others} has no errors, or no trials",
-        "no_interval": f"no interval: the group or {others} has too few speakers or errors",
-    }.get(row["reason"]) or str(
-        verdict.INCONCLUSIVE_REASONS.get(row["reason"] or "no_p", row["reason"])
-    )
+    if row["reason"] == "undefined_ratio":
+        reason = f"no ratio: {reference} has no errors, or no trials"
+    elif row["reason"] == "no_interval":
+        reason = f"no interval: the group or {reference} has too few speakers or errors"
+    else:
+        code = row["reason"] or "no_p"
+        reason = str(verdict.INCONCLUSIVE_REASONS.get(code, row["reason"]))
     ratio = None if row["ratio"] in {None, math.inf} else row["ratio"]
     limits = interval_text(row["low"], row["high"])
     return (
-        Cell(short_number(ratio), reason=why),
-        Cell(limits, reason=why),
-        Cell(p_value_cell(row["p_holm"]), reason=why),
+        Cell(short_number(ratio), reason=reason),
+        Cell(limits, reason=reason),
+        Cell(p_value_cell(row["p_holm"]), reason=reason),
     )
 
 
-def _measured(audit: Audit, where: Row, at: str) -> dict[str, dict[str, Row]]:
-    """Ratios to the first reference, where nothing was judged."""
+def _measured_ratios(audit: Audit, filters: Row, point: str) -> dict[str, dict[str, Row]]:
+    """Return ratios to the first reference, for audits without verdicts."""
     reference = audit.record["options"]["reference"][0]
-    asked = {**where, "operating_point": at, "measure": "ratio", "reference": reference}
-    found: dict[str, dict[str, Row]] = {}
-    for row in audit.bias.where(**asked, zero="none", definition="").rows():
-        found.setdefault(row["metric"], {})[row["group"]] = {**row, "ratio": row["value"]}
-    return found
+    bias_filters = {**filters, "operating_point": point, "measure": "ratio", "reference": reference}
+    ratio_rows: dict[str, dict[str, Row]] = {}
+    for row in audit.bias.where(**bias_filters, zero="none", definition="").rows():
+        ratio_rows.setdefault(row["metric"], {})[row["group"]] = {**row, "ratio": row["value"]}
+    return ratio_rows
 
 
-# ---- on paper: both rates beside each other
+# ---- on paper: both rates next to each other
 
 
-def rates_on_paper(audit: Audit, where: Row, at: str) -> Sheet:
-    """Both rates of every group by name, each with its interval behind it."""
-    rates = rates_by_group(audit, where)
-    lacking = shortfalls(verdicts_by_metric(audit, {**where, "operating_point": at}), rates, at)
+def rates_on_paper(audit: Audit, filters: Row, point: str) -> Sheet:
+    """Return both rates of every group, sorted by name, each followed by its interval."""
+    rates = rates_by_group(audit, filters)
+    under_represented = shortfalls(
+        verdicts_by_metric(audit, {**filters, "operating_point": point}), rates, point
+    )
     columns = [Column("group", is_words=True), Column("speakers")]
-    of_group: dict[str, list[Cell]] = {
-        group: [Cell(group, "*" * (group in lacking))]
+    cells_by_group: dict[str, list[Cell]] = {
+        group: [Cell(group, "*" if group in under_represented else "")]
         for group in sorted(rates, key=lambda group: (group == POOLED, group))
     }
-    for place, (metric, words) in enumerate(ERROR_TYPES.items()):
-        over = f"{words} ({metric.upper()})"
-        columns += [Column(head, over) for head in ("errors/trials", "%", "ratio", "p")]
-        sheet = group_rates(audit, where, metric, at)
+    for metric_index, (metric, words) in enumerate(ERROR_TYPES.items()):
+        span_head = f"{words} ({metric.upper()})"
+        columns += [Column(head, span_head) for head in ("errors/trials", "%", "ratio", "p")]
+        sheet = group_rates(audit, filters, metric, point)
         keys = ("group", "speakers", "counts", "rate", "interval", "ratio", "ratio_interval", "p")
         for row in sheet.select(dict(zip(keys, keys, strict=True))).rows:
             group, speakers, counts, rate, interval, ratio, limits, p = row
-            cells = [counts, _with(rate, interval), _with(ratio, limits), p]
+            cells = [counts, _with_interval(rate, interval), _with_interval(ratio, limits), p]
             if ratio.text == "1" and not limits.text:
                 cells[2] = Cell("reference")
-            of_group[group.text] += cells if place else [speakers, *cells]
-    name = system_label(where["system"], where["list"])
-    how = "" if where["allocation"] == "both" else f", allocated by {where['allocation']}"
+            cells_by_group[group.text] += cells if metric_index else [speakers, *cells]
+    name = system_label(filters["system"], filters["list"])
+    allocation = ""
+    if filters["allocation"] != "both":
+        allocation = f", allocated by {filters['allocation']}"
     return Sheet(
-        heading_with_status(audit, f"{name}: {where['grouping']}{how} at {at}", where, at),
+        heading_with_status(
+            audit, f"{name}: {filters['grouping']}{allocation} at {point}", filters, point
+        ),
         columns,
-        [*of_group.values()],
-        _reading(audit, where),
-        list(_notes(audit, rates, lacking, at)),
+        [*cells_by_group.values()],
+        _reading_text(audit, filters),
+        list(_notes(audit, rates, under_represented, point)),
         sums=int(POOLED in rates),
     ).without_empty_columns()
 
 
-def _with(figure: Cell, interval: Cell) -> Cell:
-    """A figure with its interval behind it, if it has one."""
+def _with_interval(figure: Cell, interval: Cell) -> Cell:
+    """Return a figure followed by its interval, if it has one."""
     if interval.text in {"", UNDEFINED}:
         return figure
     return Cell(f"{figure.text} {interval.text}", interval.mark)
 
 
-def _reading(audit: Audit, where: Row) -> str:
-    unsure = missing_interval_reason(audit, {name: where[name] for name in ("system", "list")})
-    level = 100 * audit.record["options"]["confidence"]
-    how = (
-        f"No confidence intervals: {unsure}."
-        if unsure
-        else f"In brackets: {level:g} % confidence intervals over speakers; p: adjusted (Holm) for "
-        "all groups and both error types."
+def _reading_text(audit: Audit, filters: Row) -> str:
+    """Return how to read the table of both rates."""
+    no_interval_reason = missing_interval_reason(
+        audit, {name: filters[name] for name in ("system", "list")}
     )
+    level = 100 * audit.record["options"]["confidence"]
+    if no_interval_reason:
+        interval_sentence = f"No confidence intervals: {no_interval_reason}."
+    else:
+        interval_sentence = (
+            f"In brackets: {level:g} % confidence intervals over speakers; p: adjusted (Holm) for "
+            "all groups and both error types."
+        )
     return (
         "FNR: target trials rejected; FPR: nontarget trials accepted; ratio: the rate divided by "
-        f"that of {reference_text(audit)}. {how}"
+        f"that of {reference_text(audit)}. {interval_sentence}"
     )
 
 
-def _notes(audit: Audit, rates: Rates, lacking: Mapping[str, str], at: str) -> Iterator[str]:
-    """What the marks stand for, and which rates are missing."""
-    if lacking:
-        yield f"* {minimums_text(audit)}: {groups_by_shortfall_text(lacking)}."
-    cells = [rows[metric, at] for rows in rates.values() for metric in ERROR_TYPES]
+def _notes(
+    audit: Audit, rates: Rates, under_represented: Mapping[str, str], point: str
+) -> Iterator[str]:
+    """Return explanations of the marks and of missing rates."""
+    if under_represented:
+        yield f"* {minimums_text(audit)}: {groups_by_shortfall_text(under_represented)}."
+    cells = [rows[metric, point] for rows in rates.values() for metric in ERROR_TYPES]
     yield from (f"{mark} {capitalised(words)}." for mark, words in interval_marks(cells).items())
-    missing: dict[str, list[str]] = {}
+    groups_by_sentence: dict[str, list[str]] = {}
     for row in cells:
         if row["value"] is None:
-            why = verdict.INCONCLUSIVE_REASONS.get(row["reason"], row["reason"])
-            reason = f"No {row['metric'].upper()}, as there are {why}"
-            missing.setdefault(reason, []).append(row["group"])
-    yield from (f"{reason}: {', '.join(groups)}." for reason, groups in missing.items())
+            cause = verdict.INCONCLUSIVE_REASONS.get(row["reason"], row["reason"])
+            sentence = f"No {row['metric'].upper()}, as there are {cause}"
+            groups_by_sentence.setdefault(sentence, []).append(row["group"])
+    yield from (
+        f"{sentence}: {', '.join(groups)}." for sentence, groups in groups_by_sentence.items()
+    )
 
 
-# ---- at thresholds of their own, and within levels
+# ---- at thresholds of their own, and by stratum
 
 
-def own_thresholds(audit: Audit, where: Row) -> Sheet | None:
-    """EER and minimum cost of each group: how hard it is for the system."""
+def own_thresholds(audit: Audit, filters: Row) -> Sheet | None:
+    """Return EER and minimum cost of each group, which show how hard it is for the system."""
     columns: list[Column] = []
-    of_column: list[dict[str, list[Cell]]] = []
+    cells_by_column: list[dict[str, list[Cell]]] = []
     speakers: dict[str, str] = {}
     for metric in ("eer", "min_cdet_norm"):
-        table = audit.groups.where(**where, metric=metric)
-        times, unit = (100, ", %") if metric == "eer" else (1, "")
+        table = audit.groups.where(**filters, metric=metric)
+        factor, unit = (100, ", %") if metric == "eer" else (1, "")
         for definition in dict.fromkeys(row["definition"] for row in table.rows()):
             head = f"{MEASURES[metric].label}{unit} ({definition})"
             columns += [Column(head), Column("Interval")]
-            of_column.append({})
+            cells_by_column.append({})
             for row in table.where(definition=definition).rows():
                 speakers.setdefault(row["group"], count_text(row["speakers"]))
-                value = row["value"]
-                figure = UNDEFINED if value is None else f"{times * value:#.3g}".rstrip(".")
+                rate = row["value"]
+                figure = UNDEFINED if rate is None else f"{factor * rate:#.3g}".rstrip(".")
                 limits = (
-                    "" if value is None else interval_text(row["low"], row["high"], times=times)
+                    "" if rate is None else interval_text(row["low"], row["high"], times=factor)
                 )
                 cells = [Cell(figure, reason=row["reason"]), Cell(limits, reason=row["note"])]
-                of_column[-1][row["group"]] = cells
+                cells_by_column[-1][row["group"]] = cells
     if not columns:
         return None
-    none = [Cell(""), Cell("")]
+    empty_cells = [Cell(""), Cell("")]
     return Sheet(
         "Each group at the threshold that suits it best",
         [Column("Group", is_words=True), Column("Speakers"), *columns],
         [
             [
                 Cell(group),
-                Cell(n),
-                *(cell for cells in of_column for cell in cells.get(group, none)),
+                Cell(n_speakers),
+                *(cell for cells in cells_by_column for cell in cells.get(group, empty_cells)),
             ]
-            for group, n in speakers.items()
+            for group, n_speakers in speakers.items()
         ],
         sums=int(POOLED in speakers),
         is_sortable=True,
     ).without_empty_columns(keeps_reasons=True)
 
 
-def strata_table(audit: Audit, where: Row, of: Mapping[str, Rates], at: str) -> Sheet | None:
-    """Which groups differ within each level of ``--within``, of which the rates are given."""
-    known = [
-        metric for metric in ERROR_TYPES if any(has_rate(metric, at, one) for one in of.values())
+def strata_table(
+    audit: Audit, filters: Row, rates_by_stratum: Mapping[str, Rates], point: str
+) -> Sheet | None:
+    """Return which groups differ within each stratum of ``--within``; None without strata."""
+    metrics = [
+        metric
+        for metric in ERROR_TYPES
+        if any(
+            has_rate(metric, point, stratum_rates) for stratum_rates in rates_by_stratum.values()
+        )
     ]
-    if not of:
+    if not rates_by_stratum:
         return None
     columns = [Column("within", is_words=True, is_unbroken=True)]
-    for metric in known:
+    for metric in metrics:
         columns.append(Column(metric.upper()))
         columns.append(Column("groups that differ (x)", is_words=True, is_wide=True))
-    made = Sheet("", columns)
-    for level, rates in of.items():
-        verdicts = verdicts_by_metric(audit, {**where, "within": level, "operating_point": at})
+    sheet = Sheet("", columns)
+    for stratum, rates in rates_by_stratum.items():
+        verdicts = verdicts_by_metric(
+            audit, {**filters, "within": stratum, "operating_point": point}
+        )
         cells = []
-        for metric in known:
-            pooled = rates[POOLED][metric, at]
+        for metric in metrics:
+            pooled = rates[POOLED][metric, point]
             interval = interval_cell(pooled)
             cells += [
                 Cell(f"{percent(pooled['value'])} {interval.text}", interval.mark),
                 Cell(differing_groups_text(verdicts.get(metric, {}))),
             ]
-        made.add(level, *cells)
-    return made
+        sheet.add(stratum, *cells)
+    return sheet
 
 
-# ---- where nothing is known but rates: no intervals, and so no verdicts
+# ---- audits without intervals and so without verdicts
 
 
-def both_rates(rates: Rates, at: str, title: str) -> Sheet:
-    """Every group at a point, the highest FNR first, each rate in times that of all together."""
+def both_rates(rates: Rates, point: str, title: str) -> Sheet:
+    """Return both rates of every group, the highest FNR first, with ratios to the pooled rate."""
     heads = ["group", "speakers"]
     for name in ("FNR", "FPR"):
         heads += [name, "errors / trials", "ratio"]
     groups = [group for group in rates if group != POOLED]
     rows = []
-    for group in [*sorted(groups, key=lambda g: -(rates[g]["fnr", at]["value"] or 0)), POOLED]:
-        cells = [group, count_text(rates[group]["fnr", at]["speakers"])]
+    groups.sort(key=lambda group: -(rates[group]["fnr", point]["value"] or 0))
+    for group in [*groups, POOLED]:
+        cells = [group, count_text(rates[group]["fnr", point]["speakers"])]
         for metric in ("fnr", "fpr"):
-            row, pooled = rates[group][metric, at], rates[POOLED][metric, at]["value"]
-            cells += (
-                (UNDEFINED, row["reason"], UNDEFINED)
-                if row["value"] is None
-                else (percent(row["value"]), _spaced_counts(row), _times(row["value"], pooled))
-            )
+            row, pooled = rates[group][metric, point], rates[POOLED][metric, point]["value"]
+            if row["value"] is None:
+                cells += (UNDEFINED, row["reason"], UNDEFINED)
+            else:
+                ratio = _ratio_to_pooled(row["value"], pooled)
+                cells += (percent(row["value"]), _spaced_counts(row), ratio)
         rows.append(cells)
     return Sheet.with_heads(title, heads, rows)
 
@@ -368,60 +405,78 @@ def _spaced_counts(row: Row) -> str:
     return f"{row['errors']:,} / {row['trials']:,}"
 
 
-def _times(value: float, pooled: float | None) -> str:
-    return f"{value / pooled:.2f}" if pooled else UNDEFINED
+def _ratio_to_pooled(rate: float, pooled: float | None) -> str:
+    return f"{rate / pooled:.2f}" if pooled else UNDEFINED
 
 
 def group_sizes(rates: Rates) -> Sheet:
-    """How many speakers and trials each group has, where there are no rates."""
+    """Return the speakers and trials of each group, for audits without rates."""
     keys = ("speakers", "target_trials", "nontarget_trials")
-    first = {group: next(iter(found.values())) for group, found in rates.items()}
-    rows = [(group, *(count_text(row[key]) for key in keys)) for group, row in first.items()]
+    # all rows of a group have the same sizes, so any of them will do
+    size_rows = {group: next(iter(by_metric.values())) for group, by_metric in rates.items()}
+    rows = [(group, *(count_text(row[key]) for key in keys)) for group, row in size_rows.items()]
     return Sheet.with_heads("", ("group", "speakers", "target trials", "nontarget trials"), rows)
 
 
 def extreme_groups(rates: Rates, points: Iterable[Row]) -> Sheet:
-    """Who fares worst and best at each point."""
+    """Return the groups of highest and lowest rate at each point."""
     heads = ("at", "error", "group", "rate", "ratio to pooled", "errors / trials, speakers")
-    made = Sheet.with_heads("", heads, words=(1, 2, 3, 6))
-    for point in points:
-        at = point["operating_point"]
+    sheet = Sheet.with_heads("", heads, words=(1, 2, 3, 6))
+    for point_row in points:
+        point = point_row["operating_point"]
         for metric, words in ERROR_TYPES.items():
-            ranked = _ranked(rates, metric, at)
-            pooled = rates[POOLED][metric, at]["value"]
-            if len(ranked) < 2 or not pooled or ranked[0]["value"] == ranked[-1]["value"]:
+            ranked_rows = _rows_by_rate(rates, metric, point)
+            pooled = rates[POOLED][metric, point]["value"]
+            if (
+                len(ranked_rows) < 2
+                or not pooled
+                or ranked_rows[0]["value"] == ranked_rows[-1]["value"]
+            ):
                 continue
-            for word, row in (("most", ranked[-1]), ("fewest", ranked[0])):
-                whom = (
+            for extreme, row in (("most", ranked_rows[-1]), ("fewest", ranked_rows[0])):
+                speakers_text = (
                     "" if row["speakers"] is None else f", {count_of(row['speakers'], 'speaker')}"
                 )
-                rate = (percent(row["value"]), _times(row["value"], pooled))
-                who = f"{word} {words}"
-                made.add(at, who, row["group"], *rate, f"{_spaced_counts(row)}{whom}")
-    return made
+                rate_cells = (percent(row["value"]), _ratio_to_pooled(row["value"], pooled))
+                label = f"{extreme} {words}"
+                sheet.add(
+                    point, label, row["group"], *rate_cells, f"{_spaced_counts(row)}{speakers_text}"
+                )
+    return sheet
 
 
-def worst_groups_by_stratum(of: Mapping[str, Rates], at: str) -> Sheet:
-    """Who fares worst within each level, against the level's own pooled row."""
+def worst_groups_by_stratum(rates_by_stratum: Mapping[str, Rates], point: str) -> Sheet:
+    """Return the group of highest rate within each stratum, against the stratum's pooled rate."""
     columns = [Column("within", is_words=True, is_unbroken=True)]
     for metric, words in (("FNR", "most false rejects"), ("FPR", "most false accepts")):
         columns += [Column(metric), Column(words, is_words=True), Column("ratio"), Column("errors")]
-    made = Sheet("", columns)
-    for level, rates in of.items():
+    sheet = Sheet("", columns)
+    for stratum, rates in rates_by_stratum.items():
         cells = []
         for metric in ERROR_TYPES:
-            pooled, ranked = rates[POOLED][metric, at]["value"], _ranked(rates, metric, at)
+            pooled, ranked_rows = (
+                rates[POOLED][metric, point]["value"],
+                _rows_by_rate(rates, metric, point),
+            )
             cells.append(percent(pooled))
-            if not ranked or not pooled:
+            if not ranked_rows or not pooled:
                 cells += [UNDEFINED] * 3
                 continue
-            worst = ranked[-1]
-            cells += [worst["group"], _times(worst["value"], pooled), f"{worst['errors']:,}"]
-        made.add(level, *cells)
-    return made
+            worst = ranked_rows[-1]
+            cells += [
+                worst["group"],
+                _ratio_to_pooled(worst["value"], pooled),
+                f"{worst['errors']:,}",
+            ]
+        sheet.add(stratum, *cells)
+    return sheet
 
 
-def _ranked(rates: Rates, metric: str, at: str) -> list[Row]:
-    """Rows of the groups that have a rate, the lowest first."""
-    rows = [one[metric, at] for group, one in rates.items() if group != POOLED]
+def _rows_by_rate(rates: Rates, metric: str, point: str) -> list[Row]:
+    """Return the rows of groups that have a rate, the lowest first."""
+    rows = [
+        rates_by_metric[metric, point]
+        for group, rates_by_metric in rates.items()
+        if group != POOLED
+    ]
     return sorted((row for row in rows if row["value"] is not None), key=lambda row: row["value"])

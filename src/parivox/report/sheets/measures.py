@@ -1,4 +1,4 @@
-"""The table of meta-measures beside what a fair system would show: page, papers, terminal."""
+"""Tables of meta-measures with their noise floors, for the HTML report, papers and terminal."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _REASONS = {
     "no_groups": "no group has the rate",
     "no_errors": "no group has errors",
 }
-_OF = {"fnr": "FNR", "fpr": "FPR", BOTH: "both"}
-_UNMARKED, _IN_ALL, _OF_ALL = "without *", "judged in all", "of all"
-"""Whose measures stand in a block of the terminal: of groups here, in all systems, and all."""
-_PLAIN = "Without intervals nothing tells how much of it is chance."
+_METRIC_LABELS = {"fnr": "FNR", "fpr": "FPR", BOTH: "both"}
+_UNMARKED, _JUDGED_IN_ALL, _OF_ALL = "without *", "judged in all", "of all"
+"""Blocks of columns in the terminal: groups that meet the minimums here, in all systems, or all."""
+_NO_FLOORS = "Without intervals nothing tells how much of it is chance."
 _FLOORS = (
     "Equal: what a system with equal rates in all groups would show with these speakers and "
     "trials, on average and at most in 95 %; p: how often as much. A value within it does not show "
@@ -44,25 +44,25 @@ _FLOORS = (
 
 
 def measure_of(row: Row) -> MetaMeasure:
-    """The meta-measure that a row is of; one that is no longer registered keeps its id."""
-    found = MEASURES.get(row["measure"])
-    if isinstance(found, MetaMeasure):
-        return found
+    """Return the meta-measure of a row; one that is no longer registered keeps its id."""
+    measure = MEASURES.get(row["measure"])
+    if isinstance(measure, MetaMeasure):
+        return measure
     return MetaMeasure(id=row["measure"], label=row["measure"], says="a measure of your own")
 
 
 def undefined_reason(reason: str) -> str:
-    """Why a meta-measure is undefined, in words."""
+    """Return why a meta-measure is undefined, in words."""
     return _REASONS.get(reason, reason)
 
 
-def _why_undefined(row: Row) -> str:
-    """Why a meta-measure has no value; empty where it has one."""
+def _undefined_reason(row: Row) -> str:
+    """Return why a meta-measure has no value; empty if it has one."""
     return "" if row["value"] is not None else undefined_reason(row["reason"])
 
 
-def _no_p(row: Row) -> str:
-    """Why a meta-measure that has a value has no p; empty where it has one."""
+def _missing_p_reason(row: Row) -> str:
+    """Return why a meta-measure with a value has no p; empty if it has one."""
     if row["value"] is None or row["p"] is not None:
         return ""
     if row["floor_95"] is None:
@@ -70,24 +70,26 @@ def _no_p(row: Row) -> str:
     return "a group has no errors, and so no logarithm"
 
 
-def _place(row: Row) -> tuple[bool, int, int]:
-    """Spread beyond noise first, as it is the one to quote; then as measures are registered."""
-    one, known = measure_of(row), list(meta_measures())
-    is_quoted = one.shown == "first" and not one.is_joint
-    at = known.index(one.id) if one.id in known else len(known)
-    return not is_quoted, at, [*_OF].index(row["metric"])
+def _sort_key(row: Row) -> tuple[bool, int, int]:
+    """Return the sort key: the spread to quote first, then the order of registration."""
+    measure, measure_ids = measure_of(row), list(meta_measures())
+    is_quoted = measure.shown == "first" and not measure.is_joint
+    position = measure_ids.index(measure.id) if measure.id in measure_ids else len(measure_ids)
+    return not is_quoted, position, [*_METRIC_LABELS].index(row["metric"])
 
 
-def _of_one_alpha(audit: Audit, where: Row) -> list[Row]:
-    """Measures of both rates, those that weigh them by the first alpha, in their order."""
+def _rows_of_one_alpha(audit: Audit, filters: Row) -> list[Row]:
+    """Return rows of measures in order; weighted measures only with the first alpha."""
     alpha = audit.record["options"]["alpha"][0]
-    rows = audit.meta.where(**{**where, "zero": "none"}).rows()
-    of = [row for row in rows if row["metric"] in _OF and row["alpha"] in {None, alpha}]
-    return sorted(of, key=_place)
+    rows = audit.meta.where(**{**filters, "zero": "none"}).rows()
+    alpha_rows = [
+        row for row in rows if row["metric"] in _METRIC_LABELS and row["alpha"] in {None, alpha}
+    ]
+    return sorted(alpha_rows, key=_sort_key)
 
 
-def _weighted(name: str, row: Row) -> str:
-    """A name with the weight of the rates, if they are weighed."""
+def _with_alpha(name: str, row: Row) -> str:
+    """Return a name with the weight alpha, if the measure has one."""
     return name if row["alpha"] is None else f"{name}, alpha {row['alpha']:g}"
 
 
@@ -95,159 +97,204 @@ def _fairer(row: Row) -> str:
     return "higher" if row["higher_is_fairer"] else "lower"
 
 
-def _figure(value: float | None) -> str:
-    """A measure, which has no unit, to three digits."""
-    if value is None:
+def _figure(number: float | None) -> str:
+    """Return a measure, which has no unit, with three digits."""
+    if number is None:
         return UNDEFINED
-    return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:#.3g}".rstrip(".")
+    return f"{number:,.0f}" if abs(number) >= 999.5 else f"{number:#.3g}".rstrip(".")
 
 
-# ---- on a page
+# ---- in the HTML report
 
 
-def measures_on_page(audit: Audit, where: Row, at: str) -> list[Sheet]:
-    """Those to quote, and the others, of all groups and of those that count."""
-    rows = [row for row in audit.meta.where(**where, zero="none").rows() if row["metric"] in _OF]
-    at_point = [
-        row for row in rows if row["operating_point"] == at or measure_of(row).takes == "grid"
+def measures_on_page(audit: Audit, filters: Row, point: str) -> list[Sheet]:
+    """Return measures to quote and further ones, of all groups and of those above the minimums."""
+    rows = [
+        row
+        for row in audit.meta.where(**filters, zero="none").rows()
+        if row["metric"] in _METRIC_LABELS
     ]
-    chosen = [row for row in at_point if not row["gated"] or _differs(row, at_point)]
-    chosen.sort(key=lambda r: (*_place(r), -1 if r["alpha"] is None else r["alpha"], r["gated"]))
-    names = groups_left_out(row for row in chosen if measure_of(row).takes != "grid")
-    left_out = omission_reasons(audit, {**where, "operating_point": at}, names)
-    made = []
-    for words, shown in (("Measures", ("first", "quoted")), ("Further measures", ("further",))):
+    at_point = [
+        row for row in rows if row["operating_point"] == point or measure_of(row).takes == "grid"
+    ]
+    drawn_rows = [row for row in at_point if not row["gated"] or _has_other_groups(row, at_point)]
+    drawn_rows.sort(
+        key=lambda drawn_row: (
+            _sort_key(drawn_row),
+            -1 if drawn_row["alpha"] is None else drawn_row["alpha"],
+            drawn_row["gated"],
+        )
+    )
+    omitted_groups = groups_left_out(row for row in drawn_rows if measure_of(row).takes != "grid")
+    omission_sentences = omission_reasons(
+        audit, {**filters, "operating_point": point}, omitted_groups
+    )
+    sheets = []
+    for title, importance in (
+        ("Measures", ("first", "quoted")),
+        ("Further measures", ("further",)),
+    ):
         sheet = Sheet.with_heads(
-            f"{words} of how much groups differ",
+            f"{title} of how much groups differ",
             (
-                *("Measure", "Groups", "Value", "Varies within", "Equal rates: mean"),
-                *("95 % within", "p", "Fairer", "Least", "Most"),
+                "Measure",
+                "Groups",
+                "Value",
+                "Varies within",
+                "Equal rates: mean",
+                "95 % within",
+                "p",
+                "Fairer",
+                "Least",
+                "Most",
             ),
-            (_cells(row) for row in chosen if measure_of(row).shown in shown),
+            (_cells(row) for row in drawn_rows if measure_of(row).shown in importance),
             words=(1, 8, 9, 10),
         )
-        if left_out and sheet.rows:
-            sheet = replace(sheet, notes=[*sheet.notes, f"Left out: {', '.join(left_out)}."])
-        made += [sheet.without_empty_columns()] if sheet.rows else []
-    return made
+        if omission_sentences and sheet.rows:
+            sheet = replace(
+                sheet, notes=[*sheet.notes, f"Left out: {', '.join(omission_sentences)}."]
+            )
+        if sheet.rows:
+            sheets.append(sheet.without_empty_columns())
+    return sheets
 
 
-def _differs(row: Row, rows: Sequence[Row]) -> bool:
-    """Whether a gated row is of other groups than its counterpart of all groups."""
-    same = ("metric", "measure", "alpha", "operating_point")
+def _has_other_groups(row: Row, rows: Sequence[Row]) -> bool:
+    """Return whether a gated row is of other groups than its counterpart of all groups."""
+    key_names = ("metric", "measure", "alpha", "operating_point")
     return any(
-        not one["gated"] and all(one[k] == row[k] for k in same) and one["groups"] != row["groups"]
-        for one in rows
+        not other_row["gated"]
+        and all(other_row[key] == row[key] for key in key_names)
+        and other_row["groups"] != row["groups"]
+        for other_row in rows
     )
 
 
 def _cells(row: Row) -> Iterator[str | Cell]:
-    """A measure with its interval, beside what a fair system would show, or why it lacks them."""
-    one, value = measure_of(row), row["value"]
-    label = f"{one.label} of {row['metric'].upper()}" if row["metric"] in ERROR_TYPES else one.label
-    if one.takes == "grid":
+    """Return a measure with its interval and noise floor, or the reasons why it lacks them."""
+    measure, number = measure_of(row), row["value"]
+    label = measure.label
+    if row["metric"] in ERROR_TYPES:
+        label = f"{label} of {row['metric'].upper()}"
+    if measure.takes == "grid":
         label = f"{label} over {row['operating_point']}"
     if row["definition"]:
         label = f"{label} ({row['definition']})"
-    yield _weighted(label, row)
-    yield f"{count_text(row['groups'])} ({_whose(row)})"
-    yield Cell(_figure(value), reason=undefined_reason(row["reason"]))
+    yield _with_alpha(label, row)
+    yield f"{count_text(row['groups'])} ({_groups_label(row)})"
+    yield Cell(_figure(number), reason=undefined_reason(row["reason"]))
     if row["high"] is not None:
         yield f"[{_figure(row['low'])}, {_figure(row['high'])}]"
-    elif value is None:
+    elif number is None:
         yield ""
     else:
         yield Cell(UNDEFINED, reason=row["note"] or "no interval: none is known to be right for it")
-    if value is None:
+    if number is None:
         yield from ("", "", "")
     else:
-        why = "no noise floor is known for it"
+        reason = "no noise floor is known for it"
         floor, is_fairer_above = row["floor_95"], row["higher_is_fairer"]
-        is_beyond = floor is not None and (value < floor if is_fairer_above else value > floor)
-        yield Cell(_figure(row["floor_mean"] if floor is not None else None), reason=why)
-        yield Cell(f"{_figure(floor)}{' ▲ exceeded' * is_beyond}", reason=why)
-        why = _no_p(row)
-        yield Cell(UNDEFINED, reason=f"no p: {why}") if why else p_value_cell(row["p"])
+        is_beyond = floor is not None and (number < floor if is_fairer_above else number > floor)
+        yield Cell(_figure(row["floor_mean"] if floor is not None else None), reason=reason)
+        exceeded = " ▲ exceeded" if is_beyond else ""
+        yield Cell(f"{_figure(floor)}{exceeded}", reason=reason)
+        reason = _missing_p_reason(row)
+        yield Cell(UNDEFINED, reason=f"no p: {reason}") if reason else p_value_cell(row["p"])
     yield _fairer(row)
     yield row["low_group"] or ""
     yield row["high_group"] or ""
 
 
-def _whose(row: Row) -> str:
-    """Of which groups a measure is, to stand behind their number."""
+def _groups_label(row: Row) -> str:
+    """Return which groups a measure is of, to follow their number."""
     if not row["gated"]:
         return "all"
-    names = groups_left_out([row])
-    return without_groups_text(names) if names else "without *"
+    omitted_groups = groups_left_out([row])
+    return without_groups_text(omitted_groups) if omitted_groups else "without *"
 
 
 # ---- on paper
 
 
-def measures_on_paper(audit: Audit, where: Row, at: str) -> Sheet:
-    """Every meta-measure of both rates at an operating point, of the groups that count."""
-    here = {**where, "operating_point": at}
-    every = _of_one_alpha(audit, here)
-    is_gated = any(row["gated"] and row["value"] is not None for row in every)
-    whose = f"groups that {NOT_UNDER_REPRESENTED}" if is_gated else "all groups"
-    if is_gated and not covers_same_groups(audit, here):
-        # an audit of before, whose systems were measured on different groups
+def measures_on_paper(audit: Audit, filters: Row, point: str) -> Sheet:
+    """Return every meta-measure of both rates at an operating point, of one set of groups."""
+    point_filters = {**filters, "operating_point": point}
+    all_rows = _rows_of_one_alpha(audit, point_filters)
+    is_gated = any(row["gated"] and row["value"] is not None for row in all_rows)
+    groups_text = f"groups that {NOT_UNDER_REPRESENTED}" if is_gated else "all groups"
+    if is_gated and not covers_same_groups(audit, point_filters):
+        # an audit of an earlier version, whose systems were measured on different groups
         is_gated = False
-        whose = "all groups, as other groups are under-represented in other systems"
-    rows = [row for row in every if row["gated"] == is_gated]
-    names = groups_left_out(rows)
-    of_all = {_same_measure(row): row for row in every if not row["gated"]} if names else {}
-    if names:
-        whose = measured_groups_text(audit, names)
-    has_floors = any(row["floor_95"] is not None for row in rows)
-    lacks = [
-        (f"Undefined, as {undefined_reason(row['reason'] or row['note'])}", row)
-        for row in rows
-        if row["value"] is None
-    ]
-    if has_floors:
-        lacks += [(f"No p, as {reason}", row) for row in rows if (reason := _no_p(row))]
-    missing: dict[str, list[str]] = {}
-    for what, row in lacks:
-        missing.setdefault(what, []).append(f"{measure_of(row).short} of {_OF[row['metric']]}")
+        groups_text = "all groups, as other groups are under-represented in other systems"
+    rows = [row for row in all_rows if row["gated"] == is_gated]
+    omitted_groups = groups_left_out(rows)
+    rows_of_all = {}
+    if omitted_groups:
+        groups_text = measured_groups_text(audit, omitted_groups)
+        rows_of_all = {_measure_key(row): row for row in all_rows if not row["gated"]}
+    system = system_label(filters["system"], filters["list"])
+    heads = ["groups", "value", "equal, mean", "equal, 95 %", "p"]
+    if omitted_groups:
+        heads += ["all groups", "value of all"]
+    notes = []
+    if omitted_groups:
+        reasons = ", ".join(omission_reasons(audit, point_filters, omitted_groups))
+        notes.append(f"Left out: {reasons}.")
+    notes += _missing_on_paper(rows)
     return Sheet(
-        f"{system_label(where['system'], where['list'])}: spread over {where['grouping']} at {at}, "
-        f"{whose}",
+        f"{system}: spread over {filters['grouping']} at {point}, {groups_text}",
         (
             Column("measure", is_words=True),
             Column("of", is_words=True),
-            *map(Column, ("groups", "value", "equal, mean", "equal, 95 %", "p")),
-            *map(Column, ("all groups", "value of all") if names else ()),
+            *(Column(head) for head in heads),
             Column("fairer", is_words=True),
         ),
         [
             [
-                Cell(_weighted(measure_of(row).label, row)),
-                Cell(_OF[row["metric"]]),
+                Cell(_with_alpha(measure_of(row).label, row)),
+                Cell(_METRIC_LABELS[row["metric"]]),
                 Cell(count_text(row["groups"])),
                 *(Cell(_figure(row[name])) for name in ("value", "floor_mean", "floor_95")),
                 Cell(p_value_cell(row["p"])),
-                *(_beside(of_all.get(_same_measure(row))) if names else ()),
+                *(_cells_of_all(rows_of_all.get(_measure_key(row))) if omitted_groups else ()),
                 Cell(_fairer(row)),
             ]
             for row in rows
             if row["value"] is not None
         ],
-        _FLOORS if any(row["floor_mean"] is not None for row in rows) else _PLAIN,
-        [
-            *([f"Left out: {', '.join(omission_reasons(audit, here, names))}."] if names else ()),
-            *(f"{what}: {', '.join(labels)}." for what, labels in missing.items()),
-        ],
+        _FLOORS if any(row["floor_mean"] is not None for row in rows) else _NO_FLOORS,
+        notes,
     ).without_empty_columns()
 
 
-def _same_measure(row: Row) -> tuple[str, str, str, float | None]:
-    """What rows of the same measure have in common, of whichever groups they are."""
+def _missing_on_paper(rows: Sequence[Row]) -> list[str]:
+    """Return sentences on measures without a value or without p, by the reason."""
+    labels_by_reason: dict[str, list[str]] = {}
+
+    def add_label(reason: str, row: Row) -> None:
+        label = f"{measure_of(row).short} of {_METRIC_LABELS[row['metric']]}"
+        labels_by_reason.setdefault(reason, []).append(label)
+
+    for row in rows:
+        if row["value"] is None:
+            add_label(f"Undefined, as {undefined_reason(row['reason'] or row['note'])}", row)
+    # without any noise floor no measure has p, which the reading of the table says already
+    if any(row["floor_95"] is not None for row in rows):
+        for row in rows:
+            reason = _missing_p_reason(row)
+            if reason:
+                add_label(f"No p, as {reason}", row)
+    return [f"{reason}: {', '.join(labels)}." for reason, labels in labels_by_reason.items()]
+
+
+def _measure_key(row: Row) -> tuple[str, str, str, float | None]:
+    """Return the key of a measure, the same for all groups and for groups above the minimums."""
     return row["metric"], row["definition"], row["measure"], row["alpha"]
 
 
-def _beside(row: Row | None) -> Iterator[Cell]:
-    """The same measure of all groups: their number and its value."""
+def _cells_of_all(row: Row | None) -> Iterator[Cell]:
+    """Return the number of all groups and the measure's value for them."""
     yield Cell(UNDEFINED if row is None else count_text(row["groups"]))
     yield Cell(UNDEFINED if row is None else _figure(row["value"]))
 
@@ -255,76 +302,95 @@ def _beside(row: Row | None) -> Iterator[Cell]:
 # ---- in the terminal
 
 
-def spread_table(audit: Audit, where: Row) -> tuple[Sheet | None, list[str]]:
-    """The measures that are told first, of the groups that count and of all; and what they lack.
+def spread_table(audit: Audit, filters: Row) -> tuple[Sheet | None, list[str]]:
+    """Return the main measures, of groups above the minimums and of all; and notes.
 
-    `where` holds an operating point. The sheet is None where no measure has a value.
+    `filters` include an operating point. The sheet is None if no measure has a value. The notes
+    list measures without a value or without p.
     """
-    every: dict[str, dict[bool, Row]] = {}
-    for row in _of_one_alpha(audit, where):
+    rows_by_measure: dict[str, dict[bool, Row]] = {}
+    for row in _rows_of_one_alpha(audit, filters):
         if measure_of(row).shown == "first":
             name = measure_of(row).short
-            label = name if row["metric"] == BOTH else f"{name} of {_OF[row['metric']]}"
-            every.setdefault(label, {})[row["gated"]] = row
-    if not every:
+            label = name if row["metric"] == BOTH else f"{name} of {_METRIC_LABELS[row['metric']]}"
+            rows_by_measure.setdefault(label, {})[row["gated"]] = row
+    if not rows_by_measure:
         return None, []
-    blocks = {_OF_ALL: False}
+    column_blocks = {_OF_ALL: False}
     title = ""
-    left_out = groups_left_out(by_gate[True] for by_gate in every.values())
-    is_shared = bool(left_out) and has_several_systems(audit)
-    if any(by_gate[True]["groups"] != by_gate[False]["groups"] for by_gate in every.values()):
-        if any(by_gate[True]["value"] is not None for by_gate in every.values()):
-            blocks = {_IN_ALL if is_shared else _UNMARKED: True, _OF_ALL: False}
+    omitted_groups = groups_left_out(by_gate[True] for by_gate in rows_by_measure.values())
+    is_shared = bool(omitted_groups) and has_several_systems(audit)
+    if any(
+        by_gate[True]["groups"] != by_gate[False]["groups"] for by_gate in rows_by_measure.values()
+    ):
+        if any(by_gate[True]["value"] is not None for by_gate in rows_by_measure.values()):
+            column_blocks = {_JUDGED_IN_ALL if is_shared else _UNMARKED: True, _OF_ALL: False}
         else:
-            whose = "judged in all systems" if is_shared else _UNMARKED
-            title = f"Groups {whose} are too few for a spread; of all groups:"
-    heads = [GAP + head for name in blocks for head in ("n", name, "floor, 95 %", "p")]
-    made = Sheet.with_heads(title, ("spread", *heads, f"{GAP}fairer"))
-    over = ["", *(name for name in blocks for _ in range(len(heads) // len(blocks))), ""]
-    columns = [one._replace(span_head=name) for one, name in zip(made.columns, over, strict=True)]
-    made = replace(made, columns=columns)
-    for label, by_gate in every.items():
-        rows = [by_gate[is_gated] for is_gated in blocks.values()]
+            groups_text = "judged in all systems" if is_shared else _UNMARKED
+            title = f"Groups {groups_text} are too few for a spread; of all groups:"
+    heads = [GAP + head for name in column_blocks for head in ("n", name, "floor, 95 %", "p")]
+    sheet = Sheet.with_heads(title, ("spread", *heads, f"{GAP}fairer"))
+    n_block_columns = len(heads) // len(column_blocks)
+    span_heads = [""]
+    for name in column_blocks:
+        span_heads += [name] * n_block_columns
+    span_heads.append("")
+    columns = [
+        column._replace(span_head=name)
+        for column, name in zip(sheet.columns, span_heads, strict=True)
+    ]
+    sheet = replace(sheet, columns=columns)
+    for label, by_gate in rows_by_measure.items():
+        rows = [by_gate[is_gated] for is_gated in column_blocks.values()]
         if any(row["value"] is not None for row in rows):
             cells = [cell for row in rows for cell in _against_floor(row)]
-            made.add(_weighted(label, by_gate[False]), *cells, _fairer(by_gate[False]))
-    notes = [*_lacking(every, blocks, _why_undefined, "Undefined")]
-    notes += _lacking(every, blocks, _no_p, "No p")
+            sheet.add(_with_alpha(label, by_gate[False]), *cells, _fairer(by_gate[False]))
+    notes = [*_missing_sentences(rows_by_measure, column_blocks, _undefined_reason, "Undefined")]
+    notes += _missing_sentences(rows_by_measure, column_blocks, _missing_p_reason, "No p")
     if is_shared:
-        notes.append(f"Not judged in all: {', '.join(omission_reasons(audit, where, left_out))}.")
-    return (made if made.rows else None), notes
+        notes.append(
+            f"Not judged in all: {', '.join(omission_reasons(audit, filters, omitted_groups))}."
+        )
+    return (sheet if sheet.rows else None), notes
 
 
 def _against_floor(row: Row) -> tuple[str, str, str, str]:
-    """Of how many groups, a meta-measure, its floor and its p value."""
-    n = count_text(row["groups"])
+    """Return the number of groups, a meta-measure, its noise floor and its p-value."""
+    n_groups = count_text(row["groups"])
     if row["value"] is None:
-        return n, UNDEFINED, UNDEFINED, UNDEFINED
+        return n_groups, UNDEFINED, UNDEFINED, UNDEFINED
     floor = UNDEFINED
     if row["floor_mean"] is not None:
         floor = f"{_decimals(row['floor_mean'])}, {_decimals(row['floor_95'])}"
-    return n, _decimals(row["value"]), floor, p_value_cell(row["p"])
+    return n_groups, _decimals(row["value"]), floor, p_value_cell(row["p"])
 
 
-def _decimals(value: float) -> str:
-    return f"{value:.3f}" if abs(value) < 1 else f"{value:.3g}"
+def _decimals(number: float) -> str:
+    return f"{number:.3f}" if abs(number) < 1 else f"{number:.3g}"
 
 
-def _lacking(
-    every: Mapping[str, Mapping[bool, Row]],
+def _missing_sentences(
+    rows_by_measure: Mapping[str, Mapping[bool, Row]],
     blocks: Mapping[str, bool],
     reason_of: Callable[[Row], str],
-    what: str,
+    prefix: str,
 ) -> Iterator[str]:
-    """Which measures lack something, by the reason."""
-    missing: dict[str, dict[str, list[str]]] = {}
-    for label, by_gate in every.items():
-        for name, is_gated in blocks.items():
+    """Return sentences on which measures lack something, by the reason."""
+    labels_by_reason: dict[str, dict[str, list[str]]] = {}
+    for label, by_gate in rows_by_measure.items():
+        for block, is_gated in blocks.items():
             reason = reason_of(by_gate[is_gated])
             if reason:
-                missing.setdefault(reason, {}).setdefault(name, []).append(label)
-    for reason, by_block in missing.items():
+                labels_by_reason.setdefault(reason, {}).setdefault(block, []).append(label)
+    for reason, by_block in labels_by_reason.items():
         is_same = len(by_block) == len(blocks) and len(set(map(tuple, by_block.values()))) == 1
-        whose = {_UNMARKED: " without *", _IN_ALL: " judged in all", _OF_ALL: " of all groups"}
-        labels = (", ".join(of) + ("" if is_same else whose[name]) for name, of in by_block.items())
-        yield f"{what}, as {reason}: {'; '.join(dict.fromkeys(labels))}."
+        block_suffixes = {
+            _UNMARKED: " without *",
+            _JUDGED_IN_ALL: " judged in all",
+            _OF_ALL: " of all groups",
+        }
+        labels = (
+            ", ".join(block_labels) + ("" if is_same else block_suffixes[block])
+            for block, block_labels in by_block.items()
+        )
+        yield f"{prefix}, as {reason}: {'; '.join(dict.fromkeys(labels))}."

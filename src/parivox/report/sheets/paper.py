@@ -1,4 +1,4 @@
-"""The tables of an audit on paper: a section of a model card (Markdown), or LaTeX (booktabs)."""
+"""The tables of an audit for papers: a Markdown section of a model card, or LaTeX with booktabs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from parivox.report.sheets.sheet import Column, Sheet
     from parivox.report.words import Row
 
-_POINTS = {
+_POINT_HEADS = {
     "system": "system",
     "point": "operating point",
     "threshold": "threshold",
@@ -33,14 +33,14 @@ _POINTS = {
 _ONE_THRESHOLD = (
     "A trial is accepted if its score is at least the threshold, the same for all groups."
 )
-_MARKUP = re.compile(
+_MARKDOWN_SPECIAL = re.compile(
     r"[\\`*_{}#|~$^]"
     r"|\[(?![\d.,>–\- ]+\](?![\[(:]))|\](?=[\[(:])"  # but not the brackets of an interval
     r"|<(?=[A-Za-z/!?])|&(?=[#\w])|(?<=:)//|(?i:(?<=www)\.)"
 )
 _ENTITIES = {"&": "&amp;", "<": "&lt;"}
-_MOST_ROWS = 40
-"""Of a table on one page."""
+_MAX_ROWS_PER_PAGE = 40
+"""Rows of a LaTeX table on one page."""
 _ESCAPES = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -55,44 +55,47 @@ _ESCAPES = {
     "—": "---",
     "×": r"$\times$",
 } | {sign: f"\\{sign}" for sign in "&%$#_{}"}
-_SIGNS = re.compile("|".join(map(re.escape, _ESCAPES)) + "|(?<=-)-|(?<=[?!])`")
-_BEYOND = re.compile("[^\u0000-\u017f–—×]")
-"""What pdfLaTeX has no letters for."""
+_LATEX_SPECIAL = re.compile("|".join(map(re.escape, _ESCAPES)) + "|(?<=-)-|(?<=[?!])`")
+_NOT_IN_PDFLATEX = re.compile("[^\u0000-\u017f–—×]")
+"""Characters that pdfLaTeX cannot print."""
 
 
 def paper(audit: Audit) -> Iterator[Sheet]:
-    """Thresholds; rates, crosstabs and measures of each system; systems side by side."""
-    every = systems(audit)
-    known = operating_points(audit, {}).select(_POINTS, title="Thresholds", reading=_ONE_THRESHOLD)
-    yield known.without_empty_columns()
-    for system in every:
-        for where, at in _scopes_at_points(audit, system):
-            yield rates_on_paper(audit, where, at)
-            yield from (one.without_empty_columns() for one in crosstabs(audit, where, at))
-            if (measures := measures_on_paper(audit, where, at)).rows:
+    """Return thresholds; rates, crosstabs and measures by system; and systems side by side."""
+    all_systems = systems(audit)
+    thresholds = operating_points(audit, {}).select(
+        _POINT_HEADS, title="Thresholds", reading=_ONE_THRESHOLD
+    )
+    yield thresholds.without_empty_columns()
+    for system in all_systems:
+        for filters, point in _scopes_at_points(audit, system):
+            yield rates_on_paper(audit, filters, point)
+            yield from (sheet.without_empty_columns() for sheet in crosstabs(audit, filters, point))
+            if (measures := measures_on_paper(audit, filters, point)).rows:
                 yield measures
-    if len(every) > 1:
-        for where, at in _scopes_at_points(audit, every[0]):
-            of_each = [({**where, **system}, at) for system in every]
+    if len(all_systems) > 1:
+        for filters, point in _scopes_at_points(audit, all_systems[0]):
+            system_points = [({**filters, **system}, point) for system in all_systems]
             yield from (
-                one.without_empty_columns() for one in by_system(audit, where["grouping"], of_each)
+                sheet.without_empty_columns()
+                for sheet in by_system(audit, filters["grouping"], system_points)
             )
 
 
 def first_rates(audit: Audit) -> Iterator[Sheet]:
-    """Rates of every grouping at the first operating point."""
+    """Return rates of every grouping at the first operating point."""
     for system in systems(audit):
-        for where, at in _scopes_at_points(audit, system, most=1):
-            yield rates_on_paper(audit, where, at)
+        for filters, point in _scopes_at_points(audit, system, max_points=1):
+            yield rates_on_paper(audit, filters, point)
 
 
 def _scopes_at_points(
-    audit: Audit, system: Row, *, most: int | None = None
+    audit: Audit, system: Row, *, max_points: int | None = None
 ) -> Iterator[tuple[Row, str]]:
-    """Every grouping and allocation of a system that has rates, at its (first) operating points."""
+    """Return every grouping and allocation of a system with rates, at its (first) points."""
     for scope in scopes(audit):
         if (scope.system, scope.list) == (system["system"], system["list"]):
-            for point in located_points(audit, system)[:most]:
+            for point in located_points(audit, system)[:max_points]:
                 yield scope.filters, point["operating_point"]
 
 
@@ -100,22 +103,24 @@ def _scopes_at_points(
 
 
 def markdown(audit: Audit) -> str:
-    """A section of a model card: what is seen first, then the tables; headings from ``##``."""
-    return "\n".join(_section(audit)) + "\n"
+    """Return a section of a model card: findings, then tables; headings begin at ``##``."""
+    return "\n".join(_markdown_lines(audit)) + "\n"
 
 
 def markdown_escaped(text: str) -> str:
-    r"""Text that Markdown shows as it is, in a cell of a table and elsewhere.
+    r"""Return text that Markdown shows unchanged, in a cell of a table and elsewhere.
 
     Examples
     --------
     >>> print(markdown_escaped("a|b <i> [x](y) 1.7 [1.3, 2.3]"))
     a\|b &lt;i> \[x\](y) 1.7 [1.3, 2.3]
     """
-    return _MARKUP.sub(lambda found: _ENTITIES.get(found[0], f"\\{found[0]}"), printable(text))
+    return _MARKDOWN_SPECIAL.sub(
+        lambda match: _ENTITIES.get(match[0], f"\\{match[0]}"), printable(text)
+    )
 
 
-def _section(audit: Audit) -> Iterator[str]:
+def _markdown_lines(audit: Audit) -> Iterator[str]:
     version = audit.record["versions"]["parivox"]
     yield f"<!-- Parivox {version}: parivox report --format markdown -->"
     yield from ("", "## Error rates by group", "")
@@ -123,26 +128,28 @@ def _section(audit: Audit) -> Iterator[str]:
         "Error rates of each group at a common threshold: false rejects (FNR: target trials "
         "rejected) and false accepts (FPR: nontarget trials accepted)."
     )
-    of = overview(audit)
-    headline, *others = map(markdown_escaped, (*of.finding_sentences, *of.count_sentences))
+    audit_overview = overview(audit)
+    headline, *other_findings = map(
+        markdown_escaped, (*audit_overview.finding_sentences, *audit_overview.count_sentences)
+    )
     yield from ("", f"**{headline}**", "")
-    yield from (f"- {sentence}" for sentence in others)
-    yield from ("", markdown_escaped(of.data_sentence))
-    for heading, words in of.notes.items():
+    yield from (f"- {sentence}" for sentence in other_findings)
+    yield from ("", markdown_escaped(audit_overview.data_sentence))
+    for heading, words in audit_overview.notes.items():
         yield from ("", f"**{heading}.** {markdown_escaped(capitalised(words))}")
-    if of.caveats:
+    if audit_overview.caveats:
         yield from ("", "### Limitations", "")
-        yield from (f"- {markdown_escaped(one.sentence)}." for one in of.caveats)
+        yield from (f"- {markdown_escaped(caveat.sentence)}." for caveat in audit_overview.caveats)
     yield from ("", "### Tables")
     for table in paper(audit):
         title, reading = markdown_escaped(table.title), markdown_escaped(table.reading)
         yield from ("", f"**{title}.** {reading}", "")
-        heads = (
-            f"{one.span_head}: {one.heading}" if one.span_head else one.heading
-            for one in table.columns
-        )
+        heads = [
+            f"{column.span_head}: {column.heading}" if column.span_head else column.heading
+            for column in table.columns
+        ]
         yield _markdown_row(map(markdown_escaped, heads))
-        yield _markdown_row(":---" if one.is_words else "---:" for one in table.columns)
+        yield _markdown_row(":---" if column.is_words else "---:" for column in table.columns)
         yield from (_markdown_row(map(markdown_escaped, row)) for row in table.on_paper)
         for note in table.notes:
             yield from ("", markdown_escaped(note))
@@ -156,48 +163,50 @@ def _markdown_row(cells: Iterable[str]) -> str:
 
 
 def latex(audit: Audit) -> str:
-    """One ``table*`` a table, cut where a page ends, with captions that say how to read it."""
+    """Return a ``table*`` for each table, split at page ends, with captions on how to read it."""
     tables = enumerate(paper(audit), 1)
-    body = "\n".join(part for number, table in tables for part in latex_table(number, table))
+    text = "\n".join(section for number, table in tables for section in latex_table(number, table))
     version = audit.record["versions"]["parivox"]
     head = [f"% Parivox {version}: parivox report --format latex", r"% needs \usepackage{booktabs}"]
-    if _BEYOND.search(body):
+    if _NOT_IN_PDFLATEX.search(text):
         head.append("% holds letters that pdfLaTeX lacks: use LuaLaTeX and a font with them")
-    return "\n".join([*head, body, ""])
+    return "\n".join([*head, text, ""])
 
 
 def latex_escaped(text: str) -> str:
-    r"""Text that LaTeX prints as it is, anywhere but in an address or a listing.
+    r"""Return text that LaTeX prints unchanged, except in an address or a listing.
 
     Examples
     --------
     >>> print(latex_escaped(r"50 % of {a_b} \ & c--d"))
     50 \% of \{a\_b\} \textbackslash{} \& c-{}-d
     """
-    return _SIGNS.sub(lambda found: _ESCAPES.get(found[0], f"{{}}{found[0]}"), printable(text))
+    return _LATEX_SPECIAL.sub(
+        lambda match: _ESCAPES.get(match[0], f"{{}}{match[0]}"), printable(text)
+    )
 
 
 def latex_table(number: int, table: Sheet) -> Iterator[str]:
-    """The parts of a table, of which only the first has a number and a label."""
+    """Return the parts of a table; only the first has a number and a label."""
     caption = latex_escaped(" ".join([f"{table.title}.", table.reading, *table.notes]))
-    columns, rows = _panels(table)
-    for start in range(0, max(len(rows), 1), _MOST_ROWS):
-        named = (
+    columns, rows = _stacked_panels(table)
+    for start in range(0, max(len(rows), 1), _MAX_ROWS_PER_PAGE):
+        heading = (
             rf"\textit{{Table~\ref{{tab:parivox-{number}}}, continued}}\par\smallskip"
             if start
             else rf"\caption{{{caption}}}\label{{tab:parivox-{number}}}"
         )
-        sides = "".join("l" if one.is_words else "r" for one in columns)
+        alignment = "".join("l" if column.is_words else "r" for column in columns)
         lines = [
             "",
             r"\begin{table*}[p]",
             r"\centering\footnotesize\setlength{\tabcolsep}{3pt}",
-            named,
-            rf"\begin{{tabular}}{{{sides}}}",
+            heading,
+            rf"\begin{{tabular}}{{{alignment}}}",
             r"\toprule",
             *_latex_heads(columns),
             r"\midrule",
-            *rows[start : start + _MOST_ROWS],
+            *rows[start : start + _MAX_ROWS_PER_PAGE],
             r"\bottomrule",
             r"\end{tabular}",
             r"\end{table*}",
@@ -205,43 +214,57 @@ def latex_table(number: int, table: Sheet) -> Iterator[str]:
         yield "\n".join(lines)
 
 
-def _panels(table: Sheet) -> tuple[list[Column], list[str]]:
-    """Columns and rows: what stands twice side by side, as both rates do, one below the other."""
-    overs = dict.fromkeys(one.span_head for one in table.columns if one.span_head)
-    heads = [[one.head for one in table.columns if one.span_head == over] for over in overs]
-    if len(overs) < 2 or any(of != heads[0] for of in heads):
+def _stacked_panels(table: Sheet) -> tuple[list[Column], list[str]]:
+    """Return columns and rows; blocks with the same heads are put one below the other."""
+    span_heads = dict.fromkeys(column.span_head for column in table.columns if column.span_head)
+    heads_by_span = [
+        [column.head for column in table.columns if column.span_head == span_head]
+        for span_head in span_heads
+    ]
+    if len(span_heads) < 2 or any(heads != heads_by_span[0] for heads in heads_by_span):
         return list(table.columns), list(_latex_rows(table, range(len(table.columns))))
     lines: list[str] = []
-    for over in overs:
-        chosen = [at for at, one in enumerate(table.columns) if one.span_head in {"", over}]
+    for span_head in span_heads:
+        column_indices = [
+            column_index
+            for column_index, column in enumerate(table.columns)
+            if column.span_head in {"", span_head}
+        ]
         rule = [r"\midrule"] if lines else []
-        title = rf"\multicolumn{{{len(chosen)}}}{{l}}{{\textit{{{latex_escaped(over)}}}}} \\"
-        rows = _latex_rows(table, chosen)
+        name = latex_escaped(span_head)
+        title = rf"\multicolumn{{{len(column_indices)}}}{{l}}{{\textit{{{name}}}}} \\"
+        rows = _latex_rows(table, column_indices)
         # a heading stays with its first row where a page ends
         lines += ["\n".join([*rule, title, *islice(rows, 1)]), *rows]
-    return [table.columns[at]._replace(span_head="") for at in chosen], lines
+    return [
+        table.columns[column_index]._replace(span_head="") for column_index in column_indices
+    ], lines
 
 
-def _latex_rows(table: Sheet, chosen: Sequence[int]) -> Iterator[str]:
-    for place, row in enumerate(table.on_paper, 1):
-        is_apart = table.sums and place == len(table.rows) > 1
+def _latex_rows(table: Sheet, column_indices: Sequence[int]) -> Iterator[str]:
+    for row_number, row in enumerate(table.on_paper, 1):
+        is_apart = table.sums and row_number == len(table.rows) > 1
         rule = "\\midrule\n" if is_apart else ""
-        yield rule + _latex_row([row[at] for at in chosen])
+        yield rule + _latex_row([row[column_index] for column_index in column_indices])
 
 
 def _latex_heads(columns: Sequence[Column]) -> Iterator[str]:
-    """Headings, with those that span several columns above them."""
-    if any(one.span_head for one in columns):
-        cells, rules, at = [], [], 1
-        for over, same in groupby(columns, key=lambda one: one.span_head):
-            n = len(list(same))
-            side = "c" if over else "l"
-            cells.append(rf"\multicolumn{{{n}}}{{{side}}}{{{latex_escaped(over)}}}")
-            rules += [rf"\cmidrule(lr){{{at}-{at + n - 1}}}"] if over else []
-            at += n
+    """Return the rows of heads, those that span several columns first."""
+    if any(column.span_head for column in columns):
+        cells, rules, column_number = [], [], 1
+        for span_head, columns_below in groupby(columns, key=lambda column: column.span_head):
+            n_columns = len(list(columns_below))
+            alignment = "c" if span_head else "l"
+            cells.append(
+                rf"\multicolumn{{{n_columns}}}{{{alignment}}}{{{latex_escaped(span_head)}}}"
+            )
+            if span_head:
+                last_column = column_number + n_columns - 1
+                rules.append(rf"\cmidrule(lr){{{column_number}-{last_column}}}")
+            column_number += n_columns
         yield " & ".join(cells) + r" \\"
         yield " ".join(rules)
-    yield _latex_row([one.heading for one in columns])
+    yield _latex_row([column.heading for column in columns])
 
 
 def _latex_row(cells: Sequence[str]) -> str:

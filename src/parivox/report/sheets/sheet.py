@@ -1,4 +1,4 @@
-"""A printable table: columns with heads and units, cells that say why a figure is missing."""
+"""Tables of a report: columns with heads and units, and cells with reasons for missing figures."""
 
 from __future__ import annotations
 
@@ -16,49 +16,49 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 UNDEFINED = "–"
-_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-_LONG = 24
-"""Letters of a cell that may take several lines."""
-_SPARE = ("counts", "p", "speakers")
-"""What a narrow terminal has no room for, in this order."""
-_SIGNS = {"worse": "▲ ", "better": "▼ "}
+_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+_MAX_ONE_LINE = 24
+"""Longer cells make their column a wide one, which may take several lines."""
+_OPTIONAL_COLUMNS = ("counts", "p", "speakers")
+"""Columns that a narrow terminal leaves out, in this order."""
+_VERDICT_SIGNS = {"worse": "▲ ", "better": "▼ "}
 
 
 class Cell(NamedTuple):
-    """What stands in a row under a head."""
+    """A cell of a table."""
 
     text: str
-    """A figure or words; a dash where it is undefined, nothing where the column does not apply."""
+    """A figure or text; a dash if it is undefined, empty if the column does not apply."""
     mark: str = ""
-    """Behind it: ``*`` of a group that is too small, ``~`` and ``+`` of its interval."""
+    """Marks after the text: ``*`` for a small group, ``~`` and ``+`` for its interval."""
     reason: str = ""
-    """Why there is a dash."""
+    """Reason for a dash."""
     verdict: str = ""
-    """``worse``, ``better``, ``cannot_tell``: how it is coloured; the text says it, too."""
+    """``worse``, ``better`` or ``cannot_tell``, for the colour; the text says the same."""
     below: str = ""
-    """What a page has room for in a line of its own."""
+    """A second line, in the HTML report only."""
 
 
 class Column(NamedTuple):
-    """A head and what stands under it."""
+    """A column of a table."""
 
     head: str
     span_head: str = ""
-    """What stands over the head and its neighbours."""
+    """Head above this column and its neighbours."""
     unit: str = ""
-    """Of the figures: a terminal writes it behind them, all else into the head."""
+    """Unit of the figures: after each figure in the terminal, in the head elsewhere."""
     is_words: bool = False
-    """Words stand to the left, figures to the right."""
+    """Whether cells are text, aligned left; figures are aligned right."""
     is_wide: bool = False
-    """Words that may take several lines."""
+    """Whether its text may take several lines."""
     is_unbroken: bool = False
-    """Words that a narrow terminal does not wrap."""
+    """Whether a narrow terminal does not wrap its text."""
     key: str = ""
-    """What a sheet is asked for it by."""
+    """Key for `Sheet.select` and `Sheet.has`."""
 
     @property
     def heading(self) -> str:
-        """The head with the unit."""
+        """The head, with the unit if there is one."""
         return f"{self.head}, {self.unit}" if self.unit else self.head
 
 
@@ -67,19 +67,19 @@ class Sheet:
     """A table; the first column names its rows."""
 
     title: str
-    """What it shows; may be empty."""
+    """What the table shows; may be empty."""
     columns: Sequence[Column]
     rows: list[list[Cell]] = field(default_factory=list)
     reading: str = ""
-    """How to read it."""
+    """How to read the table."""
     notes: Sequence[str] = ()
-    """What the marks in it stand for, and why cells are empty."""
+    """Explanations of marks and of empty cells."""
     sums: int = 0
-    """How many rows at the end are of all the others together; they stay there."""
+    """Number of rows at the end that sum up the others; sorting keeps them there."""
     is_sortable: bool = False
-    """Whether a page lets its reader order the rows."""
+    """Whether readers of the HTML report can sort the rows."""
     is_stacked: bool = False
-    """Whether a phone shows rows as lists, for what every reader must see whole."""
+    """Whether a phone shows rows as lists, for tables that every reader must see complete."""
 
     @classmethod
     def with_heads(
@@ -93,110 +93,128 @@ class Sheet:
         is_sortable: bool = False,
         is_stacked: bool = False,
     ) -> Sheet:
-        """A sheet under these heads; columns of words and wide ones are told by place, from 1."""
+        """Return a sheet with these heads; `words` and `wide` are column numbers from 1."""
         columns = [
-            Column(head, is_words=place in words, is_wide=place in wide)
-            for place, head in enumerate(heads, 1)
+            Column(head, is_words=position in words, is_wide=position in wide)
+            for position, head in enumerate(heads, 1)
         ]
-        made = cls(title, columns, is_sortable=is_sortable, is_stacked=is_stacked)
+        sheet = cls(title, columns, is_sortable=is_sortable, is_stacked=is_stacked)
         for row in rows:
-            made.add(*row)
-        return replace(made, sums=int(bool(made.rows) and made.rows[-1][0].text == POOLED))
+            sheet.add(*row)
+        has_pooled_row = bool(sheet.rows) and sheet.rows[-1][0].text == POOLED
+        return replace(sheet, sums=1 if has_pooled_row else 0)
 
     @property
     def topic(self) -> str:
-        """What it is about, in a few words of its title."""
+        """The topic, from the beginning of the title."""
         return self.title.partition(":")[0].partition(",")[0]
 
     def add(self, *cells: str | Cell) -> None:
         """Add a row."""
-        self.rows.append([one if isinstance(one, Cell) else Cell(one) for one in cells])
+        self.rows.append([cell if isinstance(cell, Cell) else Cell(cell) for cell in cells])
 
     def has(self, key: str) -> bool:
-        """Whether the column of this key holds anything."""
-        place = [column.key for column in self.columns].index(key)
-        return any(row[place].text for row in self.rows)
+        """Return whether the column of this key has any text."""
+        column_index = [column.key for column in self.columns].index(key)
+        return any(row[column_index].text for row in self.rows)
 
-    def select(self, heads: Mapping[str, str], **more: str) -> Sheet:
-        """The columns of these keys under these heads, in this order; `more` changes the sheet."""
-        place = {column.key: i for i, column in enumerate(self.columns)}
-        columns = [self.columns[place[key]]._replace(head=head) for key, head in heads.items()]
-        rows = [[row[place[key]] for key in heads] for row in self.rows]
-        return replace(self, columns=columns, rows=rows, **more)  # type: ignore[arg-type]
+    def select(self, heads: Mapping[str, str], **changes: str) -> Sheet:
+        """Return a sheet of the columns with these keys, in this order, under these heads.
+
+        Further keywords replace fields of the sheet.
+        """
+        column_indices = {column.key: i for i, column in enumerate(self.columns)}
+        columns = [
+            self.columns[column_indices[key]]._replace(head=head) for key, head in heads.items()
+        ]
+        rows = [[row[column_indices[key]] for key in heads] for row in self.rows]
+        return replace(self, columns=columns, rows=rows, **changes)  # type: ignore[arg-type]
 
     def for_report(self, label: str) -> Sheet:
-        """The sheet as a page names it: whose it is in the title, heads with capitals."""
+        """Return the sheet for the HTML report: a label in the title, heads with capitals."""
         title = f"{self.title.removesuffix(':')} ({label})" if self.title else label
         columns = [
-            one._replace(
-                head=capitalised(one.head),
-                is_wide=bool(i) and any(len(row[i].text) > _LONG for row in self.rows),
+            column._replace(
+                head=capitalised(column.head),
+                is_wide=bool(i) and any(len(row[i].text) > _MAX_ONE_LINE for row in self.rows),
             )
-            for i, one in enumerate(self.columns)
+            for i, column in enumerate(self.columns)
         ]
         return replace(self, title=title, columns=columns)
 
     def without_empty_columns(self, *, keeps_reasons: bool = False) -> Sheet:
-        """The sheet without columns that hold no figure (and no reason of a dash, if so asked)."""
+        """Return the sheet without columns that have no figure.
 
-        def holds(cell: Cell) -> bool:
+        With `keeps_reasons`, columns with the reason for a dash stay.
+        """
+
+        def has_content(cell: Cell) -> bool:
             return cell.text not in {UNDEFINED, ""} or (keeps_reasons and bool(cell.reason))
 
-        kept = [
+        kept_indices = [
             i
             for i, column in enumerate(self.columns)
-            if not i or column.is_words or any(holds(row[i]) for row in self.rows)
+            if not i or column.is_words or any(has_content(row[i]) for row in self.rows)
         ]
         return replace(
             self,
-            columns=[self.columns[i] for i in kept],
-            rows=[[row[i] for i in kept] for row in self.rows],
+            columns=[self.columns[i] for i in kept_indices],
+            rows=[[row[i] for i in kept_indices] for row in self.rows],
         )
 
     @property
     def footnotes(self) -> dict[str, str]:
-        """The mark of each reason of a dash, in the order in which they are read."""
-        found = dict.fromkeys(
-            one.reason for row in self.rows for one in row if one.reason and one.text == UNDEFINED
+        """The mark of each reason for a dash, in reading order."""
+        reasons = dict.fromkeys(
+            cell.reason
+            for row in self.rows
+            for cell in row
+            if cell.reason and cell.text == UNDEFINED
         )
-        return {why: str(n).translate(_RAISED) for n, why in enumerate(found, 1)}
+        return {
+            reason: str(number).translate(_SUPERSCRIPTS) for number, reason in enumerate(reasons, 1)
+        }
 
     @property
     def on_page(self) -> list[list[Cell]]:
-        """Rows as a page shows them: marks set apart, dashes with the mark of their reason."""
+        """Rows of the HTML report: marks set apart, dashes with the mark of their reason."""
         notes = self.footnotes
 
-        def shown(cell: Cell) -> Cell:
+        def with_marks(cell: Cell) -> Cell:
             mark = f"\u00a0{cell.mark}" if cell.mark else ""
             if cell.text == UNDEFINED and cell.reason:
                 mark = f"{GAP}{notes[cell.reason]}"
-            return cell._replace(text=f"{_SIGNS.get(cell.verdict, '')}{cell.text}{mark}")
+            return cell._replace(text=f"{_VERDICT_SIGNS.get(cell.verdict, '')}{cell.text}{mark}")
 
-        return [[shown(cell) for cell in row] for row in self.rows]
+        return [[with_marks(cell) for cell in row] for row in self.rows]
 
     @property
     def on_paper(self) -> list[list[str]]:
-        """Rows as a paper prints them: a dash wherever there is nothing."""
+        """Rows for a paper, with a dash in every empty cell."""
         return [[f"{cell.text or UNDEFINED}{cell.mark}" for cell in row] for row in self.rows]
 
 
 def terminal_table(
     sheet: Sheet, *, is_compact: bool = False, lines_above: int = 0, lines_below: int = 0
 ) -> Iterator[RenderableType]:
-    """A sheet as the terminal shows it, with so many empty lines above and below its rows.
+    """Return a sheet for the terminal, with some empty lines above and below its rows.
 
-    Where columns stand close together, only names of groups may wrap, a gap at an end of a head
-    stands at that of its cells too, and units are left to the legend.
+    In a compact table only names of groups may wrap, a gap at an end of a head is repeated in its
+    cells, and units are left to the legend.
     """
     heads = [column.head for column in sheet.columns]
-    left = tuple(i for i, column in enumerate(sheet.columns) if column.is_words)
-    fixed = [i for i, column in enumerate(sheet.columns) if is_compact and column.key != "group"]
-    made = grid(*heads, left=left, fixed=tuple(fixed))
-    for column, drawn in zip(sheet.columns, made.columns, strict=True):
-        drawn.no_wrap = drawn.no_wrap or column.is_unbroken
-    place = {column.key: i for i, column in enumerate(sheet.columns) if i}
-    made.spare = [place[key] for key in _SPARE if key in place]
-    made.together = [column.span_head for column in sheet.columns]
+    word_columns = tuple(i for i, column in enumerate(sheet.columns) if column.is_words)
+    unbroken_columns = [
+        i for i, column in enumerate(sheet.columns) if is_compact and column.key != "group"
+    ]
+    terminal_grid = grid(*heads, left=word_columns, fixed=tuple(unbroken_columns))
+    for column, grid_column in zip(sheet.columns, terminal_grid.columns, strict=True):
+        grid_column.no_wrap = grid_column.no_wrap or column.is_unbroken
+    column_indices = {column.key: i for i, column in enumerate(sheet.columns) if i}
+    terminal_grid.spare = [
+        column_indices[key] for key in _OPTIONAL_COLUMNS if key in column_indices
+    ]
+    terminal_grid.together = [column.span_head for column in sheet.columns]
     for row in sheet.rows:
         cells = [
             text(
@@ -206,11 +224,11 @@ def terminal_table(
             for cell, column in zip(row[1:], sheet.columns[1:], strict=True)
         ]
         name = row[0]
-        add_row(made, f"{name.text}{name.mark}", *cells)
+        add_row(terminal_grid, f"{name.text}{name.mark}", *cells)
     if sheet.title:
         yield text(sheet.title)
     if sheet.rows:
-        yield Padding(made, (lines_above, 0, lines_below, 2))
+        yield Padding(terminal_grid, (lines_above, 0, lines_below, 2))
 
 
 def _terminal_text(cell: Cell, column: Column, *, is_compact: bool) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from parivox.data.table import Table
 
 CREATOR = "Parivox"
-SHEETS = {
+ROW_DESCRIPTIONS = {
     "groups": "one base metric of one group, with counts and interval",
     "bias": "one bias measure of one group against a reference",
     "meta": "one meta-measure of a grouping, with its noise floor",
@@ -34,48 +34,55 @@ SHEETS = {
     "operating_points": "thresholds, and what they do to all trials",
     "data": "what was read, left out, and why",
 }
-"""What stands in a row of each table."""
-_OF_PEOPLE = "offenders"
-"""The table of ids of speakers, which no export holds."""
-_MOST_ROWS, _MOST_CHARACTERS = (1 << 20) - 1, 32_767
-"""Of a sheet below its heading, and of a cell."""
-_WIDE = {"group": 24, "sentence": 60, "reason": 30, "note": 40, "item": 40, "metric": 16}
+"""What a row of each table is."""
+_SPEAKER_TABLE = "offenders"
+"""The table of speaker ids, which no export contains."""
+_MAX_ROWS, _MAX_CHARACTERS = (1 << 20) - 1, 32_767
+"""Rows of a sheet below its heading, and characters of a cell: limits of the format."""
+_COLUMN_WIDTHS = {"group": 24, "sentence": 60, "reason": 30, "note": 40, "item": 40, "metric": 16}
 
 
 def workbook(audit: Audit) -> bytes:
-    """The bytes of the workbook."""
+    """Return the bytes of the workbook."""
     from openpyxl import Workbook  # noqa: PLC0415 - an optional dependency
 
     book = Workbook(write_only=True)
-    kept_out = {*CURVES, _OF_PEOPLE}
-    tables = {name: table for name, table in audit.tables().items() if name not in kept_out}
+    omitted_tables = {*CURVES, _SPEAKER_TABLE}
+    tables = {name: table for name, table in audit.tables().items() if name not in omitted_tables}
     about = book.create_sheet("about")
     about.column_dimensions["A"].width, about.column_dimensions["B"].width = 28, 110
-    for row in _about(audit, tables):
-        about.append([_cell(about, value) for value in row])
+    for row in _about_rows(audit, tables):
+        about.append([_cell(about, text) for text in row])
     for name, table in tables.items():
-        if len(table) <= _MOST_ROWS:
-            _fill(book.create_sheet(name), table)
+        if len(table) <= _MAX_ROWS:
+            _fill_sheet(book.create_sheet(name), table)
     book.properties.creator = CREATOR
-    return _dated(book)
+    return _dated_archive(book)
 
 
-def _about(audit: Audit, tables: dict[str, Table]) -> Iterator[tuple[str, ...]]:
+def _about_rows(audit: Audit, tables: dict[str, Table]) -> Iterator[tuple[str, ...]]:
     yield (f"Parivox {audit.record['versions']['parivox']}", "Audit by groups of speakers")
     yield ("",)
-    of = overview(audit)
+    audit_overview = overview(audit)
     for heading, sentences in (
-        ("findings", [*of.finding_sentences, *of.count_sentences, of.data_sentence]),
-        *((heading.lower(), [words]) for heading, words in of.notes.items()),
-        ("limitations", [f"{one.sentence}." for one in of.caveats]),
+        (
+            "findings",
+            [
+                *audit_overview.finding_sentences,
+                *audit_overview.count_sentences,
+                audit_overview.data_sentence,
+            ],
+        ),
+        *((heading.lower(), [words]) for heading, words in audit_overview.notes.items()),
+        ("limitations", [f"{caveat.sentence}." for caveat in audit_overview.caveats]),
     ):
-        for place, sentence in enumerate(sentences):
-            yield (heading if not place else "", sentence)
+        for sentence_index, sentence in enumerate(sentences):
+            yield (heading if not sentence_index else "", sentence)
     yield ("",)
     yield ("sheet", "what a row is")
     for name, table in tables.items():
-        left_out = "" if len(table) <= _MOST_ROWS else "; left out, as no sheet has so many rows"
-        yield (name, f"{SHEETS[name]}; {len(table):,} rows{left_out}")
+        omission = "" if len(table) <= _MAX_ROWS else "; left out, as no sheet has so many rows"
+        yield (name, f"{ROW_DESCRIPTIONS[name]}; {len(table):,} rows{omission}")
     yield ("",)
     yield ("rates", "fractions at full precision: 0.01 is 1 %")
     yield ("empty", "undefined; the column reason says why, note why there is no interval")
@@ -84,28 +91,28 @@ def _about(audit: Audit, tables: dict[str, Table]) -> Iterator[tuple[str, ...]]:
     yield ("curves", "are not in the workbook; parivox audit --out writes them as Parquet")
 
 
-def _fill(sheet: Any, table: Table) -> None:
-    """Every row below a heading that stays in sight, each column to be filtered."""
+def _fill_sheet(sheet: Any, table: Table) -> None:
+    """Write a table below a fixed heading, with a filter for each column."""
     from openpyxl.utils import get_column_letter  # noqa: PLC0415 - an optional dependency
 
-    last = get_column_letter(len(table.columns))
+    last_letter = get_column_letter(len(table.columns))
     sheet.freeze_panes = "A2"
-    sheet.auto_filter.ref = f"A1:{last}{len(table) + 1}"
-    for place, name in enumerate(table.columns, 1):
-        width = _WIDE.get(name, max(12, len(name) + 3))
-        sheet.column_dimensions[get_column_letter(place)].width = width
+    sheet.auto_filter.ref = f"A1:{last_letter}{len(table) + 1}"
+    for column_number, name in enumerate(table.columns, 1):
+        width = _COLUMN_WIDTHS.get(name, max(12, len(name) + 3))
+        sheet.column_dimensions[get_column_letter(column_number)].width = width
     sheet.append(list(table.columns))
     for row in zip(*table.to_dict().values(), strict=True):
-        sheet.append([_cell(sheet, value) for value in row])
+        sheet.append([_cell(sheet, cell) for cell in row])
 
 
-def _cell(sheet: Any, value: Any) -> Any:
-    """A value as a cell holds it; a text that a program would take for more is said to be one."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if not isinstance(value, str):
-        return value
-    text = printable(value)[:_MOST_CHARACTERS]
+def _cell(sheet: Any, content: Any) -> Any:
+    """Return a value for a cell; text that looks like a formula is marked as text."""
+    if isinstance(content, float) and not math.isfinite(content):
+        return str(content)
+    if not isinstance(content, str):
+        return content
+    text = printable(content)[:_MAX_CHARACTERS]
     if text[:1] not in {"=", "#"}:
         return text or None
     from openpyxl.cell import WriteOnlyCell  # noqa: PLC0415 - an optional dependency
@@ -116,21 +123,24 @@ def _cell(sheet: Any, value: Any) -> Any:
     return cell
 
 
-def _dated(book: Any) -> bytes:
-    """The archive with one date all over."""
+def _dated_archive(book: Any) -> bytes:
+    """Return the workbook's bytes with one fixed date everywhere."""
     from datetime import datetime  # noqa: PLC0415
 
     from openpyxl.xml.functions import tostring  # noqa: PLC0415 - an optional dependency
 
-    made = io.BytesIO()
-    book.save(made)
+    first_bytes = io.BytesIO()
+    book.save(first_bytes)
     book.properties.created = book.properties.modified = datetime(2000, 1, 1)  # noqa: DTZ001 - theirs
     about = tostring(book.properties.to_tree())
-    again = io.BytesIO()
-    with zipfile.ZipFile(made) as old, zipfile.ZipFile(again, "w", zipfile.ZIP_DEFLATED) as new:
-        for name in old.namelist():
-            content = about if name == "docProps/core.xml" else old.read(name)
-            entry = zipfile.ZipInfo(name, date_time=(2000, 1, 1, 0, 0, 0))
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            new.writestr(entry, content)
-    return again.getvalue()
+    dated_bytes = io.BytesIO()
+    with (
+        zipfile.ZipFile(first_bytes) as first_archive,
+        zipfile.ZipFile(dated_bytes, "w", zipfile.ZIP_DEFLATED) as dated_archive,
+    ):
+        for name in first_archive.namelist():
+            content = about if name == "docProps/core.xml" else first_archive.read(name)
+            member = zipfile.ZipInfo(name, date_time=(2000, 1, 1, 0, 0, 0))
+            member.compress_type = zipfile.ZIP_DEFLATED
+            dated_archive.writestr(member, content)
+    return dated_bytes.getvalue()
