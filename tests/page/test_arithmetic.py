@@ -15,7 +15,7 @@ from scipy.special import expit, logit
 from parivox.core import bias
 from parivox.core.measures import meta_measures
 from parivox.core.ratios import Ratio, to_pooled
-from parivox.report.html.explorer import EXPLORED, MOST_RATIO, Bands, packed
+from parivox.report.html.explorer import EXPLORER_MEASURES, MAX_RATIO, Bands, packed_integers
 from parivox.report.words import percent, short_number
 
 OFTEN = settings(
@@ -55,7 +55,7 @@ def numbers(values):
 @OFTEN
 @given(st.lists(st.integers(0, 2**40), max_size=60))
 def test_packed_integers_come_out_as_they_went_in(script, values):
-    assert script("N.unpacked(x)", packed(values)) == values
+    assert script("N.unpacked(x)", packed_integers(values)) == values
 
 
 @OFTEN
@@ -101,7 +101,7 @@ def test_measures_of_few_errors_are_those_of_the_core_with_their_reasons(
         "((of) => Object.fromEntries(Object.entries(of).map(([m, v]) =>"
         " [m, Array.isArray(v) ? v.map(Number) : Number(v)])))",
         {
-            "rows": [row.packed() for row in EXPLORED],
+            "rows": [row.script_row() for row in EXPLORER_MEASURES],
             "values": {m: list(map(str, v[:-1].tolist())) for m, v in above.items()},
             "below": {m: list(map(str, v[:-1].tolist())) for m, v in smooth.items()},
             "used": {m: [True] * len(counts) for m in above},
@@ -109,7 +109,7 @@ def test_measures_of_few_errors_are_those_of_the_core_with_their_reasons(
             "alpha": alpha,
         },
     )
-    for row in EXPLORED:
+    for row in EXPLORER_MEASURES:
         asked = {**dict(row.single), **({"both": row.joint} if row.joint else {})}
         for metric, name in asked.items():
             spec, more = meta_measures()[name], {}
@@ -171,7 +171,11 @@ def test_limits_between_nodes_are_interpolated_in_logits_to_four_digits(script, 
     thresholds = np.array([-np.inf, 0.1, 0.4, 0.5, 0.9])
     limits = np.array(limits).reshape(8, 1, 2)
     bands = Bands(np.array([1, 3]), limits)
-    grouping = {"nodes": [1, 3], "limits": packed(bands.codes()), "exact": bands.exact([3])}
+    grouping = {
+        "nodes": [1, 3],
+        "limits": packed_integers(bands.codes()),
+        "exact": bands.exact([3]),
+    }
     found = script(
         "((b) => [1, 2, 3, 4].map((k) => [0, 2, 4, 6].flatMap((m) => N.limitsAt("
         "x.grouping.nodes, x.thresholds.map(Number), b[m][0], b[m + 1][0], k))))"
@@ -188,7 +192,7 @@ def test_limits_between_nodes_are_interpolated_in_logits_to_four_digits(script, 
 @given(st.tuples(st.floats(1e-3, 1e3), st.floats(1, 9)), st.floats(0.01, 0.99))
 def test_limits_of_a_ratio_to_all_others_are_those_to_everyone_too(script, ends, share):
     low, high = ends[0], ends[0] * ends[1]
-    kept = [low / MOST_RATIO, high / MOST_RATIO]
+    kept = [low / MAX_RATIO, high / MAX_RATIO]
     assert numbers(script("N.ratioLimits(x)", kept)) == pytest.approx([low, high], rel=1e-9)
     one = np.array([low]), np.array([high])
     expected = to_pooled(Ratio(one[0], *one, one[0], np.array([""])), share)
@@ -212,5 +216,7 @@ def test_rates_are_told_as_people_count(script):
 
 
 def test_rows_of_measures_that_the_page_cannot_compute_are_known(script):
-    assert script("x.map(N.knows)", [row.packed() for row in EXPLORED]) == [True] * len(EXPLORED)
+    assert script("x.map(N.knows)", [row.script_row() for row in EXPLORER_MEASURES]) == [
+        True
+    ] * len(EXPLORER_MEASURES)
     assert script("N.knows(x)", {"id": "new", "joint": "new", "fpr": "newer"}) is False

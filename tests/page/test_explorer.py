@@ -13,7 +13,7 @@ from parivox import Counts, cdet, min_cdet, parse_cost
 from parivox.core import bias
 from parivox.core.measures import meta_measures
 from parivox.report.charts.curves import error_curves
-from parivox.report.html.explorer import EXPLORED
+from parivox.report.html.explorer import EXPLORER_MEASURES
 from parivox.report.words import interval_text, p_value, percent, short_number
 
 READ = """() => {
@@ -140,7 +140,7 @@ def expect_measures(found, groups, threshold, *, alpha=0.5, zero="none", left_ou
         smooth[metric] = bias.smoothed(*counts.T, zero)
     above = raw if zero == "nist" else smooth
     values = {m: np.where(used, one[:-1], np.nan) for m, one in above.items()}
-    for row in EXPLORED:
+    for row in EXPLORER_MEASURES:
         asked = {**dict(row.single), **({"both": row.joint} if row.joint else {})}
         for metric, name in asked.items():
             spec, more = meta_measures()[name], {}
@@ -240,7 +240,7 @@ def test_the_audited_point_is_exact_with_its_intervals(opened, h_explorer, h_aud
 
 def audited_measures():
     """Rows of measures with what the audit's table calls their metrics."""
-    for row in EXPLORED:
+    for row in EXPLORER_MEASURES:
         for metric, name in row.single.items():
             yield row.id, {"cost": "cdet_norm"}.get(metric, metric), name
         if row.joint:

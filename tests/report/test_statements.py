@@ -6,7 +6,7 @@ from rich.console import Console, Group
 
 import parivox as pv
 from parivox.core.verdict import EQUIVALENCE_CONFIDENCE
-from parivox.report.html.first_screen import first
+from parivox.report.html.first_screen import first_screen
 from parivox.report.overview import overview, point_in_short
 from parivox.report.selection import group_details
 from parivox.report.words import text
@@ -53,7 +53,7 @@ def test_failures_that_were_not_supplied_are_not_called_a_fact(two_systems):
 
 
 def test_the_legend_names_the_level_at_which_groups_are_called_alike(two_systems):
-    legend = first(two_systems, overview(two_systems))["legend"]
+    legend = first_screen(two_systems, overview(two_systems))["legend"]
     level = two_systems.record["options"]["confidence"]
     # the drawn line is shorter than the interval that decides
     assert level < EQUIVALENCE_CONFIDENCE

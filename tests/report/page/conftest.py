@@ -59,7 +59,9 @@ def without_figures():
     from parivox.report.html import assembly
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(assembly, "_drawn", lambda _: {name: [] for name in assembly.SECTIONS})
+        patch.setattr(
+            assembly, "_embedded_figures", lambda _: {name: [] for name in assembly.SECTIONS}
+        )
         yield
 
 

@@ -4,7 +4,7 @@ import pytest
 
 import parivox as pv
 from parivox.report.context import read_context
-from parivox.report.html.method import command, harms, places
+from parivox.report.html.method import command, harms, item_places
 
 
 def test_the_command_names_options_that_are_not_the_default(audited):
@@ -41,7 +41,7 @@ def test_a_loaded_audit_has_the_same_command(audited, tmp_path):
 
 def test_found_items_name_a_place_and_others_are_not_supplied(small):
     def listed(context):
-        return {one.item: one for of in places(small, context).values() for one in of}
+        return {one.item: one for of in item_places(small, context).values() for one in of}
 
     bare = listed(None)
     assert bare["Error rates by group"].anchor == "groups"
@@ -62,7 +62,7 @@ def test_found_items_name_a_place_and_others_are_not_supplied(small):
 
 @pytest.mark.slow
 def test_no_place_claims_to_conform(small):
-    every = [one for of in places(small, None).values() for one in of]
+    every = [one for of in item_places(small, None).values() for one in of]
     words = " ".join(word for one in every for word in one).lower()
     assert not {"complian", "conforms", "fulfil"} & {
         word for word in ("complian", "conforms", "fulfil") if word in words

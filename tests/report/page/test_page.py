@@ -284,9 +284,9 @@ def test_without_jinja_the_mend_is_told(small, monkeypatch):
 def test_the_title_of_a_figure_is_text(small, monkeypatch):
     from parivox.report.html import assembly
 
-    drawn = assembly.Drawn("fig", "A <b> title", "How to read it.", "<svg></svg>")
+    drawn = assembly.EmbeddedFigure("fig", "A <b> title", "How to read it.", "<svg></svg>")
     figures = {name: [] for name in SECTIONS} | {"groups": [[drawn]]}
-    monkeypatch.setattr(assembly, "_drawn", lambda _: figures)
+    monkeypatch.setattr(assembly, "_embedded_figures", lambda _: figures)
     made = html_report(small)
     assert "A &lt;b&gt; title" in made
     assert made.count("<figcaption>How to read it.</figcaption>") == 1

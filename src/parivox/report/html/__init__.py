@@ -1,4 +1,4 @@
-"""One self-contained HTML page of an audit."""
+"""The HTML report of an audit: one self-contained page."""
 
 from parivox.report.context import Choice, Context, read_context
 from parivox.report.html.assembly import html_report

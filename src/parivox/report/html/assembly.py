@@ -1,4 +1,4 @@
-"""The page: sections of one audit in one template, with figures, style and scripts inlined."""
+"""The HTML report: sections of one audit in one template, with figures and scripts inlined."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from parivox.report.audit_queries import check_speaker_ids, system_label, system
 from parivox.report.charts import DARK, LIGHT, draw, figures
 from parivox.report.context import read_context
 from parivox.report.html.explorer import explorer
-from parivox.report.html.first_screen import every_group, first, words_of_page
+from parivox.report.html.first_screen import all_groups, first_screen, template_names
 from parivox.report.html.groups import (
-    by_system,
-    checked,
-    compared,
-    crosstabs,
-    groups,
-    measures,
-    offenders,
-    pairs,
+    comparison_sections,
+    crosstab_sections,
+    groups_section,
+    measures_section,
+    offender_tables,
+    pair_tables,
+    system_sections,
+    trial_list_section,
 )
 from parivox.report.html.layout import abreast
-from parivox.report.html.method import method
-from parivox.report.html.sentences import caveats, said
+from parivox.report.html.method import method_section
+from parivox.report.html.sentences import context_caveats, findings_section
 from parivox.report.labels import labelled
 from parivox.report.overview import overview
 from parivox.report.words import BEFORE_UNIT
@@ -55,71 +55,74 @@ SECTIONS = {
     "list": "Trial list checks",
     "method": "Method, definitions and provenance",
 }
-"""Anchors and headings below what is seen first, in order."""
-_OPEN = ("all", "explorer", "compared")
-"""Sections that are seen before anything is opened."""
-_MOST_SIGNED = 90
-"""Rows of all groups in what is signed on paper, about two pages; more are an annex."""
+"""Anchors and headings of the sections below the first screen, in order."""
+_OPEN_SECTIONS = ("all", "explorer", "compared")
+"""Sections that are open at first."""
+_MAX_SIGNED_ROWS = 90
+"""Rows of all groups in the signed part on paper, about two pages; more go into an annex."""
 _STYLES = ("page.css", "explorer.css")
 _SCRIPTS = ("page.js", "arithmetic.js", "explorer.js")
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """A figure as the template takes it."""
+class EmbeddedFigure:
+    """A figure for the template."""
 
     id: str
     title: str
     caption: str
-    """How to read it; in its first sentence where an earlier figure is read the same way."""
+    """How to read it; only the first sentence if an earlier figure has the same text."""
     svg: str
 
 
 def html_report(
     audit: Audit, *, title: str | None = None, context: object = None, speaker_ids: str = "never"
 ) -> str:
-    """One HTML page of an audit, which needs no other file and fetches nothing.
+    """Return the HTML report of an audit, one page that needs no other file and fetches nothing.
 
-    The same text for the same audit, title and context. A `ConfigError` if a package is missing,
-    the context cannot be used, or ids of speakers are asked for that the audit did not keep.
+    The text is the same for the same audit, title and context. A `ConfigError` if a package is
+    missing, the context cannot be used, or speaker ids are requested that the audit did not keep.
     """
-    known = read_context(context)
+    report_context = read_context(context)
     check_speaker_ids(audit, speaker_ids)
-    audit = labelled(audit, known)
+    audit = labelled(audit, report_context)
     template = environment().get_template("page.html.j2")
-    drawn = _drawn(audit)
-    scripts = [_asset(name) for name in _SCRIPTS]
-    how = method(audit, known)
-    style = stylesheet(how["sha256"])
-    names = [system_label(*one.values()) for one in systems(audit)]
-    by_default = f"Fairness audit of {_enumerated(names)}"
+    figures_by_section = _embedded_figures(audit)
+    scripts = [_asset_text(name) for name in _SCRIPTS]
+    method_items = method_section(audit, report_context)
+    style = stylesheet(method_items["sha256"])
+    names = [system_label(*system.values()) for system in systems(audit)]
+    default_title = f"Fairness audit of {_names_text(names)}"
     if audit.record["groupings"]:
-        by_default += f" by {_enumerated(list(audit.record['groupings']))}"
-    told = compared(audit)
-    of = overview(audit)
-    every = every_group(audit, of)
-    sections = {name: words for name, words in SECTIONS.items() if name != "compared" or told}
+        default_title += f" by {_names_text(list(audit.record['groupings']))}"
+    comparisons = comparison_sections(audit)
+    audit_overview = overview(audit)
+    all_group_sections = all_groups(audit, audit_overview)
+    n_group_rows = sum(line["n"] for section in all_group_sections for line in section["lines"])
+    sections = {
+        name: heading for name, heading in SECTIONS.items() if name != "compared" or comparisons
+    }
     return template.render(
-        words_of_page(audit, of),
-        title=printable(title) if title else by_default,
-        headline=of.headline,
+        template_names(audit, audit_overview),
+        title=printable(title) if title else default_title,
+        headline=audit_overview.headline,
         sections=sections,
-        is_open=_OPEN,
-        figures=drawn,
-        first=first(audit, of, caveats(known)),
-        every=every,
-        is_annex=sum(line["n"] for one in every for line in one["lines"]) > _MOST_SIGNED,
-        said=said(audit, known),
-        groups=groups(audit),
+        is_open=_OPEN_SECTIONS,
+        figures=figures_by_section,
+        first=first_screen(audit, audit_overview, context_caveats(report_context)),
+        every=all_group_sections,
+        is_annex=n_group_rows > _MAX_SIGNED_ROWS,
+        said=findings_section(audit, report_context),
+        groups=groups_section(audit),
         explorer=explorer(audit),
-        crosstabs=crosstabs(audit),
-        by_system=by_system(audit),
-        pairs=pairs(audit),
-        measures=measures(audit),
-        compared=told,
-        checked=checked(audit),
-        method=how,
-        offenders=offenders(audit) if speaker_ids == "offenders" else None,
+        crosstabs=crosstab_sections(audit),
+        by_system=system_sections(audit),
+        pairs=pair_tables(audit),
+        measures=measures_section(audit),
+        compared=comparisons,
+        checked=trial_list_section(audit),
+        method=method_items,
+        offenders=offender_tables(audit) if speaker_ids == "offenders" else None,
         style=style,
         scripts=scripts,
         policy=policy(scripts, style),
@@ -127,7 +130,7 @@ def html_report(
 
 
 def environment() -> Environment:
-    """What fills templates in: every text is escaped."""
+    """Return the Jinja environment, which escapes every text."""
     try:
         import jinja2  # noqa: F401, PLC0415 - an extra
     except ImportError as error:
@@ -138,10 +141,11 @@ def environment() -> Environment:
 
 @cache
 def _environment() -> Environment:
-    """It, made once: to compile the templates takes a third as long as to draw a page."""
+    """Return the environment, made once because compiling the templates takes long."""
+    # a third of the time that a report takes
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - an extra
 
-    made = Environment(
+    jinja_environment = Environment(
         loader=PackageLoader("parivox.report"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -149,55 +153,64 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    made.filters["whole"] = _whole
-    return made
+    jinja_environment.filters["whole"] = _without_breaks
+    return jinja_environment
 
 
-def _enumerated(names: Sequence[str]) -> str:
-    """Names with commas, and "and" before the last one."""
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
+def _names_text(names: Sequence[str]) -> str:
+    """Return names with commas, and "and" before the last one."""
+    *all_but_last, last_name = names
+    return f"{', '.join(all_but_last)} and {last_name}" if all_but_last else last_name
 
 
-def _whole(words: str) -> str:
-    """Words in which no interval, and no number and its unit, are parted at the end of a line."""
-    whole = re.sub(r"\[(\S+), (\S+)\]", "[\\1,\u00a0\\2]", words)
-    whole = re.sub(r" p ([=<]) ", " p\u00a0\\1\u00a0", whole)
-    return BEFORE_UNIT.sub("\u00a0", whole)
+def _without_breaks(words: str) -> str:
+    """Return a text that no line end splits within an interval, p-value or number with unit."""
+    text = re.sub(r"\[(\S+), (\S+)\]", "[\\1,\u00a0\\2]", words)
+    text = re.sub(r" p ([=<]) ", " p\u00a0\\1\u00a0", text)
+    return BEFORE_UNIT.sub("\u00a0", text)
 
 
-def _drawn(audit: Audit) -> dict[str, list[list[Drawn]]]:
-    """Every figure by section, those of one kind for several systems beside each other."""
-    made: dict[str, list[list[Drawn]]] = {name: [] for name in SECTIONS}
-    names = sorted((system_label(*one.values()) for one in systems(audit)), key=len, reverse=True)
+def _embedded_figures(audit: Audit) -> dict[str, list[list[EmbeddedFigure]]]:
+    """Return rows of figures by section; a kind of figure for several systems is one row."""
+    rows_by_section: dict[str, list[list[EmbeddedFigure]]] = {name: [] for name in SECTIONS}
+    names = sorted(
+        (system_label(*figure.values()) for figure in systems(audit)), key=len, reverse=True
+    )
     system = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)")
-    every = with_progress(figures(audit), "figures", "figures")
-    for section, of_section in groupby(every, key=lambda one: one.section):
-        read: set[str] = set()
+    all_figures = with_progress(figures(audit), "figures", "figures")
+    for section, section_figures in groupby(all_figures, key=lambda figure: figure.section):
+        seen_readings: set[str] = set()
         rows = []
-        for _, same in groupby(of_section, key=lambda one: system.sub("", one.title)):
+        for _, similar_figures in groupby(
+            section_figures, key=lambda figure: system.sub("", figure.title)
+        ):
             row = []
-            for one in same:
-                in_short = f"{one.reading.removesuffix('.').partition('. ')[0]}."
-                row.append(as_svg(one, in_short if one.reading in read else one.reading))
-                read.add(one.reading)
+            for figure in similar_figures:
+                first_sentence = f"{figure.reading.removesuffix('.').partition('. ')[0]}."
+                row.append(
+                    as_svg(
+                        figure,
+                        first_sentence if figure.reading in seen_readings else figure.reading,
+                    )
+                )
+                seen_readings.add(figure.reading)
             rows.append(row)
-        made[section] = abreast(rows)
-    return made
+        rows_by_section[section] = abreast(rows)
+    return rows_by_section
 
 
-def as_svg(one: Figure, caption: str) -> Drawn:
-    """A figure as the template takes it."""
-    svg = draw.svg(one.chart, id=one.id, title=one.title, description=one.description)
-    return Drawn(one.id, one.title, caption, svg)
+def as_svg(figure: Figure, caption: str) -> EmbeddedFigure:
+    """Return a figure for the template."""
+    svg = draw.svg(figure.chart, id=figure.id, title=figure.title, description=figure.description)
+    return EmbeddedFigure(figure.id, figure.title, caption, svg)
 
 
-def _asset(name: str) -> str:
+def _asset_text(name: str) -> str:
     return resources.files("parivox.report").joinpath("assets", name).read_text("utf-8")
 
 
 def stylesheet(sha256: str) -> str:
-    """The stylesheet, with the inks of charts for light, dark and print, and the foot of paper."""
+    """Return the stylesheet, with chart inks for light, dark and print, and the printed footer."""
     light, dark = (
         "".join(f"--{name}:{ink};" for name, ink in inks.by_variable().items())
         for inks in (LIGHT, DARK)
@@ -207,11 +220,11 @@ def stylesheet(sha256: str) -> str:
         f"@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"
     )
     foot = f'@page{{@bottom-left{{content:"{sha256}"}}}}\n'
-    return inks + foot + "".join(map(_asset, _STYLES))
+    return inks + foot + "".join(map(_asset_text, _STYLES))
 
 
 def policy(scripts: list[str], style: str) -> str:
-    """What the page may do: run and use what stands in it, by hash, and fetch nothing."""
+    """Return the content security policy: only inlined scripts and styles, by hash, no fetching."""
     allowed = " ".join(map(_hash, scripts))
     return (
         f"default-src 'none'; script-src {allowed}; style-src {_hash(style)}; img-src data:; "

@@ -1,4 +1,4 @@
-"""The threshold explorer: counts that let a page move its threshold, and what it shows unmoved.
+"""The threshold explorer: packed counts for the script, and the audited points without it.
 
 Every figure of the explorer is computed in the page (``assets/explorer.js``) from the integer
 counts that are packed here. Without JavaScript the page shows the audited points instead.
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from parivox.report.words import Row
 
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-"""Digits of packed integers: the first 32 end one, the others say that more digits follow."""
+"""Digits of packed integers: the first 32 are the last digit of an integer, the others are not."""
 REASONS = {
     "undefined_value": "no trials",
     "undefined_reference": "no trials",
@@ -62,65 +62,74 @@ REASONS = {
     "out_of_reach": "out of reach",
     "several_priors": "several priors",
 }
-"""Why a figure is missing, infinite or a convention, as short as a table wants it."""
+"""Short reasons why a figure is missing, infinite or a convention."""
 LIMITS = (
-    *("fpr_low", "fpr_high", "fnr_low", "fnr_high"),
-    *("fpr_ratio_low", "fpr_ratio_high", "fnr_ratio_low", "fnr_ratio_high"),
+    "fpr_low",
+    "fpr_high",
+    "fnr_low",
+    "fnr_high",
+    "fpr_ratio_low",
+    "fpr_ratio_high",
+    "fnr_ratio_low",
+    "fnr_ratio_high",
 )
-MOST_RATIO = 1e6
-"""Limits of ratios are kept as parts of this, below 1, so that they are interpolated as rates."""
-_IN_SCRIPT = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
-_MOST_SEEN = 30
-"""Groups that are seen before others are asked for: those shown to differ and the largest."""
+"""Columns of interval limits: four of rates, then four of ratios."""
+_N_RATE_LIMITS = 4
+MAX_RATIO = 1e6
+"""Limits of ratios are stored as shares of this, so that the script interpolates them as rates."""
+_SCRIPT_ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
+_MAX_OPEN_GROUPS = 30
+"""Groups that are open at first: those shown to differ and the largest."""
 _ALL = "all"
 
 Floors = dict[str, dict[str, str]]
-"""What a fair system would show in words, by row of measures and metric."""
+"""Noise floors as text, by row of measures and metric."""
 
 
 def explorer(audit: Audit) -> dict[str, Any] | None:
-    """The explorer of an audit, as ``explorer.html.j2`` takes it.
+    """Return the explorer of an audit for ``explorer.html.j2``; None without scores.
 
-    None where there is no threshold to move. Read are the audit's bins and bands, operating
-    points, gates and smallest costs.
+    It is made from the audit's bins and bands, operating points, verdicts and minimum costs.
     """
     by_list: dict[tuple[str, str], list[ErrorCurves]] = {}
-    for one in error_curves(audit):
-        by_list.setdefault((one.system, one.list), []).append(one)
+    for curves in error_curves(audit):
+        by_list.setdefault((curves.system, curves.list), []).append(curves)
     if not by_list:
         return None
     options = audit.record["options"]
-    every = group_results(audit)
-    sizes = Counter(line.grouping for line in every)
-    every.sort(key=lambda line: _rank(line) if sizes[line.grouping] > _MOST_SEEN else ())
-    order = {(line.grouping, line.group): i for i, line in enumerate(every)}
-    lists = [_list(audit, several, order) for several in by_list.values()]
-    decades = _decades(audit)
+    all_groups = group_results(audit)
+    sizes = Counter(group.grouping for group in all_groups)
+    all_groups.sort(
+        key=lambda group: _sort_key(group) if sizes[group.grouping] > _MAX_OPEN_GROUPS else ()
+    )
+    order = {(group.grouping, group.group): i for i, group in enumerate(all_groups)}
+    lists = [_list_data(audit, grouping_curves, order) for grouping_curves in by_list.values()]
+    decades = _axis_decades(audit)
     confidence = f"{100 * options['confidence']:g}"
-    errors = {m: f"{words} ({m.upper()})" for m, words in ERROR_TYPES.items()}
-    data = {
+    errors = {metric: f"{words} ({metric.upper()})" for metric, words in ERROR_TYPES.items()}
+    explorer_data = {
         "lists": lists,
         "decades": decades,
-        "models": [_model(parse_cost(name)) for name in options["cost"]],
-        "alpha": _weight(options["alpha"]),
+        "models": [_cost_model_data(parse_cost(name)) for name in options["cost"]],
+        "alpha": _default_alpha(options["alpha"]),
         "zero": options["zero"],
         "reasons": REASONS,
-        "rows": [one.packed() for one in EXPLORED],
+        "rows": [measure.script_row() for measure in EXPLORER_MEASURES],
         "errors": errors,
         "verdicts": {code: f"{SIGNS[code]} {words}" for code, words in VERDICTS.items()},
         "shapes": SHAPES,
         "confidence": confidence,
-        "seen": _MOST_SEEN,
+        "seen": _MAX_OPEN_GROUPS,
     }
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    audited = []
+    text = json.dumps(explorer_data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    audited_tables = []
     for scope in next(iter(scopes_by_grouping(list(scopes(audit)))), []):
-        known = [row["operating_point"] for row in located_points(audit, scope.filters)]
-        sheet = audited_points(audit, scope.filters, known)
-        audited.append(sheet.for_report(f"Every group at the audited points: {scope.label}"))
+        point_names = [row["operating_point"] for row in located_points(audit, scope.filters)]
+        sheet = audited_points(audit, scope.filters, point_names)
+        audited_tables.append(sheet.for_report(f"Every group at the audited points: {scope.label}"))
     return {
-        "json": text.translate(_IN_SCRIPT),
-        "audited": audited,
+        "json": text.translate(_SCRIPT_ESCAPES),
+        "audited": audited_tables,
         "positions": len(lists[0]["thresholds"]),
         "errors": errors,
         "confidence": confidence,
@@ -132,21 +141,21 @@ def explorer(audit: Audit) -> dict[str, Any] | None:
     }
 
 
-def _rank(line: GroupResult) -> tuple[bool, int]:
-    """Those shown to differ before others, the largest first."""
-    return not line.is_shown_to_differ, -(line.speakers or 0)
+def _sort_key(group: GroupResult) -> tuple[bool, int]:
+    """Return the sort key: groups shown to differ first, then the largest."""
+    return not group.is_shown_to_differ, -(group.speakers or 0)
 
 
-def _decades(audit: Audit) -> int:
-    """How far down the axis of rates reaches: a tenth of the smallest rate at audited points."""
+def _axis_decades(audit: Audit) -> int:
+    """Return the decades of the axis of rates: down to a tenth of the smallest audited rate."""
     rows = audit.operating_points.where(within="").rows()
     rates = [row[metric] for row in rows for metric in ERROR_TYPES if row[metric]]
     return max(3, 1 + round(-math.log10(min(rates, default=0.01))))
 
 
-def _weight(asked: Sequence[float]) -> float:
-    """The weight of FPR to begin with: one half, if the audit took it."""
-    return 0.5 if 0.5 in asked else asked[0]
+def _default_alpha(alphas: Sequence[float]) -> float:
+    """Return the initial weight of FPR: one half, if the audit has it."""
+    return 0.5 if 0.5 in alphas else alphas[0]
 
 
 @dataclass(frozen=True)
@@ -154,45 +163,52 @@ class Bands:
     """Limits of every group's rates at some of the thresholds."""
 
     nodes: IntArray
-    """Places among the thresholds, rising, shape (node,)."""
+    """Indices of thresholds, rising, shape (node,)."""
     limits: FloatArray
-    """As `LIMITS`, those of ratios divided by `MOST_RATIO`; NaN where there is none.
+    """As `LIMITS`, those of ratios divided by `MAX_RATIO`; NaN for a missing limit.
 
     Shape (limit, group, node).
     """
 
     @classmethod
-    def of(cls, audit: Audit, one: ErrorCurves) -> Bands:
-        """The bands of a grouping, of those thresholds that its bins have."""
-        found = audit.bands.where(**one.filters).to_dict()
-        place = {threshold: k for k, threshold in enumerate(one.thresholds.tolist())}
-        at = [place.get(threshold, -1) for threshold in found["threshold"]]
-        nodes = sorted({k for k in at if k >= 0})
-        column = {k: j for j, k in enumerate(nodes)}
-        row = {group: i for i, group in enumerate(one.groups)}
-        limits = np.full((len(LIMITS), len(one.groups), len(nodes)), np.nan)
-        for n, (group, k) in enumerate(zip(found["group"], at, strict=True)):
-            if k >= 0 and group in row:
-                cells = [found[name][n] for name in LIMITS]
-                limits[:, row[group], column[k]] = np.array(cells, dtype=np.float64)
-        limits[4:] = np.minimum(limits[4:] / MOST_RATIO, 0.9999)
+    def from_audit(cls, audit: Audit, curves: ErrorCurves) -> Bands:
+        """Return the bands of a grouping, at those thresholds that its bins have."""
+        band_columns = audit.bands.where(**curves.filters).to_dict()
+        node_by_threshold = {threshold: k for k, threshold in enumerate(curves.thresholds.tolist())}
+        threshold_indices = [
+            node_by_threshold.get(threshold, -1) for threshold in band_columns["threshold"]
+        ]
+        nodes = sorted({k for k in threshold_indices if k >= 0})
+        column_by_index = {k: j for j, k in enumerate(nodes)}
+        row_by_group = {group: i for i, group in enumerate(curves.groups)}
+        limits = np.full((len(LIMITS), len(curves.groups), len(nodes)), np.nan)
+        for band_index, (group, k) in enumerate(
+            zip(band_columns["group"], threshold_indices, strict=True)
+        ):
+            if k >= 0 and group in row_by_group:
+                cells = [band_columns[name][band_index] for name in LIMITS]
+                limits[:, row_by_group[group], column_by_index[k]] = np.array(
+                    cells, dtype=np.float64
+                )
+        limits[_N_RATE_LIMITS:] = np.minimum(limits[_N_RATE_LIMITS:] / MAX_RATIO, 0.9999)
         return cls(np.array(nodes, dtype=np.int64), limits)
 
     def codes(self) -> list[int]:
-        """Every limit to four digits, as one integer: 0 for none, 1 for zero."""
-        return [_code(limit) for limit in self.limits.ravel().tolist()]
+        """Return every limit with four digits as one integer: 0 for none, 1 for zero."""
+        return [_limit_code(limit) for limit in self.limits.ravel().tolist()]
 
-    def exact(self, places: Iterable[int]) -> dict[str, list[float | None]]:
-        """All digits of the limits at some of the nodes."""
-        found = {}
+    def exact(self, threshold_indices: Iterable[int]) -> dict[str, list[float | None]]:
+        """Return the limits at some of the nodes with all digits."""
+        limits_by_index = {}
         for j, k in enumerate(self.nodes.tolist()):
-            if k in places:
+            if k in threshold_indices:
                 cells = self.limits[..., j].ravel().tolist()
-                found[str(k)] = [None if math.isnan(cell) else cell for cell in cells]
-        return found
+                limits_by_index[str(k)] = [None if math.isnan(cell) else cell for cell in cells]
+        return limits_by_index
 
 
-def _code(limit: float) -> int:
+def _limit_code(limit: float) -> int:
+    """Return a limit as an integer of its decimal exponent and four digits."""
     if math.isnan(limit):
         return 0
     mantissa, exponent = f"{limit:.3e}".split("e")
@@ -201,177 +217,215 @@ def _code(limit: float) -> int:
     return 2 - 9000 * int(exponent) + int(mantissa.replace(".", "")) - 1000
 
 
-def _list(
-    audit: Audit, several: list[ErrorCurves], order: Mapping[tuple[str, str], int]
+def _list_data(
+    audit: Audit, all_curves: list[ErrorCurves], order: Mapping[tuple[str, str], int]
 ) -> dict[str, Any]:
-    """One system on one list: thresholds that its groupings share, and these; or only the whole."""
-    whole = [one for one in several if one.grouping == _ALL]
-    parts = [one for one in several if one.grouping != _ALL] or whole
-    everyone = (whole or parts)[0]
-    audited = list(_points(audit, everyone))
-    if audited:
-        start = audited[0]["k"]
+    """Return one system on one list: shared thresholds, and its groupings or else all trials."""
+    curves_of_all = [curves for curves in all_curves if curves.grouping == _ALL]
+    split_curves = [curves for curves in all_curves if curves.grouping != _ALL] or curves_of_all
+    first_curves = (curves_of_all or split_curves)[0]
+    points = list(_point_data(audit, first_curves))
+    if points:
+        start_index = points[0]["k"]
     else:  # the middle of the curve
-        fpr, fnr = (np.nan_to_num(rates[0], nan=0.5) for rates in (everyone.fpr, everyone.fnr))
-        start = int(np.argmin(np.abs(fpr - fnr)))
+        fpr, fnr = (
+            np.nan_to_num(rates[0], nan=0.5) for rates in (first_curves.fpr, first_curves.fnr)
+        )
+        start_index = int(np.argmin(np.abs(fpr - fnr)))
     return {
-        "system": everyone.system,
-        "list": everyone.list,
-        "thresholds": [_finite(threshold) for threshold in everyone.thresholds.tolist()],
-        "points": audited,
-        "start": start,
-        "everyone": _counts(everyone),
-        "groupings": [_grouping(audit, one, audited, order) for one in parts],
+        "system": first_curves.system,
+        "list": first_curves.list,
+        "thresholds": [
+            _json_threshold(threshold) for threshold in first_curves.thresholds.tolist()
+        ],
+        "points": points,
+        "start": start_index,
+        "everyone": _packed_counts(first_curves),
+        "groupings": [_grouping_data(audit, curves, points, order) for curves in split_curves],
     }
 
 
-def _points(audit: Audit, of: ErrorCurves) -> Iterator[dict[str, Any]]:
-    """Audited points by their place among the thresholds, and what each of them holds."""
-    place = {threshold: k for k, threshold in enumerate(of.thresholds.tolist())}
-    for row in audit.operating_points.where(system=of.system, list=of.list, within="").rows():
-        k = place.get(row["threshold"])
-        if k is None:
+def _point_data(audit: Audit, curves: ErrorCurves) -> Iterator[dict[str, Any]]:
+    """Return audited points with their threshold index and the quantity that each holds."""
+    index_by_threshold = {
+        threshold: index for index, threshold in enumerate(curves.thresholds.tolist())
+    }
+    for row in audit.operating_points.where(
+        system=curves.system, list=curves.list, within=""
+    ).rows():
+        index = index_by_threshold.get(row["threshold"])
+        if index is None:
             continue
-        head, _, level = point_as_given(row).partition("=")
-        hold, at = "threshold", None
-        reached = row.get(head)
-        if head in {"fpr", "fnr"} and (
-            reached is None or not is_far_from_target(float(level), reached)
+        kind, _, argument = point_as_given(row).partition("=")
+        held, held_rate = "threshold", None
+        reached = row.get(kind)
+        if kind in {"fpr", "fnr"} and (
+            reached is None or not is_far_from_target(float(argument), reached)
         ):
-            hold, at = head, float(level)
-        elif head.startswith("min-cdet"):
-            hold = "least"
+            held, held_rate = kind, float(argument)
+        elif kind.startswith("min-cdet"):
+            held = "least"
         name = row["operating_point"]
         words = point_in_short(row) if name == point_as_given(row) else name
-        yield {"text": name, "words": words, "k": k, "hold": hold, "at": at}
+        yield {"text": name, "words": words, "k": index, "hold": held, "at": held_rate}
 
 
-def _grouping(
+def _grouping_data(
     audit: Audit,
-    one: ErrorCurves,
-    audited: Sequence[Mapping[str, Any]],
+    curves: ErrorCurves,
+    points: Sequence[Mapping[str, Any]],
     order: Mapping[tuple[str, str], int],
 ) -> dict[str, Any]:
-    """One way to split the trials of a list, with all that is known of its groups."""
-    where = {**one.filters, "within": ""}
-    names = [point["text"] for point in audited]
-    place = {group: i for i, group in enumerate(one.groups)}
-    size = len(one.groups)
+    """Return a grouping of a list's trials with counts, limits and verdicts of its groups."""
+    filters = {**curves.filters, "within": ""}
+    point_names = [point["text"] for point in points]
+    index_by_group = {group: i for i, group in enumerate(curves.groups)}
+    n_groups = len(curves.groups)
     gates: dict[str, dict[str, list[str]]] = {}
     verdicts: dict[str, dict[str, str]] = {}
     codes: dict[str, dict[str, list[str]]] = {}
-    rates = rates_by_group(audit, where)
-    for row in audit.verdicts.where(**where).rows():
-        metric, at = row["metric"], row["operating_point"]
-        if at not in names or metric not in ERROR_TYPES:
+    rates = rates_by_group(audit, filters)
+    for row in audit.verdicts.where(**filters).rows():
+        metric, point_name = row["metric"], row["operating_point"]
+        if point_name not in point_names or metric not in ERROR_TYPES:
             continue
-        if not row["group"] and has_rate(metric, at, rates):
-            verdicts.setdefault(at, {})[metric] = row["sentence"]
-        elif row["group"] in place:
-            lacks = gates.setdefault(at, {}).setdefault(metric, [""] * size)
-            lacks[place[row["group"]]] = row["gates"] or ""
-            judged = codes.setdefault(at, {}).setdefault(metric, ["none"] * size)
-            judged[place[row["group"]]] = "cannot_tell" if row.get("because_of") else row["verdict"]
+        if not row["group"] and has_rate(metric, point_name, rates):
+            verdicts.setdefault(point_name, {})[metric] = row["sentence"]
+        elif row["group"] in index_by_group:
+            shortfalls = gates.setdefault(point_name, {}).setdefault(metric, [""] * n_groups)
+            shortfalls[index_by_group[row["group"]]] = row["gates"] or ""
+            group_codes = codes.setdefault(point_name, {}).setdefault(metric, ["none"] * n_groups)
+            group_codes[index_by_group[row["group"]]] = (
+                "cannot_tell" if row.get("because_of") else row["verdict"]
+            )
     minima: dict[str, list[float | None]] = {}
-    for row in audit.groups.where(**where, metric="min_cdet_norm").rows():
-        least = minima.setdefault(row["definition"], [None] * size)
-        if row["group"] in place:
-            least[place[row["group"]]] = row["value"]
+    for row in audit.groups.where(**filters, metric="min_cdet_norm").rows():
+        group_minima = minima.setdefault(row["definition"], [None] * n_groups)
+        if row["group"] in index_by_group:
+            group_minima[index_by_group[row["group"]]] = row["value"]
     options = audit.record["options"]
-    weighed = options["zero"][0], _weight(options["alpha"])
-    bands = Bands.of(audit, one)
-    measures = audit.meta.where(**where, gated=True, zero="none").rows()
+    policy = options["zero"][0], _default_alpha(options["alpha"])
+    bands = Bands.from_audit(audit, curves)
+    measures = audit.meta.where(**filters, gated=True, zero="none").rows()
     return {
-        "name": one.grouping,
-        "allocation": one.allocation,
-        "groups": list(one.groups),
+        "name": curves.grouping,
+        "allocation": curves.allocation,
+        "groups": list(curves.groups),
         "order": {
-            at: _order(one, order, gates.get(at, {}), codes.get(at, {})) for at in names or [""]
+            point_name: _group_order(
+                curves, order, gates.get(point_name, {}), codes.get(point_name, {})
+            )
+            for point_name in point_names or [""]
         },
-        **_counts(one),
+        **_packed_counts(curves),
         "nodes": bands.nodes.tolist(),
-        "limits": packed(bands.codes()),
-        "exact": bands.exact({point["k"] for point in audited}),
+        "limits": packed_integers(bands.codes()),
+        "exact": bands.exact({point["k"] for point in points}),
         "gates": gates,
-        "leftOut": {at: _left_out(measures, at, one.groups, gates.get(at, {})) for at in names},
+        "leftOut": {
+            point_name: _groups_outside_measures(
+                measures, point_name, curves.groups, gates.get(point_name, {})
+            )
+            for point_name in point_names
+        },
         "codes": codes,
         "verdicts": verdicts,
         "minima": minima,
-        "floors": _floors(audit.meta.where(**where).rows(), names, *weighed),
+        "floors": _noise_floors(audit.meta.where(**filters).rows(), point_names, *policy),
     }
 
 
-def _left_out(
+def _groups_outside_measures(
     measures: Sequence[Row],
     point: str,
     groups: Sequence[str],
     gates: Mapping[str, Sequence[str]],
 ) -> dict[str, list[bool]]:
-    """By rate, which groups are left out of measures: small here or in another system."""
-    small: dict[str, list[bool]] = {}
+    """Return by error type whether measures omit each group, small here or in another system."""
+    left_out_by_metric: dict[str, list[bool]] = {}
     for metric in ERROR_TYPES:
         rows = [
             row for row in measures if row["metric"] == metric and row["operating_point"] == point
         ]
-        names = set(groups_left_out(rows))
-        lacks = gates.get(metric, [""] * len(groups))
-        small[metric] = [
-            group in names or bool(words) for group, words in zip(groups, lacks, strict=True)
+        omitted_groups = set(groups_left_out(rows))
+        shortfalls = gates.get(metric, [""] * len(groups))
+        left_out_by_metric[metric] = [
+            group in omitted_groups or bool(words)
+            for group, words in zip(groups, shortfalls, strict=True)
         ]
-    return small
+    return left_out_by_metric
 
 
-def _order(
-    one: ErrorCurves,
+def _group_order(
+    curves: ErrorCurves,
     order: Mapping[tuple[str, str], int],
     gates: Mapping[str, Sequence[str]],
     codes: Mapping[str, Sequence[str]],
 ) -> list[int]:
-    """Groups as the report orders them, those that are too small behind, pooled last.
+    """Return group indices in the order of the report, small groups later, pooled last.
 
-    A group that is shown to differ is not behind for what it lacks of the other error.
+    A group that is shown to differ in one error type is not moved back for the other.
     """
-    of = Scope(one.system, one.list, one.grouping, one.allocation).grouping_label
+    grouping_label = Scope(
+        curves.system, curves.list, curves.grouping, curves.allocation
+    ).grouping_label
 
-    def key(i: int) -> tuple[bool, bool, int]:
-        shown = any(codes[m][i] in {"worse", "better"} and not gates[m][i] for m in codes)
-        is_small = any(lacks[i] for lacks in gates.values()) and not shown
-        return i == len(one.groups) - 1, is_small, order.get((of, one.groups[i]), 0)
+    def sort_key(group_index: int) -> tuple[bool, bool, int]:
+        is_shown_to_differ = any(
+            codes[metric][group_index] in {"worse", "better"} and not gates[metric][group_index]
+            for metric in codes
+        )
+        is_small = (
+            any(shortfalls[group_index] for shortfalls in gates.values()) and not is_shown_to_differ
+        )
+        return (
+            group_index == len(curves.groups) - 1,
+            is_small,
+            order.get((grouping_label, curves.groups[group_index]), 0),
+        )
 
-    return sorted(range(len(one.groups)), key=key)
+    return sorted(range(len(curves.groups)), key=sort_key)
 
 
-def _floors(
+def _noise_floors(
     rows: Iterable[Row], points: Sequence[str], zero: str, alpha: float
 ) -> dict[str, tuple[Floors, Floors]]:
-    """What a fair system would show, at audited points: of all groups, and of those not marked.
+    """Return noise floors at audited points: of all groups, and of groups above the minimums.
 
-    `zero` and `alpha` are the zero policy and the weight of FPR that they are of.
+    `zero` and `alpha` are the zero policy and the weight of FPR of these measures.
     """
-    place = {(m, name): (row.id, m) for row in EXPLORED for m, name in row.single.items()}
-    place |= {("fpr+fnr", row.joint): (row.id, "both") for row in EXPLORED if row.joint}
-    found: dict[str, tuple[Floors, Floors]] = {}
-    for one in rows:
-        at = place.get((one["metric"], one["measure"]))
-        is_shown = one["zero"] == zero and one["alpha"] in {None, alpha}
-        if at is None or not is_shown or one["operating_point"] not in points:
+    table_cells = {
+        (metric, name): (measure.id, metric)
+        for measure in EXPLORER_MEASURES
+        for metric, name in measure.single.items()
+    }
+    table_cells |= {
+        ("fpr+fnr", measure.joint): (measure.id, "both")
+        for measure in EXPLORER_MEASURES
+        if measure.joint
+    }
+    floors_by_point: dict[str, tuple[Floors, Floors]] = {}
+    for row in rows:
+        table_cell = table_cells.get((row["metric"], row["measure"]))
+        is_shown = row["zero"] == zero and row["alpha"] in {None, alpha}
+        if table_cell is None or not is_shown or row["operating_point"] not in points:
             continue
-        if one["value"] is None or one["floor_95"] is None:
+        if row["value"] is None or row["floor_95"] is None:
             continue
-        floor = f"{one['floor_95']:#.4g}".rstrip(".") if one["floor_95"] else "0"
-        p = "" if one["p"] is None else f", {p_value(one['p'])}"
-        both = found.setdefault(one["operating_point"], ({}, {}))
-        both[one["gated"]].setdefault(at[0], {})[at[1]] = f"floor {floor}{p}"
-    return found
+        floor = f"{row['floor_95']:#.4g}".rstrip(".") if row["floor_95"] else "0"
+        p = "" if row["p"] is None else f", {p_value(row['p'])}"
+        floors = floors_by_point.setdefault(row["operating_point"], ({}, {}))
+        floors[row["gated"]].setdefault(table_cell[0], {})[table_cell[1]] = f"floor {floor}{p}"
+    return floors_by_point
 
 
-def _model(cost: CostModel) -> dict[str, Any]:
-    """A cost model with the weights that `parivox.core.costs.cdet` gives either rate."""
-    one, none = np.ones(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
-    each = np.ones((), dtype=np.int64)
+def _cost_model_data(cost: CostModel) -> dict[str, Any]:
+    """Return a cost model with the weights of both rates in `parivox.core.costs.cdet`."""
+    all_errors, no_errors = np.ones(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    n_trials = np.ones((), dtype=np.int64)
     miss, false_accept = (
-        float(cdet(Curve(np.zeros(1), fp, fn, each, each), cost)[0])
-        for fp, fn in ((none, one), (one, none))
+        float(cdet(Curve(np.zeros(1), fp, fn, n_trials, n_trials), cost)[0])
+        for fp, fn in ((no_errors, all_errors), (all_errors, no_errors))
     )
     return {
         "name": cost.name,
@@ -383,33 +437,36 @@ def _model(cost: CostModel) -> dict[str, Any]:
     }
 
 
-def _counts(one: ErrorCurves) -> dict[str, Any]:
-    """Trials of every group between each two thresholds, packed, group after group."""
-    target = np.diff(one.fn, axis=-1, append=one.n_target[:, None])
-    nontarget = -np.diff(one.fp, axis=-1, append=0)
-    return {"target": packed(target.ravel()), "nontarget": packed(nontarget.ravel())}
+def _packed_counts(curves: ErrorCurves) -> dict[str, Any]:
+    """Return trials of every group between thresholds, packed, group after group."""
+    target = np.diff(curves.fn, axis=-1, append=curves.n_target[:, None])
+    nontarget = -np.diff(curves.fp, axis=-1, append=0)
+    return {
+        "target": packed_integers(target.ravel()),
+        "nontarget": packed_integers(nontarget.ravel()),
+    }
 
 
-def packed(numbers: Iterable[int]) -> str:
-    """Integers of at least 0 as text, small ones as one sign.
+def packed_integers(numbers: Iterable[int]) -> str:
+    """Return non-negative integers as text; small ones take one character.
 
     Examples
     --------
-    >>> packed([0, 31, 32, 1000])
+    >>> packed_integers([0, 31, 32, 1000])
     'AfgBof'
     """
     signs = []
     for number in map(int, numbers):
-        left = number
-        while left > 31:
-            signs.append(ALPHABET[32 + left % 32])
-            left //= 32
-        signs.append(ALPHABET[left])
+        rest_of_number = number
+        while rest_of_number > 31:
+            signs.append(ALPHABET[32 + rest_of_number % 32])
+            rest_of_number //= 32
+        signs.append(ALPHABET[rest_of_number])
     return "".join(signs)
 
 
-def _finite(threshold: float) -> float | str:
-    """A threshold as JSON can hold it."""
+def _json_threshold(threshold: float) -> float | str:
+    """Return a threshold for JSON, which has no infinity."""
     return threshold if math.isfinite(threshold) else str(threshold).replace("inf", "Infinity")
 
 
@@ -417,33 +474,33 @@ def _finite(threshold: float) -> float | str:
 
 
 @dataclass(frozen=True)
-class Explored:
+class ExplorerMeasure:
     """A row of the explorer's table of meta-measures."""
 
     id: str
     label: str
-    """What it tells."""
+    """What it shows."""
     name: str
-    """What it is called."""
+    """Its name."""
     fair: str
-    """The value of a fair system."""
+    """Its value for equal rates."""
     single: Mapping[str, str] = field(default_factory=dict)
-    """The measure of each metric alone."""
+    """The measure of a single metric, by metric."""
     joint: str = ""
-    """The measure of both rates, empty where there is none."""
+    """The measure of both rates; empty if there is none."""
 
-    def packed(self) -> dict[str, Any]:
-        """As the page's script reads it."""
+    def script_row(self) -> dict[str, Any]:
+        """Return the row for the script of the report."""
         words = {"id": self.id, "label": self.label, "name": self.name, "fair": self.fair}
         return {**words, "joint": self.joint, **self.single}
 
 
-def _each(measure: str) -> dict[str, str]:
+def _same_measure(measure: str) -> dict[str, str]:
     return dict.fromkeys(("fpr", "fnr", "cost"), measure)
 
 
-EXPLORED = (
-    Explored(
+EXPLORER_MEASURES = (
+    ExplorerMeasure(
         "fdr",
         "From the lowest group to the highest",
         "largest − smallest; both: FDR, 1 − weighted",
@@ -451,66 +508,72 @@ EXPLORED = (
         {"fpr": "fdr_fpd", "fnr": "fdr_fnd"},
         "fdr",
     ),
-    Explored(
+    ExplorerMeasure(
         "gini",
         "How unevenly errors are shared out",
         "Gini; both: GARBE",
         "0",
-        _each("gini"),
+        _same_measure("gini"),
         "garbe",
     ),
-    Explored(
+    ExplorerMeasure(
         "ir",
         "The highest group, in times the lowest",
         "largest / smallest; both: inequity rate, IR",
         "1",
-        _each("max_min"),
+        _same_measure("max_min"),
         "ir",
     ),
-    Explored(
+    ExplorerMeasure(
         "min_max",
         "The lowest group, as a part of the highest",
         "smallest / largest",
         "1",
-        _each("min_max"),
+        _same_measure("min_max"),
     ),
-    Explored(
+    ExplorerMeasure(
         "max_geomean",
         "The highest group, in times the typical one",
         "largest / geometric mean",
         "1",
-        _each("max_geomean"),
+        _same_measure("max_geomean"),
     ),
-    Explored(
+    ExplorerMeasure(
         "max_mean",
         "The highest group, in times the average",
         "largest / mean",
         "1",
-        _each("max_mean"),
+        _same_measure("max_mean"),
     ),
-    Explored(
+    ExplorerMeasure(
         "nrb",
         "How far groups are from pooled, as a logarithm",
         "mean |ln(group / pooled)|, NRB",
         "0",
-        _each("nrb"),
+        _same_measure("nrb"),
     ),
-    Explored("sd", "How far groups are from their average", "standard deviation", "0", _each("sd")),
-    Explored(
+    ExplorerMeasure(
+        "sd",
+        "How far groups are from their average",
+        "standard deviation",
+        "0",
+        _same_measure("sd"),
+    ),
+    ExplorerMeasure(
         "cv",
         "The same, as a part of the average",
         "standard deviation / mean",
         "0",
-        _each("cv"),
+        _same_measure("cv"),
     ),
-    Explored(
+    ExplorerMeasure(
         "eo_diff",
         "The larger of both gaps, lowest to highest",
         "equalised odds: difference",
         "0",
         joint="eo_diff",
     ),
-    Explored(
+    ExplorerMeasure(
         "eo_ratio",
         "The smaller part: of impostors in, of own let in",
         "equalised odds: ratio",
@@ -518,4 +581,4 @@ EXPLORED = (
         joint="eo_ratio",
     ),
 )
-"""Rows of the explorer's table of measures; its script leaves out what it has no function for."""
+"""Rows of the explorer's table of measures; the script omits rows it has no function for."""

@@ -1,4 +1,4 @@
-"""What a page shows first, and every group at the first operating point: ratios as strips."""
+"""The first screen of the HTML report, and all groups at the primary point: ratios as strips."""
 
 from __future__ import annotations
 
@@ -30,37 +30,45 @@ EVENTS = {
     "fpr": "False accepts (FPR): impostors accepted",
 }
 """Both error types as the heads of columns."""
-_MOST_SHOWN = 12
-"""Groups in the first figure, of which there are fewer where systems are many."""
-_MOST_ROWS = 24
+_MAX_SHOWN_GROUPS = 12
+"""Groups in the first figure; fewer if there are many systems."""
+_MAX_SHOWN_ROWS = 24
 """Rows of the first figure, one for each group and system."""
-_MOST_SEEN = 60
-"""Rows of all groups that are seen at once; further groupings are folded."""
+_MAX_OPEN_ROWS = 60
+"""Rows of all groups that are open; further groupings are folded."""
 
 
-def first(audit: Audit, of: Overview, more: Sequence[Caveat] = ()) -> dict[str, Any]:
-    """What is seen first, as ``first.html.j2`` takes it; `more` caveats are of the page alone."""
-    shown = _shown(of)
-    n_other = len(of.groups) - len(shown)
-    what = "Groups with a verdict of worse or better"
-    if not of.differing_groups:
-        most = "The groups with most speakers" if n_other and shown[0].speakers else "Groups"
-        what = f"{most}; none has a verdict of worse or better"
-    others = f". The other {count_text(n_other)} are listed under All groups" if n_other else ""
+def first_screen(
+    audit: Audit, audit_overview: Overview, extra_caveats: Sequence[Caveat] = ()
+) -> dict[str, Any]:
+    """Return the first screen for ``first.html.j2``; `extra_caveats` are only in this report."""
+    shown_groups = _shown_groups(audit_overview)
+    n_other = len(audit_overview.groups) - len(shown_groups)
+    caption = "Groups with a verdict of worse or better"
+    if not audit_overview.differing_groups:
+        selection = (
+            "The groups with most speakers" if n_other and shown_groups[0].speakers else "Groups"
+        )
+        caption = f"{selection}; none has a verdict of worse or better"
+    others_text = (
+        f". The other {count_text(n_other)} are listed under All groups" if n_other else ""
+    )
     return {
-        **of._asdict(),
-        "notes": of.notes,
-        "bar": _bar(of),
-        "shown": [_line(audit, one) for one in shown],
-        "caption": f"{what}, compared with {findings.reference_text(audit)}{others}",
-        "caveats": [*of.caveats, *more],
-        "legend": _legend(audit, of, shown),
+        **audit_overview._asdict(),
+        "notes": audit_overview.notes,
+        "bar": _verdict_bar(audit_overview),
+        "shown": [_group_row(audit, group) for group in shown_groups],
+        "caption": f"{caption}, compared with {findings.reference_text(audit)}{others_text}",
+        "caveats": [*audit_overview.caveats, *extra_caveats],
+        "legend": _legend(audit, audit_overview, shown_groups),
     }
 
 
-def _legend(audit: Audit, of: Overview, shown: Sequence[GroupResult]) -> list[str]:
+def _legend(
+    audit: Audit, audit_overview: Overview, shown_groups: Sequence[GroupResult]
+) -> list[str]:
     """Return what the signs, lines and columns of the first figure stand for."""
-    if not of.verdict_counts:
+    if not audit_overview.verdict_counts:
         return ["observed rates, errors/trials below; without intervals there are no verdicts"]
     options = audit.record["options"]
     margin, level = options["margin"], 100 * options["confidence"]
@@ -74,10 +82,14 @@ def _legend(audit: Audit, of: Overview, shown: Sequence[GroupResult]) -> list[st
             "significant after adjustment"
         ),
     ]
-    if any(judged.repeats_other_group for line in shown for judged in line.all_comparisons()):
+    if any(
+        comparison.repeats_other_group
+        for group in shown_groups
+        for comparison in group.all_comparisons()
+    ):
         legend.append("grey ▼: the same comparison as the other group’s ▲, not counted again")
     legend.append(f"ratio: error rate divided by that of {findings.reference_text(audit)}")
-    if "fpr" in _events(of):
+    if "fpr" in _events(audit_overview):
         legend.append(f"false accepts: {findings.ALLOCATIONS[options['allocate'][0]]}")
     return [
         *legend,
@@ -93,31 +105,39 @@ def _legend(audit: Audit, of: Overview, shown: Sequence[GroupResult]) -> list[st
     ]
 
 
-def _shown(of: Overview) -> list[GroupResult]:
-    """The groups of the first figure."""
-    n_systems = max((len(line.comparisons["fnr"]) for line in of.groups), default=1)
-    return of.leading_groups(min(_MOST_SHOWN, max(1, _MOST_ROWS // n_systems)))
+def _shown_groups(audit_overview: Overview) -> list[GroupResult]:
+    """Return the groups of the first figure."""
+    n_systems = max((len(group.comparisons["fnr"]) for group in audit_overview.groups), default=1)
+    return audit_overview.leading_groups(
+        min(_MAX_SHOWN_GROUPS, max(1, _MAX_SHOWN_ROWS // n_systems))
+    )
 
 
-def _events(of: Overview) -> dict[str, str]:
-    """The errors that any group has a rate of, as the heads of columns; both if none has."""
-    rates = {m: [one.rate for line in of.groups for one in line.comparisons[m]] for m in EVENTS}
-    return {
-        m: words for m, words in EVENTS.items() if any(r is not None for r in rates[m])
-    } or EVENTS
+def _events(audit_overview: Overview) -> dict[str, str]:
+    """Return the error types with a rate, as heads of columns; both if no group has a rate."""
+    events = {}
+    for metric, head in EVENTS.items():
+        comparisons = [
+            comparison
+            for group in audit_overview.groups
+            for comparison in group.comparisons[metric]
+        ]
+        if any(comparison.rate is not None for comparison in comparisons):
+            events[metric] = head
+    return events or EVENTS
 
 
-def words_of_page(audit: Audit, of: Overview) -> dict[str, Any]:
-    """Words and functions that templates of ratios use."""
+def template_names(audit: Audit, audit_overview: Overview) -> dict[str, Any]:
+    """Return texts and functions that templates of ratios use."""
     return {
         "rates": ERROR_TYPES,
         "verdicts": VERDICTS,
-        "events": _events(of),
+        "events": _events(audit_overview),
         "signs": SIGNS,
         "ticks": [
-            (round(100 * axis_position(at), 1), words)
-            for at, words in TICKS.items()
-            if of.verdict_counts
+            (round(100 * axis_position(ratio), 1), words)
+            for ratio, words in TICKS.items()
+            if audit_overview.verdict_counts
         ],
         "several": len(systems(audit)) > 1,
         "capital": capitalised,
@@ -125,77 +145,95 @@ def words_of_page(audit: Audit, of: Overview) -> dict[str, Any]:
     }
 
 
-def every_group(audit: Audit, of: Overview) -> list[dict[str, Any]]:
-    """All groups of each grouping, as ``all.html.j2`` takes them."""
-    made, n_rows = [], 0
-    is_seen_above = len(_shown(of)) == len(of.groups)
-    for grouping, same in groupby(of.groups, key=lambda line: line.grouping):
-        lines = [_line(audit, one) for one in same]
+def all_groups(audit: Audit, audit_overview: Overview) -> list[dict[str, Any]]:
+    """Return all groups of each grouping for ``all.html.j2``."""
+    sections, n_rows = [], 0
+    is_seen_above = len(_shown_groups(audit_overview)) == len(audit_overview.groups)
+    for grouping, grouping_results in groupby(
+        audit_overview.groups, key=lambda line: line.grouping
+    ):
+        lines = [_group_row(audit, group) for group in grouping_results]
         n_rows += sum(line["n"] for line in lines)
         title = f"By {grouping}, at the primary operating point"
-        n = f": {count_text(len(lines))} groups" if len(lines) > 1 else ""
-        above = f", as above{', with the intervals in figures' * bool(of.verdict_counts)}"
-        folded = f"{title}{above if is_seen_above else n}"
-        is_folded = is_seen_above or n_rows > _MOST_SEEN
-        made.append({"title": title, "lines": lines, "folded": folded if is_folded else ""})
-    return made
+        size_text = f": {count_text(len(lines))} groups" if len(lines) > 1 else ""
+        reference = ", as above"
+        if audit_overview.verdict_counts:
+            reference += ", with the intervals in figures"
+        folded_title = f"{title}{reference if is_seen_above else size_text}"
+        is_folded = is_seen_above or n_rows > _MAX_OPEN_ROWS
+        sections.append(
+            {"title": title, "lines": lines, "folded": folded_title if is_folded else ""}
+        )
+    return sections
 
 
-def _line(audit: Audit, line: GroupResult) -> dict[str, Any]:
-    of = {
-        metric: [_drawn(audit, one) for one in judged]
-        for metric, judged in line.comparisons.items()
+def _group_row(audit: Audit, group: GroupResult) -> dict[str, Any]:
+    """Return a group with its comparisons for the templates."""
+    drawn_comparisons = {
+        metric: [_drawn_comparison(audit, comparison) for comparison in comparisons]
+        for metric, comparisons in group.comparisons.items()
     }
     return {
-        "group": line.name,
-        "speakers": None if line.speakers is None else count_text(line.speakers),
-        "systems": [one.system for one in line.comparisons["fnr"]],
-        "n": len(line.comparisons["fnr"]),
-        "of": of,
+        "group": group.name,
+        "speakers": None if group.speakers is None else count_text(group.speakers),
+        "systems": [comparison.system for comparison in group.comparisons["fnr"]],
+        "n": len(group.comparisons["fnr"]),
+        "of": drawn_comparisons,
     }
 
 
-def _drawn(audit: Audit, one: GroupComparison) -> dict[str, Any]:
-    """A ratio and its interval in percent of the axis, and in words."""
+def _drawn_comparison(audit: Audit, comparison: GroupComparison) -> dict[str, Any]:
+    """Return a ratio and its interval in percent of the axis, and as text."""
     margin = audit.record["options"]["margin"]
-    strip = [round(100 * axis_position(end), 1) for end in (1 / margin, margin)]
-    ends = [
-        None if end is None else round(100 * axis_position(end), 1) for end in (one.low, one.high)
+    margin_ends = [round(100 * axis_position(end), 1) for end in (1 / margin, margin)]
+    interval_ends = [
+        None if end is None else round(100 * axis_position(end), 1)
+        for end in (comparison.low, comparison.high)
     ]
-    is_known = None not in ends
-    cut = _cut(one) if is_known else []
-    at = None if one.ratio is None else round(100 * axis_position(one.ratio), 1)
-    code = one.verdict or "none"
-    times = "–" if one.ratio is None else f"{short_number(one.ratio)}×"
+    has_interval = None not in interval_ends
+    arrows = _axis_arrows(comparison) if has_interval else []
+    ratio_position = (
+        None if comparison.ratio is None else round(100 * axis_position(comparison.ratio), 1)
+    )
+    code = comparison.verdict or "none"
+    ratio_text = "–" if comparison.ratio is None else f"{short_number(comparison.ratio)}×"
     return {
-        "code": "none" if one.repeats_other_group else code,
-        "margin": (strip[0], round(strip[1] - strip[0], 1)),
-        "low": ends[0] if is_known else None,
-        "cut": cut,
-        "high": ends[1],
-        "at": None if at in {x for x, _ in cut} else at,  # there the arrow stands
+        "code": "none" if comparison.repeats_other_group else code,
+        "margin": (margin_ends[0], round(margin_ends[1] - margin_ends[0], 1)),
+        "low": interval_ends[0] if has_interval else None,
+        "cut": arrows,
+        "high": interval_ends[1],
+        "at": None
+        if ratio_position in {x for x, _ in arrows}
+        else ratio_position,  # the arrow is drawn at this position
         "shape": SHAPES.get(code, SHAPES["cannot_tell"]),
-        "times": f"{SIGNS.get(code, '')} {times}".strip(),
-        "span": "" if one.high is None else interval_text(one.low, one.high),
-        "guess": one.best_guess,
-        "p": p_value(one.p) if one.fails_only_after_holm else "",
-        "rate": percent(one.rate),
-        "counts": "" if one.verdict else one.error_counts,
+        "times": f"{SIGNS.get(code, '')} {ratio_text}".strip(),
+        "span": "" if comparison.high is None else interval_text(comparison.low, comparison.high),
+        "guess": comparison.best_guess,
+        "p": p_value(comparison.p) if comparison.fails_only_after_holm else "",
+        "rate": percent(comparison.rate),
+        "counts": "" if comparison.verdict else comparison.error_counts,
     }
 
 
-def _cut(one: GroupComparison) -> list[tuple[int, str]]:
-    """Arrows where an interval goes on beyond the axis."""
-    is_below = one.low is not None and one.low < LOWEST
-    is_above = one.high is not None and one.high > HIGHEST
-    return [(0, "M6 -4L0 0L6 4Z")] * is_below + [(100, "M-6 -4L0 0L-6 4Z")] * is_above
+def _axis_arrows(comparison: GroupComparison) -> list[tuple[int, str]]:
+    """Return arrows where an interval extends beyond the axis."""
+    is_below = comparison.low is not None and comparison.low < LOWEST
+    is_above = comparison.high is not None and comparison.high > HIGHEST
+    arrows = []
+    if is_below:
+        arrows.append((0, "M6 -4L0 0L6 4Z"))
+    if is_above:
+        arrows.append((100, "M-6 -4L0 0L-6 4Z"))
+    return arrows
 
 
-def _bar(of: Overview) -> list[tuple[float, float, str]]:
-    """The share of each verdict, one after the other, in percent."""
-    total, x, made = sum(of.verdict_counts.values()), 0.0, []
-    for code, n in of.verdict_counts.items():
-        width = 100 * n / total if total else 0
-        made += [(round(x, 2), round(width, 2), code)] * bool(n)
-        x += width
-    return made
+def _verdict_bar(audit_overview: Overview) -> list[tuple[float, float, str]]:
+    """Return start, width and code of each verdict's part of the bar, in percent."""
+    total, start, segments = sum(audit_overview.verdict_counts.values()), 0.0, []
+    for code, n_groups in audit_overview.verdict_counts.items():
+        width = 100 * n_groups / total if total else 0
+        if n_groups:
+            segments.append((round(start, 2), round(width, 2), code))
+        start += width
+    return segments

@@ -1,4 +1,4 @@
-"""Groups, attributes crossed, pairs, measures, comparisons, the list of trials."""
+"""Sections of the HTML report on groups, crosstabs, pairs, measures, comparisons, trial lists."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ if TYPE_CHECKING:
     from parivox.report.words import Row
 
 
-_MOST_PAIRS = 40
-"""Pairs of groups in a table: the matrix of the audit has all of them."""
+_MAX_PAIRS = 40
+"""Pairs of groups in a table; the matrix of the audit has all of them."""
 
 
-def groups(audit: Audit) -> dict[str, Any]:
-    """Tables of every system and grouping, as ``groups.html.j2`` takes them."""
+def groups_section(audit: Audit) -> dict[str, Any]:
+    """Return tables of every system and grouping for ``groups.html.j2``."""
     options = audit.record["options"]
     rows = [row for metric in ERROR_TYPES for row in audit.groups.where(metric=metric).rows()]
     return {
-        "scopes": [_scope(audit, one) for one in scopes(audit)],
+        "scopes": [_scope_section(audit, scope) for scope in scopes(audit)],
         "others": findings.reference_text(audit),
         "gates": findings.minimums_text(audit),
         "inference": parse_minimums(options["gate"]).inference,
@@ -63,139 +63,152 @@ def groups(audit: Audit) -> dict[str, Any]:
     }
 
 
-def _scope(audit: Audit, scope: Scope) -> dict[str, Any]:
-    """All groups of one grouping of one system."""
-    where, rates = scope.filters, rates_by_group(audit, scope.filters)
-    known = located_points(audit, where)
-    at = first_point_name(audit, where) or ""
-    more = [
-        *speaker_errors(audit, where, at),
-        *attempts(audit, where, at),
-        *standardised_rates(audit, where, rates, at, audit.record["options"]["standardise"]),
+def _scope_section(audit: Audit, scope: Scope) -> dict[str, Any]:
+    """Return all groups of one grouping of one system."""
+    filters, rates = scope.filters, rates_by_group(audit, scope.filters)
+    point_rows = located_points(audit, filters)
+    point = first_point_name(audit, filters) or ""
+    further_tables = [
+        *speaker_errors(audit, filters, point),
+        *attempts(audit, filters, point),
+        *standardised_rates(audit, filters, rates, point, audit.record["options"]["standardise"]),
     ]
-    own = tables.own_thresholds(audit, where)
+    own_threshold_table = tables.own_thresholds(audit, filters)
     return {
         "label": scope.label,
         "n": len(rates.keys() - {POOLED}),
         "is_first": scope.grouping == audit.record["groupings"][0],
-        "points": [_at_point(audit, scope, point, rates) for point in known],
+        "points": [_point_section(audit, scope, point_row, rates) for point_row in point_rows],
         "sentences": [
-            *findings.confounding_sentences(audit, where),
-            *findings.interaction_sentences(audit, where),
-            *findings.limit_sentences(audit, where),
-            *findings.worst_tenth_sentences(audit, where, at),
-            *findings.trend_sentences(audit, where, at),
+            *findings.confounding_sentences(audit, filters),
+            *findings.interaction_sentences(audit, filters),
+            *findings.limit_sentences(audit, filters),
+            *findings.worst_tenth_sentences(audit, filters, point),
+            *findings.trend_sentences(audit, filters, point),
         ],
-        "own_head": heading_with_status(audit, "At thresholds of their own", where),
-        "own_in_words": list(findings.group_eer_lines(audit, where)),
-        "own": own and replace(own, title=f"{own.title}, {scope.label}"),
-        "more": [*(one.for_report(scope.label) for one in more), *_levels(audit, scope, at)],
+        "own_head": heading_with_status(audit, "At thresholds of their own", filters),
+        "own_in_words": list(findings.group_eer_lines(audit, filters)),
+        "own": own_threshold_table
+        and replace(own_threshold_table, title=f"{own_threshold_table.title}, {scope.label}"),
+        "more": [
+            *(table.for_report(scope.label) for table in further_tables),
+            *_strata_tables(audit, scope, point),
+        ],
     }
 
 
-def _at_point(audit: Audit, scope: Scope, point: Row, rates: Rates) -> dict[str, Any]:
-    """All groups at one operating point."""
-    at = point["operating_point"]
-    of = verdicts_by_metric(audit, {**scope.filters, "operating_point": at})
-    sheets, missing = [], []
+def _point_section(audit: Audit, scope: Scope, point_row: Row, rates: Rates) -> dict[str, Any]:
+    """Return all groups at one operating point."""
+    point = point_row["operating_point"]
+    verdicts = verdicts_by_metric(audit, {**scope.filters, "operating_point": point})
+    sheets, missing_sentences = [], []
     for metric, words in ERROR_TYPES.items():
-        if has_rate(metric, at, rates):
-            sheet = tables.group_rates(audit, scope.filters, metric, at)
-            title = f"{metric.upper()}, {words}, of {scope.label} at {at}"
+        if has_rate(metric, point, rates):
+            sheet = tables.group_rates(audit, scope.filters, metric, point)
+            title = f"{metric.upper()}, {words}, of {scope.label} at {point}"
             sheets.append(replace(sheet, title=title).without_empty_columns(keeps_reasons=True))
         else:
-            missing.append(
-                f"No {metric.upper()} ({words}): {missing_rate_reason(metric, at, rates)}."
+            missing_sentences.append(
+                f"No {metric.upper()} ({words}): {missing_rate_reason(metric, point, rates)}."
             )
     return {
-        "at": at,
-        "where": point_in_words(point),
+        "at": point,
+        "where": point_in_words(point_row),
         "sheets": sheets,
-        "missing": missing,
-        "lacking": findings.groups_by_shortfall_text(shortfalls(of, rates, at)),
+        "missing": missing_sentences,
+        "lacking": findings.groups_by_shortfall_text(shortfalls(verdicts, rates, point)),
     }
 
 
-def _levels(audit: Audit, scope: Scope, at: str) -> list[Sheet]:
-    """Which groups differ within each level of ``--within``."""
-    rows = audit.operating_points.where(operating_point=at).rows()
-    names = filter(None, dict.fromkeys(row["within"] for row in rows))
-    rates = {level: rates_by_group(audit, {**scope.filters, "within": level}) for level in names}
-    known = {level: of for level, of in rates.items() if of}
-    found = tables.strata_table(audit, scope.filters, known, at)
-    title = f"{scope.label} within each level, at {at} and the same thresholds"
-    return [replace(found, title="").for_report(title)] if found else []
+def _strata_tables(audit: Audit, scope: Scope, point: str) -> list[Sheet]:
+    """Return which groups differ within each stratum of ``--within``."""
+    rows = audit.operating_points.where(operating_point=point).rows()
+    strata = filter(None, dict.fromkeys(row["within"] for row in rows))
+    rates = {
+        stratum: rates_by_group(audit, {**scope.filters, "within": stratum}) for stratum in strata
+    }
+    known_rates = {
+        stratum: stratum_rates for stratum, stratum_rates in rates.items() if stratum_rates
+    }
+    table = tables.strata_table(audit, scope.filters, known_rates, point)
+    title = f"{scope.label} within each level, at {point} and the same thresholds"
+    return [replace(table, title="").for_report(title)] if table else []
 
 
-# ---- two attributes, and systems beside each other
+# ---- crosstabs of two attributes, and systems side by side
 
 
-def crosstabs(audit: Audit) -> list[dict[str, Any]]:
-    """FNR and FPR of every grouping of two attributes at the first operating point."""
-    made = []
+def crosstab_sections(audit: Audit) -> list[dict[str, Any]]:
+    """Return FNR and FPR of every grouping of two attributes at the first operating point."""
+    sections = []
     for scope in scopes(audit):
-        at = first_point_name(audit, scope.filters)
-        sheets = [] if at is None else comparison.crosstabs(audit, scope.filters, at)
+        point = first_point_name(audit, scope.filters)
+        sheets = [] if point is None else comparison.crosstabs(audit, scope.filters, point)
         if sheets:
-            made.append(_crossed(f"{scope.label} at {at}", sheets))
-    return made
+            sections.append(_crosstab_section(f"{scope.label} at {point}", sheets))
+    return sections
 
 
-def by_system(audit: Audit) -> list[dict[str, Any]]:
-    """Groups down, systems and lists across, where there are several of either."""
-    names = systems(audit)
-    made: list[dict[str, Any]] = []
-    if len(names) == 1:
-        return made
-    kinds = [same[0] for same in scopes_by_grouping(list(scopes(audit)))]
-    for first in sorted(kinds, key=lambda one: audit.record["groupings"].index(one.grouping)):
-        asked = [
-            ({**first.filters, **name}, at)
-            for name in names
-            if (at := first_point_name(audit, name)) is not None
+def system_sections(audit: Audit) -> list[dict[str, Any]]:
+    """Return tables of groups by system and list; empty for a single system and list."""
+    all_systems = systems(audit)
+    sections: list[dict[str, Any]] = []
+    if len(all_systems) == 1:
+        return sections
+    first_scopes = [
+        scopes_of_grouping[0] for scopes_of_grouping in scopes_by_grouping(list(scopes(audit)))
+    ]
+    groupings = audit.record["groupings"]
+    for first_scope in sorted(first_scopes, key=lambda scope: groupings.index(scope.grouping)):
+        system_points = [
+            ({**first_scope.filters, **system}, point)
+            for system in all_systems
+            if (point := first_point_name(audit, system)) is not None
         ]
-        at = ", ".join(dict.fromkeys(at for _, at in asked))
-        sheets = comparison.by_system(audit, first.grouping_label, asked)
-        made.append(_crossed(f"{first.grouping_label} at {at}", sheets))
-    return made
+        point = ", ".join(dict.fromkeys(point for _, point in system_points))
+        sheets = comparison.by_system(audit, first_scope.grouping_label, system_points)
+        sections.append(_crosstab_section(f"{first_scope.grouping_label} at {point}", sheets))
+    return sections
 
 
-def _crossed(label: str, sheets: Iterable[Sheet]) -> dict[str, Any]:
-    """Tables of both errors, with a capital over the names of rows, and why margins are missing."""
-    made = []
+def _crosstab_section(label: str, sheets: Iterable[Sheet]) -> dict[str, Any]:
+    """Return tables of both error types with capital heads, and notes on missing margins."""
+    crossed_sheets = []
     for sheet in sheets:
-        first, *rest = sheet.columns
-        named = first._replace(head=capitalised(first.head))
-        made.append(replace(sheet, columns=[named, *rest]))
-    notes = dict.fromkeys(note for sheet in made for note in sheet.notes)
-    return {"label": label, "sheets": made, "notes": [*notes]}
+        first_column, *other_columns = sheet.columns
+        capitalised_column = first_column._replace(head=capitalised(first_column.head))
+        crossed_sheets.append(replace(sheet, columns=[capitalised_column, *other_columns]))
+    notes = dict.fromkeys(note for sheet in crossed_sheets for note in sheet.notes)
+    return {"label": label, "sheets": crossed_sheets, "notes": [*notes]}
 
 
-# ---- who is taken for whom
+# ---- false accepts between groups
 
 
-def pairs(audit: Audit) -> list[Sheet]:
-    """The pairs of groups with trials, the highest false accept rate first, of each system."""
-    made = []
-    for name in systems(audit):
-        at = first_point_name(audit, name)
+def pair_tables(audit: Audit) -> list[Sheet]:
+    """Return pairs of groups with trials for each system, the highest false accept rate first."""
+    sheets = []
+    for system in systems(audit):
+        point = first_point_name(audit, system)
         for grouping in audit.record["groupings"]:
-            asked = {**name, "grouping": grouping, "operating_point": at, "within": ""}
-            rows = [row for row in audit.matrix.where(**asked).rows() if row["trials"]]
+            filters = {**system, "grouping": grouping, "operating_point": point, "within": ""}
+            rows = [row for row in audit.matrix.where(**filters).rows() if row["trials"]]
             if all(row["enrol_group"] == row["test_group"] for row in rows):
                 continue
             rows.sort(key=lambda row: -(row["value"] or 0))
-            left = len(rows) - _MOST_PAIRS
-            rest = f"; {left} more pairs with lower rates are left out" if left > 0 else ""
+            n_omitted = len(rows) - _MAX_PAIRS
+            omission = (
+                f"; {n_omitted} more pairs with lower rates are left out" if n_omitted > 0 else ""
+            )
             sheet = Sheet.with_heads(
-                f"False accepts between groups of {system_label(*name.values())} by "
-                f"{grouping} at {at}, "
-                f"without intervals, as pairs of speakers recur in several cells{rest}",
+                f"False accepts between groups of {system_label(*system.values())} by "
+                f"{grouping} at {point}, "
+                f"without intervals, as pairs of speakers recur in several cells{omission}",
                 ("Enrolled", "Test", "FPR, %", "Errors", "Trials"),
                 words=(1, 2),
                 is_sortable=True,
             )
-            for row in rows[:_MOST_PAIRS]:
+            for row in rows[:_MAX_PAIRS]:
                 sheet.add(
                     row["enrol_group"],
                     row["test_group"],
@@ -203,18 +216,18 @@ def pairs(audit: Audit) -> list[Sheet]:
                     "–" if row["errors"] is None else f"{row['errors']:,}",
                     f"{row['trials']:,}",
                 )
-            made.append(sheet)
-    return made
+            sheets.append(sheet)
+    return sheets
 
 
-def offenders(audit: Audit) -> list[Sheet]:
-    """A table of each system, grouping and error."""
-    made: dict[tuple[str, ...], Sheet] = {}
+def offender_tables(audit: Audit) -> list[Sheet]:
+    """Return a table of speakers with most errors for each system, grouping and error type."""
+    sheet_by_key: dict[tuple[str, ...], Sheet] = {}
     for row in audit.offenders.rows():
-        keys = ("system", "list", "grouping", "allocation", "metric", "operating_point")
-        label = tuple(row[key] for key in keys)
-        if label not in made:
-            made[label] = Sheet.with_heads(
+        key_columns = ("system", "list", "grouping", "allocation", "metric", "operating_point")
+        key = tuple(row[column] for column in key_columns)
+        if key not in sheet_by_key:
+            sheet_by_key[key] = Sheet.with_heads(
                 f"Speakers with most errors ({row['metric'].upper()}) of "
                 f"{system_label(row['system'], row['list'])} by {row['grouping']} at "
                 f"{row['operating_point']}",
@@ -222,78 +235,80 @@ def offenders(audit: Audit) -> list[Sheet]:
                 words=(1, 2),
                 is_sortable=True,
             )
-        made[label].add(
+        sheet_by_key[key].add(
             row["group"],
             row["speaker"],
             f"{row['errors']:,}",
             f"{row['trials']:,}",
             "–" if row["share"] is None else f"{100 * row['share']:.0f}",
         )
-    return list(made.values())
+    return list(sheet_by_key.values())
 
 
-# ---- measures of fairness
+# ---- summary fairness measures
 
 
-def measures(audit: Audit) -> dict[str, Any]:
-    """Tables of meta-measures, and where they contradict each other."""
+def measures_section(audit: Audit) -> dict[str, Any]:
+    """Return tables of meta-measures, and their disagreements."""
     within, between = disagreements(audit)
-    made = []
-    for of in scopes_by_grouping(list(scopes(audit))):
-        row = []
-        for scope in of:
-            at = first_point_name(audit, scope.filters) or ""
+    rows_of_sections = []
+    for scopes_of_grouping in scopes_by_grouping(list(scopes(audit))):
+        sections = []
+        for scope in scopes_of_grouping:
+            point = first_point_name(audit, scope.filters) or ""
             sheets = [
-                replace(sheet, title=f"{sheet.title}, {scope.label} at {at}")
-                for sheet in measures_on_page(audit, scope.filters, at)
+                replace(sheet, title=f"{sheet.title}, {scope.label} at {point}")
+                for sheet in measures_on_page(audit, scope.filters, point)
             ]
             is_first = scope.grouping == audit.record["groupings"][0]
-            disagree = within.get(scope, [])
-            row.append(
+            scope_disagreements = within.get(scope, [])
+            sections.append(
                 {
                     "label": scope.label,
                     "is_first": is_first,
                     "sheets": sheets,
-                    "disagree": disagree,
+                    "disagree": scope_disagreements,
                 }
             )
-        made.append(row)
+        rows_of_sections.append(sections)
     return {
-        "scopes": abreast(made),
+        "scopes": abreast(rows_of_sections),
         "between": between,
-        "has_disagreements": any(one["disagree"] for row in made for one in row),
+        "has_disagreements": any(
+            section["disagree"] for sections in rows_of_sections for section in sections
+        ),
         "gates": findings.minimums_text(audit),
     }
 
 
-# ---- systems or lists against each other, where there are several and it was asked for
+# ---- comparisons of systems or lists, if requested
 
 
-_RANKS = {"more accurate": "fewer errors"}
+_RANK_NAMES = {"more accurate": "fewer errors"}
 
 
-def compared(audit: Audit) -> list[dict[str, Any]]:
-    """Every pair that was compared."""
-    return [_pair(one) for one in comparison.pairs(audit)]
+def comparison_sections(audit: Audit) -> list[dict[str, Any]]:
+    """Return every pair that was compared."""
+    return [_comparison_section(pair) for pair in comparison.pairs(audit)]
 
 
-def _pair(pair: ComparedPair) -> dict[str, Any]:
-    """Two systems, or one on two lists."""
+def _comparison_section(pair: ComparedPair) -> dict[str, Any]:
+    """Return the comparison of two systems, or of one on two lists."""
     sheets = [replace(pair.all_trials, title="").for_report(f"All trials, {pair.label}")]
     ranks = Sheet.with_heads(
         "How sure the order is: share of the draws of speakers in which either is better, %",
         ("Of", "Better in", *pair.names),
         words=(1, 2),
     )
-    for split in pair.groupings:
-        title = f"How much groups differ, {split.label}"
-        sheets.append(replace(split.spreads, title="").for_report(title))
-        for sheet in split.groups:
-            title = f"{sheet.title}, {split.label}"
+    for grouping in pair.groupings:
+        title = f"How much groups differ, {grouping.label}"
+        sheets.append(replace(grouping.spreads, title="").for_report(title))
+        for sheet in grouping.groups:
+            title = f"{sheet.title}, {grouping.label}"
             sheets.append(replace(sheet.for_report(""), title=title, is_sortable=True))
-        for metric, what, *shares in split.ranks:
+        for metric, rank_name, *shares in grouping.ranks:
             cells = [f"{100 * share:.0f}" for share in shares]
-            ranks.add(f"{split.label}, {metric}", _RANKS.get(what, what), *cells)
+            ranks.add(f"{grouping.label}, {metric}", _RANK_NAMES.get(rank_name, rank_name), *cells)
     return {
         "label": pair.label,
         "speakers": pair.speakers,
@@ -302,69 +317,78 @@ def _pair(pair: ComparedPair) -> dict[str, Any]:
     }
 
 
-# ---- what the list of trials can show, and where groups are not compared alike
+# ---- checks of the trial list, and differences between the groups' trials
 
 
-def checked(audit: Audit) -> dict[str, Any]:
-    """Findings of the trial check, each list once, as ``list.html.j2`` takes them."""
+def trial_list_section(audit: Audit) -> dict[str, Any]:
+    """Return findings of the trial check, each list once, for ``list.html.j2``."""
     lists = []
-    for names, failed in findings.failed_checks(audit):
-        label = f"The list of {', '.join(names)}"
+    for list_names, failed in findings.failed_checks(audit):
+        label = f"The list of {', '.join(list_names)}"
         sheet = Sheet.with_heads(
-            f"What the list of {', '.join(names)} fails",
+            f"What the list of {', '.join(list_names)} fails",
             ("Check", "What it asks for", "Found"),
-            [(one["id"], one["what"], one["sentence"]) for one in failed],
+            [
+                (failed_check["id"], failed_check["what"], failed_check["sentence"])
+                for failed_check in failed
+            ],
             words=(1, 2, 3),
             wide=(2, 3),
         )
-        apart = [
-            f"{one['sentence']} ({one['id']})"
-            for one in failed
-            if one["id"] in findings.CHECKS_BETWEEN_GROUPS
+        between_groups = [
+            f"{failed_check['sentence']} ({failed_check['id']})"
+            for failed_check in failed
+            if failed_check["id"] in findings.CHECKS_BETWEEN_GROUPS
         ]
-        lists.append({"label": label, "apart": apart, "sheet": sheet if failed else None})
-    missing = (
+        lists.append({"label": label, "apart": between_groups, "sheet": sheet if failed else None})
+    not_checked = (
         "The list was not checked: it is too large for memory, or of "
         "counts. parivox trials check checks it by itself."
     )
     return {
         "lists": lists,
-        "pairing": _pairing(audit),
-        "grades": _grades(audit),
-        "missing": "" if lists else missing,
+        "pairing": _pairing_text(audit),
+        "grades": _grades_text(audit),
+        "missing": "" if lists else not_checked,
     }
 
 
-def _pairing(audit: Audit) -> str:
-    """Who is compared with whom, from the matrix of the groupings."""
-    shares, is_alike = [], True
+def _pairing_text(audit: Audit) -> str:
+    """Return a sentence on who is compared with whom, from the matrix of the groupings."""
+    shares, is_within_groups_only = [], True
     for grouping in audit.record["groupings"]:
         rows = audit.matrix.where(grouping=grouping, within="").rows()
         if not rows:
             continue
         keys = ("system", "list", "operating_point")
-        own = [row for row in rows if all(row[key] == rows[0][key] for key in keys)]
-        total = sum(row["trials"] or 0 for row in own)
-        alike = sum(row["trials"] or 0 for row in own if row["enrol_group"] == row["test_group"])
-        if total:
-            is_alike &= alike == total
+        first_rows = [row for row in rows if all(row[key] == rows[0][key] for key in keys)]
+        n_trials = sum(row["trials"] or 0 for row in first_rows)
+        n_within_groups = sum(
+            row["trials"] or 0 for row in first_rows if row["enrol_group"] == row["test_group"]
+        )
+        if n_trials:
+            is_within_groups_only &= n_within_groups == n_trials
             shares.append(
-                f"by {grouping}, {100 * alike / total:.3g} % of the nontarget trials compare "
-                "speakers of one group"
+                f"by {grouping}, {100 * n_within_groups / n_trials:.3g} % of the nontarget trials "
+                "compare speakers of one group"
             )
     if not shares:
         return "Who is compared with whom: not known of this audit."
-    rest = (
-        "Nothing is known of impostors of another group, whom a system mostly tells apart more "
-        "easily."
-        if is_alike
-        else "Impostors of another group are mostly told apart more easily, so the fewer of them "
-        "a list holds, the higher is its FPR: compare rates only of lists that are paired alike."
-    )
-    return f"Who is compared with whom: {'; '.join(shares)}. {rest}"
+    if is_within_groups_only:
+        consequence = (
+            "Nothing is known of impostors of another group, whom a system mostly tells apart more "
+            "easily."
+        )
+    else:
+        consequence = (
+            "Impostors of another group are mostly told apart more easily, so the fewer of them a "
+            "list holds, the higher is its FPR: compare rates only of lists that are paired alike."
+        )
+    return f"Who is compared with whom: {'; '.join(shares)}. {consequence}"
 
 
-def _grades(audit: Audit) -> str:
+def _grades_text(audit: Audit) -> str:
+    """Return a sentence on whether difficulty grades were audited."""
     names = {*audit.record["groupings"], *(audit.record["options"]["within"] or ())}
     if "grade" in names:
         return "Trials were graded by how hard they are: see the groups by grade."

@@ -1,4 +1,4 @@
-"""How sections of a page are laid out, and short words that several of them use."""
+"""Arrangement of sections in the HTML report, and short texts that several sections use."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
     from parivox.report.words import Row
 
-T = TypeVar("T")
+Section = TypeVar("Section")
 NOT_SUPPLIED = "not supplied"
 
 
-def abreast(rows: Sequence[Sequence[T]]) -> list[list[T]]:
-    """Rows, in which those of one thing only are put together."""
-    made: list[list[T]] = []
-    for is_alone, same in groupby(rows, key=lambda row: len(row) == 1):
-        found = [list(row) for row in same]
-        made += [[one for row in found for one in row]] if is_alone else found
-    return made
+def abreast(rows: Sequence[Sequence[Section]]) -> list[list[Section]]:
+    """Return rows in which consecutive rows of a single section are joined."""
+    joined_rows: list[list[Section]] = []
+    for is_alone, run in groupby(rows, key=lambda row: len(row) == 1):
+        run_rows = [list(row) for row in run]
+        joined_rows += [[section for row in run_rows for section in row]] if is_alone else run_rows
+    return joined_rows
 
 
-_POINTS = {
+_POINT_TEXTS = {
     "eer": "where both error rates of all trials are equal",
     "bayes": "where scores, read as likelihood ratios, cost least",
     "deployed": "as the decisions were made",
@@ -35,7 +35,7 @@ _POINTS = {
 
 
 def point_in_words(row: Row) -> str:
-    """An operating point in plain words, with the rate that it comes to where that may differ.
+    """Return an operating point in plain words, with the rate reached where it may differ.
 
     Examples
     --------
@@ -47,20 +47,22 @@ def point_in_words(row: Row) -> str:
     'at one threshold, given as 0.5'
     """
     point = point_as_given(row)
-    kind, _, rest = point.partition("=")
+    kind, _, argument = point.partition("=")
     if kind in {"fpr", "fnr"}:
-        of = "nontarget trials are accepted" if kind == "fpr" else "target trials are rejected"
-        aim, reached = float(rest), row[kind]
+        trials_text = (
+            "nontarget trials are accepted" if kind == "fpr" else "target trials are rejected"
+        )
+        target_rate, reached = float(argument), row[kind]
         if reached is None or (
-            row["source"] == SAME_TRIALS and not is_far_from_target(aim, reached)
+            row["source"] == SAME_TRIALS and not is_far_from_target(target_rate, reached)
         ):
-            return f"at one threshold, at which {100 * aim:g} % of all {of}"
+            return f"at one threshold, at which {100 * target_rate:g} % of all {trials_text}"
         return (
-            f"at one threshold, chosen so that {100 * aim:g} % of all {of}; here it is "
-            f"{percent(reached)}"
+            f"at one threshold, chosen so that {100 * target_rate:g} % of all {trials_text}; here "
+            f"it is {percent(reached)}"
         )
     if kind == "threshold":
-        return f"at one threshold, given as {rest}"
+        return f"at one threshold, given as {argument}"
     if point.startswith("min-cdet"):
         return "at one threshold, at which errors of all trials cost least"
-    return f"at one threshold, {_POINTS.get(point, point)}"
+    return f"at one threshold, {_POINT_TEXTS.get(point, point)}"

@@ -1,4 +1,4 @@
-"""How the figures were made, of what, what they cannot show, where each item is found.
+"""Definitions, provenance, limitations, and where each item of a standard is found.
 
 Sources of harm are those of Suresh and Guttag, in the order in which data and systems are made;
 see docs/references.md#paper-001. Items are in the words of what is publicly known of ISO/IEC
@@ -60,122 +60,128 @@ REFERENCES = {
 """Works, and what is taken from each."""
 
 
-_NONE = "none given"
-_EVERY = "every figure of every group"
+_NONE_GIVEN = "none given"
+_ALL_GROUP_FIGURES = "every figure of every group"
 
 
-def method(audit: Audit, context: Context | None) -> dict[str, Any]:
-    """What an audit rests on, as ``method.html.j2`` takes it."""
+def method_section(audit: Audit, context: Context | None) -> dict[str, Any]:
+    """Return what an audit is based on for ``method.html.j2``."""
     definitions = audit.record["definitions"]
     return {
-        "definitions": [(_words(name), list(_flat(value))) for name, value in definitions.items()],
-        "options": _options(audit_with_ids(audit)),
-        "hashes": _hashes(audit, context),
+        "definitions": [
+            (_spaced(name), list(_flat_texts(definition)))
+            for name, definition in definitions.items()
+        ],
+        "options": _options_sheet(audit_with_ids(audit)),
+        "hashes": _hashes_sheet(audit, context),
         "versions": [
-            *((_words(name), str(one)) for name, one in audit.record["versions"].items()),
+            *((_spaced(name), str(version)) for name, version in audit.record["versions"].items()),
             *audit.record.get("other_version", {}).items(),
         ],
         "references": REFERENCES,
         "command": command(audit_with_ids(audit)),
-        "standard": places(audit, context),
+        "standard": item_places(audit, context),
         "harms": harms(audit, context),
         "sha256": _sha256(audit),
     }
 
 
 def _sha256(audit: Audit) -> str:
-    """Of ``audit.json``."""
+    """Return the SHA-256 of ``audit.json``."""
     digest = hashlib.sha256()
     for piece in audit_with_ids(audit).json_pieces():
         digest.update(piece.encode())
     return digest.hexdigest()
 
 
-def _flat(value: Any, above: str = "") -> Iterator[tuple[str, str]]:
-    """What is nested, as pairs of a name and a text; of a measure all in one."""
+def _flat_texts(value: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Return nested values as pairs of a name and a text; a measure is one pair."""
     if isinstance(value, dict) and "says" in value:
-        fairer = f"{'higher' if value['higher_is_fairer'] else 'lower'} is fairer"
-        told = (value["says"], fairer, value["joins_both_rates"] and "joins both rates")
-        yield above, "; ".join(filter(None, (*told, value["source"])))
+        fairer = "higher is fairer" if value["higher_is_fairer"] else "lower is fairer"
+        joins = "joins both rates" if value["joins_both_rates"] else ""
+        parts = (value["says"], fairer, joins, value["source"])
+        yield prefix, "; ".join(part for part in parts if part)
     elif isinstance(value, dict):
-        for key, one in value.items():
-            yield from _flat(one, f"{above}, {key}" if above else str(key))
+        for key, nested in value.items():
+            yield from _flat_texts(nested, f"{prefix}, {key}" if prefix else str(key))
     elif isinstance(value, (list, tuple)):
-        yield above, ", ".join(map(_cell, value))
+        yield prefix, ", ".join(map(_cell_text, value))
     else:
-        yield above, _cell(value)
+        yield prefix, _cell_text(value)
 
 
-def _cell(value: Any) -> str:
+def _cell_text(value: Any) -> str:
     if value is None:
-        return _NONE
+        return _NONE_GIVEN
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _words(name: str) -> str:
+def _spaced(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _options(audit: Audit) -> Sheet:
-    made = Sheet.with_heads("Options of the audit", ("Option", "Value"), words=(1, 2))
+def _options_sheet(audit: Audit) -> Sheet:
+    sheet = Sheet.with_heads("Options of the audit", ("Option", "Value"), words=(1, 2))
     for name, value in audit.record["options"].items():
-        for key, text in _flat(value, _words(name)):
-            made.add(key, text or _NONE)
-    return made
+        for key, text in _flat_texts(value, _spaced(name)):
+            sheet.add(key, text or _NONE_GIVEN)
+    return sheet
 
 
-def _hashes(audit: Audit, context: Context | None) -> Sheet:
-    """Hashes of the contents; files are named by what they hold, not by their names."""
-    made = Sheet.with_heads(
+def _hashes_sheet(audit: Audit, context: Context | None) -> Sheet:
+    """Return hashes of contents; files are named by their content, not by file names."""
+    sheet = Sheet.with_heads(
         "What was read: SHA-256 of contents, whatever the order of rows, and of the bytes of files",
         ("What", "SHA-256"),
         words=(1, 2),
     )
-    for one in audit.record["inputs"]:
-        label = system_label(one["system"], one["list"])
-        made.add(f"{label}: contents of {one['trials']:,} trials", one["content_sha256"])
-    for i, entry in enumerate(audit.provenance, 1):
+    for source in audit.record["inputs"]:
+        label = system_label(source["system"], source["list"])
+        sheet.add(f"{label}: contents of {source['trials']:,} trials", source["content_sha256"])
+    for i, file_entry in enumerate(audit.provenance, 1):
         kind = ", ".join(
-            str(entry[key]) for key in ("role", "format", "compression") if entry.get(key)
+            str(file_entry[field])
+            for field in ("role", "format", "compression")
+            if file_entry.get(field)
         )
-        if entry.get("role") in CHOICE_ROLES and entry.get("sha256"):
-            made.add(f"File {i} ({kind}): bytes", entry["sha256"])
-        for key, covered in (("ids_hmac", "speaker ids"), ("bytes_hmac", "bytes")):
-            if entry.get(key):
-                made.add(f"File {i} ({kind}): {covered}, HMAC by {PRIVATE}", entry[key])
+        if file_entry.get("role") in CHOICE_ROLES and file_entry.get("sha256"):
+            sheet.add(f"File {i} ({kind}): bytes", file_entry["sha256"])
+        for field, hashed in (("ids_hmac", "speaker ids"), ("bytes_hmac", "bytes")):
+            if file_entry.get(field):
+                sheet.add(f"File {i} ({kind}): {hashed}, HMAC by {PRIVATE}", file_entry[field])
     if context is not None:
-        made.add("Context file: bytes", context.sha256)
-    return made
+        sheet.add("Context file: bytes", context.sha256)
+    return sheet
 
 
-# ---- the command that makes the audit again
+# ---- the command that repeats the audit
 
 
 def command(audit: Audit) -> str:
-    """One command, with placeholders in the place of files.
+    """Return the command of the audit, with placeholders for files.
 
     Only options that are not the default are named. The names of columns, and the format of a
     file, are left out, as they follow from the files.
     """
     record = audit.record
-    described, chosen = option_fields(AuditOptions), record["options"]
+    described_options, recorded_options = option_fields(AuditOptions), record["options"]
     words = ["parivox", "audit"]
-    for i, one in enumerate(record["inputs"], 1):
-        words.append(f"{system_name(one['system'], one['list'])}=SCORES_{i}")
-    roles = {entry.get("role") for entry in audit.provenance}
-    for name, option in described.items():
+    for i, source in enumerate(record["inputs"], 1):
+        words.append(f"{system_name(source['system'], source['list'])}=SCORES_{i}")
+    roles = {file_entry.get("role") for file_entry in audit.provenance}
+    for name, option in described_options.items():
         if name in roles:
             words += [option.flag, name.upper()]
     for i, _ in enumerate(record.get("development", []), 1):
         words += ["--threshold-from", f"DEVELOPMENT_SCORES_{i}"]
     for name, default in Options().recorded().items():
-        value = chosen.get(name, default)
-        value = tuple(value) if isinstance(value, list) else value  # as a loaded audit has it
+        chosen = recorded_options.get(name, default)
+        chosen = tuple(chosen) if isinstance(chosen, list) else chosen  # as a loaded audit has it
         is_by_default = name == "by" and record["groupings_chosen_by"] != "user"
-        if value not in (default, None) and not is_by_default:
-            words += described[name].command_line_words(value)
+        if chosen not in (default, None) and not is_by_default:
+            words += described_options[name].command_line_words(chosen)
     return shlex.join(words)
 
 
@@ -184,7 +190,7 @@ def command(audit: Audit) -> str:
 
 STANDARD = "ISO/IEC 19795-10"
 ACT = "AI Act, Annex IV"
-_HARMS = {
+_HARM_MEANINGS = {
     "Historical": "what is unequal in the world is repeated by the data",
     "Representation": "some people are too few in the data to be served, or judged, as well",
     "Measurement": "what is recorded or labelled stands in for what is meant, and not alike for "
@@ -197,7 +203,7 @@ _HARMS = {
 
 
 class Harm(NamedTuple):
-    """A source of harm, what it is, and what this audit can and cannot say of it."""
+    """A source of harm, its meaning, and what this audit can and cannot say about it."""
 
     name: str
     meaning: str
@@ -205,7 +211,7 @@ class Harm(NamedTuple):
 
 
 def harms(audit: Audit, context: Context | None) -> list[Harm]:
-    """The seven sources, filled from the data."""
+    """Return the seven sources of harm, filled from the data."""
     context = context or Context()
     sentences = (
         _historical(context),
@@ -216,7 +222,10 @@ def harms(audit: Audit, context: Context | None) -> list[Harm]:
         _evaluation(audit),
         _deployment(audit, context),
     )
-    return [Harm(*of, list(said)) for of, said in zip(_HARMS.items(), sentences, strict=True)]
+    return [
+        Harm(*name_and_meaning, list(harm_sentences))
+        for name_and_meaning, harm_sentences in zip(_HARM_MEANINGS.items(), sentences, strict=True)
+    ]
 
 
 def _historical(context: Context) -> Iterator[str]:
@@ -225,38 +234,41 @@ def _historical(context: Context) -> Iterator[str]:
 
 
 def _representation(audit: Audit) -> Iterator[str]:
-    """The smallest and the largest group of each grouping."""
-    done = set()
+    """Return sentences on the smallest and largest group, on small groups and unknown ones."""
+    seen = set()
     for scope in scopes(audit):
-        if (scope.list, scope.grouping) in done or scope.allocation != "both":
+        if (scope.list, scope.grouping) in seen or scope.allocation != "both":
             continue
-        done.add((scope.list, scope.grouping))
+        seen.add((scope.list, scope.grouping))
         rows = audit.groups.where(**scope.filters, metric="fnr", definition="").rows()
         sizes = {row["group"]: row["speakers"] for row in rows if row["speakers"] is not None}
         sizes.pop("pooled", None)
         if sizes:
-            least, most = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
-            on = f" on {scope.list}" if scope.list else ""
+            smallest, largest = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
+            list_text = f" on {scope.list}" if scope.list else ""
             yield (
-                f"By {scope.grouping}{on}: {count_of(len(sizes), 'group')}, from {least} with "
-                f"{count_of(sizes[least], 'speaker')} to {most} with {count_text(sizes[most])}."
+                f"By {scope.grouping}{list_text}: {count_of(len(sizes), 'group')}, from {smallest} "
+                f"with {count_of(sizes[smallest], 'speaker')} to {largest} with "
+                f"{count_text(sizes[largest])}."
             )
-        at = first_point_name(audit, scope.filters)
-        lacking = sorted(small_groups(audit, {**scope.filters, "operating_point": at}))
-        if lacking:
-            gates = findings.minimums_text(audit)
+        point = first_point_name(audit, scope.filters)
+        small = sorted(small_groups(audit, {**scope.filters, "operating_point": point}))
+        if small:
+            minimums = findings.minimums_text(audit)
             yield (
-                f"Too small to count by {scope.grouping} at {at} ({gates}): "
-                f"{', '.join(shortened_names(lacking, most=12))}. No interval can see who is "
+                f"Too small to count by {scope.grouping} at {point} ({minimums}): "
+                f"{', '.join(shortened_names(small, most=12))}. No interval can see who is "
                 "not there."
             )
-    for words in findings.groups_without_trials(audit):
-        yield f"{capitalised(words)}."
-    unknown = [row for row in audit.data.rows() if "group is unknown" in row["item"]]
-    lost = max((row["count"] or 0 for row in unknown if row["source"] == "speakers"), default=0)
-    if lost:
+    for group_sentence in findings.groups_without_trials(audit):
+        yield f"{capitalised(group_sentence)}."
+    unknown_rows = [row for row in audit.data.rows() if "group is unknown" in row["item"]]
+    n_unknown = max(
+        (row["count"] or 0 for row in unknown_rows if row["source"] == "speakers"), default=0
+    )
+    if n_unknown:
         yield (
-            f"Of {count_text(lost)} speakers the group is unknown or left out; they are in no "
+            f"Of {count_text(n_unknown)} speakers the group is unknown or left out; they are in no "
             "group."
         )
 
@@ -280,74 +292,84 @@ def _measurement(audit: Audit) -> Iterator[str]:
 
 
 def _aggregation(audit: Audit) -> Iterator[str]:
-    """What one threshold for all costs the group that it suits least."""
+    """Return sentences on the cost of the common threshold, and on confounded attributes."""
     names = ", ".join(audit.record["groupings"])
     yield f"One threshold serves everyone. Groups by {names} were looked at; others may differ."
     for scope in scopes(audit):
         small = small_groups(audit, scope.filters)
         for measure in ("threshold_bias_cv", "threshold_bias"):
             rows = audit.bias.where(**scope.filters, measure=measure).rows()
-            own = [r for r in rows if r["value"] is not None and r["group"] not in small]
-            if own:
-                most = max(own, key=lambda row: float(row["value"]))
-                interval = alone = ""
-                if most["high"] is not None:
-                    interval = f" {interval_text(most['low'], most['high'])}"
-                    if len(own) > 1:
-                        alone = (
+            bias_rows = [
+                bias_row
+                for bias_row in rows
+                if bias_row["value"] is not None and bias_row["group"] not in small
+            ]
+            if bias_rows:
+                largest = max(bias_rows, key=lambda row: float(row["value"]))
+                interval = adjustment_note = ""
+                if largest["high"] is not None:
+                    interval = f" {interval_text(largest['low'], largest['high'])}"
+                    if len(bias_rows) > 1:
+                        adjustment_note = (
                             ", an interval of that group alone, not adjusted for its being the "
                             "largest"
                         )
                 yield (
-                    f"{scope.label}: the common threshold costs {most['group']} "
-                    f"{short_number(most['value'])} times what its own would{interval}, the "
+                    f"{scope.label}: the common threshold costs {largest['group']} "
+                    f"{short_number(largest['value'])} times what its own would{interval}, the "
                     "most of "
-                    f"{count_of(len(own), 'group')}{alone}."
+                    f"{count_of(len(bias_rows), 'group')}{adjustment_note}."
                 )
                 break
     sentences = (
-        words
+        sentence
         for scope in scopes(audit)
-        for words in findings.confounding_sentences(audit, scope.filters)
+        for sentence in findings.confounding_sentences(audit, scope.filters)
     )
     yield from dict.fromkeys(sentences)
 
 
 def _learning(audit: Audit) -> Iterator[str]:
-    n = len({one["system"] for one in audit.record["inputs"]})
-    if n == 1:
+    n_systems = len({source["system"] for source in audit.record["inputs"]})
+    if n_systems == 1:
         yield "One system was audited, so nothing is known of what another design would do."
     else:
-        yield f"{n} systems were audited: tables by system show how they differ."
+        yield f"{n_systems} systems were audited: tables by system show how they differ."
     yield "What a system was trained on, and how, is not in its scores."
 
 
 def _evaluation(audit: Audit) -> Iterator[str]:
-    for names, failed in findings.failed_checks(audit):
-        if failed:
-            apart = [
-                one["sentence"] for one in failed if one["id"] in findings.CHECKS_BETWEEN_GROUPS
+    for names, failed_checks in findings.failed_checks(audit):
+        if failed_checks:
+            between_group_sentences = [
+                source["sentence"]
+                for source in failed_checks
+                if source["id"] in findings.CHECKS_BETWEEN_GROUPS
             ]
-            ids = ", ".join(one["id"] for one in failed)
-            unlike = f" The trials of groups are unlike: {'; '.join(apart)}." if apart else ""
-            yield f"The list of {', '.join(names)} fails the checks {ids}.{unlike}"
-    if found := findings.thresholds_set_here_text(audit):
-        yield f"{found} found on the audited trials: other trials would give other ones."
-    for one in audit.record["inputs"]:
-        name = {"system": one["system"], "list": one["list"]}
-        why = findings.missing_interval_reason(audit, name)
-        if why:
-            yield f"Nothing is said of chance for {system_label(*name.values())}: {why}."
+            check_ids = ", ".join(source["id"] for source in failed_checks)
+            difference_text = (
+                f" The trials of groups are unlike: {'; '.join(between_group_sentences)}."
+                if between_group_sentences
+                else ""
+            )
+            yield f"The list of {', '.join(names)} fails the checks {check_ids}.{difference_text}"
+    if points_text := findings.thresholds_set_here_text(audit):
+        yield f"{points_text} found on the audited trials: other trials would give other ones."
+    for source in audit.record["inputs"]:
+        system = {"system": source["system"], "list": source["list"]}
+        reason = findings.missing_interval_reason(audit, system)
+        if reason:
+            yield f"Nothing is said of chance for {system_label(*system.values())}: {reason}."
     for scope in scopes(audit):
-        of = verdicts_by_metric(audit, scope.filters)
-        rows = [row for by_group in of.values() for row in by_group.values()]
-        unknown = {row["group"] for row in rows if row["verdict"] == "cannot_tell"}
-        every = {row["group"] for row in rows}
-        if unknown:
+        verdicts = verdicts_by_metric(audit, scope.filters)
+        rows = [row for by_group in verdicts.values() for row in by_group.values()]
+        inconclusive = {row["group"] for row in rows if row["verdict"] == "cannot_tell"}
+        all_groups = {row["group"] for row in rows}
+        if inconclusive:
             yield (
-                f"{scope.label}: of {len(unknown)} of {len(every)} groups it can't be told, for "
-                "one error or operating point at least, whether they fare worse or better than "
-                "the rest; that is no finding that they fare alike."
+                f"{scope.label}: of {len(inconclusive)} of {len(all_groups)} groups it can't be "
+                "told, for one error or operating point at least, whether they fare worse or "
+                "better than the rest; that is no finding that they fare alike."
             )
 
 
@@ -355,16 +377,19 @@ def _deployment(audit: Audit, context: Context) -> Iterator[str]:
     yield f"What the system is for: {context.purpose or NOT_SUPPLIED}."
     yield f"On whom it will be used: {context.population or NOT_SUPPLIED}."
     points = ", ".join(dict.fromkeys(row["operating_point"] for row in audit.operating_points))
-    who = context.threshold.chosen_by or NOT_SUPPLIED
-    yield f"Audited at {points}; who chose that for use: {who}. Another threshold, another answer."
+    chooser = context.threshold.chosen_by or NOT_SUPPLIED
+    yield (
+        f"Audited at {points}; who chose that for use: {chooser}. Another threshold, another "
+        "answer."
+    )
     yield "Rates are of single trials. Nothing is said of spoofed or replayed speech."
 
 
-# ---- where things are found
+# ---- items of a standard and a law, and where the report has them
 
 
 class Place(NamedTuple):
-    """An item, who asks about it, and where it is found: the anchor is empty if nowhere."""
+    """An item, its source, and where it is in the report; the anchor is empty if it is missing."""
 
     item: str
     asked_in: str
@@ -372,117 +397,148 @@ class Place(NamedTuple):
     anchor: str
 
 
-def places(audit: Audit, context: Context | None) -> dict[str, list[Place]]:
-    """Every item, by who asks about it."""
+def item_places(audit: Audit, context: Context | None) -> dict[str, list[Place]]:
+    """Return every item by its source."""
     context = context or Context()
-    found = {}
+    places_by_source = {}
     for asked_in, rows in (
-        (STANDARD, _of_standard(audit, context)),
-        (ACT, _of_act(audit, context)),
+        (STANDARD, _standard_items(audit, context)),
+        (ACT, _act_items(audit, context)),
     ):
-        found[asked_in] = [
-            Place(item, asked_in, where, anchor)
+        places_by_source[asked_in] = [
+            Place(item_name, asked_in, where, anchor)
             if is_there
-            else Place(item, asked_in, NOT_SUPPLIED, "")
-            for item, where, anchor, is_there in rows
+            else Place(item_name, asked_in, NOT_SUPPLIED, "")
+            for item_name, where, anchor, is_there in rows
         ]
-    return found
+    return places_by_source
 
 
 Item = tuple[str, str, str, bool]
-"""What is asked about, section and anchor of where it would be, and whether it is there."""
+"""An item, the section and anchor where it would be, and whether it is there."""
 
 
-def _of_standard(audit: Audit, context: Context) -> list[Item]:
+def _standard_items(audit: Audit, context: Context) -> list[Item]:
     is_of_known_people = bool(context.recruitment and context.population)
-    has_shifts = _has(audit, "shift_target", "shift_nontarget")
+    has_shifts = _has_metrics(audit, "shift_target", "shift_nontarget")
     # thresholds found on these trials are in nobody's use yet
     is_in_use = context.threshold != Choice() or bool(
         findings.threshold_sources(audit) - {SAME_TRIALS}
     )
     has_intervals = any(audit.groups.to_dict()["interval"])
-    shifts = "definitions; the figures: groups.csv of the audit"
+    shift_section = "definitions; the figures: groups.csv of the audit"
     return [
         ("Who was tested: speakers, groups, trials", "the data", "data", True),
         (
             "How the speakers were recruited, and of which population",
-            *("the context", "context", is_of_known_people),
+            "the context",
+            "context",
+            is_of_known_people,
         ),
-        ("Failures to enrol, by group", "recordings that failed", "failures", _has(audit, "fte")),
-        ("Failures to acquire, by group", "recordings that failed", "failures", _has(audit, "fta")),
+        (
+            "Failures to enrol, by group",
+            "recordings that failed",
+            "failures",
+            _has_metrics(audit, "fte"),
+        ),
+        (
+            "Failures to acquire, by group",
+            "recordings that failed",
+            "failures",
+            _has_metrics(audit, "fta"),
+        ),
         (
             "Error rates by group",
-            _EVERY,
+            _ALL_GROUP_FIGURES,
             "groups",
-            _has(audit, "fnr", "fpr"),
+            _has_metrics(audit, "fnr", "fpr"),
         ),
         (
             "Differences of comparison scores by group (score shifts)",
-            *(shifts, "definitions", has_shifts),
+            shift_section,
+            "definitions",
+            has_shifts,
         ),
-        ("Time per trial, by group", "recordings that failed", "failures", _has(audit, "seconds")),
+        (
+            "Time per trial, by group",
+            "recordings that failed",
+            "failures",
+            _has_metrics(audit, "seconds"),
+        ),
         ("Threshold in operation", "the operating point", "points", is_in_use),
-        ("Uncertainty of what is reported", _EVERY, "groups", has_intervals),
-        ("Differential measures", _EVERY, "groups", len(audit.bias) > 0),
+        ("Uncertainty of what is reported", _ALL_GROUP_FIGURES, "groups", has_intervals),
+        ("Differential measures", _ALL_GROUP_FIGURES, "groups", len(audit.bias) > 0),
         ("Aggregate measures", "measures of fairness", "measures", len(audit.meta) > 0),
     ]
 
 
-def _of_act(audit: Audit, context: Context) -> list[Item]:
-    has_rates = _has(audit, "fnr") or _has(audit, "fpr")
+def _act_items(audit: Audit, context: Context) -> list[Item]:
+    has_rates = _has_metrics(audit, "fnr") or _has_metrics(audit, "fpr")
     has_reasons = bool(context.threshold.why or context.margin.why)
-    file, outside = ("the context file", "context"), ("", "", False)
-    tested = "2 Validation and testing: "
+    context_file, not_in_audit = ("the context file", "context"), ("", "", False)
+    validation = "2 Validation and testing: "
     return [
-        ("1 General description: intended purpose", *file, bool(context.purpose)),
-        ("1 General description: system and its version", *file, bool(context.system)),
-        ("2 Development: methods, design, training data, human oversight", *outside),
+        ("1 General description: intended purpose", *context_file, bool(context.purpose)),
+        ("1 General description: system and its version", *context_file, bool(context.system)),
+        ("2 Development: methods, design, training data, human oversight", *not_in_audit),
         (
-            f"{tested}data used and their characteristics",
+            f"{validation}data used and their characteristics",
             "the data; the list",
             "data",
             has_rates,
         ),
         (
-            f"{tested}measures of accuracy",
-            f"{_EVERY}; measures",
+            f"{validation}measures of accuracy",
+            f"{_ALL_GROUP_FIGURES}; measures",
             "groups",
             has_rates,
         ),
         (
-            f"{tested}potentially discriminatory impacts",
+            f"{validation}potentially discriminatory impacts",
             "the finding",
             "answer",
             has_rates,
         ),
         (
             "2 Test reports, dated and signed",
-            *("the end, to be signed by hand", "signature", has_rates),
+            "the end, to be signed by hand",
+            "signature",
+            has_rates,
         ),
-        ("2 Robustness and cybersecurity", *outside),
+        ("2 Robustness and cybersecurity", *not_in_audit),
         (
             "3 Accuracy for specific groups of persons, and overall",
-            *(_EVERY, "groups", has_rates),
+            _ALL_GROUP_FIGURES,
+            "groups",
+            has_rates,
         ),
-        ("3 Persons on whom the system is meant to be used", *file, bool(context.population)),
+        (
+            "3 Persons on whom the system is meant to be used",
+            *context_file,
+            bool(context.population),
+        ),
         (
             "3 Limitations, and sources of risk of discrimination",
-            *("limits of this audit", "harms", has_rates),
+            "limits of this audit",
+            "harms",
+            has_rates,
         ),
         (
             "4 Why the measures suit the system",
-            *("definitions; the reasons: context file", "context", has_reasons),
+            "definitions; the reasons: context file",
+            "context",
+            has_reasons,
         ),
-        ("5 Risk management", *outside),
-        ("6 Changes over the life cycle", *outside),
-        ("7 Standards applied", *outside),
-        ("8 Declaration of conformity", *outside),
-        ("9 Monitoring after it is on the market", *outside),
+        ("5 Risk management", *not_in_audit),
+        ("6 Changes over the life cycle", *not_in_audit),
+        ("7 Standards applied", *not_in_audit),
+        ("8 Declaration of conformity", *not_in_audit),
+        ("9 Monitoring after it is on the market", *not_in_audit),
     ]
 
 
-def _has(audit: Audit, *metrics: str) -> bool:
-    """Whether any group has a value of each of these."""
+def _has_metrics(audit: Audit, *metrics: str) -> bool:
+    """Return whether some group has a value of each of these metrics."""
     return all(
         any(value is not None for value in audit.groups.where(metric=metric).to_dict()["value"])
         for metric in metrics

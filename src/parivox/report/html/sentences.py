@@ -1,4 +1,4 @@
-"""What can be said at every operating point, what cannot and why, who chose what, on whose data."""
+"""Findings at every operating point, inconclusive groups, and who chose thresholds and groups."""
 
 from __future__ import annotations
 
@@ -37,213 +37,237 @@ if TYPE_CHECKING:
     from parivox.report.sheets.sheet import Sheet
     from parivox.report.words import Row
 
-_MOST_TOLD = 6
+_MAX_GROUPS = 6
 
 
-def said(audit: Audit, context: Context | None) -> dict[str, Any]:
-    """What can be said of every grouping, and on what it rests, as ``said.html.j2`` takes it."""
-    every = list(scopes(audit))
-    about = _about(context or Context())
-    groupings = [[_said(audit, one) for one in of] for of in scopes_by_grouping(every)]
+def findings_section(audit: Audit, context: Context | None) -> dict[str, Any]:
+    """Return findings of every grouping, and the data behind them, for ``said.html.j2``."""
+    all_scopes = list(scopes(audit))
+    context_items = _context_items(context or Context())
+    groupings = [
+        [_scope_section(audit, scope) for scope in scopes_of_grouping]
+        for scopes_of_grouping in scopes_by_grouping(all_scopes)
+    ]
     deployed = {
-        tuple(one.values()): findings.deployed_thresholds_text(audit, one) for one in systems(audit)
+        tuple(scope.values()): findings.deployed_thresholds_text(audit, scope)
+        for scope in systems(audit)
     }
     return {
         "points": operating_points(audit, deployed),
-        "chosen": list(_chosen(audit, context or Context())),
-        "systems": [_system(audit, one) for one in systems(audit)],
+        "chosen": list(_choice_sentences(audit, context or Context())),
+        "systems": [_system_section(audit, scope) for scope in systems(audit)],
         "said": abreast(groupings),
-        "context": [(label, words) for label, words in (*about.items(), *_names(audit)) if words],
-        "lacking": [label for label, words in about.items() if not words],
+        "context": [
+            (label, text) for label, text in (*context_items.items(), *_label_names(audit)) if text
+        ],
+        "lacking": [label for label, text in context_items.items() if not text],
         "context_sha256": context.sha256 if context else "",
-        "failures": list(_failures(audit, every)),
+        "failures": list(_failure_tables(audit, all_scopes)),
         "gates": findings.minimums_text(audit),
     }
 
 
-def _names(audit: Audit) -> Iterator[tuple[str, str]]:
-    """What labels stand for in the files of the audit."""
+def _label_names(audit: Audit) -> Iterator[tuple[str, str]]:
+    """Return the names in the audit's files that labels replace."""
     labels = audit.record.get("labels", {})
-    yield "Names in the audit's files", "; ".join(f"{to}: {name}" for name, to in labels.items())
+    yield (
+        "Names in the audit's files",
+        "; ".join(f"{label}: {name}" for name, label in labels.items()),
+    )
 
 
-def _said(audit: Audit, scope: Scope) -> dict[str, Any]:
-    """What is said of one grouping of one system."""
-    rates, known = rates_by_group(audit, scope.filters), located_points(audit, scope.filters)
-    at_points = [
-        _at_point(audit, scope, point, rates)
-        for point in known
-        if len(audit.verdicts.where(**scope.filters, operating_point=point["operating_point"]))
+def _scope_section(audit: Audit, scope: Scope) -> dict[str, Any]:
+    """Return the findings of one grouping of one system."""
+    rates, point_rows = rates_by_group(audit, scope.filters), located_points(audit, scope.filters)
+    point_sections = [
+        _point_section(audit, scope, point_row, rates)
+        for point_row in point_rows
+        if len(audit.verdicts.where(**scope.filters, operating_point=point_row["operating_point"]))
     ]
-    missing = ""
-    if not at_points:
-        why = findings.missing_interval_reason(audit, {"system": scope.system, "list": scope.list})
-        reference = audit.record["options"]["reference"][0]
-        missing = (
-            f"No verdicts: {why}. Rates are observed values."
-            if why
-            else "No verdicts: no operating point has a threshold."
-            if not known
-            else f"No verdicts, as {reference} is no group of this grouping."
+    missing_sentence = ""
+    if not point_sections:
+        no_interval_reason = findings.missing_interval_reason(
+            audit, {"system": scope.system, "list": scope.list}
         )
-    harder = [
-        f"{group} {words.partition(':')[0]}"
-        for group, words in findings.group_eer_lines(audit, scope.filters)
-        if words.startswith(("harder:", "easier:"))
+        reference = audit.record["options"]["reference"][0]
+        if no_interval_reason:
+            missing_sentence = f"No verdicts: {no_interval_reason}. Rates are observed values."
+        elif not point_rows:
+            missing_sentence = "No verdicts: no operating point has a threshold."
+        else:
+            missing_sentence = f"No verdicts, as {reference} is no group of this grouping."
+    eer_lines = list(findings.group_eer_lines(audit, scope.filters))
+    unusual_groups = [
+        f"{group} {eer_text.partition(':')[0]}"
+        for group, eer_text in eer_lines
+        if eer_text.startswith(("harder:", "easier:"))
     ]
-    first = next((words for _, words in findings.group_eer_lines(audit, scope.filters)), "")
-    own = "; ".join(filter(None, (", ".join(harder), first)))
+    first_line = eer_lines[0][1] if eer_lines else ""
+    own_thresholds_text = "; ".join(filter(None, (", ".join(unusual_groups), first_line)))
     head = heading_with_status(audit, "EER at group-specific thresholds", scope.filters)
     return {
         "label": scope.label,
-        "points": at_points,
-        "own": own and f"{head}: {own}",
-        "missing": missing,
+        "points": point_sections,
+        "own": own_thresholds_text and f"{head}: {own_thresholds_text}",
+        "missing": missing_sentence,
     }
 
 
-def _at_point(audit: Audit, scope: Scope, point: Row, rates: Rates) -> dict[str, Any]:
-    """What is said of one grouping at one operating point."""
-    at = point["operating_point"]
-    asked = {**scope.filters, "operating_point": at}
-    system = {row["metric"]: row for row in audit.verdicts.where(**asked, group="").rows()}
-    of = verdicts_by_metric(audit, asked)
-    differ = differing_groups(of)
+def _point_section(audit: Audit, scope: Scope, point_row: Row, rates: Rates) -> dict[str, Any]:
+    """Return the findings of one grouping at one operating point."""
+    point = point_row["operating_point"]
+    filters = {**scope.filters, "operating_point": point}
+    system_rows = {row["metric"]: row for row in audit.verdicts.where(**filters, group="").rows()}
+    verdicts = verdicts_by_metric(audit, filters)
+    differing = differing_groups(verdicts)
     groups = [
-        (group, findings.group_figures_text(of, group, rates, at)) for group in differ[:_MOST_TOLD]
+        (group, findings.group_figures_text(verdicts, group, rates, point))
+        for group in differing[:_MAX_GROUPS]
     ]
-    if len(differ) > _MOST_TOLD:
-        groups.append((f"{len(differ) - _MOST_TOLD} more", "differ: see the table of groups"))
+    if len(differing) > _MAX_GROUPS:
+        groups.append((f"{len(differing) - _MAX_GROUPS} more", "differ: see the table of groups"))
     summary, sentences = [], []
     for metric, words in ERROR_TYPES.items():
-        if has_rate(metric, at, rates):
-            sentence = f"{capitalised(str(system[metric]['sentence']))}."
-            summary.append(f"{words}: {findings.differing_groups_text(of[metric])}")
+        if has_rate(metric, point, rates):
+            sentence = f"{capitalised(str(system_rows[metric]['sentence']))}."
+            summary.append(f"{words}: {findings.differing_groups_text(verdicts[metric])}")
         else:
-            sentence = f"No {metric.upper()}: {missing_rate_reason(metric, at, rates)}."
+            sentence = f"No {metric.upper()}: {missing_rate_reason(metric, point, rates)}."
         sentences.append((f"{capitalised(words)} ({metric.upper()})", sentence))
     return {
-        "at": at,
-        "head": heading_with_status(audit, f"At {at}", scope.filters, at),
-        "where": point_in_words(point),
+        "at": point,
+        "head": heading_with_status(audit, f"At {point}", scope.filters, point),
+        "where": point_in_words(point_row),
         "short": "; ".join(summary),
         "sentences": sentences,
         "groups": groups,
-        "unknown": list(_unknown(of)),
-        "reasons": "; ".join(_reasons(of)),
-        "lacking": findings.groups_by_shortfall_text(shortfalls(of, rates, at)),
+        "unknown": list(_inconclusive_groups(verdicts)),
+        "reasons": "; ".join(_inconclusive_reasons(verdicts)),
+        "lacking": findings.groups_by_shortfall_text(shortfalls(verdicts, rates, point)),
     }
 
 
-def _unknown(of: Verdicts) -> Iterator[str]:
-    """Of which groups it can't be told whether they differ, and why."""
+def _inconclusive_groups(verdicts: Verdicts) -> Iterator[str]:
+    """Return the inconclusive groups of each error type, by the reason."""
     for metric, words in ERROR_TYPES.items():
         by_reason: dict[str, list[str]] = {}
-        for group, row in of.get(metric, {}).items():
+        for group, row in verdicts.get(metric, {}).items():
             if row["verdict"] == "cannot_tell":
-                why = str(verdict.INCONCLUSIVE_REASONS.get(row["reason"], row["reason"]))
-                by_reason.setdefault(why, []).append(group)
-        for why, groups in by_reason.items():
-            yield (
-                f"{words} ({metric.upper()}), {why}: {', '.join(shortened_names(groups, most=12))}"
-            )
+                reason = str(verdict.INCONCLUSIVE_REASONS.get(row["reason"], row["reason"]))
+                by_reason.setdefault(reason, []).append(group)
+        for reason, groups in by_reason.items():
+            names = ", ".join(shortened_names(groups, most=12))
+            yield f"{words} ({metric.upper()}), {reason}: {names}"
 
 
-def _reasons(of: Verdicts) -> list[str]:
-    """Why it can't be told, of whatever group."""
-    rows = [row for metric in ERROR_TYPES for row in of.get(metric, {}).values()]
-    found = [row["reason"] for row in rows if row["verdict"] == "cannot_tell"]
-    return list(dict.fromkeys(verdict.INCONCLUSIVE_REASONS.get(one, one) for one in found))
+def _inconclusive_reasons(verdicts: Verdicts) -> list[str]:
+    """Return all reasons for inconclusive verdicts, each once."""
+    rows = [row for metric in ERROR_TYPES for row in verdicts.get(metric, {}).values()]
+    reason_codes = [row["reason"] for row in rows if row["verdict"] == "cannot_tell"]
+    return list(
+        dict.fromkeys(verdict.INCONCLUSIVE_REASONS.get(code, code) for code in reason_codes)
+    )
 
 
-def _failures(audit: Audit, every: Sequence[Scope]) -> Iterator[Sheet]:
-    """Recordings that could not be used, of each system and grouping; none if none were told of."""
-    for scope in every:
-        at = first_point_name(audit, scope.filters)
-        if at is not None:
-            for sheet in failures(audit, scope.filters, rates_by_group(audit, scope.filters), at):
+def _failure_tables(audit: Audit, all_scopes: Sequence[Scope]) -> Iterator[Sheet]:
+    """Return tables of failed recordings, for each system and grouping that has any."""
+    for scope in all_scopes:
+        point = first_point_name(audit, scope.filters)
+        if point is not None:
+            for sheet in failures(
+                audit, scope.filters, rates_by_group(audit, scope.filters), point
+            ):
                 label = scope.label if sheet.title else f"Time of a trial, {scope.label}"
                 yield sheet.for_report(label)
 
 
-def _chosen(audit: Audit, context: Context) -> Iterator[str]:
-    """Who chose the operating points, the groups and the margin, as far as that is known."""
+def _choice_sentences(audit: Audit, context: Context) -> Iterator[str]:
+    """Return who chose the operating points, the groups and the margin, as far as is known."""
     options = audit.record["options"]
     operating_points = options["operating_points"]
-    how = (
+    origin = (
         f"given to the audit: {', '.join(operating_points)}"
         if operating_points
         else "left to Parivox's defaults"
     )
-    yield f"Operating points: {how}; {_who(context.threshold)}."
+    yield f"Operating points: {origin}; {_chooser_text(context.threshold)}."
     if primary := findings.primary_question_text(audit):
-        how = "named for the audit" if options["primary"] else "the first of all, as none was named"
-        yield f"Primary: {primary}, {how}."
-    if found := findings.thresholds_set_here_text(audit):
-        yield f"{found} found on the audited trials themselves" + (
+        origin = (
+            "named for the audit" if options["primary"] else "the first of all, as none was named"
+        )
+        yield f"Primary: {primary}, {origin}."
+    if points_text := findings.thresholds_set_here_text(audit):
+        yield f"{points_text} found on the audited trials themselves" + (
             "; a threshold chosen elsewhere would give other rates."
             if findings.unusual_points(audit)
             else ", so the pooled rate that they hold is met exactly here; a threshold chosen "
             "elsewhere would not meet it exactly."
         )
-    by = audit.record["groupings_chosen_by"]
+    chosen_by = audit.record["groupings_chosen_by"]
     names = ", ".join(audit.record["groupings"])
-    how = "given to the audit" if by == "user" else f"not given, so taken: {by}"
-    yield f"Groups: {names}, {how}; {_who(context.groups)}."
-    margin, others = f"{options['margin']:g}", findings.reference_text(audit)
+    origin = "given to the audit" if chosen_by == "user" else f"not given, so taken: {chosen_by}"
+    yield f"Groups: {names}, {origin}; {_chooser_text(context.groups)}."
+    margin, reference = f"{options['margin']:g}", findings.reference_text(audit)
     yield (
-        f"Margin: ratios from 1/{margin} to {margin} times {others} are taken not to matter; "
-        f"{_who(context.margin)}."
+        f"Margin: ratios from 1/{margin} to {margin} times {reference} are taken not to matter; "
+        f"{_chooser_text(context.margin)}."
     )
 
 
-def _who(choice: Choice) -> str:
-    words = _choice(choice)
-    if not words:
+def _chooser_text(choice: Choice) -> str:
+    """Return who made a choice, by the context file."""
+    choice_text = _choice_text(choice)
+    if not choice_text:
         return f"who chose it: {NOT_SUPPLIED}"
-    return f"the context file says: chosen by {words}"
+    return f"the context file says: chosen by {choice_text}"
 
 
-def caveats(context: Context | None) -> list[Caveat]:
-    """What is not known of the audit, as no context file says it."""
-    missing = [label for label, words in _about(context or Context()).items() if not words]
-    if not missing:
+def context_caveats(context: Context | None) -> list[Caveat]:
+    """Return a caveat on the items that no context file supplies."""
+    missing_labels = [
+        label for label, words in _context_items(context or Context()).items() if not words
+    ]
+    if not missing_labels:
         return []
-    items = "; ".join(f"{one[:1].lower()}{one[1:]}" for one in missing)
+    labels_text = "; ".join(
+        f"{context_label[:1].lower()}{context_label[1:]}" for context_label in missing_labels
+    )
     sentence = (
-        f"These items of the audit context were not supplied: {items}. Add them with --context"
+        f"These items of the audit context were not supplied: {labels_text}. "
+        "Add them with --context"
     )
     return [Caveat("intended use and population not supplied", sentence, "context")]
 
 
-def _choice(choice: Choice) -> str:
+def _choice_text(choice: Choice) -> str:
+    """Return who chose, when and why; empty if nothing is known."""
     if choice == Choice():
         return ""
-    when = f", {choice.when}" if choice.when else ""
-    why = f": {choice.why}" if choice.why else ""
-    return f"{choice.chosen_by or NOT_SUPPLIED}{when}{why}"
+    date_text = f", {choice.when}" if choice.when else ""
+    reason_text = f": {choice.why}" if choice.why else ""
+    return f"{choice.chosen_by or NOT_SUPPLIED}{date_text}{reason_text}"
 
 
-def _about(context: Context) -> dict[str, str]:
-    """Each item of a context with what is known of it."""
-    values = {label: getattr(context, name) for name, label in HEADINGS.items()}
+def _context_items(context: Context) -> dict[str, str]:
+    """Return each item of a context with its text, empty if not supplied."""
+    contents = {label: getattr(context, name) for name, label in HEADINGS.items()}
     return {
-        label: _choice(value) if isinstance(value, Choice) else value
-        for label, value in values.items()
+        label: _choice_text(content) if isinstance(content, Choice) else content
+        for label, content in contents.items()
     }
 
 
-def _system(audit: Audit, name: Row) -> tuple[str, str, list[str]]:
-    """A system, how much of it was audited, and what was set aside."""
-    whole = audit.groups.where(**name, grouping="all", within="").rows()
-    first = whole[0]
-    speakers = first["speakers"]
-    of_whom = "" if speakers is None else f" of {count_of(speakers, 'speaker')}"
-    of_what = findings.recordings_text(audit, name)
-    said = (
-        f"{count_text(first['target_trials'])} target trials (a person against themselves) and "
-        f"{count_text(first['nontarget_trials'])} nontarget trials (against someone else)"
-        f"{of_whom}{of_what and f' in {of_what}'}. Over all of them: "
-        f"{findings.pooled_metrics_text(whole)}"
+def _system_section(audit: Audit, name: Row) -> tuple[str, str, list[str]]:
+    """Return a system's name, how much of it was audited, and notes on excluded data."""
+    rows_of_all = audit.groups.where(**name, grouping="all", within="").rows()
+    first_row = rows_of_all[0]
+    speakers = first_row["speakers"]
+    speakers_text = "" if speakers is None else f" of {count_of(speakers, 'speaker')}"
+    recordings_text = findings.recordings_text(audit, name)
+    description = (
+        f"{count_text(first_row['target_trials'])} target trials (a person against themselves) and "
+        f"{count_text(first_row['nontarget_trials'])} nontarget trials (against someone else)"
+        f"{speakers_text}{recordings_text and f' in {recordings_text}'}. Over all of them: "
+        f"{findings.pooled_metrics_text(rows_of_all)}"
     )
-    return system_label(*name.values()), said, findings.data_notes(audit, name)
+    return system_label(*name.values()), description, findings.data_notes(audit, name)

@@ -1,4 +1,4 @@
-"""The page of a stream: its alarms, each group week by week, and every figure."""
+"""The HTML report of a stream: its alarms, each group week by week, and every figure."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
     from parivox.monitoring.daily_monitor import Monitor
 
-_MOST = 24
-_LINES = ("this group", "all other groups combined")
+_MAX_PANELS = 24
+_LINE_NAMES = ("this group", "all other groups combined")
 
 
-def write_stream(found: Monitor, path: str | os.PathLike[str]) -> None:
+def write_stream(monitor: Monitor, path: str | os.PathLike[str]) -> None:
     """Write a stream as one self-contained HTML page.
 
     Raises
@@ -37,32 +37,36 @@ def write_stream(found: Monitor, path: str | os.PathLike[str]) -> None:
         If the file cannot be written there, or vl_convert or jinja2 is missing.
     """
     file = check_page(path)
-    with stage(f"writing {file.name}"), explain_write_errors(str(file)), atomic_file(file) as aside:
-        aside.write_text(stream_page(found), encoding="utf-8", newline="\n")
+    with (
+        stage(f"writing {file.name}"),
+        explain_write_errors(str(file)),
+        atomic_file(file) as temporary,
+    ):
+        temporary.write_text(stream_report(monitor), encoding="utf-8", newline="\n")
 
 
-def stream_page(found: Monitor) -> str:
-    """The page, which needs no other file, runs nothing and fetches nothing."""
-    style, figure = stylesheet(""), _weeks(found)
+def stream_report(monitor: Monitor) -> str:
+    """Return the report, which needs no other file, has no scripts and fetches nothing."""
+    style, figure = stylesheet(""), _weekly_rates(monitor)
     return (
         environment()
         .get_template("stream.html.j2")
         .render(
-            headline=headline(found),
-            size=what_was_counted(found),
-            alarms=alarms_in_words(found),
+            headline=headline(monitor),
+            size=what_was_counted(monitor),
+            alarms=alarms_in_words(monitor),
             figure=as_svg(figure, figure.reading),
-            groups=groups_sheet(found).for_report("all groups"),
-            notes=list(notes(found)),
+            groups=groups_sheet(monitor).for_report("all groups"),
+            notes=list(notes(monitor)),
             style=style,
             policy=policy([], style),
         )
     )
 
 
-def _weeks(found: Monitor) -> Figure:
-    """FNR of each group in each week, beside that of everyone else."""
-    weeks, alarms = found.weeks.rows(), found.alarms.rows()
+def _weekly_rates(monitor: Monitor) -> Figure:
+    """Draw FNR of each group in each week, with that of all other groups combined."""
+    weeks, alarms = monitor.weeks.rows(), monitor.alarms.rows()
     sums: dict[str, list[int]] = {}
     rows: list[vl.Spec] = []
     for row in weeks:
@@ -70,42 +74,56 @@ def _weeks(found: Monitor) -> Figure:
         total[0] += row["errors"]
         total[1] += row["trials"]
     raised = dict.fromkeys(row["group"] for row in alarms)
-    every = [*raised, *(g for g in found.record["settings"]["watched"] if g not in raised)]
-    shown = every[:_MOST]
+    all_groups = [
+        *raised,
+        *(watched for watched in monitor.record["settings"]["watched"] if watched not in raised),
+    ]
+    drawn_groups = all_groups[:_MAX_PANELS]
     for row in weeks:
         errors, trials = sums[row["week"]]
-        both = ((row["errors"], row["trials"]), (errors - row["errors"], trials - row["trials"]))
-        for line, (e, n) in zip(_LINES, both, strict=True):
-            if n and row["group"] in shown:
-                words = f"{row['week']}: {e} of {n}"
-                made = {"g": shortened(row["group"]), "w": row["week"], "y": 100 * e / n, "c": line}
-                rows.append(made | {"t": words})
-    inks, panels = PAGE.inks, vl.panel_columns(len(shown), PAGE)
-    day: vl.Spec = {"field": "w", "type": "temporal", "timeUnit": "utcyearmonthdate"}
-    x = day | {"title": None, "axis": {"tickCount": 3, "format": "%d %b", "grid": False}}
+        counts_by_line = (
+            (row["errors"], row["trials"]),
+            (errors - row["errors"], trials - row["trials"]),
+        )
+        for line_name, (n_errors, n_trials) in zip(_LINE_NAMES, counts_by_line, strict=True):
+            if n_trials and row["group"] in drawn_groups:
+                week_text = f"{row['week']}: {n_errors} of {n_trials}"
+                drawn_row = {
+                    "g": shortened(row["group"]),
+                    "w": row["week"],
+                    "y": 100 * n_errors / n_trials,
+                    "c": line_name,
+                }
+                rows.append(drawn_row | {"t": week_text})
+    inks, panels = PAGE.inks, vl.panel_columns(len(drawn_groups), PAGE)
+    week_channel: vl.Spec = {"field": "w", "type": "temporal", "timeUnit": "utcyearmonthdate"}
+    x = week_channel | {"title": None, "axis": {"tickCount": 3, "format": "%d %b", "grid": False}}
     y = vl.quantitative(
         "y", title="FNR, %", scale={"zero": True, "nice": True}, axis={"tickCount": 4}
     )
     colour, dash = vl.series_channels(
         "c",
-        _LINES,
+        _LINE_NAMES,
         (inks.series[0], inks.muted),
         ([1, 0], [4, 3]),
         legend={"symbolType": "stroke", "columns": 2},
     )
-    at = {"x": x, "y": y, "color": colour}
-    rate, dot = at | {"strokeDash": dash}, at | vl.tooltip({"t": "week"})
+    position = {"x": x, "y": y, "color": colour}
+    line_channels, dot_channels = (
+        position | {"strokeDash": dash},
+        position | vl.tooltip({"t": "week"}),
+    )
     marks = [
-        vl.mark("line", rate, condition="!datum.b", strokeWidth=1.6),
-        vl.mark("point", dot, condition="!datum.b", size=14, filled=True, opacity=1),
+        vl.mark("line", line_channels, condition="!datum.b", strokeWidth=1.6),
+        vl.mark("point", dot_channels, condition="!datum.b", size=14, filled=True, opacity=1),
         vl.mark("rule", {"x": x}, condition="datum.b", color=inks.bad, strokeWidth=1.2),
     ]
     rows += [{"g": shortened(row["group"]), "w": row["changed"], "b": 1} for row in alarms]
     width = (PAGE.width - 60) // panels - 30
     panel = vl.layered(marks, width=width, height=110)
-    names = [shortened(group) for group in shown]
+    names = [shortened(group) for group in drawn_groups]
     spec = vl.facets(panel, "g", names, panels, 12) | {"data": vl.inline_data(rows)}
-    left = len(every) - len(shown)
+    n_undrawn = len(all_groups) - len(drawn_groups)
     return Figure(
         "weeks",
         "groups",
@@ -114,6 +132,6 @@ def _weeks(found: Monitor) -> Figure:
         "Share of target trials of each group that were rejected in each week; dashed: all other "
         "groups combined. Vertical line: estimated beginning of a rise. Weeks with few trials vary "
         "by chance: only an alarm shows that a rate has risen."
-        + (f" {left} more groups are in the table." if left > 0 else ""),
+        + (f" {n_undrawn} more groups are in the table." if n_undrawn > 0 else ""),
         f"FNR by week of {', '.join(names)}.",
     )
