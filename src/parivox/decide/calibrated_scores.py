@@ -1,4 +1,4 @@
-"""A calibrator applied: every row of a score file, with its score as a log likelihood ratio."""
+"""Apply a calibrator: write every row of a score file with a log likelihood ratio as its score."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Applied(NotebookView):
     own : int
         Those of groups that have a calibrator of their own.
     n_positive, n_negative : int
-        Rows whose log likelihood ratio is above 0, and below 0.
+        TableBuilder whose log likelihood ratio is above 0, and below 0.
     """
 
     path: Path
@@ -57,9 +57,10 @@ class Applied(NotebookView):
     @property
     def told(self) -> tuple[str, ...]:
         """A summary, line by line."""
-        by = f"; {self.own:,} by the calibrator of their group" if self.own else ""
-        lines = [f"{self.rows:,} rows in {self.path}: natural-log likelihood ratios{by}."]
-        if self.n_positive + self.n_negative > 1 and not (self.n_positive and self.n_negative):
+        by_group = f"; {self.own:,} by the calibrator of their group" if self.own else ""
+        lines = [f"{self.rows:,} rows in {self.path}: natural-log likelihood ratios{by_group}."]
+        n_ratios = self.n_positive + self.n_negative
+        if n_ratios > 1 and not (self.n_positive and self.n_negative):
             side = "above" if self.n_positive else "below"
             lines.append(
                 f"Data warning: all log likelihood ratios are {side} 0. The calibrator may be of "
@@ -118,13 +119,13 @@ def apply_calibrator(
     >>> from pathlib import Path
     >>> from tempfile import mkdtemp
     >>> rows = {"enrol": ["a", "a"], "test": ["b", "c"], "score": [0.2, 0.5]}
-    >>> made = {"parivox-calibrator": 1, "method": "logistic", "by": "gender"}
-    >>> made["common"] = {"slope": 10.0, "offset": -3.0}
-    >>> done = apply_calibrator(rows, made, Path(mkdtemp()) / "llr.csv")
-    >>> done.path.read_text().split()
+    >>> calibrator = {"parivox-calibrator": 1, "method": "logistic", "by": "gender"}
+    >>> calibrator["common"] = {"slope": 10.0, "offset": -3.0}
+    >>> applied = apply_calibrator(rows, calibrator, Path(mkdtemp()) / "llr.csv")
+    >>> applied.path.read_text().split()
     ['enrol,test,score', 'a,b,-1.0', 'a,c,2.0']
     """
-    asked = HeldOutOptions.from_keywords(
+    options = HeldOutOptions.from_keywords(
         speakers=speakers,
         groups=groups,
         trials=trials,
@@ -137,8 +138,8 @@ def apply_calibrator(
         quotes=quotes,
         conflicts=conflicts,
     )
-    found, path = read_calibrator(calibrator), check_is_new(out)
-    if path.suffix not in {f".{one}" for one in FORMATS_WITH_FURTHER_COLUMNS}:
+    lines, path = read_calibrator(calibrator), check_is_new(out)
+    if path.suffix not in {f".{name}" for name in FORMATS_WITH_FURTHER_COLUMNS}:
         msg = f"--out {path}: scores are written as .csv or .parquet; end the name so"
         raise ConfigError(msg)
     scanned = scan_every_column(scores, dict(columns or {}), scores_format)
@@ -149,51 +150,63 @@ def apply_calibrator(
         name = scanned.columns["threshold"]
         msg = f"{scanned.name}: column {name!r} is a threshold of the scores as they are; remove it"
         raise DataError(msg)
-    more = further_columns(scanned)
-    known = _groups_of(scores, found, asked) if found.groups else None
-    own = n_positive = n_negative = 0
+    column_names = further_columns(scanned)
+    # groups are read only where some have a calibrator of their own
+    group_of_utterance = _group_of_utterance(scores, lines, options) if lines.groups else None
+    n_with_group_line = n_positive = n_negative = 0
     with ListWriter(path, path.suffix.removeprefix(".")) as writer:
         for chunk in chunks_of_trials(scanned):
             enrol, test = map(chunk.ids, ("enrol", "test"))
             group = None
-            if known is not None:
-                whose = (enrol if found.side == "enrol" else test).to_frame("utterance")
-                group = whose.join(known, on="utterance", how="left", maintain_order="left")[
-                    "group"
-                ]
-                own += int(group.is_in([*found.groups]).sum())
-            llr = found.llr(scores_of(chunk, scanned), group)
-            cells = {name: chunk[role] for role, name in more.items()}
+            if group_of_utterance is not None:
+                utterances_of_side = (enrol if lines.side == "enrol" else test).to_frame(
+                    "utterance"
+                )
+                joined = utterances_of_side.join(
+                    group_of_utterance, on="utterance", how="left", maintain_order="left"
+                )
+                group = joined["group"]
+                n_with_group_line += int(group.is_in([*lines.groups]).sum())
+            llr = lines.llr(scores_of(chunk, scanned), group)
+            cells = {name: chunk[role] for role, name in column_names.items()}
             n_positive += int((llr > 0).sum())
             n_negative += int((llr < 0).sum())
             cells["score"] = pl.Series(llr).fill_nan(None)
             target = is_target(chunk, None) if "label" in chunk.columns else None
             writer.write(enrol, test, target, cells)
-    return Applied(path, writer.n_rows, own, n_positive, n_negative)
+    return Applied(path, writer.n_rows, n_with_group_line, n_positive, n_negative)
 
 
-def _groups_of(scores: Any, found: Calibrator, asked: HeldOutOptions) -> pl.DataFrame:
-    """The group of each utterance on the calibrator's side."""
-    asked, file = apply_groups_file(replace(asked, by=(found.by,)))
-    read = read_grouped_trials(sources_by_name(scores), asked, file)
-    (trials,), (grouping,) = read.trial_sets, read.groupings
+def _group_of_utterance(
+    scores: Any, calibrator: Calibrator, options: HeldOutOptions
+) -> pl.DataFrame:
+    """Return the group of each utterance on the calibrator's side.
+
+    The columns are ``utterance`` and ``group``, which is undefined where it is not known.
+    """
+    options, file = apply_groups_file(replace(options, by=(calibrator.by,)))
+    inputs = read_grouped_trials(sources_by_name(scores), options, file)
+    (trials,), (grouping,) = inputs.trial_sets, inputs.groupings
     assert isinstance(trials, TrialSet)
-    if not {*found.groups} & {*grouping.groups}:
-        first = next(iter(found.groups))
+    if not {*calibrator.groups} & {*grouping.groups}:
+        first_group, *_ = calibrator.groups
         msg = (
-            f"--apply: none of the calibrator's groups by {found.by} occurs in the trials; "
-            f"{name_hint(first, grouping.groups)}"
+            f"--apply: none of the calibrator's groups by {calibrator.by} occurs in the trials; "
+            f"{name_hint(first_group, grouping.groups)}"
         )
         raise ConfigError(msg)
-    code = grouping.side_codes(trials, found.side)
-    if code is None:
-        msg = f"--apply: groups by {found.by} are of trials, not of people; calibrate by another"
+    codes = grouping.side_codes(trials, calibrator.side)
+    if codes is None:
+        msg = (
+            f"--apply: groups by {calibrator.by} are of trials, not of people; calibrate by another"
+        )
         raise ConfigError(msg)
     # models of several recordings come first
-    of = slice(None, trials.n_models) if found.side == "enrol" and trials.n_models else None
-    at = of or slice(trials.n_models, None)
+    ids = slice(trials.n_models, None)
+    if calibrator.side == "enrol" and trials.n_models:
+        ids = slice(None, trials.n_models)
     names = pl.Series([*grouping.groups, None], dtype=pl.String)
-    group = names.gather(pl.Series(code[at]).cast(pl.Int64) % len(names))
+    group = names.gather(pl.Series(codes[ids]).cast(pl.Int64) % len(names))
     return pl.DataFrame(
-        [trials.utterance_ids.series()[at].alias("utterance"), group.alias("group")]
+        [trials.utterance_ids.series()[ids].alias("utterance"), group.alias("group")]
     )

@@ -1,4 +1,7 @@
-"""Calibrations, found and judged: one for all, and one for each group."""
+"""Fit calibrators and judge them: one for all, and one for each group.
+
+A line makes log likelihood ratios of scores; the methods are those of `parivox.core.calibration`.
+"""
 
 from __future__ import annotations
 
@@ -53,17 +56,17 @@ if TYPE_CHECKING:
 
 AS_SCORED = "as scored"
 MIN_SPEAKERS_PER_FOLD = 5
-"""Enrolled speakers with trials of either class, for each fold, from which a group's line is told
-from the one for all."""
-_FINDS: dict[str, Any] = {"logistic": (logistic, Logistic), "isotonic": (isotonic, Isotonic)}
-_EDGES = np.arange(-9.0, 10.0, 2.0)
-"""Between what is said together in a figure, in nats."""
+"""Enrolled speakers with trials of either class, for each fold, from which on a group's line is
+compared with the one for all."""
+_METHODS: dict[str, Any] = {"logistic": (logistic, Logistic), "isotonic": (isotonic, Isotonic)}
+_BIN_EDGES = np.arange(-9.0, 10.0, 2.0)
+"""Edges of the bins of the reliability table, in nats."""
 
-_LIMITS = ("", "_low", "_high")
+_LIMIT_SUFFIXES = ("", "_low", "_high")
 _COSTS = ("cllr", "min_cllr", "cal_loss", "gain")
-_MEASURED = {f"{name}{end}": "float" for name in _COSTS for end in _LIMITS}
+_COST_COLUMNS = {f"{name}{suffix}": "float" for name in _COSTS for suffix in _LIMIT_SUFFIXES}
 TABLES: dict[str, dict[str, str]] = {
-    "rules": {"rule": "str", "own": "int", **_MEASURED},
+    "rules": {"rule": "str", "own": "int", **_COST_COLUMNS},
     "groups": {
         "rule": "str",
         "group": "str",
@@ -73,14 +76,14 @@ TABLES: dict[str, dict[str, str]] = {
         "slope": "float",
         "offset": "float",
         "p": "float",
-        **_MEASURED,
+        **_COST_COLUMNS,
         "reason": "str",
     },
     "reliability": {
         "rule": "str",
         "group": "str",
         "said": "float",
-        **{f"so{end}": "float" for end in _LIMITS},
+        **{f"so{suffix}": "float" for suffix in _LIMIT_SUFFIXES},
         "nontarget": "int",
         "target": "int",
     },
@@ -126,29 +129,32 @@ class Calibration(NotebookView):
 
         Their p is at most 1 - confidence, adjusted for all groups.
         """
-        level = 1 - self.record["confidence"]
+        alpha = 1 - self.record["confidence"]
         return [
             row["group"]
             for row in self.groups.where(rule=PER_GROUP).rows()
-            if row["p"] is not None and row["p"] <= level
+            if row["p"] is not None and row["p"] <= alpha
         ]
 
     @cached_property
     def calibrator(self) -> Calibrator:
         """The common calibrator, and those of groups that can be told from it."""
-        apart = self.apart
-        told = ("speakers", "p", *_MEASURED)
-        found = {
-            row["group"]: {name: row[name] for name in told}
+        groups = self.apart
+        columns = ("speakers", "p", *_COST_COLUMNS)
+        group_records = {
+            row["group"]: {name: row[name] for name in columns}
             for row in self.groups.rows()
-            if row["rule"] == (PER_GROUP if row["group"] in apart else COMMON)
+            if row["rule"] == (PER_GROUP if row["group"] in groups else COMMON)
         }
         record = self.record
         return Calibrator(
-            *(record["method"], record["by"], record["side"], record["orientation"]),
+            record["method"],
+            record["by"],
+            record["side"],
+            record["orientation"],
             self.lines[EVERYONE],
-            {group: self.lines[group] for group in apart},
-            {**record, "groups": found},
+            {group: self.lines[group] for group in groups},
+            {**record, "groups": group_records},
         )
 
     def write(self, path: str | os.PathLike[str]) -> None:
@@ -160,8 +166,8 @@ class Calibration(NotebookView):
             If it cannot be written, or a file of another kind is there.
         """
         file = writable_file(path, "calibrator.json")
-        with explain_write_errors(str(path)), atomic_file(file) as aside:
-            aside.write_text(self.calibrator.text(), encoding="utf-8", newline="\n")
+        with explain_write_errors(str(path)), atomic_file(file) as unfinished:
+            unfinished.write_text(self.calibrator.text(), encoding="utf-8", newline="\n")
 
     def chart(self) -> Any:
         """What is said against what is so, a panel for each group, as an Altair chart."""
@@ -205,7 +211,7 @@ def calibrate(
     quotes: str | None = None,
     orientation: str | None = None,
     conflicts: str = "error",
-    progress: Callable[[Progress], None] | None = None,  # noqa: ARG001 - taken by `telling`
+    progress: Callable[[Progress], None] | None = None,  # noqa: ARG001 - taken by `reports_progress`
 ) -> Calibration:
     """Find calibrators, one for all and one for each group, and judge them on other speakers.
 
@@ -248,7 +254,7 @@ def calibrate(
     DataError
         If a file does not hold what it must, or the trials carry no calibration.
     """
-    asked = CalibrateOptions.from_keywords(
+    options = CalibrateOptions.from_keywords(
         speakers=speakers,
         by=by,
         method=method,
@@ -273,286 +279,358 @@ def calibrate(
         orientation=orientation,
         conflicts=conflicts,
     )
-    chosen, others, grouping = read_inputs(scores, asked)
-    material = fitting_trials_of(chosen, grouping, asked)
-    check_polarity(chosen, material.sorted_trials(RATES)[0].counts_without(0), asked.orientation)
-    reasons = material.too_few_speakers_reasons()
+    trial_set, normalised_sets, grouping = read_inputs(scores, options)
+    fitting_trials = fitting_trials_of(trial_set, grouping, options)
+    all_trials, _ = fitting_trials.sorted_trials(RATES)
+    check_polarity(trial_set, all_trials.counts_without(0), options.orientation)
+    reasons = fitting_trials.too_few_speakers_reasons()
     with stage("fitting calibrators"):
-        own, p = fit_lines(chosen.name, material, asked.method, reasons)
-        common = {held: [lines[-1]] * len(lines) for held, lines in own.items()}
-        said = {COMMON: CrossFitRatios(material, common), PER_GROUP: CrossFitRatios(material, own)}
-        for one in others:
-            same = replace(material, score=consistent_trials(one).score)
-            none = ["not asked for"] * len(reasons)
-            said[NORMALISED] = CrossFitRatios(same, _fits(one.name, same, asked.method, none))
-        if asked.llr or asked.llr_base is not None:
-            slope = math.log(asked.llr_base or math.e)
-            as_is: list[Line] = [Logistic(slope, 0.0)] * len(own[0])
-            said[AS_SCORED] = CrossFitRatios(material, dict.fromkeys(own, as_is))
+        group_lines, p_values = fit_lines(trial_set.name, fitting_trials, options.method, reasons)
+        common_lines = {
+            excluded_folds: [lines[-1]] * len(lines)
+            for excluded_folds, lines in group_lines.items()
+        }
+        rules = {
+            COMMON: CrossFitRatios(fitting_trials, common_lines),
+            PER_GROUP: CrossFitRatios(fitting_trials, group_lines),
+        }
+        for normalised_set in normalised_sets:
+            normalised_trials = replace(
+                fitting_trials, score=consistent_trials(normalised_set).score
+            )
+            # a reason keeps groups from lines of their own
+            no_groups = ["not asked for"] * len(reasons)
+            lines = _fit(normalised_set.name, normalised_trials, options.method, no_groups)
+            rules[NORMALISED] = CrossFitRatios(normalised_trials, lines)
+        if options.llr or options.llr_base is not None:
+            # scores that are log likelihood ratios are judged as they are, in nats
+            slope = math.log(options.llr_base or math.e)
+            unchanged: list[Line] = [Logistic(slope, 0.0)] * len(group_lines[0])
+            rules[AS_SCORED] = CrossFitRatios(fitting_trials, dict.fromkeys(group_lines, unchanged))
     with stage("judging"):
-        judged = judge_lines(material, [*said.values()], asked.confidence)
+        judgements = judge_lines(fitting_trials, [*rules.values()], options.confidence)
     return Calibration(
-        _rules(said, judged),
-        _groups(material, said, judged, p, reasons),
-        _reliability(material, said, judged, asked.confidence),
-        dict(zip((*material.groups, EVERYONE), own[0], strict=True)),
-        _record(chosen, grouping, asked, material),
+        rules=_rules_table(rules, judgements),
+        groups=_groups_table(fitting_trials, rules, judgements, p_values, reasons),
+        reliability=_reliability_table(fitting_trials, rules, judgements, options.confidence),
+        lines=dict(zip((*fitting_trials.groups, EVERYONE), group_lines[0], strict=True)),
+        record=_record(trial_set, grouping, options, fitting_trials),
     )
 
 
 def fit_lines(
-    name: str, material: FittingTrials, method: str, reasons: list[str]
+    name: str, trials: FittingTrials, method: str, reasons: list[str]
 ) -> tuple[Lines, FloatArray]:
-    """The calibrators, and at which level that of each group is told from the one for all.
+    """Fit calibrators; return them, and the level at which each group's differs from the common.
 
     Those are of each group, and of unknown ones, without each set of three folds at most. A group
     with a reason takes the common one; those whose own cannot be found are given one.
     """
-    own = _fits(name, material, method, reasons)
-    return own, _levels_apart(material, own, reasons)
+    group_lines = _fit(name, trials, method, reasons)
+    return group_lines, _difference_levels(trials, group_lines, reasons)
 
 
-def _fits(name: str, material: FittingTrials, method: str, reasons: list[str]) -> Lines:
-    find, kind = _FINDS[method]
-    everything, groups = material.sorted_trials(RATES)
-    found: dict[int, list[Line]] = {}
-    for held in held_out(material.n_folds, 3).tolist():
-        n = held.bit_count()
-        left = f" without the speakers of {n} of {material.n_folds} folds" if n else ""
-        counts = everything.counts_without(held)
-        start = found[0] if found else [None] * (len(groups) + 1)
-        if not (why := unfit(counts, kind)):
-            common = find(counts, start[-1])
-            why = _falls(common)
-        if why:
-            msg = f"{name}: no calibration can be found{left} ({why}); give trials of more speakers"
+def _fit(name: str, trials: FittingTrials, method: str, reasons: list[str]) -> Lines:
+    """Fit the lines of each group; groups without one are given a reason, and the common line."""
+    all_trials, group_trials = trials.sorted_trials(RATES)
+    lines_by_folds: dict[int, list[Line]] = {}
+    for excluded_folds in held_out(trials.n_folds, 3).tolist():
+        n_excluded = excluded_folds.bit_count()
+        condition = ""
+        if n_excluded:
+            condition = f" without the speakers of {n_excluded} of {trials.n_folds} folds"
+        # no folds come first: their lines are near, so that the others take fewer steps
+        start_lines = lines_by_folds.get(0, [None] * (len(group_trials) + 1))
+        counts = all_trials.counts_without(excluded_folds)
+        common_line, reason = _line_or_reason(counts, method, start_lines[-1])
+        if reason:
+            msg = (
+                f"{name}: no calibration can be found{condition} ({reason}); give trials of more "
+                "speakers"
+            )
             raise DataError(msg)
-        found[held] = [common] * (len(groups) + 1)
-        for g, one in enumerate(groups):
-            if reasons[g]:
+        lines = [common_line] * (len(group_trials) + 1)
+        for group, sorted_trials in enumerate(group_trials):
+            if reasons[group]:
                 continue
-            counts = one.counts_without(held)
-            if not (why := unfit(counts, kind)):
-                found[held][g] = find(counts, start[g])
-                why = _falls(found[held][g])
-            reasons[g] = f"{why}{left}" if why else ""
-    for lines in found.values():
-        lines[:-1] = [lines[-1] if why else own for own, why in zip(lines, reasons, strict=False)]
-    return found
+            counts = sorted_trials.counts_without(excluded_folds)
+            lines[group], reason = _line_or_reason(counts, method, start_lines[group])
+            reasons[group] = f"{reason}{condition}" if reason else ""
+        lines_by_folds[excluded_folds] = lines
+    # a group without a line in one fit has none in any
+    for lines in lines_by_folds.values():
+        for group, reason in enumerate(reasons):
+            if reason:
+                lines[group] = lines[-1]
+    return lines_by_folds
 
 
-def _levels_apart(material: FittingTrials, own: Lines, reasons: Sequence[str]) -> FloatArray:
-    """At which level each group's line is told from the one for all; NaN where it cannot be.
+def _line_or_reason(counts: Counts, method: str, start: Line | None) -> tuple[Any, str]:
+    """Return the line of some trials, and why it may not be used; empty where it may."""
+    fit_line, line_type = _METHODS[method]
+    reason = unfit(counts, line_type)
+    if reason:
+        return None, reason
+    line = fit_line(counts, start)
+    return line, _falling_reason(line)
+
+
+def _difference_levels(
+    trials: FittingTrials, group_lines: Lines, reasons: Sequence[str]
+) -> FloatArray:
+    """Return at which level each group's line differs from the common one; NaN where unknown.
 
     See docs/methods/calibration.md#told-apart.
     """
-    everything, groups = material.sorted_trials(RATES)
-    enough = (material.n_enrolled.sum(axis=-1) >= MIN_SPEAKERS_PER_FOLD * material.n_folds).all(
-        axis=0
-    )
-    may = [g for g, why in enumerate(reasons) if not why and enough[g]]
-    apart = np.full((material.n_folds + 1, len(groups), 2), np.nan)
-    for i, held in enumerate(held_out(material.n_folds, 1).tolist()):
-        lines: dict[int, Any] = {g: own[held][g] for g in (*may, -1)}
-        for g, line in lines.items():
+    all_trials, group_trials = trials.sorted_trials(RATES)
+    min_speakers = MIN_SPEAKERS_PER_FOLD * trials.n_folds
+    has_enough = (trials.n_enrolled.sum(axis=-1) >= min_speakers).all(axis=0)
+    tested_groups = [
+        group for group, reason in enumerate(reasons) if not reason and has_enough[group]
+    ]
+    differences = np.full((trials.n_folds + 1, len(group_trials), 2), np.nan)
+    for row, excluded_folds in enumerate(held_out(trials.n_folds, 1).tolist()):
+        # slopes and offsets are compared, so that other methods are fitted again as lines
+        lines: dict[int, Any] = {
+            group: group_lines[excluded_folds][group] for group in (*tested_groups, -1)
+        }
+        for group, line in lines.items():
             if not isinstance(line, Logistic):
-                lines[g] = logistic((everything if g < 0 else groups[g]).counts_without(held))
-        for g in may:
-            apart[i, g] = np.subtract(lines[g], lines[-1])
-    return holm(level_apart(apart[0], apart[1:]))
+                sorted_trials = all_trials if group < 0 else group_trials[group]
+                lines[group] = logistic(sorted_trials.counts_without(excluded_folds))
+        for group in tested_groups:
+            differences[row, group] = np.subtract(lines[group], lines[-1])
+    return holm(level_apart(differences[0], differences[1:]))
 
 
-def _falls(line: Line) -> str:
+def _falling_reason(line: Line) -> str:
     is_falling = isinstance(line, Logistic) and line.slope <= 0
     return "higher scores are not more often of target trials" if is_falling else ""
 
 
 class CrossFitRatios:
-    """Log likelihood ratios that are said of trials by calibrators of other speakers."""
+    """Log likelihood ratios of trials by calibrators that were fitted on other speakers."""
 
-    def __init__(self, material: FittingTrials, lines: Lines) -> None:
-        self.material, self.lines = material, lines
-        n = len(material.groups) + 1
-        self.order = np.argsort(material.fold_bits * n + material.group, kind="stable")
-        self.code = material.fold_bits[self.order] * n + material.group[self.order]
-        self.score = material.score[self.order]
+    def __init__(self, trials: FittingTrials, lines: Lines) -> None:
+        self.trials, self.lines = trials, lines
+        # trials of one set of folds and one group have one line, and are taken together
+        self._n_groups = len(trials.groups) + 1
+        codes = trials.fold_bits * self._n_groups + trials.group
+        self._order = np.argsort(codes, kind="stable")
+        self._codes = codes[self._order]
+        self._score = trials.score[self._order]
 
-    def llrs_without(self, left_out: int = 0) -> tuple[NDArray[np.intp], FloatArray]:
-        """Trials of speakers outside some folds, and what is said of each."""
+    def llrs_without(self, left_out_folds: int = 0) -> tuple[NDArray[np.intp], FloatArray]:
+        """Return the trials of speakers outside some folds, and the ratio of each."""
         rows, llrs = [], []
-        starts = np.flatnonzero(np.diff(self.code, prepend=-1))
-        for start, end in zip(starts, [*starts[1:], self.code.size], strict=True):
-            bits, g = divmod(int(self.code[start]), len(self.material.groups) + 1)
-            if bits & left_out:
+        starts = np.flatnonzero(np.diff(self._codes, prepend=-1))
+        for start, end in zip(starts, [*starts[1:], self._codes.size], strict=True):
+            fold_bits, group = divmod(int(self._codes[start]), self._n_groups)
+            if fold_bits & left_out_folds:
                 continue
-            score = self.score[start:end]
-            rows.append(self.order[start:end])
-            llrs.append(self.lines[bits | left_out][g].llr(score))
+            rows.append(self._order[start:end])
+            line = self.lines[fold_bits | left_out_folds][group]
+            llrs.append(line.llr(self._score[start:end]))
         return np.concatenate(rows), np.concatenate(llrs)
 
 
-class _Judged(NamedTuple):
-    """What every rule comes to, groups then everyone being the last axis but in `mean`."""
+class _LineJudgements(NamedTuple):
+    """What every rule comes to; groups, then everyone, are the last axis but in `mean_costs`."""
 
     costs: dict[str, RuleEstimates]  # [rule, cell]
     mean_costs: dict[str, RuleEstimates]  # over the groups that have both classes, [rule]
-    stated: FloatArray  # means of what is said in each step, [1 + fold, rule, cell, step]
-    observed: FloatArray  # and what it is
-    n_trials: IntArray  # trials there, [class, rule, cell, step]
+    stated: FloatArray  # mean log likelihood ratio in each bin, [1 + fold, rule, cell, bin]
+    observed: FloatArray  # and what it is by the shares of both classes there
+    n_trials: IntArray  # in each bin, [class, rule, cell, bin]
 
 
 def judge_lines(
-    material: FittingTrials, said: Sequence[CrossFitRatios], confidence: float
-) -> _Judged:
+    trials: FittingTrials, rules: Sequence[CrossFitRatios], confidence: float
+) -> _LineJudgements:
     """Judge the rules on all trials, and on those without the speakers of each fold."""
-    costs, means, weights, counted = [], [], [], []
+    costs, stated, observed, n_by_bin = [], [], [], []
     optimisms = []  # of minimum Cllr on all trials, [rule, cell]
-    for left_out in (0, *(1 << fold for fold in range(material.n_folds))):
-        for one in said:
-            rows, llrs = one.llrs_without(left_out)
+    for left_out_folds in (0, *(1 << fold for fold in range(trials.n_folds))):
+        for ratios in rules:
+            rows, llrs = ratios.llrs_without(left_out_folds)
             order = np.argsort(llrs)
             rows, llrs = rows[order], llrs[order]
-            for chosen in _cells(material, material.group[rows]):
-                llr, target = llrs[chosen], material.target[rows[chosen]]
+            for mask in _cell_masks(trials, trials.group[rows]):
+                llr, target = llrs[mask], trials.target[rows[mask]]
                 counts = Counts.from_sorted(llr, target)
                 costs.append((cllr(counts), min_cllr(counts)))
-                if not left_out:
-                    sets = material.fold_bits[rows[chosen]]
-                    optimisms.append(optimism(llr, target, sets))
-                step = 2 * np.searchsorted(_EDGES, llr) + target
-                size = 2 * (_EDGES.size + 1)
-                n = np.bincount(step, minlength=size).reshape(-1, 2).T
-                total = np.bincount(step, llr, minlength=size).reshape(-1, 2).T
-                with np.errstate(invalid="ignore", divide="ignore"):
-                    share = n / n.sum(axis=1, keepdims=True)
-                    means.append((total / n * share).sum(axis=0) / share.sum(axis=0))
-                    weights.append(np.log(share[1]) - np.log(share[0]))
-                counted.append(n)
-    shape = (material.n_folds + 1, len(said), len(material.groups) + 1)
-    actual, least = np.reshape(costs, (*shape, 2)).transpose(3, 0, 1, 2)
-    every = {
+                if not left_out_folds:
+                    optimisms.append(optimism(llr, target, trials.fold_bits[rows[mask]]))
+                reliability = _reliability_bins(llr, target)
+                stated.append(reliability.stated)
+                observed.append(reliability.observed)
+                n_by_bin.append(reliability.n_trials)
+    shape = (trials.n_folds + 1, len(rules), len(trials.groups) + 1)
+    actual, minimum = np.reshape(costs, (*shape, 2)).transpose(3, 0, 1, 2)
+    figures = {
         "cllr": actual,
-        "min_cllr": least,
-        "cal_loss": actual - least - np.reshape(optimisms, shape[1:]),
+        "min_cllr": minimum,
+        "cal_loss": actual - minimum - np.reshape(optimisms, shape[1:]),
     }
-    whole = ~np.isnan(actual[0, 0, :-1])
-    return _Judged(
-        {name: RuleEstimates.from_leave_out(one, confidence) for name, one in every.items()},
-        {
-            name: RuleEstimates.from_leave_out(
-                one[:, :, :-1][:, :, whole].mean(axis=-1), confidence
-            )
-            for name, one in every.items()
+    has_both_classes = ~np.isnan(actual[0, 0, :-1])
+    return _LineJudgements(
+        costs={
+            name: RuleEstimates.from_leave_out(figure, confidence)
+            for name, figure in figures.items()
         },
-        np.reshape(means, (*shape, -1)),
-        np.reshape(weights, (*shape, -1)),
-        np.reshape(counted, (*shape, 2, -1))[0].transpose(2, 0, 1, 3),
+        mean_costs={
+            name: RuleEstimates.from_leave_out(
+                figure[:, :, :-1][:, :, has_both_classes].mean(axis=-1), confidence
+            )
+            for name, figure in figures.items()
+        },
+        stated=np.reshape(stated, (*shape, -1)),
+        observed=np.reshape(observed, (*shape, -1)),
+        n_trials=np.reshape(n_by_bin, (*shape, 2, -1))[0].transpose(2, 0, 1, 3),
     )
 
 
-def _cells(
-    material: FittingTrials, group: NDArray[np.int32]
+class _ReliabilityBins(NamedTuple):
+    """Log likelihood ratios of some trials in bins."""
+
+    stated: FloatArray  # [bin]
+    observed: FloatArray  # [bin]
+    n_trials: IntArray  # [class, bin]
+
+
+def _reliability_bins(llr: FloatArray, target: NDArray[np.bool_]) -> _ReliabilityBins:
+    """Return what ratio is stated in each bin, and what it is by the shares of both classes."""
+    bin_and_class = 2 * np.searchsorted(_BIN_EDGES, llr) + target
+    size = 2 * (_BIN_EDGES.size + 1)
+    n_trials = np.bincount(bin_and_class, minlength=size).reshape(-1, 2).T
+    sums = np.bincount(bin_and_class, llr, minlength=size).reshape(-1, 2).T
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = n_trials / n_trials.sum(axis=1, keepdims=True)
+        # both classes weigh by their shares, so that the mean does not depend on their numbers
+        stated = (sums / n_trials * shares).sum(axis=0) / shares.sum(axis=0)
+        observed = np.log(shares[1]) - np.log(shares[0])
+    return _ReliabilityBins(stated, observed, n_trials)
+
+
+def _cell_masks(
+    trials: FittingTrials, group: NDArray[np.int32]
 ) -> Iterator[NDArray[np.bool_] | slice]:
-    """Trials of each group, then all."""
-    yield from (group == g for g in range(len(material.groups)))
+    """Yield the trials of each group, then all."""
+    yield from (group == code for code in range(len(trials.groups)))
     yield slice(None)
 
 
-def _rules(said: Mapping[str, CrossFitRatios], judged: _Judged) -> Table:
+def _rules_table(rules: Mapping[str, CrossFitRatios], judgements: _LineJudgements) -> Table:
+    n_own_lines = []
+    for ratios in rules.values():
+        *group_lines, common_line = ratios.lines[0]
+        n_own_lines.append(len([line for line in group_lines if line is not common_line]))
     rows = TableBuilder(TABLES["rules"])
-    own = [sum(line is not one.lines[0][-1] for line in one.lines[0][:-1]) for one in said.values()]
-    rows.add(rule=[*said], own=own, **_told(judged.mean_costs, slice(None)))
+    rows.add(rule=[*rules], own=n_own_lines, **_cost_columns(judgements.mean_costs, slice(None)))
     return rows.table()
 
 
-def _told(measured: Mapping[str, RuleEstimates], at: Any) -> dict[str, FloatArray]:
-    """Costs with their limits, and the gain against the common calibrator."""
-    cells: dict[str, FloatArray] = {}
-    for name, one in measured.items():
-        ends = (one.estimate, one.limits.low, one.limits.high)  # none can be below 0
-        cells |= {
-            f"{name}{end}": np.maximum(of[at], 0) for end, of in zip(_LIMITS, ends, strict=True)
-        }
-    by = measured["cllr"]
-    ends = (by.change, by.change_limits.high, by.change_limits.low)
-    return cells | {f"gain{end}": 0 - of[at] for end, of in zip(_LIMITS, ends, strict=True)}
+def _cost_columns(
+    estimates: Mapping[str, RuleEstimates], index: int | slice
+) -> dict[str, FloatArray]:
+    """Return costs with their limits, and the gain against the common calibrator."""
+    columns: dict[str, FloatArray] = {}
+    for name, cost in estimates.items():
+        for suffix, figures in zip(
+            _LIMIT_SUFFIXES, (cost.estimate, cost.limits.low, cost.limits.high), strict=True
+        ):
+            columns[f"{name}{suffix}"] = np.maximum(figures[index], 0)  # none can be below 0
+    cllr_cost = estimates["cllr"]
+    change_limits = cllr_cost.change_limits
+    # a gain is a fall, so that the upper limit of the change is the lower one of the gain
+    for suffix, figures in zip(
+        _LIMIT_SUFFIXES, (cllr_cost.change, change_limits.high, change_limits.low), strict=True
+    ):
+        columns[f"gain{suffix}"] = 0 - figures[index]
+    return columns
 
 
-def _groups(
-    material: FittingTrials,
-    said: Mapping[str, CrossFitRatios],
-    judged: _Judged,
-    p: FloatArray,
+def _groups_table(
+    trials: FittingTrials,
+    rules: Mapping[str, CrossFitRatios],
+    judgements: _LineJudgements,
+    p_values: FloatArray,
     reasons: Sequence[str],
 ) -> Table:
     rows = TableBuilder(TABLES["groups"])
-    n = len(material.groups)
-    trials = [
-        np.append(np.bincount(material.group[rows], minlength=n + 1)[:n], rows.sum())
-        for rows in (~material.target, material.target)
-    ]
-    speakers = np.append(
-        material.n_enrolled[1].sum(axis=-1), np.max(material.pooled["fnr"].clusters.n_speakers)
+    n_groups = len(trials.groups)
+    n_nontarget, n_target = (
+        np.append(np.bincount(trials.group[mask], minlength=n_groups + 1)[:n_groups], mask.sum())
+        for mask in (~trials.target, trials.target)
     )
-    for r, (rule, one) in enumerate(said.items()):
-        is_own = rule == PER_GROUP
-        lines = [*one.lines[0][:-1], *([] if is_own else one.lines[0][-1:])]
-        known = [
-            line if isinstance(line, Logistic) and rule != AS_SCORED else Logistic(np.nan, np.nan)
-            for line in lines
-        ] + [Logistic(np.nan, np.nan)] * is_own
+    n_speakers = np.append(
+        trials.n_enrolled[1].sum(axis=-1), np.max(trials.pooled["fnr"].clusters.n_speakers)
+    )
+    no_line = Logistic(np.nan, np.nan)
+    for index, (rule, ratios) in enumerate(rules.items()):
+        is_per_group = rule == PER_GROUP
+        *group_lines, common_line = ratios.lines[0]
+        # with a line for each group, none is that of everyone
+        lines = [*group_lines, no_line if is_per_group else common_line]
+        logistic_lines = [
+            line if isinstance(line, Logistic) and rule != AS_SCORED else no_line for line in lines
+        ]
         rows.add(
             rule=rule,
-            group=[*material.groups, EVERYONE],
-            speakers=speakers,
-            nontarget=trials[0],
-            target=trials[1],
-            slope=np.array([line.slope for line in known]),
-            offset=np.array([line.offset for line in known]),
-            p=np.append(np.where(is_own, p, np.nan), np.nan),
-            **_told(judged.costs, r),
-            reason=[*reasons, ""] if is_own else [""] * (n + 1),
+            group=[*trials.groups, EVERYONE],
+            speakers=n_speakers,
+            nontarget=n_nontarget,
+            target=n_target,
+            slope=np.array([line.slope for line in logistic_lines]),
+            offset=np.array([line.offset for line in logistic_lines]),
+            p=np.append(np.where(is_per_group, p_values, np.nan), np.nan),
+            **_cost_columns(judgements.costs, index),
+            reason=[*reasons, ""] if is_per_group else [""] * (n_groups + 1),
         )
     return rows.table()
 
 
-def _reliability(
-    material: FittingTrials, said: Mapping[str, CrossFitRatios], judged: _Judged, confidence: float
+def _reliability_table(
+    trials: FittingTrials,
+    rules: Mapping[str, CrossFitRatios],
+    judgements: _LineJudgements,
+    confidence: float,
 ) -> Table:
     rows = TableBuilder(TABLES["reliability"])
     with np.errstate(invalid="ignore"):  # without a class in some fold
-        limits = jackknife(judged.observed[0], judged.observed[1:], confidence)
-    for r, rule in enumerate(said):
-        for c, group in enumerate((*material.groups, EVERYONE)):
-            at = np.flatnonzero(judged.n_trials[:, r, c].sum(axis=0))
-            so = judged.observed[0, r, c, at]
+        limits = jackknife(judgements.observed[0], judgements.observed[1:], confidence)
+    for rule_index, rule in enumerate(rules):
+        for cell, group in enumerate((*trials.groups, EVERYONE)):
+            n_trials = judgements.n_trials[:, rule_index, cell]
+            bins = np.flatnonzero(n_trials.sum(axis=0))
+            observed = judgements.observed[0, rule_index, cell, bins]
             rows.add(
                 rule=rule,
                 group=group,
-                said=judged.stated[0, r, c, at],
-                so=np.where(np.isfinite(so), so, np.nan),
-                so_low=limits.low[r, c, at],
-                so_high=limits.high[r, c, at],
-                nontarget=judged.n_trials[0, r, c, at],
-                target=judged.n_trials[1, r, c, at],
+                said=judgements.stated[0, rule_index, cell, bins],
+                so=np.where(np.isfinite(observed), observed, np.nan),
+                so_low=limits.low[rule_index, cell, bins],
+                so_high=limits.high[rule_index, cell, bins],
+                nontarget=n_trials[0, bins],
+                target=n_trials[1, bins],
             )
     return rows.table()
 
 
 def _record(
-    chosen: TrialSet, grouping: Grouping, asked: CalibrateOptions, material: FittingTrials
+    trial_set: TrialSet, grouping: Grouping, options: CalibrateOptions, trials: FittingTrials
 ) -> dict[str, Any]:
     return {
-        "system": chosen.system,
+        "system": trial_set.system,
         "by": grouping.name,
-        "side": asked.side,
-        "method": asked.method,
-        "orientation": asked.orientation or "similarity",
-        "folds": asked.folds,
-        "seed": asked.seed,
-        "confidence": asked.confidence,
-        "speakers": int(chosen.speakers_in_use.size),
-        "trials": material.score.size,
-        "unknown": int((material.group == len(material.groups)).sum()),
-        "trials_sha256": chosen.content_sha256,
+        "side": options.side,
+        "method": options.method,
+        "orientation": options.orientation or "similarity",
+        "folds": options.folds,
+        "seed": options.seed,
+        "confidence": options.confidence,
+        "speakers": int(trial_set.speakers_in_use.size),
+        "trials": trials.score.size,
+        "unknown": int((trials.group == len(trials.groups)).sum()),
+        "trials_sha256": trial_set.content_sha256,
     }

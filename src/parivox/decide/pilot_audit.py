@@ -1,4 +1,4 @@
-"""Groups as a pilot shows them, for a plan: rates, trials, and how alike those of a speaker are."""
+"""Read the groups of a pilot for a plan: rates, trials, and how alike those of a speaker are."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ KEY = {
 SIDES = {"fnr": 1, "fpr": 2}
 """Speakers of a trial whose errors a rate counts."""
 ENOUGH_SPEAKERS, ENOUGH_ERRORS = 10, 30
-"""From which on a group's own design effect is believed; with few errors all seem independent."""
+"""From which on a group's own design effect is used; with few errors all seem independent."""
 
 
 class PilotGroups(NamedTuple):
@@ -59,7 +59,7 @@ class PilotGroups(NamedTuple):
 
     @classmethod
     def from_rows(
-        cls, rows: list[dict[str, Any]], key: dict[str, str], asked: PlanOptions
+        cls, rows: list[dict[str, Any]], key: dict[str, str], options: PlanOptions
     ) -> PilotGroups:
         """Read the rows of the groups."""
         metric, sides = key["metric"], SIDES[key["metric"]]
@@ -68,28 +68,50 @@ class PilotGroups(NamedTuple):
             for name in ("errors", "trials", "speakers", "deff", "df")
         )
         with np.errstate(invalid="ignore", divide="ignore"):
-            each = np.where(speakers > 0, sides * trials / speakers, np.nan)
-            overall = np.nansum(errors) / np.nansum(trials)
-        planned = asked.planned(metric)
-        own = icc_of(deff, each, sides=sides)
-        if metric in asked.icc:
-            own = icc = np.full(len(rows), asked.icc[metric])
+            trials_per_speaker = np.where(speakers > 0, sides * trials / speakers, np.nan)
+            pooled_rate = np.nansum(errors) / np.nansum(trials)
+        planned_rate = options.planned(metric)
+        group_icc = icc_of(deff, trials_per_speaker, sides=sides)
+        if metric in options.icc:
+            group_icc = icc = np.full(len(rows), options.icc[metric])
             icc_from = np.full(len(rows), "given")
         else:
-            icc, icc_from = _icc_believed(own, errors, speakers, each)
-            if planned is not None:
-                own, icc = (icc_at(one, overall, planned, sides=sides) for one in (own, icc))
-        names = [row["group"] for row in rows]
-        are_apart = metric == "fnr" or key["allocation"] != "either"
-        now = np.fmax(icc, own)
-        return cls(metric, names, errors, trials, speakers, df, each, icc, icc_from, now, are_apart)
+            icc, icc_from = _icc_with_source(group_icc, errors, speakers, trials_per_speaker)
+            if planned_rate is not None:
+                group_icc = icc_at(group_icc, pooled_rate, planned_rate, sides=sides)
+                icc = icc_at(icc, pooled_rate, planned_rate, sides=sides)
+        return cls(
+            metric=metric,
+            names=[row["group"] for row in rows],
+            errors=errors,
+            trials=trials,
+            speakers=speakers,
+            df=df,
+            trials_per_speaker=trials_per_speaker,
+            icc=icc,
+            icc_from=icc_from,
+            icc_now=np.fmax(icc, group_icc),
+            are_disjoint=metric == "fnr" or key["allocation"] != "either",
+        )
 
     @classmethod
-    def from_options(cls, metric: str, asked: PlanOptions) -> PilotGroups:
-        """One group of which only the options tell anything."""
-        unknown, source = np.full(1, np.nan), np.full(1, "given")
-        each, icc = (np.full(1, of[metric]) for of in (asked.trials_per_speaker, asked.icc))
-        return cls(metric, [""], *(unknown,) * 4, each, icc, source, icc, are_disjoint=True)
+    def from_options(cls, metric: str, options: PlanOptions) -> PilotGroups:
+        """Return one group of which only the options say anything."""
+        unknown = np.full(1, np.nan)
+        icc = np.full(1, options.icc[metric])
+        return cls(
+            metric=metric,
+            names=[""],
+            errors=unknown,
+            trials=unknown,
+            speakers=unknown,
+            df=unknown,
+            trials_per_speaker=np.full(1, options.trials_per_speaker[metric]),
+            icc=icc,
+            icc_from=np.full(1, "given"),
+            icc_now=icc,
+            are_disjoint=True,
+        )
 
     @property
     def sides(self) -> int:
@@ -97,56 +119,61 @@ class PilotGroups(NamedTuple):
         return SIDES[self.metric]
 
     def group_sample(self) -> Sample:
-        """Each group by itself."""
+        """Return each group by itself."""
         df = np.where(np.isnan(self.df), np.inf, self.df)
         return Sample(self.speakers, self.trials_per_speaker, self.icc_now, self.sides, df)
 
     def other_groups_sample(self) -> Sample:
-        """All other groups together, for each."""
-        trials, speakers, icc, more, df = map(
-            np.nan_to_num,
-            (self.trials, self.speakers, self.icc_now, self.trials_per_speaker - 1, self.df),
+        """Return all other groups together, for each."""
+        trials, speakers, icc = (
+            np.nan_to_num(column) for column in (self.trials, self.speakers, self.icc_now)
         )
-        excess = trials * np.maximum(more, 0) * icc
+        more_trials = np.nan_to_num(self.trials_per_speaker - 1)  # beyond the first of a speaker
+        df = np.nan_to_num(self.df)
+        excess = trials * np.maximum(more_trials, 0) * icc
         variance = trials + self.sides * excess
         df = np.maximum(np.where(df > 0, df, speakers - 1), 1)
         with np.errstate(invalid="ignore", divide="ignore"):
-            each = self.sides * _others(trials) / _others(speakers)
-            weight = _others(trials) * (each - 1)
-            together = np.where(weight > 0, _others(excess) / weight, 0)
-            df = _others(variance) ** 2 / _others(variance**2 / df)
-        return Sample(_others(speakers), each, together, self.sides, df)
+            trials_per_speaker = self.sides * _sum_of_others(trials) / _sum_of_others(speakers)
+            weight = _sum_of_others(trials) * (trials_per_speaker - 1)
+            icc = np.where(weight > 0, _sum_of_others(excess) / weight, 0)
+            # by Welch and Satterthwaite, as the variances of groups are added
+            df = _sum_of_others(variance) ** 2 / _sum_of_others(variance**2 / df)
+        return Sample(_sum_of_others(speakers), trials_per_speaker, icc, self.sides, df)
 
-    def other_groups_rate(self, asked: PlanOptions) -> FloatArray:
-        """Rate of all other groups together, or the planned one; NaN where there is none."""
-        with np.errstate(invalid="ignore", divide="ignore"):
-            rate = _others(np.nan_to_num(self.errors)) / _others(np.nan_to_num(self.trials))
-        planned = asked.planned(self.metric)
-        if planned is not None:
-            rate = np.full(len(self.names), planned)
+    def other_groups_rate(self, options: PlanOptions) -> FloatArray:
+        """Return the rate of all other groups together, or the planned one; NaN for none."""
+        planned_rate = options.planned(self.metric)
+        if planned_rate is not None:
+            rate = np.full(len(self.names), planned_rate)
+        else:
+            with np.errstate(invalid="ignore", divide="ignore"):
+                errors = _sum_of_others(np.nan_to_num(self.errors))
+                rate = errors / _sum_of_others(np.nan_to_num(self.trials))
         return np.where(self.are_disjoint & (len(self.names) > 1), rate, np.nan)
 
 
-def _icc_believed(
-    own: FloatArray, errors: FloatArray, speakers: FloatArray, each: FloatArray
+def _icc_with_source(
+    group_icc: FloatArray, errors: FloatArray, speakers: FloatArray, trials_per_speaker: FloatArray
 ) -> tuple[FloatArray, NDArray[np.str_]]:
-    """Correlation within speakers for each group, and whether it is its own or that of all."""
-    weight = np.where(np.isfinite(own) & (speakers > 1), errors * (speakers - 1), 0)
+    """Return the correlation within speakers for each group, and where it is from."""
+    weight = np.where(np.isfinite(group_icc) & (speakers > 1), errors * (speakers - 1), 0)
     with np.errstate(invalid="ignore"):
-        pooled = np.divide((np.nan_to_num(own) * weight).sum(), weight.sum())
-    is_enough = (speakers >= ENOUGH_SPEAKERS) & (errors >= ENOUGH_ERRORS) & np.isfinite(own)
-    icc = np.where(is_enough | np.isnan(pooled), own, pooled)
-    icc = np.where(np.isnan(icc) & (each <= 1), 0, icc)  # no two trials of a speaker correlate
+        pooled = np.divide((np.nan_to_num(group_icc) * weight).sum(), weight.sum())
+    has_enough = (speakers >= ENOUGH_SPEAKERS) & (errors >= ENOUGH_ERRORS) & np.isfinite(group_icc)
+    icc = np.where(has_enough | np.isnan(pooled), group_icc, pooled)
+    # no two trials of a speaker correlate
+    icc = np.where(np.isnan(icc) & (trials_per_speaker <= 1), 0, icc)
     return icc, np.select([np.isnan(icc), icc == pooled], ["", "pooled"], default="group")
 
 
-def _others(values: FloatArray) -> FloatArray:
-    return np.asarray(values.sum() - values)
+def _sum_of_others(figures: FloatArray) -> FloatArray:
+    return np.asarray(figures.sum() - figures)
 
 
-def without_pilot(asked: PlanOptions) -> Iterator[tuple[Row, PilotGroups]]:
-    """A group of which nothing is known but what is given, for each metric with a rate."""
-    metrics = [metric for metric in SIDES if asked.planned(metric) is not None]
+def groups_without_pilot(options: PlanOptions) -> Iterator[tuple[Row, PilotGroups]]:
+    """Yield a group of which nothing is known but what is given, for each metric with a rate."""
+    metrics = [metric for metric in SIDES if options.planned(metric) is not None]
     if not metrics:
         msg = (
             "nothing to plan from; give --pilot DIR, the folder of an audit, or --rate, --icc and "
@@ -154,16 +181,17 @@ def without_pilot(asked: PlanOptions) -> Iterator[tuple[Row, PilotGroups]]:
         )
         raise ConfigError(msg)
     for metric in metrics:
-        for option in ("icc", "trials_per_speaker"):
-            if metric not in getattr(asked, option):
-                name = option.replace("_", "-")
+        for field in ("icc", "trials_per_speaker"):
+            if metric not in getattr(options, field):
+                name = field.replace("_", "-")
                 msg = f"--{name} of {metric} is missing; without --pilot, give --{name} {metric}=X"
                 raise ConfigError(msg)
-        yield {**dict.fromkeys(KEY, ""), "metric": metric}, PilotGroups.from_options(metric, asked)
+        key = {**dict.fromkeys(KEY, ""), "metric": metric}
+        yield key, PilotGroups.from_options(metric, options)
 
 
-def pilot_groups(table: Table, asked: PlanOptions) -> Iterator[tuple[Row, PilotGroups]]:
-    """Groups of an audit, by each grouping, metric, operating point and the rest of the key."""
+def pilot_groups(table: Table, options: PlanOptions) -> Iterator[tuple[Row, PilotGroups]]:
+    """Yield groups of an audit, by each grouping, metric and operating point."""
     if "deff" not in table.columns:
         msg = "the pilot has no design effects; audit again with this version of Parivox"
         raise DataError(msg)
@@ -172,32 +200,37 @@ def pilot_groups(table: Table, asked: PlanOptions) -> Iterator[tuple[Row, PilotG
         for row in table.where(definition="")
         if row["metric"] in SIDES and (row["group"] != "pooled" or row["grouping"] == "all")
     ]
-    if not any(row["deff"] is not None or row["metric"] in asked.icc for row in rows):
+    if not any(row["deff"] is not None or row["metric"] in options.icc for row in rows):
         msg = (
             "the pilot has no design effects, as of an audit with --no-intervals or without "
             "errors; audit again with intervals, or give --icc, as in --icc fnr=0.1"
         )
         raise DataError(msg)
-    chosen = _nearest(rows, asked.target_fpr)
+    chosen_points = _nearest_operating_points(rows, options.target_fpr)
     families: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
-        point = chosen.get((row["system"], row["list"], row["within"]), row["operating_point"])
-        if row["operating_point"] == point:
+        sample = (row["system"], row["list"], row["within"])
+        if row["operating_point"] == chosen_points.get(sample, row["operating_point"]):
             families.setdefault(tuple(row[name] for name in KEY), []).append(row)
-    for values, found in families.items():
-        key = dict(zip(KEY, values, strict=True))
-        yield key, PilotGroups.from_rows(found, key, asked)
+    for family, family_rows in families.items():
+        key = dict(zip(KEY, family, strict=True))
+        yield key, PilotGroups.from_rows(family_rows, key, options)
 
 
-def _nearest(rows: list[Row], target: float | None) -> dict[tuple[str, ...], str]:
-    """The operating point whose FPR is nearest to the target, for each system, list and level."""
-    if target is None:
+def _nearest_operating_points(
+    rows: list[Row], target_fpr: float | None
+) -> dict[tuple[str, ...], str]:
+    """Return the operating point with the FPR nearest to the target.
+
+    There is one for each system, list and stratum; none without a target.
+    """
+    if target_fpr is None:
         return {}
     nearest: dict[tuple[str, ...], tuple[float, str]] = {}
     for row in rows:
         if row["metric"] == "fpr" and row["grouping"] == "all":
-            far = abs(math.log(row["value"] / target)) if row["value"] else math.inf
-            key = (row["system"], row["list"], row["within"])
-            if key not in nearest or far < nearest[key][0]:
-                nearest[key] = far, row["operating_point"]
-    return {key: point for key, (_, point) in nearest.items()}
+            distance = abs(math.log(row["value"] / target_fpr)) if row["value"] else math.inf
+            sample = (row["system"], row["list"], row["within"])
+            if sample not in nearest or distance < nearest[sample][0]:
+                nearest[sample] = distance, row["operating_point"]
+    return {sample: operating_point for sample, (_, operating_point) in nearest.items()}

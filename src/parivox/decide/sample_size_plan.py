@@ -1,6 +1,6 @@
-"""How many speakers and trials an audit needs, and what the data at hand can detect.
+"""Plan how many speakers and trials an audit needs, and what the data at hand can detect.
 
-Each group stands against all others together, as in a verdict. How alike the trials of a speaker
+Each group is compared with all others together, as in a verdict. How alike the trials of a speaker
 are is taken from a pilot, an audit with intervals, or given; see `parivox.core.planning`.
 """
 
@@ -27,7 +27,7 @@ from parivox.core.planning import (
     trials_needed,
 )
 from parivox.core.verdict import EQUIVALENCE_CONFIDENCE
-from parivox.decide.pilot_audit import KEY, PilotGroups, pilot_groups, without_pilot
+from parivox.decide.pilot_audit import KEY, PilotGroups, groups_without_pilot, pilot_groups
 from parivox.decide.policy_file import BASELINE, read_policy
 from parivox.options.audit import AuditOptions
 from parivox.options.plan import PlanOptions
@@ -200,11 +200,11 @@ def plan(
 
     Examples
     --------
-    >>> found = plan(rate={"fnr": 0.1}, icc={"fnr": 0.12}, trials_per_speaker={"fnr": 24})
-    >>> [(row["trials_per_speaker"], row["speakers_needed"]) for row in found.designs]
+    >>> small = plan(rate={"fnr": 0.1}, icc={"fnr": 0.12}, trials_per_speaker={"fnr": 24})
+    >>> [(row["trials_per_speaker"], row["speakers_needed"]) for row in small.designs]
     [(6.0, 65), (12.0, 49), (24.0, 41), (48.0, 37), (96.0, 35)]
     """
-    asked = PlanOptions.from_keywords(
+    options = PlanOptions.from_keywords(
         detect_ratio=detect_ratio,
         power=power,
         confidence=confidence,
@@ -214,112 +214,163 @@ def plan(
         trials_per_speaker=trials_per_speaker,
         policy=None if policy is None else read_policy(policy),
     )
-    making = {name: TableBuilder(columns) for name, columns in TABLES.items()}
-    families = (
-        without_pilot(asked) if pilot is None else pilot_groups(loaded_audit(pilot).groups, asked)
-    )
-    told: list[tuple[dict[str, str], PilotGroups]] = []
+    builders = {name: TableBuilder(columns) for name, columns in TABLES.items()}
+    if pilot is None:
+        families = groups_without_pilot(options)
+    else:
+        families = pilot_groups(loaded_audit(pilot).groups, options)
+    planned_families: list[tuple[dict[str, str], PilotGroups]] = []
     for key, groups in families:
         if key["metric"] == "fpr":
-            making["lists"].add(**key, **_list_columns(groups, asked))
+            builders["lists"].add(**key, **_list_columns(groups, options))
         if key["grouping"] != "all":
-            if key["grouping"]:
-                making["groups"].add(**key, **_group_columns(groups, asked))
-            for name, columns in _design_columns(groups, asked).items():
-                making[name].add(**key, **columns)
-            told.append((key, groups))
-    for row in condition_rows(told, asked) if asked.policy is not None else ():
-        making["conditions"].add(**row)
-    said = {one: value for one, value in vars(asked).items() if one != "policy"}
-    return Plan(**{name: rows.table() for name, rows in making.items()}, asked=said)
+            if key["grouping"]:  # without a pilot, there are no groups to show
+                builders["groups"].add(**key, **_group_columns(groups, options))
+            for name, columns in _design_columns(groups, options).items():
+                builders[name].add(**key, **columns)
+            planned_families.append((key, groups))
+    if options.policy is not None:
+        for row in condition_rows(planned_families, options):
+            builders["conditions"].add(**row)
+    asked = {name: option for name, option in vars(options).items() if name != "policy"}
+    return Plan(**{name: builder.table() for name, builder in builders.items()}, asked=asked)
 
 
 def condition_rows(
-    told: Sequence[tuple[Mapping[str, str], PilotGroups]], asked: PlanOptions
+    families: Sequence[tuple[Mapping[str, str], PilotGroups]], options: PlanOptions
 ) -> Iterator[dict[str, Any]]:
-    """How many speakers the conditions of a policy need, by each grouping.
+    """Yield how many speakers the conditions of a policy need, by each grouping.
 
     See docs/methods/gates.md#plans.
     """
-    first: dict[tuple[str, str], str] = {}
-    for key, _ in told:
-        first.setdefault((key["system"], key["list"]), key["operating_point"])
-    for one in asked.policy.conditions:
-        families = [
+    first_points: dict[tuple[str, str], str] = {}
+    for key, _ in families:
+        first_points.setdefault((key["system"], key["list"]), key["operating_point"])
+    for condition in options.policy.conditions:
+        matches = [
             (key, groups)
-            for key, groups in told
-            if key["metric"] == one.rate
-            and not key["within"]
-            and one.by in {"", key["grouping"]}
-            and one.system in {"", system_name(key["system"], key["list"])}
-            and key["operating_point"] == (one.at or first[key["system"], key["list"]])
+            for key, groups in families
+            if _is_limited_by(condition, key, first_points[key["system"], key["list"]])
         ]
-        if not families:
-            why = "no such rate, grouping or operating point is planned for"
-            yield {"condition": one.name, "reason": why}
-        n = sum(len(one.groups or groups.names) for _, groups in families)
-        for key, groups in families:
-            # all that a condition looks at are allowed for; verdicts allow for both rates, and
-            # take two groups as one question
-            k = 1 if len(groups.names) == 2 else len(groups.names)
-            tests = 2 * k * len(families) if one.most is None else n
-            yield {**key, **condition_columns(one, groups, tests, asked)}
+        if not matches:
+            reason = "no such rate, grouping or operating point is planned for"
+            yield {"condition": condition.name, "reason": reason}
+        n_groups = sum(len(condition.groups or groups.names) for _, groups in matches)
+        for key, groups in matches:
+            # all groups that a condition looks at are allowed for
+            n_tests = n_groups
+            if condition.maximum is None:
+                # verdicts allow for both rates, and take two groups as one question
+                n_questions = 1 if len(groups.names) == 2 else len(groups.names)
+                n_tests = 2 * n_questions * len(matches)
+            yield {**key, **condition_columns(condition, groups, n_tests, options)}
+
+
+def _is_limited_by(condition: Condition, key: Mapping[str, str], first_point: str) -> bool:
+    """Return whether a condition is of the rate, grouping, system and point of a family."""
+    return (
+        key["metric"] == condition.rate
+        and not key["within"]
+        and condition.grouping in {"", key["grouping"]}
+        and condition.system in {"", system_name(key["system"], key["list"])}
+        and key["operating_point"] == (condition.operating_point or first_point)
+    )
 
 
 def condition_columns(
-    one: Condition, groups: PilotGroups, tests: int, asked: PlanOptions
+    condition: Condition, groups: PilotGroups, n_tests: int, options: PlanOptions
 ) -> dict[str, Any]:
-    """How many speakers one condition needs in one grouping, allowing for so many tests."""
-    rate, icc, each = _average(groups, asked)
-    most, level = one.maximum or 1.0, 1 - (1 - asked.confidence) / tests
-    # real speakers vary more than planned for: half of what is missed is taken off
-    how: dict[str, Any] = {"sides": groups.sides, "power": (1 + asked.power) / 2}
-    how["others"] = 1 if one.reference == BASELINE else max(len(groups.names) - 1, 1)
-    limit, sure = most, asked.confidence
-    if one.maximum is None:  # shown alike: docs/methods/verdicts.md#verdicts
-        limit, sure = AuditOptions.margin, max(EQUIVALENCE_CONFIDENCE, sure)
-    if one.maximum is not None and not one.is_ratio:
-        how["others"], limit = np.inf, most / rate
-        own = icc_at(icc, rate, most, sides=groups.sides)
-        fails = speakers_needed(asked.detect_ratio, most, each, own, confidence=level, **how)
-    else:
-        times = asked.detect_ratio * most
-        own = icc_at(icc, rate, times * rate, sides=groups.sides)  # as if each erred more often
-        fails = speakers_needed(
-            *(times, rate, each, icc), own_icc=own, confidence=level, limit=most, **how
+    """Return how many speakers one condition needs in one grouping, allowing for so many tests."""
+    rate, icc, trials_per_speaker = _averages(groups, options)
+    maximum = condition.maximum or 1.0
+    test_confidence = 1 - (1 - options.confidence) / n_tests
+    limit, pass_confidence = maximum, options.confidence
+    if condition.maximum is None:  # shown alike: docs/methods/verdicts.md#verdicts
+        limit = AuditOptions.margin
+        pass_confidence = max(EQUIVALENCE_CONFIDENCE, pass_confidence)
+    n_others: float = max(len(groups.names) - 1, 1)
+    if condition.reference == BASELINE:
+        n_others = 1
+    is_limit_of_rate = condition.maximum is not None and not condition.is_ratio
+    if is_limit_of_rate:  # a number has no uncertainty, as infinitely many groups have none
+        n_others, limit = np.inf, maximum / rate
+    sample_options: dict[str, Any] = {
+        "sides": groups.sides,
+        # real speakers vary more than planned for: half of what is missed is taken off
+        "power": (1 + options.power) / 2,
+        "others": n_others,
+    }
+    if is_limit_of_rate:
+        icc_at_limit = icc_at(icc, rate, maximum, sides=groups.sides)
+        speakers_to_fail = speakers_needed(
+            options.detect_ratio,
+            maximum,
+            trials_per_speaker,
+            icc_at_limit,
+            confidence=test_confidence,
+            **sample_options,
         )
-    passes = speakers_needed(1.0, rate, each, icc, confidence=sure, limit=limit, **how)
+    else:
+        # as if each speaker erred more often
+        failing_ratio = options.detect_ratio * maximum
+        failing_icc = icc_at(icc, rate, failing_ratio * rate, sides=groups.sides)
+        speakers_to_fail = speakers_needed(
+            failing_ratio,
+            rate,
+            trials_per_speaker,
+            icc,
+            own_icc=failing_icc,
+            confidence=test_confidence,
+            limit=maximum,
+            **sample_options,
+        )
+    speakers_to_pass = speakers_needed(
+        1.0,
+        rate,
+        trials_per_speaker,
+        icc,
+        confidence=pass_confidence,
+        limit=limit,
+        **sample_options,
+    )
     return {
-        "condition": one.name,
+        "condition": condition.name,
         "groups": len(groups.names),
-        "confidence": level,
-        "fail_at": asked.detect_ratio * most,
-        "speakers_to_fail": _whole(np.atleast_1d(fails)),
-        "speakers_to_pass": _whole(np.atleast_1d(passes)),
-        "reason": "" if np.isfinite(fails + passes) else "none would do",
+        "confidence": test_confidence,
+        "fail_at": options.detect_ratio * maximum,
+        "speakers_to_fail": _whole_numbers(np.atleast_1d(speakers_to_fail)),
+        "speakers_to_pass": _whole_numbers(np.atleast_1d(speakers_to_pass)),
+        "reason": "" if np.isfinite(speakers_to_fail + speakers_to_pass) else "none would do",
     }
 
 
-def _group_columns(groups: PilotGroups, asked: PlanOptions) -> dict[str, Any]:
-    """What today's data can detect in each group, and what the wished ratio takes."""
-    how: dict[str, Any] = {"power": asked.power, "confidence": asked.confidence}
-    rate, one, others = (
-        groups.other_groups_rate(asked),
-        groups.group_sample(),
-        groups.other_groups_sample(),
-    )
-    is_enough = groups.speakers >= FEWEST_SPEAKERS
+def _group_columns(groups: PilotGroups, options: PlanOptions) -> dict[str, Any]:
+    """Return what today's data can detect in each group, and what the wished ratio takes."""
+    test_options: dict[str, Any] = {"power": options.power, "confidence": options.confidence}
+    rate = groups.other_groups_rate(options)
+    group, others = groups.group_sample(), groups.other_groups_sample()
+    has_enough = groups.speakers >= FEWEST_SPEAKERS
     worse, better = (
-        np.where(is_enough, detectable_ratio(rate, one, others, better=way, **how), np.nan)
-        for way in (False, True)
+        np.where(
+            has_enough,
+            detectable_ratio(rate, group, others, better=is_better, **test_options),
+            np.nan,
+        )
+        for is_better in (False, True)
     )
-    each = np.full(
-        len(rate), asked.trials_per_speaker.get(groups.metric, groups.trials_per_speaker)
+    trials_per_speaker = np.full(
+        len(rate), options.trials_per_speaker.get(groups.metric, groups.trials_per_speaker)
     )
-    many = max(len(rate) - 1, 1)
-    needed = speakers_needed(
-        asked.detect_ratio, rate, each, groups.icc, others=many, sides=groups.sides, **how
+    n_needed = speakers_needed(
+        options.detect_ratio,
+        rate,
+        trials_per_speaker,
+        groups.icc,
+        others=max(len(rate) - 1, 1),
+        sides=groups.sides,
+        **test_options,
     )
+    # the first that holds is given
     reasons: dict[str, Any] = {
         "one_group": len(rate) == 1,
         "shared_trials": not groups.are_disjoint,
@@ -327,16 +378,16 @@ def _group_columns(groups: PilotGroups, asked: PlanOptions) -> dict[str, Any]:
         "no_trials": ~(groups.trials > 0),
         "no_errors_of_others": ~(rate > 0),
         "unknown_icc": np.isnan(groups.icc),
-        "few_speakers": ~is_enough,
-        "rate_above_one": rate * asked.detect_ratio >= 1,
+        "few_speakers": ~has_enough,
+        "rate_above_one": rate * options.detect_ratio >= 1,
         "none_detectable": np.isnan(worse),
     }
-    is_so = [np.broadcast_to(one, len(rate)) for one in reasons.values()]
+    conditions = [np.broadcast_to(condition, len(rate)) for condition in reasons.values()]
     return {
         "group": groups.names,
-        "speakers": _whole(groups.speakers),
-        "trials": _whole(groups.trials),
-        "errors": _whole(groups.errors),
+        "speakers": _whole_numbers(groups.speakers),
+        "trials": _whole_numbers(groups.trials),
+        "errors": _whole_numbers(groups.errors),
         "rate": rate,
         "icc": groups.icc,
         "icc_from": groups.icc_from,
@@ -344,102 +395,108 @@ def _group_columns(groups: PilotGroups, asked: PlanOptions) -> dict[str, Any]:
         "deff": design_effect(groups.trials_per_speaker, groups.icc_now, sides=groups.sides),
         "worse": worse,
         "better": better,
-        "speakers_needed": _whole(needed),
-        "trials_needed": _whole(np.ceil(needed * each / groups.sides)),
-        "reason": np.select(is_so, list(reasons), default=""),
+        "speakers_needed": _whole_numbers(n_needed),
+        "trials_needed": _whole_numbers(np.ceil(n_needed * trials_per_speaker / groups.sides)),
+        "reason": np.select(conditions, list(reasons), default=""),
     }
 
 
-def _design_columns(groups: PilotGroups, asked: PlanOptions) -> dict[str, dict[str, Any]]:
-    """Groups of one size, at least two: by trials per speaker, and by speakers too."""
-    how: dict[str, Any] = {"power": asked.power, "confidence": asked.confidence}
-    sides, others = groups.sides, max(len(groups.names) - 1, 1)
-    rate, icc, each = _average(groups, asked)
-    if not groups.are_disjoint or math.isnan(rate + icc + each):
+def _design_columns(groups: PilotGroups, options: PlanOptions) -> dict[str, dict[str, Any]]:
+    """Return groups of one size, at least two: by trials per speaker, and by speakers too."""
+    test_options: dict[str, Any] = {"power": options.power, "confidence": options.confidence}
+    sides, n_others = groups.sides, max(len(groups.names) - 1, 1)
+    rate, icc, trials_per_speaker = _averages(groups, options)
+    if not groups.are_disjoint or math.isnan(rate + icc + trials_per_speaker):
         return {}
     source = groups.icc_from[0] if "given" in groups.icc_from else "pooled"
-    several = np.maximum(each * MULTIPLES, 1)
-    needed, base = (
-        speakers_needed(asked.detect_ratio, rate, m, icc, others=others, sides=sides, **how)
-        for m in (several, each)
+    several_trials = np.maximum(trials_per_speaker * MULTIPLES, 1)
+    n_needed, n_needed_as_in_pilot = (
+        speakers_needed(
+            options.detect_ratio, rate, trials, icc, others=n_others, sides=sides, **test_options
+        )
+        for trials in (several_trials, trials_per_speaker)
     )
-    m, speakers = (axis.ravel() for axis in np.meshgrid(several, SPEAKERS, indexing="ij"))
-    one, rest = (Sample(n, m, icc, sides) for n in (speakers, others * speakers))
+    curve_trials, curve_speakers = (
+        axis.ravel() for axis in np.meshgrid(several_trials, SPEAKERS, indexing="ij")
+    )
+    group = Sample(curve_speakers, curve_trials, icc, sides)
+    others = Sample(n_others * curve_speakers, curve_trials, icc, sides)
     return {
         "designs": {
-            "groups": others + 1,
+            "groups": n_others + 1,
             "rate": rate,
             "icc": icc,
             "icc_from": source,
-            "trials_per_speaker": several,
-            "deff": design_effect(several, icc, sides=sides),
-            "speakers_needed": _whole(needed),
-            "trials_needed": _whole(np.ceil(needed * several / sides)),
-            "saved": 1 - needed / base,
-            "reason": np.where(np.isnan(needed), "rate_above_one", ""),
+            "trials_per_speaker": several_trials,
+            "deff": design_effect(several_trials, icc, sides=sides),
+            "speakers_needed": _whole_numbers(n_needed),
+            "trials_needed": _whole_numbers(np.ceil(n_needed * several_trials / sides)),
+            "saved": 1 - n_needed / n_needed_as_in_pilot,
+            "reason": np.where(np.isnan(n_needed), "rate_above_one", ""),
         },
         "curves": {
-            "trials_per_speaker": m,
-            "speakers": speakers,
+            "trials_per_speaker": curve_trials,
+            "speakers": curve_speakers,
             "power": power_to_detect(
-                asked.detect_ratio, rate, one, rest, confidence=asked.confidence
+                options.detect_ratio, rate, group, others, confidence=options.confidence
             ),
-            "worse": detectable_ratio(rate, one, rest, **how),
-            "better": detectable_ratio(rate, one, rest, better=True, **how),
+            "worse": detectable_ratio(rate, group, others, **test_options),
+            "better": detectable_ratio(rate, group, others, better=True, **test_options),
         },
     }
 
 
-def _average(groups: PilotGroups, asked: PlanOptions) -> tuple[float, float, float]:
-    """Rate, correlation and trials per speaker of all groups together."""
-    rate, each = asked.planned(groups.metric), asked.trials_per_speaker.get(groups.metric)
-    icc = asked.icc.get(groups.metric)
+def _averages(groups: PilotGroups, options: PlanOptions) -> tuple[float, float, float]:
+    """Return rate, correlation and trials per speaker of all groups together."""
+    rate = options.planned(groups.metric)
+    trials_per_speaker = options.trials_per_speaker.get(groups.metric)
+    icc = options.icc.get(groups.metric)
     is_known = np.isfinite(groups.icc) & (groups.speakers > 0)
     trials = np.where(is_known, groups.trials, 0)
     with np.errstate(invalid="ignore"):
         if rate is None:
             rate = np.divide(np.nansum(groups.errors), np.nansum(groups.trials))
-        if each is None:
+        if trials_per_speaker is None:
             speakers = np.where(is_known, groups.speakers, 0)
-            each = groups.sides * np.divide(trials.sum(), speakers.sum())
+            trials_per_speaker = groups.sides * np.divide(trials.sum(), speakers.sum())
         if icc is None:
             weight = trials * np.nan_to_num(np.maximum(groups.trials_per_speaker - 1, 0))
             icc = np.divide((weight * np.nan_to_num(groups.icc)).sum(), weight.sum())
-    return float(rate), float(icc), float(each)
+    return float(rate), float(icc), float(trials_per_speaker)
 
 
-def _list_columns(groups: PilotGroups, asked: PlanOptions) -> dict[str, Any]:
-    """What FPR the nontarget trials of each group support."""
-    target = asked.planned("fpr")
-    target = math.nan if target is None else target
+def _list_columns(groups: PilotGroups, options: PlanOptions) -> dict[str, Any]:
+    """Return what FPR the nontarget trials of each group support."""
+    target_fpr = options.planned("fpr")
+    target_fpr = math.nan if target_fpr is None else target_fpr
     deff = design_effect(groups.trials_per_speaker, groups.icc_now, sides=groups.sides)
-    supported = supported_rate(groups.trials, deff)
-    is_known = np.isfinite(groups.trials * deff * target)
+    supported_fpr = supported_rate(groups.trials, deff)
+    expected_errors = target_fpr * groups.trials
+    is_known = np.isfinite(groups.trials * deff * target_fpr)
+    # the first that holds is given
     reasons = {
         "unknown_trials": np.isnan(groups.trials),
         "no_trials": groups.trials == 0,
         "unknown_icc": np.isnan(deff),
-        "few_trials": np.isnan(supported),
+        "few_trials": np.isnan(supported_fpr),
     }
     return {
         "group": groups.names,
-        "speakers": _whole(groups.speakers),
-        "trials": _whole(groups.trials),
+        "speakers": _whole_numbers(groups.speakers),
+        "trials": _whole_numbers(groups.trials),
         "deff": deff,
-        "supported_fpr": supported,
-        "target_fpr": target,
-        "expected_errors": target * groups.trials,
-        "half_width": relative_half_width(
-            target * groups.trials, deff, confidence=asked.confidence
-        ),
-        "trials_needed": _whole(np.ceil(trials_needed(target, deff))),
+        "supported_fpr": supported_fpr,
+        "target_fpr": target_fpr,
+        "expected_errors": expected_errors,
+        "half_width": relative_half_width(expected_errors, deff, confidence=options.confidence),
+        "trials_needed": _whole_numbers(np.ceil(trials_needed(target_fpr, deff))),
         "is_supported": [
-            bool(ok) if known else None
-            for ok, known in zip(supported <= target, is_known, strict=True)
+            bool(is_supported) if has_figures else None
+            for is_supported, has_figures in zip(supported_fpr <= target_fpr, is_known, strict=True)
         ],
         "reason": np.select(list(reasons.values()), list(reasons), default=""),
     }
 
 
-def _whole(values: FloatArray) -> list[int | None]:
-    return [None if math.isnan(value) else int(value) for value in values.tolist()]
+def _whole_numbers(numbers: FloatArray) -> list[int | None]:
+    return [None if math.isnan(number) else int(number) for number in numbers.tolist()]
