@@ -158,9 +158,9 @@ def _policy(node: YamlNode | None, provenance: Mapping[str, Any]) -> Policy:
     nodes = node.content
     _check_keys(nodes, _KEYS)
     version = nodes[_VERSION_KEY]
-    if version.value != str(VERSION):
+    if version.content != str(VERSION):
         msg = (
-            f"{version.where}: is of version {version.value!r}, of which this Parivox knows 1 "
+            f"{version.location}: is of version {version.content!r}, of which this Parivox knows 1 "
             "only; update Parivox, or write the policy again"
         )
         raise ConfigError(msg)
