@@ -16,7 +16,7 @@ from parivox.core.planning import (
     speakers_needed,
 )
 from parivox.data.table import Table
-from parivox.report.plan import REASONS, plan_in_words
+from parivox.report.plan import REASONS, plan_summary
 
 
 def row(group, metric, errors, trials, speakers, deff, **more):
@@ -78,7 +78,7 @@ def text():
     def printed(plan):
         console = Console(width=200)
         with console.capture() as captured:
-            console.print(plan_in_words(plan))
+            console.print(plan_summary(plan))
         return " ".join(captured.get().split())
 
     return printed

@@ -4,8 +4,8 @@ import pytest
 from rich.console import Console
 
 import parivox as pv
-from parivox.report.calibration import calibration_in_words
-from parivox.report.thresholds import thresholds_in_words, told, worst_of
+from parivox.report.calibration import calibration_summary
+from parivox.report.thresholds import costliest_group, gain_text, thresholds_summary
 
 pytestmark = pytest.mark.slow
 GAIN = ("is shown:", "is negative:", "is inconclusive:")
@@ -23,7 +23,7 @@ def printed(words):
 def test_a_gain_is_told_only_where_a_group_is_shown_to_miss_its_aim(draw_scored, seed, shift):
     trials, speakers = draw_scored(shift, seed=seed, people=40)
     found = pv.thresholds(trials, speakers=speakers, by="gender", aim="fpr=0.05", folds=5)
-    text = printed(thresholds_in_words(found))
+    text = printed(thresholds_summary(found))
     assert ("no group is shown to miss its aim" in text) == (not found.apart)
     averaged = next(line for line in text.splitlines() if "averaged over groups" in line)
     worst = next(
@@ -34,16 +34,16 @@ def test_a_gain_is_told_only_where_a_group_is_shown_to_miss_its_aim(draw_scored,
     else:
         assert "is not tested:" in averaged
         assert "Gains are tested only if" in text
-    assert ("is not tested:" in worst) == (worst_of(found) not in found.apart)
+    assert ("is not tested:" in worst) == (costliest_group(found) not in found.apart)
 
 
 def test_a_calibrator_that_is_not_shown_to_differ_is_not_said_to_gain(alike):
     trials, speakers = alike
     found = pv.calibrate(trials, speakers=speakers, by="gender", folds=5)
     assert found.apart == []
-    assert "group-specific calibrators is not tested:" in printed(calibration_in_words(found))
+    assert "group-specific calibrators is not tested:" in printed(calibration_summary(found))
 
 
 def test_a_gain_without_any_width_is_unknown():
     row = {"gain": 0.0, "gain_low": 0.0, "gain_high": 0.0}
-    assert told(row, is_needed=True) == told(row, is_needed=False) == "is unknown"
+    assert gain_text(row, is_needed=True) == gain_text(row, is_needed=False) == "is unknown"

@@ -24,7 +24,7 @@ from parivox.embedding.store import check_store
 from parivox.embedding.systems import recorded
 from parivox.embedding.systems.named import CallableSystem, load
 from parivox.errors import ConfigError, DataError
-from parivox.report.systems import embedded
+from parivox.report.systems import embedding_lines
 
 pytestmark = pytest.mark.slow
 
@@ -479,7 +479,7 @@ def test_the_same_audio_under_two_ids_is_told(folder, small, tmp_path):
     assert (
         "2 recordings hold the same audio as another one with another id (first 's1/01.wav' and "
         "'s1/copy.wav'): a target trial of two such compares audio with itself"
-    ) in "\n".join(embedded(run))
+    ) in "\n".join(embedding_lines(run))
 
 
 def test_after_a_mend_old_rows_stay_until_they_are_pruned(folder, small, tmp_path):
@@ -489,11 +489,11 @@ def test_after_a_mend_old_rows_stay_until_they_are_pruned(folder, small, tmp_pat
     run = embed(folder, small.load, out, workers=1)
     assert (run.staying, run.pruned, run.store.table.height) == (1, 0, 31)
     assert any("1 recordings of earlier runs are not among these, and stay" in one
-               and "--prune takes them out" in one for one in embedded(run))  # fmt: skip
+               and "--prune takes them out" in one for one in embedding_lines(run))  # fmt: skip
     run = embed(folder, partial(small.load, seconds=1e9), out, workers=1, prune=True)
     assert (run.new, run.staying, run.pruned, run.store.table.height) == (0, 0, 1, 30)
     assert "s3/03.wav" not in run.store.table["utterance"]
-    assert any("1 recordings of earlier runs, which are no longer" in one for one in embedded(run))
+    assert any("1 recordings of earlier runs, which are no longer" in one for one in embedding_lines(run))
     check_store(out)
     shutil.rmtree(tmp_path / "out")
     embed(folder, small.load, out, workers=1)
@@ -523,7 +523,7 @@ def test_speakers_that_a_store_cannot_tell_are_told(folder, small, tmp_path):
     (tmp_path / "t.csv").write_text("utterance,file\nx,x.wav\n")
     embed(tmp_path / "t.csv", small.load, out, workers=1)
     run = embed(folder, small.load, out, workers=1)
-    assert any("so recordings.parquet tells none" in one for one in embedded(run))
+    assert any("so recordings.parquet tells none" in one for one in embedding_lines(run))
     run = embed(folder, small.load, out, workers=1, prune=True)
     assert run.store.table["speaker"].n_unique() == 6
 

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from parivox.embedding.recordings import Source, read_source
-from parivox.report.systems import speakers_told
+from parivox.report.systems import speaker_lines
 
 
 def told(folder, *names, each=1, columns=None):
@@ -13,7 +13,7 @@ def told(folder, *names, each=1, columns=None):
         (folder / name).mkdir(parents=True)
         for i in range(each):
             (folder / name / f"{i}.wav").touch()
-    return list(speakers_told(read_source(folder, columns=columns)))
+    return list(speaker_lines(read_source(folder, columns=columns)))
 
 
 def test_people_are_told_with_what_tells_them(tmp_path):
@@ -61,20 +61,20 @@ def test_people_are_not_doubted_for_how_they_are_called(tmp_path):
 
 def test_a_column_is_named_and_others_are_offered():
     table = pl.DataFrame({"file": [__file__], "spk": ["anna"], "reader": ["bert"]})
-    assert list(speakers_told(read_source(table))) == [
+    assert list(speaker_lines(read_source(table))) == [
         "1 speaker, by column 'spk': anna; say otherwise with --columns speaker=NAME (reader)"
     ]
-    found = list(speakers_told(read_source(table, columns={"speaker": "reader"})))
+    found = list(speaker_lines(read_source(table, columns={"speaker": "reader"})))
     assert found == ["1 speaker, by column 'reader': bert"]
 
 
 def test_that_nothing_tells_speakers_is_said_with_the_mend():
     table = pl.DataFrame({"file": [__file__], "reader": ["bert"]})
-    (line,) = speakers_told(read_source(table))
+    (line,) = speaker_lines(read_source(table))
     assert line == (
         "no speakers: nothing tells whose the recordings are; say it with --columns speaker=NAME "
         "(reader)"
     )
     flat = Source("x", table.with_columns(speaker=pl.lit(None, pl.String)))
-    (line,) = speakers_told(flat)
+    (line,) = speaker_lines(flat)
     assert line.endswith("recordings are; say it in a table")

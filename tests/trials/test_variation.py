@@ -9,7 +9,7 @@ import parivox as pv
 from parivox import Counts, eer
 from parivox.errors import ConfigError, DataError
 from parivox.report.charts.variation import save
-from parivox.report.variation import variation_in_words
+from parivox.report.variation import variation_summary
 from parivox.trials.variation import read_scored_pairs
 
 SPEAKERS, VIDEOS, CLIPS = 6, 5, 2  # of either sex
@@ -234,7 +234,7 @@ def test_the_json_and_the_page_hold_no_ids(pool, people):
     assert held["speakers"] == {"f": SPEAKERS, "m": SPEAKERS}
     console = Console(width=100)
     with console.capture() as captured:
-        console.print(variation_in_words(found))
+        console.print(variation_summary(found))
     page = captured.get()
     assert "3 lists for each of 5, 20 pairs per speaker and class" in page
     for text in (page, found.to_json()):

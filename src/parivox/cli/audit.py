@@ -85,9 +85,9 @@ def _run(given: argparse.Namespace) -> None:
         result = result.write(given.out, format=kind)
         given.outcome = f"the audit is in {given.out}"
     if given.report is not None:
-        from parivox.report.report_files import write_page  # noqa: PLC0415 - on request
+        from parivox.report.report_files import write_report  # noqa: PLC0415 - on request
 
-        write_page(result, given.report, context=context, **page)
+        write_report(result, given.report, context=context, **page)
     _print(result, given, context)
     found = failing_findings(result, fail_on)
     if found:
@@ -138,10 +138,10 @@ def _page(given: argparse.Namespace) -> dict[str, Any]:
             msg = "--title is of a page; give --report FILE, or leave --title out"
             raise ConfigError(msg)
         return {}
-    from parivox.report.report_files import check_page  # noqa: PLC0415 - on request
+    from parivox.report.report_files import check_report  # noqa: PLC0415 - on request
 
     check_out_is_named(given.report, "file")
-    check_page(given.report)
+    check_report(given.report)
     return page_options(given)
 
 

@@ -39,7 +39,7 @@ def add_to(commands: Any, words: str) -> None:
 
 
 def _run(given: argparse.Namespace) -> None:
-    from parivox.report.systems import checked, embedded  # noqa: PLC0415 - takes time to load
+    from parivox.report.systems import check_lines, embedding_lines  # noqa: PLC0415 - takes time to load
 
     if given.check is not None:
         if given.recordings is not None or given.out is not None:
@@ -47,9 +47,9 @@ def _run(given: argparse.Namespace) -> None:
             raise ConfigError(msg)
         from parivox.embedding.store import check_store  # noqa: PLC0415
 
-        print_lines(checked(check_store(given.check)))
+        print_lines(check_lines(check_store(given.check)))
     else:
-        print_lines(embedded(_embedded(given)))
+        print_lines(embedding_lines(_embedded(given)))
 
 
 def _embedded(given: argparse.Namespace) -> Any:
@@ -65,7 +65,7 @@ def _embedded(given: argparse.Namespace) -> Any:
     from parivox.embedding.extract import embed  # noqa: PLC0415 - what takes time to load
     from parivox.embedding.recordings import read_source  # noqa: PLC0415
     from parivox.embedding.systems.named import load  # noqa: PLC0415
-    from parivox.report.systems import speakers_told  # noqa: PLC0415
+    from parivox.report.systems import speaker_lines  # noqa: PLC0415
 
     system = partial(
         load, given.system or EmbedCommand.system, **given_options(given, SystemOptions)
@@ -75,6 +75,6 @@ def _embedded(given: argparse.Namespace) -> Any:
     asked = {name: options.get(name) for name in ("encoding", "quotes", "columns")}
     with read_as(**asked):
         source = read_source(given.recordings, columns=options.pop("columns", None))
-    for line in () if given.quiet else speakers_told(source):
+    for line in () if given.quiet else speaker_lines(source):
         say(line)
     return embed(source, system, given.out, **options)

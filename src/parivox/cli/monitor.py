@@ -44,7 +44,7 @@ def add_to(commands: Any, words: str) -> None:
 
 def _run(given: argparse.Namespace) -> None:
     from parivox.monitoring.daily_monitor import EXAMPLE, monitor  # noqa: PLC0415
-    from parivox.report.report_files import check_page  # noqa: PLC0415
+    from parivox.report.report_files import check_report  # noqa: PLC0415
 
     if given.example:
         with printing():
@@ -54,7 +54,7 @@ def _run(given: argparse.Namespace) -> None:
         msg = "--state: is missing; name the file that holds what was counted, as in bank.state"
         raise ConfigError(msg)
     if given.report is not None:
-        check_page(given.report)
+        check_report(given.report)
     tables = [getattr(given, table, None) for table in (*TABLES, "groups")]
     check_standard_input([given.scores, *tables])
     found = monitor(given.scores, **given_options(given, MonitorOptions))

@@ -84,14 +84,14 @@ def loaded(folder: str) -> Audit:
 def _run(given: argparse.Namespace) -> None:
     from parivox.report.audit_queries import check_speaker_ids  # noqa: PLC0415
     from parivox.report.report_files import (  # noqa: PLC0415 - what takes time to load
-        check_page,
+        check_report,
         check_tables,
-        tables_as,
+        encoded_tables,
     )
 
     kind = _kind(given)
     if kind == "page":
-        check_page(given.out)
+        check_report(given.out)
     elif given.out is not None:
         check_tables(given.out, kind)
     page, context, formats = page_options(given), context_of(given), _formats(given)
@@ -101,7 +101,7 @@ def _run(given: argparse.Namespace) -> None:
     print_lines(lines)
     if given.out is None and kind:
         with printing():
-            sys.stdout.buffer.write(tables_as(audit, kind))
+            sys.stdout.buffer.write(encoded_tables(audit, kind))
 
 
 def _kind(given: argparse.Namespace) -> str:
@@ -157,7 +157,7 @@ def _write(
 ) -> list[str]:
     """Write what is asked for, and tell of each in a line."""
     from parivox.report.figures import write_figures  # noqa: PLC0415
-    from parivox.report.report_files import write_page, write_tables  # noqa: PLC0415
+    from parivox.report.report_files import write_report, write_tables  # noqa: PLC0415
 
     lines = []
     if given.figures is not None:
@@ -165,7 +165,7 @@ def _write(
         lines.append(f"{given.figures}: every figure as {', '.join(formats)}; index.md says more")
     if given.out is not None:
         if kind == "page":
-            write_page(audit, given.out, **page)
+            write_report(audit, given.out, **page)
             lines.append(f"{given.out}: the page; it opens in any browser, and needs no network")
         else:
             write_tables(audit, given.out, format=kind)

@@ -123,8 +123,8 @@ def _list_options(given: argparse.Namespace, options: type[Options]) -> dict[str
 
 def _check(given: argparse.Namespace) -> None:
     from parivox.report.trials import (  # noqa: PLC0415 - what takes time to load
-        check_in_lines,
-        check_in_words,
+        check_details,
+        check_summary,
     )
     from parivox.report.words import print_text  # noqa: PLC0415
     from parivox.trials.checks import check  # noqa: PLC0415
@@ -135,29 +135,29 @@ def _check(given: argparse.Namespace) -> None:
 
         asked["pilot"] = plan(given.pilot)
     found = check(given.list, **asked)
-    in_words = check_in_words if given.verbose else check_in_lines
+    in_words = check_details if given.verbose else check_summary
     print_result(found, lambda found: print_text(in_words(found)), json=given.json)
     if given.strict and not found.passed:
         sys.exit(1)
 
 
 def _describe(given: argparse.Namespace) -> None:
-    from parivox.report.trials import description_in_words  # noqa: PLC0415
+    from parivox.report.trials import description_summary  # noqa: PLC0415
     from parivox.report.words import print_text  # noqa: PLC0415
     from parivox.trials.description import describe  # noqa: PLC0415
 
     found = describe(given.list, **_list_options(given, described.DescribeOptions))
-    print_result(found, lambda found: print_text(description_in_words(found)), json=given.json)
+    print_result(found, lambda found: print_text(description_summary(found)), json=given.json)
 
 
 def _grade(given: argparse.Namespace) -> None:
-    from parivox.report.trials import grades_in_words  # noqa: PLC0415
+    from parivox.report.trials import grades_summary  # noqa: PLC0415
     from parivox.report.words import print_text  # noqa: PLC0415
     from parivox.trials.grades import grade  # noqa: PLC0415
 
     check_out_is_named(given.out, "file")
     found = grade(given.list, **_list_options(given, described.GradeOptions))
-    print_result(found, lambda found: print_text(grades_in_words(found)), json=False)
+    print_result(found, lambda found: print_text(grades_summary(found)), json=False)
 
 
 def _convert(given: argparse.Namespace) -> None:

@@ -1,4 +1,4 @@
-"""Calibrations in words: is a calibrator of its own another one, whom does it serve, who loses."""
+"""Calibrations in the terminal: whether group-specific ones differ, and whom they help."""
 
 from __future__ import annotations
 
@@ -11,7 +11,13 @@ from parivox.decide.calibration import AS_SCORED
 from parivox.decide.fitting_trials import EVERYONE, NORMALISED
 from parivox.decide.threshold_fitting import COMMON, PER_GROUP
 from parivox.report.sheets.sheet import Cell, Column, Sheet, terminal_table
-from parivox.report.thresholds import ends, needs_groups, told, verdict_of_gain, whose
+from parivox.report.thresholds import (
+    gain_interval_text,
+    gain_text,
+    group_needed_note,
+    side_text,
+    verdict_of_gain,
+)
 from parivox.report.words import count_text, print_text, shortened_names, text
 
 if TYPE_CHECKING:
@@ -23,8 +29,8 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
-_MOST = 6
-_RULES = {
+_MAX_NAMED_GROUPS = 6
+_RULE_NAMES = {
     COMMON: "one for all",
     PER_GROUP: "one per group",
     NORMALISED: "one, normalised scores",
@@ -32,91 +38,96 @@ _RULES = {
 }
 
 
-def print_calibration(found: Calibration, out: str | None = None) -> None:
-    """Print it: with colours in a terminal, plain lines elsewhere."""
-    print_text(calibration_in_words(found, out))
+def print_calibration(calibration: Calibration, out: str | None = None) -> None:
+    """Print the calibration: with colours in a terminal, plain lines elsewhere."""
+    print_text(calibration_summary(calibration, out))
 
 
 @group()
-def calibration_in_words(found: Calibration, out: str | None = None) -> Iterator[RenderableType]:
-    """The answer, the rules, every group, caveats, what to do next."""
-    record = found.record
+def calibration_summary(
+    calibration: Calibration, out: str | None = None
+) -> Iterator[RenderableType]:
+    """Yield the answer, the rules, every group, caveats, and what to do next."""
+    record = calibration.record
     yield text(
         f"{count_text(record['trials'])} trials · {count_text(record['speakers'])} speakers · "
-        f"{record['system']} · by {record['by']} of the {whose(record)} · {record['method']}"
+        f"{record['system']} · by {record['by']} of the {side_text(record)} · {record['method']}"
     )
-    own = {row["group"]: row for row in found.groups.where(rule=PER_GROUP).rows()}
-    common = {row["group"]: row for row in found.groups.where(rule=COMMON).rows()}
-    apart = found.apart
-    yield from _answer(found, own, apart)
+    own_rows = {row["group"]: row for row in calibration.groups.where(rule=PER_GROUP).rows()}
+    common_rows = {row["group"]: row for row in calibration.groups.where(rule=COMMON).rows()}
+    differing = calibration.apart
+    yield from _answer_blocks(calibration, own_rows, differing)
     yield text("")
-    yield from terminal_table(rules_sheet(found, apart), lines_above=1, lines_below=1)
-    judged = [name for name in own if name != EVERYONE and not own[name]["reason"]]
-    if judged:
-        sheet = groups_sheet([(common[name], own[name]) for name in judged], apart)
+    yield from terminal_table(rules_sheet(calibration, differing), lines_above=1, lines_below=1)
+    judged_groups = [name for name in own_rows if name != EVERYONE and not own_rows[name]["reason"]]
+    if judged_groups:
+        sheet = groups_sheet(
+            [(common_rows[name], own_rows[name]) for name in judged_groups], differing
+        )
         yield from terminal_table(sheet, lines_above=1, lines_below=1)
-    if apart:
+    if differing:
         yield text("* its own calibrator differs from the common one")
     yield text(
         "Calibration loss: Cllr minus minimum Cllr, corrected because minimum Cllr is found on the "
         "same trials. 0 is the least."
     )
-    yield text(", ".join(_lines(found)) + ".")
-    yield from _kept(own, apart)
-    if apart:
-        yield needs_groups(record, "calibrator")
-    yield from _next(out)
+    yield text(", ".join(_calibrator_lines(calibration)) + ".")
+    yield from _kept_common_lines(own_rows, differing)
+    if differing:
+        yield group_needed_note(record, "calibrator")
+    yield from _next_step(out)
 
 
-def _answer(
-    found: Calibration, own: dict[str, Row], apart: Sequence[str]
+def _answer_blocks(
+    calibration: Calibration, own_rows: dict[str, Row], differing: Sequence[str]
 ) -> Iterator[RenderableType]:
-    n = len(own) - 1
-    if not any(row["reason"] == "" for name, row in own.items() if name != EVERYONE):
+    """Yield whether any group's calibrator differs from the common one, and the mean gain."""
+    n_groups = len(own_rows) - 1  # without all trials
+    if not any(row["reason"] == "" for name, row in own_rows.items() if name != EVERYONE):
         words = "No group is large enough to have a calibrator of its own."
         yield text(words, style="bold", apart=True)
         return
-    if apart:
-        some = ", ".join(shortened_names(apart, most=_MOST))
-        differ = "differs" if len(apart) == 1 else "differ"
+    if differing:
+        group_names = ", ".join(shortened_names(differing, most=_MAX_NAMED_GROUPS))
+        differ = "differs" if len(differing) == 1 else "differ"
         words = (
-            f"The calibrators of {len(apart)} of {n} groups {differ} from the common one: {some}."
+            f"The calibrators of {len(differing)} of {n_groups} groups {differ} from the common "
+            f"one: {group_names}."
         )
     else:
         words = "One common calibrator: that of no group is shown to differ from it."
     yield text(words, style="bold", apart=True)
-    gain = next(row for row in found.rules.rows() if row["rule"] == PER_GROUP)
+    gain = next(row for row in calibration.rules.rows() if row["rule"] == PER_GROUP)
     yield text(
         f"The gain in mean Cllr from group-specific calibrators "
-        f"{told(gain, is_needed=bool(apart))}: {_bits(gain, 'gain')} bits."
+        f"{gain_text(gain, is_needed=bool(differing))}: {_bits_text(gain, 'gain')} bits."
     )
-    if not apart:
+    if not differing:
         yield text("Gains are tested only if a calibrator is shown to differ.")
 
 
-def rules_sheet(found: Calibration, apart: Sequence[str]) -> Sheet:
-    """Each rule: Cllr, the least that it could be, what is lost to calibration, and the gain."""
+def rules_sheet(calibration: Calibration, differing: Sequence[str]) -> Sheet:
+    """Return each rule with its Cllr, minimum Cllr, calibration loss, and gain."""
     sheet = Sheet.with_heads(
         "Cllr in bits, mean over groups, on speakers held out on both sides:",
         ("calibrator", "Cllr", "minimum Cllr", "calibration loss", "gain"),
     )
-    for row in found.rules.rows():
-        gain = "" if row["rule"] == COMMON else _bits(row, "gain")
+    for row in calibration.rules.rows():
+        gain = "" if row["rule"] == COMMON else _bits_text(row, "gain")
+        # gains of group-specific calibrators count only if one is shown to differ
+        is_tested = bool(differing) or row["rule"] != PER_GROUP
         sheet.add(
-            _RULES[row["rule"]],
+            _RULE_NAMES[row["rule"]],
             f"{row['cllr']:.4f}",
             f"{row['min_cllr']:.4f}",
-            _bits(row, "cal_loss"),
-            Cell(
-                gain,
-                verdict=verdict_of_gain(row, is_tested=bool(apart) or row["rule"] != PER_GROUP),
-            ),
+            _bits_text(row, "cal_loss"),
+            Cell(gain, verdict=verdict_of_gain(row, is_tested=is_tested)),
         )
     return sheet
 
 
-def groups_sheet(rows: Sequence[tuple[Row, Row]], apart: Sequence[str]) -> Sheet:
-    """Each group by the one for all and by its own: Cllr, what is lost, and the gain."""
+def groups_sheet(rows: Sequence[tuple[Row, Row]], differing: Sequence[str]) -> Sheet:
+    """Return each group by the common calibrator and by its own: Cllr, loss, and gain."""
     columns = [
         Column("group", is_words=True, key="group"),
         Column("speakers", key="speakers"),
@@ -126,63 +137,72 @@ def groups_sheet(rows: Sequence[tuple[Row, Row]], apart: Sequence[str]) -> Sheet
         Column("gain by its own"),
     ]
     sheet = Sheet("Groups with the common calibrator and with their own:", columns)
-    for common, own in rows:
+    for common_row, own_row in rows:
         sheet.add(
-            Cell(own["group"], "*" if own["group"] in apart else ""),
-            count_text(own["speakers"]),
-            f"{common['cllr']:.4f}",
-            _bits(common, "cal_loss"),
-            f"{own['cllr']:.4f}",
-            Cell(_bits(own, "gain"), verdict=verdict_of_gain(own, is_tested=own["group"] in apart)),
+            Cell(own_row["group"], "*" if own_row["group"] in differing else ""),
+            count_text(own_row["speakers"]),
+            f"{common_row['cllr']:.4f}",
+            _bits_text(common_row, "cal_loss"),
+            f"{own_row['cllr']:.4f}",
+            Cell(
+                _bits_text(own_row, "gain"),
+                verdict=verdict_of_gain(own_row, is_tested=own_row["group"] in differing),
+            ),
         )
     return sheet
 
 
-def _bits(row: Row, name: str) -> str:
-    return f"{row[name]:.4f} {ends(row, name, places=4)}".rstrip()
+def _bits_text(row: Row, name: str) -> str:
+    """Return a number of bits with its interval, if there is one."""
+    return f"{row[name]:.4f} {gain_interval_text(row, name, places=4)}".rstrip()
 
 
-def _lines(found: Calibration) -> Iterator[str]:
-    """The calibrators that are written."""
-    made = found.calibrator
-    for name, line in {"common": made.common, **made.groups}.items():
+def _calibrator_lines(calibration: Calibration) -> Iterator[str]:
+    """Yield the calibrators that are written."""
+    calibrator = calibration.calibrator
+    for name, curve in {"common": calibrator.common, **calibrator.groups}.items():
         start = "" if name != "common" else "Log-likelihood ratio, "
-        if isinstance(line, Logistic):
-            yield f"{start}{name} {line.slope:.4g} x score {line.offset:+.4g}"
+        if isinstance(curve, Logistic):
+            yield f"{start}{name} {curve.slope:.4g} x score {curve.offset:+.4g}"
         else:
-            yield f"{start}{name} through {count_text(line.scores.size)} points"
+            yield f"{start}{name} through {count_text(curve.scores.size)} points"
 
 
-def _kept(own: dict[str, Row], apart: Sequence[str]) -> Iterator[RenderableType]:
-    """Groups that have none of their own, and why."""
-    reasons = dict.fromkeys(row["reason"] for row in own.values() if row["reason"])
-    groups = {name: row for name, row in own.items() if name != EVERYONE}
+def _kept_common_lines(
+    own_rows: dict[str, Row], differing: Sequence[str]
+) -> Iterator[RenderableType]:
+    """Yield which groups keep the common calibrator, and why."""
+    reasons = dict.fromkeys(row["reason"] for row in own_rows.values() if row["reason"])
+    groups = {name: row for name, row in own_rows.items() if name != EVERYONE}
     small = [name for name, row in groups.items() if "needed" in row["reason"]]
-    others = [name for name, row in groups.items() if not row["reason"] and name not in apart]
-    alike = [name for name in others if groups[name]["p"] is not None]
-    few = [name for name in others if groups[name]["p"] is None]
-    for names, why in (
-        (alike, "no gain from calibrators of their own is shown"),
-        (few, "too few speakers to show a difference"),
+    with_calibrator = [
+        name for name, row in groups.items() if not row["reason"] and name not in differing
+    ]
+    without_gain = [name for name in with_calibrator if groups[name]["p"] is not None]
+    untested = [name for name in with_calibrator if groups[name]["p"] is None]
+    for names, reason in (
+        (without_gain, "no gain from calibrators of their own is shown"),
+        (untested, "too few speakers to show a difference"),
         (small, "too few speakers for calibrators of their own"),
     ):
         if names:
-            some = ", ".join(shortened_names(names, most=_MOST))
-            yield text(f"Keep the common calibrator for {some}: {why}.")
-    for why in reasons:
-        if "needed" not in why:
-            some = ", ".join(name for name, row in own.items() if row["reason"] == why)
-            yield text(f"Keep the common calibrator for {some} ({why}).")
+            group_names = ", ".join(shortened_names(names, most=_MAX_NAMED_GROUPS))
+            yield text(f"Keep the common calibrator for {group_names}: {reason}.")
+    for reason in reasons:
+        if "needed" not in reason:
+            group_names = ", ".join(
+                name for name, row in own_rows.items() if row["reason"] == reason
+            )
+            yield text(f"Keep the common calibrator for {group_names} ({reason}).")
 
 
-def _next(out: str | None) -> Iterator[RenderableType]:
-    apply = f"parivox calibrate NEW --apply {out or 'calibrator.json'} --out llr.csv"
-    start = (
-        "To write the calibrator, add --out calibrator.json"
-        if out is None
-        else f"Calibrator: {out}"
-    )
+def _next_step(out: str | None) -> Iterator[RenderableType]:
+    """Yield how to write and apply the calibrator, and how to audit the result."""
+    command = f"parivox calibrate NEW --apply {out or 'calibrator.json'} --out llr.csv"
+    start = "To write the calibrator, add --out calibrator.json"
+    if out is not None:
+        start = f"Calibrator: {out}"
     yield text(
-        f"{start}. To apply it: {apply}. To audit the result: parivox audit llr.csv --llr",
+        f"{start}. To apply it: {command}. To audit the result: parivox audit llr.csv --llr",
         apart=True,
     )

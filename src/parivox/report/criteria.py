@@ -1,4 +1,4 @@
-"""The criteria of fairness measures in words: what each comes to on an audit."""
+"""Functional fairness criteria in the terminal: what each measure comes to on an audit."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ if TYPE_CHECKING:
     from parivox.auditing import Criteria
     from parivox.report.words import Row
 
-_MOST = 3
-"""Places at which terms change places that are told one by one."""
-_AT = {"fpr": "FPR term", "fnr": "FNR term"}
+_MAX_LISTED_CHANGES = 3
+"""Operating points at which terms change places that are listed; of more, the count is given."""
+_TERM_NAMES = {"fpr": "FPR term", "fnr": "FNR term"}
 
 
 def print_criteria(criteria: Criteria) -> None:
-    """Print them: with colours in a terminal, plain lines elsewhere."""
-    print_text(criteria_in_words(criteria))
+    """Print the criteria: with colours in a terminal, plain lines elsewhere."""
+    print_text(criteria_summary(criteria))
 
 
 @group()
-def criteria_in_words(criteria: Criteria) -> Iterator[RenderableType]:
-    """Of each system and grouping what every measure comes to, criterion by criterion."""
+def criteria_summary(criteria: Criteria) -> Iterator[RenderableType]:
+    """Yield, of each system and grouping, every measure, criterion by criterion."""
     floors = criteria.floors.rows()
-    for scope, rows in groupby(criteria.measures.rows(), key=_scope):
-        yield from _criteria(*scope, [*rows])
+    for scope, rows in groupby(criteria.measures.rows(), key=_scope_of_row):
+        yield from _criteria_blocks(*scope, [*rows])
         yield text("")
-        yield from _floors([row for row in floors if _scope(row) == scope])
+        yield from _floor_blocks([row for row in floors if _scope_of_row(row) == scope])
         yield text("")
     yield text(
         "FFMC.1 has no verdict: the paper names no limit. FFMC.2 is of definitions, FFMC.3 of "
@@ -53,88 +53,109 @@ def criteria_in_words(criteria: Criteria) -> Iterator[RenderableType]:
     )
 
 
-def _scope(row: Row) -> tuple[Scope, str]:
+def _scope_of_row(row: Row) -> tuple[Scope, str]:
+    """Return the scope and the stratum of a row."""
     return Scope(*(row[name] for name in Scope._fields)), row["within"]
 
 
-def _criteria(scope: Scope, within: str, rows: Sequence[Row]) -> Iterator[RenderableType]:
-    one = rows[0]
-    yield text(f"{scope.label}{f', within {within}' if within else ''}", style="bold")
+def _criteria_blocks(scope: Scope, within: str, rows: Sequence[Row]) -> Iterator[RenderableType]:
+    """Yield the first three criteria of one scope: a column for each measure."""
+    first_row = rows[0]
+    heading = f"{scope.label}, within {within}" if within else scope.label
+    yield text(heading, style="bold")
     yield text(
-        f"{count_text(one['groups'])} groups, {count_text(one['thresholds'])} thresholds, "
-        f"{count_text(one['weights'])} weights of FPR (alpha)"
+        f"{count_text(first_row['groups'])} groups, {count_text(first_row['thresholds'])} "
+        f"thresholds, {count_text(first_row['weights'])} weights of FPR (alpha)"
     )
-    made = grid("", *(row["measure"].upper() for row in rows))
+    table = grid("", *(row["measure"].upper() for row in rows))
 
     def line(name: str, *cells: str) -> None:
-        add_row(made, name, *cells)
+        add_row(table, name, *cells)
 
-    blank = [""] * len(rows)
-    line("FFMC.1 both rates count", *blank)
+    blank_cells = [""] * len(rows)
+    line("FFMC.1 both rates count", *blank_cells)
     line("  FPR term, median", *(short_number(row["fpr_term"]) for row in rows))
     line("  FNR term, median", *(short_number(row["fnr_term"]) for row in rows))
-    line("  larger over smaller, median", *(_times(row["log10_apart"]) for row in rows))
-    line("  they change places at FPR", *(_places(row["change_places"]) for row in rows))
+    line("  larger over smaller, median", *(_ratio_text(row["log10_apart"]) for row in rows))
+    line(
+        "  they change places at FPR", *(_change_places_text(row["change_places"]) for row in rows)
+    )
     line("  moves with alpha by, median", *(short_number(row["moved"]) for row in rows))
     line("FFMC.2 bounded", *(row["bounded"] for row in rows))
-    line("  by definition", *(_bounds(row["measure"]) for row in rows))
-    line("  seen", *(_span(row["least"], row["most"]) for row in rows))
+    line("  by definition", *(_bounds_text(row["measure"]) for row in rows))
+    line("  seen", *(_range_text(row["least"], row["most"]) for row in rows))
     line("FFMC.3 computable without errors", *(row["computable"] for row in rows))
     line("  thresholds with such a group", *(count_text(row["silent"]) for row in rows))
     line("  values defined there", *(percent(row["defined_silent"]) for row in rows))
     line("  values defined in all", *(percent(row["defined"]) for row in rows))
-    yield made
+    yield table
 
 
-def _times(log10: float | None) -> str:
+def _ratio_text(log10: float | None) -> str:
+    """Return a ratio from its decimal logarithm."""
     return "–" if log10 is None else f"{short_number(10**log10)}x"
 
 
-def _places(points: str) -> str:
-    at = [point.removeprefix("fpr=") for point in points.split(", ")] if points else []
-    if len(at) > _MOST:
-        return f"{len(at)} times"
-    rates = [percent(float(one)) if one.replace(".", "").isdigit() else one for one in at]
-    return ", ".join(rates) or "never"
+def _change_places_text(points: str) -> str:
+    """Return at which FPRs the two terms change places, or how often."""
+    if not points:
+        return "never"
+    settings = [point.removeprefix("fpr=") for point in points.split(", ")]
+    if len(settings) > _MAX_LISTED_CHANGES:
+        return f"{len(settings)} times"
+    # points of other kinds, as eer, are named as they are
+    return ", ".join(
+        percent(float(setting)) if setting.replace(".", "").isdigit() else setting
+        for setting in settings
+    )
 
 
-def _bounds(measure: str) -> str:
+def _bounds_text(measure: str) -> str:
+    """Return the range of a measure by its definition."""
     low, high = meta_measures()[measure].bounds
     return "no upper limit" if high == float("inf") else f"{low:g} to {high:g}"
 
 
-def _span(low: float | None, high: float | None) -> str:
+def _range_text(low: float | None, high: float | None) -> str:
+    """Return the range of values that were seen."""
     return "–" if low is None or high is None else f"{short_number(low)} to {short_number(high)}"
 
 
-def _floors(rows: Sequence[Row]) -> Iterator[RenderableType]:
-    """Terms beside what a fair system shows, and at how many weights the measure is beyond it."""
+def _floor_blocks(rows: Sequence[Row]) -> Iterator[RenderableType]:
+    """Yield the fourth criterion: terms with their floors, and how often measures exceed theirs."""
     if not any(row["p"] is not None for row in rows):
         yield text("FFMC.4 more than chance: not known, as the audit has no noise floors")
         return
     measures = [*dict.fromkeys(row["measure"] for row in rows)]
-    made = grid("FFMC.4 more than chance", *(measure.upper() for measure in measures))
-    for point, some in groupby(sorted(rows, key=_point), key=_point):
-        at = [*some]
+    table = grid("FFMC.4 more than chance", *(measure.upper() for measure in measures))
+    for point, same_point in groupby(sorted(rows, key=_point_of_row), key=_point_of_row):
+        point_rows = [*same_point]
         for metric in RATES:
-            cells = [row for row in at if row["term"] == metric]
-            add_row(made, f"  {point}, {_AT[metric]}", *map(_beside, cells))
-        each = [[r for r in at if r["measure"] == m and r["term"] == BOTH] for m in measures]
-        add_row(made, f"  {point}, alphas with p <0.05", *map(_beyond, each))
-    yield made
+            terms = [_term_with_floor(row) for row in point_rows if row["term"] == metric]
+            add_row(table, f"  {point}, {_TERM_NAMES[metric]}", *terms)
+        joint_rows = [row for row in point_rows if row["term"] == BOTH]
+        counts = [
+            _n_beyond_chance([row for row in joint_rows if row["measure"] == measure])
+            for measure in measures
+        ]
+        add_row(table, f"  {point}, alphas with p <0.05", *counts)
+    yield table
 
 
-def _point(row: Row) -> str:
+def _point_of_row(row: Row) -> str:
+    """Return the operating point of a row."""
     return str(row["operating_point"])
 
 
-def _beside(row: Row) -> str:
+def _term_with_floor(row: Row) -> str:
+    """Return a term with what 95 % of systems with equal rates are below, and its p."""
     if row["value"] is None:
         return "–"
-    fair = f" ({short_number(row['floor_95'])})" if row["floor_95"] is not None else ""
-    return f"{short_number(row['value'])}{fair} {p_value(row['p'])}"
+    floor = f" ({short_number(row['floor_95'])})" if row["floor_95"] is not None else ""
+    return f"{short_number(row['value'])}{floor} {p_value(row['p'])}"
 
 
-def _beyond(rows: Sequence[Row]) -> str:
-    known = [row["p"] for row in rows if row["p"] is not None]
-    return f"{sum(p < 0.05 for p in known)} of {len(known)}" if known else "–"
+def _n_beyond_chance(rows: Sequence[Row]) -> str:
+    """Return at how many weights a measure exceeds its floor."""
+    p_values = [row["p"] for row in rows if row["p"] is not None]
+    return f"{sum(p < 0.05 for p in p_values)} of {len(p_values)}" if p_values else "–"

@@ -64,21 +64,19 @@ def disagreements(audit: Audit) -> tuple[dict[Scope, list[str]], list[str]]:
             measure: {row["gated"]: row for row in rows.where(measure=measure).rows()}
             for measure in _JOINT
         }
-        rates = rates_that_count(
-            rates_by_group(audit, scope.filters), at, small_groups(audit, here)
-        )
+        rates = judged_rates(rates_by_group(audit, scope.filters), at, small_groups(audit, here))
         of = verdicts_by_metric(audit, here)
         within[scope] = [
-            *errors_against_each_other(rates, of),
-            *points_against_times(rates),
+            *opposite_errors(rates, of),
+            *differences_and_ratios(rates),
             *_own_against_common(audit, scope, rates, of),
-            *measures_against_chance(joint[scope]),
-            *all_against_gated(joint[scope]),
+            *measures_and_chance(joint[scope]),
+            *effect_of_small_groups(joint[scope]),
         ]
-    return within, list(between_systems(joint, alike))
+    return within, list(system_ranking_disagreements(joint, alike))
 
 
-def rates_that_count(rates: Rates, at: str, small: Collection[str]) -> dict[str, dict[str, float]]:
+def judged_rates(rates: Rates, at: str, small: Collection[str]) -> dict[str, dict[str, float]]:
     """Both rates of the groups that count and have both."""
     return {
         group: {metric: float(one[metric, at]["value"]) for metric in ERROR_TYPES}
@@ -89,9 +87,7 @@ def rates_that_count(rates: Rates, at: str, small: Collection[str]) -> dict[str,
     }
 
 
-def errors_against_each_other(
-    rates: Mapping[str, Mapping[str, float]], of: Verdicts
-) -> Iterator[str]:
+def opposite_errors(rates: Mapping[str, Mapping[str, float]], of: Verdicts) -> Iterator[str]:
     """Whether those who are locked out more are those who let fewer impostors in."""
     if len(rates) < 2:
         return
@@ -129,7 +125,7 @@ def _kendall(one: Sequence[float], other: Sequence[float]) -> float:
     return sum(signs) / len(signs)
 
 
-def points_against_times(rates: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
+def differences_and_ratios(rates: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
     """Whether one error differs more in percentage points and the other in times."""
     if len(rates) < 2:
         return
@@ -182,7 +178,7 @@ def _own_against_common(
         )
 
 
-def measures_against_chance(joint: Joint) -> Iterator[str]:
+def measures_and_chance(joint: Joint) -> Iterator[str]:
     """Whether some joint measures go beyond a fair system's and others do not."""
     rows = {measure: one.get(True) or one.get(False) for measure, one in joint.items()}
     p = {measure: row["p"] for measure, row in rows.items() if row and row["p"] is not None}
@@ -199,7 +195,7 @@ def measures_against_chance(joint: Joint) -> Iterator[str]:
         )
 
 
-def all_against_gated(joint: Joint) -> Iterator[str]:
+def effect_of_small_groups(joint: Joint) -> Iterator[str]:
     """Whether the small groups change what is concluded."""
     changed = []
     for measure, by_gate in joint.items():
@@ -227,7 +223,9 @@ def _has_small_groups(by_gate: Mapping[bool, Row]) -> bool:
     return len(by_gate) > 1 and by_gate[False]["groups"] != by_gate[True]["groups"]
 
 
-def between_systems(joint: Mapping[Scope, Joint], alike: Collection[Scope]) -> Iterator[str]:
+def system_ranking_disagreements(
+    joint: Mapping[Scope, Joint], alike: Collection[Scope]
+) -> Iterator[str]:
     """Whether joint measures rank two systems differently, over the same groups.
 
     Those that count are the same in all systems in the scopes `alike`; elsewhere all are taken.

@@ -35,7 +35,7 @@ _LONGEST = 26
 """Letters of a part of a name, of which MLflow takes 250."""
 
 
-def numbers(audit: Audit) -> dict[str, dict[str, Value]]:
+def metrics_by_name(audit: Audit) -> dict[str, dict[str, Value]]:
     """Every base metric of every group, every measure of fairness: what is said of each, by name.
 
     ``value`` or ``reason``; ``low`` and ``high`` of its interval; of groups counts and, of rates,
@@ -62,10 +62,10 @@ def numbers(audit: Audit) -> dict[str, dict[str, Value]]:
     return made
 
 
-def metrics(audit: Audit) -> str:
+def metrics_json(audit: Audit) -> str:
     """The same as flat JSON, for W&B, DVC and whatever else reads names with numbers."""
     flat: dict[str, Value] = {VERSION: audit.record["versions"]["parivox"]}
-    for name, found in numbers(audit).items():
+    for name, found in metrics_by_name(audit).items():
         for what, value in found.items():
             flat[f"{name}/{what}"] = value
     return json.dumps(flat, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
@@ -78,7 +78,7 @@ def model_index(audit: Audit) -> str:
     """
     import yaml  # noqa: PLC0415 - takes time to load
 
-    every = numbers(audit)
+    every = metrics_by_name(audit)
     models: dict[str, list[Row]] = {}
     for row in audit.groups.rows():
         found = every[_name(row, row["metric"], row["definition"])]
@@ -183,7 +183,7 @@ def _log(audit: Audit, client: Any, run: str) -> None:
 
     now, taken = int(time.time() * 1_000), set[str]()
     made, tags = [], [RunTag("parivox", audit.record["versions"]["parivox"])]
-    for name, found in numbers(audit).items():
+    for name, found in metrics_by_name(audit).items():
         short = _plain(name, taken)
         for what, value in found.items():
             key = f"{short}/{what}"
@@ -195,7 +195,7 @@ def _log(audit: Audit, client: Any, run: str) -> None:
         client.log_batch(run, metrics=made[at : at + _MOST])
     for at in range(0, len(tags), _MOST // 10):
         client.log_batch(run, tags=tags[at : at + _MOST // 10])
-    client.log_text(run, metrics(audit), "parivox.json")
+    client.log_text(run, metrics_json(audit), "parivox.json")
     client.log_text(run, markdown(audit), "parivox.md")
 
 

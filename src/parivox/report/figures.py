@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError
-from parivox.report.report_files import need
+from parivox.report.report_files import check_installed
 from parivox.runtime.disk import (
     HIDDEN_PREFIX,
     atomic_folder,
@@ -116,7 +116,7 @@ def check_figures(folder: str | os.PathLike[str], formats: Sequence[str] = FORMA
         what = repr(odd[0]) if odd else "nothing"
         msg = f"--formats: {what} is not a format of figures; choose from {', '.join(FORMATS)}"
         raise ConfigError(msg)
-    need("figures", "vl_convert")
+    check_installed("figures", "vl_convert")
     text = os.fsdecode(folder)
     home = Path(os.path.realpath(text))
     try:

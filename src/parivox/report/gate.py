@@ -1,4 +1,4 @@
-"""What a gate says: in the terminal, as a Markdown summary, as JUnit XML."""
+"""The outcome of a release gate: in the terminal, as a Markdown summary, as JUnit XML."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from parivox.decide.release_gate import (
 from parivox.decide.releases import PAIRED
 from parivox.errors import printable
 from parivox.report.audit_queries import system_label
-from parivox.report.releases import changed_groups_in_words
+from parivox.report.releases import changed_group_sentences
 from parivox.report.sheets.paper import markdown_escaped
 from parivox.report.words import (
     STYLES,
@@ -42,10 +42,15 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
-_MOST = 5
-_WORDS = {FAIL: "fail", CANNOT_TELL: "inconclusive", PASS: "pass", NOT_APPLICABLE: "not applicable"}
-_INKS = {FAIL: "worse", PASS: "better"}
-_OF_GROUPS = {FAIL: "not met:", CANNOT_TELL: "inconclusive:", PASS: "met:"}
+_MAX_NAMED_GROUPS = 5
+_OUTCOME_NAMES = {
+    FAIL: "fail",
+    CANNOT_TELL: "inconclusive",
+    PASS: "pass",
+    NOT_APPLICABLE: "not applicable",
+}
+_OUTCOME_STYLES = {FAIL: "worse", PASS: "better"}
+_OUTCOME_HEADS = {FAIL: "not met:", CANNOT_TELL: "inconclusive:", PASS: "met:"}
 _HINT = (
     "Inconclusive conditions do not pass. To resolve them, audit more speakers (parivox plan "
     "--pilot AUDIT --policy FILE calculates how many), or accept them in the policy with a reason "
@@ -57,28 +62,28 @@ _HINT_ABSENT = (
 )
 
 
-def print_gate(found: Gate) -> None:
-    """Print it: with colours in a terminal, plain lines elsewhere."""
-    print_text(gate_in_words(found))
+def print_gate(gate: Gate) -> None:
+    """Print the outcome: with colours in a terminal, plain lines elsewhere."""
+    print_text(gate_summary(gate))
 
 
 @group()
-def gate_in_words(found: Gate) -> Iterator[RenderableType]:
-    """The answer, then each condition, what is broken first."""
-    yield text(answer(found), style="bold")
-    for outcome, name, words in _conditions(found):
+def gate_summary(gate: Gate) -> Iterator[RenderableType]:
+    """Yield the outcome, then each condition, those that fail first."""
+    yield text(outcome_sentence(gate), style="bold")
+    for outcome, name, words in _condition_parts(gate):
         yield text(
-            f"{_WORDS[outcome].upper()}: {name}",
-            style=STYLES.get(_INKS.get(outcome, ""), "bold"),
+            f"{_OUTCOME_NAMES[outcome].upper()}: {name}",
+            style=STYLES.get(_OUTCOME_STYLES.get(outcome, ""), "bold"),
             apart=True,
         )
         yield Padding(text(f"{words}."), (0, 0, 0, 2))
-    for i, words in enumerate(_remarks(found)):
+    for i, words in enumerate(_remarks(gate)):
         yield text(words, apart=i == 0)
 
 
-def answer(found: Gate) -> str:
-    """The outcome, and how many conditions came to which.
+def outcome_sentence(gate: Gate) -> str:
+    """Return the outcome, and how many conditions came to which.
 
     Examples
     --------
@@ -86,45 +91,63 @@ def answer(found: Gate) -> str:
     >>> from parivox.data.table import Table
     >>> cells = {name: [1] for name in TABLES["conditions"]} | {"outcome": ["pass"]}
     >>> cells["condition"] = ["FNR"]
-    >>> one = Table.of(cells, TABLES["conditions"])
-    >>> answer(Gate(conditions=one, groups=Table.empty(TABLES["groups"]), record={}))
+    >>> conditions = Table.of(cells, TABLES["conditions"])
+    >>> gate = Gate(conditions=conditions, groups=Table.empty(TABLES["groups"]), record={})
+    >>> outcome_sentence(gate)
     'Gate: pass. Of 1 condition: 1 pass.'
     """
-    outcomes = [row["outcome"] for row in found.conditions.rows()]
-    n = [f"{outcomes.count(one)} {_WORDS[one]}" for one in OUTCOMES if one in outcomes]
-    many = count_of(len(outcomes), "condition")
-    return f"Gate: {_WORDS[found.outcome]}. Of {many}: {', '.join(n)}."
+    outcomes = [row["outcome"] for row in gate.conditions.rows()]
+    outcome_counts = [
+        f"{outcomes.count(outcome)} {_OUTCOME_NAMES[outcome]}"
+        for outcome in OUTCOMES
+        if outcome in outcomes
+    ]
+    n_conditions = count_of(len(outcomes), "condition")
+    return f"Gate: {_OUTCOME_NAMES[gate.outcome]}. Of {n_conditions}: {', '.join(outcome_counts)}."
 
 
-def _conditions(found: Gate) -> Iterator[tuple[str, str, str]]:
-    """Outcome and name of each condition, and what it asks of whom, what is broken first."""
-    order = {one: i for i, one in enumerate(OUTCOMES)}
-    for row in sorted(found.conditions.rows(), key=lambda one: order[one["outcome"]]):
-        rows = found.groups.where(condition=row["condition"]).rows()
-        words = _asked(rows[0], found) if rows else "no group is looked at"
-        judged = [
-            group
-            for group in rows
-            if not group["accepted"] and group["reason"] not in ABSENT.values()
+def _condition_parts(gate: Gate) -> Iterator[tuple[str, str, str]]:
+    """Yield outcome and name of each condition, and what it requires of whom, failures first."""
+    severity = [*OUTCOMES]
+    conditions = sorted(gate.conditions.rows(), key=lambda row: severity.index(row["outcome"]))
+    for condition in conditions:
+        group_rows = gate.groups.where(condition=condition["condition"]).rows()
+        words = "no group is looked at"
+        if group_rows:
+            words = _condition_text(group_rows[0], gate)
+        outcome_parts = [
+            *_judged_parts(group_rows, gate),
+            *_not_judged_parts(group_rows, gate),
+            *_accepted_parts(group_rows),
         ]
-        parts = [
-            f"{_OF_GROUPS[code]} {', '.join(_named(of, found))}"
-            for code in _OF_GROUPS
-            if (of := [group for group in judged if group["outcome"] == code])
-        ]
-        parts += _not_judged(rows, found)
-        accepted: dict[str, list[str]] = {}
-        for one in rows:
-            if one["accepted"]:
-                accepted.setdefault(one["accepted"], []).append(one["group"])
-        parts += [
-            f"accepted of {', '.join(shortened_names(of, most=_MOST))}: {why}"
-            for why, of in accepted.items()
-        ]
-        yield row["outcome"], row["condition"], f"{words}: {'; '.join(parts)}" if parts else words
+        if outcome_parts:
+            words = f"{words}: {'; '.join(outcome_parts)}"
+        yield condition["outcome"], condition["condition"], words
 
 
-def _not_judged(rows: Sequence[Row], gate: Gate) -> Iterator[str]:
+def _judged_parts(group_rows: Sequence[Row], gate: Gate) -> Iterator[str]:
+    """Yield which groups came to each outcome."""
+    judged_rows = [
+        row for row in group_rows if not row["accepted"] and row["reason"] not in ABSENT.values()
+    ]
+    for outcome, head in _OUTCOME_HEADS.items():
+        outcome_rows = [row for row in judged_rows if row["outcome"] == outcome]
+        if outcome_rows:
+            yield f"{head} {', '.join(_judged_group_names(outcome_rows, gate))}"
+
+
+def _accepted_parts(group_rows: Sequence[Row]) -> Iterator[str]:
+    """Yield which groups the policy accepts, by the reason that it gives."""
+    groups_of_reason: dict[str, list[str]] = {}
+    for row in group_rows:
+        if row["accepted"]:
+            groups_of_reason.setdefault(row["accepted"], []).append(row["group"])
+    for reason, groups in groups_of_reason.items():
+        names = ", ".join(shortened_names(groups, most=_MAX_NAMED_GROUPS))
+        yield f"accepted of {names}: {reason}"
+
+
+def _not_judged_parts(rows: Sequence[Row], gate: Gate) -> Iterator[str]:
     """Yield which groups only one of the two audits has, which therefore are not judged."""
     for reason in ABSENT.values():
         names = [
@@ -133,46 +156,46 @@ def _not_judged(rows: Sequence[Row], gate: Gate) -> Iterator[str]:
             if row["reason"] == reason and not row["accepted"]
         ]
         if names:
-            yield f"not judged, {reason}: {', '.join(shortened_names(names, most=_MOST))}"
+            words = ", ".join(shortened_names(names, most=_MAX_NAMED_GROUPS))
+            yield f"not judged, {reason}: {words}"
 
 
-def _asked(row: Row, found: Gate) -> str:
-    """What a condition asks of a group."""
-    at = f" at {row['operating_point']}" if row["operating_point"] else ""
-    rate = f"{row['rate'].upper()}{at}"
+def _condition_text(row: Row, gate: Gate) -> str:
+    """Return what a condition requires of a group."""
+    at_point = f" at {row['operating_point']}" if row["operating_point"] else ""
+    rate = f"{row['rate'].upper()}{at_point}"
     if row["asked"] == "rate":
         return f"{rate} at most {100 * row['most']:g} %"
     if row["asked"] == "not worse":
-        return f"{rate} not worse than {found.record['reference']}"
+        return f"{rate} not worse than {gate.record['reference']}"
     if row["asked"] == "ratio":
-        return f"{rate} at most {row['most']:g} times that of {found.record['reference']}"
-    how = "paired, the same trials" if found.record["pairing"] == PAIRED else "unpaired"
-    if found.record["pairing"] == MIXED:
-        how = "paired, the same trials; unpaired where speakers changed group"
-    return f"{rate} at most {row['most']:g} times that of the baseline ({how})"
+        return f"{rate} at most {row['most']:g} times that of {gate.record['reference']}"
+    pairing_text = "paired, the same trials" if gate.record["pairing"] == PAIRED else "unpaired"
+    if gate.record["pairing"] == MIXED:
+        pairing_text = "paired, the same trials; unpaired where speakers changed group"
+    return f"{rate} at most {row['most']:g} times that of the baseline ({pairing_text})"
 
 
-def _named(rows: Sequence[Row], found: Gate) -> list[str]:
-    """Groups with what is held against the limit, the worst first; of those that keep it none."""
+def _judged_group_names(rows: Sequence[Row], gate: Gate) -> list[str]:
+    """Return groups with what is held against the limit, the worst first; if all pass, how many."""
     if all(row["outcome"] == PASS for row in rows):
-        return [f"{len(rows)} group{'s' * (len(rows) > 1)}"]
+        return [f"{len(rows)} {'groups' if len(rows) > 1 else 'group'}"]
     worst_first = sorted(rows, key=lambda row: -(row["high"] or 0))
-    names = [f"{_group_name(row, found)} {_held(row)}" for row in worst_first]
-    return shortened_names(names, most=_MOST)
+    names = [f"{_group_name(row, gate)} {_judged_value_text(row)}" for row in worst_first]
+    return shortened_names(names, most=_MAX_NAMED_GROUPS)
 
 
 def _group_name(row: Row, gate: Gate) -> str:
     """Return a group's name, with its system where the gate is of several."""
     systems = {(group["system"], group["list"]) for group in gate.groups.rows()}
-    return (
-        f"{row['group']} with {system_label(row['system'], row['list'])}"
-        if len(systems) > 1
-        else row["group"]
-    )
+    name = str(row["group"])
+    if len(systems) > 1:
+        name += f" with {system_label(row['system'], row['list'])}"
+    return name
 
 
-def _held(row: Row) -> str:
-    """What is held against the limit, with its interval, or why there is none."""
+def _judged_value_text(row: Row) -> str:
+    """Return what is held against the limit, with its interval, or why there is none."""
     if row["value"] is None or row["high"] is None:
         return f"({row['reason'] or 'no interval'})"
     if row["asked"] == "rate":
@@ -180,13 +203,14 @@ def _held(row: Row) -> str:
     return f"{short_number(row['value'])} times {interval_text(row['low'], row['high'])}"
 
 
-def _remarks(found: Gate) -> Iterator[str]:
-    yield from changed_groups_in_words(found.record["changed_groups"])
-    if found.record["baseline"] is not None and not found.record["baseline_is_asked"]:
+def _remarks(gate: Gate) -> Iterator[str]:
+    """Yield what else a reader should know, and how to resolve what is inconclusive."""
+    yield from changed_group_sentences(gate.record["changed_groups"])
+    if gate.record["baseline"] is not None and not gate.record["baseline_is_asked"]:
         yield "The baseline is not looked at: no condition of the policy says than: baseline."
-    if found.record["ended"]:
-        yield f"No longer accepted: {'; '.join(found.record['ended'])}."
-    rows = [row for row in found.groups.rows() if row["outcome"] == CANNOT_TELL]
+    if gate.record["ended"]:
+        yield f"No longer accepted: {'; '.join(gate.record['ended'])}."
+    rows = [row for row in gate.groups.rows() if row["outcome"] == CANNOT_TELL]
     are_absent = [row["reason"] in ABSENT.values() for row in rows if not row["accepted"]]
     if not all(are_absent):
         yield _HINT
@@ -194,46 +218,51 @@ def _remarks(found: Gate) -> Iterator[str]:
         yield _HINT_ABSENT
 
 
-def markdown(found: Gate) -> str:
-    """A summary for the page of a job, headings from ``##``."""
-    lines = [
-        f"<!-- Parivox {found.record['version']}: parivox gate -->",
-        f"## {answer(found)}",
+def markdown(gate: Gate) -> str:
+    """Return a summary for the page of a CI job, with headings from ``##``."""
+    markdown_lines = [
+        f"<!-- Parivox {gate.record['version']}: parivox gate -->",
+        f"## {outcome_sentence(gate)}",
         "",
         "| outcome | condition | what was found |",
         "|---|---|---|",
     ]
-    for outcome, name, words in _conditions(found):
-        mark = f"**{_WORDS[outcome]}**"
-        lines.append(f"| {mark} | {markdown_escaped(name)} | {markdown_escaped(words)} |")
-    lines += ["", *(markdown_escaped(words) for words in _remarks(found))]
-    return "\n".join(lines).rstrip() + "\n"
+    for outcome, name, words in _condition_parts(gate):
+        mark = f"**{_OUTCOME_NAMES[outcome]}**"
+        markdown_lines.append(f"| {mark} | {markdown_escaped(name)} | {markdown_escaped(words)} |")
+    markdown_lines += ["", *(markdown_escaped(words) for words in _remarks(gate))]
+    return "\n".join(markdown_lines).rstrip() + "\n"
 
 
-def junit(found: Gate) -> str:
-    """A test case for each condition and group: what can't be told is an error, not a pass."""
+def junit(gate: Gate) -> str:
+    """Return a test case for each condition and group; what is inconclusive is an error."""
     suites = ET.Element("testsuites", name="parivox gate")
-    for row in found.conditions.rows():
-        rows = found.groups.where(condition=row["condition"]).rows()
-        skipped = sum(bool(one["accepted"]) or one["outcome"] == NOT_APPLICABLE for one in rows)
+    for row in gate.conditions.rows():
+        rows = gate.groups.where(condition=row["condition"]).rows()
+        skipped = sum(
+            bool(group_row["accepted"]) or group_row["outcome"] == NOT_APPLICABLE
+            for group_row in rows
+        )
         errors = row[CANNOT_TELL] - row["accepted"]
         counts = {"tests": len(rows), "failures": row[FAIL], "errors": errors, "skipped": skipped}
         suite = ET.SubElement(suites, "testsuite", name=printable(row["condition"]))
-        for name, n in counts.items():
-            suite.set(name, str(n))
-        for one in rows:
-            system = system_label(one["system"], one["list"])
-            name = printable(f"{system}, {one['grouping']}: {one['group']}")
+        for name, count in counts.items():
+            suite.set(name, str(count))
+        for group_row in rows:
+            system = system_label(group_row["system"], group_row["list"])
+            name = printable(f"{system}, {group_row['grouping']}: {group_row['group']}")
             case = ET.SubElement(
                 suite, "testcase", classname=printable(row["condition"]), name=name
             )
-            words = printable(f"{_asked(one, found)}: {_held(one).strip('()')}")
-            if one["accepted"] or one["outcome"] == NOT_APPLICABLE:
-                why = one["accepted"] or one["reason"]
-                ET.SubElement(case, "skipped", message=printable(f"{words}; {why}"))
-            elif one["outcome"] != PASS:
-                kind = "failure" if one["outcome"] == FAIL else "error"
-                ET.SubElement(case, kind, message=words, type=one["outcome"])
+            words = printable(
+                f"{_condition_text(group_row, gate)}: {_judged_value_text(group_row).strip('()')}"
+            )
+            if group_row["accepted"] or group_row["outcome"] == NOT_APPLICABLE:
+                reason = group_row["accepted"] or group_row["reason"]
+                ET.SubElement(case, "skipped", message=printable(f"{words}; {reason}"))
+            elif group_row["outcome"] != PASS:
+                kind = "failure" if group_row["outcome"] == FAIL else "error"
+                ET.SubElement(case, kind, message=words, type=group_row["outcome"])
     ET.indent(suites)
     body = ET.tostring(suites, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}\n'

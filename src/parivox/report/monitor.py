@@ -1,4 +1,7 @@
-"""A stream in words: which alarms there are, of whom, since when, and what would silence them."""
+"""Monitoring in words: which alarms there are, for which groups, since when, and how sure.
+
+The terminal prints them, and the report of a stream has the same sentences.
+"""
 
 from __future__ import annotations
 
@@ -27,157 +30,175 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
-_AGAINST = {
+_REFERENCE_HEADS = {
     OTHERS: "others",
     BEFORE: "before",
     BASELINE: "audit",
     LIMIT: "limit",
 }
-_TOLD = {
+_REFERENCE_NAMES = {
     OTHERS: "all other groups combined",
     BEFORE: "the days before",
     BASELINE: "the audit",
     LIMIT: "the limit",
 }
-_AS = {OTHERS: "in all other groups combined", BEFORE: "before", BASELINE: "in the audit"}
-_MOST = 12
-_NAMED = 6
+_REFERENCE_CLAUSES = {
+    OTHERS: "in all other groups combined",
+    BEFORE: "before",
+    BASELINE: "in the audit",
+}
+_MAX_ROWS = 12
+_MAX_NAMED_GROUPS = 6
 
 
-def print_monitor(found: Monitor, page: str | None = None) -> None:
-    """Print it: with colours in a terminal, plain lines elsewhere."""
-    print_text(monitor_in_words(found, page))
+def print_monitor(monitor: Monitor, page: str | None = None) -> None:
+    """Print the state of a monitor: with colours in a terminal, plain lines elsewhere."""
+    print_text(monitor_summary(monitor, page))
 
 
 @group()
-def monitor_in_words(found: Monitor, page: str | None = None) -> Iterator[RenderableType]:
-    """The answer, each alarm, all groups, how sure it is, what was left out."""
-    yield text(what_was_counted(found))
-    yield text(headline(found), style="bold", apart=True)
-    for words in alarms_in_words(found):
+def monitor_summary(monitor: Monitor, page: str | None = None) -> Iterator[RenderableType]:
+    """Yield the answer, each alarm, all groups, how sure it is, what was excluded."""
+    yield text(trial_counts_line(monitor))
+    yield text(headline(monitor), style="bold", apart=True)
+    for words in alarm_sentences(monitor):
         yield text(words, apart=True)
     yield text("")
-    yield from terminal_table(groups_sheet(found, _MOST), lines_above=1, lines_below=1)
-    for words in notes(found):
+    yield from terminal_table(groups_sheet(monitor, _MAX_ROWS), lines_above=1, lines_below=1)
+    for words in notes(monitor):
         yield text(words)
     if page is not None:
         yield text(f"Report: {page}", apart=True)
 
 
-def what_was_counted(found: Monitor) -> str:
-    """Days, trials, speakers."""
-    record = found.record
-    n, by = record["days"], record["settings"]["by"]
-    days = (
-        f"{record['first']} to {record['last']}, {count_text(n)} days" if n > 1 else record["first"]
-    )
+def trial_counts_line(monitor: Monitor) -> str:
+    """Return how many days, trials and speakers were monitored."""
+    record = monitor.record
+    n_days, attributes = record["days"], record["settings"]["by"]
+    days = record["first"]
+    if n_days > 1:
+        days = f"{record['first']} to {record['last']}, {count_text(n_days)} days"
     return (
         f"{days} · {count_text(record['trials'])} trials · {count_text(record['speakers'])} "
-        "speakers · "
-        f"by {by}"
+        f"speakers · by {attributes}"
     )
 
 
-def headline(found: Monitor) -> str:
-    """Whether there are alarms, and of whom."""
-    rows = [row for _, row, _ in _alarms(found)]
+def headline(monitor: Monitor) -> str:
+    """Return whether there are alarms, and for which groups."""
+    rows = [row for _, row, _ in _alarm_rows(monitor)]
     if not rows:
-        reasons = dict.fromkeys(row["reason"] for row in found.groups.rows())
+        reasons = dict.fromkeys(row["reason"] for row in monitor.groups.rows())
         if "" not in reasons:
             return f"No alarm, as no group is judged: {'; '.join(reasons)}."
-        return f"No alarm: no group is shown to have {_no_more_than(found.record['settings'])}."
-    sentences = [
-        f"false rejects of {row['group']} above the limit"
-        if row["against"] == LIMIT
-        else f"false rejects {short_number(row['ratio'])} times as frequent among {row['group']} "
-        "as "
-        f"{_AS[row['against']]}"
-        for row in rows
-    ]
-    return f"Alarm: {'; '.join(shortened_names(sentences, most=_NAMED))}."
-
-
-def _no_more_than(settings: Row) -> str:
-    """Return the rates that no group is shown to exceed."""
-    references = [_TOLD[one] for one in settings["against"] if one != LIMIT]
-    parts = []
-    if references:
-        times = (
-            f"more than {settings['margin']:g} times " if settings["margin"] > 1 else "more than "
+        return (
+            f"No alarm: no group is shown to have {_no_alarm_clauses(monitor.record['settings'])}."
         )
-        parts.append(f"{times}the false reject rate of {', or of '.join(references)}")
+    clauses = [_alarm_clause(row) for row in rows]
+    return f"Alarm: {'; '.join(shortened_names(clauses, most=_MAX_NAMED_GROUPS))}."
+
+
+def _alarm_clause(row: Row) -> str:
+    """Return what an alarm is about, in a few words."""
+    if row["against"] == LIMIT:
+        return f"false rejects of {row['group']} above the limit"
+    return (
+        f"false rejects {short_number(row['ratio'])} times as frequent among {row['group']} as "
+        f"{_REFERENCE_CLAUSES[row['against']]}"
+    )
+
+
+def _no_alarm_clauses(settings: Row) -> str:
+    """Return the rates that no group is shown to exceed."""
+    references = [_REFERENCE_NAMES[code] for code in settings["against"] if code != LIMIT]
+    clauses = []
+    if references:
+        times = "more than "
+        if settings["margin"] > 1:
+            times = f"more than {settings['margin']:g} times "
+        clauses.append(f"{times}the false reject rate of {', or of '.join(references)}")
     if LIMIT in settings["against"]:
-        parts.append(f"a false reject rate above the limit of {percent(settings['limit'])}")
-    return ", or ".join(parts)
+        clauses.append(f"a false reject rate above the limit of {percent(settings['limit'])}")
+    return ", or ".join(clauses)
 
 
-def alarms_in_words(found: Monitor) -> list[str]:
-    """A paragraph for each alarm: whom, since when, by how much, and what would silence it."""
-    return [_alarm(*one) for one in _alarms(found)]
+def alarm_sentences(monitor: Monitor) -> list[str]:
+    """Return a paragraph for each alarm: which group, since when, and what would silence it."""
+    return [_alarm_sentence(*alarm_row) for alarm_row in _alarm_rows(monitor)]
 
 
-def _alarms(found: Monitor) -> Iterator[tuple[str, Row, str]]:
-    """The day on which each was raised; its row of today, or of that day if it shows no more.
+def _alarm_rows(monitor: Monitor) -> Iterator[tuple[str, Row, str]]:
+    """Yield the day of each alarm; its row of today, or of that day if it is no longer shown.
 
     Last comes what today's row says of it, empty where the alarm is still shown.
     """
-    today = {(row["against"], row["group"]): row for row in found.groups.rows()}
-    for raised in found.alarms.rows():
-        now = today[raised["against"], raised["group"]]
-        if now["is_alarm"]:
-            yield raised["day"], now, ""
+    today = {(row["against"], row["group"]): row for row in monitor.groups.rows()}
+    for raised in monitor.alarms.rows():
+        row_today = today[raised["against"], raised["group"]]
+        if row_today["is_alarm"]:
+            yield raised["day"], row_today, ""
         else:
-            why = f"not judged now: {now['reason']}" if now["reason"] else "no longer shown"
-            yield raised["day"], raised, f" It is {why}."
+            reason = "no longer shown"
+            if row_today["reason"]:
+                reason = f"not judged now: {row_today['reason']}"
+            yield raised["day"], raised, f" It is {reason}."
 
 
-def _alarm(raised: str, row: Row, still: str) -> str:
+def _alarm_sentence(raised: str, row: Row, present_state: str) -> str:
+    """Return an alarm in sentences."""
     low, high = row["low"], row["high"]
     group, reference = row["group"], percent(row["reference"])
     rate = (
-        f"{percent(row['fnr'])} ({count_text(row['errors'])} of {count_text(row['trials'])} trials"
+        f"{percent(row['fnr'])} ({count_text(row['errors'])} of {count_text(row['trials'])} trials "
+        f"of {count_text(row['speakers'])} speakers since {row['since']})"
     )
-    rate = f"{rate} of {count_text(row['speakers'])} speakers since {row['since']})"
     if row["against"] == LIMIT:
-        ends = [percent(None if one is None else one * row["reference"]) for one in (low, high)]
+        # the interval is of the ratio to the limit: as a rate, it is that many times the limit
+        lowest, highest = (
+            percent(None if ratio is None else ratio * row["reference"]) for ratio in (low, high)
+        )
         sentence = f"The false reject rate of {group} is {rate}, above the limit of {reference} "
-        sentence += f"[{ends[0]}, {ends[1]}]"
+        sentence += f"[{lowest}, {highest}]"
     else:
-        times = f"{short_number(row['ratio'])} times {_ends(low, high)}"
-        as_where = f"as frequent among {group} as {_AS[row['against']]}"
+        times = f"{short_number(row['ratio'])} times {_interval_text(low, high)}"
+        as_where = f"as frequent among {group} as {_REFERENCE_CLAUSES[row['against']]}"
         sentence = f"False rejects are {times} {as_where}: {rate}, against {reference}"
     if row["others_ratio"] is not None:
         times = short_number(row["others_ratio"])
         sentence += f"; in the other groups they are {times} times as frequent as before"
     return (
         f"{sentence}. The rise began about {row['changed']}; the alarm was raised on {raised}."
-        f"{still} There would be no alarm with {count_text(row['silent_at'])} errors or "
-        "fewer, or if "
-        f"{percent(row['explained_by'])} of these trials were rejected impostors."
+        f"{present_state} There would be no alarm with {count_text(row['silent_at'])} errors or "
+        f"fewer, or if {percent(row['explained_by'])} of these trials were rejected impostors."
     )
 
 
-def groups_sheet(found: Monitor, most: int | None = None) -> Sheet:
-    """Groups and what they are held against, the surest first."""
-    rows = [row for row in found.groups.rows() if not row["reason"]]
+def groups_sheet(monitor: Monitor, max_rows: int | None = None) -> Sheet:
+    """Return groups with what they are held against, the surest alarms first."""
+    rows = [row for row in monitor.groups.rows() if not row["reason"]]
     rows.sort(key=lambda row: (not row["is_alarm"], row["chance"], -row["low"]))
-    shown = rows[:most]
-    left = f" ({len(rows) - len(shown)} more: --json)" if len(shown) < len(rows) else ""
+    shown = rows[:max_rows]
+    n_hidden = len(rows) - len(shown)
+    hidden_text = f" ({n_hidden} more: --json)" if n_hidden else ""
+    title = "No group is judged."
+    if rows:
+        title = (
+            "False rejects of each group, since the week with most evidence of a "
+            f"rise{hidden_text}:"
+        )
     heads = ("group", "against", "since", "errors/trials", "FNR", "reference", "ratio")
-    sheet = Sheet.with_heads(
-        f"False rejects of each group, since the week with most evidence of a rise{left}:"
-        if rows
-        else "No group is judged.",
-        heads,
-        words=(1, 2, 3),
-    )
-    keyed = [one._replace(key="counts" * (one.head == heads[3])) for one in sheet.columns]
-    sheet = replace(sheet, columns=keyed)  # counts are what a narrow terminal has no room for
+    sheet = Sheet.with_heads(title, heads, words=(1, 2, 3))
+    # in a narrow terminal, counts are left out
+    columns = [
+        column._replace(key="counts" if column.head == "errors/trials" else "")
+        for column in sheet.columns
+    ]
+    sheet = replace(sheet, columns=columns)
     for row in shown:
-        times = f"{short_number(row['ratio'])} {_ends(row['low'], row['high'])}"
+        times = f"{short_number(row['ratio'])} {_interval_text(row['low'], row['high'])}"
         sheet.add(
             row["group"],
-            _AGAINST[row["against"]],
+            _REFERENCE_HEADS[row["against"]],
             row["since"],
             f"{count_text(row['errors'])}/{count_text(row['trials'])}",
             percent(row["fnr"]),
@@ -187,58 +208,70 @@ def groups_sheet(found: Monitor, most: int | None = None) -> Sheet:
     return sheet
 
 
-def _ends(low: float, high: float | None) -> str:
-    """An interval that may have no end."""
+def _interval_text(low: float, high: float | None) -> str:
+    """Return an interval that may have no upper end."""
     return f"[{short_number(low)}, {'∞' if high is None else short_number(high)}]"
 
 
-def notes(found: Monitor) -> Iterator[str]:
-    """How sure it is, of whom nothing can be told, what was left out, how large the state is."""
-    settings = found.record["settings"]
-    margin = f" An alarm requires more than {settings['margin']:g} times." * (
-        settings["margin"] > 1
-    )
-    chance = 100 * settings["alpha"]
-    sd = settings["day_sd"]
-    varying = (
-        f", and rates vary from day to day by at most {100 * sd:g} % of their mean (standard "
-        "deviation)"
-        if sd
-        else ", and rates do not vary from day to day"
-    )
-    yield (
-        f"If speakers err independently of each other{varying}, the chance of any false alarm is "
-        f"at most {chance:g} %, however often you check, and all intervals hold at once with at "
-        f"least {100 - 2 * chance:g} % probability. Groups whose rates are found to vary more from "
-        f"day to day are not judged.{margin}"
-    )
+def notes(monitor: Monitor) -> Iterator[str]:
+    """Yield how sure it is, which groups are not judged, what was excluded, and the size."""
+    settings = monitor.record["settings"]
+    yield _false_alarm_sentence(settings)
     if settings["impostors"]:
         yield (
             f"Assumption: at most {100 * settings['impostors']:g} % of the trials of any group "
             "were made by impostors."
         )
+    yield from _not_judged_sentences(monitor)
+    excluded = monitor.record.get("left_out", {})
+    if excluded:
+        words = ", ".join(f"{count_text(n)} {kind}" for kind, n in excluded.items())
+        yield f"Trials excluded or repeated on the last day: {words}."
+    if not monitor.record["weeks_left"]:
+        yield "A year has passed: only changes since its last week are found. Begin a new state."
+    if "bytes" in monitor.record:
+        n_bytes = monitor.record["bytes"]
+        bytes_per_speaker = n_bytes / monitor.record["speakers"]
+        yield f"The state has {count_text(n_bytes)} bytes, {bytes_per_speaker:.0f} per speaker."
+
+
+def _false_alarm_sentence(settings: Row) -> str:
+    """Return the chance of a false alarm, and under which conditions it holds."""
+    margin = ""
+    if settings["margin"] > 1:
+        margin = f" An alarm requires more than {settings['margin']:g} times."
+    alarm_percent = 100 * settings["alpha"]
+    varying = "rates do not vary from day to day"
+    if settings["day_sd"]:
+        varying = (
+            f"rates vary from day to day by at most {100 * settings['day_sd']:g} % of their mean "
+            "(standard deviation)"
+        )
+    return (
+        f"If speakers err independently of each other, and {varying}, the chance of any false "
+        f"alarm is at most {alarm_percent:g} %, however often you check, and all intervals hold "
+        f"at once with at least {100 - 2 * alarm_percent:g} % probability. Groups whose rates are "
+        f"found to vary more from day to day are not judged.{margin}"
+    )
+
+
+def _not_judged_sentences(monitor: Monitor) -> Iterator[str]:
+    """Yield which groups are not judged, by reason, and which are not watched."""
+    settings = monitor.record["settings"]
     reasons: dict[str, list[str]] = {}
-    for row in found.groups.rows():
+    for row in monitor.groups.rows():
         if row["reason"]:
-            key = f"against {_TOLD[row['against']]} ({row['reason']})"
+            key = f"against {_REFERENCE_NAMES[row['against']]} ({row['reason']})"
             reasons.setdefault(key, []).append(row["group"])
-    for why, groups in reasons.items():
-        every = len(groups) == len(settings["watched"])
-        names = "all groups" if every else ", ".join(shortened_names(groups, most=_NAMED))
-        yield f"Not judged {why}: {names}."
-    small = [one for one in settings["groups"] if one not in settings["watched"]]
+    for reason, groups in reasons.items():
+        names = ", ".join(shortened_names(groups, most=_MAX_NAMED_GROUPS))
+        if len(groups) == len(settings["watched"]):
+            names = "all groups"
+        yield f"Not judged {reason}: {names}."
+    small = [name for name in settings["groups"] if name not in settings["watched"]]
     if small:
-        names = ", ".join(shortened_names(small, most=_NAMED))
+        names = ", ".join(shortened_names(small, most=_MAX_NAMED_GROUPS))
         yield (
             f"Not watched, because fewer than {MIN_SPEAKERS} speakers were known at the start: "
             f"{names}."
         )
-    left = found.record.get("left_out", {})
-    if left:
-        words = ", ".join(f"{count_text(n)} {what}" for what, n in left.items())
-        yield f"Trials excluded or repeated on the last day: {words}."
-    if not found.record["weeks_left"]:
-        yield "A year has passed: only changes since its last week are found. Begin a new state."
-    if "bytes" in found.record:
-        each = found.record["bytes"] / found.record["speakers"]
-        yield f"The state has {count_text(found.record['bytes'])} bytes, {each:.0f} per speaker."

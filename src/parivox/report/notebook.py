@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from parivox.report.sheets.sheet import Sheet
 
 _PRINTERS = {
-    "Calibration": ("calibration", "calibration_in_words"),
-    "Checked": ("trials", "check_in_words"),
-    "Description": ("trials", "description_in_words"),
-    "Embedded": ("systems", "embedded"),
-    "Graded": ("trials", "grades_in_words"),
+    "Calibration": ("calibration", "calibration_summary"),
+    "Checked": ("trials", "check_details"),
+    "Description": ("trials", "description_summary"),
+    "Embedded": ("systems", "embedding_lines"),
+    "Graded": ("trials", "grades_summary"),
     "Inspection": ("inspection", "plain_lines"),
-    "Monitor": ("monitor", "monitor_in_words"),
-    "Plan": ("plan", "plan_in_words"),
-    "Scored": ("systems", "scored"),
-    "Thresholds": ("thresholds", "thresholds_in_words"),
-    "Variation": ("variation", "variation_in_words"),
+    "Monitor": ("monitor", "monitor_summary"),
+    "Plan": ("plan", "plan_summary"),
+    "Scored": ("systems", "scoring_lines"),
+    "Thresholds": ("thresholds", "thresholds_summary"),
+    "Variation": ("variation", "variation_summary"),
 }
 """What prints each type of result in the terminal: a module of this package and its function.
 

@@ -12,7 +12,7 @@ from rich.padding import Padding
 from parivox.errors import ConfigError
 from parivox.papers.items import FAILS, HOLDS, OPEN
 from parivox.report.charts.draw import png, svg
-from parivox.report.report_files import need
+from parivox.report.report_files import check_installed
 from parivox.report.words import STYLES, add_row, capitalised, grid, p_value_cell, print_text, text
 from parivox.runtime.disk import atomic_folder, explain_write_errors
 from parivox.runtime.progress import stage, with_progress
@@ -106,7 +106,7 @@ def check_reproduced(folder: str | os.PathLike[str]) -> None:
     ConfigError
         If the folder is a file, or what draws charts is not installed.
     """
-    need("charts", "altair", "vl_convert")
+    check_installed("charts", "altair", "vl_convert")
     if Path(folder).exists() and not Path(folder).is_dir():
         msg = f"{os.fsdecode(folder)}: is a file, not a folder; name a folder"
         raise ConfigError(msg)

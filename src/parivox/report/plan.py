@@ -1,4 +1,4 @@
-"""A plan in words: what today's data can detect, what it would take, what FPR is supported."""
+"""A sample-size plan in the terminal: detectable ratios, needed speakers, supported FPRs."""
 
 from __future__ import annotations
 
@@ -30,144 +30,173 @@ REASONS = {
     "rate_above_one": "the wished ratio makes a rate above 1",
     "none_detectable": "no ratio could be detected",
 }
-_FROM = {"given": "given", "pooled": "from the pilot"}
-_FAR = 100
-_LITTLE, _ADVICE = 1 / 3, "more speakers, not more trials"
-_SCOPE = ("system", "list", "within", "operating_point")
-_SUPPORT = "FPR that the nontarget trials support: from 30 independent errors on"
-_FAMILY = (*_SCOPE, "grouping", "allocation")
+_ICC_SOURCES = {"given": "given", "pooled": "from the pilot"}
+"""Where the correlation within speakers comes from."""
+_MAX_SHOWN_RATIO = 100
+_MIN_WORTHWHILE_SAVING = 1 / 3
+"""Share of speakers that twice the trials must save to be worth it."""
+_CURRENT_DESIGN, _DOUBLED_DESIGN = 2, 3
+"""Designs with today's trials per speaker and with twice as many, after a quarter and a half."""
+_SCOPE_COLUMNS = ("system", "list", "within", "operating_point")
+_SUPPORT_HEADING = "FPR that the nontarget trials support: from 30 independent errors on"
+_FAMILY_COLUMNS = (*_SCOPE_COLUMNS, "grouping", "allocation")
 
 
 def print_plan(plan: Plan, *, details: bool = False) -> None:
-    """Print it: with colours in a terminal, plain lines elsewhere."""
-    print_text(plan_in_words(plan, details=details))
+    """Print the plan: with colours in a terminal, plain lines elsewhere."""
+    print_text(plan_summary(plan, details=details))
 
 
 @group()
-def plan_in_words(plan: Plan, *, details: bool = False) -> Iterator[RenderableType]:
-    """What was asked and, of each system and list, what its first operating point tells.
+def plan_summary(plan: Plan, *, details: bool = False) -> Iterator[RenderableType]:
+    """Yield what is needed and, of each system and list, what its first operating point shows.
 
-    With `details` that of every grouping, else of the first.
+    With `details` for every grouping, else for the first.
     """
-    asked = plan.asked
+    settings = plan.asked
     designs, lists = plan.designs.rows(), plan.lists.rows()
-    yield from _conditions(plan)
-    yield from _needed(designs)
+    yield from _condition_table(plan)
+    yield from _speakers_needed_lines(designs)
     yield text(
-        f"To be detected: a group whose rate is {asked['detect_ratio']:g} times that of all others "
-        f"together, with probability {asked['power']:g}, by a two-sided test at "
-        f"{100 * asked['confidence']:g} %."
+        f"To be detected: a group whose rate is {settings['detect_ratio']:g} times that of all "
+        f"others together, with probability {settings['power']:g}, by a two-sided test at "
+        f"{100 * settings['confidence']:g} %."
     )
     if not len(plan.groups):
-        for (metric,), rows in _by(designs, ("metric",)).items():
-            yield from _designs(rows)
-            yield from _supported(lists if metric == "fpr" else [])
+        for (metric,), rows in _rows_by(designs, ("metric",)).items():
+            yield from _design_sentences(rows)
+            yield from _supported_fpr_table(lists if metric == "fpr" else [])
         return
-    first: dict[tuple[str, str], str] = {}
-    left_out: dict[str, None] = {}
-    for scope, rows in _by(plan.groups.rows(), _SCOPE).items():
+    first_points: dict[tuple[str, str], str] = {}
+    not_shown: dict[str, None] = {}
+    for scope, rows in _rows_by(plan.groups.rows(), _SCOPE_COLUMNS).items():
         system, list_, within, point = scope
-        if within or first.setdefault((system, list_), point) != point:
-            left_out.setdefault(f"within {within}" if within else point)
+        if within or first_points.setdefault((system, list_), point) != point:
+            not_shown.setdefault(f"within {within}" if within else point)
             continue
         title = f"{system} on {list_}, at {point}" if list_ else f"{system}, at {point}"
-        if asked["target_fpr"] is not None:
-            title += f", of those in the pilot nearest to FPR {_percent(asked['target_fpr'])}"
+        if settings["target_fpr"] is not None:
+            title += (
+                f", of those in the pilot nearest to FPR {_percent_text(settings['target_fpr'])}"
+            )
         yield text(title, style="bold", apart=True)
-        every = [*dict.fromkeys(row["grouping"] for row in rows)]
-        told = every if details else every[:1]
-        left_out |= dict.fromkeys(f"{grouping} (-v)" for grouping in every[len(told) :])
-        for family, own in _by(rows, _FAMILY).items():
-            if own[0]["grouping"] in told:
-                yield from _groups(own)
-                yield from _designs(_by(designs, _FAMILY).get(family, []))
-        yield text(_SUPPORT, style="bold", apart=True)
-        of_lists = _by(lists, _SCOPE).get(scope, [])
-        yield from _supported([row for row in of_lists if row["grouping"] in {"all", *told}])
+        groupings = [*dict.fromkeys(row["grouping"] for row in rows)]
+        shown_groupings = groupings if details else groupings[:1]
+        not_shown |= dict.fromkeys(
+            f"{grouping} (-v)" for grouping in groupings[len(shown_groupings) :]
+        )
+        for family, family_rows in _rows_by(rows, _FAMILY_COLUMNS).items():
+            if family_rows[0]["grouping"] in shown_groupings:
+                yield from _group_tables(family_rows)
+                yield from _design_sentences(_rows_by(designs, _FAMILY_COLUMNS).get(family, []))
+        yield text(_SUPPORT_HEADING, style="bold", apart=True)
+        list_rows = _rows_by(lists, _SCOPE_COLUMNS).get(scope, [])
+        yield from _supported_fpr_table(
+            [row for row in list_rows if row["grouping"] in {"all", *shown_groupings}]
+        )
     caution = (
         "Needed is for each group, if all are as large; every number is for one group tested by "
         "itself, if speakers vary as in the pilot."
     )
-    most = max((row["groups"] for row in designs), default=0)
-    if most > 2:
-        level = 1 - (1 - asked["confidence"]) / (2 * most)  # both rates, as verdicts have it
+    max_groups = max((row["groups"] for row in designs), default=0)
+    if max_groups > 2:
+        # verdicts are adjusted for both rates of all groups
+        n_tests = 2 * max_groups
+        adjusted_confidence = 1 - (1 - settings["confidence"]) / n_tests
         caution += (
-            f" To have both rates of {most} groups tested at once (Holm), give --confidence "
-            f"{level:.4f}."
+            f" To have both rates of {max_groups} groups tested at once (Holm), give --confidence "
+            f"{adjusted_confidence:.4f}."
         )
     yield text(caution, apart=True)
-    if left_out:
-        yield text(f"Not shown, but in --json: {', '.join(left_out)}.")
+    if not_shown:
+        yield text(f"Not shown, but in --json: {', '.join(not_shown)}.")
 
 
-def _conditions(plan: Plan) -> Iterator[RenderableType]:
-    """How many speakers each group needs for each condition of a policy."""
-    rows, asked = plan.conditions.rows(), plan.asked
+def _condition_table(plan: Plan) -> Iterator[RenderableType]:
+    """Yield how many speakers each group needs for each condition of a policy."""
+    rows, settings = plan.conditions.rows(), plan.asked
     if not rows:
         return
     yield text(
-        f"Speakers that each group needs, with probability {asked['power']:g}, for a condition to "
-        f"fail a group at {asked['detect_ratio']:g} times what is allowed, and to pass one that "
-        "fares like all others:",
+        f"Speakers that each group needs, with probability {settings['power']:g}, for a condition "
+        f"to fail a group at {settings['detect_ratio']:g} times what is allowed, and to pass one "
+        "that fares like all others:",
         style="bold",
     )
     yield text("")
-    several = len({(row["system"], row["list"]) for row in rows if row["groups"]}) > 1
-    made = grid("condition", "by", "to fail", "to pass", left=(0, 1))
+    has_several_systems = len({(row["system"], row["list"]) for row in rows if row["groups"]}) > 1
+    table = grid("condition", "by", "to fail", "to pass", left=(0, 1))
     for row in rows:
-        name = f", {system_label(row['system'], row['list'])}" if several and row["groups"] else ""
-        needed = (count_text(row[f"speakers_to_{one}"]) for one in ("fail", "pass"))
-        add_row(made, f"{row['condition']}{name}", row["grouping"] or "–", *needed)
-    yield Padding(made, (0, 0, 1, 2))
+        condition = row["condition"]
+        if has_several_systems and row["groups"]:
+            condition += f", {system_label(row['system'], row['list'])}"
+        needed = (count_text(row[f"speakers_to_{outcome}"]) for outcome in ("fail", "pass"))
+        add_row(table, condition, row["grouping"] or "–", *needed)
+    yield Padding(table, (0, 0, 1, 2))
     if any(row["groups"] and row["reason"] for row in rows):
         yield text("–: no number of speakers would do.")
         yield text("")
-    why = [f"{row['condition']}: {row['reason']}" for row in rows if not row["groups"]]
-    if why:
-        yield text(f"Not planned: {'; '.join(why)}.")
+    reasons = [f"{row['condition']}: {row['reason']}" for row in rows if not row["groups"]]
+    if reasons:
+        yield text(f"Not planned: {'; '.join(reasons)}.")
 
 
-def _needed(designs: Sequence[Row]) -> Iterator[RenderableType]:
-    """The answer: how many speakers a group needs at the first operating point."""
-    shown: dict[tuple[str, str], str] = {}
-    for (system, list_, within, point, grouping, allocation), rows in _by(designs, _FAMILY).items():
-        if within or shown.setdefault((system, list_), point) != point:
+def _speakers_needed_lines(designs: Sequence[Row]) -> Iterator[RenderableType]:
+    """Yield how many speakers a group needs at the first operating point, the main result."""
+    first_points: dict[tuple[str, str], str] = {}
+    for family, rows in _rows_by(designs, _FAMILY_COLUMNS).items():
+        system, list_, within, point, grouping, allocation = family
+        if within or first_points.setdefault((system, list_), point) != point:
             continue
-        needed = {
-            metric.upper(): own[2]["speakers_needed"]
-            for (metric,), own in _by(rows, ("metric",)).items()
+        n_needed = {
+            metric.upper(): metric_rows[_CURRENT_DESIGN]["speakers_needed"]
+            for (metric,), metric_rows in _rows_by(rows, ("metric",)).items()
         }
-        first, *others = sorted(filter(needed.get, needed), key=lambda one: -needed[one]) or [""]
-        how = "" if allocation in {"", "both"} else f" ({allocation})"
-        of = [system_label(system, list_)] * bool(system) + [f"by {grouping}{how}"] * bool(grouping)
-        whom = f"{', '.join(of)}: " if of else ""
-        if first:
-            also = "".join(f", {count_text(needed[one])} for {one}" for one in others)
-            most = f"{count_text(needed[first])} speakers a group for {first}"
-            yield text(f"{whom}{most}{also}", style="bold")
+        metrics = [metric for metric, n in n_needed.items() if n]
+        if not metrics:
+            continue
+        metrics.sort(key=lambda metric: -n_needed[metric])
+        subject_parts = []
+        if system:
+            subject_parts.append(system_label(system, list_))
+        if grouping:
+            allocation_text = "" if allocation in {"", "both"} else f" ({allocation})"
+            subject_parts.append(f"by {grouping}{allocation_text}")
+        subject = f"{', '.join(subject_parts)}: " if subject_parts else ""
+        words = f"{count_text(n_needed[metrics[0]])} speakers a group for {metrics[0]}"
+        for metric in metrics[1:]:
+            words += f", {count_text(n_needed[metric])} for {metric}"
+        yield text(f"{subject}{words}", style="bold")
 
 
-def _by(rows: Sequence[Row], columns: Sequence[str]) -> dict[tuple[Any, ...], list[Row]]:
-    """Rows by their values of some columns."""
-    parts: dict[tuple[Any, ...], list[Row]] = {}
+def _rows_by(rows: Sequence[Row], columns: Sequence[str]) -> dict[tuple[Any, ...], list[Row]]:
+    """Return rows by their values of some columns."""
+    rows_of_key: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
-        parts.setdefault(tuple(row[name] for name in columns), []).append(row)
-    return parts
+        rows_of_key.setdefault(tuple(row[name] for name in columns), []).append(row)
+    return rows_of_key
 
 
-def _groups(rows: Sequence[Row]) -> Iterator[RenderableType]:
-    """What each group can show today, what the wished ratio takes, and why cells are empty."""
-    allocation = rows[0]["allocation"]
-    how = "" if allocation == "both" else f", nontarget trials allocated by {allocation}"
-    yield text(f"{rows[0]['grouping']}{how}", style="bold", apart=True)
-    for (metric,), own in _by(rows, ("metric",)).items():
+def _group_tables(rows: Sequence[Row]) -> Iterator[RenderableType]:
+    """Yield what each group can show today, what the given ratio needs, and why cells are empty."""
+    heading = rows[0]["grouping"]
+    if rows[0]["allocation"] != "both":
+        heading += f", nontarget trials allocated by {rows[0]['allocation']}"
+    yield text(heading, style="bold", apart=True)
+    for (metric,), metric_rows in _rows_by(rows, ("metric",)).items():
         title = metric.upper()
         table = grid(
-            *(title, "speakers", "errors", "design effect", "detects worse", "better"),
-            *("speakers needed", "trials needed"),
+            title,
+            "speakers",
+            "errors",
+            "design effect",
+            "detects worse",
+            "better",
+            "speakers needed",
+            "trials needed",
             fixed=(0,),
         )
-        for row in own:
+        for row in metric_rows:
             mark = " *" if row["icc_from"] == "pooled" else "  "
             add_row(
                 table,
@@ -175,82 +204,90 @@ def _groups(rows: Sequence[Row]) -> Iterator[RenderableType]:
                 count_text(row["speakers"]),
                 count_text(row["errors"]),
                 "–" if row["deff"] is None else f"{row['deff']:.1f}",
-                _times(row["worse"]),
-                _times(row["better"]),
+                _ratio_text(row["worse"]),
+                _ratio_text(row["better"]),
                 count_text(row["speakers_needed"]) + mark,
                 count_text(row["trials_needed"]),
             )
         yield Padding(table, (0, 0, 0, 2))
-        if any(row["icc_from"] == "pooled" for row in own):
+        if any(row["icc_from"] == "pooled" for row in metric_rows):
             yield text(
                 "  * as speakers of all groups vary: its own do not tell, being fewer than 10 or "
                 "with fewer than 30 errors"
             )
-        for (reason,), some in _by(own, ("reason",)).items():
+        for (reason,), reason_rows in _rows_by(metric_rows, ("reason",)).items():
             if reason:
-                names = ", ".join(row["group"] for row in some)
+                names = ", ".join(row["group"] for row in reason_rows)
                 yield text(f"  {title} of {names}: {REASONS[reason]}")
 
 
-def _designs(rows: Sequence[Row]) -> Iterator[RenderableType]:
-    """What groups of one size need, and whether more trials would help."""
-    for (metric,), own in _by(rows, ("metric",)).items():
-        now, twice = own[2:4]  # of a quarter, half, once, twice, four times the trials
+def _design_sentences(rows: Sequence[Row]) -> Iterator[RenderableType]:
+    """Yield what groups of one size need, and whether more trials would help."""
+    for (metric,), metric_rows in _rows_by(rows, ("metric",)).items():
+        current, doubled = metric_rows[_CURRENT_DESIGN], metric_rows[_DOUBLED_DESIGN]
         title = metric.upper()
-        if now["speakers_needed"] is None:
-            yield text(f"{title}: {REASONS[now['reason']]}.")
+        if current["speakers_needed"] is None:
+            yield text(f"{title}: {REASONS[current['reason']]}.")
             continue
-        each = _amount(now["trials_per_speaker"])
+        trials_each = _mean_count_text(current["trials_per_speaker"])
         yield text(
-            f"{title}, {now['groups']} groups of one size: {now['speakers_needed']:,} speakers "
-            f"each with {each} trials per speaker, so {now['trials_needed']:,} trials each (rate "
-            f"{_percent(now['rate'])}, correlation within speakers {now['icc']:.2g}, "
-            f"{_FROM[now['icc_from']]})."
+            f"{title}, {current['groups']} groups of one size: {current['speakers_needed']:,} "
+            f"speakers each with {trials_each} trials per speaker, so "
+            f"{current['trials_needed']:,} trials each (rate "
+            f"{_percent_text(current['rate'])}, correlation within speakers {current['icc']:.2g}, "
+            f"{_ICC_SOURCES[current['icc_from']]})."
         )
-        advice = "more trials help too" if twice["saved"] > _LITTLE else _ADVICE
+        advice = "more speakers, not more trials"
+        if doubled["saved"] > _MIN_WORTHWHILE_SAVING:
+            advice = "more trials help too"
         yield text(
-            f"{_amount(twice['trials_per_speaker'])} trials per speaker in place of {each} would "
-            f"save {100 * twice['saved']:.0f} % of the speakers: {advice}."
+            f"{_mean_count_text(doubled['trials_per_speaker'])} trials per speaker in place of "
+            f"{trials_each} would save {100 * doubled['saved']:.0f} % of the speakers: {advice}."
         )
 
 
-def _supported(rows: Sequence[Row]) -> Iterator[RenderableType]:
-    """What FPR the lists of the groups support."""
+def _supported_fpr_table(rows: Sequence[Row]) -> Iterator[RenderableType]:
+    """Yield which FPR the lists of the groups support."""
     if not rows:
         return
-    target = rows[0]["target_fpr"]
-    wished = [] if target is None else [f"FPR {_percent(target)} takes", "known to"]
-    heads = "", "nontarget trials", "design effect", "supports FPR from", *wished
-    table = grid(*heads, fixed=(0,))
+    target_fpr = rows[0]["target_fpr"]
+    columns = ["", "nontarget trials", "design effect", "supports FPR from"]
+    if target_fpr is not None:
+        columns += [f"FPR {_percent_text(target_fpr)} takes", "known to"]
+    table = grid(*columns, fixed=(0,))
     for row in rows:
-        supported, width = row["supported_fpr"], row["half_width"]
+        supported = row["supported_fpr"]
         cells = [
             "all" if row["grouping"] == "all" else row["group"],
             count_text(row["trials"]),
             "–" if row["deff"] is None else f"{row['deff']:.1f}",
-            "–" if supported is None else _percent(supported),
-            *([count_text(row["trials_needed"])] * bool(wished)),
-            *([_precision(width)] * bool(wished)),
+            "–" if supported is None else _percent_text(supported),
         ]
+        if target_fpr is not None:
+            cells += [count_text(row["trials_needed"]), _precision_text(row["half_width"])]
         add_row(table, *cells)
     yield Padding(table, (1, 0, 0, 2))
 
 
-def _times(ratio: float | None) -> str:
+def _ratio_text(ratio: float | None) -> str:
+    """Return a detectable ratio; very large ones without their digits."""
     if ratio is None:
         return "–"
-    return "> × 100" if ratio > _FAR else f"× {ratio:.2f}"
+    return "> × 100" if ratio > _MAX_SHOWN_RATIO else f"× {ratio:.2f}"
 
 
-def _percent(rate: float) -> str:
+def _percent_text(rate: float) -> str:
+    """Return a rate in percent, with three digits."""
     return f"{100 * rate:.3g} %"
 
 
-def _precision(width: float | None) -> str:
+def _precision_text(width: float | None) -> str:
+    """Return the half width of an interval, relative to the rate."""
     if width is None:
         return "–"
     return f"± {100 * width:.0f} %" if width <= 1 else "> ± 100 %"
 
 
-def _amount(mean: float) -> str:
+def _mean_count_text(mean: float) -> str:
+    """Return a mean count; small ones with two digits."""
     return f"{mean:,.0f}" if mean >= 10 else f"{mean:.2g}"

@@ -1,4 +1,4 @@
-"""Releases compared, in words: which is better, for whom; by how much a rate grows with each."""
+"""Releases compared, in the terminal: which is better, for whom; trends over several releases."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from parivox.report.audit_queries import ERROR_TYPES, POOLED, VERDICTS, system_l
 from parivox.report.sheets.sheet import Cell, Sheet, terminal_table
 from parivox.report.words import (
     capitalised,
+    count_of,
     interval_text,
     p_value,
     p_value_cell,
@@ -31,91 +32,99 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
-_MOST, _MOST_NAMED = 20, 6
-_HOW = {
+_MAX_ROWS, _MAX_NAMED_GROUPS = 20, 6
+_PAIRING_TEXTS = {
     PAIRED: "the same trials, so paired",
     UNPAIRED: "not known to be the same trials, so unpaired: intervals are wider",
 }
 
 
-def print_comparison(found: Comparison) -> None:
-    """Print it: with colours in a terminal, plain lines elsewhere."""
-    print_text(comparison_in_words(found))
+def print_comparison(comparison: Comparison) -> None:
+    """Print the comparison: with colours in a terminal, plain lines elsewhere."""
+    print_text(comparison_summary(comparison))
 
 
 @group()
-def comparison_in_words(found: Comparison) -> Iterator[RenderableType]:
-    """Of each pair of releases the answer, and the groups that changed; trends."""
+def comparison_summary(comparison: Comparison) -> Iterator[RenderableType]:
+    """Yield, of each pair of releases, which is better and which groups changed; then trends."""
     families: dict[tuple[str, ...], list[Row]] = {}
-    for row in found.changes.rows():
+    for row in comparison.changes.rows():
         key = tuple(row[name] for name in ("before", "release", "system", "list"))
         families.setdefault(key, []).append(row)
-    several = len({key[2:] for key in families}) > 1
+    has_several_systems = len({key[2:] for key in families}) > 1
     for i, ((before, release, system, list_), rows) in enumerate(families.items()):
-        of = f", {system_label(system, list_)}" if several else ""
-        yield from _pair(f"{release} against {before}{of}", rows, apart=i > 0)
-    for words in changed_groups_in_words(found.record["changed_groups"]):
-        yield text(words, apart=True)
-    if len(found.trends):
-        yield from _trend(found.trends.rows())
+        of_system = f", {system_label(system, list_)}" if has_several_systems else ""
+        yield from _release_pair_blocks(f"{release} against {before}{of_system}", rows, apart=i > 0)
+    for sentence in changed_group_sentences(comparison.record["changed_groups"]):
+        yield text(sentence, apart=True)
+    if len(comparison.trends):
+        yield from _trend_blocks(comparison.trends.rows())
 
 
-def changed_groups_in_words(changes: Sequence[Row]) -> Iterator[str]:
-    """Yield, for each grouping, how many people changed group between two audits."""
+def changed_group_sentences(changes: Sequence[Row]) -> Iterator[str]:
+    """Yield, for each grouping, how many speakers changed group between two audits."""
     for change in changes:
-        groups = ", ".join(shortened_names(change["groups"], most=_MOST_NAMED))
-        n = change["at_least"]
-        people = "speaker" if n == 1 else "speakers"
+        groups = ", ".join(shortened_names(change["groups"], most=_MAX_NAMED_GROUPS))
+        n_speakers = count_of(change["at_least"], "speaker")
         yield (
-            f"Between {change['before']} and {change['release']}, at least {n:,} {people} changed "
+            f"Between {change['before']} and {change['release']}, at least {n_speakers} changed "
             f"group by {change['grouping']}: the rates of {groups} are compared unpaired, as they "
             "are of different speakers."
         )
 
 
-def _pair(title: str, rows: Sequence[Row], *, apart: bool) -> Iterator[RenderableType]:
-    at = rows[0]["operating_point"]
-    here = [row for row in rows if row["operating_point"] == at]
-    whole = [row for row in here if row["grouping"] == "all"]
-    groups = [row for row in here if row["grouping"] != "all" and row["group"] != POOLED]
-    for metric, happens in ERROR_TYPES.items():
-        if not at.startswith(f"{metric}="):
-            everyone = [_of_everyone(row) for row in whole if row["metric"] == metric]
-            n = Counter(row["verdict"] for row in groups if row["metric"] == metric)
-            told = ", ".join(f"{n[code]} {words}" for code, words in VERDICTS.items() if n[code])
-            words = f"{title}: {happens}, all trials: {', '.join(everyone)}. Groups: {told}."
-            yield text(words, style="bold", apart=apart)
-            continue
-        n = Counter(row["verdict"] for row in groups if row["metric"] == metric)
-        told = ", ".join(f"{n[code]} {words}" for code, words in VERDICTS.items() if n[code])
-        yield text(f"{capitalised(happens)}: the pooled rate is fixed by {at}. Groups: {told}.")
-    yield text(f"At {at}; {_how_paired(here)}.")
-    sheet = _changed(groups)
+def _release_pair_blocks(
+    title: str, rows: Sequence[Row], *, apart: bool
+) -> Iterator[RenderableType]:
+    """Yield how one release compares with another, at the first operating point."""
+    point = rows[0]["operating_point"]
+    point_rows = [row for row in rows if row["operating_point"] == point]
+    pooled_rows = [row for row in point_rows if row["grouping"] == "all"]
+    groups = [row for row in point_rows if row["grouping"] != "all" and row["group"] != POOLED]
+    for metric, error_type in ERROR_TYPES.items():
+        n_of_verdict = Counter(row["verdict"] for row in groups if row["metric"] == metric)
+        counts = ", ".join(
+            f"{n_of_verdict[code]} {words}"
+            for code, words in VERDICTS.items()
+            if n_of_verdict[code]
+        )
+        # an operating point such as fpr=0.01 gives both releases the same pooled rate
+        if point.startswith(f"{metric}="):
+            words = f"{capitalised(error_type)}: the pooled rate is fixed by {point}"
+            yield text(f"{words}. Groups: {counts}.")
+        else:
+            changes = ", ".join(
+                _pooled_change_text(row) for row in pooled_rows if row["metric"] == metric
+            )
+            words = f"{title}: {error_type}, all trials: {changes}"
+            yield text(f"{words}. Groups: {counts}.", style="bold", apart=apart)
+    yield text(f"At {point}; {_pairing_text(point_rows)}.")
+    sheet = _changed_groups_sheet(groups)
     if sheet.rows:
         yield text("")
         yield from terminal_table(sheet, lines_above=1)
     for code, words in ((NEW, "New groups"), (GONE, "Groups that are gone")):
-        names = list(dict.fromkeys(row["group"] for row in here if row["pairing"] == code))
+        names = list(dict.fromkeys(row["group"] for row in point_rows if row["pairing"] == code))
         if names:
-            yield text(
-                f"{words}: {', '.join(shortened_names(names, most=_MOST_NAMED))}.", apart=True
-            )
-    more = list(dict.fromkeys(row["operating_point"] for row in rows))[1:]
-    if more:
-        yield text(f"At {', '.join(more)}: --json.", apart=True)
+            named = ", ".join(shortened_names(names, most=_MAX_NAMED_GROUPS))
+            yield text(f"{words}: {named}.", apart=True)
+    other_points = list(dict.fromkeys(row["operating_point"] for row in rows))[1:]
+    if other_points:
+        yield text(f"At {', '.join(other_points)}: --json.", apart=True)
 
 
-def _how_paired(rows: Sequence[Row]) -> str:
+def _pairing_text(rows: Sequence[Row]) -> str:
     """Return whether rates are paired; where only some groups are, which are not."""
-    pairings = {row["pairing"] for row in rows} & {*_HOW}
+    pairings = {row["pairing"] for row in rows} & {*_PAIRING_TEXTS}
     if len(pairings) < 2:
-        return "; ".join(_HOW[one] for one in pairings)
+        return "; ".join(_PAIRING_TEXTS[pairing] for pairing in pairings)
     unpaired = dict.fromkeys(row["group"] for row in rows if row["pairing"] == UNPAIRED)
-    names = ", ".join(shortened_names(list(unpaired), most=_MOST_NAMED))
-    return f"{_HOW[PAIRED]}, except {names}, whose intervals are wider"
+    names = ", ".join(shortened_names(list(unpaired), most=_MAX_NAMED_GROUPS))
+    return f"{_PAIRING_TEXTS[PAIRED]}, except {names}, whose intervals are wider"
 
 
-def _of_everyone(row: Row) -> str:
+def _pooled_change_text(row: Row) -> str:
+    """Return a pooled rate before and now, with the interval of the difference."""
     if row["log_low"] is None:
         return f"{percent(row['other'])} to {percent(row['value'])} ({row['reason']})"
     return (
@@ -124,8 +133,8 @@ def _of_everyone(row: Row) -> str:
     )
 
 
-def _changed(groups: Sequence[Row]) -> Sheet:
-    """Groups that got worse, then those that got better, the most changed first."""
+def _changed_groups_sheet(groups: Sequence[Row]) -> Sheet:
+    """Return the groups that got worse, then those that got better, the most changed first."""
     from math import exp  # noqa: PLC0415
 
     sheet = Sheet.with_heads(
@@ -133,36 +142,39 @@ def _changed(groups: Sequence[Row]) -> Sheet:
         ("group", "error", "before", "now", "times", "p"),
         words=(1, 2),
     )
-    order = {"worse": 0, "better": 1}
-    known = [row for row in groups if row["verdict"] in order and row["log_low"] is not None]
-    known.sort(key=lambda row: (order[row["verdict"]], -abs(row["log_ratio"])))
-    for row in known[:_MOST]:
-        times = interval_text(exp(row["log_low"]), exp(row["log_high"]))
+    rank = {"worse": 0, "better": 1}
+    changed_rows = [row for row in groups if row["verdict"] in rank and row["log_low"] is not None]
+    changed_rows.sort(key=lambda row: (rank[row["verdict"]], -abs(row["log_ratio"])))
+    for row in changed_rows[:_MAX_ROWS]:
+        interval = interval_text(exp(row["log_low"]), exp(row["log_high"]))
         sheet.add(
             row["group"],
             ERROR_TYPES[row["metric"]],
             percent(row["other"]),
             percent(row["value"]),
-            Cell(f"{short_number(exp(row['log_ratio']))} {times}", verdict=row["verdict"]),
+            Cell(f"{short_number(exp(row['log_ratio']))} {interval}", verdict=row["verdict"]),
             p_value_cell(row["p_holm"]),
         )
     return sheet
 
 
-def _trend(rows: Sequence[Row]) -> Iterator[RenderableType]:
-    at = rows[0]["operating_point"]
-    here = [
+def _trend_blocks(rows: Sequence[Row]) -> Iterator[RenderableType]:
+    """Yield the groups whose rates rise or fall with each release, the fastest rise first."""
+    point = rows[0]["operating_point"]
+    trend_rows = [
         row
         for row in rows
-        if row["operating_point"] == at and row["verdict"] in {"worse", "better"}
+        if row["operating_point"] == point
+        and row["verdict"] in {"worse", "better"}
         and row["group"] != POOLED
-    ]  # fmt: skip
-    n = rows[0]["releases"]
-    yield text(f"Over {n} releases, at {at}, times with each:", style="bold", apart=True)
-    here.sort(key=lambda row: -row["per_release"])
-    for row in here[:_MOST]:
-        times = f"{short_number(row['per_release'])} {interval_text(row['low'], row['high'])}"
-        words = f"{row['group']}, {ERROR_TYPES[row['metric']]}: {VERDICTS[row['verdict']]}, {times}"
+    ]
+    n_releases = rows[0]["releases"]
+    heading = f"Over {n_releases} releases, at {point}, times with each:"
+    yield text(heading, style="bold", apart=True)
+    trend_rows.sort(key=lambda row: -row["per_release"])
+    for row in trend_rows[:_MAX_ROWS]:
+        ratio = f"{short_number(row['per_release'])} {interval_text(row['low'], row['high'])}"
+        words = f"{row['group']}, {ERROR_TYPES[row['metric']]}: {VERDICTS[row['verdict']]}, {ratio}"
         yield text(f"{words}, {p_value(row['p_holm'])}")
-    if not here:
+    if not trend_rows:
         yield text("No group is shown to have a trend.")

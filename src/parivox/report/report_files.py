@@ -33,7 +33,7 @@ TABLES = {
 _PAGES = (".html", ".htm")
 
 
-def write_page(
+def write_report(
     audit: Audit,
     path: str | os.PathLike[str],
     *,
@@ -63,7 +63,7 @@ def write_page(
         If the file cannot be written there, an option is wrong, or vl_convert or jinja2 is
         missing.
     """
-    file = check_page(path)
+    file = check_report(path)
     check_speaker_ids(audit, speaker_ids)
     from parivox.report.html import html_report  # noqa: PLC0415 - what takes time to load
 
@@ -95,10 +95,10 @@ def write_tables(
         If the file cannot be written there, the format is not known, or openpyxl is missing.
     """
     file, kind = check_tables(path, format)
-    _put(file, tables_as(audit, kind))
+    _put(file, encoded_tables(audit, kind))
 
 
-def tables_as(audit: Audit, kind: str) -> bytes:
+def encoded_tables(audit: Audit, kind: str) -> bytes:
     """An audit's tables in a format."""
     if kind == "xlsx":
         from parivox.report.sheets.workbook import workbook  # noqa: PLC0415 - openpyxl is optional
@@ -107,16 +107,16 @@ def tables_as(audit: Audit, kind: str) -> bytes:
     if kind in {"metrics", "model-index"}:
         from parivox.report import exports  # noqa: PLC0415 - what takes time to load
 
-        made = exports.metrics if kind == "metrics" else exports.model_index
+        made = exports.metrics_json if kind == "metrics" else exports.model_index
         return made(audit).encode()
     from parivox.report.sheets import paper  # noqa: PLC0415 - what takes time to load
 
     return (paper.latex(audit) if kind == "latex" else paper.markdown(audit)).encode()
 
 
-def check_page(path: str | os.PathLike[str]) -> Path:
+def check_report(path: str | os.PathLike[str]) -> Path:
     """The file of a page; refused if it may not be written, or what draws it is not installed."""
-    need("pages", "vl_convert", "jinja2")
+    check_installed("pages", "vl_convert", "jinja2")
     return writable_file(path, f"report{_PAGES[0]}")
 
 
@@ -133,7 +133,7 @@ def check_format(format: str) -> None:  # noqa: A002 - the option's word
         msg = f"--format {format!r} is not known; choose from {', '.join(TABLES)}"
         raise ConfigError(msg)
     if format == "xlsx":
-        need("workbooks", "openpyxl", extra="xlsx")
+        check_installed("workbooks", "openpyxl", extra="xlsx")
 
 
 def format_of(path: str | os.PathLike[str]) -> str:
@@ -151,7 +151,7 @@ def format_of(path: str | os.PathLike[str]) -> str:
     raise ConfigError(msg)
 
 
-def need(what: str, *packages: str, extra: str = "report") -> None:
+def check_installed(what: str, *packages: str, extra: str = "report") -> None:
     """Refuse to go on without packages, which are those of an extra; nothing is imported for it."""
     if any(importlib.util.find_spec(one) is None for one in packages):
         msg = f"{what} need {' and '.join(packages)}: pip install 'parivox[{extra}]'"

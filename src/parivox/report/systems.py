@@ -70,7 +70,7 @@ def print_probed(system: EmbeddingSystem | VerifyingSystem, found: Probed) -> No
     print_text(Group(*parts))
 
 
-def speakers_told(source: Source) -> Iterator[str]:
+def speaker_lines(source: Source) -> Iterator[str]:
     """Lines of who the speakers of recordings are, by what that is told, and what tells it else."""
     speakers = source.speakers
     if not source.speaker_by:
@@ -78,7 +78,7 @@ def speakers_told(source: Source) -> Iterator[str]:
         yield f"no speakers: nothing tells whose the recordings are; say it{mend or ' in a table'}"
         return
     count = count_of(len(speakers), "speaker")
-    warnings = [f"warning: {one}" for one in doubts(source)]
+    warnings = [f"warning: {one}" for one in speaker_doubts(source)]
     mend = ""
     if source.is_guess and not warnings:
         mend = f"; say otherwise with {_other_folders(source)}"
@@ -88,7 +88,7 @@ def speakers_told(source: Source) -> Iterator[str]:
     yield from warnings
 
 
-def doubts(source: Source) -> Iterator[str]:
+def speaker_doubts(source: Source) -> Iterator[str]:
     """What speaks against it that the first folders of the paths are people."""
     odd, speakers = no_people(source), source.speakers
     if not odd and not are_few(source):
@@ -119,7 +119,7 @@ def _some(names: Iterable[str]) -> str:
     return ", ".join(first[:SHOWN_NAMES]) + ", ..." * (len(first) > SHOWN_NAMES)
 
 
-def embedded(run: Embedded) -> Iterator[str]:
+def embedding_lines(run: Embedded) -> Iterator[str]:
     """Lines of what a run did: how much, what failed, and where that is told; no ids of speakers.
 
     What was set aside is told with the id of a recording, as is the same audio under two ids.
@@ -178,11 +178,11 @@ def _of_other_ids(run: Embedded) -> Iterator[str]:
             "The speakers of some recordings are not known, so recordings.parquet tells none: give "
             "all of them, or take out others with --prune."
         )
-    for one in doubts(run.source):
+    for one in speaker_doubts(run.source):
         yield f"Check this: {one}."
 
 
-def checked(store: Store) -> Iterator[str]:
+def check_lines(store: Store) -> Iterator[str]:
     """A line that says that a store is whole."""
     rows, crops, dimension = store.vectors.shape
     of_crops = f" of {crops} crops" if crops > 1 else ""
@@ -209,7 +209,7 @@ def _hours(seconds: float) -> str:
 
 def print_scored(found: Scored) -> None:
     """Print it: how many trials have a score, why others have none, of whom the cohort is."""
-    for line in scored(found):
+    for line in scoring_lines(found):
         sys.stdout.write(printable(line) + "\n")
 
 
@@ -228,7 +228,7 @@ def print_scored_pairs(found: ScoredPairs, counts: Path, tally: Path) -> None:
         sys.stdout.write(printable(line) + "\n")
 
 
-def scored(found: Scored) -> Iterator[str]:
+def scoring_lines(found: Scored) -> Iterator[str]:
     """Lines of what was scored."""
     yield f"{found.out}: {found.scored:,} of {found.trials:,} trials scored, by {found.how}."
     for (stage, status), count in found.failed.items():

@@ -1,4 +1,4 @@
-"""Thresholds in words: does anything but one for all help, for whom, and who pays."""
+"""Thresholds in the terminal: whether group-specific thresholds help, whom, and at whose cost."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
-_MOST = 6
-_SIDE = {"enrol": "enrolment speaker", "test": "test speaker"}
-_RULES = {
+_MAX_NAMED_GROUPS = 6
+_SIDE_NAMES = {"enrol": "enrolment speaker", "test": "test speaker"}
+_RULE_NAMES = {
     NORMALISED: "common, normalised scores",
     COMMON: "common",
     PER_GROUP: "per group",
@@ -31,202 +31,216 @@ _RULES = {
 }
 
 
-def print_thresholds(found: Thresholds, out: str | None = None) -> None:
-    """Print them: with colours in a terminal, plain lines elsewhere."""
-    print_text(thresholds_in_words(found, out))
+def print_thresholds(selection: Thresholds, out: str | None = None) -> None:
+    """Print the thresholds: with colours in a terminal, plain lines elsewhere."""
+    print_text(thresholds_summary(selection, out))
 
 
 @group()
-def thresholds_in_words(found: Thresholds, out: str | None = None) -> Iterator[RenderableType]:
-    """The answer, the rules, the groups with a threshold of their own, caveats, what to do next."""
-    record = found.record
+def thresholds_summary(selection: Thresholds, out: str | None = None) -> Iterator[RenderableType]:
+    """Yield the answer, the rules, the groups that differ, caveats, and what to do next."""
+    record = selection.record
     yield text(
         f"{count_text(record['trials'])} trials · {count_text(record['speakers'])} speakers · "
-        f"{record['system']} · by {record['by']} of the {whose(record)} · aim {record['aim']}"
+        f"{record['system']} · by {record['by']} of the {side_text(record)} · aim {record['aim']}"
     )
-    own = {row["group"]: row for row in found.groups.rows() if row["rule"] == PER_GROUP}
-    common = {row["group"]: row for row in found.groups.rows() if row["rule"] == COMMON}
-    del own[EVERYONE]
-    apart = [name for name in own if name in found.apart]
-    yield from _answer(found, own, apart)
+    own_rows = {row["group"]: row for row in selection.groups.rows() if row["rule"] == PER_GROUP}
+    common_rows = {row["group"]: row for row in selection.groups.rows() if row["rule"] == COMMON}
+    del own_rows[EVERYONE]
+    differing = [name for name in own_rows if name in selection.apart]
+    yield from _answer_blocks(selection, own_rows, differing)
     yield text("")
-    yield from terminal_table(rules_sheet(found, apart), lines_above=1, lines_below=1)
-    if apart:
-        sheet = groups_sheet([(common[name], own[name]) for name in apart])
+    yield from terminal_table(rules_sheet(selection, differing), lines_above=1, lines_below=1)
+    if differing:
+        sheet = groups_sheet([(common_rows[name], own_rows[name]) for name in differing])
         yield from terminal_table(sheet, lines_above=1, lines_below=1)
-    each = [f"{name} {own[name]['threshold']:.4g}" for name in apart]
-    yield text(", ".join([f"Thresholds: common {record['common']:.4g}", *each]) + ".")
-    yield from _kept(own, apart)
-    yield needs_groups(record, "threshold")
-    yield from _next(apart, out)
+    group_thresholds = [f"{name} {own_rows[name]['threshold']:.4g}" for name in differing]
+    yield text(", ".join([f"Thresholds: common {record['common']:.4g}", *group_thresholds]) + ".")
+    yield from _kept_common_lines(own_rows, differing)
+    yield group_needed_note(record, "threshold")
+    yield from _next_step(differing, out)
 
 
-def _answer(
-    found: Thresholds, own: dict[str, Row], apart: Sequence[str]
+def _answer_blocks(
+    selection: Thresholds, own_rows: dict[str, Row], differing: Sequence[str]
 ) -> Iterator[RenderableType]:
-    """Whether a threshold per group helps: on average, and whom."""
-    gain = next(row for row in found.rules.rows() if row["rule"] == PER_GROUP)
-    interval = f"{gain['gain']:.3f} {ends(gain, 'gain', places=3)}"
-    if not any(row["reason"] == "" for row in own.values()):
+    """Yield whether a threshold per group helps: on average, over all trials, and the worst off."""
+    if not any(row["reason"] == "" for row in own_rows.values()):
         yield text(
             "No group is large enough to have a threshold of its own.", style="bold", apart=True
         )
         return
-    if not apart:
+    if not differing:
         words = "One common threshold: no group is shown to miss its aim there."
     else:
-        names = ", ".join(shortened_names(apart, most=_MOST))
-        miss = "misses" if len(apart) == 1 else "miss"
-        aim = found.record["aim"]
-        n_of = f"{len(apart)} of {len(own)} groups"
-        words = f"At the common threshold, {n_of} {miss} the aim {aim}: {names}."
+        group_names = ", ".join(shortened_names(differing, most=_MAX_NAMED_GROUPS))
+        miss = "misses" if len(differing) == 1 else "miss"
+        aim = selection.record["aim"]
+        n_differing = f"{len(differing)} of {len(own_rows)} groups"
+        words = f"At the common threshold, {n_differing} {miss} the aim {aim}: {group_names}."
     yield text(words, style="bold", apart=True)
-    is_needed = bool(apart)
-    what = "The gain in cost from group-specific thresholds, averaged over groups,"
-    yield text(f"{what} {told(gain, is_needed=is_needed)}: {interval}.")
-    everyone = next(
-        row for row in found.groups.rows() if row["rule"] == PER_GROUP and row["group"] == EVERYONE
+    is_needed = bool(differing)
+    mean_row = next(row for row in selection.rules.rows() if row["rule"] == PER_GROUP)
+    subject = "The gain in cost from group-specific thresholds, averaged over groups,"
+    gain = gain_text(mean_row, is_needed=is_needed)
+    yield text(f"{subject} {gain}: {_gain_with_interval(mean_row)}.")
+    pooled_row = next(
+        row
+        for row in selection.groups.rows()
+        if row["rule"] == PER_GROUP and row["group"] == EVERYONE
     )
-    interval = f"{everyone['gain']:.3f} {ends(everyone, 'gain', places=3)}"
-    yield text(f"Over all trials it {told(everyone, is_needed=is_needed)}: {interval}.")
-    worst = own[worst_of(found)]
-    interval = f"{worst['gain']:.3f} {ends(worst, 'gain', places=3)}"
-    whose = f"For {worst['group']}, the group with the largest cost, it"
-    said = told(worst, is_needed=worst["group"] in apart)
-    yield text(f"{whose} {said}: {interval}.")
-    if not apart:
+    gain = gain_text(pooled_row, is_needed=is_needed)
+    yield text(f"Over all trials it {gain}: {_gain_with_interval(pooled_row)}.")
+    worst_row = own_rows[costliest_group(selection)]
+    subject = f"For {worst_row['group']}, the group with the largest cost, it"
+    gain = gain_text(worst_row, is_needed=worst_row["group"] in differing)
+    yield text(f"{subject} {gain}: {_gain_with_interval(worst_row)}.")
+    if not differing:
         yield text("Gains are tested only if a group is shown to miss its aim.")
 
 
-def worst_of(found: Thresholds) -> str:
-    """The group that the common threshold costs most; what it gains is not chosen by its gain."""
-    rows = found.groups.where(rule=COMMON).rows()
-    known = [one for one in rows if one["group"] != EVERYONE and one["cost"] is not None]
-    return str(max(known, key=lambda one: one["cost"])["group"])
+def _gain_with_interval(row: Row) -> str:
+    """Return a gain in cost with its interval."""
+    return f"{row['gain']:.3f} {gain_interval_text(row, 'gain', places=3)}"
 
 
-def told(row: Row, *, is_needed: bool) -> str:
+def costliest_group(selection: Thresholds) -> str:
+    """Return the group that the common threshold costs most.
+
+    It is chosen by its cost, not by its gain, so its gain is not too large by selection.
+    """
+    rows = selection.groups.where(rule=COMMON).rows()
+    rows_with_cost = [row for row in rows if row["group"] != EVERYONE and row["cost"] is not None]
+    return str(max(rows_with_cost, key=lambda row: row["cost"])["group"])
+
+
+def gain_text(row: Row, *, is_needed: bool) -> str:
     """Return what is known of a gain, in words.
 
-    It is unknown where its interval has no width, and not tested where no rule of its own is
-    needed, so that a gain is shown of no group of which nothing else is.
+    It is unknown where its interval has no width. It is not tested where no rule of its own is
+    needed, so that no gain is shown for a group for which nothing else is.
     """
     low, high = row["gain_low"], row["gain_high"]
     if low is None or (low == high == 0 and row["gain"] == 0):
         return "is unknown"
     if not is_needed:
         return "is not tested"
-    words = {"better": "is shown", "worse": "is negative"}
-    return words.get(better(low, high), "is inconclusive")
+    outcomes = {"better": "is shown", "worse": "is negative"}
+    return outcomes.get(gain_verdict(low, high), "is inconclusive")
 
 
-def rules_sheet(found: Thresholds, apart: Sequence[str]) -> Sheet:
-    """Each rule: groups that it moves, cost and gain, on average and of who is worst off."""
-    worst = worst_of(found)
+def rules_sheet(selection: Thresholds, differing: Sequence[str]) -> Sheet:
+    """Return each rule: groups that it moves, cost and gain, on average and of the costliest."""
+    costliest = costliest_group(selection)
     sheet = Sheet.with_heads(
-        f"Cost ({found.record['cost']}), mean over groups and of {worst}, the group with the "
-        "largest cost at the common threshold, on speakers held out on both sides:",
+        f"Cost ({selection.record['cost']}), mean over groups and of {costliest}, the group with "
+        "the largest cost at the common threshold, on speakers held out on both sides:",
         ("threshold", "moved", "mean", "gain", "worst", "gain of the worst"),
     )
-    of_worst = found.groups.where(group=worst).rows()
-    for row, own in zip(found.rules.rows(), of_worst, strict=True):
+    worst_rows = selection.groups.where(group=costliest).rows()
+    for row, worst_row in zip(selection.rules.rows(), worst_rows, strict=True):
         is_common = row["rule"] == COMMON
-        cells: list[str | Cell] = []
-        is_tested = row["rule"] == NORMALISED, row["rule"] == NORMALISED
+        is_mean_tested = is_worst_tested = row["rule"] == NORMALISED
         if row["rule"] in {PER_GROUP, BETWEEN}:
-            is_tested = bool(apart), worst in apart
-        for one, may_tell in zip((row, own), is_tested, strict=True):
-            gain = "" if is_common else f"{one['gain']:.3f} {ends(one, 'gain', places=3)}"
-            verdict = verdict_of_gain(one, is_tested=may_tell)
-            cells += [f"{one['cost']:.3f}", Cell(gain, verdict=verdict)]
+            is_mean_tested, is_worst_tested = bool(differing), costliest in differing
+        cells: list[str | Cell] = []
+        for cost_row, is_tested in ((row, is_mean_tested), (worst_row, is_worst_tested)):
+            gain = "" if is_common else _gain_with_interval(cost_row)
+            verdict = verdict_of_gain(cost_row, is_tested=is_tested)
+            cells += [f"{cost_row['cost']:.3f}", Cell(gain, verdict=verdict)]
         moved = "" if is_common else count_text(row["own"])
-        sheet.add(_RULES.get(row["rule"], row["rule"]), moved, *cells)
+        sheet.add(_RULE_NAMES.get(row["rule"], row["rule"]), moved, *cells)
     return sheet
 
 
 def groups_sheet(rows: Sequence[tuple[Row, Row]]) -> Sheet:
-    """Groups at the common threshold and at their own: both errors, and how they change."""
+    """Return groups at the common threshold and at their own: both errors, and their change."""
     sheet = Sheet.with_heads(
         "Change in error rates with group-specific thresholds, on held-out speakers:",
         ("group", "error", "common", "own", "change, points"),
         words=(1, 2),
     )
-    for common, own in rows:
-        names = own["group"], count_of(own["speakers"], "speaker")
-        for name, metric in zip(names, ("fpr", "fnr"), strict=True):
-            change, low, high = (own[f"{metric}_change{end}"] for end in ("", "_low", "_high"))
-            fell = (None, None) if low is None else (-high, -low)
+    for common_row, own_row in rows:
+        row_labels = own_row["group"], count_of(own_row["speakers"], "speaker")
+        for row_label, metric in zip(row_labels, ("fpr", "fnr"), strict=True):
+            change, low, high = (
+                own_row[f"{metric}_change{suffix}"] for suffix in ("", "_low", "_high")
+            )
+            # fewer errors are better: the verdict is on the decrease
+            decrease = (None, None) if low is None else (-high, -low)
             sheet.add(
-                name,
+                row_label,
                 ERROR_TYPES[metric],
-                percent(common[metric]),
-                percent(own[metric]),
+                percent(common_row[metric]),
+                percent(own_row[metric]),
                 Cell(
-                    f"{100 * change:+.2f} {ends(own, f'{metric}_change', 100)}",
-                    verdict=better(*fell),
+                    f"{100 * change:+.2f} {gain_interval_text(own_row, f'{metric}_change', 100)}",
+                    verdict=gain_verdict(*decrease),
                 ),
             )
     return sheet
 
 
-def ends(row: Row, name: str, times: float = 1, places: int = 2) -> str:
-    """Its interval, or nothing."""
+def gain_interval_text(row: Row, name: str, times: float = 1, places: int = 2) -> str:
+    """Return the interval of a gain or change; empty if there is none."""
     low, high = row[f"{name}_low"], row[f"{name}_high"]
     return "" if low is None else f"[{times * low:.{places}f}, {times * high:.{places}f}]"
 
 
-def better(low: float | None, high: float | None) -> str:
-    """The verdict of a gain with these limits."""
+def gain_verdict(low: float | None, high: float | None) -> str:
+    """Return the verdict on a gain with these limits."""
     if low is None or high is None or low <= 0 <= high:
         return "cannot_tell"
     return "better" if low > 0 else "worse"
 
 
 def verdict_of_gain(row: Row, *, is_tested: bool) -> str:
-    """The verdict of a gain; inconclusive where no rule of a group's own is shown to be needed."""
-    return better(row["gain_low"], row["gain_high"]) if is_tested else "cannot_tell"
+    """Return the verdict on a gain; inconclusive where no group-specific rule is needed."""
+    return gain_verdict(row["gain_low"], row["gain_high"]) if is_tested else "cannot_tell"
 
 
-def _kept(own: dict[str, Row], apart: Sequence[str]) -> Iterator[RenderableType]:
-    """Groups that keep the common threshold, and why."""
-    small = [name for name, row in own.items() if row["reason"]]
-    alike = [name for name in own if name not in apart and name not in small]
-    for names, why in (
-        (alike, "no gain from a threshold of their own is shown"),
+def _kept_common_lines(
+    own_rows: dict[str, Row], differing: Sequence[str]
+) -> Iterator[RenderableType]:
+    """Yield which groups keep the common threshold, and why."""
+    small = [name for name, row in own_rows.items() if row["reason"]]
+    without_gain = [name for name in own_rows if name not in differing and name not in small]
+    for names, reason in (
+        (without_gain, "no gain from a threshold of their own is shown"),
         (small, "too few speakers for a threshold of their own, whose gain is unknown"),
     ):
         if names:
-            groups = ", ".join(shortened_names(names, most=_MOST))
-            yield text(f"Keep the common threshold for {groups}: {why}.")
+            groups = ", ".join(shortened_names(names, most=_MAX_NAMED_GROUPS))
+            yield text(f"Keep the common threshold for {groups}: {reason}.")
 
 
-def whose(record: Row) -> str:
-    """Whose group it is."""
-    return _SIDE[record["side"]]
+def side_text(record: Row) -> str:
+    """Return on which side the group of a trial is known."""
+    return _SIDE_NAMES[record["side"]]
 
 
-def needs_groups(record: Row, what: str) -> RenderableType:
-    """That groups must be known at every decision, and of how many trials they are."""
-    unknown = record["unknown"]
-    taken = (
-        f"it is unknown in {count_text(unknown)} of {count_text(record['trials'])} trials, "
-        "which use the "
-        f"common {what}"
-        if unknown
-        else f"it is known in every trial here; trials without a group use the common {what}"
-    )
+def group_needed_note(record: Row, noun: str) -> RenderableType:
+    """Return that groups must be known at every decision, and in how many trials they are."""
+    n_unknown = record["unknown"]
+    coverage = f"it is known in every trial here; trials without a group use the common {noun}"
+    if n_unknown:
+        coverage = (
+            f"it is unknown in {count_text(n_unknown)} of {count_text(record['trials'])} trials, "
+            f"which use the common {noun}"
+        )
     return text(
-        f"! A group-specific {what} needs the group of the {whose(record)} at every decision: "
-        f"{taken}. A group that is predicted from the voice is wrong more often for some groups, "
-        f"and so is its {what}.",
+        f"! A group-specific {noun} needs the group of the {side_text(record)} at every decision: "
+        f"{coverage}. A group that is predicted from the voice is wrong more often for some "
+        f"groups, and so is its {noun}.",
         apart=True,
     )
 
 
-def _next(apart: Sequence[str], out: str | None) -> Iterator[RenderableType]:
+def _next_step(differing: Sequence[str], out: str | None) -> Iterator[RenderableType]:
+    """Yield how to write the rule, or how to audit it."""
     if out is not None:
         yield text(f"Rule: {out}. To audit it: parivox audit ... --thresholds {out}", apart=True)
-    elif apart:
+    elif differing:
         yield text(
             "To write the rule, add --out rules.yaml. To audit it: parivox audit ... --thresholds "
             "rules.yaml",

@@ -49,7 +49,7 @@ _EACH = 3
 
 
 @group()
-def check_in_lines(found: Checked) -> Iterator[RenderableType]:
+def check_summary(found: Checked) -> Iterator[RenderableType]:
     """How many checks fail; each in a line, failures first, and what mends these."""
     checks = _checks(found)
     yield _outcome(found.name, checks)
@@ -70,7 +70,7 @@ def check_in_lines(found: Checked) -> Iterator[RenderableType]:
 
 
 @group()
-def check_in_words(found: Checked) -> Iterator[RenderableType]:
+def check_details(found: Checked) -> Iterator[RenderableType]:
     """The same with what each check found, then what else is worth knowing."""
     checks = _checks(found)
     yield _outcome(found.name, checks)
@@ -153,7 +153,7 @@ def _asked(one: Finding) -> str:
 
 
 @group()
-def description_in_words(found: Description) -> Iterator[RenderableType]:
+def description_summary(found: Description) -> Iterator[RenderableType]:
     """What a list holds."""
     yield text(found.name, style="bold")
     yield from _head(found)
@@ -192,7 +192,7 @@ def description_in_words(found: Description) -> Iterator[RenderableType]:
     yield Padding(table, _INDENTED)
 
 
-def grades_in_words(found: Graded) -> Group:
+def grades_summary(found: Graded) -> Group:
     """How many trials there are of each grade, and where they were written."""
     where = [] if found.path is None else [text(f"Every trial is in {found.path}.", apart=True)]
     return Group(_recordings(found), _grades(found.counts), *where)

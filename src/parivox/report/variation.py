@@ -1,4 +1,4 @@
-"""How results vary, in words: what pairs drawn anew change, beside what speakers drawn anew do."""
+"""How results vary, in the terminal: between lists of redrawn pairs, and between speakers."""
 
 from __future__ import annotations
 
@@ -17,59 +17,66 @@ if TYPE_CHECKING:
     from parivox.trials.variation import Variation
 
 
-def print_variation(found: Variation) -> None:
-    """Print it: with colours in a terminal, plain lines elsewhere."""
-    print_text(variation_in_words(found))
+def print_variation(variation: Variation) -> None:
+    """Print the variation: with colours in a terminal, plain lines elsewhere."""
+    print_text(variation_summary(variation))
 
 
 @group()
-def variation_in_words(found: Variation) -> Iterator[RenderableType]:
-    """What was drawn; for each metric a table, a row for each group, of its mean and spreads."""
-    each = sorted({row["per_speaker"] for row in found.table})
-    numbers = ", ".join(f"{n:,}" for n in each)
+def variation_summary(variation: Variation) -> Iterator[RenderableType]:
+    """Yield what was drawn, and a table for each metric: each group with its mean and spreads."""
+    pairs_per_speaker = sorted({row["per_speaker"] for row in variation.table})
+    numbers = ", ".join(f"{n:,}" for n in pairs_per_speaker)
+    n_speakers = sum(variation.kept.values())
     yield text(
-        f"{found.variants} lists for each of {numbers} pairs per speaker and class, drawn with "
-        f"seed {found.seed} from the scored pairs of {sum(found.kept.values()):,} speakers by "
-        f"{found.by}."
+        f"{variation.variants} lists for each of {numbers} pairs per speaker and class, drawn with "
+        f"seed {variation.seed} from the scored pairs of {n_speakers:,} speakers by "
+        f"{variation.by}."
     )
-    if found.left_out:
-        some = ", ".join(f"{name} {n:,}" for name, n in found.left_out.items())
+    if variation.left_out:
+        counts_text = ", ".join(f"{name} {n:,}" for name, n in variation.left_out.items())
         yield text(
-            f"Left out: {sum(found.left_out.values()):,} speakers with fewer than "
-            f"{each[-1]:,} pairs of either class ({some})."
+            f"Left out: {sum(variation.left_out.values()):,} speakers with fewer than "
+            f"{pairs_per_speaker[-1]:,} pairs of either class ({counts_text})."
         )
-    if found.warning:
-        yield text(f"{capitalised(found.warning)}.")
+    if variation.warning:
+        yield text(f"{capitalised(variation.warning)}.")
     yield text(
-        f"sd / mean over the {found.variants} lists, then over {found.replicates} draws of "
+        f"sd / mean over the {variation.variants} lists, then over {variation.replicates} draws of "
         "speakers: more pairs cure the first, more speakers the second."
     )
     titles = {
         "eer": "EER",
-        "min_cdet": f"minimum cost ({found.cost.name})",
-        "fpr": f"FPR at the common threshold {found.threshold:.4g}",
+        "min_cdet": f"minimum cost ({variation.cost.name})",
+        "fpr": f"FPR at the common threshold {variation.threshold:.4g}",
         "fnr": "FNR there",
     }
     for metric, title in titles.items():
         yield text(title, style="bold", apart=True)
-        columns = ("group", "speakers", "mean", *(f"n = {n:,}" for n in each))
+        columns = ("group", "speakers", "mean", *(f"n = {n:,}" for n in pairs_per_speaker))
         table = grid(*columns)
-        rows = found.table.where(metric=metric).rows()
-        for name, speakers in found.kept.items():
-            own = [row for row in rows if row["group"] == name]
-            spreads = (f"{_percent(r['seed_sd'])} | {_percent(r['speaker_sd'])}" for r in own)
-            mean = _mean(own[-1]["mean"], metric)
-            table.add_row(text(name), f"{speakers:,}", mean, *spreads)
+        rows = variation.table.where(metric=metric).rows()
+        for name, n_of_group in variation.kept.items():
+            group_rows = [row for row in rows if row["group"] == name]
+            spreads = (
+                f"{_percent_text(row['seed_sd'])} | {_percent_text(row['speaker_sd'])}"
+                for row in group_rows
+            )
+            # the mean over the lists with most pairs is the most precise
+            mean = _mean_text(group_rows[-1]["mean"], metric)
+            table.add_row(text(name), f"{n_of_group:,}", mean, *spreads)
         for column in table.columns:
             column.no_wrap = True
         yield Padding(table, (0, 0, 0, 2))
 
 
-def _mean(value: float | None, metric: str) -> str:
-    if value is None:
+def _mean_text(mean: float | None, metric: str) -> str:
+    """Return a mean: of rates in percent, of costs with three decimals."""
+    if mean is None:
         return "–"
-    return f"{value:.3f}" if metric == "min_cdet" else f"{100 * value:.2f} %"
+    return f"{mean:.3f}" if metric == "min_cdet" else f"{100 * mean:.2f} %"
 
 
-def _percent(share: Any) -> str:
+def _percent_text(share: Any) -> str:
+    """Return a share in whole percent, or a dash."""
     return "–" if share is None else f"{100 * share:.0f} %"

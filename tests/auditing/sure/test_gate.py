@@ -13,7 +13,7 @@ from parivox.core.cluster_errors import ErrorsBySpeaker, moments
 from parivox.core.intervals import rate_interval
 from parivox.core.ratios import others, ratio_interval
 from parivox.core.verdict import exceeds, holm
-from parivox.report.gate import answer, junit, markdown
+from parivox.report.gate import junit, markdown, outcome_sentence
 from parivox.report.plan import print_plan
 
 SIZE, TRIALS = 24, 60
@@ -355,7 +355,7 @@ def test_summaries_are_well_formed_and_say_the_same(audit):
         accept=[accepted],
     )
     found = pv.gate(audit, said)
-    assert answer(found) == "Gate: fail. Of 2 conditions: 1 fail, 1 pass."
+    assert outcome_sentence(found) == "Gate: fail. Of 2 conditions: 1 fail, 1 pass."
     suites = ET.fromstring(junit(found))
     assert [int(one.get("failures")) for one in suites] == [1, 0]
     assert [int(one.get("errors")) for one in suites] == [0, 0]
@@ -364,7 +364,7 @@ def test_summaries_are_well_formed_and_say_the_same(audit):
     text = markdown(found)
     assert "<script>" not in text
     assert "\x1b" not in text
-    assert text.splitlines()[1] == f"## {answer(found)}"
+    assert text.splitlines()[1] == f"## {outcome_sentence(found)}"
     held = json.loads(found.to_json())
     assert held["outcome"] == "fail"
     assert len(held["groups"]) == 5

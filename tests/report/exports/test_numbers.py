@@ -10,7 +10,7 @@ import warnings
 import pytest
 
 import parivox as pv
-from parivox.report.exports import numbers
+from parivox.report.exports import metrics_by_name
 
 
 @pytest.fixture(scope="module")
@@ -22,13 +22,13 @@ def flat(odd, tmp_path_factory):
 
 
 def test_every_number_of_every_table_has_a_name_of_its_own(odd, flat):
-    assert len(numbers(odd)) == len(odd.groups) + len(odd.meta)
+    assert len(metrics_by_name(odd)) == len(odd.groups) + len(odd.meta)
     values = [
         row["value"]
         for row in (*odd.groups.rows(), *odd.meta.rows())
         if row["value"] is not None and math.isfinite(row["value"])
     ]
-    ends = tuple(numbers(odd))
+    ends = tuple(metrics_by_name(odd))
     assert sorted(flat[f"{name}/value"] for name in ends if f"{name}/value" in flat) == sorted(
         values
     )
@@ -108,7 +108,7 @@ def test_mlflow_keeps_every_number_and_the_verdicts(odd, tmp_path, monkeypatch):
     assert found.data.metrics[f"{name}/value"] == row["value"]
     assert found.data.metrics[f"{name}/errors"] == row["errors"]
     assert found.data.tags[f"{name}/verdict"]
-    every = numbers(odd).values()
+    every = metrics_by_name(odd).values()
     told = sum(not isinstance(value, str) for one in every for value in one.values())
     assert len(found.data.metrics) == told
     assert len(json.loads(kept.read_text(encoding="utf-8"))) > told

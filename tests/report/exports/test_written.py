@@ -7,7 +7,7 @@ import pytest
 
 import parivox as pv
 from parivox.errors import ConfigError
-from parivox.report.report_files import TABLES, check_page, format_of
+from parivox.report.report_files import TABLES, check_report, format_of
 
 
 @pytest.mark.parametrize(("kind", "ending"), TABLES.items())
@@ -76,7 +76,7 @@ def test_what_cannot_be_written_is_a_sentence(unsure, tmp_path):
 def test_a_folder_that_cannot_be_written_is_told_before(tmp_path):
     tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
     with pytest.raises(ConfigError, match="cannot be written"):
-        check_page(tmp_path / "a.html")
+        check_report(tmp_path / "a.html")
 
 
 def test_a_full_disk_leaves_the_earlier_report(unsure, tmp_path, monkeypatch):
@@ -119,4 +119,4 @@ def test_without_the_packages_it_says_what_to_install(monkeypatch, tmp_path):
     with pytest.raises(
         ConfigError, match=r"pages need vl_convert and jinja2: pip install 'parivox\[re"
     ):
-        check_page(tmp_path / "a.html")
+        check_report(tmp_path / "a.html")

@@ -91,13 +91,13 @@ def disagreeing():
 
 
 def _rates(*small, **groups):
-    from parivox.report.disagreements import rates_that_count
+    from parivox.report.disagreements import judged_rates
 
     rates = {
         group: {("fnr", "at"): {"value": fnr}, ("fpr", "at"): {"value": fpr}}
         for group, (fnr, fpr) in groups.items()
     }
-    return rates_that_count(rates, "at", set(small))
+    return judged_rates(rates, "at", set(small))
 
 
 def test_opposite_orders_of_the_two_errors_are_told_with_their_correlation(disagreeing):

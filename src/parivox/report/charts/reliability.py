@@ -9,7 +9,7 @@ from parivox.decide.threshold_fitting import COMMON, PER_GROUP
 from parivox.report.charts import grammar as vl
 from parivox.report.charts.chart import Drawing, shortened
 from parivox.report.charts.theme import PAPER
-from parivox.report.report_files import need
+from parivox.report.report_files import check_installed
 from parivox.report.words import count_text
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _spec(
 
 def altair(calibration: Calibration) -> Any:
     """Return the same as an Altair chart."""
-    need("charts", "altair", "vl_convert")
+    check_installed("charts", "altair", "vl_convert")
     import altair as alt  # noqa: PLC0415 - an optional dependency
 
     return alt.Chart.from_dict(reliability(calibration).spec)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.errors import ConfigError
-from parivox.report.report_files import need
+from parivox.report.report_files import check_installed
 from parivox.runtime.disk import atomic_file, explain_write_errors
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def check_chart(option: str, path: str | None) -> None:
     if file.is_dir() or not file.parent.is_dir() or not os.access(file.parent, os.W_OK):
         msg = f"{option} {path}: cannot be written there; name a file in a folder that exists"
         raise ConfigError(msg)
-    need("charts", "altair", "vl_convert")
+    check_installed("charts", "altair", "vl_convert")
 
 
 def _is_chart(file: Path) -> bool:
@@ -141,7 +141,7 @@ def _row(row: Mapping[str, Any], variation: Variation) -> dict[str, Any]:
 
 
 def _altair() -> Any:
-    need("charts", "altair", "vl_convert")
+    check_installed("charts", "altair", "vl_convert")
     import altair as alt  # noqa: PLC0415 - an optional dependency
 
     return alt

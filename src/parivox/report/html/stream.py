@@ -9,13 +9,13 @@ from parivox.report.charts import grammar as vl
 from parivox.report.charts.chart import shortened
 from parivox.report.html.assembly import as_svg, environment, policy, stylesheet
 from parivox.report.monitor import (
-    alarms_in_words,
+    alarm_sentences,
     groups_sheet,
     headline,
     notes,
-    what_was_counted,
+    trial_counts_line,
 )
-from parivox.report.report_files import check_page
+from parivox.report.report_files import check_report
 from parivox.runtime.disk import atomic_file, explain_write_errors
 from parivox.runtime.progress import stage
 
@@ -36,7 +36,7 @@ def write_stream(monitor: Monitor, path: str | os.PathLike[str]) -> None:
     ConfigError
         If the file cannot be written there, or vl_convert or jinja2 is missing.
     """
-    file = check_page(path)
+    file = check_report(path)
     with (
         stage(f"writing {file.name}"),
         explain_write_errors(str(file)),
@@ -53,8 +53,8 @@ def stream_report(monitor: Monitor) -> str:
         .get_template("stream.html.j2")
         .render(
             headline=headline(monitor),
-            size=what_was_counted(monitor),
-            alarms=alarms_in_words(monitor),
+            size=trial_counts_line(monitor),
+            alarms=alarm_sentences(monitor),
             figure=as_svg(figure, figure.reading),
             groups=groups_sheet(monitor).for_report("all groups"),
             notes=list(notes(monitor)),
