@@ -219,16 +219,16 @@ def test_either_of_two_speakers_enrols_in_about_half_of_the_pairs():
 def test_many_units_are_tallied_apart(embedded, monkeypatch):
     how = {"speakers": PEOPLE, "by": "gender", "thresholds": [0.1, 0.3]}
     dense = pv.score_all_pairs(embedded, **how)
-    monkeypatch.setattr(tiles, "MOST_COUNTS", 100)
-    monkeypatch.setattr(tiles, "_SPARSE", 0)
+    monkeypatch.setattr(tiles, "MAX_DENSE_COUNTS", 100)
+    monkeypatch.setattr(tiles, "_SPARSE_CODES_PER_PAIR", 0)
     assert rows(pv.score_all_pairs(embedded, **how).tally) == rows(dense.tally)
-    monkeypatch.setattr(tiles, "MOST_APART", 100)
+    monkeypatch.setattr(tiles, "MAX_SPARSE_PAIRS", 100)
     with pytest.raises(pv.ConfigError, match="30 speakers at 2 thresholds are too many"):
         pv.score_all_pairs(embedded, **how)
 
 
 def test_a_tally_too_long_for_memory_is_a_sentence(embedded, monkeypatch):
-    monkeypatch.setattr(auditing, "MOST_TALLIED", 100)
+    monkeypatch.setattr(auditing, "MAX_SPEAKER_COUNT_ROWS", 100)
     with pytest.raises(pv.ConfigError, match="a few --threshold in the place of --step"):
         pv.score_all_pairs(embedded, speakers=PEOPLE, by="gender", step="0.01")
 

@@ -140,7 +140,7 @@ def test_models_of_several_recordings_are_enrolled_together(recordings, tmp_path
 
 
 def test_an_interrupted_run_enrols_only_what_is_left(recordings, trials, tmp_path, monkeypatch):
-    monkeypatch.setattr(verifying, "PIECE", 40)
+    monkeypatch.setattr(verifying, "TRIALS_PER_SLICE", 40)
     whole = tmp_path / "whole.parquet"
     score_with_system(trials, Loudness(), recordings=recordings, out=whole)
     out = tmp_path / "s.parquet"
@@ -165,7 +165,7 @@ def test_a_long_list_is_verified_a_chunk_after_the_other(recordings, trials, tmp
     whole, out = tmp_path / "whole.parquet", tmp_path / "s.parquet"
     score_with_system(trials, Loudness(), recordings=recordings, out=whole)
     monkeypatch.setattr(verifying, "CHUNK", 100)
-    monkeypatch.setattr(verifying, "PIECE", 30)
+    monkeypatch.setattr(verifying, "TRIALS_PER_SLICE", 30)
     first, rest = Loudness(), Loudness()
 
     def stop(at):
@@ -188,7 +188,7 @@ def test_recordings_come_in_turn_however_few_are_held(
 ):
     whole, out = tmp_path / "whole.parquet", tmp_path / "s.parquet"
     score_with_system(trials, Loudness(), recordings=recordings, out=whole)
-    monkeypatch.setattr(verifying, "_AT_HAND", held)
+    monkeypatch.setattr(verifying, "_MAX_DECODED", held)
     score_with_system(trials, Loudness(), recordings=recordings, out=out)
     assert digest(out) == digest(whole)
 
@@ -215,7 +215,7 @@ def interrupted(trials, recordings, out):
 def test_audio_that_changed_under_its_name_is_verified_again(
     copied, recordings, trials, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(verifying, "PIECE", 40)
+    monkeypatch.setattr(verifying, "TRIALS_PER_SLICE", 40)
     out, fresh = tmp_path / "s.parquet", tmp_path / "fresh.parquet"
     interrupted(trials, copied, out)
     changed = copied / "s0" / "0.wav"
@@ -231,7 +231,7 @@ def test_audio_that_changed_under_its_name_is_verified_again(
 def test_the_same_audio_elsewhere_is_gone_on_with_and_hashed_once(
     copied, recordings, trials, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(verifying, "PIECE", 40)
+    monkeypatch.setattr(verifying, "TRIALS_PER_SLICE", 40)
     out = tmp_path / "s.parquet"
     first = interrupted(trials, copied, out)
     told, rest = [], Loudness()
@@ -246,7 +246,7 @@ def test_the_same_audio_elsewhere_is_gone_on_with_and_hashed_once(
 
 
 def test_a_run_of_another_rate_is_not_gone_on_with(recordings, trials, tmp_path, monkeypatch):
-    monkeypatch.setattr(verifying, "PIECE", 40)
+    monkeypatch.setattr(verifying, "TRIALS_PER_SLICE", 40)
     out, fresh = tmp_path / "s.parquet", tmp_path / "fresh.parquet"
     interrupted(trials, recordings, out)
     for path in (out, fresh):
@@ -289,7 +289,7 @@ def test_a_channel_is_chosen_for_files_whose_channels_differ(recordings, tmp_pat
 
 CRASHING = """
 import os, signal
-from parivox.scoring.verifying import _decoding as honest
+from parivox.scoring.verifying import _recording_decoder as honest
 
 def decoding(rate, least_seconds, channel):
     decode = honest(rate, least_seconds, channel)
@@ -310,8 +310,8 @@ def test_audio_that_crashes_a_decoder_is_an_outcome(recordings, trials, tmp_path
     import crashing_decoder
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(verifying, "_decoding", crashing_decoder.decoding)
-    monkeypatch.setattr(verifying, "_AT_HAND", 3)
+    monkeypatch.setattr(verifying, "_recording_decoder", crashing_decoder.decoding)
+    monkeypatch.setattr(verifying, "_MAX_DECODED", 3)
     out, whole = tmp_path / "s.parquet", tmp_path / "whole.parquet"
     score_with_system(trials, Loudness(), recordings=recordings, out=out)
     monkeypatch.undo()
@@ -352,7 +352,7 @@ def test_scores_and_decisions_do_not_mix(recordings, trials, tmp_path, monkeypat
             said = super().verify(handle, recording)
             return said > -0.005 if self.verified > 20 else said
 
-    monkeypatch.setattr(verifying, "PIECE", 10)
+    monkeypatch.setattr(verifying, "TRIALS_PER_SLICE", 10)
     out = tmp_path / "s.parquet"
     for _ in range(2):  # whatever parts there are
         with pytest.raises(DataError, match="scores for some trials and decisions for others"):

@@ -35,7 +35,7 @@ from parivox.options.kinds import as_tuple
 from parivox.runtime.disk import ScratchFolder, atomic_file, explain_write_errors
 from parivox.runtime.progress import reports_progress, stage
 from parivox.scoring.all_pairs import ByCell, ByUnit, Edges, Recordings, add_all_pairs, is_turned
-from parivox.scoring.comparison import Scorer, Way, check_norms, digest
+from parivox.scoring.comparison import Scorer, ScoringMethod, check_norms, digest
 from parivox.scoring.run import FORMAT
 from parivox.scoring.vectors import open_vectors
 from parivox.shown import NotebookView
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from parivox.scoring.vectors import Vectors
 
 
-MOST_TALLIED = 1 << 24
+MAX_SPEAKER_COUNT_ROWS = 1 << 24
 """Rows of a tally: about 2.5 GB while they are added up."""
 
 
@@ -192,7 +192,7 @@ def score_all_pairs(
         )
         raise ConfigError(msg)
     vectors = open_vectors(embeddings)
-    way = Way.of(
+    method = ScoringMethod.from_options(
         vectors,
         scoring=scoring,
         as_norm=as_norm,
@@ -200,15 +200,15 @@ def score_all_pairs(
         top=top,
         subtract_mean=subtract_mean,
     )
-    if not way.comparison.is_product:
+    if not method.comparison.is_product:
         msg = (
-            f"--scoring {way.comparison.name}: all pairs are counted by inner products; give "
-            "cosine, dot or ecapa-published, or score a list of trials"
+            f"--scoring {method.comparison.name}: all pairs are counted by inner "
+            "products; give cosine, dot or ecapa-published, or score a list of trials"
         )
         raise ConfigError(msg)
     if utterances is None and vectors.table is not None:
         utterances = vectors.table
-    asked = CountOptions.from_keywords(
+    options = CountOptions.from_keywords(
         speakers=speakers,
         by=by or None,
         within=within or None,
@@ -222,53 +222,55 @@ def score_all_pairs(
         withhold=0,
         orientation="similarity",
     )
-    asked, file = apply_groups_file(asked)
-    read = read_grouped_trials({("", ""): _ring(way)}, asked, file, may_lack=True)
-    pairs = _Pairs(read, way, bins, across_recordings=across_recordings)
-    every = [*read.groupings, *read.within]
-    at = np.array(bins.thresholds)
+    options, file = apply_groups_file(options)
+    inputs = read_grouped_trials({("", ""): _ring_of_trials(method)}, options, file, may_lack=True)
+    pairs = _Pairs(inputs, method, bins, across_recordings=across_recordings)
+    groupings = [*inputs.groupings, *inputs.within]
+    thresholds_of_units = np.array(bins.thresholds)
     if bins.no_curve_reason:
-        units = pairs.by_unit(at)
+        units = pairs.by_unit(thresholds_of_units)
         pairs.add([units], "scoring and counting")
-        counts = count_trials(pairs.gathered(units), asked, bins)
+        counts = count_trials(pairs.gathered(units), options, bins)
     else:
-        cells, units = ByCell(pairs.recordings, pairs.edges), pairs.by_unit(at[:0])
+        cells, units = ByCell(pairs.recordings, pairs.edges), pairs.by_unit(thresholds_of_units[:0])
         pairs.add([cells, units], "scoring and counting")
         counts = count_trials(
-            pairs.gathered(units), asked, bins, pairs.weighing(pairs.of_cells(cells))
+            pairs.gathered(units), options, bins, pairs.weighing(pairs.of_cells(cells))
         )
-        how = {} if operating_points is None else {"operating_points": operating_points}
+        point_options = {} if operating_points is None else {"operating_points": operating_points}
         scratch = ScratchFolder()
         with scratch.file_to_write("all.counts") as path:
             counts.write(path)
         with stage("finding the thresholds of the tally"):
-            at = speaker_count_thresholds(str(path), **how)
-        units = pairs.by_unit(at)
+            thresholds_of_units = speaker_count_thresholds(str(path), **point_options)
+        units = pairs.by_unit(thresholds_of_units)
         pairs.add([units], "scoring again, for the tally,")
     n_rows = sum(n.size for *_, n in units.rows())
-    if n_rows > MOST_TALLIED:
+    if n_rows > MAX_SPEAKER_COUNT_ROWS:
         msg = (
-            f"--step {bins.step}: the tally at the {at.size} thresholds that an audit of these "
-            f"counts takes has {n_rows:,} rows, of {MOST_TALLIED:,} at most; give a few "
-            "--threshold in the place of --step"
+            f"--step {bins.step}: the tally at the {thresholds_of_units.size} thresholds that an "
+            f"audit of these counts takes has {n_rows:,} rows, of {MAX_SPEAKER_COUNT_ROWS:,} at "
+            "most; give a few --threshold in the place of --step"
         )
         raise ConfigError(msg)
     with stage("adding up the tally"):
-        tally = count_by_speaker(pairs.weighing(pairs.of_units(units)), at, every)
-    return ScoredPairs(counts, tally, len(pairs.ids), way.how(), tuple(pairs.notes()))
+        tally = count_by_speaker(
+            pairs.weighing(pairs.of_units(units)), thresholds_of_units, groupings
+        )
+    return ScoredPairs(counts, tally, len(pairs.ids), method.description(), tuple(pairs.notes()))
 
 
-def _ring(way: Way) -> dict[str, Any]:
+def _ring_of_trials(method: ScoringMethod) -> dict[str, Any]:
     """A list in which each recording that is compared is on either side of a trial."""
-    vectors, is_in = way.vectors, way.vectors.row >= 0
-    is_in[way.own_cohort] = False
-    good = np.flatnonzero(is_in)
-    if good.size < 2:
-        msg = f"{vectors.name}: holds {good.size} recordings to compare; pairs take two or more"
+    vectors, is_compared = method.vectors, method.vectors.row >= 0
+    is_compared[method.own_cohort] = False
+    usable = np.flatnonzero(is_compared)
+    if usable.size < 2:
+        msg = f"{vectors.name}: holds {usable.size} recordings to compare; pairs take two or more"
         raise DataError(msg)
-    sides = {"enrol": good, "test": np.roll(good, -1)}
-    ids = {side: vectors.ids.gather(at) for side, at in sides.items()}
-    return {**ids, "score": np.zeros(good.size)}
+    sides = {"enrol": usable, "test": np.roll(usable, -1)}
+    ids = {side: vectors.ids.gather(positions) for side, positions in sides.items()}
+    return {**ids, "score": np.zeros(usable.size)}
 
 
 class _Pairs:
@@ -276,30 +278,36 @@ class _Pairs:
 
     def __init__(
         self,
-        read: GroupedTrials,
-        way: Way,
+        inputs: GroupedTrials,
+        method: ScoringMethod,
         bins: Bins,
         *,
         across_recordings: bool,
     ) -> None:
-        ring, people = read.trial_sets[0], read.speakers
+        ring, speakers = inputs.trial_sets[0], inputs.speakers
         assert ring.has_speakers
-        assert people is not None
+        assert speakers is not None
         self.ring = ring
-        self.read, self.way = read, way
+        self.read, self.method = inputs, method
         self.ids = self.ring.utterance_ids.series()
-        self.places = way.vectors.places(self.ids, way.vectors.name)
-        if way.cohort is not None:
-            way.cohort.check_apart(self.ids, way.vectors.name)
+        self.places = method.vectors.places(self.ids, method.vectors.name)
+        if method.cohort is not None:
+            method.cohort.check_apart(self.ids, method.vectors.name)
         with stage(f"preparing {len(self.ids):,} recordings"):
-            kept = way.kept(self.places)
-            self.scorer = Scorer(kept, way.comparison, way.strangers(kept, self.ids))
+            prepared = method.prepared(self.places)
+            self.scorer = Scorer(
+                prepared,
+                method.comparison,
+                method.stranger_scores(prepared, self.ids),
+            )
         self.edges = Edges(bins, self.scorer.limits)
-        names = people.ids
-        rank = np.empty(len(names), dtype=np.int64)
-        rank[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
-        every = [*read.groupings, *read.within]
-        codes = np.stack([code for one in every for code in one.utterance_values(self.ring)])
+        names = speakers.ids
+        speaker_number = np.empty(len(names), dtype=np.int64)
+        speaker_number[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
+        groupings = [*inputs.groupings, *inputs.within]
+        codes = np.stack(
+            [code for grouping in groupings for code in grouping.utterance_values(self.ring)]
+        )
         session, self.warning = None, ""
         if across_recordings:
             sessions = recording_names_of(ring)
@@ -307,19 +315,19 @@ class _Pairs:
             session = recordings_in(ring, sessions, is_asked=True).astype(np.int64)
             if (session < 0).any():
                 msg = (
-                    f"{way.vectors.name}: {int((session < 0).sum()):,} recordings tell no "
-                    "recording that they are cut from; give --utterances with a column "
+                    f"{method.vectors.name}: {int((session < 0).sum()):,} recordings "
+                    "tell no recording that they are cut from; give --utterances with a column "
                     "'recording', or leave out --across-recordings"
                 )
                 raise DataError(msg)
         self.recordings = Recordings(
-            rank[self.ring.utterance_speaker],
+            speaker_number[self.ring.utterance_speaker],
             np.unique(codes, axis=1, return_inverse=True)[1].reshape(-1),
             session,
         )
         plan = {
             "format": FORMAT,
-            **way.plan(),
+            **method.plan(),
             "recordings": digest(self.ids),
             "speakers": digest([names[i] for i in self.ring.utterance_speaker.tolist()]),
             "sessions": None if session is None else hashlib.sha256(session.tobytes()).hexdigest(),
@@ -332,22 +340,22 @@ class _Pairs:
         self.levels = np.append(-np.inf, thresholds)
         return ByUnit(self.recordings, steps)
 
-    def add(self, sums: Sequence[ByCell | ByUnit], what: str) -> None:
+    def add(self, sums: Sequence[ByCell | ByUnit], stage_name: str) -> None:
         """Count all pairs."""
-        n = len(self.ids) * (len(self.ids) - 1) // 2
-        with stage(f"{what} {n:,} pairs", n, "pairs") as at:
+        n_pairs = len(self.ids) * (len(self.ids) - 1) // 2
+        with stage(f"{stage_name} {n_pairs:,} pairs", n_pairs, "pairs") as progress_stage:
             for done in add_all_pairs(self.scorer, self.recordings, self.edges, sums):
-                at.add(done - at.done)
+                progress_stage.add(done - progress_stage.done)
 
     def of_cells(self, cells: ByCell) -> Iterator[Trials]:
         """Trials by cells of both sides, class and score, of one enrolment cell after the other."""
-        _, first = np.unique(self.recordings.cell, return_index=True)
-        for enrol in range(first.size):
+        _, first_recording = np.unique(self.recordings.cell, return_index=True)
+        for enrol in range(first_recording.size):
             counts = cells.counts[:, enrol]
             target, test, edge = counts.nonzero()
-            yield _weighing(
-                np.full(test.size, first[enrol]),
-                first[test],
+            yield _weighted_trials(
+                np.full(test.size, first_recording[enrol]),
+                first_recording[test],
                 target == 1,
                 self.edges.values[edge],
                 counts[target, test, edge],
@@ -355,51 +363,66 @@ class _Pairs:
 
     def of_units(self, units: ByUnit) -> Iterator[Trials]:
         """Trials by units of both sides and the highest threshold at or below the score."""
-        first = self.recordings.first
-        speaker = self.recordings.speaker[first]
-        for one, other, step, n in units.rows():
-            target = speaker[one] == speaker[other]
-            turned = ~target & is_turned(speaker[one], speaker[other])
-            enrol, test = np.where(turned, other, one), np.where(turned, one, other)
-            yield _weighing(first[enrol], first[test], target, self.levels[step], n)
+        first_recording = self.recordings.recording_of_unit
+        speaker = self.recordings.speaker[first_recording]
+        for lower_unit, higher_unit, step, n_pairs in units.rows():
+            target = speaker[lower_unit] == speaker[higher_unit]
+            turned = ~target & is_turned(speaker[lower_unit], speaker[higher_unit])
+            enrol, test = (
+                np.where(turned, higher_unit, lower_unit),
+                np.where(turned, lower_unit, higher_unit),
+            )
+            yield _weighted_trials(
+                first_recording[enrol], first_recording[test], target, self.levels[step], n_pairs
+            )
 
-    def weighing(self, parts: Iterable[Trials], data: Sequence[DataNote] = ()) -> TrialSet:
+    def weighing(self, trial_chunks: Iterable[Trials], data: Sequence[DataNote] = ()) -> TrialSet:
         """Such trials as a list."""
-        return self.ring.with_weighted_rows([one for one in parts if len(one)], self.sha256, data)
+        return self.ring.with_weighted_rows(
+            [trials for trials in trial_chunks if len(trials)], self.sha256, data
+        )
 
     def gathered(self, units: ByUnit) -> GroupedTrials:
         """What was read, with all pairs in the place of the ring."""
-        parts = [*self.of_units(units)]
-        n = sum(int(one.extra_columns["count"].sum()) for one in parts)
-        targets = sum(int(one.extra_columns["count"][one.target].sum()) for one in parts)
-        failed = int((self.way.vectors.row < 0).sum())
-        told = [
+        trial_chunks = [*self.of_units(units)]
+        n = sum(int(chunk.extra_columns["count"].sum()) for chunk in trial_chunks)
+        targets = sum(
+            int(chunk.extra_columns["count"][chunk.target].sum()) for chunk in trial_chunks
+        )
+        failed = int((self.method.vectors.row < 0).sum())
+        described_counts = [
             ("recordings", len(self.ids), "each compared with all others"),
             ("trials", n, ""),
             ("target trials", targets, ""),
             ("nontarget trials", n - targets, ""),
             ("recordings that failed", failed, "left out with their trials"),
         ]
-        data = [DataNote("scores", item, count, note) for item, count, note in told if count]
-        of_tables = [one for one in self.ring.data_notes if one.source != "scores"]
-        return replace(self.read, trial_sets=[self.weighing(parts, [*data, *of_tables])])
+        data = [
+            DataNote("scores", item, count, note) for item, count, note in described_counts if count
+        ]
+        table_notes = [note for note in self.ring.data_notes if note.source != "scores"]
+        return replace(self.read, trial_sets=[self.weighing(trial_chunks, [*data, *table_notes])])
 
     def notes(self) -> Iterator[str]:
         """What the user should know besides."""
-        failed = int((self.way.vectors.row < 0).sum())
+        failed = int((self.method.vectors.row < 0).sum())
         if failed:
             yield f"{failed:,} recordings failed and are in no pair"
         if self.warning:
             yield self.warning
-        if self.way.own_cohort.size:
-            yield f"{self.way.own_cohort.size:,} recordings are the cohort and in no pair"
-        yield from self.way.notes(self.places)
+        if self.method.own_cohort.size:
+            yield f"{self.method.own_cohort.size:,} recordings are the cohort and in no pair"
+        yield from self.method.notes(self.places)
 
 
-def _weighing(
-    enrol: IntArray, test: IntArray, target: NDArray[np.bool_], score: FloatArray, n: IntArray
+def _weighted_trials(
+    enrol: IntArray,
+    test: IntArray,
+    target: NDArray[np.bool_],
+    score: FloatArray,
+    n_trials: IntArray,
 ) -> Trials:
     """Trials that weigh their number."""
-    none = np.zeros(n.size, dtype=np.bool_)
+    is_equal_recording = np.zeros(n_trials.size, dtype=np.bool_)
     codes = enrol.astype(np.int32), test.astype(np.int32)
-    return Trials(*codes, target, score, none, {"count": n})
+    return Trials(*codes, target, score, is_equal_recording, {"count": n_trials})

@@ -11,8 +11,8 @@ import numpy as np
 
 from parivox.data.joining import listed_ids
 from parivox.errors import ConfigError, DataError
-from parivox.scoring.normalisation import against_cohort, check_size, read_cohort
-from parivox.scoring.vectors import comparison_named, keep, mean_of, pair_scores
+from parivox.scoring.normalisation import check_size, cohort_scores, read_cohort
+from parivox.scoring.vectors import comparison_named, mean_of, pair_scores, prepare_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,7 +29,7 @@ TOP = 300
 
 
 @dataclass(frozen=True, eq=False)
-class Way:
+class ScoringMethod:
     """How vectors are compared."""
 
     vectors: Vectors
@@ -39,7 +39,7 @@ class Way:
     centre: Cohort | None  # whose mean is subtracted first
 
     @classmethod
-    def of(
+    def from_options(
         cls,
         vectors: Vectors,
         *,
@@ -48,7 +48,7 @@ class Way:
         s_norm: str | Path | None,
         top: int | None,
         subtract_mean: str | Path | None,
-    ) -> Way:
+    ) -> ScoringMethod:
         """As the user says; what cannot be is refused."""
         comparison = comparison_named(scoring or vectors.scoring)
         strangers = as_norm or s_norm
@@ -79,17 +79,17 @@ class Way:
             "norm": norm,
         }
 
-    def kept(
+    def prepared(
         self, places: NDArray[np.integer], path: Path | None = None, more: int = 0
     ) -> NDArray[Any]:
         """What the comparison keeps of recordings that did not fail, as `keep` has it."""
-        return keep(
+        return prepare_vectors(
             self.vectors,
             places,
             self.comparison,
             mean=self._mean,
             path=path,
-            more=more,
+            n_free_rows=more,
             precise=self.cohort is not None,
         )
 
@@ -97,21 +97,21 @@ class Way:
     def _mean(self) -> NDArray[np.float64] | None:
         return None if self.centre is None else mean_of(self.centre.vectors, self.centre.places)
 
-    def strangers(self, kept: NDArray[Any], ids: pl.Series) -> Strangers | None:
+    def stranger_scores(self, prepared: NDArray[Any], ids: pl.Series) -> Strangers | None:
         """What is kept against the cohort, if there is one.
 
         It is an error if what has these ids scores the same with all that counts of the cohort.
         """
         if self.cohort is None:
             return None
-        others = keep(
+        prepared_cohort = prepare_vectors(
             self.cohort.vectors,
             self.cohort.places,
             self.comparison,
             mean=self._mean,
             precise=True,
         )
-        strangers = against_cohort(kept, others, self.comparison, top=self.top)
+        strangers = cohort_scores(prepared, prepared_cohort, self.comparison, top=self.top)
         is_flat = strangers.is_flat[: len(ids)]
         if is_flat.any():
             flat = ids.gather(np.flatnonzero(is_flat))
@@ -123,7 +123,7 @@ class Way:
             raise DataError(msg)
         return strangers
 
-    def how(self, models: str = "") -> str:
+    def description(self, models: str = "") -> str:
         """How it is scored, in words; `models` are what of a model's recordings is averaged."""
         words = self.comparison.words
         if self.centre is not None:
@@ -139,19 +139,21 @@ class Way:
 
     def notes(self, places: NDArray[np.integer]) -> Iterator[str]:
         """What the user should know of the cohorts, given the recordings that are scored."""
-        for one in (self.cohort, self.centre):
-            if one is not None and one.failed:
-                yield f"{one.failed:,} recordings of {one.name} failed and are left out"
+        for cohort in (self.cohort, self.centre):
+            if cohort is not None and cohort.failed:
+                yield f"{cohort.failed:,} recordings of {cohort.name} failed and are left out"
         speaker = self.vectors.speaker
-        others = None if self.cohort is None else self.cohort.vectors.speaker
-        if self.cohort is not None and speaker is not None and others is not None:
-            mine = speaker.gather(places).drop_nulls().unique()
-            theirs = others.gather(self.cohort.places).drop_nulls().unique()
-            both = int(theirs.is_in(mine.implode()).sum())
-            if both:
+        cohort_speakers = None if self.cohort is None else self.cohort.vectors.speaker
+        if self.cohort is not None and speaker is not None and cohort_speakers is not None:
+            trial_speakers = speaker.gather(places).drop_nulls().unique()
+            distinct_cohort_speakers = (
+                cohort_speakers.gather(self.cohort.places).drop_nulls().unique()
+            )
+            n_in_both = int(distinct_cohort_speakers.is_in(trial_speakers.implode()).sum())
+            if n_in_both:
                 yield (
-                    f"{both:,} of {len(theirs):,} speakers of the cohort are in the trials, too; "
-                    "strangers are better other people"
+                    f"{n_in_both:,} of {len(distinct_cohort_speakers):,} speakers of the cohort "
+                    "are in the trials, too; strangers are better other people"
                 )
 
 
@@ -159,14 +161,18 @@ class Way:
 class Scorer:
     """What recordings are compared by."""
 
-    kept: NDArray[Any]  # (recording, ...), what the comparison keeps of each
+    prepared: NDArray[Any]  # (recording, ...), what the comparison keeps of each
     comparison: Comparison
     strangers: Strangers | None = None  # that scores are set against
 
-    def pairs(self, one: NDArray[np.integer], other: NDArray[np.integer]) -> NDArray[np.float64]:
+    def pairs(self, enrol: NDArray[np.integer], test: NDArray[np.integer]) -> NDArray[np.float64]:
         """Scores of pairs."""
-        plain = pair_scores(self.kept, one, other, self.comparison)
-        return plain if self.strangers is None else self.strangers.normalised(plain, one, other)
+        raw_scores = pair_scores(self.prepared, enrol, test, self.comparison)
+        return (
+            raw_scores
+            if self.strangers is None
+            else self.strangers.normalised(raw_scores, enrol, test)
+        )
 
     @cached_property
     def normal(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -178,9 +184,9 @@ class Scorer:
     @cached_property
     def limits(self) -> tuple[float, float, float]:
         """Lowest and highest score that inner products can give; how far one may be rounded."""
-        squares = np.vecdot(self.kept, self.kept, dtype=np.float64)
+        squares = np.vecdot(self.prepared, self.prepared, dtype=np.float64)
         most = float(squares.max(initial=0.0)) * (1 + 1e-9)
-        exact = 8 * self.kept.shape[1] * float(np.finfo(np.float64).eps)
+        exact = 8 * self.prepared.shape[1] * float(np.finfo(np.float64).eps)
         if self.strangers is None:
             return -most, most, exact * most
         slope, shift = self.normal

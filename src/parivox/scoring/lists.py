@@ -49,10 +49,10 @@ class TrialList:
             frames.append(frame)
             height += frame.height
             if height >= size:
-                whole = pl.concat(frames)
-                cut = height - height % size
-                yield from (whole[start : start + size] for start in range(0, cut, size))
-                frames, height = [whole[cut:]], height - cut
+                collected = pl.concat(frames)
+                n_complete = height - height % size
+                yield from (collected[start : start + size] for start in range(0, n_complete, size))
+                frames, height = [collected[n_complete:]], height - n_complete
         if height:
             yield pl.concat(frames)
 
@@ -74,8 +74,8 @@ def read_list(
     >>> trials.rows, trials.test.to_list(), next(trials.chunks())["label"].to_list()
     (2, ['a/2'], ['target', 'nontarget'])
     """
-    asked = RequestedColumns(dict(columns or {}), option="--trials-format")
-    scanned = scan(source, columns=asked, format=format, name="trials")
+    user_columns = RequestedColumns(dict(columns or {}), option="--trials-format")
+    scanned = scan(source, columns=user_columns, format=format, name="trials")
     digest = hashlib.sha256(repr(sorted(scanned.columns.items())).encode())
     if scanned.content is not None:
         digest.update(scanned.content.sha256.encode())
@@ -83,15 +83,15 @@ def read_list(
     distinct: dict[str, list[pl.Series]] = {"enrol": [], "test": []}
     for frame in _frames(scanned):
         rows += frame.height
-        for side, parts in distinct.items():
-            parts.append(frame[side].unique())
-            if len(parts) > 8:
-                parts[:] = [pl.concat(parts).unique()]
+        for side, id_chunks in distinct.items():
+            id_chunks.append(frame[side].unique())
+            if len(id_chunks) > 8:
+                id_chunks[:] = [pl.concat(id_chunks).unique()]
         if scanned.content is None:
             content = io.BytesIO()
             frame.write_ipc(content)
             digest.update(content.getbuffer())
-    enrol, test = (pl.concat(parts).unique().sort() for parts in distinct.values())
+    enrol, test = (pl.concat(id_chunks).unique().sort() for id_chunks in distinct.values())
     return TrialList(scanned.name, digest.hexdigest(), rows, enrol, test, scanned)
 
 
@@ -107,23 +107,23 @@ def _frames(scanned: Scan) -> Iterator[pl.DataFrame]:
 
 def recording_places(
     ids: pl.Series,
-    known: pl.Series,
+    known_ids: pl.Series,
     *,
     asking: str,
     source: str,
     mend: str,
-    what: str = "recordings",
+    plural: str = "recordings",
 ) -> NDArray[np.int32]:
     """Place of each of some distinct ids among those of a source; one that it lacks is an error."""
-    place = places_in(ids, known)
-    if (place < 0).any():
-        missing = ids.filter(pl.Series(place < 0))
+    positions = places_in(ids, known_ids)
+    if (positions < 0).any():
+        missing = ids.filter(pl.Series(positions < 0))
         mend = f"{mend}, or make the ids alike"
-        if missing.is_in(known.str.replace_all("@", "/").implode()).any():
+        if missing.is_in(known_ids.str.replace_all("@", "/").implode()).any():
             mend = "it has @ for /, as NeMo writes ids; save them with / again"
-        msg = f"{asking}: {listed_ids(missing, ids, what)} are not in {source}; {mend}"
+        msg = f"{asking}: {listed_ids(missing, ids, plural)} are not in {source}; {mend}"
         raise DataError(msg)
-    return place
+    return positions
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +131,7 @@ class Enrolments:
     """The recordings of each enrolment id."""
 
     recordings: pl.Series  # distinct ids of the recordings, in rising order
-    first: NDArray[np.int64]
+    member_starts: NDArray[np.int64]
     """Where the members of each enrolment begin, and where the last one's end."""
     members: NDArray[np.int32]  # places in `recordings`
     are_models: bool  # whether a table of models told
@@ -140,12 +140,14 @@ class Enrolments:
         """Distinct ids of the recordings of either side, in rising order."""
         return pl.concat([self.recordings, test]).unique().sort()
 
-    def of_good(self, is_good: NDArray[np.bool_]) -> Enrolments:
+    def without_failed(self, is_good: NDArray[np.bool_]) -> Enrolments:
         """The same without the recordings that failed; an enrolment may have none left."""
-        good = is_good[self.members]
-        count = np.add.reduceat(good.astype(np.int64), self.first[:-1])
-        first = np.concatenate(([0], np.cumsum(count)))
-        return Enrolments(self.recordings, first, self.members[good], self.are_models)
+        is_good_member = is_good[self.members]
+        n_good_members = np.add.reduceat(is_good_member.astype(np.int64), self.member_starts[:-1])
+        member_starts = np.concatenate(([0], np.cumsum(n_good_members)))
+        return Enrolments(
+            self.recordings, member_starts, self.members[is_good_member], self.are_models
+        )
 
 
 def read_enrolments(trials: TrialList, models: Any = None) -> Enrolments:
@@ -158,16 +160,16 @@ def read_enrolments(trials: TrialList, models: Any = None) -> Enrolments:
     if models is None:
         everyone = np.arange(len(ids), dtype=np.int32)
         return Enrolments(ids, np.arange(len(ids) + 1), everyone, are_models=False)
-    known = read_models(models)
-    place, recording = known.recordings(ids)
-    count = np.bincount(place, minlength=len(ids))
-    if (count == 0).any():
-        missing = ids.filter(pl.Series(count == 0))
+    model_table = read_models(models)
+    enrolment_positions, recording = model_table.recordings(ids)
+    n_members = np.bincount(enrolment_positions, minlength=len(ids))
+    if (n_members == 0).any():
+        missing = ids.filter(pl.Series(n_members == 0))
         msg = (
             f"{trials.name}: {listed_ids(missing, ids, 'enrolment ids')} are not models in "
-            f"{known.name}; add them to it"
+            f"{model_table.name}; add them to it"
         )
         raise DataError(msg)
     recordings = recording.unique().sort()
-    first = np.concatenate(([0], np.cumsum(count)))
-    return Enrolments(recordings, first, places_in(recording, recordings), are_models=True)
+    member_starts = np.concatenate(([0], np.cumsum(n_members)))
+    return Enrolments(recordings, member_starts, places_in(recording, recordings), are_models=True)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from parivox.scoring.vectors import Comparison, Vectors
 
 
-_MOST = 20  # values of an attribute that are counted
+_MAX_VALUES = 20  # values of an attribute that are counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,11 +44,11 @@ class Cohort:
 
     def check_apart(self, recordings: pl.Series, trials: str) -> None:
         """Refuse a cohort with recordings of the trials, which score with themselves."""
-        both = self.ids.filter(self.ids.is_in(recordings.implode()))
-        if len(both):
+        common_ids = self.ids.filter(self.ids.is_in(recordings.implode()))
+        if len(common_ids):
             msg = (
-                f"{self.name}: {listed_ids(both, self.ids, 'recordings of the cohort')} are in the "
-                f"trials of {trials}; a cohort is of other recordings, best of other people"
+                f"{self.name}: {listed_ids(common_ids, self.ids, 'recordings of the cohort')} are "
+                f"in the trials of {trials}; a cohort is of other recordings, best of other people"
             )
             raise DataError(msg)
 
@@ -57,25 +57,27 @@ class Cohort:
 
         A cohort of one group is a bias of its own: it makes scores comparable for that group.
         """
-        owner = self.ids.str.extract("^([^/]+)/").fill_null(self.ids)
+        speaker_ids = self.ids.str.extract("^([^/]+)/").fill_null(self.ids)
         if self.vectors.speaker is not None:
-            owner = self.vectors.speaker.gather(self.places).fill_null(owner)
-        known = read_speakers(str(speakers))
-        place = speaker_indices(owner, known, self.name)
-        found: dict[str, dict[str, dict[str, int]]] = {}
-        for attribute in known.attributes.get_columns():
-            mine = pl.DataFrame({"value": attribute.gather(place), "speaker": place})
+            speaker_ids = self.vectors.speaker.gather(self.places).fill_null(speaker_ids)
+        speaker_table = read_speakers(str(speakers))
+        speaker_positions = speaker_indices(speaker_ids, speaker_table, self.name)
+        counts_by_attribute: dict[str, dict[str, dict[str, int]]] = {}
+        for attribute in speaker_table.attributes.get_columns():
+            speaker_rows = pl.DataFrame(
+                {"value": attribute.gather(speaker_positions), "speaker": speaker_positions}
+            )
             counts = (
-                mine.with_columns(pl.col("value").cast(pl.String).fill_null("unknown"))
+                speaker_rows.with_columns(pl.col("value").cast(pl.String).fill_null("unknown"))
                 .group_by("value")
                 .agg(recordings=pl.len(), speakers=pl.col("speaker").n_unique())
                 .sort("value")
             )
-            if counts.height <= _MOST:
-                found[attribute.name] = {
+            if counts.height <= _MAX_VALUES:
+                counts_by_attribute[attribute.name] = {
                     row.pop("value"): row for row in counts.iter_rows(named=True)
                 }
-        return found
+        return counts_by_attribute
 
 
 def read_cohort(source: str | Path, vectors: Vectors) -> Cohort:
@@ -86,23 +88,25 @@ def read_cohort(source: str | Path, vectors: Vectors) -> Cohort:
     """
     path, name = Path(source), str(source)
     if path.is_dir() or _holds_vectors(path):
-        own = open_vectors(path)
-        if own.values.shape[1:] != vectors.values.shape[1:]:
-            ours, theirs = (" x ".join(map(str, v.values.shape[1:])) for v in (vectors, own))
+        cohort_vectors = open_vectors(path)
+        if cohort_vectors.values.shape[1:] != vectors.values.shape[1:]:
+            ours, theirs = (
+                " x ".join(map(str, v.values.shape[1:])) for v in (vectors, cohort_vectors)
+            )
             msg = (
                 f"{name}: its vectors are of crops x dimension {theirs}, those of {vectors.name} "
                 f"of {ours}; make both with one system"
             )
             raise DataError(msg)
-        places = np.arange(len(own.ids), dtype=np.int32)
+        places = np.arange(len(cohort_vectors.ids), dtype=np.int32)
     else:
-        own, ids = vectors, _ids(path)
+        cohort_vectors, ids = vectors, _ids(path)
         places = vectors.places(ids, name, "recordings of the cohort")
-    is_ok = own.row[places] >= 0
+    is_ok = cohort_vectors.row[places] >= 0
     if not is_ok.any():
         msg = f"{name}: all of its {len(places):,} recordings failed; give others"
         raise DataError(msg)
-    return Cohort(name, own, places[is_ok], int((~is_ok).sum()))
+    return Cohort(name, cohort_vectors, places[is_ok], int((~is_ok).sum()))
 
 
 def _holds_vectors(path: Path) -> bool:
@@ -114,9 +118,9 @@ def _holds_vectors(path: Path) -> bool:
         kinds = pl.read_parquet_schema(path).values()
     except ENGINE_ERRORS:
         return False  # whoever reads it tells why it cannot
-    numbers = sum(kind.is_numeric() for kind in kinds)
+    n_numeric = sum(kind.is_numeric() for kind in kinds)
     return any(isinstance(kind, (pl.List, pl.Array)) for kind in kinds) or (
-        numbers > 1 and numbers == len(kinds) - 1
+        n_numeric > 1 and n_numeric == len(kinds) - 1
     )
 
 
@@ -134,8 +138,10 @@ def _ids(path: Path) -> pl.Series:
     return pl.Series(lines, dtype=pl.String).unique(maintain_order=True)
 
 
-_BLOCK = 1 << 22  # scores against the cohort at once
-_LEAST = 1e-9  # spread of scores, of the largest there is, below which they are all the same
+_MAX_SCORES_AT_ONCE = 1 << 22  # scores against the cohort at once
+_MIN_RELATIVE_SPREAD = (
+    1e-9  # spread of scores, of the largest there is, below which they are all the same
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +167,7 @@ class Strangers:
     def is_flat(self) -> NDArray[np.bool_]:
         """Of which recordings all strangers score the same, so that nothing can be told by them."""
         largest = max(np.abs(self.mean).max(initial=0), self.sd.max(initial=0))
-        return np.asarray(self.sd <= _LEAST * largest)
+        return np.asarray(self.sd <= _MIN_RELATIVE_SPREAD * largest)
 
 
 def check_size(size: int, top: int | None) -> None:
@@ -175,8 +181,8 @@ def check_size(size: int, top: int | None) -> None:
         raise ConfigError(msg)
 
 
-def against_cohort(
-    kept: NDArray[Any], cohort: NDArray[Any], comparison: Comparison, *, top: int | None = None
+def cohort_scores(
+    prepared: NDArray[Any], cohort: NDArray[Any], comparison: Comparison, *, top: int | None = None
 ) -> Strangers:
     """Mean and standard deviation of each recording's scores with a cohort.
 
@@ -186,15 +192,15 @@ def against_cohort(
     S-norm: Kenny, Bayesian speaker verification with heavy-tailed priors, Odyssey 2010. AS-norm:
     Matějka et al., Interspeech 2017, pp. 1567-1571, where it is called adaptive S-norm, variant 1.
     """
-    size = len(cohort)
+    n_cohort = len(cohort)
     cohort = np.asarray(cohort, dtype=np.float64)
-    mean, sd = np.empty((2, len(kept)))
-    step = max(_BLOCK // size, 1)
-    for start in range(0, len(kept), step):
-        block = np.asarray(kept[start : start + step], dtype=np.float64)
-        scores = comparison.matrix(block, cohort)
-        if top is not None and top < size:
-            scores = np.partition(scores, size - top, axis=1)[:, size - top :]
+    mean, sd = np.empty((2, len(prepared)))
+    step = max(_MAX_SCORES_AT_ONCE // n_cohort, 1)
+    for start in range(0, len(prepared), step):
+        chunk = np.asarray(prepared[start : start + step], dtype=np.float64)
+        scores = comparison.matrix(chunk, cohort)
+        if top is not None and top < n_cohort:
+            scores = np.partition(scores, n_cohort - top, axis=1)[:, n_cohort - top :]
         mean[start : start + step] = scores.mean(axis=1)
         sd[start : start + step] = scores.std(axis=1)
     return Strangers(mean, sd)

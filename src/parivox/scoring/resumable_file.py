@@ -22,7 +22,7 @@ ROWS = 1 << 18
 """Rows of a row group."""
 
 
-class Parts:
+class ResumableFile:
     """Parts of a Parquet file `out`, kept in ``OUT.parts`` beside it until it is whole.
 
     The plan is what it is made of, as JSON can hold it: parts that an interrupted run of the same
@@ -59,11 +59,15 @@ class Parts:
         plan = self.folder / "plan.json"
         if plan.exists() and plan.read_text(encoding="utf-8", errors="replace") == self.plan:
             return
-        others = [path for path in self.folder.iterdir() if not path.name.startswith(HIDDEN_PREFIX)]
-        if others and not plan.exists():
+        earlier_files = [
+            path for path in self.folder.iterdir() if not path.name.startswith(HIDDEN_PREFIX)
+        ]
+        if earlier_files and not plan.exists():
             msg = f"--out {self.out}: {self.folder} holds other files; name another file"
             raise ConfigError(msg)
-        for path in sorted(others, key=lambda one: one == plan):  # last, as it tells what they are
+        for path in sorted(
+            earlier_files, key=lambda file: file == plan
+        ):  # last, as it tells what they are
             path.unlink()
         with atomic_file(plan) as aside:
             aside.write_text(self.plan, encoding="utf-8", newline="\n")
@@ -73,7 +77,9 @@ class Parts:
         if self.is_whole or not any(self.folder.glob("[0-9]*.parquet")):
             with contextlib.suppress(OSError):
                 # its plan last: ended in between, it is still known as ours
-                for path in sorted(self.folder.iterdir(), key=lambda one: one.name == "plan.json"):
+                for path in sorted(
+                    self.folder.iterdir(), key=lambda file: file.name == "plan.json"
+                ):
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
                 self.folder.rmdir()
         self._lock.close()
@@ -92,9 +98,9 @@ class Parts:
         if out.is_dir():
             msg = f"--out {out}: is a folder; name a file, as in {out / 'scores.parquet'}"
             raise ConfigError(msg)
-        for what, source in (inputs or {}).items():
+        for input_name, source in (inputs or {}).items():
             if isinstance(source, (str, os.PathLike)) and _would_replace(out, Path(source)):
-                msg = f"--out {out}: would replace {what} that this reads; name another file"
+                msg = f"--out {out}: would replace {input_name} that this reads; name another file"
                 raise ConfigError(msg)
         if out.exists() and not _is_ours(out):
             msg = f"--out {out}: is there already, and holds no scores of Parivox's; name another"
@@ -111,23 +117,23 @@ class Parts:
     def __truediv__(self, name: str) -> Path:
         return self.folder / name
 
-    def path_of(self, number: int, piece: int | None = None) -> Path:
+    def path_of(self, number: int, slice_number: int | None = None) -> Path:
         """Where a part is, or a piece of one."""
-        of_part = "" if piece is None else f"-{piece:06d}"
-        return self.folder / f"{number:06d}{of_part}.parquet"
+        piece_suffix = "" if slice_number is None else f"-{slice_number:06d}"
+        return self.folder / f"{number:06d}{piece_suffix}.parquet"
 
-    def has(self, number: int, piece: int | None = None) -> bool:
+    def has(self, number: int, slice_number: int | None = None) -> bool:
         """Whether a part is there, or a piece of one."""
-        return self.path_of(number, piece).exists()
+        return self.path_of(number, slice_number).exists()
 
-    def write(self, frame: pl.DataFrame, number: int, piece: int | None = None) -> None:
+    def write(self, frame: pl.DataFrame, number: int, slice_number: int | None = None) -> None:
         """Write a part, or a piece of one; it is there wholly or not at all."""
-        with self.writing(), atomic_file(self.path_of(number, piece)) as aside:
+        with self.writing(), atomic_file(self.path_of(number, slice_number)) as aside:
             frame.write_parquet(aside, compression="uncompressed")
 
-    def read(self, number: int, piece: int | None = None) -> pl.LazyFrame:
+    def read(self, number: int, slice_number: int | None = None) -> pl.LazyFrame:
         """A part that is there, or a piece of one."""
-        return pl.scan_parquet(self.path_of(number, piece), glob=False)
+        return pl.scan_parquet(self.path_of(number, slice_number), glob=False)
 
     def forget(self, number: int) -> None:
         """Remove the pieces of a part."""
@@ -135,15 +141,15 @@ class Parts:
             path.unlink()
 
     def finish(
-        self, number: int, last: Callable[[pl.LazyFrame], pl.LazyFrame] = lambda whole: whole
+        self, n_parts: int, transform: Callable[[pl.LazyFrame], pl.LazyFrame] = lambda whole: whole
     ) -> None:
         """Join so many parts into the file; they are removed when the folder is let go.
 
         The same parts give the same bytes: row groups of one size, no time, no name of a machine.
         """
         with self.writing(), atomic_file(self.out) as aside:
-            whole = pl.scan_parquet([self.path_of(n) for n in range(number)], glob=False)
-            last(whole).sink_parquet(
+            whole = pl.scan_parquet([self.path_of(n) for n in range(n_parts)], glob=False)
+            transform(whole).sink_parquet(
                 aside,
                 compression="zstd",
                 compression_level=3,
@@ -155,8 +161,8 @@ class Parts:
 
     def writing(self) -> contextlib.AbstractContextManager[None]:
         """Say in a sentence what cannot be written; what is there stays."""
-        kept = ": what was scored is kept, and the same command goes on from there"
-        return explain_write_errors(f"--out {self.out}", kept_note=kept)
+        progress_note = ": what was scored is kept, and the same command goes on from there"
+        return explain_write_errors(f"--out {self.out}", kept_note=progress_note)
 
 
 def _would_replace(out: Path, source: Path) -> bool:

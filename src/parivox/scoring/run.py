@@ -18,10 +18,10 @@ from parivox.runtime.cluster import Cluster, check_address
 from parivox.runtime.disk import atomic_file, sha256_of
 from parivox.runtime.progress import reports_progress, stage
 from parivox.runtime.workers import TaskOutput
-from parivox.scoring.comparison import Scorer, Way, check_norms, digest
+from parivox.scoring.comparison import Scorer, ScoringMethod, check_norms, digest
 from parivox.scoring.lists import CHUNK, read_enrolments, read_list
-from parivox.scoring.resumable_file import Parts
-from parivox.scoring.vectors import comparison_named, open_vectors, way_of
+from parivox.scoring.resumable_file import ResumableFile
+from parivox.scoring.vectors import comparison_named, models_averaging, open_vectors
 from parivox.shown import NotebookView
 from parivox.version import __version__
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from parivox.scoring.vectors import Vectors
 
 
-KEPT, READY = "kept.npy", "ready.pickle"
+PREPARED_FILE, INPUTS_FILE = "kept.npy", "ready.pickle"
 """What trials are scored with, beside the parts of the file."""
 FORMAT = 2
 """Of the file of scores: to be raised when the same input gives other bytes."""
@@ -143,7 +143,7 @@ def score(
     if ray is not None:
         check_address(ray)
     path = Path(out)
-    read = {
+    inputs = {
         "the list": trials,
         "the models": models,
         "the cohort": as_norm or s_norm,
@@ -151,12 +151,12 @@ def score(
         "the speakers": speakers,
         "the embeddings": embeddings,
     }
-    Parts.check(path, overwrite=overwrite, inputs=read)
+    ResumableFile.check(path, overwrite=overwrite, inputs=inputs)
     with stage("reading the trials"):
         trial_list = read_list(trials, format=format, columns=columns)
     vectors = open_vectors(embeddings)
     enrolments = read_enrolments(trial_list, models)
-    way = Way.of(
+    method = ScoringMethod.from_options(
         vectors,
         scoring=scoring,
         as_norm=as_norm,
@@ -164,21 +164,32 @@ def score(
         top=top,
         subtract_mean=subtract_mean,
     )
-    averaged = way_of(models_by, way.comparison) if enrolments.are_models else ""
+    averaged = models_averaging(models_by, method.comparison) if enrolments.are_models else ""
     composition = {}
-    if way.cohort is not None and speakers is not None:
-        composition = way.cohort.composition(speakers)
-    job = _Job(trial_list, enrolments, vectors, way, averaged)
-    with Parts(path, job.plan() | {"cohort": composition}, overwrite=overwrite) as parts:
-        with stage(f"preparing {len(job.recordings):,} recordings"), parts.writing():
-            job.prepare(parts / KEPT)
+    if method.cohort is not None and speakers is not None:
+        composition = method.cohort.composition(speakers)
+    job = _ScoringJob(trial_list, enrolments, vectors, method, averaged)
+    with ResumableFile(
+        path, job.plan() | {"cohort": composition}, overwrite=overwrite
+    ) as resumable_file:
+        with stage(f"preparing {len(job.recordings):,} recordings"), resumable_file.writing():
+            job.prepare(resumable_file / PREPARED_FILE)
         count = -(-trial_list.rows // CHUNK)
-        with stage(f"scoring {trial_list.rows:,} trials", trial_list.rows, "trials") as at:
-            for rows, is_new in _scored(job, parts, ray):
-                at.add(rows, is_new=is_new)
-        found = outcomes(parts, count, trial_list.rows)
-        parts.finish(count)
-    return Scored(path, trial_list.rows, *found, way.how(averaged), composition, tuple(job.notes()))
+        with stage(
+            f"scoring {trial_list.rows:,} trials", trial_list.rows, "trials"
+        ) as progress_stage:
+            for rows, is_new in _score_parts(job, resumable_file, ray):
+                progress_stage.add(rows, is_new=is_new)
+        counts = outcomes(resumable_file, count, trial_list.rows)
+        resumable_file.finish(count)
+    return Scored(
+        path,
+        trial_list.rows,
+        *counts,
+        method.description(averaged),
+        composition,
+        tuple(job.notes()),
+    )
 
 
 def _check(
@@ -190,71 +201,78 @@ def _check(
         raise ConfigError(msg)
 
 
-def outcomes(parts: Parts, count: int, trials: int) -> tuple[int, dict[tuple[str, str], int]]:
+def outcomes(
+    resumable_file: ResumableFile, n_parts: int, n_trials: int
+) -> tuple[int, dict[tuple[str, str], int]]:
     """How many trials were scored, and how many failed, by stage and status."""
-    found = (
-        pl.concat([parts.read(number) for number in range(count)])
+    failed_counts = (
+        pl.concat([resumable_file.read(number) for number in range(n_parts)])
         .filter(pl.col("stage").is_not_null())
         .group_by("stage", "status")
         .agg(trials=pl.len())
         .sort("stage", "status")
         .collect()
     )
-    failed = {(row[0], row[1]): int(row[2]) for row in found.iter_rows()}
-    return trials - sum(failed.values()), failed
+    failed = {(row[0], row[1]): int(row[2]) for row in failed_counts.iter_rows()}
+    return n_trials - sum(failed.values()), failed
 
 
-def _scored(job: _Job, parts: Parts, ray: str | None) -> Iterator[tuple[int, bool]]:
+def _score_parts(
+    job: _ScoringJob, resumable_file: ResumableFile, ray: str | None
+) -> Iterator[tuple[int, bool]]:
     """Score a list by this process or a cluster: the trials of each part, and if they are new."""
     if ray is None:
         for number, chunk in enumerate(job.trial_list.chunks()):
-            if is_new := not parts.has(number):
-                parts.write(job.ready.scored(chunk), number)
+            if is_new := not resumable_file.has(number):
+                resumable_file.write(job.ready.with_scores(chunk), number)
             yield chunk.height, is_new
         return
-    rows: dict[int, int] = {}
-    there: list[int] = []
+    n_trials_of_part: dict[int, int] = {}
+    n_already_scored: list[int] = []
 
     def tasks() -> Iterator[int]:
         """Parts that are not there; their trials lie beside them until they are scored."""
         for number, chunk in enumerate(job.trial_list.chunks()):
-            if parts.has(number):
-                there.append(chunk.height)
+            if resumable_file.has(number):
+                n_already_scored.append(chunk.height)
             else:
-                rows[number] = chunk.height
-                parts.write(chunk, number, piece=0)
+                n_trials_of_part[number] = chunk.height
+                resumable_file.write(chunk, number, slice_number=0)
                 yield number
 
-    with parts.writing():
-        job.ready.save(parts)
-    with Cluster(ray).open(partial(_scoring, parts)) as do:
-        for made in do(tasks()):
-            yield rows[made.number], True
-    yield sum(there), False
+    with resumable_file.writing():
+        job.ready.save(resumable_file)
+    with Cluster(ray).open(partial(_part_scorer, resumable_file)) as run_tasks:
+        for finished_task in run_tasks(tasks()):
+            yield n_trials_of_part[finished_task.number], True
+    yield sum(n_already_scored), False
 
 
-def _scoring(parts: Parts) -> Callable[[int, AnnounceItem], TaskOutput]:
+def _part_scorer(resumable_file: ResumableFile) -> Callable[[int, AnnounceItem], TaskOutput]:
     """What a worker of a cluster does: parts of a file."""
-    ready = _Ready.load(parts)
+    scoring_inputs = _ScoringInputs.load(resumable_file)
 
-    def do(number: int, _: AnnounceItem) -> TaskOutput:
-        if not parts.has(number):  # else another node did, and is lost
-            parts.write(ready.scored(parts.read(number, piece=0).collect()), number)
-        parts.forget(number)
-        file = parts.path_of(number)
+    def score_part(number: int, _: AnnounceItem) -> TaskOutput:
+        if not resumable_file.has(number):  # else another node did, and is lost
+            resumable_file.write(
+                scoring_inputs.with_scores(resumable_file.read(number, slice_number=0).collect()),
+                number,
+            )
+        resumable_file.forget(number)
+        file = resumable_file.path_of(number)
         return TaskOutput(number=number, files={str(file): sha256_of(file)})
 
-    return do
+    return score_part
 
 
 @dataclass(eq=False)
-class _Job:
+class _ScoringJob:
     """What a list is scored with, and how."""
 
     trial_list: TrialList
     enrolments: Enrolments
     vectors: Vectors
-    way: Way
+    method: ScoringMethod
     averaged: str  # what of a model's recordings is averaged; empty: no models
 
     def __post_init__(self) -> None:
@@ -263,22 +281,22 @@ class _Job:
         self.recordings = self.enrolments.recordings_with(self.trial_list.test)
         self.places = self.vectors.places(self.recordings, name)
         self.is_good = self.vectors.row[self.places] >= 0
-        if self.way.cohort is not None:
-            self.way.cohort.check_apart(self.recordings, name)
+        if self.method.cohort is not None:
+            self.method.cohort.check_apart(self.recordings, name)
 
     def plan(self) -> dict[str, Any]:
         """What decides on the scores, as JSON can hold it."""
         models = None
         if self.averaged:
-            first, members = self.enrolments.first, self.enrolments.members
-            numbers = first.astype(np.int64).tobytes() + members.astype(np.int64).tobytes()
+            member_starts, members = self.enrolments.member_starts, self.enrolments.members
+            numbers = member_starts.astype(np.int64).tobytes() + members.astype(np.int64).tobytes()
             models = [self.averaged, digest(self.enrolments.recordings, numbers)]
         return {
             "format": FORMAT,
             "parivox": __version__,
             "trials": self.trial_list.sha256,
             "models": models,
-            **self.way.plan(),
+            **self.method.plan(),
         }
 
     def prepare(self, path: Path) -> None:
@@ -287,92 +305,105 @@ class _Job:
         What is kept of recordings goes to a scratch file at `path`.
         """
         slot = np.where(self.is_good, np.cumsum(self.is_good) - 1, -1)
-        at = places_in(self.enrolments.recordings, self.recordings)
-        good = self.enrolments.of_good(self.is_good[at])
-        by_embeddings = self.averaged == "embeddings"
-        averaged = np.flatnonzero(np.diff(good.first)) if by_embeddings else np.empty(0, int)
+        positions = places_in(self.enrolments.recordings, self.recordings)
+        usable = self.enrolments.without_failed(self.is_good[positions])
+        averages_embeddings = self.averaged == "embeddings"
+        averaged = (
+            np.flatnonzero(np.diff(usable.member_starts))
+            if averages_embeddings
+            else np.empty(0, int)
+        )
         # what the comparison keeps of each recording that did not fail, then of each model
-        self.kept = self.way.kept(self.places[self.is_good], path, averaged.size)
+        self.prepared = self.method.prepared(self.places[self.is_good], path, averaged.size)
         # places in it of the members of each enrolment, and where these begin among them
-        self.members, self.first = slot[at][good.members], good.first
+        self.members, self.first_members = slot[positions][usable.members], usable.member_starts
         if averaged.size:
-            model = self.way.comparison.model
+            model = self.method.comparison.model
             assert model is not None
-            n = int(self.is_good.sum())
-            for number, one in enumerate(averaged):
-                own = self.members[self.first[one] : self.first[one + 1]]
-                average = np.asarray(self.kept[own], dtype=np.float64).mean(axis=0)
-                self.kept[n + number] = model(average)
-            self.members = n + np.arange(averaged.size)
-            self.first = np.concatenate(([0], np.cumsum(np.diff(self.first) > 0)))
-        mine = self.recordings.filter(pl.Series(self.is_good))
-        ids = pl.concat([mine, self.trial_list.enrol.gather(averaged)])
-        strangers = self.way.strangers(self.kept, ids)
+            n_recordings = int(self.is_good.sum())
+            for number, enrolment in enumerate(averaged):
+                member_positions = self.members[
+                    self.first_members[enrolment] : self.first_members[enrolment + 1]
+                ]
+                average = np.asarray(self.prepared[member_positions], dtype=np.float64).mean(axis=0)
+                self.prepared[n_recordings + number] = model(average)
+            self.members = n_recordings + np.arange(averaged.size)
+            self.first_members = np.concatenate(([0], np.cumsum(np.diff(self.first_members) > 0)))
+        usable_ids = self.recordings.filter(pl.Series(self.is_good))
+        ids = pl.concat([usable_ids, self.trial_list.enrol.gather(averaged)])
+        strangers = self.method.stranger_scores(self.prepared, ids)
         test = places_in(self.trial_list.test, self.recordings)
         status = self.vectors.status.gather(self.places)
         # an enrolment of which all recordings failed has the status of the first
-        first = self.enrolments.members[self.enrolments.first[:-1]]
-        self.ready = _Ready(
+        first_members = self.enrolments.members[self.enrolments.member_starts[:-1]]
+        self.ready = _ScoringInputs(
             self.trial_list.enrol,
             self.trial_list.test,
             self.members,
-            self.first,
+            self.first_members,
             slot[test],
-            status.gather(at[first]),
+            status.gather(positions[first_members]),
             status.gather(test),
-            Scorer(self.kept, self.way.comparison, strangers),
+            Scorer(self.prepared, self.method.comparison, strangers),
         )
 
     def notes(self) -> Iterator[str]:
         """What the user should know besides."""
-        yield from self.way.notes(self.places)
+        yield from self.method.notes(self.places)
         if self.enrolments.are_models:
-            members, first = self.enrolments.members, self.enrolments.first
-            lost = ~self.is_good[places_in(self.enrolments.recordings, self.recordings)]
-            failed = np.add.reduceat(lost[members], first[:-1], dtype=np.int64)
-            thinner = int(((failed > 0) & (failed < np.diff(first))).sum())
-            if thinner:
-                yield f"{thinner:,} models are made of fewer recordings, as others failed"
+            members, member_starts = self.enrolments.members, self.enrolments.member_starts
+            is_failed = ~self.is_good[places_in(self.enrolments.recordings, self.recordings)]
+            n_failed_members = np.add.reduceat(
+                is_failed[members], member_starts[:-1], dtype=np.int64
+            )
+            n_models_with_failures = int(
+                ((n_failed_members > 0) & (n_failed_members < np.diff(member_starts))).sum()
+            )
+            if n_models_with_failures:
+                yield (
+                    f"{n_models_with_failures:,} models are made of fewer recordings, as others "
+                    "failed"
+                )
 
 
 @dataclass(frozen=True, eq=False)
-class _Ready:
+class _ScoringInputs:
     """What trials are scored with once all is prepared."""
 
     enrol_ids: pl.Series
     test_ids: pl.Series
     members: NDArray[np.integer]  # places in what is kept, of what each enrolment is made of
-    first: NDArray[np.integer]  # where these begin among them
+    member_starts: NDArray[np.integer]  # where these begin among them
     test: NDArray[np.integer]  # place in what is kept of each test recording, -1 where it failed
     enrol_status: pl.Series
     test_status: pl.Series
     scorer: Scorer
 
-    def save(self, parts: Parts) -> None:
+    def save(self, resumable_file: ResumableFile) -> None:
         """Write it into the folder of the parts, beside what is kept of recordings."""
-        own = {one.name: getattr(self, one.name) for one in fields(self)}
-        own["scorer"] = (self.scorer.comparison.name, self.scorer.strangers)
-        with atomic_file(parts / READY) as aside:
-            aside.write_bytes(pickle.dumps(own))
+        state = {attribute.name: getattr(self, attribute.name) for attribute in fields(self)}
+        state["scorer"] = (self.scorer.comparison.name, self.scorer.strangers)
+        with atomic_file(resumable_file / INPUTS_FILE) as aside:
+            aside.write_bytes(pickle.dumps(state))
 
     @classmethod
-    def load(cls, parts: Parts) -> _Ready:
+    def load(cls, resumable_file: ResumableFile) -> _ScoringInputs:
         """Read it there."""
-        own = pickle.loads((parts / READY).read_bytes())  # noqa: S301 - our own, in our folder
-        name, strangers = own["scorer"]
-        kept = np.load(parts / KEPT, mmap_mode="r")
-        return cls(**own | {"scorer": Scorer(kept, comparison_named(name), strangers)})
+        state = pickle.loads((resumable_file / INPUTS_FILE).read_bytes())  # noqa: S301 - our own, in our folder
+        name, strangers = state["scorer"]
+        prepared = np.load(resumable_file / PREPARED_FILE, mmap_mode="r")
+        return cls(**state | {"scorer": Scorer(prepared, comparison_named(name), strangers)})
 
-    def scored(self, chunk: pl.DataFrame) -> pl.DataFrame:
+    def with_scores(self, chunk: pl.DataFrame) -> pl.DataFrame:
         """The chunk with score, status and stage."""
         enrol = places_in(chunk["enrol"], self.enrol_ids).astype(np.int64)
         test = places_in(chunk["test"], self.test_ids).astype(np.int64)
-        lost_enrol = np.diff(self.first)[enrol] == 0
-        lost_test = self.test[test] < 0
-        ok = ~(lost_enrol | lost_test)
-        value = np.full(chunk.height, np.nan)
-        value[ok] = self._values(enrol[ok], self.test[test[ok]])
-        outcome = np.where(lost_enrol, 0, np.where(lost_test, 1, 2))
+        has_no_enrolment = np.diff(self.member_starts)[enrol] == 0
+        has_failed_test = self.test[test] < 0
+        is_scored = ~(has_no_enrolment | has_failed_test)
+        scores = np.full(chunk.height, np.nan)
+        scores[is_scored] = self._mean_scores(enrol[is_scored], self.test[test[is_scored]])
+        outcome = np.where(has_no_enrolment, 0, np.where(has_failed_test, 1, 2))
         columns = pl.DataFrame({"outcome": outcome}).select(
             status=pl.when(pl.col("outcome") == 2).then(pl.lit("ok"))
             .when(pl.col("outcome") == 0).then(self.enrol_status.gather(enrol))
@@ -380,21 +411,30 @@ class _Ready:
             stage=pl.when(pl.col("outcome") == 0).then(pl.lit("enrol"))
             .when(pl.col("outcome") == 1).then(pl.lit("acquire")),
         )  # fmt: skip
-        score = pl.Series("score", value, nan_to_null=True)
+        score = pl.Series("score", scores, nan_to_null=True)
         return chunk.with_columns(score, *columns.get_columns())
 
-    def _values(self, enrol: NDArray[np.int64], test: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _mean_scores(
+        self, enrol: NDArray[np.int64], test: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
         """Scores of enrolments with recordings, the mean over what an enrolment is made of."""
-        count = np.diff(self.first)[enrol]
-        most = int(count.max(initial=0))
-        if most <= 1:
-            return self.scorer.pairs(self.members[self.first[enrol]], test)
-        found = np.empty(enrol.size)
-        step = max(CHUNK // most, 1)
+        n_members_of_trial = np.diff(self.member_starts)[enrol]
+        max_members = int(n_members_of_trial.max(initial=0))
+        if max_members <= 1:
+            return self.scorer.pairs(self.members[self.member_starts[enrol]], test)
+        scores = np.empty(enrol.size)
+        step = max(CHUNK // max_members, 1)
         for start in range(0, enrol.size, step):
-            mine, n = enrol[start : start + step], count[start : start + step]
-            begin = np.concatenate(([0], np.cumsum(n)[:-1]))
-            each = np.arange(n.sum()) + np.repeat(self.first[mine] - begin, n)
-            values = self.scorer.pairs(self.members[each], np.repeat(test[start : start + step], n))
-            found[start : start + step] = np.add.reduceat(values, begin) / n
-        return found
+            enrol_chunk, n_members = (
+                enrol[start : start + step],
+                n_members_of_trial[start : start + step],
+            )
+            starts = np.concatenate(([0], np.cumsum(n_members)[:-1]))
+            member_positions = np.arange(n_members.sum()) + np.repeat(
+                self.member_starts[enrol_chunk] - starts, n_members
+            )
+            pair_scores = self.scorer.pairs(
+                self.members[member_positions], np.repeat(test[start : start + step], n_members)
+            )
+            scores[start : start + step] = np.add.reduceat(pair_scores, starts) / n_members
+        return scores

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.floating]
 
-_BLOCK = 1 << 25  # bytes of vectors at once
+_CHUNK_BYTES = 1 << 25  # bytes of vectors at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,10 +59,10 @@ class Vectors:
     provenance: dict[str, Any]  # what made them, or the hash of the file
     table: Path | None = None  # of the recordings, as an audit reads it, if it stands beside them
 
-    def places(self, ids: pl.Series, asking: str, what: str = "recordings") -> NDArray[np.int32]:
+    def places(self, ids: pl.Series, asking: str, plural: str = "recordings") -> NDArray[np.int32]:
         """Place of each of some distinct ids; one that is not there is an error."""
         return recording_places(
-            ids, self.ids, asking=asking, source=self.name, mend="embed them into it", what=what
+            ids, self.ids, asking=asking, source=self.name, mend="embed them into it", plural=plural
         )
 
 
@@ -118,7 +118,7 @@ def _of_store(store: Store) -> Vectors:
 
 def _rows(values: NDArray[Any]) -> int:
     """How many rows are taken at once."""
-    return max(_BLOCK // max(values[:1].size * 8, 1), 1)
+    return max(_CHUNK_BYTES // max(values[:1].size * 8, 1), 1)
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class Comparison:
     @property
     def is_product(self) -> bool:
         """Whether scores are inner products of what is kept."""
-        return self.pairs is _dot
+        return self.pairs is _inner_products
 
 
 def comparison_named(name: str) -> Comparison:
@@ -165,42 +165,47 @@ def _unit_mean(vectors: Array) -> Array:
     return _unit(_mean(vectors))
 
 
-def _dot(left: Array, right: Array) -> Array:
-    return np.asarray(np.vecdot(left, right, dtype=np.float64))
+def _inner_products(enrol: Array, test: Array) -> Array:
+    return np.asarray(np.vecdot(enrol, test, dtype=np.float64))
 
 
-def _product(left: Array, right: Array) -> Array:
-    return np.asarray(left @ right.T)
+def _inner_product_matrix(enrol: Array, test: Array) -> Array:
+    return np.asarray(enrol @ test.T)
 
 
-def _far(left: Array, right: Array) -> Array:
+def _negative_distances(enrol: Array, test: Array) -> Array:
     """Minus the distance of each pair."""
-    apart = left - right
-    return np.asarray(-np.sqrt(np.vecdot(apart, apart)))
+    difference = enrol - test
+    return np.asarray(-np.sqrt(np.vecdot(difference, difference)))
 
 
-def _far_matrix(left: Array, right: Array) -> Array:
-    squares = np.vecdot(left, left)[:, None] + np.vecdot(right, right) - 2 * left @ right.T
+def _negative_distance_matrix(enrol: Array, test: Array) -> Array:
+    squares = np.vecdot(enrol, enrol)[:, None] + np.vecdot(test, test) - 2 * enrol @ test.T
     return np.asarray(-np.sqrt(np.maximum(squares, 0)))
 
 
-def _apart(cosines: Array) -> Array:
+def _unit_distances(cosines: Array) -> Array:
     """Distances of vectors of length 1."""
     return np.asarray(np.sqrt(np.maximum(2 - 2 * cosines, 0)))
 
 
-def _crops(left: Array, right: Array) -> Array:
+def _negative_crop_distances(enrol: Array, test: Array) -> Array:
     """Minus the mean distance of crops, in double precision: nearly equal ones need it."""
-    left, right = _unit(left.astype(np.float64)), _unit(right.astype(np.float64))
-    return np.asarray(-_apart(left @ right.swapaxes(1, 2)).mean(axis=(1, 2)))
+    enrol, test = _unit(enrol.astype(np.float64)), _unit(test.astype(np.float64))
+    return np.asarray(-_unit_distances(enrol @ test.swapaxes(1, 2)).mean(axis=(1, 2)))
 
 
-def _crops_matrix(left: Array, right: Array) -> Array:
-    left, right = _unit(left.astype(np.float64)), _unit(right.astype(np.float64))
-    every = right.reshape(-1, right.shape[-1])
-    shape = (left.shape[1], *right.shape[:2])
+def _negative_crop_distance_matrix(enrol: Array, test: Array) -> Array:
+    enrol, test = _unit(enrol.astype(np.float64)), _unit(test.astype(np.float64))
+    test_crops = test.reshape(-1, test.shape[-1])
+    shape = (enrol.shape[1], *test.shape[:2])
     # one recording of the left at a time: memory for its crops against all others
-    return np.stack([-_apart(one @ every.T).reshape(shape).mean(axis=(0, 2)) for one in left])
+    return np.stack(
+        [
+            -_unit_distances(enrol_crops @ test_crops.T).reshape(shape).mean(axis=(0, 2))
+            for enrol_crops in enrol
+        ]
+    )
 
 
 def _whole_and_crops(vectors: Array) -> Array:
@@ -212,25 +217,39 @@ def _whole_and_crops(vectors: Array) -> Array:
         )
         raise ConfigError(msg)
     unit = _unit(vectors)
-    both = np.concatenate((unit[:, 0], unit[:, 1:].mean(axis=1)), axis=1)
-    return np.asarray(both / np.sqrt(2))
+    joined = np.concatenate((unit[:, 0], unit[:, 1:].mean(axis=1)), axis=1)
+    return np.asarray(joined / np.sqrt(2))
 
 
 COMPARISONS = {
-    one.name: one
-    for one in (
-        Comparison("cosine", "cosine", _unit_mean, _dot, _product, _unit),
-        Comparison("dot", "inner product", _mean, _dot, _product, lambda mean: mean),
-        Comparison("euclidean", "minus distance", _mean, _far, _far_matrix, lambda mean: mean),
+    listed.name: listed
+    for listed in (
+        Comparison("cosine", "cosine", _unit_mean, _inner_products, _inner_product_matrix, _unit),
         Comparison(
-            "crops-euclidean", "minus mean distance of crops", _unit, _crops, _crops_matrix, None
+            "dot", "inner product", _mean, _inner_products, _inner_product_matrix, lambda mean: mean
+        ),
+        Comparison(
+            "euclidean",
+            "minus distance",
+            _mean,
+            _negative_distances,
+            _negative_distance_matrix,
+            lambda mean: mean,
+        ),
+        Comparison(
+            "crops-euclidean",
+            "minus mean distance of crops",
+            _unit,
+            _negative_crop_distances,
+            _negative_crop_distance_matrix,
+            None,
         ),
         Comparison(
             "ecapa-published",
             "mean of the cosine of whole recordings and of crops",
             _whole_and_crops,
-            _dot,
-            _product,
+            _inner_products,
+            _inner_product_matrix,
             None,
         ),
     )
@@ -238,24 +257,24 @@ COMPARISONS = {
 """Every comparison, by name."""
 
 
-WAYS = ("embeddings", "scores")
+AVERAGED = ("embeddings", "scores")
 """What of a model's recordings is averaged."""
 
 
-def way_of(asked: str | None, comparison: Comparison) -> str:
+def models_averaging(models_by: str | None, comparison: Comparison) -> str:
     """How models are compared: as asked for, or as the comparison allows."""
-    if asked is None:
+    if models_by is None:
         return "scores" if comparison.model is None else "embeddings"
-    if asked not in WAYS:
-        msg = f"--models-by {asked!r} is not known; choose from {', '.join(WAYS)}"
+    if models_by not in AVERAGED:
+        msg = f"--models-by {models_by!r} is not known; choose from {', '.join(AVERAGED)}"
         raise ConfigError(msg)
-    if asked == "embeddings" and comparison.model is None:
+    if models_by == "embeddings" and comparison.model is None:
         msg = (
             f"--models-by embeddings: with --scoring {comparison.name} crops of several recordings "
             "have no mean; give --models-by scores"
         )
         raise ConfigError(msg)
-    return asked
+    return models_by
 
 
 def mean_of(vectors: Vectors, places: NDArray[np.integer]) -> NDArray[np.float64]:
@@ -263,19 +282,19 @@ def mean_of(vectors: Vectors, places: NDArray[np.integer]) -> NDArray[np.float64
     rows = vectors.row[places]
     total = np.zeros(vectors.values.shape[-1])
     for start in range(0, rows.size, _rows(vectors.values)):
-        block = vectors.values[rows[start : start + _rows(vectors.values)]]
-        total += block.mean(axis=1, dtype=np.float64).sum(axis=0)
+        chunk = vectors.values[rows[start : start + _rows(vectors.values)]]
+        total += chunk.mean(axis=1, dtype=np.float64).sum(axis=0)
     return np.asarray(total / rows.size)
 
 
-def keep(
+def prepare_vectors(
     vectors: Vectors,
     places: NDArray[np.integer],
     comparison: Comparison,
     *,
     mean: NDArray[np.float64] | None = None,
     path: Path | None = None,
-    more: int = 0,
+    n_free_rows: int = 0,
     precise: bool = False,
 ) -> NDArray[Any]:
     """What a comparison keeps of some recordings, none of which failed: (recording + more, ...).
@@ -286,25 +305,25 @@ def keep(
     is zero, or holds a number that is not finite, is an error.
     """
     rows = vectors.row[places]
-    kind = np.float64 if precise else np.float32
-    blocks = _prepared(vectors, places, comparison, mean)
-    first = next(blocks, np.empty((0, vectors.values.shape[-1])))
-    shape = (rows.size + more, *first.shape[1:])
+    float_type = np.float64 if precise else np.float32
+    chunks = _prepared(vectors, places, comparison, mean)
+    first_chunk = next(chunks, np.empty((0, vectors.values.shape[-1])))
+    shape = (rows.size + n_free_rows, *first_chunk.shape[1:])
     if path is None:
-        found, start = np.zeros(shape, dtype=kind), 0
-        for block in (first, *blocks):
-            found[start : start + len(block)] = block
-            start += len(block)
-        return found
-    if not first.size:
-        return np.empty(shape, dtype=kind)
+        prepared, start = np.zeros(shape, dtype=float_type), 0
+        for chunk in (first_chunk, *chunks):
+            prepared[start : start + len(chunk)] = chunk
+            start += len(chunk)
+        return prepared
+    if not first_chunk.size:
+        return np.empty(shape, dtype=float_type)
     with path.open("wb") as file:  # not through a map, in which a full disk kills the process
-        header = {"descr": np.dtype(kind).str, "fortran_order": False, "shape": shape}
+        header = {"descr": np.dtype(float_type).str, "fortran_order": False, "shape": shape}
         np.lib.format.write_array_header_1_0(file, header)
-        for block in (first, *blocks):
-            file.write(block.astype(kind).tobytes())
-        for _ in range(more):
-            file.write(bytes(first[:1].size * np.dtype(kind).itemsize))
+        for chunk in (first_chunk, *chunks):
+            file.write(chunk.astype(float_type).tobytes())
+        for _ in range(n_free_rows):
+            file.write(bytes(first_chunk[:1].size * np.dtype(float_type).itemsize))
     return np.asarray(np.load(path, mmap_mode="r+"))
 
 
@@ -317,34 +336,36 @@ def _prepared(
     """What is kept, a block after the other, in double precision."""
     rows = vectors.row[places]
     for start in range(0, rows.size, _rows(vectors.values)):
-        at = slice(start, start + _rows(vectors.values))
-        block = np.asarray(vectors.values[rows[at]], dtype=np.float64)
+        chunk_slice = slice(start, start + _rows(vectors.values))
+        chunk = np.asarray(vectors.values[rows[chunk_slice]], dtype=np.float64)
         if mean is not None:
-            block -= mean
-        kept = comparison.prepare(block)
-        bad = ~np.isfinite(kept).all(axis=tuple(range(1, kept.ndim))) | ~block.any(-1).all(-1)
-        if bad.any():
-            ids = vectors.ids.gather(places[at][bad])
-            infinite = ~np.isfinite(block[bad]).all(axis=(1, 2))
-            what = "vectors of zeros" + ("" if mean is None else " once the mean is subtracted")
+            chunk -= mean
+        prepared = comparison.prepare(chunk)
+        is_unusable = ~np.isfinite(prepared).all(axis=tuple(range(1, prepared.ndim))) | ~chunk.any(
+            -1
+        ).all(-1)
+        if is_unusable.any():
+            ids = vectors.ids.gather(places[chunk_slice][is_unusable])
+            infinite = ~np.isfinite(chunk[is_unusable]).all(axis=(1, 2))
+            fault = "vectors of zeros" + ("" if mean is None else " once the mean is subtracted")
             if infinite.any():
-                what = "vectors with numbers that are not finite"
+                fault = "vectors with numbers that are not finite"
                 ids = ids.filter(pl.Series(infinite))
             msg = (
-                f"{vectors.name}: {listed_ids(ids, vectors.ids, 'recordings')} have {what}; "
+                f"{vectors.name}: {listed_ids(ids, vectors.ids, 'recordings')} have {fault}; "
                 "nothing can be said of them, so embed them again or take them out"
             )
             raise DataError(msg)
-        yield kept
+        yield prepared
 
 
-_CACHE = 1 << 19  # bytes of either side at once: both stay in the processor's cache
-_RUN = 32
+_CACHE_BYTES = 1 << 19  # bytes of either side at once: both stay in the processor's cache
+_MIN_PAIRS_PER_RUN = 32
 """Pairs with one left side, on average, from which on that side is taken once for all of them."""
 
 
 def pair_scores(
-    kept: NDArray[Any],
+    prepared: NDArray[Any],
     enrol: NDArray[np.integer],
     test: NDArray[np.integer],
     comparison: Comparison,
@@ -362,30 +383,39 @@ def pair_scores(
     >>> pair_scores(kept, np.array([0, 0, 0]), np.array([1, 0, 1]), COMPARISONS["dot"])
     array([0., 1., 0.])
     """
-    kept = np.asarray(kept)
-    code = enrol.astype(np.int64) * len(kept) + test
-    left, right, place = enrol, test, None
+    prepared = np.asarray(prepared)
+    code = enrol.astype(np.int64) * len(prepared) + test
+    left_rows, right_rows, positions = enrol, test, None
     if not (code[1:] > code[:-1]).all():
-        code, place = np.unique(code, return_inverse=True)
-        left, right = np.divmod(code, len(kept))
-    starts = np.flatnonzero(left[1:] != left[:-1]) + 1
-    by_left = left.size >= _RUN * (starts.size + 1)
-    runs = [0, *starts.tolist(), left.size] if by_left else [0, left.size]
-    found = np.empty(left.size)
-    step = max(_CACHE // max(kept[:1].nbytes, 1), 1)
-    room = np.empty((2, min(step, left.size), *kept.shape[1:]), dtype=kept.dtype)
-    for begin, end in pairwise(runs):
+        code, positions = np.unique(code, return_inverse=True)
+        left_rows, right_rows = np.divmod(code, len(prepared))
+    starts = np.flatnonzero(left_rows[1:] != left_rows[:-1]) + 1
+    by_left = left_rows.size >= _MIN_PAIRS_PER_RUN * (starts.size + 1)
+    run_edges = [0, *starts.tolist(), left_rows.size] if by_left else [0, left_rows.size]
+    scores = np.empty(left_rows.size)
+    step = max(_CACHE_BYTES // max(prepared[:1].nbytes, 1), 1)
+    buffers = np.empty((2, min(step, left_rows.size), *prepared.shape[1:]), dtype=prepared.dtype)
+    for begin, end in pairwise(run_edges):
         for start in range(begin, end, step):
-            at = slice(start, min(start + step, end))
-            some = right[at]
+            pair_slice = slice(start, min(start + step, end))
+            right_of_slice = right_rows[pair_slice]
             # without mode="clip", take would copy once more
             if by_left:
-                one = kept[left[begin : begin + 1]]
+                left_vectors = prepared[left_rows[begin : begin + 1]]
             else:
-                one = kept.take(left[at], axis=0, out=room[0, : some.size], mode="clip")
-            if by_left and some[-1] - some[0] == some.size - 1:  # its rows are a block
-                other = kept[some[0] : some[-1] + 1]
+                left_vectors = prepared.take(
+                    left_rows[pair_slice],
+                    axis=0,
+                    out=buffers[0, : right_of_slice.size],
+                    mode="clip",
+                )
+            if (
+                by_left and right_of_slice[-1] - right_of_slice[0] == right_of_slice.size - 1
+            ):  # its rows are a block
+                right_vectors = prepared[right_of_slice[0] : right_of_slice[-1] + 1]
             else:
-                other = kept.take(some, axis=0, out=room[1, : some.size], mode="clip")
-            found[at] = comparison.pairs(one, other)
-    return found if place is None else found[place]
+                right_vectors = prepared.take(
+                    right_of_slice, axis=0, out=buffers[1, : right_of_slice.size], mode="clip"
+                )
+            scores[pair_slice] = comparison.pairs(left_vectors, right_vectors)
+    return scores if positions is None else scores[positions]

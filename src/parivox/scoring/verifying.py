@@ -34,7 +34,7 @@ from parivox.errors import ConfigError, DataError
 from parivox.runtime.progress import reports_progress, stage
 from parivox.runtime.workers import Processes
 from parivox.scoring.lists import CHUNK, read_enrolments, read_list, recording_places
-from parivox.scoring.resumable_file import Parts
+from parivox.scoring.resumable_file import ResumableFile
 from parivox.scoring.run import FORMAT, Scored, outcomes
 from parivox.version import __version__
 
@@ -49,9 +49,9 @@ if TYPE_CHECKING:
 
     Outcome = tuple[float | None, str | None, str, str | None]
 
-PIECE = 500
+TRIALS_PER_SLICE = 500
 """Trials that an interruption loses at most."""
-_AT_HAND = 128  # decoded recordings that are kept at hand
+_MAX_DECODED = 128  # decoded recordings that are kept at hand
 REFUSED = "refused"
 """Status of what a system itself would not enrol or compare."""
 _OUTCOME = {
@@ -114,66 +114,69 @@ def score_with_system(
         where they differ, or the system raises.
     """
     path = Path(out)
-    read = {"the list": trials, "the models": models, "the recordings": recordings}
-    Parts.check(path, overwrite=overwrite, inputs=read)
-    choice = _channel(channel)
+    inputs = {"the list": trials, "the models": models, "the recordings": recordings}
+    ResumableFile.check(path, overwrite=overwrite, inputs=inputs)
+    choice = _channel_number(channel)
     check_decoders()
     with stage("reading the trials"):
         trial_list = read_list(trials, format=format, columns=columns)
     enrolments = read_enrolments(trial_list, models)
     needed = enrolments.recordings_with(trial_list.test)
     source = read_source(recordings)
-    known = source.table["utterance"]
-    place = recording_places(
-        needed, known, asking=trial_list.name, source=source.name, mend="add them"
+    known_ids = source.table["utterance"]
+    positions = recording_places(
+        needed, known_ids, asking=trial_list.name, source=source.name, mend="add them"
     )
-    found = hashed(
-        with_stat(source.table[place].select(EXCERPT)),
-        read_hashes(Parts.folder_of(path) / HASHES),
+    hashed_recordings = hashed(
+        with_stat(source.table[positions].select(EXCERPT)),
+        read_hashes(ResumableFile.folder_of(path) / HASHES),
     )
-    audio = found.select("audio_sha256", "channel", "start", "end").rows()
-    models_of = [enrolments.first.tolist(), enrolments.members.tolist()]
-    everything = [needed.to_list(), audio, choice, *models_of]
+    audio = hashed_recordings.select("audio_sha256", "channel", "start", "end").rows()
+    models_of = [enrolments.member_starts.tolist(), enrolments.members.tolist()]
+    hashed_content = [needed.to_list(), audio, choice, *models_of]
     plan = {
         "format": FORMAT,
         "parivox": __version__,
         "trials": trial_list.sha256,
         "system": recorded(system),
-        "recordings": hashlib.sha256(json.dumps(everything).encode()).hexdigest(),
+        "recordings": hashlib.sha256(json.dumps(hashed_content).encode()).hexdigest(),
     }
     verifier = _Verifier(
         system,
-        [Excerpt(*row) for row in found.select(EXCERPT).rows()],
+        [Excerpt(*row) for row in hashed_recordings.select(EXCERPT).rows()],
         needed,
         places_in(enrolments.recordings, needed)[enrolments.members],
-        enrolments.first,
+        enrolments.member_starts,
         places_in(trial_list.test, needed),
         choice,
     )
     name = f"verifying {trial_list.rows:,} trials"
-    with Parts(path, plan, overwrite=overwrite) as parts:
-        with parts.writing():
-            save(parts / HASHES, hashes_of(found))
+    with ResumableFile(path, plan, overwrite=overwrite) as resumable_file:
+        with resumable_file.writing():
+            save(resumable_file / HASHES, hashes_of(hashed_recordings))
         with stage(name, trial_list.rows, "trials") as verifying:
             for number, chunk in enumerate(trial_list.chunks(CHUNK)):
-                if parts.has(number):
-                    verifier.check_kind(parts.read(number).collect())
+                if resumable_file.has(number):
+                    verifier.check_kind(resumable_file.read(number).collect())
                     verifying.add(chunk.height, is_new=False)
                     continue
                 enrol = places_in(chunk["enrol"], trial_list.enrol)
                 test = places_in(chunk["test"], trial_list.test)
-                for n, is_new in verifier.do_pieces(parts, number, enrol, test):
-                    verifying.add(n, is_new=is_new)
-                pieces = [parts.read(number, piece) for piece in range(-(-enrol.size // PIECE))]
+                for n_trials, is_new in verifier.do_pieces(resumable_file, number, enrol, test):
+                    verifying.add(n_trials, is_new=is_new)
+                pieces = [
+                    resumable_file.read(number, piece)
+                    for piece in range(-(-enrol.size // TRIALS_PER_SLICE))
+                ]
                 in_order = np.argsort(np.argsort(enrol, kind="stable"))
-                parts.write(chunk.hstack(pl.concat(pieces).collect()[in_order]), number)
-                parts.forget(number)
+                resumable_file.write(chunk.hstack(pl.concat(pieces).collect()[in_order]), number)
+                resumable_file.forget(number)
         count = -(-trial_list.rows // CHUNK)
-        counts = outcomes(parts, count, trial_list.rows)
+        counts = outcomes(resumable_file, count, trial_list.rows)
         decides = "decision" in verifier.kinds
-        parts.finish(count, lambda whole: whole.drop("score" if decides else "decision"))
-    how = f"{system.name}, which {'decides' if decides else 'compares'} itself"
-    return Scored(path, trial_list.rows, *counts, how)
+        resumable_file.finish(count, lambda whole: whole.drop("score" if decides else "decision"))
+    description = f"{system.name}, which {'decides' if decides else 'compares'} itself"
+    return Scored(path, trial_list.rows, *counts, description)
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,14 +187,14 @@ class _Verifier:
     excerpts: list[Excerpt]  # of the recordings
     ids: pl.Series  # of the same
     members: NDArray[np.int32]  # recordings of each model
-    first: NDArray[np.int64]  # where these begin among the members
+    member_starts: NDArray[np.int64]  # where these begin among the members
     tests: NDArray[np.int32]  # recording of each test id
     channel: int | None  # which counts of files whose channels differ
     kinds: set[str] = field(default_factory=set)  # whether there are scores or decisions so far
 
-    def check_kind(self, found: pl.DataFrame) -> None:
+    def check_kind(self, outcomes: pl.DataFrame) -> None:
         """Add whether there are scores or decisions, and refuse both."""
-        self.kinds.update(kind for kind in ("score", "decision") if found[kind].count())
+        self.kinds.update(kind for kind in ("score", "decision") if outcomes[kind].count())
         if len(self.kinds) > 1:
             msg = (
                 f"{self.system.name}: verify gives scores for some trials and decisions for "
@@ -200,90 +203,100 @@ class _Verifier:
             raise DataError(msg)
 
     def do_pieces(
-        self, parts: Parts, number: int, enrol: NDArray[np.int32], test: NDArray[np.int32]
+        self,
+        resumable_file: ResumableFile,
+        number: int,
+        enrol: NDArray[np.int32],
+        test: NDArray[np.int32],
     ) -> Iterator[tuple[int, bool]]:
         """Verify a chunk of trials, sorted by enrolment; gives how many a piece has, and if now."""
         order = np.argsort(enrol, kind="stable")
-        todo = {}
-        for piece, start in enumerate(range(0, order.size, PIECE)):
-            rows = order[start : start + PIECE]
-            if parts.has(number, piece):
-                self.check_kind(parts.read(number, piece).collect())
+        rows_of_slice = {}
+        for slice_number, start in enumerate(range(0, order.size, TRIALS_PER_SLICE)):
+            rows = order[start : start + TRIALS_PER_SLICE]
+            if resumable_file.has(number, slice_number):
+                self.check_kind(resumable_file.read(number, slice_number).collect())
                 yield rows.size, False
             else:
-                todo[piece] = rows
-        rows = np.concatenate([order[:0], *todo.values()])
-        with closing(self.outcomes(enrol[rows], test[rows])) as every:
-            for piece, rows in todo.items():
-                some = list(islice(every, rows.size))
-                frame = pl.DataFrame(some, schema=_OUTCOME, orient="row")
+                rows_of_slice[slice_number] = rows
+        rows = np.concatenate([order[:0], *rows_of_slice.values()])
+        with closing(self.outcomes(enrol[rows], test[rows])) as outcomes:
+            for slice_number, rows in rows_of_slice.items():
+                outcomes_of_slice = list(islice(outcomes, rows.size))
+                frame = pl.DataFrame(outcomes_of_slice, schema=_OUTCOME, orient="row")
                 self.check_kind(frame)
-                parts.write(frame, number, piece)
+                resumable_file.write(frame, number, slice_number)
                 yield frame.height, True
 
     def outcomes(self, enrol: NDArray[np.int32], test: NDArray[np.int32]) -> Generator[Outcome]:
         """Score, decision, status and stage of trials that are sorted by enrolment."""
-        begins = np.diff(enrol, prepend=-1) != 0
-        trials = list(zip(enrol.tolist(), self.tests[test].tolist(), begins.tolist(), strict=True))
-        needs = [
-            one
+        is_new_model = np.diff(enrol, prepend=-1) != 0
+        trials = list(
+            zip(enrol.tolist(), self.tests[test].tolist(), is_new_model.tolist(), strict=True)
+        )
+        needed_recordings = [
+            needed
             for model, recording, is_new in trials
-            for one in (*(self._own(model) if is_new else ()), recording)
+            for needed in (*(self._recordings_of(model) if is_new else ()), recording)
         ]
         handle, status = None, "ok"
-        with closing(_decoded(needs, self.excerpts, self.system, self.channel)) as decoded:
+        with closing(
+            _decode_ahead(needed_recordings, self.excerpts, self.system, self.channel)
+        ) as decoded:
             for model, recording, is_new in trials:
                 if is_new:
-                    handle, status = self._enrolled(model, decoded)
-                one = next(decoded)
+                    handle, status = self._enrolment(model, decoded)
+                needed = next(decoded)
                 if status == "ok":
-                    yield self._verified(handle, recording, one)
+                    yield self._verification(handle, recording, needed)
                 else:
                     yield None, None, status, "enrol"
 
-    def _own(self, model: int) -> list[int]:
+    def _recordings_of(self, model: int) -> list[int]:
         """Recordings of a model."""
-        own: list[int] = self.members[self.first[model] : self.first[model + 1]].tolist()
-        return own
+        recordings: list[int] = self.members[
+            self.member_starts[model] : self.member_starts[model + 1]
+        ].tolist()
+        return recordings
 
-    def _enrolled(self, model: int, decoded: Iterator[Decoded]) -> tuple[Any, str]:
+    def _enrolment(self, model: int, decoded: Iterator[Decoded]) -> tuple[Any, str]:
         """The handle of a model of those recordings that can be used; else what became of it."""
-        own = self._own(model)
-        every = list(islice(decoded, len(own)))
-        good = [one.waveform for one in every if one.status == "ok"]
+        recordings = self._recordings_of(model)
+        decoded_recordings = list(islice(decoded, len(recordings)))
+        good = [recording.waveform for recording in decoded_recordings if recording.status == "ok"]
         if not good:
-            return None, every[0].status
-        handle = self._asked("enrol", own[0], good)
+            return None, decoded_recordings[0].status
+        handle = self._answer("enrol", recordings[0], good)
         return handle, REFUSED if handle is None else "ok"
 
-    def _verified(self, handle: Any, recording: int, decoded: Decoded) -> Outcome:
+    def _verification(self, handle: Any, recording: int, decoded: Decoded) -> Outcome:
         """Score, decision, status and stage of one trial."""
         if decoded.status != "ok":
             return None, None, decoded.status, "acquire"
-        answer = self._asked("verify", recording, handle, decoded.waveform)
+        answer = self._answer("verify", recording, handle, decoded.waveform)
         if answer is None:
             return None, None, REFUSED, "acquire"
         try:
-            value = np.asarray(answer)
+            answer_array = np.asarray(answer)
         except ValueError:  # of lists of several lengths
-            value = np.asarray(None)
-        if value.dtype.kind not in "bfiu" or value.size != 1:
-            what = "text" if isinstance(answer, str) else f"a {type(answer).__name__}"
+            answer_array = np.asarray(None)
+        if answer_array.dtype.kind not in "bfiu" or answer_array.size != 1:
+            answer_kind = "text" if isinstance(answer, str) else f"a {type(answer).__name__}"
             msg = (
-                f"{self.system.name}: verify gave {what} at {self.ids[recording]!r}; expected one "
-                "number, True or False, or None"
+                f"{self.system.name}: verify gave {answer_kind} at {self.ids[recording]!r}; "
+                "expected one number, True or False, or None"
             )
             raise DataError(msg)
-        if value.dtype.kind == "b":
-            return None, "accept" if value.item() else "reject", "ok", None
-        if not np.isfinite(value.item()):
+        if answer_array.dtype.kind == "b":
+            return None, "accept" if answer_array.item() else "reject", "ok", None
+        if not np.isfinite(answer_array.item()):
             return None, None, "non_finite", "acquire"
-        return float(value.item()), None, "ok", None
+        return float(answer_array.item()), None, "ok", None
 
-    def _asked(self, step: str, recording: int, *what: Any) -> Any:
+    def _answer(self, step: str, recording: int, *arguments: Any) -> Any:
         """What the system answers; where it raises, the step and the recording are told."""
         try:
-            return getattr(self.system, step)(*what)
+            return getattr(self.system, step)(*arguments)
         except Exception as error:
             words = " ".join(str(error).split()) or type(error).__name__
             msg = (
@@ -294,65 +307,75 @@ class _Verifier:
             raise DataError(msg) from error
 
 
-def _decoded(
-    needs: list[int], excerpts: list[Excerpt], system: VerifyingSystem, channel: int | None
+def _decode_ahead(
+    needed_recordings: list[int],
+    excerpts: list[Excerpt],
+    system: VerifyingSystem,
+    channel: int | None,
 ) -> Generator[Decoded]:
     """Recordings as they are needed; another process decodes those to come meanwhile."""
-    steps = list(_steps(needs))
-    at_hand: dict[int, Decoded] = {}
-    lost: dict[int, str] = {}  # what crashed is not decoded again
+    steps = list(_decoding_steps(needed_recordings))
+    decoded_at_hand: dict[int, Decoded] = {}
+    crash_reasons: dict[int, str] = {}  # what crashed is not decoded again
     batches = (
-        Batch(n, [excerpts[one]], LONGEST_SECONDS, {0: lost[one]} if one in lost else {})
-        for n, one in enumerate(need for need, is_new, _ in steps if is_new)
+        Batch(
+            n,
+            [excerpts[recording]],
+            LONGEST_SECONDS,
+            {0: crash_reasons[recording]} if recording in crash_reasons else {},
+        )
+        for n, recording in enumerate(
+            recording_index for recording_index, is_new, _ in steps if is_new
+        )
     )
-    begin = partial(_decoding, system.sample_rate, system.least_seconds, channel)
-    with Processes().open(begin) as do:
-        decoded = do(batches)
-        for need, is_new, gone in steps:
+    begin = partial(_recording_decoder, system.sample_rate, system.least_seconds, channel)
+    with Processes().open(begin) as run_tasks:
+        decoded = run_tasks(batches)
+        for recording_index, is_new, evicted in steps:
             if is_new:
-                at_hand[need] = next(decoded)
-            if at_hand[need].is_passing:
-                lost[need] = at_hand[need].reason
-            if gone is not None:
-                del at_hand[gone]
-            yield at_hand[need]
+                decoded_at_hand[recording_index] = next(decoded)
+            if decoded_at_hand[recording_index].is_passing:
+                crash_reasons[recording_index] = decoded_at_hand[recording_index].reason
+            if evicted is not None:
+                del decoded_at_hand[evicted]
+            yield decoded_at_hand[recording_index]
 
 
-def _steps(needs: Iterable[int]) -> Iterator[tuple[int, bool, int | None]]:
+def _decoding_steps(needed_recordings: Iterable[int]) -> Iterator[tuple[int, bool, int | None]]:
     """Of each recording needed: whether it must be decoded, and which one gives way to it."""
     at_hand: dict[int, None] = {}  # in the order in which they came
-    for need in needs:
-        gone = None
-        is_new = need not in at_hand
+    for recording_index in needed_recordings:
+        evicted = None
+        is_new = recording_index not in at_hand
         if is_new:
-            at_hand[need] = None
-            if len(at_hand) > _AT_HAND:
-                gone = next(iter(at_hand))
-                del at_hand[gone]
-        yield need, is_new, gone
+            at_hand[recording_index] = None
+            if len(at_hand) > _MAX_DECODED:
+                evicted = next(iter(at_hand))
+                del at_hand[evicted]
+        yield recording_index, is_new, evicted
 
 
-def _decoding(
-    rate: int, least_seconds: float, channel: int | None
+def _recording_decoder(
+    sample_rate: int, least_seconds: float, channel: int | None
 ) -> Callable[[Batch, AnnounceItem], Decoded]:
     """What the other process does: batches of one recording."""
 
     def decode(batch: Batch, in_hand: AnnounceItem) -> Decoded:
-        found = next(decode_batch(batch, rate, least_seconds, in_hand))
-        if not found.channels:
-            return found
-        (one,) = batch.recordings
+        decoded = next(decode_batch(batch, sample_rate, least_seconds, in_hand))
+        if not decoded.channels:
+            return decoded
+        (recording,) = batch.recordings
         if channel is None:
-            msg = f"{one.path}: {found.reason}; say which counts with --channel"
+            msg = f"{recording.path}: {decoded.reason}; say which counts with --channel"
             raise DataError(msg)
-        return decode(replace(batch, recordings=[replace(one, channel=channel)]), in_hand)
+        return decode(replace(batch, recordings=[replace(recording, channel=channel)]), in_hand)
 
     return decode
 
 
-def _channel(given: int | str | None) -> int | None:
+def _channel_number(channel: int | str | None) -> int | None:
     """The channel that counts; two recordings of one file have no ids in a list."""
-    choice = channel_chosen(given)
+    choice = channel_chosen(channel)
     if isinstance(choice, str):
         msg = f"--channel {choice} is of parivox embed; give mix, left, right or a number"
         raise ConfigError(msg)
