@@ -593,7 +593,7 @@ def speechlab():
             "SpeechLab's columns",
             {"score": 0, "label": 1, "enrol": 2, "test": 3},
             Example("0.5 target a/1 a/2", "SpeechLab", "score, label, enrolment, test"),
-            fits=lambda first: 70 if first.labels(1) and first.scores(0) else 0,
+            fits=lambda first: 70 if first.has_labels(1) and first.has_scores(0) else 0,
         )
     )
     yield added

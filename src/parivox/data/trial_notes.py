@@ -126,7 +126,7 @@ def contradiction(
     enrol, test = counts.first_pairs[kind]
     pair = str(ids[enrol]), str(ids[test])
     source = scans[-1] if kind == "trials" else scans[0]
-    found = source.rows_of(*pair)
+    found = source.matching_rows(*pair)
     shown = f"({pair[0]}, {pair[1]})"
     if kind == "label":
         assert speaker is not None
@@ -134,7 +134,7 @@ def contradiction(
         is_one = whose[0] == whose[1]
         truth = f"both are of {whose[0]}" if is_one else f"they are of {' and '.join(whose)}"
         labelled = scans[-1] if "label" in scans[-1].columns else scans[0]
-        row = (labelled.rows_of(*pair) or found)[0]
+        row = (labelled.matching_rows(*pair) or found)[0]
         mend = "correct the label or the speakers"
         if who := alone(source.columns):
             mend = f"{who!r} is taken for who calls: name another column with test_speaker=..."
@@ -145,7 +145,7 @@ def contradiction(
             f"({_how_many(counts.wrong_labels)}); {mend}, {_MEND}"
         )
     if kind == "list":
-        row, other = found[0], scans[-1].rows_of(*pair)[0]
+        row, other = found[0], scans[-1].matching_rows(*pair)[0]
         return DataError(
             f"{row.location('label')}: {shown} is labelled {row.cells['label']!r}, but "
             f"{other.cells['label']!r} in row {other.number} of {other.file.name}; correct one, "
@@ -180,7 +180,7 @@ def contradiction(
     if are_speakers and 2 * counts.conflicts > counts.rows:
         mend = f"{counts.conflicts:,} of {counts.rows:,} rows contradict others, {CUT}"
     return DataError(
-        f"{row.beside(other)}: the same trial {shown} has {differ.lstrip('@')} "
+        f"{row.location_with(other)}: the same trial {shown} has {differ.lstrip('@')} "
         f"{cells.get(differ)!r} and {theirs.get(differ)!r}; {mend}"
     )
 
@@ -199,10 +199,12 @@ def _how_many(count: int) -> str:
 
 def labels_or_scores(scanned: Scan) -> str:
     """What to do if a column of 1.0 and -1.0 holds scores, though it looks like labels."""
-    places = dict(FORMATS[scanned.format].places) if scanned.format in FORMATS else {}
+    places = dict(FORMATS[scanned.format].positions) if scanned.format in FORMATS else {}
     if "label" in places:
         places["score"] = places.pop("label")
-    of_scores = next((one.name for one in FORMATS.values() if places and one.places == places), "")
+    of_scores = next(
+        (one.name for one in FORMATS.values() if places and one.positions == places), ""
+    )
     if not of_scores or of_scores == scanned.format:
         return ""
     if not next(iter(scanned.chunks()))["label"].str.contains("[0-9]").any():

@@ -84,7 +84,7 @@ class TrialRows:
                 if {"enrol", "test"} <= set(scanned.columns)
                 else "name them with --columns enrol=...,test=...,score=..."
             )
-            msg = f"{scanned.name}: no score column{scanned.columns_shown}; {mend}"
+            msg = f"{scanned.name}: no score column{scanned.found_columns_text}; {mend}"
             raise DataError(msg + labels_or_scores(scanned))
         self._read_rows(scanned, "scores")
         self.scored = self.listed = self.ids.runs
@@ -305,7 +305,8 @@ def chunks_of_trials(scanned: Scan) -> Iterator[Chunk]:
             if scanned.format == "jsonl" and "file" in scanned.ignored:
                 mend = "it tells of recordings, not of pairs; give it as --utterances"
             msg = (
-                f"{scanned.name}: has no column of {role} utterances{scanned.columns_shown}; {mend}"
+                f"{scanned.name}: has no column of {role} "
+                f"utterances{scanned.found_columns_text}; {mend}"
             )
             raise DataError(msg)
     is_empty = True
@@ -347,5 +348,5 @@ def test_speakers(
         chunk = replace(chunk, frame=filled)
     speaker = np.full(len(chunk), UNKNOWN)
     is_told = ~is_empty | (label != 0)
-    speaker[is_told] = named.codes_of_speakers(chunk.take(pl.Series(is_told)), "test_speaker")
+    speaker[is_told] = named.codes_of_speakers(chunk.select(pl.Series(is_told)), "test_speaker")
     return speaker

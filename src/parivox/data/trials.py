@@ -119,7 +119,7 @@ def read_trials(
         scans.append(scan(trials, columns=asked, format=None, name="trials"))
     if not strangers:
         check_columns(asked, scans)
-    days = () if scans[0].several else day_columns(scans[0])
+    days = () if scans[0].file_scans else day_columns(scans[0])
     if days:
         wider = replace(asked, attributes=(*asked.attributes, *days))
         scans[0] = scan_again(scans[0], source, wider)

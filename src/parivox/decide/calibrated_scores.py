@@ -144,7 +144,7 @@ def apply_calibrator(
         raise ConfigError(msg)
     scanned = scan_every_column(scores, dict(columns or {}), scores_format)
     if "score" not in scanned.columns:
-        msg = f"{scanned.name}: no score column{scanned.columns_shown}; give scores"
+        msg = f"{scanned.name}: no score column{scanned.found_columns_text}; give scores"
         raise DataError(msg)
     if "threshold" in scanned.columns:
         name = scanned.columns["threshold"]

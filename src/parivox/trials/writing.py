@@ -416,7 +416,7 @@ def _speaker_of_utterance(
         without_path = ids.filter(~ids.str.contains(r"[/\\]"))
         if len(without_path):
             msg = (
-                f"{scanned.name}: has no column of labels{scanned.columns_shown}, and "
+                f"{scanned.name}: has no column of labels{scanned.found_columns_text}, and "
                 f"{listed_ids(without_path, ids, 'utterance ids')} tell no speaker; give a table "
                 "of speakers or utterances, or name the labels with --columns label=..."
             )

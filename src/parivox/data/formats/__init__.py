@@ -1,6 +1,6 @@
-"""The formats of trials: which one a file is in, and its reader.
+"""The formats of trials: which one a file has, and its reader.
 
-A new format without a header is a row of `parivox.data.formats.headerless.HEADERLESS`.
+To add a format without a header, add a row to `parivox.data.formats.headerless.HEADERLESS`.
 """
 
 from __future__ import annotations
@@ -43,45 +43,45 @@ __all__ = [
     "table_format",
 ]
 
-for _one in (*BINARY, XLSX, JSONL, DELIMITED, *HEADERLESS):
-    register(_one)
-_ODD_LINES = 20
+for _format in (*BINARY, XLSX, JSONL, DELIMITED, *HEADERLESS):
+    register(_format)
+_MAX_SEARCHED_LINES = 20
 SIDE_PROBLEM = ("is not a side of a segment", "correct it, sides are a and b")
 
 
 def scan(source: Any, *, columns: RequestedColumns, format: str | None, name: str) -> Scan:  # noqa: A002
-    """Open a source of trials in the format that it is in, or in that of this name.
+    """Open a source of trials in its own format, or in the format of this name.
 
     It is a path, or several of one list, ``-`` for standard input, a dataframe or a mapping of
-    arrays; messages call one without a name `name`.
+    arrays; messages call a source without a name `name`.
     """
     if format is not None and format not in FORMATS:
         msg = f"{columns.option} {format!r} is not known; choose from {', '.join(FORMATS)}"
         raise ConfigError(msg)
     if are_paths(source):
-        each = zip(source, called_apart(source), strict=True)
-        return _in_turn([_of_file(one, columns, format, name) for one, name in each])
+        named_paths = zip(source, called_apart(source), strict=True)
+        return _scan_files([_scan_file(path, columns, format, name) for path, name in named_paths])
     if not isinstance(source, (str, os.PathLike)):
-        return _as_meant(scan_frame(source, columns, name), columns)
-    return _of_file(source, columns, format)
+        return _interpret(scan_frame(source, columns, name), columns)
+    return _scan_file(source, columns, format)
 
 
-def _of_file(
+def _scan_file(
     source: str | os.PathLike[str],
     columns: RequestedColumns,
     format: str | None,  # noqa: A002 - the option's name
-    called: str = "",
+    display_name: str = "",
 ) -> Scan:
-    """Open a file, which messages call by its name unless they must call it otherwise."""
+    """Open a file, which messages call by its name or by `display_name`."""
     content = read_content(source)
-    content = replace(content, name=called or content.name)
+    content = replace(content, name=display_name or content.name)
     if isinstance(source, FileRows):
         content = replace(content, name=source.called or content.name, rows=source)
-    chosen = FORMATS[format] if format else _detected(content, columns)
-    scanned = chosen.scan(content, columns)
-    if content.rows is not None and chosen not in BINARY:
-        scanned = replace(scanned, chunks=partial(_only, content.rows, scanned.chunks))
-    return _as_meant(scanned, columns)
+    file_format = FORMATS[format] if format else _detect_format(content, columns)
+    scan = file_format.scan(content, columns)
+    if content.rows is not None and file_format not in BINARY:
+        scan = replace(scan, chunks=partial(_selected_rows, content.rows, scan.chunks))
+    return _interpret(scan, columns)
 
 
 def are_paths(source: object) -> bool:
@@ -89,65 +89,71 @@ def are_paths(source: object) -> bool:
     return (
         isinstance(source, (list, tuple))
         and bool(source)
-        and all(isinstance(one, (str, os.PathLike)) for one in source)
+        and all(isinstance(path, (str, os.PathLike)) for path in source)
     )
 
 
 def check_same_columns(files: Sequence[tuple[str, Iterable[str]]]) -> None:
-    """Refuse files of one list, given by their names and roles, that have not the same columns."""
-    (first, roles), *others = files
-    for name, own in others:
-        lacking, more = ({*one} - {*two} for one, two in ((roles, own), (own, roles)))
-        if lacking or more:
-            lacks, has = (name, first) if lacking else (first, name)
-            what = " and ".join(sorted(role.lstrip("@") for role in lacking or more))
+    """Refuse files of one list, given by their names and roles, that differ in columns."""
+    (first_name, roles), *other_files = files
+    for name, other_roles in other_files:
+        missing_roles, extra_roles = {*roles} - {*other_roles}, {*other_roles} - {*roles}
+        if missing_roles or extra_roles:
+            lacking_name, having_name = (name, first_name) if missing_roles else (first_name, name)
+            role_names = " and ".join(
+                sorted(role.lstrip("@") for role in missing_roles or extra_roles)
+            )
             msg = (
-                f"{lacks}: has no column of {what}, which {has} has; give files of one list with "
-                "the same columns"
+                f"{lacking_name}: has no column of {role_names}, which {having_name} has; give "
+                "files of one list with the same columns"
             )
             raise DataError(msg)
 
 
-def _in_turn(scans: Sequence[Scan]) -> Scan:
-    """One list of trials in several files, each of which tells the same of them."""
-    first, *others = scans
-    if not others:
-        return first
-    check_same_columns([(one.name, one.columns) for one in scans])
-    name = f"{first.name} and {len(others)} more"
-    chunks = lambda: chain.from_iterable(one.chunks() for one in scans)  # noqa: E731
-    return replace(first, name=name, chunks=chunks, content=None, several=tuple(scans))
+def _scan_files(scans: Sequence[Scan]) -> Scan:
+    """Return the scan of one list of trials in several files with the same columns."""
+    first_scan, *other_scans = scans
+    if not other_scans:
+        return first_scan
+    check_same_columns([(file_scan.name, file_scan.columns) for file_scan in scans])
+    name = f"{first_scan.name} and {len(other_scans)} more"
+    chunks = lambda: chain.from_iterable(file_scan.chunks() for file_scan in scans)  # noqa: E731
+    return replace(first_scan, name=name, chunks=chunks, content=None, file_scans=tuple(scans))
 
 
-def _as_meant(scanned: Scan, columns: RequestedColumns) -> Scan:
-    """The same trials, with segments on their sides, and in the words that are known."""
-    return translate_words(join_sides(scanned, columns), columns)
+def _interpret(scan: Scan, columns: RequestedColumns) -> Scan:
+    """Return the same trials, with sides joined to segments and words of the user translated."""
+    return translate_words(join_sides(scan, columns), columns)
 
 
-def _only(rows: FileRows, chunks: Callable[[], Iterator[Chunk]]) -> Iterator[Chunk]:
-    """Chunks of some rows."""
-    seen = 0
+def _selected_rows(rows: FileRows, chunks: Callable[[], Iterator[Chunk]]) -> Iterator[Chunk]:
+    """Yield the chunks of some rows."""
+    n_passed = 0
     for chunk in chunks():
-        low, high = max(rows.first - seen, 0), min(rows.last - seen, len(chunk))
+        low, high = max(rows.first - n_passed, 0), min(rows.last - n_passed, len(chunk))
         if low < high:
             yield replace(chunk, frame=chunk.frame[low:high], rows=chunk.rows[low:high])
-        seen += len(chunk)
-        if seen >= rows.last:
+        n_passed += len(chunk)
+        if n_passed >= rows.last:
             return
 
 
-def scan_again(scanned: Scan, source: Any, columns: RequestedColumns) -> Scan:
-    """Open a source again in the format that it has, for other columns."""
-    if scanned.content is None:
-        return _as_meant(scan_frame(source, columns, scanned.name), columns)
-    return _as_meant(FORMATS[scanned.format].scan(scanned.content, columns), columns)
+def scan_again(previous_scan: Scan, source: Any, columns: RequestedColumns) -> Scan:
+    """Open a source again in the same format, for other columns."""
+    if previous_scan.content is None:
+        return _interpret(scan_frame(source, columns, previous_scan.name), columns)
+    return _interpret(FORMATS[previous_scan.format].scan(previous_scan.content, columns), columns)
 
 
 def table_format(content: SourceBytes) -> Format:
-    """The format of a table of anything, whose columns have names: by default delimited text."""
-    tables = (one for one in FORMATS.values() if one.table is not None and one is not DELIMITED)
-    asked = RequestedColumns()
-    return next((one for one in tables if one.fits(content.head, asked) == CERTAIN_FIT), DELIMITED)
+    """Return the format of a table whose columns have names: by default delimited text."""
+    no_roles = RequestedColumns()
+    for candidate in FORMATS.values():
+        if candidate.table is None or candidate is DELIMITED:
+            continue
+        if candidate.fits(content.head, no_roles) == CERTAIN_FIT:
+            return candidate
+    return DELIMITED
 
 
 def may_be_trials(head: bytes) -> bool:
@@ -158,12 +164,14 @@ def may_be_trials(head: bytes) -> bool:
     >>> may_be_trials(b"a/1 a/2 0.5"), may_be_trials(b"a b accept"), may_be_trials(b"id,sex")
     (True, True, False)
     """
-    fitting = _fitting(head, RequestedColumns())
-    is_some = any(one.places for one in fitting) or text_sample(head).are_decisions()
-    return is_some or _are_bare_scores(head)
+    formats = _fitting_formats(head, RequestedColumns())
+    has_columns = (
+        any(candidate.positions for candidate in formats) or text_sample(head).are_decisions()
+    )
+    return has_columns or _are_scores_without_ids(head)
 
 
-def _are_bare_scores(head: bytes) -> bool:
+def _are_scores_without_ids(head: bytes) -> bool:
     """Whether the rows are a score and a label each, without ids, as NeMo writes them."""
     rows = [line.split() for _, line in head_lines(head)] if is_text(head) else []
     return bool(rows) and all(
@@ -171,74 +179,75 @@ def _are_bare_scores(head: bytes) -> bool:
     )
 
 
-def _fitting(head: bytes, columns: RequestedColumns) -> list[Format]:
-    """The formats that a file may be in: none, one or, if no one fits best, several."""
-    fits: dict[Format, float] = {}
-    for one in FORMATS.values():
-        fits[one] = one.fits(head, columns)
-        if fits[one] == CERTAIN_FIT:
-            return [one]
-    best = max(fits.values())
-    return [one for one, fit in fits.items() if fit == best > POSSIBLE_FIT]
+def _fitting_formats(head: bytes, columns: RequestedColumns) -> list[Format]:
+    """Return the formats that a file may have: none, one or, if several fit equally well, these."""
+    fit_by_format: dict[Format, float] = {}
+    for candidate in FORMATS.values():
+        fit_by_format[candidate] = candidate.fits(head, columns)
+        if fit_by_format[candidate] == CERTAIN_FIT:
+            return [candidate]
+    best_fit = max(fit_by_format.values())
+    return [candidate for candidate, fit in fit_by_format.items() if fit == best_fit > POSSIBLE_FIT]
 
 
-def _detected(content: SourceBytes, columns: RequestedColumns) -> Format:
-    found = _fitting(content.head, columns)
-    if len(found) == 1:
-        return found[0]
+def _detect_format(content: SourceBytes, columns: RequestedColumns) -> Format:
+    """Return the format that fits best, or raise an error that says what the file looks like."""
+    candidates = _fitting_formats(content.head, columns)
+    if len(candidates) == 1:
+        return candidates[0]
     check_text(content)
-    _check_ids(content)
-    if found:
-        rows = ", or ".join(one.rows for one in found)
-        which = " or ".join(f"{columns.option} {one.name}" for one in found)
-        msg = f"{content.name}: its rows may be {rows}; say which with {which}"
+    _check_has_ids(content)
+    if candidates:
+        rows = ", or ".join(candidate.rows for candidate in candidates)
+        choice = " or ".join(f"{columns.option} {candidate.name}" for candidate in candidates)
+        msg = f"{content.name}: its rows may be {rows}; say which with {choice}"
         raise DataError(msg)
-    first = text_sample(content.head)
-    if first.are_decisions():
+    lines = text_sample(content.head)
+    if lines.are_decisions():
         msg = (
             f"{content.name}: its rows are two ids and a decision, which only a header can say; "
             "put enrol, test, decision above them, separated as they are"
         )
         raise DataError(msg)
     if columns.by_role and not columns.may_be_elsewhere:
-        return DELIMITED  # which says which of the columns is missing
+        return DELIMITED  # its reader says which of the named columns is missing
     names, _, _ = read_header(content)
-    shown = ", ".join(repr(name[:40]) for name in names[:8])
-    if first.has_unknown_header:
+    names_text = ", ".join(repr(name[:40]) for name in names[:8])
+    if lines.has_unknown_header:
         msg = (
-            f"{content.name}: its columns {shown} have no known names; name them with "
+            f"{content.name}: its columns {names_text} have no known names; name them with "
             "--columns enrol=...,test=...,score=...,label=..."
         )
         raise DataError(msg)
-    odd = _first_odd(content.head)
-    if odd is not None:
-        row, line, kind = odd
+    deviation = _first_deviating_line(content.head)
+    if deviation is not None:
+        row, line, format_name = deviation
         msg = (
-            f"{content.name}, row {row}: does not match the rows above, which are {kind}: "
+            f"{content.name}, row {row}: does not match the rows above, which are {format_name}: "
             f"{line[:80]!r}; repair or remove it, or name the columns in a header"
         )
         raise DataError(msg)
     if len(names) == 2:
         msg = (
             f"{content.name}, row 1: not a score file, the header has no known trial columns "
-            f"(found: {shown}); name the columns enrol and test, or map them with --columns. Pass "
-            "a speaker table with --speakers"
+            f"(found: {names_text}); name the columns enrol and test, or map them with --columns. "
+            "Pass a speaker table with --speakers"
         )
         raise DataError(msg)
     msg = (
         f"{content.name}, row 1: not a score file, the header has no known trial columns (found: "
-        f"{shown}); name the columns with --columns enrol=...,test=...,score=...,label=..., or the "
-        f"format with {columns.option}"
+        f"{names_text}); name the columns with --columns enrol=...,test=...,score=...,label=..., "
+        f"or the format with {columns.option}"
     )
-    for one in FORMATS.values():
-        if one.fits(content.head, columns) == POSSIBLE_FIT:
-            msg += f" {one.name} if it is one of {one.examples[0].written_by}'s"
+    for candidate in FORMATS.values():
+        if candidate.fits(content.head, columns) == POSSIBLE_FIT:
+            msg += f" {candidate.name} if it is one of {candidate.examples[0].written_by}'s"
     raise DataError(msg)
 
 
-def _check_ids(content: SourceBytes) -> None:
-    """Refuse scores that stand without the trials that they are of."""
-    if _are_bare_scores(content.head):
+def _check_has_ids(content: SourceBytes) -> None:
+    """Refuse scores without the ids of their trials."""
+    if _are_scores_without_ids(content.head):
         name = content.name
         msg = (
             f"{name}: its rows are a score and a label, and tell of no recordings; put them behind "
@@ -248,85 +257,98 @@ def _check_ids(content: SourceBytes) -> None:
         raise DataError(msg)
 
 
-def _first_odd(head: bytes) -> tuple[int, str, str] | None:
-    r"""The first line that takes away the format of those above it: row, line, format.
+def _first_deviating_line(head: bytes) -> tuple[int, str, str] | None:
+    r"""Return row, line and format of the first line that does not fit the format above it.
 
     Examples
     --------
-    >>> _first_odd(b"1 a/1 a/2\nx a/1 a/3")
+    >>> _first_deviating_line(b"1 a/1 a/2\nx a/1 a/3")
     (2, 'x a/1 a/3', 'voxceleb')
     """
-    kind, above = "", ""
-    for row, line in head_lines(head)[:_ODD_LINES] if is_text(head) else []:
-        above += f"{line}\n"
-        found = [one.name for one in _fitting(above.encode(), RequestedColumns()) if one.places]
-        before, kind = kind, found[0] if len(found) == 1 else ""
-        if not kind:
-            return (row, line, before) if before else None
+    format_name, text = "", ""
+    for row, line in head_lines(head)[:_MAX_SEARCHED_LINES] if is_text(head) else []:
+        text += f"{line}\n"
+        candidates = _fitting_formats(text.encode(), RequestedColumns())
+        names = [candidate.name for candidate in candidates if candidate.positions]
+        previous_name, format_name = format_name, names[0] if len(names) == 1 else ""
+        if not format_name:
+            return (row, line, previous_name) if previous_name else None
     return None
 
 
-def join_sides(scanned: Scan, asked: RequestedColumns) -> Scan:
-    """The same trials, their segments told apart by their sides if there is a column of sides.
+def join_sides(scan: Scan, columns: RequestedColumns) -> Scan:
+    """Return the same trials, with the side of a segment as part of its id.
 
-    A column called side is one where models and segments stand beside it, or where the user
-    names it; else it has no role.
+    A column called side has this role if there are columns of models and segments, or if the user
+    names it. Otherwise it has no role.
     """
-    if "side" not in scanned.columns:
-        return scanned
-    known = FORMATS.get(scanned.format)
-    of_segments = (known is not None and "side" in known.places) or are_segments(
-        *(scanned.columns.get(role, "") for role in ("enrol", "test"))
-    )
-    if "side" not in asked.by_role and not of_segments:
-        roles = {role: name for role, name in scanned.columns.items() if role != "side"}
+    if "side" not in scan.columns:
+        return scan
+    file_format = FORMATS.get(scan.format)
+    has_segment_columns = (
+        file_format is not None and "side" in file_format.positions
+    ) or are_segments(scan.columns.get("enrol", ""), scan.columns.get("test", ""))
+    if "side" not in columns.by_role and not has_segment_columns:
+        roles = {role: name for role, name in scan.columns.items() if role != "side"}
         return replace(
-            scanned,
+            scan,
             columns=roles,
-            ignored=(*scanned.ignored, scanned.columns["side"]),
+            ignored=(*scan.ignored, scan.columns["side"]),
             chunks=lambda: (
-                replace(chunk, frame=chunk.frame.drop("side")) for chunk in scanned.chunks()
+                replace(chunk, frame=chunk.frame.drop("side")) for chunk in scan.chunks()
             ),
         )
-    return replace(scanned, chunks=lambda: map(_joined, scanned.chunks()))
+    return replace(scan, chunks=lambda: map(_join_side, scan.chunks()))
 
 
 def translate_words(scanned: Scan, asked: RequestedColumns) -> Scan:
-    """The same trials, the user's words in their cells replaced by those that are known.
+    """Return the same trials, with the words of the user in their cells translated.
 
-    A word for what failed takes the decision or the score away, and is the status of the trial.
+    A word for a failure removes the decision or the score, and sets the status of the trial.
     """
-    here = {w: text for w, text in asked.words.items() if {*WORDS[w]} & {*scanned.columns}}
-    if not here:
+    user_words = {
+        word: text
+        for word, text in asked.words.items()
+        if any(role in scanned.columns for role in WORDS[word])
+    }
+    if not user_words:
         return scanned
-    meant = {text.strip().lower(): w for w, several in here.items() for text in several.split("|")}
-    found = {role for word in here for role in WORDS[word] if role in scanned.columns}
-    failing = found & {*WORDS["failed"]} if "failed" in here else set()
+    word_of_text: dict[str, str] = {}
+    for word, text in user_words.items():
+        for alternative in text.split("|"):
+            word_of_text[alternative.strip().lower()] = word
+    roles = {role for word in user_words for role in WORDS[word] if role in scanned.columns}
+    failure_roles = roles & {*WORDS["failed"]} if "failed" in user_words else set()
     columns = dict(scanned.columns)
-    if failing:
-        columns.setdefault("status", columns[min(failing)])
+    if failure_roles:
+        columns.setdefault("status", columns[min(failure_roles)])
 
-    def translated(chunk: Chunk) -> Chunk:
-        cells = {role: pl.col(role).cast(pl.String) for role in found}
-        bare = {role: cell.str.strip_chars().str.to_lowercase() for role, cell in cells.items()}
-        words = {role: cell.replace_strict(meant, default="") for role, cell in bare.items()}
-        failed = [words[role].fill_null("") == "failed" for role in failing]
-        made: dict[str, pl.Expr] = {}
-        for role, word in words.items():
-            is_known = word.is_in([one for one in here if role in WORDS[one] and one != "failed"])
-            is_left = word.fill_null("") != "failed" if role in failing else True
-            made[role] = pl.when(is_known).then(word).when(is_left).then(cells[role])
-        if failed:
+    def translate(chunk: Chunk) -> Chunk:
+        translated: dict[str, pl.Expr] = {}
+        is_failed = []
+        for role in roles:
+            cell = pl.col(role).cast(pl.String)
+            lower = cell.str.strip_chars().str.to_lowercase()
+            word = lower.replace_strict(word_of_text, default="")
+            # a word of another role is left as it is: `nobody` is no decision
+            role_words = [name for name in user_words if role in WORDS[name] and name != "failed"]
+            is_kept: Any = True
+            if role in failure_roles:
+                is_failed.append(word.fill_null("") == "failed")
+                is_kept = word.fill_null("") != "failed"
+            translated[role] = pl.when(word.is_in(role_words)).then(word).when(is_kept).then(cell)
+        if is_failed:
             status = pl.col("status") if "status" in chunk.frame.columns else pl.lit("ok")
-            is_failed = pl.any_horizontal(failed)
-            made["status"] = pl.when(is_failed).then(pl.lit("failed")).otherwise(status)
-        return replace(chunk, frame=chunk.frame.with_columns(**made), columns=columns)
+            translated["status"] = (
+                pl.when(pl.any_horizontal(is_failed)).then(pl.lit("failed")).otherwise(status)
+            )
+        return replace(chunk, frame=chunk.frame.with_columns(**translated), columns=columns)
 
-    return replace(scanned, columns=columns, chunks=lambda: map(translated, scanned.chunks()))
+    return replace(scanned, columns=columns, chunks=lambda: map(translate, scanned.chunks()))
 
 
 def are_segments(model: str, segment: str) -> bool:
-    """Whether columns of these names hold models and segments, beside which sides may stand.
+    """Whether columns of these names hold models and segments, which may have sides.
 
     Examples
     --------
@@ -337,25 +359,31 @@ def are_segments(model: str, segment: str) -> bool:
 
 
 def segment_side_ids(segment: pl.Series, side: pl.Series) -> pl.Series:
-    """Ids of segments on their sides; null where there is no such side.
+    """Return ids of segments with their sides; null where the side is not a or b.
 
     Examples
     --------
-    >>> on_side(pl.Series(["x", "x", "x"]), pl.Series(["a", "B ", "c"])).to_list()
+    >>> segment_side_ids(pl.Series(["x", "x", "x"]), pl.Series(["a", "B ", "c"])).to_list()
     ['x', 'x:b', None]
     """
-    bare = side.str.strip_chars().str.to_lowercase()
-    on_b = pl.when(segment == "").then(segment).otherwise(segment + ":b")
-    return pl.select(pl.when(bare == "b").then(on_b).when(bare == "a").then(segment)).to_series()
+    side_name = side.str.strip_chars().str.to_lowercase()
+    id_on_b = pl.when(segment == "").then(segment).otherwise(segment + ":b")
+    return pl.select(
+        pl.when(side_name == "b").then(id_on_b).when(side_name == "a").then(segment)
+    ).to_series()
 
 
-def _joined(chunk: Chunk) -> Chunk:
-    """The chunk without its sides, which are now in the ids of its segments."""
+def _join_side(chunk: Chunk) -> Chunk:
+    """Return a chunk without sides, which become part of the ids of its segments."""
     if "test" not in chunk.frame.columns:
         return replace(chunk, frame=chunk.frame.drop("side"))
     text = chunk.frame.with_columns(pl.col("test", "side").cast(pl.String))
     side, segment = text["side"], text["test"].str.strip_chars()
     test = segment_side_ids(segment, side)
     chunk.refuse(test.is_null() & segment.is_not_null(), "side", *SIDE_PROBLEM)
-    lost = segment.is_null() & side.is_not_null()  # so the row is not blank, but short of an id
-    return replace(chunk, frame=text.drop("side").with_columns(test=test.set(lost, "")))
+    is_without_segment = (
+        segment.is_null() & side.is_not_null()
+    )  # so the row is not blank, but short of an id
+    return replace(
+        chunk, frame=text.drop("side").with_columns(test=test.set(is_without_segment, ""))
+    )

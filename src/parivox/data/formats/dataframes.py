@@ -38,94 +38,94 @@ if TYPE_CHECKING:
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 
 ROWS_PER_CHUNK = 1_000_000
-"""Rows read at once."""
-_STDERR = 2
+"""Rows read at a time."""
+_STDERR_DESCRIPTOR = 2
 _PROBE = Path(__file__).with_name("probe.py")
-_ONE_AT_A_TIME = Lock()
+_STDERR_LOCK = Lock()
 
 
 @contextmanager
 def silence_engine() -> Iterator[None]:
-    """Drop what the engine writes to standard error: where it panics, it prints a trace."""
-    with _ONE_AT_A_TIME:
+    """Discard what the engine writes to standard error: if it panics, it prints a trace."""
+    with _STDERR_LOCK:
         try:
-            kept = os.dup(_STDERR)
+            saved_descriptor = os.dup(_STDERR_DESCRIPTOR)
         except OSError:  # it is closed
             yield
             return
         try:
-            with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - a descriptor is all it is for
-                os.dup2(nowhere.fileno(), _STDERR)
+            with open(os.devnull, "wb") as null_device:  # noqa: PTH123 - only for its descriptor
+                os.dup2(null_device.fileno(), _STDERR_DESCRIPTOR)
             yield
         finally:
-            os.dup2(kept, _STDERR)
-            os.close(kept)
+            os.dup2(saved_descriptor, _STDERR_DESCRIPTOR)
+            os.close(saved_descriptor)
 
 
-def _guarded(
-    content: SourceBytes, kind: str, job: Callable[[pl.LazyFrame], pl.DataFrame]
+def _read_guarded(
+    content: SourceBytes, kind: str, query: Callable[[pl.LazyFrame], pl.DataFrame]
 ) -> pl.DataFrame:
-    """What a job makes of the table; damage is an error."""
+    """Return the result of a query; raise one sentence if the table is damaged."""
     source = content.for_polars
     try:
         with silence_engine():
             if kind == "arrow-stream":
-                return job(pl.read_ipc_stream(source).lazy())
-            return job(lazy_parquet(source) if kind == "parquet" else pl.scan_ipc(source))
+                return query(pl.read_ipc_stream(source).lazy())
+            return query(lazy_parquet(source) if kind == "parquet" else pl.scan_ipc(source))
     except ENGINE_ERRORS as error:
-        raise _unreadable(content.name, kind, error_summary(error)) from error
+        raise _damage_error(content.name, kind, error_summary(error)) from error
 
 
 def lazy_parquet(source: bytes | str | Path) -> pl.LazyFrame:
-    """A Parquet file; of a dataset of Hugging Face, classes are by their names."""
+    """Return a Parquet file; class codes of a Hugging Face dataset are replaced by names."""
     file = io.BytesIO(source) if isinstance(source, bytes) else source
-    text = pl.read_parquet_metadata(file).get("huggingface", "{}")
+    metadata = pl.read_parquet_metadata(file).get("huggingface", "{}")
     try:
-        features = json.loads(text)["info"]["features"]
-    except (ValueError, KeyError, TypeError, RecursionError):  # of no dataset, or damaged
+        features = json.loads(metadata)["info"]["features"]
+    except (ValueError, KeyError, TypeError, RecursionError):  # not a dataset, or damaged
         features = {}
     features = features if isinstance(features, dict) else {}
     return name_classes(pl.scan_parquet(source), features)
 
 
 def name_classes(frame: Frame, features: Mapping[str, Any]) -> Frame:
-    """Names in the place of the codes of classes, as the features of a dataset have them.
+    """Replace codes of classes by their names, which the features of a dataset hold.
 
     Examples
     --------
     >>> sex = {"sex": {"_type": "ClassLabel", "names": ["f", "m"]}}
-    >>> with_classes(pl.DataFrame({"sex": [1, 0, -1]}), sex)["sex"].to_list()
+    >>> name_classes(pl.DataFrame({"sex": [1, 0, -1]}), sex)["sex"].to_list()
     ['m', 'f', None]
     """
-    known = {column: features.get(column) for column in frame.collect_schema().names()}
+    feature_by_column = {column: features.get(column) for column in frame.collect_schema().names()}
     return frame.with_columns(
         pl.col(column).replace_strict(
-            dict(enumerate(kind["names"])), default=None, return_dtype=pl.String
+            dict(enumerate(feature["names"])), default=None, return_dtype=pl.String
         )
-        for column, kind in known.items()
-        if isinstance(kind, dict)
-        and kind.get("_type") == "ClassLabel"
-        and isinstance(kind.get("names"), list)
+        for column, feature in feature_by_column.items()
+        if isinstance(feature, dict)
+        and feature.get("_type") == "ClassLabel"
+        and isinstance(feature.get("names"), list)
     )
 
 
 def parquet_metadata(file: Path | IO[bytes]) -> dict[str, str]:
-    """What the metadata of a Parquet file say, by key; damage raises one of `ENGINE_ERRORS`."""
+    """Return the metadata of a Parquet file; damage raises one of `ENGINE_ERRORS`."""
     with silence_engine():
         return pl.read_parquet_metadata(file)
 
 
 def binary_frame(content: SourceBytes, kind: str) -> pl.DataFrame:
-    """The whole table, which `check_decodes` has decoded."""
-    return _guarded(content, kind, lambda lazy: lazy.collect())
+    """Return the whole table; call `check_decodes` first."""
+    return _read_guarded(content, kind, lambda lazy: lazy.collect())
 
 
-def _height(content: SourceBytes, kind: str) -> int:
-    return int(_guarded(content, kind, lambda lazy: lazy.select(pl.len()).collect()).item())
+def _row_count(content: SourceBytes, kind: str) -> int:
+    return int(_read_guarded(content, kind, lambda lazy: lazy.select(pl.len()).collect()).item())
 
 
 class UndecodedTable(NamedTuple):
-    """Some rows and columns of a table in Parquet or Arrow, and what it is called."""
+    """Some rows and columns of a table in Parquet or Arrow, and its name in messages."""
 
     name: str
     kind: str
@@ -135,9 +135,9 @@ class UndecodedTable(NamedTuple):
 
 
 def check_decodes(*tables: UndecodedTable) -> None:
-    """Decode tables in another process first, as damage may end the one that does.
+    """Decode tables in another process, because damage may end the process that decodes.
 
-    Of tables without a path there can be one.
+    Only one of the tables may be bytes instead of a path.
 
     Raises
     ------
@@ -146,20 +146,20 @@ def check_decodes(*tables: UndecodedTable) -> None:
     """
     if not sys.executable:
         return
-    data = next((one.source for one in tables if isinstance(one.source, bytes)), b"")
+    stream_bytes = next((table.source for table in tables if isinstance(table.source, bytes)), b"")
     jobs = [
         {
-            "kind": one.kind,
-            "path": None if isinstance(one.source, bytes) else os.fspath(one.source),
-            "columns": None if one.columns is None else [*one.columns],
-            "first": 0 if one.rows is None else one.rows.start,
-            "last": None if one.rows is None else one.rows.stop,
+            "kind": table.kind,
+            "path": None if isinstance(table.source, bytes) else os.fspath(table.source),
+            "columns": None if table.columns is None else [*table.columns],
+            "first": 0 if table.rows is None else table.rows.start,
+            "last": None if table.rows is None else table.rows.stop,
         }
-        for one in tables
+        for table in tables
     ]
-    probe = subprocess.run(  # noqa: S603 - our own file
+    probe = subprocess.run(  # noqa: S603 - a file of this package
         [sys.executable, "-P", str(_PROBE)],
-        input=json.dumps(jobs).encode() + b"\n" + data,
+        input=json.dumps(jobs).encode() + b"\n" + stream_bytes,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         check=False,
@@ -167,16 +167,17 @@ def check_decodes(*tables: UndecodedTable) -> None:
     if probe.returncode >= 0 and probe.returncode != REFUSED_EXIT_CODE:
         return
     reason = f"reading it ended with signal {-probe.returncode}"
-    begun = [line for line in probe.stdout.decode(errors="replace").splitlines() if line]
+    started = [line for line in probe.stdout.decode(errors="replace").splitlines() if line]
     if probe.returncode == REFUSED_EXIT_CODE:
-        places = [i for i, line in enumerate(begun) if line.isdecimal()] or [-1]
-        reason = "\n".join(begun[places[-1] + 1 :])
-        begun = begun[: places[-1] + 1]
-    table = tables[int(begun[-1]) if begun else 0]
-    raise _unreadable(table.name, table.kind, error_summary(DataError(reason)))
+        # the probe printed the index of each table it began, then the words of the engine
+        number_lines = [i for i, line in enumerate(started) if line.isdecimal()] or [-1]
+        reason = "\n".join(started[number_lines[-1] + 1 :])
+        started = started[: number_lines[-1] + 1]
+    damaged_table = tables[int(started[-1]) if started else 0]
+    raise _damage_error(damaged_table.name, damaged_table.kind, error_summary(DataError(reason)))
 
 
-def _unreadable(name: str, kind: str, reason: str) -> DataError:
+def _damage_error(name: str, kind: str, reason: str) -> DataError:
     return DataError(
         f"{name}: cannot be read as {kind} ({reason}); it may be truncated, so make or "
         "copy it again"
@@ -184,53 +185,55 @@ def _unreadable(name: str, kind: str, reason: str) -> DataError:
 
 
 def _table(kind: str, content: SourceBytes) -> NamedColumns:
-    """A table in Parquet or Arrow, of which a million rows are read at once."""
-    empty = _guarded(content, kind, lambda lazy: lazy.head(0).collect())
-    rows = range(_height(content, kind))
+    """Open a table in Parquet or Arrow, which is read in chunks."""
+    header = _read_guarded(content, kind, lambda lazy: lazy.head(0).collect())
+    rows = range(_row_count(content, kind))
     if content.rows is not None:
         rows = rows[content.rows.first : content.rows.last]
     decoded: set[str] = set()
 
-    def part(first: int, columns: Mapping[str, str]) -> pl.DataFrame:
-        if unknown := {*columns.values()} - decoded:
-            check_decodes(UndecodedTable(content.name, kind, content.for_polars, [*unknown], rows))
-            decoded.update(unknown)
-        job = lambda lazy: lazy.slice(first, ROWS_PER_CHUNK).select(**columns).collect()  # noqa: E731
-        return _guarded(content, kind, job)
+    def read_chunk(first: int, columns: Mapping[str, str]) -> pl.DataFrame:
+        if undecoded := {*columns.values()} - decoded:
+            check_decodes(
+                UndecodedTable(content.name, kind, content.for_polars, [*undecoded], rows)
+            )
+            decoded.update(undecoded)
+        query = lambda lazy: lazy.slice(first, ROWS_PER_CHUNK).select(**columns).collect()  # noqa: E731
+        return _read_guarded(content, kind, query)
 
-    chunks = partial(_chunks, content.name, empty.columns, rows, part)
-    return NamedColumns(empty.columns, chunks, empty.dtypes)
+    chunks = partial(_chunks, content.name, header.columns, rows, read_chunk)
+    return NamedColumns(header.columns, chunks, header.dtypes)
 
 
 def _chunks(
     source: str,
     names: Sequence[str],
     rows: range,
-    part: Callable[[int, Mapping[str, str]], pl.DataFrame],
-    places: Mapping[str, int],
+    read_chunk: Callable[[int, Mapping[str, str]], pl.DataFrame],
+    positions: Mapping[str, int],
 ) -> Iterator[tuple[Rows, pl.DataFrame]]:
-    """Some columns under new names, so many rows at a time; rows count from 1."""
-    columns = {name: names[at] for name, at in places.items()}
+    """Yield chunks of some columns under new names, with rows counted from 1."""
+    columns = {name: names[position] for name, position in positions.items()}
     with stage(source, len(rows), "rows") as reading:
-        for first in rows[::ROWS_PER_CHUNK]:
-            chunk = part(first, columns)[: rows.stop - first]
-            yield range(first + 1, first + 1 + chunk.height), chunk
+        for first_row in rows[::ROWS_PER_CHUNK]:
+            chunk = read_chunk(first_row, columns)[: rows.stop - first_row]
+            yield range(first_row + 1, first_row + 1 + chunk.height), chunk
             reading.add(chunk.height)
 
 
-_BINARY = (
+_BINARY_FORMATS = (
     ("parquet", "Parquet", b"PAR1"),
     ("arrow", "Arrow", b"ARROW1"),
     ("arrow-stream", "an Arrow stream", b"\xff\xff\xff\xff"),
 )
 BINARY = tuple(
     named_format(name, label, starts_with(start), partial(_table, name))
-    for name, label, start in _BINARY
+    for name, label, start in _BINARY_FORMATS
 )
 
 
 def dataframe_from(source: Any, name: str) -> pl.DataFrame:
-    """A dataframe of a mapping of arrays, or of a dataframe of any library."""
+    """Return a dataframe from a mapping of arrays, or from a dataframe of any library."""
     try:
         if isinstance(source, pl.DataFrame):
             return source
@@ -243,31 +246,31 @@ def dataframe_from(source: Any, name: str) -> pl.DataFrame:
             with suppress(ImportError):  # pandas needs pyarrow for this
                 return pl.DataFrame(source)
         if hasattr(source, "select_columns") and hasattr(source, "select"):
-            return _of_dataset(source)
+            return _frame_of_dataset(source)
         if hasattr(source, "columns"):
-            return pl.DataFrame({str(c): _series(source[c]) for c in source.columns})
+            return pl.DataFrame({str(column): _series(source[column]) for column in source.columns})
     except (*ENGINE_ERRORS, TypeError) as error:
         msg = f"{name}: cannot be read as columns of one length ({error_summary(error)})"
         raise DataError(msg) from error
-    mend = "give a path, a dataframe or a mapping of arrays"
+    remedy = "give a path, a dataframe or a mapping of arrays"
     if hasattr(source, "select_columns"):
-        mend = "it gives its rows one by one, so load it without streaming=True"
-    msg = f"{name}: type {type(source).__name__} is not a table; {mend}"
+        remedy = "it gives its rows one by one, so load it without streaming=True"
+    msg = f"{name}: type {type(source).__name__} is not a table; {remedy}"
     raise DataError(msg)
 
 
-def _of_dataset(source: Any) -> pl.DataFrame:
-    """The columns of a dataset of Hugging Face, without those of audio and other objects."""
-    kinds = source.select(range(min(1, len(source)))).to_polars().schema
-    flat = [name for name, kind in kinds.items() if not kind.is_nested()]
-    found = source.select_columns(flat).to_polars()
-    assert isinstance(found, pl.DataFrame)
-    return name_classes(found, source.features.to_dict())
+def _frame_of_dataset(source: Any) -> pl.DataFrame:
+    """Return the columns of a Hugging Face dataset, without audio and other objects."""
+    schema = source.select(range(min(1, len(source)))).to_polars().schema
+    flat_columns = [name for name, dtype in schema.items() if not dtype.is_nested()]
+    frame = source.select_columns(flat_columns).to_polars()
+    assert isinstance(frame, pl.DataFrame)
+    return name_classes(frame, source.features.to_dict())
 
 
 def _check_no_splits(source: Mapping[Any, Any], name: str) -> None:
-    """Refuse the splits of a dataset, of which one is a table."""
-    splits = [str(key) for key, one in source.items() if hasattr(one, "select_columns")]
+    """Refuse a mapping of splits of a dataset: only one split is a table."""
+    splits = [str(key) for key, split in source.items() if hasattr(split, "select_columns")]
     if splits:
         msg = (
             f"{name}: holds the splits {', '.join(map(repr, splits))}; give one of them, as in "
@@ -286,12 +289,12 @@ def _series(cells: Any) -> pl.Series:
 
 
 def scan_frame(source: Any, columns: RequestedColumns, name: str) -> Scan:
-    """Trials of a dataframe or of a mapping of arrays."""
+    """Return the trials of a dataframe or of a mapping of arrays."""
     frame = dataframe_from(source, name)
 
-    def part(first: int, columns: Mapping[str, str]) -> pl.DataFrame:
-        return frame[first : first + ROWS_PER_CHUNK].select(**columns)
+    def read_chunk(first_row: int, columns: Mapping[str, str]) -> pl.DataFrame:
+        return frame[first_row : first_row + ROWS_PER_CHUNK].select(**columns)
 
-    chunks = partial(_chunks, name, frame.columns, range(frame.height), part)
+    chunks = partial(_chunks, name, frame.columns, range(frame.height), read_chunk)
     table = NamedColumns(frame.columns, chunks, frame.dtypes)
     return scan_named_columns(name, "dataframe", table, columns)

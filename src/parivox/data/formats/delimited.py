@@ -1,4 +1,4 @@
-"""Text tables: CSV, TSV and their like, whose header names the columns, and text in blocks."""
+"""Text tables such as CSV and TSV, whose header names the columns, read in chunks of lines."""
 
 from __future__ import annotations
 
@@ -34,10 +34,12 @@ if TYPE_CHECKING:
     from parivox.data.source_bytes import SourceBytes
 
 SEPARATORS = (",", "\t", ";", "|")
-_SEPARATOR_HINT = re.compile(r'"?sep=([,\t;|])"?', re.IGNORECASE)  # for Excel, above the header
-_STAR = re.compile(rb"(?m)^([^*\s]*)\*")
+_SEPARATOR_LINE = re.compile(
+    r'"?sep=([,\t;|])"?', re.IGNORECASE
+)  # a line for Excel above the header
+_FIRST_STAR = re.compile(rb"(?m)^([^*\s]*)\*")
 SPANNING_RECORDS = "spanning"
-"""What a content's dialect has of records with a cell that spans rows: how many, and the first."""
+"""Key in the dialect of a source: number of records with a cell of several lines, and the first."""
 CHUNK_BYTES = 64 << 20
 """Bytes read at once."""
 PICKLE_ADVICE = (
@@ -45,56 +47,67 @@ PICKLE_ADVICE = (
     'numpy.savez(FILE, ids=[one.replace("@", "/") for one in all], '
     "vectors=numpy.stack(list(all.values())))"
 )
-"""What is said of a pickle, and of what may be one; NeMo writes @ for / in ids."""
+"""Message about a pickle, and about what may be one; NeMo writes @ for / in ids."""
 
 
 def read_header(content: SourceBytes) -> tuple[list[str], str, int]:
-    """Names of the columns, the separator, and the first row with data."""
+    """Return the names of the columns, the separator, and the first row with data."""
     lines = head_lines(content.head)
     if not lines:
         msg = f"{content.name}: holds blank lines only; give a file with a header and rows below it"
         raise DataError(msg)
-    names, separator, below = _header(lines)
-    if not below and len(content.head) == LONGEST_HEADER:
+    names, separator, data_lines = _split_header(lines)
+    if not data_lines and len(content.head) == LONGEST_HEADER:
         msg = (
             f"{content.name}: its header, row {lines[-1][0]}, is longer than "
             f"{LONGEST_HEADER >> 20} MiB; give a table of fewer columns"
         )
         raise DataError(msg)
-    if not below:
+    if not data_lines:
         msg = f"{content.name}: holds a header and nothing else; give a file with rows below it"
         raise DataError(msg)
-    return names, separator, below[0][0]
+    return names, separator, data_lines[0][0]
 
 
-def _header(lines: Sequence[tuple[int, str]]) -> tuple[list[str], str, Sequence[tuple[int, str]]]:
-    """Names of the columns, the separator, and the lines below them.
+def _split_header(
+    lines: Sequence[tuple[int, str]],
+) -> tuple[list[str], str, Sequence[tuple[int, str]]]:
+    """Return the names of the columns, the separator, and the lines below the header.
 
     Examples
     --------
-    >>> _header([(1, "sep=;"), (2, "id;sex"), (3, "a;f")])
+    >>> _split_header([(1, "sep=;"), (2, "id;sex"), (3, "a;f")])
     (['id', 'sex'], ';', [(3, 'a;f')])
     """
-    hint = _SEPARATOR_HINT.fullmatch(lines[0][1])
-    if hint:
+    separator_line = _SEPARATOR_LINE.fullmatch(lines[0][1])
+    if separator_line:
         lines = lines[1:]
     header = lines[0][1] if lines else ""
-    # what splits it into the most parts, else blanks
-    best = max(SEPARATORS, key=lambda one: len(split_line(header, one)))
-    separator = hint[1] if hint else best if best in header else " "
+    # the separator that splits the header into the most names, else blanks
+    best_separator = max(SEPARATORS, key=lambda candidate: len(split_line(header, candidate)))
+    if separator_line:
+        separator = separator_line[1]
+    elif best_separator in header:
+        separator = best_separator
+    else:
+        separator = " "
     return split_line(header, separator), separator, lines[1:]
 
 
-def _fits(head: bytes, columns: RequestedColumns) -> float:
+def _header_fit(head: bytes, columns: RequestedColumns) -> float:
     lines = head_lines(head) if is_text(head) else []
     if not lines:
         return 0
-    names, _, _ = _header(lines)
-    known = {plain(name) for name in names}
-    roles = sum(bool(aliases & known) for aliases in (*ALIASES.values(), CALL))
-    asked = set(columns.by_role.values())
-    found = asked & set(names)
-    is_known = roles >= 2 or (bool(found) and (columns.may_be_elsewhere or found == asked))
+    names, _, _ = _split_header(lines)
+    plain_names = {plain(name) for name in names}
+    n_roles = len([aliases for aliases in (*ALIASES.values(), CALL) if aliases & plain_names])
+    requested_names = set(columns.by_role.values())
+    requested_present = requested_names & set(names)
+    # one known name is too few: a table of speakers may have it as well
+    is_known = n_roles >= 2 or (
+        bool(requested_present)
+        and (columns.may_be_elsewhere or requested_present == requested_names)
+    )
     return CERTAIN_FIT if is_known else 0
 
 
@@ -106,11 +119,14 @@ def _table(content: SourceBytes) -> NamedColumns:
     if separator != " " and quotes_asked():
         content.dialect["quotes"] = quotes_asked()
 
-    def chunks(places: Mapping[str, int]) -> Iterator[tuple[Rows, pl.DataFrame]]:
-        numbers = [place for role, place in places.items() if role == "score"]
-        read = read_text(content, separator, len(names), start, quote=quote, numbers=numbers)
-        for rows, block in read:
-            yield rows, block.select(**{name: f"f{at}" for name, at in places.items()})
+    def chunks(positions: Mapping[str, int]) -> Iterator[tuple[Rows, pl.DataFrame]]:
+        numbers = [position for role, position in positions.items() if role == "score"]
+        records = read_text(content, separator, len(names), start, quote=quote, numbers=numbers)
+        for rows, frame in records:
+            yield (
+                rows,
+                frame.select(**{name: f"f{position}" for name, position in positions.items()}),
+            )
 
     return NamedColumns(names, chunks)
 
@@ -118,7 +134,7 @@ def _table(content: SourceBytes) -> NamedColumns:
 DELIMITED = named_format(
     "delimited",
     "columns with a header",
-    _fits,
+    _header_fit,
     _table,
     (
         Example(
@@ -131,7 +147,7 @@ DELIMITED = named_format(
 
 
 def is_text(head: bytes) -> bool:
-    """Whether these may be the first bytes of a text in UTF-8."""
+    """Whether these can be the first bytes of a text in UTF-8."""
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
@@ -140,7 +156,7 @@ def is_text(head: bytes) -> bool:
 
 
 def check_text(content: SourceBytes) -> None:
-    """Refuse what is no text with rows, in words that tell what it is instead."""
+    """Refuse anything but text with rows, with a message that says what it is instead."""
     head, name = content.head, content.name
     if head[:1] == b"\x80" and head[1:2] in {b"\2", b"\3", b"\4", b"\5"}:
         msg = f"{name}: is a pickle: it {PICKLE_ADVICE}, and tables as CSV or Parquet"
@@ -158,16 +174,16 @@ def check_text(content: SourceBytes) -> None:
 
 @lru_cache(maxsize=4)
 def head_lines(head: bytes) -> list[tuple[int, str]]:
-    """First lines that hold anything, each with its row as an editor shows it."""
+    """Return the first lines that are not blank, each with its row, counted from 1."""
     text = head.decode("utf-8", errors="replace").removeprefix("\ufeff")
     lines = text.split("\n")
     if len(lines) > 2 and len(head) >= 1 << 15:
-        lines.pop()  # it may be cut
+        lines.pop()  # the last line of a long file may be cut
     return [(i, line.rstrip("\r")) for i, line in enumerate(lines, 1) if line.strip()]
 
 
 def split_line(line: str, separator: str) -> list[str]:
-    """Fields of one line; blanks of any kind and number separate where it is a blank or a star."""
+    """Return the fields of one line; as separators, a blank and a star stand for any blanks."""
     if separator == "*":
         line = line.replace("*", " ", 1)
     if separator in " *":
@@ -189,125 +205,146 @@ def read_text(
     quote: str | None,
     numbers: Collection[int] = (),
 ) -> Iterator[tuple[Rows, pl.DataFrame]]:
-    """Blocks of rows, all cells as text, columns ``f0``, ``f1``, ...; `numbers` where they are.
+    """Yield chunks of rows, with columns ``f0``, ``f1``, ... of text, or of numbers in `numbers`.
 
-    With each block come the rows of its records as an editor shows them: those of their first
-    lines. A blank as separator stands for any number of blanks and tabs, a star for these and the
-    first star of a line; `start` is the first row with data, from 1; blank lines are rows without
-    any value.
+    With each chunk come the rows of its records, counted from 1: those of their first lines. A
+    blank as separator stands for any number of blanks and tabs, a star for these and the first star
+    of a line. `start` is the first row with data. Blank lines are rows without any value.
     """
     is_starred, separator = separator == "*", separator.replace("*", " ")
     types = {f"f{i}": pl.Float64 if i in numbers else pl.String for i in range(width)}
-    content.dialect.pop(SPANNING_RECORDS, None)  # of an earlier reading
-    for first, block, skip in line_chunks(content, start):
-        data = _STAR.sub(rb"\1 ", block) if is_starred else block
-        if separator == " " and _untidy(data):
-            data = b"\n".join(b" ".join(line.split()) for line in data.split(b"\n"))
-        lead = 0  # where the first line that is not blank begins
-        for _ in range(skip):
-            lead = data.find(b"\n", lead) + 1 or len(data)
-        while data[lead : lead + 1] in {b"\r", b"\n"}:
-            lead += 1
-        blank = data.count(b"\n", 0, lead)
-        if lead == len(data):
+    content.dialect.pop(SPANNING_RECORDS, None)  # noted by an earlier reading
+    for first_row, chunk, n_skipped in line_chunks(content, start):
+        text = _FIRST_STAR.sub(rb"\1 ", chunk) if is_starred else chunk
+        if separator == " " and _has_irregular_blanks(text):
+            text = b"\n".join(b" ".join(line.split()) for line in text.split(b"\n"))
+        data_start = 0  # where the first line that is not blank begins
+        for _ in range(n_skipped):
+            data_start = text.find(b"\n", data_start) + 1 or len(text)
+        while text[data_start : data_start + 1] in {b"\r", b"\n"}:
+            data_start += 1
+        n_blank = text.count(b"\n", 0, data_start)
+        if data_start == len(text):
             continue
-        begin = first + blank
-        # a quote within a cell is a sign as others are, which the engine may stumble over
-        mark = quote if quote is not None and _opens_quotes(data, separator) else None
-        frame = _checked(data, content.name, types, separator, mark, lead=lead, first=first)
-        rows = _rows(data, lead, begin, frame.height, separator, mark)
-        n_lines = data.count(b"\n", lead) + (not data.endswith(b"\n"))
-        _note_spanning(content, rows, begin + n_lines)
+        data_row = first_row + n_blank
+        # quotes within cells are ordinary characters, over which the engine may fail: tell it of
+        # quotes only where a cell begins with one
+        quote_in_use = quote if quote is not None and _has_opening_quote(text, separator) else None
+        frame = _parse_checked(
+            text,
+            content.name,
+            types,
+            separator,
+            quote_in_use,
+            data_start=data_start,
+            first_row=first_row,
+        )
+        rows = _record_rows(text, data_start, data_row, frame.height, separator, quote_in_use)
+        n_lines = _line_count(text, data_start)
+        _note_spanning(content, rows, data_row + n_lines)
         yield rows, frame
 
 
-def _note_spanning(content: SourceBytes, rows: Rows, end: int) -> None:
-    """Note how many records of a block that ends before row `end` span rows, and the first."""
+def _note_spanning(content: SourceBytes, rows: Rows, end_row: int) -> None:
+    """Note how many records of a chunk that ends before `end_row` span rows, and the first."""
     if isinstance(rows, range):
         return
     first_rows = np.asarray(rows)
-    spanning = first_rows[np.diff(first_rows, append=end) > 1].tolist()
+    spanning = first_rows[np.diff(first_rows, append=end_row) > 1].tolist()
     if spanning:
-        known = content.dialect.get(SPANNING_RECORDS, {"records": 0, "first_row": spanning[0]})
-        content.dialect[SPANNING_RECORDS] = known | {"records": known["records"] + len(spanning)}
+        noted = content.dialect.get(SPANNING_RECORDS, {"records": 0, "first_row": spanning[0]})
+        content.dialect[SPANNING_RECORDS] = noted | {"records": noted["records"] + len(spanning)}
 
 
-def _checked(
-    data: bytes,
+def _parse_checked(
+    text: bytes,
     name: str,
     types: Mapping[str, Any],
     separator: str,
     quote: str | None,
     *,
-    lead: int,
-    first: int,
+    data_start: int,
+    first_row: int,
 ) -> pl.DataFrame:
-    """The table of a block in row `first`, whose first line that is not blank begins at `lead`."""
-    width, blank = len(types), data.count(b"\n", 0, lead)
-    frame, failed = None, None
+    """Return the table of a chunk; refuse stray quotes and rows with another number of cells.
+
+    The chunk begins in row `first_row`; its first line that is not blank begins at `data_start`.
+    """
+    width, n_blank = len(types), text.count(b"\n", 0, data_start)
+    frame, engine_error = None, None
     try:
-        frame = _parsed(data, types, separator, quote, skip_lines=blank)
+        frame = _parse_fast(text, types, separator, quote, skip_lines=n_blank)
     except ENGINE_ERRORS as error:
-        failed = error
-    block, begin = data[lead:], first + blank
+        engine_error = error
+    data_text, data_row = text[data_start:], first_row + n_blank
     is_doubtful = frame is None or bool(frame.height and frame[:, -1].null_count())
-    n_lines = block.count(b"\n") + (not block.endswith(b"\n"))
+    n_lines = _line_count(data_text)
     if quote is not None and (is_doubtful or frame is None or n_lines > frame.height):
-        stray = _stray_quote(block, begin, separator, width)
-        if stray is not None:
-            raise _stray(name, stray) from failed
+        stray_row = _first_stray_quote(data_text, data_row, separator, width)
+        if stray_row is not None:
+            raise _stray_quote_error(name, stray_row) from engine_error
     if is_doubtful:
-        ragged = _odd_row(block, begin, separator, width, quote)
-        if ragged is not None:
-            raise _ragged(name, *ragged, width) from failed
+        deviating = _first_row_of_other_width(data_text, data_row, separator, width, quote)
+        if deviating is not None:
+            raise _width_error(name, *deviating, width) from engine_error
     if frame is not None:
         return frame
     if quote is not None:
-        return _by_record(block, begin, name, separator, types)
-    assert failed is not None
-    msg = f"{name}: cannot be read as a table ({error_summary(failed)}); repair the file"
-    raise DataError(msg) from failed
+        return _parse_by_record(data_text, data_row, name, separator, types)
+    assert engine_error is not None
+    msg = f"{name}: cannot be read as a table ({error_summary(engine_error)}); repair the file"
+    raise DataError(msg) from engine_error
 
 
-def _opens_quotes(data: bytes, separator: str) -> bool:
+def _line_count(text: bytes, start: int = 0) -> int:
+    """Return the number of lines from `start` on; the last may lack its line end."""
+    n_ends = text.count(b"\n", start)
+    return n_ends if text.endswith(b"\n") else n_ends + 1
+
+
+def _has_opening_quote(text: bytes, separator: str) -> bool:
     """Whether any cell begins with a quote.
 
     Examples
     --------
-    >>> _opens_quotes(b'a,5" disk', ","), _opens_quotes(b'a,"disk', ",")
+    >>> _has_opening_quote(b'a,5" disk', ","), _has_opening_quote(b'a,"disk', ",")
     (False, True)
     """
-    if b'"' not in data:
+    if b'"' not in text:
         return False
     starts = (b'\n"', separator.encode() + b'"')
-    return data.startswith((b'"', codecs.BOM_UTF8 + b'"')) or any(one in data for one in starts)
+    return text.startswith((b'"', codecs.BOM_UTF8 + b'"')) or any(start in text for start in starts)
 
 
-def _stray_quote(block: bytes, first: int, separator: str, width: int) -> int | None:
-    r"""First row where a quote seems to be a sign as others are; None where quotes hold cells.
+def _first_stray_quote(text: bytes, first_row: int, separator: str, width: int) -> int | None:
+    r"""Return the first row where a quote seems to be an ordinary character; None if none does.
 
-    They do not where a quoted cell spans lines, goes on behind its end or takes in separators of a
-    row that is too short for it, and each line has all of its cells if quotes are signs.
+    That is so if a quoted cell spans lines, continues after its closing quote or takes in
+    separators of a row that is then too short, and if each line has all of its cells once quotes
+    are ordinary characters.
 
     Examples
     --------
-    >>> _stray_quote(b'1,"a\n2,b"\n', 2, ",", 2), _stray_quote(b'1,"a\nb"\n', 2, ",", 2)
-    (2, None)
+    >>> [_first_stray_quote(text, 2, ",", 2) for text in (b'1,"a\n2,b"\n', b'1,"a\nb"\n')]
+    [2, None]
     """
-    row = _first_odd_quote(block, first, separator, width)
-    if row is None or _odd_row(block, first, separator, width, None) is not None:
+    row = _first_doubtful_quote(text, first_row, separator, width)
+    if (
+        row is None
+        or _first_row_of_other_width(text, first_row, separator, width, None) is not None
+    ):
         return None
     return row
 
 
-def _first_odd_quote(block: bytes, first: int, separator: str, width: int) -> int | None:
-    """First row with a quoted cell that spans lines or goes on, or that changes their number."""
-    lines = (line.decode("utf-8", errors="replace") for line in io.BytesIO(block))
+def _first_doubtful_quote(text: bytes, first_row: int, separator: str, width: int) -> int | None:
+    """Return the first row with a quoted cell that spans lines, continues, or changes the width."""
+    lines = (line.decode("utf-8", errors="replace") for line in io.BytesIO(text))
     reader = csv.reader(lines, delimiter=separator, strict=True)
-    row = first
+    row = first_row
     try:
         for cells in reader:
-            if first + reader.line_num > row + 1 or len(cells) not in {0, width}:
+            if first_row + reader.line_num > row + 1 or len(cells) not in {0, width}:
                 return row
             row += 1
     except csv.Error:
@@ -315,7 +352,7 @@ def _first_odd_quote(block: bytes, first: int, separator: str, width: int) -> in
     return None
 
 
-def _stray(name: str, row: int) -> StrayQuote:
+def _stray_quote_error(name: str, row: int) -> StrayQuote:
     return StrayQuote(
         f'{name}, row {row}: a cell that begins with a quote (") goes on behind the end of the '
         "cell or of the line, but without quotes each line has as many cells as the header; if "
@@ -323,17 +360,17 @@ def _stray(name: str, row: int) -> StrayQuote:
     )
 
 
-def _by_record(
-    block: bytes, first: int, name: str, separator: str, types: Mapping[str, Any]
+def _parse_by_record(
+    text_bytes: bytes, first_row: int, name: str, separator: str, types: Mapping[str, Any]
 ) -> pl.DataFrame:
-    """The table by Python's own reader, where quotes stand both around cells and within them."""
-    text = io.StringIO(block.decode("utf-8", errors="replace"), newline="")
-    records, row = [], first
+    """Return the table by the reader of Python, which accepts quotes around and within cells."""
+    text = io.StringIO(text_bytes.decode("utf-8", errors="replace"), newline="")
+    records, row = [], first_row
     reader = csv.reader(text, delimiter=separator, strict=True)
     try:
         for cells in reader:
             records.append([cell or None for cell in cells] or [None] * len(types))
-            row = first + reader.line_num
+            row = first_row + reader.line_num
     except csv.Error as error:
         msg = (
             f'{name}, row {row}: a cell that begins with a quote (") has no end, or goes on behind '
@@ -343,13 +380,13 @@ def _by_record(
     return pl.DataFrame(records, schema=dict.fromkeys(types, pl.String), orient="row")
 
 
-def _parsed(
-    data: bytes, types: Mapping[str, Any], separator: str, quote: str | None, *, skip_lines: int
+def _parse_fast(
+    text: bytes, types: Mapping[str, Any], separator: str, quote: str | None, *, skip_lines: int
 ) -> pl.DataFrame:
-    """The table: all of it as text where a number is none, so that it is shown as it stands."""
-    read = partial(
+    """Return the table; as text if a number is not one, so that messages quote it unchanged."""
+    read_csv = partial(
         pl.read_csv,
-        data,
+        text,
         has_header=False,
         separator=separator,
         quote_char=quote,
@@ -357,43 +394,43 @@ def _parsed(
         infer_schema=False,
     )
     with suppress(*ENGINE_ERRORS):
-        frame = read(schema=types)
+        frame = read_csv(schema=types)
         if not any(column.is_nan().any() for column in frame.select(pl.col(pl.Float64))):
             return frame
-    return read(schema=dict.fromkeys(types, pl.String))
+    return read_csv(schema=dict.fromkeys(types, pl.String))
 
 
-def _rows(
-    data: bytes, lead: int, first: int, height: int, separator: str, quote: str | None
+def _record_rows(
+    text: bytes, data_start: int, first_row: int, height: int, separator: str, quote: str | None
 ) -> Rows:
-    """Row of each record of a block whose first one begins at `lead`, in row `first`."""
-    if quote is not None and b'"' in data:
-        lines = data.count(b"\n", lead) + (not data.endswith(b"\n"))
-        if lines > height:  # some records may hold line ends
-            starts = [row for row, _ in _records(data[lead:], first, separator, quote)]
+    """Return the row of each record of a chunk; the first begins at `data_start`."""
+    if quote is not None and b'"' in text:
+        n_lines = _line_count(text, data_start)
+        if n_lines > height:  # some records may contain line ends
+            starts = [row for row, _ in _records(text[data_start:], first_row, separator, quote)]
             if len(starts) >= height:
                 return np.array(starts[:height], dtype=np.int64)
-    return range(first, first + height)
+    return range(first_row, first_row + height)
 
 
 def _records(
-    block: bytes, first: int, separator: str, quote: str | None
+    text_bytes: bytes, first_row: int, separator: str, quote: str | None
 ) -> Iterator[tuple[int, int]]:
-    """Row and number of fields of each record, as far as it can be read."""
-    text = io.StringIO(block.decode("utf-8", errors="replace"), newline="")
+    """Yield row and number of fields of each record, up to the first that cannot be read."""
+    text = io.StringIO(text_bytes.decode("utf-8", errors="replace"), newline="")
     if separator == " ":
-        yield from ((row, len(line.split())) for row, line in enumerate(text, first))
+        yield from ((row, len(line.split())) for row, line in enumerate(text, first_row))
         return
     reader = csv.reader(text, delimiter=separator, quotechar=quote)
-    row = first
+    row = first_row
     with suppress(csv.Error):
         for cells in reader:
             yield row, len(cells)
-            row = first + reader.line_num
+            row = first_row + reader.line_num
 
 
 def line_chunks(content: SourceBytes, start: int) -> Iterator[tuple[int, bytes, int]]:
-    """Whole lines, as many as fit a block, with the row of the first one and lines to skip."""
+    """Yield whole lines, `CHUNK_BYTES` at a time: row of the first, the lines, lines to skip."""
     if content.payload is not None and len(content.payload) <= CHUNK_BYTES:
         yield 1, content.payload, start - 1
         return
@@ -401,42 +438,45 @@ def line_chunks(content: SourceBytes, start: int) -> Iterator[tuple[int, bytes, 
     with content.open() as file, stage(content.name, content.size, "bytes") as reading:
         for _ in range(start - 1):
             file.readline()
-        left = file.read(3).removeprefix(codecs.BOM_UTF8) if start == 1 else b""
-        last = False
-        while not last:
-            read = file.read(CHUNK_BYTES)
-            last = len(read) < CHUNK_BYTES
-            block = left + read if left else read
-            cut = len(block) if last else block.rfind(b"\n") + 1
-            if not cut or (last and len(block) - block.rfind(b"\n") > CHUNK_BYTES):
+        remainder = file.read(3).removeprefix(codecs.BOM_UTF8) if start == 1 else b""
+        is_last = False
+        while not is_last:
+            new_bytes = file.read(CHUNK_BYTES)
+            is_last = len(new_bytes) < CHUNK_BYTES
+            pending = remainder + new_bytes if remainder else new_bytes
+            cut = len(pending) if is_last else pending.rfind(b"\n") + 1
+            if not cut or (is_last and len(pending) - pending.rfind(b"\n") > CHUNK_BYTES):
                 msg = (
                     f"{content.name}, row {row} or later: a line is longer than "
                     f"{CHUNK_BYTES >> 20} MiB; give a table with one line per row"
                 )
                 raise DataError(msg)
-            left, whole = block[cut:], block if last else block[:cut]
-            if whole:
-                yield row, whole, 0
-            reading.add(len(read))
-            row += 0 if last else whole.count(b"\n")
+            remainder, whole_lines = pending[cut:], pending if is_last else pending[:cut]
+            if whole_lines:
+                yield row, whole_lines, 0
+            reading.add(len(new_bytes))
+            if not is_last:
+                row += whole_lines.count(b"\n")
 
 
-def _untidy(block: bytes) -> bool:
-    """Whether anything but single blanks separates the fields of any line."""
-    odd = (b"\t", b"  ", b" \n", b" \r", b"\n ")
-    return any(one in block for one in odd) or b" " in {block[:1], block[-1:]}
+def _has_irregular_blanks(text: bytes) -> bool:
+    """Whether fields of any line are separated by anything but single blanks."""
+    irregular = (b"\t", b"  ", b" \n", b" \r", b"\n ")
+    return any(pattern in text for pattern in irregular) or b" " in {text[:1], text[-1:]}
 
 
-def _odd_row(
-    block: bytes, first: int, separator: str, width: int, quote: str | None
+def _first_row_of_other_width(
+    text: bytes, first_row: int, separator: str, width: int, quote: str | None
 ) -> tuple[int, int] | None:
-    """Row and number of fields of the first row with another number of fields."""
-    records = _records(block, first, separator, quote)
-    return next(((row, n) for row, n in records if n not in {0, width}), None)
+    """Return row and number of fields of the first row with another number of fields."""
+    for row, n_fields in _records(text, first_row, separator, quote):
+        if n_fields not in {0, width}:
+            return row, n_fields
+    return None
 
 
-def _ragged(name: str, row: int, found: int, width: int) -> DataError:
-    columns = f"{found} column{'s' if found != 1 else ''}"
+def _width_error(name: str, row: int, n_found: int, width: int) -> DataError:
+    columns = "1 column" if n_found == 1 else f"{n_found} columns"
     return DataError(
         f"{name}, row {row}: has {columns}, but other rows have {width}; repair or remove the row"
     )

@@ -1,4 +1,4 @@
-"""What a format of trials is, the list of them, and what every reader gives: trials in chunks."""
+"""The description of a format of trials, the list of formats, and what readers give: chunks."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from parivox.data.source_bytes import SourceBytes
 
     Rows = Sequence[int] | NDArray[np.int64]
-    """Row of each record, as an editor shows it."""
+    """Row of each record, counted from 1 as in an editor."""
 
 ENGINE_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
-"""What the table engine may raise at a damaged file; its panics are no ``Exception``."""
+"""Errors of the table engine at a damaged file; its panics are no ``Exception``."""
 
 CERTAIN_FIT = 100
-"""What a format says that knows a file by its first bytes or by its header."""
+"""Fit of a format that recognises a file by its first bytes or by its header."""
 POSSIBLE_FIT = 1
-"""What a format says that a file may be in, though nothing shows it: it is named, never taken."""
+"""Fit of a format that a file may have without evidence: messages name it, nothing chooses it."""
 
 
 @frozen
@@ -47,86 +47,90 @@ class Chunk:
     def __len__(self) -> int:
         return self.frame.height
 
-    def take(self, is_taken: pl.Series) -> Chunk:
-        """Those of the rows that are."""
-        rows = np.asarray(self.rows)[is_taken.to_numpy()]
-        return replace(self, frame=self.frame.filter(is_taken), rows=rows)
+    def select(self, is_selected: pl.Series) -> Chunk:
+        """Return the selected rows."""
+        rows = np.asarray(self.rows)[is_selected.to_numpy()]
+        return replace(self, frame=self.frame.filter(is_selected), rows=rows)
 
     def without_blanks(self) -> Chunk:
-        """The rows of which anything is known."""
+        """Return the rows in which any cell is known."""
         if not (self["enrol"].is_null() & self["test"].is_null()).any():
             return self
-        return self.take(self.frame.select(~pl.all_horizontal(pl.all().is_null())).to_series())
+        return self.select(self.frame.select(~pl.all_horizontal(pl.all().is_null())).to_series())
 
     def ids(self, role: str) -> pl.Series:
-        """Ids of a column, without blanks around them; none may be empty."""
+        """Return the ids of a column, without blanks around them; refuse empty ones."""
         ids = self[role].cast(pl.String).str.strip_chars()
         self.refuse(ids.is_null() | (ids == ""), role)
         return ids
 
     def is_empty(self, role: str) -> NDArray[np.bool_]:
-        """Which cells of a column are empty."""
+        """Return for each row whether its cell in a column is empty."""
         text = self[role].cast(pl.String).str.strip_chars()
         return (text.is_null() | (text == "")).to_numpy()
 
     def refuse(
         self,
-        wrong: pl.Series | NDArray[np.bool_],
+        is_wrong: pl.Series | NDArray[np.bool_],
         role: str,
         problem: str = "",
-        mend: str = "give the id, or remove the row",
+        remedy: str = "give the id, or remove the row",
     ) -> None:
-        """Refuse cells that are wrong, by what the first of them is not: or by its being empty."""
-        hits = pl.Series(wrong).arg_true()
-        if len(hits):
-            cell = self[role][hits[0]]
+        """Raise an error that quotes the first wrong cell, if any is wrong."""
+        positions = pl.Series(is_wrong).arg_true()
+        if len(positions):
+            cell = self[role][positions[0]]
             text = "" if cell is None else str(cell).strip()
-            what = f"{text!r} {problem}" if text else "is empty"
-            where = location(self.name, self.rows[hits[0]], self.columns[role])
-            msg = f"{where}: {what}; {mend}"
+            problem_text = f"{text!r} {problem}" if text else "is empty"
+            cell_location = location(self.name, self.rows[positions[0]], self.columns[role])
+            msg = f"{cell_location}: {problem_text}; {remedy}"
             raise DataError(msg)
 
 
 @frozen
 class Scan:
-    """One source of trials, read as often as needed."""
+    """One source of trials, which can be read several times."""
 
     name: str
     format: str
     columns: dict[str, str]  # name of the column in the file, by role
     ignored: tuple[str, ...]  # columns without a role
     chunks: Callable[[], Iterator[Chunk]]
-    content: SourceBytes | None = field(
-        default=None, repr=False
-    )  # the bytes, if the source has any
-    several: tuple[Scan, ...] = field(default=(), repr=False)  # of one list in several files: each
+    # the bytes, if the source has any
+    content: SourceBytes | None = field(default=None, repr=False)
+    # the scan of each file, if the list is in several files
+    file_scans: tuple[Scan, ...] = field(default=(), repr=False)
 
     def location(self, row: int, role: str | None = None) -> str:
-        """Where something was found, as messages say it."""
+        """Return the place of a row, or of a cell of it, as messages name it."""
         return location(self.name, row, self.columns[role] if role else "")
 
     @property
     def files(self) -> tuple[Scan, ...]:
-        """Each file by itself."""
-        return self.several or (self,)
+        """Return a scan of each file."""
+        return self.file_scans or (self,)
 
     @property
-    def columns_shown(self) -> str:
-        """Which columns there are, for messages."""
+    def found_columns_text(self) -> str:
+        """Return the names of the columns that were found, for messages."""
         names = [*self.columns.values(), *self.ignored][:8]
         return f" (found: {', '.join(names)})" if names else ""
 
-    def rows_of(self, enrol: str, test: str) -> list[FoundRow]:
-        """Every row with this ordered pair of ids, for messages."""
-        found: list[FoundRow] = []
-        for one in self.files:
-            for chunk in one.chunks():
-                stripped = (pl.col(c).cast(pl.String).str.strip_chars() for c in ("enrol", "test"))
-                hits = chunk.frame.with_columns(row=pl.Series(chunk.rows, dtype=pl.Int64)).filter(
-                    pl.all_horizontal(a == b for a, b in zip(stripped, (enrol, test), strict=True))
-                )
-                found += [FoundRow(one, row.pop("row"), row) for row in hits.iter_rows(named=True)]
-        return found
+    def matching_rows(self, enrol: str, test: str) -> list[FoundRow]:
+        """Return every row with this ordered pair of ids, for messages."""
+        found_rows: list[FoundRow] = []
+        enrol_id, test_id = (
+            pl.col(role).cast(pl.String).str.strip_chars() for role in ("enrol", "test")
+        )
+        for file_scan in self.files:
+            for chunk in file_scan.chunks():
+                numbered = chunk.frame.with_columns(row=pl.Series(chunk.rows, dtype=pl.Int64))
+                matches = numbered.filter(enrol_id == enrol, test_id == test)
+                found_rows += [
+                    FoundRow(file_scan, cells.pop("row"), cells)
+                    for cells in matches.iter_rows(named=True)
+                ]
+        return found_rows
 
 
 class FoundRow(NamedTuple):
@@ -137,30 +141,30 @@ class FoundRow(NamedTuple):
     cells: dict[str, object]  # by role
 
     def location(self, role: str | None = None) -> str:
-        """Where it stands, or a cell of it."""
+        """Return the place of the row, or of a cell of it."""
         return self.file.location(self.number, role)
 
-    def beside(self, other: FoundRow) -> str:
-        """Where both of two rows stand."""
-        return pair_location(self.file.name, self.number, other.file.name, other.number)
+    def location_with(self, other_row: FoundRow) -> str:
+        """Return the places of this row and another one."""
+        return pair_location(self.file.name, self.number, other_row.file.name, other_row.number)
 
 
 def location(name: str, row: Any, column: str = "") -> str:
-    """Where something stands in a source, as messages say it."""
+    """Return the place of a row, or of a cell of it, in a source, as messages name it."""
     return f"{name}, row {row}, column {column!r}" if column else f"{name}, row {row}"
 
 
-def pair_location(name: str, row: int, other: str, its_row: int) -> str:
-    """Where two rows stand, in one source or in two.
+def pair_location(name: str, row: int, other_name: str, other_row: int) -> str:
+    """Return the places of two rows, in one source or in two.
 
     Examples
     --------
-    >>> at_both("a.csv", 2, "a.csv", 5), at_both("a.csv", 2, "b.csv", 5)
+    >>> pair_location("a.csv", 2, "a.csv", 5), pair_location("a.csv", 2, "b.csv", 5)
     ('a.csv, rows 2 and 5', 'a.csv, row 2 and b.csv, row 5')
     """
-    if name == other:
-        return f"{name}, rows {row} and {its_row}"
-    return f"{location(name, row)} and {location(other, its_row)}"
+    if name == other_name:
+        return f"{name}, rows {row} and {other_row}"
+    return f"{location(name, row)} and {location(other_name, other_row)}"
 
 
 class Example(NamedTuple):
@@ -168,7 +172,7 @@ class Example(NamedTuple):
 
     line: str
     written_by: str
-    takes: str
+    columns: str
 
 
 @frozen
@@ -176,18 +180,19 @@ class Format:
     """A file format of trials."""
 
     name: str  # as ``--scores-format`` takes it
-    label: str  # in words, as ``parivox inspect`` tells it
-    # how well the first bytes of a file fit, given the user's columns: `CERTAIN`, 0 for not at all,
-    # `MAYBE`, or a number in between. The format that fits best is the file's.
+    label: str  # in words, for ``parivox inspect``
+    # how well the first bytes of a file fit, given the user's columns: `CERTAIN_FIT`, 0 for not at
+    # all, `POSSIBLE_FIT`, or a number in between; a file has the format that fits best
     fits: Callable[[bytes, RequestedColumns], float]
     scan: Callable[[SourceBytes, RequestedColumns], Scan]  # reads it, given the user's columns
     # opens a table of anything in this format; None where columns have no names
     table: Callable[[SourceBytes], NamedColumns] | None = None
-    # place of the column of each role, from 0, where columns have no names
-    places: Mapping[str, int] = field(default_factory=dict)
-    optional: Mapping[str, int] = field(default_factory=dict)  # places of columns that may follow
+    # position of the column of each role, from 0, where columns have no names
+    positions: Mapping[str, int] = field(default_factory=dict)
+    # positions of columns that may follow
+    optional_positions: Mapping[str, int] = field(default_factory=dict)
     label_with_optional: str = ""  # `label` of a file that has these
-    rows: str = ""  # what its rows hold, in the words of those who write it
+    rows: str = ""  # content of its rows, in the words of the tool that writes them
     examples: tuple[Example, ...] = ()
 
 
@@ -195,10 +200,10 @@ FORMATS: dict[str, Format] = {}
 """Every format by its name."""
 
 
-def register(one: Format) -> Format:
-    """Add a format, which is then found, read, listed and described like all others."""
-    FORMATS[one.name] = one
-    return one
+def register(new_format: Format) -> Format:
+    """Add a format, which is then detected, read, listed and described like all others."""
+    FORMATS[new_format.name] = new_format
+    return new_format
 
 
 @dataclass(frozen=True)
@@ -206,13 +211,13 @@ class NamedColumns:
     """A table whose columns have names."""
 
     names: Sequence[str]  # as the file has them
-    # given names and places of some columns, gives the rows of a chunk and these columns
+    # from positions by new name of some columns to chunks: row numbers and these columns
     chunks: Callable[[Mapping[str, int]], Iterator[tuple[Rows, pl.DataFrame]]]
     types: Sequence[pl.DataType] = ()  # where columns have types
 
 
 def starts_with(*starts: bytes) -> Callable[[bytes, RequestedColumns], float]:
-    """Whether a file is in a format, by its first bytes."""
+    """Return the fit function of a format that is recognised by its first bytes."""
     return lambda head, _: CERTAIN_FIT if head.startswith(starts) else 0
 
 
@@ -220,15 +225,15 @@ def named_format(
     name: str,
     label: str,
     fits: Callable[[bytes, RequestedColumns], float],
-    table: Callable[[SourceBytes], NamedColumns],
+    open_table: Callable[[SourceBytes], NamedColumns],
     examples: tuple[Example, ...] = (),
 ) -> Format:
-    """A format whose columns are known by their names."""
+    """Return a format whose columns have names."""
 
     def scan(content: SourceBytes, columns: RequestedColumns) -> Scan:
-        return scan_named_columns(content.name, name, table(content), columns, content)
+        return scan_named_columns(content.name, name, open_table(content), columns, content)
 
-    return Format(name, label, fits, scan, table, examples=examples)
+    return Format(name, label, fits, scan, open_table, examples=examples)
 
 
 def scan_named_columns(
@@ -238,39 +243,41 @@ def scan_named_columns(
     columns: RequestedColumns,
     content: SourceBytes | None = None,
 ) -> Scan:
-    """Trials in a table whose columns have names."""
-    places = name_columns(table.names, columns, name)
-    for role, location in places.items() if table.types else ():
-        column, kind = table.names[location], table.types[location]
-        if role != "score" and (not has_text_cells(kind) or kind.is_temporal()):
-            msg = (
-                f"{name}: column {column!r} ({role}) holds {kind}, neither text nor numbers; "
-                "save it as text"
-            )
-            raise DataError(msg)
-    column_names = {role: table.names[position] for role, position in places.items()}
+    """Return the trials of a table whose columns have names."""
+    positions = name_columns(table.names, columns, name)
+    if table.types:
+        for role, position in positions.items():
+            column, dtype = table.names[position], table.types[position]
+            if role != "score" and (not has_text_cells(dtype) or dtype.is_temporal()):
+                msg = (
+                    f"{name}: column {column!r} ({role}) holds {dtype}, neither text nor numbers; "
+                    "save it as text"
+                )
+                raise DataError(msg)
+    column_names = {role: table.names[position] for role, position in positions.items()}
+    used_positions = set(positions.values())
     ignored = tuple(
-        one for location, one in enumerate(table.names) if location not in places.values()
+        column for position, column in enumerate(table.names) if position not in used_positions
     )
-    chunks = lambda: (  # noqa: E731 - read as often as asked
-        Chunk(frame, rows, name, column_names) for rows, frame in table.chunks(places)
+    chunks = lambda: (  # noqa: E731 - can be called again
+        Chunk(frame, rows, name, column_names) for rows, frame in table.chunks(positions)
     )
     return Scan(name, format_, column_names, ignored, chunks, content)
 
 
-def has_text_cells(kind: pl.DataType) -> bool:
-    """Whether cells of this type have one text each."""
-    return not (kind.is_nested() or kind in (pl.Binary, pl.Object, pl.Duration))
+def has_text_cells(dtype: pl.DataType) -> bool:
+    """Whether a cell of this type can be written as one text."""
+    return not (dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Duration))
 
 
 def error_summary(error: BaseException) -> str:
-    """First line of what the table engine says."""
+    """Return the first line of an error of the table engine."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".:")
 
 
-def too_many_cells(name: str, most: int) -> DataError:
-    """What is said of a workbook of more cells than are read."""
+def too_many_cells(name: str, max_cells: int) -> DataError:
+    """Return the error for a workbook with more cells than are read."""
     return DataError(
-        f"{name}: a sheet has more than {most:,} cells, the most that are read of a workbook; "
+        f"{name}: a sheet has more than {max_cells:,} cells, the most that are read of a workbook; "
         "save its table as CSV or Parquet"
     )

@@ -1,10 +1,10 @@
-"""Formats without a header: each column is known by its place.
+"""Formats without a header: each column is known by its position.
 
-A new one is a row of `HEADERLESS`: its name, its columns, how well a text fits it, and what
-the documentation and ``parivox inspect`` say of it.
+To add one, add a row to `HEADERLESS`: its name, its columns, how well a text fits it, and its
+description in the documentation and ``parivox inspect``.
 
-How well a text fits is a number, and the best one wins; a tie is for the user to decide. Labels
-show more than sides of telephone calls, and these more than numbers, since ids may consist of
+The fit is a number, and the best fit wins; in case of a tie the user must decide. Labels are
+stronger evidence than sides of telephone calls, and these than numbers, since ids may consist of
 digits.
 """
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     Cells = Sequence[str]
 
 SIDES = ("a", "b")
-"""Of a telephone call, as NIST names them."""
+"""Sides of a telephone call, as NIST names them."""
 _SEPARATORS = (" ", ",", ";", "|")
 STAR_SEPARATOR = "*"
-"""What separates the two ids of a trial, where blanks do all else, as ESPnet writes it."""
-_LINES = 200
+"""Separator of the two ids of a trial of ESPnet, where blanks separate all other fields."""
+_MAX_SAMPLED_LINES = 200
 _DECISIONS = ("accept", "accepted", "reject", "rejected")
 
 
@@ -43,131 +43,139 @@ class TextSample:
     """First lines of a text without a header."""
 
     head: bytes  # first bytes of the text
-    # fields of its first lines; empty for what is no table of three columns or more
+    # fields of its first lines; empty if it is not a table of at least three columns
     rows: list[list[str]]
-    separator: str  # what separates them
-    width: int  # how many fields most of the lines have
+    separator: str  # of fields
+    width: int  # number of fields of most lines
 
     @cached_property
     def all_rows(self) -> list[list[str]]:
-        """Fields of all lines: bob compares a test with all models before it takes the next."""
+        """Return the fields of all lines of the head, not only of the first ones.
+
+        bob compares a test with all models before the next test, so first lines may have one test.
+        """
         lines = head_lines(self.head) if is_text(self.head) else []
         return [split_line(line, self.separator) for _, line in lines]
 
-    def column(self, place: int, rows: Sequence[Cells] | None = None) -> list[str]:
-        """One column of the rows of the usual width."""
-        some = self.rows if rows is None else rows
-        return [row[place] for row in some if len(row) == self.width > place]
+    def column(self, position: int, rows: Sequence[Cells] | None = None) -> list[str]:
+        """Return one column of the rows of the usual width."""
+        sampled_rows = self.rows if rows is None else rows
+        return [row[position] for row in sampled_rows if len(row) == self.width > position]
 
-    def labels(self, place: int) -> bool:
+    def has_labels(self, position: int) -> bool:
         """Whether a column holds labels."""
-        return _mostly_labels(self.column(place))
+        return _mostly_labels(self.column(position))
 
-    def numbers(self, place: int) -> bool:
+    def has_numbers(self, position: int) -> bool:
         """Whether a column holds numbers."""
-        return mostly_numbers(self.column(place))
+        return mostly_numbers(self.column(position))
 
-    def scores(self, place: int) -> bool:
-        """Whether a column holds numbers that ids would not be."""
-        return mostly_scores(self.column(place))
+    def has_scores(self, position: int) -> bool:
+        """Whether a column holds numbers that cannot be ids."""
+        return mostly_scores(self.column(position))
 
-    def sides(self, place: int) -> bool:
+    def has_sides(self, position: int) -> bool:
         """Whether a column holds sides of telephone calls."""
-        return _most(self.column(place), lambda cell: cell.lower() in SIDES)
+        return _holds_for_most(self.column(position), lambda cell: cell.lower() in SIDES)
 
-    def scores_rather(self, place: int, other: int) -> int:
-        """How surely scores stand in one column and not in the other one, from 0 to 3.
+    def score_certainty(self, position: int, other_position: int) -> int:
+        """Return the certainty that one column holds scores and the other does not, from 0 to 3.
 
         Ids may consist of digits, so numbers are scores only if one of them is not a whole number
         or nothing else is.
         """
-        columns = self.column(place), self.column(other)
+        columns = self.column(position), self.column(other_position)
         all_numbers = [bool(cells) and all(map(_is_number, cells)) for cells in columns]
-        for certainty, (here, there) in (
+        for certainty, (is_so, is_other_so) in (
             (3, map(mostly_scores, columns)),
             (2, all_numbers),
             (1, map(mostly_numbers, columns)),
         ):
-            if here != there:
-                return certainty if here else 0
+            if is_so != is_other_so:
+                return certainty if is_so else 0
         return 0
 
-    def is_of_identities(self, *, with_targets: bool = True) -> bool:
-        r"""Whether the columns stand to each other as bob's do, in four columns or in five.
+    def has_bob_identities(self, *, with_targets: bool = True) -> bool:
+        r"""Whether four or five columns have the relations of those that bob writes.
 
-        That is, they end in scores, each test is of one real identity, each model of one claimed
-        one, and where a speaker is compared with himself the two identities are equal.
+        The last holds scores, each test has one real identity, each model one claimed identity, and
+        in a target trial the two identities are equal.
 
         Examples
         --------
-        >>> sample(b"s1 s1 u1 0.5\ns1 s2 u2 0.1").is_of_identities()
+        >>> text_sample(b"s1 s1 u1 0.5\ns1 s2 u2 0.1").has_bob_identities()
         True
-        >>> sample(b"a/1 a/2 phone 0.5\na/1 b/1 phone 0.1").is_of_identities()
+        >>> text_sample(b"a/1 a/2 phone 0.5\na/1 b/1 phone 0.1").has_bob_identities()
         False
         """
         if self.width not in {4, 5}:
             return False
-        columns = (self.column(place, self.all_rows) for place in range(self.width))
-        claimed, *model, real, test, score = columns
-        if not mostly_scores(score) or mostly_scores(test):
+        columns = (self.column(position, self.all_rows) for position in range(self.width))
+        claimed_ids, *model_columns, real_ids, test_ids, scores = columns
+        if not mostly_scores(scores) or mostly_scores(test_ids):
             return False
-        meets = any(a == b for a, b in zip(claimed, real, strict=True))
+        has_targets = any(
+            claimed_id == real_id for claimed_id, real_id in zip(claimed_ids, real_ids, strict=True)
+        )
         return (
-            meets is with_targets
-            and _has_one(test, real)
-            and all(_has_one(one, claimed) for one in model)
+            has_targets is with_targets
+            and _has_one_owner(test_ids, real_ids)
+            and all(_has_one_owner(models, claimed_ids) for models in model_columns)
         )
 
     @cached_property
     def has_unknown_header(self) -> bool:
-        r"""Whether the first row names columns, if by no known names.
+        r"""Whether the first row is a header of unknown names.
 
         It holds no number and no path, but the rows below it do.
 
         Examples
         --------
-        >>> sample(b"u1 u2 y\na/1 a/2 1").has_unknown_header
+        >>> text_sample(b"u1 u2 y\na/1 a/2 1").has_unknown_header
         True
         """
-        first, *others = self.rows or [[]]
-        below = [row for row in others if len(row) == len(first)]
-        if not below or any(_is_number(cell) or "/" in cell for cell in first):
+        first_row, *other_rows = self.rows or [[]]
+        rows_below = [row for row in other_rows if len(row) == len(first_row)]
+        if not rows_below or any(_is_number(cell) or "/" in cell for cell in first_row):
             return False
-        columns = list(zip(*below, strict=True))
-        return any(mostly_numbers(c) or _most(c, lambda cell: "/" in cell) for c in columns)
+        columns = list(zip(*rows_below, strict=True))
+        return any(
+            mostly_numbers(column) or _holds_for_most(column, lambda cell: "/" in cell)
+            for column in columns
+        )
 
     def are_decisions(self) -> bool:
-        r"""Whether the rows are two ids and a decision each, which only a header can say.
+        r"""Whether each row is two ids and a decision, which needs a header.
 
         Examples
         --------
-        >>> [sample(text).are_decisions() for text in (b"a b accept", b"x y z\na b accept")]
+        >>> [text_sample(text).are_decisions() for text in (b"a b accept", b"x y z\na b accept")]
         [True, False]
         """
-        third = [cell.lower() for cell in self.column(2)] or [""]
+        third_column = [cell.lower() for cell in self.column(2)] or [""]
         return (
             self.width == 3
             and len(self.rows[0]) == self.width
-            and third[0] in _DECISIONS
-            and _most(third, _DECISIONS.__contains__)
+            and third_column[0] in _DECISIONS
+            and _holds_for_most(third_column, _DECISIONS.__contains__)
         )
 
 
 @lru_cache(maxsize=4)
 def text_sample(head: bytes) -> TextSample:
-    """The first lines of a text, of which these are the first bytes."""
-    lines = [line for _, line in head_lines(head)[:_LINES]] if is_text(head) else []
-    for separator in (STAR_SEPARATOR,) if _most(lines, _is_starred) else _SEPARATORS:
+    """Return the first lines of a text, given its first bytes."""
+    lines = [line for _, line in head_lines(head)[:_MAX_SAMPLED_LINES]] if is_text(head) else []
+    for separator in (STAR_SEPARATOR,) if _holds_for_most(lines, _is_starred) else _SEPARATORS:
         rows = [split_line(line, separator) for line in lines]
         widths = Counter(map(len, rows))
-        if rows and 2 * sum(n for width, n in widths.items() if width >= 3) > len(rows):
+        if rows and 2 * sum(n_rows for width, n_rows in widths.items() if width >= 3) > len(rows):
             width = max(widths, key=lambda width: (width >= 3, widths[width]))
             return TextSample(head, rows, separator, width)
     return TextSample(head, [], " ", 0)
 
 
 def _is_starred(line: str) -> bool:
-    """Whether a line is one of ESPnet's: two ids with a star between them, a score, a label.
+    """Whether a line has the form of ESPnet: two ids with a star between them, a score, a label.
 
     Examples
     --------
@@ -175,34 +183,36 @@ def _is_starred(line: str) -> bool:
     (True, False)
     """
     pair, *cells = line.split()
-    ids, last = pair.split(STAR_SEPARATOR), cells[-1] if cells else ""
+    ids, last_cell = pair.split(STAR_SEPARATOR), cells[-1] if cells else ""
     return (
         len(ids) == 2
         and all(ids)
         and len(cells) <= 2
         and all(map(_is_number, cells[:-1]))
-        and (_is_number(last) or is_label(last))
+        and (_is_number(last_cell) or is_label(last_cell))
     )
 
 
 def mostly_numbers(cells: Cells) -> bool:
     """Whether most cells are numbers."""
-    return _most(cells, _is_number)
+    return _holds_for_most(cells, _is_number)
 
 
 def mostly_scores(cells: Cells) -> bool:
-    """Whether most cells are numbers and one of them is no whole one, as ids of digits are."""
+    """Whether most cells are numbers and one is not whole; whole numbers may be ids."""
     return mostly_numbers(cells) and any(_is_number(cell) and not _is_whole(cell) for cell in cells)
 
 
 def _mostly_labels(cells: Cells) -> bool:
-    """Whether most cells are labels and no other one is a number that no label may be."""
+    """Whether most cells are labels, and no other cell is a number with decimals."""
     odd = (cell for cell in cells if not is_label(cell))
-    return _most(cells, is_label) and not any(_is_number(c) and not _is_whole(c) for c in odd)
+    return _holds_for_most(cells, is_label) and not any(
+        _is_number(c) and not _is_whole(c) for c in odd
+    )
 
 
-def _most(cells: Cells, is_one: Callable[[str], bool]) -> bool:
-    return 2 * sum(map(is_one, cells)) > len(cells)
+def _holds_for_most(cells: Cells, condition: Callable[[str], bool]) -> bool:
+    return 2 * sum(map(condition, cells)) > len(cells)
 
 
 def _is_whole(cell: str) -> bool:
@@ -210,7 +220,7 @@ def _is_whole(cell: str) -> bool:
 
 
 def _is_number(cell: str) -> bool:
-    """Whether a cell is a number as scores are written."""
+    """Whether a cell is a number in the notation of scores."""
     try:
         float(cell)
     except ValueError:
@@ -218,39 +228,42 @@ def _is_number(cell: str) -> bool:
     return "_" not in cell
 
 
-def _has_one(labels: Cells, owners: Cells) -> bool:
-    """Whether each label has one owner, but for an odd line."""
+def _has_one_owner(labels: Cells, owners: Cells) -> bool:
+    """Whether each label has one owner, in at least nine of ten rows."""
     owner: dict[str, str] = {}
-    odd = sum(owner.setdefault(a, b) != b for a, b in zip(labels, owners, strict=True))
-    return 10 * odd <= len(labels)
+    n_deviating = sum(
+        owner.setdefault(label, label_owner) != label_owner
+        for label, label_owner in zip(labels, owners, strict=True)
+    )
+    return 10 * n_deviating <= len(labels)
 
 
 def headerless(
     name: str,
     label: str,
-    places: Mapping[str, int],
+    positions: Mapping[str, int],
     *examples: Example,
     fits: Callable[[TextSample], float],
     optional: Mapping[str, int] = MappingProxyType({}),
-    more: bool | int = False,
+    ignored_columns: bool | int = False,
     rows: str = "",
     label_with_optional: str = "",
     separators: str = "".join(_SEPARATORS),
 ) -> Format:
-    """A format whose columns are known by their places, as `Format` has them.
+    """Return a format whose columns are known by their positions.
 
-    A column may have more than one role; the `optional` ones hold numbers and may be missing. How
-    well the first lines of a text fit is 0 for not at all. Where `more` columns of words may
-    follow, or just so many of any kind, they are ignored. `rows` says what the rows hold, if not
-    the names of the roles.
+    A column may have several roles; those in `optional` hold numbers and may be missing. `fits`
+    returns how well the first lines of a text fit, 0 for not at all. If `ignored_columns` is True,
+    columns of words may follow; if it is a number, exactly so many columns of any kind may. They
+    are ignored. `rows` describes what the rows hold, if the names of the roles do not.
     """
-    role_words = _role_words({**places, **optional})
-    least, most = len(set(places.values())), len(role_words)
+    column_texts = _column_texts({**positions, **optional})
+    n_required = len(set(positions.values()))
 
     def fits_head(head: bytes, _: RequestedColumns) -> float:
-        first = text_sample(head)
-        fitting = first.separator in separators and not first.has_unknown_header
-        return fits(first) if fitting else 0
+        sample = text_sample(head)
+        may_fit = sample.separator in separators and not sample.has_unknown_header
+        return fits(sample) if may_fit else 0
 
     def scan(content: SourceBytes, columns: RequestedColumns) -> Scan:
         check_text(content)
@@ -261,33 +274,35 @@ def headerless(
                 "has one"
             )
             raise DataError(msg)
-        lines, first = head_lines(content.head), text_sample(content.head)
-        if first.width < least:
-            msg = (
-                f"{content.name}, row {lines[0][0] if lines else 1}: does not have the "
-                f"{least} columns of {name}: {', '.join(role_words[:least])}"
-            )
-            raise DataError(msg)
-        beyond = [first.column(place) for place in range(most, first.width)]
-        is_more = len(beyond) == more if more is not True else not any(map(mostly_numbers, beyond))
-        if beyond and not is_more:
-            row = next(lines[i][0] for i, row in enumerate(first.rows) if len(row) == first.width)
-            msg = (
-                f"{content.name}, row {row}: has {first.width} columns, but {name} has {most} "
-                f"({', '.join(role_words)}); name the columns in a header, or remove the others"
-            )
-            raise DataError(msg)
-        here = {**places, **{role: at for role, at in optional.items() if first.numbers(at)}}
-        names = {role: f"{at + 1} ({role})" for role, at in here.items()}
-        ignored = tuple(str(at + 1) for at in range(first.width) if at not in here.values())
+        sample = text_sample(content.head)
+        _check_width(
+            content, name, sample, column_texts, n_required, ignored_columns=ignored_columns
+        )
+        optional_here = {
+            role: position for role, position in optional.items() if sample.has_numbers(position)
+        }
+        used_positions = {**positions, **optional_here}
+        names = {role: f"{position + 1} ({role})" for role, position in used_positions.items()}
+        ignored = tuple(
+            str(position + 1)
+            for position in range(sample.width)
+            if position not in used_positions.values()
+        )
 
         def chunks() -> Iterator[Chunk]:
-            start, separator = lines[0][0], first.separator
-            score = [at for role, at in here.items() if role == "score"]
-            read = read_text(content, separator, first.width, start, quote=None, numbers=score)
-            for numbers, block in read:
-                frame = block.select(**{role: f"f{at}" for role, at in here.items()})
-                yield Chunk(frame, numbers, content.name, names)
+            records = read_text(
+                content,
+                sample.separator,
+                sample.width,
+                start=head_lines(content.head)[0][0],
+                quote=None,
+                numbers=[used_positions["score"]] if "score" in used_positions else [],
+            )
+            for row_numbers, records_frame in records:
+                frame = records_frame.select(
+                    **{role: f"f{position}" for role, position in used_positions.items()}
+                )
+                yield Chunk(frame, row_numbers, content.name, names)
 
         return Scan(content.name, name, names, ignored, chunks, content)
 
@@ -296,52 +311,85 @@ def headerless(
         label,
         fits_head,
         scan,
-        places=places,
-        optional=optional,
+        positions=positions,
+        optional_positions=optional,
         label_with_optional=label_with_optional,
-        rows=rows or ", ".join(role_words),
+        rows=rows or ", ".join(column_texts),
         examples=examples,
     )
 
 
-def _role_words(places: Mapping[str, int]) -> list[str]:
-    """What each column holds, as messages say it.
+def _check_width(
+    content: SourceBytes,
+    name: str,
+    sample: TextSample,
+    column_texts: Sequence[str],
+    n_required: int,
+    *,
+    ignored_columns: bool | int,
+) -> None:
+    """Refuse a file with fewer or more columns than its format has."""
+    lines, n_known = head_lines(content.head), len(column_texts)
+    if sample.width < n_required:
+        msg = (
+            f"{content.name}, row {lines[0][0] if lines else 1}: does not have the "
+            f"{n_required} columns of {name}: {', '.join(column_texts[:n_required])}"
+        )
+        raise DataError(msg)
+    further_columns = [sample.column(position) for position in range(n_known, sample.width)]
+    if ignored_columns is True:
+        may_follow = not any(map(mostly_numbers, further_columns))
+    else:
+        may_follow = len(further_columns) == ignored_columns
+    if further_columns and not may_follow:
+        wide_lines = [i for i, row in enumerate(sample.rows) if len(row) == sample.width]
+        msg = (
+            f"{content.name}, row {lines[wide_lines[0]][0]}: has {sample.width} columns, but "
+            f"{name} has {n_known} ({', '.join(column_texts)}); name the columns in a header, "
+            "or remove the others"
+        )
+        raise DataError(msg)
+
+
+def _column_texts(positions: Mapping[str, int]) -> list[str]:
+    """Return the roles of each column, for messages.
 
     Examples
     --------
-    >>> _role_words({"enrol": 0, "enrol_speaker": 0, "score": 1})
+    >>> _column_texts({"enrol": 0, "enrol_speaker": 0, "score": 1})
     ['enrol and enrol_speaker', 'score']
     """
     return [
-        " and ".join(role for role, at in places.items() if at == place)
-        for place in sorted(set(places.values()))
+        " and ".join(role for role, role_position in positions.items() if role_position == position)
+        for position in sorted(set(positions.values()))
     ]
 
 
-_OF_NORMS = 4  # columns that WeSpeaker writes behind normalised scores: lengths and cohorts' means
+_N_NORM_COLUMNS = 4
+"""Columns that WeSpeaker writes after normalised scores: lengths and means of cohorts."""
 
 
-def _wespeaker(first: TextSample) -> float:
-    """Labels behind scores; but 0 and 1 before whole numbers are Kaldi's with a score."""
-    if first.width not in {4, 4 + _OF_NORMS} or not first.labels(3):
+def _wespeaker_fit(sample: TextSample) -> float:
+    """Return the fit: labels after scores; 0 and 1 before whole numbers are Kaldi with a score."""
+    if sample.width not in {4, 4 + _N_NORM_COLUMNS} or not sample.has_labels(3):
         return 0
-    if first.width > 4 and not all(map(first.numbers, range(4, first.width))):
+    if sample.width > 4 and not all(map(sample.has_numbers, range(4, sample.width))):
         return 0
-    if first.scores(2) or (first.numbers(2) and not first.numbers(3)):
+    if sample.has_scores(2) or (sample.has_numbers(2) and not sample.has_numbers(3)):
         return 80
-    return 10 * first.scores_rather(2, 0)
+    return 10 * sample.score_certainty(2, 0)
 
 
-def _bob(first: TextSample, width: int) -> float:
-    """Identities that consist of 0 and 1 could be VoxCeleb's labels, if all of them do."""
-    if first.width != width:
+def _bob_fit(sample: TextSample, width: int) -> float:
+    """Return the fit; identities that all are 0 or 1 could be the labels of VoxCeleb."""
+    if sample.width != width:
         return 0
-    if not first.is_of_identities():
-        return POSSIBLE_FIT if first.is_of_identities(with_targets=False) else 0
+    if not sample.has_bob_identities():
+        return POSSIBLE_FIT if sample.has_bob_identities(with_targets=False) else 0
     if width == 5:
         return 90
-    if first.labels(0):
-        return 60 if _mostly_labels(first.column(0, first.all_rows)) else 65
+    if sample.has_labels(0):
+        return 60 if _mostly_labels(sample.column(0, sample.all_rows)) else 65
     return 40
 
 
@@ -356,15 +404,15 @@ HEADERLESS = (
             "label, enrolment, test",
         ),
         optional={"score": 3},
-        more=True,
-        fits=lambda first: 60 if first.labels(0) else 0,
+        ignored_columns=True,
+        fits=lambda sample: 60 if sample.has_labels(0) else 0,
     ),
     headerless(
         "voxceleb-scores",
         "VoxSRC's columns",
         {"score": 0, "enrol": 1, "test": 2},
         Example("0.5213 id1/v/1.wav id2/v/2.wav", "VoxSRC", "score, enrolment, test"),
-        fits=lambda first: 10 * first.scores_rather(0, 2),
+        fits=lambda sample: 10 * sample.score_certainty(0, 2),
     ),
     headerless(
         "kaldi-trials",
@@ -375,17 +423,19 @@ HEADERLESS = (
         Example("id1/a.wav id2/b.wav tar", "VOiCES (`imp`, `tar`)", "enrolment, test, label"),
         optional={"score": 3},
         label_with_optional="SpeechBrain's columns",
-        fits=lambda first: 50 if first.labels(2) else 0,
+        fits=lambda sample: 50 if sample.has_labels(2) else 0,
     ),
     headerless(
         "kaldi-scores",
         "Kaldi's columns",
         {"enrol": 0, "test": 1, "score": 2},
         Example("id1-a id2-b 0.5213", "Kaldi", "enrolment, test, score"),
-        fits=lambda first: (
-            0 if first.width in {4, 8} and first.labels(3) else 10 * first.scores_rather(2, 0)
+        fits=lambda sample: (
+            0
+            if sample.width in {4, 8} and sample.has_labels(3)
+            else 10 * sample.score_certainty(2, 0)
         ),
-        separators="".join((*_SEPARATORS, STAR_SEPARATOR)),  # ESPnet's, without their labels
+        separators="".join((*_SEPARATORS, STAR_SEPARATOR)),  # also ESPnet without labels
     ),
     headerless(
         "wespeaker",
@@ -397,8 +447,8 @@ HEADERLESS = (
             "WeSpeaker's `score_norm`",
             "enrolment, test, score, label; the other columns are left out",
         ),
-        more=_OF_NORMS,
-        fits=_wespeaker,
+        ignored_columns=_N_NORM_COLUMNS,
+        fits=_wespeaker_fit,
     ),
     headerless(
         "espnet",
@@ -406,7 +456,7 @@ HEADERLESS = (
         {"enrol": 0, "test": 1, "score": 2, "label": 3},
         Example("id1-a*id2-b -0.5213 0", "ESPnet", "enrolment and test, score, label"),
         separators=STAR_SEPARATOR,
-        fits=lambda first: CERTAIN_FIT if first.width == 4 else 0,
+        fits=lambda sample: CERTAIN_FIT if sample.width == 4 else 0,
     ),
     headerless(
         "espnet-trials",
@@ -414,10 +464,10 @@ HEADERLESS = (
         {"enrol": 0, "test": 1, "label": 2},
         Example("id1-a*id2-b 0", "ESPnet", "enrolment and test, label"),
         separators=STAR_SEPARATOR,
-        fits=lambda first: CERTAIN_FIT if first.width == 3 and first.labels(2) else 0,
+        fits=lambda sample: CERTAIN_FIT if sample.width == 3 and sample.has_labels(2) else 0,
     ),
-    # bob has no labels: the two identities say whether a trial is a target. With four columns the
-    # claimed one is also the enrolment, since nothing else names it.
+    # bob has no labels: a trial is a target if its two identities are equal. With four columns the
+    # claimed identity is also the enrolment, since no other column names it.
     headerless(
         "bob-4",
         "bob's four columns",
@@ -429,7 +479,7 @@ HEADERLESS = (
             "test, score",
         ),
         rows="claimed identity, real identity, test, score as bob writes them",
-        fits=lambda first: _bob(first, 4),
+        fits=lambda sample: _bob_fit(sample, 4),
     ),
     headerless(
         "bob-5",
@@ -441,7 +491,7 @@ HEADERLESS = (
             "claimed identity, model (the enrolment), real identity, test, score",
         ),
         rows="claimed identity, model, real identity, test, score as bob writes them",
-        fits=lambda first: _bob(first, 5),
+        fits=lambda sample: _bob_fit(sample, 5),
     ),
     headerless(
         "nist-key",
@@ -452,8 +502,8 @@ HEADERLESS = (
             "NIST SRE keys",
             "model, segment and side, label; columns after these are left out",
         ),
-        more=True,
-        fits=lambda first: 35 if first.sides(2) and first.labels(3) else 0,
+        ignored_columns=True,
+        fits=lambda sample: 35 if sample.has_sides(2) and sample.has_labels(3) else 0,
     ),
     headerless(
         "nist-scores",
@@ -462,7 +512,9 @@ HEADERLESS = (
         Example(
             "m1 s1.sph a -3.21", "NIST SRE system outputs", "model, segment and side, score (LLR)"
         ),
-        fits=lambda first: 35 if first.sides(2) and first.numbers(3) and not first.labels(3) else 0,
+        fits=lambda sample: (
+            35 if sample.has_sides(2) and sample.has_numbers(3) and not sample.has_labels(3) else 0
+        ),
     ),
 )
-"""The formats, in the order in which they are listed."""
+"""The formats, in the order of the documentation."""

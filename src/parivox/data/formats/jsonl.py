@@ -1,7 +1,8 @@
-"""JSON lines: an object a line, as NeMo and lhotse write their manifests.
+"""JSON lines, one object per line, as NeMo and lhotse write their manifests.
 
-Its columns are what the first lines hold. What stands in an object, or in a list of one, has its
-own name, unless something above it has that already; a list of several has a column for each.
+The first lines determine the columns. A value within an object, or within a list of one element,
+is named by its own key, unless a value above it has the same name. A list of several elements has a
+column for each.
 """
 
 from __future__ import annotations
@@ -28,179 +29,192 @@ if TYPE_CHECKING:
 
     Path = tuple[str | int, ...]
 
-_LINES = 200
-_START = re.compile(rb"\s*(\[\s*)?\{\s*[\"}]")
-_SOURCE = ("sources", 0, "source")
-_PAIR: dict[Path, str] = {("audio_filepath", 0): "enrol", ("audio_filepath", 1): "test"}
-_TOOLKITS: tuple[dict[Path, str], ...] = (
-    _PAIR,  # NeMo's
-    {("audio_filepath",): "file", ("label",): "speaker", ("offset",): "start"},  # NeMo's manifests
+_MAX_SAMPLED_LINES = 200
+_START_PATTERN = re.compile(rb"\s*(\[\s*)?\{\s*[\"}]")
+_SOURCE_PATH = ("sources", 0, "source")
+_PAIR_PATHS: dict[Path, str] = {("audio_filepath", 0): "enrol", ("audio_filepath", 1): "test"}
+_TOOLKIT_NAMES: tuple[dict[Path, str], ...] = (
+    _PAIR_PATHS,  # pairs of NeMo
+    {("audio_filepath",): "file", ("label",): "speaker", ("offset",): "start"},  # manifests of NeMo
     {
-        ("recording", *_SOURCE): "file",
+        ("recording", *_SOURCE_PATH): "file",
         ("id",): "utterance",
         ("supervisions", 0, "speaker"): "speaker",
     },
-    {_SOURCE: "file", ("id",): "utterance"},  # lhotse's recordings; above, its cuts
-    {("recording_id",): "recording", ("id",): "utterance"},  # lhotse's supervisions
+    {_SOURCE_PATH: "file", ("id",): "utterance"},  # recordings of lhotse; above, its cuts
+    {("recording_id",): "recording", ("id",): "utterance"},  # supervisions of lhotse
 )
-"""Names of what stands where, by toolkit; the first one whose first path is there."""
-_CHANNEL = "channel"  # which lhotse alone counts from 0
-_MENDS = {
+"""Names of columns by path, for each toolkit; the first with its first path in the file applies."""
+_CHANNEL = "channel"  # counted from 0 by lhotse, from 1 by everyone else
+_LIST_REMEDIES = {
     1: "a row has one; write a line for each, as lhotse's trim_to_supervisions does",
     2: "a pair has two; write a line for each pair",
 }
-"""What to do about a longer list, by how many it may hold."""
+"""Remedies for a list that is too long, by the number of elements that it may hold."""
 
 
-def _fits(head: bytes, _: RequestedColumns) -> float:
-    return CERTAIN_FIT if is_text(head) and _START.match(head.removeprefix(b"\xef\xbb\xbf")) else 0
+def _jsonl_fit(head: bytes, _: RequestedColumns) -> float:
+    is_json = is_text(head) and _START_PATTERN.match(head.removeprefix(b"\xef\xbb\xbf"))
+    return CERTAIN_FIT if is_json else 0
 
 
 def _table(content: SourceBytes) -> NamedColumns:
     paths: dict[Path, None] = {}
-    for row, line in head_lines(content.head)[:_LINES]:
+    for row, line in head_lines(content.head)[:_MAX_SAMPLED_LINES]:
         try:
-            value = json.loads(line)
+            record = json.loads(line)
         except (ValueError, RecursionError):
-            value = None
-        if not isinstance(value, dict):
-            _refuse(content, row, line)
-        paths |= dict.fromkeys(_paths(value))
-    names = _named(list(paths))
-    from_0 = any(path[-3:] == _SOURCE or path == ("recording_id",) for path in names.values())
-    if from_0 and _CHANNEL in names:
+            record = None
+        if not isinstance(record, dict):
+            _refuse_line(content, row, line)
+        paths |= dict.fromkeys(_leaf_paths(record))
+    names = _name_paths(list(paths))
+    # only lhotse has these paths, and only lhotse counts channels from 0
+    counts_from_0 = any(
+        path[-3:] == _SOURCE_PATH or path == ("recording_id",) for path in names.values()
+    )
+    if counts_from_0 and _CHANNEL in names:
         content.dialect[_CHANNEL] = "lhotse's channel 0 is told as 1"
 
-    def chunks(places: Mapping[str, int]) -> Iterator[tuple[Rows, pl.DataFrame]]:
+    def chunks(positions: Mapping[str, int]) -> Iterator[tuple[Rows, pl.DataFrame]]:
         columns = list(names)
-        wanted = {role: columns[at] for role, at in places.items()}
-        read = [names[name] for name in wanted.values()]
-        kind = _kind_of(read)
-        for first, block, _ in line_chunks(content, 1):
-            lines = pl.Series(block.decode("utf-8-sig").split("\n")).str.strip_chars()
+        column_by_role = {role: columns[position] for role, position in positions.items()}
+        read_paths = [names[name] for name in column_by_role.values()]
+        dtype = _dtype_of_paths(read_paths)
+        for first_row, chunk, _ in line_chunks(content, 1):
+            lines = pl.Series(chunk.decode("utf-8-sig").split("\n")).str.strip_chars()
             rows = np.flatnonzero((lines != "").to_numpy())
-            lines, rows = lines.gather(rows), rows + first
-            found = pl.DataFrame({"": _decoded(content, rows, lines, kind)})
-            _check_lists(content.name, rows, found, read)
-            cells = {role: _at(names[name]) for role, name in wanted.items()}
-            for role, name in wanted.items() if from_0 else ():
-                if name == _CHANNEL:
+            lines, rows = lines.gather(rows), rows + first_row
+            decoded = pl.DataFrame({"": _decode_lines(content, rows, lines, dtype)})
+            _check_lists(content.name, rows, decoded, read_paths)
+            cells = {role: _path_expression(names[name]) for role, name in column_by_role.items()}
+            for role, name in column_by_role.items():
+                if counts_from_0 and name == _CHANNEL:
                     cells[role] = (cells[role].cast(pl.Int64, strict=False) + 1).cast(pl.String)
-            yield rows, found.select(**cells)
+            yield rows, decoded.select(**cells)
 
     return NamedColumns(list(names), chunks)
 
 
 def _check_lists(
-    name: str, rows: NDArray[np.int64], found: pl.DataFrame, read: Sequence[Path]
+    name: str, rows: NDArray[np.int64], decoded: pl.DataFrame, read_paths: Sequence[Path]
 ) -> None:
-    """Refuse a list that holds more than is read of it."""
-    most = {path[: path.index(0)]: 1 for path in read if 0 in path[:-1]}
-    most |= {path[:-1]: 2 for path in read if path in _PAIR}
-    for path, n in most.items():
-        many = found.select(_at(path).list.len() > n).to_series()
-        if many.any():
-            row = rows[int(many.arg_max() or 0)]
-            msg = f"{name}, row {row}: has several {path[-1]} where {_MENDS[n]}"
+    """Refuse a list that holds more elements than are read."""
+    max_lengths = {path[: path.index(0)]: 1 for path in read_paths if 0 in path[:-1]}
+    max_lengths |= {path[:-1]: 2 for path in read_paths if path in _PAIR_PATHS}
+    for path, max_length in max_lengths.items():
+        is_longer = decoded.select(_path_expression(path).list.len() > max_length).to_series()
+        if is_longer.any():
+            row = rows[int(is_longer.arg_max() or 0)]
+            msg = f"{name}, row {row}: has several {path[-1]} where {_LIST_REMEDIES[max_length]}"
             raise DataError(msg)
 
 
-def _refuse(content: SourceBytes, row: int, line: str) -> NoReturn:
-    mend = "repair or remove it"
+def _refuse_line(content: SourceBytes, row: int, line: str) -> NoReturn:
+    remedy = "repair or remove it"
     if re.search(r"\b(NaN|Infinity)\b", line):
-        mend += "; NaN and Infinity are none of JSON's numbers"
+        remedy += "; NaN and Infinity are none of JSON's numbers"
     elif row == head_lines(content.head)[0][0]:
-        mend = f"write one a line, as jq -c '.[]' {content.name} does of a list of them"
-    msg = f"{content.name}, row {row}: is not a JSON object as others are: {line[:60]!r}; {mend}"
+        remedy = f"write one a line, as jq -c '.[]' {content.name} does of a list of them"
+    msg = f"{content.name}, row {row}: is not a JSON object as others are: {line[:60]!r}; {remedy}"
     raise DataError(msg)
 
 
-def _paths(value: Any, path: Path = ()) -> Iterator[Path]:
-    """Paths to all that is neither an object nor a list.
+def _leaf_paths(node: Any, path: Path = ()) -> Iterator[Path]:
+    """Yield the paths to everything that is neither an object nor a list.
 
     Examples
     --------
-    >>> list(_paths({"id": 1, "sources": [{"source": "a.wav"}], "pair": ["a", "b"]}))
+    >>> list(_leaf_paths({"id": 1, "sources": [{"source": "a.wav"}], "pair": ["a", "b"]}))
     [('id',), ('sources', 0, 'source'), ('pair', 0), ('pair', 1)]
     """
-    if isinstance(value, (dict, list)):
-        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from _paths(inner, (*path, key))
+    if isinstance(node, (dict, list)):
+        for key, child in node.items() if isinstance(node, dict) else enumerate(node):
+            yield from _leaf_paths(child, (*path, key))
     else:
         yield path
 
 
-def _named(paths: Sequence[Path]) -> dict[str, Path]:
-    """A path by the name of its column, those that are known and those above all others first.
+def _name_paths(paths: Sequence[Path]) -> dict[str, Path]:
+    """Return paths by the names of their columns: known ones first, then by depth.
 
     Examples
     --------
-    >>> _named([("id",), ("speaker", "id"), ("speaker", "age"), ("pair", 0), ("pair", 1)])
+    >>> _name_paths([("id",), ("speaker", "id"), ("speaker", "age"), ("pair", 0), ("pair", 1)])
     {'id': ('id',), 'speaker.id': ('speaker', 'id'), 'age': ('speaker', 'age'), \
 'pair 1': ('pair', 0), 'pair 2': ('pair', 1)}
     """
-    known = next((one for one in _TOOLKITS if next(iter(one)) in paths), {})
-    found = {name: path for path, name in known.items() if path in paths}
-    taken = {*found, *(path[-1] for path in known)}
-    of_one = {path: (*path[:-1], 1) not in paths for path in paths}
+    toolkit_names: dict[Path, str] = {}
+    for toolkit in _TOOLKIT_NAMES:
+        first_path, *_ = toolkit
+        if first_path in paths:
+            toolkit_names = toolkit
+            break
+    path_by_name = {name: path for path, name in toolkit_names.items() if path in paths}
+    used_names = {*path_by_name, *(path[-1] for path in toolkit_names)}
+    is_single = {path: (*path[:-1], 1) not in paths for path in paths}
     for path in sorted(paths, key=len):
-        if path in known or (1 in path[:-1]):
+        if path in toolkit_names or (1 in path[:-1]):
             continue
-        words = [str(part) for part in path if part != 0 or not of_one[path]]
-        if isinstance(path[-1], int) and not of_one[path]:
-            words[-2:] = [f"{path[-2]} {path[-1] + 1}"]
-        name = words[-1] if words[-1] not in taken else ".".join(words)
-        found[name] = path
-        taken.add(name)
-    return found
+        steps = [str(step) for step in path if step != 0 or not is_single[path]]
+        if isinstance(path[-1], int) and not is_single[path]:
+            steps[-2:] = [f"{path[-2]} {path[-1] + 1}"]
+        name = steps[-1] if steps[-1] not in used_names else ".".join(steps)
+        path_by_name[name] = path
+        used_names.add(name)
+    return path_by_name
 
 
-def _kind_of(paths: Sequence[Path]) -> pl.DataType:
-    """What holds texts at these paths.
+def _dtype_of_paths(paths: Sequence[Path]) -> pl.DataType:
+    """Return the type of objects with texts at these paths.
 
     Examples
     --------
-    >>> _kind_of([("id",), ("pair", 0)])
+    >>> _dtype_of_paths([("id",), ("pair", 0)])
     Struct({'id': String, 'pair': List(String)})
     """
     if () in paths or not paths:
         return pl.String()
-    below: dict[str | int, list[Path]] = {}
+    paths_by_key: dict[str | int, list[Path]] = {}
     for path in paths:
-        below.setdefault(path[0], []).append(path[1:])
-    if any(isinstance(key, int) for key in below):
-        return pl.List(_kind_of([path for inner in below.values() for path in inner]))
-    return pl.Struct({str(key): _kind_of(inner) for key, inner in below.items()})
+        paths_by_key.setdefault(path[0], []).append(path[1:])
+    if any(isinstance(key, int) for key in paths_by_key):
+        return pl.List(
+            _dtype_of_paths([path for child_paths in paths_by_key.values() for path in child_paths])
+        )
+    return pl.Struct(
+        {str(key): _dtype_of_paths(child_paths) for key, child_paths in paths_by_key.items()}
+    )
 
 
-def _decoded(
-    content: SourceBytes, rows: NDArray[np.int64], lines: pl.Series, kind: pl.DataType
+def _decode_lines(
+    content: SourceBytes, rows: NDArray[np.int64], lines: pl.Series, dtype: pl.DataType
 ) -> pl.Series:
     try:
-        return lines.str.json_decode(kind)
+        return lines.str.json_decode(dtype)
     except pl.exceptions.PolarsError:
         for row, line in zip(rows.tolist(), lines, strict=True):
             try:
-                pl.Series([line]).str.json_decode(kind)
+                pl.Series([line]).str.json_decode(dtype)
             except pl.exceptions.PolarsError:
-                _refuse(content, row, line)
+                _refuse_line(content, row, line)
         raise
 
 
-def _at(path: Path) -> pl.Expr:
-    found = pl.col("")
-    for part in path:
-        if isinstance(part, int):
-            found = found.list.get(part, null_on_oob=True)
+def _path_expression(path: Path) -> pl.Expr:
+    expression = pl.col("")
+    for step in path:
+        if isinstance(step, int):
+            expression = expression.list.get(step, null_on_oob=True)
         else:
-            found = found.struct.field(part)
-    return found
+            expression = expression.struct.field(step)
+    return expression
 
 
 JSONL = named_format(
     "jsonl",
     "JSON lines",
-    _fits,
+    _jsonl_fit,
     _table,
     (
         Example(

@@ -1,4 +1,4 @@
-"""The table in a workbook: which sheet, which row names the columns, what stands below."""
+"""The table in a workbook: its sheet, the row with the names of columns, and the rows below."""
 
 from __future__ import annotations
 
@@ -23,53 +23,55 @@ if TYPE_CHECKING:
     from parivox.data.source_bytes import SourceBytes
 
 MAX_CELLS = 3_000_000
-"""Of a sheet, empty ones counted: they take a quarter of a minute to parse."""
-_BLOCK = 1 << 20
+"""Cells of a sheet that are read, empty ones included: they take a quarter of a minute to parse."""
+_READ_BYTES = 1 << 20
 MAX_UNPACKED_BYTES = 256 << 20
 """A workbook that is larger than this when unpacked is refused."""
-_WIDTHS = 8
-_NO_ZIP = b"\xd0\xcf\x11\xe0"  # workbooks from before XLSX, and those with a password
-_STARTS = (b"PK\x03\x04", b"PK\x05\x06", _NO_ZIP)
+_MAX_WIDTHS = 8
+_OLE_START = b"\xd0\xcf\x11\xe0"  # workbooks from before XLSX, and those with a password
+_STARTS = (b"PK\x03\x04", b"PK\x05\x06", _OLE_START)
 
 
 def _table(content: SourceBytes) -> NamedColumns:
-    """The one table of a workbook as text; its rows are those of the sheet.
+    """Return the one table of a workbook as text, with the row numbers of the sheet.
 
-    Titles above the header and empty columns are passed over; hidden rows are read as others.
-    The content's dialect then tells the sheet, its header, and what is hidden.
+    Titles above the header and empty columns are skipped; hidden rows are read. The dialect of the
+    source then names the sheet, its header, and what is hidden.
     """
     sheets = _sheets(content)
-    sheet = _chosen(sheets, content.name)
-    where = f"{content.name}: sheet {sheet.name!r}"
+    sheet = _find_table_sheet(sheets, content.name)
+    sheet_location = f"{content.name}: sheet {sheet.name!r}"
     header = _header_row(sheet)
-    names = _names(sheet, header, where)
-    _check_merged(sheet, header, where)
+    names = _column_names(sheet, header, sheet_location)
+    _check_merged(sheet, header, sheet_location)
     numbers = [number for number in sheet.rows if number > header]
-    _check_cells(sheet, header, names, where)
+    _check_cells(sheet, header, names, sheet_location)
     content.dialect.update({"sheet": sheet.name, "header_row": header})
-    others = [one for one in sheets if one is not sheet]
-    passed_over: dict[str, Any] = {
-        "other_sheets": [one.name for one in others if not one.hidden],
-        "hidden_sheets": [one.name for one in others if one.hidden],
-        "hidden_rows": sum(number > header for number in sheet.hidden_rows),
+    other_sheets = [other_sheet for other_sheet in sheets if other_sheet is not sheet]
+    remarks: dict[str, Any] = {
+        "other_sheets": [
+            other_sheet.name for other_sheet in other_sheets if not other_sheet.hidden
+        ],
+        "hidden_sheets": [other_sheet.name for other_sheet in other_sheets if other_sheet.hidden],
+        "hidden_rows": len([number for number in sheet.hidden_rows if number > header]),
     }
-    content.dialect.update({key: value for key, value in passed_over.items() if value})
-    letters = [*names]
+    content.dialect.update({key: fact for key, fact in remarks.items() if fact})
+    used_columns = [*names]
 
-    def chunks(places: Mapping[str, int]) -> Iterator[tuple[Rows, pl.DataFrame]]:
-        made = {
-            name: [sheet.rows[number].get(letters[at]) for number in numbers]
-            for name, at in places.items()
+    def chunks(positions: Mapping[str, int]) -> Iterator[tuple[Rows, pl.DataFrame]]:
+        cells_by_name = {
+            name: [sheet.rows[number].get(used_columns[position]) for number in numbers]
+            for name, position in positions.items()
         }
-        yield numbers, pl.DataFrame(made, schema=dict.fromkeys(made, pl.String))
+        yield numbers, pl.DataFrame(cells_by_name, schema=dict.fromkeys(cells_by_name, pl.String))
 
     return NamedColumns([*names.values()], chunks)
 
 
 def _sheets(content: SourceBytes) -> Sequence[Sheet]:
-    """Every sheet of cells, in order."""
+    """Return every sheet of cells, in order."""
     name = content.name
-    if content.head.startswith(_NO_ZIP):
+    if content.head.startswith(_OLE_START):
         msg = (
             f"{name}: is an old workbook (.xls) or one with a password; "
             "save it as XLSX without a password, or as CSV"
@@ -98,11 +100,11 @@ def _sheets(content: SourceBytes) -> Sequence[Sheet]:
 
 
 def _check_parts(file: IO[bytes], name: str) -> None:
-    """Refuse what is no workbook that can be read, or a bomb."""
+    """Refuse anything but a workbook that can be read, and one that is too large unpacked."""
     import zipfile  # noqa: PLC0415 - workbooks are rare
 
     with zipfile.ZipFile(file) as packed:
-        sizes = {part.filename: part.file_size for part in packed.infolist()}
+        sizes = {member.filename: member.file_size for member in packed.infolist()}
         size = sum(sizes.values())
         if size > MAX_UNPACKED_BYTES:
             msg = (
@@ -110,51 +112,59 @@ def _check_parts(file: IO[bytes], name: str) -> None:
                 f"{MAX_UNPACKED_BYTES >> 20:,}; save its table as CSV or Parquet"
             )
             raise DataError(msg)
-        kind = ""
+        wrong_kind = ""
         if "xl/workbook.bin" in sizes:
-            kind, mend = "a binary workbook (.xlsb)", "save it as XLSX or CSV"
+            wrong_kind, remedy = "a binary workbook (.xlsb)", "save it as XLSX or CSV"
         elif "mimetype" in sizes and b"opendocument" in packed.read("mimetype"):
-            kind, mend = "an OpenDocument file (.ods)", "save it as XLSX or CSV"
+            wrong_kind, remedy = "an OpenDocument file (.ods)", "save it as XLSX or CSV"
         elif "xl/workbook.xml" not in sizes:
-            kind, mend = "a zip archive without a workbook", "unpack it and give the file"
+            wrong_kind, remedy = "a zip archive without a workbook", "unpack it and give the file"
         elif b"http://purl.oclc.org/ooxml/" in packed.read("xl/workbook.xml"):
-            kind, mend = (
+            wrong_kind, remedy = (
                 "a workbook in strict Open XML",
                 "save it as XLSX that is not strict, or CSV",
             )
-        if kind:
-            msg = f"{name}: is {kind}; {mend}"
+        if wrong_kind:
+            msg = f"{name}: is {wrong_kind}; {remedy}"
             raise DataError(msg)
-        for part in sizes:
-            if part.startswith("xl/worksheets/") and part.endswith(".xml"):
-                with packed.open(part) as sheet:
+        for member in sizes:
+            if member.startswith("xl/worksheets/") and member.endswith(".xml"):
+                with packed.open(member) as sheet:
                     _check_cell_count(sheet, name)
 
 
 def _check_cell_count(sheet: IO[bytes], name: str) -> None:
     """Refuse a sheet of too many cells, before its parts are parsed, which takes long."""
     n_cells = 0
-    while block := sheet.read(_BLOCK):
-        # a tag that two blocks share is passed over: the parser counts them all
-        n_cells += sum(block.count(tag) for tag in (b"<c ", b"<c>", b"<c/>"))
+    while chunk := sheet.read(_READ_BYTES):
+        # a tag that is split between two chunks is missed here; the parser counts all cells later
+        n_cells += sum(chunk.count(tag) for tag in (b"<c ", b"<c>", b"<c/>"))
         if n_cells > MAX_CELLS:
             raise too_many_cells(name, MAX_CELLS)
 
 
-def _chosen(sheets: Sequence[Sheet], name: str) -> Sheet:
-    """The one sheet that holds a table."""
+def _find_table_sheet(sheets: Sequence[Sheet], name: str) -> Sheet:
+    """Return the one sheet with a table.
+
+    Visible sheets come before hidden ones, and tables of several columns before those of one, which
+    may be notes.
+    """
     for hidden in (False, True):
-        for least in (2, 1):
-            found = [s for s in sheets if s.hidden == hidden and _is_table(s, least)]
-            if len(found) > 1:
-                both = f"{found[0].name!r} and {found[1].name!r}"
+        for min_columns in (2, 1):
+            tables = [
+                candidate
+                for candidate in sheets
+                if candidate.hidden == hidden and _is_table(candidate, min_columns)
+            ]
+            if len(tables) > 1:
+                both = f"{tables[0].name!r} and {tables[1].name!r}"
                 msg = (
                     f"{name}: sheets {both} may both be the table; "
                     "delete one, or save the one as a file of its own"
                 )
                 raise DataError(msg)
-            if found:
-                return found[0]
+            if tables:
+                return tables[0]
     if any(sheet.rows for sheet in sheets):
         msg = f"{name}: holds a header and nothing else; give a file with rows below it"
     else:
@@ -162,64 +172,78 @@ def _chosen(sheets: Sequence[Sheet], name: str) -> Sheet:
     raise DataError(msg)
 
 
-def _is_table(sheet: Sheet, least: int) -> bool:
-    """Whether rows stand below a header of at least so many columns."""
+def _is_table(sheet: Sheet, min_columns: int) -> bool:
+    """Whether there are rows below a header of at least so many columns."""
     if not sheet.rows:
         return False
     header = _header_row(sheet)
-    return len(sheet.rows[header]) >= least and header < max(sheet.rows)
+    return len(sheet.rows[header]) >= min_columns and header < max(sheet.rows)
 
 
 def _header_row(sheet: Sheet) -> int:
-    """The first row that fills more than half as many cells as the fullest: titles are short.
+    """Return the first row with more than half as many cells as the fullest: titles are short.
 
-    Where no row below fills half as many cells, it is no header but a row with a remark beside it.
+    If no row below has half as many cells, this is not a header but a row with a remark next to it;
+    then the next narrower width is tried.
     """
     sizes = {number: len(cells) for number, cells in sheet.rows.items()}
-    widths = sorted(set(sizes.values()), reverse=True)[:_WIDTHS]
-    headers = [next(n for n, size in sizes.items() if 2 * size > width) for width in widths]
+    widths = sorted(set(sizes.values()), reverse=True)[:_MAX_WIDTHS]
+    headers = [_first_row_wider_than(width / 2, sizes) for width in widths]
     for header in headers:
-        least = sizes[header] / 2
-        if least > 0.5 and any(n > header and size > least for n, size in sizes.items()):
+        half_width = sizes[header] / 2
+        if half_width > 0.5 and any(
+            number > header and size > half_width for number, size in sizes.items()
+        ):
             return header
     return headers[0]
 
 
-def _names(sheet: Sheet, header: int, where: str) -> dict[int, str]:
-    """Names of the columns by their places."""
+def _first_row_wider_than(width: float, sizes: Mapping[int, int]) -> int:
+    """Return the first row with more cells than `width`, given the number of cells of each row."""
+    return min(number for number, size in sizes.items() if size > width)
+
+
+def _column_names(sheet: Sheet, header: int, sheet_location: str) -> dict[int, str]:
+    """Return the names of the columns by their positions, from 1; refuse a name given twice."""
     from openpyxl.utils import get_column_letter as letters  # noqa: PLC0415 - an extra
 
-    names = {at: " ".join(name.split()) for at, name in sorted(sheet.rows[header].items())}
-    place: dict[str, int] = {}
-    for at, name in names.items():
-        if name in place:
+    names = {column: " ".join(name.split()) for column, name in sorted(sheet.rows[header].items())}
+    column_by_name: dict[str, int] = {}
+    for column, name in names.items():
+        if name in column_by_name:
             msg = (
-                f"{where}, row {header}: columns {letters(place[name])} and {letters(at)} are both "
-                f"named {name!r}; rename one"
+                f"{sheet_location}, row {header}: columns {letters(column_by_name[name])} and "
+                f"{letters(column)} are both named {name!r}; rename one"
             )
             raise DataError(msg)
-        place[name] = at
+        column_by_name[name] = column
     return names
 
 
-def _check_merged(sheet: Sheet, header: int, where: str) -> None:
-    """Refuse merged cells in the table, whose value would count for the first of them alone."""
-    areas = [one for one in sheet.merged if one.min_col in sheet.rows.get(one.min_row, {})]
-    above = max((number for number in sheet.rows if number < header), default=0)
-    levels = [one for one in areas if one.min_row == above and one.max_col > one.min_col]
-    in_header = [one for one in areas if one.min_row <= header <= one.max_row]
-    in_header += levels if len(levels) > 1 else []
-    in_rows = [one for one in areas if one.min_row > header]
+def _check_merged(sheet: Sheet, header: int, sheet_location: str) -> None:
+    """Refuse merged cells in the table: their value would count for the first of them only."""
+    areas = [area for area in sheet.merged if area.min_col in sheet.rows.get(area.min_row, {})]
+    row_above = max((number for number in sheet.rows if number < header), default=0)
+    wide_titles = [
+        area for area in areas if area.min_row == row_above and area.max_col > area.min_col
+    ]
+    in_header = [area for area in areas if area.min_row <= header <= area.max_row]
+    if len(wide_titles) > 1:  # a header of two levels; a single wide cell above is a title
+        in_header += wide_titles
+    in_rows = [area for area in areas if area.min_row > header]
     if in_header or in_rows:
-        shown = ", ".join(one.coord for one in (in_header or in_rows)[:3])
-        which = "of the header " if in_header else ""
-        mend = "give each column its own name, in one row" if in_header else "fill each of them"
-        msg = f"{where}: cells {shown} {which}are merged; unmerge them and {mend}"
+        coordinates = ", ".join(area.coord for area in (in_header or in_rows)[:3])
+        cells_text = f"cells {coordinates}"
+        remedy = "fill each of them"
+        if in_header:
+            cells_text += " of the header"
+            remedy = "give each column its own name, in one row"
+        msg = f"{sheet_location}: {cells_text} are merged; unmerge them and {remedy}"
         raise DataError(msg)
 
 
-def _check_cells(sheet: Sheet, header: int, names: dict[int, str], where: str) -> None:
-    """Refuse cells of the table that have no name above them, or no value."""
+def _check_cells(sheet: Sheet, header: int, names: dict[int, str], sheet_location: str) -> None:
+    """Refuse cells of the table without a name above them, or without a value."""
     from openpyxl.utils import get_column_letter as letters  # noqa: PLC0415 - an extra
 
     from parivox.data.formats.workbook import FaultyCell  # noqa: PLC0415 - needs openpyxl
@@ -227,15 +251,15 @@ def _check_cells(sheet: Sheet, header: int, names: dict[int, str], where: str) -
     for number, cells in sheet.rows.items():
         if number < header:
             continue
-        for at, cell in cells.items():
+        for column, cell in cells.items():
             if isinstance(cell, FaultyCell):
-                msg = f"{where}: cell {letters(at)}{number} {cell}"
+                msg = f"{sheet_location}: cell {letters(column)}{number} {cell}"
                 raise DataError(msg)
-            if at not in names:
+            if column not in names:
                 msg = (
-                    f"{where}: cell {letters(at)}{number} holds {cell[:40]!r}, but column "
-                    f"{letters(at)} has no name in row {header}, which is taken as the header; "
-                    "name or clear the column, or delete what stands above the header"
+                    f"{sheet_location}: cell {letters(column)}{number} holds {cell[:40]!r}, but "
+                    f"column {letters(column)} has no name in row {header}, which is taken as the "
+                    "header; name or clear the column, or delete what stands above the header"
                 )
                 raise DataError(msg)
 

@@ -179,7 +179,7 @@ class _TrialInspector:
             self.count("rows without an id", int(lost.sum()))
             for role in _ID_ROLES if not self.problems else ():
                 self._try(IdDictionary().codes, chunk, role)
-            chunk = chunk.take(~lost)
+            chunk = chunk.select(~lost)
         if not chunk:
             return
         if are_customers(self.scan.columns):  # so that a call may have the number of one
