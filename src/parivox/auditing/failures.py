@@ -36,247 +36,304 @@ if TYPE_CHECKING:
     from parivox.core.intervals import Interval
     from parivox.data.trial_set import TrialSet
 
-_SLICE = 4_000_000  # utterances at once
+_CHUNK_UTTERANCES = 4_000_000  # counted at once
 MAX_COUNTED_RECORDINGS = 20_000_000
-"""Of more recordings, what failed is not tallied by speaker: it would take another gigabyte."""
-_OF_ATTEMPTS = {"fpr": "far", "fnr": "frr"}
+"""With more recordings, failures are not counted by speaker: it would take another gigabyte."""
+_ATTEMPT_METRICS = {"fpr": "far", "fnr": "frr"}
 STAGES = {"fte": "enrol", "fta": "test"}
-"""Rates of failures, with the side of a trial that they are of."""
+"""Rates of failures, with the side of a trial whose recordings they count."""
 
 
 class SpeakerFailures(NamedTuple):
-    """Recordings tried and failed, and all attempts, of each cell; None where none is told."""
+    """Recordings tried and failed, and all attempts, of each cell; None where not supplied."""
 
-    fte: ErrorsBySpeaker | None = None  # enrolments; None also where they cannot be told by group
-    fta: ErrorsBySpeaker | None = None  # likewise test recordings
-    # trials that were scored with those of a recording that failed, as rejections: first of test
+    fte: ErrorsBySpeaker | None = None  # enrolments; None also where they have no group
+    fta: ErrorsBySpeaker | None = None  # test recordings; None also where they have no group
+    # scored trials with those of a recording that failed, as rejections: first of test
     # recordings that could not be acquired, then of failed enrolments too
     attempts: tuple[SpeakerErrors, SpeakerErrors] | None = None
 
     def cell_range(self, start: int, stop: int) -> SpeakerFailures:
-        """Cells `start` to `stop`, the latter excluded."""
-        fte, fta = (None if one is None else one.cell_range(start, stop) for one in self[:2])
+        """Return the cells from `start` to before `stop`."""
+        fte, fta = (
+            None if errors is None else errors.cell_range(start, stop) for errors in self[:2]
+        )
         attempts = self.attempts
         if attempts is not None:
             attempts = attempts[0].cell_slice(start, stop), attempts[1].cell_slice(start, stop)
         return SpeakerFailures(fte, fta, attempts)
 
     def interval(
-        self, metric: str, confidence: float, gates: SampleSizeMinimums
+        self, metric: str, confidence: float, minimums: SampleSizeMinimums
     ) -> Interval | None:
-        """Interval of one of the rates, ``[point, cell]``; none of too few speakers."""
-        tally: ErrorsBySpeaker | ErrorsByPair | None = None
+        """Return the interval of one of the rates, ``[point, cell]``; few speakers have no limits.
+
+        None where the failures behind the rate were not supplied.
+        """
+        unit_errors: ErrorsBySpeaker | ErrorsByPair | None = None
         if metric in STAGES:
-            tally = getattr(self, metric)
+            unit_errors = getattr(self, metric)
         elif self.attempts is not None:
-            every = self.attempts[int(metric.startswith("g"))]
-            tally = every.target if metric.endswith("frr") else every.nontarget
-        if tally is None:
+            of_scored, of_enrolled = self.attempts
+            # generalised rates, as GFRR, count failed enrolments too
+            attempts = of_enrolled if metric.startswith("g") else of_scored
+            unit_errors = attempts.target if metric.endswith("frr") else attempts.nontarget
+        if unit_errors is None:
             return None
-        found = rate_interval(moments(tally), confidence)
-        found = found.without_limits(tally.n_speakers < gates.inference, gates.no_interval_reason)
-        return found.without_spread(tally.has_unknown_speakers, NOTE_NO_TEST_SPEAKER)
+        rate_intervals = rate_interval(moments(unit_errors), confidence)
+        rate_intervals = rate_intervals.without_limits(
+            unit_errors.n_speakers < minimums.inference, minimums.no_interval_reason
+        )
+        return rate_intervals.without_spread(unit_errors.has_unknown_speakers, NOTE_NO_TEST_SPEAKER)
 
 
 def count_failures(
     trials: TrialSet | SpeakerCounts,
     layouts: Sequence[Layout],
     placed: Callable[[], Iterable[PlacedTrials]],
-    members: Units,
-    found: Sequence[LocatedPoint],
-    scored: Sequence[tuple[SpeakerErrors, SpeakerErrors]],
+    units: Units,
+    located_points: Sequence[LocatedPoint],
+    scored_errors: Sequence[tuple[SpeakerErrors, SpeakerErrors]],
     counts: CellCounts,
     design: Design,
 ) -> list[tuple[SpeakerFailures, SpeakerFailures]]:
-    """Tally what failed of every layout, by cell and by level; of none if nothing is told.
+    """Count the failures of every layout, by cell and by stratum; none if none were supplied.
 
-    As `parivox.auditing.speaker_errors.count_speaker_errors` does, which gives `scored`, the trials
-    that have a score, from where they are `placed`; `counts` tell what was attempted, and what
-    failed. Layouts are of the members; `design` has the same ones of the speakers that recordings
-    are of.
+    They are counted as `parivox.auditing.speaker_errors.count_speaker_errors` counts
+    `scored_errors`, the errors of trials with a score. `placed` yields these trials with their
+    cells, and `counts` have what was attempted and what failed. Layouts are of the units; `design`
+    has the same layouts of the speakers that recordings are of.
     """
     attempts, failed = counts.attempts, counts.strata[0].outcomes.failed_trials
     if attempts is None or failed is None:
         return [(SpeakerFailures(), SpeakerFailures())] * len(layouts)
     stages = {stage for stage, lost in zip((ACQUIRE, ENROL), failed, strict=True) if lost.any()}
-    # where no trial was lost, those with a score are all that were tried
-    attempted: list[Sequence[tuple[SpeakerErrors, SpeakerErrors]]] = [] if stages else [scored]
-    for some in ((ACQUIRE,), (ACQUIRE, ENROL)):
-        if not attempted or ENROL in stages:
-            blocks = chain(placed(), walk(trials, layouts, failed=some, scored=False))
-            attempted.append(count_speaker_errors(trials, layouts, blocks, found, members))
-    are_many = attempts.trials.utterance_speaker.size > MAX_COUNTED_RECORDINGS
-    made = []
-    of_recordings = Units.from_trials(attempts.trials, design.speaker_block)
-    own = cell_layouts(design.groupings, design.options.allocate, design.within)
-    for i, one in enumerate(own):
-        parts = []
-        for k, groups in enumerate((one.n_groups, 0)):
-            shares: list[ErrorsBySpeaker | None] = [
-                None if are_many else _tally(one, attempts, of_recordings, at, groups)
-                for at in range(len(STAGES))
-            ]
-            for at, tally in enumerate(shares):
-                if tally is not None and (tally.speaker == of_recordings.n_units).any():
-                    shares[at] = None  # recordings of people whom nobody knows
-            parts.append(
-                SpeakerFailures(shares[0], shares[1], (attempted[0][i][k], attempted[-1][i][k]))
+    attempted_errors: list[Sequence[tuple[SpeakerErrors, SpeakerErrors]]] = []
+    if not stages:  # no trial was lost: those with a score are all attempts
+        attempted_errors.append(scored_errors)
+    for failed_stages in ((ACQUIRE,), (ACQUIRE, ENROL)):
+        if not attempted_errors or ENROL in stages:
+            placed_trials = chain(
+                placed(), walk(trials, layouts, failed=failed_stages, scored=False)
             )
-        made.append((parts[0], parts[1]))
-    return made
+            attempted_errors.append(
+                count_speaker_errors(trials, layouts, placed_trials, located_points, units)
+            )
+    has_too_many_recordings = attempts.trials.utterance_speaker.size > MAX_COUNTED_RECORDINGS
+    failures_of_layouts = []
+    units_of_recordings = Units.from_trials(attempts.trials, design.speaker_block)
+    recording_layouts = cell_layouts(design.groupings, design.options.allocate, design.within)
+    for i, layout in enumerate(recording_layouts):
+        cells_and_strata = []
+        # first the cells, then the strata, which have no groups
+        for kind_index, n_groups in enumerate((layout.n_groups, 0)):
+            shares: list[ErrorsBySpeaker | None] = [None] * len(STAGES)
+            for stage_index in range(len(STAGES)):
+                if has_too_many_recordings:
+                    continue
+                unit_errors = _recordings_by_unit(
+                    layout, attempts, units_of_recordings, stage_index, n_groups
+                )
+                # the uncertainty of recordings of unknown speakers is unknown
+                unknown_unit = units_of_recordings.n_units
+                if unit_errors is not None and not (unit_errors.speaker == unknown_unit).any():
+                    shares[stage_index] = unit_errors
+            attempts_by_rule = (
+                attempted_errors[0][i][kind_index],
+                attempted_errors[-1][i][kind_index],
+            )
+            fte, fta = shares
+            cells_and_strata.append(SpeakerFailures(fte, fta, attempts_by_rule))
+        failures_of_layouts.append((cells_and_strata[0], cells_and_strata[1]))
+    return failures_of_layouts
 
 
 def add_failure_rates(
-    drawn: Estimates,
-    failed: SpeakerFailures,
+    draw_estimates: Estimates,
+    failures: SpeakerFailures,
     weights: NDArray[np.integer[Any]],
-    points: Sequence[str],
+    point_texts: Sequence[str],
 ) -> Estimates:
-    """Cells in each draw with the rates that count failures, by either rule.
+    """Return the cells in each draw with the rates that count failures, by either rule.
 
-    `failed` is of the same cells, `weights` how often each speaker is drawn, ``[draw, speaker]``,
-    and `points` are as the tallies have them.
+    `failures` are of the same cells, `weights` how often each speaker is drawn,
+    ``[draw, speaker]``, and `point_texts` the operating points in the order of the errors.
     """
-    by_attempts = _by_attempts(drawn, failed, weights, points)
-    more = {**_by_shares(drawn, failed, weights), **by_attempts}
-    if not more:
-        return drawn
-    values = np.concatenate((drawn.values, np.stack(list(more.values()), axis=1)), axis=1)
-    return replace(drawn, keys=[*drawn.keys, *more], values=values)
+    attempt_rates = _rates_by_attempts(draw_estimates, failures, weights, point_texts)
+    failure_rates = {**_rates_by_shares(draw_estimates, failures, weights), **attempt_rates}
+    if not failure_rates:
+        return draw_estimates
+    values = np.concatenate(
+        (draw_estimates.values, np.stack(list(failure_rates.values()), axis=1)), axis=1
+    )
+    return replace(draw_estimates, keys=[*draw_estimates.keys, *failure_rates], values=values)
 
 
-def _by_shares(
-    drawn: Estimates, failed: SpeakerFailures, weights: NDArray[np.integer[Any]]
+def _rates_by_shares(
+    draw_estimates: Estimates, failures: SpeakerFailures, weights: NDArray[np.integer[Any]]
 ) -> dict[Key, FloatArray]:
-    """Rates of comparisons joined with the shares of recordings that failed."""
-    lost: dict[str, FloatArray] = {}
+    """Return rates of comparisons joined with the shares of recordings that failed."""
+    failed_shares: dict[str, FloatArray] = {}
     for name in STAGES:
-        tally: ErrorsBySpeaker | None = getattr(failed, name)
-        if tally is not None:
-            errors, trials = weighted(tally, weights)
-            lost[name] = safe_divide(errors, trials)[:, 0]
-    found: dict[Key, FloatArray] = {(name, "", ""): share for name, share in lost.items()}
-    place = {key: i for i, key in enumerate(drawn.keys)}
-    for key in drawn.rate_keys:
+        unit_errors: ErrorsBySpeaker | None = getattr(failures, name)
+        if unit_errors is not None:
+            errors, trials = weighted(unit_errors, weights)
+            failed_shares[name] = safe_divide(errors, trials)[:, 0]
+    rates_by_key: dict[Key, FloatArray] = {
+        (name, "", ""): share for name, share in failed_shares.items()
+    }
+    key_index = {key: i for i, key in enumerate(draw_estimates.keys)}
+    for key in draw_estimates.rate_keys:
         metric, _, point = key
-        rate = drawn.values[:, place[key]]
-        for general, stages in (("", ("fta",)), ("g", ("fta", "fte"))):
-            if all(stage in lost for stage in stages):
-                made = np.prod([1 - lost[stage] for stage in stages], axis=0)
-                adds = 1 - made if metric == "fnr" else 0
-                found[general + _OF_ATTEMPTS[metric], SHARES, point] = rate * made + adds
-    return found
+        rate = draw_estimates.values[:, key_index[key]]
+        for prefix, stages in (("", ("fta",)), ("g", ("fta", "fte"))):
+            if all(stage in failed_shares for stage in stages):
+                acquired_share = np.prod([1 - failed_shares[stage] for stage in stages], axis=0)
+                rejected_share = 1 - acquired_share if metric == "fnr" else 0
+                rates_by_key[prefix + _ATTEMPT_METRICS[metric], SHARES, point] = (
+                    rate * acquired_share + rejected_share
+                )
+    return rates_by_key
 
 
-def _by_attempts(
-    drawn: Estimates,
-    failed: SpeakerFailures,
+def _rates_by_attempts(
+    draw_estimates: Estimates,
+    failures: SpeakerFailures,
     weights: NDArray[np.integer[Any]],
-    points: Sequence[str],
+    point_texts: Sequence[str],
 ) -> dict[Key, FloatArray]:
-    """Rates of all attempts, those that failed as rejections."""
-    found: dict[Key, FloatArray] = {}
-    for general, every in zip(("", "g"), failed.attempts or (), strict=False):
+    """Return rates of all attempts, with those that failed as rejections."""
+    rates_by_key: dict[Key, FloatArray] = {}
+    for prefix, attempts in zip(("", "g"), failures.attempts or (), strict=False):
         all_trials = {
-            metric: weighted(tally, with_stranger_weights(weights, tally))[1]
-            for metric, tally in (("fpr", every.nontarget), ("fnr", every.target))
+            metric: weighted(unit_errors, with_stranger_weights(weights, unit_errors))[1]
+            for metric, unit_errors in (("fpr", attempts.nontarget), ("fnr", attempts.target))
         }
-        for i, key in enumerate(drawn.rate_keys):
+        for rate_index, key in enumerate(draw_estimates.rate_keys):
             metric, _, point = key
-            every_trial = all_trials[metric]
-            trials = every_trial[:, points.index(point) if every_trial.shape[1] > 1 else 0]
-            lost = trials - drawn.trials[:, i]
-            wrong = drawn.errors[:, i] + (lost if metric == "fnr" else 0)
-            found[general + _OF_ATTEMPTS[metric], ATTEMPTS, point] = safe_divide(wrong, trials)
-    return found
+            trials_by_point = all_trials[metric]
+            trials = trials_by_point[
+                :, point_texts.index(point) if trials_by_point.shape[1] > 1 else 0
+            ]
+            n_failed = trials - draw_estimates.trials[:, rate_index]
+            n_errors = draw_estimates.errors[:, rate_index] + (n_failed if metric == "fnr" else 0)
+            rates_by_key[prefix + _ATTEMPT_METRICS[metric], ATTEMPTS, point] = safe_divide(
+                n_errors, trials
+            )
+    return rates_by_key
 
 
 def add_cause_rows(
     rows: TableBuilder,
-    name: Mapping[str, str],
+    system_keys: Mapping[str, str],
     attempts: Attempts | None,
     design: Design,
 ) -> None:
-    """Why recordings of each group and, last, of all groups failed, at either stage.
+    """Add why recordings of each group and, last, of all groups failed, at either stage.
 
-    Nothing is told by groups of trials, which recordings do not belong to.
+    Groups of trials have no rows, as recordings do not belong to them.
     """
     causes = None if attempts is None else attempts.trials.causes
     if attempts is None or causes is None:
         return
-    options, members = design.options, Units.from_trials(attempts.trials, design.speaker_block)
-    names = np.array([*causes.names, ""], dtype=object)
+    options, units = design.options, Units.from_trials(attempts.trials, design.speaker_block)
+    cause_names = np.array([*causes.names, ""], dtype=object)
     stages = list(zip(("enrol", "acquire"), causes[1:], strict=True))
-    for grouping, (at, (stage, told)) in product((None, *design.groupings), enumerate(stages)):
+    for grouping, (stage_index, (stage, cause_of_recording)) in product(
+        (None, *design.groupings), enumerate(stages)
+    ):
         layout = Layout(grouping, "", None)
-        kind = np.where(attempts.failed[at], np.where(told < 0, len(causes.names), told), -1)
-        where = {**name, "grouping": "all" if grouping is None else grouping.name, "stage": stage}
-        whole = ["all" if grouping is None else "pooled"]
-        for cells in (whole,) if grouping is None else ([*grouping.groups], whole):
-            n = 0 if cells is whole else layout.n_groups
-            tally = _tally(layout, attempts, members, at, n, kind, names.size)
-            if tally is None:
+        kind = np.where(
+            attempts.failed[stage_index],
+            np.where(cause_of_recording < 0, len(causes.names), cause_of_recording),
+            -1,
+        )
+        row_keys = {
+            **system_keys,
+            "grouping": "all" if grouping is None else grouping.name,
+            "stage": stage,
+        }
+        pooled_name = ["all" if grouping is None else "pooled"]
+        for cell_names in (pooled_name,) if grouping is None else ([*grouping.groups], pooled_name):
+            n_groups = 0 if cell_names is pooled_name else layout.n_groups
+            unit_errors = _recordings_by_unit(
+                layout, attempts, units, stage_index, n_groups, kind, cause_names.size
+            )
+            if unit_errors is None:
                 continue
-            failed, tried = tally.sum_by_cell(tally.errors), tally.sum_by_cell(tally.trials)
-            found = rate_interval(moments(tally), options.confidence)
-            found = found.without_limits(
-                tally.n_speakers < options.minimums.inference, options.minimums.no_interval_reason
+            failed = unit_errors.sum_by_cell(unit_errors.errors)
+            tried = unit_errors.sum_by_cell(unit_errors.trials)
+            interval = rate_interval(moments(unit_errors), options.confidence)
+            interval = interval.without_limits(
+                unit_errors.n_speakers < options.minimums.inference,
+                options.minimums.no_interval_reason,
             )
-            unknown = np.isin(
-                np.arange(tally.n_cells), tally.cell[tally.speaker == members.n_units]
+            has_unknown_speakers = np.isin(
+                np.arange(unit_errors.n_cells),
+                unit_errors.cell[unit_errors.speaker == units.n_units],
             )
-            if unknown.any():
-                found = found.without_spread(unknown, NOTE_NO_TEST_SPEAKER)
-            is_told = options.intervals
-            for k in np.unique(kind[kind >= 0]):
+            if has_unknown_speakers.any():
+                interval = interval.without_spread(has_unknown_speakers, NOTE_NO_TEST_SPEAKER)
+            has_intervals = options.intervals
+            for cause_index in np.unique(kind[kind >= 0]):
                 rows.add(
-                    **where,
-                    group=cells,
-                    cause=names[k],
-                    failed=failed[k].astype(np.int64),
+                    **row_keys,
+                    group=cell_names,
+                    cause=cause_names[cause_index],
+                    failed=failed[cause_index].astype(np.int64),
                     tried=tried.astype(np.int64),
-                    value=found.rate[k],
-                    low=found.low[k] if is_told else None,
-                    high=found.high[k] if is_told else None,
+                    value=interval.rate[cause_index],
+                    low=interval.low[cause_index] if has_intervals else None,
+                    high=interval.high[cause_index] if has_intervals else None,
                     reason=np.where(tried == 0, "none was attempted", ""),
-                    note=found.note[k] if is_told else "",
+                    note=interval.note[cause_index] if has_intervals else "",
                 )
 
 
-def _tally(
+def _recordings_by_unit(
     layout: Layout,
     attempts: Attempts,
-    members: Units,
-    at: int,
-    groups: int,
+    units: Units,
+    stage_index: int,
+    n_groups: int,
     kind: NDArray[np.integer[Any]] | None = None,
-    kinds: int = 1,
+    n_kinds: int = 1,
 ) -> ErrorsBySpeaker | None:
-    """Recordings of one stage by speaker and cell or, for no groups, by speaker and level.
+    """Return recordings of one stage by unit and cell or, for no groups, by unit and stratum.
 
-    Those that failed are told apart by their `kind`, -1 for those that did not. Recordings of
-    unknown speakers are of one more, ``members.n``.
+    Recordings that failed are counted by `kind`, which is -1 for those that did not fail.
+    Recordings of unknown speakers are of the unit ``units.n_units``. None where recordings belong
+    to no cell.
     """
-    trials, unknown = attempts.trials, members.n_units
-    cell_of = cells_of_side(layout, trials, tuple(STAGES.values())[at])
+    trials, unknown_unit = attempts.trials, units.n_units
+    cell_of = cells_of_side(layout, trials, tuple(STAGES.values())[stage_index])
     if cell_of is None:
         return None
-    n, n_cells = unknown + 1, layout.n_cells if groups else layout.n_strata
+    n_units, n_cells = unknown_unit + 1, layout.n_cells if n_groups else layout.n_strata
 
-    def numbered(some: slice | IntArray) -> IntArray:
-        cell, speaker = cell_of[some].astype(np.int64), trials.utterance_speaker[some]
-        member = np.where(speaker < 0, unknown, members.unit_numbers(speaker))
-        return (cell if groups else cell // layout.n_groups) * n + member
+    def cell_unit_codes(utterances: slice | IntArray) -> IntArray:
+        cell, speaker = cell_of[utterances].astype(np.int64), trials.utterance_speaker[utterances]
+        unit = np.where(speaker < 0, unknown_unit, units.unit_numbers(speaker))
+        return (cell if n_groups else cell // layout.n_groups) * n_units + unit
 
-    tried = attempts.tried[at] & (cell_of >= 0)
-    total = np.zeros(n_cells * n, dtype=np.int64)
-    for first in range(0, cell_of.size, _SLICE):
-        part = slice(first, first + _SLICE)
-        total += np.bincount(numbered(part)[tried[part]], minlength=total.size)
-    code = np.flatnonzero(total)
-    lost = np.flatnonzero(attempts.failed[at] & tried)
-    place = np.searchsorted(code, numbered(lost))
+    tried = attempts.tried[stage_index] & (cell_of >= 0)
+    total = np.zeros(n_cells * n_units, dtype=np.int64)
+    for start in range(0, cell_of.size, _CHUNK_UTTERANCES):
+        chunk = slice(start, start + _CHUNK_UTTERANCES)
+        total += np.bincount(cell_unit_codes(chunk)[tried[chunk]], minlength=total.size)
+    cell_units = np.flatnonzero(total)
+    failed_recordings = np.flatnonzero(attempts.failed[stage_index] & tried)
+    positions = np.searchsorted(cell_units, cell_unit_codes(failed_recordings))
     if kind is not None:
-        place += kind[lost] * code.size
-    wrong = np.bincount(place, minlength=kinds * code.size).reshape(kinds, code.size)
-    return ErrorsBySpeaker(code // n, code % n, wrong, total[code], n_cells, members.are_blocks)
+        positions += kind[failed_recordings] * cell_units.size
+    n_failed = np.bincount(positions, minlength=n_kinds * cell_units.size).reshape(
+        n_kinds, cell_units.size
+    )
+    return ErrorsBySpeaker(
+        cell_units // n_units,
+        cell_units % n_units,
+        n_failed,
+        total[cell_units],
+        n_cells,
+        units.are_blocks,
+    )

@@ -72,9 +72,9 @@ TABLES: dict[str, dict[str, str]] = {
 }
 """Columns of each table, in order, with their kinds."""
 MET, NOT_MET, NOT_TRIED = "met", "not met", "not tried"
-_SILENT = ("zero_cell", "zero_over_zero")
+_ERROR_FREE_REASONS = ("zero_cell", "zero_over_zero")
 """Reasons of a ratio of the largest to the smallest rate that tell of a group without errors."""
-_MEND = "audit again with --sweep fpr=0.001:0.1:log100 --alpha 0:1:0.1"
+_HINT = "audit again with --sweep fpr=0.001:0.1:log100 --alpha 0:1:0.1"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -145,92 +145,115 @@ def criteria(audit: Audit | str | os.PathLike[str]) -> Criteria:
     DataError
         If the folder holds no audit.
     """
-    of = audit if isinstance(audit, Audit) else load(audit)
-    if not len(of.sweep):
-        msg = f"the audit has no sweep of thresholds; {_MEND}"
+    loaded = audit if isinstance(audit, Audit) else load(audit)
+    if not len(loaded.sweep):
+        msg = f"the audit has no sweep of thresholds; {_HINT}"
         raise ConfigError(msg)
-    rows = of.sweep.where(zero="none").rows()
+    rows = loaded.sweep.where(zero="none").rows()
     if not rows:
         msg = "the sweep has no rates as they are, which these are of; audit with --zero none"
         raise ConfigError(msg)
-    swept, floors = _by_scope(rows), _by_scope(of.meta.where(zero="none", gated=False).rows())
-    making = {name: TableBuilder(columns) for name, columns in TABLES.items()}
-    own = TABLES["thresholds"].keys() - _KEY
-    joint = [one for one in meta_measures().values() if one.terms]
-    for scope, found in swept.items():
-        for measure in joint:
-            key = {**dict(zip(SCOPE, scope, strict=True)), "measure": measure.id}
-            each = [*_thresholds(measure, found)]
-            for one in each:
-                making["thresholds"].add(**key, **{name: one[name] for name in own})
-            making["measures"].add(**key, **_summed(measure, each))
-            for one in _floors(measure, floors.get(scope, {})):
-                making["floors"].add(**key, **one)
-    return Criteria(**{name: rows.table() for name, rows in making.items()})
+    sweep_by_scope = _rows_by_scope(rows)
+    meta_by_scope = _rows_by_scope(loaded.meta.where(zero="none", gated=False).rows())
+    tables = {name: TableBuilder(columns) for name, columns in TABLES.items()}
+    threshold_columns = TABLES["thresholds"].keys() - _KEY
+    joint_measures = [measure for measure in meta_measures().values() if measure.terms]
+    for scope, rows_by_measure in sweep_by_scope.items():
+        for measure in joint_measures:
+            key_columns = {**dict(zip(SCOPE, scope, strict=True)), "measure": measure.id}
+            threshold_rows = [*_threshold_rows(measure, rows_by_measure)]
+            for row in threshold_rows:
+                tables["thresholds"].add(
+                    **key_columns, **{name: row[name] for name in threshold_columns}
+                )
+            tables["measures"].add(**key_columns, **_measure_row(measure, threshold_rows))
+            for row in _floor_rows(measure, meta_by_scope.get(scope, {})):
+                tables["floors"].add(**key_columns, **row)
+    return Criteria(**{name: rows.table() for name, rows in tables.items()})
 
 
-_ByMeasure = dict[tuple[str, str], "dict[str, list[Mapping[str, Any]]]"]
+_RowsByMeasure = dict[tuple[str, str], "dict[str, list[Mapping[str, Any]]]"]
 
 
-def _by_scope(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, ...], _ByMeasure]:
-    """Rows by their scope, then by metric and measure, then by operating point."""
-    found: dict[tuple[str, ...], _ByMeasure] = {}
+def _rows_by_scope(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, ...], _RowsByMeasure]:
+    """Return rows by their scope, then by metric and measure, then by operating point."""
+    rows_by_scope: dict[tuple[str, ...], _RowsByMeasure] = {}
     for row in rows:
-        of = found.setdefault(tuple(row[name] for name in SCOPE), {})
-        at = of.setdefault((row["metric"], row["measure"]), {})
-        at.setdefault(row["operating_point"], []).append(row)
-    return found
+        rows_by_measure = rows_by_scope.setdefault(tuple(row[name] for name in SCOPE), {})
+        rows_by_point = rows_by_measure.setdefault((row["metric"], row["measure"]), {})
+        rows_by_point.setdefault(row["operating_point"], []).append(row)
+    return rows_by_scope
 
 
-def _thresholds(measure: MetaMeasure, found: _ByMeasure) -> Iterator[dict[str, Any]]:
-    """What each threshold of the sweep shows of a measure."""
+def _threshold_rows(
+    measure: MetaMeasure, rows_by_measure: _RowsByMeasure
+) -> Iterator[dict[str, Any]]:
+    """Yield the figures of a measure at each threshold of the sweep."""
     assert measure.terms is not None
-    for point, rows in found[BOTH, measure.id].items():
-        terms = [found[key][point][0]["value"] for key in zip(RATES, measure.terms, strict=True)]
-        fpd, fnd = terms
-        ratio = np.log10(fpd / fnd) if fpd and fnd else None
-        values = [row["value"] for row in rows if row["value"] is not None]
-        extremes = (found[metric, "max_min"][point][0]["reason"] for metric in RATES)
+    for point, rows in rows_by_measure[BOTH, measure.id].items():
+        fpr_term, fnr_term = (
+            rows_by_measure[key][point][0]["value"]
+            for key in zip(RATES, measure.terms, strict=True)
+        )
+        # without a logarithm where a term is 0 or undefined
+        ratio = np.log10(fpr_term / fnr_term) if fpr_term and fnr_term else None
+        defined_values = [row["value"] for row in rows if row["value"] is not None]
+        extremes = (rows_by_measure[metric, "max_min"][point][0]["reason"] for metric in RATES)
         yield {
             "operating_point": point,
             "threshold": rows[0]["threshold"],
             "groups": rows[0]["groups"],
             "weights": len(rows),
-            "fpr_term": fpd,
-            "fnr_term": fnd,
+            "fpr_term": fpr_term,
+            "fnr_term": fnr_term,
             "log10_ratio": ratio,
-            "least": min(values, default=None),
-            "most": max(values, default=None),
-            "silent": any(reason in _SILENT for reason in extremes),
-            "defined": len(values) / len(rows),
+            "least": min(defined_values, default=None),
+            "most": max(defined_values, default=None),
+            "silent": any(reason in _ERROR_FREE_REASONS for reason in extremes),
+            "defined": len(defined_values) / len(rows),
         }
 
 
-def _summed(measure: MetaMeasure, each: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What all thresholds of the sweep show of a measure."""
-    least, most = ([one[end] for one in each if one[end] is not None] for end in ("least", "most"))
-    quiet = [one["defined"] for one in each if one["silent"]]
-    known = [one for one in each if one["fpr_term"] is not None and one["fnr_term"] is not None]
-    above = [(one["operating_point"], one["fpr_term"] > one["fnr_term"]) for one in known]
-    ratios = [abs(one["log10_ratio"]) for one in each if one["log10_ratio"] is not None]
-    weights = each[0]["weights"]
-    moved = [one["most"] - one["least"] for one in each if one["defined"] == 1 and weights > 1]
+def _measure_row(
+    measure: MetaMeasure, threshold_rows: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return the figures of a measure over all thresholds of the sweep."""
+    minima, maxima = (
+        [row[end] for row in threshold_rows if row[end] is not None] for end in ("least", "most")
+    )
+    defined_shares = [row["defined"] for row in threshold_rows if row["silent"]]
+    rows_with_terms = [
+        row for row in threshold_rows if row["fpr_term"] is not None and row["fnr_term"] is not None
+    ]
+    changes = [
+        later["operating_point"]
+        for earlier, later in pairwise(rows_with_terms)
+        if (earlier["fpr_term"] > earlier["fnr_term"]) != (later["fpr_term"] > later["fnr_term"])
+    ]
+    computable = NOT_TRIED
+    if defined_shares:
+        computable = MET if min(defined_shares) == 1 else NOT_MET
+    ratios = [abs(row["log10_ratio"]) for row in threshold_rows if row["log10_ratio"] is not None]
+    weights = threshold_rows[0]["weights"]
+    moves = [
+        row["most"] - row["least"] for row in threshold_rows if row["defined"] == 1 and weights > 1
+    ]
     return {
-        "groups": max(one["groups"] for one in each),
-        "thresholds": len(each),
+        "groups": max(row["groups"] for row in threshold_rows),
+        "thresholds": len(threshold_rows),
         "weights": weights,
-        "fpr_term": _median([one["fpr_term"] for one in known]),
-        "fnr_term": _median([one["fnr_term"] for one in known]),
+        "fpr_term": _median([row["fpr_term"] for row in rows_with_terms]),
+        "fnr_term": _median([row["fnr_term"] for row in rows_with_terms]),
         "log10_apart": _median(ratios),
-        "change_places": ", ".join(to for (_, one), (to, other) in pairwise(above) if one != other),
-        "moved": _median(moved),
-        "least": min(least, default=None),
-        "most": max(most, default=None),
+        "change_places": ", ".join(changes),
+        "moved": _median(moves),
+        "least": min(minima, default=None),
+        "most": max(maxima, default=None),
         "bounded": MET if np.isfinite(measure.bounds).all() else NOT_MET,
-        "silent": len(quiet),
-        "defined": float(np.mean([one["defined"] for one in each])),
-        "defined_silent": float(np.mean(quiet)) if quiet else None,
-        "computable": NOT_TRIED if not quiet else MET if min(quiet) == 1 else NOT_MET,
+        "silent": len(defined_shares),
+        "defined": float(np.mean([row["defined"] for row in threshold_rows])),
+        "defined_silent": float(np.mean(defined_shares)) if defined_shares else None,
+        "computable": computable,
     }
 
 
@@ -238,12 +261,12 @@ def _median(values: Sequence[float]) -> float | None:
     return float(np.median(values)) if values else None
 
 
-def _floors(measure: MetaMeasure, found: _ByMeasure) -> Iterator[dict[str, Any]]:
-    """A measure and its terms beside what a fair system shows, at the audit's operating points."""
+def _floor_rows(measure: MetaMeasure, rows_by_measure: _RowsByMeasure) -> Iterator[dict[str, Any]]:
+    """Yield a measure and its terms with their noise floors, at the audit's operating points."""
     assert measure.terms is not None
-    parts = (*zip(RATES, measure.terms, strict=True), (BOTH, measure.id))
+    metrics_and_measures = (*zip(RATES, measure.terms, strict=True), (BOTH, measure.id))
     columns = TABLES["floors"].keys() - _KEY - {"term"}
-    for point in found.get((BOTH, measure.id), {}):
-        for metric, one in parts:
-            for row in found[metric, one][point]:
+    for point in rows_by_measure.get((BOTH, measure.id), {}):
+        for metric, measure_id in metrics_and_measures:
+            for row in rows_by_measure[metric, measure_id][point]:
                 yield {"term": metric, **{name: row[name] for name in columns}}

@@ -52,63 +52,73 @@ class JudgedGroups(NamedTuple):
     """By both rates at the operating points that the area under FDR is taken over."""
 
 
-class _Judged(NamedTuple):
-    """What is judged of some metrics in one system by itself."""
+class _JudgedMetrics(NamedTuple):
+    """The groups that are judged in one system by itself, for some metrics."""
 
     keys: Sequence[Key]
-    passed: Mask
+    meets_minimums: Mask
     has_value: Mask
 
     @classmethod
-    def of(cls, estimates: Estimates, passed: Mask) -> _Judged:
+    def from_estimates(cls, estimates: Estimates, meets_minimums: Mask) -> _JudgedMetrics:
         has_value = ~np.isnan(estimates.groups)
-        return cls(estimates.keys, np.broadcast_to(passed, has_value.shape), has_value)
+        return cls(estimates.keys, np.broadcast_to(meets_minimums, has_value.shape), has_value)
 
-    def and_in(self, systems: Sequence[_Judged]) -> Mask:
-        """Return the groups that are judged in these systems, too."""
-        judged = self.passed.copy()
+    def judged_in_all(self, systems: Sequence[_JudgedMetrics]) -> Mask:
+        """Return the groups that are judged here and in these systems."""
+        is_judged = self.meets_minimums.copy()
         for system in systems:
             row_of_key = {key: row for row, key in enumerate(system.keys)}
             for row, key in enumerate(self.keys):
                 other_row = row_of_key.get(key)
                 # a metric that the other system lacks altogether is not compared
                 if other_row is not None and system.has_value[other_row].any():
-                    judged[row] &= system.passed[other_row] & system.has_value[other_row]
-        return judged
+                    is_judged[row] &= system.meets_minimums[other_row]
+                    is_judged[row] &= system.has_value[other_row]
+        return is_judged
 
 
-def judged_groups(systems: Sequence[Sequence[MeasuredCells]]) -> list[list[JudgedGroups | None]]:
-    """Tell which groups are judged in every system and list, for each metric.
+def judged_groups(
+    cells_by_system: Sequence[Sequence[MeasuredCells]],
+) -> list[list[JudgedGroups | None]]:
+    """Return which groups are judged in every system and list, for each metric.
 
     Parameters
     ----------
-    systems
-        Of each system and list, its cells of each grouping, allocation and level.
+    cells_by_system
+        For each system and list, its cells of each grouping, allocation and stratum.
 
     Returns
     -------
     list of list of JudgedGroups or None
         Of the same cells of the same systems; None where there are no groups or no intervals.
     """
-    alike: dict[tuple[str, ...], list[tuple[int, _Judged, _Judged]]] = {}
-    for system, parts in enumerate(systems):
-        for part in parts:
-            if part.area_estimates is None or part.uncertainty is None:
+    cells_by_place: dict[tuple[str, ...], list[tuple[int, _JudgedMetrics, _JudgedMetrics]]] = {}
+    for system, system_cells in enumerate(cells_by_system):
+        for measured in system_cells:
+            if measured.area_estimates is None or measured.uncertainty is None:
                 continue
-            metrics = _Judged.of(
-                part.error_estimates, part.uncertainty.meets_minimums(part.error_estimates.keys)
+            metrics = _JudgedMetrics.from_estimates(
+                measured.error_estimates,
+                measured.uncertainty.meets_minimums(measured.error_estimates.keys),
             )
-            area = _Judged.of(part.area_estimates, part.uncertainty.meets_minimums())
-            alike.setdefault(tuple(part.key_columns.values()), []).append((system, metrics, area))
+            area = _JudgedMetrics.from_estimates(
+                measured.area_estimates, measured.uncertainty.meets_minimums()
+            )
+            cells_by_place.setdefault(tuple(measured.key_columns.values()), []).append(
+                (system, metrics, area)
+            )
     judged: dict[tuple[int, tuple[str, ...]], JudgedGroups] = {}
-    for place, same in alike.items():
-        for system, metrics, area in same:
-            others = [other for other in same if other[0] != system]
+    for place, judged_in_systems in cells_by_place.items():
+        for system, metrics, area in judged_in_systems:
+            other_systems = [
+                other_system for other_system in judged_in_systems if other_system[0] != system
+            ]
             judged[system, place] = JudgedGroups(
-                metrics.and_in([other_metrics for _, other_metrics, _ in others]),
-                area.and_in([other_area for _, _, other_area in others]),
+                metrics.judged_in_all([other_metrics for _, other_metrics, _ in other_systems]),
+                area.judged_in_all([other_area for _, _, other_area in other_systems]),
             )
     return [
-        [judged.get((system, tuple(part.key_columns.values()))) for part in parts]
-        for system, parts in enumerate(systems)
+        [judged.get((system, tuple(measured.key_columns.values()))) for measured in system_cells]
+        for system, system_cells in enumerate(cells_by_system)
     ]

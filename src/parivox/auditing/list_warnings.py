@@ -64,22 +64,22 @@ def list_warnings(trials: TrialSet, groupings: Sequence[Grouping]) -> Iterator[D
     within_between = np.zeros((len(of_speakers), 2), dtype=np.int64)
 
     @lru_cache(maxsize=MAX_CACHED_GROUPINGS)
-    def group_of_utterance(place: int) -> Codes:
-        return trials.utterance_codes(_codes(of_speakers[place]))
+    def group_of_utterance(grouping_index: int) -> Codes:
+        return trials.utterance_codes(_codes(of_speakers[grouping_index]))
 
-    for part in trials.partitions():
-        kept = part.without_conflicts()
+    for partition in trials.partitions():
+        kept = partition.without_conflicts()
         is_target = kept.target.astype(bool)
         enrolled = trials.utterance_speaker.take(kept.enrol)
-        for label, chosen in enumerate((~is_target, is_target)):
-            known = enrolled[chosen & (enrolled >= 0)]
-            by_speaker[label] += np.bincount(known, minlength=n_speakers)
-        for place in range(len(of_speakers)):
-            code = group_of_utterance(place)
+        for label, is_of_class in enumerate((~is_target, is_target)):
+            known_speakers = enrolled[is_of_class & (enrolled >= 0)]
+            by_speaker[label] += np.bincount(known_speakers, minlength=n_speakers)
+        for grouping_index in range(len(of_speakers)):
+            code = group_of_utterance(grouping_index)
             enrol_group, test_group = code.take(kept.enrol), code.take(kept.test)
             known_pairs = ~is_target & (enrol_group >= 0) & (test_group >= 0)
             n_within = int((known_pairs & (enrol_group == test_group)).sum())
-            within_between[place] += n_within, int(known_pairs.sum()) - n_within
+            within_between[grouping_index] += n_within, int(known_pairs.sum()) - n_within
     yield from _busy_speakers(by_speaker)
     for grouping, (n_within, n_between) in zip(of_speakers, within_between.tolist(), strict=True):
         if n_within == 0 and n_between >= _MIN_TRIALS and len(grouping.groups) > 1:
@@ -108,11 +108,11 @@ def recording_warnings(trials: TrialSet, groupings: Sequence[Grouping]) -> Itera
             if attribute in grouping.attributes or not 2 <= len(values) <= _MAX_VALUES:
                 continue
             row_codes = column.rank("dense").fill_null(0).to_numpy().astype(np.int32) - 1
-            value = trials.recordings.utterance_codes(row_codes)
-            if _follows(group, value, len(grouping.groups), len(values)):
+            value_code = trials.recordings.utterance_codes(row_codes)
+            if _follows(group, value_code, len(grouping.groups), len(values)):
                 yield DataWarning(
                     f"recordings whose {attribute!r} follows from {grouping.name!r}",
-                    int(((group >= 0) & (value >= 0)).sum()),
+                    int(((group >= 0) & (value_code >= 0)).sum()),
                     f"a difference by {grouping.name} may be one by {attribute}",
                 )
 
@@ -142,7 +142,7 @@ def reversed_scores(cells: CellCounts) -> Iterator[tuple[str, DataWarning]]:
                 )
 
 
-def same_scores(one: TrialSet, other: TrialSet) -> str:
+def same_scores(first_trials: TrialSet, second_trials: TrialSet) -> str:
     """Tell whether two systems give the trials of a list the same scores, perhaps on two scales.
 
     Ranks of up to some thousand trials are compared, so that any rising change of scale counts as
@@ -154,7 +154,7 @@ def same_scores(one: TrialSet, other: TrialSet) -> str:
         ``the same scores``, ``the same scores on another scale``, ``nearly the same scores``, or
         nothing: also where the trials are not the same.
     """
-    first, second = _scores_of_both(one, other)
+    first, second = _scores_of_both(first_trials, second_trials)
     if min(np.unique(first).size, np.unique(second).size) < _MIN_DISTINCT:
         return ""
     if np.array_equal(first, second):
@@ -175,7 +175,10 @@ def repeated_calls(trials: TrialSet) -> Iterator[DataWarning]:
     if trials.n_trials > _MAX_LOG:
         return
     columns = [
-        np.concatenate([of_part[place] for of_part in _call_columns(trials)]) for place in range(4)
+        np.concatenate(
+            [partition_columns[column_index] for partition_columns in _call_columns(trials)]
+        )
+        for column_index in range(4)
     ]
     order = np.lexsort(columns)
     enrol, test, is_target, score = (column[order] for column in columns)
@@ -195,35 +198,42 @@ def repeated_calls(trials: TrialSet) -> Iterator[DataWarning]:
 
 def _call_columns(trials: TrialSet) -> Iterator[tuple[NDArray[np.generic], ...]]:
     """Yield the speakers, class and score of the trials of each partition."""
-    for part in trials.partitions():
-        kept = part.without_conflicts()
+    for partition in trials.partitions():
+        kept = partition.without_conflicts()
         sides = (trials.utterance_speaker.take(side) for side in (kept.enrol, kept.test))
         yield *sides, kept.target, kept.score
 
 
 def _scores_of_both(
-    one: TrialSet, other: TrialSet
+    first_trials: TrialSet, second_trials: TrialSet
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the scores of up to some thousand trials; empty where the trials are not the same."""
-    nothing = np.empty(0)
-    if one.n_trials != other.n_trials or len(one.utterance_ids) != len(other.utterance_ids):
-        return nothing, nothing
-    step = max(1, one.n_trials // _N_COMPARED)
-    first, second = [nothing], [nothing]
-    for part, its in zip(one.partitions(), other.partitions(), strict=False):
-        mine, theirs = part.without_conflicts(), its.without_conflicts()
+    no_scores = np.empty(0)
+    if first_trials.n_trials != second_trials.n_trials or len(first_trials.utterance_ids) != len(
+        second_trials.utterance_ids
+    ):
+        return no_scores, no_scores
+    step = max(1, first_trials.n_trials // _N_COMPARED)
+    first_scores, second_scores = [no_scores], [no_scores]
+    for first_partition, second_partition in zip(
+        first_trials.partitions(), second_trials.partitions(), strict=False
+    ):
+        first_kept, second_kept = (
+            first_partition.without_conflicts(),
+            second_partition.without_conflicts(),
+        )
         for side in ("enrol", "test"):
-            if not np.array_equal(getattr(mine, side), getattr(theirs, side)):
-                return nothing, nothing
-        first.append(mine.score[::step])
-        second.append(theirs.score[::step])
-    return np.concatenate(first), np.concatenate(second)
+            if not np.array_equal(getattr(first_kept, side), getattr(second_kept, side)):
+                return no_scores, no_scores
+        first_scores.append(first_kept.score[::step])
+        second_scores.append(second_kept.score[::step])
+    return np.concatenate(first_scores), np.concatenate(second_scores)
 
 
 def _ranks(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the rank of each score, the mean rank where scores are equal."""
-    _, place, count = np.unique(scores, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(count) - (count - 1) / 2)[place])
+    _, score_index, count = np.unique(scores, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(count) - (count - 1) / 2)[score_index])
 
 
 def _codes(grouping: Grouping) -> NDArray[np.int32]:
@@ -250,10 +260,10 @@ def _follows(
     group: NDArray[np.int32], value: NDArray[np.int32], n_groups: int, n_values: int
 ) -> bool:
     """Whether nearly all recordings of each group have one value, which differs between groups."""
-    known = (group >= 0) & (value >= 0)
-    if known.sum() < _MIN_RECORDINGS:
+    is_known = (group >= 0) & (value >= 0)
+    if is_known.sum() < _MIN_RECORDINGS:
         return False
-    cells = group[known].astype(np.int64) * n_values + value[known]
+    cells = group[is_known].astype(np.int64) * n_values + value[is_known]
     table = np.bincount(cells, minlength=n_groups * n_values).reshape(n_groups, n_values)
     in_use = table[table.sum(axis=1) > 0]
     commonest = in_use.argmax(axis=1)

@@ -28,7 +28,7 @@ MISSING_SCORES = "missing scores"
 MISSING_TARGETS, MISSING_NONTARGETS = (
     f"{item}, which differ by group" for item in reversed(UNSCORED_OF_CLASS)
 )
-_LEVEL = 0.0025  # of one list and class, over all groupings; with it at most 1 in 100 are named
+_MAX_P = 0.0025  # of one list and class, over all groupings; with it at most 1 in 100 are named
 _MIN_MISSING = 10  # fewer missing trials are not judged
 _MIN_DRAWS = 999
 _SEED = 0
@@ -42,7 +42,9 @@ def add_missing_scores(
     add: Callable[..., None], trials: TrialSet, groupings: Sequence[Grouping]
 ) -> None:
     """Add the share of trials of a class without score by group, where it differs by group."""
-    of_nontargets, of_targets = (trials.counts_by_speaker.get(item) for item in UNSCORED_OF_CLASS)
+    of_nontargets, of_targets = (
+        trials.counts_by_speaker.get(trial_item) for trial_item in UNSCORED_OF_CLASS
+    )
     of_tests = trials.counts_by_speaker.get(UNSCORED_TESTS)
     if of_targets is not None and of_targets.sum() >= _MIN_MISSING:
         n_targets = of_targets + _scored_trials(trials, of_targets.size, is_target=True)
@@ -68,7 +70,7 @@ def _add_differences(
         assert grouping.speaker_codes is not None
         speaker_groups = grouping.speaker_codes[: n_missing.size]
         tally = _missing_by_speaker(speaker_groups, n_missing, n_trials, len(grouping.groups))
-        level = _LEVEL / len(of_speakers)
+        level = _MAX_P / len(of_speakers)
         p = _p_of_difference(tally, level, 1 if is_target else _DEVIATION_OF_PAIRS)
         if not p <= level:
             continue

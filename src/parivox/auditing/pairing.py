@@ -1,12 +1,12 @@
-"""What pairs an audit with a later one of the same trials, without telling of any speaker.
+"""Draws that pair an audit with a later one of the same trials, without revealing any speaker.
 
 See docs/methods/gates.md#paired-releases.
 
-Two systems err on the same speakers. How much so is told by drawing the same speakers for both,
-which two audits do apart if what they draw follows from the trials alone: each speaker weighs, in
-each draw, an exponential number that a key makes of the id. The key is a hash of all ids and labels
-of the list. Who does not hold the list cannot make the weights, without which the draws of a rate
-tell nothing but how it varies.
+Two systems err on the same speakers. Drawing the same speakers for both shows how much so. Two
+audits can do so separately if their draws depend on the trials only: each speaker weighs, in each
+draw, an exponential number that a key makes of the id. The key is a hash of all ids and labels of
+the list. The weights cannot be made without the list, and without the weights the draws of a rate
+show only how it varies.
 """
 
 from __future__ import annotations
@@ -35,159 +35,199 @@ if TYPE_CHECKING:
 
 N_DRAWS = 1000
 MAX_PAIRED_SPEAKERS = 20_000
-"""Of more speakers, audits are not paired."""
-_SIZE = 16
-_FINEST = 32_000 / 8
-"""Steps of a draw: so many in a standard deviation of which eight are the most there is."""
+"""With more speakers, audits are not paired."""
+_DIGEST_SIZE = 16
+_STEPS_PER_DEVIATION = 32_000 / 8
+"""Steps that draws are rounded to, in a standard deviation: at most eight fit into 16 bits."""
 
 
 @frozen
 class Pairing:
-    """Weights of the speakers of one list, and what follows from them for its thresholds."""
+    """Weights of the speakers of one list, and how they move the rates of all trials."""
 
     list_sha256: str
-    key: bytes  # known to who holds the list
+    key: bytes  # known to those who hold the list
     speaker_ids: Sequence[str]  # of speakers by number
     speakers_in_use: Sequence[int]  # speakers that have trials
-    draw_weights: FloatArray  # weights of the audit's own draws, [draw, speaker]
-    keyed_weights: FloatArray  # those that a key makes, likewise
+    draw_weights: FloatArray  # weights of the audit's draws, [draw, speaker]
+    keyed_weights: FloatArray  # weights that the key makes, [draw, speaker]
     pooled_errors: SpeakerErrors  # all trials
-    pooled_rate_draws: tuple[FloatArray, FloatArray]  # both rates of them by either weights
+    pooled_rate_draws: tuple[FloatArray, FloatArray]  # both rates of all trials by either weights
     threshold_shifts: tuple[FloatArray, ...]
-    """How both rates of all trials move at the thresholds as they are, ``[draw, rate, point]``, in
-    the audit's own draws and by the key: thresholds that are found on the trials follow."""
+    """How both rates of all trials move at fixed thresholds, ``[draw, rate, point]``, in the
+    audit's draws and by the key: thresholds that are set on the trials move with them."""
 
     @classmethod
     def from_system(cls, system: System) -> Pairing | None:
-        """None where speakers are not known, are in blocks, too many, or not drawn."""
+        """Return the pairing; None where speakers are unknown, in blocks, too many or not drawn."""
         trials, draws = system.trials, system.design.draws
         if system.speaker_sample is None or draws is None or not isinstance(trials, TrialSet):
             return None
-        whole, people = system.speaker_sample.strata_uncertainty[0], trials.speaker_table
-        n = draws.weights.shape[1]
-        is_plain = not whole.has_speaker_blocks and trials.fits_in_memory and people is not None
-        if not is_plain or whole.draw_estimates is None or n > MAX_PAIRED_SPEAKERS:
+        all_trials_sample = system.speaker_sample.strata_uncertainty[0]
+        speaker_table = trials.speaker_table
+        n_speakers = draws.weights.shape[1]
+        if all_trials_sample.has_speaker_blocks or not trials.fits_in_memory:
             return None
-        assert people is not None
+        if all_trials_sample.draw_estimates is None or n_speakers > MAX_PAIRED_SPEAKERS:
+            return None
+        if speaker_table is None:
+            return None
         digest = trials.list_digest
-        key = hashlib.blake2b(digest, digest_size=_SIZE, person=b"parivox weights").digest()
-        keyed = np.zeros((N_DRAWS, n))
-        for i in trials.speakers_in_use.tolist():
-            name = hashlib.blake2b(people.ids[i].encode(), digest_size=_SIZE, key=key).digest()
-            own = np.random.default_rng(int.from_bytes(name, "little"))
-            keyed[:, i] = own.exponential(size=N_DRAWS)
+        key = hashlib.blake2b(digest, digest_size=_DIGEST_SIZE, person=b"parivox weights").digest()
+        keyed_weights = np.zeros((N_DRAWS, n_speakers))
+        for number in trials.speakers_in_use.tolist():
+            speaker_hash = hashlib.blake2b(
+                speaker_table.ids[number].encode(), digest_size=_DIGEST_SIZE, key=key
+            ).digest()
+            rng = np.random.default_rng(int.from_bytes(speaker_hash, "little"))
+            keyed_weights[:, number] = rng.exponential(size=N_DRAWS)
         weights = draws.weights.astype(np.float64)
-        of_all = _drawn(whole.pooled_errors, weights), _drawn(whole.pooled_errors, keyed)
-        rates = np.stack([whole.rate_intervals.intervals[metric].rate[:, -1] for metric in RATES])
-        list_sha256 = hashlib.blake2b(digest, digest_size=_SIZE, person=b"parivox list")
-        thresholds = tuple(np.nan_to_num(one[..., 0] - rates) for one in of_all)
-        held = key, people.ids, trials.speakers_in_use.tolist()
+        pooled_rate_draws = (
+            _rates_of_draws(all_trials_sample.pooled_errors, weights),
+            _rates_of_draws(all_trials_sample.pooled_errors, keyed_weights),
+        )
+        rates = np.stack(
+            [all_trials_sample.rate_intervals.intervals[metric].rate[:, -1] for metric in RATES]
+        )
+        list_sha256 = hashlib.blake2b(digest, digest_size=_DIGEST_SIZE, person=b"parivox list")
+        threshold_shifts = tuple(
+            np.nan_to_num(rate_draws[..., 0] - rates) for rate_draws in pooled_rate_draws
+        )
         return cls(
-            list_sha256.hexdigest(), *held, weights, keyed, whole.pooled_errors, of_all, thresholds
+            list_sha256=list_sha256.hexdigest(),
+            key=key,
+            speaker_ids=speaker_table.ids,
+            speakers_in_use=trials.speakers_in_use.tolist(),
+            draw_weights=weights,
+            keyed_weights=keyed_weights,
+            pooled_errors=all_trials_sample.pooled_errors,
+            pooled_rate_draws=pooled_rate_draws,
+            threshold_shifts=threshold_shifts,
         )
 
-    def member_hashes(self, one: CellMetrics) -> list[str]:
-        """Return a hash of who is in each cell, by the key; empty where groups are no speakers'.
+    def member_hashes(self, measured: CellMetrics) -> list[str]:
+        """Return a keyed hash of the speakers of each cell; empty where groups are not of speakers.
 
-        Two audits of a list have the same hash of a group if it has the same people.
+        Two audits of a list have the same hash of a group if it has the same speakers.
         """
-        of_speaker = None if one.group_counts is None else one.group_counts.grouping.speaker_codes
-        if of_speaker is None:
-            return [""] * len(one.cell_names)
-        members: list[list[str]] = [[] for _ in one.cell_names]
+        speaker_codes = None
+        if measured.group_counts is not None:
+            speaker_codes = measured.group_counts.grouping.speaker_codes
+        if speaker_codes is None:
+            return [""] * len(measured.cell_names)
+        ids_by_group: list[list[str]] = [[] for _ in measured.cell_names]
         for speaker in self.speakers_in_use:
-            if (group := int(of_speaker[speaker])) >= 0:
-                members[group].append(self.speaker_ids[speaker])
+            group = int(speaker_codes[speaker])
+            if group >= 0:
+                ids_by_group[group].append(self.speaker_ids[speaker])
         hashes = []
-        for names in members:
-            digest = hashlib.blake2b(digest_size=_SIZE, key=self.key, person=b"parivox members")
-            for name in sorted(names):
-                digest.update(name.encode() + b"\n")
-            hashes.append(digest.hexdigest() if names else "")
+        for speaker_ids in ids_by_group:
+            digest = hashlib.blake2b(
+                digest_size=_DIGEST_SIZE, key=self.key, person=b"parivox members"
+            )
+            for speaker_id in sorted(speaker_ids):
+                digest.update(speaker_id.encode() + b"\n")
+            hashes.append(digest.hexdigest() if speaker_ids else "")
         return hashes
 
 
 def add_pairing_rows(
-    rows: TableBuilder, where: Mapping[str, Any], one: CellMetrics, pairing: Pairing | None
+    rows: TableBuilder,
+    audit_keys: Mapping[str, Any],
+    measured: CellMetrics,
+    pairing: Pairing | None,
 ) -> None:
-    """Draws of both rates of every cell at every operating point, but within levels."""
-    uncertainty, draws = one.uncertainty, one.draws
-    if pairing is None or uncertainty is None or draws is None or where["within"]:
+    """Add draws of both rates of every cell at every operating point, except within strata."""
+    uncertainty, draws = measured.uncertainty, measured.draws
+    if pairing is None or uncertainty is None or draws is None or audit_keys["within"]:
         return
     texts = list(uncertainty.point_indices)
     if not texts:
         return
     keys = [(metric, "", text) for metric in RATES for text in texts]
-    n, shape = len(one.cell_names), (-1, len(RATES), len(texts), len(one.cell_names))
-    drawn = draws.with_keys(keys).values
-    is_all, cells = uncertainty.pooled_errors is pairing.pooled_errors, one.group_counts is not None
-    own, keyed = (
-        np.concatenate(
-            [
-                *([_drawn(uncertainty.group_errors, weights)] if cells else []),
-                of_all if is_all else _drawn(uncertainty.pooled_errors, weights),
-            ],
-            axis=-1,
-        )
-        for weights, of_all in zip(
-            (pairing.draw_weights, pairing.keyed_weights), pairing.pooled_rate_draws, strict=True
-        )
-    )
-    follows = np.logical_or(*(uncertainty.moves_with_threshold[metric] for metric in RATES))
-    for i in np.flatnonzero(follows).tolist():
-        off = np.nan_to_num(drawn.reshape(shape)[:, :, i] - own[:, :, i]).reshape(len(own), -1)
-        slope = np.linalg.lstsq(pairing.threshold_shifts[0][..., i], off, rcond=None)[0]
-        for again, moves in zip((own, keyed), pairing.threshold_shifts, strict=True):
-            again[:, :, i] += (moves[..., i] @ slope).reshape(-1, len(RATES), n)
-    speakers = uncertainty.n_units_behind([key[0] for key in keys])[:, -n:]
+    n_cells = len(measured.cell_names)
+    shape = (-1, len(RATES), len(texts), n_cells)
+    draw_values = draws.with_keys(keys).values
+    rates_by_weights = []
+    for weights, pooled_rates in zip(
+        (pairing.draw_weights, pairing.keyed_weights), pairing.pooled_rate_draws, strict=True
+    ):
+        rates = []
+        if measured.group_counts is not None:
+            rates.append(_rates_of_draws(uncertainty.group_errors, weights))
+        if uncertainty.pooled_errors is pairing.pooled_errors:
+            rates.append(pooled_rates)
+        else:
+            rates.append(_rates_of_draws(uncertainty.pooled_errors, weights))
+        rates_by_weights.append(np.concatenate(rates, axis=-1))
+    audit_rates, keyed_rates = rates_by_weights
+    # rates at fixed thresholds: what thresholds set anew add is regressed on how rates of all move
+    moves = np.logical_or(*(uncertainty.moves_with_threshold[metric] for metric in RATES))
+    for i in np.flatnonzero(moves).tolist():
+        residuals = np.nan_to_num(
+            draw_values.reshape(shape)[:, :, i] - audit_rates[:, :, i]
+        ).reshape(len(audit_rates), -1)
+        slope = np.linalg.lstsq(pairing.threshold_shifts[0][..., i], residuals, rcond=None)[0]
+        for drawn_rates, shifts in zip(
+            (audit_rates, keyed_rates), pairing.threshold_shifts, strict=True
+        ):
+            drawn_rates[:, :, i] += (shifts[..., i] @ slope).reshape(-1, len(RATES), n_cells)
+    speakers = uncertainty.n_units_behind([key[0] for key in keys])[:, -n_cells:]
     df = np.where(speakers < uncertainty.options.minimums.inference, np.nan, speakers - 1.0)
-    value = one.estimates.with_keys(keys).values
-    plain, log = (from_replicates(value, drawn, df, scale=scale) for scale in ("linear", "log"))
-    known = ~np.isnan(plain.se)
-    fit = _correlations(own.reshape(drawn.shape), drawn)
-    texts_of = encoded_draws(keyed.reshape(N_DRAWS, len(keys), n)[:, known])
-    columns = key_columns(keys, n)
-    chosen = np.flatnonzero(known.ravel()).tolist()
-    names = list(one.cell_names) * len(keys)
-    members = pairing.member_hashes(one)
+    estimated = measured.estimates.with_keys(keys).values
+    linear, logarithmic = (
+        from_replicates(estimated, draw_values, df, scale=scale) for scale in ("linear", "log")
+    )
+    has_spread = ~np.isnan(linear.se)
+    fit = _correlations(audit_rates.reshape(draw_values.shape), draw_values)
+    encoded = encoded_draws(keyed_rates.reshape(N_DRAWS, len(keys), n_cells)[:, has_spread])
+    columns = key_columns(keys, n_cells)
+    row_indices = np.flatnonzero(has_spread.ravel()).tolist()
+    row_groups = list(measured.cell_names) * len(keys)
+    hashes = pairing.member_hashes(measured)
     rows.add(
-        **{name: value for name, value in where.items() if name != "within"},
+        **{name: estimated for name, estimated in audit_keys.items() if name != "within"},
         list_sha256=pairing.list_sha256,
-        group=[names[i] for i in chosen],
-        metric=[columns["metric"][i] for i in chosen],
-        operating_point=[columns["operating_point"][i] for i in chosen],
-        se=plain.se[known],
-        log_se=log.se[known],
-        fit=fit[known],
-        draws=texts_of,
-        members=[members[i % n] for i in chosen],
+        group=[row_groups[i] for i in row_indices],
+        metric=[columns["metric"][i] for i in row_indices],
+        operating_point=[columns["operating_point"][i] for i in row_indices],
+        se=linear.se[has_spread],
+        log_se=logarithmic.se[has_spread],
+        fit=fit[has_spread],
+        draws=encoded,
+        members=[hashes[i % n_cells] for i in row_indices],
     )
 
 
-def _drawn(tally: SpeakerErrors, weights: FloatArray) -> FloatArray:
-    """Both rates at the thresholds as they are, ``[draw, rate, point, cell]``."""
-    rates = [safe_divide(*weighted(tally.for_rate(metric), weights)) for metric in RATES]
+def _rates_of_draws(errors: SpeakerErrors, weights: FloatArray) -> FloatArray:
+    """Return both rates at fixed thresholds, ``[draw, rate, point, cell]``."""
+    rates = [safe_divide(*weighted(errors.for_rate(metric), weights)) for metric in RATES]
     return np.stack(np.broadcast_arrays(*rates), axis=1)
 
 
-def _correlations(one: FloatArray, other: FloatArray) -> FloatArray:
-    """Of two rates over the draws that both have, ``[draw, ...]``; 0 where one does not vary."""
-    known = np.isfinite(one) & np.isfinite(other)
-    n = np.maximum(known.sum(axis=0), 1)
-    a, b = (np.where(known, x - np.where(known, x, 0).sum(axis=0) / n, 0) for x in (one, other))
+def _correlations(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return correlations over draws that both have, ``[draw, ...]``; 0 where one is constant."""
+    is_finite = np.isfinite(first) & np.isfinite(second)
+    n_finite = np.maximum(is_finite.sum(axis=0), 1)
+    a, b = (
+        np.where(is_finite, rates - np.where(is_finite, rates, 0).sum(axis=0) / n_finite, 0)
+        for rates in (first, second)
+    )
     return safe_divide((a * b).sum(axis=0), np.sqrt((a * a).sum(axis=0) * (b * b).sum(axis=0)), 0.0)
 
 
-def encoded_draws(drawn: FloatArray) -> list[str]:
-    """Draws ``[draw, row]`` as text, in units that do not matter: a row each."""
-    off = drawn - drawn.mean(axis=0)
-    unit = np.sqrt(np.square(off).mean(axis=0))
-    steps = np.clip(np.rint(safe_divide(off, unit, 0.0) * _FINEST), -32767, 32767).astype("<i2")
+def encoded_draws(draw_values: FloatArray) -> list[str]:
+    """Return draws ``[draw, row]`` as text, one for each row, without their unit."""
+    deviations = draw_values - draw_values.mean(axis=0)
+    unit = np.sqrt(np.square(deviations).mean(axis=0))
+    steps = np.clip(
+        np.rint(safe_divide(deviations, unit, 0.0) * _STEPS_PER_DEVIATION), -32767, 32767
+    ).astype("<i2")
     return [base64.b64encode(row.tobytes()).decode() for row in np.ascontiguousarray(steps.T)]
 
 
-def correlation(one: str, other: str) -> float:
-    """How two rates go together over draws, in [-1, 1].
+def correlation(first: str, second: str) -> float:
+    """Return the correlation of two rates over draws, in [-1, 1].
 
     Raises
     ------
@@ -203,7 +243,7 @@ def correlation(one: str, other: str) -> float:
     try:
         a, b = (
             np.frombuffer(base64.b64decode(text, validate=True), "<i2").astype(np.float64)
-            for text in (one, other)
+            for text in (first, second)
         )
     except ValueError as error:
         msg = f"pairing.parquet: its draws are damaged ({error}); audit again, or remove the file"

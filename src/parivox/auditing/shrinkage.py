@@ -1,6 +1,6 @@
-"""Best guesses of rates and of ratios, and whether attributes add up: columns and rows of them.
+"""Best guesses of rates and ratios, and interactions of attributes: their columns and rows.
 
-They are modelled, stand beside what was counted, and no verdict rests on them.
+They are modelled, are shown next to what was counted, and no verdict rests on them.
 """
 
 from __future__ import annotations
@@ -32,131 +32,149 @@ if TYPE_CHECKING:
     Columns = dict[str, NDArray[Any]]
 
 INTERACTION = "interaction"
-_ADDS_UP = "too few groups, or too few errors, to tell what attributes add up to"
+_TOO_LITTLE = "too few groups, or too few errors, to tell what attributes add up to"
 BEST_GUESS_COLUMNS = ("best_guess", "best_guess_low", "best_guess_high")
 """Columns of a best guess and its limits."""
 
 
 @frozen
 class BestGuesses:
-    """Of both rates of the groups of one grouping."""
+    """Best guesses of both rates of the groups of one grouping."""
 
     groups: Sequence[str]
-    shrunken_rates: Mapping[
-        str, ShrunkenRates
-    ]  # [point, group] of each rate; none where groups share speakers
-    trials: Mapping[str, FloatArray]  # [point, group]
-    point_indices: Mapping[str, int]  # operating points, with the place of each
+    shrunken_rates: Mapping[str, ShrunkenRates]
+    """``[point, group]`` of each rate; without rates for which groups share speakers."""
+    trials: Mapping[str, FloatArray]  # [point, group] of each rate
+    point_indices: Mapping[str, int]  # index of each operating point
     options: Options
 
     def rate_columns(self, keys: Sequence[Key], shape: tuple[int, ...]) -> Columns:
-        """The columns of best guesses of base metrics, ``[key, cell]``."""
+        """Return the columns of best guesses of base metrics, ``[key, cell]``."""
         columns: Columns = {name: np.full(shape, np.nan) for name in BEST_GUESS_COLUMNS}
-        rates = {metric: one.rate for metric, one in self.shrunken_rates.items()}
-        for i, key in enumerate(keys):
-            at = rate_point_index(key, self.point_indices)
-            if at is not None and key[0] in rates:
-                for name, of in zip(BEST_GUESS_COLUMNS, rates[key[0]], strict=True):
-                    columns[name][i, :-1] = of[at]
+        rates = {metric: shrunken.rate for metric, shrunken in self.shrunken_rates.items()}
+        for row, key in enumerate(keys):
+            point_index = rate_point_index(key, self.point_indices)
+            if point_index is not None and key[0] in rates:
+                for name, rates_of_column in zip(BEST_GUESS_COLUMNS, rates[key[0]], strict=True):
+                    columns[name][row, :-1] = rates_of_column[point_index]
         return columns
 
     def ratio_columns(
-        self, metric: str, point: str, low: FloatArray, high: FloatArray, level: FloatArray
+        self, metric: str, point: str, low: FloatArray, high: FloatArray, max_p: FloatArray
     ) -> Columns:
-        """The columns of best guesses of ratios at a point, ``[group]``, and of power at them.
+        """Return the columns of best guesses of ratios at a point, ``[group]``, and of power.
 
-        `low` and `high` are limits of the ratios as measured, `level` what p had to fall below
-        among so many groups.
+        `low` and `high` are limits of the measured ratios, `max_p` is what p had to be below to be
+        significant among so many groups.
         """
-        found, against = self.shrunken_rates.get(metric), self.options.reference[0]
-        shares = None if found is None else _shares(against, self.groups, self.trials[metric])
-        if found is None or shares is None:
+        shrunken, reference = self.shrunken_rates.get(metric), self.options.reference[0]
+        if shrunken is None:
             return {}
-        guess = found.ratio(shares, to_others=against == "others")
-        here = [end[self.point_indices[point]] for end in guess]
-        strength = power(here[0], low, high, level, self.options.confidence)
-        return {**dict(zip(BEST_GUESS_COLUMNS, here, strict=True)), "power": strength}
+        shares = _reference_shares(reference, self.groups, self.trials[metric])
+        if shares is None:
+            return {}
+        ratio_guess = shrunken.ratio(shares, to_others=reference == "others")
+        guess_at_point = [bound[self.point_indices[point]] for bound in ratio_guess]
+        power_at_guess = power(guess_at_point[0], low, high, max_p, self.options.confidence)
+        return {
+            **dict(zip(BEST_GUESS_COLUMNS, guess_at_point, strict=True)),
+            "power": power_at_guess,
+        }
 
 
 def best_guesses(
     grouping: Grouping | None,
-    moments: Mapping[str, Moments],
+    moments_by_rate: Mapping[str, Moments],
     are_disjoint: Mapping[str, bool],
     points: Mapping[str, int],
     options: Options,
 ) -> BestGuesses:
-    """Best guesses of the groups of a grouping, none of all trials together.
+    """Return best guesses of the groups of a grouping; all trials together have none.
 
-    The model takes groups to be independent: there are none of a rate by which some speaker is in
-    two of them.
+    The model takes groups to be independent: a rate for which a speaker is in two groups has none.
     """
     if grouping is None:
         return BestGuesses((), {}, {}, points, options)
-    groups, found = grouping.groups, {}
-    for metric, own in moments.items():
-        n_groups = (np.reshape(own.trials, (-1, len(groups))) > 0).any(axis=0).sum()
+    groups, shrunken_rates = grouping.groups, {}
+    for metric, group_moments in moments_by_rate.items():
+        n_groups = (np.reshape(group_moments.trials, (-1, len(groups))) > 0).any(axis=0).sum()
         if n_groups < 2 or not are_disjoint[metric]:
             continue
-        floored = other_kappa2(own) if metric == "fnr" else None
-        logs = log_rates(own.rate, rate_interval(own, options.confidence, floored).n_eff)
-        found[metric] = shrunken(*logs, attribute_codes(grouping), own.df, options.confidence)
-    trials = {metric: own.trials for metric, own in moments.items()}
-    return BestGuesses(groups, found, trials, points, options)
+        pooled_floor = other_kappa2(group_moments) if metric == "fnr" else None
+        interval = rate_interval(group_moments, options.confidence, pooled_floor)
+        logs, variances = log_rates(group_moments.rate, interval.n_eff)
+        shrunken_rates[metric] = shrunken(
+            logs, variances, attribute_codes(grouping), group_moments.df, options.confidence
+        )
+    trials = {metric: group_moments.trials for metric, group_moments in moments_by_rate.items()}
+    return BestGuesses(groups, shrunken_rates, trials, points, options)
 
 
 def add_interaction_rows(
     rows: TableBuilder,
-    where: Mapping[str, Any],
+    audit_keys: Mapping[str, Any],
     grouping: Grouping,
     rates: Estimates,
-    nulls: EqualRatesDraws,
+    equal_rates: EqualRatesDraws,
 ) -> None:
-    """Whether what attributes do to both rates adds up; rows of groupings of several attributes."""
+    """Add whether the effects of several attributes on the log of both rates add up."""
     codes = attribute_codes(grouping)
     if codes.shape[1] < 2:
         return
-    seen = ~np.isnan(rates.groups)
-    counted = without_zeros(rates.errors[..., :-1], rates.trials[..., :-1])
-    drawn = nulls.rate_draws(rates.keys, lifted=True).mask_groups(seen).groups
-    found = interaction(np.where(seen, counted, np.nan), drawn, codes)
-    value, at = found.value, floor(found.value, found.draws)
-    names, off = (
-        np.array(grouping.groups, dtype=object),
-        np.where(np.isnan(found.off), 0, found.off),
+    is_defined = ~np.isnan(rates.groups)
+    positive_rates = without_zeros(rates.errors[..., :-1], rates.trials[..., :-1])
+    equal_rates_draws = (
+        equal_rates.rate_draws(rates.keys, lifted=True).mask_groups(is_defined).groups
     )
-    low, high = names[off.argmin(axis=-1)], names[off.argmax(axis=-1)]
-    known = ~np.isnan(value)
+    interaction_of_attributes = interaction(
+        np.where(is_defined, positive_rates, np.nan), equal_rates_draws, codes
+    )
+    statistic = interaction_of_attributes.value
+    floors = floor(statistic, interaction_of_attributes.draws)
+    names = np.array(grouping.groups, dtype=object)
+    # groups without value deviate least
+    deviations = np.where(np.isnan(interaction_of_attributes.off), 0, interaction_of_attributes.off)
+    lowest_group = names[deviations.argmin(axis=-1)]
+    highest_group = names[deviations.argmax(axis=-1)]
+    is_known = ~np.isnan(statistic)
+    lacks_test_speakers = equal_rates.lacks_test_speakers(rates.keys)
+    reasons = np.where(lacks_test_speakers, REASON_NO_TEST_SPEAKER, _TOO_LITTLE)
     rows.add(
-        **where,
+        **audit_keys,
         **key_columns(rates.keys),
         measure=INTERACTION,
         zero="none",
-        value=value,
-        floor_mean=at.mean,
-        floor_95=at.q95,
-        p=at.p,
-        low_group=np.where(known, low, ""),
-        high_group=np.where(known, high, ""),
-        groups=seen.sum(axis=-1),
+        value=statistic,
+        floor_mean=floors.mean,
+        floor_95=floors.q95,
+        p=floors.p,
+        low_group=np.where(is_known, lowest_group, ""),
+        high_group=np.where(is_known, highest_group, ""),
+        groups=is_defined.sum(axis=-1),
         higher_is_fairer=False,
         gated=False,
-        reason=np.where(
-            known,
-            "",
-            np.where(nulls.lacks_test_speakers(rates.keys), REASON_NO_TEST_SPEAKER, _ADDS_UP),
-        ),
+        reason=np.where(is_known, "", reasons),
     )
 
 
 def attribute_codes(grouping: Grouping) -> NDArray[np.int64]:
-    """Number of each group's value of each attribute, ``[group, attribute]``."""
-    values = zip(*(grouping.group_values or [(group,) for group in grouping.groups]), strict=True)
-    codes = [np.unique(np.array(one, dtype=np.str_), return_inverse=True)[1] for one in values]
+    """Return the number of each group's value of each attribute, ``[group, attribute]``."""
+    group_values = grouping.group_values or [(group,) for group in grouping.groups]
+    values_by_attribute = zip(*group_values, strict=True)
+    codes = [
+        np.unique(np.array(attribute_values, dtype=np.str_), return_inverse=True)[1]
+        for attribute_values in values_by_attribute
+    ]
     return np.stack(codes, axis=-1).astype(np.int64)
 
 
-def _shares(reference: str, groups: Sequence[str], trials: FloatArray) -> FloatArray | None:
-    """What a reference is made of, in shares of the trials; None where it is made of no trials."""
+def _reference_shares(
+    reference: str, groups: Sequence[str], trials: FloatArray
+) -> FloatArray | None:
+    """Return the groups that make up a reference, as shares of its trials.
+
+    None for references that are not made of trials, such as means of rates.
+    """
     if reference in {"others", "pooled"}:
         return safe_divide(trials, trials.sum(axis=-1, keepdims=True), 0)
     if reference not in groups:
