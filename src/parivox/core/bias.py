@@ -50,7 +50,7 @@ class BiasValue:
     ----------
     value : float64 of shape (..., group)
     reason : str array of shape (..., group)
-        Empty where the value is an ordinary one; made when it is asked for, as replicates never do.
+        Empty where the value is an ordinary one; computed on access, as replicates need none.
     """
 
     value: FloatArray
@@ -58,7 +58,7 @@ class BiasValue:
 
     @property
     def flat(self) -> BiasValue:
-        """Without a last axis of length one: where each group has a reference of its own."""
+        """The same without a last axis of length 1, where each group has its own reference."""
         shape = self.value.shape
 
         def flat_conditions() -> Mapping[str, NDArray[np.bool_]]:
@@ -69,14 +69,14 @@ class BiasValue:
 
     @cached_property
     def reason(self) -> NDArray[np.str_]:
-        """The first reason that holds of each value."""
+        """The first reason that holds for each value."""
         conditions = self._conditions()
         holds = [np.broadcast_to(condition, self.value.shape) for condition in conditions.values()]
         return first_reason(holds, list(conditions))
 
 
 def smoothed(errors: ArrayLike, trials: ArrayLike, zero: ZeroPolicy = "none") -> FloatArray:
-    """Error rates under a zero policy (docs/methods/bias-measures.md#zeros).
+    """Return error rates under a zero policy (docs/methods/bias-measures.md#zeros).
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def smoothed(errors: ArrayLike, trials: ArrayLike, zero: ZeroPolicy = "none") ->
 
 
 def reference(values: ArrayLike, kind: Reference) -> FloatArray:
-    """What groups are compared with, from the groups' own values.
+    """Return the reference that groups are compared with, from the groups' own values.
 
     See docs/methods/bias-measures.md#references.
 
@@ -160,7 +160,7 @@ def reference(values: ArrayLike, kind: Reference) -> FloatArray:
 
 
 def difference(values: ArrayLike, to: ArrayLike) -> BiasValue:
-    """Group minus reference.
+    """Return group minus reference.
 
     In units of the metric; 0 is fair, positive is worse than the reference.
     docs/methods/bias-measures.md#difference.
@@ -176,7 +176,7 @@ def difference(values: ArrayLike, to: ArrayLike) -> BiasValue:
 
 
 def ratio(values: ArrayLike, to: ArrayLike) -> BiasValue:
-    """Group divided by reference (G2avg ratio of the papers; `subgroup_bias` with costs).
+    """Return group divided by reference (G2avg ratio of the papers; `subgroup_bias` with costs).
 
     Of values at least 0, in [0, inf]; 1 is fair, above 1 is worse than the reference. inf for a
     reference of 0, NaN for 0 / 0. Under the policy ``nist`` the reference is the one adjusted by
@@ -203,7 +203,7 @@ def ratio(values: ArrayLike, to: ArrayLike) -> BiasValue:
 
 
 def neg_log_ratio(values: ArrayLike, to: ArrayLike) -> BiasValue:
-    """Minus the natural logarithm of the ratio to the reference.
+    """Return minus the natural logarithm of the ratio to the reference.
 
     Of values at least 0, in [-inf, inf]; 0 is fair, positive means that the group is favoured. +inf
     for a group without errors, -inf for a reference of 0, NaN for 0 / 0.
@@ -230,7 +230,7 @@ def neg_log_ratio(values: ArrayLike, to: ArrayLike) -> BiasValue:
 
 
 def threshold_bias(costs: ArrayLike, own_minima: ArrayLike) -> BiasValue:
-    """Cost at the common threshold divided by the group's own minimum cost.
+    """Return the cost at the common threshold divided by the group's own minimum cost.
 
     Of costs and minima ``[..., group]``, at least 0, and no cost below its minimum. In [1, inf];
     1 means that the common threshold costs the group nothing, lower is better. Inflated for small
@@ -262,6 +262,7 @@ def threshold_bias(costs: ArrayLike, own_minima: ArrayLike) -> BiasValue:
 
 
 def _aligned(values: ArrayLike, to: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Return values ``[..., group]`` and references ``[..., 1]``."""
     group_values = np.asarray(values, dtype=np.float64)
     return group_values, np.asarray(to, dtype=np.float64)[..., None]
 
@@ -272,7 +273,7 @@ def _with_reasons(
     reference_values: FloatArray,
     reasons: Callable[[], Mapping[str, NDArray[np.bool_]]] = dict,
 ) -> BiasValue:
-    """Attach to every value its first applicable reason."""
+    """Return values with the conditions of their reasons, in order of precedence."""
 
     def conditions() -> Mapping[str, NDArray[np.bool_]]:
         return {
@@ -285,7 +286,7 @@ def _with_reasons(
     return BiasValue(measure_values, conditions)
 
 
-_AGAINST = (
+_REFERENCE_MEASURES = (
     BiasMeasure(
         id="difference",
         label="difference",
@@ -350,21 +351,21 @@ _AGAINST = (
         scale="ratio",
     ),
 )
-_MEANS = tuple(
+_MEAN_MEASURES = tuple(
     BiasMeasure(
-        id=f"mean_{one.id}",
-        label=f"mean {one.label}",
+        id=f"mean_{measure.id}",
+        label=f"mean {measure.label}",
         says=(
-            f"unweighted mean of {one.id} over the groups of an intersection that share a value of "
-            "one attribute, as in group gender=f (paper 001); groups where it is undefined are "
+            f"unweighted mean of {measure.id} over the groups of an intersection that share a value "
+            "of one attribute, as in group gender=f (paper 001); groups where it is undefined are "
             "left out, and the reason says how many"
         ),
-        par=one.par,
-        scale=one.scale,
-        bounds=one.bounds,
-        fairer=one.fairer,
+        par=measure.par,
+        scale=measure.scale,
+        bounds=measure.bounds,
+        fairer=measure.fairer,
     )
-    for one in _AGAINST
+    for measure in _REFERENCE_MEASURES
 )
 _TREND = BiasMeasure(
     id="trend",
@@ -379,5 +380,5 @@ _TREND = BiasMeasure(
     fairer="neither",
 )
 
-BIAS_MEASURES = (*_AGAINST, *_MEANS, _TREND)
+BIAS_MEASURES = (*_REFERENCE_MEASURES, *_MEAN_MEASURES, _TREND)
 """Every bias measure, in the order in which tables have them."""

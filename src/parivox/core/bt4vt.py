@@ -49,7 +49,7 @@ class CurvePoint(NamedTuple):
 
 
 def bt4vt_curve(counts: Counts) -> Curve:
-    """Cut error curve of one cell, as scikit-learn's ``det_curve`` gives it.
+    """Return the cut error curve of one cell, as scikit-learn's ``det_curve`` gives it.
 
     Values that no trial of the cell has are left out first. Thresholds fall (``det_curve`` lists
     the same points in rising order), from the last one with FPR 0 to the first one with FNR 0. The
@@ -89,7 +89,7 @@ def bt4vt_curve(counts: Counts) -> Curve:
 
 
 def bt4vt_eer(counts: Counts) -> LocatedValue:
-    """Equal error rate: the larger rate at the point where both are nearest.
+    """Return the equal error rate: the larger rate at the point where both are nearest.
 
     In [0, 1], at the cell's own threshold; 100 times the value is what bt4vt prints.
 
@@ -109,7 +109,7 @@ def bt4vt_eer(counts: Counts) -> LocatedValue:
 
 
 def bt4vt_min_cdet(counts: Counts, *, cost: CostModel) -> LocatedValue:
-    """Smallest raw detection cost on the cut curve, at the smallest such threshold.
+    """Return the smallest raw detection cost on the cut curve, at the smallest such threshold.
 
     At least 0. In bt4vt, counts are of all trials of the system: the threshold is then used for
     every group.
@@ -131,7 +131,7 @@ def bt4vt_min_cdet(counts: Counts, *, cost: CostModel) -> LocatedValue:
 
 
 def bt4vt_rates_at(counts: Counts, threshold: float) -> CurvePoint:
-    """Error rates at the point of the cut curve whose threshold is nearest.
+    """Return the error rates at the point of the cut curve whose threshold is nearest.
 
     In [0, 1]. Among equally near points the smaller threshold counts. With +inf, a curve that does
     not hold +inf is read at its *smallest* threshold, since all its points are as far.
@@ -153,7 +153,7 @@ def bt4vt_rates_at(counts: Counts, threshold: float) -> CurvePoint:
 
 
 def bt4vt_cdet_at(counts: Counts, threshold: float, *, cost: CostModel) -> LocatedValue:
-    """Raw detection cost at the point of the cut curve whose threshold is nearest.
+    """Return the raw detection cost at the point of the cut curve whose threshold is nearest.
 
     At least 0. In bt4vt, `threshold` is that of `bt4vt_min_cdet` over all trials, and counts
     are one group's.
@@ -171,7 +171,7 @@ def bt4vt_cdet_at(counts: Counts, threshold: float, *, cost: CostModel) -> Locat
 
 
 def bt4vt_eer_ratio(group: float, overall: float) -> float:
-    """Ratio of two EERs, taken between percentages as bt4vt does.
+    """Return the ratio of two EERs, taken between percentages as bt4vt does.
 
     The last digit may differ from ``group / overall``. Ratios of costs need no such care.
 
@@ -185,12 +185,13 @@ def bt4vt_eer_ratio(group: float, overall: float) -> float:
 
 
 def _rising(counts: Counts) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """FPR, FNR and thresholds in the order in which bt4vt scans them."""
+    """Return FPR, FNR and thresholds in the order in which bt4vt scans them."""
     curve = bt4vt_curve(counts)
     return curve.fpr[::-1], curve.fnr[::-1], curve.thresholds[::-1]
 
 
 def _cdet(fpr: Rate, fnr: Rate, cost: CostModel) -> Rate:
+    """Return the raw detection cost, in bt4vt's order of float operations."""
     if len(cost.p_target) > 1:
         msg = (
             f"cost {cost.name} is a mean over priors {cost.p_target}, which bt4vt does not know; "

@@ -1,4 +1,4 @@
-"""Maps from scores to natural-log likelihood ratios, found on counts of trials.
+"""Maps from scores to natural-log likelihood ratios, fitted to counts of trials.
 
 See docs/methods/calibration.md#calibrators.
 """
@@ -17,24 +17,26 @@ if TYPE_CHECKING:
 
     from parivox.core.counts import FloatArray, IntArray
 
-_MAX_NEWTON_STEPS, _MIN_CHECKED_FALL, _CONVERGED_FALL = 100, 1e-2, 1e-12
-"""Steps of Newton's at most; by how much one may change the cost unseen, and the last at most."""
-
-
+_MAX_NEWTON_STEPS = 100
+# A step that should lower the cost by more than this is checked, and halved if it does not.
+_MIN_CHECKED_FALL = 1e-2
+# A step that should lower the cost by less than this is the last.
+_CONVERGED_FALL = 1e-12
+# Share of the difference between minimum Cllr and the Cllr of maps fitted to other speakers that
+# is optimism, by simulation (docs/methods/calibration.md#optimism).
 _OPTIMISTIC_SHARE = 0.7
-"""Of what lies between minimum Cllr and that of maps of other speakers; by simulation."""
+# With more distinct scores than this, the optimism is computed in bins of scores.
 _MAX_BINS = 4096
-"""Of scores, in which the optimism is found."""
 
 
 class Logistic(NamedTuple):
-    """A straight line; NaN where none is found."""
+    """A straight line; NaN where none can be fitted."""
 
     slope: float
     offset: float
 
     def llr(self, scores: FloatArray) -> FloatArray:
-        """Log likelihood ratios of scores, shape (trial,)."""
+        """Return log likelihood ratios of scores, shape (trial,)."""
         return self.slope * scores + self.offset
 
 
@@ -45,7 +47,7 @@ class Isotonic(NamedTuple):
     llrs: FloatArray
 
     def llr(self, scores: FloatArray) -> FloatArray:
-        """Log likelihood ratios of scores, shape (trial,)."""
+        """Return log likelihood ratios of scores, shape (trial,)."""
         return np.interp(scores, self.scores, self.llrs)
 
 
@@ -83,10 +85,8 @@ def logistic(counts: Counts, start: Logistic | None = None) -> Logistic:
     low, high = counts.values[0], counts.values[-1]
     centre, half_range = (low + high) / 2, (high - low) / 2
     scaled_scores = (counts.values - centre) / half_range
-    target_weight, nontarget_weight = (
-        counts.target / counts.n_target,
-        counts.nontarget / counts.n_nontarget,
-    )
+    target_weight = counts.target / counts.n_target
+    nontarget_weight = counts.nontarget / counts.n_nontarget
     weight = target_weight + nontarget_weight
 
     def cost(coefficients: FloatArray) -> float:
@@ -99,21 +99,15 @@ def logistic(counts: Counts, start: Logistic | None = None) -> Logistic:
         coefficients = np.array([start.slope * half_range, start.offset + start.slope * centre])
     for _ in range(_MAX_NEWTON_STEPS):
         posterior = expit(coefficients[0] * scaled_scores + coefficients[1])
-        gradient = np.array(
-            [
-                (posterior * weight - target_weight) @ scaled_scores,
-                (posterior * weight - target_weight).sum(),
-            ]
-        )
-        curvature = posterior * (1 - posterior) * weight
-        mixed_curvature = curvature @ scaled_scores
-        step = np.linalg.solve(
-            [
-                [curvature @ (scaled_scores * scaled_scores), mixed_curvature],
-                [mixed_curvature, curvature.sum()],
-            ],
-            gradient,
-        )
+        residual = posterior * weight - target_weight
+        gradient = np.array([residual @ scaled_scores, residual.sum()])
+        information = posterior * (1 - posterior) * weight
+        mixed = information @ scaled_scores
+        hessian = [
+            [information @ (scaled_scores * scaled_scores), mixed],
+            [mixed, information.sum()],
+        ]
+        step = np.linalg.solve(hessian, gradient)
         expected_fall = step @ gradient / 2
         while expected_fall > _MIN_CHECKED_FALL and cost(coefficients - step) > cost(coefficients):
             step /= 2
@@ -142,28 +136,24 @@ def isotonic(counts: Counts, start: Isotonic | None = None) -> Isotonic:  # noqa
     if unfit(counts, Isotonic):
         return Isotonic(np.full(1, np.nan), np.full(1, np.nan))
     one_trial = np.ones(1)
-    target, nontarget = (
-        np.concatenate((one_trial, trials_of_class, one_trial))
-        for trials_of_class in (counts.target, counts.nontarget)
-    )
+    target = np.concatenate((one_trial, counts.target, one_trial))
+    nontarget = np.concatenate((one_trial, counts.nontarget, one_trial))
     trials = target + nontarget
     blocks = isotonic_regression(target / trials, weights=trials).blocks
     llrs = np.log(np.add.reduceat(target, blocks[:-1]) / np.add.reduceat(nontarget, blocks[:-1]))
     llrs -= np.log(counts.n_target / counts.n_nontarget)
-    # from the first to the last score of each block; the trials added have none
-    first_score, last_score = (
-        np.maximum(blocks[:-1] - 1, 0),
-        np.minimum(blocks[1:] - 2, counts.values.size - 1),
-    )
-    score_indices = np.stack((first_score, last_score), axis=1)[first_score <= last_score].ravel()
-    is_new = np.diff(score_indices, prepend=-1) > 0
-    return Isotonic(
-        counts.values[score_indices][is_new], np.repeat(llrs[first_score <= last_score], 2)[is_new]
-    )
+    # from the first to the last score of each block; the added trials have no score
+    first_score = np.maximum(blocks[:-1] - 1, 0)
+    last_score = np.minimum(blocks[1:] - 2, counts.values.size - 1)
+    has_scores = first_score <= last_score
+    score_indices = np.stack((first_score, last_score), axis=1)[has_scores].ravel()
+    is_new = np.diff(score_indices, prepend=-1) > 0  # a block of one score has one point
+    block_llrs = np.repeat(llrs[has_scores], 2)
+    return Isotonic(counts.values[score_indices][is_new], block_llrs[is_new])
 
 
 def unfit(counts: Counts, kind: type[Line] = Logistic) -> str:
-    """Why counts carry no calibration; empty where they do.
+    """Return why no calibration can be fitted to counts; empty where one can.
 
     Examples
     --------
@@ -186,11 +176,11 @@ def unfit(counts: Counts, kind: type[Line] = Logistic) -> str:
     return ""
 
 
-def optimism(scores_or_llrs: ArrayLike, targets: ArrayLike, sets: ArrayLike) -> float:
-    """By how many bits minimum Cllr is too small, as it is found on the trials it is judged on.
+def optimism(values: ArrayLike, targets: ArrayLike, sets: ArrayLike) -> float:
+    """Return by how many bits minimum Cllr is too small, as its map is fitted to the same trials.
 
-    Monotone maps found without the speakers of a trial make Cllr as much too large as that makes it
-    too small, but less so: seven tenths of the difference are taken.
+    Maps fitted without the speakers of a trial make Cllr too large, by less than minimum Cllr is
+    too small: seven tenths of the difference are taken.
     See docs/methods/calibration.md#optimism.
 
     Parameters
@@ -217,12 +207,12 @@ def optimism(scores_or_llrs: ArrayLike, targets: ArrayLike, sets: ArrayLike) -> 
     0.05
     """
     is_target = np.asarray(targets, dtype=np.bool_)
-    bin_code, n_bins = _bin_codes(np.asarray(scores_or_llrs, dtype=np.float64), is_target)
+    bin_code, n_bins = _bin_codes(np.asarray(values, dtype=np.float64), is_target)
     fold_sets, set_code = np.unique(np.asarray(sets), return_inverse=True)
     cell = (set_code * 2 + is_target) * n_bins + bin_code
     counts = np.bincount(cell, minlength=fold_sets.size * 2 * n_bins).reshape(-1, 2, n_bins)
     scores = np.arange(n_bins, dtype=np.float64)
-    llrs = np.zeros((fold_sets.size, n_bins))  # nothing is said where nothing can be learned
+    llrs = np.zeros((fold_sets.size, n_bins))  # 0, no information, where no map can be fitted
     for i, fold_set in enumerate(fold_sets.tolist()):
         nontarget, target = counts[(fold_sets & fold_set) == 0].sum(axis=0)
         is_seen = (target + nontarget) > 0
@@ -237,7 +227,10 @@ def optimism(scores_or_llrs: ArrayLike, targets: ArrayLike, sets: ArrayLike) -> 
 
 
 def _bin_codes(scores: FloatArray, is_target: NDArray[np.bool_]) -> tuple[IntArray, int]:
-    """The place of each value among all, or among bins in which both classes are alike dense."""
+    """Return the index of each score among all, or of its bin, and how many there are.
+
+    Bins hold equal weight, where both classes weigh the same.
+    """
     distinct_scores, code = np.unique(scores, return_inverse=True)
     if distinct_scores.size > _MAX_BINS:
         weight = np.where(is_target, 1 / max(is_target.sum(), 1), 1 / max((~is_target).sum(), 1))

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from parivox.core.counts import Counts, Curve, FloatArray, IntArray
 
-# Weighted sums of products of trial numbers below this are exact in int64.
+# Weighted sums of products of trial numbers below this are exact in int64; larger ones are
+# computed with floats.
 _MAX_INT64_SUM = 2**62
 _LOGARITHM_BY_BASE = {2: math.log2, math.e: math.log, 10: math.log10}
 """Exact where a cost ratio is a power of the base."""
@@ -152,7 +153,7 @@ COST_MODELS: dict[str, CostModel] = {
 
 
 def parse_cost(text: str) -> CostModel:
-    """Cost model from a name of `COST_MODELS` or from ``p_target,c_miss,c_fa``.
+    """Return the cost model of a name of `COST_MODELS` or from ``p_target,c_miss,c_fa``.
 
     Raises
     ------
@@ -178,7 +179,7 @@ def parse_cost(text: str) -> CostModel:
 
 
 def cdet(curve: Curve, cost: CostModel, *, normalised: bool = True) -> FloatArray:
-    """Detection cost at every threshold of a curve.
+    """Return the detection cost at every threshold of a curve.
 
     Of shape (..., threshold), at least 0, lower is better; normalised, that is divided by the cost
     of the better blind decision, values above 1 are worse than that. NaN without targets or
@@ -202,7 +203,7 @@ def min_cdet(
     cost: CostModel,
     normalised: bool = True,
 ) -> MinCost:
-    """Smallest detection cost over all thresholds, +inf and the lowest score included.
+    """Return the smallest detection cost over all thresholds, +inf and lowest score included.
 
     See docs/methods/costs.md#minimum-cost.
 
@@ -237,18 +238,20 @@ def min_cdet(
     ]
     if len(minima) == 1:
         return minima[0]
-    mean_cost, mean_raw_cost = (
-        np.mean([getattr(minimum, attribute) for minimum in minima], axis=0)
-        for attribute in ("value", "raw")
-    )
-    nowhere = np.full_like(minima[0].fp, -1)
+    # each prior has a threshold of its own, so that there is none of the mean
+    mean_cost = np.mean([minimum.value for minimum in minima], axis=0)
+    no_count = np.full_like(minima[0].fp, -1)[()]
     return MinCost(
-        mean_cost, np.full_like(mean_cost, np.nan)[()], nowhere[()], nowhere[()], mean_raw_cost
+        value=mean_cost,
+        threshold=np.full_like(mean_cost, np.nan)[()],
+        fp=no_count,
+        fn=no_count,
+        raw=np.mean([minimum.raw for minimum in minima], axis=0),
     )
 
 
 def equalised_min_cdet(partitions: Iterable[Counts], *, cost: CostModel) -> FloatArray:
-    """Smallest normalised cost at one threshold for all partitions, each of which counts the same.
+    """Return the smallest normalised cost at one threshold for all partitions, equally weighted.
 
     Rates are averaged over partitions (groups, languages, conditions) before the minimum is sought,
     as NIST does since SRE16 (docs/methods/costs.md#equalised-minimum-cost); a partition without
@@ -283,14 +286,11 @@ def equalised_min_cdet(partitions: Iterable[Counts], *, cost: CostModel) -> Floa
     if not partition_counts:
         msg = "no partitions are given; an equalised cost is an average over one or more"
         raise ConfigError(msg)
-    scores = np.unique(
-        np.concatenate([counts_or_curve.values for counts_or_curve in partition_counts])
-    )[::-1]
-    curves = [counts_or_curve.at(np.append(np.inf, scores)) for counts_or_curve in partition_counts]
-    fnr, fpr = (
-        _mean_of_defined([getattr(counts_or_curve, rate) for counts_or_curve in curves])
-        for rate in ("fnr", "fpr")
-    )
+    scores = np.unique(np.concatenate([counts.values for counts in partition_counts]))
+    thresholds = np.append(np.inf, scores[::-1])
+    curves = [counts.at(thresholds) for counts in partition_counts]
+    fnr = _mean_of_defined([curve.fnr for curve in curves])
+    fpr = _mean_of_defined([curve.fpr for curve in curves])
     weights = [
         rate_weights(single_prior_model, normalised=True) for single_prior_model in cost.parts
     ]
@@ -301,7 +301,7 @@ def equalised_min_cdet(partitions: Iterable[Counts], *, cost: CostModel) -> Floa
 
 
 def _mean_of_defined(rates: list[FloatArray]) -> FloatArray:
-    """Mean of rates, without those that are NaN; NaN where all are."""
+    """Return the mean of rates, without those that are NaN; NaN where all are."""
     stacked = np.array(rates)
     n_defined = np.isfinite(stacked).sum(axis=0)
     mean: FloatArray = np.nansum(stacked, axis=0) / np.where(n_defined, n_defined, np.nan)
@@ -316,7 +316,7 @@ def act_cdet(
     normalised: bool = True,
     base: float = math.e,
 ) -> FloatArray:
-    """Detection cost at the Bayes threshold of scores that are log-likelihood ratios.
+    """Return the detection cost at the Bayes threshold of scores that are log-likelihood ratios.
 
     `base` is that of the logarithms. At least the minimum cost; lower is better. NaN without
     targets or nontargets. With several priors: the mean over them, each at its own threshold. Other
@@ -328,19 +328,15 @@ def act_cdet(
     0.5
     """
     counts = as_counts(scores, labels)
-    actual: list[FloatArray] = [
-        cdet(
-            counts.at(bayes_threshold(single_prior_model, base)),
-            single_prior_model,
-            normalised=normalised,
-        )[..., 0]
-        for single_prior_model in cost.parts
-    ]
+    actual: list[FloatArray] = []
+    for single_prior_model in cost.parts:
+        curve = counts.at(bayes_threshold(single_prior_model, base))
+        actual.append(cdet(curve, single_prior_model, normalised=normalised)[..., 0])
     return np.asarray(np.mean(actual, axis=0))[()]
 
 
 def bayes_threshold(cost: CostModel, base: float = math.e) -> float:
-    """Log-likelihood ratio, to this base, above which accepting costs less on average.
+    """Return the log-likelihood ratio, to this base, above which accepting costs less on average.
 
     See docs/methods/costs.md#bayes-threshold.
 
@@ -360,7 +356,9 @@ def bayes_threshold(cost: CostModel, base: float = math.e) -> float:
 
 
 def _minimum(curve: Curve, cost: CostModel, *, normalised: bool) -> MinCost:
+    """Return the smallest cost of a model with one prior."""
     targets, nontargets = curve.n_target, curve.n_nontarget
+    # cost * targets * nontargets in the smallest unit that makes both weights whole numbers
     miss, false_accept = cost.weights
     scale = math.lcm(miss.denominator, false_accept.denominator)
     miss_units, false_units = int(miss * scale), int(false_accept * scale)
@@ -380,34 +378,31 @@ def _minimum(curve: Curve, cost: CostModel, *, normalised: bool) -> MinCost:
     defined = (targets > 0) & (nontargets > 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         fnr, fpr = fn / targets, fp / nontargets
-        min_cost, raw = (
-            weights[0] * fnr + weights[1] * fpr
-            for weights in (
-                rate_weights(cost, normalised=normalised),
-                rate_weights(cost, normalised=False),
-            )
-        )
+    miss_weight, false_accept_weight = rate_weights(cost, normalised=normalised)
+    min_cost = miss_weight * fnr + false_accept_weight * fpr
+    raw_miss_weight, raw_false_accept_weight = rate_weights(cost, normalised=False)
+    raw = raw_miss_weight * fnr + raw_false_accept_weight * fpr
     return MinCost(
-        np.where(defined, min_cost, np.nan)[()],
-        np.where(defined, curve.thresholds[cheapest], np.nan)[()],
-        np.where(defined, fp, -1)[()],
-        np.where(defined, fn, -1)[()],
-        np.where(defined, raw, np.nan)[()],
+        value=np.where(defined, min_cost, np.nan)[()],
+        threshold=np.where(defined, curve.thresholds[cheapest], np.nan)[()],
+        fp=np.where(defined, fp, -1)[()],
+        fn=np.where(defined, fn, -1)[()],
+        raw=np.where(defined, raw, np.nan)[()],
     )
 
 
 @cache
 def rate_weights(cost: CostModel, *, normalised: bool) -> tuple[float, float]:
-    """Weights of FNR and FPR, averaged over the priors before rounding to floats."""
+    """Return the weights of FNR and FPR, averaged over the priors before rounding to floats."""
     miss = false_accept = Fraction(0)
     for single_prior_model in cost.parts:
-        model_weights = single_prior_model.weights
-        scale = min(model_weights) if normalised else 1
-        miss += model_weights[0] / scale
-        false_accept += model_weights[1] / scale
+        miss_weight, false_accept_weight = single_prior_model.weights
+        scale = min(miss_weight, false_accept_weight) if normalised else 1
+        miss += miss_weight / scale
+        false_accept += false_accept_weight / scale
     return float(miss / len(cost.parts)), float(false_accept / len(cost.parts))
 
 
 def _as_written(written_number: float) -> Fraction:
-    """The number that a person wrote: 0.05 means 1/20, not its binary neighbour."""
+    """Return a number as a person wrote it: 0.05 means 1/20, not its binary neighbour."""
     return Fraction(repr(float(written_number)))

@@ -1,8 +1,9 @@
-"""Cross-fitting over speakers: folds, and what leaving each out tells of chance.
+"""Cross-fitting over speakers: folds, and intervals from leaving each fold out.
 
-See docs/methods/thresholds.md#cross-fitting. A rule that was made on some speakers is judged on
-others. A trial has two, so that one whose speakers are in folds a and b is judged by what was made
-without either fold: of K folds there are K (K + 1) / 2 such rules, and every trial counts once.
+See docs/methods/thresholds.md#cross-fitting. A rule that was fitted to some speakers is judged on
+others. A trial has two speakers: if they are in folds a and b, the trial is judged by the rule
+fitted without either fold. With K folds there are K (K + 1) / 2 such rules, and every trial counts
+once.
 """
 
 from __future__ import annotations
@@ -19,18 +20,18 @@ if TYPE_CHECKING:
 
 
 class Limits(NamedTuple):
-    """Limits of an interval, shape (...); NaN where nothing is known."""
+    """Limits of an interval, shape (...); NaN where undefined."""
 
     low: FloatArray
     high: FloatArray
 
     def select(self, index: int) -> Limits:
-        """Those at one index of the first axis."""
+        """Return the limits at one index of the first axis."""
         return Limits(self.low[index], self.high[index])
 
 
 def deal(group: ArrayLike, folds: int, seed: int = 0) -> IntArray:
-    """The fold of each speaker, at random: as many of each group in every fold as can be.
+    """Return a random fold for each speaker, with each group spread evenly over the folds.
 
     Examples
     --------
@@ -47,7 +48,7 @@ def deal(group: ArrayLike, folds: int, seed: int = 0) -> IntArray:
 
 
 def held_out(folds: int, most: int = 2) -> IntArray:
-    """Every set of at most so many folds that are held out together, as bits; of none first.
+    """Return every set of at most `most` folds held out together, as bits; the empty set first.
 
     Examples
     --------
@@ -59,7 +60,7 @@ def held_out(folds: int, most: int = 2) -> IntArray:
 
 
 def sides(enrol_folds: ArrayLike, test_folds: ArrayLike) -> IntArray:
-    """The folds of both speakers of each trial, as bits.
+    """Return the folds of both speakers of each trial, as bits.
 
     Examples
     --------
@@ -70,7 +71,7 @@ def sides(enrol_folds: ArrayLike, test_folds: ArrayLike) -> IntArray:
 
 
 def standard_error(without: ArrayLike) -> FloatArray:
-    """Standard error of what was made and judged anew without each fold, shape (fold, ...).
+    """Return the standard error of an estimate from its repeats without each fold, (fold, ...).
 
     See docs/methods/thresholds.md#intervals.
 
@@ -88,7 +89,7 @@ def standard_error(without: ArrayLike) -> FloatArray:
 
 
 def level_apart(difference: ArrayLike, without: ArrayLike) -> FloatArray:
-    """Level at which differences are told from nothing, by leaving out each fold in turn.
+    """Return the p value of differences from 0, by leaving out each fold in turn.
 
     See docs/methods/calibration.md#told-apart: the T-squared of Hotelling.
 
@@ -116,16 +117,13 @@ def level_apart(difference: ArrayLike, without: ArrayLike) -> FloatArray:
     deviations = leave_one_out - leave_one_out.mean(axis=0)
     covariance = (n_folds - 1) / n_folds * np.einsum("k...i,k...j->...ij", deviations, deviations)
     is_defined = np.isfinite(centre).all(axis=-1) & np.isfinite(covariance).all(axis=(-2, -1))
-    is_defined &= (
-        np.linalg.matrix_rank(np.where(is_defined[..., None, None], covariance, 0)) == n_numbers
-    )
+    # a singular covariance has no inverse: some number does not vary, or two vary alike
+    rank = np.linalg.matrix_rank(np.where(is_defined[..., None, None], covariance, 0))
+    is_defined &= rank == n_numbers
     safe_covariance = np.where(is_defined[..., None, None], covariance, np.eye(n_numbers))
     t_squared = (centre * np.linalg.solve(safe_covariance, centre[..., None])[..., 0]).sum(axis=-1)
-    p_value = fdtrc(
-        n_numbers,
-        n_folds - n_numbers,
-        (n_folds - n_numbers) / (n_numbers * (n_folds - 1)) * t_squared,
-    )
+    f_scale = (n_folds - n_numbers) / (n_numbers * (n_folds - 1))
+    p_value = fdtrc(n_numbers, n_folds - n_numbers, f_scale * t_squared)
     return np.asarray(np.where(is_defined, p_value, np.nan))[()]
 
 
@@ -135,7 +133,7 @@ def jackknife(
     confidence: float = 0.95,
     moved: ArrayLike | None = None,
 ) -> Limits:
-    """Interval of what was cross-fitted, by leaving out each fold of speakers in turn.
+    """Return the interval of a cross-fitted estimate, by leaving out each fold in turn.
 
     See docs/methods/thresholds.md#intervals.
 
@@ -143,12 +141,12 @@ def jackknife(
     ----------
     value : array_like of shape (...)
     without : array_like of shape (fold, ...)
-        The same, made and judged anew without the speakers of each fold.
+        The same, fitted and judged again without the speakers of each fold.
     confidence : float in (0, 1)
     moved : array_like of shape (fold, fold, ...), optional
-        How much of that is due to what was made without the speakers of the first fold, judged
-        without those of the second: how it varies with the second is counted once too often. NaN
-        where that is not known.
+        Change due to the rule fitted without the speakers of the first fold, judged without those
+        of the second: its variation with the second is counted once too often. NaN where it is
+        not known.
 
     Returns
     -------
@@ -182,7 +180,7 @@ def jackknife(
 
 
 def outside(bits: NDArray[np.integer[Any]], held_out_folds: int) -> NDArray[np.bool_]:
-    """Whether the speakers of each trial are all outside the folds that are held out.
+    """Return whether the speakers of each trial are all outside the folds that are held out.
 
     Examples
     --------

@@ -53,7 +53,7 @@ def eer(
     *,
     definition: str = "linear",
 ) -> FloatArray:
-    """Equal error rate at each cell's own threshold.
+    """Return the equal error rate at each cell's own threshold.
 
     Parameters
     ----------
@@ -103,9 +103,8 @@ class _Crossing:
         self.before, self.after = self._point(crossing_index - 1), self._point(crossing_index)
 
     def _point(self, point_index: IntArray) -> Point:
-        return self.fp[self.cells, point_index].astype(object), self.fn[
-            self.cells, point_index
-        ].astype(object)
+        fp, fn = self.fp[self.cells, point_index], self.fn[self.cells, point_index]
+        return fp.astype(object), fn.astype(object)
 
     def curves(self) -> Iterator[tuple[IntArray | FloatArray, IntArray | FloatArray, int, int]]:
         """Yield FP, FN, nontargets and targets of one cell after the other."""
@@ -133,11 +132,9 @@ class _Crossing:
 
     def nearest(self) -> Point:
         """Return the point with the smallest abs(FPR - FNR), ties to the smaller threshold."""
-        nearer = self.excess(self.before) < -self.excess(self.after)
-        fp, fn = (
-            np.where(nearer, *counts_around)
-            for counts_around in zip(self.before, self.after, strict=True)
-        )
+        is_before = self.excess(self.before) < -self.excess(self.after)
+        fp = np.where(is_before, self.before[0], self.after[0])
+        fn = np.where(is_before, self.before[1], self.after[1])
         return fp, fn
 
     def line(self, before: Point, after: Point) -> Exact:
@@ -149,6 +146,7 @@ class _Crossing:
 def _nearest_of_thinned(
     fp: IntArray | FloatArray, fn: IntArray | FloatArray, nontargets: int, targets: int
 ) -> tuple[int, int]:
+    """Return the nearest point of the ROC curve that scikit-learn thins to its corners."""
     is_distinct = np.concatenate(([True], (np.diff(fp) != 0) | (np.diff(fn) != 0)))
     is_distinct[0] = False  # scikit-learn thins before it adds "accept nothing"
     fp, fn = fp[is_distinct], fn[is_distinct]
@@ -160,37 +158,39 @@ def _nearest_of_thinned(
     return int(fp[nearest_index]), int(fn[nearest_index])
 
 
-def _kaldi(crossing_points: _Crossing) -> Exact:
-    """EER = k / targets at the first target rank k (from 0) that beats its nontarget rank.
+def _clova(points: _Crossing) -> Exact:
+    """Return the larger rate at the nearest point of the thinned curve."""
+    return points.larger(_points(_nearest_of_thinned(*curve) for curve in points.curves()))
+
+
+def _kaldi(points: _Crossing) -> Exact:
+    """Return EER = k / targets at the first target rank k (from 0) that beats its nontarget rank.
 
     Target k is outscored by the nontargets accepted together with it or before; k beats its rank
     if these are no more than k * nontargets / targets, and the last one always does. The
     first such k lies between the two points around FPR = FNR, or is the first of them.
     """
-    target_rank = -(
-        -crossing_points.after[0] * crossing_points.targets // crossing_points.nontargets
-    )
-    return np.asarray(
-        np.minimum(np.minimum(target_rank, crossing_points.before[1]), crossing_points.targets - 1)
-        / crossing_points.targets
-    )
+    target_rank = -(-points.after[0] * points.targets // points.nontargets)  # rounded up
+    target_rank = np.minimum(target_rank, points.before[1])
+    return np.asarray(np.minimum(target_rank, points.targets - 1) / points.targets)
 
 
-def _nist_sre16(crossing_points: _Crossing) -> Exact:
-    """Within a tie targets fall first, so the path between two points is a corner."""
-    corner = (crossing_points.after[0], crossing_points.before[1])
+def _nist_sre16(points: _Crossing) -> Exact:
+    """Return the EER of a curve with corners: within a tie, targets are rejected first."""
+    corner = (points.after[0], points.before[1])
     return np.where(
-        crossing_points.excess(corner) <= 0,
-        crossing_points.before[1] / crossing_points.targets,
-        crossing_points.after[0] / crossing_points.nontargets,
+        points.excess(corner) <= 0,
+        points.before[1] / points.targets,
+        points.after[0] / points.nontargets,
     )
 
 
-def _rocch(crossing_points: _Crossing) -> Exact:
-    edges = [_hull_edge(*curve) for curve in crossing_points.curves()]
-    return crossing_points.line(
-        _points(left for left, _ in edges), _points(right for _, right in edges)
-    )
+def _rocch(points: _Crossing) -> Exact:
+    """Return the EER of the lower convex hull."""
+    edges = [_hull_edge(*curve) for curve in points.curves()]
+    left_ends = _points(left for left, _ in edges)
+    right_ends = _points(right for _, right in edges)
+    return points.line(left_ends, right_ends)
 
 
 def _hull_edge(
@@ -216,15 +216,11 @@ def _hull_edge(
             fp, fn = fp[: farthest_index + 1], fn[: farthest_index + 1]
 
 
-def _pyeer(crossing_points: _Crossing) -> Exact:
-    smaller_mean = np.minimum(
-        crossing_points.mean(crossing_points.before), crossing_points.mean(crossing_points.after)
-    )
-    return np.where(
-        crossing_points.excess(crossing_points.after) == 0,
-        crossing_points.mean(crossing_points.after),
-        smaller_mean,
-    )
+def _pyeer(points: _Crossing) -> Exact:
+    """Return the smaller mean of both rates around the crossing, or that at the crossing itself."""
+    mean_before, mean_after = points.mean(points.before), points.mean(points.after)
+    is_crossing = points.excess(points.after) == 0
+    return np.where(is_crossing, mean_after, np.minimum(mean_before, mean_after))
 
 
 def _points(points: Iterable[tuple[int, int]]) -> Point:
@@ -234,11 +230,11 @@ def _points(points: Iterable[tuple[int, int]]) -> Point:
 
 
 _EER_BY_DEFINITION: dict[str, Callable[[_Crossing], Exact]] = {
-    "linear": lambda c: c.line(c.before, c.after),
-    "nearest_max": lambda c: c.larger(c.nearest()),
-    "clova": lambda c: c.larger(_points(_nearest_of_thinned(*curve) for curve in c.curves())),
-    "nearest_mean": lambda c: c.mean(c.nearest()),
-    "speechbrain": lambda c: c.mean(c.nearest()),
+    "linear": lambda points: points.line(points.before, points.after),
+    "nearest_max": lambda points: points.larger(points.nearest()),
+    "clova": _clova,
+    "nearest_mean": lambda points: points.mean(points.nearest()),
+    "speechbrain": lambda points: points.mean(points.nearest()),
     "kaldi": _kaldi,
     "nist_sre16": _nist_sre16,
     "rocch": _rocch,

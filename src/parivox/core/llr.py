@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 
     from parivox.core.counts import Counts, FloatArray, IntArray
 
+# Beyond this, blocks are pooled one by one instead: no ordinary curve needs as many passes.
 _MAX_HULL_PASSES = 50
 
 
 def cllr(
     scores: Counts | ArrayLike, labels: ArrayLike | None = None, *, base: float = math.e
 ) -> FloatArray:
-    """Cost of log likelihood ratios: mean loss in bits over all priors.
+    """Return the cost of log likelihood ratios: mean loss in bits over all priors.
 
     In [0, inf]; 1 is worth nothing, lower is better. inf if a target scores -inf or a nontarget
     +inf. docs/methods/calibration.md#cllr; Brummer and du Preez (2006), Application-independent
@@ -48,9 +49,9 @@ def cllr(
 
 
 def min_cllr(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> FloatArray:
-    """Cllr after the best order-keeping recalibration of the same scores.
+    """Return Cllr after the best order-keeping recalibration of the same scores.
 
-    Bits, in [0, 1]; lower is better. Of any scores, higher for more alike. Trials of equal score
+    Bits, in [0, 1]; lower is better. Takes any scores, higher for more alike. Trials of equal score
     are recalibrated together (BOSARIS breaks ties by input order).
     docs/methods/calibration.md#minimum-cllr.
 
@@ -75,7 +76,7 @@ def min_cllr(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> Flo
 def calibration_loss(
     scores: Counts | ArrayLike, labels: ArrayLike | None = None, *, base: float = math.e
 ) -> FloatArray:
-    """Cllr minus minimum Cllr: what miscalibration costs.
+    """Return Cllr minus minimum Cllr: what miscalibration costs.
 
     Bits, in [0, inf]; lower is better. docs/methods/calibration.md#calibration-loss. `base` is that
     of the logarithms.
@@ -90,12 +91,12 @@ def calibration_loss(
 
 
 def _softplus(llrs: FloatArray) -> FloatArray:
-    """ln(1 + exp(s)) without overflow."""
+    """Return ln(1 + exp(llrs)) without overflow."""
     return np.asarray(np.log1p(np.exp(-np.abs(llrs))) + np.maximum(llrs, 0.0))
 
 
 def _posterior_blocks(counts: Counts) -> tuple[IntArray, IntArray, IntArray]:
-    """Targets and nontargets of the blocks of equal posterior, and the cell of each block.
+    """Return targets and nontargets of the blocks of equal posterior, and each block's cell.
 
     Blocks end at the vertices of the lower convex hull of (nontargets, targets) cumulated over
     rising scores, as pooling adjacent violators finds them. A point above the line between two
@@ -107,25 +108,18 @@ def _posterior_blocks(counts: Counts) -> tuple[IntArray, IntArray, IntArray]:
     # only a nontarget followed by a target can turn the curve upwards
     at_nontarget = np.flatnonzero(counts.nontarget > 0)
     cell = at_nontarget // max(n_values, 1)
-    # what is rejected at the next higher threshold; thresholds fall, from +inf
+    # the point of the curve that rejects this score, too; thresholds fall, from +inf
     curve_index = (2 * n_values + 1) * cell + (n_values - 1) - at_nontarget
     targets_below = curve.fn.reshape(-1).take(curve_index)
     is_last = np.append(cell[1:] != cell[:-1], True)[: cell.size]
-    vertices = np.flatnonzero(
-        np.append(targets_below[1:] != targets_below[:-1], True)[: cell.size] | is_last
-    )
-    targets_below, cell, is_last, curve_index = (
-        targets_below[vertices],
-        cell[vertices],
-        is_last[vertices],
-        curve_index[vertices],
-    )
+    has_targets_next = np.append(targets_below[1:] != targets_below[:-1], True)[: cell.size]
+    vertices = np.flatnonzero(has_targets_next | is_last)
+    targets_below, curve_index = targets_below[vertices], curve_index[vertices]
+    cell, is_last = cell[vertices], is_last[vertices]
     nontargets_below = counts.n_nontarget.reshape(-1)[cell] - curve.fp.reshape(-1)[curve_index]
     # each cell starts where the one before it ended
-    nontargets_below, targets_below = (
-        np.append(0, cumulative + _totals_before(cumulative, is_last))
-        for cumulative in (nontargets_below, targets_below)
-    )
+    nontargets_below = np.append(0, nontargets_below + _totals_before(nontargets_below, is_last))
+    targets_below = np.append(0, targets_below + _totals_before(targets_below, is_last))
     for _ in range(_MAX_HULL_PASSES):
         nontarget_steps, target_steps = np.diff(nontargets_below), np.diff(targets_below)
         is_vertex = (
@@ -144,7 +138,7 @@ def _posterior_blocks(counts: Counts) -> tuple[IntArray, IntArray, IntArray]:
 
 
 def _totals_before(total: IntArray, is_last: NDArray[np.bool_]) -> IntArray:
-    """Sum of the totals of all earlier cells, at each point."""
+    """Return the sum of the totals of all earlier cells, at each point."""
     totals_of_ended = np.cumsum(np.append(0, total[is_last]))
     return np.asarray(totals_of_ended[np.cumsum(is_last) - is_last])
 
@@ -152,7 +146,7 @@ def _totals_before(total: IntArray, is_last: NDArray[np.bool_]) -> IntArray:
 def _pool_violators(
     target: IntArray, nontarget: IntArray, cell: IntArray
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """The same, cell by cell, by pooling adjacent violators."""
+    """Return the same blocks as `_posterior_blocks`, cell by cell, by pooling violators."""
     from scipy.optimize import isotonic_regression  # noqa: PLC0415 - 0.4 s, rarely needed
 
     block_starts = []

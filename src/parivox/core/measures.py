@@ -1,6 +1,6 @@
-"""Every measure: what each is called, what it needs, how it is read, what computes it.
+"""Every measure: its name, what it needs, how it is read, and the function that computes it.
 
-What an entry says is explained in `parivox.core.registry`. Base metrics are listed here, bias
+The fields of an entry are explained in `parivox.core.registry`. Base metrics are listed here, bias
 measures in `parivox.core.bias.BIAS_MEASURES`, meta-measures in
 `parivox.core.meta.META_MEASURES`. To add one, write a pure function of counts or of rates
 ``[..., group]``, and add an entry to one of these lists; or, from outside, register it:
@@ -73,14 +73,14 @@ __all__ = [
 
 
 class LocatedMetric(NamedTuple):
-    """A metric, and the threshold that it is at; NaN for several."""
+    """A metric and its threshold; NaN where it has several."""
 
     value: FloatArray
     threshold: FloatArray
 
 
 def _actual_cost(counts: Counts, *, cost: CostModel, base: float) -> LocatedMetric:
-    """The cost at the Bayes threshold, which is one where the model has one prior."""
+    """Return the cost at the Bayes threshold; a model with several priors has no one threshold."""
     mean_cost = act_cdet(counts, cost=cost, base=base)
     threshold = bayes_threshold(cost, base) if len(cost.p_target) == 1 else np.nan
     return LocatedMetric(mean_cost, np.full(np.shape(mean_cost), threshold))
@@ -111,7 +111,7 @@ _BASE_METRICS = (
         says="detection cost at the operating point",
         needs="points",
         per="cost",
-        compute=lambda at, cost: cdet(at, cost, normalised=False),
+        compute=lambda curve, cost: cdet(curve, cost, normalised=False),
     ),
     BaseMetric(
         id="cdet_norm",

@@ -1,9 +1,9 @@
 """Meta-measures: one number for how a system's groups differ (docs/methods/meta-measures.md).
 
-Here are those of both error rates at once, and the list of all; those of one base metric are in
-`parivox.core.spread`, spread beyond noise in `parivox.core.beyond_noise`.
+This module has those of both error rates at once, and the list of all; those of one base metric are
+in `parivox.core.spread`, spread beyond noise in `parivox.core.beyond_noise`.
 
-They take rates ``[..., group]`` of all groups at one common threshold and give a `Meta` of
+They take rates ``[..., group]`` of all groups at one common threshold and return a `MetaValue` of
 shape ``[...]``. Groups whose value is NaN are left out of a measure's group set (for measures that
 join FPR and FNR: if either is NaN); ``groups`` counts the rest. `alpha`, the weight of FPR in
 [0, 1], puts its own axes in front of all others. Which direction is fairer, and which zero policies
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def fdr(fpr: ArrayLike, fnr: ArrayLike, *, alpha: ArrayLike = 0.5) -> MetaValue:
-    """Fairness discrepancy rate: 1 - alpha * range(FPR) - (1 - alpha) * range(FNR).
+    """Return the fairness discrepancy rate: 1 - alpha * range(FPR) - (1 - alpha) * range(FNR).
 
     In [0, 1], higher is fairer. Tends to 1 as rates fall, whatever the disparity. NaN with fewer
     than two groups. docs/methods/meta-measures.md#fdr; de Freitas Pereira and Marcel (2022).
@@ -60,7 +60,7 @@ def ir(
     alpha: ArrayLike = 0.5,
     denominator: tuple[ArrayLike, ArrayLike] | None = None,
 ) -> MetaValue:
-    """Inequity rate: (max/min FPR) ** alpha * (max/min FNR) ** (1 - alpha).
+    """Return the inequity rate: (max/min FPR) ** alpha * (max/min FNR) ** (1 - alpha).
 
     In [1, inf), lower is fairer. NaN ``zero_cell`` if a term with weight has a smallest rate of 0;
     a term without any errors counts as 1 (``zero_over_zero``). `denominator` has FPR and FNR to
@@ -73,11 +73,10 @@ def ir(
     """
     fpr_groups, fnr_groups = _shared_groups(fpr, fnr)
     denominators = denominator or (fpr, fnr)
-    (fpr_ratio, fpr_reason), (fnr_ratio, fnr_reason) = (
-        group_set.worst_to_best(rates)
-        for group_set, rates in zip((fpr_groups, fnr_groups), denominators, strict=True)
-    )
+    fpr_ratio, fpr_reason = fpr_groups.worst_to_best(denominators[0])
+    fnr_ratio, fnr_reason = fnr_groups.worst_to_best(denominators[1])
     weight = _alpha_axes(alpha, fpr_ratio)
+    # a term without weight counts as 1, even where it is undefined
     with np.errstate(invalid="ignore"):
         terms = np.where(weight > 0, fpr_ratio**weight, 1.0)
         terms = terms * np.where(weight < 1, fnr_ratio ** (1 - weight), 1.0)
@@ -91,7 +90,7 @@ def ir(
 
 
 def garbe(fpr: ArrayLike, fnr: ArrayLike, *, alpha: ArrayLike = 0.5) -> MetaValue:
-    """Gini aggregation rate: alpha * Gini(FPR) + (1 - alpha) * Gini(FNR).
+    """Return the Gini aggregation rate: alpha * Gini(FPR) + (1 - alpha) * Gini(FNR).
 
     In [0, 1], lower is fairer. A rate without any errors counts as Gini 0 (``no_errors``, if it has
     weight). docs/methods/meta-measures.md#garbe-and-gini; Howard et al. (2022).
@@ -104,14 +103,14 @@ def garbe(fpr: ArrayLike, fnr: ArrayLike, *, alpha: ArrayLike = 0.5) -> MetaValu
     fpr_groups, fnr_groups = _shared_groups(fpr, fnr)
     aggregation_rate = _weighted_sum(alpha, fpr_groups.gini(), fnr_groups.gini())
     weight = _alpha_axes(alpha, fpr_groups.gini())
-    has_no_errors = ((weight > 0) & (fpr_groups.high_value == 0)) | (
-        (weight < 1) & (fnr_groups.high_value == 0)
-    )
+    has_no_false_accepts = (weight > 0) & (fpr_groups.high_value == 0)
+    has_no_false_rejects = (weight < 1) & (fnr_groups.high_value == 0)
+    has_no_errors = has_no_false_accepts | has_no_false_rejects
     return _joint_value(aggregation_rate, fpr_groups, np.where(has_no_errors, "no_errors", ""))
 
 
 def eo_diff(fpr: ArrayLike, fnr: ArrayLike) -> MetaValue:
-    """Equalised odds difference: the larger of the ranges of TPR and FPR (fairlearn).
+    """Return the equalised odds difference: the larger of the ranges of TPR and FPR (fairlearn).
 
     In [0, 1], lower is fairer; TPR = 1 - FNR. NaN with fewer than two groups.
     docs/methods/meta-measures.md#equalised-odds.
@@ -126,7 +125,7 @@ def eo_diff(fpr: ArrayLike, fnr: ArrayLike) -> MetaValue:
 
 
 def eo_ratio(fpr: ArrayLike, fnr: ArrayLike) -> MetaValue:
-    """Equalised odds ratio: the smaller of min/max TPR and min/max FPR (fairlearn).
+    """Return the equalised odds ratio: the smaller of min/max TPR and min/max FPR (fairlearn).
 
     In [0, 1], higher is fairer; TPR = 1 - FNR. A ratio with maximum 0 counts as 1
     (``zero_over_zero``). docs/methods/meta-measures.md#equalised-odds.
@@ -138,9 +137,8 @@ def eo_ratio(fpr: ArrayLike, fnr: ArrayLike) -> MetaValue:
     """
     fpr_groups, fnr_groups = _shared_groups(fpr, fnr)
     fpr_ratio, fpr_reason = fpr_groups.best_to_worst()
-    tpr_ratio, tpr_reason = GroupSet.from_values(
-        1 - np.moveaxis(fnr_groups.values, 0, -1)
-    ).best_to_worst()
+    tpr_groups = GroupSet.from_values(1 - np.moveaxis(fnr_groups.values, 0, -1))
+    tpr_ratio, tpr_reason = tpr_groups.best_to_worst()
     reason = _first_reason(fpr_reason, tpr_reason, preferred="zero_over_zero")
     return _joint_value(np.minimum(fpr_ratio, tpr_ratio), fpr_groups, reason)
 
@@ -151,7 +149,7 @@ def au_fdr(
     *,
     axis: Literal["linear", "log10"] = "linear",
 ) -> MetaValue:
-    """Area under the FDR over pooled false positive rates, divided by their span.
+    """Return the area under the FDR over pooled false positive rates, divided by their span.
 
     See docs/methods/meta-measures.md#area-under-fdr.
 
@@ -166,7 +164,7 @@ def au_fdr(
 
     Returns
     -------
-    Meta
+    MetaValue
         In [0, 1], higher is fairer. NaN ``too_few_points`` without two defined points of
         different FPR. Peri et al. (2023).
 
@@ -181,15 +179,16 @@ def au_fdr(
     fdr_values, fpr_values = np.broadcast_arrays(
         np.asarray(fdr, dtype=np.float64), np.asarray(fpr, dtype=np.float64)
     )
-    is_defined = (
-        ~np.isnan(fpr_values) & ~np.isnan(fdr_values) & ((axis == "linear") | (fpr_values > 0))
-    )
+    is_defined = ~np.isnan(fpr_values) & ~np.isnan(fdr_values)
+    if axis == "log10":
+        is_defined &= fpr_values > 0
     order = np.argsort(np.where(is_defined, fpr_values, np.inf), axis=-1, kind="stable")
     fpr_rising, fdr_rising, is_used = (
         np.take_along_axis(array, order, axis=-1) for array in (fpr_values, fdr_values, is_defined)
     )
-    fpr_rising = np.log10(np.where(is_used, fpr_rising, 1)) if axis == "log10" else fpr_rising
-    # the points that are left out come last, so that neighbours are both defined or are not told
+    if axis == "log10":
+        fpr_rising = np.log10(np.where(is_used, fpr_rising, 1))
+    # points that are left out come last, so that a step is used if its second point is
     step = np.where(is_used[..., 1:], np.diff(fpr_rising), 0)
     mean_fdr = np.where(is_used[..., 1:], fdr_rising[..., 1:] + fdr_rising[..., :-1], 0) / 2
     span = step.sum(axis=-1)
@@ -201,7 +200,7 @@ def au_fdr(
 
 
 def _shared_groups(fpr: ArrayLike, fnr: ArrayLike) -> tuple[GroupSet, GroupSet]:
-    """Both rates on the groups that have both."""
+    """Return both rates on the groups that have both."""
     fpr_values, fnr_values = np.broadcast_arrays(
         np.asarray(fpr, dtype=np.float64), np.asarray(fnr, dtype=np.float64)
     )
@@ -212,7 +211,10 @@ def _shared_groups(fpr: ArrayLike, fnr: ArrayLike) -> tuple[GroupSet, GroupSet]:
 def _joint_value(
     measure_values: FloatArray, groups: GroupSet, reason: NDArray[np.str_] | str = ""
 ) -> MetaValue:
-    """Result of a measure on two rates: no witnesses, and `alpha` axes in front."""
+    """Return the value of a measure of two rates, with `alpha` axes in front.
+
+    It names no lowest or highest group, as these may differ between the rates.
+    """
     joint = groups.meta(measure_values, reason)
     no_groups = np.full(np.shape(measure_values), -1, dtype=np.int64)
     n_groups = np.broadcast_to(joint.groups, np.shape(measure_values))
@@ -220,6 +222,7 @@ def _joint_value(
 
 
 def _alpha_axes(alpha: ArrayLike, rates: FloatArray) -> FloatArray:
+    """Return the weight of FPR with its axes in front of those of the rates."""
     weight = np.asarray(alpha, dtype=np.float64)
     if not ((weight >= 0) & (weight <= 1)).all():
         msg = f"alpha is {weight.tolist()}; it must lie between 0 and 1"
@@ -228,6 +231,7 @@ def _alpha_axes(alpha: ArrayLike, rates: FloatArray) -> FloatArray:
 
 
 def _weighted_sum(alpha: ArrayLike, fpr_term: FloatArray, fnr_term: FloatArray) -> FloatArray:
+    """Return alpha * FPR term + (1 - alpha) * FNR term."""
     weight = _alpha_axes(alpha, fpr_term)
     return weight * fpr_term + (1 - weight) * fnr_term
 
@@ -235,18 +239,18 @@ def _weighted_sum(alpha: ArrayLike, fpr_term: FloatArray, fnr_term: FloatArray) 
 def _first_reason(
     fpr_reason: NDArray[np.str_], fnr_reason: NDArray[np.str_], *, preferred: str
 ) -> NDArray[np.str_]:
-    """Either reason, the one named `first` before any other."""
+    """Return the reason of FPR or else of FNR, but the one named `preferred` before any other."""
     return np.where((fpr_reason == preferred) | (fnr_reason == ""), fpr_reason, fnr_reason)
 
 
 _SMOOTHING_POLICIES: tuple[ZeroPolicy, ...] = ("none", "jeffreys")
 _RATIO_POLICIES: tuple[ZeroPolicy, ...] = ("none", "jeffreys", "nist")
-_PEREIRA, _NIST, _HOWARD = (
-    "de Freitas Pereira and Marcel 2022",
-    "NIST (Grother)",
-    "Howard 2022",
-)
-_HUTIRI, _IR8429, _FOUR_FIFTHS = "Hutiri et al. 2023", "NIST IR 8429", "four-fifths style"
+_PEREIRA = "de Freitas Pereira and Marcel 2022"
+_NIST = "NIST (Grother)"
+_HOWARD = "Howard 2022"
+_HUTIRI = "Hutiri et al. 2023"
+_IR8429 = "NIST IR 8429"
+_FOUR_FIFTHS = "four-fifths style"
 _LUM = "Lum, Zhang and Bower 2022"
 
 META_MEASURES = (

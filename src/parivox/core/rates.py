@@ -40,11 +40,11 @@ class RateAtTarget:
     """One error rate where the other is held at a target."""
 
     value: FloatArray
-    """The rate asked for; NaN where undefined or not resolvable. Of shape (...)."""
+    """The rate sought; NaN where undefined or not resolvable. Of shape (...)."""
     threshold: FloatArray
     """The threshold used; NaN for ``interp``, which lies between thresholds. Of shape (...)."""
     achieved: FloatArray
-    """The other rate as it is at that threshold. Of shape (...)."""
+    """The other rate at that threshold. Of shape (...)."""
 
 
 def fnr_at_fpr(
@@ -55,7 +55,7 @@ def fnr_at_fpr(
     rule: RateRule = "conservative",
     allow_extrapolation: bool = False,
 ) -> RateAtTarget:
-    """False negative rate where the false positive rate is at a target.
+    """Return the false negative rate where the false positive rate is at a target.
 
     See docs/methods/rates.md#one-rate-where-the-other-is-held.
 
@@ -100,7 +100,7 @@ def fpr_at_fnr(
     rule: RateRule = "conservative",
     allow_extrapolation: bool = False,
 ) -> RateAtTarget:
-    """False positive rate where the false negative rate is at a target.
+    """Return the false positive rate where the false negative rate is at a target.
 
     See docs/methods/rates.md#one-rate-where-the-other-is-held.
 
@@ -124,9 +124,9 @@ def fpr_at_fnr(
 
 
 def threshold_at_fpr(curve: Curve, target: ArrayLike) -> FloatArray:
-    """Smallest threshold of a whole curve with FPR <= target; NaN without nontargets.
+    """Return the smallest threshold of a whole curve with FPR <= target; NaN without nontargets.
 
-    Of one target, ``[...]``, or of several at once, ``[..., target]``. May be +inf (accept
+    For one target, ``[...]``, or for several at once, ``[..., target]``. May be +inf (accept
     nothing).
 
     Examples
@@ -139,9 +139,9 @@ def threshold_at_fpr(curve: Curve, target: ArrayLike) -> FloatArray:
 
 
 def threshold_at_fnr(curve: Curve, target: ArrayLike) -> FloatArray:
-    """Largest threshold of a whole curve with FNR <= target; NaN without targets.
+    """Return the largest threshold of a whole curve with FNR <= target; NaN without targets.
 
-    Of one target, ``[...]``, or of several at once, ``[..., target]``.
+    For one target, ``[...]``, or for several at once, ``[..., target]``.
 
     Examples
     --------
@@ -154,9 +154,9 @@ def threshold_at_fnr(curve: Curve, target: ArrayLike) -> FloatArray:
 
 
 def threshold_at_eer(curve: Curve) -> FloatArray:
-    """Threshold with the smallest abs(FPR - FNR), compared as integers; ties to the larger one.
+    """Return the threshold with the smallest abs(FPR - FNR), ties to the larger one.
 
-    NaN without targets or nontargets.
+    Compared as integers. NaN without targets or nontargets.
 
     Examples
     --------
@@ -177,9 +177,10 @@ def threshold_at_eer(curve: Curve) -> FloatArray:
 
 
 def hter(curve: Curve) -> FloatArray:
-    """Half total error rate (FPR + FNR) / 2 at each threshold (docs/methods/costs.md#hter).
+    """Return the half total error rate (FPR + FNR) / 2 at each threshold.
 
-    In [0, 1], lower is better; NaN without targets or nontargets. Of shape (..., threshold).
+    See docs/methods/costs.md#hter. In [0, 1], lower is better; NaN without targets or nontargets.
+    Of shape (..., threshold).
 
     Examples
     --------
@@ -191,9 +192,10 @@ def hter(curve: Curve) -> FloatArray:
 
 
 def crossing(curve: Curve) -> IntArray:
-    """Index of the first point, thresholds falling, with FNR <= FPR, compared as integers.
+    """Return the first point, thresholds falling, with FNR <= FPR, compared as integers.
 
-    Of a whole curve; at least 1 where both classes have trials, 0 elsewhere is of no meaning.
+    The index into a whole curve; at least 1 where both classes have trials, elsewhere it has no
+    meaning.
 
     Examples
     --------
@@ -212,10 +214,10 @@ class _ErrorCounts:
     trials: IntArray
 
     def rate(self, point_indices: IntArray) -> FloatArray:
+        """Return the error rate at one point of each cell; NaN without trials."""
+        errors = _take_one(self.errors, point_indices)
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(
-                self.trials > 0, _take_one(self.errors, point_indices) / self.trials, np.nan
-            )
+            return np.where(self.trials > 0, errors / self.trials, np.nan)
 
 
 def _rate_at(
@@ -227,6 +229,10 @@ def _rate_at(
     *,
     extrapolate: bool,
 ) -> RateAtTarget:
+    """Return the sought error rate where the held one is at the target.
+
+    Held errors rise along the axis of thresholds, sought errors fall.
+    """
     if rule not in RULES:
         msg = f"rule is {rule!r}; it is one of {', '.join(RULES)}"
         raise ConfigError(msg)
@@ -235,43 +241,35 @@ def _rate_at(
     above = np.minimum(below + 1, thresholds.size - 1)
     # the best point of the next higher rate of the held error
     next_errors = _take_one(held_errors.errors, above)[..., None]
-    above = (
-        _first_point_where(
-            held_errors.errors, lambda i: take_at(held_errors.errors, i) > next_errors
-        )
-        - 1
+    first_higher = _first_point_where(
+        held_errors.errors, lambda i: take_at(held_errors.errors, i) > next_errors
     )
+    above = first_higher - 1
     resolvable = held_errors.trials > 0
     if not extrapolate:
         resolvable &= target_rate * held_errors.trials >= 1
     if rule == "interp":
         rate_below, rate_above = held_errors.rate(below), held_errors.rate(above)
         with np.errstate(invalid="ignore", divide="ignore"):
-            weight = np.where(
-                rate_above > rate_below, (target_rate - rate_below) / (rate_above - rate_below), 0.0
-            )
+            weight = (target_rate - rate_below) / (rate_above - rate_below)
+        weight = np.where(rate_above > rate_below, weight, 0.0)
         sought_below, sought_above = sought_errors.rate(below), sought_errors.rate(above)
-        sought_rate, threshold = (
-            sought_below + weight * (sought_above - sought_below),
-            np.full(below.shape, np.nan),
-        )
+        sought_rate = sought_below + weight * (sought_above - sought_below)
+        threshold = np.full(below.shape, np.nan)
         achieved = np.where(rate_above > rate_below, target_rate, rate_below)
     else:
         point_index = below
         if rule == "nearest":
-            point_index = np.where(
-                _is_nearer_above(held_errors, below, above, target_rate), above, below
-            )
-        sought_rate, threshold, achieved = (
-            sought_errors.rate(point_index),
-            thresholds[point_index],
-            held_errors.rate(point_index),
-        )
-    sought_rate, threshold, achieved = (
-        _without_axes(np.where(resolvable, numbers, np.nan))
-        for numbers in (sought_rate, threshold, achieved)
+            is_above = _is_nearer_above(held_errors, below, above, target_rate)
+            point_index = np.where(is_above, above, below)
+        sought_rate = sought_errors.rate(point_index)
+        threshold = thresholds[point_index]
+        achieved = held_errors.rate(point_index)
+    return RateAtTarget(
+        _without_axes(np.where(resolvable, sought_rate, np.nan)),
+        _without_axes(np.where(resolvable, threshold, np.nan)),
+        _without_axes(np.where(resolvable, achieved, np.nan)),
     )
-    return RateAtTarget(sought_rate, threshold, achieved)
 
 
 def _threshold_at(
@@ -281,10 +279,9 @@ def _threshold_at(
     target_rates = np.asarray(target, dtype=np.float64)
     for rate in target_rates.flat:
         _checked_fraction(rate)
-    held_errors = _ErrorCounts(
-        held_errors.errors,
-        np.reshape(held_errors.trials, np.shape(held_errors.trials) + (1,) * target_rates.ndim),
-    )
+    # an axis of targets behind those of the trials, if there are several
+    trials_shape = np.shape(held_errors.trials) + (1,) * target_rates.ndim
+    held_errors = _ErrorCounts(held_errors.errors, np.reshape(held_errors.trials, trials_shape))
     thresholds_found = thresholds[_last_index_within(held_errors, target_rates)]
     return _without_axes(np.where(held_errors.trials > 0, thresholds_found, np.nan))
 
@@ -294,13 +291,11 @@ def _is_nearer_above(
 ) -> IntArray:
     """Return whether the point above the target is as near or nearer, in exact arithmetic."""
     exact_target = Fraction(repr(target_rate))
-    doubled_middle = (
-        _take_one(held_errors.errors, below) + _take_one(held_errors.errors, above)
-    ).astype(object)
-    nearer = (
-        doubled_middle * exact_target.denominator
-        <= 2 * exact_target.numerator * held_errors.trials.astype(object)
-    )
+    # the middle of both rates is at or below the target, in Python's integers
+    both_errors = _take_one(held_errors.errors, below) + _take_one(held_errors.errors, above)
+    doubled_middle = both_errors.astype(object) * exact_target.denominator
+    doubled_target = 2 * exact_target.numerator * held_errors.trials.astype(object)
+    nearer = doubled_middle <= doubled_target
     return np.asarray(np.asarray(nearer, dtype=bool) & (above != below))
 
 
@@ -309,34 +304,24 @@ def _last_index_within(error_counts: _ErrorCounts, target_rates: float | FloatAr
 
     With several targets, trials have a last axis of length 1.
     """
-    min_excessive_errors = (
-        np.asarray(np.floor(target_rates * error_counts.trials)).astype(np.int64) + 1
-    )
+    max_errors = np.asarray(np.floor(target_rates * error_counts.trials)).astype(np.int64) + 1
     for _ in range(2):  # target * trials may round across an integer either way
-        min_excessive_errors = min_excessive_errors - (
-            min_excessive_errors / np.maximum(error_counts.trials, 1) > target_rates
-        )
+        is_above_target = max_errors / np.maximum(error_counts.trials, 1) > target_rates
+        max_errors = max_errors - is_above_target
     if error_counts.errors.ndim == 1:
-        return np.asarray(
-            np.searchsorted(error_counts.errors, min_excessive_errors, side="right") - 1
-        )
+        return np.asarray(np.searchsorted(error_counts.errors, max_errors, side="right") - 1)
     if np.ndim(target_rates):
-        curves, limits = (
-            array.reshape(-1, array.shape[-1])
-            for array in (error_counts.errors, min_excessive_errors)
-        )
+        curves = error_counts.errors.reshape(-1, error_counts.errors.shape[-1])
+        limits = max_errors.reshape(-1, max_errors.shape[-1])
         positions = [
-            np.searchsorted(*curve_and_limits, side="right")
-            for curve_and_limits in zip(curves, limits, strict=True)
+            np.searchsorted(curve, curve_limits, side="right")
+            for curve, curve_limits in zip(curves, limits, strict=True)
         ]
-        return np.reshape(positions, min_excessive_errors.shape) - 1
-    return (
-        _first_point_where(
-            error_counts.errors,
-            lambda i: take_at(error_counts.errors, i) > min_excessive_errors[..., None],
-        )
-        - 1
+        return np.reshape(positions, max_errors.shape) - 1
+    first_above = _first_point_where(
+        error_counts.errors, lambda i: take_at(error_counts.errors, i) > max_errors[..., None]
     )
+    return first_above - 1
 
 
 def _rate_difference(curve: Curve, point_indices: IntArray) -> IntArray:
@@ -393,6 +378,7 @@ def _take_one(curve_errors: IntArray, point_index: IntArray) -> IntArray:
 
 
 def _checked_fraction(target: float) -> float:
+    """Return a target rate as a float; ConfigError unless in [0, 1]."""
     fraction = float(target)
     if not 0 <= fraction <= 1:
         msg = f"the target rate is {target}; it must be a fraction from 0 to 1"

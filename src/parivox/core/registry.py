@@ -1,9 +1,9 @@
-"""What a measure is, and the registry that holds every one.
+"""The registry of measures, and the kinds of measures it holds.
 
 Three kinds follow from each other. A *base metric* is a number of one cell: an error rate, a cost,
 a distance of scores. A *bias measure* sets a group's base metric against a reference. A
-*meta-measure* is one number for how all groups differ. Everything that an audit says of a measure
-besides its value stands in its entry, once: intervals, noise floors, the terminal, the page,
+*meta-measure* is one number for how all groups differ. A measure's entry holds, once, everything
+that an audit reports of it besides its value: intervals, noise floors, the terminal, the report,
 exports, figures and the documentation read it. The entries are in `parivox.core.measures`.
 """
 
@@ -27,14 +27,14 @@ ZERO_POLICIES = ("none", "jeffreys", "nist")
 RATES = ("fpr", "fnr")
 BOTH = "fpr+fnr"
 UNIT_INTERVAL = (0.0, 1.0)
-"""Bounds of what lies between 0 and 1."""
+"""Bounds of a measure between 0 and 1."""
 UNBOUNDED = (-np.inf, np.inf)
-"""Bounds of what has none."""
+"""Bounds of a measure that has none."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Measure:
-    """What every measure has."""
+    """What all kinds of measures have in common."""
 
     id: str
     """As the columns ``metric`` and ``measure`` have it."""
@@ -58,10 +58,10 @@ class Measure:
     fairness.
     """
     compute: Callable[..., object] | None = None
-    """The function; None of what the pipeline itself makes of other values."""
+    """The function; None for measures that the audit itself computes from other values."""
 
     def __post_init__(self) -> None:
-        """Give what has no short name its label."""
+        """Use the label as the short name where none is given."""
         if not self.short:
             object.__setattr__(self, "short", self.label)
 
@@ -151,11 +151,11 @@ class MetaMeasure(Measure):
 
     @property
     def is_joint(self) -> bool:
-        """Whether it is of both rates at once."""
+        """Whether the measure is of both rates at once."""
         return self.metric == BOTH
 
     def evaluate(self, *values: object, **more: object) -> MetaValue:
-        """Its value; see `compute`."""
+        """Return the measure's value; see `compute`."""
         assert self.compute is not None
         return self.compute(*values, **more)  # type: ignore[return-value]
 
@@ -167,7 +167,7 @@ _M = TypeVar("_M", bound=Measure)
 
 
 def register(measure: _M) -> _M:
-    """Add a measure, by which it is everywhere.
+    """Add a measure, and return it; audits and reports then have it.
 
     Raises
     ------
@@ -182,12 +182,12 @@ def register(measure: _M) -> _M:
 
 
 def base_metrics() -> dict[str, BaseMetric]:
-    """The base metrics by their ids."""
+    """Return the base metrics by their ids."""
     return {name: measure for name, measure in MEASURES.items() if isinstance(measure, BaseMetric)}
 
 
 def base_metric(name: str) -> BaseMetric:
-    """One of them; what is not registered is a metric of the user's own."""
+    """Return a base metric; an id that is not registered is that of a user's own metric."""
     measure = MEASURES.get(name)
     if isinstance(measure, BaseMetric):
         return measure
@@ -195,10 +195,10 @@ def base_metric(name: str) -> BaseMetric:
 
 
 def bias_measures() -> dict[str, BiasMeasure]:
-    """The bias measures by their ids."""
+    """Return the bias measures by their ids."""
     return {name: measure for name, measure in MEASURES.items() if isinstance(measure, BiasMeasure)}
 
 
 def meta_measures() -> dict[str, MetaMeasure]:
-    """The meta-measures by their ids."""
+    """Return the meta-measures by their ids."""
     return {name: measure for name, measure in MEASURES.items() if isinstance(measure, MetaMeasure)}

@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 
 TrialClass: TypeAlias = Literal["target", "nontarget"]
 
-# Products of trial numbers below this are exact in int64, doubled and summed.
+# Products of trial numbers below this are exact in int64, doubled and summed; larger ones are
+# computed with floats.
 _MAX_INT64_PRODUCT = 2.0**61
 
 
 def auc(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> FloatArray:
-    """Probability that a target trial outscores a nontarget trial, ties counting half.
+    """Return the probability that a target trial outscores a nontarget trial, ties counting half.
 
     In [0, 1]; 0.5 is chance, below it the scores look reversed. Higher is better. NaN without
     targets or nontargets. docs/methods/calibration.md#auc.
@@ -54,7 +55,7 @@ def auc(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> FloatArr
 def dprime(
     scores: Counts | ArrayLike, labels: ArrayLike | None = None, *, ddof: int = 1
 ) -> FloatArray:
-    """Distance of the mean scores of both classes in units of their spread (d').
+    """Return the distance of the mean scores of both classes in units of their spread (d').
 
     abs(mean difference) / sqrt(mean of both variances), in [0, inf); higher is better. Trials minus
     `ddof` divide the sums of squares; pyeer uses 0. NaN with `ddof` or fewer trials of a class,
@@ -77,7 +78,7 @@ def dprime(
 
 
 def r_precision(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> FloatArray:
-    """Share of targets among as many best-scored trials as there are targets.
+    """Return the share of targets among as many best-scored trials as there are targets.
 
     There precision is recall, and as many trials are falsely accepted as falsely rejected; between
     two scores the counts are joined by a straight line. In [0, 1], higher is better. It depends on
@@ -92,15 +93,13 @@ def r_precision(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> 
     curve = as_counts(scores, labels).curve
     excess = curve.fp - curve.fn  # rises from minus all targets to all nontargets
     after = np.maximum((excess < 0).sum(axis=-1), 1)[..., None]
-    (low, high), (fn, fn_after) = (
-        [
-            np.take_along_axis(counts_of_point, point_index, axis=-1)[..., 0]
-            for point_index in (after - 1, after)
-        ]
-        for counts_of_point in (excess, curve.fn)
-    )
+    excess_before = np.take_along_axis(excess, after - 1, axis=-1)[..., 0]
+    excess_after = np.take_along_axis(excess, after, axis=-1)[..., 0]
+    fn_before = np.take_along_axis(curve.fn, after - 1, axis=-1)[..., 0]
+    fn_after = np.take_along_axis(curve.fn, after, axis=-1)[..., 0]
     with np.errstate(invalid="ignore", divide="ignore"):
-        rejected = fn + low / (low - high) * (fn_after - fn)
+        crossing_share = excess_before / (excess_before - excess_after)
+        rejected = fn_before + crossing_share * (fn_after - fn_before)
         return np.asarray(1 - rejected / curve.n_target)[()]
 
 
@@ -111,7 +110,7 @@ def shift(
     of: TrialClass,
     quantile: float | None = None,
 ) -> FloatArray:
-    """Difference of a mean or quantile of scores between two sets of trials.
+    """Return the difference of a mean or quantile of scores between two sets of trials.
 
     In units of the scores; 0 is no shift, positive means that the group scores higher. NaN without
     trials of the class, or between infinities of one sign. Shapes broadcast; what is compared is
@@ -124,15 +123,14 @@ def shift(
     >>> float(shift(group, pooled, of="target", quantile=0.5))
     0.0
     """
+    group_location = location(group, of=of, quantile=quantile)
+    reference_location = location(reference, of=of, quantile=quantile)
     with np.errstate(invalid="ignore"):
-        return (
-            location(group, of=of, quantile=quantile)
-            - location(reference, of=of, quantile=quantile)
-        )[()]
+        return (group_location - reference_location)[()]
 
 
 def location(counts: Counts, *, of: TrialClass, quantile: ArrayLike | None = None) -> FloatArray:
-    """Mean or quantiles of the scores of one class.
+    """Return the mean or quantiles of the scores of one class.
 
     In units of the scores; NaN without trials of the class. A quantile in [0, 1] is the smallest
     score with at least this share of the trials at or below it; several of them add an axis at the
@@ -160,7 +158,7 @@ def location(counts: Counts, *, of: TrialClass, quantile: ArrayLike | None = Non
 def _mean_and_variance(
     counts: Counts, trial_class: TrialClass, ddof: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Mean and variance; the variance is NaN with `ddof` or fewer trials or infinite scores."""
+    """Return mean and variance; variance NaN with `ddof` or fewer trials or infinite scores."""
     mean = counts.means[trial_class == "nontarget"]
     trials, total = _trials_of_class(counts, trial_class)
     centre = np.where(np.isfinite(mean), mean, np.nan)[..., None]
@@ -169,33 +167,31 @@ def _mean_and_variance(
 
 
 def _quantiles(counts: Counts, trial_class: TrialClass, shares: FloatArray) -> FloatArray:
-    """Smallest values with at least each of the shares of the trials at or below them."""
+    """Return the smallest scores with at least each share of the trials at or below them."""
     total = _trials_of_class(counts, trial_class)[1][..., None]
     # a rank rounded up by the last bit of share * total would skip a trial
     rank = np.maximum(np.ceil(shares * total - 1e-9), 1).astype(np.int64)
-    curve, max_errors = counts.curve, total - rank
+    curve, max_accepted = counts.curve, total - rank
+    leading_shape = total.shape[:-1]
 
-    # thresholds fall: the first that leaves fewer than `rank` trials below is the value itself
+    # thresholds fall: the first that leaves fewer than `rank` trials below is the score itself
     def is_below(threshold_indices: IntArray) -> NDArray[np.bool_]:
-        errors = take_at(
-            curve.fn if trial_class == "target" else curve.fp, threshold_indices.reshape(*lead, -1)
-        )
-        errors = errors.reshape(threshold_indices.shape)
-        return (
-            errors < rank[..., None] if trial_class == "target" else errors > max_errors[..., None]
-        )
+        points = threshold_indices.reshape(*leading_shape, -1)
+        if trial_class == "target":
+            rejected = take_at(curve.fn, points).reshape(threshold_indices.shape)
+            return rejected < rank[..., None]
+        accepted = take_at(curve.fp, points).reshape(threshold_indices.shape)
+        return accepted > max_accepted[..., None]
 
-    lead = total.shape[:-1]
     threshold_indices = first_where(is_below, rank.shape, counts.values.size + 1)
     if not counts.values.size:
         return np.full(threshold_indices.shape, np.nan)
-    return np.where(
-        total > 0, counts.values.take(counts.values.size - threshold_indices, mode="clip"), np.nan
-    )
+    scores = counts.values.take(counts.values.size - threshold_indices, mode="clip")
+    return np.where(total > 0, scores, np.nan)
 
 
 def _trials_of_class(counts: Counts, trial_class: TrialClass) -> tuple[IntArray, IntArray]:
-    """Trials of a class by value, and in all."""
+    """Return trials of a class by score, and in total."""
     if trial_class == "target":
         return counts.target, counts.n_target
     return counts.nontarget, counts.n_nontarget

@@ -43,7 +43,9 @@ class MetaValue:
 def first_reason(
     holds: Sequence[NDArray[np.bool_]], reasons: Sequence[NDArray[np.str_] | str]
 ) -> NDArray[np.str_]:
-    """The first reason that holds of each value, else empty; of draws there is almost always none.
+    """Return the first reason that holds for each value, else empty.
+
+    The loop is quick where no reason holds, as almost always for draws.
 
     Examples
     --------
@@ -59,10 +61,10 @@ def first_reason(
 
 @dataclass(frozen=True, eq=False)
 class GroupSet:
-    """Values with the groups that count, and their extremes.
+    """Values of the groups that count, and their extremes.
 
-    Groups come first, ``[group, ...]``: there are few of them and many draws, and what is added up
-    over the first axis takes a tenth of the time.
+    Groups come first, ``[group, ...]``: there are few of them and many draws, and sums over the
+    first axis take a tenth of the time.
     """
 
     values: FloatArray
@@ -74,39 +76,33 @@ class GroupSet:
 
     @classmethod
     def from_values(cls, values: ArrayLike, used: NDArray[np.bool_] | None = None) -> GroupSet:
-        """Group set of values ``[..., group]``; by default all groups whose value is not NaN."""
+        """Return the set of values ``[..., group]``; by default all groups that are not NaN."""
         group_values = _groups_first(np.atleast_1d(np.asarray(values, dtype=np.float64)))
         if used is None:
             used = ~np.isnan(group_values)
         else:
             used = _groups_first(used)
             group_values = np.where(used, group_values, np.nan)
-        undefined = np.full(group_values.shape[1:], np.nan)
-        return cls(
-            group_values,
-            used,
-            np.asarray(used.sum(axis=0), dtype=np.int64),
-            np.asarray(np.fmin.reduce(group_values, axis=0, initial=np.nan))
-            if len(group_values)
-            else undefined,
-            np.asarray(np.fmax.reduce(group_values, axis=0, initial=np.nan))
-            if len(group_values)
-            else undefined,
-        )
+        low_value = high_value = np.full(group_values.shape[1:], np.nan)
+        if len(group_values):
+            low_value = np.asarray(np.fmin.reduce(group_values, axis=0, initial=np.nan))
+            high_value = np.asarray(np.fmax.reduce(group_values, axis=0, initial=np.nan))
+        n_groups = np.asarray(used.sum(axis=0), dtype=np.int64)
+        return cls(group_values, used, n_groups, low_value, high_value)
 
-    def _first_with(self, extreme: FloatArray) -> IntArray:
-        """The first group that has a value; -1 without groups."""
+    def _first_group_with(self, extreme: FloatArray) -> IntArray:
+        """Return the first group that has a value; -1 without groups."""
         if not len(self.values):
             return np.full(self.n_groups.shape, -1)
         return np.where(self.n_groups > 0, (self.values == extreme).argmax(axis=0), -1)
 
     def range(self) -> FloatArray:
-        """Largest minus smallest value."""
+        """Return the largest minus the smallest value."""
         with np.errstate(invalid="ignore"):
             return self.high_value - self.low_value
 
     def worst_to_best(self, denominator: ArrayLike) -> tuple[FloatArray, NDArray[np.str_]]:
-        """Largest value over the smallest of `below`, ``[..., group]``."""
+        """Return the largest value over the smallest of `denominator`, ``[..., group]``."""
         smallest = GroupSet.from_values(denominator, np.moveaxis(self.used, 0, -1)).low_value
         has_no_errors = self.high_value == 0
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -115,14 +111,14 @@ class GroupSet:
         return np.where(~has_no_errors & (smallest == 0), np.nan, quotient), reason
 
     def best_to_worst(self) -> tuple[FloatArray, NDArray[np.str_]]:
-        """Smallest over largest value; 1 if all are 0."""
+        """Return the smallest over the largest value; 1 if all are 0."""
         has_no_errors = self.high_value == 0
         with np.errstate(invalid="ignore", divide="ignore"):
             quotient = np.where(has_no_errors, 1.0, self.low_value / self.high_value)
         return quotient, first_reason([has_no_errors], ["zero_over_zero"])
 
     def gini(self) -> FloatArray:
-        """Normalised Gini; 0 if all values are 0.
+        """Return the normalised Gini coefficient; 0 if all values are 0.
 
         With sorted values the sum of all absolute differences is a sum over gaps, each passed
         by k * (n - k) pairs: no term is negative, so equal values give exactly 0.
@@ -139,16 +135,16 @@ class GroupSet:
         return np.where(total == 0, 0.0, np.minimum(coefficient, 1.0))
 
     def total(self) -> FloatArray:
-        """Sum of the values."""
+        """Return the sum of the values."""
         return np.asarray(np.where(self.used, self.values, 0).sum(axis=0))
 
     def mean(self) -> FloatArray:
-        """Unweighted mean."""
+        """Return the unweighted mean."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return self.total() / self.n_groups
 
     def sd(self, ddof: int) -> FloatArray:
-        """Standard deviation with n - `ddof` below the sum of squares."""
+        """Return the standard deviation with n - `ddof` below the sum of squares."""
         with np.errstate(invalid="ignore", divide="ignore"):
             deviations = np.where(self.used, self.values - self.mean(), 0)
             return np.where(
@@ -158,33 +154,33 @@ class GroupSet:
             )
 
     def per_mean(self, numerator: FloatArray) -> MetaValue:
-        """A number in units of the mean; NaN if all values are 0."""
+        """Return a number in units of the mean; NaN if all values are 0."""
         mean = self.mean()
         with np.errstate(invalid="ignore", divide="ignore"):
             quotient = np.where(mean == 0, np.nan, numerator / mean)
         return self.meta(quotient, first_reason([mean == 0], ["no_errors"]))
 
     def meta(self, value: FloatArray, reason: NDArray[np.str_] | str = "") -> MetaValue:
-        """The result, with the reasons that hold for every measure put first."""
+        """Return the value of a measure, the reasons that hold for every measure put first."""
         is_infinite = ~np.isfinite(value)
-        if is_infinite.any():  # as almost never, of draws
+        if is_infinite.any():  # almost never for draws, and slow
             is_infinite &= np.isinf(self.values).any(axis=0)
         reason = first_reason(
             [self.n_groups == 0, self.n_groups == 1, np.asarray(reason) != "", is_infinite],
             ["no_groups", "one_group", reason, "infinite_value"],
         )
         value = np.where(self.n_groups > 1, value, np.nan)
-        low, high = map(self._first_with, (self.low_value, self.high_value))
+        low, high = map(self._first_group_with, (self.low_value, self.high_value))
         return MetaValue(value[()], low[()], high[()], self.n_groups[()], reason[()])
 
 
 def _groups_first(group_values: NDArray[Any]) -> NDArray[Any]:
-    """``[group, ...]`` of ``[..., group]``, in that order in memory."""
+    """Return values ``[..., group]`` as ``[group, ...]``, in that order in memory."""
     return np.ascontiguousarray(group_values.transpose(-1, *range(group_values.ndim - 1)))
 
 
 def gini(values: ArrayLike, *, normalised: bool = True) -> MetaValue:
-    """Gini coefficient over groups: mean absolute difference in units of twice the mean.
+    """Return the Gini coefficient over groups: mean absolute difference in units of twice the mean.
 
     In [0, 1], lower is fairer; 0 with ``no_errors`` if all values are 0. `normalised` multiplies by
     n / (n - 1), so that all errors in one group make 1.
@@ -204,7 +200,7 @@ def gini(values: ArrayLike, *, normalised: bool = True) -> MetaValue:
 
 
 def nrb(values: ArrayLike, average: ArrayLike) -> MetaValue:
-    """Normalised reliability bias: mean over groups of abs(ln(value / average)).
+    """Return the normalised reliability bias: mean over groups of abs(ln(value / average)).
 
     In [0, inf), lower is fairer. `average` is the reference of shape ``[...]``, usually the pooled
     value. NaN with a group (``zero_cell``) or average (``zero_reference``) of 0.
@@ -222,7 +218,7 @@ def nrb(values: ArrayLike, average: ArrayLike) -> MetaValue:
 
 
 def rb(values: ArrayLike, average: ArrayLike) -> MetaValue:
-    """Reliability bias: sum over groups of abs(ln(value / average)); see `nrb`.
+    """Return the reliability bias: sum over groups of abs(ln(value / average)); see `nrb`.
 
     Examples
     --------
@@ -242,7 +238,7 @@ def rb(values: ArrayLike, average: ArrayLike) -> MetaValue:
 
 
 def value_range(values: ArrayLike) -> MetaValue:
-    """Largest minus smallest value: of FPR and of FNR a term of the FDR.
+    """Return the largest minus the smallest value: of FPR and of FNR a term of the FDR.
 
     In units of the metric, lower is fairer. docs/methods/meta-measures.md#fdr.
 
@@ -256,7 +252,7 @@ def value_range(values: ArrayLike) -> MetaValue:
 
 
 def max_min(values: ArrayLike, *, denominator: ArrayLike | None = None) -> MetaValue:
-    """Largest divided by smallest value.
+    """Return the largest divided by the smallest value.
 
     In [1, inf), lower is fairer. NaN ``zero_cell`` if only the smallest is 0, 1 with
     ``zero_over_zero`` if all are. `denominator` has values to take the minimum of (policy
@@ -273,7 +269,7 @@ def max_min(values: ArrayLike, *, denominator: ArrayLike | None = None) -> MetaV
 
 
 def min_max(values: ArrayLike) -> MetaValue:
-    """Smallest divided by largest value (four-fifths style).
+    """Return the smallest divided by the largest value (four-fifths style).
 
     In [0, 1], higher is fairer. 1 with ``zero_over_zero`` if all are 0.
 
@@ -287,7 +283,7 @@ def min_max(values: ArrayLike) -> MetaValue:
 
 
 def max_geomean(values: ArrayLike, *, denominator: ArrayLike | None = None) -> MetaValue:
-    """Largest value divided by the geometric mean of all (MERG).
+    """Return the largest value divided by the geometric mean of all (MERG).
 
     In [1, inf), lower is fairer. NaN ``zero_cell`` if any is 0, ``no_errors`` if all are.
     `denominator` has values to take the geometric mean of (policy ``nist``), which can then lie
@@ -312,7 +308,7 @@ def max_geomean(values: ArrayLike, *, denominator: ArrayLike | None = None) -> M
 
 
 def max_mean(values: ArrayLike) -> MetaValue:
-    """Largest value divided by the unweighted mean of all (MERA).
+    """Return the largest value divided by the unweighted mean of all (MERA).
 
     In [1, groups], lower is fairer. NaN ``no_errors`` if all are 0. NIST IR 8429.
 
@@ -326,7 +322,7 @@ def max_mean(values: ArrayLike) -> MetaValue:
 
 
 def sd(values: ArrayLike, *, ddof: int = 1) -> MetaValue:
-    """Standard deviation over groups, with n - `ddof` below the sum of squares.
+    """Return the standard deviation over groups, with n - `ddof` below the sum of squares.
 
     In units of the metric, in [0, inf), lower is fairer.
     docs/methods/meta-measures.md#standard-deviation.
@@ -341,7 +337,7 @@ def sd(values: ArrayLike, *, ddof: int = 1) -> MetaValue:
 
 
 def cv(values: ArrayLike, *, ddof: int = 1) -> MetaValue:
-    """Coefficient of variation over groups: `sd` divided by the unweighted mean.
+    """Return the coefficient of variation over groups: `sd` divided by the unweighted mean.
 
     In [0, inf), lower is fairer. NaN ``no_errors`` if all are 0.
 

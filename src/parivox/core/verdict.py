@@ -1,4 +1,4 @@
-"""Verdicts: p values of draws and of many groups, and what they and intervals allow to be said.
+"""Verdicts on groups from intervals and p values; p values of draws, adjusted for many groups.
 
 See docs/methods/verdicts.md. Arrays are ``[..., group]``; a group without a p value (NaN) is no
 member of its family, the groups of one grouping, operating point, measure and reference. A
@@ -9,8 +9,8 @@ code                meaning
 ==================  ====================================================================
 worse               more errors than the reference, beyond chance
 better              fewer errors than the reference, beyond chance
-no_difference       surely no difference larger than the margin
-cannot_tell         the data do not say, and the reason why
+no_difference       no difference larger than the margin
+cannot_tell         inconclusive, with a reason
 ==================  ====================================================================
 
 ``no_difference`` is a finding and ``cannot_tell`` the lack of one: a wide interval around 1 says
@@ -53,14 +53,14 @@ if TYPE_CHECKING:
 
 
 EQUIVALENCE_CONFIDENCE = 0.98
-"""The level at which the interval of a group that is called alike lies within the margin."""
+"""Confidence of the interval that lies within the margin where a group is called equivalent."""
+# Draws that equal the observed value but for rounding count as equal.
 _ROUNDING = 1e-12
-"""Draws that equal the observed value but for rounding count as equal."""
 
 
 @dataclass(frozen=True, eq=False)
 class Verdicts:
-    """What can be said of each group, and the ratio and interval that it rests on."""
+    """Verdict on each group, with the ratio and interval that it rests on."""
 
     code: NDArray[np.str_]
     reason: NDArray[np.str_]
@@ -83,7 +83,7 @@ def verdicts(
     confidence: float = 0.95,
     margin: float = 1.25,
 ) -> Verdicts:
-    """Verdict on each group's error rate (or cost) against its reference.
+    """Return the verdict on each group's error rate (or cost) against its reference.
 
     See docs/methods/verdicts.md#rules-of-a-verdict.
 
@@ -139,9 +139,12 @@ def verdicts(
     if not 1 < margin < np.inf:
         msg = f"margin is {margin}; it must be above 1, such as 1.25 for a quarter more or less"
         raise ConfigError(msg)
-    arrays = (np.asarray(array, dtype=np.float64) for array in (ratio, low, high, p))
     ratios, lower, upper, p_values, gate_reasons = np.broadcast_arrays(
-        *arrays, np.asarray(gate, dtype=np.str_)
+        np.asarray(ratio, dtype=np.float64),
+        np.asarray(low, dtype=np.float64),
+        np.asarray(high, dtype=np.float64),
+        np.asarray(p, dtype=np.float64),
+        np.asarray(gate, dtype=np.str_),
     )
     is_gated = gate_reasons != ""
     alpha = 1 - confidence
@@ -149,11 +152,13 @@ def verdicts(
     has_no_errors = ratios == 0
     excludes_one = (lower > 1) | (upper < 1)
     is_within_margin = (lower >= 1 / margin) & (upper <= margin)
+    # how much longer than the interval given is one that covers at `EQUIVALENCE_CONFIDENCE`
     widening = max(1.0, ndtri((1 + EQUIVALENCE_CONFIDENCE) / 2) / ndtri((1 + confidence) / 2))
     with np.errstate(divide="ignore", invalid="ignore"):
         wide_low, wide_high = (ratios * (end / ratios) ** widening for end in (lower, upper))
     is_equivalent = (wide_low >= 1 / margin) & (wide_high <= margin)
     is_too_common = np.asarray(pooled, dtype=np.float64) * margin >= 1
+    # condition, code, reason: the first rule whose condition holds applies
     rules: list[tuple[NDArray[np.bool_], str, str]] = [
         (is_gated, "cannot_tell", ""),
         (~np.isfinite(ratios), "cannot_tell", "undefined_ratio"),
@@ -168,18 +173,22 @@ def verdicts(
         (is_within_margin, "cannot_tell", "not_surely_alike"),
         (excludes_one, "cannot_tell", "not_after_holm"),
     ]
-    conditions = [rule[0] for rule in rules]
-    code = np.select(conditions, [rule[1] for rule in rules], default="cannot_tell")
-    reason = np.select(
-        conditions,
-        [rule[2] for rule in rules],
-        default=np.where(is_too_common, "too_common", "too_wide"),
+    conditions, codes, reasons = zip(*rules, strict=True)
+    code = np.select(conditions, codes, default="cannot_tell")
+    otherwise = np.where(is_too_common, "too_common", "too_wide")
+    reason = np.select(conditions, reasons, default=otherwise)
+    return Verdicts(
+        code=code,
+        reason=np.where(is_gated, gate_reasons, reason),
+        ratio=ratios,
+        low=lower,
+        high=upper,
+        gated=is_gated,
     )
-    return Verdicts(code, np.where(is_gated, gate_reasons, reason), ratios, lower, upper, is_gated)
 
 
 def overall(code: ArrayLike) -> NDArray[np.str_]:
-    """Verdict on a system from those on its groups, along the last axis.
+    """Return the verdict on a system from those on its groups, along the last axis.
 
     ``differs`` if any group is worse or better; ``no_difference`` if every group is known to lie
     within the margin; else ``cannot_tell``. A system whose small groups cannot be judged is
@@ -194,11 +203,12 @@ def overall(code: ArrayLike) -> NDArray[np.str_]:
     codes = np.asarray(code, dtype=np.str_)
     differs = np.isin(codes, ["worse", "better", "differs"]).any(axis=-1)
     is_equivalent = (codes == "no_difference").all(axis=-1) & (codes.shape[-1] > 0)
-    return np.where(differs, "differs", np.where(is_equivalent, "no_difference", "cannot_tell"))[()]
+    equivalent_or_not = np.where(is_equivalent, "no_difference", "cannot_tell")
+    return np.where(differs, "differs", equivalent_or_not)[()]
 
 
 def meets_limit(low: ArrayLike, high: ArrayLike, limit: ArrayLike) -> NDArray[np.str_]:
-    """Whether a rate meets a limit, by its interval.
+    """Return whether a rate meets a limit, by its interval.
 
     ``met`` if the whole interval lies at or below the limit, the largest rate that is allowed,
     ``not_met`` if it lies above, ``cannot_tell`` if the limit is inside or there is no interval.
@@ -226,7 +236,7 @@ def exceeds(
     df: ArrayLike = np.inf,
     confidence: float = 0.95,
 ) -> FloatArray:
-    """Two-sided p value of a rate or ratio larger than a limit, from the interval's lower arm.
+    """Return the two-sided p value of a rate or ratio above a limit, from its lower arm.
 
     The arm is stretched on the logarithmic scale as quantiles of t are, so that p is
     1 - confidence where `low` is the limit; 1 where the value does not exceed it, NaN without an
@@ -240,7 +250,10 @@ def exceeds(
     from scipy.special import stdtr, stdtrit  # noqa: PLC0415 - takes time to load
 
     values, lower, limit, t_df = np.broadcast_arrays(
-        *(np.asarray(array, dtype=np.float64) for array in (value, low, most, df))
+        np.asarray(value, dtype=np.float64),
+        np.asarray(low, dtype=np.float64),
+        np.asarray(most, dtype=np.float64),
+        np.asarray(df, dtype=np.float64),
     )
     t_df = np.where(t_df > 0, t_df, np.inf)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -265,9 +278,9 @@ _FALSE_REJECTS = {
 
 
 def joint(fnr: _Code, fpr: _Code, *, fnr_worst: str = "", fpr_worst: str = "") -> str:
-    """Both error types of a group in a few words, whichever way each of them goes.
+    """Return both error types of a group in a few words.
 
-    From the verdicts on being rejected as oneself and on others being accepted as one. Without
+    Takes the verdicts on false rejects and on false accepts. Without
     capital and full stop, to follow the group's name and a colon. `fnr_worst` and `fpr_worst` are
     groups without which it is not shown to be better.
 
@@ -319,10 +332,10 @@ def sentence(
     reason: str = "",
     against: str = "all other groups combined",
 ) -> str:
-    """One error type of a group in words and numbers, of one group's entries of `Verdicts`.
+    """Return one error type of a group in words and numbers, from its entries of `Verdicts`.
 
-    Without capital and full stop, to follow the group's name and a colon; joined by "; " two of
-    them tell both error types. `against` is the reference in words that follow "as frequent as
+    Without capital and full stop, to follow the group's name and a colon; two of them, joined by
+    "; ", describe both error types. `against` is the reference in words that follow "as frequent as
     among".
 
     Examples
@@ -350,35 +363,37 @@ def sentence(
 def not_without(
     worst: str, ratio: float = np.nan, low: float = np.nan, high: float = np.nan
 ) -> str:
-    """What follows "better" where it is not shown without the worst of the others, if any.
+    """Return what follows "better" where it is not shown without the worst of the others, if any.
 
-    With what the ratio and its limits come to then, where they are known.
+    With the ratio and its limits without that group, where they are known.
 
     Examples
     --------
     >>> not_without("f+India", 0.93, 0.7, 1.24)
     ' (not confirmed without f+India: 0.93 times as frequent [0.7, 1.2])'
     """
-    numbers = (
-        f": {_format_interval(ratio, low, high)}" if np.isfinite([ratio, low, high]).all() else ""
-    )
-    return worst and f" (not confirmed without {worst}{numbers})"
+    if not worst:
+        return ""
+    numbers = ""
+    if np.isfinite([ratio, low, high]).all():
+        numbers = f": {_format_interval(ratio, low, high)}"
+    return f" (not confirmed without {worst}{numbers})"
 
 
 def _format_interval(ratio: float, low: float, high: float) -> str:
-    """A ratio with its interval."""
+    """Return a ratio with its interval in words."""
     return f"{_format_ratio(ratio)} times as frequent [{_format_ratio(low)}, {_format_ratio(high)}]"
 
 
 def _format_ratio(ratio: float) -> str:
-    """A ratio as people read it: 0, 0.077, 0.77, 4.3, 12.9, 129."""
+    """Return a ratio rounded for readers: 0, 0.077, 0.77, 4.3, 12.9, 129."""
     if ratio == 0 or ratio >= 99.95:
         return f"{ratio:.0f}"
     return f"{ratio:.1f}" if ratio >= 0.995 else f"{ratio:.2g}"
 
 
 def permutation_p(observed: ArrayLike, null: ArrayLike) -> FloatArray:
-    """Share of null draws at least as large as the observed value, itself one of them.
+    """Return the share of null draws at least as large as the observed value, which counts too.
 
     (1 + draws >= observed) / (draws + 1), in (0, 1]; never below 1 / (draws + 1), so that no p
     value claims more than the draws can show. Draws are ``[replicate, ...]``, those that are NaN
@@ -390,23 +405,18 @@ def permutation_p(observed: ArrayLike, null: ArrayLike) -> FloatArray:
     >>> float(permutation_p(0.3, [0.1, 0.3, 0.2, 0.4]))
     0.6
     """
-    observed_array, draws = (
-        np.asarray(observed, dtype=np.float64),
-        np.asarray(null, dtype=np.float64),
-    )
+    observed_array = np.asarray(observed, dtype=np.float64)
+    draws = np.asarray(null, dtype=np.float64)
     with np.errstate(invalid="ignore"):
-        min_extreme = np.where(
-            np.isinf(observed_array),
-            observed_array,
-            observed_array - _ROUNDING * np.abs(observed_array),
-        )
+        rounded_down = observed_array - _ROUNDING * np.abs(observed_array)
+    min_extreme = np.where(np.isinf(observed_array), observed_array, rounded_down)
     n_draws = (~np.isnan(draws)).sum(axis=0)
     p = (1 + (draws >= min_extreme).sum(axis=0)) / (n_draws + 1)
     return np.where(np.isnan(observed_array) | (n_draws == 0), np.nan, p)[()]
 
 
 def holm(p: ArrayLike) -> FloatArray:
-    """Holm's adjusted p values: chance of any false claim in the family.
+    """Return Holm's adjusted p values: chance of any false claim in the family.
 
     In [0, 1], at least `p`, in the same order; NaN where `p` is. Claims "this group differs" made
     where it is at most 0.05 are all true with probability 0.95, whatever the dependence between the
@@ -423,7 +433,7 @@ def holm(p: ArrayLike) -> FloatArray:
 
 
 def benjamini_hochberg(p: ArrayLike) -> FloatArray:
-    """Benjamini and Hochberg's adjusted p values: share of false claims among those made.
+    """Return Benjamini and Hochberg's adjusted p values: share of false claims among all.
 
     In [0, 1], at least `p` and at most `holm`, in the same order; NaN where `p` is. Of the
     groups where it is at most 0.05, at most a twentieth are expected to be false findings. For
@@ -442,9 +452,9 @@ def benjamini_hochberg(p: ArrayLike) -> FloatArray:
 
 
 def of_hypotheses(p: ArrayLike, reference: str = "others") -> FloatArray:
-    """P values with one for each hypothesis: two groups, each against the other, are one.
+    """Return one p value for each hypothesis: two groups, each against the other, are one.
 
-    Of two groups the larger p, of shape (..., 1), as either is a test that both fare alike; else,
+    For two groups the larger p, of shape (..., 1), as both test that the rates are equal; else,
     and against the ``best``, which is no test of the best itself, `p`.
 
     Examples
@@ -458,7 +468,7 @@ def of_hypotheses(p: ArrayLike, reference: str = "others") -> FloatArray:
 
 
 def of_lower(p: ArrayLike, ratio: ArrayLike) -> FloatArray:
-    """P values of a ratio below 1 from those of a ratio other than 1, of shapes that broadcast.
+    """Return p values of a ratio below 1 from those of a ratio other than 1; shapes broadcast.
 
     Examples
     --------
@@ -470,7 +480,7 @@ def of_lower(p: ArrayLike, ratio: ArrayLike) -> FloatArray:
 
 
 def asked_together(of_groups: ArrayLike, of_all: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Adjusted p values, where it is asked whether groups differ at all and which of them do.
+    """Return adjusted p values if both whether groups differ and which ones is asked.
 
     See docs/methods/verdicts.md#all-groups-at-once.
 
@@ -501,7 +511,7 @@ def asked_together(of_groups: ArrayLike, of_all: ArrayLike) -> tuple[FloatArray,
 
 
 def _rank(p: ArrayLike) -> tuple[FloatArray, IntArray, IntArray, NDArray[np.intp]]:
-    """Rising p values (NaN last), ranks from 1, size of the family, the order."""
+    """Return rising p values (NaN last), ranks from 1, size of the family, and the order."""
     p_values = np.atleast_1d(np.asarray(p, dtype=np.float64))
     order = np.argsort(p_values, axis=-1, kind="stable")
     rising = np.take_along_axis(p_values, order, axis=-1)
@@ -511,6 +521,7 @@ def _rank(p: ArrayLike) -> tuple[FloatArray, IntArray, IntArray, NDArray[np.intp
 
 
 def _in_given_order(ordered: FloatArray, order: NDArray[np.intp]) -> FloatArray:
+    """Return values sorted by `order` in their order before."""
     given_order = np.empty_like(ordered)
     np.put_along_axis(given_order, order, ordered, axis=-1)
     return given_order
