@@ -356,8 +356,8 @@ _MEAN_MEASURES = tuple(
         id=f"mean_{measure.id}",
         label=f"mean {measure.label}",
         says=(
-            f"unweighted mean of {measure.id} over the groups of an intersection that share a value "
-            "of one attribute, as in group gender=f (paper 001); groups where it is undefined are "
+            f"unweighted mean of {measure.id} over the groups of an intersection that share a "
+            "value of one attribute, as in group gender=f (paper 001); groups where it is undefined are "
             "left out, and the reason says how many"
         ),
         par=measure.par,
