@@ -83,7 +83,7 @@ def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[l
             continue
         rng, rate = stream(seed, name), RATES[case.kind]
         group = case.group_of_speakers()
-        block = speaker_blocks(group, least=FEWEST if case.blocks else 1)
+        block = speaker_blocks(group, min_size=FEWEST if case.blocks else 1)
         n = datasets * (MORE if case.has_more else 1)
         found = collected(_limits(case, group, block, rng) for _ in range(n))
         where = {"cell": name, "kind": case.kind, "groups": case.groups, "shape": case.shape}

@@ -7,6 +7,7 @@ so that every count at such a threshold is exact as well.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from parivox.data.trial_set import TrialSet
 
 FAILURE_STAGES = (ACQUIRE, ENROL)
-_SLICE = 4_000_000  # utterances counted at once
+_UTTERANCES_PER_CHUNK = 4_000_000  # utterances that are counted together, for the memory they take
 
 
 @frozen
@@ -99,7 +100,7 @@ class CellCounts:
     @property
     def n_unmet_failures(self) -> tuple[int, int]:
         """Failed enrolments and test recordings that no trial has on that side."""
-        return (0, 0) if self.attempts is None else self.attempts.unmet()
+        return (0, 0) if self.attempts is None else self.attempts.n_unmet()
 
     @property
     def n_speakers(self) -> int | None:
@@ -126,13 +127,13 @@ def count_cells(
     groupings, allocations
         What the cells are.
     within
-        Groupings within whose levels all is counted again: a trial is within a level if both of
+        Groupings within whose values all is counted again: a trial is within a stratum if both of
         its sides are.
     thresholds
         Score values that must be thresholds of binned counts too.
     keep_conflicts
         Count the contradicting rows as well, which are otherwise set aside.
-    counted
+    merged_counts
         Counts of these very trials, by which scores are counted instead.
     """
     layouts = cell_layouts(groupings, allocations, within)
@@ -142,31 +143,35 @@ def count_cells(
     else:
         scores = BinnedCounts(layouts, trials.score_range, thresholds)
     outcomes = [
-        (OutcomeCounts(trials, one.n_cells), OutcomeCounts(trials, one.n_strata)) for one in layouts
+        (OutcomeCounts(trials, layout.n_cells), OutcomeCounts(trials, layout.n_strata))
+        for layout in layouts
     ]
-    people = _People(trials, layouts) if trials.has_speakers else trials
-    left_out = np.zeros((len(layouts), 2), dtype=np.int64)
-    at_once = 0 if trials.fits_in_memory else CHUNK_SIZE
-    for here in walk(
-        *(trials, layouts),
+    participants = _SpeakersAndRecordings(trials, layouts) if trials.has_speakers else trials
+    n_left_out = np.zeros((len(layouts), 2), dtype=np.int64)
+    chunk_size = 0 if trials.fits_in_memory else CHUNK_SIZE
+    for placed in walk(
+        trials,
+        layouts,
         failed=FAILURE_STAGES,
         keep_conflicts=keep_conflicts,
-        at_once=at_once,
+        at_once=chunk_size,
         layouts_at_once=MAX_LAYOUTS_TOGETHER,
     ):
-        for i, at in here.cells_by_layout.items():
-            for into, cells in zip(outcomes[i], (at.cells, [at.stratum]), strict=True):
-                into.add(here, cells)
-        if isinstance(people, _People):
-            people.add(here)
-        if not here.are_failed and merged_counts is None:
-            _add_scores(scores, left_out, here, layouts)
-    for here in () if merged_counts is None else walk(merged_counts, layouts):
-        _add_scores(scores, left_out, here, layouts)
-    made = _by_cell(layouts, scores, outcomes, people, left_out)
-    if isinstance(people, _People):
-        made.attempts, made.n_recordings = people.attempts, people.recordings()
-    return made
+        for i, trial_cells in placed.cells_by_layout.items():
+            cell_outcomes, stratum_outcomes = outcomes[i]
+            cell_outcomes.add(placed, trial_cells.cells)
+            stratum_outcomes.add(placed, [trial_cells.stratum])
+        if isinstance(participants, _SpeakersAndRecordings):
+            participants.add(placed)
+        if not placed.are_failed and merged_counts is None:
+            _add_scores(scores, n_left_out, placed, layouts)
+    if merged_counts is not None:
+        for placed in walk(merged_counts, layouts):
+            _add_scores(scores, n_left_out, placed, layouts)
+    counts = _by_cell(layouts, scores, outcomes, participants, n_left_out)
+    if isinstance(participants, _SpeakersAndRecordings):
+        counts.attempts, counts.n_recordings = participants.attempts, participants.n_recordings()
+    return counts
 
 
 def group_counts(counts: TrialCounts, *, allocate: str = "both") -> dict[str, dict[str, Counts]]:
@@ -198,76 +203,95 @@ def group_counts(counts: TrialCounts, *, allocate: str = "both") -> dict[str, di
     if allocate not in ALLOCATIONS:
         msg = f"allocate is {allocate!r}; {name_hint(allocate, ALLOCATIONS)}"
         raise ConfigError(msg)
-    counted = count_cells(counts, counts.groupings, [allocate])
-    found = {"all": {"all": counted.all_counts}}
-    for cells in counted.group_counts:
-        named = zip(cells.grouping.groups, cells.counts, cells.suppression_reasons, strict=True)
-        groups = {group: one for group, one, why in named if not why}
-        found[cells.grouping.name] = {**groups, "pooled": cells.pooled}
-    return found
+    cell_counts = count_cells(counts, counts.groupings, [allocate])
+    counts_by_grouping = {"all": {"all": cell_counts.all_counts}}
+    for cells in cell_counts.group_counts:
+        groups = {
+            group: counts_of_group
+            for group, counts_of_group, suppression_reason in zip(
+                cells.grouping.groups, cells.counts, cells.suppression_reasons, strict=True
+            )
+            if not suppression_reason
+        }
+        counts_by_grouping[cells.grouping.name] = {**groups, "pooled": cells.pooled}
+    return counts_by_grouping
 
 
 def _by_cell(
     layouts: Sequence[Layout],
     scores: ExactCounts | BinnedCounts,
     outcomes: Sequence[tuple[OutcomeCounts, OutcomeCounts]],
-    people: _People | TrialCounts,
-    left_out: IntArray,
+    participants: _SpeakersAndRecordings | TrialCounts,
+    n_left_out: IntArray,
 ) -> CellCounts:
-    """What was counted of each layout, by cell."""
-    counts = scores.finish()
-    counted = CellCounts([], rate_bound=scores.bound, bin_width=scores.width)
-    levels_of: dict[int, list[Stratum]] = {}
-    for one, outside, (each, pooled), both in zip(layouts, left_out, counts, outcomes, strict=True):
-        speakers = people.speakers(one)
-        many, few = people.with_shares(one, *(made.finish() for made in both))
-        if one.grouping is None:
-            named = zip(one.stratum_names(), pooled, speakers, few, strict=True)
-            levels = [Stratum(name, of, who[-1], became) for name, of, who, became in named]
-            levels_of[id(one.within)] = levels
-            counted.strata += levels
-            if one.within is not None:
-                counted.n_outside_strata[one.within.name] = int(outside.sum())
+    """Return what was counted of each layout, by cell."""
+    counts_by_layout = scores.finish()  # which also sets the bound
+    cell_counts = CellCounts([], rate_bound=scores.rate_bound, bin_width=scores.width)
+    strata_by_grouping: dict[int, list[Stratum]] = {}  # by the identity of the grouping, or None
+    for layout, layout_left_out, (counts, pooled), counted_outcomes in zip(
+        layouts, n_left_out, counts_by_layout, outcomes, strict=True
+    ):
+        n_speakers = participants.speakers(layout)
+        cell_outcomes, pooled_outcomes = participants.with_shares(
+            layout, *(outcome_counts.finish() for outcome_counts in counted_outcomes)
+        )
+        if layout.grouping is None:
+            strata = [
+                Stratum(name, stratum_counts, n_speakers_of_groups[-1], stratum_outcomes)
+                for name, stratum_counts, n_speakers_of_groups, stratum_outcomes in zip(
+                    layout.stratum_names(), pooled, n_speakers, pooled_outcomes, strict=True
+                )
+            ]
+            strata_by_grouping[id(layout.within)] = strata
+            cell_counts.strata += strata
+            if layout.within is not None:
+                n_outside = int(layout_left_out.sum())
+                cell_counts.n_outside_strata[layout.within.name] = n_outside
             continue
-        for k, level in enumerate(levels_of[id(one.within)]):
-            own = slice(k * one.n_groups, (k + 1) * one.n_groups)
-            cells = GroupCounts(
-                one.grouping,
-                one.allocation,
-                each[own],
-                pooled[k],
-                speakers[k],
-                outside if one.within is None else np.full(2, -1),
-                level,
-                [*many[own], few[k]],
-                people.missing(one.grouping, level.name),
+        for k, stratum in enumerate(strata_by_grouping[id(layout.within)]):
+            cells = slice(k * layout.n_groups, (k + 1) * layout.n_groups)
+            cell_counts.group_counts.append(
+                GroupCounts(
+                    grouping=layout.grouping,
+                    allocation=layout.allocation,
+                    counts=counts[cells],
+                    pooled=pooled[k],
+                    n_speakers=n_speakers[k],
+                    # Within strata, trials that are left out are not told by group.
+                    n_left_out=layout_left_out if layout.within is None else np.full(2, -1),
+                    stratum=stratum,
+                    outcomes=[*cell_outcomes[cells], pooled_outcomes[k]],
+                    suppression_reasons=participants.missing(layout.grouping, stratum.name),
+                )
             )
-            counted.group_counts.append(cells)
-    return counted
+    return cell_counts
 
 
 def _add_scores(
     scores: ExactCounts | BinnedCounts,
-    left_out: IntArray,
-    here: PlacedTrials,
+    n_left_out: IntArray,
+    placed: PlacedTrials,
     layouts: Sequence[Layout],
 ) -> None:
     """Count trials by score, and those that count in no cell of a layout."""
-    scores.add(here)
-    for i in here.cells_by_layout:
-        left_out[i] += _left_out(here, layouts[i], i)
+    scores.add(placed)
+    for i in placed.cells_by_layout:
+        n_left_out[i] += _n_left_out(placed, layouts[i], i)
 
 
-def _left_out(here: PlacedTrials, layout: Layout, i: int) -> tuple[int, int]:
-    """Trials that count in no cell: of a side whose group is unknown; between two groups."""
-    lost = here.cells_by_layout[i].stratum < 0
-    if not lost.any():
+def _n_left_out(placed: PlacedTrials, layout: Layout, layout_number: int) -> tuple[int, int]:
+    """Return the trials in no cell: of a side whose group is unknown; between two groups."""
+    is_left_out = placed.cells_by_layout[layout_number].stratum < 0
+    if not is_left_out.any():
         return 0, 0
-    enrol, test = here.groups_of_sides(layout.grouping or layout.within)
-    between = lost & (enrol >= 0) & (test >= 0)
-    weight = here.trials.extra_columns.get("count")
-    n, known = (int(one.sum() if weight is None else weight[one].sum()) for one in (lost, between))
-    return n - known, known
+    enrol, test = placed.groups_of_sides(layout.grouping or layout.within)
+    is_between = is_left_out & (enrol >= 0) & (test >= 0)
+    weight = placed.trials.extra_columns.get("count")
+    if weight is None:
+        n_left_out, n_between = int(is_left_out.sum()), int(is_between.sum())
+    else:
+        n_left_out, n_between = int(weight[is_left_out].sum()), int(weight[is_between].sum())
+    return n_left_out - n_between, n_between
 
 
 # --- who takes part ---------------------------------------------------------------------------
@@ -280,171 +304,199 @@ class Attempts:
         assert trials.failures is not None
         self.trials = trials
         self.failed = [side.copy() for side in trials.failures]
-        self.tried = [side.copy() for side in trials.failures]
-        self.met = [np.zeros_like(side) for side in trials.failures]
+        self.attempted = [side.copy() for side in trials.failures]
+        self.is_in_trials = [np.zeros_like(side) for side in trials.failures]
 
-    def add(self, here: PlacedTrials) -> None:
+    def add(self, placed: PlacedTrials) -> None:
         """Note the utterances of some trials."""
-        sides = here.trials.enrol, here.trials.test
+        sides = placed.trials.enrol, placed.trials.test
         for i, (utterance, stage) in enumerate(zip(sides, (ENROL, ACQUIRE), strict=True)):
-            self.tried[i][utterance] = self.met[i][utterance] = True
-            if here.are_failed:
-                self.failed[i][utterance[here.trials.extra_columns["failed"] == stage]] = True
+            self.attempted[i][utterance] = self.is_in_trials[i][utterance] = True
+            if placed.are_failed:
+                self.failed[i][utterance[placed.trials.extra_columns["failed"] == stage]] = True
 
-    def unmet(self) -> tuple[int, int]:
-        """Failed enrolments and test recordings that no trial has on that side."""
-        pairs = zip(self.failed, self.met, strict=True)
-        enrolments, recordings = (int((failed & ~met).sum()) for failed, met in pairs)
-        return enrolments, recordings
+    def n_unmet(self) -> tuple[int, int]:
+        """Return the failed enrolments and test recordings that no trial has on that side."""
+        n_enrolments, n_recordings = (
+            int((failed & ~is_in_trials).sum())
+            for failed, is_in_trials in zip(self.failed, self.is_in_trials, strict=True)
+        )
+        return n_enrolments, n_recordings
 
     def shares(self, layout: Layout) -> tuple[list[FailureShare | None], list[FailureShare | None]]:
-        """Failed enrolments, and failed test recordings, of each cell.
+        """Return the shares of failed enrolments, and of failed test recordings, of each cell.
 
-        None where a recording has no group of its own.
+        None wplaced a recording has no group of its own.
         """
-        made: list[list[FailureShare | None]] = []
-        for side, tried, failed in zip(("enrol", "test"), self.tried, self.failed, strict=True):
+        shares: list[list[FailureShare | None]] = []
+        for side, attempted, failed in zip(
+            ("enrol", "test"), self.attempted, self.failed, strict=True
+        ):
             cell = cells_of_side(layout, self.trials, side)
             if cell is None:
-                made.append([None] * layout.n_cells)
+                shares.append([None] * layout.n_cells)
                 continue
-            each = np.zeros((2, layout.n_cells), dtype=np.int64)  # (failed or tried, cell)
-            for first in range(0, cell.size, _SLICE):
-                part = slice(first, first + _SLICE)
-                for row, which in enumerate((failed, tried)):
-                    chosen = cell[part][which[part] & (cell[part] >= 0)]
-                    each[row] += np.bincount(chosen, minlength=layout.n_cells)
-            made.append([FailureShare(*both) for both in each.T.tolist()])
-        return made[0], made[1]
+            n_by_cell = np.zeros((2, layout.n_cells), dtype=np.int64)  # failed, attempted
+            for start in range(0, cell.size, _UTTERANCES_PER_CHUNK):
+                chunk = slice(start, start + _UTTERANCES_PER_CHUNK)
+                for row, is_chosen in enumerate((failed, attempted)):
+                    chosen_cells = cell[chunk][is_chosen[chunk] & (cell[chunk] >= 0)]
+                    n_by_cell[row] += np.bincount(chosen_cells, minlength=layout.n_cells)
+            shares.append(
+                [
+                    FailureShare(n_failed, n_attempted)
+                    for n_failed, n_attempted in n_by_cell.T.tolist()
+                ]
+            )
+        enrolments, recordings = shares
+        return enrolments, recordings
 
 
-class _People:
+class _SpeakersAndRecordings:
     """The speakers and recordings behind the cells of trials."""
 
     def __init__(self, trials: TrialSet, layouts: Sequence[Layout]) -> None:
         self.trials, self.layouts = trials, layouts
         n_speakers = int(trials.utterance_speaker.max(initial=-1)) + 1
-        self.participants = {one: Participants(one, n_speakers) for one in layouts}
+        self.participants = {layout: Participants(layout, n_speakers) for layout in layouts}
         self.attempts = None if trials.failures is None else Attempts(trials)
-        self.speaker = trials.utterance_speaker.astype(np.intp)  # numbers of places are the fastest
-        self.used = np.zeros(len(trials.utterance_ids), dtype=np.bool_)
+        # Arrays are looked up fastest by numbers of this type.
+        self.speaker = trials.utterance_speaker.astype(np.intp)
+        self.is_used = np.zeros(len(trials.utterance_ids), dtype=np.bool_)
 
-    def add(self, here: PlacedTrials) -> None:
-        """Note those of some trials; of those that failed, nothing but the attempt."""
-        if self.attempts is not None and here.is_first_pass:
-            self.attempts.add(here)
-        if here.are_failed:
+    def add(self, placed: PlacedTrials) -> None:
+        """Note those of some trials; of trials that failed, note nothing but the attempt."""
+        if self.attempts is not None and placed.is_first_pass:
+            self.attempts.add(placed)
+        if placed.are_failed:
             return
-        sides = [side.astype(np.intp) for side in (here.trials.enrol, here.trials.test)]
+        sides = [side.astype(np.intp) for side in (placed.trials.enrol, placed.trials.test)]
         speakers = [self.speaker.take(side) for side in sides]
-        for i in here.cells_by_layout:
-            self.participants[self.layouts[i]].add(speakers, here, i)
+        for i in placed.cells_by_layout:
+            self.participants[self.layouts[i]].add(speakers, placed, i)
         for side in sides:
-            self.used[side] = True
+            self.is_used[side] = True
 
     def speakers(self, layout: Layout) -> Sequence[Sequence[int | None]]:
-        """Speakers of each group and, last, of all groups, for each level."""
+        """Return the speakers of each group and, last, of all groups, for each stratum."""
         return self.participants[layout].count()
 
     def missing(self, grouping: Grouping, _: str) -> Sequence[str]:
-        """Why nothing is known of each group within a level: nothing is withheld."""
+        """Return why groups within a stratum are suppressed: none is."""
         return [""] * len(grouping.groups)
 
-    def recordings(self) -> tuple[int, int]:
-        """Different models and recordings of the trials, which come in this order."""
-        models = self.trials.n_models
-        return int(self.used[:models].sum()), int(self.used[models:].sum())
+    def n_recordings(self) -> tuple[int, int]:
+        """Return the numbers of different models and recordings of the trials."""
+        n_models = self.trials.n_models
+        return int(self.is_used[:n_models].sum()), int(self.is_used[n_models:].sum())
 
     def with_shares(
-        self, layout: Layout, cells: Sequence[Outcomes], levels: Sequence[Outcomes]
+        self, layout: Layout, cells: Sequence[Outcomes], strata: Sequence[Outcomes]
     ) -> tuple[Sequence[Outcomes], Sequence[Outcomes]]:
-        """Outcomes of the cells and levels with shares of failed recordings."""
+        """Return the outcomes of the cells and strata with shares of failed recordings."""
         if self.attempts is None:
-            return cells, levels
-        n, (enrolments, recordings) = layout.n_groups, self.attempts.shares(layout)
-        return [
-            replace(one, enrolment_failures=of_enrol, recording_failures=of_test)
-            for one, of_enrol, of_test in zip(cells, enrolments, recordings, strict=True)
-        ], [
-            replace(
-                one,
-                enrolment_failures=_whole(enrolments[k * n : (k + 1) * n]),
-                recording_failures=_whole(recordings[k * n : (k + 1) * n]),
-            )
-            for k, one in enumerate(levels)
+            return cells, strata
+        n_groups, (enrolments, recordings) = layout.n_groups, self.attempts.shares(layout)
+        cells_with_shares = [
+            replace(outcomes, enrolment_failures=enrolment, recording_failures=recording)
+            for outcomes, enrolment, recording in zip(cells, enrolments, recordings, strict=True)
         ]
+        strata_with_shares = [
+            replace(
+                outcomes,
+                enrolment_failures=_pooled_share(enrolments[k * n_groups : (k + 1) * n_groups]),
+                recording_failures=_pooled_share(recordings[k * n_groups : (k + 1) * n_groups]),
+            )
+            for k, outcomes in enumerate(strata)
+        ]
+        return cells_with_shares, strata_with_shares
 
 
-def _whole(shares: Sequence[FailureShare | None]) -> FailureShare | None:
-    """The share of all groups of a level."""
-    known = [one for one in shares if one is not None]
-    if len(known) < len(shares):
+def _pooled_share(shares: Sequence[FailureShare | None]) -> FailureShare | None:
+    """Return the share of all groups of a stratum; None if that of some group is unknown."""
+    known_shares = [share for share in shares if share is not None]
+    if len(known_shares) < len(shares):
         return None
-    return FailureShare(sum(one.n_failed for one in known), sum(one.n_attempted for one in known))
+    return FailureShare(
+        sum(share.n_failed for share in known_shares),
+        sum(share.n_attempted for share in known_shares),
+    )
 
 
-# --- what became of the trials ----------------------------------------------------------------
+# --- outcomes of the trials -------------------------------------------------------------------
 
 
 class OutcomeCounts:
-    """Outcomes of `n` cells in the making: of what the trials tell."""
+    """Outcomes of some cells being counted, as far as the trials tell them."""
 
-    def __init__(self, trials: TrialSet | TrialCounts, n: int) -> None:
+    def __init__(self, trials: TrialSet | TrialCounts, n_cells: int) -> None:
         def zeros(*size: int) -> IntArray:
-            return np.zeros((n, *size), dtype=np.int64)
+            return np.zeros((n_cells, *size), dtype=np.int64)
 
-        self.trials, self.n = trials, n
-        timed = "seconds" in trials.extra_columns
+        self.trials, self.n_cells = trials, n_cells
+        tells_seconds = "seconds" in trials.extra_columns
         self.decided = zeros(2, 2) if trials.has_decisions else None
-        self.levels = zeros(trials.thresholds.size) if "threshold" in trials.extra_columns else None
+        self.at_thresholds = (
+            zeros(trials.thresholds.size) if "threshold" in trials.extra_columns else None
+        )
         self.failed = zeros(2, 2) if trials.failures is not None else None
         # sum and number; added up in whole millionths, so that the order of adding changes nothing
-        self.seconds = zeros(2) if timed else None
-        self.times = zeros(SECONDS.size) if timed and trials.has_times else None
+        self.seconds = zeros(2) if tells_seconds else None
+        self.times = zeros(SECONDS.size) if tells_seconds and trials.has_times else None
 
-    def add(self, here: PlacedTrials, cells: Sequence[Codes]) -> None:
+    def add(self, placed: PlacedTrials, cells: Sequence[Codes]) -> None:
         """Count trials by their cells, which may be several."""
-        part = here.trials
-        weight = part.extra_columns.get("count")
-        if here.are_failed:
+        trials = placed.trials
+        weight = trials.extra_columns.get("count")
+        if placed.are_failed:
             assert self.failed is not None
-            stage = part.extra_columns["failed"].astype(np.int64) - ACQUIRE
+            stage = trials.extra_columns["failed"].astype(np.int64) - ACQUIRE
             for cell in cells:
-                _add(self.failed, cell, 2 * stage + part.target, cell >= 0, weight)
+                _add(self.failed, cell, 2 * stage + trials.target, cell >= 0, weight)
             return
-        decided = None if self.decided is None else self.trials.decisions(part)
+        decided = None if self.decided is None else self.trials.decisions(trials)
         for cell in cells:
-            inside = cell >= 0
+            is_in_cell = cell >= 0
             if self.decided is not None and decided is not None:
-                known = inside & (decided >= 0)
-                _add(self.decided, cell, 2 * part.target + decided, known, weight)
-            if self.levels is not None:
-                _add(self.levels, cell, part.extra_columns["threshold"], inside, weight)
+                is_known = is_in_cell & (decided >= 0)
+                _add(self.decided, cell, 2 * trials.target + decided, is_known, weight)
+            if self.at_thresholds is not None:
+                _add(
+                    self.at_thresholds, cell, trials.extra_columns["threshold"], is_in_cell, weight
+                )
             if self.seconds is not None:
-                took = part.extra_columns["seconds"]
-                known = inside & ~np.isnan(took)
+                seconds = trials.extra_columns["seconds"]
+                is_known = is_in_cell & ~np.isnan(seconds)
                 if self.times is not None:
-                    code = np.searchsorted(SECONDS, took, "right") - 1
-                    _add(self.times, cell, code, known)
-                    took, timed = np.rint(took * MICROSECONDS), known
+                    bin_numbers = np.searchsorted(SECONDS, seconds, "right") - 1
+                    _add(self.times, cell, bin_numbers, is_known)
+                    seconds, n_timed = np.rint(seconds * MICROSECONDS), is_known
                 else:
-                    timed = part.extra_columns["timed"]
-                for i, what in enumerate((took, timed)):
-                    found = np.bincount(cell[known], what[known], minlength=self.n)
-                    self.seconds[:, i] += found.astype(np.int64)
+                    n_timed = trials.extra_columns["timed"]
+                for i, weights in enumerate((seconds, n_timed)):
+                    sums = np.bincount(cell[is_known], weights[is_known], minlength=self.n_cells)
+                    self.seconds[:, i] += sums.astype(np.int64)
 
     def finish(self) -> list[Outcomes]:
-        """What was counted of each cell."""
-        made = []
-        for i in range(self.n):
-            deployed = seconds = levels = None
+        """Return what was counted of each cell."""
+        outcomes = []
+        for i in range(self.n_cells):
+            deployed = seconds = thresholds = None
             if self.decided is not None:
                 nontarget, target = self.decided[i]
-                used = (nontarget + target) > 0
-                deployed = Counts(np.array([0.0, 1.0])[used], target[used], nontarget[used])
-            if self.levels is not None:
-                named = zip(self.trials.thresholds.tolist(), self.levels[i].tolist(), strict=True)
-                levels = {level: n for level, n in named if n and level == level}  # noqa: PLR0124
+                is_used = (nontarget + target) > 0
+                deployed = Counts(
+                    np.array([0.0, 1.0])[is_used], target[is_used], nontarget[is_used]
+                )
+            if self.at_thresholds is not None:
+                pairs = zip(
+                    self.trials.thresholds.tolist(), self.at_thresholds[i].tolist(), strict=True
+                )
+                thresholds = {
+                    threshold: n_trials
+                    for threshold, n_trials in pairs
+                    if n_trials and not math.isnan(threshold)
+                }
             if self.seconds is not None:
                 total, trials = self.seconds[i].tolist()
                 seconds = (
@@ -453,21 +505,21 @@ class OutcomeCounts:
                     None if self.times is None else self.times[i],
                 )
             failed = None if self.failed is None else self.failed[i]
-            made.append(Outcomes(deployed, levels, failed, seconds))
-        return made
+            outcomes.append(Outcomes(deployed, thresholds, failed, seconds))
+        return outcomes
 
 
 def _add(
-    into: IntArray,
+    counts: IntArray,
     cell: Codes,
     code: NDArray[Any],
-    chosen: NDArray[np.bool_],
+    is_counted: NDArray[np.bool_],
     weight: IntArray | None = None,
 ) -> None:
     """Count the codes of chosen trials by cell; the last code stands for -1."""
-    flat = into.reshape(-1)
-    size = flat.size // into.shape[0]
-    cell, code = cell[chosen], code[chosen]
-    at = cell.astype(np.int64) * size + np.where(code < 0, size - 1, code)
-    weight = None if weight is None else weight[chosen]
-    flat += np.bincount(at, weight, minlength=flat.size).astype(np.int64, copy=False)
+    flat = counts.reshape(-1)
+    n_codes = flat.size // counts.shape[0]
+    cell, code = cell[is_counted], code[is_counted]
+    positions = cell.astype(np.int64) * n_codes + np.where(code < 0, n_codes - 1, code)
+    weight = None if weight is None else weight[is_counted]
+    flat += np.bincount(positions, weight, minlength=flat.size).astype(np.int64, copy=False)

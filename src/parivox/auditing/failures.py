@@ -316,7 +316,7 @@ def _recordings_by_unit(
         unit = np.where(speaker < 0, unknown_unit, units.unit_numbers(speaker))
         return (cell if n_groups else cell // layout.n_groups) * n_units + unit
 
-    tried = attempts.tried[stage_index] & (cell_of >= 0)
+    tried = attempts.attempted[stage_index] & (cell_of >= 0)
     total = np.zeros(n_cells * n_units, dtype=np.int64)
     for start in range(0, cell_of.size, _CHUNK_UTTERANCES):
         chunk = slice(start, start + _CHUNK_UTTERANCES)

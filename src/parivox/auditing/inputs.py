@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from parivox.data.trial_set import TrialSet
     from parivox.options.audit import ReadOptions
 
-_OF_SPEAKERS = ("speakers", "id", "conflicts", "encoding", "quotes")
-"""Options that tell of speakers, whom a tally knows."""
-_OF_COLUMNS = frozenset().union(*ALIASES.values())
-Asked = TypeVar("Asked", bound="ReadOptions")
+_SPEAKER_OPTIONS = ("speakers", "id", "conflicts", "encoding", "quotes")
+"""Options about speakers, which may go with a tally, as it is of speakers."""
+_TRIAL_COLUMN_NAMES = frozenset().union(*ALIASES.values())
+OptionsType = TypeVar("OptionsType", bound="ReadOptions")
 
 
 def split_name(name: object) -> tuple[str, str]:
@@ -66,92 +66,95 @@ def sources_by_name(scores: Any) -> dict[tuple[str, str], Any]:
         msg = "scores: are an empty list; name at least one file"
         raise ConfigError(msg)
     if isinstance(scores, Mapping) and all(map(_is_named, scores.items())):
-        named = {split_name(name): source for name, source in scores.items()}
-        if len(named) < len(scores) or not named:
+        sources = {split_name(name): source for name, source in scores.items()}
+        if len(sources) < len(scores) or not sources:
             msg = f"scores name the same system and list twice, or none: {list(scores)}"
             raise ConfigError(msg)
-        if not all(system for system, _ in named):
+        if not all(system for system, _ in sources):
             msg = "scores: a system has no name; name each one, as in V2=v2.csv or V2@H=v2.csv"
             raise ConfigError(msg)
-        return named
+        return sources
     return {(stem_of(scores), ""): scores}
 
 
-def _is_named(one: tuple[object, object]) -> bool:
-    """Whether a name stands for trials, not for a column: several files have none of its names.
+def _is_named(named_source: tuple[object, object]) -> bool:
+    """Return whether a name stands for trials: names of columns stand for columns.
 
     A pair of system and list is no column, though the system may be called as one is: scores.
     """
-    name, value = one
-    is_column = not isinstance(name, tuple) and plain(str(name)) in _OF_COLUMNS
-    return _is_source(value) or (are_paths(value) and not is_column)
+    name, source = named_source
+    is_column = not isinstance(name, tuple) and plain(str(name)) in _TRIAL_COLUMN_NAMES
+    return _is_source(source) or (are_paths(source) and not is_column)
 
 
-def _is_source(value: object) -> bool:
-    """Whether this is trials by itself: a path or table, not a mere column."""
-    # first of all, because asking a LazyFrame for its columns would resolve its whole plan
-    if isinstance(value, (str, os.PathLike, Mapping)) or hasattr(value, "collect_schema"):
+def _is_source(source: object) -> bool:
+    """Return whether this is trials by itself: a path or table, not a mere column."""
+    # First of all, because asking a LazyFrame for its columns would resolve its whole plan
+    if isinstance(source, (str, os.PathLike, Mapping)) or hasattr(source, "collect_schema"):
         return True
-    if hasattr(value, "columns"):
+    if hasattr(source, "columns"):
         return True
-    return hasattr(value, "__arrow_c_stream__") and hasattr(value, "schema")
+    return hasattr(source, "__arrow_c_stream__") and hasattr(source, "schema")
 
 
 def named_counts_files(scores: Any) -> NamedFiles | None:
-    """Files of counts with the names that the user gives them; None where there are none.
+    """Return files of counts with the names that the user gives them; None if there are none.
 
     Raises
     ------
     ConfigError
         If some sources are files of counts and others are not.
     """
-    named: list[tuple[tuple[str, str] | None, Any]] = []
+    named_sources: list[tuple[tuple[str, str] | None, Any]] = []
     if isinstance(scores, Mapping):
-        sources = [one if isinstance(one, (list, tuple)) else [one] for one in scores.values()]
-        if not all(_is_source(one) for several in sources for one in several[:1]):
+        sources_by_key = [
+            paths if isinstance(paths, (list, tuple)) else [paths] for paths in scores.values()
+        ]
+        if not all(_is_source(source) for sources in sources_by_key for source in sources[:1]):
             return None  # columns of trials, whose cells are no names of files
-        for name, several in zip(scores, sources, strict=True):
-            of = split_name(name) if name else None
-            named += [(of, one) for one in several]
+        for name, sources in zip(scores, sources_by_key, strict=True):
+            system_and_list = split_name(name) if name else None
+            named_sources += [(system_and_list, source) for source in sources]
     else:
-        several = scores if isinstance(scores, (list, tuple)) else [scores]
-        named = [(None, one) for one in several]
-    counts: list[Any] = []
-    others: list[Any] = []
-    for _, source in named:
-        (counts if holds_counts(source) or holds_tally(source) else others).append(source)
-    if not counts:
+        sources = scores if isinstance(scores, (list, tuple)) else [scores]
+        named_sources = [(None, source) for source in sources]
+    counts_files: list[Any] = []
+    other_sources: list[Any] = []
+    for _, source in named_sources:
+        is_counts_file = holds_counts(source) or holds_tally(source)
+        (counts_files if is_counts_file else other_sources).append(source)
+    if not counts_files:
         return None
-    if others:
-        is_file = isinstance(others[0], (str, os.PathLike))
-        other = utf8_text(str(others[0])) if is_file else "another source"
-        if is_file and os.path.isfile(others[0]) and is_cut_off(others[0]):  # noqa: PTH113 - any text
-            msg = f"{other}: is cut off; copy it again, or make it again"
+    if other_sources:
+        is_file = isinstance(other_sources[0], (str, os.PathLike))
+        other_name = utf8_text(str(other_sources[0])) if is_file else "another source"
+        if is_file and os.path.isfile(other_sources[0]) and is_cut_off(other_sources[0]):  # noqa: PTH113 - any text
+            msg = f"{other_name}: is cut off; copy it again, or make it again"
             raise DataError(msg)
         msg = (
-            f"{os.fspath(counts[0])}: holds counts, but {other} does not; count that first with "
-            "parivox count"
+            f"{os.fspath(counts_files[0])}: holds counts, but {other_name} does not; "
+            "count that first with parivox count"
         )
         raise ConfigError(msg)
-    return named
+    return named_sources
 
 
 def development_sources(
     threshold_from: Any, sources: Mapping[tuple[str, str], Any]
 ) -> dict[tuple[str, str], Any]:
-    """Development scores of each system, if there are any."""
+    """Return the development scores of each system, if there are any."""
     if threshold_from is None:
         return {}
-    if isinstance(threshold_from, Mapping) and all(_is_source(v) for v in threshold_from.values()):
-        of_system = {split_name(name)[0]: source for name, source in threshold_from.items()}
+    if isinstance(threshold_from, Mapping) and all(map(_is_source, threshold_from.values())):
+        sources_by_system = {split_name(name)[0]: source for name, source in threshold_from.items()}
         systems = {system for system, _ in sources}
-        if set(of_system) != systems:
+        if set(sources_by_system) != systems:
             msg = (
-                f"--threshold-from names {sorted(of_system)} but the scores are of "
+                f"--threshold-from names {sorted(sources_by_system)} but the scores are of "
                 f"{sorted(systems)}; give one development file for each system, as in V2=dev.csv"
             )
             raise ConfigError(msg)
-        return {key: of_system[key[0]] for key in sources}
+        return {key: sources_by_system[key[0]] for key in sources}
     if len({system for system, _ in sources}) > 1:
         msg = (
             "--threshold-from: several systems are audited; name each one's file, as in V2=dev.csv"
@@ -168,7 +171,7 @@ class GroupedTrials:
     groupings: Sequence[Grouping]
     within: Sequence[Grouping]
     chosen_by: str  # who chose the groupings
-    speakers: Speakers | None = None  # none for counts, which know no one
+    speakers: Speakers | None = None  # None for counts alone, which hold no ids
     reading_options: dict[str, Any] = field(default_factory=dict)  # how development scores are read
     standardise_over: Sequence[Grouping] = ()  # what rates are standardised over
     list_design: ListDesign | None = None  # what that of the trial list fixed, if it was built
@@ -177,36 +180,38 @@ class GroupedTrials:
 
     @staticmethod
     def names(groupings: Sequence[Grouping]) -> tuple[str, ...]:
-        """What the groupings are called."""
-        return tuple(one.name for one in groupings)
+        """Return what the groupings are called."""
+        return tuple(grouping.name for grouping in groupings)
 
     @property
     def is_llr(self) -> bool:
         """Whether counts say that their scores are log-likelihood ratios."""
-        return all(one.is_llr for one in self.trial_sets)
+        return all(trials.is_llr for trials in self.trial_sets)
 
-    def llr_base(self, asked: AuditOptions) -> int | None:
-        """The base of the log-likelihood ratios, which counts tell or the user; None for natural.
+    def llr_base(self, options: AuditOptions) -> int | None:
+        """Return the base of the log-likelihood ratios, from counts or the user; None for e.
 
         Raises
         ------
         ConfigError
             If they do not tell the same.
         """
-        told = {one.llr_base: one.name for one in self.trial_sets if one.is_llr}
-        if asked.llr or asked.llr_base is not None:
-            told.setdefault(asked.llr_base, "the command")
-        if len(told) > 1:
+        names_by_base = {
+            trials.llr_base: trials.name for trials in self.trial_sets if trials.is_llr
+        }
+        if options.llr or options.llr_base is not None:
+            names_by_base.setdefault(options.llr_base, "the command")
+        if len(names_by_base) > 1:
             words = [
                 f"{'natural' if base is None else f'base {base}'} by {name}"
-                for base, name in told.items()
+                for base, name in names_by_base.items()
             ]
             msg = (
                 f"--llr-base: logarithms are {' and '.join(words)}; count all scores with the "
                 "same base"
             )
             raise ConfigError(msg)
-        return next(iter(told), None)
+        return next(iter(names_by_base), None)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -226,32 +231,33 @@ class Design:
     primary_point: str = ""  # the operating point named to be primary; none: each system's first
 
 
-def apply_groups_file(asked: Asked) -> tuple[Asked, GroupsFile | None]:
-    """The groups file, and the options with what it says where nothing is given."""
-    if asked.groups is None:
-        return asked, None
+def apply_groups_file(options: OptionsType) -> tuple[OptionsType, GroupsFile | None]:
+    """Return the options, with what the groups file says where nothing is given, and the file."""
+    if options.groups is None:
+        return options, None
     from parivox.data.groups_file import read_groups_file  # noqa: PLC0415 - where one is given
 
-    file = read_groups_file(asked.groups)
-    known = option_fields(type(asked)).keys() & {"by", "within"}  # not all repeat within levels
-    said = {name: getattr(file, name) for name in known if getattr(asked, name) is None}
-    return replace(asked, **said), file
+    file = read_groups_file(options.groups)
+    # Not every command repeats its measures within strata, and so has a `within`.
+    names = option_fields(type(options)).keys() & {"by", "within"}
+    file_options = {name: getattr(file, name) for name in names if getattr(options, name) is None}
+    return replace(options, **file_options), file
 
 
-def requested_attributes(asked: ReadOptions, standardise: Sequence[str] = ()) -> list[Attribute]:
-    """Attributes that trials are grouped, standardised or chosen by."""
+def requested_attributes(options: ReadOptions, standardise: Sequence[str] = ()) -> list[Attribute]:
+    """Return the attributes that trials are grouped, standardised or chosen by."""
     return [
-        *attributes_asked(asked.by or ()),
-        *attributes_asked(asked.within or (), "--within"),
+        *attributes_asked(options.by or ()),
+        *attributes_asked(options.within or (), "--within"),
         *attributes_asked(standardise, "--standardise"),
-        *attributes_asked(values_asked(asked.only), "--only"),
+        *attributes_asked(values_asked(options.only), "--only"),
     ]
 
 
 def read_grouped_trials(
     sources: Mapping[tuple[str, str], Any],
-    asked: ReadOptions,
-    file: GroupsFile | None,
+    options: ReadOptions,
+    groups_file: GroupsFile | None,
     *,
     standardise: tuple[str, ...] = (),
     rules: RuleFile | None = None,
@@ -263,123 +269,160 @@ def read_grouped_trials(
     that tell no decision. What was asked for `may_lack` values for every trial where others are to
     come.
     """
-    people = None
-    if asked.speakers is not None:
+    speakers = None
+    if options.speakers is not None:
         with stage("reading the speakers"):
-            people = read_speakers(asked.speakers, id=asked.id, conflicts=asked.conflicts)
-    how: dict[str, Any] = {
-        "utterances": None if asked.utterances is None else read_utterances(asked.utterances),
-        "format": asked.scores_format,
-        "columns": asked.columns,
-        "orientation": asked.orientation,
-        "conflicts": asked.conflicts,
+            speakers = read_speakers(options.speakers, id=options.id, conflicts=options.conflicts)
+    reading_options: dict[str, Any] = {
+        "utterances": None if options.utterances is None else read_utterances(options.utterances),
+        "format": options.scores_format,
+        "columns": options.columns,
+        "orientation": options.orientation,
+        "conflicts": options.conflicts,
     }
-    models = None if asked.models is None else read_models(asked.models)
-    failures = None if asked.failures is None else read_failures(asked.failures)
-    attributes = requested_attributes(asked, standardise)
+    models = None if options.models is None else read_models(options.models)
+    failures = None if options.failures is None else read_failures(options.failures)
+    attributes = requested_attributes(options, standardise)
     attributes += () if rules is None else attributes_asked([rules.by], "by")
-    sets = []
+    trial_sets = []
     for (system, list_), source in sources.items():
-        with stage(f"reading {system or 'the scores'}{'@' + list_ if list_ else ''}"):
-            sets.append(
+        list_suffix = f"@{list_}" if list_ else ""
+        with stage(f"reading {system or 'the scores'}{list_suffix}"):
+            trial_sets.append(
                 read_trials(
                     source,
                     system=system,
                     list_=list_,
-                    speakers=people,
-                    trials=asked.trials,
+                    speakers=speakers,
+                    trials=options.trials,
                     models=models,
                     failures=failures,
                     attributes=attributes,
-                    **how,
+                    **reading_options,
                 )
             )
-    people, sets = with_common_speakers(people, sets)
-    if any(one.name == "grade" for one in attributes):
-        sets = [with_grades(one, people) for one in sets]
-    if only := values_asked(asked.only):
-        chosen = make_groupings(people, [*only], sets=sets, file=file, option="--only")
-        sets = [one.with_values(only, chosen) for one in sets]
+    speakers, trial_sets = with_common_speakers(speakers, trial_sets)
+    if any(attribute.name == "grade" for attribute in attributes):
+        trial_sets = [with_grades(trials, speakers) for trials in trial_sets]
+    if chosen_values := values_asked(options.only):
+        chosen_groupings = make_groupings(
+            speakers, [*chosen_values], sets=trial_sets, file=groups_file, option="--only"
+        )
+        trial_sets = [trials.with_values(chosen_values, chosen_groupings) for trials in trial_sets]
     if rules is not None:
-        decided_by = rules.grouping(people, sets, file=file)
-        sets = [rules.decide(one, decided_by) for one in sets]
-    made: dict[str, Any] = {"sets": sets, "file": file, "may_lack": may_lack}
-    groupings = make_groupings(people, asked.by, **made)
-    levels = make_groupings(people, asked.within or (), **made, option="--within")
-    strata = make_groupings(people, standardise, **made, option="--standardise")
-    chosen_by = "user" if asked.by else "every attribute with 2 to 50 values"
-    design = ListDesign.for_list_file(asked.trials)
-    return GroupedTrials(sets, groupings, levels, chosen_by, people, how, strata, design)
+        rule_grouping = rules.grouping(speakers, trial_sets, file=groups_file)
+        trial_sets = [rules.decide(trials, rule_grouping) for trials in trial_sets]
+    shared_arguments: dict[str, Any] = {
+        "sets": trial_sets,
+        "file": groups_file,
+        "may_lack": may_lack,
+    }
+    groupings = make_groupings(speakers, options.by, **shared_arguments)
+    within = make_groupings(speakers, options.within or (), **shared_arguments, option="--within")
+    standardise_over = make_groupings(
+        speakers, standardise, **shared_arguments, option="--standardise"
+    )
+    chosen_by = "user" if options.by else "every attribute with 2 to 50 values"
+    list_design = ListDesign.for_list_file(options.trials)
+    return GroupedTrials(
+        trial_sets,
+        groupings,
+        within,
+        chosen_by,
+        speakers,
+        reading_options,
+        standardise_over,
+        list_design,
+    )
 
 
 def read_one_system(
-    scores: Any, asked: ReadOptions, why: str, *, may_lack: bool = False, **others: Any
+    scores: Any, options: ReadOptions, reason: str, *, may_lack: bool = False, **other_scores: Any
 ) -> GroupedTrials:
     """Read one system, and group its trials by one grouping of its speakers.
 
-    `others` are further scores of it by name, and `why` says why counts will not do.
+    `other_scores` are further scores of it by name, and `reason` says why counts will not do.
     """
-    asked, file = apply_groups_file(asked)
+    options, groups_file = apply_groups_file(options)
     if named_counts_files(scores) is not None:
-        msg = f"counts do not tell who the speakers are, {why}"
+        msg = f"counts do not tell who the speakers are, {reason}"
         raise ConfigError(msg)
     sources = sources_by_name(scores)
     if len(sources) > 1:
         msg = f"one system is asked for, but {len(sources)} are given; give one file"
         raise ConfigError(msg)
-    if asked.by is None or len(asked.by) != 1:
-        n = "no grouping" if asked.by is None else f"{len(asked.by)} groupings"
-        msg = f"--by names {n}; name one, as in --by gender or --by gender+nationality"
+    if options.by is None or len(options.by) != 1:
+        n_groupings = "no grouping" if options.by is None else f"{len(options.by)} groupings"
+        msg = f"--by names {n_groupings}; name one, as in --by gender or --by gender+nationality"
         raise ConfigError(msg)
-    sources |= {(name, ""): source for name, source in others.items() if source is not None}
-    return read_grouped_trials(sources, asked, file, may_lack=may_lack)
+    sources |= {(name, ""): source for name, source in other_scores.items() if source is not None}
+    return read_grouped_trials(sources, options, groups_file, may_lack=may_lack)
 
 
-def read_grouped_counts(named: NamedFiles, asked: AuditOptions) -> GroupedTrials:
+def read_grouped_counts(named_files: NamedFiles, options: AuditOptions) -> GroupedTrials:
     """Read files of counts, whose groups are in them, and add up those of one system."""
     from parivox.auditing.counts.merging import read_counts_files  # noqa: PLC0415 - for files of counts only
 
-    known = _OF_SPEAKERS if any(holds_tally(path) for _, path in named) else ()
-    for name, one in option_fields(AuditOptions).items():
-        of_rows = (
-            one.section in {INPUT_SECTION, READING_SECTION} and name not in known
+    speaker_options = _SPEAKER_OPTIONS if any(holds_tally(path) for _, path in named_files) else ()
+    for name, option_field in option_fields(AuditOptions).items():
+        needs_rows = (
+            option_field.section in {INPUT_SECTION, READING_SECTION} and name not in speaker_options
         ) or name == "standardise"
-        if of_rows and name != "orientation" and one.is_given(getattr(asked, name)):
+        if needs_rows and name != "orientation" and option_field.is_given(getattr(options, name)):
             msg = (
-                f"{one.flag}: cannot be used with counts, which hold their groups and no ids; "
-                f"leave it out, or give it to parivox count"
+                f"{option_field.flag}: cannot be used with counts, which hold their groups "
+                f"and no ids; leave it out, or give it to parivox count"
             )
             raise ConfigError(msg)
-    if asked.orientation == "distance":
+    if options.orientation == "distance":
         msg = "--distance: cannot be used with counts; give it to parivox count"
         raise ConfigError(msg)
     with stage("reading the counts"):
-        sets = read_counts_files(named)
-    first = sets[0]
-    how = {"orientation": None, "conflicts": "error"}
-    if asked.speakers is None:
-        return GroupedTrials(sets, first.groupings, first.within, first.chosen_by, None, how)
-    people = read_speakers(asked.speakers, id=asked.id, conflicts=asked.conflicts)
-    for counts in sets:
+        trial_sets = read_counts_files(named_files)
+    first_counts = trial_sets[0]
+    reading_options = {"orientation": None, "conflicts": "error"}
+    if options.speakers is None:
+        return GroupedTrials(
+            trial_sets,
+            first_counts.groupings,
+            first_counts.within,
+            first_counts.chosen_by,
+            None,
+            reading_options,
+        )
+    speakers = read_speakers(options.speakers, id=options.id, conflicts=options.conflicts)
+    for counts in trial_sets:
         if counts.tally is not None and counts.tally.sites:
             msg = (
                 f"--speakers: the tally of {counts.name} names speakers by a key, not as a table "
                 "does; leave it out"
             )
             raise ConfigError(msg)
-        if counts.tally is not None and counts.tally.members_sha256 != people.content_sha256:
+        if counts.tally is not None and counts.tally.members_sha256 != speakers.content_sha256:
             msg = (
-                f"--speakers: {people.name} is not the table that the tally of {counts.name} was "
-                "made with; give that one, or leave it out"
+                f"--speakers: {speakers.name} is not the table that the tally of {counts.name} "
+                "was made with; give that one, or leave it out"
             )
             raise ConfigError(msg)
-    groupings = [_as_in_table(one, people, first.tally) for one in first.groupings]
-    return GroupedTrials(sets, groupings, first.within, first.chosen_by, people, how)
+    groupings = [
+        _with_table_attributes(grouping, speakers, first_counts.tally)
+        for grouping in first_counts.groupings
+    ]
+    return GroupedTrials(
+        trial_sets,
+        groupings,
+        first_counts.within,
+        first_counts.chosen_by,
+        speakers,
+        reading_options,
+    )
 
 
-def _as_in_table(counted: Grouping, people: Speakers, tally: SpeakerCounts | None) -> Grouping:
+def _with_table_attributes(
+    grouping: Grouping, speakers: Speakers, tally: SpeakerCounts | None
+) -> Grouping:
     """The same groups with what the table of speakers tells of them besides, if it has them."""
-    if counted.speaker_codes is None or tally is None or tally.are_blocks:
-        return counted
-    (made,) = make_groupings(people, [counted.name], speakers_in_use=tally.speakers_in_use)
-    return made if made.groups == counted.groups else counted
+    if grouping.speaker_codes is None or tally is None or tally.are_blocks:
+        return grouping
+    (from_table,) = make_groupings(speakers, [grouping.name], speakers_in_use=tally.speakers_in_use)
+    return from_table if from_table.groups == grouping.groups else grouping

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 ALLOCATIONS = ("both", "enrol", "test", "either")
 CROSS = "cross"
 """Every pair of groups, enrolment first, is a cell: the matrix between groups."""
-_NONE = np.int32(-1)
+_NO_GROUP = np.int32(-1)
 MAX_SEPARATE_SPEAKERS = 5_000
-"""Of more speakers who are tallied, blocks are taken."""
+"""Speakers of a list beyond memory that are counted each; of more, blocks are counted."""
 N_SPEAKER_BLOCKS, MIN_BLOCKS_PER_GROUP = 1_200, 20
 """Blocks in all, about, and of each group at least."""
 N_DRAWN_BLOCKS = 256
@@ -40,30 +40,30 @@ N_DRAWN_BLOCKS = 256
 
 
 class Layout(NamedTuple):
-    """Cells that are counted together: the groups of one grouping, for each level."""
+    """Cells that are counted together: the groups of one grouping, for each stratum."""
 
     grouping: Grouping | None  # none for all trials together
     allocation: str  # one of `ALLOCATIONS`, or `CROSS`; empty for all trials together
-    within: Grouping | None  # whose levels the groups are counted in; None for all trials
+    within: Grouping | None  # whose values are the strata; None for all trials
 
     @property
     def n_strata(self) -> int:
-        """How many levels."""
+        """Number of strata."""
         return 1 if self.within is None else len(self.within.groups)
 
     @property
     def n_groups(self) -> int:
-        """How many cells each level has."""
-        n = 1 if self.grouping is None else len(self.grouping.groups)
-        return n * n if self.allocation == CROSS else n
+        """Number of cells in each stratum."""
+        n_groups = 1 if self.grouping is None else len(self.grouping.groups)
+        return n_groups * n_groups if self.allocation == CROSS else n_groups
 
     @property
     def n_cells(self) -> int:
-        """How many cells."""
+        """Number of cells."""
         return self.n_strata * self.n_groups
 
     def stratum_names(self) -> list[str]:
-        """The levels as the column ``within`` has them."""
+        """Return the strata as the column ``within`` has them."""
         if self.within is None:
             return [""]
         return [f"{self.within.name}={group}" for group in self.within.groups]
@@ -72,29 +72,34 @@ class Layout(NamedTuple):
 def cell_layouts(
     groupings: Sequence[Grouping], allocations: Sequence[str], within: Sequence[Grouping]
 ) -> list[Layout]:
-    """All trials and the levels first, then every grouping under every allocation within them."""
-    outer = (None, *within)
-    return [
-        *(Layout(None, "", level) for level in outer),
-        *(Layout(g, rule, level) for level in outer for g in groupings for rule in allocations),
-    ]
+    """Return the layouts of an audit, in the order in which cells come.
+
+    All trials and the strata first, then every grouping under every allocation within them.
+    """
+    strata = (None, *within)
+    layouts = [Layout(None, "", strata_grouping) for strata_grouping in strata]
+    for strata_grouping in strata:
+        for grouping in groupings:
+            layouts += [Layout(grouping, allocation, strata_grouping) for allocation in allocations]
+    return layouts
 
 
-def groups_of_trials(enrol: Codes, test: Codes, allocation: str, groups: int = 0) -> list[Codes]:
-    """Group that each trial counts for, -1 for none; a second array where it counts twice.
+def groups_of_trials(enrol: Codes, test: Codes, allocation: str, n_groups: int = 0) -> list[Codes]:
+    """Return the group that each trial counts for, -1 for none; a second array if it counts twice.
 
-    A nontarget trial between two of the `groups` counts for none (``both``), for that of its
-    enrolment or test recording, for ``either`` of them, or in the cell of the pair (``cross``).
+    A nontarget trial between two of the `n_groups` groups counts for none (``both``), for that of
+    its enrolment or test recording, for ``either`` of them, or in the cell of the pair (``cross``).
     """
     if allocation == "enrol":
         return [enrol]
     if allocation == "test":
         return [test]
     if allocation == "both":
-        return [(enrol - _NONE) * (enrol == test) + _NONE]  # in a quarter of the time of `where`
+        # `where` would take four times as long.
+        return [(enrol - _NO_GROUP) * (enrol == test) + _NO_GROUP]
     if allocation == CROSS:
-        return [np.where((enrol < 0) | (test < 0), _NONE, enrol * np.int32(groups) + test)]
-    return [enrol, np.where(enrol == test, _NONE, test)]
+        return [np.where((enrol < 0) | (test < 0), _NO_GROUP, enrol * np.int32(n_groups) + test)]
+    return [enrol, np.where(enrol == test, _NO_GROUP, test)]
 
 
 MAX_LAYOUTS_TOGETHER = 16
@@ -106,9 +111,9 @@ MAX_CACHED_GROUPINGS = 64
 class TrialCells(NamedTuple):
     """Where the trials of one block count in one layout."""
 
-    # cell of each, `level * groups + group`, -1 for none; a second array where one counts twice
+    # cell of each, `stratum * n_groups + group`, -1 for none; a second array where one counts twice
     cells: list[Codes]
-    stratum: Codes  # level of each trial that counts in some cell, -1 for the others
+    stratum: Codes  # stratum of each trial that counts in some cell, -1 for the others
 
 
 class PlacedTrials(NamedTuple):
@@ -122,16 +127,18 @@ class PlacedTrials(NamedTuple):
     is_first_pass: bool = True
 
     def groups_of_sides(self, grouping: Grouping | None) -> Sides:
-        """Groups of both sides; all of the one group that there is without a grouping."""
+        """Return the groups of both sides; without a grouping, there is one group of all."""
         if grouping is not None:
             return self.sides[id(grouping)]
-        everyone = np.zeros(len(self.trials), dtype=np.int32)
-        return everyone, everyone
+        only_group = np.zeros(len(self.trials), dtype=np.int32)
+        return only_group, only_group
 
-    def in_layouts(self, layouts: Sequence[int]) -> PlacedTrials:
-        """In some of the layouts, numbered anew, and without the groups of both sides."""
+    def in_layouts(self, layout_numbers: Sequence[int]) -> PlacedTrials:
+        """Return the trials in some layouts, numbered anew, without the groups of both sides."""
         return self._replace(
-            cells_by_layout={i: self.cells_by_layout[one] for i, one in enumerate(layouts)},
+            cells_by_layout={
+                i: self.cells_by_layout[number] for i, number in enumerate(layout_numbers)
+            },
             sides={},
         )
 
@@ -158,98 +165,126 @@ def walk(
     at_once: int = 0,
     layouts_at_once: int = 0,
 ) -> Iterator[PlacedTrials]:
-    """The trials of one system, partition by partition, in the cells of several layouts.
+    """Yield the trials of one system, partition by partition, in the cells of several layouts.
 
     Of each partition come those with a score, if `scored`, without those that contradict others
-    unless these are kept; then, apart, those that `failed` at some stages. So many come `at_once`,
-    if told. They come again for the next `layouts_at_once`, as places in many layouts take room.
+    unless these are kept; then, apart, those that `failed` at some stages. They come in chunks of
+    `at_once` trials, if it is not 0, and again for the next `layouts_at_once`, as the cells of
+    trials in many layouts take room.
     """
     is_unknown = getattr(trials, "utterance_speaker", np.zeros(1)) < 0
-    pairs = [(layout.grouping, layout.within) for layout in layouts]
-    groupings = {id(one): one for pair in pairs for one in pair if one is not None}
+    layout_groupings = [(layout.grouping, layout.within) for layout in layouts]
+    groupings = {}
+    for pair in layout_groupings:
+        for grouping in pair:
+            if grouping is not None:
+                groupings[id(grouping)] = grouping
 
     @lru_cache(maxsize=MAX_CACHED_GROUPINGS)
     def sides_by(key: int) -> Callable[[Trials], Sides]:
         return trials.side_coder(groupings[key])
 
-    for part, which in trials.partitions_by_layout(layouts):
-        blocks = []
-        if scored:
-            blocks.append((part if keep_conflicts else part.without_conflicts(), False))
-        if failed and part.failed is not None:
-            lost = part.failed.take(np.isin(part.failed.extra_columns["failed"], failed))
-            if len(lost):
-                blocks.append((lost, True))
-        for whole, have_failed in blocks:
-            for block in whole.chunks(at_once) if at_once else (whole,):
-                lacks = is_unknown.take(block.test) if is_unknown.any() else None
-                size = layouts_at_once or max(len(which), 1)
-                for start in range(0, max(len(which), 1), size):
-                    some = which[start : start + size]
-                    used = {id(one) for i in some for one in pairs[i] if one is not None}
-                    sides = {key: sides_by(key)(block) for key in used}
-                    at = {i: _placed(layouts[i], sides, len(block), lacks) for i in some}
-                    yield PlacedTrials(block, at, sides, have_failed, is_first_pass=not start)
+    for partition, numbers in trials.partitions_by_layout(layouts):
+        kinds = _kinds_of_trials(partition, failed, scored=scored, keep_conflicts=keep_conflicts)
+        # Without any layout, trials still come once: callers ask for their sides and columns.
+        n_layouts = max(len(numbers), 1)
+        n_together = layouts_at_once or n_layouts
+        for trials_of_kind, are_failed in kinds:
+            chunks = trials_of_kind.chunks(at_once) if at_once else (trials_of_kind,)
+            for chunk in chunks:
+                lacks_speaker = is_unknown.take(chunk.test) if is_unknown.any() else None
+                for start in range(0, n_layouts, n_together):
+                    together = numbers[start : start + n_together]
+                    used_groupings = [
+                        grouping for i in together for grouping in layout_groupings[i]
+                    ]
+                    keys = {id(grouping) for grouping in used_groupings if grouping is not None}
+                    sides = {key: sides_by(key)(chunk) for key in keys}
+                    cells_by_layout = {
+                        i: _trial_cells(layouts[i], sides, len(chunk), lacks_speaker)
+                        for i in together
+                    }
+                    is_first_pass = start == 0
+                    yield PlacedTrials(chunk, cells_by_layout, sides, are_failed, is_first_pass)
 
 
-def _placed(
-    layout: Layout, sides: dict[int, Sides], n: int, lacks_speaker: NDArray[np.bool_] | None
+def _kinds_of_trials(
+    partition: Trials, failed: Sequence[int], *, scored: bool, keep_conflicts: bool
+) -> list[tuple[Trials, bool]]:
+    """Return the trials with a score and those that failed, each with whether they failed."""
+    kinds = []
+    if scored:
+        kinds.append((partition if keep_conflicts else partition.without_conflicts(), False))
+    if failed and partition.failed is not None:
+        is_chosen = np.isin(partition.failed.extra_columns["failed"], failed)
+        failed_trials = partition.failed.take(is_chosen)
+        if len(failed_trials):
+            kinds.append((failed_trials, True))
+    return kinds
+
+
+def _trial_cells(
+    layout: Layout, sides: dict[int, Sides], n_trials: int, lacks_speaker: NDArray[np.bool_] | None
 ) -> TrialCells:
-    """Where `n` trials count in a layout, from the groups of both sides by each grouping.
+    """Return where `n_trials` trials count in a layout, from the groups of both sides.
 
-    Those without a test speaker are in the level of the enrolled one.
+    Those without a test speaker are in the stratum of the enrolled one.
     """
-    grouping, everyone = layout.grouping, np.broadcast_to(np.int32(0), n)
-    cells = [everyone]
+    grouping, only_group = layout.grouping, np.broadcast_to(np.int32(0), n_trials)
+    cells = [only_group]
     if grouping is not None:
         cells = groups_of_trials(*sides[id(grouping)], layout.allocation, len(grouping.groups))
     elif layout.within is None:
-        return TrialCells(cells, everyone)
+        return TrialCells(cells, only_group)
     if layout.within is not None:
         enrol, test = sides[id(layout.within)]
         if lacks_speaker is not None:
             test = np.where(lacks_speaker & (test < 0), enrol, test)
-        (level,) = groups_of_trials(enrol, test, "both")
-        size = np.int32(layout.n_groups)
-        cells = [np.where((cell >= 0) & (level >= 0), level * size + cell, _NONE) for cell in cells]
-    known = cells[0] >= 0
+        (stratum,) = groups_of_trials(enrol, test, "both")
+        n_groups = np.int32(layout.n_groups)
+        cells = [
+            np.where((cell >= 0) & (stratum >= 0), stratum * n_groups + cell, _NO_GROUP)
+            for cell in cells
+        ]
+    is_counted = cells[0] >= 0
     for cell in cells[1:]:
-        known = known | (cell >= 0)
+        is_counted = is_counted | (cell >= 0)
     if layout.within is None:
-        return TrialCells(cells, known + _NONE)
-    return TrialCells(cells, np.where(known, level, _NONE))
+        return TrialCells(cells, is_counted + _NO_GROUP)
+    return TrialCells(cells, np.where(is_counted, stratum, _NO_GROUP))
 
 
 def cells_of_side(layout: Layout, trials: TrialSet, side: str) -> Codes | None:
-    """Cell of each utterance as the enrolment (``enrol``), or the ``test`` recording, of a trial.
+    """Return the cell of each utterance as the enrolment or test recording of a trial.
 
-    -1 for none; None where it takes the other side, or the trial, to tell.
+    The `side` is ``enrol`` or ``test``. -1 for none; None where it takes the other side, or the
+    trial, to tell.
     """
-    cell = np.zeros(trials.utterance_speaker.size, dtype=np.int32)
-    known = np.ones(cell.size, dtype=np.bool_)
+    cells = np.zeros(trials.utterance_speaker.size, dtype=np.int32)
+    is_known = np.ones(cells.size, dtype=np.bool_)
     for grouping in (layout.within, layout.grouping):
         if grouping is None:
             continue
-        group = grouping.side_codes(trials, side)
-        if group is None:
+        groups = grouping.side_codes(trials, side)
+        if groups is None:
             return None
-        cell = cell * np.int32(len(grouping.groups)) + group
-        known &= group >= 0
-    cell[~known] = _NONE
-    return cell
+        cells = cells * np.int32(len(grouping.groups)) + groups
+        is_known &= groups >= 0
+    cells[~is_known] = _NO_GROUP
+    return cells
 
 
 def speaker_blocks(
     group: IntArray,
-    blocks: int = N_SPEAKER_BLOCKS,
+    n_blocks: int = N_SPEAKER_BLOCKS,
     *,
-    least: int = 1,
+    min_size: int = 1,
     order: IntArray | None = None,
 ) -> NDArray[np.int32]:
-    """The block of each speaker, from its group: at random, the same for the same groups.
+    """Return the block of each speaker, from its group: at random, the same for the same groups.
 
-    Of each group there are blocks in proportion to its speakers, so many in all, but at least
-    `FEWEST_BLOCKS`, or as many as can be made of `least` speakers each. Speakers are dealt in an
+    Of each group there are blocks in proportion to its speakers, `n_blocks` in all, but at least
+    `FEWEST_BLOCKS`, or as many as can be made of `min_size` speakers each. Speakers are dealt in an
     `order` instead, if there is one.
 
     Examples
@@ -257,56 +292,62 @@ def speaker_blocks(
     >>> blocks_of(np.array([0, 0, 1])).tolist()
     [0, 1, 2]
     """
-    n = np.bincount(group)
-    wanted = np.rint(blocks * n / max(group.size, 1)).astype(np.int64)
-    size = np.minimum(np.maximum(wanted, MIN_BLOCKS_PER_GROUP), n // least)
+    n_speakers = np.bincount(group)
+    proportional = np.rint(n_blocks * n_speakers / max(group.size, 1)).astype(np.int64)
+    n_blocks_of_group = np.minimum(
+        np.maximum(proportional, MIN_BLOCKS_PER_GROUP), n_speakers // min_size
+    )
     if order is None:
         order = np.random.default_rng(group.size).permutation(group.size)
     order = np.lexsort((order, group))
-    if (size == n).all():  # each by itself
+    if (n_blocks_of_group == n_speakers).all():  # each speaker is a block
         order = np.argsort(group, kind="stable")
-    at = group[order]
-    turn = np.arange(group.size) - (np.cumsum(n) - n)[at]
+    ordered_group = group[order]
+    rank_in_group = np.arange(group.size) - (np.cumsum(n_speakers) - n_speakers)[ordered_group]
+    first_block = np.cumsum(n_blocks_of_group) - n_blocks_of_group
     block = np.empty(group.size, dtype=np.int32)
-    block[order] = (np.cumsum(size) - size)[at] + turn % size[at]
+    turn = rank_in_group % n_blocks_of_group[ordered_group]
+    block[order] = first_block[ordered_group] + turn
     return block
 
 
-def finest_groups(groupings: Sequence[Grouping], n: int) -> IntArray:
-    """The group of each of `n` speakers by all groupings together."""
-    finest = np.zeros(n, dtype=np.int64)
-    for one in groupings:
-        for codes in (of[:n] for of in one.speaker_values):
-            finest = np.unique(
-                finest * (int(codes.max(initial=-1)) + 2) + codes + 1, return_inverse=True
-            )[1]
+def finest_groups(groupings: Sequence[Grouping], n_speakers: int) -> IntArray:
+    """Return the group of each speaker by all groupings together."""
+    finest = np.zeros(n_speakers, dtype=np.int64)
+    for grouping in groupings:
+        for codes in grouping.speaker_values:
+            speaker_codes = codes[:n_speakers]
+            n_codes = int(speaker_codes.max(initial=-1)) + 2
+            _, finest = np.unique(finest * n_codes + speaker_codes + 1, return_inverse=True)
     return finest
 
 
 def blocks_of_many_speakers(
-    finest: IntArray, used: NDArray[np.intp], most: int, blocks: int
+    finest: IntArray, used: NDArray[np.intp], max_separate: int, n_blocks: int
 ) -> NDArray[np.int32] | None:
-    """The block of each speaker, from its finest group; None if no more than `most` are `used`.
+    """Return the block of each speaker, from its finest group; None for few speakers.
 
-    Blocks are of one group each. Who is in no trial is in the first one.
+    Few are no more than `max_separate` of the speakers `used`.
+
+    Blocks are of one group each. Speakers in no trial are in the first one.
     """
-    if used.size <= most:
+    if used.size <= max_separate:
         return None
     block = np.zeros(finest.size, dtype=np.int32)
-    block[used] = speaker_blocks(np.unique(finest[used], return_inverse=True)[1], blocks)
+    block[used] = speaker_blocks(np.unique(finest[used], return_inverse=True)[1], n_blocks)
     return block
 
 
 def blocks_replacing_speakers(
-    finest: IntArray, used: NDArray[np.intp], most: int, blocks: int
+    finest: IntArray, used: NDArray[np.intp], max_separate: int, n_blocks: int
 ) -> NDArray[np.int32] | None:
-    """`blocks_among` that are told of in the place of speakers; None, too, if each has but one."""
-    block = blocks_of_many_speakers(finest, used, most, blocks)
+    """Return `blocks_of_many_speakers` to replace speakers; None, too, if each has one speaker."""
+    block = blocks_of_many_speakers(finest, used, max_separate, n_blocks)
     return None if block is None or int(block.max()) + 1 == used.size else block
 
 
 def block_groups(of_speaker: NDArray[Any], block: NDArray[Any], used: NDArray[np.intp]) -> Codes:
-    """The group of each block, from that of the speakers in it who are `used`; -1 for none."""
+    """Return the group of each block, from the speakers in it who are `used`; -1 for none."""
     group = np.full(int(block.max(initial=-1)) + 1, -1, dtype=np.int32)
     np.maximum.at(group, block[used], of_speaker[used].astype(np.int32))
     return group
@@ -314,43 +355,47 @@ def block_groups(of_speaker: NDArray[Any], block: NDArray[Any], used: NDArray[np
 
 @frozen
 class Units:
-    """Who the speakers of a list are: each by itself or, of very many, in blocks.
+    """Whom uncertainty is measured over: speakers or, of very many, blocks of speakers.
 
     Blocks are samples of the speakers of a cell, so that its rate varies over blocks as it does
     over speakers: the same variance, told from fewer and larger units.
     """
 
-    n_units: int  # numbers of members are below this
+    n_units: int  # numbers of units are below this
     # the block of each speaker; None where each is by itself
     speaker_block: NDArray[np.int32] | None = None
 
     @classmethod
-    def from_trials(cls, trials: TrialSet, block: NDArray[np.int32] | None) -> Units:
-        """Speakers of a list, or the blocks that they are in."""
-        if block is None:
+    def from_trials(cls, trials: TrialSet, speaker_block: NDArray[np.int32] | None) -> Units:
+        """Return the speakers of a list, or the blocks that they are in, as units."""
+        if speaker_block is None:
             return cls(int(trials.utterance_speaker.max(initial=-1)) + 1)
         # as many again for the strangers of pairs within a block
-        return cls(2 * (int(block.max(initial=-1)) + 1), block)
+        return cls(2 * (int(speaker_block.max(initial=-1)) + 1), speaker_block)
 
     @property
     def are_blocks(self) -> bool:
-        """Whether they are blocks of speakers."""
+        """Whether units are blocks of speakers."""
         return self.speaker_block is not None
 
-    def unit_numbers(self, speaker: NDArray[np.int32]) -> IntArray:
-        """Number of each speaker."""
-        return (speaker if self.speaker_block is None else self.speaker_block[speaker]).astype(
+    def unit_numbers(self, speakers: NDArray[np.int32]) -> IntArray:
+        """Return the number of each speaker's unit."""
+        return (speakers if self.speaker_block is None else self.speaker_block[speakers]).astype(
             np.int64
         )
 
     def pair_numbers(self, enrol: NDArray[np.int32], test: NDArray[np.int32]) -> IntArray:
-        """Number of each unordered pair of speakers, below ``n * n``.
+        """Return the number of each unordered pair of speakers, below ``n_units * n_units``.
 
         An unknown test speaker, -1, makes a pair of the enrolled speaker with itself.
         """
-        one, other = self.unit_numbers(enrol), self.unit_numbers(test)
+        first_unit, second_unit = self.unit_numbers(enrol), self.unit_numbers(test)
         if self.are_blocks:  # a pair within a block is one with a stranger
-            other = np.where(one == other, other + self.n_units // 2, other)
+            second_unit = np.where(
+                first_unit == second_unit, second_unit + self.n_units // 2, second_unit
+            )
         if (test < 0).any():
-            other = np.where(test < 0, one, other)
-        return np.minimum(one, other) * self.n_units + np.maximum(one, other)
+            second_unit = np.where(test < 0, first_unit, second_unit)
+        return np.minimum(first_unit, second_unit) * self.n_units + np.maximum(
+            first_unit, second_unit
+        )

@@ -13,33 +13,35 @@ if TYPE_CHECKING:
 
     from parivox.auditing.layout import Layout, PlacedTrials
 
-_AT_ONCE = 1 << 17
+_RECORDINGS_PER_CHUNK = 1 << 17
 
 
 class Participants:
     """Which speakers take part in a trial of which cell."""
 
     def __init__(self, layout: Layout, n_speakers: int) -> None:
-        self.layout, self.n = layout, n_speakers
+        self.layout, self.n_speakers = layout, n_speakers
         grouping = layout.grouping
         # each speaker is of one group, so that the group need not be kept
-        self.of_speaker = grouping.speaker_codes if grouping is not None else None
-        is_one = grouping is None or self.of_speaker is not None
-        self.is_simple = is_one and layout.within is None
-        cells = 1 if self.is_simple else layout.n_strata * layout.n_groups
-        self.used = np.zeros(cells * (n_speakers + 1), dtype=np.bool_)  # last: unknown
+        self.group_of_speaker = grouping.speaker_codes if grouping is not None else None
+        has_own_groups = grouping is None or self.group_of_speaker is not None
+        self.is_simple = has_own_groups and layout.within is None
+        n_cells = 1 if self.is_simple else layout.n_strata * layout.n_groups
+        self.takes_part = np.zeros(n_cells * (n_speakers + 1), dtype=np.bool_)  # last: unknown
 
-    def add(self, speakers: Sequence[NDArray[np.integer[Any]]], here: PlacedTrials, i: int) -> None:
+    def add(
+        self, speakers: Sequence[NDArray[np.integer[Any]]], placed: PlacedTrials, layout_number: int
+    ) -> None:
         """Note the speakers of either side, where the side's own group is that of the cell.
 
-        The trials are placed in layout number `i`.
+        The trials are placed in the layout of that number.
         """
-        if self.is_simple and self.used[:-1].all():
+        if self.is_simple and self.takes_part[:-1].all():
             return
-        groups = max(self.layout.n_groups, 1)  # nothing is placed where there is none
-        sides = here.groups_of_sides(self.layout.grouping)
-        for cell in here.cells_by_layout[i].cells:
-            group = cell if self.layout.within is None else np.where(cell < 0, -1, cell % groups)
+        n_groups = max(self.layout.n_groups, 1)  # without any group, no trial is in a cell
+        sides = placed.groups_of_sides(self.layout.grouping)
+        for cell in placed.cells_by_layout[layout_number].cells:
+            group = cell if self.layout.within is None else np.where(cell < 0, -1, cell % n_groups)
             for speaker, side in zip(speakers, sides, strict=True):
                 self.note(cell, speaker, side == group)
 
@@ -51,32 +53,41 @@ class Participants:
     ) -> None:
         """Note the speakers of some recordings in the cell of each, -1 for none.
 
-        Where it is not their own, they are not.
+        Where `is_own` is false, the cell is not their own and they are not noted.
         """
-        for start in range(0, cell.size, _AT_ONCE):
-            here = slice(start, start + _AT_ONCE)
-            inside = cell[here] >= 0
+        for start in range(0, cell.size, _RECORDINGS_PER_CHUNK):
+            chunk = slice(start, start + _RECORDINGS_PER_CHUNK)
+            counts = cell[chunk] >= 0
             if is_own is not None:
-                inside &= is_own[here]
-            if self.is_simple:  # soon nobody is left who is not noted
-                inside &= ~self.used[speaker[here]]
-            rows = start + np.flatnonzero(inside)
+                counts &= is_own[chunk]
+            if self.is_simple:  # soon every speaker is noted, and nothing is left to do
+                counts &= ~self.takes_part[speaker[chunk]]
+            rows = start + np.flatnonzero(counts)
             if self.is_simple:
-                self.used[speaker[rows]] = True
+                self.takes_part[speaker[rows]] = True
             else:
-                self.used[cell[rows].astype(np.int64) * (self.n + 1) + speaker[rows]] = True
+                self.takes_part[
+                    cell[rows].astype(np.int64) * (self.n_speakers + 1) + speaker[rows]
+                ] = True
 
     def count(self) -> list[list[int]]:
-        """Speakers of each group and, last, of all groups, for each level."""
-        groups = self.layout.n_groups
+        """Return the speakers of each group and, last, of all groups, for each stratum."""
+        n_groups = self.layout.n_groups
         if self.is_simple:
-            used = self.used[:-1]
-            everyone = int(used.sum())
-            if self.of_speaker is None:
-                return [[everyone, everyone]]
-            each = np.bincount(self.of_speaker[: self.n][used], minlength=groups)
-            return [[*each.tolist(), everyone]]
-        used = self.used.reshape(self.layout.n_strata, groups, self.n + 1)[..., :-1]
-        each = used.sum(axis=-1)
-        everyone = used.any(axis=1).sum(axis=-1)
-        return [[*row, n] for row, n in zip(each.tolist(), everyone.tolist(), strict=True)]
+            takes_part = self.takes_part[:-1]
+            n_all = int(takes_part.sum())
+            if self.group_of_speaker is None:
+                return [[n_all, n_all]]
+            n_by_group = np.bincount(
+                self.group_of_speaker[: self.n_speakers][takes_part], minlength=n_groups
+            )
+            return [[*n_by_group.tolist(), n_all]]
+        takes_part = self.takes_part.reshape(self.layout.n_strata, n_groups, self.n_speakers + 1)[
+            ..., :-1
+        ]
+        n_by_group = takes_part.sum(axis=-1)
+        n_all = takes_part.any(axis=1).sum(axis=-1)
+        return [
+            [*row, n_pooled]
+            for row, n_pooled in zip(n_by_group.tolist(), n_all.tolist(), strict=True)
+        ]

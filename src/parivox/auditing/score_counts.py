@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -22,24 +22,25 @@ N_BINS = 1 << 16
 CHUNK_SIZE = 1 << 18
 
 LayoutCounts = tuple[list[Counts], list[Counts]]
-"""Counts of each cell, and of each level: every trial that counts in one of its cells, once."""
+"""Counts of each cell, and of each stratum: every trial that counts in one of its cells, once."""
 
 
-class _Sorted(NamedTuple):
+class _SortedTrials(NamedTuple):
     """Trials in rising order of score."""
 
     rising: NDArray[np.intp]
     columns: tuple[FloatArray, NDArray[np.bool_], IntArray | None]
     """Score, class, and how often each counts."""
-    everything: Counts
+    all_counts: Counts
 
     @classmethod
-    def of(cls, part: Trials) -> _Sorted:
-        rising = part.score_order()
-        weight = part.extra_columns.get("count")
+    def from_trials(cls, trials: Trials) -> _SortedTrials:
+        """Return trials sorted by score."""
+        rising = trials.score_order()
+        weight = trials.extra_columns.get("count")
         columns = (
-            part.score.take(rising),
-            part.target.take(rising),
+            trials.score.take(rising),
+            trials.target.take(rising),
             None if weight is None else weight.take(rising),
         )
         return cls(rising, columns, Counts.from_sorted(*columns))
@@ -49,51 +50,54 @@ class ExactCounts:
     """Counts per distinct score: one sort of the scores, then stable sorts by cell."""
 
     def __init__(self, layouts: Sequence[Layout], width: float = 0.0) -> None:
-        self.layouts, self.width, self.bound = layouts, width, 0.0
-        self.counted: dict[int, LayoutCounts] = {}
-        self._sorted: _Sorted | None = None
+        self.layouts, self.width, self.rate_bound = layouts, width, 0.0
+        self.counts_by_layout: dict[int, LayoutCounts] = {}
+        self._sorted: _SortedTrials | None = None
 
-    def add(self, here: PlacedTrials) -> None:
+    def add(self, placed: PlacedTrials) -> None:
         """Count all trials of some layouts; each layout once only."""
-        if here.is_first_pass or self._sorted is None:
-            self._sorted = _Sorted.of(here.trials)
-        rising, columns, everything = self._sorted
-        for i, at in here.cells_by_layout.items():
+        if placed.is_first_pass or self._sorted is None:
+            self._sorted = _SortedTrials.from_trials(placed.trials)
+        rising, columns, all_counts = self._sorted
+        for i, trial_cells in placed.cells_by_layout.items():
             n_cells, n_levels = self.layouts[i].n_cells, self.layouts[i].n_strata
-            if n_levels == 1 and (at.stratum == 0).all():
-                pooled = [everything]
+            if n_levels == 1 and (trial_cells.stratum == 0).all():
+                pooled = [all_counts]
             else:
-                pooled = _split(*columns, [at.stratum.take(rising)], n_levels)
+                pooled = _split_by_cell(*columns, [trial_cells.stratum.take(rising)], n_levels)
             cells = pooled
             if n_cells != n_levels:
-                cells = _split(*columns, [cell.take(rising) for cell in at.cells], n_cells)
-            self.counted[i] = cells, pooled
+                cells = _split_by_cell(
+                    *columns, [cell.take(rising) for cell in trial_cells.cells], n_cells
+                )
+            self.counts_by_layout[i] = cells, pooled
 
     def finish(self) -> list[LayoutCounts]:
         """Counts of every layout."""
-        counted = [self.counted[i] for i in range(len(self.layouts))]
+        layout_counts = [self.counts_by_layout[i] for i in range(len(self.layouts))]
         if self.width:  # each score stands for a bin
-            every = (one for pair in counted for cells in pair for one in cells)
-            shares = (_largest_share(np.stack((one.nontarget, one.target))) for one in every)
-            self.bound = max(shares)
-        return counted
+            for cell_and_stratum_counts in layout_counts:
+                for counts in chain(*cell_and_stratum_counts):
+                    share = _largest_share(np.stack((counts.nontarget, counts.target)))
+                    self.rate_bound = max(self.rate_bound, share)
+        return layout_counts
 
 
-def _split(
+def _split_by_cell(
     score: FloatArray,
     target: NDArray[np.bool_],
     weight: IntArray | None,
     codes: Sequence[Codes],
-    n: int,
+    n_cells: int,
 ) -> list[Counts]:
-    """Counts of each cell, from trials in rising order of score."""
+    """Return the counts of each cell, from trials in rising order of score."""
     code = codes[0]
     if len(codes) == 2:  # a trial may count for two groups; scores stay in their order
         code = np.stack(codes, axis=1).reshape(-1)
         score, target = score.repeat(2), target.repeat(2)
         weight = None if weight is None else weight.repeat(2)
-    by_cell = np.argsort(code.astype(np.int16 if n < 1 << 15 else np.int32), kind="stable")
-    ends = np.cumsum(np.bincount(code + 1, minlength=n + 1))
+    by_cell = np.argsort(code.astype(np.int16 if n_cells < 1 << 15 else np.int32), kind="stable")
+    ends = np.cumsum(np.bincount(code + 1, minlength=n_cells + 1))
     score, target = score.take(by_cell), target.take(by_cell)
     weight = None if weight is None else weight.take(by_cell)
     return [
@@ -105,7 +109,7 @@ def _split(
 
 
 class BinnedCounts:
-    """Counts per bin, block by block."""
+    """Counts per bin, chunk by chunk."""
 
     def __init__(
         self,
@@ -118,76 +122,80 @@ class BinnedCounts:
         size = self.edges.size
         self.cells = [
             np.zeros(
-                (one.n_cells, 2, size), dtype=np.int64 if one.n_cells == one.n_strata else np.int32
+                (layout.n_cells, 2, size),
+                dtype=np.int64 if layout.n_cells == layout.n_strata else np.int32,
             )
-            for one in layouts
+            for layout in layouts
         ]
-        self.levels = [  # None where each trial is in one cell, so that they are sums of these
-            np.zeros((one.n_strata, 2, size), dtype=np.int64)
-            if one.allocation == "either"
+        self.strata = [  # None wplaced each trial is in one cell, so that they are sums of these
+            np.zeros((layout.n_strata, 2, size), dtype=np.int64)
+            if layout.allocation == "either"
             else None
-            for one in layouts
+            for layout in layouts
         ]
-        self.bound = 0.0
+        self.rate_bound = 0.0
         self.width = float(np.diff(self.edges[1:-1]).max(initial=0.0))
 
-    def add(self, here: PlacedTrials) -> None:
-        """Count the trials of one block."""
-        code = self.steps.step_indices(here.trials.score) - 1
-        code += self.edges.size * here.trials.target
-        for i, at in here.cells_by_layout.items():
-            for cell in at.cells:
-                _count(self.cells[i], cell, code)
-            levels = self.levels[i]
-            if levels is not None:
-                _count(levels, at.stratum, code)
+    def add(self, placed: PlacedTrials) -> None:
+        """Count the trials of one chunk."""
+        codes = self.steps.step_indices(placed.trials.score) - 1
+        codes += self.edges.size * placed.trials.target
+        for i, trial_cells in placed.cells_by_layout.items():
+            for cell in trial_cells.cells:
+                _count(self.cells[i], cell, codes)
+            stratum_bins = self.strata[i]
+            if stratum_bins is not None:
+                _count(stratum_bins, trial_cells.stratum, codes)
 
     def finish(self) -> list[LayoutCounts]:
         """Counts of every layout."""
-        made = []
-        for layout, cells, counted in zip(self.layouts, self.cells, self.levels, strict=True):
+        layout_counts = []
+        for layout, cells, strata in zip(self.layouts, self.cells, self.strata, strict=True):
             shape = layout.n_strata, layout.n_groups, *cells.shape[1:]
-            levels = cells.reshape(shape).sum(axis=1) if counted is None else counted
-            pooled = [self._counts(one) for one in levels]
-            many = pooled
+            if strata is None:
+                strata = cells.reshape(shape).sum(axis=1)  # noqa: PLW2901
+            pooled = [self._counts(bins) for bins in strata]
+            by_cell = pooled
             if layout.n_cells != layout.n_strata:
-                many = [self._counts(one) for one in cells]
-            made.append((many, pooled))
-            self.bound = max(self.bound, *map(_largest_share, (*levels, *cells)))
-        return made
+                by_cell = [self._counts(bins) for bins in cells]
+            layout_counts.append((by_cell, pooled))
+            self.rate_bound = max(self.rate_bound, *map(_largest_share, (*strata, *cells)))
+        return layout_counts
 
-    def _counts(self, both: NDArray[np.integer]) -> Counts:
-        used = both.any(axis=0)
-        nontarget, target = both[:, used].astype(np.int64)
-        return Counts(self.edges[used], target, nontarget)
+    def _counts(self, bins: NDArray[np.integer]) -> Counts:
+        is_used = bins.any(axis=0)
+        nontarget, target = bins[:, is_used].astype(np.int64)
+        return Counts(self.edges[is_used], target, nontarget)
 
 
-def _count(into: NDArray[np.integer], cell: Codes, code: NDArray[np.int64]) -> None:
+def _count(bins: NDArray[np.integer], cell: Codes, code: NDArray[np.int64]) -> None:
     """Add trials, each in its bin, to their cells; -1 is no cell."""
     inside = np.flatnonzero(cell >= 0)
     if inside.size < cell.size:
         cell, code = cell.take(inside), code.take(inside)
-    at = cell.astype(np.int64)
-    at *= into[0].size
-    at += code
-    if into.shape[0] == 1:
-        into.reshape(-1)[:] += np.bincount(at, minlength=into.size)
+    positions = cell.astype(np.int64)
+    positions *= bins[0].size
+    positions += code
+    if bins.shape[0] == 1:
+        bins.reshape(-1)[:] += np.bincount(positions, minlength=bins.size)
     else:
-        np.add.at(into.reshape(-1), at, into.dtype.type(1))  # another type would be slow
+        np.add.at(bins.reshape(-1), positions, bins.dtype.type(1))  # another type would be slow
 
 
-def _edges(limits: tuple[float, float], thresholds: Iterable[float]) -> FloatArray:
-    """Lower bin edges: an even grid over the finite scores, the infinities, and thresholds."""
-    grid = np.linspace(*limits, N_BINS)
-    extra = np.array([t for t in thresholds if not np.isnan(t)], dtype=np.float64)
-    return np.unique(np.concatenate(([-np.inf], grid, [np.inf], extra)))
+def _edges(score_range: tuple[float, float], thresholds: Iterable[float]) -> FloatArray:
+    """Return lower bin edges: an even grid over finite scores, the infinities, and thresholds."""
+    grid = np.linspace(*score_range, N_BINS)
+    extra_edges = np.array(
+        [threshold for threshold in thresholds if not np.isnan(threshold)], dtype=np.float64
+    )
+    return np.unique(np.concatenate(([-np.inf], grid, [np.inf], extra_edges)))
 
 
-def _largest_share(both: NDArray[np.integer]) -> float:
-    """Largest share of a class of trials in one bin, of the bins that hold both classes.
+def _largest_share(bins: NDArray[np.integer]) -> float:
+    """Return the largest share of a class of trials in one bin, of the bins that hold both classes.
 
     In a bin of one class nothing is lost: no threshold inside it beats both of its ends.
     """
-    mixed = both[:, both.all(axis=0)]
-    total = both.sum(axis=-1)
-    return float((mixed.max(axis=-1, initial=0) / np.maximum(total, 1)).max())
+    mixed_bins = bins[:, bins.all(axis=0)]
+    total = bins.sum(axis=-1)
+    return float((mixed_bins.max(axis=-1, initial=0) / np.maximum(total, 1)).max())

@@ -554,10 +554,10 @@ class _Sides:
         """Speakers of each group and, last, of all groups, for each level."""
         if "both" in self.people:
             both, enrol, test = self.people.values()
-            self.people["either"] = either = Participants(self.layout, both.n)
+            self.people["either"] = either = Participants(self.layout, both.n_speakers)
             for one in (enrol, test):
-                one.used |= both.used
-                either.used |= one.used
+                one.takes_part |= both.takes_part
+                either.takes_part |= one.takes_part
         return {rule: one.count() for rule, one in self.people.items()}
 
 

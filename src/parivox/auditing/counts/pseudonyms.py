@@ -83,7 +83,7 @@ def speaker_counts_to_share(
     if least is not None:
         finest = _finest(groupings, used)
         _check_sizes(finest, groupings, used, least, people)
-        own = speaker_blocks(finest, least=least, order=np.argsort(np.argsort(names)))
+        own = speaker_blocks(finest, min_size=least, order=np.argsort(np.argsort(names)))
         order = np.lexsort((names, own))
         starts = np.flatnonzero(np.diff(own[order], prepend=-1))
         names = np.array([key.block_pseudonym(one) for one in np.split(names[order], starts[1:])])
