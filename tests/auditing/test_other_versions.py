@@ -23,7 +23,7 @@ from parivox.data.site_key import NO_KDF, SiteKey
 from parivox.data.speakers import read_speakers
 from parivox.data.table import Table
 from parivox.errors import ConfigError, DataError
-from parivox.share.shard_plan import _id_of
+from parivox.share.shard_plan import _plan_id
 
 pytestmark = pytest.mark.slow
 
@@ -180,7 +180,7 @@ def test_a_plan_of_0_2_0_goes_on(tiny, tmp_path):
     before = plan.pop("id")
     folder = str(Path(plan["inputs"][0]["path"]).parent)
     moved = json.loads(json.dumps(plan).replace(folder, tiny[0].parent.as_posix()))
-    signature = _id_of(moved)
+    signature = _plan_id(moved)
     for path in (tmp_path / "run").rglob("*.json"):
         text = path.read_text("utf-8").replace(folder, tiny[0].parent.as_posix())
         path.write_text(text.replace(before, signature), "utf-8")

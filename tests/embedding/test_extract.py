@@ -493,7 +493,9 @@ def test_after_a_mend_old_rows_stay_until_they_are_pruned(folder, small, tmp_pat
     run = embed(folder, partial(small.load, seconds=1e9), out, workers=1, prune=True)
     assert (run.new, run.staying, run.pruned, run.store.table.height) == (0, 0, 1, 30)
     assert "s3/03.wav" not in run.store.table["utterance"]
-    assert any("1 recordings of earlier runs, which are no longer" in one for one in embedding_lines(run))
+    assert any(
+        "1 recordings of earlier runs, which are no longer" in one for one in embedding_lines(run)
+    )
     check_store(out)
     shutil.rmtree(tmp_path / "out")
     embed(folder, small.load, out, workers=1)

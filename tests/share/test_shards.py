@@ -596,7 +596,7 @@ REWRITTEN = {
 def test_a_plan_that_was_rewritten_with_its_mark_is_damaged(copied, name):
     found = json.loads((copied / "plan.json").read_text())
     REWRITTEN[name](found)
-    found["id"] = shard_plan._id_of(found)
+    found["id"] = shard_plan._plan_id(found)
     (copied / "plan.json").write_text(json.dumps(found))
     with pytest.raises(DataError, match=r"plan\.json: is damaged; plan again in a new folder"):
         read_plan(copied)

@@ -1,4 +1,4 @@
-"""The parts of an audit put together: their counts, then the thresholds, then the audit."""
+"""Merging of shards: their score counts, then the thresholds, then the audit of their sum."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from parivox.runtime.progress import Progress
     from parivox.share.shard_plan import Plan
 
-_OF_SPEAKERS = ("speakers", "id", "conflicts", "encoding", "quotes")
+_SPEAKER_OPTIONS = ("speakers", "id", "conflicts", "encoding", "quotes")
 
 
 def find_thresholds(folder: str | os.PathLike[str]) -> None:
@@ -61,19 +61,20 @@ def find_thresholds(folder: str | os.PathLike[str]) -> None:
         of a list of which each score is counted.
     """
     plan = read_plan(folder)
-    (counts,) = read_counts_files([(None, one) for one in _files(plan, COUNTS_FILE)])
-    _check_apart(plan, counts.n_trials)
+    (counts,) = read_counts_files([(None, path) for path in _shard_files(plan, COUNTS_FILE)])
+    _check_distinct_trials(plan, counts.n_trials)
     counts.write_over(plan.folder / COUNTS_FILE)
-    found = speaker_count_thresholds(str(plan.folder / COUNTS_FILE), **plan.audited())
-    texts = [one.hex() for one in found.tolist()]
+    thresholds = speaker_count_thresholds(str(plan.folder / COUNTS_FILE), **plan.audited())
+    # as hexadecimal text, which keeps every bit of a threshold
+    texts = [threshold.hex() for threshold in thresholds.tolist()]
     records = [ShardRecord.read(plan, number) for number in range(1, len(plan) + 1)]
-    speakers = np.unique(np.concatenate([decoded_speakers(one.speakers) for one in records]))
-    made = {
+    speakers = np.unique(np.concatenate([decoded_speakers(record.speakers) for record in records]))
+    document = {
         "thresholds": texts,
         "speakers": encoded_speakers(speakers, int(speakers.max(initial=-1)) + 1),
         "counts": sha256_of(plan.folder / COUNTS_FILE),
     }
-    write_json(plan.folder / THRESHOLDS_FILE, {"plan": plan.id, **made})
+    write_json(plan.folder / THRESHOLDS_FILE, {"plan": plan.id, **document})
 
 
 def merge(
@@ -101,124 +102,133 @@ def merge(
     if plan.found() is None:
         find_thresholds(folder)
         return None
-    counts, whole = _files(plan, COUNTS_FILE), plan.folder / COUNTS_FILE
-    if whole.exists() and sha256_of(whole) == read_json(plan.folder / THRESHOLDS_FILE).get(
-        "counts"
-    ):
-        counts = [str(whole)]
-    files = [*counts, *_files(plan, SPEAKER_COUNTS_FILE)]
+    counts, summed_file = _shard_files(plan, COUNTS_FILE), plan.folder / COUNTS_FILE
+    recorded_sha256 = read_json(plan.folder / THRESHOLDS_FILE).get("counts")
+    if summed_file.exists() and sha256_of(summed_file) == recorded_sha256:
+        counts = [str(summed_file)]  # the sum that the thresholds were set on
+    files = [*counts, *_shard_files(plan, SPEAKER_COUNTS_FILE)]
     if not plan.step:
         whole_list = {plan.name: plan.scores}
-        counted = partial(_counted, plan, files)
-        return audit_counted(whole_list, counted, progress=progress, **plan.options)
+        count_list = partial(_counts_of_list, plan, files)
+        return audit_counted(whole_list, count_list, progress=progress, **plan.options)
     options: dict[str, Any] = plan.audited()
-    asked = plan.asked
-    options |= {name: value for name, value in plan.options.items() if name in _OF_SPEAKERS}
-    if asked.groups is not None and not asked.reference:
-        options["reference"] = read_groups_file(asked.groups).reference
-    made = audit(files, progress=progress, **options)
-    return replace(made, provenance=_provenance(plan, made.provenance))
+    plan_options = plan.asked
+    options |= {name: value for name, value in plan.options.items() if name in _SPEAKER_OPTIONS}
+    if plan_options.groups is not None and not plan_options.reference:
+        options["reference"] = read_groups_file(plan_options.groups).reference
+    merged = audit(files, progress=progress, **options)
+    return replace(merged, provenance=_provenance(plan, merged.provenance))
 
 
-def _counted(plan: Plan, files: Sequence[str], read: GroupedTrials) -> TrialCounts:
-    """What all parts add up to, which must be the list that was read."""
-    (trials,) = read.trial_sets
+def _counts_of_list(plan: Plan, files: Sequence[str], gathered: GroupedTrials) -> TrialCounts:
+    """Return the sum of all shards, which must be the list that was read."""
+    (trials,) = gathered.trial_sets
     assert isinstance(trials, TrialSet)
-    for path, entry in zip(plan.scores, trials.provenance, strict=False):
-        plan.check_scores(path, entry["sha256"])
+    for path, source in zip(plan.scores, trials.provenance, strict=False):
+        plan.check_scores(path, source["sha256"])
     (counts,) = read_counts_files([(None, one) for one in files])
     assert counts.tally is not None
     keys = counts.tally.keys[:, : trials.score_keys.shape[1]]
     if counts.n_trials != trials.n_trials or (keys != trials.score_keys).any():
-        raise _of_other_trials(plan, counts.n_trials, trials.n_trials, _in_two_parts(plan))
-    return counts_with_groupings(counts, trials, read.groupings, read.within)
+        raise _mismatch_error(plan, counts.n_trials, trials.n_trials, _trial_in_two_shards(plan))
+    return counts_with_groupings(counts, trials, gathered.groupings, gathered.within)
 
 
-def _check_apart(plan: Plan, counted: int) -> None:
-    """Refuse a list that is read as a whole if two parts count one trial."""
-    if plan.step or (found := _in_two_parts(plan)) is None:
+def _check_distinct_trials(plan: Plan, n_counted: int) -> None:
+    """Refuse a list that is read as a whole if two shards count one trial."""
+    twice = None if plan.step else _trial_in_two_shards(plan)
+    if twice is None:
         return
-    (whole,) = gather_trials(plan, plan.scores)[0].trial_sets
-    if counted != whole.n_trials:
-        raise _of_other_trials(plan, counted, whole.n_trials, found)
+    (whole_list,) = gather_trials(plan, plan.scores)[0].trial_sets
+    if n_counted != whole_list.n_trials:
+        raise _mismatch_error(plan, n_counted, whole_list.n_trials, twice)
 
 
-def _of_other_trials(
-    plan: Plan, counted: int, there: int, found: tuple[str, TrialLocation, TrialLocation] | None
+def _mismatch_error(
+    plan: Plan,
+    n_counted: int,
+    n_in_files: int,
+    twice: tuple[str, TrialLocation, TrialLocation] | None,
 ) -> DataError:
-    """Why parts do not add up to their list, and what to do about it."""
-    if found is None:
+    """Return the error of shards that do not add up to their list."""
+    if twice is None:
         return DataError(
-            f"{plan.folder}: its parts do not add up to their files (to {counted:,} trials of "
-            f"{there:,}); remove the parts, and run them again"
+            f"{plan.folder}: its parts do not add up to their files (to {n_counted:,} trials of "
+            f"{n_in_files:,}); remove the parts, and run them again"
         )
-    pair, one, other = found
-    rows = pair_location(one.path, one.row, other.path, other.row)
-    alone = (
+    pair, first, second = twice
+    rows = pair_location(first.path, first.row, second.path, second.row)
+    conflict_note = (
         "" if plan.asked.conflicts == "error" else ", as each sets aside what conflicts within it"
     )
     return DataError(
-        f"{rows}: the same trial {pair} is counted in both parts {one.shard} and {other.shard}"
-        f"{alone}; remove one of the rows, and plan again in a new folder"
+        f"{rows}: the same trial {pair} is counted in both parts {first.shard} and {second.shard}"
+        f"{conflict_note}; remove one of the rows, and plan again in a new folder"
     )
 
 
-def _in_two_parts(plan: Plan) -> tuple[str, TrialLocation, TrialLocation] | None:
-    """A pair of recordings that has a score or decision in two parts, and where."""
-    asked = plan.asked
-    return pair_in_two_parts(plan.shards, columns=asked.columns, format=asked.scores_format)
+def _trial_in_two_shards(plan: Plan) -> tuple[str, TrialLocation, TrialLocation] | None:
+    """Return a pair of recordings that has a score or decision in two shards, and where."""
+    plan_options = plan.asked
+    return pair_in_two_parts(
+        plan.shards, columns=plan_options.columns, format=plan_options.scores_format
+    )
 
 
-def _provenance(plan: Plan, audited: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The files that were read, those of the trials in the place of counts of their parts."""
-    read: list[dict[str, Any]] = []
+def _provenance(plan: Plan, audited_sources: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the files that were read, with those of the trials in the place of shard counts."""
+    shard_sources: list[dict[str, Any]] = []
     for number in range(1, len(plan) + 1):
-        read += [one for one in ShardRecord.read(plan, number).inputs if one not in read]
-    read.sort(key=lambda one: one["role"] != "scores")
-    at = [one["role"] for one in audited].index("counts")
+        shard_sources += [
+            source
+            for source in ShardRecord.read(plan, number).inputs
+            if source not in shard_sources
+        ]
+    shard_sources.sort(key=lambda source: source["role"] != "scores")
+    counts_index = [source["role"] for source in audited_sources].index("counts")
     return [
-        *audited[:at],
-        *read,
-        *(one for one in audited[at:] if one["role"] != "counts"),
+        *audited_sources[:counts_index],
+        *shard_sources,
+        *(source for source in audited_sources[counts_index:] if source["role"] != "counts"),
     ]
 
 
-def _files(plan: Plan, name: str) -> list[str]:
-    """One file of every part.
+def _shard_files(plan: Plan, name: str) -> list[str]:
+    """Return the path of one file of every shard.
 
     Raises
     ------
     DataError
         If parts failed, are missing or damaged: all of them are named.
     """
-    failed: dict[int, str] = {}
+    error_by_shard: dict[int, str] = {}
     missing: list[int] = []
     damaged: list[int] = []
-    known = {plan.home(number).name for number in range(1, len(plan) + 1)}
+    shard_names = {plan.home(number).name for number in range(1, len(plan) + 1)}
     foreign = [
-        one.name
-        for one in plan.folder.iterdir()
-        if one.is_dir() and "-of-" in one.name and one.name not in known
+        path.name
+        for path in plan.folder.iterdir()
+        if path.is_dir() and "-of-" in path.name and path.name not in shard_names
     ]
     for number in range(1, len(plan) + 1):
-        error = plan.home(number) / FAILURE_FILE
+        failure_file = plan.home(number) / FAILURE_FILE
         record = ShardRecord.read(plan, number)
         if record.has_intact_file(name):
             continue
-        if error.exists() and read_json(error).get("plan") == plan.id:
-            failed[number] = str(read_json(error).get("error"))
+        if failure_file.exists() and read_json(failure_file).get("plan") == plan.id:
+            error_by_shard[number] = str(read_json(failure_file).get("error"))
         else:
             (damaged if name in record.hashes else missing).append(number)
     if foreign:
         msg = f"{plan.folder}: {', '.join(sorted(foreign))} are not parts of this plan; remove them"
         raise DataError(msg)
-    if failed:
-        raise failed_shards_error(failed)
-    for what, numbers in (("damaged", damaged), ("missing", missing)):
+    if error_by_shard:
+        raise failed_shards_error(error_by_shard)
+    for state, numbers in (("damaged", damaged), ("missing", missing)):
         if numbers:
             msg = (
                 f"{plan.folder}: {name.partition('.')[2]} of {len(numbers)} of {len(plan)} parts "
-                f"are {what} ({shard_list(numbers)}); run them again"
+                f"are {state} ({shard_list(numbers)}); run them again"
             )
             raise DataError(msg)
     return [str(plan.home(number) / name) for number in range(1, len(plan) + 1)]

@@ -1,9 +1,9 @@
-"""What an audit in parts is of: inputs with their hashes, options, and the rows of each part.
+"""Plans of audits in shards: inputs with their hashes, options, and the rows of each shard.
 
-A plan is a folder: ``plan.json``, one folder for each part (``00007-of-00032``) with its counts,
-its tally and ``shard.json``, which names both by their hashes, and, once the counts of all parts
-are there, their sum and ``thresholds.json``. It is private: it holds the names of files, and
-tallies are personal data.
+A plan is a folder: ``plan.json``, one folder for each shard (``00007-of-00032``) with its score
+counts, its speaker counts and ``shard.json``, which lists both with their hashes, and, once the
+score counts of all shards are made, their sum and ``thresholds.json``. It is private: it holds the
+names of files, and speaker counts are personal data.
 """
 
 from __future__ import annotations
@@ -63,18 +63,18 @@ N_SCORE_BINS = 1 << 16
 """Bins that the scores of long lists are counted in, at least a tenth of it."""
 _TABLES = ("speakers", "utterances", "models", "failures", "groups", "threshold_from")
 MAX_TRIED_ROWS = 1_000
-"""Rows that options are tried on before all parts are."""
-_MOST_SHARDS = 100_000
-"""As many as can be asked for."""
-_OF_ONE_PIECE = ("trials", "compare", "standardise", "trial_table", "metrics", "thresholds")
+"""Rows that options are tried on before shards are run."""
+_MAX_SHARDS = 100_000
+"""The most that a plan can have."""
+_WHOLE_LIST_OPTIONS = ("trials", "compare", "standardise", "trial_table", "metrics", "thresholds")
 """Options that take all trials at once."""
 
 
 class TallyInputs(NamedTuple):
-    """What the tallies of all parts take from the counts of all."""
+    """What the speaker counts of all shards need from the score counts of all."""
 
     thresholds: FloatArray
-    speakers: NDArray[np.intp]  # who is in any trial, by their numbers in the table
+    speakers: NDArray[np.intp]  # speakers with trials, by their numbers in the table
 
 
 @dataclass(frozen=True)
@@ -110,13 +110,15 @@ class Plan:
         return len(self.shards)
 
     def __repr__(self) -> str:
-        rows = sum(one["rows"] for one in self.inputs if one["role"] == "scores")
+        rows = sum(
+            input_file["rows"] for input_file in self.inputs if input_file["role"] == "scores"
+        )
         return f"<plan of {rows:,} rows in {len(self)} parts, {self.folder}>"
 
     @property
     def scores(self) -> list[str]:
         """Files of scores, in their order."""
-        return [one["path"] for one in self.inputs if one["role"] == "scores"]
+        return [input_file["path"] for input_file in self.inputs if input_file["role"] == "scores"]
 
     def home(self, number: int) -> Path:
         """The folder of one part, counted from 1."""
@@ -143,13 +145,15 @@ class Plan:
     def counted(self) -> CountOptions:
         """Options of the counts of a part."""
         asked = self.asked
-        own = {one.name: getattr(asked, one.name) for one in fields(ReadOptions)}
-        points = Options(**vars(asked)).points() or ()
-        fixed = tuple(one.rule_value for one in points if one.rule == "threshold")
+        read_options = {option.name: getattr(asked, option.name) for option in fields(ReadOptions)}
+        operating_points = Options(**vars(asked)).points() or ()
+        fixed_thresholds = tuple(
+            point.rule_value for point in operating_points if point.rule == "threshold"
+        )
         return CountOptions(
-            **own,
+            **read_options,
             step=self.step or None,
-            thresholds=fixed if self.step else (),
+            thresholds=fixed_thresholds if self.step else (),
             withhold=0,
             llr=asked.llr,
             llr_base=asked.llr_base,
@@ -157,10 +161,12 @@ class Plan:
 
     def audited(self) -> dict[str, Any]:
         """Options of the audit of the counts, which hold what was read."""
-        sections = {one.keyword: one.section for one in option_fields(AuditOptions).values()}
+        sections = {
+            option.keyword: option.section for option in option_fields(AuditOptions).values()
+        }
         return {
-            name: value
-            for name, value in self.options.items()
+            name: option_value
+            for name, option_value in self.options.items()
             if sections[name] not in {INPUT_SECTION, READING_SECTION}
         }
 
@@ -175,11 +181,11 @@ class Plan:
         path = self.folder / THRESHOLDS_FILE
         if not path.exists():
             return None
-        found = read_json(path)
+        document = read_json(path)
         try:
-            if found["plan"] == self.id:
-                thresholds = [float.fromhex(one) for one in found["thresholds"]]
-                return TallyInputs(np.array(thresholds), decoded_speakers(found["speakers"]))
+            if document["plan"] == self.id:
+                thresholds = [float.fromhex(text) for text in document["thresholds"]]
+                return TallyInputs(np.array(thresholds), decoded_speakers(document["speakers"]))
         except (KeyError, TypeError, ValueError) as error:
             raise damaged_file_error(path) from error
         msg = f"{path}: is of another plan; remove it, and merge again"
@@ -200,21 +206,21 @@ class Plan:
 
         Files of scores are checked as they are read.
         """
-        for one in self.inputs:
-            if one["role"] != "scores":
-                _check_same(one, _sha256(one["path"], one["role"]))
+        for input_file in self.inputs:
+            if input_file["role"] != "scores":
+                _check_same(input_file, _sha256(input_file["path"], input_file["role"]))
 
     def check_scores(self, path: str, sha256: str) -> None:
         """Refuse a file of scores that is not what it was when the plan was made."""
-        one = next(one for one in self.inputs if one["path"] == path)
-        _check_same(one, sha256)
+        input_file = next(input_file for input_file in self.inputs if input_file["path"] == path)
+        _check_same(input_file, sha256)
 
 
-def _check_same(one: Mapping[str, Any], sha256: str) -> None:
-    if one["sha256"] != sha256:
+def _check_same(input_file: Mapping[str, Any], sha256: str) -> None:
+    if input_file["sha256"] != sha256:
         msg = (
-            f"{one['path']}: is not what it was when the parts were planned; plan again in a new "
-            "folder, or put the file back"
+            f"{input_file['path']}: is not what it was when the parts were planned; "
+            "plan again in a new folder, or put the file back"
         )
         raise DataError(msg)
 
@@ -244,71 +250,77 @@ def plan(scores: Any, *, out: str | os.PathLike[str], shards: int = 32, **option
     """
     folder = Path(os.path.realpath(out))
     ShardsPlanCommand(scores=scores, out=out, shards=shards)  # which checks them
-    name, paths = _named(scores)
-    asked = AuditOptions.from_keywords(**options)
-    _check_options(asked)
+    name, paths = _name_and_paths(scores)
+    audit_options = AuditOptions.from_keywords(**options)
+    _check_shardable(audit_options)
     stored = {
-        one.keyword: _storable(one.keyword, getattr(asked, one.name))
-        for one in option_fields(AuditOptions).values()
-        if one.is_given(getattr(asked, one.name)) and one.name != "progress"
+        option.keyword: _stored_option(option.keyword, getattr(audit_options, option.name))
+        for option in option_fields(AuditOptions).values()
+        if option.is_given(getattr(audit_options, option.name)) and option.name != "progress"
     }
     if len({*paths}) < len(paths):
-        twice = next(one for one in paths if paths.count(one) > 1)
-        msg = f"{twice}: is named twice, so that its trials would count twice; name it once"
+        repeated = next(path for path in paths if paths.count(path) > 1)
+        msg = f"{repeated}: is named twice, so that its trials would count twice; name it once"
         raise ConfigError(msg)
-    attributes = requested_attributes(apply_groups_file(asked)[0])
-    called = dict(zip(paths, called_apart(paths), strict=True))
+    attributes = requested_attributes(apply_groups_file(audit_options)[0])
+    called_by_path = dict(zip(paths, called_apart(paths), strict=True))
     inputs: list[dict[str, Any]] = []
-    reach: list[tuple[float, float]] = []
-    columns: list[tuple[str, Iterable[str]]] = []
+    score_ranges: list[tuple[float, float]] = []
+    columns_by_file: list[tuple[str, Iterable[str]]] = []
     for path in paths:
         extent = extent_of(
-            FileRows(path, called=called[path]),
-            columns=asked.columns,
+            FileRows(path, called=called_by_path[path]),
+            columns=audit_options.columns,
             attributes=attributes,
-            format=asked.scores_format,
-            orientation=asked.orientation,
+            format=audit_options.scores_format,
+            orientation=audit_options.orientation,
         )
-        same = next((one["path"] for one in inputs if one["sha256"] == extent.sha256), None)
-        if same is not None:
-            msg = f"{path}: holds the same bytes as {same}, which would count twice; leave one out"
+        same_files = [file["path"] for file in inputs if file["sha256"] == extent.sha256]
+        if same_files:
+            msg = (
+                f"{path}: holds the same bytes as {same_files[0]}, which would count twice; "
+                "leave one out"
+            )
             raise ConfigError(msg)
         inputs.append(
             {"role": "scores", "path": path, "sha256": extent.sha256, "rows": extent.n_rows}
         )
-        reach.append((extent.lowest_score, extent.highest_score))
-        columns.append((path, extent.columns))
-    sizes = [one["rows"] for one in inputs]
-    step = _step(sum(sizes), reach)
-    check_same_columns(columns)
+        score_ranges.append((extent.lowest_score, extent.highest_score))
+        columns_by_file.append((path, extent.columns))
+    sizes = [file["rows"] for file in inputs]
+    step = _bin_width(sum(sizes), score_ranges)
+    check_same_columns(columns_by_file)
     inputs += [
         {"role": role, "path": stored[role], "sha256": _sha256(stored[role], role)}
         for role in _TABLES
         if role in stored
     ]
-    made: dict[str, Any] = {
+    document: dict[str, Any] = {
         "parivox_shards": PLAN_VERSION,
         "parivox": __version__,
         "system": name[0],
         "list": name[1],
         "inputs": inputs,
-        "shards": [[paths[i], first, last] for i, first, last in _cut(sizes, shards)],
+        "shards": [
+            [paths[file_index], first_row, end_row]
+            for file_index, first_row, end_row in _shard_rows(sizes, shards)
+        ],
         "step": step,
         "options": stored,
     }
-    made["id"] = _id_of(made)
-    _try(_plan_of(folder, made), inputs)
-    file = folder / PLAN_FILE
-    if file.exists() and read_json(file).get("id") != made["id"]:
+    document["id"] = _plan_id(document)
+    _try_first_rows(_plan_from_document(folder, document), inputs)
+    plan_file = folder / PLAN_FILE
+    if plan_file.exists() and read_json(plan_file).get("id") != document["id"]:
         msg = f"--out {out}: holds another plan; name a new folder"
         raise ConfigError(msg)
-    if folder.is_dir() and not file.exists() and any(folder.iterdir()):
+    if folder.is_dir() and not plan_file.exists() and any(folder.iterdir()):
         msg = f"--out {out}: holds files that are of no plan; name a new folder"
         raise ConfigError(msg)
     with explain_write_errors(f"--out {out}", "folder"):
         folder.mkdir(parents=True, exist_ok=True)
-        if not file.exists():
-            write_json(file, made)
+        if not plan_file.exists():
+            write_json(plan_file, document)
     return read_plan(folder)
 
 
@@ -325,203 +337,226 @@ def read_plan(folder: str | os.PathLike[str]) -> Plan:
     if not path.exists():
         msg = f"{folder}: holds no plan; make one with parivox shards plan"
         raise DataError(msg)
-    found = read_json(path)
-    if (found.get("parivox_shards"), found.get("parivox")) != (PLAN_VERSION, __version__):
+    document = read_json(path)
+    if (document.get("parivox_shards"), document.get("parivox")) != (PLAN_VERSION, __version__):
         msg = (
-            f"{path}: was made by Parivox {found.get('parivox')}, this is {__version__}; run all "
-            "parts with one version, or plan again"
+            f"{path}: was made by Parivox {document.get('parivox')}, this is {__version__}; "
+            "run all parts with one version, or plan again"
         )
         raise DataError(msg)
-    if found.get("id") != _id_of(found):
+    if document.get("id") != _plan_id(document):
         raise damaged_file_error(path)
     try:
-        made = _plan_of(home, found)
-        is_sound = 0 < len(made.shards) <= _MOST_SHARDS and all(
-            isinstance(end, int) and end >= 0
-            for one in made.shards
-            for end in (one.first, one.last)
-        )
+        plan_read = _plan_from_document(home, document)
+        row_numbers = [n for shard in plan_read.shards for n in (shard.first, shard.last)]
+        has_rows = all(isinstance(number, int) and number >= 0 for number in row_numbers)
+        is_sound = 0 < len(plan_read.shards) <= _MAX_SHARDS and has_rows
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise damaged_file_error(path) from error
     if not is_sound:
         raise damaged_file_error(path)
-    return made
+    return plan_read
 
 
-def _plan_of(home: Path, found: Mapping[str, Any]) -> Plan:
-    paths = [one["path"] for one in found["inputs"] if one["role"] == "scores"]
-    called = dict(zip(paths, called_apart(paths), strict=True))
+def _plan_from_document(home: Path, document: Mapping[str, Any]) -> Plan:
+    """Return the plan that a document of ``plan.json`` describes."""
+    paths = [
+        input_file["path"] for input_file in document["inputs"] if input_file["role"] == "scores"
+    ]
+    called_by_path = dict(zip(paths, called_apart(paths), strict=True))
     return Plan(
-        home,
-        found["id"],
-        (found["system"], found["list"]),
-        tuple(found["inputs"]),
-        tuple(FileRows(one, first, last, called[one]) for one, first, last in found["shards"]),
-        found["step"],
-        found["options"],
+        folder=home,
+        id=document["id"],
+        name=(document["system"], document["list"]),
+        inputs=tuple(document["inputs"]),
+        shards=tuple(
+            FileRows(path, first_row, end_row, called_by_path[path])
+            for path, first_row, end_row in document["shards"]
+        ),
+        step=document["step"],
+        options=document["options"],
     )
 
 
 def gather_trials(plan: Plan, rows: FileRows | list[str]) -> tuple[GroupedTrials, CountOptions]:
-    """Trials of a plan, some rows or all files, and how they are counted."""
-    asked, file = apply_groups_file(plan.counted())
-    with read_as(asked.encoding, asked.quotes, asked.columns):
-        return read_grouped_trials({plan.name: rows}, asked, file, may_lack=True), asked
+    """Return trials of a plan, of some rows or all files, and how they are counted."""
+    count_options, groups_file = apply_groups_file(plan.counted())
+    with read_as(count_options.encoding, count_options.quotes, count_options.columns):
+        # some rows may lack a group or a class that the whole list has
+        trials = read_grouped_trials({plan.name: rows}, count_options, groups_file, may_lack=True)
+        return trials, count_options
 
 
-def _try(plan: Plan, inputs: Sequence[Mapping[str, Any]]) -> None:
+def _try_first_rows(plan: Plan, inputs: Sequence[Mapping[str, Any]]) -> None:
     """Refuse options that do not fit the files, by the first rows of the shortest one."""
-    shortest = min((one for one in inputs if one["role"] == "scores"), key=lambda one: one["rows"])
-    first = next(one for one in plan.shards if one.path == shortest["path"])
-    gather_trials(plan, replace(first, first=0, last=min(shortest["rows"], MAX_TRIED_ROWS)))
+    shortest = min(
+        (input_file for input_file in inputs if input_file["role"] == "scores"),
+        key=lambda input_file: input_file["rows"],
+    )
+    first_shard = next(shard for shard in plan.shards if shard.path == shortest["path"])
+    gather_trials(plan, replace(first_shard, first=0, last=min(shortest["rows"], MAX_TRIED_ROWS)))
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """An object of a file.
+    """Return the JSON object of a file.
 
     Raises
     ------
     DataError
-        If it is none.
+        If the file cannot be read or holds something else.
     """
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise damaged_file_error(path) from error
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise damaged_file_error(path)
-    return found
+    return document
 
 
-def write_json(path: Path, found: Mapping[str, Any]) -> None:
+def write_json(path: Path, document: Mapping[str, Any]) -> None:
     """Write an object, all of it or nothing."""
-    with explain_write_errors(str(path)), atomic_file(path) as aside:
-        aside.write_text(
-            json.dumps(found, ensure_ascii=False, indent=1), encoding="utf-8", newline="\n"
+    with explain_write_errors(str(path)), atomic_file(path) as temporary:
+        temporary.write_text(
+            json.dumps(document, ensure_ascii=False, indent=1), encoding="utf-8", newline="\n"
         )
 
 
 def damaged_file_error(path: Path) -> DataError:
-    """What is said of a file of a plan that does not hold what it must."""
-    mend = {PLAN_FILE: "plan again in a new folder", THRESHOLDS_FILE: "remove it, and merge again"}
-    what = mend.get(path.name, "remove it, and run that part again")
-    return DataError(f"{path}: is damaged; {what}")
+    """Return the error of a damaged file of a plan, with a hint."""
+    hint_by_file = {
+        PLAN_FILE: "plan again in a new folder",
+        THRESHOLDS_FILE: "remove it, and merge again",
+    }
+    hint = hint_by_file.get(path.name, "remove it, and run that part again")
+    return DataError(f"{path}: is damaged; {hint}")
 
 
-def encoded_speakers(numbers: NDArray[np.intp], n: int) -> str:
-    """Which of `n` speakers there are, as text.
+def encoded_speakers(numbers: NDArray[np.intp], n_speakers: int) -> str:
+    """Return which of `n_speakers` speakers have trials, as text.
 
     Examples
     --------
-    >>> numbers_of(text_of(np.array([1, 8]), 9)).tolist()
+    >>> decoded_speakers(encoded_speakers(np.array([1, 8]), 9)).tolist()
     [1, 8]
     """
-    is_there = np.zeros(n, dtype=np.bool_)
-    is_there[numbers] = True
-    return base64.b64encode(np.packbits(is_there).tobytes()).decode()
+    is_in_trials = np.zeros(n_speakers, dtype=np.bool_)
+    is_in_trials[numbers] = True
+    return base64.b64encode(np.packbits(is_in_trials).tobytes()).decode()
 
 
 def decoded_speakers(text: str) -> NDArray[np.intp]:
-    """The numbers of these speakers, rising."""
+    """Return the numbers of these speakers, rising."""
     return np.flatnonzero(np.unpackbits(np.frombuffer(base64.b64decode(text), dtype=np.uint8)))
 
 
-def _named(scores: Any) -> tuple[tuple[str, str], list[str]]:
-    """System and list, and the files."""
+def _name_and_paths(scores: Any) -> tuple[tuple[str, str], list[str]]:
+    """Return system and list, and the files."""
     name: Any = None
     if isinstance(scores, dict):
         if not scores:
             msg = "scores: are of no system; name at least one file"
             raise ConfigError(msg)
         if len(scores) != 1:
-            of = next((one for one in scores if one), "")
-            mend = "plan each by itself"
+            named_system = next(filter(None, scores), "")
+            hint = "plan each by itself"
             if "" in scores:
-                mend = f"write {of}= before each file of {of}, and plan each system by itself"
-            msg = f"scores are of {len(scores)} systems, by their names; {mend}"
+                hint = (
+                    f"write {named_system}= before each file of {named_system}, "
+                    "and plan each system by itself"
+                )
+            msg = f"scores are of {len(scores)} systems, by their names; {hint}"
             raise ConfigError(msg)
         ((name, scores),) = scores.items()
     paths = list(scores) if isinstance(scores, (list, tuple)) else [scores]
     if not paths:
         msg = "scores: are an empty list; name at least one file"
         raise ConfigError(msg)
-    for one in paths:
-        if not isinstance(one, (str, os.PathLike)) or os.fspath(one) == "-":
+    for path in paths:
+        if not isinstance(path, (str, os.PathLike)) or os.fspath(path) == "-":
             msg = "scores of an audit in parts are files, which every part reads; name them"
             raise ConfigError(msg)
-        if holds_counts(one) or holds_tally(one):
-            what = "counts" if holds_counts(one) else "a tally"
-            msg = f"{os.fspath(one)}: holds {what}, which parivox audit takes; parts are of scores"
+        if holds_counts(path) or holds_tally(path):
+            content = "counts" if holds_counts(path) else "a tally"
+            msg = (
+                f"{os.fspath(path)}: holds {content}, which parivox audit takes; "
+                "parts are of scores"
+            )
             raise ConfigError(msg)
-    named = split_name(name) if name else ("", "")
-    if not named[0]:
-        named = (stem_of(paths), named[1])
-    return named, [os.path.realpath(one) for one in paths]
+    system_and_list = split_name(name) if name else ("", "")
+    if not system_and_list[0]:
+        system_and_list = (stem_of(paths), system_and_list[1])
+    return system_and_list, [os.path.realpath(path) for path in paths]
 
 
-def _check_options(asked: AuditOptions) -> None:
-    """Refuse what cannot be had of parts."""
+def _check_shardable(audit_options: AuditOptions) -> None:
+    """Refuse options that an audit in shards cannot have."""
     described = option_fields(AuditOptions)
-    for name in _OF_ONE_PIECE:
-        if described[name].is_given(getattr(asked, name)):
+    for name in _WHOLE_LIST_OPTIONS:
+        if described[name].is_given(getattr(audit_options, name)):
             msg = f"{described[name].flag}: takes all trials at once; leave it out, or audit them"
             raise ConfigError(msg)
-    if not asked.bins:
+    if not audit_options.bins:
         msg = (
             "--bins exact: parts are tallied at bins of scores; leave it out, or give how many, "
             "as in --bins 20000"
         )
         raise ConfigError(msg)
-    if asked.speaker_ids != NEVER:
+    if audit_options.speaker_ids != NEVER:
         msg = "--speaker-ids: counts hold no ids of speakers; leave it out"
         raise ConfigError(msg)
-    if not asked.by and asked.groups is None:
+    if not audit_options.by and audit_options.groups is None:
         msg = "--by: parts cannot choose what to group by; name it, as in --by gender"
         raise ConfigError(msg)
-    if asked.speakers is None and asked.utterances is None:
+    if audit_options.speakers is None and audit_options.utterances is None:
         msg = "--speakers: parts know the speakers of one table; give it"
         raise ConfigError(msg)
     for name in _TABLES:
-        value = getattr(asked, name)
-        if value is not None and not isinstance(value, (str, os.PathLike)):
+        option_value = getattr(audit_options, name)
+        if option_value is not None and not isinstance(option_value, (str, os.PathLike)):
             msg = f"{described[name].flag}: every part reads it; give a path"
             raise ConfigError(msg)
-    Options(**vars(asked))  # which checks them all
+    Options(**vars(audit_options))  # which checks them all
 
 
-def _storable(name: str, value: Any) -> Any:
-    """An option as JSON has it."""
+def _stored_option(name: str, option_value: Any) -> Any:
+    """Return an option as JSON stores it."""
     if name in _TABLES:
-        return value if is_pattern(value) else os.path.realpath(value)
-    return dict(value) if hasattr(value, "items") else value
+        return option_value if is_pattern(option_value) else os.path.realpath(option_value)
+    return dict(option_value) if hasattr(option_value, "items") else option_value
 
 
-def _cut(sizes: Sequence[int], shards: int) -> Iterator[tuple[int, int, int]]:
-    """Which file, first row and row after the last of each part: about as many rows each."""
-    ends = np.rint(np.cumsum([0, *sizes]) * shards / sum(sizes)).astype(int).tolist()
-    for i, (rows, (start, end)) in enumerate(zip(sizes, pairwise(ends), strict=True)):
-        n = min(max(end - start, 1), rows)
-        for first, last in pairwise(rows * k // n for k in range(n + 1)):
-            yield i, first, last
+def _shard_rows(sizes: Sequence[int], n_shards: int) -> Iterator[tuple[int, int, int]]:
+    """Yield file, first row and row after the last of each shard, about as many rows each."""
+    ends = np.rint(np.cumsum([0, *sizes]) * n_shards / sum(sizes)).astype(int).tolist()
+    for file_index, (n_rows, (start, end)) in enumerate(zip(sizes, pairwise(ends), strict=True)):
+        n_shards_of_file = min(max(end - start, 1), n_rows)
+        for first_row, end_row in pairwise(
+            n_rows * shard // n_shards_of_file for shard in range(n_shards_of_file + 1)
+        ):
+            yield file_index, first_row, end_row
 
 
-def _step(rows: int, reach: Sequence[tuple[float, float]]) -> str:
-    """Width of bins: a power of ten; none for lists of which each score can be counted."""
-    if rows <= MAX_EXACT_TRIALS:
+def _bin_width(n_rows: int, score_ranges: Sequence[tuple[float, float]]) -> str:
+    """Return the width of bins, a power of ten; empty where each score is counted."""
+    if n_rows <= MAX_EXACT_TRIALS:
         return ""
-    width = max(high for _, high in reach) - min(low for low, _ in reach)
+    width = max(high for _, high in score_ranges) - min(low for low, _ in score_ranges)
     return f"{10.0 ** ceil(log10(max(width, 1e-9) / N_SCORE_BINS)):.15f}".rstrip("0").rstrip(".")
 
 
 def _sha256(path: str, role: str) -> str:
+    """Return the hash of an input; empty for a pattern, which names no file."""
     if is_pattern(path):
         return ""
-    if os.path.isdir(path) and (kaldi := kaldi_table(Path(path), role)) is not None:  # noqa: PTH112
-        return str(kaldi[1]["sha256"])
+    kaldi_files = kaldi_table(Path(path), role) if os.path.isdir(path) else None  # noqa: PTH112
+    if kaldi_files is not None:
+        return str(kaldi_files[1]["sha256"])
     return read_content(path).sha256
 
 
-def _id_of(made: Mapping[str, Any]) -> str:
-    content = {name: value for name, value in made.items() if name != "id"}
+def _plan_id(document: Mapping[str, Any]) -> str:
+    """Return the hash of a document, without its own id."""
+    content = {name: field for name, field in document.items() if name != "id"}
     text = json.dumps(content, ensure_ascii=False, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -1,7 +1,6 @@
-"""What is there of one part: ``shard.json``, which names its files by their hashes.
+"""The record of one shard: ``shard.json``, which lists its files with their hashes.
 
-A file counts by this record, not by being there: names may come before content on disks that are
-shared.
+A file counts if it is recorded, not if it exists: on shared disks, names may appear before content.
 """
 
 from __future__ import annotations
@@ -22,22 +21,22 @@ if TYPE_CHECKING:
 
 COUNTS_FILE, SPEAKER_COUNTS_FILE = "trials.counts", "trials.tally"
 RECORD_FILE, FAILURE_FILE = "shard.json", "failed.json"
-_SHOWN = 20
+_MAX_LISTED = 20
 
 
 @dataclass(frozen=True)
 class ShardRecord:
-    """Files of one part of a plan, by their hashes."""
+    """The files of one shard of a plan with their hashes."""
 
     plan: Plan
     number: int
     hashes: dict[str, str]
     inputs: Sequence[dict[str, Any]] = ()  # files that its trials were read from
-    speakers: str = ""  # who is in its trials
+    speakers: str = ""  # of its trials, as `encoded_speakers` writes them
 
     @classmethod
     def read(cls, plan: Plan, number: int) -> ShardRecord:
-        """What is recorded of a part; nothing if no run of it has ended.
+        """Return the record of a shard; without files if no run of it has ended.
 
         Raises
         ------
@@ -47,31 +46,33 @@ class ShardRecord:
         path = plan.home(number) / RECORD_FILE
         if not path.exists():
             return cls(plan, number, {})
-        found = read_json(path)
-        for what, mine in (("plan", plan.id), ("shard", number), ("parivox", __version__)):
-            if found.get(what) != mine:
-                whose = "another version" if what == "parivox" else f"another {what}"
-                msg = f"{path}: is of {whose}; remove {path.parent.name}, and run that part again"
+        document = read_json(path)
+        for field, expected in (("plan", plan.id), ("shard", number), ("parivox", __version__)):
+            if document.get(field) != expected:
+                owner = "another version" if field == "parivox" else f"another {field}"
+                msg = f"{path}: is of {owner}; remove {path.parent.name}, and run that part again"
                 raise DataError(msg)
         try:
-            return cls(plan, number, {**found["files"]}, found["inputs"], found["speakers"])
+            return cls(
+                plan, number, {**document["files"]}, document["inputs"], document["speakers"]
+            )
         except (KeyError, TypeError) as error:
             raise damaged_file_error(path) from error
 
     @property
     def home(self) -> Path:
-        """The folder of the part."""
+        """Return the folder of the shard."""
         return self.plan.home(self.number)
 
     def has_intact_file(self, name: str) -> bool:
-        """Whether a file is recorded and has its hash."""
+        """Return whether a file is recorded and has its hash."""
         path = self.home / name
         return name in self.hashes and path.is_file() and self.hashes[name] == sha256_of(path)
 
     def with_file(self, name: str, inputs: Sequence[dict[str, Any]], speakers: str) -> ShardRecord:
-        """With a file that was just made of some inputs, and whose trials, which is recorded."""
+        """Return the record with a file that was just made, and write it."""
         hashes = {**self.hashes, name: sha256_of(self.home / name)}
-        made = replace(self, hashes=hashes, inputs=inputs, speakers=speakers)
+        record = replace(self, hashes=hashes, inputs=inputs, speakers=speakers)
         write_json(
             self.home / RECORD_FILE,
             {
@@ -79,28 +80,31 @@ class ShardRecord:
                 "parivox": __version__,
                 "shard": self.number,
                 "of": len(self.plan),
-                "files": made.hashes,
-                "inputs": made.inputs,
-                "speakers": made.speakers,
+                "files": record.hashes,
+                "inputs": record.inputs,
+                "speakers": record.speakers,
             },
         )
-        return made
+        return record
 
 
-def failed_shards_error(told: Mapping[int, str]) -> DataError:
-    """The error of parts that failed by their rows: that of the first, and which others did."""
-    first, *others = sorted(told)
-    more = f" (parts that failed so, too: {shard_list(others)})" if others else ""
-    return DataError(told[first] + more)
+def failed_shards_error(error_by_shard: Mapping[int, str]) -> DataError:
+    """Return the error of shards that failed by their rows: of the first, naming the others."""
+    first_shard, *other_shards = sorted(error_by_shard)
+    message = error_by_shard[first_shard]
+    if other_shards:
+        message += f" (parts that failed so, too: {shard_list(other_shards)})"
+    return DataError(message)
 
 
-def shard_list(numbers: Sequence[int]) -> str:
-    """Parts by their numbers, a score of them at most.
+def shard_list(shards: Sequence[int]) -> str:
+    """Return shards by their numbers, at most 20 of them.
 
     Examples
     --------
     >>> listed([3, 5, 7])
     '3, 5, 7'
     """
-    more = f" and {len(numbers) - _SHOWN} more" if len(numbers) > _SHOWN else ""
-    return ", ".join(map(str, numbers[:_SHOWN])) + more
+    listed = ", ".join(map(str, shards[:_MAX_LISTED]))
+    n_omitted = len(shards) - _MAX_LISTED
+    return f"{listed} and {n_omitted} more" if n_omitted > 0 else listed

@@ -1,4 +1,4 @@
-"""One part of an audit: its counts and its tally, each made once, whoever asks and how often."""
+"""Running of shards: score counts and speaker counts, each made once however often it is run."""
 
 from __future__ import annotations
 
@@ -89,82 +89,89 @@ def run_shard(
         if not lock_folder(home, lock, waits=waits):
             msg = f"{plan.said(number)}: another process runs it; wait until that has ended"
             raise ConfigError(msg)
-        record, found = ShardRecord.read(plan, number), plan.found()
+        record, tally_inputs = ShardRecord.read(plan, number), plan.found()
         if not record.has_intact_file(COUNTS_FILE):
-            with _told(plan, number):
-                record = record.with_file(COUNTS_FILE, *_count(plan, number).origin)
-        if found is not None and not record.has_intact_file(SPEAKER_COUNTS_FILE):
-            with _told(plan, number):
-                record = record.with_file(SPEAKER_COUNTS_FILE, *_tally(plan, number, found).origin)
+            with _reporting_failures(plan, number):
+                record = record.with_file(COUNTS_FILE, *_count_scores(plan, number).origin)
+        if tally_inputs is not None and not record.has_intact_file(SPEAKER_COUNTS_FILE):
+            with _reporting_failures(plan, number):
+                record = record.with_file(
+                    SPEAKER_COUNTS_FILE, *_count_by_speaker(plan, number, tally_inputs).origin
+                )
     return record.hashes
 
 
-class _Part(NamedTuple):
-    """The trials of one part."""
+class _ShardTrials(NamedTuple):
+    """The trials of one shard."""
 
-    read: GroupedTrials
-    asked: CountOptions  # how they are counted
+    gathered: GroupedTrials
+    count_options: CountOptions
     trials: TrialSet
-    people: Speakers
-    origin: tuple[Sequence[dict[str, Any]], str]  # files they were read from, and who is in them
+    speaker_table: Speakers
+    origin: tuple[Sequence[dict[str, Any]], str]  # files they were read from, and their speakers
 
 
-def _read(plan: Plan, number: int) -> _Part:
-    """Read one part, of what it was planned of."""
+def _read_shard(plan: Plan, number: int) -> _ShardTrials:
+    """Read one shard, from the inputs that it was planned with."""
     rows = plan.shards[number - 1]
     plan.check_inputs()
-    read, asked = gather_trials(plan, rows)
-    (trials,), people = read.trial_sets, read.speakers
+    gathered, count_options = gather_trials(plan, rows)
+    (trials,), speaker_table = gathered.trial_sets, gathered.speakers
     assert isinstance(trials, TrialSet)
-    assert people is not None
+    assert speaker_table is not None
     plan.check_scores(rows.path, trials.provenance[0]["sha256"])
-    origin = trials.provenance, encoded_speakers(trials.speakers_in_use, len(people.ids))
-    return _Part(read, asked, trials, people, origin)
+    origin = trials.provenance, encoded_speakers(trials.speakers_in_use, len(speaker_table.ids))
+    return _ShardTrials(gathered, count_options, trials, speaker_table, origin)
 
 
-def _count(plan: Plan, number: int) -> _Part:
-    """Write the counts of a part."""
-    part = _read(plan, number)
-    bins = parse_bins(part.asked.step, part.asked.thresholds)
-    count_trials(part.read, part.asked, bins).write_over(plan.home(number) / COUNTS_FILE)
-    return part
+def _count_scores(plan: Plan, number: int) -> _ShardTrials:
+    """Write the score counts of a shard."""
+    shard_trials = _read_shard(plan, number)
+    bins = parse_bins(shard_trials.count_options.step, shard_trials.count_options.thresholds)
+    count_trials(shard_trials.gathered, shard_trials.count_options, bins).write_over(
+        plan.home(number) / COUNTS_FILE
+    )
+    return shard_trials
 
 
-def _tally(plan: Plan, number: int, found: TallyInputs) -> _Part:
-    """Write the tally of a part."""
-    part, block = _read(plan, number), None
-    groupings = [*part.read.groupings, *part.read.within]
-    if plan.step:  # of the speakers of all parts, so that blocks are the same in each
-        finest = finest_groups(groupings, len(part.people.ids))
-        block = blocks_replacing_speakers(
-            finest, found.speakers, MAX_SEPARATE_SPEAKERS, N_SPEAKER_BLOCKS
+def _count_by_speaker(plan: Plan, number: int, tally_inputs: TallyInputs) -> _ShardTrials:
+    """Write the speaker counts of a shard."""
+    shard_trials = _read_shard(plan, number)
+    speaker_block = None
+    groupings = [*shard_trials.gathered.groupings, *shard_trials.gathered.within]
+    if plan.step:  # blocks of the speakers of all shards, so that they are the same in each
+        finest = finest_groups(groupings, len(shard_trials.speaker_table.ids))
+        speaker_block = blocks_replacing_speakers(
+            finest, tally_inputs.speakers, MAX_SEPARATE_SPEAKERS, N_SPEAKER_BLOCKS
         )
-    made = count_by_speaker(part.trials, found.thresholds, groupings, block)
-    made.write(plan.home(number) / SPEAKER_COUNTS_FILE)
-    return part
+    speaker_counts = count_by_speaker(
+        shard_trials.trials, tally_inputs.thresholds, groupings, speaker_block
+    )
+    speaker_counts.write(plan.home(number) / SPEAKER_COUNTS_FILE)
+    return shard_trials
 
 
 @contextmanager
-def _told(plan: Plan, number: int) -> Iterator[None]:
-    """Say which part failed by its rows, and leave a record of it, lest it is tried for ever.
+def _reporting_failures(plan: Plan, number: int) -> Iterator[None]:
+    """Name the shard that failed by its rows, and record the failure so that it is not run again.
 
-    None is left where what it reads is not there, or not as planned: that may be mended.
+    No record is left where an input is missing or differs from the plan, as that can be fixed.
     """
-    failed = plan.home(number) / FAILURE_FILE
-    if failed.exists():
-        found = read_json(failed)
-        if found.get("plan") == plan.id:
-            msg = f"{found.get('error')} (as {failed} records; the rows are the same)"
+    failure_file = plan.home(number) / FAILURE_FILE
+    if failure_file.exists():
+        failure = read_json(failure_file)
+        if failure.get("plan") == plan.id:
+            msg = f"{failure.get('error')} (as {failure_file} records; the rows are the same)"
             raise DataError(msg)
-        failed.unlink()
+        failure_file.unlink()
     try:
         yield
     except DataError as error:
-        told = f"{plan.said(number)}: {error}"
+        described = f"{plan.said(number)}: {error}"
         if plan.is_unchanged(number):
-            with suppress(ParivoxError):  # where not even that can be written
-                write_json(failed, {"plan": plan.id, "error": told})
-        raise DataError(told) from error
+            with suppress(ParivoxError):  # the folder may not be writable
+                write_json(failure_file, {"plan": plan.id, "error": described})
+        raise DataError(described) from error
 
 
 @reports_progress
@@ -201,7 +208,8 @@ def run(
         If something cannot be written, or `shard` is of another number of parts.
     """
     ShardsRunCommand(folder=folder, shard=shard, workers=workers, ray=ray)  # which checks them
-    if sum((shard is not None, workers != 1, ray is not None)) > 1:
+    n_runners = [shard is not None, workers != 1, ray is not None].count(True)
+    if n_runners > 1:
         msg = "--shard, --workers and --ray each say who runs what; give one of them"
         raise ConfigError(msg)
     runner: Runner = CurrentProcess() if workers == 1 else Processes(workers)
@@ -209,58 +217,65 @@ def run(
         runner = Cluster(check_address(ray))
     plan = read_plan(folder)
     if shard is not None:
-        run_shard(folder, _number(plan, shard))
+        run_shard(folder, _shard_number(plan, shard))
         return
-    with runner.open(partial(shard_runner, plan.folder)) as do:
-        _run_all(plan, do, "counting parts")
+    with runner.open(partial(shard_runner, plan.folder)) as run_shards:
+        _run_all(plan, run_shards, "counting parts")
         if plan.found() is None:
             with stage("finding thresholds"):
                 find_thresholds(folder)
-        _run_all(plan, do, "tallying parts")
+        _run_all(plan, run_shards, "tallying parts")
 
 
-def _number(plan: Plan, text: str) -> int:
-    """Which part ``7/32`` is."""
-    one, slash, of = text.partition("/")
-    if not slash or not one.strip().isdecimal() or not of.strip().isdecimal():
+def _shard_number(plan: Plan, text: str) -> int:
+    """Return the number of the shard ``7/32``."""
+    number_text, slash, total_text = text.partition("/")
+    if not slash or not number_text.strip().isdecimal() or not total_text.strip().isdecimal():
         msg = f"--shard {text}: is not a part; give its number and that of all, as in 7/{len(plan)}"
         raise ConfigError(msg)
-    n = len(plan)
-    if int(of) != n:
-        msg = f"--shard {text}: the plan has {n} parts, not {int(of)}; give 1/{n} to {n}/{n}"
+    n_shards = len(plan)
+    if int(total_text) != n_shards:
+        msg = (
+            f"--shard {text}: the plan has {n_shards} parts, not {int(total_text)}; "
+            f"give 1/{n_shards} to {n_shards}/{n_shards}"
+        )
         raise ConfigError(msg)
-    return int(one)
+    return int(number_text)
 
 
-def _run_all(plan: Plan, do: Callable[[Iterable[int]], Iterator[FinishedShard]], what: str) -> None:
-    """Run every part once; of those that fail by their rows, the others are done first."""
-    failed: dict[int, str] = {}
-    with stage(what, len(plan), "parts") as at:
-        for one in do(range(1, len(plan) + 1)):
-            at.add()
-            if one.error:
-                failed[one.number] = one.error
-    if failed:
-        raise failed_shards_error(failed)
+def _run_all(
+    plan: Plan, run_shards: Callable[[Iterable[int]], Iterator[FinishedShard]], stage_name: str
+) -> None:
+    """Run every shard once; if some fail by their rows, run the others before raising."""
+    error_by_shard: dict[int, str] = {}
+    with stage(stage_name, len(plan), "parts") as progress_stage:
+        for finished in run_shards(range(1, len(plan) + 1)):
+            progress_stage.add()
+            if finished.error:
+                error_by_shard[finished.number] = finished.error
+    if error_by_shard:
+        raise failed_shards_error(error_by_shard)
 
 
 @dataclass(frozen=True, kw_only=True)
 class FinishedShard(TaskOutput):
-    """A part that was run."""
+    """A shard that was run."""
 
     error: str = ""  # what is wrong with its rows
 
 
 def shard_runner(folder: Path) -> Callable[[int, AnnounceItem], FinishedShard]:
-    """What a worker does: parts of a plan."""
+    """Return the function with which a worker runs shards of a plan."""
     plan = read_plan(folder)
 
-    def do(number: int, _: AnnounceItem) -> FinishedShard:
+    def run_numbered(number: int, _: AnnounceItem) -> FinishedShard:
         try:
             hashes = run_shard(folder, number, waits=True)
         except DataError as error:
             return FinishedShard(number=number, error=str(error))
         home = plan.home(number)
-        return FinishedShard(number=number, files={str(home / one): hashes[one] for one in hashes})
+        return FinishedShard(
+            number=number, files={str(home / name): hashes[name] for name in hashes}
+        )
 
-    return do
+    return run_numbered
