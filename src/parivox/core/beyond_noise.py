@@ -66,7 +66,7 @@ def tau_log(rates: ArrayLike, null: ArrayLike) -> TauLog:
     deviation of ln rates between groups: 0.3 says that groups typically differ from their middle
     by a third. `p` is that of the uncorrected spread. Rates are above 0
     (`parivox.core.noise.without_zeros`); null draws, ``[replicate, ..., group]``, are the
-    same of a fair system, for instance ``gamma_multinomial(...).nonzero_rates``. NaN with fewer
+    same under equal rates, for instance ``gamma_multinomial(...).nonzero_rates``. NaN with fewer
     than three groups, a rate of 0 or without null draws.
 
     Examples
@@ -138,14 +138,14 @@ def heterogeneity(rates: ArrayLike, null: ArrayLike) -> Heterogeneity:
     rates : array_like of shape (..., group)
         Error rates, in [0, 1]; NaN leaves a group out.
     null : array_like of shape (replicate, ..., group)
-        The same of a fair system.
+        The same under equal rates.
 
     Returns
     -------
     Heterogeneity
         `value` = sum w (rate - weighted mean)^2 / (groups - 1), w = 1 / variance of the group's
-        rate over the draws: at least 0, about 1 for a fair system, lower is fairer. Large groups
-        weigh most, as theirs are the differences that can be told. `draws` are the same of each
+        rate over the draws: at least 0, about 1 under equal rates, lower is fairer. Large groups
+        weigh most, as their differences are known best. `draws` are the same of each
         draw; `parivox.core.noise.floor` of both has p. Groups whose rate does not vary in
         the draws are left out; NaN with fewer than two groups, or without draws.
 
@@ -180,8 +180,9 @@ def welch(rates: ArrayLike, se: ArrayLike, df: ArrayLike) -> FloatArray:
     """Return the p value of equal rates where speakers may vary more in some groups than others.
 
     See docs/methods/noise-floors.md#heterogeneity. Welch's test of ln rates, each with its own
-    standard error and degrees of freedom, as its interval has: it needs no draws of a fair system,
-    and so not that speakers vary alike, but rejects too often where groups have few speakers.
+    standard error and degrees of freedom, as its interval has: it needs no draws under equal rates,
+    nor that speakers vary equally in all groups, but rejects too often where groups have few
+    speakers.
 
     Parameters
     ----------
@@ -232,7 +233,7 @@ def spread_interval(values: ArrayLike, noise: ArrayLike, confidence: float = 0.9
     variance in it. It is of the groups at hand, not of a wider population of groups.
 
     Values are what was observed, such as ln rates; noise is draws, ``[replicate, ..., group]``, of
-    how far off each may be, such as ln rates of a fair system; what all groups have in common does
+    how far off each may be, such as ln rates under equal rates; what all groups have in common does
     not count. In units of the values, lower is fairer. The lower limit is 0 where noise alone
     exceeds the observed variance often enough; the upper one is never below that of groups which
     vary as much as noise does on average. NaN with fewer than three groups, or where more than 5 %

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from parivox.core.registry import ZeroPolicy
 
 Reference: TypeAlias = Literal["macro", "geomean", "best"]
+# References that follow from the groups' own values; the others are values of other cells.
 _REFERENCES = ("macro", "geomean", "best")
 
 
@@ -70,6 +71,7 @@ class BiasValue:
     @cached_property
     def reason(self) -> NDArray[np.str_]:
         """The first reason that holds for each value."""
+        # conditions may have the shape of the reference, with one group
         conditions = self._conditions()
         holds = [np.broadcast_to(condition, self.value.shape) for condition in conditions.values()]
         return first_reason(holds, list(conditions))
@@ -357,9 +359,10 @@ _MEAN_MEASURES = tuple(
         label=f"mean {measure.label}",
         says=(
             f"unweighted mean of {measure.id} over the groups of an intersection that share a "
-            "value of one attribute, as in group gender=f (paper 001); groups where it is undefined are "
-            "left out, and the reason says how many"
+            "value of one attribute, as in group gender=f (paper 001); groups where it is "
+            "undefined are left out, and the reason says how many"
         ),
+        # the mean of ratios is 1 at par, as each ratio is; that of differences 0
         par=measure.par,
         scale=measure.scale,
         bounds=measure.bounds,
@@ -367,6 +370,7 @@ _MEAN_MEASURES = tuple(
     )
     for measure in _REFERENCE_MEASURES
 )
+# Computed by the audit from numeric attributes, see docs/methods/confounding.md#trends.
 _TREND = BiasMeasure(
     id="trend",
     label="trend",

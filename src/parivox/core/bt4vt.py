@@ -74,6 +74,7 @@ def bt4vt_curve(counts: Counts) -> Curve:
     if counts.n_target == 0 or counts.n_nontarget == 0:
         kept_points = np.arange(0)
     else:
+        # "accept nothing" is a point of the curve, too
         occurs = np.concatenate(([True], (counts.target + counts.nontarget)[::-1] > 0))
         kept_points = np.flatnonzero(occurs)
         start = np.searchsorted(full_curve.fp[kept_points], 0, side="right") - 1
@@ -198,5 +199,6 @@ def _cdet(fpr: Rate, fnr: Rate, cost: CostModel) -> Rate:
             "name one prior, as in '0.05,1,1'"
         )
         raise ConfigError(msg)
+    # factors in bt4vt's order, so that results agree to the last digit
     (p_target,) = cost.p_target
     return fnr * cost.c_miss * p_target + fpr * cost.c_fa * (1 - p_target)

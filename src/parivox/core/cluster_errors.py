@@ -150,9 +150,9 @@ class ErrorsByPair(_ClusterErrors):
     ----------
     cell : integer ndarray of shape (entry,)
         Rising, in [0, n_cells).
-    one, other : integer ndarrays of shape (entry,)
-        The two speakers, ``one < other``; each pair at most once in a cell. ``one == other`` stands
-        for the trials of an enrolled speaker whose test speaker is unknown.
+    first_speaker, second_speaker : integer ndarrays of shape (entry,)
+        The two speakers, the first below the second; each pair at most once in a cell. Both are
+        equal for the trials of an enrolled speaker whose test speaker is unknown.
     errors, trials : ndarrays of shapes (..., entry), broadcasting against each other
         Trials accepted, and all of them, in either order of enrolment and test.
     n_cells : int
@@ -549,7 +549,7 @@ class CodeSums:
             return
         n_waiting = sum(map(len, self._waiting))
         longest = max(self._waiting, key=len)
-        # the longest table stands for all of them where ranges are cut
+        # ranges are cut at even steps through the longest table, taken to be like the others
         bounds = longest[:: max(longest.size * _CODES_PER_RANGE // max(n_waiting, 1), 1)][1:]
         old_ranges = self._ranges or [longest[:0]] * (bounds.size + 1)
         if self._ranges:
@@ -839,11 +839,9 @@ def moments(tally: ErrorsBySpeaker | ErrorsByPair) -> Moments:
         has_common_speaker,
         *pair_sums,
     )
-    return Moments(
-        2 if isinstance(tally, ErrorsByPair) else 1,
-        tally.in_blocks,
-        *(np.broadcast_to(terms, shape) for terms in all_sums),
-    )
+    sides = 2 if isinstance(tally, ErrorsByPair) else 1
+    broadcast_sums = [np.broadcast_to(terms, shape) for terms in all_sums]
+    return Moments(sides, tally.in_blocks, *broadcast_sums)
 
 
 def moments_by_point(

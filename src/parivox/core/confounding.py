@@ -74,11 +74,11 @@ class Trend:
 
 
 def trend(tally: ErrorsBySpeaker | ErrorsByPair, x: ArrayLike, confidence: float = 0.95) -> Trend:
-    """Slope of the log odds of an error on a number that speakers have, such as age.
+    """Return the slope of the log odds of an error on a number of speakers, such as age.
 
-    See docs/methods/confounding.md#trends. Beside bands of a numeric attribute, which hide what
-    happens within them and between, it is one figure: the logistic regression of errors on the
-    attribute, in log odds per unit (for ten years divide the ages by 10; exp of it is an odds
+    See docs/methods/confounding.md#trends. Bands of a numeric attribute hide what happens within
+    them and between; the slope is one number for all of it: the logistic regression of errors on
+    the attribute, in log odds per unit (for ten years divide the ages by 10; exp of it is an odds
     ratio, for rare errors about a ratio of rates).
 
     Parameters
@@ -342,11 +342,12 @@ class Standardised(Generic[ClusterErrorsT]):
 def standardised(
     tally: ClusterErrorsT, group: ArrayLike, stratum: ArrayLike
 ) -> Standardised[ClusterErrorsT]:
-    """Directly standardised rates: sum over strata k of w_k * R_gk for each group g, w_k equal.
+    """Return directly standardised rates: sum over strata k of w_k * R_gk for each group g.
 
-    See docs/methods/confounding.md#standardised-rates. Each stratum (a pairing, a band of
-    durations, any attribute of trials) has the same weight in all groups, so that they differ no
-    longer in their mixture of strata. Strata that some group lacks are left out for all groups.
+    The weights w_k are equal. See docs/methods/confounding.md#standardised-rates. Each stratum (a
+    pairing, a band of durations, any attribute of trials) has the same weight in all groups, so
+    that they differ no longer in their mixture of strata. Strata that some group lacks are left out
+    for all groups.
 
     Parameters
     ----------
@@ -359,10 +360,10 @@ def standardised(
     -------
     Standardised
         Lower rates are better. A stratum is used if every group that has trials at all has some
-        there, and not all of them with one speaker, whose luck could not be told from the group's
-        rate. As in docs/methods/uncertainty.md#residuals-and-variances a speaker's residuals, here
-        sum over k of w_k * (e_sk - R_gk n_sk) / N_gk, carry the variance; a group counts as 1 / sum
-        of w_k ** 2 / N_gk trials. With one stratum all is as without strata.
+        there, and not all of them with one speaker, whose luck could not be separated from the
+        group's rate. As in docs/methods/uncertainty.md#residuals-and-variances a speaker's
+        residuals, here sum over k of w_k * (e_sk - R_gk n_sk) / N_gk, carry the variance; a group
+        counts as 1 / sum of w_k ** 2 / N_gk trials. With one stratum all is as without strata.
 
     Examples
     --------
@@ -466,15 +467,15 @@ class Association:
 
 
 def association(table: ArrayLike, *, seed: int | tuple[int, ...] = 0) -> Association:
-    """Cramér's V, corrected for bias (Bergsma 2013), and its p value.
+    """Return Cramér's V, corrected for bias (Bergsma 2013), and its p value.
 
     See docs/methods/confounding.md#attributes-that-go-together. Where two attributes of the same
-    speakers go together, what one seems to do may be the other's doing.
+    speakers are associated, the apparent effect of one may be an effect of the other.
 
     The table, of shape (value, value), counts the speakers who have each pair of values. p is from
     Pearson's chi-square where at least five speakers are expected in every cell; else the share of
-    tables that are as far from independence when the speakers' values of one attribute are dealt
-    out anew (`seed`), which is valid however few they are. NaN where either attribute has fewer
+    tables that are as far from independence when the speakers' values of one attribute are
+    permuted (`seed`), which is valid however few they are. NaN where either attribute has fewer
     than two values.
 
     Examples

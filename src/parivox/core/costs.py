@@ -2,7 +2,7 @@
 
 ``C(t) = c_miss P FNR(t) + c_fa (1 - P) FPR(t)`` with P the prior of target trials. The normalised
 cost divides by the cost of the better blind decision, ``min(c_miss P, c_fa (1 - P))``
-(docs/methods/costs.md#detection-cost). Lower is better. A model with several priors stands for the
+(docs/methods/costs.md#detection-cost). Lower is better. A model with several priors gives the
 mean over its priors, each with its own threshold.
 """
 
@@ -98,6 +98,7 @@ class CostModel:
         return float(miss / (miss + false_accept))
 
     def _only_prior(self) -> float:
+        """Return the prior of a model with one; ConfigError for several."""
         if len(self.p_target) > 1:
             msg = (
                 f"cost {self.name} is a mean over priors {self.p_target} and has no single "
@@ -118,7 +119,7 @@ class MinCost:
     fp: IntArray
     """False accepts there; -1 where the threshold is NaN."""
     fn: IntArray
-    """False rejects, likewise."""
+    """False rejects there; -1 where the threshold is NaN."""
     raw: FloatArray
     """The same cost, not normalised."""
 

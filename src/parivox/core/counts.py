@@ -71,10 +71,15 @@ class ScoreGrid:
             cell_indices[chunk] = self.cell_indices(scores[chunk])
             score_of_cell[cell_indices[chunk]] = scores[chunk]
             # two scores in one cell mostly show in the first chunk, which saves the others
-            if chunk is chunks[0] and not _holds(score_of_cell, cell_indices[chunk], scores[chunk]):
+            if chunk is chunks[0] and not _cells_hold_scores(
+                score_of_cell, cell_indices[chunk], scores[chunk]
+            ):
                 return None
         # a later chunk may have overwritten the score of an earlier one
-        if not all(_holds(score_of_cell, cell_indices[chunk], scores[chunk]) for chunk in chunks):
+        if not all(
+            _cells_hold_scores(score_of_cell, cell_indices[chunk], scores[chunk])
+            for chunk in chunks
+        ):
             return None
         used_cells = np.flatnonzero(~np.isnan(score_of_cell))
         value_indices = np.zeros(_N_GRID_CELLS, dtype=np.int32)
@@ -84,7 +89,9 @@ class ScoreGrid:
         return score_of_cell[used_cells] + 0.0, cell_indices  # zero has no sign
 
 
-def _holds(score_of_cell: FloatArray, cell_indices: NDArray[np.int32], scores: FloatArray) -> bool:
+def _cells_hold_scores(
+    score_of_cell: FloatArray, cell_indices: NDArray[np.int32], scores: FloatArray
+) -> bool:
     """Return whether the cell of every score holds this very score."""
     return np.array_equal(score_of_cell.take(cell_indices), scores)
 
@@ -266,7 +273,7 @@ class Counts:
         return cls(distinct_scores, n_target, n_nontarget)
 
     def __add__(self, other: Counts) -> Counts:
-        """Counts of both sets of trials, on the union of their values."""
+        """Return the counts of both sets of trials, on the union of their values."""
         values = np.union1d(self.values, other.values)
         self_positions = np.searchsorted(values, self.values)
         other_positions = np.searchsorted(values, other.values)
@@ -314,11 +321,11 @@ class Counts:
         return Curve(thresholds, fp, fn, self.n_target, self.n_nontarget)
 
     def forget_curve(self) -> None:
-        """Give back the memory of the curve, which is computed anew when it is asked for."""
+        """Give back the memory of the curve, which is computed again on access."""
         vars(self).pop("curve", None)
 
     def at(self, thresholds: ArrayLike) -> Curve:
-        """Exact error counts at any thresholds, in the order given.
+        """Return exact error counts at any thresholds, in the order given.
 
         See docs/methods/rates.md#rates-at-a-threshold.
 
@@ -413,6 +420,7 @@ def _take_points(errors: IntArray, index: NDArray[np.intp]) -> IntArray:
 
 
 def _rate(errors: IntArray, trials: IntArray) -> FloatArray:
+    """Return errors ``[..., threshold]`` over trials ``[...]``; NaN without trials."""
     if trials.all():  # as almost always: the division then needs no mask
         return np.asarray(errors / trials[..., None])
     with np.errstate(invalid="ignore"):

@@ -41,6 +41,7 @@ def deal(group: ArrayLike, folds: int, seed: int = 0) -> IntArray:
     """
     groups = np.asarray(group)
     rng = np.random.default_rng(seed)
+    # speakers shuffled within groups take the folds in turn, these in random order
     order = np.lexsort((rng.permutation(groups.size), groups))
     fold = np.empty(groups.size, dtype=np.int64)
     fold[order] = rng.permutation(folds)[np.arange(groups.size) % folds]

@@ -4,7 +4,7 @@ See docs/methods/eer.md#nine-definitions.
 
 An error curve of finitely many trials rarely meets FPR = FNR exactly; toolkits differ in what
 they report instead. All comparisons are between integers (FP * targets with FN * nontargets),
-so exact ties are seen as ties. Range [0, 1], lower is better; NaN without targets or
+so exact ties are recognised. Range [0, 1], lower is better; NaN without targets or
 nontargets. Every group's EER has a threshold of its own and so says nothing about unequal
 treatment at a deployed threshold.
 
@@ -151,6 +151,7 @@ def _nearest_of_thinned(
     is_distinct[0] = False  # scikit-learn thins before it adds "accept nothing"
     fp, fn = fp[is_distinct], fn[is_distinct]
     is_corner = (np.diff(fp, 2) != 0) | (np.diff(fn, 2) != 0)
+    # scikit-learn drops points on a straight line between their neighbours
     is_kept = np.ones(fp.size, dtype=bool)
     is_kept[1:-1] = is_corner
     fp, fn = np.append(0, fp[is_kept]), np.append(targets, fn[is_kept])
@@ -205,6 +206,7 @@ def _hull_edge(
         fp_span, fn_span = high_fp_end[0] - low_fp_end[0], low_fp_end[1] - high_fp_end[1]
         distance = fp_span * fn + fn_span * fp
         farthest_index = int(np.argmin(distance))
+        # no point lies below the line between both ends: it is an edge of the hull
         if distance[farthest_index] >= fp_span * low_fp_end[1] + fn_span * low_fp_end[0]:
             return low_fp_end, high_fp_end
         farthest = (int(fp[farthest_index]), int(fn[farthest_index]))

@@ -2,9 +2,9 @@
 
 See docs/methods/verdicts.md#people-behind-a-rate and docs/methods/verdicts.md#attempts.
 
-A rate of 5 % can be everyone sometimes or some people always. Arrays are ``[..., cell]``; leading
-axes, such as operating points, are free. All results but `attempts_until` are shares or
-chances in [0, 1]; times 10,000 they are people per 10,000.
+A rate of 5 % can be errors of all speakers sometimes or of some speakers always. Arrays are
+``[..., cell]``; leading axes, such as operating points, are free. All results but `attempts_until`
+are shares or chances in [0, 1]; times 10,000 they are people per 10,000.
 
 `share_above` and `locked_out_people` take the speakers of a cell to have error rates
 of their own, drawn from a beta distribution whose mean and spread are those of the cell (the rate,
@@ -12,18 +12,18 @@ and the analysis-of-variance estimate of the correlation of errors within speake
 own errors and trials turn it into what is known of that one speaker; the cell's figure is the mean
 over its speakers. In simulations (8 to 100 speakers, 10 to 230 trials each) this was nearer to the
 truth than the beta distribution alone, and than maximum likelihood without a shape. With few
-trials each it cannot tell two kinds of speakers from many.
+trials each it cannot distinguish two kinds of speakers from many.
 
 ==================  ====================================================================
 reason              meaning
 ==================  ====================================================================
-no_trials           nobody has trials
+no_trials           no speaker has trials
 few_speakers        fewer than 5 speakers
 few_trials          the speakers' trials do not reach: fewer than 1 / limit on average, so that
                     less than one error is expected of somebody at the limit; fewer than
                     the attempts; or one each, when spread and noise are the same thing
 no_errors           no trial went wrong, so that nothing is known of the spread
-all_errors          every trial went wrong: likewise
+all_errors          every trial went wrong, so that nothing is known of the spread
 ==================  ====================================================================
 """
 
@@ -77,14 +77,14 @@ class WorstTenth:
     """Their share of the cell's errors. Of shape (..., cell)."""
     expected: FloatArray
     """The same if all speakers had one rate: picking the worst after the fact finds some luck as
-    well. Only what `observed` has above it tells of people. Of shape (..., cell).
+    well. Only the excess of `observed` is a difference between speakers. Of shape (..., cell).
     """
     reason: NDArray[np.str_]
     """``no_trials``, ``no_errors`` or empty. Of shape (..., cell)."""
 
 
 def share_above(tally: ErrorsBySpeaker, limit: float, confidence: float = 0.95) -> SpeakerShares:
-    """Share of speakers whose own error rate exceeds a limit, the noise of few trials removed.
+    """Return the share of speakers whose error rate exceeds a limit, noise of few trials removed.
 
     Counting speakers whose observed rate is above the limit counts luck as well: of 100
     speakers who all have a rate of 4 % and 30 trials, 34 are seen above 5 %.
@@ -117,14 +117,14 @@ def share_above(tally: ErrorsBySpeaker, limit: float, confidence: float = 0.95) 
 def locked_out_people(
     tally: ErrorsBySpeaker, attempts: int, confidence: float = 0.95
 ) -> SpeakerShares:
-    """Share of people rejected in each of N genuine attempts, when people differ.
+    """Return the share of people rejected in each of N genuine attempts, when people differ.
 
     The mean over speakers of p ** N: attempts of one person are independent, but a person who
-    is often rejected stays so. `locked_out` takes people to be all
-    alike; the difference is what unequal service adds.
+    is often rejected stays so. `locked_out` takes all people to have one rate; the difference
+    is the effect of unequal rates.
 
     Lower is better. `high` allows for kinds of people who are not among the speakers, and is large
-    with few of them. The tally is of target trials, trials of shape (entry,).
+    with few speakers. The tally is of target trials, trials of shape (entry,).
 
     Examples
     --------
@@ -147,11 +147,11 @@ def locked_out_people(
 
 
 def worst_tenth(tally: ErrorsBySpeaker) -> WorstTenth:
-    """Share of errors carried by the tenth of speakers with the most errors.
+    """Return the share of errors of the tenth of speakers with the most errors.
 
     Speakers are ranked by their errors, not by their rates: it is errors that the share counts,
     and the rate of a speaker with three trials would rank first by luck. Speakers with more
-    trials therefore stand further up, in `observed` and `expected` alike.
+    trials therefore rank higher, in both `observed` and `expected`.
 
     `expected` is exact in expectation for speakers with equal trials (the k largest of S binomial
     counts sum to the sum over j of min(k, number of speakers with j or more)), near it for unequal
@@ -182,10 +182,10 @@ def worst_tenth(tally: ErrorsBySpeaker) -> WorstTenth:
 
 
 def locked_out(fnr: ArrayLike, attempts: int) -> FloatArray:
-    """Chance that all of N genuine attempts are rejected: FNR ** N.
+    """Return the chance that all of N genuine attempts are rejected: FNR ** N.
 
-    In [0, 1], lower is better. Assumes that attempts are independent and people alike. Rises with
-    the rate, so that the limits of the rate become those of the chance.
+    In [0, 1], lower is better. Assumes that attempts are independent and that all people have one
+    rate. Rises with the rate, so that the limits of the rate become those of the chance.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def locked_out(fnr: ArrayLike, attempts: int) -> FloatArray:
 
 
 def let_in(fpr: ArrayLike, attempts: int) -> FloatArray:
-    """Chance that at least one of N attempts of an impostor is accepted: 1 - (1 - FPR) ** N.
+    """Return the chance that one of N attempts of an impostor succeeds: 1 - (1 - FPR) ** N.
 
     In [0, 1], lower is better. Assumes that attempts are independent. Rises with the rate, so that
     the limits of the rate become those of the chance.
@@ -215,7 +215,7 @@ def let_in(fpr: ArrayLike, attempts: int) -> FloatArray:
 
 
 def attempts_until(fpr: ArrayLike, probability: float = 0.95) -> FloatArray:
-    """Attempts after which an impostor has succeeded with a given probability.
+    """Return the attempts after which an impostor has succeeded with a given probability.
 
     The smallest n with 1 - (1 - FPR) ** n >= probability: ln(1 - probability) / ln(1 - FPR),
     rounded up (000, 4.3): whole numbers from 1, higher is better; inf for a rate of 0, NaN for NaN.

@@ -64,7 +64,7 @@ class Interval:
     deff: FloatArray
     """Design effect: variance in units of the binomial one, at least 1; NaN without errors."""
     n_eff: FloatArray
-    """Independent trials that would tell as much."""
+    """Independent trials that would give as much information."""
     df: FloatArray
     """Degrees of freedom of the variance, at least 1; NaN without errors."""
     se: FloatArray
@@ -77,7 +77,7 @@ class Interval:
     """
 
     def without_limits(self, cells: NDArray[np.bool_], note: str) -> Interval:
-        """The same without limits in these cells, and why; those without trials say so already."""
+        """Return a copy without limits in these cells, with a note; "no trials" stays as a note."""
         return replace(
             self,
             low=np.where(cells, np.nan, self.low),
@@ -87,7 +87,7 @@ class Interval:
         )
 
     def without_spread(self, cells: NDArray[np.bool_], note: str) -> Interval:
-        """The same `without` limits in these cells, nor what they are made of."""
+        """Return a copy without limits, design effect, df and standard error in these cells."""
         spread_columns = {name: getattr(self, name) for name in ("deff", "n_eff", "df", "se")}
         columns = {name: np.where(cells, np.nan, column) for name, column in spread_columns.items()}
         return replace(self.without_limits(cells, note), **columns)
@@ -96,7 +96,7 @@ class Interval:
 def rate_interval(
     moments: Moments, confidence: float = 0.95, pooled_floor: ArrayLike | None = None
 ) -> Interval:
-    """Interval of each cell's rate over speakers.
+    """Return the interval of each cell's rate over speakers.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def rate_interval(
         In (0, 1).
     pooled_floor : array_like of shape (..., cell), optional
         `other_kappa2`: variances are drawn up to what the other groups' speakers show, by
-        a weight of two degrees of freedom. Target trials only; NaN leaves a cell as it is.
+        a weight of two degrees of freedom. Target trials only; NaN leaves a cell unchanged.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def rate_interval(
         errors: the rule of 3, 3 * deff / trials at 95 % (exactly 3; else in proportion to
         ln(1 - confidence)), with the design effect of all cells together, at least 1 and at
         most what it is if all trials of a speaker have the same outcome; the latter if no
-        other cell tells one. NaN without trials, and where one speaker takes part in all.
+        other cell has one. NaN without trials, and where one speaker takes part in all.
 
     Raises
     ------

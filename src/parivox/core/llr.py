@@ -101,7 +101,7 @@ def _posterior_blocks(counts: Counts) -> tuple[IntArray, IntArray, IntArray]:
     Blocks end at the vertices of the lower convex hull of (nontargets, targets) cumulated over
     rising scores, as pooling adjacent violators finds them. A point above the line between two
     others of the set is no vertex, so all such points go at once; a dozen passes leave the hull
-    of any ordinary curve. All cells stand in one row, each with its last point kept; targets
+    of any ordinary curve. All cells are in one row, each with its last point kept; targets
     that outscore all nontargets of their cell are left out.
     """
     curve, n_values = counts.curve, counts.values.size

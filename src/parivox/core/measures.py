@@ -72,6 +72,7 @@ __all__ = [
 ]
 
 
+# A metric may return its threshold in addition to its value.
 class LocatedMetric(NamedTuple):
     """A metric and its threshold; NaN where it has several."""
 
@@ -232,6 +233,7 @@ _BASE_METRICS = (
         made_of=("cllr", "min_cllr"),
         compute=np.subtract,
     ),
+    # The audit computes the rest itself, from other cells, failures or times besides counts.
     BaseMetric(
         id="shift_target",
         label="shift of target scores",
@@ -315,5 +317,6 @@ _BASE_METRICS = (
     ),
 )
 
+# Tables have measures in this order; bias measures and meta-measures follow base metrics.
 for _measure in (*_BASE_METRICS, *BIAS_MEASURES, *META_MEASURES):
     register(_measure)

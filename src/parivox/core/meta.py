@@ -194,6 +194,7 @@ def au_fdr(
     span = step.sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
         area = np.where(span > 0, (step * mean_fdr).sum(axis=-1) / span, np.nan)
+    # FDR is of operating points, not of groups
     no_groups = np.full(area.shape, -1, dtype=np.int64)
     reason = np.where(np.isnan(area), "too_few_points", "")
     return MetaValue(area[()], no_groups[()], no_groups[()], no_groups[()], reason[()])
@@ -243,6 +244,7 @@ def _first_reason(
     return np.where((fpr_reason == preferred) | (fnr_reason == ""), fpr_reason, fnr_reason)
 
 
+# "nist" replaces rates of 0 below a fraction bar only, so that it concerns ratios alone.
 _SMOOTHING_POLICIES: tuple[ZeroPolicy, ...] = ("none", "jeffreys")
 _RATIO_POLICIES: tuple[ZeroPolicy, ...] = ("none", "jeffreys", "nist")
 _PEREIRA = "de Freitas Pereira and Marcel 2022"

@@ -9,10 +9,10 @@ little can be seen.
 
 Arrays are ``[..., cell]``, draws ``[replicate, ..., cell]``; the cells are the groups of one
 grouping. Draws depend on the seed and on their own operating point alone, not on which others
-are asked for. `permuted` and `gamma_multinomial` make them.
+are asked for. `permuted` and `gamma_multinomial` draw them.
 
 Reasons of a refusal: ``no_errors``; ``few_errors`` (fewer than 20 errors, or fewer than 20
-trials without one); ``few_groups`` (with enough speakers to tell how they vary);
+trials without one); ``few_groups`` (with enough speakers to estimate their variation);
 ``fixed_groups`` (no stratum has speakers of two groups to exchange).
 """
 
@@ -78,7 +78,7 @@ class EqualRatesDraws:
 
 
 class NoiseFloor(NamedTuple):
-    """Where a measure stands among its null draws, shape (...)."""
+    """A measure's place among its draws under equal rates, shape (...)."""
 
     mean: FloatArray
     """What fair systems show on average."""
@@ -95,10 +95,10 @@ class NoiseFloor(NamedTuple):
 def floor(
     observed: ArrayLike, null: ArrayLike, *, higher_is_fairer: ArrayLike = False
 ) -> NoiseFloor:
-    """Where an observed measure stands among null draws.
+    """Return the noise floor of a measure and its p value, from draws under equal rates.
 
-    Of a measure of the data, ``[...]``, and the same of null draws, ``[replicate, ...]``, of which
-    NaN is left out. Low values are the unfair ones where `higher_is_fairer`, ``[...]``, as of FDR.
+    Takes a measure of the data, ``[...]``, and of the draws, ``[replicate, ...]``, of which NaN is
+    left out. Low values are the unfair ones where `higher_is_fairer`, ``[...]``, as of FDR.
     NaN without draws, or if more than 5 % of them are undefined; p also for a NaN measure.
 
     Examples
@@ -223,7 +223,7 @@ def gamma_multinomial(
     speakers, within the group, come the variances that all groups share: between speakers and,
     for FPR, between pairs of speakers. A group's rate is then the common one times a gamma
     variable of the variance that its own speakers, pairs and trials give, and the errors found
-    are dealt out anew in proportion.
+    are distributed again in proportion.
 
     Each draw of an operating point has as many errors as the data have; where more than half of the
     trials are errors, those without one are dealt out, so that no rate exceeds 1. One number is

@@ -105,7 +105,7 @@ def to_pooled(ratio: Ratio, share: ArrayLike) -> Ratio:
     """Return the ratio to all groups pooled from the ratio to all other groups.
 
     rho / (w rho + 1 - w), where w is the group's share of all trials, ``[..., cell]``, in [0, 1];
-    at most 1 / w. p stays as it is.
+    at most 1 / w. p is unchanged.
     """
     group_share = np.asarray(share, dtype=np.float64)
     with np.errstate(divide="ignore"):

@@ -54,7 +54,7 @@ class Measure:
     bounds: tuple[float, float] = (0.0, np.inf)
     """No value lies outside, and no limit of an interval."""
     fairer: Literal["lower", "higher", "neither"] = "lower"
-    """Which values are better: of a base metric for the people it is of, of the others for
+    """Which values are better: for base metrics for the people concerned, for the others for
     fairness.
     """
     compute: Callable[..., object] | None = None
@@ -88,7 +88,7 @@ class BaseMetric(Measure):
         ``[..., threshold]``.
     ``counts``
         `parivox.core.counts.Counts` ``[..., value]``; gives ``[...]``, or what has a
-        ``threshold`` beside it.
+        ``threshold`` in addition.
     ``llr``
         The same of scores that are log-likelihood ratios.
     ``pooled``, ``recordings``, ``attempts``, ``seconds``
@@ -100,7 +100,7 @@ class BaseMetric(Measure):
     rate that is held and rule (`target`, `rule`).
     """
     of: Literal["target", "nontarget", "both"] = "both"
-    """The trials that it is of, and whose errors stand beside it."""
+    """The class of trials that it is computed from, and whose errors are shown with it."""
     is_error: bool = True
     """0 at best and lower for better, so that groups can be compared by it."""
     field: str = "value"
@@ -122,7 +122,7 @@ class BiasMeasure(Measure):
     """A group's base metric against a reference."""
 
     par: float
-    """Its value where the group fares as the reference does."""
+    """Its value where the group's metric equals the reference."""
     is_of_references: bool = False
     """Taken against each reference in turn; else against the one that its definition names."""
 
@@ -137,7 +137,7 @@ class MetaMeasure(Measure):
     """
     takes: Literal["", "alpha", "average", "draws", "grid"] = ""
     """What `compute` takes besides the values: the keyword `alpha`, or the pooled value as second
-    argument; or what the audit makes it of, draws of a fair system or a grid of operating
+    argument; or what the audit computes it from, draws under equal rates or a grid of operating
     points.
     """
     terms: tuple[str, str] | None = None
@@ -156,10 +156,12 @@ class MetaMeasure(Measure):
 
     def evaluate(self, *values: object, **more: object) -> MetaValue:
         """Return the measure's value; see `compute`."""
+        # measures that the audit computes have no function, and no caller here
         assert self.compute is not None
         return self.compute(*values, **more)  # type: ignore[return-value]
 
 
+# Filled by `parivox.core.measures` on import, and by `register`.
 MEASURES: dict[str, Measure] = {}
 """Every measure by its id, in the order in which tables have them."""
 

@@ -164,9 +164,9 @@ class ResampledCurves:
         Lower edges of the bins (`curve_edges`), the first at or below every score; None
         counts every distinct score, which takes as long as there are scores.
     times : integer ndarray of shape (trial,), optional
-        How many trials each row stands for.
+        How many trials each row counts as.
     means : ndarray of shape (edge,), optional
-        What stands for the scores of each bin (`bin_means`); without it, the mean of these rows'.
+        Score that represents each bin (`bin_means`); by default the mean score of these rows.
 
     Notes
     -----
@@ -179,7 +179,7 @@ class ResampledCurves:
     exact, and a threshold found on one cell may be read on another.
 
     What is computed grows with the pairs of speakers that have trials. Where there are millions
-    of speakers, blocks of speakers (by a hash) may stand for them: a trial within a block then
+    of speakers, blocks of speakers (by a hash) may replace them: a trial within a block then
     weighs w_b.
     """
 

@@ -246,7 +246,7 @@ def from_replicates(
     -------
     BootstrapInterval
         On the log scale a replicate of 0 (or infinity) counts as undefined; up to 5 % of them
-        stand as the smallest (largest) of the others, as leaving them out would make the
+        count as the smallest (largest) of the others, as leaving them out would make the
         interval narrower.
 
     Examples

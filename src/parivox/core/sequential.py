@@ -182,7 +182,7 @@ def score(
     correlation : array_like in [0, 1]
         `intra_class_correlation`.
     shared
-        Of the same speakers now and in the reference; None where they are other people.
+        Of the same speakers now and in the reference; None for other speakers.
     error
         Standard error of a reference that is a rate.
     impostors : in [0, 1)

@@ -1,9 +1,9 @@
-"""Best guesses: rates of small groups drawn towards what their attributes, and all others, tell.
+"""Shrinkage estimates: rates of small groups drawn towards those of their attributes and of others.
 
 See docs/methods/shrinkage.md. The raw rate of a group of few speakers is mostly chance, and the
-highest of many raw rates mostly luck. A model lends each group what the others tell: the logarithm
-of a rate is a common level, an effect of each attribute's value, and what the attributes do not add
-up to, all of them random; how much each varies is integrated over. Arrays are ``[..., group]``.
+highest of many raw rates mostly luck. A model combines each group with the others: the logarithm
+of a rate is a common level, an effect of each attribute's value, and an interaction, all of them
+random; how much each varies is integrated over. Arrays are ``[..., group]``.
 """
 
 from __future__ import annotations
@@ -23,14 +23,18 @@ if TYPE_CHECKING:
 LOW_POWER = 0.5
 """Below, a group that is called worse or better would more often than not have been missed."""
 _PRIOR_ERRORS = 0.5  # effective errors added to both outcomes, so that 0 errors have a logarithm
-_SPREAD_SCALE = 1.0  # of spreads between groups, before the data: half of them lie below
-_N_NODES = 12  # spreads that stand for all, each as likely before the data
-_MIN_RELATIVE_SIZE = 1e-9  # of the largest: effects that others make
-_MISSING_VARIANCE = 1e12  # variance of a group of which nothing is known
+# Median of the spread between groups before the data are seen (a half-Cauchy prior).
+_SPREAD_SCALE = 1.0
+# Spreads that represent the prior, each equally likely.
+_N_NODES = 12
+# Singular values below this share of the largest belong to effects that others add up to.
+_MIN_RELATIVE_SIZE = 1e-9
+# Variance of a group without data.
+_MISSING_VARIANCE = 1e12
 
 
 class LogRates(NamedTuple):
-    """Logarithms of rates, as far as speakers tell them, shape (..., group)."""
+    """Logarithms of rates and their variances over speakers, shape (..., group)."""
 
     value: FloatArray
     variance: FloatArray
@@ -50,7 +54,7 @@ class Interaction(NamedTuple):
     value: FloatArray
     """At least 0, about 1 where attributes add up; shape (...)."""
     draws: FloatArray
-    """The same of draws of a fair system, (replicate, ...)."""
+    """The same of draws under equal rates, (replicate, ...)."""
     off: FloatArray
     """Of each group, in standard deviations; above 0 it has more errors, (..., group)."""
 
@@ -323,7 +327,7 @@ def interaction(rates: ArrayLike, null: ArrayLike, attributes: ArrayLike) -> Int
     rates : array_like of shape (..., group)
         Above 0; see `parivox.core.noise.without_zeros`. NaN leaves a group out.
     null : array_like of shape (replicate, ..., group)
-        The same of a fair system, for instance ``gamma_multinomial(...).nonzero_rates``.
+        The same under equal rates, for instance ``gamma_multinomial(...).nonzero_rates``.
     attributes : array_like of shape (group, attribute)
         Number of each group's value of each attribute.
 
@@ -332,8 +336,8 @@ def interaction(rates: ArrayLike, null: ArrayLike, attributes: ArrayLike) -> Int
     Interaction
         `value` = sum w (ln rate - what attributes add up to)^2 / degrees of freedom, w = 1 /
         variance of ln rate over the draws; `parivox.core.noise.floor` of it and of the
-        draws has p. NaN where attributes add up to every group (one attribute, or no group beside
-        those that it takes to tell them), or without draws.
+        draws has p. NaN where attributes fit every group exactly (one attribute, or no more
+        groups than effects), or without draws.
 
     Examples
     --------

@@ -52,6 +52,7 @@ def first_reason(
     >>> first_reason([np.array([True, False]), np.array([True, True])], ["one", "other"]).tolist()
     ['one', 'other']
     """
+    # from the last reason to the first, which overwrites the others
     reasons_found = np.zeros(np.broadcast(*holds).shape, dtype="<U1")
     for condition, reason in zip(reversed(holds), reversed(reasons), strict=True):
         if condition.any():
@@ -123,15 +124,15 @@ class GroupSet:
         With sorted values the sum of all absolute differences is a sum over gaps, each passed
         by k * (n - k) pairs: no term is negative, so equal values give exactly 0.
         """
+        # groups that do not count are NaN, which sorts last
         rising_values = np.sort(np.moveaxis(self.values, 0, -1), axis=-1)
         rank = np.arange(1, rising_values.shape[-1])
         n_used = self.n_groups[..., None]
+        total = self.total()
         with np.errstate(invalid="ignore", divide="ignore"):
-            gaps = np.where(
-                rank < n_used, rank * (n_used - rank) * np.diff(rising_values, axis=-1), 0
-            ).sum(axis=-1)
-            total = self.total()
-            coefficient = gaps / ((self.n_groups - 1) * total)
+            gaps = rank * (n_used - rank) * np.diff(rising_values, axis=-1)
+            differences = np.where(rank < n_used, gaps, 0).sum(axis=-1)
+            coefficient = differences / ((self.n_groups - 1) * total)
         return np.where(total == 0, 0.0, np.minimum(coefficient, 1.0))
 
     def total(self) -> FloatArray:
@@ -165,6 +166,7 @@ class GroupSet:
         is_infinite = ~np.isfinite(value)
         if is_infinite.any():  # almost never for draws, and slow
             is_infinite &= np.isinf(self.values).any(axis=0)
+        # a measure of one group, or none, is undefined whatever its own reasons
         reason = first_reason(
             [self.n_groups == 0, self.n_groups == 1, np.asarray(reason) != "", is_infinite],
             ["no_groups", "one_group", reason, "infinite_value"],
@@ -229,6 +231,7 @@ def rb(values: ArrayLike, average: ArrayLike) -> MetaValue:
     reference = np.broadcast_to(np.asarray(average, dtype=np.float64), groups.n_groups.shape)
     with np.errstate(invalid="ignore", divide="ignore"):
         logs = np.abs(np.log(groups.values / reference))
+    # a group without errors makes the sum infinite, which is given as undefined below
     total = np.where(groups.used, logs, 0).sum(axis=0)
     reason = first_reason(
         [np.isnan(reference), reference == 0, groups.low_value == 0],

@@ -25,7 +25,7 @@ no_interval         the ratio has no interval
 no_p                the ratio has no p value
 unknown_test_speakers
                     nontarget trials of the group or its reference have no test speaker, so that
-                    nobody knows how many people made them
+                    it is not known how many speakers made them
 too_wide            the interval holds 1 and reaches beyond the margin
 not_surely_alike    the interval lies within the margin, but reaches beyond it at
                     `EQUIVALENCE_CONFIDENCE`
@@ -106,11 +106,11 @@ def verdicts(
         itself.
     p : array_like of shape (..., group)
         Two-sided and adjusted for the groups looked at (Holm), so that the chance of calling
-        any group of a fair system worse or better is at most 1 - confidence.
+        any group worse or better under equal rates is at most 1 - confidence.
     gate : array_like of str, of shape (..., group)
         Why a group is too small to be judged; empty where it is not.
     pooled : array_like of shape (..., 1)
-        Error rate of everyone together, in [0, 1]: ratios say nothing where it is near 1, as no
+        Error rate of all groups pooled, in [0, 1]: ratios say nothing where it is near 1, as no
         group can then have `margin` times as many errors.
     confidence : float in (0, 1)
     margin : float above 1
@@ -151,6 +151,7 @@ def verdicts(
     is_significant = p_values < alpha
     has_no_errors = ratios == 0
     excludes_one = (lower > 1) | (upper < 1)
+    # at the confidence given; equivalence needs the wider interval below
     is_within_margin = (lower >= 1 / margin) & (upper <= margin)
     # how much longer than the interval given is one that covers at `EQUIVALENCE_CONFIDENCE`
     widening = max(1.0, ndtri((1 + EQUIVALENCE_CONFIDENCE) / 2) / ndtri((1 + confidence) / 2))
@@ -265,6 +266,7 @@ def exceeds(
 
 _Code = Literal["worse", "better", "no_difference", "cannot_tell"]
 
+# "cannot_tell" has no words here: the functions below say why instead.
 _FALSE_ACCEPTS = {
     "worse": "more false accepts",
     "better": "fewer false accepts",
@@ -445,7 +447,7 @@ def benjamini_hochberg(p: ArrayLike) -> FloatArray:
     [0.03, 0.04, 0.04]
     """
     rising, rank, n_hypotheses, order = _rank(p)
-    # NaN stands last: read from there, it is passed over and stays where it is
+    # NaN is last: accumulated from there, it is passed over and keeps its place
     scaled = np.minimum(rising * (n_hypotheses / rank), 1)[..., ::-1]
     adjusted = np.fmin.accumulate(scaled, axis=-1)[..., ::-1]
     return _in_given_order(np.where(np.isnan(rising), np.nan, adjusted), order)
@@ -480,7 +482,7 @@ def of_lower(p: ArrayLike, ratio: ArrayLike) -> FloatArray:
 
 
 def asked_together(of_groups: ArrayLike, of_all: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Return adjusted p values if both whether groups differ and which ones is asked.
+    """Return adjusted p values for two questions: do groups differ, and which of them do.
 
     See docs/methods/verdicts.md#all-groups-at-once.
 
@@ -489,7 +491,7 @@ def asked_together(of_groups: ArrayLike, of_all: ArrayLike) -> tuple[FloatArray,
     of_groups : array_like
         Of every group in every rate, adjusted for their number (`holm`).
     of_all : array_like
-        Of all groups together in each rate, adjusted likewise; NaN where there is none.
+        Of all groups together in each rate, adjusted by `holm`, too; NaN where there is none.
 
     Returns
     -------
