@@ -1,4 +1,4 @@
-"""An audit held against a policy: what is kept, what is broken, what can't be told.
+"""Hold an audit against a policy: what is kept, what is broken, what is inconclusive.
 
 See docs/methods/gates.md.
 """
@@ -11,8 +11,6 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from parivox.auditing import ATTEMPTS, TableBuilder, loaded_audit, system_name
 from parivox.core.verdict import INCONCLUSIVE_REASONS, exceeds, holm
 from parivox.decide.policy_file import BASELINE, read_policy
@@ -24,7 +22,7 @@ from parivox.version import __version__
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from parivox.auditing import Audit
     from parivox.data.table import Table
@@ -40,9 +38,9 @@ ABSENT = {NEW: "not in the baseline", GONE: "not in this audit"}
 """Why a group cannot be compared with the baseline: it does not pass, as nothing shows that."""
 MIXED = "mixed"
 """How releases are compared where only some groups have the same speakers: these are paired."""
-_NAMES = ("the baseline", "the audit")
+_RELEASE_NAMES = ("the baseline", "the audit")
 _REFERENCES = {"others": "all other groups combined", "pooled": "all groups pooled"}
-_KEY = ("system", "list", "grouping", "group")
+_KEY_COLUMNS = ("system", "list", "grouping", "group")
 TABLES: dict[str, dict[str, str]] = {
     "conditions": {
         "condition": "str",
@@ -52,7 +50,7 @@ TABLES: dict[str, dict[str, str]] = {
     },
     "groups": {
         "condition": "str",
-        **dict.fromkeys(_KEY, "str"),
+        **dict.fromkeys(_KEY_COLUMNS, "str"),
         "rate": "str",
         "operating_point": "str",
         "asked": "str",
@@ -94,8 +92,11 @@ class Gate(NotebookView):
     @property
     def outcome(self) -> str:
         """Of all conditions: ``fail``, ``cannot_tell`` or ``pass``."""
-        found = {row["outcome"] for row in self.conditions.rows()}
-        return next((one for one in OUTCOMES[:3] if one in found), CANNOT_TELL)
+        condition_outcomes = {row["outcome"] for row in self.conditions.rows()}
+        for outcome in (FAIL, CANNOT_TELL, PASS):  # the worst counts
+            if outcome in condition_outcomes:
+                return outcome
+        return CANNOT_TELL
 
     @property
     def exit_code(self) -> int:
@@ -111,8 +112,8 @@ class Gate(NotebookView):
             ]
             for name in TABLES
         }
-        said = {"outcome": self.outcome, **self.record, **tables}
-        return json.dumps(said, indent=1, ensure_ascii=False) + "\n"
+        document = {"outcome": self.outcome, **self.record, **tables}
+        return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
 def gate(
@@ -159,184 +160,233 @@ def gate(
     >>> gate("audit/", policy).outcome  # doctest: +SKIP
     'cannot_tell'
     """
-    held, said = loaded_audit(audit), read_policy(policy)
-    before = None if baseline is None else loaded_audit(baseline)
-    if not held.record["options"]["intervals"] or not len(held.verdicts):
+    judged_audit, rules = loaded_audit(audit), read_policy(policy)
+    baseline_audit = None if baseline is None else loaded_audit(baseline)
+    if not judged_audit.record["options"]["intervals"] or not len(judged_audit.verdicts):
         msg = "the audit has no verdicts, as of --no-intervals or counts; audit scores again"
         raise DataError(msg)
-    judge = _Judge(held, said, before)
-    rows = {name: TableBuilder(columns) for name, columns in TABLES.items()}
+    judge = _Judge(judged_audit, rules, baseline_audit)
+    builders = {name: TableBuilder(columns) for name, columns in TABLES.items()}
     date = today or dt.date.today()  # noqa: DTZ011 - the day where the policy is read
-    for one in said.conditions:
-        found = judge.outcomes(one)
-        for row in found:
-            is_open = row["outcome"] == CANNOT_TELL
-            covers = (a for a in said.accepted if a.covers(one.name, row["group"], date))
-            why = next(covers, None) if is_open else None
-            row["accepted"] = "" if why is None else f"{why.reason} (until {why.until})"
-            rows["groups"].add(**row)
-        n = {code: sum(row["outcome"] == code for row in found) for code in OUTCOMES}
-        accepted = sum(row["accepted"] != "" for row in found)
-        left = {**n, CANNOT_TELL: n[CANNOT_TELL] - accepted, PASS: n[PASS] + accepted}
-        outcome = next((code for code in OUTCOMES if left[code]), NOT_APPLICABLE)
-        rows["conditions"].add(condition=one.name, outcome=outcome, **n, accepted=accepted)
+    for condition in rules.conditions:
+        rows = judge.outcomes(condition)
+        for row in rows:
+            row["accepted"] = _acceptance_reason(rules, condition, row, date)
+            builders["groups"].add(**row)
+        group_outcomes = [row["outcome"] for row in rows]
+        counts = {outcome: group_outcomes.count(outcome) for outcome in OUTCOMES}
+        n_accepted = len([row for row in rows if row["accepted"]])
+        # what is accepted counts as a pass; the worst that remains is the outcome
+        remaining = {
+            **counts,
+            CANNOT_TELL: counts[CANNOT_TELL] - n_accepted,
+            PASS: counts[PASS] + n_accepted,
+        }
+        worst = [outcome for outcome in OUTCOMES if remaining[outcome]]
+        builders["conditions"].add(
+            condition=condition.name,
+            outcome=worst[0] if worst else NOT_APPLICABLE,
+            **counts,
+            accepted=n_accepted,
+        )
     reference = str(judge.options["reference"][0])
     record = {
-        "policy": dict(said.provenance),
+        "policy": dict(rules.provenance),
         "today": date.isoformat(),
         "ended": [
-            f"{one.condition}: {one.reason} (until {one.until})"
-            for one in said.accepted
-            if one.until < date
+            f"{accepted.condition}: {accepted.reason} (until {accepted.until})"
+            for accepted in rules.accepted
+            if accepted.until < date
         ],
         "version": __version__,
         "reference": _REFERENCES.get(reference, reference),
         "pairing": judge.pairing,
         "changed_groups": judge.changed_groups,
-        "audit": held.record["inputs"],
-        "baseline": None if before is None else before.record["inputs"],
-        "baseline_is_asked": judge.asks_before,
+        "audit": judged_audit.record["inputs"],
+        "baseline": None if baseline_audit is None else baseline_audit.record["inputs"],
+        "baseline_is_asked": judge.needs_baseline,
     }
-    return Gate(**{name: of.table() for name, of in rows.items()}, record=record)
+    return Gate(**{name: builder.table() for name, builder in builders.items()}, record=record)
+
+
+def _acceptance_reason(policy: Policy, condition: Condition, row: Row, date: dt.date) -> str:
+    """Return why an inconclusive group passes for a while; empty where it does not."""
+    if row["outcome"] != CANNOT_TELL:
+        return ""
+    for accepted in policy.accepted:
+        if accepted.covers(condition.name, row["group"], date):
+            return f"{accepted.reason} (until {accepted.until})"
+    return ""
 
 
 class _Judge:
-    """What an audit tells of conditions."""
+    """Judges conditions by an audit, and by a baseline if there is one."""
 
     def __init__(self, audit: Audit, policy: Policy, baseline: Audit | None) -> None:
         self.audit, self.policy = audit, policy
         self.options = audit.record["options"]
         self.systems = {
-            system_name(one["system"], one["list"]): {"system": one["system"], "list": one["list"]}
-            for one in audit.record["inputs"]
+            system_name(source["system"], source["list"]): {
+                "system": source["system"],
+                "list": source["list"],
+            }
+            for source in audit.record["inputs"]
         }
-        self.points = list(
-            dict.fromkeys(row["operating_point"] for row in audit.operating_points.rows())
-        )
+        operating_points = (row["operating_point"] for row in audit.operating_points.rows())
+        self.operating_points = list(dict.fromkeys(operating_points))
         # a group that the baseline has is none of a misspelt name
-        before = [] if baseline is None else baseline.groups.rows()
-        self.groups_before = {(row["grouping"], row["group"]) for row in before}
-        named = {one.name: one for one in policy.conditions}
-        for one in policy.conditions:
-            self._check(one, one.groups, one.location)
+        baseline_rows = [] if baseline is None else baseline.groups.rows()
+        self.baseline_groups = {(row["grouping"], row["group"]) for row in baseline_rows}
+        conditions = {condition.name: condition for condition in policy.conditions}
+        for condition in policy.conditions:
+            self._check_names(condition, condition.groups, condition.location)
         for accepted in policy.accepted:
-            self._check(named[accepted.condition], accepted.groups, accepted.location)
+            condition = conditions[accepted.condition]
+            self._check_names(condition, accepted.groups, accepted.location)
         self.changes: list[Row] = []
         self.changed_groups: list[Row] = []
-        self.asks_before = any(one.reference == BASELINE for one in policy.conditions)
-        if self.asks_before:
+        self.needs_baseline = any(
+            condition.reference == BASELINE for condition in policy.conditions
+        )
+        if self.needs_baseline:
             if baseline is None:
                 msg = f"{policy.name}: asks for the release before; give --baseline OLD, its audit"
                 raise ConfigError(msg)
-            comparison = compare(baseline, audit, names=_NAMES)
+            comparison = compare(baseline, audit, names=_RELEASE_NAMES)
             self.changes = comparison.changes.rows()
             self.changed_groups = comparison.record["changed_groups"]
-        pairings = {row["pairing"] for row in self.changes}
-        known = [one for one in (UNPAIRED, PAIRED) if one in pairings]
-        self.pairing = MIXED if len(known) > 1 else "".join(known)
+        change_pairings = {row["pairing"] for row in self.changes}
+        pairings = [pairing for pairing in (UNPAIRED, PAIRED) if pairing in change_pairings]
+        self.pairing = MIXED if len(pairings) > 1 else "".join(pairings)
 
-    def _check(self, one: Condition, groups: Sequence[str], where: str) -> None:
+    def _check_names(self, condition: Condition, groups: Sequence[str], location: str) -> None:
         """Refuse what the audit does not have."""
         audit = self.audit
-        both = {(row["grouping"], row["group"]) for row in audit.groups.rows()}
-        known = {
+        audit_groups = {(row["grouping"], row["group"]) for row in audit.groups.rows()}
+        known_groups = {
             group
-            for grouping, group in both | self.groups_before
-            if grouping == one.grouping or (not one.grouping and grouping != "all")
+            for grouping, group in audit_groups | self.baseline_groups
+            if grouping == condition.grouping or (not condition.grouping and grouping != "all")
         }
-        of = f"group by {one.grouping}" if one.grouping else "group"
-        for what, asked, there in (
-            ("grouping", one.grouping, audit.record["groupings"]),
-            ("system", one.system, [*self.systems]),
-            ("operating point", one.operating_point, self.points),
-            *((of, group, sorted(known)) for group in groups),
+        group_kind = f"group by {condition.grouping}" if condition.grouping else "group"
+        for kind, name, known_names in (
+            ("grouping", condition.grouping, audit.record["groupings"]),
+            ("system", condition.system, [*self.systems]),
+            ("operating point", condition.operating_point, self.operating_points),
+            *((group_kind, group, sorted(known_groups)) for group in groups),
         ):
-            if asked and asked not in there:
-                msg = f"{where}: no {what} {asked!r} in this audit; {name_hint(asked, there)}"
+            if name and name not in known_names:
+                msg = (
+                    f"{location}: no {kind} {name!r} in this audit; {name_hint(name, known_names)}"
+                )
                 raise ConfigError(msg)
 
-    def outcomes(self, one: Condition) -> list[Row]:
-        """Of every group, whether it keeps a condition."""
-        rows = [row for where in self._families(one) for row in self._told(one, where)]
-        if one.maximum is None:
-            n = len({tuple(row[name] for name in _KEY[:3]) for row in rows})
-            p_holm = [_number(row["p"]) * n for row in rows]
+    def outcomes(self, condition: Condition) -> list[Row]:
+        """Return, for every group, whether it keeps a condition."""
+        rows: list[Row] = []
+        for family in self._families(condition):
+            rows += self._limit_rows(condition, family)
+        # all that the condition looks at are allowed for (docs/methods/gates.md)
+        if condition.maximum is None:
+            # the p of verdicts allows for the groups of a grouping already
+            n_groupings = len({tuple(row[name] for name in _KEY_COLUMNS[:3]) for row in rows})
+            p_holm = [_nan_for_none(row["p"]) * n_groupings for row in rows]
         else:
             p_holm = holm([row["p"] for row in rows]).tolist() if rows else []
         alpha = 1 - self.options["confidence"]
         for row, p in zip(rows, p_holm, strict=True):
-            alone, beyond, within = (row.pop(name) for name in ("p", "beyond", "within"))
+            unadjusted_p, is_beyond, is_within = (
+                row.pop(name) for name in ("p", "beyond", "within")
+            )
             row["p_holm"] = None if math.isnan(p) else min(p, 1.0)
-            if row["outcome"] == "":
-                row["outcome"] = FAIL if beyond and p < alpha else PASS if within else CANNOT_TELL
-                if beyond and _number(alone) < alpha <= p:
-                    row["reason"] = INCONCLUSIVE_REASONS["not_after_holm"]
+            if row["outcome"]:
+                continue
+            if is_beyond and p < alpha:
+                row["outcome"] = FAIL
+            elif is_within:
+                row["outcome"] = PASS
+            else:
+                row["outcome"] = CANNOT_TELL
+            if is_beyond and _nan_for_none(unadjusted_p) < alpha <= p:
+                row["reason"] = INCONCLUSIVE_REASONS["not_after_holm"]
         return rows
 
-    def _families(self, one: Condition) -> Iterator[Row]:
-        """The groupings of systems that a condition is of."""
-        for name, where in self.systems.items():
-            if one.system in {"", name}:
-                for by in [one.grouping] if one.grouping else self.audit.record["groupings"]:
-                    yield {**where, "grouping": by}
-
-    def _told(self, one: Condition, where: Mapping[str, str]) -> Iterator[Row]:
-        """What is held against a limit in each group, before others are allowed for."""
-        system = {name: where[name] for name in ("system", "list")}
-        own = [row["operating_point"] for row in self.audit.operating_points.where(**system).rows()]
-        at = "" if one.rate in FAILURE_METRICS else one.operating_point or (own[0] if own else "")
-        key = {**where, "metric": one.rate, "operating_point": at, "within": ""}
-        allocation = self.options["allocate"][0]
-        ask: Callable[[Condition, Row], Iterator[Row]] = (
-            self._verdicts
-            if one.maximum is None
-            else self._rates
-            if not one.is_ratio
-            else self._ratios
-            if one.reference != BASELINE
-            else self._changes
-        )
-        asked = "not worse" if one.maximum is None else "ratio" if one.is_ratio else "rate"
-        if one.reference == BASELINE:
-            asked = "times the baseline"
-        rows = [*ask(one, {**key, "allocation": allocation})]
-        for row in [*rows, *self._gone(one, where["grouping"], rows)]:
-            group = row["group"]
-            if not group or (group not in one.groups if one.groups else group == "pooled"):
+    def _families(self, condition: Condition) -> Iterator[Row]:
+        """Yield the groupings of systems that a condition is of."""
+        for name, system in self.systems.items():
+            if condition.system not in {"", name}:
                 continue
-            made = {name: row[name] for name in ("value", "low", "high", "reason")}
+            if condition.grouping:
+                yield {**system, "grouping": condition.grouping}
+            else:
+                for grouping in self.audit.record["groupings"]:
+                    yield {**system, "grouping": grouping}
+
+    def _limit_rows(self, condition: Condition, family: Mapping[str, str]) -> Iterator[Row]:
+        """Yield what is held against a limit in each group, before others are allowed for."""
+        operating_point = self._operating_point(condition, family)
+        key = {
+            **family,
+            "metric": condition.rate,
+            "operating_point": operating_point,
+            "within": "",
+            "allocation": self.options["allocate"][0],
+        }
+        if condition.maximum is None:
+            question, rows = "not worse", [*self._verdict_rows(key)]
+        elif not condition.is_ratio:
+            question, rows = "rate", [*self._rate_rows(condition, key)]
+        elif condition.reference == BASELINE:
+            question, rows = "times the baseline", [*self._change_rows(condition, key)]
+        else:
+            question, rows = "ratio", [*self._ratio_rows(condition, key)]
+        for row in [*rows, *self._gone_rows(condition, family["grouping"], rows)]:
+            group = row["group"]
+            # a condition without groups is of all of them, but not of all together
+            is_limited = group in condition.groups if condition.groups else group != "pooled"
+            if not group or not is_limited:
+                continue
             yield {
-                "condition": one.name,
-                **where,
+                "condition": condition.name,
+                **family,
                 "group": group,
-                "rate": one.rate,
-                "operating_point": at,
-                "asked": asked,
-                "most": one.maximum,
-                **made,
+                "rate": condition.rate,
+                "operating_point": operating_point,
+                "asked": question,
+                "most": condition.maximum,
+                **{name: row[name] for name in ("value", "low", "high", "reason")},
                 "p": row["p"],
                 "beyond": row["beyond"],
                 "within": row["within"],
                 "outcome": row.get("outcome", ""),
             }
 
-    def _gone(
-        self, one: Condition, grouping: str, rows: Sequence[Mapping[str, Any]]
+    def _operating_point(self, condition: Condition, family: Mapping[str, str]) -> str:
+        """Return the operating point that a condition names, else the first of the system."""
+        if condition.rate in FAILURE_METRICS:  # which no threshold decides
+            return ""
+        if condition.operating_point:
+            return condition.operating_point
+        system = {name: family[name] for name in ("system", "list")}
+        rows = self.audit.operating_points.where(**system).rows()
+        return rows[0]["operating_point"] if rows else ""
+
+    def _gone_rows(
+        self, condition: Condition, grouping: str, rows: Sequence[Mapping[str, Any]]
     ) -> Iterator[Row]:
         """Yield the groups that a condition names and that the baseline alone has."""
-        judged = {row["group"] for row in rows}
-        for group in one.groups:
-            if group not in judged and (grouping, group) in self.groups_before:
-                nothing = dict.fromkeys(("value", "low", "high", "p"))
+        judged_groups = {row["group"] for row in rows}
+        for group in condition.groups:
+            if group not in judged_groups and (grouping, group) in self.baseline_groups:
                 yield {
-                    **nothing,
+                    **dict.fromkeys(("value", "low", "high", "p")),
                     "group": group,
                     "reason": ABSENT[GONE],
                     "beyond": False,
                     "within": False,
                 }
 
-    def _verdicts(self, _: Condition, key: Row) -> Iterator[Row]:
+    def _verdict_rows(self, key: Row) -> Iterator[Row]:
         for row in self.audit.verdicts.where(**key).rows():
             yield {
                 **row,
@@ -348,74 +398,102 @@ class _Judge:
                 "outcome": NOT_APPLICABLE if row["reason"] == "is the reference" else "",
             }
 
-    def _ratios(self, one: Condition, key: Row) -> Iterator[Row]:
-        freedom = {
-            row["group"]: row["df"] for row in self.audit.groups.where(**key, definition="").rows()
-        }
+    def _ratio_rows(self, condition: Condition, key: Row) -> Iterator[Row]:
+        group_rows = self.audit.groups.where(**key, definition="").rows()
+        df_by_group = {row["group"]: row["df"] for row in group_rows}
         for row in self.audit.verdicts.where(**key).rows():
-            few = row["reason"].startswith("fewer than")
-            low, high = (None if few else row[end] for end in ("low", "high"))
-            held = self._held(row["ratio"], low, high, freedom.get(row["group"]), one)
-            is_own = row["reason"] == "is the reference"
-            why = row["reason"] if few or held["low"] is None else ""
-            more = {
-                "reason": INCONCLUSIVE_REASONS.get(why, why),
-                "outcome": NOT_APPLICABLE if is_own else "",
+            has_few_speakers = row["reason"].startswith("fewer than")
+            low, high = row["low"], row["high"]
+            if has_few_speakers:  # too few for a verdict, so that their interval decides nothing
+                low = high = None
+            df = df_by_group.get(row["group"])
+            limit_columns = self._limit_columns(row["ratio"], low, high, df, condition)
+            reason = row["reason"] if low is None else ""
+            yield {
+                **row,
+                **limit_columns,
+                "reason": INCONCLUSIVE_REASONS.get(reason, reason),
+                "outcome": NOT_APPLICABLE if row["reason"] == "is the reference" else "",
             }
-            yield {**row, **held, **more}
 
-    def _rates(self, one: Condition, key: Row) -> Iterator[Row]:
-        rule = "" if one.rate in (*RATIO_METRICS, *FAILURE_METRICS) else ATTEMPTS
-        rows = self.audit.groups.where(**key, definition=rule).rows()
-        if not rows and not len(self.audit.groups.where(metric=one.rate)):
-            rows = [
-                {"group": group, "value": None, "low": None, "high": None, "df": None,
-                 "reason": "nothing is told of failures", "note": ""}
-                for group in dict.fromkeys(
-                    row["group"]
-                    for row in self.audit.verdicts.where(grouping=key["grouping"]).rows()
-                )
-            ]  # fmt: skip
+    def _rate_rows(self, condition: Condition, key: Row) -> Iterator[Row]:
+        # rates of attempts have a definition of their own
+        definition = "" if condition.rate in (*RATIO_METRICS, *FAILURE_METRICS) else ATTEMPTS
+        rows = self.audit.groups.where(**key, definition=definition).rows()
+        if not rows and not len(self.audit.groups.where(metric=condition.rate)):
+            rows = self._rows_without_failures(key["grouping"])
         for row in rows:
-            held = self._held(row["value"], row["low"], row["high"], row["df"], one)
-            why = row["reason"] or (row["note"] if held["high"] is None else "")
-            yield {**row, **held, "reason": INCONCLUSIVE_REASONS.get(why, why)}
+            limit_columns = self._limit_columns(
+                row["value"], row["low"], row["high"], row["df"], condition
+            )
+            reason = row["reason"] or (row["note"] if row["high"] is None else "")
+            yield {**row, **limit_columns, "reason": INCONCLUSIVE_REASONS.get(reason, reason)}
 
-    def _changes(self, one: Condition, key: Row) -> Iterator[Row]:
-        compared = set()
+    def _rows_without_failures(self, grouping: str) -> list[Row]:
+        """Return rows of an audit that was given no failures: its groups, without figures."""
+        verdict_rows = self.audit.verdicts.where(grouping=grouping).rows()
+        return [
+            {
+                "group": group,
+                "value": None,
+                "low": None,
+                "high": None,
+                "df": None,
+                "reason": "nothing is told of failures",
+                "note": "",
+            }
+            for group in dict.fromkeys(row["group"] for row in verdict_rows)
+        ]
+
+    def _change_rows(self, condition: Condition, key: Row) -> Iterator[Row]:
+        compared_groups = set()
         for row in self.changes:
-            if all(row[name] == value for name, value in key.items() if name in row):
-                compared.add(row["group"])
-                low, high = (_exp(row[f"log_{end}"]) for end in ("low", "high"))
-                held = self._held(_exp(row["log_ratio"]), low, high, row["df"], one)
-                reason = ABSENT.get(row["pairing"], row["reason"])
-                yield {**row, **held, "reason": reason}
+            if all(row[name] == cell for name, cell in key.items() if name in row):
+                compared_groups.add(row["group"])
+                limit_columns = self._limit_columns(
+                    _exp(row["log_ratio"]),
+                    _exp(row["log_low"]),
+                    _exp(row["log_high"]),
+                    row["df"],
+                    condition,
+                )
+                yield {**row, **limit_columns, "reason": ABSENT.get(row["pairing"], row["reason"])}
         # a grouping, an operating point or a system that the baseline lacks as a whole
         for row in self.audit.groups.where(**key, definition="").rows():
-            if row["group"] not in compared:
-                held = self._held(None, None, None, None, one)
-                yield {**row, **held, "reason": ABSENT[NEW]}
+            if row["group"] not in compared_groups:
+                limit_columns = self._limit_columns(None, None, None, None, condition)
+                yield {**row, **limit_columns, "reason": ABSENT[NEW]}
 
-    def _held(
+    def _limit_columns(
         self,
-        value: float | None,
+        estimate: float | None,
         low: float | None,
         high: float | None,
         df: float | None,
-        one: Condition,
+        condition: Condition,
     ) -> Row:
-        """A value with its interval against the limit."""
-        assert one.maximum is not None
-        numbers = _number(value), _number(low)
-        freedom = math.inf if df is None else df
-        p = float(exceeds(*numbers, one.maximum, freedom, self.options["confidence"]))
-        within = high is not None and high <= one.maximum
-        return {"value": value, "low": low, "high": high, "p": p, "beyond": True, "within": within}
+        """Return an estimate with its interval against the limit."""
+        assert condition.maximum is not None
+        p = exceeds(
+            _nan_for_none(estimate),
+            _nan_for_none(low),
+            condition.maximum,
+            math.inf if df is None else df,
+            self.options["confidence"],
+        )
+        return {
+            "value": estimate,
+            "low": low,
+            "high": high,
+            "p": float(p),
+            "beyond": True,
+            "within": high is not None and high <= condition.maximum,
+        }
 
 
-def _number(value: float | None) -> float:
-    return np.nan if value is None else value
+def _nan_for_none(number: float | None) -> float:
+    return math.nan if number is None else number
 
 
-def _exp(value: float | None) -> float | None:
-    return None if value is None else math.exp(value)
+def _exp(logarithm: float | None) -> float | None:
+    return None if logarithm is None else math.exp(logarithm)

@@ -1,4 +1,4 @@
-"""Audits against each other, as of one release and the next: which is better, for whom.
+"""Compare audits with each other, as of one release and the next: which is better, for whom.
 
 See docs/methods/gates.md#paired-releases.
 """
@@ -37,26 +37,26 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
 
 PAIRED, UNPAIRED, NEW, GONE = "paired", "unpaired", "new", "gone"
-_KEY = ("system", "list", "grouping", "group", "allocation", "metric", "operating_point")
-_CELL = _KEY[2:]
-_SIZES = ("speakers", "target_trials", "nontarget_trials")
-_ENDS = {"p": "float", "p_holm": "float", "verdict": "str"}
+_KEY_COLUMNS = ("system", "list", "grouping", "group", "allocation", "metric", "operating_point")
+_CELL_COLUMNS = _KEY_COLUMNS[2:]
+_SIZE_COLUMNS = ("speakers", "target_trials", "nontarget_trials")
+_VERDICT_COLUMNS = {"p": "float", "p_holm": "float", "verdict": "str"}
 TABLES: dict[str, dict[str, str]] = {
     "changes": {
         "release": "str",
         "before": "str",
-        **dict.fromkeys(_KEY, "str"),
+        **dict.fromkeys(_KEY_COLUMNS, "str"),
         **dict.fromkeys(("value", "other", "difference", "low", "high"), "float"),
         **dict.fromkeys(("log_ratio", "log_low", "log_high", "df"), "float"),
-        **_ENDS,
+        **_VERDICT_COLUMNS,
         "pairing": "str",
         "reason": "str",
     },
     "trends": {
-        **dict.fromkeys(_KEY, "str"),
+        **dict.fromkeys(_KEY_COLUMNS, "str"),
         "releases": "int",
         **dict.fromkeys(("per_release", "low", "high"), "float"),
-        **_ENDS,
+        **_VERDICT_COLUMNS,
         "pairing": "str",
         "reason": "str",
     },
@@ -122,47 +122,44 @@ def compare(
     if len(audits) < 2:
         msg = "there is one audit only; give two or more, the oldest first"
         raise ConfigError(msg)
-    called = _names(audits) if names is None else names
-    releases = [_Release.of(one, name) for one, name in zip(audits, called, strict=True)]
-    rows = {name: TableBuilder(columns) for name, columns in TABLES.items()}
-    systems = _systems(releases)
+    release_names = _release_names(audits) if names is None else names
+    releases = [
+        _Release.from_audit(audit, name) for audit, name in zip(audits, release_names, strict=True)
+    ]
+    builders = {name: TableBuilder(columns) for name, columns in TABLES.items()}
+    # each release with the one before, and the last with the first
     pairs = [(i, i + 1) for i in range(len(releases) - 1)]
-    pairs += [(0, len(releases) - 1)] * (len(releases) > 2)
+    if len(releases) > 2:
+        pairs.append((0, len(releases) - 1))
     options = releases[-1].audit.record["options"]
-    moved: list[Row] = []
-    for same in systems:
-        held = [one.rates(name) for one, name in zip(releases, same, strict=True)]
-        for i, j in pairs:
-            moved += [
-                {"release": releases[j].name, "before": releases[i].name, **same[j], **change}
-                for change in _group_changes(held[i], held[j])
+    changed_groups: list[Row] = []
+    for systems in _matching_systems(releases):
+        rates = [release.rates(system) for release, system in zip(releases, systems, strict=True)]
+        for old, new in pairs:
+            key = {"release": releases[new].name, "before": releases[old].name, **systems[new]}
+            changed_groups += [
+                {**key, **change} for change in _group_changes(rates[old], rates[new])
             ]
-            found = list(_changes(held[i], held[j], options["confidence"]))
-            if not any(row["pairing"] in {PAIRED, UNPAIRED} for row in found):
+            rows = list(_changes(rates[old], rates[new], options["confidence"]))
+            if not any(row["pairing"] in {PAIRED, UNPAIRED} for row in rows):
                 msg = (
-                    f"{releases[i].name} and {releases[j].name} have no group of one grouping and "
-                    "operating point in common; audit both with the same --by and "
+                    f"{releases[old].name} and {releases[new].name} have no group of one grouping "
+                    "and operating point in common; audit both with the same --by and "
                     "--operating-point"
                 )
                 raise ConfigError(msg)
-            where = {"release": releases[j].name, "before": releases[i].name, **same[j]}
-            _judge(found, options)
-            for row in found:
-                rows["changes"].add(**where, **row)
+            _add_verdicts(rows, options)
+            for row in rows:
+                builders["changes"].add(**key, **row)
         if len(releases) > 2:
-            found = list(_trends(held, options["confidence"]))
-            _judge(found, options)
-            for row in found:
-                ends = [_exp(row[f"log_{name}"]) for name in ("ratio", "low", "high")]
-                kept = {name: row[name] for name in row if name in TABLES["trends"]}
-                kept |= dict(zip(("per_release", "low", "high"), ends, strict=True))
-                rows["trends"].add(**same[-1], releases=len(releases), **kept)
+            for row in _trend_rows(rates, options):
+                builders["trends"].add(**systems[-1], releases=len(releases), **row)
     return Comparison(
-        **{name: of.table() for name, of in rows.items()},
+        **{name: builder.table() for name, builder in builders.items()},
         record={
-            "releases": [one.name for one in releases],
+            "releases": [release.name for release in releases],
             "margin": options["margin"],
-            "changed_groups": moved,
+            "changed_groups": changed_groups,
         },
     )
 
@@ -184,24 +181,21 @@ class ReleaseRate(NamedTuple):
     """Who they are, as a hash by the key of the folder; empty in audits of before."""
 
     def has_members_of(self, other: ReleaseRate) -> bool:
-        """Whether the group has the same people in another release, as far as that is known."""
-        if (
-            are_comparable(self.members_hash, other.members_hash)
-            and self.members_hash != other.members_hash
-        ):
+        """Return whether the group has the same people in another release, as far as is known."""
+        has_hashes = are_comparable(self.members_hash, other.members_hash)
+        if has_hashes and self.members_hash != other.members_hash:
             return False
         return self.sizes == other.sizes
 
     def correlation(self, other: ReleaseRate) -> float | None:
-        """With the rate of another release; None where they are not paired."""
+        """Return that with the rate of another release; None where they are not paired."""
         if not self.list_sha256 or self.list_sha256 != other.list_sha256:
             return None
         if not self.has_members_of(other):  # people changed group, so the draws are of others
             return None
         # what the draws do not fit is taken to be each system's own
-        return (
-            self.draws_fit * other.draws_fit * correlation(self.encoded_draws, other.encoded_draws)
-        )
+        fit = self.draws_fit * other.draws_fit
+        return fit * correlation(self.encoded_draws, other.encoded_draws)
 
 
 class _Release(NamedTuple):
@@ -211,7 +205,7 @@ class _Release(NamedTuple):
     audit: Audit
 
     @classmethod
-    def of(cls, source: Audit | str | os.PathLike[str], name: str) -> _Release:
+    def from_audit(cls, source: Audit | str | os.PathLike[str], name: str) -> _Release:
         """Raises DataError if it has no intervals."""
         audit = loaded_audit(source)
         if not audit.record["options"]["intervals"] or not len(audit.verdicts):
@@ -219,71 +213,84 @@ class _Release(NamedTuple):
             raise DataError(msg)
         return cls(name, audit)
 
-    def rates(self, where: Row) -> dict[tuple[str, ...], ReleaseRate]:
-        """Both rates of every group of a system at each operating point."""
-        fewest = parse_minimums(self.audit.record["options"]["gate"]).inference
-        paired = {
-            tuple(row[name] for name in _CELL): row
-            for row in self.audit.pairing.where(**where).rows()
-        }
-        list_sha256 = next((row["list_sha256"] for row in paired.values()), "")
-        found = {}
-        for row in self.audit.groups.where(**where, definition="", within="").rows():
+    def rates(self, system: Row) -> dict[tuple[str, ...], ReleaseRate]:
+        """Return both rates of every group of a system at each operating point."""
+        min_speakers = parse_minimums(self.audit.record["options"]["gate"]).inference
+        pairing_rows = self.audit.pairing.where(**system).rows()
+        pairing = {tuple(row[name] for name in _CELL_COLUMNS): row for row in pairing_rows}
+        list_sha256 = pairing_rows[0]["list_sha256"] if pairing_rows else ""
+        rates = {}
+        for row in self.audit.groups.where(**system, definition="", within="").rows():
             if row["metric"] not in RATES:
                 continue
-            key = tuple(row[name] for name in _CELL)
-            value, se, speakers = (_number(row[name]) for name in ("value", "se", "speakers"))
-            log_se = se / value if value else math.nan
-            few = not speakers >= fewest
-            reason = row["reason"] or (f"fewer than {fewest} speakers" if few else "")
-            of = paired.get(key, {"se": se, "log_se": log_se, "draws": "", "fit": 0.0})
-            found[key] = ReleaseRate(
-                value,
-                _number(of["se"]),
-                _number(of["log_se"]),
-                df=math.nan if few else speakers - 1,
-                list_sha256=list_sha256,
-                encoded_draws=of["draws"],
-                draws_fit=of["fit"],
-                reason=reason,
-                sizes=tuple(row[name] for name in _SIZES),
-                members_hash=str(of.get("members") or ""),
+            cell = tuple(row[name] for name in _CELL_COLUMNS)
+            rate, se, n_speakers = (
+                _nan_for_none(row[name]) for name in ("value", "se", "speakers")
             )
-        return found
+            # written so that an unknown number of speakers, NaN, is too few
+            has_few_speakers = not n_speakers >= min_speakers
+            few_reason = f"fewer than {min_speakers} speakers" if has_few_speakers else ""
+            # rates without draws are not paired with others
+            no_draws = {
+                "se": se,
+                "log_se": se / rate if rate else math.nan,
+                "draws": "",
+                "fit": 0.0,
+            }
+            draws = pairing.get(cell, no_draws)
+            rates[cell] = ReleaseRate(
+                rate,
+                _nan_for_none(draws["se"]),
+                _nan_for_none(draws["log_se"]),
+                df=math.nan if has_few_speakers else n_speakers - 1,
+                list_sha256=list_sha256,
+                encoded_draws=draws["draws"],
+                draws_fit=draws["fit"],
+                reason=row["reason"] or few_reason,
+                sizes=tuple(row[name] for name in _SIZE_COLUMNS),
+                members_hash=str(draws.get("members") or ""),
+            )
+        return rates
 
 
-def _names(audits: Sequence[Any]) -> list[str]:
-    """What releases are called: by their folders, apart from each other."""
-    names = [
-        os.path.basename(os.path.normpath(os.fsdecode(one)))  # noqa: PTH119 - any path
-        if isinstance(one, (str, os.PathLike))
-        else f"release {i + 1}"
-        for i, one in enumerate(audits)
-    ]
-    twice = Counter(names)
+def _release_names(audits: Sequence[Any]) -> list[str]:
+    """Return what releases are called: by their folders, apart from each other."""
+    names = []
+    for number, audit in enumerate(audits, 1):
+        if isinstance(audit, (str, os.PathLike)):
+            path = os.path.normpath(os.fsdecode(audit))
+            names.append(os.path.basename(path))  # noqa: PTH119 - any path
+        else:
+            names.append(f"release {number}")
+    counts = Counter(names)
     return [
-        os.fsdecode(one) if twice[name] > 1 and not isinstance(one, Audit) else name
-        for one, name in zip(audits, names, strict=True)
+        os.fsdecode(audit) if counts[name] > 1 and not isinstance(audit, Audit) else name
+        for audit, name in zip(audits, names, strict=True)
     ]
 
 
-def _systems(releases: Sequence[_Release]) -> list[list[Row]]:
-    """Which system of each release is the same: the only ones, or those of one name."""
-    each = [
+def _matching_systems(releases: Sequence[_Release]) -> list[list[Row]]:
+    """Return which system of each release is the same: the only ones, or those of one name."""
+    systems_by_name = [
         {
-            system_name(one["system"], one["list"]): {"system": one["system"], "list": one["list"]}
-            for one in release.audit.record["inputs"]
+            system_name(source["system"], source["list"]): {
+                "system": source["system"],
+                "list": source["list"],
+            }
+            for source in release.audit.record["inputs"]
         }
         for release in releases
     ]
-    if all(len(of) == 1 for of in each):
-        return [[next(iter(of.values())) for of in each]]
-    shared = [name for name in each[-1] if all(name in of for of in each)]
-    if not shared:
-        listed = "; ".join(", ".join(of) for of in each)
+    if all(len(systems) == 1 for systems in systems_by_name):
+        return [[system for systems in systems_by_name for system in systems.values()]]
+    shared_names = [
+        name for name in systems_by_name[-1] if all(name in systems for systems in systems_by_name)
+    ]
+    if not shared_names:
+        listed = "; ".join(", ".join(systems) for systems in systems_by_name)
         msg = f"no system is in all of the audits ({listed}); call it by one name, as in NAME=FILE"
         raise ConfigError(msg)
-    return [[of[name] for of in each] for name in shared]
+    return [[systems[name] for systems in systems_by_name] for name in shared_names]
 
 
 def _changes(
@@ -291,21 +298,22 @@ def _changes(
     new: Mapping[tuple[str, ...], ReleaseRate],
     confidence: float,
 ) -> Iterator[Row]:
-    """Every rate of a release against that of the one before."""
-    groupings = {key[0] for key in old} & {key[0] for key in new}
-    points = {key[-1] for key in old} & {key[-1] for key in new}
-    for key in dict.fromkeys((*new, *old)):
-        if key[0] not in groupings or key[-1] not in points:
+    """Yield every rate of a release against that of the one before."""
+    groupings = {cell[0] for cell in old} & {cell[0] for cell in new}
+    operating_points = {cell[-1] for cell in old} & {cell[-1] for cell in new}
+    for cell in dict.fromkeys((*new, *old)):
+        if cell[0] not in groupings or cell[-1] not in operating_points:
             continue
-        row: Row = dict(zip(_CELL, key, strict=True))
-        mine, theirs = new.get(key), old.get(key)
-        row["value"], row["other"] = (_known(one and one.value) for one in (mine, theirs))
-        if mine is not None and theirs is not None:
-            row |= contrast([theirs, mine], [-1, 1], confidence)
-        elif mine is None:
-            row |= {**_NONE, "pairing": GONE, "reason": "not in this release"}
+        row: Row = dict(zip(_CELL_COLUMNS, cell, strict=True))
+        new_rate, old_rate = new.get(cell), old.get(cell)
+        row["value"] = _none_for_nan(new_rate and new_rate.value)
+        row["other"] = _none_for_nan(old_rate and old_rate.value)
+        if new_rate is not None and old_rate is not None:
+            row |= contrast([old_rate, new_rate], [-1, 1], confidence)
+        elif new_rate is None:
+            row |= {**_NO_CONTRAST, "pairing": GONE, "reason": "not in this release"}
         else:
-            row |= {**_NONE, "pairing": NEW, "reason": "not in the release before"}
+            row |= {**_NO_CONTRAST, "pairing": NEW, "reason": "not in the release before"}
         yield row
 
 
@@ -316,28 +324,28 @@ def _group_changes(
 
     An audit holds a hash of who is in a group, so numbers of speakers give the fewest who moved.
     """
-    lists = {rate.list_sha256 for rates in (old, new) for rate in rates.values()}
-    if len(lists) != 1 or lists == {""}:
+    list_hashes = {rate.list_sha256 for rates in (old, new) for rate in rates.values()}
+    if len(list_hashes) != 1 or list_hashes == {""}:
         return
-    # of what both have: other allocations place other trials, and a new grouping moves nobody
-    measured_twice = {_without_group(key) for key in old} & {_without_group(key) for key in new}
+    # only of what both have: other allocations place other trials, and a new grouping moves nobody
+    measured_twice = {_without_group(cell) for cell in old} & {_without_group(cell) for cell in new}
     growth: dict[str, dict[str, int]] = {}
-    for key in dict.fromkeys((*old, *new)):
-        grouping, group, *_ = key
-        if group == "pooled" or _without_group(key) not in measured_twice:
+    for cell in dict.fromkeys((*old, *new)):
+        grouping, group, *_ = cell
+        if group == "pooled" or _without_group(cell) not in measured_twice:
             continue
-        before, after = old.get(key), new.get(key)
-        if before is None or after is None or not before.has_members_of(after):
-            n_speakers = _n_speakers(after) - _n_speakers(before)
-            growth.setdefault(grouping, {})[group] = n_speakers
+        old_rate, new_rate = old.get(cell), new.get(cell)
+        if old_rate is None or new_rate is None or not old_rate.has_members_of(new_rate):
+            n_more = _n_speakers(new_rate) - _n_speakers(old_rate)
+            growth.setdefault(grouping, {})[group] = n_more
     for grouping, groups in growth.items():
-        came = sum(n for n in groups.values() if n > 0)
-        left = -sum(n for n in groups.values() if n < 0)
-        yield {"grouping": grouping, "groups": [*groups], "at_least": max(came, left, 1)}
+        n_joined = sum(n for n in groups.values() if n > 0)
+        n_left = -sum(n for n in groups.values() if n < 0)
+        yield {"grouping": grouping, "groups": [*groups], "at_least": max(n_joined, n_left, 1)}
 
 
-def _without_group(key: tuple[str, ...]) -> tuple[str, ...]:
-    grouping, _, *measured = key
+def _without_group(cell: tuple[str, ...]) -> tuple[str, ...]:
+    grouping, _, *measured = cell
     return (grouping, *measured)
 
 
@@ -345,83 +353,105 @@ def _n_speakers(rate: ReleaseRate | None) -> int:
     return 0 if rate is None else rate.sizes[0] or 0
 
 
-def _trends(
-    held: Sequence[Mapping[tuple[str, ...], ReleaseRate]], confidence: float
+def _trend_rows(
+    rates: Sequence[Mapping[tuple[str, ...], ReleaseRate]], options: Row
 ) -> Iterator[Row]:
-    """By how much the logarithm of each rate grows with a release, where all have it."""
-    at = np.arange(len(held)) - (len(held) - 1) / 2
-    weights = (at / np.square(at).sum()).tolist()
-    for key in held[-1]:
-        if all(key in of for of in held):
-            found = contrast([of[key] for of in held], weights, confidence)
-            yield {**dict(zip(_CELL, key, strict=True)), **found}
+    """Yield by how much each rate grows with a release, where all have it."""
+    # the slope of the logarithms over the releases, by least squares
+    positions = np.arange(len(rates)) - (len(rates) - 1) / 2
+    weights = (positions / np.square(positions).sum()).tolist()
+    rows = [
+        {
+            **dict(zip(_CELL_COLUMNS, cell, strict=True)),
+            **contrast([release[cell] for release in rates], weights, options["confidence"]),
+        }
+        for cell in rates[-1]
+        if all(cell in release for release in rates)
+    ]
+    _add_verdicts(rows, options)
+    for row in rows:
+        trend = {name: row[name] for name in row if name in TABLES["trends"]}
+        trend["per_release"] = _exp(row["log_ratio"])
+        trend["low"] = _exp(row["log_low"])
+        trend["high"] = _exp(row["log_high"])
+        yield trend
 
 
-_NONE = dict.fromkeys(("difference", "low", "high", "log_ratio", "log_low", "log_high", "df", "p"))
+_NO_CONTRAST = dict.fromkeys(
+    ("difference", "low", "high", "log_ratio", "log_low", "log_high", "df", "p")
+)
 
 
 def contrast(rates: Sequence[ReleaseRate], weights: Sequence[float], confidence: float) -> Row:
-    """A weighted sum of rates, and of their logarithms, with intervals by t."""
+    """Return a weighted sum of rates, and of their logarithms, with intervals by t."""
     from scipy.special import stdtr, stdtrit  # noqa: PLC0415 - takes time to load
 
-    together, pairing = np.eye(len(rates)), PAIRED
+    correlations, pairing = np.eye(len(rates)), PAIRED
     for i, j in combinations(range(len(rates)), 2):
-        found = rates[i].correlation(rates[j])
-        pairing = UNPAIRED if found is None else pairing
-        together[i, j] = together[j, i] = found or 0.0
-    df = min(one.df for one in rates)
-    reach, p = float(stdtrit(df, 0.5 + confidence / 2)), math.nan
-    row: Row = {"df": _known(df), "pairing": pairing}
-    for name, start, values, ses in (
-        ("difference", "", [one.value for one in rates], [one.se for one in rates]),
-        ("log_ratio", "log_", [_log(one.value) for one in rates], [one.log_se for one in rates]),
+        pair_correlation = rates[i].correlation(rates[j])
+        pairing = UNPAIRED if pair_correlation is None else pairing
+        correlations[i, j] = correlations[j, i] = pair_correlation or 0.0
+    df = min(rate.df for rate in rates)
+    t_quantile, p = float(stdtrit(df, 0.5 + confidence / 2)), math.nan
+    row: Row = {"df": _none_for_nan(df), "pairing": pairing}
+    figures = [rate.value for rate in rates]
+    logarithms = [_log(rate.value) for rate in rates]
+    for name, prefix, terms, standard_errors in (
+        ("difference", "", figures, [rate.se for rate in rates]),
+        ("log_ratio", "log_", logarithms, [rate.log_se for rate in rates]),
     ):
-        middle = float(np.dot(weights, values))
-        parts = np.multiply(weights, ses)
-        sd = math.sqrt(max(float(parts @ together @ parts), 0.0))
-        own = 2 * float(stdtr(df, -abs(middle) / sd)) if sd > 0 else math.nan
-        p = p if math.isnan(own) else own  # that of the logarithm, if there is one
-        ends = (middle - reach * sd, middle + reach * sd) if sd > 0 else (math.nan, math.nan)
-        told = zip((name, f"{start}low", f"{start}high"), (middle, *ends), strict=True)
-        row |= {one: _known(value) for one, value in told}
-    none = "no errors" if row["log_ratio"] is None else "the same in all draws"
-    reason = next((one.reason for one in rates if one.reason), "")
-    return {**row, "p": _known(p), "reason": reason or (none if row["log_low"] is None else "")}
+        middle = float(np.dot(weights, terms))
+        scaled = np.multiply(weights, standard_errors)
+        sd = math.sqrt(max(float(scaled @ correlations @ scaled), 0.0))
+        low = high = math.nan
+        if sd > 0:
+            low, high = middle - t_quantile * sd, middle + t_quantile * sd
+            own_p = 2 * float(stdtr(df, -abs(middle) / sd))
+            p = p if math.isnan(own_p) else own_p  # that of the logarithm, if there is one
+        row[name] = _none_for_nan(middle)
+        row[f"{prefix}low"], row[f"{prefix}high"] = _none_for_nan(low), _none_for_nan(high)
+    reasons = [rate.reason for rate in rates if rate.reason]
+    if row["log_low"] is None:
+        reasons.append("no errors" if row["log_ratio"] is None else "the same in all draws")
+    return {**row, "p": _none_for_nan(p), "reason": reasons[0] if reasons else ""}
 
 
-def _judge(rows: list[Row], options: Row) -> None:
-    """Whether each rate got worse, with Holm's allowance for its grouping and operating point."""
+def _add_verdicts(rows: list[Row], options: Row) -> None:
+    """Add whether each rate got worse, with Holm's allowance within a family.
+
+    A family is a grouping at an operating point, with both rates.
+    """
     families: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
-        key = tuple(row[name] for name in ("grouping", "allocation", "operating_point"))
-        families.setdefault(key, []).append(row)
-    for of in families.values():
-        p_holm = holm([_number(row["p"]) for row in of])
-        ratio, low, high = (
-            [_exp(row[f"log_{name}"]) for row in of] for name in ("ratio", "low", "high")
-        )
+        family = tuple(row[name] for name in ("grouping", "allocation", "operating_point"))
+        families.setdefault(family, []).append(row)
+    for family_rows in families.values():
+        p_holm = holm([_nan_for_none(row["p"]) for row in family_rows])
         judged = verdicts(
-            *(ratio, low, high, p_holm),
-            gate=[row["reason"] for row in of],
+            [_exp(row["log_ratio"]) for row in family_rows],
+            [_exp(row["log_low"]) for row in family_rows],
+            [_exp(row["log_high"]) for row in family_rows],
+            p_holm,
+            gate=[row["reason"] for row in family_rows],
             pooled=0.0,
             confidence=options["confidence"],
             margin=options["margin"],
         )
-        for row, p, code in zip(of, p_holm.tolist(), judged.code.tolist(), strict=True):
-            row |= {"p_holm": _known(p), "verdict": code}
+        for row, p, code in zip(family_rows, p_holm.tolist(), judged.code.tolist(), strict=True):
+            row |= {"p_holm": _none_for_nan(p), "verdict": code}
 
 
-def _number(value: float | None) -> float:
-    return math.nan if value is None else value
+def _nan_for_none(number: float | None) -> float:
+    return math.nan if number is None else number
 
 
-def _known(value: float | None) -> float | None:
-    return None if value is None or not math.isfinite(value) else value
+def _none_for_nan(number: float | None) -> float | None:
+    return None if number is None or not math.isfinite(number) else number
 
 
-def _log(value: float) -> float:
-    return math.log(value) if value > 0 else math.nan
+def _log(rate: float) -> float:
+    return math.log(rate) if rate > 0 else math.nan
 
 
-def _exp(value: float | None) -> float:
-    return math.exp(_number(value))
+def _exp(logarithm: float | None) -> float:
+    return math.exp(_nan_for_none(logarithm))
