@@ -269,12 +269,13 @@ class _Judge:
             if grouping == condition.grouping or (not condition.grouping and grouping != "all")
         }
         group_kind = f"group by {condition.grouping}" if condition.grouping else "group"
-        for kind, name, known_names in (
+        names = [
             ("grouping", condition.grouping, audit.record["groupings"]),
             ("system", condition.system, [*self.systems]),
             ("operating point", condition.operating_point, self.operating_points),
-            *((group_kind, group, sorted(known_groups)) for group in groups),
-        ):
+        ]
+        names += [(group_kind, group, sorted(known_groups)) for group in groups]
+        for kind, name, known_names in names:
             if name and name not in known_names:
                 msg = (
                     f"{location}: no {kind} {name!r} in this audit; {name_hint(name, known_names)}"

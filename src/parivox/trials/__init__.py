@@ -1,5 +1,32 @@
 """Trial lists: who is compared with whom, how often, from which recordings.
 
+This room looks at lists and builds them. It needs no scores, but for `variants`. Entry functions:
+
+* `check`, `describe`: what a list can show, and what it holds (`checks` with `guidelines`,
+  `description`)
+* `grade`: how difficult each trial is (`grades`)
+* `convert`: a list in another format (`writing`)
+* `build_inclusive`, `build_balanced`, `build_cross`: new lists from a table of utterances
+  (`inclusive`, `balanced`, `cross`); `rebuild` builds the lists of a manifest again (`building`)
+* `variants`: how far results move when pairs are drawn again (`variation`)
+
+To look at a list, `lists.read_list` makes a `TrialList` of it, and `list_counts.count_list` adds up
+its trials by pair of speakers once. Everything else is a sum over these:
+
+* `lists.TrialList`: trials with speakers, recordings, groupings and attributes of difficulty;
+* `list_counts.SpeakerPairCounts`, `ListCounts` and `TrialsPerSpeaker`: its counts;
+* `guidelines.Check` and `Finding`: a guideline, and what it comes to for a list;
+* `manifest.ListDesign`: what the manifest of a list says that its design fixed.
+
+To build lists, each kind makes a `Design` of a `Pool`; `building.build_lists` draws it:
+
+* `pool.Pool`: utterances in order, with their speakers, groups and attributes;
+* `pool.Design`: a list that can be drawn again and again, in chunks of trials;
+* `pairs.NumberedPairs` and `Draws`: pairs by number, and the random streams of a seed.
+
+Callers are `parivox.cli` and users; `parivox.auditing`, for grades and failed checks of the lists
+that it audits; `parivox.scoring`, for recordings; and `parivox.papers`, for lists.
+
 >>> import parivox as pv
 >>> trials = {"enrol": ["a/x/1", "a/x/1"], "test": ["a/y/2", "b/z/1"], "label": [1, 0]}
 >>> pv.trials.check(trials).passed

@@ -510,6 +510,7 @@ def _max_nontarget_pairs(n_speakers: int, n_utterances: int) -> int:
     >>> _max_nontarget_pairs(2, 24)
     288
     """
+    # each partner gives n_utterances ** 2 pairs, which two speakers share
     return n_utterances**2 * (n_speakers - 1) // 2
 
 

@@ -111,6 +111,7 @@ def build_lists(
     All files appear in the folder `options.out` at once; without one, lists are tables in memory.
     With the manifest of a `former` build, its lists must come out again.
     """
+    # a stream for each variant, which does not depend on how many there are
     draws = [Draws(options.seed).child(variant) for variant in range(options.variants)]
     left_out = design.excluded_speakers(speaker_ids=options.speaker_ids)
     manifest = _manifest(design, options, left_out)
@@ -344,6 +345,7 @@ def _check_free_space(design: Design, folder: Path, n_variants: int, format_: st
         bytes_per_trial = float(_MIN_PARQUET_BYTES)
     else:
         bytes_per_id = float(design.pool.utterance_ids.str.len_bytes().to_numpy().mean())
+        # two ids, a separator and a line end; then the label with its separator
         label = " 1" if format_ == "voxceleb" else " target"
         bytes_per_trial = 2 * bytes_per_id + 2 + len(label)
     n_bytes = n_trials * bytes_per_trial

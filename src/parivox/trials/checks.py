@@ -195,6 +195,7 @@ def check(
     keeps_scores = bool(variants)  # for the EERs of all
     trial_list = read_list(trials, by=by, grade_by=grade_by, **options, keeps_scores=keeps_scores)
     design = ListDesign.for_list_file(trials)
+    # what the user names counts more than what the manifest says
     if design is not None and grade_by is None:
         trial_list = design.regrade(trial_list)
     wished_mix = None if design is None else design.mix_for(trial_list)
@@ -214,6 +215,7 @@ def check(
         variant.trials.content_sha256: variant for variant in reversed([trial_list, *variant_lists])
     }
     n_lists = len(distinct_lists)
+    # a manifest names the variants that were built with a list
     if design is not None and not variants:
         n_lists = design.n_lists
     counts = count_list(trial_list)

@@ -264,6 +264,7 @@ def _group_columns(counts: ListCounts, view: _GroupingView) -> Columns:
     n_groups, pair_counts = len(view.groups), view.pair_counts
     target = pair_counts.select(pair_counts.is_target)
     nontarget = pair_counts.select(~pair_counts.is_target)
+    # whether a target trial is trivial is known only where its recordings are
     trivial = target.select(target.same_recording == 1)
     of_known_recordings = target.select(target.same_recording >= 0)
     n_speakers = speakers_by_group(pair_counts, n_groups)
@@ -399,6 +400,7 @@ def _reuse_columns(counts: ListCounts) -> Columns:
     speakers, is_used = counts.trials_per_speaker, counts.trials_per_utterance > 0
     recording = counts.trial_list.recording_indices[is_used]
     trials_per_utterance = counts.trials_per_utterance[is_used]
+    # every trial of an utterance is a use of its recording
     uses_of_recording = np.bincount(recording[recording >= 0], trials_per_utterance[recording >= 0])
     numbers_by_subject = {
         "trials of a speaker as enrolment": speakers.n_enrolled,

@@ -90,6 +90,7 @@ def grade_codes(
     grade = np.zeros(is_target.shape, dtype=np.int8)
     is_known = np.full(is_target.shape, len(attribute_codes) > 0)
     for codes in attribute_codes:
+        # each attribute is a binary digit, the first the most significant
         grade *= 2
         grade += codes == 1
         is_known &= codes >= 0

@@ -203,6 +203,7 @@ def _g4_equal_grades(counts: ListCounts, check: Check) -> Finding:
     n_speakers, n_grades = int(speakers.max()) + 1, int(grade.max()) + 1
     keys = (pair_counts.enrol.astype(np.int64) * 2 + pair_counts.is_target) * n_grades + grade
     trials = pair_counts.trials_by_key(np.where(is_known, keys, -1), n_speakers * 2 * n_grades)
+    # of each speaker, class and grade; shares are within a class
     trials = trials.reshape(n_speakers, 2, n_grades)
     speaker_shares = shares_or_nan(trials, trials.sum(axis=2, keepdims=True))
     list_shares = shares_or_nan(trials.sum(axis=0), trials.sum(axis=(0, 2))[:, None])
@@ -355,6 +356,7 @@ def _g9_same_recordings(counts: ListCounts, check: Check) -> Finding:
         )
         return check.unchecked(*reason)
     mend = "draw target trials across recordings only, or compare groups within one grade"
+    # the words are formatted once more, so that braces of a column name are doubled
     source = trial_list.recording_names.source.replace("{", "{{").replace("}", "}}")
     words = f"{{}} ranges from {{}} (recordings identified by the {source})"
     return _widest_finding(check, group_shares, words, mend=mend)

@@ -293,6 +293,7 @@ def _nontarget_pairs_in_turn(
     partner = np.empty((speakers.size, n_pairs), dtype=np.int64)
     n_earlier_tests = np.empty_like(partner)
     n_tests_so_far = np.zeros(takes_part.size, dtype=np.int64)
+    # blocks come one after the other, so that turns of a partner go on from one to the next
     for block in pair_design.class_blocks(takes_part):
         enrolled, tested = (
             members[np.argsort(rank[rows[members]], kind="stable")]
@@ -415,6 +416,7 @@ class _PairDesign:
             reasons = replace(self, n_pairs=n_pairs).exclusion_reasons()
             return reasons.count("") >= n_speakers
 
+        # doubled until too few take part, then halved between what fits and what does not
         low, high = 0, self.n_pairs
         while has_enough(high):
             low, high = high, 2 * high

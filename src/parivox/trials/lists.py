@@ -64,6 +64,7 @@ class Agreement:
             If none of the values of whole trials says whether the sides share something.
         """
         attribute, values = attribute_values.attribute, attribute_values.values
+        # values of whole trials say themselves whether the sides share something
         name = attribute.text.removeprefix(_SPEAKER_PREFIX)
         trial_columns = attribute_values.trial_codes.get(trials.key)
         # columns of their own for both sides are compared, like attributes of speakers

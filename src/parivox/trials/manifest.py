@@ -72,6 +72,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
     }
     _check_fields(path, "parameters.", manifest["parameters"], parameters)
     _check_fields(path, "inputs.", manifest["inputs"], dict.fromkeys(_ROLES, "Mapping"))
+    # a field that this version does not know would be passed over, and another list built
     unknown = sorted({*manifest["parameters"]} - {*parameters})
     unknown += sorted({*manifest["inputs"]} - {*_ROLES})
     if unknown:

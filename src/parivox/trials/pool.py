@@ -121,6 +121,7 @@ class Pool:
             lookup.values(attribute)
             for attribute in named_attributes or parse_difficulty(grouping.attributes)
         ]
+        # recordings are numbered in the order of speakers, so that this sorts by speaker first
         order = np.lexsort((ids.rank("ordinal").to_numpy(), recording))
         n_utterances = np.bincount(speaker, minlength=len(speaker_table.ids))[present]
         usual_attributes = usual_difficulty(speaker_table, [grouping])
@@ -198,6 +199,7 @@ class Pool:
         They travel with the lists, so they cover no attribute, which could be guessed.
         """
         utterances = hashlib.sha256("\n".join(self.utterance_ids.to_list()).encode())
+        # in one byte order, as hashes are compared between machines
         utterances.update(self.utterance_starts.astype("<i8").tobytes())
         utterances.update(self.recording_indices.astype("<i4").tobytes())
         speakers = hashlib.sha256("\n".join(self.speaker_ids).encode())

@@ -262,7 +262,9 @@ def variants(
         )
     reference = series.reference
     reference_counts = Counts.from_scores(reference.score, reference.target)
+    # one threshold for all groups and lists, so that their FPR and FNR can be compared
     threshold = float(threshold_at_eer(reference_counts.curve))
+    # seeds of speakers are far from those of pairs, so that streams do not coincide
     meter = _ListMeter(cost_model, threshold, replicates, seed + _BOOTSTRAP_SEED_OFFSET)
     metrics_by_group: dict[tuple[str, int], list[_GroupMetrics]] = {}
     metric_rows: list[tuple[Any, ...]] = []
@@ -607,12 +609,14 @@ def _scored_pairs(trials: TrialSet, grouping: Grouping, group_of_speaker: Codes)
     ]
     enrol, test = columns[:2]
     n_utterances = np.int64(trials.utterance_speaker.size)
+    # a pair and its reverse are one
     keys = np.minimum(enrol, test) * n_utterances + np.maximum(enrol, test)
     _, first_rows = np.unique(keys, return_index=True)
     enrol, test, target, score = (column[first_rows] for column in columns)
     speaker, partner = trials.utterance_speaker[enrol], trials.utterance_speaker[test]
     names, group = recording_names_of(trials), group_of_speaker[speaker]
     recording = recordings_in(trials, names, is_asked=True)
+    # pairs of unknown recordings are taken to be of two
     crosses_recordings = (recording[enrol] != recording[test]) | (recording[enrol] < 0)
     is_eligible = (group >= 0) & np.where(
         target, crosses_recordings, group == group_of_speaker[partner]
@@ -630,6 +634,7 @@ def _scored_pairs(trials: TrialSet, grouping: Grouping, group_of_speaker: Codes)
     n_speakers = group_of_speaker.size
     n_enrolled = np.bincount(speaker[~target], minlength=n_speakers)
     n_tested = np.bincount(partner[~target], minlength=n_speakers)
+    # in a triangle of all pairs, the last speakers never enrol
     if ((n_enrolled == 0) & (n_tested > 0)).any():
         is_swapped = ~target & ((enrol + test) % 2 == 1)
         speaker, partner = (

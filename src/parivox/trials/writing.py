@@ -151,6 +151,7 @@ class ListWriter:
             trial_columns["label"] = label_words(target, words)
         frame = pl.DataFrame(trial_columns | dict(further_columns or {}))
         if self._scratch is not None:
+            # kept aside until the end, so that row groups do not depend on the size of chunks
             for rows in frame.iter_slices(ROWS_PER_GROUP):
                 with self._scratch.file_to_write(f"{len(self._chunk_files)}.arrow") as chunk_file:
                     rows.write_ipc(chunk_file, compression="lz4")
@@ -180,6 +181,7 @@ class ListWriter:
 
     def _check_ids(self, frame: pl.DataFrame, forbidden: str) -> None:
         for side in _SIDES:
+            # ids are not quoted in such formats, so that none may hold a separator
             is_forbidden = frame[side].str.contains(forbidden)
             if is_forbidden.any():
                 row = int(is_forbidden.arg_max() or 0)
@@ -356,6 +358,7 @@ def scan_every_column(source: Any, columns: dict[str, str], format_: str | None)
     if isinstance(source, str) and source == "-":
         msg = "-: a list to be converted is read more than once; save it as a file"
         raise ConfigError(msg)
+    # the columns without a role are known only after a first scan
     scan_of_roles = scan(source, columns=RequestedColumns(columns), format=format_, name="trials")
     all_columns = RequestedColumns(columns, attributes=scan_of_roles.ignored)
     return scan(source, columns=all_columns, format=format_, name="trials")
@@ -403,6 +406,7 @@ def _speaker_of_utterance(
     scanned: Scan, speakers: Any, utterances: Any, id_: str | None
 ) -> pl.DataFrame:
     """Return the speaker of each utterance of the list: columns ``utterance`` and ``speaker``."""
+    # distinct ids of each chunk only, as a list may be longer than memory
     ids = pl.Series("utterance", [], dtype=pl.String)
     for chunk in chunks_of_trials(scanned):
         ids_of_sides = pl.concat([chunk.ids(side).alias("utterance") for side in _SIDES])
