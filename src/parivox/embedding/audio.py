@@ -28,8 +28,8 @@ LOUDEST_DBFS = 120.0
 LEAST_SPEECH_SECONDS = 0.1
 RATES = (1_000, 1_000_000)
 """Samples per second that a recording can have; a flawed header may say anything."""
-_ALIKE = 2.0 / 32768
-_BLOCK = 1 << 18  # samples of all channels that are decoded at once
+_MAX_CHANNEL_DIFFERENCE = 2.0 / 32768
+_CHUNK_SAMPLES = 1 << 18  # samples of all channels that are decoded at once
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Decoded:
     """How many the file has, where they differ and none is chosen: then it is set aside."""
 
 
-class _Failed(Exception):  # noqa: N818 - an outcome, which never leaves this module
+class _RecordingFailedError(Exception):  # noqa: N818 - an outcome, which never leaves this module
     """A recording of which nothing can be made."""
 
     def __init__(self, outcome: Decoded) -> None:
@@ -82,8 +82,8 @@ def decode(
     """
     check_decoders()
     try:
-        return _decoded(recording, rate, least_seconds, longest_seconds)
-    except _Failed as failed:
+        return _decode_checked(recording, rate, least_seconds, longest_seconds)
+    except _RecordingFailedError as failed:
         return failed.outcome
     except (OSError, MemoryError) as error:
         return Decoded("unreadable", _reason(error), is_passing=True)
@@ -104,7 +104,7 @@ def check_decoders() -> None:
             raise ConfigError(msg) from error
 
 
-def _decoded(recording: Excerpt, rate: int, least: float, longest: float) -> Decoded:
+def _decode_checked(recording: Excerpt, rate: int, least: float, longest: float) -> Decoded:
     import soundfile  # noqa: PLC0415 - what takes time to load
     import soxr  # noqa: PLC0415 - what takes time to load
 
@@ -113,47 +113,47 @@ def _decoded(recording: Excerpt, rate: int, least: float, longest: float) -> Dec
             _fail("unreadable", "the file is empty")
         # by its number: a name would have its ending believed
         with soundfile.SoundFile(file.fileno(), closefd=False) as sound:
-            native = int(sound.samplerate)
-            if not RATES[0] <= native <= RATES[1]:
-                _fail("unreadable", f"its header claims {native:,} samples per second")
+            native_rate = int(sound.samplerate)
+            if not RATES[0] <= native_rate <= RATES[1]:
+                _fail("unreadable", f"its header claims {native_rate:,} samples per second")
             if recording.channel is not None and recording.channel > sound.channels:
                 count = "one channel" if sound.channels == 1 else f"{sound.channels} channels"
                 _fail("unreadable", f"has {count}, so none with number {recording.channel}")
-            meter, parts = Meter(native), []
-            stream = None if native == rate else soxr.ResampleStream(native, rate, 1, "float32")
-            for block in _blocks(sound, recording, longest):
-                odd = block.size - int(np.isfinite(block).sum())
-                if odd:  # the rest was not measured
-                    _fail("non_finite", f"{odd:,} samples are not finite", {"native_rate": native})
-                meter.add(block)
-                parts.append(block if stream is None else stream.resample_chunk(block))
-    found = meter.attributes()
-    _judge(found, least)
+            meter, chunks = Meter(native_rate), []
+            stream = None if native_rate == rate else soxr.ResampleStream(native_rate, rate, 1, "float32")
+            for chunk in _channel_chunks(sound, recording, longest):
+                n_not_finite = chunk.size - int(np.isfinite(chunk).sum())
+                if n_not_finite:  # the rest was not measured
+                    _fail("non_finite", f"{n_not_finite:,} samples are not finite", {"native_rate": native_rate})
+                meter.add(chunk)
+                chunks.append(chunk if stream is None else stream.resample_chunk(chunk))
+    attributes = meter.attributes()
+    _check_content(attributes, least)
     if stream is not None:
-        parts.append(stream.resample_chunk(np.empty(0, dtype=np.float32), last=True))
-    waveform = np.concatenate(parts)
+        chunks.append(stream.resample_chunk(np.empty(0, dtype=np.float32), last=True))
+    waveform = np.concatenate(chunks)
     if not np.isfinite(waveform).all():
-        _fail("non_finite", "its samples are too large to be resampled", found)
-    return Decoded("ok", "", waveform, found)
+        _fail("non_finite", "its samples are too large to be resampled", attributes)
+    return Decoded("ok", "", waveform, attributes)
 
 
-def _judge(found: dict[str, float], least: float) -> None:
+def _check_content(attributes: dict[str, float], least_seconds: float) -> None:
     """Fail a recording in which there is nothing to embed, as its attributes tell."""
-    if not found["duration"] or found["duration"] < least:
-        needed = f", of {least:g} s that the system needs" if least else ""
-        _fail("too_short", f"lasts {found['duration']:.3g} s{needed}", found)
-    if found["level"] < SILENT_DBFS:
-        _fail("silent", f"its level is below {SILENT_DBFS:g} dBFS", found)
-    if found["net_speech"] < LEAST_SPEECH_SECONDS:
-        _fail("no_speech", f"{found['net_speech']:.2f} s are as loud as speech", found)
-    if found["level"] > LOUDEST_DBFS:
-        _fail("non_finite", f"its level is {found['level']:.0f} dBFS, beyond any recording", found)
+    if not attributes["duration"] or attributes["duration"] < least_seconds:
+        needed = f", of {least_seconds:g} s that the system needs" if least_seconds else ""
+        _fail("too_short", f"lasts {attributes['duration']:.3g} s{needed}", attributes)
+    if attributes["level"] < SILENT_DBFS:
+        _fail("silent", f"its level is below {SILENT_DBFS:g} dBFS", attributes)
+    if attributes["net_speech"] < LEAST_SPEECH_SECONDS:
+        _fail("no_speech", f"{attributes['net_speech']:.2f} s are as loud as speech", attributes)
+    if attributes["level"] > LOUDEST_DBFS:
+        _fail("non_finite", f"its level is {attributes['level']:.0f} dBFS, beyond any recording", attributes)
 
 
 def _fail(
     status: str, reason: str, measured: dict[str, float] | None = None, *, channels: int = 0
 ) -> NoReturn:
-    raise _Failed(Decoded(status, reason, attributes=measured or {}, channels=channels))
+    raise _RecordingFailedError(Decoded(status, reason, attributes=measured or {}, channels=channels))
 
 
 def _reason(error: Exception) -> str:
@@ -165,45 +165,45 @@ def _reason(error: Exception) -> str:
     return words
 
 
-def _blocks(sound: Any, recording: Excerpt, longest: float) -> Iterator[NDArray[np.float32]]:
+def _channel_chunks(sound: Any, recording: Excerpt, longest_seconds: float) -> Iterator[NDArray[np.float32]]:
     """Blocks of the one channel that counts; an excerpt that is too long is refused."""
     rate, channels = sound.samplerate, sound.channels
-    first = round((recording.start or 0.0) * rate)
-    left = sound.frames - first
-    if left <= 0 < first:
+    first_sample = round((recording.start or 0.0) * rate)
+    n_left = sound.frames - first_sample
+    if n_left <= 0 < first_sample:
         _fail("too_short", f"ends before {recording.start:g} s, where the excerpt begins")
     if recording.end is not None:
-        left = min(left, round(recording.end * rate) - first)
-    if left > longest * rate:
+        n_left = min(n_left, round(recording.end * rate) - first_sample)
+    if n_left > longest_seconds * rate:
         _fail(
             "unreadable",
-            f"lasts {left / rate:,.0f} s, of at most {longest:,.0f} s; cut it by columns start "
+            f"lasts {n_left / rate:,.0f} s, of at most {longest_seconds:,.0f} s; cut it by columns start "
             "and end, or give --longest",
         )
-    if first:
-        sound.seek(first)
-    size = max(_BLOCK // channels, 1)
-    while left > 0:
-        block = sound.read(min(size, left), dtype="float32", always_2d=True)
-        if not len(block):  # the header promised more
+    if first_sample:
+        sound.seek(first_sample)
+    size = max(_CHUNK_SAMPLES // channels, 1)
+    while n_left > 0:
+        chunk = sound.read(min(size, n_left), dtype="float32", always_2d=True)
+        if not len(chunk):  # the header promised more
             return
-        left -= len(block)
-        yield _one_channel(block, recording)
+        n_left -= len(chunk)
+        yield _one_channel(chunk, recording)
 
 
-def _one_channel(block: NDArray[np.float32], recording: Excerpt) -> NDArray[np.float32]:
-    channels = block.shape[1]
+def _one_channel(chunk: NDArray[np.float32], recording: Excerpt) -> NDArray[np.float32]:
+    channels = chunk.shape[1]
     if recording.channel == MIX:
-        return np.ascontiguousarray(block.mean(axis=1))
+        return np.ascontiguousarray(chunk.mean(axis=1))
     if recording.channel is not None:
-        return np.ascontiguousarray(block[:, recording.channel - 1])
-    if channels > 1 and np.isfinite(block).all():
-        apart = np.abs(block[:, 1:] - block[:, :1]).max(axis=0) > _ALIKE
-        if apart.any():
-            which = int(apart.argmax()) + 2
-            reason = f"has {channels} channels, and channel {which} differs from the first"
+        return np.ascontiguousarray(chunk[:, recording.channel - 1])
+    if channels > 1 and np.isfinite(chunk).all():
+        differs = np.abs(chunk[:, 1:] - chunk[:, :1]).max(axis=0) > _MAX_CHANNEL_DIFFERENCE
+        if differs.any():
+            differing_channel = int(differs.argmax()) + 2
+            reason = f"has {channels} channels, and channel {differing_channel} differs from the first"
             _fail("unreadable", reason, channels=channels)
-    return np.ascontiguousarray(block[:, 0])
+    return np.ascontiguousarray(chunk[:, 0])
 
 
 ATTRIBUTES = ("duration", "native_rate", "bandwidth", "level", "clipping", "net_speech")
@@ -216,8 +216,8 @@ FRAME_SECONDS = 0.02
 BAND_DB = 60.0
 """A recording's band ends where its spectrum has fallen so far below its highest value."""
 _SPECTRUM_SECONDS = 0.032
-_LOUD = 95  # percentile of the levels of frames
-_TINY = 1e-30
+_LOUD_PERCENTILE = 95  # percentile of the levels of frames
+_LEAST_POWER = 1e-30
 
 
 class Meter:
@@ -246,17 +246,17 @@ class Meter:
         self._frames: list[NDArray[np.float64]] = []
         self._of_frames = self._of_spectrum = np.empty(0, dtype=np.float32)
 
-    def add(self, block: NDArray[np.float32]) -> None:
+    def add(self, chunk: NDArray[np.float32]) -> None:
         """Take the next samples of one channel, all finite, of shape (sample,)."""
-        exact = block.astype(np.float64)
-        self.samples += block.size
-        self.sum += float(exact.sum())
-        self.squares += float(exact @ exact)
-        self.clipped += int((np.abs(block) >= CLIPPED).sum())
-        frames, self._of_frames = _cut(self._of_frames, block, self._frame)
+        samples = chunk.astype(np.float64)
+        self.samples += chunk.size
+        self.sum += float(samples.sum())
+        self.squares += float(samples @ samples)
+        self.clipped += int((np.abs(chunk) >= CLIPPED).sum())
+        frames, self._of_frames = _split_into_frames(self._of_frames, chunk, self._frame)
         self._frames.append(frames.var(axis=1, dtype=np.float64))
-        whole, self._of_spectrum = _cut(self._of_spectrum, block, self._window.size)
-        self._add_spectrum(whole)
+        spectrum_frames, self._of_spectrum = _split_into_frames(self._of_spectrum, chunk, self._window.size)
+        self._add_spectrum(spectrum_frames)
 
     def _add_spectrum(self, frames: NDArray[np.float32]) -> None:
         centred = frames - frames.mean(axis=1, keepdims=True)
@@ -272,7 +272,7 @@ class Meter:
             return {"duration": 0.0, "native_rate": self.rate}
         n = self.samples
         power = max(self.squares / n - (self.sum / n) ** 2, 0.0)
-        if power <= _TINY + 1e-12 * self.squares / n:  # what rounding leaves of a constant
+        if power <= _LEAST_POWER + 1e-12 * self.squares / n:  # what rounding leaves of a constant
             power = 0.0
         return {
             "duration": self.samples / self.rate,
@@ -287,28 +287,28 @@ class Meter:
         """Highest frequency at which the mean spectrum is within 60 dB of its highest value."""
         power = self._power
         if not power.any():  # shorter than one frame, which is padded with nothing
-            rest = np.zeros((1, self._window.size), dtype=np.float32)
-            rest[0, : self._of_spectrum.size] = self._of_spectrum
-            self._add_spectrum(rest)
-        if not power.max() > _TINY:
+            padded_frame = np.zeros((1, self._window.size), dtype=np.float32)
+            padded_frame[0, : self._of_spectrum.size] = self._of_spectrum
+            self._add_spectrum(padded_frame)
+        if not power.max() > _LEAST_POWER:
             return 0.0
-        last = int(np.flatnonzero(power >= power.max() * 10.0 ** (-BAND_DB / 10))[-1])
-        return last * self.rate / self._window.size
+        highest_bin = int(np.flatnonzero(power >= power.max() * 10.0 ** (-BAND_DB / 10))[-1])
+        return highest_bin * self.rate / self._window.size
 
     def _net_speech(self) -> float:
         """Seconds in frames that are neither faint nor far below the loud ones."""
         powers = np.concatenate(self._frames) if self._frames else np.empty(0)
         if not powers.size:
             return 0.0
-        levels = 10.0 * np.log10(np.maximum(powers, _TINY))
-        least = max(FAINTEST_DBFS, float(np.percentile(levels, _LOUD)) - BELOW_LOUD_DB)
+        levels = 10.0 * np.log10(np.maximum(powers, _LEAST_POWER))
+        least = max(FAINTEST_DBFS, float(np.percentile(levels, _LOUD_PERCENTILE)) - BELOW_LOUD_DB)
         return float((levels >= least).sum()) * self._frame / self.rate
 
 
-def _cut(
-    rest: NDArray[np.float32], block: NDArray[np.float32], size: int
+def _split_into_frames(
+    leftover: NDArray[np.float32], chunk: NDArray[np.float32], size: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Whole frames of what was left over and the block, and what is left over now."""
-    samples = np.concatenate([rest, block])
-    whole = samples.size // size * size
-    return samples[:whole].reshape(-1, size), samples[whole:].copy()
+    samples = np.concatenate([leftover, chunk])
+    n_in_frames = samples.size // size * size
+    return samples[:n_in_frames].reshape(-1, size), samples[n_in_frames:].copy()

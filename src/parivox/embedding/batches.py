@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 SECONDS_AT_ONCE = 600.0
 """Of audio that is held before it is embedded."""
-_NOTHING = np.empty(0, dtype=np.float32)
+_NO_SAMPLES = np.empty(0, dtype=np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,17 +42,17 @@ class Batch:
     crashed: Mapping[int, str] = field(default_factory=dict)
     """Why recordings, by their place, are not to be decoded again."""
 
-    def without(self, place: int, why: str) -> Self:
+    def without(self, position: int, reason: str) -> Self:
         """The same, but a recording that is not to be decoded again."""
-        return replace(self, crashed={**self.crashed, place: f"decoding it {why}"})
+        return replace(self, crashed={**self.crashed, position: f"decoding it {reason}"})
 
 
 @dataclass(frozen=True, eq=False)
-class Done:
+class EmbeddedBatch:
     """A batch that is done."""
 
     number: int
-    found: list[dict[str, Any]]
+    rows: list[dict[str, Any]]
     """Of each recording: what `parivox.embedding.store.FOUND` names; its ``row`` counts
     within ``vectors``, and it has no hash where another run may fare better. ``_channels`` counts
     those of a file that differ, where none is chosen."""
@@ -63,11 +63,11 @@ def decode_batch(
     batch: Batch, rate: int, least_seconds: float, in_hand: AnnounceItem = lambda _: None
 ) -> Iterator[Decoded]:
     """Decode the recordings of a batch in turn; `in_hand` is told the place of each before that."""
-    for place, recording in enumerate(batch.recordings):
-        if place in batch.crashed:
-            yield Decoded("unreadable", batch.crashed[place], is_passing=True)
+    for position, recording in enumerate(batch.recordings):
+        if position in batch.crashed:
+            yield Decoded("unreadable", batch.crashed[position], is_passing=True)
             continue
-        in_hand(place)
+        in_hand(position)
         yield decode(
             recording, rate, least_seconds=least_seconds, longest_seconds=batch.longest_seconds
         )
@@ -75,7 +75,7 @@ def decode_batch(
 
 def embed_batch(
     batch: Batch, system: EmbeddingSystem, in_hand: AnnounceItem = lambda _: None
-) -> Done:
+) -> EmbeddedBatch:
     """Decode and embed the recordings of a batch.
 
     `in_hand` is told the place of each recording before it is decoded, and None before any are
@@ -87,32 +87,32 @@ def embed_batch(
 
     def embed_waveforms() -> None:
         in_hand(None)
-        for place, result in _embedded(system, waveforms).items():
+        for position, result in _embed_or_explain(system, waveforms).items():
             if isinstance(result, Decoded):
-                outcomes[place] = replace(result, attributes=outcomes[place].attributes)
+                outcomes[position] = replace(result, attributes=outcomes[position].attributes)
             else:
-                vectors[place] = result
+                vectors[position] = result
         waveforms.clear()
 
-    every = decode_batch(batch, system.sample_rate, system.least_seconds, in_hand)
-    for place, decoded in enumerate(every):
+    decoded_recordings = decode_batch(batch, system.sample_rate, system.least_seconds, in_hand)
+    for recording_index, decoded in enumerate(decoded_recordings):
         if decoded.status == "ok":
-            waveforms[place] = decoded.waveform
-        outcomes.append(replace(decoded, waveform=_NOTHING))
+            waveforms[recording_index] = decoded.waveform
+        outcomes.append(replace(decoded, waveform=_NO_SAMPLES))
         if sum(map(len, waveforms.values())) > SECONDS_AT_ONCE * system.sample_rate:
             embed_waveforms()
     embed_waveforms()
-    rows = {place: row for row, place in enumerate(sorted(vectors))}
-    found = [
+    rows = {recording_index: row for row, recording_index in enumerate(sorted(vectors))}
+    rows_of_recordings = [
         {
             "audio_sha256": None if outcome.is_passing else audio_sha256(recording.path),
             "status": outcome.status,
             "reason": outcome.reason,
-            "row": rows.get(place, -1),
+            "row": rows.get(recording_index, -1),
             "_channels": outcome.channels or None,
             **outcome.attributes,
         }
-        for place, (recording, outcome) in enumerate(zip(batch.recordings, outcomes, strict=True))
+        for recording_index, (recording, outcome) in enumerate(zip(batch.recordings, outcomes, strict=True))
     ]
     shapes = {vector.shape for vector in vectors.values()}
     if len(shapes) > 1:
@@ -121,17 +121,17 @@ def embed_batch(
             "system must be alike"
         )
         raise DataError(msg)
-    none = np.empty((0, 1, 0), dtype=np.float32)
-    stacked = np.stack([vectors[place] for place in rows]) if rows else none
-    return Done(batch.number, found, stacked)
+    no_vectors = np.empty((0, 1, 0), dtype=np.float32)
+    stacked = np.stack([vectors[recording_index] for recording_index in rows]) if rows else no_vectors
+    return EmbeddedBatch(batch.number, rows_of_recordings, stacked)
 
 
-def _embedded(system: EmbeddingSystem, waveforms: dict[int, Vector]) -> dict[int, Vector | Decoded]:
+def _embed_or_explain(system: EmbeddingSystem, waveforms: dict[int, Vector]) -> dict[int, Vector | Decoded]:
     """Embedding of each waveform, or what became of it instead."""
     if not waveforms:
         return {}
     try:
-        made = _checked(system, list(waveforms.values()))
+        stacked_vectors = _embed_checked(system, list(waveforms.values()))
     except Exception as error:  # whatever a foreign system raises
         if isinstance(error, ParivoxError) and not isinstance(error, SystemFailed):
             raise
@@ -139,32 +139,32 @@ def _embedded(system: EmbeddingSystem, waveforms: dict[int, Vector]) -> dict[int
         if len(waveforms) == 1:
             reason = f"the system raised {type(cause).__name__}: {str(cause)[:200]}"
             return dict.fromkeys(waveforms, Decoded("unreadable", reason))
-        alone = {at: _embedded(system, {at: one})[at] for at, one in waveforms.items()}
-        if all(isinstance(one, Decoded) for one in alone.values()):
+        results_one_by_one = {position: _embed_or_explain(system, {position: waveform})[position] for position, waveform in waveforms.items()}
+        if all(isinstance(waveform, Decoded) for waveform in results_one_by_one.values()):
             msg = (
                 f"{system.name}: raised {type(cause).__name__} for {len(waveforms)} recordings in "
                 f"turn: {str(cause)[:300]}; try parivox systems check"
             )
             raise DataError(msg) from error
-        return alone
-    found: dict[int, Vector | Decoded] = {}
-    for place, vector in zip(waveforms, made, strict=True):
+        return results_one_by_one
+    results: dict[int, Vector | Decoded] = {}
+    for position, vector in zip(waveforms, stacked_vectors, strict=True):
         if not np.isfinite(vector).all():
-            found[place] = Decoded("non_finite", "the system made a vector that is not finite")
+            results[position] = Decoded("non_finite", "the system made a vector that is not finite")
         elif not vector.any(axis=-1).all():
-            found[place] = Decoded("no_speech", "the system made a vector of zeros")
+            results[position] = Decoded("no_speech", "the system made a vector of zeros")
         else:
-            found[place] = vector
-    return found
+            results[position] = vector
+    return results
 
 
-def _checked(system: EmbeddingSystem, waveforms: list[Vector]) -> Vector:
+def _embed_checked(system: EmbeddingSystem, waveforms: list[Vector]) -> Vector:
     with np.errstate(all="ignore"):  # what comes of numbers that are too large is told of each
-        made = np.asarray(system.embed(waveforms), dtype=np.float32)
-    if made.ndim != 3 or len(made) != len(waveforms) or not made.size:
+        vectors = np.asarray(system.embed(waveforms), dtype=np.float32)
+    if vectors.ndim != 3 or len(vectors) != len(waveforms) or not vectors.size:
         msg = (
-            f"{system.name}: made embeddings of shape {made.shape} of {len(waveforms)} recordings; "
+            f"{system.name}: made embeddings of shape {vectors.shape} of {len(waveforms)} recordings; "
             "it must make (recording, crop, dimension)"
         )
         raise DataError(msg)
-    return made
+    return vectors

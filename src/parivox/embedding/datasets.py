@@ -27,32 +27,32 @@ _SAMPLES = ("array", "sampling_rate")
 _FILE = "file"
 
 
-def unpacked(source: Any, name: str) -> tuple[pl.DataFrame, ScratchFolder] | None:
+def unpack_recordings(source: Any, name: str) -> tuple[pl.DataFrame, ScratchFolder] | None:
     """The table with a column of files in the place of recordings; None where it holds none."""
-    parts = _parts(source)
-    first = next(parts, None)
-    if first is None:
+    row_chunks = _row_chunks(source)
+    chunk = next(row_chunks, None)
+    if chunk is None:
         return None
-    audio = [column for column, kind in first.schema.items() if _is_audio(kind)]
-    if not audio:
+    audio_columns = [column for column, kind in chunk.schema.items() if _is_audio(kind)]
+    if not audio_columns:
         return None
-    if len(audio) > 1:
-        msg = f"{name}: columns {audio[0]!r} and {audio[1]!r} both hold audio; take one out"
+    if len(audio_columns) > 1:
+        msg = f"{name}: columns {audio_columns[0]!r} and {audio_columns[1]!r} both hold audio; take one out"
         raise DataError(msg)
     folder, tables, row = ScratchFolder(), [], 0
-    while first is not None:
+    while chunk is not None:
         files, ids = [], []
-        for cell in first[audio[0]]:
+        for cell in chunk[audio_columns[0]]:
             row += 1
             files.append(f"{row:08d}")
-            ids.append(_write(cell, folder, files[-1], f"{name}, row {row}, column {audio[0]!r}"))
-        flat = first.select(c for c, kind in first.schema.items() if not kind.is_nested())
-        own = find_column(flat, "", ("audioid", *UTTERANCE), "")
-        named = pl.Series(ids, dtype=pl.String).fill_null(pl.Series(files))
-        utterance = flat[own].cast(pl.String) if own else named
-        rest = flat.drop(own, _FILE, strict=False) if own else flat
-        tables.append(rest.with_columns(utterance=utterance, file=pl.Series(files)))
-        first = next(parts, None)
+            ids.append(_write_cell(cell, folder, files[-1], f"{name}, row {row}, column {audio_columns[0]!r}"))
+        flat = chunk.select(c for c, kind in chunk.schema.items() if not kind.is_nested())
+        id_column = find_column(flat, "", ("audioid", *UTTERANCE), "")
+        ids_or_file_names = pl.Series(ids, dtype=pl.String).fill_null(pl.Series(files))
+        utterance = flat[id_column].cast(pl.String) if id_column else ids_or_file_names
+        attribute_columns = flat.drop(id_column, _FILE, strict=False) if id_column else flat
+        tables.append(attribute_columns.with_columns(utterance=utterance, file=pl.Series(files)))
+        chunk = next(row_chunks, None)
     return pl.concat(tables), folder
 
 
@@ -61,25 +61,25 @@ def _is_audio(kind: pl.DataType) -> bool:
     return bool({"bytes", "path"} <= inside or {*_SAMPLES} <= inside)
 
 
-def _parts(source: Any) -> Iterator[pl.DataFrame]:
+def _row_chunks(source: Any) -> Iterator[pl.DataFrame]:
     """Some rows after the other, of a dataset, a dataframe or a Parquet file."""
     if isinstance(source, (str, os.PathLike)):
         if str(source).lower().endswith((".parquet", ".pq")) and os.path.isfile(source):  # noqa: PTH113
             lazy = lazy_parquet(os.fspath(source))
-            for first in range(0, lazy.select(pl.len()).collect().item(), _ROWS):
-                yield lazy.slice(first, _ROWS).collect()
+            for start in range(0, lazy.select(pl.len()).collect().item(), _ROWS):
+                yield lazy.slice(start, _ROWS).collect()
     elif isinstance(source, pl.DataFrame):
         yield from source.iter_slices(_ROWS)
     elif hasattr(source, "to_polars") and hasattr(source, "features"):
-        for first in range(0, len(source), _ROWS):
-            part = source.select(range(first, min(first + _ROWS, len(source)))).to_polars()
-            yield name_classes(part, source.features.to_dict())
+        for start in range(0, len(source), _ROWS):
+            chunk = source.select(range(start, min(start + _ROWS, len(source)))).to_polars()
+            yield name_classes(chunk, source.features.to_dict())
 
 
-def _write(cell: dict[str, Any] | None, folder: ScratchFolder, file: str, where: str) -> str | None:
+def _write_cell(cell: dict[str, Any] | None, folder: ScratchFolder, file: str, location: str) -> str | None:
     """Make a file of a cell, a link where it names one; give what the cell calls it."""
     cell = cell or {}
-    called, samples = cell.get("path"), cell.get("array")
+    original_path, samples = cell.get("path"), cell.get("array")
     with folder.file_to_write(file) as path:
         if cell.get("bytes") is not None:
             path.write_bytes(cell["bytes"])
@@ -89,13 +89,13 @@ def _write(cell: dict[str, Any] | None, folder: ScratchFolder, file: str, where:
             import soundfile  # noqa: PLC0415 - what takes time to load
 
             soundfile.write(path, waveform, int(cell["sampling_rate"]), "FLOAT", format="AU")
-        elif called and os.path.isfile(called):  # noqa: PTH113
+        elif original_path and os.path.isfile(original_path):  # noqa: PTH113
             try:
-                path.symlink_to(os.path.realpath(called))
+                path.symlink_to(os.path.realpath(original_path))
             except OSError:  # as on Windows, where few may
-                shutil.copyfile(called, path)
+                shutil.copyfile(original_path, path)
         else:
-            lacks = f"names {called!r}, which is not there" if called else "holds no audio"
-            msg = f"{where}: {lacks}; give the dataset with its recordings"
+            what_is_missing = f"names {original_path!r}, which is not there" if original_path else "holds no audio"
+            msg = f"{location}: {what_is_missing}; give the dataset with its recordings"
             raise DataError(msg)
-    return None if called is None else str(called)
+    return None if original_path is None else str(original_path)

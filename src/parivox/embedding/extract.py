@@ -24,8 +24,8 @@ from parivox.embedding.recordings import (
     HASHES,
     STAT,
     Source,
-    channel_chosen,
-    hashed,
+    parse_channel,
+    with_hashes_of_files,
     hashes_of,
     read_hashes,
     read_source,
@@ -33,19 +33,19 @@ from parivox.embedding.recordings import (
     with_stat,
 )
 from parivox.embedding.store import (
-    FOUND,
-    PARTS,
+    DECODED_COLUMNS,
+    UNFINISHED_FOLDER,
     PLAN,
     PLAN_TABLE,
     Store,
     Vectors,
-    arranged,
+    store_rows,
     commit,
     find_store,
-    keeping,
+    explain_store_errors,
     open_store,
     save,
-    writing,
+    locked_store,
 )
 from parivox.embedding.systems import EmbeddingSystem, named, recorded
 from parivox.embedding.systems.named import made_by
@@ -71,10 +71,10 @@ if TYPE_CHECKING:
 
 BATCH = 64
 """Recordings in a batch: what an interruption costs, times the workers."""
-_FOUND = {**FOUND, "_channels": pl.Int64}  # of a batch
-_OUTCOME = (*(c for c in FOUND if c != "audio_sha256"), "_from", "_at")
-_RECORDED = ("runtime", "providers", "torch")  # what ran a network, which changes no vector
-_OLD = -1  # where an embedding stands that the store has already
+_BATCH_COLUMNS = {**DECODED_COLUMNS, "_channels": pl.Int64}  # of a batch
+_OUTCOME = (*(c for c in DECODED_COLUMNS if c != "audio_sha256"), "_from", "_at")
+_KEYS_WITHOUT_EFFECT = ("runtime", "providers", "torch")  # what ran a network, which changes no vector
+_FROM_STORE = -1  # where an embedding stands that the store has already
 _BYTES_A_SECOND = 32_000  # of 16 kHz and 16 bit, to compare excerpts with files
 
 
@@ -197,18 +197,18 @@ def embed(
         if workers is not None:
             msg = "--ray and --workers both say who embeds; give one of them"
             raise ConfigError(msg)
-    choice = channel_chosen(channel)
+    choice = parse_channel(channel)
     check_decoders()
     with stage("reading which recordings there are"):
-        wanted = read_source(source, columns=columns)
-        recordings = with_stat(wanted.table.drop(FOUND, strict=False))
+        recording_source = read_source(source, columns=columns)
+        recordings = with_stat(recording_source.table.drop(DECODED_COLUMNS, strict=False))
     folder = Path(out)
     check_one_speaker(
         recordings,
         read_hashes(folder / HASHES),
         None if prune else find_store(folder),
         longest=longest_seconds,
-        name=wanted.name,
+        name=recording_source.name,
     )
     load = partial(named.load, system) if isinstance(system, str) else partial(made_by, system)
     with stage("loading the system"):
@@ -221,7 +221,7 @@ def embed(
     if ray is not None:
         device = str(loaded.provenance.get("device", ""))
         runner = Cluster(ray, gpus=int(device.startswith("cuda")))
-    with writing(folder):
+    with locked_store(folder):
         about = {"system": recorded(loaded), "options": options}
         run = _Run(folder, about, recordings, choice=choice, prunes=prune)
         if "probe" not in run.about:
@@ -229,13 +229,13 @@ def embed(
                 run.about["probe"] = probe(loaded).to_json()
         new = run.finish(load, runner, batch)
     store = open_store(folder)
-    asked = store.table.join(run.wanted, on="utterance", how="semi")
-    counts = dict(asked["status"].value_counts().iter_rows())
-    seconds = asked.filter(pl.col("status") == "ok")["duration"].sum()
+    rows_of_source = store.table.join(run.wanted, on="utterance", how="semi")
+    counts = dict(rows_of_source["status"].value_counts().iter_rows())
+    seconds = rows_of_source.filter(pl.col("status") == "ok")["duration"].sum()
     statuses = {name: counts[name] for name in STATUSES if name in counts}
-    aside = tuple(run.set_aside["utterance"])
+    ids_set_aside = tuple(run.set_aside["utterance"])
     staying = len(store.table) - len(store.table.join(run.named, on="utterance", how="semi"))
-    return Embedded(store, statuses, new, float(seconds), wanted, aside, staying, run.pruned)
+    return Embedded(store, statuses, new, float(seconds), recording_source, ids_set_aside, staying, run.pruned)
 
 
 class _Run:
@@ -254,11 +254,11 @@ class _Run:
         self.choice, self.prunes, self.pruned = choice, prunes, 0
         self.named = self.wanted = named  # and of these, what is not set aside
         self.set_aside = named.clear()  # of files whose channels differ, and none is chosen
-        self.store, self.unfinished = find_store(folder), _find_parts(folder / PARTS)
-        for one in (self.store, self.unfinished):
-            if one is not None:
-                _check_alike(folder, one.about, about)
-                self.about |= {"probe": one.about.get("probe", {})}  # when it was begun
+        self.store, self.unfinished = find_store(folder), _find_unfinished_run(folder / UNFINISHED_FOLDER)
+        for earlier_run in (self.store, self.unfinished):
+            if earlier_run is not None:
+                _check_same_system(folder, earlier_run.about, about)
+                self.about |= {"probe": earlier_run.about.get("probe", {})}  # when it was begun
         self.hashes = read_hashes(folder / HASHES)
         if self.store is None:
             self.hashes = self.hashes.clear()
@@ -270,161 +270,161 @@ class _Run:
         is something left to do.
         """
         source, new = self.named, 0
-        wanted, aside = with_channels(source, self.hashes, self.choice)
+        to_embed, not_chosen = with_channels(source, self.hashes, self.choice)
         while True:
-            self.wanted, self.set_aside, self.named = wanted, aside, pl.concat([wanted, aside])
-            new += self._finish(load, runner, batch)
-            wanted, aside = with_channels(source, self.hashes, self.choice)
-            if wanted.equals(self.wanted):
+            self.wanted, self.set_aside, self.named = to_embed, not_chosen, pl.concat([to_embed, not_chosen])
+            new += self._embed_planned(load, runner, batch)
+            to_embed, not_chosen = with_channels(source, self.hashes, self.choice)
+            if to_embed.equals(self.wanted):
                 return new
 
-    def _finish(self, load: Load, runner: Runner, batch: int) -> int:
-        known, parts = self._planned(batch)
-        if self.unfinished is not None and not self.unfinished.plan.equals(parts.plan):
-            self._commit(self.unfinished)  # other recordings, or larger batches: what is done stays
+    def _embed_planned(self, load: Load, runner: Runner, batch: int) -> int:
+        known_rows, planned_batches = self._plan(batch)
+        if self.unfinished is not None and not self.unfinished.plan.equals(planned_batches.plan):
+            self._store_finished(self.unfinished)  # other recordings, or larger batches: what is done stays
             self.unfinished.drop()
-            known, parts = self._planned(batch)
+            known_rows, planned_batches = self._plan(batch)
             self.unfinished = None
-        if parts.plan.height:
+        if planned_batches.plan.height:
             if self.unfinished is None:
-                parts.start()
-            self._embed(parts, load, runner)
-        aside = self._commit(parts, known)
-        parts.drop()
-        return parts.plan.height - aside
+                planned_batches.start()
+            self._embed(planned_batches, load, runner)
+        n_set_aside = self._store_finished(planned_batches, known_rows)
+        planned_batches.drop()
+        return planned_batches.plan.height - n_set_aside
 
-    def _planned(self, batch: int) -> tuple[pl.DataFrame, _Parts]:
+    def _plan(self, batch: int) -> tuple[pl.DataFrame, _PlannedBatches]:
         """What was found of recordings whose audio the store has, and the plan of all others.
 
         Batches are of recordings of much the same size of their files, the largest first.
         """
         if self.store is None:
-            schema = {**COLUMNS, **FOUND, "_from": pl.Int64, "_at": pl.Int64}
-            audio, may_be_known = pl.DataFrame(schema=schema), pl.lit(value=False)
+            schema = {**COLUMNS, **DECODED_COLUMNS, "_from": pl.Int64, "_at": pl.Int64}
+            stored_audio, may_be_known = pl.DataFrame(schema=schema), pl.lit(value=False)
         else:
-            audio = self.store.table.with_columns(_from=pl.lit(_OLD, pl.Int64), _at="row")
-            audio = audio.drop_nulls("audio_sha256")  # else the machine failed: that is tried again
+            stored_audio = self.store.table.with_columns(_from=pl.lit(_FROM_STORE, pl.Int64), _at="row")
+            stored_audio = stored_audio.drop_nulls("audio_sha256")  # else the machine failed: that is tried again
             sizes = self.hashes["_size"]
             may_be_known = pl.col("_size").is_in(sizes.implode()) | pl.lit(not len(sizes))
-        audio = audio.select(*AUDIO, *_OUTCOME).unique(AUDIO, keep="first", maintain_order=True)
-        wanted = hashed(self.wanted, self.hashes, where=may_be_known)
-        known = wanted.join(audio, on=AUDIO, nulls_equal=True)
-        todo = self.wanted.join(known, on="utterance", how="anti", maintain_order="left")
+        stored_audio = stored_audio.select(*AUDIO, *_OUTCOME).unique(AUDIO, keep="first", maintain_order=True)
+        hashed_recordings = with_hashes_of_files(self.wanted, self.hashes, needs_hash=may_be_known)
+        known_rows = hashed_recordings.join(stored_audio, on=AUDIO, nulls_equal=True)
+        new_recordings = self.wanted.join(known_rows, on="utterance", how="anti", maintain_order="left")
         seconds = pl.col("end") - pl.col("start").fill_null(0)
         size = pl.min_horizontal("_size", seconds * _BYTES_A_SECOND)
-        plan = todo.sort(size, "utterance", descending=[True, False], maintain_order=True)
+        plan = new_recordings.sort(size, "utterance", descending=[True, False], maintain_order=True)
         number = pl.int_range(pl.len(), dtype=pl.Int64) // batch
-        return known, _Parts(self.folder / PARTS, plan.with_columns(_part=number), self.about)
+        return known_rows, _PlannedBatches(self.folder / UNFINISHED_FOLDER, plan.with_columns(_part=number), self.about)
 
-    def _embed(self, parts: _Parts, load: Load, runner: Runner) -> None:
+    def _embed(self, planned_batches: _PlannedBatches, load: Load, runner: Runner) -> None:
         """Do the batches that are not done."""
-        sizes = [int(batch["_size"].sum()) for batch in parts.batches]
-        earlier = set(parts.done())
-        todo = [k for k in range(len(sizes)) if k not in earlier]
+        sizes = [int(batch["_size"].sum()) for batch in planned_batches.batches]
+        finished_numbers = set(planned_batches.finished_numbers())
+        open_numbers = [k for k in range(len(sizes)) if k not in finished_numbers]
         longest = self.about["options"]["longest_seconds"]
         batches = (
-            Batch(k, [Excerpt(*row) for row in parts.batches[k].select(EXCERPT).rows()], longest)
-            for k in todo
+            Batch(k, [Excerpt(*row) for row in planned_batches.batches[k].select(EXCERPT).rows()], longest)
+            for k in open_numbers
         )
-        begin = partial(_embedding, load, parts.path.resolve(), parts.key)
-        told = f"embedding {parts.plan.height:,} recordings"
-        with stage(told, sum(sizes), "bytes") as at, runner.open(begin) as do:
-            at.add(sum(sizes[k] for k in earlier), is_new=False)
-            for one in do(batches):
-                at.add(sizes[one.number])
+        begin = partial(_batch_embedder, load, planned_batches.path.resolve(), planned_batches.key)
+        stage_name = f"embedding {planned_batches.plan.height:,} recordings"
+        with stage(stage_name, sum(sizes), "bytes") as embedding_stage, runner.open(begin) as run_batches:
+            embedding_stage.add(sum(sizes[k] for k in finished_numbers), is_new=False)
+            for finished_batch in run_batches(batches):
+                embedding_stage.add(sizes[finished_batch.number])
 
-    def _commit(self, parts: _Parts, known: pl.DataFrame | None = None) -> int:
+    def _store_finished(self, planned_batches: _PlannedBatches, known_rows: pl.DataFrame | None = None) -> int:
         """Take what is done into the store, beside what it has of other utterances.
 
         All is done where there is what was `known`. Gives how many recordings are set aside, as
         their channels differ.
         """
-        done = parts.done() if parts.plan.height else []
-        new = [] if known is None else [known]
+        done = planned_batches.finished_numbers() if planned_batches.plan.height else []
+        new_rows = [] if known_rows is None else [known_rows]
         for k in done:
-            found = parts.found(k).with_columns(_from=pl.lit(k, pl.Int64), _at="row")
-            new.append(pl.concat([parts.batches[k], found], how="horizontal"))
-        if not new:
+            batch_rows = planned_batches.batch_rows(k).with_columns(_from=pl.lit(k, pl.Int64), _at="row")
+            new_rows.append(pl.concat([planned_batches.batches[k], batch_rows], how="horizontal"))
+        if not new_rows:
             return 0
-        table = pl.concat(new, how="diagonal_relaxed")
+        table = pl.concat(new_rows, how="diagonal_relaxed")
         hashes = hashes_of(pl.concat([self.hashes, table.select(self.hashes.columns)]))
         is_aside = (pl.col("_channels") > 1) & pl.col("channel").is_null()
-        aside = table.filter(is_aside)
+        rows_set_aside = table.filter(is_aside)
         embedded = table.filter(is_aside.fill_null(value=False).not_())
         if self.store is not None:
-            others = self._others(table, aside, prunes=self.prunes and known is not None)
-            others = others.with_columns(_from=pl.lit(_OLD, pl.Int64), _at="row")
-            embedded = pl.concat([others, embedded], how="diagonal_relaxed")
-        self._replace(embedded, parts, done)
+            stored_rows = self._kept_rows(table, rows_set_aside, prunes=self.prunes and known_rows is not None)
+            stored_rows = stored_rows.with_columns(_from=pl.lit(_FROM_STORE, pl.Int64), _at="row")
+            embedded = pl.concat([stored_rows, embedded], how="diagonal_relaxed")
+        self._replace(embedded, planned_batches, done)
         if not hashes.equals(self.hashes):
             save(self.folder / HASHES, hashes)
             self.hashes = hashes
-        return aside.height
+        return rows_set_aside.height
 
-    def _others(self, table: pl.DataFrame, aside: pl.DataFrame, *, prunes: bool) -> pl.DataFrame:
+    def _kept_rows(self, table: pl.DataFrame, rows_set_aside: pl.DataFrame, *, prunes: bool) -> pl.DataFrame:
         """What stays of the store: other utterances, and channels of those set aside, if the same.
 
         The store has these of an earlier run, for which one was chosen.
         """
         assert self.store is not None
         stored = self.store.table
-        others = pl.concat(
+        stored_rows = pl.concat(
             [
                 stored.join(table, on="utterance", how="anti"),
-                stored.join(aside, on=["utterance", "audio_sha256"], how="semi"),
+                stored.join(rows_set_aside, on=["utterance", "audio_sha256"], how="semi"),
             ]
         )
         if not prunes:
-            return others
-        named = others.join(self.named, on="utterance", how="semi")
-        self.pruned += others.height - named.height
-        return named
+            return stored_rows
+        named_rows = stored_rows.join(self.named, on="utterance", how="semi")
+        self.pruned += stored_rows.height - named_rows.height
+        return named_rows
 
-    def _replace(self, table: pl.DataFrame, parts: _Parts, done: list[int]) -> None:
+    def _replace(self, table: pl.DataFrame, planned_batches: _PlannedBatches, done: list[int]) -> None:
         """Have the store hold these recordings, if it does not yet."""
-        own = [c for c in COLUMNS if c != "path"]
-        aside = {*own, *FOUND, *STAT, "_channels", "_from", "_at"}
-        missing = [pl.lit(None, COLUMNS[c]).alias(c) for c in own if c not in table.columns]
-        more = [c for c in table.columns if c not in aside]
+        own_columns = [c for c in COLUMNS if c != "path"]
+        known_columns = {*own_columns, *DECODED_COLUMNS, *STAT, "_channels", "_from", "_at"}
+        missing = [pl.lit(None, COLUMNS[c]).alias(c) for c in own_columns if c not in table.columns]
+        attribute_columns = [c for c in table.columns if c not in known_columns]
         table = table.with_columns(missing).sort("utterance")
-        whole = arranged(table.select(*own, *more, *FOUND))
-        if self.store is None or not whole.equals(self.store.table):
+        store_table = store_rows(table.select(*own_columns, *attribute_columns, *DECODED_COLUMNS))
+        if self.store is None or not store_table.equals(self.store.table):
             ok = table.filter(pl.col("row") >= 0)
             sources: dict[int, Callable[[], NDArray[np.float32]]]
-            sources = {k: partial(parts.vectors, k) for k in done}
+            sources = {k: partial(planned_batches.vectors, k) for k in done}
             if self.store is not None:
-                sources[_OLD] = partial(getattr, self.store, "vectors")
+                sources[_FROM_STORE] = partial(getattr, self.store, "vectors")
             vectors = Vectors(sources, ok["_from"].to_numpy(), ok["_at"].to_numpy())
             with stage("writing the store"):
-                commit(self.folder, whole, vectors, self.about)
+                commit(self.folder, store_table, vectors, self.about)
             self.store = find_store(self.folder)
 
 
-def _embedding(load: Load, folder: Path, key: str) -> Callable[[Batch, AnnounceItem], TaskOutput]:
+def _batch_embedder(load: Load, folder: Path, key: str) -> Callable[[Batch, AnnounceItem], TaskOutput]:
     """What a worker does, once it has loaded the system: batches of a plan, kept in its folder."""
     system = load()
     assert isinstance(system, EmbeddingSystem)  # as the parent has found
 
-    def do(batch: Batch, in_hand: AnnounceItem) -> TaskOutput:
+    def embed_one_batch(batch: Batch, in_hand: AnnounceItem) -> TaskOutput:
         done = embed_batch(batch, system, in_hand)
-        table, vectors = _files(folder, key, batch.number)
-        with keeping(folder.parent):
+        table, vectors = _batch_files(folder, key, batch.number)
+        with explain_store_errors(folder.parent):
             save(vectors, done.vectors)
-            save(table, pl.DataFrame(done.found, schema=_FOUND))
+            save(table, pl.DataFrame(done.rows, schema=_BATCH_COLUMNS))
             files = {str(path): sha256_of(path) for path in (vectors, table)}
         return TaskOutput(number=batch.number, files=files)
 
-    return do
+    return embed_one_batch
 
 
-def _files(folder: Path, key: str, number: int) -> tuple[Path, Path]:
+def _batch_files(folder: Path, key: str, number: int) -> tuple[Path, Path]:
     """Where what is found of a batch is kept: its recordings, and their embeddings."""
     table = folder / f"{number:06d}-{key}.parquet"
     return table, table.with_suffix(".npy")
 
 
 @dataclass(frozen=True, eq=False)
-class _Parts:
+class _PlannedBatches:
     """The planned batches of a run, in a folder, and what was found of those that are done.
 
     The plan depends on the recordings alone: not on the number of workers, nor on interruptions. A
@@ -447,9 +447,9 @@ class _Parts:
         """The recordings of each batch, without ``_part``."""
         return self.plan.partition_by("_part", maintain_order=True, include_key=False)
 
-    def done(self) -> list[int]:
+    def finished_numbers(self) -> list[int]:
         """Numbers of the batches that are done."""
-        return [k for k in range(len(self.batches)) if self._files(k)[0].exists()]
+        return [k for k in range(len(self.batches)) if self._batch_files(k)[0].exists()]
 
     def start(self) -> None:
         """Write the plan down; whatever was in the folder is gone."""
@@ -458,15 +458,15 @@ class _Parts:
         save(self.path / PLAN_TABLE, self.plan)
         save(self.path / PLAN, self.about)
 
-    def found(self, number: int) -> pl.DataFrame:
+    def batch_rows(self, number: int) -> pl.DataFrame:
         """What was found of the recordings of a batch that is done."""
         return pl.concat(
-            [pl.DataFrame(schema=_FOUND), pl.read_parquet(self._files(number)[0])], how="diagonal"
+            [pl.DataFrame(schema=_BATCH_COLUMNS), pl.read_parquet(self._batch_files(number)[0])], how="diagonal"
         )
 
     def vectors(self, number: int) -> NDArray[np.float32]:
         """Their embeddings, shape (row, crop, dimension)."""
-        array: NDArray[np.float32] = np.load(self._files(number)[1])
+        array: NDArray[np.float32] = np.load(self._batch_files(number)[1])
         return array
 
     def drop(self) -> None:
@@ -475,48 +475,48 @@ class _Parts:
             (self.path / PLAN).unlink(missing_ok=True)  # without which it is no plan
             shutil.rmtree(self.path)
 
-    def _files(self, number: int) -> tuple[Path, Path]:
-        return _files(self.path, self.key, number)
+    def _batch_files(self, number: int) -> tuple[Path, Path]:
+        return _batch_files(self.path, self.key, number)
 
 
-def _find_parts(path: Path) -> _Parts | None:
+def _find_unfinished_run(path: Path) -> _PlannedBatches | None:
     """The unfinished run in a folder, None where there is none; one that is damaged is an error."""
     if not (path / PLAN).is_file():
         return None
     try:
         about = json.loads((path / PLAN).read_text(encoding="utf-8"))
-        return _Parts(path, pl.read_parquet(path / PLAN_TABLE), about)
+        return _PlannedBatches(path, pl.read_parquet(path / PLAN_TABLE), about)
     except (OSError, ValueError, RecursionError, pl.exceptions.PolarsError) as error:
         msg = f"{path}: is not a plan of an unfinished run; delete this folder, and embed again"
         raise DataError(msg) from error
 
 
-def _check_alike(folder: Path, there: dict[str, Any], now: dict[str, Any]) -> None:
+def _check_same_system(folder: Path, stored_about: dict[str, Any], new_about: dict[str, Any]) -> None:
     """Refuse a folder that another system, or other options, have made."""
     compared = []
-    for about in (there, now):
+    for about in (stored_about, new_about):
         system = {name: value for name, value in about["system"].items() if name != "name"}
         if isinstance(system.get("provenance"), dict):
             system["provenance"] = dict(system["provenance"])
-            for name in _RECORDED:
+            for name in _KEYS_WITHOUT_EFFECT:
                 system["provenance"].pop(name, None)
-        compared.append(dict(_leaves({"system": system, "options": about["options"]})))
+        compared.append(dict(_nested_values({"system": system, "options": about["options"]})))
     old, new = compared
-    odd = [key for key in {**old, **new} if old.get(key) != new.get(key)]
-    if odd:
-        key = odd[0].removeprefix("system.").removeprefix("provenance.")
+    differing_keys = [key for key in {**old, **new} if old.get(key) != new.get(key)]
+    if differing_keys:
+        key = differing_keys[0].removeprefix("system.").removeprefix("provenance.")
         msg = (
-            f"{folder}: was made by {there['system']['name']!r} with {key} {old.get(odd[0])!r}, "
-            f"and {now['system']['name']!r} has {new.get(odd[0])!r}; such embeddings cannot be "
+            f"{folder}: was made by {stored_about['system']['name']!r} with {key} {old.get(differing_keys[0])!r}, "
+            f"and {new_about['system']['name']!r} has {new.get(differing_keys[0])!r}; such embeddings cannot be "
             "compared, so choose another --out"
         )
         raise DataError(msg)
 
 
-def _leaves(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+def _nested_values(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Every value of a nested record with its path."""
     if isinstance(tree, dict) and tree:
         for name, value in tree.items():
-            yield from _leaves(value, f"{path}.{name}".lstrip("."))
+            yield from _nested_values(value, f"{path}.{name}".lstrip("."))
     else:
         yield path, tree

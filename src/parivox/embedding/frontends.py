@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _RATE = 16_000
 _LENGTH, _HOP = 400, 160
 """Samples of a frame, and from one to the next."""
-_BLOCK = 4096  # frames whose spectra are in memory at once: 40 s, some 20 MB
+_CHUNK_FRAMES = 4096  # frames whose spectra are in memory at once: 40 s, some 20 MB
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def _spectrum_bins(points: int) -> Array:
     return np.linspace(0, _RATE / 2, points // 2 + 1)
 
 
-def _triangles(corners: Array, at: Array) -> Array:
+def _triangles(corners: Array, bin_positions: Array) -> Array:
     """Triangular filters (bin, filter), linear in whatever unit the corners are in.
 
     Filter i rises from corner i to i + 1 and falls to i + 2; `at` is where the bins of the
@@ -88,8 +88,8 @@ def _triangles(corners: Array, at: Array) -> Array:
     array([[0. , 0.5, 1. , 0.5, 0. ]])
     """
     steps = np.diff(corners)
-    rising = (at[:, None] - corners[:-2]) / steps[:-1]
-    falling = (corners[2:] - at[:, None]) / steps[1:]
+    rising = (bin_positions[:, None] - corners[:-2]) / steps[:-1]
+    falling = (corners[2:] - bin_positions[:, None]) / steps[1:]
     return np.maximum(0.0, np.minimum(rising, falling))
 
 
@@ -118,10 +118,10 @@ def _centred_frames(samples: Array, mode: Literal["constant", "reflect"]) -> Arr
     return _frames(np.pad(samples, _LENGTH // 2, mode=mode))
 
 
-def _blocks(framed: Array) -> Iterator[Array]:
+def _frame_chunks(framed: Array) -> Iterator[Array]:
     """Frames in blocks that bound the memory, whatever the length of the recording."""
-    for at in range(0, len(framed), _BLOCK):
-        yield framed[at : at + _BLOCK]
+    for start in range(0, len(framed), _CHUNK_FRAMES):
+        yield framed[start : start + _CHUNK_FRAMES]
 
 
 def _power(framed: Array, window: Array, filters: Array) -> Array:
@@ -132,7 +132,7 @@ def _power(framed: Array, window: Array, filters: Array) -> Array:
     """
     points = 2 * (len(filters) - 1)
     out = []
-    for block in _blocks(framed):
+    for block in _frame_chunks(framed):
         spectrum = np.fft.rfft(block * window, points)
         out.append((spectrum.real**2 + spectrum.imag**2) @ filters)
     return np.concatenate(out)
@@ -172,7 +172,7 @@ def _kaldi_prepared(block: Array) -> Array:
 def _kaldi80(samples: Array) -> Array:
     mel = [
         _power(_kaldi_prepared(block), _povey_window(), _kaldi_filters())
-        for block in _blocks(_frames(samples))
+        for block in _frame_chunks(_frames(samples))
     ]
     floor = float(np.finfo(np.float32).eps)
     return _without_mean(np.log(np.maximum(np.concatenate(mel), floor)))
@@ -260,8 +260,8 @@ def _ge2e40(samples: Array) -> Array:
 
 
 FRONTENDS: dict[str, FrontEnd] = {
-    each.name: each
-    for each in (
+    listed.name: listed
+    for listed in (
         FrontEnd("kaldi80", 80, _kaldi80),
         FrontEnd("clova40", 40, _clova40),
         FrontEnd("clova64", 64, _clova64),
@@ -287,11 +287,11 @@ class Recipe:
     unit: bool = False  # whether each vector is scaled to length 1
 
     @property
-    def parts(self) -> int:
+    def n_excerpts(self) -> int:
         """Vectors of a recording."""
         return int(self.whole) + self.crops
 
-    def cut(self, waveform: Waveform) -> list[Waveform]:
+    def excerpts(self, waveform: Waveform) -> list[Waveform]:
         """The parts that are embedded, in order.
 
         >>> recipe = Recipe("cosine", whole=False, crops=3, crop_samples=4, least_samples=5)
@@ -300,12 +300,12 @@ class Recipe:
         >>> [part.tolist() for part in recipe.cut(np.arange(3))]
         [[0, 1, 2, 0], [0, 1, 2, 0], [1, 2, 0, 1]]
         """
-        parts = [waveform] if self.whole else []
+        excerpts = [waveform] if self.whole else []
         if self.crops:
             long = np.resize(waveform, max(waveform.size, self.least_samples))
             starts = np.linspace(0, long.size - self.crop_samples, self.crops).astype(int)
-            parts += [long[start : start + self.crop_samples] for start in starts]
-        return parts
+            excerpts += [long[start : start + self.crop_samples] for start in starts]
+        return excerpts
 
 
 class NetworkSystem:
@@ -320,25 +320,25 @@ class NetworkSystem:
         Only parts of equal length go through the network together, so nothing is padded. A network
         that fails is a SystemFailed.
         """
-        parts = (part for waveform in waveforms for part in self.recipe.cut(waveform))
-        features = [np.asarray(self.frontend(part), np.float32) for part in parts]
-        alike: dict[int, list[int]] = {}
-        for at, one in enumerate(features):
-            alike.setdefault(len(one), []).append(at)
-        found: dict[int, NDArray[np.float32]] = {}
-        for places in alike.values():
-            together = max(1, self._at_once() // max(1, features[places[0]].size))
-            for start in range(0, len(places), together):
-                some = places[start : start + together]
-                vectors = self._vectors(np.stack([features[at] for at in some]))
-                found |= zip(some, vectors, strict=True)
-        if not found:
-            return np.empty((0, self.recipe.parts, 1), np.float32)
-        whole = np.stack([found[at] for at in range(len(features))])
-        whole = whole.reshape(len(waveforms), -1, whole.shape[-1])
+        excerpts = (excerpt for waveform in waveforms for excerpt in self.recipe.excerpts(waveform))
+        features = [np.asarray(self.frontend(excerpt), np.float32) for excerpt in excerpts]
+        positions_by_length: dict[int, list[int]] = {}
+        for position, frames in enumerate(features):
+            positions_by_length.setdefault(len(frames), []).append(position)
+        vector_by_position: dict[int, NDArray[np.float32]] = {}
+        for positions in positions_by_length.values():
+            batch_size = max(1, self._at_once() // max(1, features[positions[0]].size))
+            for start in range(0, len(positions), batch_size):
+                batch_positions = positions[start : start + batch_size]
+                vectors = self._vectors(np.stack([features[position] for position in batch_positions]))
+                vector_by_position |= zip(batch_positions, vectors, strict=True)
+        if not vector_by_position:
+            return np.empty((0, self.recipe.n_excerpts, 1), np.float32)
+        stacked_vectors = np.stack([vector_by_position[position] for position in range(len(features))])
+        stacked_vectors = stacked_vectors.reshape(len(waveforms), -1, stacked_vectors.shape[-1])
         if self.recipe.unit:
-            whole /= np.maximum(np.linalg.norm(whole, axis=-1, keepdims=True), 1e-12)
-        return whole
+            stacked_vectors /= np.maximum(np.linalg.norm(stacked_vectors, axis=-1, keepdims=True), 1e-12)
+        return stacked_vectors
 
     def _at_once(self) -> int:
         """Numbers that go through the network at once; a part with more goes alone."""

@@ -10,7 +10,7 @@ import polars as pl
 
 from parivox.embedding.audio import Excerpt
 from parivox.embedding.batches import Batch, decode_batch
-from parivox.embedding.recordings import AUDIO, EXCERPT, hashed
+from parivox.embedding.recordings import AUDIO, EXCERPT, with_hashes_of_files
 from parivox.errors import DataError
 from parivox.runtime.workers import Processes
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FEW_SPEAKERS, MANY_RECORDINGS = 10, 20
 """Fewer folders with as many recordings each, on average, hardly are people."""
-_NO_PERSON = frozenset(
+_NOT_A_PERSON = frozenset(
     (
         *("male", "males", "female", "females", "men", "women", "man", "woman", "boys", "girls"),
         *("m", "f", "gender", "sex", "child", "children", "adult", "adults", "kids"),
@@ -50,7 +50,7 @@ def no_people(source: Source) -> list[str]:
         name
         for name in source.speakers
         if (words := re.findall("[a-z]+", name.lower()))
-        and _NO_PERSON.issuperset(words)
+        and _NOT_A_PERSON.issuperset(words)
         and (is_few or not re.search("[0-9]", name))
     ]
 
@@ -58,13 +58,13 @@ def no_people(source: Source) -> list[str]:
 def are_few(source: Source) -> bool:
     """Whether speakers, guessed from folders, are few for so many recordings."""
     speakers = len(source.speakers)
-    each = source.table.height / max(speakers, 1)
-    return source.is_guess and speakers < FEW_SPEAKERS and each >= MANY_RECORDINGS
+    recordings_per_speaker = source.table.height / max(speakers, 1)
+    return source.is_guess and speakers < FEW_SPEAKERS and recordings_per_speaker >= MANY_RECORDINGS
 
 
 def check_one_speaker(
     recordings: pl.DataFrame,
-    known: pl.DataFrame,
+    known_hashes: pl.DataFrame,
     store: Store | None,
     *,
     longest: float,
@@ -75,47 +75,47 @@ def check_one_speaker(
     Recordings are as `parivox.embedding.recordings.with_stat` gives them; of `known` files
     there is a hash. Files without sound may be alike, and do no harm.
     """
-    own = ("utterance", "speaker", "file", *AUDIO)
+    compared_columns = ("utterance", "speaker", "file", *AUDIO)
     excerpt = pl.struct("_size", "channel", "start", "end")
     may_be_twice = excerpt.is_duplicated()
-    stored = pl.DataFrame(schema=recordings.select(*own[:3], *AUDIO[1:]).schema)
+    stored = pl.DataFrame(schema=recordings.select(*compared_columns[:3], *AUDIO[1:]).schema)
     if store is not None:
-        sizes = known["_size"]
+        sizes = known_hashes["_size"]
         may_be_twice |= pl.col("_size").is_in(sizes.implode()) | pl.lit(not len(sizes))
         stored = store.table.filter(pl.col("row") >= 0)
         stored = stored.join(recordings, on="utterance", how="anti")
-    found = hashed(recordings, known, where=may_be_twice)
-    both = pl.concat([found, stored], how="diagonal_relaxed")
-    both = both.select(*own, "path").drop_nulls(("audio_sha256", "speaker")).sort("utterance")
+    hashed_recordings = with_hashes_of_files(recordings, known_hashes, needs_hash=may_be_twice)
+    all_recordings = pl.concat([hashed_recordings, stored], how="diagonal_relaxed")
+    all_recordings = all_recordings.select(*compared_columns, "path").drop_nulls(("audio_sha256", "speaker")).sort("utterance")
     speakers = pl.col("speaker").n_unique().over(AUDIO)
-    odd = both.filter(speakers > 1)
-    if odd.height:
-        _refuse(odd, longest, name)
+    shared_audio = all_recordings.filter(speakers > 1)
+    if shared_audio.height:
+        _refuse(shared_audio, longest, name)
 
 
-def _refuse(odd: pl.DataFrame, longest: float, name: str) -> None:
+def _refuse(shared_audio: pl.DataFrame, longest: float, name: str) -> None:
     """Refuse audio of two speakers, unless there is no sound in it; `path` is null in the store."""
-    first = odd.filter(pl.col("path").is_null().any().over(AUDIO).not_()).unique(AUDIO)
-    excerpts = [Excerpt(*row) for row in first.select(EXCERPT).rows()]
-    odd = odd.join(
-        first.filter(~_have_sound(excerpts, longest)), on=AUDIO, how="anti", nulls_equal=True
+    candidates = shared_audio.filter(pl.col("path").is_null().any().over(AUDIO).not_()).unique(AUDIO)
+    excerpts = [Excerpt(*row) for row in candidates.select(EXCERPT).rows()]
+    shared_audio = shared_audio.join(
+        candidates.filter(~_have_sound(excerpts, longest)), on=AUDIO, how="anti", nulls_equal=True
     )
-    if not odd.height:
+    if not shared_audio.height:
         return
-    same = odd.join(odd[:1], on=AUDIO, how="semi", nulls_equal=True)
-    pair = same.unique("speaker", keep="first", maintain_order=True)[:2].rows(named=True)
-    one, other = (f"{_named(row)} of speaker {row['speaker']!r}" for row in pair)
-    cases = odd.unique(AUDIO).height
-    more = f" (the first of {cases:,} such cases)" if cases > 1 else ""
-    old = [_named(row) for row in pair if row["path"] is None]
+    same_audio = shared_audio.join(shared_audio[:1], on=AUDIO, how="semi", nulls_equal=True)
+    pair = same_audio.unique("speaker", keep="first", maintain_order=True)[:2].rows(named=True)
+    recording, other_recording = (f"{_recording_name(row)} of speaker {row['speaker']!r}" for row in pair)
+    cases = shared_audio.unique(AUDIO).height
+    case_note = f" (the first of {cases:,} such cases)" if cases > 1 else ""
+    stored_names = [_recording_name(row) for row in pair if row["path"] is None]
     mend = "keep the one whose voice it is, or correct the speakers"
-    if old:
-        mend += f"; {old[0]} is of an earlier run: --prune takes out what is no longer named"
-    msg = f"{name}: {one} and {other} hold the same audio{more}; {mend}"
+    if stored_names:
+        mend += f"; {stored_names[0]} is of an earlier run: --prune takes out what is no longer named"
+    msg = f"{name}: {recording} and {other_recording} hold the same audio{case_note}; {mend}"
     raise DataError(msg)
 
 
-def _named(row: dict[str, Any]) -> str:
+def _recording_name(row: dict[str, Any]) -> str:
     """A recording by its id, and its file where that is another name."""
     file = "" if row["file"] == row["utterance"] else f" ({row['file']})"
     return f"{row['utterance']!r}{file}"
@@ -123,15 +123,15 @@ def _named(row: dict[str, Any]) -> str:
 
 def _have_sound(excerpts: list[Excerpt], longest: float) -> pl.Series:
     """Whether there is something to embed in each, as another process finds, which may crash."""
-    batches = [Batch(n, [one], longest) for n, one in enumerate(excerpts)]
-    with Processes().open(partial(_listening, _RATE)) as do:
-        found = dict(do(batches))
-    return pl.Series([found[n] for n in range(len(excerpts))], dtype=pl.Boolean)
+    batches = [Batch(n, [excerpt], longest) for n, excerpt in enumerate(excerpts)]
+    with Processes().open(partial(_sound_finder, _RATE)) as run_batches:
+        has_sound = dict(run_batches(batches))
+    return pl.Series([has_sound[n] for n in range(len(excerpts))], dtype=pl.Boolean)
 
 
-def _listening(rate: int) -> Callable[[Batch, AnnounceItem], tuple[int, bool]]:
+def _sound_finder(rate: int) -> Callable[[Batch, AnnounceItem], tuple[int, bool]]:
     def listen(batch: Batch, in_hand: AnnounceItem) -> tuple[int, bool]:
-        one = next(decode_batch(batch, rate, 0.0, in_hand))
-        return batch.number, one.status == "ok" or one.channels > 1
+        decoded = next(decode_batch(batch, rate, 0.0, in_hand))
+        return batch.number, decoded.status == "ok" or decoded.channels > 1
 
     return listen

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 TOLERANCE = 1e-5
 """Of vectors of the same recording, as a share of their length."""
-LEAST_ALIKE = 0.9
+MIN_SELF_COSINE = 0.9
 """Cosine between a recording and itself, quieter or longer; less is noted."""
-MOST_ALIKE = 0.99999
+MAX_VOICE_COSINE = 0.99999
 """Cosine between different voices; more is a constant answer."""
 _SECONDS = (2.0, 2.0, 2.6, 3.4)
 _SEEDS = (("f", 1), ("m", 2), ("f", 3), ("m", 4))
@@ -56,12 +56,12 @@ class Probed:
     @property
     def sound(self) -> bool:
         """Whether there is no fault."""
-        return all(one.verdict != "fault" for one in self.findings)
+        return all(finding.verdict != "fault" for finding in self.findings)
 
     def to_json(self) -> dict[str, Any]:
         """The same as JSON can hold it."""
         return {"name": self.name, "sound": self.sound} | {
-            "findings": [asdict(one) for one in self.findings]
+            "findings": [asdict(finding) for finding in self.findings]
         }
 
 
@@ -80,122 +80,122 @@ def probe(system: EmbeddingSystem | VerifyingSystem) -> Probed:
     """
     voices = _voices(system.sample_rate, system.least_seconds)
     if isinstance(system, EmbeddingSystem):
-        return Probed(system.name, tuple(_embedding(system, voices)))
-    return Probed(system.name, tuple(_verifying(system, voices)))
+        return Probed(system.name, tuple(_embedding_findings(system, voices)))
+    return Probed(system.name, tuple(_verifying_findings(system, voices)))
 
 
 def _voices(rate: int, least_seconds: float) -> list[Waveform]:
     """Four seeded voices at a rate, two of them of the same length, none too short."""
     times = max(1.0, least_seconds / min(_SECONDS))
-    said = [
+    sentences = [
         speak(draw_voice(seed, gender), seconds * times, seed)
         for seconds, (gender, seed) in zip(_SECONDS, _SEEDS, strict=True)
     ]
     if rate == RATE:
-        return said
+        return sentences
     check_decoders()
     import soxr  # noqa: PLC0415 - what takes time to load
 
-    return [np.asarray(soxr.resample(one, RATE, rate), np.float32) for one in said]
+    return [np.asarray(soxr.resample(sentence, RATE, rate), np.float32) for sentence in sentences]
 
 
-def _embedding(system: EmbeddingSystem, voices: Sequence[Waveform]) -> list[Finding]:
-    def alone(waveforms: Sequence[Waveform]) -> NDArray[np.float64]:
-        return np.concatenate([_flat(system.embed([one])) for one in waveforms])
+def _embedding_findings(system: EmbeddingSystem, voices: Sequence[Waveform]) -> list[Finding]:
+    def embed_one_by_one(waveforms: Sequence[Waveform]) -> NDArray[np.float64]:
+        return np.concatenate([_one_row_each(system.embed([waveform])) for waveform in waveforms])
 
-    first = alone(voices)
-    if broken := _broken(first):
-        return [Finding("finite", "fault", None, None, broken)]
-    found = [Finding("finite", "ok", None, None, "every vector is finite and not zero")]
-    units = first / np.linalg.norm(first, axis=1, keepdims=True)
+    reference_vectors = embed_one_by_one(voices)
+    if fault := _unusable_vectors(reference_vectors):
+        return [Finding("finite", "fault", None, None, fault)]
+    findings = [Finding("finite", "ok", None, None, "every vector is finite and not zero")]
+    units = reference_vectors / np.linalg.norm(reference_vectors, axis=1, keepdims=True)
     nearest = float((units @ units.T)[~np.eye(len(units), dtype=bool)].max())
-    if nearest > MOST_ALIKE:
+    if nearest > MAX_VOICE_COSINE:
         words = "different voices have the same vector"
-        found.append(Finding("distinct", "fault", None, nearest, words))
+        findings.append(Finding("distinct", "fault", None, nearest, words))
     else:
         words = "voices have vectors of their own"
-        found.append(Finding("distinct", "ok", None, nearest, words))
-    for check, again, how in (
-        ("repeated", alone(voices), "the same audio twice"),
-        ("batched", _flat(system.embed(voices)), "alone and in a batch"),
-        ("shuffled", _flat(system.embed(voices[::-1]))[::-1], "in a batch of another order"),
-        ("later", alone(voices), "the same audio after everything else"),
+        findings.append(Finding("distinct", "ok", None, nearest, words))
+    for check, repeated_vectors, description in (
+        ("repeated", embed_one_by_one(voices), "the same audio twice"),
+        ("batched", _one_row_each(system.embed(voices)), "alone and in a batch"),
+        ("shuffled", _one_row_each(system.embed(voices[::-1]))[::-1], "in a batch of another order"),
+        ("later", embed_one_by_one(voices), "the same audio after everything else"),
     ):
-        found.append(_compared(check, first, again, how, TOLERANCE))
-    quieter = alone([one * np.float32(0.5) for one in voices])
-    longer = alone([np.tile(one, 2) for one in voices])
-    found.append(_compared("quieter", first, quieter, "half as loud", None))
-    found.append(_compared("longer", first, longer, "said twice", None))
-    return found
+        findings.append(_comparison_finding(check, reference_vectors, repeated_vectors, description, TOLERANCE))
+    quieter = embed_one_by_one([voice * np.float32(0.5) for voice in voices])
+    longer = embed_one_by_one([np.tile(voice, 2) for voice in voices])
+    findings.append(_comparison_finding("quieter", reference_vectors, quieter, "half as loud", None))
+    findings.append(_comparison_finding("longer", reference_vectors, longer, "said twice", None))
+    return findings
 
 
-def _flat(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+def _one_row_each(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
     """Crops side by side, so that a recording is one row."""
     return np.asarray(vectors, np.float64).reshape(len(vectors), -1)
 
 
-def _broken(vectors: NDArray[np.float64]) -> str:
+def _unusable_vectors(vectors: NDArray[np.float64]) -> str:
     """That some are not finite, or zero; empty if none is."""
     infinite = int((~np.isfinite(vectors).all(axis=1)).sum())
     zero = int((~vectors.any(axis=1)).sum())
     if not infinite and not zero:
         return ""
-    what = "not finite" if infinite else "zero"
-    return f"{infinite or zero} of {len(vectors)} vectors are {what}"
+    fault = "not finite" if infinite else "zero"
+    return f"{infinite or zero} of {len(vectors)} vectors are {fault}"
 
 
-def _compared(
+def _comparison_finding(
     check: str,
-    first: NDArray[np.float64],
-    again: NDArray[np.float64],
-    how: str,
+    reference_vectors: NDArray[np.float64],
+    repeated_vectors: NDArray[np.float64],
+    description: str,
     tolerance: float | None,
 ) -> Finding:
     """Compare vectors; without a tolerance they may differ, which is noted."""
-    fault = _broken(again)
-    if again.shape != first.shape:
-        fault = f"are of shape {again.shape}, not {first.shape}"
+    fault = _unusable_vectors(repeated_vectors)
+    if repeated_vectors.shape != reference_vectors.shape:
+        fault = f"are of shape {repeated_vectors.shape}, not {reference_vectors.shape}"
     if fault:
-        return Finding(check, "fault", None, None, f"{how}: the vectors: {fault}")
-    lengths = np.linalg.norm(first, axis=1), np.linalg.norm(again, axis=1)
-    away = float((np.linalg.norm(again - first, axis=1) / np.maximum(*lengths)).max())
-    cosine = float(((first * again).sum(axis=1) / (lengths[0] * lengths[1])).min())
+        return Finding(check, "fault", None, None, f"{description}: the vectors: {fault}")
+    lengths = np.linalg.norm(reference_vectors, axis=1), np.linalg.norm(repeated_vectors, axis=1)
+    difference = float((np.linalg.norm(repeated_vectors - reference_vectors, axis=1) / np.maximum(*lengths)).max())
+    cosine = float(((reference_vectors * repeated_vectors).sum(axis=1) / (lengths[0] * lengths[1])).min())
     if tolerance is None:
-        ok = cosine >= LEAST_ALIKE
-        words = f"the vectors {'stay alike' if ok else 'move'}, cosine from {cosine:.4f}"
-        return Finding(check, "ok" if ok else "note", away, cosine, f"{how}: {words}")
-    ok = away <= tolerance
-    words = f"{'are the same, within' if ok else 'differ by'} {away:.2g} of their length"
-    return Finding(check, "ok" if ok else "fault", away, cosine, f"{how}: the vectors {words}")
+        passes = cosine >= MIN_SELF_COSINE
+        words = f"the vectors {'stay alike' if passes else 'move'}, cosine from {cosine:.4f}"
+        return Finding(check, "ok" if passes else "note", difference, cosine, f"{description}: {words}")
+    passes = difference <= tolerance
+    words = f"{'are the same, within' if passes else 'differ by'} {difference:.2g} of their length"
+    return Finding(check, "ok" if passes else "fault", difference, cosine, f"{description}: the vectors {words}")
 
 
-def _verifying(system: VerifyingSystem, voices: Sequence[Waveform]) -> list[Finding]:
+def _verifying_findings(system: VerifyingSystem, voices: Sequence[Waveform]) -> list[Finding]:
     def scores(recordings: Sequence[Waveform]) -> NDArray[np.float64]:
-        handles = [system.enrol([one]) for one in voices]
-        return np.array([[float(system.verify(h, one)) for one in recordings] for h in handles])
+        handles = [system.enrol([voice]) for voice in voices]
+        return np.array([[float(system.verify(h, voice)) for voice in recordings] for h in handles])
 
-    first = scores(voices)
-    if not np.isfinite(first).all():
+    reference_scores = scores(voices)
+    if not np.isfinite(reference_scores).all():
         return [Finding("finite", "fault", None, None, "some scores are not finite")]
-    found = [Finding("finite", "ok", None, None, "every score is finite")]
-    constant = bool(np.ptp(first) == 0)
+    findings = [Finding("finite", "ok", None, None, "every score is finite")]
+    constant = bool(np.ptp(reference_scores) == 0)
     words = "every pair has the same score" if constant else "pairs have scores of their own"
-    found.append(Finding("distinct", "fault" if constant else "ok", None, None, words))
-    own = np.diag(first).mean() > first[~np.eye(len(first), dtype=bool)].mean()
-    words = f"a recording is {'' if own else 'not '}more alike to itself than to others"
-    words += "" if own else ": scores may be distances"
-    found.append(Finding("oriented", "ok" if own else "note", None, None, words))
+    findings.append(Finding("distinct", "fault" if constant else "ok", None, None, words))
+    is_similarity = np.diag(reference_scores).mean() > reference_scores[~np.eye(len(reference_scores), dtype=bool)].mean()
+    words = f"a recording is {'' if is_similarity else 'not '}more alike to itself than to others"
+    words += "" if is_similarity else ": scores may be distances"
+    findings.append(Finding("oriented", "ok" if is_similarity else "note", None, None, words))
     shuffled = scores(voices[::-1])[:, ::-1]
-    for check, again, how in (
+    for check, repeated_scores, description in (
         ("repeated", scores(voices), "the same audio twice"),
         ("shuffled", shuffled, "in another order"),
     ):
-        away = float(np.abs(again - first).max())
-        ok = away <= TOLERANCE * max(1.0, float(np.abs(first).max()))
-        words = f"{how}: the scores {'are the same' if ok else f'differ by {away:.2g}'}"
-        found.append(Finding(check, "ok" if ok else "fault", away, None, words))
-    quiet = scores([one * np.float32(0.5) for one in voices])
-    away, spread = float(np.abs(quiet - first).max()), float(np.std(first))
-    words = f"half as loud: scores move by up to {away:.2g}, and vary by {spread:.2g} over pairs"
-    found.append(Finding("quieter", "ok" if away <= spread else "note", away, None, words))
-    return found
+        difference = float(np.abs(repeated_scores - reference_scores).max())
+        passes = difference <= TOLERANCE * max(1.0, float(np.abs(reference_scores).max()))
+        words = f"{description}: the scores {'are the same' if passes else f'differ by {difference:.2g}'}"
+        findings.append(Finding(check, "ok" if passes else "fault", difference, None, words))
+    quieter_scores = scores([waveform * np.float32(0.5) for waveform in voices])
+    difference, spread = float(np.abs(quieter_scores - reference_scores).max()), float(np.std(reference_scores))
+    words = f"half as loud: scores move by up to {difference:.2g}, and vary by {spread:.2g} over pairs"
+    findings.append(Finding("quieter", "ok" if difference <= spread else "note", difference, None, words))
+    return findings

@@ -27,7 +27,7 @@ from parivox.data.speakers import (
     read_table,
 )
 from parivox.embedding.audio import MIX
-from parivox.embedding.datasets import unpacked
+from parivox.embedding.datasets import unpack_recordings
 from parivox.errors import ConfigError, DataError
 from parivox.runtime.progress import with_progress
 
@@ -58,7 +58,7 @@ SOUNDS = frozenset(
 """Endings of files that are recordings; some cannot be read, and that is told of each."""
 CHANNELS = {"mix": MIX, "left": 1, "right": 2, "a": 1, "b": 2}
 """Words for channels, beside numbers from 1."""
-EACH = "each"
+EVERY_CHANNEL = "each"
 """The choice of every channel as a recording of its own."""
 FILE = ("file", "path", "filename", "filepath", "wav", "audio", "audiofile", "audiopath",
         "audiofilepath", "source")  # fmt: skip
@@ -97,8 +97,8 @@ class Source:
     @cached_property
     def speakers(self) -> dict[str, int]:
         """How many recordings there are of each speaker, in the order of their ids."""
-        whose = self.table["speaker"].drop_nulls()
-        return dict(whose.value_counts().sort("speaker").iter_rows())
+        speaker_ids = self.table["speaker"].drop_nulls()
+        return dict(speaker_ids.value_counts().sort("speaker").iter_rows())
 
 
 def read_source(source: Any, *, columns: Mapping[str, str] | None = None) -> Source:
@@ -120,22 +120,22 @@ def read_source(source: Any, *, columns: Mapping[str, str] | None = None) -> Sou
     path = Path(name)
     is_folder = is_path and os.path.isdir(path)  # noqa: PTH112 - which a closed folder does not stop
     scp = path / "wav.scp" if is_folder else path
-    asked = _roles(columns)
+    user_columns = _checked_roles(columns)
     if scp.suffix == ".scp" and (not is_folder or os.path.isfile(scp)):  # noqa: PTH113 - as above
-        found = _of_kaldi(scp, name, asked)
+        recording_source = _read_kaldi_source(scp, name, user_columns)
     elif is_folder:
-        found = _of_folder(path, name, asked)
-    elif (held := unpacked(source, name)) is not None:
-        table, scratch = held
-        found = replace(_of_table(table, name, scratch.path, asked), scratch=scratch)
+        recording_source = _read_folder_source(path, name, user_columns)
+    elif (unpacked_table := unpack_recordings(source, name)) is not None:
+        table, scratch = unpacked_table
+        recording_source = replace(_read_table_source(table, name, scratch.path, user_columns), scratch=scratch)
     else:
-        found = _of_table(source, name, path.parent, asked)
-    if not found.table.height:
+        recording_source = _read_table_source(source, name, path.parent, user_columns)
+    if not recording_source.table.height:
         msg = f"{name}: holds no recording; give a folder of audio files, or a table of them"
         raise DataError(msg)
-    found = replace(found, table=found.table.sort("utterance"))
-    _check_ids(found.table, name)
-    paths = found.table["path"].unique(maintain_order=True)
+    recording_source = replace(recording_source, table=recording_source.table.sort("utterance"))
+    _check_ids(recording_source.table, name)
+    paths = recording_source.table["path"].unique(maintain_order=True)
     missing = [path for path in paths if not os.path.isfile(path)]  # noqa: PTH113 - a million paths
     if missing:
         mend = "check the paths, which are relative to the table, or take the rows out"
@@ -146,58 +146,58 @@ def read_source(source: Any, *, columns: Mapping[str, str] | None = None) -> Sou
             f"{mend}"
         )
         raise DataError(msg)
-    return found
+    return recording_source
 
 
-def _roles(columns: Mapping[str, str] | None) -> Mapping[str, str]:
+def _checked_roles(columns: Mapping[str, str] | None) -> Mapping[str, str]:
     """The roles that are asked for, all of which must be known."""
-    known = [role for role in COLUMNS if role != "path"]
-    odd = [role for role in columns or {} if role not in known]
-    if odd:
-        msg = f"--columns {odd[0]}: is not a role of a recording; choose from {', '.join(known)}"
+    known_roles = [role for role in COLUMNS if role != "path"]
+    unknown_roles = [role for role in columns or {} if role not in known_roles]
+    if unknown_roles:
+        msg = f"--columns {unknown_roles[0]}: is not a role of a recording; choose from {', '.join(known_roles)}"
         raise ConfigError(msg)
     return columns or {}
 
 
 def _check_ids(table: pl.DataFrame, name: str) -> None:
     """Refuse utterances that are there twice."""
-    twice = table.filter(pl.col("utterance").is_duplicated())
-    if twice.height:
-        first = twice["utterance"][0]
-        count = twice["utterance"].n_unique()
-        others = f" ({count:,} such ids)" if count > 1 else ""
-        msg = f"{name}: utterance {first!r} is there twice{others}; give each recording its own id"
+    repeated = table.filter(pl.col("utterance").is_duplicated())
+    if repeated.height:
+        repeated_id = repeated["utterance"][0]
+        count = repeated["utterance"].n_unique()
+        count_note = f" ({count:,} such ids)" if count > 1 else ""
+        msg = f"{name}: utterance {repeated_id!r} is there twice{count_note}; give each recording its own id"
         raise DataError(msg)
 
 
-def _of_kaldi(scp: Path, name: str, asked: Mapping[str, str]) -> Source:
-    if asked:
+def _read_kaldi_source(scp: Path, name: str, user_columns: Mapping[str, str]) -> Source:
+    if user_columns:
         msg = f"{name}: is a list of Kaldi's, without columns; leave --columns out, or give a table"
         raise ConfigError(msg)
     table = pl.DataFrame(read_data_folder(scp), schema=COLUMNS)
     return Source(name, table, speaker_by="utt2spk" if table["speaker"].count() else "")
 
 
-def _of_folder(folder: Path, name: str, asked: Mapping[str, str]) -> Source:
+def _read_folder_source(folder: Path, name: str, user_columns: Mapping[str, str]) -> Source:
     """Recordings below a folder; of the path, which folder tells speaker and recording."""
-    paths, passed_over = _walked(folder)
-    parts = [inside.split("/") for inside in paths]
-    depth = min((len(one) - 1 for one in parts), default=0)
-    at = {role: _folder_number(role, text, depth, name) for role, text in asked.items()}
-    speaker = at.get("speaker", 1 if depth else None)  # where a file lies outside, none is one
-    session = at.get("recording", None if speaker is None else speaker + 1)
+    paths, passed_over = _find_recordings(folder)
+    folder_names = [inside.split("/") for inside in paths]
+    depth = min((len(names) - 1 for names in folder_names), default=0)
+    folder_of_role = {role: _folder_number(role, text, depth, name) for role, text in user_columns.items()}
+    speaker = folder_of_role.get("speaker", 1 if depth else None)  # where a file lies outside, none is one
+    session = folder_of_role.get("recording", None if speaker is None else speaker + 1)
     rows = [{"utterance": inside, "file": inside, "path": path} for inside, path in paths.items()]
     if speaker is not None and session is not None:
-        for row, one in zip(rows, parts, strict=True):
-            row["speaker"] = one[speaker - 1]
-            row["recording"] = one[session - 1] if session < len(one) else row["file"]
+        for row, names in zip(rows, folder_names, strict=True):
+            row["speaker"] = names[speaker - 1]
+            row["recording"] = names[session - 1] if session < len(names) else row["file"]
     return Source(
         name,
         pl.DataFrame(rows, schema=COLUMNS),
         passed_over,
         "" if speaker is None else f"the {_ordinal(speaker)} folder of the path",
-        is_guess=speaker is not None and "speaker" not in asked,
-        others=tuple(map(str, range(2, depth + 1))) if "speaker" not in asked else (),
+        is_guess=speaker is not None and "speaker" not in user_columns,
+        others=tuple(map(str, range(2, depth + 1))) if "speaker" not in user_columns else (),
     )
 
 
@@ -205,15 +205,15 @@ def _folder_number(role: str, text: str, depth: int, name: str) -> int:
     """The folder of the path that tells a role, from 1."""
     if role in ("speaker", "recording") and text.isdecimal() and 1 <= int(text) <= depth:
         return int(text)
-    what = f"{role}={text}"
+    option_text = f"{role}={text}"
     if role not in ("speaker", "recording"):
         mend = "of a folder, speaker and recording can be told; give a table for any other"
     elif depth:
-        many = "folder 1" if depth == 1 else f"folders 1 to {depth}"
-        mend = f"every path has {many}; give such a number, or a table with a column {role}"
+        existing_folders = "folder 1" if depth == 1 else f"folders 1 to {depth}"
+        mend = f"every path has {existing_folders}; give such a number, or a table with a column {role}"
     else:
         mend = f"not every file lies in a folder; give a table with a column {role}"
-    msg = f"{name}: --columns {what}: {mend}"
+    msg = f"{name}: --columns {option_text}: {mend}"
     raise ConfigError(msg)
 
 
@@ -226,11 +226,11 @@ def _ordinal(number: int) -> str:
     return dict(enumerate(("first", "second", "third"), 1)).get(number, f"{number}th")
 
 
-def _walked(folder: Path) -> tuple[dict[str, str], int]:
+def _find_recordings(folder: Path) -> tuple[dict[str, str], int]:
     """Recordings below a folder: the path below it, and the path that opens it."""
-    found: dict[str, str] = {}
+    path_by_utterance: dict[str, str] = {}
     passed_over = 0
-    for path in _files(str(folder), frozenset()):
+    for path in _walk_files(str(folder), frozenset()):
         inside = path[len(str(folder).rstrip("/")) :].lstrip("/")
         if not inside.isprintable() and any("\ud800" <= c <= "\udfff" for c in inside):
             msg = f"{path}: its name is not in UTF-8; rename it"
@@ -239,36 +239,36 @@ def _walked(folder: Path) -> tuple[dict[str, str], int]:
         if file.startswith(".") or file.rpartition(".")[2].lower() not in SOUNDS:
             passed_over += not file.startswith(".")
             continue
-        found[inside] = path
-    return found, passed_over
+        path_by_utterance[inside] = path
+    return path_by_utterance, passed_over
 
 
-def _files(folder: str, above: frozenset[tuple[int, int]]) -> Iterator[str]:
+def _walk_files(folder: str, above: frozenset[tuple[int, int]]) -> Iterator[str]:
     """Files below a folder; links are followed, and none of them twice in a circle."""
     try:
         stat = os.stat(folder)  # noqa: PTH116 - any bytes may be a name
-        here = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
         msg = f"{folder}: cannot be read ({error.strerror}); make it readable, or leave it out"
         raise DataError(msg) from error
     key = (stat.st_dev, stat.st_ino)
     if key in above:
         return
-    for entry in here:
+    for entry in entries:
         if entry.is_dir():
-            yield from _files(entry.path, above | {key})
+            yield from _walk_files(entry.path, above | {key})
         else:
             yield entry.path.replace(os.sep, "/")
 
 
-def _of_table(source: Any, given: str, folder: Path, asked: Mapping[str, str]) -> Source:
-    whole, name, _ = read_table(source, "recordings")
-    there = [column for column in whole.columns if column != "row"]
+def _read_table_source(source: Any, source_name: str, folder: Path, user_columns: Mapping[str, str]) -> Source:
+    full_table, name, _ = read_table(source, "recordings")
+    column_names = [column for column in full_table.columns if column != "row"]
 
-    def column(role: str, known: Sequence[str], *, is_needed: bool = False) -> str:
-        if role in asked:
-            return column_called(asked[role], there, name, f"--columns {role}")
-        return find_column(whole, role, known, name if is_needed else "")
+    def column(role: str, known_names: Sequence[str], *, is_needed: bool = False) -> str:
+        if role in user_columns:
+            return column_called(user_columns[role], column_names, name, f"--columns {role}")
+        return find_column(full_table, role, known_names, name if is_needed else "")
 
     file = column("file", FILE, is_needed=True)
     columns = {
@@ -278,26 +278,26 @@ def _of_table(source: Any, given: str, folder: Path, asked: Mapping[str, str]) -
         "file": file,
     }
     numbers = {role: column(role, (role,)) for role in ("channel", "start", "end")}
-    lasts = find_column(whole, "", ("duration",), "") if numbers["start"] else ""
-    if lasts and not numbers["end"]:  # NeMo and lhotse tell how long an excerpt is
-        seconds = [_numbers(whole, c, "start", name) for c in (numbers["start"], lasts)]
-        whole = whole.with_columns(end=(seconds[0].fill_null(0) + seconds[1]).cast(pl.String))
+    duration_column = find_column(full_table, "", ("duration",), "") if numbers["start"] else ""
+    if duration_column and not numbers["end"]:  # NeMo and lhotse tell how long an excerpt is
+        seconds = [_numeric_column(full_table, c, "start", name) for c in (numbers["start"], duration_column)]
+        full_table = full_table.with_columns(end=(seconds[0].fill_null(0) + seconds[1]).cast(pl.String))
         numbers["end"] = "end"
-    rows = by_role(whole, {role: c for role, c in columns.items() if c}, name)
+    rows = by_role(full_table, {role: c for role, c in columns.items() if c}, name)
     table = rows.frame
     for role in ("utterance", "file", "speaker"):
         if columns[role]:
             rows.ids(role)
-    taken = {"row", *columns.values(), *numbers.values()}
-    rest = [c for c in whole.columns if c not in taken and c not in COLUMNS]
-    own = [c for c in rest if c.startswith("_")]
-    if own:
+    used_columns = {"row", *columns.values(), *numbers.values()}
+    attribute_columns = [c for c in full_table.columns if c not in used_columns and c not in COLUMNS]
+    reserved_columns = [c for c in attribute_columns if c.startswith("_")]
+    if reserved_columns:
         msg = (
-            f"{name}: column {own[0]!r}: begins with an underscore, as Parivox's own do; rename it"
+            f"{name}: column {reserved_columns[0]!r}: begins with an underscore, as Parivox's own do; rename it"
         )
         raise DataError(msg)
     table = table.with_columns(
-        **{role: _numbers(whole, c, role, name) for role, c in numbers.items() if c},
+        **{role: _numeric_column(full_table, c, role, name) for role, c in numbers.items() if c},
         path=pl.Series([os.path.join(folder, file) for file in table["file"]], dtype=pl.String),  # noqa: PTH118 - a million paths
     )
     tells_recordings = "recording" in table.columns
@@ -305,44 +305,44 @@ def _of_table(source: Any, given: str, folder: Path, asked: Mapping[str, str]) -
         table = table.with_columns(recording="file")  # nor by paths such as VoxCeleb's
     missing = [pl.lit(None, type_).alias(c) for c, type_ in COLUMNS.items() if c not in table]
     table = table.with_columns(missing)
-    odd = table.filter(pl.col("end") <= pl.col("start").fill_null(0))
-    if odd.height:
-        row, start, end = odd.select("row", "start", "end").row(0)
+    empty_excerpts = table.filter(pl.col("end") <= pl.col("start").fill_null(0))
+    if empty_excerpts.height:
+        row, start, end = empty_excerpts.select("row", "start", "end").row(0)
         begin = "its beginning" if start is None else f"start {start:g}"
         msg = f"{name}, row {row}: end {end:g} is not after {begin}; correct it"
         raise DataError(msg)
     speaker = columns["speaker"]
     return Source(
-        given,
-        table.select(*COLUMNS).with_columns(whole.select(rest) if rest else []),
+        source_name,
+        table.select(*COLUMNS).with_columns(full_table.select(attribute_columns) if attribute_columns else []),
         speaker_by=f"column {speaker!r}" if speaker else "",
         others=()
-        if "speaker" in asked
-        else tuple(one for one in there if one not in {file, speaker, *numbers.values()}),
+        if "speaker" in user_columns
+        else tuple(name_of_column for name_of_column in column_names if name_of_column not in {file, speaker, *numbers.values()}),
     )
 
 
-def _numbers(whole: pl.DataFrame, column: str, role: str, name: str) -> pl.Series:
+def _numeric_column(full_table: pl.DataFrame, column: str, role: str, name: str) -> pl.Series:
     """A column of seconds, or of channels, for which there are words, too."""
-    cells = whole[column].str.to_lowercase()
-    found = cells.cast(pl.Float64, strict=False)
+    cells = full_table[column].str.to_lowercase()
+    numbers = cells.cast(pl.Float64, strict=False)
     least = 1 if role == "channel" else 0
-    is_odd = (found.is_null() & cells.is_not_null() & (cells != "")) | (found < least)
+    is_odd = (numbers.is_null() & cells.is_not_null() & (cells != "")) | (numbers < least)
     if role == "channel":
         word = cells.replace_strict(CHANNELS, default=None, return_dtype=pl.Float64)
-        is_odd = (is_odd | (found != found.floor())) & word.is_null()
-        found = found.zip_with(word.is_null(), word)
-    is_odd |= found.is_nan() | found.is_infinite()
-    at = is_odd.fill_null(value=False).arg_max()
-    if at is not None and is_odd[at]:
-        what = (
+        is_odd = (is_odd | (numbers != numbers.floor())) & word.is_null()
+        numbers = numbers.zip_with(word.is_null(), word)
+    is_odd |= numbers.is_nan() | numbers.is_infinite()
+    odd_row = is_odd.fill_null(value=False).arg_max()
+    if odd_row is not None and is_odd[odd_row]:
+        expectation = (
             "not a channel; give 1, 2, left, right or mix"
             if role == "channel"
             else "not a number of seconds"
         )
-        msg = f"{name}, row {whole['row'][at]}, column {column!r}: {whole[column][at]!r} is {what}"
+        msg = f"{name}, row {full_table['row'][odd_row]}, column {column!r}: {full_table[column][odd_row]!r} is {expectation}"
         raise DataError(msg)
-    return found.cast(COLUMNS[role])
+    return numbers.cast(COLUMNS[role])
 
 
 _SHELL = re.compile(r"[|;&$`<>(){}\\\n]")
@@ -386,45 +386,45 @@ def piped_file(command: str) -> tuple[str, int | None]:
     body = command.rstrip().removesuffix("|").rstrip()
     odd = _SHELL.search(body)
     if odd:
-        _refuse(f"it holds {odd[0]!r}")
+        _refuse_pipe(f"it holds {odd[0]!r}")
     program, *words = shlex.split(body) or [""]
     if not program:
-        _refuse("it holds no command")
+        _refuse_pipe("it holds no command")
     program = program.rpartition("/")[2]
     if program not in _OPTIONS:
-        _refuse(f"it runs {program}")
+        _refuse_pipe(f"it runs {program}")
     options, files = _arguments(program, words)
     if program in _PIPES:
         if not files or files.pop() not in _PIPES[program]:
-            _refuse(f"{program} does not write to the pipe at its end")
+            _refuse_pipe(f"{program} does not write to the pipe at its end")
         files += [options["-i"]] if "-i" in options else []
     if len(files) != 1 or not files[0]:
-        _refuse(f"{program} reads {len(files)} files")
+        _refuse_pipe(f"{program} reads {len(files)} files")
     return files[0], int(options["-c"]) if "-c" in options else None
 
 
 def _arguments(program: str, words: list[str]) -> tuple[dict[str, str], list[str]]:
     """Options with a value, and what is no option; any that change the sound are refused."""
-    options, others, rest = dict[str, str](), list[str](), iter(words)
-    for word in rest:
+    options, files, remaining_words = dict[str, str](), list[str](), iter(words)
+    for word in remaining_words:
         if word in _OPTIONS[program]:
             values = _OPTIONS[program][word]
             if values is None:
                 continue
             if word == "-i" and word in options:
-                _refuse(f"{program} is given '-i' twice, and mixes or chooses")
-            options[word] = next(rest, "")
+                _refuse_pipe(f"{program} is given '-i' twice, and mixes or chooses")
+            options[word] = next(remaining_words, "")
             if values and options[word] not in values:
-                _refuse(f"{program} is given '{word} {options[word]}'")
+                _refuse_pipe(f"{program} is given '{word} {options[word]}'")
         elif word.startswith("-") and word != "-":
-            _refuse(f"{program} is given {word!r}")
+            _refuse_pipe(f"{program} is given {word!r}")
         else:
-            others.append(word)
-    return options, others
+            files.append(word)
+    return options, files
 
 
-def _refuse(why: str) -> NoReturn:
-    raise ValueError(why)
+def _refuse_pipe(reason: str) -> NoReturn:
+    raise ValueError(reason)
 
 
 def read_data_folder(scp: Path) -> list[dict[str, object]]:
@@ -438,34 +438,34 @@ def read_data_folder(scp: Path) -> list[dict[str, object]]:
         if key in files:
             msg = f"{scp}: line {number}: recording {key!r} is there twice; keep one"
             raise DataError(msg)
-        files[key] = _opened(scp, number, value)
+        files[key] = _resolve_scp_line(scp, number, value)
     segments, owners = scp.with_name("segments"), scp.with_name("utt2spk")
     speaker = {key: value for _, key, value in lines(owners, 2)} if owners.is_file() else {}
-    found: list[dict[str, object]] = []
+    recordings: list[dict[str, object]] = []
     if not segments.is_file():
-        found += ({"utterance": key, "recording": key, **file} for key, file in files.items())
+        recordings += ({"utterance": key, "recording": key, **file} for key, file in files.items())
     else:
         for number, key, value in lines(segments, 4):
-            whole, start, end = value.split()[:3]
-            if whole not in files:
-                msg = f"{segments}: line {number}: recording {whole!r} is not in {scp}; add it"
+            recording_id, start, end = value.split()[:3]
+            if recording_id not in files:
+                msg = f"{segments}: line {number}: recording {recording_id!r} is not in {scp}; add it"
                 raise DataError(msg)
             try:
-                cut = {"start": float(start), "end": None if float(end) < 0 else float(end)}
+                excerpt = {"start": float(start), "end": None if float(end) < 0 else float(end)}
             except ValueError:
                 msg = f"{segments}: line {number}: {start!r} and {end!r} are not seconds"
                 raise DataError(msg) from None
-            found.append({"utterance": key, "recording": whole, **files[whole], **cut})
+            recordings.append({"utterance": key, "recording": recording_id, **files[recording_id], **excerpt})
     if speaker:
-        for one in found:
-            if one["utterance"] not in speaker:
-                msg = f"{owners}: has no line of {one['utterance']!r}; add its speaker"
+        for row in recordings:
+            if row["utterance"] not in speaker:
+                msg = f"{owners}: has no line of {row['utterance']!r}; add its speaker"
                 raise DataError(msg)
-            one["speaker"] = speaker[str(one["utterance"])]
-    return found
+            row["speaker"] = speaker[str(row["utterance"])]
+    return recordings
 
 
-def _opened(scp: Path, number: int, value: str) -> dict[str, object]:
+def _resolve_scp_line(scp: Path, number: int, value: str) -> dict[str, object]:
     """File and channel of a line of ``wav.scp``, and where the file lies."""
     channel = None
     if value.endswith("|"):
@@ -491,8 +491,8 @@ def with_stat(recordings: pl.DataFrame) -> pl.DataFrame:
         msg = f"{error.filename}: has gone ({error.strerror}); run the same command again"
         raise DataError(msg) from error
     return recordings.with_columns(
-        _size=pl.Series([one.st_size for one in stats], dtype=pl.Int64),
-        _modified=pl.Series([one.st_mtime_ns for one in stats], dtype=pl.Int64),
+        _size=pl.Series([stat.st_size for stat in stats], dtype=pl.Int64),
+        _modified=pl.Series([stat.st_mtime_ns for stat in stats], dtype=pl.Int64),
     )
 
 
@@ -516,9 +516,9 @@ def hashes_of(recordings: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def channel_chosen(value: int | str | None) -> int | str | None:
+def parse_channel(value: int | str | None) -> int | str | None:
     """The channel that ``--channel`` asks for: a number, or `EACH`."""
-    if value is None or value == EACH:
+    if value is None or value == EVERY_CHANNEL:
         return value
     word = str(value).strip().lower()
     number = CHANNELS.get(word, int(word) if word.isdecimal() else 0)
@@ -529,30 +529,30 @@ def channel_chosen(value: int | str | None) -> int | str | None:
 
 
 def with_channels(
-    recordings: pl.DataFrame, known: pl.DataFrame, choice: int | str | None
+    recordings: pl.DataFrame, known_channels: pl.DataFrame, choice: int | str | None
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Recordings with the channel that counts, and those that are set aside as none is chosen.
 
     Of files whose channels are `known` to differ, those count that the recording says, or else the
     `choice`. Of `EACH` the first keeps the id, and the others have it with ``:b``, ``:c``.
     """
-    several = known.filter(pl.col("_channels") > 1).select(*STAT, "_channels")
-    found = recordings.join(several, on=STAT, how="left", maintain_order="left")
+    several = known_channels.filter(pl.col("_channels") > 1).select(*STAT, "_channels")
+    recordings_with_channels = recordings.join(several, on=STAT, how="left", maintain_order="left")
     is_open = pl.col("channel").is_null() & pl.col("_channels").is_not_null()
-    told, unsaid = found.filter(~is_open), found.filter(is_open)
-    if choice is None or not unsaid.height:
-        return told.drop("_channels"), unsaid.drop("_channels")
-    if choice == EACH:
+    with_channel, without_channel = recordings_with_channels.filter(~is_open), recordings_with_channels.filter(is_open)
+    if choice is None or not without_channel.height:
+        return with_channel.drop("_channels"), without_channel.drop("_channels")
+    if choice == EVERY_CHANNEL:
         numbers = pl.int_ranges(1, pl.col("_channels") + 1, dtype=pl.Int64)
-        unsaid = unsaid.with_columns(channel=numbers).explode("channel")
-        letters = {n: f":{_letter(n)}" for n in unsaid["channel"].unique() if n > 1}
+        without_channel = without_channel.with_columns(channel=numbers).explode("channel")
+        letters = {n: f":{_letter(n)}" for n in without_channel["channel"].unique() if n > 1}
         end = pl.col("channel").replace_strict(letters, default="", return_dtype=pl.String)
-        unsaid = unsaid.with_columns(utterance=pl.col("utterance") + end)
+        without_channel = without_channel.with_columns(utterance=pl.col("utterance") + end)
     else:
-        unsaid = unsaid.with_columns(channel=pl.lit(choice, pl.Int64))
-    whole = pl.concat([told, unsaid]).drop("_channels").sort("utterance")
-    _check_ids(whole, f"--channel {EACH}")
-    return whole, unsaid.clear().drop("_channels")
+        without_channel = without_channel.with_columns(channel=pl.lit(choice, pl.Int64))
+    all_recordings = pl.concat([with_channel, without_channel]).drop("_channels").sort("utterance")
+    _check_ids(all_recordings, f"--channel {EVERY_CHANNEL}")
+    return all_recordings, without_channel.clear().drop("_channels")
 
 
 def _letter(channel: int) -> str:
@@ -560,26 +560,26 @@ def _letter(channel: int) -> str:
     return chr(ord("a") + channel - 1) if channel <= 26 else str(channel)
 
 
-def hashed(
+def with_hashes_of_files(
     recordings: pl.DataFrame,
-    known: pl.DataFrame,
+    known_hashes: pl.DataFrame,
     *,
-    where: pl.Expr | None = None,
+    needs_hash: pl.Expr | None = None,
 ) -> pl.DataFrame:
     """Recordings with the hash of their file, ``audio_sha256``; null where it cannot be read.
 
     Recordings are as `with_stat` gives them, and files that are `known` need no hashing. Of
     the others those are hashed of which `where` holds; the rest stay null.
     """
-    found = recordings.join(known, on=STAT, how="left", maintain_order="left")
+    with_hashes = recordings.join(known_hashes, on=STAT, how="left", maintain_order="left")
     is_new = pl.col("audio_sha256").is_null()
-    paths = found.filter(is_new if where is None else is_new & where)["path"].unique()
+    paths = with_hashes.filter(is_new if needs_hash is None else is_new & needs_hash)["path"].unique()
     if not len(paths):
-        return found
+        return with_hashes
     paths_told = with_progress(paths, f"hashing {len(paths):,} files", "files")
     hashes = pl.Series([audio_sha256(path) for path in paths_told], dtype=pl.String)
-    fresh = pl.DataFrame({"path": paths, "_sha256": hashes})
-    return found.join(fresh, on="path", how="left", maintain_order="left").with_columns(
+    new_hashes = pl.DataFrame({"path": paths, "_sha256": hashes})
+    return with_hashes.join(new_hashes, on="path", how="left", maintain_order="left").with_columns(
         audio_sha256=pl.coalesce("audio_sha256", "_sha256")
     ).drop("_sha256")  # fmt: skip
 

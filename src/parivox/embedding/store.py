@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 VERSION = 1
-FOUND = {
+DECODED_COLUMNS = {
     "audio_sha256": pl.String,
     "status": pl.String,
     "reason": pl.String,
@@ -47,10 +47,10 @@ FOUND = {
 """What is known of a recording once it is decoded; ``row`` is -1 where it has no embedding."""
 TABLE, VECTORS, ABOUT = "recordings.parquet", "embeddings.npy", "store.json"
 FAILURES = "failures.csv"
-PARTS, PLAN, PLAN_TABLE = "parts", "plan.json", "plan.parquet"
+UNFINISHED_FOLDER, PLAN, PLAN_TABLE = "parts", "plan.json", "plan.parquet"
 """Of a run that is not finished: its folder, and what that holds first."""
 _UNREADABLE = (OSError, ValueError, KeyError, TypeError, RecursionError)
-_RECORDS = ("system", "options", "files")
+_REQUIRED_RECORDS = ("system", "options", "files")
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,14 +110,14 @@ def find_store(path: Path) -> Store | None:
         about = json.loads(about_at.read_text(encoding="utf-8"))
         version = about["version"]
         if version == VERSION:
-            lacking = [key for key in _RECORDS if not isinstance(about.get(key), dict)]
+            lacking = [key for key in _REQUIRED_RECORDS if not isinstance(about.get(key), dict)]
             if lacking:
                 msg = f"{ABOUT} lacks {', '.join(lacking)}"
                 raise ValueError(msg)
-            at = current_path(path, TABLE)
-            at.stat()  # a table that is not there has its own sentence
-            check_decodes(UndecodedTable(str(at), "parquet", at))
-            table = pl.read_parquet(at)
+            table_path = current_path(path, TABLE)
+            table_path.stat()  # a table that is not there has its own sentence
+            check_decodes(UndecodedTable(str(table_path), "parquet", table_path))
+            table = pl.read_parquet(table_path)
     except (*_UNREADABLE, *ENGINE_ERRORS) as error:
         msg = f"{path}: is not a whole store of embeddings ({_short(error)}); embed again elsewhere"
         raise DataError(msg) from error
@@ -140,12 +140,12 @@ def open_store(path: str | os.PathLike[str]) -> Store:
     """
     store = find_store(Path(path))
     if store is None:
-        unfinished = Path(path, PARTS).is_dir()
-        what = (
+        unfinished = Path(path, UNFINISHED_FOLDER).is_dir()
+        state = (
             "holds a run of parivox embed that is not finished" if unfinished else "is not a store"
         )
         mend = "run it again to finish it" if unfinished else "make one with parivox embed"
-        msg = f"{path}: {what} of embeddings; {mend}"
+        msg = f"{path}: {state} of embeddings; {mend}"
         raise DataError(msg)
     return store
 
@@ -181,7 +181,7 @@ class Vectors:
     """What opens each array, of shape (row, crop, dimension)."""
     source: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     """In which of them each row stands."""
-    at: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    row_in_source: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     """Where in it."""
 
     def write(self, path: Path) -> None:
@@ -192,17 +192,17 @@ class Vectors:
             raise DataError(msg)
         shape = next(iter(shapes.values()), (1, 0))
         with path.open("wb") as file:
-            header = {"descr": "<f4", "fortran_order": False, "shape": (self.at.size, *shape)}
+            header = {"descr": "<f4", "fortran_order": False, "shape": (self.row_in_source.size, *shape)}
             np.lib.format.write_array_header_1_0(file, header)
             start, size = file.tell(), 4 * int(np.prod(shape))
             for key in shapes:
                 array = self.sources[key]()
                 for row in map(int, np.flatnonzero(self.source == key)):
                     file.seek(start + row * size)
-                    file.write(array[self.at[row]].tobytes())
+                    file.write(array[self.row_in_source[row]].tobytes())
 
 
-def arranged(table: pl.DataFrame) -> pl.DataFrame:
+def store_rows(table: pl.DataFrame) -> pl.DataFrame:
     """The table of a store: sorted by utterance, numbered, with the columns that say something.
 
     Recordings with an embedding come in with a ``row`` of 0 or more.
@@ -235,58 +235,58 @@ def commit(path: Path, table: pl.DataFrame, vectors: Vectors, about: dict[str, A
         _write(aside / ABOUT, {"version": VERSION, **about, "files": hashes})
 
 
-def save(path: Path, what: pl.DataFrame | NDArray[np.float32] | dict[str, Any]) -> None:
+def save(path: Path, content: pl.DataFrame | NDArray[np.float32] | dict[str, Any]) -> None:
     """Write a table, an array or a record, in place of what is there."""
     with disk.atomic_file(path) as aside:
-        _write(aside, what)
+        _write(aside, content)
 
 
-def _write(path: Path, what: pl.DataFrame | NDArray[np.float32] | dict[str, Any]) -> None:
-    if isinstance(what, pl.DataFrame):
-        what.write_parquet(path, compression="zstd", compression_level=3, row_group_size=1 << 17)
-    elif isinstance(what, dict):
+def _write(path: Path, content: pl.DataFrame | NDArray[np.float32] | dict[str, Any]) -> None:
+    if isinstance(content, pl.DataFrame):
+        content.write_parquet(path, compression="zstd", compression_level=3, row_group_size=1 << 17)
+    elif isinstance(content, dict):
         path.write_text(
-            json.dumps(what, indent=2, sort_keys=True) + "\n", encoding="utf-8", newline="\n"
+            json.dumps(content, indent=2, sort_keys=True) + "\n", encoding="utf-8", newline="\n"
         )
     else:
-        np.save(path, what)
+        np.save(path, content)
 
 
-def keeping(path: Path) -> contextlib.AbstractContextManager[None]:
+def explain_store_errors(path: Path) -> contextlib.AbstractContextManager[None]:
     """Say in a sentence that a store cannot be written, and that what is finished is kept."""
-    kept = ": what is finished is kept, and the same command goes on from there"
-    return disk.explain_write_errors(str(path), "folder", kept)
+    progress_note = ": what is finished is kept, and the same command goes on from there"
+    return disk.explain_write_errors(str(path), "folder", progress_note)
 
 
 @contextlib.contextmanager
-def writing(path: Path) -> Iterator[None]:
+def locked_store(path: Path) -> Iterator[None]:
     """Hold the folder of a store, which is made if need be, against other writers.
 
     It is an error if another process writes to it, it cannot be written, or holds something else.
     """
-    with keeping(path), contextlib.ExitStack() as lock:
+    with explain_store_errors(path), contextlib.ExitStack() as lock:
         path.mkdir(parents=True, exist_ok=True)
         if not disk.lock_folder(path, lock):
             msg = f"{path}: another process is writing to it; wait for it, or choose another --out"
             raise DataError(msg)
         disk.finish_move(path)
-        _check_own(path)
+        _check_no_foreign_files(path)
         yield
 
 
-def _check_own(path: Path) -> None:
+def _check_no_foreign_files(path: Path) -> None:
     """Refuse a folder in which files of others could be lost."""
-    if any(mark.is_file() for mark in (path / ABOUT, path / PARTS / PLAN)):
+    if any(mark.is_file() for mark in (path / ABOUT, path / UNFINISHED_FOLDER / PLAN)):
         return
-    for one in path.iterdir():  # but for a run that ended before its plan was written
-        is_begun = one.name == PARTS and one.is_dir()
-        names = {each.name for each in one.iterdir()} if is_begun else {one.name}
+    for entry_path in path.iterdir():  # but for a run that ended before its plan was written
+        is_begun = entry_path.name == UNFINISHED_FOLDER and entry_path.is_dir()
+        names = {inner_path.name for inner_path in entry_path.iterdir()} if is_begun else {entry_path.name}
         if not all(
             name.startswith(disk.HIDDEN_PREFIX) or (is_begun and name == PLAN_TABLE)
             for name in names
         ):
             msg = (
-                f"{path}: holds {one.name!r} and is not a store of embeddings; give --out a new "
+                f"{path}: holds {entry_path.name!r} and is not a store of embeddings; give --out a new "
                 "or an "
                 "empty folder, so that nothing in it is lost"
             )

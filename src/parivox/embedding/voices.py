@@ -81,44 +81,44 @@ def speak(voice: Voice, seconds: float, seed: int) -> NDArray[np.float32]:
     """
     draw = np.random.default_rng((seed, 11))
     size = round(seconds * RATE)
-    at = np.arange(-(-size // _HOP) + _WIDTH // _HOP) * _HOP / RATE  # of each frame, in seconds
-    resonances, loudness, pitch = _sentence(voice, at, draw)
+    frame_times = np.arange(-(-size // _HOP) + _WIDTH // _HOP) * _HOP / RATE  # of each frame, in seconds
+    resonances, loudness, pitch = _sentence(voice, frame_times, draw)
     source = _source(voice, np.repeat(pitch, _HOP), draw)
     window = np.hanning(_WIDTH + 1)[:-1]
     frames = np.lib.stride_tricks.sliding_window_view(source, _WIDTH)[::_HOP]
     count = len(frames)
-    heard = np.fft.rfft(frames * window) * _tract(voice, resonances[:count])
-    sound = np.fft.irfft(heard) * loudness[:count, None]
-    whole = np.zeros((count + _WIDTH // _HOP) * _HOP)
-    for part in range(_WIDTH // _HOP):  # frames overlap, so they are added a quarter at a time
-        quarter = sound[:, part * _HOP : (part + 1) * _HOP].ravel()
-        whole[part * _HOP : part * _HOP + quarter.size] += quarter
-    whole = whole[:size]
-    whole += draw.normal(0, 0.001, size) * np.abs(whole).max(initial=1e-9)
-    level = 0.08 * np.exp(draw.normal(0, 0.2)) / max(float(np.sqrt(np.mean(whole**2))), 1e-9)
-    return np.asarray(np.clip(whole * level, -1, 1), dtype=np.float32)
+    filtered = np.fft.rfft(frames * window) * _tract(voice, resonances[:count])
+    sound = np.fft.irfft(filtered) * loudness[:count, None]
+    waveform = np.zeros((count + _WIDTH // _HOP) * _HOP)
+    for quarter_index in range(_WIDTH // _HOP):  # frames overlap, so they are added a quarter at a time
+        quarter = sound[:, quarter_index * _HOP : (quarter_index + 1) * _HOP].ravel()
+        waveform[quarter_index * _HOP : quarter_index * _HOP + quarter.size] += quarter
+    waveform = waveform[:size]
+    waveform += draw.normal(0, 0.001, size) * np.abs(waveform).max(initial=1e-9)
+    level = 0.08 * np.exp(draw.normal(0, 0.2)) / max(float(np.sqrt(np.mean(waveform**2))), 1e-9)
+    return np.asarray(np.clip(waveform * level, -1, 1), dtype=np.float32)
 
 
 def _sentence(
-    voice: Voice, at: NDArray[np.float64], draw: np.random.Generator
+    voice: Voice, frame_times: NDArray[np.float64], draw: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Resonances (frame, 4), loudness (frame,) and pitch (frame,) of a sentence."""
     pace = voice.pace * np.exp(draw.normal(0, 0.08))
-    count = int(at[-1] * pace) + 3
+    count = int(frame_times[-1] * pace) + 3
     ends = np.cumsum(draw.uniform(0.7, 1.3, count)) / pace
     vowels = _VOWELS[draw.integers(0, len(_VOWELS), count)] * np.exp(
         draw.normal(0, 0.03, (count, 4))
     )
-    own = vowels * voice.scale * np.array(voice.offsets)
-    resonances = np.stack([np.interp(at, ends, one) for one in own.T], axis=1)
+    voiced_vowels = vowels * voice.scale * np.array(voice.offsets)
+    resonances = np.stack([np.interp(frame_times, ends, resonance) for resonance in voiced_vowels.T], axis=1)
     # each syllable swells and fades; between some of them there is a pause
-    place = np.searchsorted(ends, at).clip(0, count - 1)
-    begins = np.concatenate(([0.0], ends))[place]
-    within = ((at - begins) / (ends[place] - begins)).clip(0, 1)
-    loud = draw.uniform(0.5, 1.0, count) * (draw.random(count) > 0.08)
-    loudness = loud[place] * np.sin(np.pi * within) ** 0.6
+    syllable = np.searchsorted(ends, frame_times).clip(0, count - 1)
+    begins = np.concatenate(([0.0], ends))[syllable]
+    within = ((frame_times - begins) / (ends[syllable] - begins)).clip(0, 1)
+    syllable_loudness = draw.uniform(0.5, 1.0, count) * (draw.random(count) > 0.08)
+    loudness = syllable_loudness[syllable] * np.sin(np.pi * within) ** 0.6
     steps = draw.normal(0, voice.intonation, count) - 0.1 * np.linspace(0, 1, count)
-    pitch = voice.pitch * np.exp(draw.normal(0, 0.03) + np.interp(at, ends, steps))
+    pitch = voice.pitch * np.exp(draw.normal(0, 0.03) + np.interp(frame_times, ends, steps))
     return resonances, loudness, pitch
 
 
@@ -131,8 +131,8 @@ def _source(
     jitter = 1 + draw.normal(0, 0.01, pitch.size)
     phase = np.cumsum(pitch * jitter) / RATE % 1.0
     pulses = lfilter([1.0, -1.0], [1.0], (phase - 0.5) ** 2 * 4)
-    both = pulses / np.sqrt(np.mean(pulses**2)) + voice.breath * draw.normal(0, 1, pitch.size)
-    return np.asarray(lfilter([1 - voice.tilt], [1.0, -voice.tilt], both))
+    mixed = pulses / np.sqrt(np.mean(pulses**2)) + voice.breath * draw.normal(0, 1, pitch.size)
+    return np.asarray(lfilter([1 - voice.tilt], [1.0, -voice.tilt], mixed))
 
 
 def _tract(voice: Voice, resonances: NDArray[np.float64]) -> NDArray[np.complex128]:
@@ -140,7 +140,7 @@ def _tract(voice: Voice, resonances: NDArray[np.float64]) -> NDArray[np.complex1
     around = np.exp(-2j * np.pi * np.arange(_WIDTH // 2 + 1) / _WIDTH)
     radius = np.exp(-np.pi * _BANDWIDTHS * voice.bandwidth / RATE)
     angle = 2 * np.pi * np.minimum(resonances, 0.47 * RATE) / RATE
-    first = 2 * radius * np.cos(angle)
-    gain = 1 - first + radius**2  # 1 at 0 Hz
-    below = 1 - first[..., None] * around + (radius**2)[:, None] * around**2
+    doubled_cosine = 2 * radius * np.cos(angle)
+    gain = 1 - doubled_cosine + radius**2  # 1 at 0 Hz
+    below = 1 - doubled_cosine[..., None] * around + (radius**2)[:, None] * around**2
     return np.asarray(np.prod(gain[..., None] / below, axis=1))

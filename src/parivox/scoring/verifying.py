@@ -21,8 +21,8 @@ from parivox.embedding.batches import Batch, decode_batch
 from parivox.embedding.recordings import (
     EXCERPT,
     HASHES,
-    channel_chosen,
-    hashed,
+    parse_channel,
+    with_hashes_of_files,
     hashes_of,
     read_hashes,
     read_source,
@@ -127,7 +127,7 @@ def score_with_system(
     positions = recording_places(
         needed, known_ids, asking=trial_list.name, source=source.name, mend="add them"
     )
-    hashed_recordings = hashed(
+    hashed_recordings = with_hashes_of_files(
         with_stat(source.table[positions].select(EXCERPT)),
         read_hashes(ResumableFile.folder_of(path) / HASHES),
     )
@@ -375,7 +375,7 @@ def _recording_decoder(
 
 def _channel_number(channel: int | str | None) -> int | None:
     """The channel that counts; two recordings of one file have no ids in a list."""
-    choice = channel_chosen(channel)
+    choice = parse_channel(channel)
     if isinstance(choice, str):
         msg = f"--channel {choice} is of parivox embed; give mix, left, right or a number"
         raise ConfigError(msg)
