@@ -180,7 +180,7 @@ def test_bandwidth_is_where_the_sound_ends_whatever_the_rate(tmp_path, edge):
 def test_attributes_do_not_depend_on_blocks(tmp_path, monkeypatch):
     made = written(tmp_path / "x.wav", speech(3.0), subtype="FLOAT")
     whole = decode(made, 8_000)
-    monkeypatch.setattr("parivox.embedding.audio._BLOCK", 777)
+    monkeypatch.setattr("parivox.embedding.audio._CHUNK_SAMPLES", 777)
     parts = decode(made, 8_000)
     np.testing.assert_allclose(parts.waveform, whole.waveform, atol=1e-6)
     for name in ATTRIBUTES:

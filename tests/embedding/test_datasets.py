@@ -13,7 +13,7 @@ import pytest
 import soundfile
 
 import parivox as pv
-from parivox.embedding.datasets import unpacked
+from parivox.embedding.datasets import unpack_recordings
 from parivox.embedding.recordings import read_source
 from parivox.errors import DataError
 
@@ -113,7 +113,7 @@ def test_files_are_copied_where_links_are_refused(dataset, recordings, tmp_path,
     for id_, wave in recordings.items():
         (tmp_path / id_.replace("/", "-")).write_bytes(packed(wave))
     paths = dataset(lambda id_, _: {"bytes": None, "path": str(tmp_path / id_.replace("/", "-"))})
-    table, folder = unpacked(paths, "the dataset")
+    table, folder = unpack_recordings(paths, "the dataset")
     held = [(folder / file).read_bytes() for file in table["file"]]
     assert held == [packed(wave) for wave in recordings.values()]
 

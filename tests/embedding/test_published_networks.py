@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from parivox.embedding.systems.published import PUBLISHED, recognised
+from parivox.embedding.systems.published import PUBLISHED, recognised_system
 
 GIVEN = json.loads(Path(__file__).with_name("published.json").read_text(encoding="utf-8"))
 HUGE = {"conv1.weight": (64, 1, 3, 3), "layer1.0.convs.2.weight": (24, 24, 3, 3)}
@@ -96,7 +96,7 @@ def test_parameters_layout_and_recognition(torch, form):
     assert len(shapes) == GIVEN[form]["keys"]
     lines = "\n".join(f"{key} {list(shapes[key])}" for key in sorted(shapes))
     assert hashlib.sha256(lines.encode()).hexdigest() == GIVEN[form]["layout"]
-    assert recognised(shapes) == form.partition(",")[0]
+    assert recognised_system(shapes) == form.partition(",")[0]
     assert shapes_of(PUBLISHED[form.partition(",")[0]].build(shapes)) == shapes
 
 

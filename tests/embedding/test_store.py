@@ -15,11 +15,11 @@ import parivox
 from parivox import embed, open_store
 from parivox.embedding.store import (
     Vectors,
-    arranged,
+    store_rows,
     check_store,
     commit,
     find_store,
-    writing,
+    locked_store,
 )
 from parivox.errors import ConfigError, DataError
 
@@ -69,7 +69,7 @@ def test_a_change_that_was_interrupted_has_happened(out, tmp_path, moved):
     at = np.arange(1, 30)
     vectors = Vectors({0: lambda: open_store(old).vectors}, 0 * at, at)
     about = {name: value for name, value in open_store(out).about.items() if name != "files"}
-    commit(out, arranged(table), vectors, about)
+    commit(out, store_rows(table), vectors, about)
     new = content(out)
     shutil.rmtree(out)
     shutil.copytree(old, out)
@@ -78,7 +78,7 @@ def test_a_change_that_was_interrupted_has_happened(out, tmp_path, moved):
     for i, name in enumerate(names):
         (out / name if i < moved else out / ".parivox-next" / name).write_bytes(new[name])
     assert len(check_store(out).vectors) == 29
-    with writing(out):
+    with locked_store(out):
         assert content(out) == new
 
 
@@ -140,7 +140,7 @@ def test_a_run_that_ended_before_its_plan_was_written_goes_on(tmp_path):
         begun = tmp_path / "begun"
         (begun / name).parent.mkdir(parents=True, exist_ok=True)
         (begun / name).write_text("half")
-        with writing(begun):
+        with locked_store(begun):
             pass
 
 
@@ -159,12 +159,12 @@ def test_a_run_that_is_not_finished_is_told_apart(tmp_path):
 
 def test_one_process_writes_at_a_time(tmp_path):
     with (
-        writing(tmp_path / "out"),
+        locked_store(tmp_path / "out"),
         pytest.raises(DataError, match=r"another process is writing"),
-        writing(tmp_path / "out"),
+        locked_store(tmp_path / "out"),
     ):
         pass
-    with writing(tmp_path / "out"):
+    with locked_store(tmp_path / "out"):
         pass
 
 

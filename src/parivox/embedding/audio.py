@@ -58,7 +58,7 @@ class Decoded:
     """How many the file has, where they differ and none is chosen: then it is set aside."""
 
 
-class _RecordingFailedError(Exception):  # noqa: N818 - an outcome, which never leaves this module
+class _RecordingFailedError(Exception):
     """A recording of which nothing can be made."""
 
     def __init__(self, outcome: Decoded) -> None:
@@ -120,11 +120,19 @@ def _decode_checked(recording: Excerpt, rate: int, least: float, longest: float)
                 count = "one channel" if sound.channels == 1 else f"{sound.channels} channels"
                 _fail("unreadable", f"has {count}, so none with number {recording.channel}")
             meter, chunks = Meter(native_rate), []
-            stream = None if native_rate == rate else soxr.ResampleStream(native_rate, rate, 1, "float32")
+            stream = (
+                None
+                if native_rate == rate
+                else soxr.ResampleStream(native_rate, rate, 1, "float32")
+            )
             for chunk in _channel_chunks(sound, recording, longest):
                 n_not_finite = chunk.size - int(np.isfinite(chunk).sum())
                 if n_not_finite:  # the rest was not measured
-                    _fail("non_finite", f"{n_not_finite:,} samples are not finite", {"native_rate": native_rate})
+                    _fail(
+                        "non_finite",
+                        f"{n_not_finite:,} samples are not finite",
+                        {"native_rate": native_rate},
+                    )
                 meter.add(chunk)
                 chunks.append(chunk if stream is None else stream.resample_chunk(chunk))
     attributes = meter.attributes()
@@ -147,13 +155,19 @@ def _check_content(attributes: dict[str, float], least_seconds: float) -> None:
     if attributes["net_speech"] < LEAST_SPEECH_SECONDS:
         _fail("no_speech", f"{attributes['net_speech']:.2f} s are as loud as speech", attributes)
     if attributes["level"] > LOUDEST_DBFS:
-        _fail("non_finite", f"its level is {attributes['level']:.0f} dBFS, beyond any recording", attributes)
+        _fail(
+            "non_finite",
+            f"its level is {attributes['level']:.0f} dBFS, beyond any recording",
+            attributes,
+        )
 
 
 def _fail(
     status: str, reason: str, measured: dict[str, float] | None = None, *, channels: int = 0
 ) -> NoReturn:
-    raise _RecordingFailedError(Decoded(status, reason, attributes=measured or {}, channels=channels))
+    raise _RecordingFailedError(
+        Decoded(status, reason, attributes=measured or {}, channels=channels)
+    )
 
 
 def _reason(error: Exception) -> str:
@@ -165,7 +179,9 @@ def _reason(error: Exception) -> str:
     return words
 
 
-def _channel_chunks(sound: Any, recording: Excerpt, longest_seconds: float) -> Iterator[NDArray[np.float32]]:
+def _channel_chunks(
+    sound: Any, recording: Excerpt, longest_seconds: float
+) -> Iterator[NDArray[np.float32]]:
     """Blocks of the one channel that counts; an excerpt that is too long is refused."""
     rate, channels = sound.samplerate, sound.channels
     first_sample = round((recording.start or 0.0) * rate)
@@ -177,8 +193,8 @@ def _channel_chunks(sound: Any, recording: Excerpt, longest_seconds: float) -> I
     if n_left > longest_seconds * rate:
         _fail(
             "unreadable",
-            f"lasts {n_left / rate:,.0f} s, of at most {longest_seconds:,.0f} s; cut it by columns start "
-            "and end, or give --longest",
+            f"lasts {n_left / rate:,.0f} s, of at most {longest_seconds:,.0f} s; cut it by columns "
+            "start and end, or give --longest",
         )
     if first_sample:
         sound.seek(first_sample)
@@ -201,7 +217,9 @@ def _one_channel(chunk: NDArray[np.float32], recording: Excerpt) -> NDArray[np.f
         differs = np.abs(chunk[:, 1:] - chunk[:, :1]).max(axis=0) > _MAX_CHANNEL_DIFFERENCE
         if differs.any():
             differing_channel = int(differs.argmax()) + 2
-            reason = f"has {channels} channels, and channel {differing_channel} differs from the first"
+            reason = (
+                f"has {channels} channels, and channel {differing_channel} differs from the first"
+            )
             _fail("unreadable", reason, channels=channels)
     return np.ascontiguousarray(chunk[:, 0])
 
@@ -255,7 +273,9 @@ class Meter:
         self.clipped += int((np.abs(chunk) >= CLIPPED).sum())
         frames, self._of_frames = _split_into_frames(self._of_frames, chunk, self._frame)
         self._frames.append(frames.var(axis=1, dtype=np.float64))
-        spectrum_frames, self._of_spectrum = _split_into_frames(self._of_spectrum, chunk, self._window.size)
+        spectrum_frames, self._of_spectrum = _split_into_frames(
+            self._of_spectrum, chunk, self._window.size
+        )
         self._add_spectrum(spectrum_frames)
 
     def _add_spectrum(self, frames: NDArray[np.float32]) -> None:

@@ -112,7 +112,9 @@ def embed_batch(
             "_channels": outcome.channels or None,
             **outcome.attributes,
         }
-        for recording_index, (recording, outcome) in enumerate(zip(batch.recordings, outcomes, strict=True))
+        for recording_index, (recording, outcome) in enumerate(
+            zip(batch.recordings, outcomes, strict=True)
+        )
     ]
     shapes = {vector.shape for vector in vectors.values()}
     if len(shapes) > 1:
@@ -122,11 +124,15 @@ def embed_batch(
         )
         raise DataError(msg)
     no_vectors = np.empty((0, 1, 0), dtype=np.float32)
-    stacked = np.stack([vectors[recording_index] for recording_index in rows]) if rows else no_vectors
+    stacked = (
+        np.stack([vectors[recording_index] for recording_index in rows]) if rows else no_vectors
+    )
     return EmbeddedBatch(batch.number, rows_of_recordings, stacked)
 
 
-def _embed_or_explain(system: EmbeddingSystem, waveforms: dict[int, Vector]) -> dict[int, Vector | Decoded]:
+def _embed_or_explain(
+    system: EmbeddingSystem, waveforms: dict[int, Vector]
+) -> dict[int, Vector | Decoded]:
     """Embedding of each waveform, or what became of it instead."""
     if not waveforms:
         return {}
@@ -139,7 +145,10 @@ def _embed_or_explain(system: EmbeddingSystem, waveforms: dict[int, Vector]) -> 
         if len(waveforms) == 1:
             reason = f"the system raised {type(cause).__name__}: {str(cause)[:200]}"
             return dict.fromkeys(waveforms, Decoded("unreadable", reason))
-        results_one_by_one = {position: _embed_or_explain(system, {position: waveform})[position] for position, waveform in waveforms.items()}
+        results_one_by_one = {
+            position: _embed_or_explain(system, {position: waveform})[position]
+            for position, waveform in waveforms.items()
+        }
         if all(isinstance(waveform, Decoded) for waveform in results_one_by_one.values()):
             msg = (
                 f"{system.name}: raised {type(cause).__name__} for {len(waveforms)} recordings in "
@@ -163,8 +172,8 @@ def _embed_checked(system: EmbeddingSystem, waveforms: list[Vector]) -> Vector:
         vectors = np.asarray(system.embed(waveforms), dtype=np.float32)
     if vectors.ndim != 3 or len(vectors) != len(waveforms) or not vectors.size:
         msg = (
-            f"{system.name}: made embeddings of shape {vectors.shape} of {len(waveforms)} recordings; "
-            "it must make (recording, crop, dimension)"
+            f"{system.name}: made embeddings of shape {vectors.shape} of {len(waveforms)} "
+            "recordings; it must make (recording, crop, dimension)"
         )
         raise DataError(msg)
     return vectors

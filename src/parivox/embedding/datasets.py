@@ -37,7 +37,10 @@ def unpack_recordings(source: Any, name: str) -> tuple[pl.DataFrame, ScratchFold
     if not audio_columns:
         return None
     if len(audio_columns) > 1:
-        msg = f"{name}: columns {audio_columns[0]!r} and {audio_columns[1]!r} both hold audio; take one out"
+        msg = (
+            f"{name}: columns {audio_columns[0]!r} and {audio_columns[1]!r} both hold "
+            "audio; take one out"
+        )
         raise DataError(msg)
     folder, tables, row = ScratchFolder(), [], 0
     while chunk is not None:
@@ -45,7 +48,11 @@ def unpack_recordings(source: Any, name: str) -> tuple[pl.DataFrame, ScratchFold
         for cell in chunk[audio_columns[0]]:
             row += 1
             files.append(f"{row:08d}")
-            ids.append(_write_cell(cell, folder, files[-1], f"{name}, row {row}, column {audio_columns[0]!r}"))
+            ids.append(
+                _write_cell(
+                    cell, folder, files[-1], f"{name}, row {row}, column {audio_columns[0]!r}"
+                )
+            )
         flat = chunk.select(c for c, kind in chunk.schema.items() if not kind.is_nested())
         id_column = find_column(flat, "", ("audioid", *UTTERANCE), "")
         ids_or_file_names = pl.Series(ids, dtype=pl.String).fill_null(pl.Series(files))
@@ -76,7 +83,9 @@ def _row_chunks(source: Any) -> Iterator[pl.DataFrame]:
             yield name_classes(chunk, source.features.to_dict())
 
 
-def _write_cell(cell: dict[str, Any] | None, folder: ScratchFolder, file: str, location: str) -> str | None:
+def _write_cell(
+    cell: dict[str, Any] | None, folder: ScratchFolder, file: str, location: str
+) -> str | None:
     """Make a file of a cell, a link where it names one; give what the cell calls it."""
     cell = cell or {}
     original_path, samples = cell.get("path"), cell.get("array")
@@ -95,7 +104,11 @@ def _write_cell(cell: dict[str, Any] | None, folder: ScratchFolder, file: str, l
             except OSError:  # as on Windows, where few may
                 shutil.copyfile(original_path, path)
         else:
-            what_is_missing = f"names {original_path!r}, which is not there" if original_path else "holds no audio"
+            what_is_missing = (
+                f"names {original_path!r}, which is not there"
+                if original_path
+                else "holds no audio"
+            )
             msg = f"{location}: {what_is_missing}; give the dataset with its recordings"
             raise DataError(msg)
     return None if original_path is None else str(original_path)

@@ -24,31 +24,31 @@ from parivox.embedding.recordings import (
     HASHES,
     STAT,
     Source,
-    parse_channel,
-    with_hashes_of_files,
     hashes_of,
+    parse_channel,
     read_hashes,
     read_source,
     with_channels,
+    with_hashes_of_files,
     with_stat,
 )
 from parivox.embedding.store import (
     DECODED_COLUMNS,
-    UNFINISHED_FOLDER,
     PLAN,
     PLAN_TABLE,
+    UNFINISHED_FOLDER,
     Store,
     Vectors,
-    store_rows,
     commit,
-    find_store,
     explain_store_errors,
+    find_store,
+    locked_store,
     open_store,
     save,
-    locked_store,
+    store_rows,
 )
-from parivox.embedding.systems import EmbeddingSystem, named, recorded
-from parivox.embedding.systems.named import made_by
+from parivox.embedding.systems import EmbeddingSystem, named, system_record
+from parivox.embedding.systems.named import system_made_by
 from parivox.errors import ConfigError, DataError
 from parivox.options.recordings import EmbedOptions
 from parivox.runtime.cluster import Cluster, check_address
@@ -73,7 +73,11 @@ BATCH = 64
 """Recordings in a batch: what an interruption costs, times the workers."""
 _BATCH_COLUMNS = {**DECODED_COLUMNS, "_channels": pl.Int64}  # of a batch
 _OUTCOME = (*(c for c in DECODED_COLUMNS if c != "audio_sha256"), "_from", "_at")
-_KEYS_WITHOUT_EFFECT = ("runtime", "providers", "torch")  # what ran a network, which changes no vector
+_KEYS_WITHOUT_EFFECT = (
+    "runtime",
+    "providers",
+    "torch",
+)  # what ran a network, which changes no vector
 _FROM_STORE = -1  # where an embedding stands that the store has already
 _BYTES_A_SECOND = 32_000  # of 16 kHz and 16 bit, to compare excerpts with files
 
@@ -210,7 +214,9 @@ def embed(
         longest=longest_seconds,
         name=recording_source.name,
     )
-    load = partial(named.load, system) if isinstance(system, str) else partial(made_by, system)
+    load = (
+        partial(named.load, system) if isinstance(system, str) else partial(system_made_by, system)
+    )
     with stage("loading the system"):
         loaded = load()
     if not isinstance(loaded, EmbeddingSystem):
@@ -222,7 +228,7 @@ def embed(
         device = str(loaded.provenance.get("device", ""))
         runner = Cluster(ray, gpus=int(device.startswith("cuda")))
     with locked_store(folder):
-        about = {"system": recorded(loaded), "options": options}
+        about = {"system": system_record(loaded), "options": options}
         run = _Run(folder, about, recordings, choice=choice, prunes=prune)
         if "probe" not in run.about:
             with stage("probing the system"):
@@ -235,7 +241,9 @@ def embed(
     statuses = {name: counts[name] for name in STATUSES if name in counts}
     ids_set_aside = tuple(run.set_aside["utterance"])
     staying = len(store.table) - len(store.table.join(run.named, on="utterance", how="semi"))
-    return Embedded(store, statuses, new, float(seconds), recording_source, ids_set_aside, staying, run.pruned)
+    return Embedded(
+        store, statuses, new, float(seconds), recording_source, ids_set_aside, staying, run.pruned
+    )
 
 
 class _Run:
@@ -254,7 +262,10 @@ class _Run:
         self.choice, self.prunes, self.pruned = choice, prunes, 0
         self.named = self.wanted = named  # and of these, what is not set aside
         self.set_aside = named.clear()  # of files whose channels differ, and none is chosen
-        self.store, self.unfinished = find_store(folder), _find_unfinished_run(folder / UNFINISHED_FOLDER)
+        self.store, self.unfinished = (
+            find_store(folder),
+            _find_unfinished_run(folder / UNFINISHED_FOLDER),
+        )
         for earlier_run in (self.store, self.unfinished):
             if earlier_run is not None:
                 _check_same_system(folder, earlier_run.about, about)
@@ -272,7 +283,11 @@ class _Run:
         source, new = self.named, 0
         to_embed, not_chosen = with_channels(source, self.hashes, self.choice)
         while True:
-            self.wanted, self.set_aside, self.named = to_embed, not_chosen, pl.concat([to_embed, not_chosen])
+            self.wanted, self.set_aside, self.named = (
+                to_embed,
+                not_chosen,
+                pl.concat([to_embed, not_chosen]),
+            )
             new += self._embed_planned(load, runner, batch)
             to_embed, not_chosen = with_channels(source, self.hashes, self.choice)
             if to_embed.equals(self.wanted):
@@ -281,7 +296,9 @@ class _Run:
     def _embed_planned(self, load: Load, runner: Runner, batch: int) -> int:
         known_rows, planned_batches = self._plan(batch)
         if self.unfinished is not None and not self.unfinished.plan.equals(planned_batches.plan):
-            self._store_finished(self.unfinished)  # other recordings, or larger batches: what is done stays
+            self._store_finished(
+                self.unfinished
+            )  # other recordings, or larger batches: what is done stays
             self.unfinished.drop()
             known_rows, planned_batches = self._plan(batch)
             self.unfinished = None
@@ -302,19 +319,29 @@ class _Run:
             schema = {**COLUMNS, **DECODED_COLUMNS, "_from": pl.Int64, "_at": pl.Int64}
             stored_audio, may_be_known = pl.DataFrame(schema=schema), pl.lit(value=False)
         else:
-            stored_audio = self.store.table.with_columns(_from=pl.lit(_FROM_STORE, pl.Int64), _at="row")
-            stored_audio = stored_audio.drop_nulls("audio_sha256")  # else the machine failed: that is tried again
+            stored_audio = self.store.table.with_columns(
+                _from=pl.lit(_FROM_STORE, pl.Int64), _at="row"
+            )
+            stored_audio = stored_audio.drop_nulls(
+                "audio_sha256"
+            )  # else the machine failed: that is tried again
             sizes = self.hashes["_size"]
             may_be_known = pl.col("_size").is_in(sizes.implode()) | pl.lit(not len(sizes))
-        stored_audio = stored_audio.select(*AUDIO, *_OUTCOME).unique(AUDIO, keep="first", maintain_order=True)
+        stored_audio = stored_audio.select(*AUDIO, *_OUTCOME).unique(
+            AUDIO, keep="first", maintain_order=True
+        )
         hashed_recordings = with_hashes_of_files(self.wanted, self.hashes, needs_hash=may_be_known)
         known_rows = hashed_recordings.join(stored_audio, on=AUDIO, nulls_equal=True)
-        new_recordings = self.wanted.join(known_rows, on="utterance", how="anti", maintain_order="left")
+        new_recordings = self.wanted.join(
+            known_rows, on="utterance", how="anti", maintain_order="left"
+        )
         seconds = pl.col("end") - pl.col("start").fill_null(0)
         size = pl.min_horizontal("_size", seconds * _BYTES_A_SECOND)
         plan = new_recordings.sort(size, "utterance", descending=[True, False], maintain_order=True)
         number = pl.int_range(pl.len(), dtype=pl.Int64) // batch
-        return known_rows, _PlannedBatches(self.folder / UNFINISHED_FOLDER, plan.with_columns(_part=number), self.about)
+        return known_rows, _PlannedBatches(
+            self.folder / UNFINISHED_FOLDER, plan.with_columns(_part=number), self.about
+        )
 
     def _embed(self, planned_batches: _PlannedBatches, load: Load, runner: Runner) -> None:
         """Do the batches that are not done."""
@@ -323,17 +350,26 @@ class _Run:
         open_numbers = [k for k in range(len(sizes)) if k not in finished_numbers]
         longest = self.about["options"]["longest_seconds"]
         batches = (
-            Batch(k, [Excerpt(*row) for row in planned_batches.batches[k].select(EXCERPT).rows()], longest)
+            Batch(
+                k,
+                [Excerpt(*row) for row in planned_batches.batches[k].select(EXCERPT).rows()],
+                longest,
+            )
             for k in open_numbers
         )
         begin = partial(_batch_embedder, load, planned_batches.path.resolve(), planned_batches.key)
         stage_name = f"embedding {planned_batches.plan.height:,} recordings"
-        with stage(stage_name, sum(sizes), "bytes") as embedding_stage, runner.open(begin) as run_batches:
+        with (
+            stage(stage_name, sum(sizes), "bytes") as embedding_stage,
+            runner.open(begin) as run_batches,
+        ):
             embedding_stage.add(sum(sizes[k] for k in finished_numbers), is_new=False)
             for finished_batch in run_batches(batches):
                 embedding_stage.add(sizes[finished_batch.number])
 
-    def _store_finished(self, planned_batches: _PlannedBatches, known_rows: pl.DataFrame | None = None) -> int:
+    def _store_finished(
+        self, planned_batches: _PlannedBatches, known_rows: pl.DataFrame | None = None
+    ) -> int:
         """Take what is done into the store, beside what it has of other utterances.
 
         All is done where there is what was `known`. Gives how many recordings are set aside, as
@@ -342,7 +378,9 @@ class _Run:
         done = planned_batches.finished_numbers() if planned_batches.plan.height else []
         new_rows = [] if known_rows is None else [known_rows]
         for k in done:
-            batch_rows = planned_batches.batch_rows(k).with_columns(_from=pl.lit(k, pl.Int64), _at="row")
+            batch_rows = planned_batches.batch_rows(k).with_columns(
+                _from=pl.lit(k, pl.Int64), _at="row"
+            )
             new_rows.append(pl.concat([planned_batches.batches[k], batch_rows], how="horizontal"))
         if not new_rows:
             return 0
@@ -352,7 +390,9 @@ class _Run:
         rows_set_aside = table.filter(is_aside)
         embedded = table.filter(is_aside.fill_null(value=False).not_())
         if self.store is not None:
-            stored_rows = self._kept_rows(table, rows_set_aside, prunes=self.prunes and known_rows is not None)
+            stored_rows = self._kept_rows(
+                table, rows_set_aside, prunes=self.prunes and known_rows is not None
+            )
             stored_rows = stored_rows.with_columns(_from=pl.lit(_FROM_STORE, pl.Int64), _at="row")
             embedded = pl.concat([stored_rows, embedded], how="diagonal_relaxed")
         self._replace(embedded, planned_batches, done)
@@ -361,7 +401,9 @@ class _Run:
             self.hashes = hashes
         return rows_set_aside.height
 
-    def _kept_rows(self, table: pl.DataFrame, rows_set_aside: pl.DataFrame, *, prunes: bool) -> pl.DataFrame:
+    def _kept_rows(
+        self, table: pl.DataFrame, rows_set_aside: pl.DataFrame, *, prunes: bool
+    ) -> pl.DataFrame:
         """What stays of the store: other utterances, and channels of those set aside, if the same.
 
         The store has these of an earlier run, for which one was chosen.
@@ -380,7 +422,9 @@ class _Run:
         self.pruned += stored_rows.height - named_rows.height
         return named_rows
 
-    def _replace(self, table: pl.DataFrame, planned_batches: _PlannedBatches, done: list[int]) -> None:
+    def _replace(
+        self, table: pl.DataFrame, planned_batches: _PlannedBatches, done: list[int]
+    ) -> None:
         """Have the store hold these recordings, if it does not yet."""
         own_columns = [c for c in COLUMNS if c != "path"]
         known_columns = {*own_columns, *DECODED_COLUMNS, *STAT, "_channels", "_from", "_at"}
@@ -400,7 +444,9 @@ class _Run:
             self.store = find_store(self.folder)
 
 
-def _batch_embedder(load: Load, folder: Path, key: str) -> Callable[[Batch, AnnounceItem], TaskOutput]:
+def _batch_embedder(
+    load: Load, folder: Path, key: str
+) -> Callable[[Batch, AnnounceItem], TaskOutput]:
     """What a worker does, once it has loaded the system: batches of a plan, kept in its folder."""
     system = load()
     assert isinstance(system, EmbeddingSystem)  # as the parent has found
@@ -461,7 +507,8 @@ class _PlannedBatches:
     def batch_rows(self, number: int) -> pl.DataFrame:
         """What was found of the recordings of a batch that is done."""
         return pl.concat(
-            [pl.DataFrame(schema=_BATCH_COLUMNS), pl.read_parquet(self._batch_files(number)[0])], how="diagonal"
+            [pl.DataFrame(schema=_BATCH_COLUMNS), pl.read_parquet(self._batch_files(number)[0])],
+            how="diagonal",
         )
 
     def vectors(self, number: int) -> NDArray[np.float32]:
@@ -491,7 +538,9 @@ def _find_unfinished_run(path: Path) -> _PlannedBatches | None:
         raise DataError(msg) from error
 
 
-def _check_same_system(folder: Path, stored_about: dict[str, Any], new_about: dict[str, Any]) -> None:
+def _check_same_system(
+    folder: Path, stored_about: dict[str, Any], new_about: dict[str, Any]
+) -> None:
     """Refuse a folder that another system, or other options, have made."""
     compared = []
     for about in (stored_about, new_about):
@@ -506,9 +555,10 @@ def _check_same_system(folder: Path, stored_about: dict[str, Any], new_about: di
     if differing_keys:
         key = differing_keys[0].removeprefix("system.").removeprefix("provenance.")
         msg = (
-            f"{folder}: was made by {stored_about['system']['name']!r} with {key} {old.get(differing_keys[0])!r}, "
-            f"and {new_about['system']['name']!r} has {new.get(differing_keys[0])!r}; such embeddings cannot be "
-            "compared, so choose another --out"
+            f"{folder}: was made by {stored_about['system']['name']!r} with {key} "
+            f"{old.get(differing_keys[0])!r}, and {new_about['system']['name']!r} has "
+            f"{new.get(differing_keys[0])!r}; such embeddings cannot be compared, so choose "
+            "another --out"
         )
         raise DataError(msg)
 

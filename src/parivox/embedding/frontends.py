@@ -330,14 +330,20 @@ class NetworkSystem:
             batch_size = max(1, self._at_once() // max(1, features[positions[0]].size))
             for start in range(0, len(positions), batch_size):
                 batch_positions = positions[start : start + batch_size]
-                vectors = self._vectors(np.stack([features[position] for position in batch_positions]))
+                vectors = self._vectors(
+                    np.stack([features[position] for position in batch_positions])
+                )
                 vector_by_position |= zip(batch_positions, vectors, strict=True)
         if not vector_by_position:
             return np.empty((0, self.recipe.n_excerpts, 1), np.float32)
-        stacked_vectors = np.stack([vector_by_position[position] for position in range(len(features))])
+        stacked_vectors = np.stack(
+            [vector_by_position[position] for position in range(len(features))]
+        )
         stacked_vectors = stacked_vectors.reshape(len(waveforms), -1, stacked_vectors.shape[-1])
         if self.recipe.unit:
-            stacked_vectors /= np.maximum(np.linalg.norm(stacked_vectors, axis=-1, keepdims=True), 1e-12)
+            stacked_vectors /= np.maximum(
+                np.linalg.norm(stacked_vectors, axis=-1, keepdims=True), 1e-12
+            )
         return stacked_vectors
 
     def _at_once(self) -> int:

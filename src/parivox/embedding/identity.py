@@ -86,7 +86,11 @@ def check_one_speaker(
         stored = stored.join(recordings, on="utterance", how="anti")
     hashed_recordings = with_hashes_of_files(recordings, known_hashes, needs_hash=may_be_twice)
     all_recordings = pl.concat([hashed_recordings, stored], how="diagonal_relaxed")
-    all_recordings = all_recordings.select(*compared_columns, "path").drop_nulls(("audio_sha256", "speaker")).sort("utterance")
+    all_recordings = (
+        all_recordings.select(*compared_columns, "path")
+        .drop_nulls(("audio_sha256", "speaker"))
+        .sort("utterance")
+    )
     speakers = pl.col("speaker").n_unique().over(AUDIO)
     shared_audio = all_recordings.filter(speakers > 1)
     if shared_audio.height:
@@ -95,7 +99,9 @@ def check_one_speaker(
 
 def _refuse(shared_audio: pl.DataFrame, longest: float, name: str) -> None:
     """Refuse audio of two speakers, unless there is no sound in it; `path` is null in the store."""
-    candidates = shared_audio.filter(pl.col("path").is_null().any().over(AUDIO).not_()).unique(AUDIO)
+    candidates = shared_audio.filter(pl.col("path").is_null().any().over(AUDIO).not_()).unique(
+        AUDIO
+    )
     excerpts = [Excerpt(*row) for row in candidates.select(EXCERPT).rows()]
     shared_audio = shared_audio.join(
         candidates.filter(~_have_sound(excerpts, longest)), on=AUDIO, how="anti", nulls_equal=True
@@ -104,13 +110,17 @@ def _refuse(shared_audio: pl.DataFrame, longest: float, name: str) -> None:
         return
     same_audio = shared_audio.join(shared_audio[:1], on=AUDIO, how="semi", nulls_equal=True)
     pair = same_audio.unique("speaker", keep="first", maintain_order=True)[:2].rows(named=True)
-    recording, other_recording = (f"{_recording_name(row)} of speaker {row['speaker']!r}" for row in pair)
+    recording, other_recording = (
+        f"{_recording_name(row)} of speaker {row['speaker']!r}" for row in pair
+    )
     cases = shared_audio.unique(AUDIO).height
     case_note = f" (the first of {cases:,} such cases)" if cases > 1 else ""
     stored_names = [_recording_name(row) for row in pair if row["path"] is None]
     mend = "keep the one whose voice it is, or correct the speakers"
     if stored_names:
-        mend += f"; {stored_names[0]} is of an earlier run: --prune takes out what is no longer named"
+        mend += (
+            f"; {stored_names[0]} is of an earlier run: --prune takes out what is no longer named"
+        )
     msg = f"{name}: {recording} and {other_recording} hold the same audio{case_note}; {mend}"
     raise DataError(msg)
 

@@ -118,13 +118,21 @@ def _embedding_findings(system: EmbeddingSystem, voices: Sequence[Waveform]) -> 
     for check, repeated_vectors, description in (
         ("repeated", embed_one_by_one(voices), "the same audio twice"),
         ("batched", _one_row_each(system.embed(voices)), "alone and in a batch"),
-        ("shuffled", _one_row_each(system.embed(voices[::-1]))[::-1], "in a batch of another order"),
+        (
+            "shuffled",
+            _one_row_each(system.embed(voices[::-1]))[::-1],
+            "in a batch of another order",
+        ),
         ("later", embed_one_by_one(voices), "the same audio after everything else"),
     ):
-        findings.append(_comparison_finding(check, reference_vectors, repeated_vectors, description, TOLERANCE))
+        findings.append(
+            _comparison_finding(check, reference_vectors, repeated_vectors, description, TOLERANCE)
+        )
     quieter = embed_one_by_one([voice * np.float32(0.5) for voice in voices])
     longer = embed_one_by_one([np.tile(voice, 2) for voice in voices])
-    findings.append(_comparison_finding("quieter", reference_vectors, quieter, "half as loud", None))
+    findings.append(
+        _comparison_finding("quieter", reference_vectors, quieter, "half as loud", None)
+    )
     findings.append(_comparison_finding("longer", reference_vectors, longer, "said twice", None))
     return findings
 
@@ -158,15 +166,27 @@ def _comparison_finding(
     if fault:
         return Finding(check, "fault", None, None, f"{description}: the vectors: {fault}")
     lengths = np.linalg.norm(reference_vectors, axis=1), np.linalg.norm(repeated_vectors, axis=1)
-    difference = float((np.linalg.norm(repeated_vectors - reference_vectors, axis=1) / np.maximum(*lengths)).max())
-    cosine = float(((reference_vectors * repeated_vectors).sum(axis=1) / (lengths[0] * lengths[1])).min())
+    difference = float(
+        (np.linalg.norm(repeated_vectors - reference_vectors, axis=1) / np.maximum(*lengths)).max()
+    )
+    cosine = float(
+        ((reference_vectors * repeated_vectors).sum(axis=1) / (lengths[0] * lengths[1])).min()
+    )
     if tolerance is None:
         passes = cosine >= MIN_SELF_COSINE
         words = f"the vectors {'stay alike' if passes else 'move'}, cosine from {cosine:.4f}"
-        return Finding(check, "ok" if passes else "note", difference, cosine, f"{description}: {words}")
+        return Finding(
+            check, "ok" if passes else "note", difference, cosine, f"{description}: {words}"
+        )
     passes = difference <= tolerance
     words = f"{'are the same, within' if passes else 'differ by'} {difference:.2g} of their length"
-    return Finding(check, "ok" if passes else "fault", difference, cosine, f"{description}: the vectors {words}")
+    return Finding(
+        check,
+        "ok" if passes else "fault",
+        difference,
+        cosine,
+        f"{description}: the vectors {words}",
+    )
 
 
 def _verifying_findings(system: VerifyingSystem, voices: Sequence[Waveform]) -> list[Finding]:
@@ -181,7 +201,10 @@ def _verifying_findings(system: VerifyingSystem, voices: Sequence[Waveform]) -> 
     constant = bool(np.ptp(reference_scores) == 0)
     words = "every pair has the same score" if constant else "pairs have scores of their own"
     findings.append(Finding("distinct", "fault" if constant else "ok", None, None, words))
-    is_similarity = np.diag(reference_scores).mean() > reference_scores[~np.eye(len(reference_scores), dtype=bool)].mean()
+    is_similarity = (
+        np.diag(reference_scores).mean()
+        > reference_scores[~np.eye(len(reference_scores), dtype=bool)].mean()
+    )
     words = f"a recording is {'' if is_similarity else 'not '}more alike to itself than to others"
     words += "" if is_similarity else ": scores may be distances"
     findings.append(Finding("oriented", "ok" if is_similarity else "note", None, None, words))
@@ -192,10 +215,18 @@ def _verifying_findings(system: VerifyingSystem, voices: Sequence[Waveform]) -> 
     ):
         difference = float(np.abs(repeated_scores - reference_scores).max())
         passes = difference <= TOLERANCE * max(1.0, float(np.abs(reference_scores).max()))
-        words = f"{description}: the scores {'are the same' if passes else f'differ by {difference:.2g}'}"
+        change = "are the same" if passes else f"differ by {difference:.2g}"
+        words = f"{description}: the scores {change}"
         findings.append(Finding(check, "ok" if passes else "fault", difference, None, words))
     quieter_scores = scores([waveform * np.float32(0.5) for waveform in voices])
-    difference, spread = float(np.abs(quieter_scores - reference_scores).max()), float(np.std(reference_scores))
-    words = f"half as loud: scores move by up to {difference:.2g}, and vary by {spread:.2g} over pairs"
-    findings.append(Finding("quieter", "ok" if difference <= spread else "note", difference, None, words))
+    difference, spread = (
+        float(np.abs(quieter_scores - reference_scores).max()),
+        float(np.std(reference_scores)),
+    )
+    words = (
+        f"half as loud: scores move by up to {difference:.2g}, and vary by {spread:.2g} over pairs"
+    )
+    findings.append(
+        Finding("quieter", "ok" if difference <= spread else "note", difference, None, words)
+    )
     return findings

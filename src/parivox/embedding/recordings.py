@@ -127,7 +127,9 @@ def read_source(source: Any, *, columns: Mapping[str, str] | None = None) -> Sou
         recording_source = _read_folder_source(path, name, user_columns)
     elif (unpacked_table := unpack_recordings(source, name)) is not None:
         table, scratch = unpacked_table
-        recording_source = replace(_read_table_source(table, name, scratch.path, user_columns), scratch=scratch)
+        recording_source = replace(
+            _read_table_source(table, name, scratch.path, user_columns), scratch=scratch
+        )
     else:
         recording_source = _read_table_source(source, name, path.parent, user_columns)
     if not recording_source.table.height:
@@ -154,7 +156,10 @@ def _checked_roles(columns: Mapping[str, str] | None) -> Mapping[str, str]:
     known_roles = [role for role in COLUMNS if role != "path"]
     unknown_roles = [role for role in columns or {} if role not in known_roles]
     if unknown_roles:
-        msg = f"--columns {unknown_roles[0]}: is not a role of a recording; choose from {', '.join(known_roles)}"
+        msg = (
+            f"--columns {unknown_roles[0]}: is not a role of a recording; choose from "
+            f"{', '.join(known_roles)}"
+        )
         raise ConfigError(msg)
     return columns or {}
 
@@ -166,7 +171,10 @@ def _check_ids(table: pl.DataFrame, name: str) -> None:
         repeated_id = repeated["utterance"][0]
         count = repeated["utterance"].n_unique()
         count_note = f" ({count:,} such ids)" if count > 1 else ""
-        msg = f"{name}: utterance {repeated_id!r} is there twice{count_note}; give each recording its own id"
+        msg = (
+            f"{name}: utterance {repeated_id!r} is there twice{count_note}; give each "
+            "recording its own id"
+        )
         raise DataError(msg)
 
 
@@ -183,8 +191,12 @@ def _read_folder_source(folder: Path, name: str, user_columns: Mapping[str, str]
     paths, passed_over = _find_recordings(folder)
     folder_names = [inside.split("/") for inside in paths]
     depth = min((len(names) - 1 for names in folder_names), default=0)
-    folder_of_role = {role: _folder_number(role, text, depth, name) for role, text in user_columns.items()}
-    speaker = folder_of_role.get("speaker", 1 if depth else None)  # where a file lies outside, none is one
+    folder_of_role = {
+        role: _folder_number(role, text, depth, name) for role, text in user_columns.items()
+    }
+    speaker = folder_of_role.get(
+        "speaker", 1 if depth else None
+    )  # where a file lies outside, none is one
     session = folder_of_role.get("recording", None if speaker is None else speaker + 1)
     rows = [{"utterance": inside, "file": inside, "path": path} for inside, path in paths.items()]
     if speaker is not None and session is not None:
@@ -210,7 +222,10 @@ def _folder_number(role: str, text: str, depth: int, name: str) -> int:
         mend = "of a folder, speaker and recording can be told; give a table for any other"
     elif depth:
         existing_folders = "folder 1" if depth == 1 else f"folders 1 to {depth}"
-        mend = f"every path has {existing_folders}; give such a number, or a table with a column {role}"
+        mend = (
+            f"every path has {existing_folders}; give such a number, or a table with a "
+            f"column {role}"
+        )
     else:
         mend = f"not every file lies in a folder; give a table with a column {role}"
     msg = f"{name}: --columns {option_text}: {mend}"
@@ -261,7 +276,9 @@ def _walk_files(folder: str, above: frozenset[tuple[int, int]]) -> Iterator[str]
             yield entry.path.replace(os.sep, "/")
 
 
-def _read_table_source(source: Any, source_name: str, folder: Path, user_columns: Mapping[str, str]) -> Source:
+def _read_table_source(
+    source: Any, source_name: str, folder: Path, user_columns: Mapping[str, str]
+) -> Source:
     full_table, name, _ = read_table(source, "recordings")
     column_names = [column for column in full_table.columns if column != "row"]
 
@@ -280,8 +297,13 @@ def _read_table_source(source: Any, source_name: str, folder: Path, user_columns
     numbers = {role: column(role, (role,)) for role in ("channel", "start", "end")}
     duration_column = find_column(full_table, "", ("duration",), "") if numbers["start"] else ""
     if duration_column and not numbers["end"]:  # NeMo and lhotse tell how long an excerpt is
-        seconds = [_numeric_column(full_table, c, "start", name) for c in (numbers["start"], duration_column)]
-        full_table = full_table.with_columns(end=(seconds[0].fill_null(0) + seconds[1]).cast(pl.String))
+        seconds = [
+            _numeric_column(full_table, c, "start", name)
+            for c in (numbers["start"], duration_column)
+        ]
+        full_table = full_table.with_columns(
+            end=(seconds[0].fill_null(0) + seconds[1]).cast(pl.String)
+        )
         numbers["end"] = "end"
     rows = by_role(full_table, {role: c for role, c in columns.items() if c}, name)
     table = rows.frame
@@ -289,11 +311,14 @@ def _read_table_source(source: Any, source_name: str, folder: Path, user_columns
         if columns[role]:
             rows.ids(role)
     used_columns = {"row", *columns.values(), *numbers.values()}
-    attribute_columns = [c for c in full_table.columns if c not in used_columns and c not in COLUMNS]
+    attribute_columns = [
+        c for c in full_table.columns if c not in used_columns and c not in COLUMNS
+    ]
     reserved_columns = [c for c in attribute_columns if c.startswith("_")]
     if reserved_columns:
         msg = (
-            f"{name}: column {reserved_columns[0]!r}: begins with an underscore, as Parivox's own do; rename it"
+            f"{name}: column {reserved_columns[0]!r}: begins with an underscore, as "
+            "Parivox's own do; rename it"
         )
         raise DataError(msg)
     table = table.with_columns(
@@ -314,11 +339,17 @@ def _read_table_source(source: Any, source_name: str, folder: Path, user_columns
     speaker = columns["speaker"]
     return Source(
         source_name,
-        table.select(*COLUMNS).with_columns(full_table.select(attribute_columns) if attribute_columns else []),
+        table.select(*COLUMNS).with_columns(
+            full_table.select(attribute_columns) if attribute_columns else []
+        ),
         speaker_by=f"column {speaker!r}" if speaker else "",
         others=()
         if "speaker" in user_columns
-        else tuple(name_of_column for name_of_column in column_names if name_of_column not in {file, speaker, *numbers.values()}),
+        else tuple(
+            name_of_column
+            for name_of_column in column_names
+            if name_of_column not in {file, speaker, *numbers.values()}
+        ),
     )
 
 
@@ -340,7 +371,10 @@ def _numeric_column(full_table: pl.DataFrame, column: str, role: str, name: str)
             if role == "channel"
             else "not a number of seconds"
         )
-        msg = f"{name}, row {full_table['row'][odd_row]}, column {column!r}: {full_table[column][odd_row]!r} is {expectation}"
+        msg = (
+            f"{name}, row {full_table['row'][odd_row]}, column {column!r}: "
+            f"{full_table[column][odd_row]!r} is {expectation}"
+        )
         raise DataError(msg)
     return numbers.cast(COLUMNS[role])
 
@@ -448,14 +482,18 @@ def read_data_folder(scp: Path) -> list[dict[str, object]]:
         for number, key, value in lines(segments, 4):
             recording_id, start, end = value.split()[:3]
             if recording_id not in files:
-                msg = f"{segments}: line {number}: recording {recording_id!r} is not in {scp}; add it"
+                msg = (
+                    f"{segments}: line {number}: recording {recording_id!r} is not in {scp}; add it"
+                )
                 raise DataError(msg)
             try:
                 excerpt = {"start": float(start), "end": None if float(end) < 0 else float(end)}
             except ValueError:
                 msg = f"{segments}: line {number}: {start!r} and {end!r} are not seconds"
                 raise DataError(msg) from None
-            recordings.append({"utterance": key, "recording": recording_id, **files[recording_id], **excerpt})
+            recordings.append(
+                {"utterance": key, "recording": recording_id, **files[recording_id], **excerpt}
+            )
     if speaker:
         for row in recordings:
             if row["utterance"] not in speaker:
@@ -539,7 +577,10 @@ def with_channels(
     several = known_channels.filter(pl.col("_channels") > 1).select(*STAT, "_channels")
     recordings_with_channels = recordings.join(several, on=STAT, how="left", maintain_order="left")
     is_open = pl.col("channel").is_null() & pl.col("_channels").is_not_null()
-    with_channel, without_channel = recordings_with_channels.filter(~is_open), recordings_with_channels.filter(is_open)
+    with_channel, without_channel = (
+        recordings_with_channels.filter(~is_open),
+        recordings_with_channels.filter(is_open),
+    )
     if choice is None or not without_channel.height:
         return with_channel.drop("_channels"), without_channel.drop("_channels")
     if choice == EVERY_CHANNEL:
@@ -573,7 +614,9 @@ def with_hashes_of_files(
     """
     with_hashes = recordings.join(known_hashes, on=STAT, how="left", maintain_order="left")
     is_new = pl.col("audio_sha256").is_null()
-    paths = with_hashes.filter(is_new if needs_hash is None else is_new & needs_hash)["path"].unique()
+    paths = with_hashes.filter(is_new if needs_hash is None else is_new & needs_hash)[
+        "path"
+    ].unique()
     if not len(paths):
         return with_hashes
     paths_told = with_progress(paths, f"hashing {len(paths):,} files", "files")

@@ -192,7 +192,11 @@ class Vectors:
             raise DataError(msg)
         shape = next(iter(shapes.values()), (1, 0))
         with path.open("wb") as file:
-            header = {"descr": "<f4", "fortran_order": False, "shape": (self.row_in_source.size, *shape)}
+            header = {
+                "descr": "<f4",
+                "fortran_order": False,
+                "shape": (self.row_in_source.size, *shape),
+            }
             np.lib.format.write_array_header_1_0(file, header)
             start, size = file.tell(), 4 * int(np.prod(shape))
             for key in shapes:
@@ -280,14 +284,18 @@ def _check_no_foreign_files(path: Path) -> None:
         return
     for entry_path in path.iterdir():  # but for a run that ended before its plan was written
         is_begun = entry_path.name == UNFINISHED_FOLDER and entry_path.is_dir()
-        names = {inner_path.name for inner_path in entry_path.iterdir()} if is_begun else {entry_path.name}
+        names = (
+            {inner_path.name for inner_path in entry_path.iterdir()}
+            if is_begun
+            else {entry_path.name}
+        )
         if not all(
             name.startswith(disk.HIDDEN_PREFIX) or (is_begun and name == PLAN_TABLE)
             for name in names
         ):
             msg = (
-                f"{path}: holds {entry_path.name!r} and is not a store of embeddings; give --out a new "
-                "or an "
+                f"{path}: holds {entry_path.name!r} and is not a store of embeddings; give --out a "
+                "new or an "
                 "empty folder, so that nothing in it is lost"
             )
             raise DataError(msg)

@@ -81,7 +81,9 @@ def speak(voice: Voice, seconds: float, seed: int) -> NDArray[np.float32]:
     """
     draw = np.random.default_rng((seed, 11))
     size = round(seconds * RATE)
-    frame_times = np.arange(-(-size // _HOP) + _WIDTH // _HOP) * _HOP / RATE  # of each frame, in seconds
+    frame_times = (
+        np.arange(-(-size // _HOP) + _WIDTH // _HOP) * _HOP / RATE
+    )  # of each frame, in seconds
     resonances, loudness, pitch = _sentence(voice, frame_times, draw)
     source = _source(voice, np.repeat(pitch, _HOP), draw)
     window = np.hanning(_WIDTH + 1)[:-1]
@@ -90,7 +92,9 @@ def speak(voice: Voice, seconds: float, seed: int) -> NDArray[np.float32]:
     filtered = np.fft.rfft(frames * window) * _tract(voice, resonances[:count])
     sound = np.fft.irfft(filtered) * loudness[:count, None]
     waveform = np.zeros((count + _WIDTH // _HOP) * _HOP)
-    for quarter_index in range(_WIDTH // _HOP):  # frames overlap, so they are added a quarter at a time
+    for quarter_index in range(
+        _WIDTH // _HOP
+    ):  # frames overlap, so they are added a quarter at a time
         quarter = sound[:, quarter_index * _HOP : (quarter_index + 1) * _HOP].ravel()
         waveform[quarter_index * _HOP : quarter_index * _HOP + quarter.size] += quarter
     waveform = waveform[:size]
@@ -110,12 +114,15 @@ def _sentence(
         draw.normal(0, 0.03, (count, 4))
     )
     voiced_vowels = vowels * voice.scale * np.array(voice.offsets)
-    resonances = np.stack([np.interp(frame_times, ends, resonance) for resonance in voiced_vowels.T], axis=1)
+    resonances = np.stack(
+        [np.interp(frame_times, ends, resonance) for resonance in voiced_vowels.T], axis=1
+    )
     # each syllable swells and fades; between some of them there is a pause
     syllable = np.searchsorted(ends, frame_times).clip(0, count - 1)
     begins = np.concatenate(([0.0], ends))[syllable]
     within = ((frame_times - begins) / (ends[syllable] - begins)).clip(0, 1)
-    syllable_loudness = draw.uniform(0.5, 1.0, count) * (draw.random(count) > 0.08)
+    syllable_loudness = draw.uniform(0.5, 1.0, count)
+    syllable_loudness[draw.random(count) <= 0.08] = 0.0
     loudness = syllable_loudness[syllable] * np.sin(np.pi * within) ** 0.6
     steps = draw.normal(0, voice.intonation, count) - 0.1 * np.linspace(0, 1, count)
     pitch = voice.pitch * np.exp(draw.normal(0, 0.03) + np.interp(frame_times, ends, steps))

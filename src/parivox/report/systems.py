@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from parivox.embedding.recordings import Source
     from parivox.embedding.store import Store
     from parivox.embedding.systems import EmbeddingSystem, VerifyingSystem
-    from parivox.embedding.systems.named import Known
+    from parivox.embedding.systems.named import NameableSystem
     from parivox.scoring.all_pairs_counts import ScoredPairs
     from parivox.scoring.run import Scored
 
@@ -38,11 +38,11 @@ SHOWN_NAMES = 3
 _STAGES = {"enrol": "enrolment", "acquire": "test"}
 
 
-def print_known(known: Sequence[Known]) -> None:
+def print_known(known: Sequence[NameableSystem]) -> None:
     """Print which systems can be named, whether they run here, and why not."""
     made = grid("system", "runs here", "what", "note", left=(0, 1, 2, 3))
     for one in known:
-        add_row(made, one.name, "yes" if one.runs else "no", one.what, one.note)
+        add_row(made, one.name, "yes" if one.is_runnable else "no", one.description, one.note)
     print_text(made)
 
 

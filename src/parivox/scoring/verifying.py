@@ -21,15 +21,15 @@ from parivox.embedding.batches import Batch, decode_batch
 from parivox.embedding.recordings import (
     EXCERPT,
     HASHES,
-    parse_channel,
-    with_hashes_of_files,
     hashes_of,
+    parse_channel,
     read_hashes,
     read_source,
+    with_hashes_of_files,
     with_stat,
 )
 from parivox.embedding.store import save
-from parivox.embedding.systems import recorded
+from parivox.embedding.systems import system_record
 from parivox.errors import ConfigError, DataError
 from parivox.runtime.progress import reports_progress, stage
 from parivox.runtime.workers import Processes
@@ -138,7 +138,7 @@ def score_with_system(
         "format": FORMAT,
         "parivox": __version__,
         "trials": trial_list.sha256,
-        "system": recorded(system),
+        "system": system_record(system),
         "recordings": hashlib.sha256(json.dumps(hashed_content).encode()).hexdigest(),
     }
     verifier = _Verifier(

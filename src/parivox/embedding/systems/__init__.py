@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 # is loaded, here or by a system of the user's own.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
-MOST_HZ = 768_000
-MOST_SECONDS = 86_400
+MAX_SAMPLE_RATE = 768_000
+MAX_LEAST_SECONDS = 86_400
 SCORINGS = ("cosine", "dot", "euclidean", "crops-euclidean", "ecapa-published")
 """How vectors can be compared."""
 
@@ -92,37 +92,37 @@ class VerifyingSystem(Protocol):
         ...
 
 
-def check_scoring(scoring: Any, where: str) -> str:
+def check_scoring(scoring: Any, subject: str) -> str:
     """How vectors are to be compared, if that is known; `where` is how the message begins."""
     if scoring not in SCORINGS:
-        msg = f"{where}: its scoring {scoring!r} is not known; give {', '.join(SCORINGS)}"
+        msg = f"{subject}: its scoring {scoring!r} is not known; give {', '.join(SCORINGS)}"
         raise ConfigError(msg)
     return str(scoring)
 
 
-def check_least_seconds(seconds: Any, where: str) -> float:
+def check_least_seconds(seconds: Any, subject: str) -> float:
     """How long a recording must be at least, in seconds, if that is a length."""
-    if not isinstance(seconds, Real) or not 0 <= float(seconds) <= MOST_SECONDS:
+    if not isinstance(seconds, Real) or not 0 <= float(seconds) <= MAX_LEAST_SECONDS:
         msg = (
-            f"{where}: its least_seconds {seconds!r} are not seconds from 0 to {MOST_SECONDS:,}; "
-            "tell how long a recording must be at least"
+            f"{subject}: its least_seconds {seconds!r} are not seconds from 0 to "
+            f"{MAX_LEAST_SECONDS:,}; tell how long a recording must be at least"
         )
         raise ConfigError(msg)
     return float(seconds)
 
 
-def check_rate(rate: Any, where: str) -> int:
+def check_rate(rate: Any, subject: str) -> int:
     """A sample rate in Hz, if recordings have such."""
-    if not isinstance(rate, (int, np.integer)) or not 1_000 <= rate <= MOST_HZ:
+    if not isinstance(rate, (int, np.integer)) or not 1_000 <= rate <= MAX_SAMPLE_RATE:
         msg = (
-            f"{where}: its sample rate {rate!r} is not a whole number of Hz from 1,000 to "
-            f"{MOST_HZ:,}"
+            f"{subject}: its sample rate {rate!r} is not a whole number of Hz from 1,000 to "
+            f"{MAX_SAMPLE_RATE:,}"
         )
         raise ConfigError(msg)
     return int(rate)
 
 
-def recorded(system: EmbeddingSystem | VerifyingSystem) -> dict[str, Any]:
+def system_record(system: EmbeddingSystem | VerifyingSystem) -> dict[str, Any]:
     """What a system says of itself, as JSON holds it: what is made with another is not mixed."""
     names = ("name", "sample_rate", "scoring", "least_seconds")
     record = {name: getattr(system, name) for name in names if hasattr(system, name)}

@@ -37,10 +37,10 @@ def load_ge2e(weights: str | os.PathLike[str] | None = None) -> GE2E:
 
     The weights are of a file, or of the user's cache, which is filled through pip the first time.
     """
-    found = weights_of(weights)
+    weight_arrays = weights_of(weights)
     has_runtime = importlib.util.find_spec("onnxruntime") is not None
-    network = OnnxNetwork(found) if has_runtime else Network(found)
-    return GE2E(network, hash_of(found))
+    network = OnnxNetwork(weight_arrays) if has_runtime else Network(weight_arrays)
+    return GE2E(network, hash_of(weight_arrays))
 
 
 class GE2E:
@@ -72,16 +72,18 @@ class GE2E:
         """
         views: list[Array] = []
         owners: list[int] = []
-        for at, waveform in enumerate(waveforms):
+        for recording_index, waveform in enumerate(waveforms):
             starts = window_starts(len(waveform))
             lacking = max(0, (starts[-1] + FRAMES) * HOP - len(waveform))
             mel = FRONT(np.pad(waveform, (0, lacking)))
             views += [mel[start : start + FRAMES] for start in starts]
-            owners += [at] * len(starts)
+            owners += [recording_index] * len(starts)
         vectors = np.empty((len(views), SIZE), np.float32)
         for start in range(0, len(views), self.network.batch):
-            some = slice(start, start + self.network.batch)
-            vectors[some] = _unit(np.maximum(self.network(np.stack(views[some])), 0))
+            window_slice = slice(start, start + self.network.batch)
+            vectors[window_slice] = _unit(
+                np.maximum(self.network(np.stack(views[window_slice])), 0)
+            )
         sums = np.zeros((len(waveforms), SIZE), np.float32)
         np.add.at(sums, owners, vectors)
         return _unit(sums)[:, None]
@@ -119,51 +121,51 @@ class Network:
     runtime = f"numpy {np.__version__}"
 
     def __init__(self, weights: Mapping[str, Array]) -> None:
-        self.layers = [_layer(weights, at) for at in range(LAYERS)]
+        self.layers = [_transposed_weights(weights, layer) for layer in range(LAYERS)]
         self.linear = weights["linear.weight"].T, weights["linear.bias"]
 
     def __call__(self, windows: Array) -> Array:
         """Vectors before ReLU, of shape (window, 256), of windows (window, frame, 40)."""
         states = np.ascontiguousarray(windows.transpose(1, 0, 2))
         for inputs, recurrent, bias in self.layers:
-            states = _run(states, inputs, recurrent, bias)
+            states = _lstm_states(states, inputs, recurrent, bias)
         weight, bias = self.linear
         return np.asarray(states[-1] @ weight + bias, np.float32)
 
 
-def _layer(weights: Mapping[str, Array], at: int) -> tuple[Array, Array, Array]:
+def _transposed_weights(weights: Mapping[str, Array], layer: int) -> tuple[Array, Array, Array]:
     """Transposed weights of one layer: input, forget and output gate (halved), then cell."""
     order = np.concatenate([np.arange(SIZE) + gate * SIZE for gate in (0, 1, 3, 2)])
     scale = np.repeat(np.array([0.5, 0.5, 0.5, 1], np.float32), SIZE)
     inputs, recurrent = (
-        np.ascontiguousarray(weights[f"lstm.weight_{kind}_l{at}"][order].T * scale)
+        np.ascontiguousarray(weights[f"lstm.weight_{kind}_l{layer}"][order].T * scale)
         for kind in ("ih", "hh")
     )
-    bias = weights[f"lstm.bias_ih_l{at}"] + weights[f"lstm.bias_hh_l{at}"]
+    bias = weights[f"lstm.bias_ih_l{layer}"] + weights[f"lstm.bias_hh_l{layer}"]
     return inputs, recurrent, bias[order] * scale
 
 
-def _run(frames: Array, inputs: Array, recurrent: Array, bias: Array) -> Array:
+def _lstm_states(frames: Array, inputs: Array, recurrent: Array, bias: Array) -> Array:
     """States of one layer after each frame: (frame, window, 256) of (frame, window, input)."""
     steps, batch, width = frames.shape
     states = np.empty((steps, batch, SIZE), np.float32)
     cell, hidden = np.zeros((2, batch, SIZE), np.float32)
-    gates, fresh = np.empty((batch, 4 * SIZE), np.float32), np.empty((batch, SIZE), np.float32)
+    gates, cell_input = np.empty((batch, 4 * SIZE), np.float32), np.empty((batch, SIZE), np.float32)
     for start in range(0, steps, _STEPS):
-        block = frames[start : start + _STEPS]
-        driven = (block.reshape(-1, width) @ inputs).reshape(len(block), batch, -1)
-        driven += bias
-        for at, drive in enumerate(driven, start):
+        frame_chunk = frames[start : start + _STEPS]
+        input_drive = (frame_chunk.reshape(-1, width) @ inputs).reshape(len(frame_chunk), batch, -1)
+        input_drive += bias
+        for step, drive in enumerate(input_drive, start):
             np.matmul(hidden, recurrent, out=gates)
             gates += drive
             np.tanh(gates, out=gates)
             open_ = gates[:, : 3 * SIZE]
             open_ *= 0.5
             open_ += 0.5
-            np.multiply(gates[:, :SIZE], gates[:, 3 * SIZE :], out=fresh)
+            np.multiply(gates[:, :SIZE], gates[:, 3 * SIZE :], out=cell_input)
             cell *= gates[:, SIZE : 2 * SIZE]
-            cell += fresh
-            hidden = states[at]
+            cell += cell_input
+            hidden = states[step]
             np.tanh(cell, out=hidden)
             hidden *= gates[:, 2 * SIZE : 3 * SIZE]
     return states
@@ -202,21 +204,21 @@ class OnnxNetwork:
 def onnx_bytes(weights: Mapping[str, Array]) -> bytes:
     """The network as an ONNX file: frames (frame, window, 40) to vectors (window, 256)."""
     nodes, tensors = [], [_tensor("axis", np.array([1])), _tensor("first", np.array([0]))]
-    last = "frames"
-    for at in range(LAYERS):
+    input_name = "frames"
+    for layer in range(LAYERS):
         order = np.concatenate([np.arange(SIZE) + gate * SIZE for gate in (0, 3, 1, 2)])
-        biases = [weights[f"lstm.bias_{kind}_l{at}"][order] for kind in ("ih", "hh")]
+        biases = [weights[f"lstm.bias_{kind}_l{layer}"][order] for kind in ("ih", "hh")]
         arrays = {  # gates as input, output, forget, cell; one direction in front
-            f"inputs{at}": weights[f"lstm.weight_ih_l{at}"][order][None],
-            f"recurrent{at}": weights[f"lstm.weight_hh_l{at}"][order][None],
-            f"biases{at}": np.concatenate(biases)[None],
+            f"inputs{layer}": weights[f"lstm.weight_ih_l{layer}"][order][None],
+            f"recurrent{layer}": weights[f"lstm.weight_hh_l{layer}"][order][None],
+            f"biases{layer}": np.concatenate(biases)[None],
         }
         tensors += [_tensor(name, array) for name, array in arrays.items()]
         size = _number(3, SIZE) + _number(20, _BY_INT)
-        outputs = (f"all{at}", f"last{at}")
-        nodes.append(_node("LSTM", [last, *arrays], outputs, _text(1, "hidden_size") + size))
-        nodes.append(_node("Squeeze", [f"all{at}", "axis"], [f"states{at}"]))
-        last = f"states{at}"
+        outputs = (f"all{layer}", f"last{layer}")
+        nodes.append(_node("LSTM", [input_name, *arrays], outputs, _text(1, "hidden_size") + size))
+        nodes.append(_node("Squeeze", [f"all{layer}", "axis"], [f"states{layer}"]))
+        input_name = f"states{layer}"
     nodes.append(_node("Squeeze", [f"last{LAYERS - 1}", "first"], ["state"]))
     transposed = _text(1, "transB") + _number(3, 1) + _number(20, _BY_INT)
     tensors += [_tensor(name, weights[name]) for name in ("linear.weight", "linear.bias")]
@@ -235,11 +237,11 @@ def onnx_bytes(weights: Mapping[str, Array]) -> bytes:
 
 
 def _varint(value: int) -> bytes:
-    found = bytearray()
+    encoded = bytearray()
     while value > 0x7F:
-        found.append(value & 0x7F | 0x80)
+        encoded.append(value & 0x7F | 0x80)
         value >>= 7
-    return bytes([*found, value])
+    return bytes([*encoded, value])
 
 
 def _number(field: int, value: int) -> bytes:
@@ -257,9 +259,9 @@ def _text(field: int, value: str) -> bytes:
 def _node(
     kind: str, inputs: Sequence[str], outputs: Sequence[str], attribute: bytes = b""
 ) -> bytes:
-    parts = [*(_text(1, name) for name in inputs), *(_text(2, name) for name in outputs)]
-    parts.append(_text(4, kind))
-    return b"".join([*parts, _message(5, attribute) if attribute else b""])
+    fields = [*(_text(1, name) for name in inputs), *(_text(2, name) for name in outputs)]
+    fields.append(_text(4, kind))
+    return b"".join([*fields, _message(5, attribute) if attribute else b""])
 
 
 def _tensor(name: str, values: NDArray[np.generic]) -> bytes:

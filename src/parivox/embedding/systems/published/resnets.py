@@ -60,19 +60,19 @@ class _ResNet34(nn.Module):
         Stages have 1, 2, 4 and 8 times `width` planes, and `expansion` channels for each.
         """
         entering = width
-        for at, (count, stride) in enumerate([(3, 1), (4, 2), (6, 2), (3, last_stride)]):
-            planes = width << at
+        for stage, (count, stride) in enumerate([(3, 1), (4, 2), (6, 2), (3, last_stride)]):
+            planes = width << stage
             blocks = []
             for number in range(count):
                 blocks.append(block(entering, planes, 1 if number else stride))
                 entering = planes * expansion
-            self.add_module(f"layer{at + 1}", nn.Sequential(*blocks))
+            self.add_module(f"layer{stage + 1}", nn.Sequential(*blocks))
 
     def stages(self, x: Tensor) -> list[Tensor]:
         """What leaves each of the four, of shape (batch, channel, mel, time)."""
         outs: list[Tensor] = []
-        for at in range(1, 5):
-            x = self.get_submodule(f"layer{at}")(x)
+        for stage in range(1, 5):
+            x = self.get_submodule(f"layer{stage}")(x)
             outs.append(x)
         return outs
 
@@ -217,9 +217,9 @@ class Fusion(nn.Module):
             nn.BatchNorm2d(channels),
         )
 
-    def forward(self, one: Tensor, other: Tensor) -> Tensor:
-        weight: Tensor = 1.0 + self.local_att(torch.cat([one, other], dim=1)).tanh()
-        return one * weight + other * (2.0 - weight)
+    def forward(self, features: Tensor, added: Tensor) -> Tensor:
+        weight: Tensor = 1.0 + self.local_att(torch.cat([features, added], dim=1)).tanh()
+        return features * weight + added * (2.0 - weight)
 
 
 class Res2Block(nn.Module):
@@ -243,14 +243,20 @@ class Res2Block(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         bands = _clipped(self.bn1(self.conv1(x))).chunk(len(self.convs), dim=1)
-        done: list[Tensor] = []
-        for at, (conv, norm, band) in enumerate(zip(self.convs, self.bns, bands, strict=True)):
+        convolved: list[Tensor] = []
+        for band_index, (conv, norm, band) in enumerate(
+            zip(self.convs, self.bns, bands, strict=True)
+        ):
             entering = band
-            if done:
+            if convolved:
                 fused = len(self.fuse_models) > 0
-                entering = self.fuse_models[at - 1](done[-1], band) if fused else done[-1] + band
-            done.append(_clipped(norm(conv(entering))))
-        out: Tensor = self.bn3(self.conv3(torch.cat(done, dim=1)))
+                entering = (
+                    self.fuse_models[band_index - 1](convolved[-1], band)
+                    if fused
+                    else convolved[-1] + band
+                )
+            convolved.append(_clipped(norm(conv(entering))))
+        out: Tensor = self.bn3(self.conv3(torch.cat(convolved, dim=1)))
         return _clipped(out + self.shortcut(x))
 
 
@@ -301,8 +307,10 @@ class ERes2Net(_Res2Net34):
     def of_shapes(cls, shapes: Shapes) -> Self:
         """The form that a checkpoint's shapes tell."""
         channels = size(shapes, "conv1.weight", otherwise=32)
-        huge = "layer1.0.convs.2.weight" in shapes
-        form = HUGE if huge else LARGE if channels == LARGE.channels else BASE
+        if "layer1.0.convs.2.weight" in shapes:  # three sub-bands
+            form = HUGE
+        else:
+            form = LARGE if channels == LARGE.channels else BASE
         return cls(form, size(shapes, "seg_1.weight", otherwise=192))
 
     def forward(self, features: Tensor) -> Tensor:

@@ -29,9 +29,9 @@ _GROUPS = 8
 _POOLED = 1536
 
 
-def _channels(shapes: Shapes, first: str) -> int:
+def _channels(shapes: Shapes, first_key: str) -> int:
     """ECAPA-TDNN comes with 512 or 1024, as the weights of its first convolution tell."""
-    return 512 if size(shapes, first, otherwise=1024) == 512 else 1024
+    return 512 if size(shapes, first_key, otherwise=1024) == 512 else 1024
 
 
 class SqueezeExcitation(nn.Module):
@@ -115,10 +115,10 @@ class TaoRuijieECAPA(nn.Module):
 
     def forward(self, features: Tensor) -> Tensor:
         x: Tensor = self.bn1(self.conv1(features.transpose(1, 2)).relu())
-        first: Tensor = self.layer1(x)
-        second: Tensor = self.layer2(x + first)
-        third: Tensor = self.layer3(x + first + second)
-        x = self.layer4(torch.cat([first, second, third], dim=1)).relu()
+        features1: Tensor = self.layer1(x)
+        features2: Tensor = self.layer2(x + features1)
+        features3: Tensor = self.layer3(x + features1 + features2)
+        x = self.layer4(torch.cat([features1, features2, features3], dim=1)).relu()
         out: Tensor = self.bn6(self.fc6(self.bn5(self.pooled(x))))
         return out
 
@@ -377,15 +377,15 @@ class CAMPlusPlus(nn.Module):
         layers: OrderedDict[str, nn.Module] = OrderedDict(
             tdnn=nn.Sequential(OrderedDict(linear=entry, nonlinear=_rectified(width)))
         )
-        for at, (count, dilation) in enumerate(_BLOCKS, start=1):
-            layers[f"block{at}"] = nn.Sequential(
+        for block_number, (count, dilation) in enumerate(_BLOCKS, start=1):
+            layers[f"block{block_number}"] = nn.Sequential(
                 OrderedDict(
                     (f"tdnnd{layer + 1}", DenseLayer(width + layer * _GROWTH, dilation))
                     for layer in range(count)
                 )
             )
             width += count * _GROWTH
-            layers[f"transit{at}"] = _transit(width)
+            layers[f"transit{block_number}"] = _transit(width)
             width //= 2
         layers["out_nonlinear"] = _rectified(width)
         layers["stats"] = Statistics()
