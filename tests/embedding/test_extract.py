@@ -19,7 +19,7 @@ from parivox import audit, embed, open_store
 from parivox.data.recordings import read_failures, read_utterances
 from parivox.embedding.audio import Excerpt, decode
 from parivox.embedding.batches import Batch, embed_batch
-from parivox.embedding.extract import _check_alike
+from parivox.embedding.extract import _check_same_system
 from parivox.embedding.store import check_store
 from parivox.embedding.systems import system_record
 from parivox.embedding.systems.named import CallableSystem, load
@@ -231,9 +231,9 @@ def test_another_runtime_goes_on_with_a_store(folder, small, tmp_path):
         return {"system": system_record(system), "options": options}
 
     begun = about(load("onnxruntime 1.0"))
-    _check_alike(tmp_path, begun, about(load("onnxruntime 2.0")))
+    _check_same_system(tmp_path, begun, about(load("onnxruntime 2.0")))
     with pytest.raises(DataError, match="embeddings cannot be compared"):
-        _check_alike(tmp_path, begun, about(small.load(), x=1))
+        _check_same_system(tmp_path, begun, about(small.load(), x=1))
 
 
 def test_what_numpy_counts_is_provenance_and_an_object_is_a_sentence(small):

@@ -262,9 +262,9 @@ def test_installed_packages_register_systems(home, monkeypatch):
     monkeypatch.syspath_prepend(str(home))
     assert load("theirs").name == "mine"
     told = {one.name: one for one in known_systems()}
-    assert told["theirs"].runs
-    assert told["theirs"].what == "registered by theirs"
-    assert not told["lost"].runs
+    assert told["theirs"].is_runnable
+    assert told["theirs"].description == "registered by theirs"
+    assert not told["lost"].is_runnable
     with pytest.raises(ConfigError, match=r"system lost of gone\.away:x cannot be loaded"):
         load("lost")
     with pytest.raises(ConfigError, match="nearest: theirs"):
@@ -310,7 +310,7 @@ def test_what_to_install_is_said(home, monkeypatch):
         load("eres2nett")
     told = {one.name: one for one in known_systems()}
     assert told["ge2e"].note == "needs soundfile: pip install 'parivox[audio]'"
-    assert not told["campplus:CHECKPOINT"].runs
+    assert not told["campplus:CHECKPOINT"].is_runnable
     assert told["FILE.onnx"].note == "needs onnxruntime: pip install 'parivox[onnx]'"
 
 

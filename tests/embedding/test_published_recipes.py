@@ -60,7 +60,7 @@ def voice(samples, seed):
 @pytest.mark.parametrize("samples", [5_000, 64_239, 64_240, 64_241, 100_003])
 def test_ten_crops_of_400_frames(samples):
     audio = np.arange(samples, dtype=np.float32)
-    crops = PUBLISHED["resnetse34v2"].recipe.cut(audio)
+    crops = PUBLISHED["resnetse34v2"].recipe.excerpts(audio)
     if samples <= 64_240:  # repeated to one sample more than a crop
         audio = np.pad(audio, (0, 64_241 - samples), mode="wrap")
     starts = [int(at) for at in np.linspace(0, len(audio) - 64_240, 10)]
@@ -73,7 +73,7 @@ def test_ten_crops_of_400_frames(samples):
 @pytest.mark.parametrize("samples", [5_000, 48_240, 48_241, 100_003])
 def test_the_whole_and_five_crops_of_300_frames(samples):
     audio = np.arange(samples, dtype=np.float32)
-    whole, *crops = PUBLISHED["ecapa"].recipe.cut(audio)
+    whole, *crops = PUBLISHED["ecapa"].recipe.excerpts(audio)
     np.testing.assert_array_equal(whole, audio)
     if samples < 48_240:
         audio = np.pad(audio, (0, 48_240 - samples), mode="wrap")

@@ -15,11 +15,11 @@ import parivox
 from parivox import embed, open_store
 from parivox.embedding.store import (
     Vectors,
-    store_rows,
     check_store,
     commit,
     find_store,
     locked_store,
+    store_rows,
 )
 from parivox.errors import ConfigError, DataError
 

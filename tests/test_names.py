@@ -1,0 +1,277 @@
+"""Names that a stranger understands, and code that is not compressed: counts that may only fall.
+
+What is counted is a rough sign, not the aim: a name should be a noun of the field with its kind.
+Whoever lowers a count lowers its limit here, so that it cannot rise again.
+"""
+
+import ast
+import collections
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "src" / "parivox"
+ROOMS = sorted(path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists())
+
+FILLERS = frozenset(
+    [
+        "one",
+        "ones",
+        "found",
+        "of",
+        "every",
+        "each",
+        "same",
+        "made",
+        "told",
+        "asked",
+        "own",
+        "whole",
+        "given",
+        "known",
+        "other",
+        "others",
+        "first",
+        "last",
+        "such",
+        "these",
+        "those",
+        "this",
+        "that",
+        "all",
+        "both",
+        "any",
+        "some",
+        "what",
+        "why",
+        "how",
+        "where",
+        "when",
+        "who",
+        "whose",
+        "which",
+        "at",
+        "on",
+        "by",
+        "so",
+        "with",
+        "left",
+        "rest",
+        "kept",
+        "seen",
+        "said",
+        "held",
+        "taken",
+        "chosen",
+        "wanted",
+        "part",
+        "parts",
+        "place",
+        "way",
+        "along",
+        "here",
+        "there",
+        "then",
+        "none",
+        "nothing",
+        "anything",
+    ]
+)
+EMPTY_NOUNS = frozenset(
+    [
+        "item",
+        "items",
+        "thing",
+        "things",
+        "elem",
+        "element",
+        "obj",
+        "object",
+        "data",
+        "value",
+        "values",
+        "val",
+        "res",
+        "result",
+        "results",
+        "ret",
+        "tmp",
+        "temp",
+        "it",
+        "entry",
+    ]
+)
+
+MAX_FILLERS = 0.02
+"""Share of bound names that are pronouns, prepositions or participles without a noun."""
+MAX_EMPTY_NOUNS = 0.04
+MIN_COMMENTS = 0.01
+"""Share of lines that are comments: reasons that a reader would ask for."""
+MAX_STAR_PACKED = 20
+"""Lines that begin with a star-packed argument."""
+MAX_NESTED_CONDITIONALS = 0
+MAX_BOOLEAN_ARITHMETIC = 0
+MAX_LOOPS_IN_COMPREHENSION = 2
+
+DISPLACED = {
+    "block": "speaker block, chunk or shard",
+    "piece": "chunk or shard",
+    "level": "stratum or target rate",
+    "levels": "strata or target rates",
+    "tally": "speaker counts",
+    "tallies": "speaker counts",
+    "member": "unit",
+    "members": "units",
+    "people": "speakers",
+}
+"""Words that had several senses, and what stands in their place in names of classes and modules."""
+ROOMS_OF_GATES = {"decide", "options", "cli", "report"}
+"""A gate is a release decision; the sample-size minimum of a group is a minimum."""
+
+
+def source_files(room=""):
+    return sorted((PACKAGE / room).rglob("*.py"))
+
+
+@cache
+def syntax_tree(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def bound_names(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.arg) and node.arg not in {"self", "cls"}:
+            yield node.arg
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+
+
+def name_shares(files):
+    n_names = 0
+    counts = collections.Counter()
+    for path in files:
+        for name in bound_names(syntax_tree(path)):
+            word = name.strip("_").lower()
+            n_names += 1
+            counts["fillers"] += word in FILLERS
+            counts["empty nouns"] += word in EMPTY_NOUNS
+    return counts["fillers"] / n_names, counts["empty nouns"] / n_names
+
+
+def code_lines(files):
+    for path in files:
+        for line in path.read_text(encoding="utf-8").splitlines():
+            yield line.strip()
+
+
+def places(condition):
+    return [
+        f"{path.relative_to(PACKAGE)}:{node.lineno}"
+        for path in source_files()
+        for node in ast.walk(syntax_tree(path))
+        if condition(node)
+    ]
+
+
+def is_truth_value(node):
+    if isinstance(node, ast.UnaryOp):
+        return isinstance(node.op, ast.Not)
+    if isinstance(node, ast.BoolOp):
+        return all(map(is_truth_value, node.values))
+    return isinstance(node, ast.Compare)
+
+
+def is_boolean_arithmetic(node):
+    return (
+        isinstance(node, ast.BinOp)
+        and isinstance(node.op, ast.Mult | ast.Add | ast.Sub)
+        and (is_truth_value(node.left) or is_truth_value(node.right))
+    )
+
+
+def is_nested_conditional(node):
+    return isinstance(node, ast.IfExp) and any(
+        isinstance(branch, ast.IfExp) for branch in (node.test, node.body, node.orelse)
+    )
+
+
+def has_many_loops(node):
+    return (
+        isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp)
+        and len(node.generators) > MAX_LOOPS_IN_COMPREHENSION
+    )
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_names_are_nouns_of_the_field(room):
+    fillers, empty_nouns = name_shares(source_files(room))
+    assert fillers <= MAX_FILLERS
+    assert empty_nouns <= MAX_EMPTY_NOUNS
+
+
+def test_comments_give_reasons():
+    lines = list(code_lines(source_files()))
+    assert sum(line.startswith("#") for line in lines) >= MIN_COMMENTS * len(lines)
+
+
+def test_arguments_are_not_packed_into_stars():
+    lines = code_lines(source_files())
+    assert sum(line.startswith("*(") for line in lines) <= MAX_STAR_PACKED
+
+
+def test_conditional_expressions_are_not_nested():
+    assert len(places(is_nested_conditional)) <= MAX_NESTED_CONDITIONALS, places(
+        is_nested_conditional
+    )
+
+
+def test_truth_values_are_not_added_or_multiplied():
+    assert len(places(is_boolean_arithmetic)) <= MAX_BOOLEAN_ARITHMETIC, places(
+        is_boolean_arithmetic
+    )
+
+
+def test_comprehensions_have_at_most_two_loops():
+    assert places(has_many_loops) == []
+
+
+def words(name):
+    return re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+", name)
+
+
+def class_and_module_names():
+    for path in source_files():
+        room = path.relative_to(PACKAGE).parts[0]
+        yield room, path.stem
+        for node in ast.walk(syntax_tree(path)):
+            if isinstance(node, ast.ClassDef):
+                yield room, node.name
+
+
+def test_names_of_classes_and_modules_follow_the_glossary():
+    wrong = {
+        name: DISPLACED[word.lower()]
+        for _, name in class_and_module_names()
+        for word in words(name)
+        if word.lower() in DISPLACED
+    }
+    assert wrong == {}
+
+
+def test_no_class_or_module_is_named_by_a_filler():
+    fillers = [name for _, name in class_and_module_names() if name.strip("_").lower() in FILLERS]
+    assert fillers == []
+
+
+def test_only_releases_have_gates():
+    wrong = [
+        (room, name)
+        for room, name in class_and_module_names()
+        if "gate" in {word.lower().removesuffix("s") for word in words(name)}
+        and room not in ROOMS_OF_GATES
+    ]
+    assert wrong == []
