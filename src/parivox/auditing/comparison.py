@@ -118,11 +118,13 @@ def add_comparisons(
             raise ConfigError(msg)
         audit_keys = {**names_of_both[0], "speakers": in_common}
         audit_keys |= {f"other_{key}": value for key, value in names_of_both[1].items()}
+        second_cells_by_key = {
+            tuple(cells.key_columns.items()): cells for cells in second.measured_cells
+        }
         cell_pairs = [
-            (first_cells, second_cells)
+            (first_cells, second_cells_by_key[key])
             for first_cells in first.measured_cells
-            for second_cells in second.measured_cells
-            if first_cells.key_columns == second_cells.key_columns
+            if (key := tuple(first_cells.key_columns.items())) in second_cells_by_key
         ]
         names_in_words = " with ".join(system_name(*name.values()) for name in names_of_both)
         for cell_pair in with_progress(
@@ -519,10 +521,9 @@ def _add_accuracy_and_spread(
     if len(resampled) < 2:
         return
     keys = stacks[0].keys
-    meets_minimums = np.logical_and(
-        *(uncertainty.meets_minimums(keys) for _, uncertainty in resampled)
-    )
-    meets_minimums &= ~np.isnan(stacks[0].groups)
+    meets_minimums = ~np.isnan(stacks[0].groups)
+    for _, uncertainty in resampled:
+        meets_minimums &= uncertainty.meets_minimums(keys)
     has_enough_groups = meets_minimums.sum(axis=-1) >= _MIN_SPREAD_GROUPS
     has_any_group = ~np.isnan(stacks[0].groups).all(axis=-1)
     few_group_keys = np.flatnonzero(has_any_group & ~has_enough_groups).tolist()

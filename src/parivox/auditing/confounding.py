@@ -61,8 +61,10 @@ def confounding_relations(
     values_by_attribute = _values_by_attribute(trials, groupings)
     alpha = 1 - options.confidence
     pairs: list[tuple[str, str, IntArray, dict[str, Any]]] = []
-    for first, second in combinations(values_by_attribute, 2):
-        table = _contingency_table(values_by_attribute[first], values_by_attribute[second])
+    for attribute, other_attribute in combinations(values_by_attribute, 2):
+        table = _contingency_table(
+            values_by_attribute[attribute], values_by_attribute[other_attribute]
+        )
         if min(table.shape) < 2 or table.size > MAX_TABLE_CELLS:
             continue
         associated = association(table, seed=(options.seed, RANDOM_STREAM, len(pairs)))
@@ -74,16 +76,23 @@ def confounding_relations(
             "p_holm": None,
             "test": associated.test,
         }
-        pairs.append((first, second, table, {"speakers": int(table.sum()), **statistics}))
+        pairs.append(
+            (attribute, other_attribute, table, {"speakers": int(table.sum()), **statistics})
+        )
     tested_p = []
     for _, _, table, pair_columns in pairs:
         is_determined = determines(table) or determines(table.T)
         is_tested = pair_columns["p"] > alpha or not is_determined
         tested_p.append(pair_columns["p"] if is_tested else np.nan)
     relations: list[dict[str, Any]] = []
-    for p, (first, second, table, pair_columns) in zip(holm(tested_p).tolist(), pairs, strict=True):
+    for p, (attribute, other_attribute, table, pair_columns) in zip(
+        holm(tested_p).tolist(), pairs, strict=True
+    ):
         pair_columns["p_holm"] = None if np.isnan(p) else p
-        for names, oriented_table in (((first, second), table), ((second, first), table.T)):
+        for names, oriented_table in (
+            ((attribute, other_attribute), table),
+            ((other_attribute, attribute), table.T),
+        ):
             if np.isnan(p):
                 relation = _direction(oriented_table)
             else:
@@ -102,7 +111,7 @@ def _values_by_attribute(
 ) -> Mapping[str, Valued]:
     """Return the value of each speaker in use, -1 for unknown, and the names of the values."""
     values_by_attribute: dict[str, Valued] = {}
-    # first the groupings by one attribute, whose values need not be combined
+    # the grouping of an attribute alone comes before its combinations with others
     for grouping in sorted(groupings, key=lambda grouping: len(grouping.attributes)):
         if grouping.is_of_trials:
             continue
@@ -110,22 +119,23 @@ def _values_by_attribute(
             if attribute in values_by_attribute:
                 continue
             group_values = [group[i] for group in grouping.group_values]
-            values = [
+            value_names = [
                 value_name
                 for value_name in grouping.attribute_values[i]
                 if value_name in group_values
             ]
             # index -1, of unknown groups, finds the -1 at the end
             value_index = np.array(
-                [*(values.index(value_name) for value_name in group_values), -1], dtype=np.int32
+                [*(value_names.index(value_name) for value_name in group_values), -1],
+                dtype=np.int32,
             )
             if grouping.speaker_codes is not None:
                 speaker_values = value_index[grouping.speaker_codes[trials.speakers_in_use]]
-                values_by_attribute[attribute] = speaker_values, values
+                values_by_attribute[attribute] = speaker_values, value_names
             elif not isinstance(trials, SpeakerCounts):
                 utterance_values = value_index[grouping.utterance_codes(trials)]
                 speaker_values = _most_frequent_values(utterance_values, trials)
-                values_by_attribute[attribute] = speaker_values, values
+                values_by_attribute[attribute] = speaker_values, value_names
     return values_by_attribute
 
 
@@ -143,11 +153,11 @@ def _most_frequent_values(utterance_code: NDArray[np.int32], trials: TrialSet) -
     return speaker_code[trials.speakers_in_use]
 
 
-def _contingency_table(first: Valued, second: Valued) -> IntArray:
+def _contingency_table(values: Valued, other_values: Valued) -> IntArray:
     """Return the number of speakers with each pair of values."""
-    sizes = len(first[1]), len(second[1])
-    is_known = (first[0] >= 0) & (second[0] >= 0)
-    cells = first[0][is_known].astype(np.int64) * sizes[1] + second[0][is_known]
+    sizes = len(values[1]), len(other_values[1])
+    is_known = (values[0] >= 0) & (other_values[0] >= 0)
+    cells = values[0][is_known].astype(np.int64) * sizes[1] + other_values[0][is_known]
     return np.bincount(cells, minlength=sizes[0] * sizes[1]).reshape(sizes)
 
 
@@ -167,34 +177,36 @@ def _sentence(
     min_speakers: int,
 ) -> str:
     """Return what a pair means for a comparison of groups by the first of the two."""
-    first, second = names
+    attribute, other_attribute = names
     if relation == COINCIDES:
         return (
-            f"{first} and {second} coincide: a difference by one cannot be separated from a "
-            "difference by the other"
+            f"{attribute} and {other_attribute} coincide: a difference by one cannot be "
+            "separated from a difference by the other"
         )
     if relation == DETERMINES:
         return (
-            f"{first} determines {second}: a difference by {first} may be a difference by {second}"
+            f"{attribute} determines {other_attribute}: a difference by {attribute} may be a "
+            f"difference by {other_attribute}"
         )
     if relation == DETERMINED:
         return (
-            f"{first} is determined by {second}: each value of {second} occurs with one value of "
-            f"{first} only, so a difference by {first} may be a difference by {second}"
+            f"{attribute} is determined by {other_attribute}: each value of {other_attribute} "
+            f"occurs with one value of {attribute} only, so a difference by {attribute} may be a "
+            f"difference by {other_attribute}"
         )
     statistics = (
         f"Cramér's V {pair_columns['cramers_v']:.2f}, "
         f"adjusted p {_p_in_words(pair_columns['p_holm'])}, {pair_columns['speakers']:,} speakers"
     )
     if relation == NOT_SHOWN:
-        return f"{first} and {second} are not shown to be associated ({statistics})"
+        return f"{attribute} and {other_attribute} are not shown to be associated ({statistics})"
     strength = (
         "weakly associated" if pair_columns["cramers_v"] < MIN_MEDIUM_CRAMERS_V else "associated"
     )
     shares = _shares_in_words(names, values, table, min_speakers)
     return (
-        f"{first} and {second} are {strength}{shares} ({statistics}), "
-        f"so part of a difference by {first} may be due to {second}"
+        f"{attribute} and {other_attribute} are {strength}{shares} ({statistics}), "
+        f"so part of a difference by {attribute} may be due to {other_attribute}"
     )
 
 

@@ -1,4 +1,4 @@
-"""What every id and method in an audit means, in words: written into ``audit.json``."""
+"""Definitions of every id and method in an audit, in words, as ``audit.json`` has them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from parivox.core.verdict import EQUIVALENCE_CONFIDENCE
 
 if TYPE_CHECKING:
     from parivox.auditing.options import Options
+    from parivox.core.costs import CostModel
 
 FAILURE_RULES = {
     "attempts": "each trial of a recording that failed is one attempt, and a rejection",
@@ -59,7 +60,7 @@ _INTERVALS = {
     "jeffreys": "Jeffreys', which takes trials as independent, likewise",
 }
 
-_RATES_AT = {
+_THRESHOLDS_OF_RATES = {
     "speakers": (
         "the threshold as it is; but where it was found on these trials, limits and se of all and "
         "pooled have the variance of the rate over replicates, which find it again. Not the rate "
@@ -70,7 +71,7 @@ _RATES_AT = {
     ),
 }
 
-_THRESHOLDS = {
+_THRESHOLDS_IN_DRAWS = {
     True: "kept as they are in every replicate",
     False: (
         "found again in every replicate if they were found on these trials, else kept as they are"
@@ -78,7 +79,7 @@ _THRESHOLDS = {
 }
 
 
-_IN_BLOCKS = (
+_SPEAKER_BLOCKS = (
     "speakers are taken in blocks of one group each, and blocks are left out in turn. Of that the "
     "variance of FPR is at least three quarters only up to 10 degrees of freedom: with more of "
     "them the share falls to one half"
@@ -86,16 +87,16 @@ _IN_BLOCKS = (
 
 
 def all_definitions(options: Options, *, in_blocks: bool = False) -> dict[str, object]:
-    """Definitions of everything that an audit with these options shows, of speakers or blocks."""
-    to_base: dict[str, object] = {}
+    """Return definitions of all that an audit with these options shows, of speakers or blocks."""
+    llr_definition: dict[str, object] = {}
     if options.llr_base is not None:
-        to_base["log_likelihood_ratios"] = (
+        llr_definition["log_likelihood_ratios"] = (
             f"scores are logarithms to base {options.llr_base} of likelihood ratios: for Cllr they "
             f"are multiplied by ln {options.llr_base}; thresholds are in the units of the scores"
         )
     return {
         "decision": "a trial is accepted iff its score >= threshold",
-        **to_base,
+        **llr_definition,
         "rows": {
             "pooled": REFERENCES["pooled"],
             "all": "every scored trial of the system and list; operating points are found on it",
@@ -109,26 +110,23 @@ def all_definitions(options: Options, *, in_blocks: bool = False) -> dict[str, o
             "speakers are withheld, which are then in neither pooled nor any group but in all"
         ),
         "failure_rules": FAILURE_RULES,
-        "base_metrics": {name: one.says for name, one in base_metrics().items()},
-        "bias_measures": {name: one.says for name, one in bias_measures().items()},
+        "base_metrics": {name: measure.says for name, measure in base_metrics().items()},
+        "bias_measures": {name: measure.says for name, measure in bias_measures().items()},
         "meta_measures": {
             name: {
-                "says": one.says,
-                "higher_is_fairer": one.is_higher_fairer,
-                "joins_both_rates": one.is_joint,
-                "source": one.source,
+                "says": measure.says,
+                "higher_is_fairer": measure.is_higher_fairer,
+                "joins_both_rates": measure.is_joint,
+                "source": measure.source,
             }
-            for name, one in meta_measures().items()
+            for name, measure in meta_measures().items()
         },
         "references": REFERENCES,
         "allocations": ALLOCATIONS,
         "zero_policies": ZERO_POLICIES,
         "cost_models": {
             cost.name: {"p_target": list(cost.p_target), "c_miss": cost.c_miss, "c_fa": cost.c_fa}
-            for cost in (
-                *options.costs,
-                *(point.cost for point in options.points() or [] if point.cost is not None),
-            )
+            for cost in _cost_models(options)
         },
         "deployed": (
             "the operating point of the decisions that were made: told in a column, or by a "
@@ -146,34 +144,40 @@ def all_definitions(options: Options, *, in_blocks: bool = False) -> dict[str, o
     }
 
 
-def uncertainty_definitions(options: Options, *, in_blocks: bool = False) -> dict[str, object]:
-    """The method of everything that says how certain a number is, with the values in force.
+def _cost_models(options: Options) -> list[CostModel]:
+    """Return the cost models of the options, and those that operating points name."""
+    point_costs = [point.cost for point in options.points() or []]
+    return [*options.costs, *filter(None, point_costs)]
 
-    Texts by what they are of; empty without intervals.
+
+def uncertainty_definitions(options: Options, *, in_blocks: bool = False) -> dict[str, object]:
+    """Return the methods behind everything that states uncertainty, with the values in force.
+
+    They are texts by topic; empty without intervals.
     """
     if not options.intervals:
         return {}
-    words: dict[str, object] = {
+    definitions: dict[str, object] = {
         "sample": (
             "speakers of a wider population, with all of their trials; both speakers of a "
             "nontarget trial count. The recordings of a speaker are not a sample of their own"
         ),
-        **_of_rates(options),
-        **_of_replicates(options),
-        **_of_floors(options),
-        **_of_verdicts(options),
+        **_rate_definitions(options),
+        **_bootstrap_definitions(options),
+        **_floor_definitions(options),
+        **_verdict_definitions(options),
         "limits": LIMIT_MEASURES,
     }
     if in_blocks and options.interval == "speakers":
-        words["rates_of_blocks"] = _IN_BLOCKS
+        definitions["rates_of_blocks"] = _SPEAKER_BLOCKS
     if options.standardise:
-        words["standardised"] = (
+        definitions["standardised"] = (
             "mean of a group's rates in the strata, each of the same weight, over the strata in "
             "which every group has trials of several speakers; intervals as of rates, of the "
             "weighted errors of each speaker"
         )
     if options.compare:
-        words["comparison"] = {
+        definitions["comparison"] = {
             "method": (
                 "differences and log ratios of both within each replicate: speakers whom both have "
                 "are drawn together, others apart; the column speakers says which. Intervals by "
@@ -182,52 +186,52 @@ def uncertainty_definitions(options: Options, *, in_blocks: bool = False) -> dic
             ),
             "measures": COMPARISON_MEASURES,
         }
-    return words
+    return definitions
 
 
-def _of_rates(options: Options) -> dict[str, object]:
-    """Rates at operating points and their ratios."""
-    words: dict[str, object] = {
+def _rate_definitions(options: Options) -> dict[str, object]:
+    """Return the methods of rates at operating points and their ratios."""
+    definitions: dict[str, object] = {
         "confidence": options.confidence,
         "rates": _INTERVALS[options.interval],
         "rates_at": (
             "the threshold as it is: that it was found on these trials is not counted in"
-            if options.fixed_threshold or options.interval not in _RATES_AT
-            else _RATES_AT[options.interval]
+            if options.fixed_threshold or options.interval not in _THRESHOLDS_OF_RATES
+            else _THRESHOLDS_OF_RATES[options.interval]
         ),
     }
     if options.interval in {"speakers", "bootstrap"}:
-        words["zero_errors"] = (
+        definitions["zero_errors"] = (
             "without errors, or with nothing but errors: the rule of 3, of trials divided by the "
             "design effect of the other groups together, or, where these tell none, with each "
             "speaker as one trial"
         )
-    words["blocks"] = (
+    definitions["blocks"] = (
         "of lists that do not fit in memory with more than 5,000 speakers: some 1,000 blocks of "
         "speakers of one group each take the place of the speakers; interval says so"
     )
-    words["columns"] = {
+    definitions["columns"] = {
         "deff": "design effect: the variance in units of that of independent trials",
         "n_eff": "effective sample size: so many independent trials would tell as much",
         "df": "degrees of freedom: fewer where few speakers have most of the trials or errors",
     }
     if options.pooled_floor:
-        words["pooled_floor"] = (
+        definitions["pooled_floor"] = (
             "variances of FNR are drawn up to what the speakers of at least three other groups "
             "show, by a weight of two degrees of freedom"
         )
-    words["ratios"] = (
+    definitions["ratios"] = (
         "to others, pooled or a group, if no speaker is in two groups: MOVER on the log scale, "
         "from the closed-form intervals of both rates; p is the level at which 1 is a limit. "
         "Pooled is others with the group's own share of trials put back, and has their p"
         if options.interval == "speakers"
         else "from replicates, as all other bias measures"
     )
-    return words
+    return definitions
 
 
-def _of_replicates(options: Options) -> dict[str, object]:
-    """What is told from replicates of the bootstrap over speakers."""
+def _bootstrap_definitions(options: Options) -> dict[str, object]:
+    """Return the methods of what is computed from replicates of the bootstrap over speakers."""
     bins = (
         "exact"
         if not options.bins
@@ -250,7 +254,7 @@ def _of_replicates(options: Options) -> dict[str, object]:
             ),
             "replicates": options.replicates,
             "seed": options.seed,
-            "thresholds": _THRESHOLDS[options.fixed_threshold],
+            "thresholds": _THRESHOLDS_IN_DRAWS[options.fixed_threshold],
             "scores": bins,
             "undefined": "replicates without a value are dropped; above 5 % there is no interval",
         },
@@ -285,8 +289,8 @@ def _of_replicates(options: Options) -> dict[str, object]:
     }
 
 
-def _of_floors(options: Options) -> dict[str, object]:
-    """Noise floors and spread beyond them."""
+def _floor_definitions(options: Options) -> dict[str, object]:
+    """Return the methods of noise floors and of spread beyond them."""
     return {
         "noise_floors": {
             "what": (
@@ -349,9 +353,9 @@ def _of_floors(options: Options) -> dict[str, object]:
     }
 
 
-def _of_verdicts(options: Options) -> dict[str, object]:
-    """Families, gates and verdicts."""
-    gates = options.minimums
+def _verdict_definitions(options: Options) -> dict[str, object]:
+    """Return the methods of best guesses, families, minimums and verdicts."""
+    minimums = options.minimums
     reference = options.reference[0]
     return {
         "best_guess": {
@@ -387,12 +391,13 @@ def _of_verdicts(options: Options) -> dict[str, object]:
             ),
         },
         "gates": {
-            "inference": f"{gates.no_interval_reason} and no verdict",
-            "speakers": f"fewer than {gates.speakers} speakers: not among the gated groups",
+            "inference": f"{minimums.no_interval_reason} and no verdict",
+            "speakers": f"fewer than {minimums.speakers} speakers: not among the gated groups",
             "errors": (
-                f"fewer than {gates.errors} effective errors (rate times n_eff): likewise, of rates"
+                f"fewer than {minimums.errors} effective errors (rate times n_eff): likewise, "
+                "of rates"
             ),
-            "pairs": f"fewer than {gates.pairs} pairs of speakers: likewise, of all but FNR",
+            "pairs": f"fewer than {minimums.pairs} pairs of speakers: likewise, of all but FNR",
             "gated": "rows of meta-measures with gated true take the groups that lack nothing",
         },
         "verdicts": {

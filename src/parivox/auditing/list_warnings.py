@@ -1,7 +1,7 @@
-"""What in the design of a list, or in its scores by group, changes what an audit shows.
+"""Warnings on the design of a list, or on its scores by group, that change what an audit shows.
 
-Each warning is a row of the table ``data`` and a limitation of the report; how often it is wrong
-on sound lists was simulated (docs/coverage.md#data-warnings).
+Each warning is a row of the table ``data`` and a limitation of the report. How often each one is
+wrong on sound lists was simulated (docs/coverage.md#data-warnings).
 """
 
 from __future__ import annotations
@@ -27,32 +27,39 @@ if TYPE_CHECKING:
     from parivox.data.grouping import Grouping
     from parivox.data.trial_set import TrialSet
 
+# Fewer trials, speakers, recordings or scores than these are not judged.
 _MIN_TRIALS = 20
-"""Nontarget trials of known groups without which their pairs of groups are not judged."""
-_MIN_SPEAKERS, _N_BUSY, _BUSY_SHARE = 10, 2, 0.8
+"""Nontarget trials of known groups."""
+_MIN_SPEAKERS, _N_BUSY_SPEAKERS, _MIN_BUSY_SHARE = 10, 2, 0.8
 """Speakers of a list; of so many of them the share of trials from which on they make the list."""
-_MIN_CLASS, _REVERSED_ERRORS = 10, 4.0
+_MIN_CLASS_TRIALS, _MIN_REVERSED_ERRORS = 10, 4.0
 """Trials of either class; standard errors of the AUC below 1/2."""
-_MIN_RECORDINGS, _FOLLOWS = 20, 0.98
+_MIN_RECORDINGS, _MIN_FOLLOWING_SHARE = 20, 0.98
 """Recordings; share of them whose attribute follows from the group."""
 _MAX_VALUES = 20
-_MIN_DISTINCT, _N_COMPARED, _NEAR_RANKS, _NEAR_RANK, _NEAR_SHARE = 20, 5000, 2, 0.002, 0.9
+_MIN_DISTINCT_SCORES, _N_COMPARED_TRIALS, _MAX_NEAR_RANKS, _MAX_NEAR_RANK_SHARE, _MIN_NEAR_SHARE = (
+    20,
+    5000,
+    2,
+    0.002,
+    0.9,
+)
 """Distinct scores; trials that are compared; how far a rank moves, and as a share of them, between
 scores that are nearly the same; share of trials whose rank moves no further."""
-_MAX_LOG, _MIN_DISTINCT_SHARE, _REPEATED = 5_000_000, 0.5, 0.1
+_MAX_LOG_TRIALS, _MIN_DISTINCT_SHARE, _MIN_REPEATED_SHARE = 5_000_000, 0.5, 0.1
 """Trials of a log; distinct scores, and trials that occur again, as shares of all."""
-_CHANCE = 0.5
+_CHANCE_AUC = 0.5
 
 
 def list_warnings(trials: TrialSet, groupings: Sequence[Grouping]) -> Iterator[DataWarning]:
-    """Tell what the pairs of a list do not show: few speakers, or impostors of one kind only.
+    """Yield what the pairs of a list do not show: few speakers, or impostors of one kind only.
 
     Parameters
     ----------
     trials
         All trials of a list.
     groupings
-        Those of speakers are looked at.
+        Only groupings of speakers are checked.
 
     Yields
     ------
@@ -65,18 +72,21 @@ def list_warnings(trials: TrialSet, groupings: Sequence[Grouping]) -> Iterator[D
 
     @lru_cache(maxsize=MAX_CACHED_GROUPINGS)
     def group_of_utterance(grouping_index: int) -> Codes:
-        return trials.utterance_codes(_codes(of_speakers[grouping_index]))
+        return trials.utterance_codes(_speaker_codes(of_speakers[grouping_index]))
 
     for partition in trials.partitions():
-        kept = partition.without_conflicts()
-        is_target = kept.target.astype(bool)
-        enrolled = trials.utterance_speaker.take(kept.enrol)
+        without_conflicts = partition.without_conflicts()
+        is_target = without_conflicts.target.astype(bool)
+        enrolled = trials.utterance_speaker.take(without_conflicts.enrol)
         for label, is_of_class in enumerate((~is_target, is_target)):
             known_speakers = enrolled[is_of_class & (enrolled >= 0)]
             by_speaker[label] += np.bincount(known_speakers, minlength=n_speakers)
         for grouping_index in range(len(of_speakers)):
             code = group_of_utterance(grouping_index)
-            enrol_group, test_group = code.take(kept.enrol), code.take(kept.test)
+            enrol_group, test_group = (
+                code.take(without_conflicts.enrol),
+                code.take(without_conflicts.test),
+            )
             known_pairs = ~is_target & (enrol_group >= 0) & (test_group >= 0)
             n_within = int((known_pairs & (enrol_group == test_group)).sum())
             within_between[grouping_index] += n_within, int(known_pairs.sum()) - n_within
@@ -91,7 +101,7 @@ def list_warnings(trials: TrialSet, groupings: Sequence[Grouping]) -> Iterator[D
 
 
 def recording_warnings(trials: TrialSet, groupings: Sequence[Grouping]) -> Iterator[DataWarning]:
-    """Tell which attributes of recordings follow from the group of the speaker.
+    """Yield the attributes of recordings that follow from the group of the speaker.
 
     A difference between such groups may be one between their recordings.
     """
@@ -101,7 +111,7 @@ def recording_warnings(trials: TrialSet, groupings: Sequence[Grouping]) -> Itera
     for grouping in groupings:
         if grouping.speaker_codes is None or len(grouping.groups) < 2:
             continue
-        group = trials.utterance_codes(_codes(grouping))
+        group = trials.utterance_codes(_speaker_codes(grouping))
         for attribute in table.columns:
             column = table[attribute]
             values = column.drop_nulls().unique().sort()
@@ -109,7 +119,7 @@ def recording_warnings(trials: TrialSet, groupings: Sequence[Grouping]) -> Itera
                 continue
             row_codes = column.rank("dense").fill_null(0).to_numpy().astype(np.int32) - 1
             value_code = trials.recordings.utterance_codes(row_codes)
-            if _follows(group, value_code, len(grouping.groups), len(values)):
+            if _follows_from_group(group, value_code, len(grouping.groups), len(values)):
                 yield DataWarning(
                     f"recordings whose {attribute!r} follows from {grouping.name!r}",
                     int(((group >= 0) & (value_code >= 0)).sum()),
@@ -118,7 +128,7 @@ def recording_warnings(trials: TrialSet, groupings: Sequence[Grouping]) -> Itera
 
 
 def reversed_scores(cells: CellCounts) -> Iterator[tuple[str, DataWarning]]:
-    """Tell of which groups the scores run the wrong way, although those of all trials do not.
+    """Yield the groups whose scores run the wrong way, although those of all trials do not.
 
     Yields
     ------
@@ -143,7 +153,7 @@ def reversed_scores(cells: CellCounts) -> Iterator[tuple[str, DataWarning]]:
 
 
 def same_scores(first_trials: TrialSet, second_trials: TrialSet) -> str:
-    """Tell whether two systems give the trials of a list the same scores, perhaps on two scales.
+    """Return whether two systems give the trials of a list the same scores, perhaps on two scales.
 
     Ranks of up to some thousand trials are compared, so that any rising change of scale counts as
     none. Two systems of one kind differ by far more: at a correlation of .99 by one rank in ten.
@@ -155,24 +165,24 @@ def same_scores(first_trials: TrialSet, second_trials: TrialSet) -> str:
         nothing: also where the trials are not the same.
     """
     first, second = _scores_of_both(first_trials, second_trials)
-    if min(np.unique(first).size, np.unique(second).size) < _MIN_DISTINCT:
+    if min(np.unique(first).size, np.unique(second).size) < _MIN_DISTINCT_SCORES:
         return ""
     if np.array_equal(first, second):
         return "the same scores"
     moved = np.abs(_ranks(first) - _ranks(second))
     if not moved.any():
         return "the same scores on another scale"
-    is_near = moved <= max(_NEAR_RANKS, _NEAR_RANK * first.size)
-    return "nearly the same scores" if is_near.mean() >= _NEAR_SHARE else ""
+    is_near = moved <= max(_MAX_NEAR_RANKS, _MAX_NEAR_RANK_SHARE * first.size)
+    return "nearly the same scores" if is_near.mean() >= _MIN_NEAR_SHARE else ""
 
 
 def repeated_calls(trials: TrialSet) -> Iterator[DataWarning]:
-    """Tell how many trials have the speakers and the very score of another trial.
+    """Yield how many trials have the speakers and the exact score of another trial.
 
     The calls of two logs may overlap although each has an id of its own. Scores that are rounded
-    so much that many coincide tell nothing of it.
+    so much that many coincide cannot show it.
     """
-    if trials.n_trials > _MAX_LOG:
+    if trials.n_trials > _MAX_LOG_TRIALS:
         return
     columns = [
         np.concatenate(
@@ -185,13 +195,13 @@ def repeated_calls(trials: TrialSet) -> Iterator[DataWarning]:
     n_distinct = np.unique(score).size
     if score.size < _MIN_TRIALS or n_distinct < _MIN_DISTINCT_SHARE * score.size:
         return
-    is_again = (enrol[1:] == enrol[:-1]) & (test[1:] == test[:-1])
-    is_again &= (is_target[1:] == is_target[:-1]) & (score[1:] == score[:-1])
-    n_again = int(is_again.sum())
-    if n_again > _REPEATED * score.size:
+    is_repeated = (enrol[1:] == enrol[:-1]) & (test[1:] == test[:-1])
+    is_repeated &= (is_target[1:] == is_target[:-1]) & (score[1:] == score[:-1])
+    n_repeated = int(is_repeated.sum())
+    if n_repeated > _MIN_REPEATED_SHARE * score.size:
         yield DataWarning(
             "trials with the speakers and the score of another trial",
-            n_again,
+            n_repeated,
             "the same calls may be in two files or on two days, with other ids",
         )
 
@@ -199,9 +209,12 @@ def repeated_calls(trials: TrialSet) -> Iterator[DataWarning]:
 def _call_columns(trials: TrialSet) -> Iterator[tuple[NDArray[np.generic], ...]]:
     """Yield the speakers, class and score of the trials of each partition."""
     for partition in trials.partitions():
-        kept = partition.without_conflicts()
-        sides = (trials.utterance_speaker.take(side) for side in (kept.enrol, kept.test))
-        yield *sides, kept.target, kept.score
+        without_conflicts = partition.without_conflicts()
+        sides = (
+            trials.utterance_speaker.take(side)
+            for side in (without_conflicts.enrol, without_conflicts.test)
+        )
+        yield *sides, without_conflicts.target, without_conflicts.score
 
 
 def _scores_of_both(
@@ -213,7 +226,7 @@ def _scores_of_both(
         second_trials.utterance_ids
     ):
         return no_scores, no_scores
-    step = max(1, first_trials.n_trials // _N_COMPARED)
+    step = max(1, first_trials.n_trials // _N_COMPARED_TRIALS)
     first_scores, second_scores = [no_scores], [no_scores]
     for first_partition, second_partition in zip(
         first_trials.partitions(), second_trials.partitions(), strict=False
@@ -232,52 +245,53 @@ def _scores_of_both(
 
 def _ranks(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the rank of each score, the mean rank where scores are equal."""
-    _, score_index, count = np.unique(scores, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(count) - (count - 1) / 2)[score_index])
+    _, score_index, n_equal = np.unique(scores, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(n_equal) - (n_equal - 1) / 2)[score_index])
 
 
-def _codes(grouping: Grouping) -> NDArray[np.int32]:
+def _speaker_codes(grouping: Grouping) -> NDArray[np.int32]:
     """Return the group of each speaker of a grouping of speakers."""
     assert grouping.speaker_codes is not None
     return grouping.speaker_codes
 
 
 def _busy_speakers(by_speaker: NDArray[np.int64]) -> Iterator[DataWarning]:
-    """Tell whether two enrolled speakers make most of the trials of a class."""
+    """Yield the classes of which two enrolled speakers make most of the trials."""
     for kind, n_trials in zip(("nontarget", "target"), by_speaker, strict=True):
-        in_use = n_trials[n_trials > 0]
-        total = int(in_use.sum())
-        busiest = int(np.sort(in_use)[-_N_BUSY:].sum())
-        if in_use.size >= _MIN_SPEAKERS and busiest >= _BUSY_SHARE * total:
+        trials_of_speakers = n_trials[n_trials > 0]
+        total = int(trials_of_speakers.sum())
+        busiest = int(np.sort(trials_of_speakers)[-_N_BUSY_SPEAKERS:].sum())
+        if trials_of_speakers.size >= _MIN_SPEAKERS and busiest >= _MIN_BUSY_SHARE * total:
             yield DataWarning(
-                f"{kind} trials of {_N_BUSY} enrolled speakers alone",
+                f"{kind} trials of {_N_BUSY_SPEAKERS} enrolled speakers alone",
                 busiest,
-                f"{100 * busiest / total:.0f} % of those of {in_use.size} speakers",
+                f"{100 * busiest / total:.0f} % of those of {trials_of_speakers.size} speakers",
             )
 
 
-def _follows(
-    group: NDArray[np.int32], value: NDArray[np.int32], n_groups: int, n_values: int
+def _follows_from_group(
+    group: NDArray[np.int32], value_code: NDArray[np.int32], n_groups: int, n_values: int
 ) -> bool:
-    """Whether nearly all recordings of each group have one value, which differs between groups."""
-    is_known = (group >= 0) & (value >= 0)
+    """Return whether recordings of each group have nearly all one value, not the same in all."""
+    is_known = (group >= 0) & (value_code >= 0)
     if is_known.sum() < _MIN_RECORDINGS:
         return False
-    cells = group[is_known].astype(np.int64) * n_values + value[is_known]
+    cells = group[is_known].astype(np.int64) * n_values + value_code[is_known]
     table = np.bincount(cells, minlength=n_groups * n_values).reshape(n_groups, n_values)
     in_use = table[table.sum(axis=1) > 0]
-    commonest = in_use.argmax(axis=1)
+    most_frequent = in_use.argmax(axis=1)
     return bool(
         len(in_use) > 1
-        and in_use.max(axis=1).sum() >= _FOLLOWS * in_use.sum()
-        and np.unique(commonest).size > 1
+        and in_use.max(axis=1).sum() >= _MIN_FOLLOWING_SHARE * in_use.sum()
+        and np.unique(most_frequent).size > 1
     )
 
 
 def _is_reversed(counts: Counts) -> bool:
-    """Whether target trials score below nontarget trials, beyond chance."""
+    """Return whether target trials score below nontarget trials, beyond chance."""
     n_target, n_nontarget = int(counts.n_target), int(counts.n_nontarget)
-    if min(n_target, n_nontarget) < _MIN_CLASS:
+    if min(n_target, n_nontarget) < _MIN_CLASS_TRIALS:
         return False
+    # standard error of the AUC of scores that do not tell the classes apart (Mann and Whitney)
     error = math.sqrt((n_target + n_nontarget + 1) / (12 * n_target * n_nontarget))
-    return float(auc(counts)) < _CHANCE - _REVERSED_ERRORS * error
+    return float(auc(counts)) < _CHANCE_AUC - _MIN_REVERSED_ERRORS * error

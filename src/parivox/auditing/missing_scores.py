@@ -97,10 +97,14 @@ def _scored_trials(trials: TrialSet, n_speakers: int, *, is_target: bool) -> NDA
     Target trials count for their enrolment speaker, nontarget trials for both speakers.
     """
     n_scored = np.zeros(n_speakers, dtype=np.int64)
-    for part in trials.partitions():
-        kept = part.without_conflicts()
-        is_counted = kept.target.astype(bool) == is_target
-        for utterances in (kept.enrol,) if is_target else (kept.enrol, kept.test):
+    for partition in trials.partitions():
+        without_conflicts = partition.without_conflicts()
+        is_counted = without_conflicts.target.astype(bool) == is_target
+        for utterances in (
+            (without_conflicts.enrol,)
+            if is_target
+            else (without_conflicts.enrol, without_conflicts.test)
+        ):
             speaker = trials.utterance_speaker[utterances[is_counted]]
             n_scored += np.bincount(speaker[speaker >= 0], minlength=n_speakers)
     return n_scored

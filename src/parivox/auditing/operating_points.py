@@ -226,6 +226,7 @@ def locate_points(
         if point.rule == DEPLOYED and deployed.deployed_counts is not None:
             decision_thresholds = list(deployed.deployed_thresholds or ())
             threshold = decision_thresholds[0] if len(decision_thresholds) == 1 else math.nan
+            # decisions are scores of 1 and 0: those of at least 1 are accepted
             counts, accepted, reason = deployed.deployed_counts, 1.0, ""
         else:
             threshold, reason = point.threshold_or_reason(
@@ -383,6 +384,7 @@ def parse_sweep(text: str) -> list[OperatingPoint]:
         msg = f"sweep {text!r} is not of the form fpr=LOW:HIGH:logN, as in fpr=0.001:0.1:log100"
         raise ConfigError(msg)
     spaced = np.geomspace if steps.startswith("log") else np.linspace
+    # rounded to 12 digits, as the rate is the name of the point in tables
     return [
         OperatingPoint(f"{head}={float(f'{rate:.12g}')!r}", head, float(f"{rate:.12g}"))
         for rate in spaced(start, stop, n_points)

@@ -366,9 +366,8 @@ def _sentences(
         ratio_without_worst.high,
     )
     group_sentences = []
-    for code, ratio, low, high, reason, *without_worst in zip(
-        *(column.tolist() for column in columns), strict=True
-    ):
+    rows = zip(*[column.tolist() for column in columns], strict=True)
+    for code, ratio, low, high, reason, *without_worst in rows:
         qualification = not_without(*without_worst)
         if not qualification and unchecked and code == "better":
             qualification = _UNCHECKED

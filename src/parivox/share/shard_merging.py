@@ -126,7 +126,7 @@ def _counts_of_list(plan: Plan, files: Sequence[str], gathered: GroupedTrials) -
     assert isinstance(trials, TrialSet)
     for path, source in zip(plan.scores, trials.provenance, strict=False):
         plan.check_scores(path, source["sha256"])
-    (counts,) = read_counts_files([(None, one) for one in files])
+    (counts,) = read_counts_files([(None, path) for path in files])
     assert counts.tally is not None
     keys = counts.tally.keys[:, : trials.score_keys.shape[1]]
     if counts.n_trials != trials.n_trials or (keys != trials.score_keys).any():
@@ -156,14 +156,14 @@ def _mismatch_error(
             f"{plan.folder}: its parts do not add up to their files (to {n_counted:,} trials of "
             f"{n_in_files:,}); remove the parts, and run them again"
         )
-    pair, first, second = twice
-    rows = pair_location(first.path, first.row, second.path, second.row)
+    pair, first_place, second_place = twice
+    rows = pair_location(first_place.path, first_place.row, second_place.path, second_place.row)
     conflict_note = (
         "" if plan.asked.conflicts == "error" else ", as each sets aside what conflicts within it"
     )
     return DataError(
-        f"{rows}: the same trial {pair} is counted in both parts {first.shard} and {second.shard}"
-        f"{conflict_note}; remove one of the rows, and plan again in a new folder"
+        f"{rows}: the same trial {pair} is counted in both parts {first_place.shard} and "
+        f"{second_place.shard}{conflict_note}; remove one of the rows, and plan again in a new folder"
     )
 
 
@@ -184,13 +184,13 @@ def _provenance(plan: Plan, audited_sources: Sequence[dict[str, Any]]) -> list[d
             for source in ShardRecord.read(plan, number).inputs
             if source not in shard_sources
         ]
+    # scores come first, as in an audit of the whole list
     shard_sources.sort(key=lambda source: source["role"] != "scores")
     counts_index = [source["role"] for source in audited_sources].index("counts")
-    return [
-        *audited_sources[:counts_index],
-        *shard_sources,
-        *(source for source in audited_sources[counts_index:] if source["role"] != "counts"),
+    later_sources = [
+        source for source in audited_sources[counts_index:] if source["role"] != "counts"
     ]
+    return [*audited_sources[:counts_index], *shard_sources, *later_sources]
 
 
 def _shard_files(plan: Plan, name: str) -> list[str]:
