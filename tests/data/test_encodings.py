@@ -73,7 +73,7 @@ def test_scores_are_the_same_trials_in_every_encoding(read, csv, write, encoding
     found = read(csv(rows).encode(encoding))
     plain = read(csv(rows))
     assert found.content_sha256 == plain.content_sha256
-    assert list(found.payload) == list(plain.payload)
+    assert list(found.data_notes) == list(plain.data_notes)
 
 
 def test_a_byte_far_down_decides(write):

@@ -102,7 +102,7 @@ def audit_warnings(audit: Audit) -> Iterator[DataWarning]:
 class _Counts:
     """Files of counts, as an audit reads them."""
 
-    def see(self, name: str, path: Any) -> FileFindings:
+    def inspect(self, name: str, path: Any) -> FileFindings:
         """What one file holds."""
         from parivox.auditing.counts.header import (  # noqa: PLC0415 - for files of counts only
             read_trial_counts,
@@ -122,7 +122,7 @@ class _Counts:
             counted=_counted(one, int(n[failed > 0].sum())),
         )
 
-    def refused(self, paths: Sequence[Any]) -> str:
+    def refusal(self, paths: Sequence[Any]) -> str:
         """What an audit of several says against them; empty for nothing."""
         from parivox.auditing.counts.merging import read_counts_files  # noqa: PLC0415 - for files of counts only
 

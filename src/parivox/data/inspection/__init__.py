@@ -1,7 +1,12 @@
-"""What files hold and how they fit together, before any audit.
+"""Inspection: what files hold and how they fit together, before any audit.
 
-Each file is recognised for what it is, whatever is odd about it. What an audit would refuse is
-told in the words of the audit, since its own readers are asked.
+Each file is recognised for what it is, however unusual it is. What an audit would refuse is
+reported in the words of the audit, because its own readers are called.
+
+Entry function: `inspect_files`. ``trials`` and ``tables`` inspect one file, ``parivox_files``
+recognises files that Parivox wrote, ``joins`` compares files, ``proposed_audit`` reads them as an
+audit would and proposes the next command. ``findings`` has the results, which `parivox.report`
+puts into words.
 """
 
 from __future__ import annotations
@@ -52,179 +57,211 @@ __all__ = ["Inspection", "inspect_files"]
 
 
 def inspect_files(
-    given: Sequence[Any],
+    sources: Sequence[Any],
     columns: Mapping[str, str],
     scores_format: str | None,
-    counts: CountsReader,
-    stem: Callable[[Any], str],
+    counts_reader: CountsReader,
+    system_name: Callable[[Any], str],
 ) -> Inspection:
-    """Tell what files hold, how they fit together, and what is odd.
+    """Return what files hold, how they fit together, and warnings about them.
 
-    See `parivox.inspect`; `stem` names the system that an audit takes a file to be of.
+    See `parivox.inspect`; `system_name` returns the name that an audit gives the system of a file.
     """
-    asked = RequestedColumns(dict(columns), may_be_elsewhere=True)
-    once, repeated = _without_repeats(given)
-    sources = [_readable_again(one, number) for number, one in enumerate(once, 1)]
+    requested_columns = RequestedColumns(dict(columns), may_be_elsewhere=True)
+    unique_sources, repetition_problems = _unique_sources(sources)
+    readable_sources = [
+        _rereadable_source(source, number) for number, source in enumerate(unique_sources, 1)
+    ]
     inspected = []
-    for source in sources:
+    for source in readable_sources:
         with stage(f"looking at {source.name}"):
-            inspected.append(_identify(source, asked, scores_format, counts))
-    trials = [one for one in inspected if isinstance(one, InspectedTrials)]
-    tables = settle_kinds(trials, [one for one in inspected if isinstance(one, InspectedTable)])
-    trials = [add_score_warnings(one) for one in add_labels(trials, tables)]
-    settled: dict[type, Iterator[Inspected]] = {
+            inspected.append(_identify(source, requested_columns, scores_format, counts_reader))
+    trials = [file for file in inspected if isinstance(file, InspectedTrials)]
+    tables = [file for file in inspected if isinstance(file, InspectedTable)]
+    # ids of trials show what tables are; then tables show the labels of trials
+    tables = settle_kinds(trials, tables)
+    trials = [add_score_warnings(file) for file in add_labels(trials, tables)]
+    settled_by_type: dict[type, Iterator[Inspected]] = {
         InspectedTrials: iter(trials),
         InspectedTable: iter(tables),
     }
-    for source, one in zip(sources, inspected, strict=True):
-        source.inspected = next(settled.get(type(one), iter([one])))
-    plan = ProposedAudit(sources, dict(columns), scores_format, stem)
-    known = {problem for source in sources for problem in source.found.problems}
+    for source, file in zip(readable_sources, inspected, strict=True):
+        settled = settled_by_type.get(type(file))
+        source.inspected = file if settled is None else next(settled)
+    plan = ProposedAudit(readable_sources, dict(columns), scores_format, system_name)
+    known_problems: set[str] = set()
+    for source in readable_sources:
+        known_problems.update(source.findings.problems)
     with stage("looking how they fit together"):
         joins = tuple(find_joins(trials, tables))
-        plan.whose = next((one.template for one in joins if one.template), "")
-        problems = [*repeated, *(one for one in plan.problems(counts) if one not in known)]
-        command, because = plan.next()
+        templates = [join.template for join in joins if join.template]
+        plan.speaker_pattern = templates[0] if templates else ""
+        joint_problems = [
+            problem for problem in plan.problems(counts_reader) if problem not in known_problems
+        ]
+        command, differing = plan.next_command()
     files = tuple(
-        replace(source.found, odd=(*source.found.odd, *plan.odd.get(id(source), ())))
-        for source in sources
+        replace(
+            source.findings,
+            odd=(*source.findings.odd, *plan.warnings_by_source.get(id(source), ())),
+        )
+        for source in readable_sources
     )
-    return Inspection(files, joins, tuple(plan.shared), tuple(problems), command, tuple(because))
+    return Inspection(
+        files=files,
+        joins=joins,
+        shared=tuple(plan.shared),
+        problems=(*repetition_problems, *joint_problems),
+        next=command,
+        differing=tuple(differing),
+    )
 
 
-def _without_repeats(given: Sequence[Any]) -> tuple[list[Any], list[str]]:
-    """The sources without files that are given again, and what to say of these."""
-    found: dict[object, Any] = {}
-    again: dict[str, None] = {}
-    for source in given:
+def _unique_sources(sources: Sequence[Any]) -> tuple[list[Any], list[str]]:
+    """Return the sources without repeated files, and a problem for each repeated file."""
+    source_by_key: dict[object, Any] = {}
+    problems: dict[str, None] = {}
+    for source in sources:
         is_path = isinstance(source, (str, os.PathLike))
         is_file = is_path and os.fspath(source) != "-"
-        try:
-            key = os.path.realpath(source) if is_file else source if is_path else id(source)
-        except ValueError:  # no path can be called so
-            key = source
-        if is_path and key in found:
+        key: object = source if is_path else id(source)
+        if is_file:
+            with suppress(ValueError):  # a text that cannot be a path: refused when it is read
+                key = os.path.realpath(source)
+        if is_path and key in source_by_key:
             name = printable(os.fspath(source)) if is_file else "standard input"
-            again[f"{name}: is given more than once; name it once"] = None
-        found.setdefault(key, source)
-    return list(found.values()), list(again)
+            problems[f"{name}: is given more than once; name it once"] = None
+        source_by_key.setdefault(key, source)
+    return list(source_by_key.values()), list(problems)
 
 
-def _readable_again(given: Any, number: int) -> Source:
-    """The source so that it can be read more than once."""
-    if not isinstance(given, (str, os.PathLike)):
-        return Source(f"table {number}", given, f"table {number}")
-    if os.fspath(given) != "-":
-        name = printable(os.fspath(given))
-        return Source(name, given, name)
+def _rereadable_source(source: Any, number: int) -> Source:
+    """Return the source in a form that can be read several times."""
+    if not isinstance(source, (str, os.PathLike)):
+        return Source(f"table {number}", source, f"table {number}")
+    if os.fspath(source) != "-":
+        name = printable(os.fspath(source))
+        return Source(name, source, name)
     folder = ScratchFolder()
-    # "standard input" is what messages call it
+    # the name of the file, as messages use it
     with folder.file_to_write("standard input") as path, path.open("wb") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
     return Source(path.name, path, "-", folder)
 
 
 def _identify(
-    source: Source, asked: RequestedColumns, format_: str | None, counts: CountsReader
+    source: Source,
+    requested_columns: RequestedColumns,
+    format_: str | None,
+    counts_reader: CountsReader,
 ) -> Inspected:
-    """What one source is; what is neither trials nor a table nor counts is unknown."""
+    """Return what one source is; unknown if it is neither trials nor a table nor counts."""
     if holds_counts(source.data):
-        return counts.see(source.name, source.data)
-    own = recognise_parivox_file(source.data, source.name) or inspect_groups(
+        return counts_reader.inspect(source.name, source.data)
+    parivox_file = recognise_parivox_file(source.data, source.name) or inspect_groups(
         source.data, source.name
     )
-    if own is not None:
-        return _own_table(source, own) if own.kind == "utterances" else own
-    trials, problem = _trials(source, asked, format_)
+    if parivox_file is not None:
+        is_table = parivox_file.kind == "utterances"
+        return _inspect_parivox_table(source, parivox_file) if is_table else parivox_file
+    trials, problem = _inspect_as_trials(source, requested_columns, format_)
     if trials is not None:
         return trials
     try:
         inspected = inspect_table(source.data, source.name)
     except DataError as error:
-        # whether a file with stray quotes is of trials shows once they are right
-        first = "" if isinstance(error, StrayQuote) else problem
-        problems = dict.fromkeys(one for one in (first, str(error)) if one)
+        # with stray quotes nothing shows whether the file holds trials, so do not call it that
+        trials_problem = "" if isinstance(error, StrayQuote) else problem
+        problems = dict.fromkeys(message for message in (trials_problem, str(error)) if message)
         return FileFindings(source.name, "unknown", problems=tuple(problems))
-    names = {plain(column) for column in inspected.columns}
-    if problem and all(names & ALIASES[side] for side in ("enrol", "test")):
-        return FileFindings(source.name, "trials", inspected.found.format, problems=(problem,))
+    plain_names = {plain(column) for column in inspected.columns}
+    if problem and all(plain_names & ALIASES[side] for side in ("enrol", "test")):
+        return FileFindings(source.name, "trials", inspected.findings.format, problems=(problem,))
     return inspected
 
 
-def _own_table(source: Source, own: FileFindings) -> Inspected:
-    """A table that Parivox wrote, and that an audit takes as any other."""
+def _inspect_parivox_table(source: Source, findings: FileFindings) -> Inspected:
+    """Return a table that Parivox wrote, and that an audit reads as any other."""
     try:
         table = inspect_table(source.data, source.name)
     except DataError as error:
-        return replace(own, kind="own", problems=(str(error),))
-    return replace(table, found=replace(table.found, own=own.own, use=own.use))
+        return replace(findings, kind="own", problems=(str(error),))
+    return replace(table, findings=replace(table.findings, own=findings.own, use=findings.use))
 
 
-def _trials(
-    source: Source, asked: RequestedColumns, format_: str | None
+def _inspect_as_trials(
+    source: Source, requested_columns: RequestedColumns, format_: str | None
 ) -> tuple[InspectedTrials | FileFindings | None, str]:
-    """The trials of a source, if it is of trials; and what an audit says that it cannot read."""
+    """Return the trials of a source, if it holds trials; and why an audit cannot read it."""
     problem = ""
     try:
-        scanned = _scanned(source.data, asked, format_)
+        scanned = _scan_with_format(source.data, requested_columns, format_)
     except DataError as error:
         problem = str(error)
         if _may_be_trials(source.data):
             return FileFindings(source.name, "trials", problems=(problem,)), problem
     else:
         if {"enrol", "test"} <= set(scanned.columns):
-            of_trials = {"score", "label", "decision"} & set(scanned.columns)
-            if not of_trials and any(plain(name) in SPEAKER for name in scanned.ignored):
+            outcome_roles = {"score", "label", "decision"} & set(scanned.columns)
+            if not outcome_roles and any(plain(name) in SPEAKER for name in scanned.ignored):
                 return None, ""  # models and their recordings, with the speaker of each
-            found = inspect_trials(scanned, source.data, source.name, asked)
-            return (None if _are_models(found) else found), ""
+            trials = inspect_trials(scanned, source.data, source.name, requested_columns)
+            return (None if _is_model_table(trials) else trials), ""
     with suppress(DataError):
-        return _trials_by_content(source, asked), problem
+        return _inspect_columns_by_content(source, requested_columns), problem
     return None, problem
 
 
-def _are_models(trials: InspectedTrials) -> bool:
-    """Whether models stand with the recordings of each, as NIST has them, not with trials."""
+def _is_model_table(trials: InspectedTrials) -> bool:
+    """Whether rows are models with their recordings, in the form of NIST, instead of trials."""
     columns, test = trials.scan.columns, trials.rows.test
     is_nist = set(columns) <= {"enrol", "test", "side"} and plain(columns["enrol"]) in MODEL
     return is_nist and not trials.scan.ignored and np.unique(test).size == test.size
 
 
-def _scanned(data: Any, asked: RequestedColumns, format_: str | None) -> Scan:
+def _scan_with_format(data: Any, requested_columns: RequestedColumns, format_: str | None) -> Scan:
+    """Open a source in its own format, or if that is not clear, in the format of the user."""
     try:
-        return scan(data, columns=asked, format=None, name="scores")
+        return scan(data, columns=requested_columns, format=None, name="scores")
     except DataError:
         if format_ is None or not _may_be_trials(data):
             raise
-        return scan(data, columns=asked, format=format_, name="scores")
+        return scan(data, columns=requested_columns, format=format_, name="scores")
 
 
 def _may_be_trials(data: Any) -> bool:
-    """Whether the rows are of trials, in a format that the user must name or a header must."""
+    """Whether rows are trials in a format that the user, or a header, must name."""
     with suppress(DataError):
         return isinstance(data, (str, os.PathLike)) and may_be_trials(read_content(data).head)
     return False
 
 
-def _trials_by_content(source: Source, asked: RequestedColumns) -> InspectedTrials | None:
-    """The trials of a source whose columns have no known names, by what they hold."""
+def _inspect_columns_by_content(
+    source: Source, requested_columns: RequestedColumns
+) -> InspectedTrials | None:
+    """Return the trials of a source with unknown column names, recognised by content."""
     if isinstance(source.data, (str, os.PathLike)):
         content = read_content(source.data)
-        raw = table_format(content).scan(content, asked)
+        unnamed_scan = table_format(content).scan(content, requested_columns)
     else:
-        raw = scan(source.data, columns=asked, format=None, name="scores")
-    roles = roles_of_trials(first_rows(raw, source.data, asked), asked)
+        unnamed_scan = scan(source.data, columns=requested_columns, format=None, name="scores")
+    roles = roles_of_trials(
+        first_rows(unnamed_scan, source.data, requested_columns), requested_columns
+    )
     if not roles:
         return None
-    named = RequestedColumns(roles, words=asked.words)
-    scanned = scan(source.data, columns=named, format=None, name="scores")
-    inspected = inspect_trials(scanned, source.data, source.name, named)
-    odd = inspected.found.odd
-    taken = {role: column for role, column in roles.items() if role not in asked.by_role}
-    if taken:  # which is a guess: an audit wants to be told
-        names = ", ".join(map(repr, taken.values()))
-        are = f"columns {names} are" if len(taken) > 1 else f"column {names} is"
-        what = f"{are} taken for {', '.join(taken)}; audit needs {columns_option(taken)}"
-        odd = (DataWarning(what, 0), *odd)
+    named_columns = RequestedColumns(roles, words=requested_columns.words)
+    scanned = scan(source.data, columns=named_columns, format=None, name="scores")
+    inspected = inspect_trials(scanned, source.data, source.name, named_columns)
+    odd = inspected.findings.odd
+    guessed_roles = {
+        role: column for role, column in roles.items() if role not in requested_columns.by_role
+    }
+    if guessed_roles:  # an audit does not guess: it needs the option
+        names = ", ".join(map(repr, guessed_roles.values()))
+        subject = f"columns {names} are" if len(guessed_roles) > 1 else f"column {names} is"
+        option = columns_option(guessed_roles)
+        message = f"{subject} taken for {', '.join(guessed_roles)}; audit needs {option}"
+        odd = (DataWarning(message, 0), *odd)
     recipe = {**roles, **inspected.recipe}
-    return replace(inspected, found=replace(inspected.found, odd=odd), recipe=recipe)
+    return replace(inspected, findings=replace(inspected.findings, odd=odd), recipe=recipe)

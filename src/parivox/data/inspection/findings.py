@@ -1,4 +1,4 @@
-"""What an inspection finds in files: data, which the report puts into words."""
+"""Findings of an inspection as data, which the report puts into words."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class Column:
     """One column and its values."""
 
-    name: str  # as the file names it
-    role: str  # what it means, as ``decision`` or ``speaker``; empty for an attribute
+    name: str  # in the file
+    role: str  # its meaning, such as ``decision`` or ``speaker``; empty for an attribute
     values: int | None  # distinct known values; None for more than are counted
     unknown: int  # cells that are empty or say that the value is unknown
     # the most frequent values, if the column has few; else none, since they may be names
@@ -34,7 +34,7 @@ class Column:
 
     @property
     def by(self) -> str:
-        """As ``--by`` takes it."""
+        """Return it in the notation of ``--by``."""
         return f"{self.name}:{self.bands}" if self.bands else self.name
 
 
@@ -49,7 +49,7 @@ class IdFindings:
 
 @dataclass(frozen=True)
 class SpeakerRule:
-    """How the speaker of an utterance is known from the file alone."""
+    """The rule by which the file alone gives the speaker of an utterance."""
 
     # columns, component or id: by columns of the file; by the first component of the id; or
     # the id is the speaker.
@@ -61,11 +61,11 @@ class SpeakerRule:
 
 @dataclass(frozen=True)
 class LabelFindings:
-    """Trials by label."""
+    """Numbers of trials by label."""
 
     target: int
     nontarget: int
-    # what says so: a trial list; ``speakers``, where no file has labels; empty for the file
+    # source of the labels: a trial list; ``speakers`` if no file has any; empty for this file
     by: str = ""
 
 
@@ -82,7 +82,7 @@ class ScoreFindings:
 
 @dataclass(frozen=True)
 class CountsFindings:
-    """What counts are of."""
+    """Content of a file of counts."""
 
     # names; both may be empty
     system: str
@@ -100,7 +100,7 @@ class CountsFindings:
 
 @dataclass(frozen=True)
 class FileFindings:
-    """One file."""
+    """Findings about one file."""
 
     name: str  # as it was given
     # ``scores``, ``trials``, ``speakers``, ``utterances``, ``models``, ``failures``, ``counts``,
@@ -132,7 +132,7 @@ class FileFindings:
 
 @dataclass(frozen=True)
 class Join:
-    """How much of one file is found in another one."""
+    """How many ids of one file are in another one."""
 
     what: str  # ``trials``, ``utterances``, ``enrolments``, ``speakers`` or ``recordings``
     # names of the files: those of the first are looked up in the second
@@ -149,11 +149,11 @@ class Join:
 
 @dataclass(frozen=True)
 class SharedAttribute:
-    """An attribute that stands in several files, of speakers, of recordings or of trials."""
+    """An attribute that is in several files, of speakers, of recordings or of trials."""
 
     name: str
     files: Mapping[str, str]  # file by level: ``speaker``, ``recording``, ``trial``
-    # what an audit by it says: empty if they agree; None where that is not known
+    # why an audit refuses to group by it: empty if the files agree; None if not known
     refused: str | None
 
 
@@ -172,15 +172,15 @@ class Inspection(NotebookView):
 
     Attributes
     ----------
-    files : tuple of Found
+    files : tuple of FileFindings
         In the order in which they were given.
     joins : tuple of Join
-    shared : tuple of Shared
+    shared : tuple of SharedAttribute
     problems : tuple of str
         What an audit of the files together would be refused for, in the audit's words.
     next : str
         The command to type next; empty if there is none.
-    differing : tuple of Differing
+    differing : tuple of DifferingAttribute
         Why the command names one side of an attribute.
     warnings : tuple of DataWarning
         What an audit of the files warns of, beyond what is odd about each; of the command
@@ -198,4 +198,4 @@ class Inspection(NotebookView):
     @property
     def readable(self) -> bool:
         """Whether every file could be read as something."""
-        return all(one.kind != "unknown" for one in self.files)
+        return all(file.kind != "unknown" for file in self.files)

@@ -1,4 +1,4 @@
-"""How files fit each other: which ids of the one are found in the other, and what both tell."""
+"""How files fit together: which ids of one file are in another, and what both contain."""
 
 from __future__ import annotations
 
@@ -29,356 +29,445 @@ if TYPE_CHECKING:
     from parivox.data.inspection.tables import InspectedTable
     from parivox.data.inspection.trials import InspectedTrials
 
-_EXAMPLES = 3
-_MOST = 0.5
-_ZEROS = r"^0+(.)"
+_MAX_EXAMPLES = 3
+_MAJORITY = 0.5
+_LEADING_ZEROS = r"^0+(.)"
 _DIFFERENCES = {
     "they differ in upper and lower case": DIFFERENCES["in upper and lower case"],
     "leading zeros are missing on one side, as spreadsheets drop them": lambda ids: ids.str.replace(
-        _ZEROS, "$1"
+        _LEADING_ZEROS, "$1"
     ),
     "one side holds them as numbers with decimals": lambda ids: ids.str.replace(
         r"^(\d+)[.,]0+$", "$1"
-    ).str.replace(_ZEROS, "$1"),
-    **{f"they differ {told}": change for told, change in DIFFERENCES.items()},
+    ).str.replace(_LEADING_ZEROS, "$1"),
+    **{f"they differ {difference}": change for difference, change in DIFFERENCES.items()},
 }
 
 
 def settle_kinds(
     trials: Sequence[InspectedTrials], tables: Sequence[InspectedTable]
 ) -> list[InspectedTable]:
-    """The tables as what the ids of the trials show them to be.
+    """Return the tables as the kinds that the ids of the trials show them to be.
 
-    Names of columns tell tables of utterances from those of speakers only where they are known;
-    and of the columns of a table of speakers, the one that holds most of the speakers is theirs.
+    Column names distinguish tables of utterances from those of speakers only if they are known. In
+    a table of speakers, the column with most of the speakers is the one of their ids.
     """
     if not trials:
         return list(tables)
-    ids = pl.concat([one.ids for one in trials]).unique(maintain_order=True)
-    named = pl.concat([one.speaker for one in trials]).drop_nulls().unique(maintain_order=True)
+    ids = pl.concat([inspected.ids for inspected in trials]).unique(maintain_order=True)
+    all_speakers = pl.concat([inspected.speaker for inspected in trials])
+    named_speakers = all_speakers.drop_nulls().unique(maintain_order=True)
+    rules = [inspected.findings.whose for inspected in trials]
+    # the guess that ids are speakers counts only if labels confirm it
     are_speakers = any(
-        one.found.whose is not None and (one.found.whose.rule != "id" or one.found.whose.wrong == 0)
-        for one in trials
+        rule is not None and (rule.rule != "id" or rule.wrong == 0) for rule in rules
     )
-    found = []
+    settled = []
     for table in tables:
-        if table.found.kind == "speakers":
+        if table.findings.kind == "speakers":
             column, share = _id_column(ids, table, UTTERANCE)
-            _, others = _id_column(named, table, ID)
-            if share > others or (share and plain(column) not in SPEAKER and not are_speakers):
-                found.append(with_kind(table, "utterances", {"utterance": column}))
+            _, share_of_speakers = _id_column(named_speakers, table, ID)
+            is_unclear = plain(column) not in SPEAKER and not are_speakers
+            if share > share_of_speakers or (share and is_unclear):
+                settled.append(with_kind(table, "utterances", {"utterance": column}))
                 continue
-        found.append(table)
-    needed = pl.concat([speakers_of_ids(one, found)[0] for one in trials]).drop_nulls()
+        settled.append(table)
+    needed = pl.concat(
+        [speakers_of_ids(inspected, settled)[0] for inspected in trials]
+    ).drop_nulls()
     needed = needed.unique(maintain_order=True)
-    for place, table in enumerate(found):
-        if table.found.kind == "speakers":
+    for index, table in enumerate(settled):
+        if table.findings.kind == "speakers":
             column, share = _id_column(needed, table, ID)
             if share and table.roles.get("speaker") != column:
-                found[place] = with_kind(table, "speakers", {"speaker": column})
-    return found
+                settled[index] = with_kind(table, "speakers", {"speaker": column})
+    return settled
 
 
 def find_joins(
     trials: Sequence[InspectedTrials], tables: Sequence[InspectedTable]
 ) -> Iterator[Join]:
-    """Every join of these files that an audit would make."""
+    """Yield every join of these files that an audit would make."""
 
-    def of(kind: str) -> list[InspectedTable]:
-        return [table for table in tables if table.found.kind == kind]
+    def tables_of(kind: str) -> list[InspectedTable]:
+        return [table for table in tables if table.findings.kind == kind]
 
-    lists = [one for one in trials if one.found.kind == "trials"]
-    scored = [one for one in trials if one.found.kind == "scores"]
-    for one in scored:
-        for other in lists:
-            yield from _pairs(one, other)
-    for one in scored or lists:
-        yield from _of_trials(one, of("utterances"), of("models"), of("speakers"))
-    yield from _of_cells("recording", of("models"), of("utterances"))
-    yield from _of_failures(of("failures"), of("utterances"), of("models"))
+    lists = [inspected for inspected in trials if inspected.findings.kind == "trials"]
+    scored = [inspected for inspected in trials if inspected.findings.kind == "scores"]
+    for inspected in scored:
+        for trial_list in lists:
+            yield from _pair_joins(inspected, trial_list)
+    for inspected in scored or lists:
+        yield from _joins_of_trials(
+            inspected, tables_of("utterances"), tables_of("models"), tables_of("speakers")
+        )
+    yield from _joins_of_role("recording", tables_of("models"), tables_of("utterances"))
+    yield from _joins_of_failures(
+        tables_of("failures"), tables_of("utterances"), tables_of("models")
+    )
     if not trials:
-        yield from _of_cells("speaker", of("utterances") + of("models"), of("speakers"))
+        yield from _joins_of_role(
+            "speaker", tables_of("utterances") + tables_of("models"), tables_of("speakers")
+        )
 
 
-def _of_trials(
-    one: InspectedTrials,
+def _joins_of_trials(
+    trials: InspectedTrials,
     utterances: Sequence[InspectedTable],
     models: Sequence[InspectedTable],
     speakers: Sequence[InspectedTable],
 ) -> Iterator[Join]:
-    recordings = one.ids
+    """Look up the ids of trials in the tables of utterances, models and speakers."""
+    recordings = trials.ids
     if models:
         enrol, recordings = (
-            one.ids.gather(np.unique(side)) for side in (one.rows.enrol, one.rows.test)
+            trials.ids.gather(np.unique(side)) for side in (trials.rows.enrol, trials.rows.test)
         )
         for table in models:
-            yield _lookup("enrolments", one.found.name, enrol, table)
+            yield _lookup("enrolments", trials.findings.name, enrol, table)
     for table in utterances:
-        yield _lookup("utterances", one.found.name, recordings, table)
+        yield _lookup("utterances", trials.findings.name, recordings, table)
     for table in speakers:
-        yield _of_speakers(one, (*utterances, *models), table)
+        yield _join_of_speakers(trials, (*utterances, *models), table)
 
 
-def _of_cells(
-    role: str, those: Sequence[InspectedTable], tables: Sequence[InspectedTable]
+def _joins_of_role(
+    role: str, holders: Sequence[InspectedTable], tables: Sequence[InspectedTable]
 ) -> Iterator[Join]:
-    """Look up what stands in the columns of one role."""
-    for one in those:
-        if (cells := one.cells(role)) is not None:
+    """Look up the cells of the columns of one role."""
+    for holder in holders:
+        if (cells := holder.cells(role)) is not None:
             for table in tables:
-                yield _lookup(f"{role}s", one.found.name, cells, table)
+                yield _lookup(f"{role}s", holder.findings.name, cells, table)
 
 
-def _of_failures(
-    those: Sequence[InspectedTable],
+def _joins_of_failures(
+    failure_tables: Sequence[InspectedTable],
     utterances: Sequence[InspectedTable],
     models: Sequence[InspectedTable],
 ) -> Iterator[Join]:
-    """Look failures up: those of enrolments among the models, all others among the recordings."""
-    for one in those:
-        if "recording" not in one.roles:
+    """Look up failures: those of enrolments in the models, all others in the recordings."""
+    for failures in failure_tables:
+        if "recording" not in failures.roles:
             continue
-        cells = one.distinct(one.roles["recording"])
+        cells = failures.distinct(failures.roles["recording"])
         for table in models:
-            if (known := table.cells("model")) is not None:
-                is_model = cells.is_in(known.implode())
+            if (model_ids := table.cells("model")) is not None:
+                is_model = cells.is_in(model_ids.implode())
                 if is_model.any():
-                    yield _lookup("enrolments", one.found.name, cells.filter(is_model), table)
+                    yield _lookup(
+                        "enrolments", failures.findings.name, cells.filter(is_model), table
+                    )
                 cells = cells.filter(~is_model)
-        for table in utterances if len(cells) else ():
-            yield _lookup("recordings", one.found.name, cells, table)
+        if not len(cells):
+            continue
+        for table in utterances:
+            yield _lookup("recordings", failures.findings.name, cells, table)
 
 
 def _id_column(needed: pl.Series, table: InspectedTable, names: Sequence[str]) -> tuple[str, float]:
-    """The column that holds these ids, as an audit takes it, and the share that it holds."""
+    """Return the column of these ids that an audit would choose, and the share that it holds."""
     columns, shares = id_columns(needed, table.table.select(table.columns), names)
     return (columns[0], shares[columns[0]]) if columns else ("", 0.0)
 
 
-def _lookup(what: str, of: str, ids: pl.Series, table: InspectedTable) -> Join:
-    """Look ids up in the column of a table that holds most of them."""
+def _lookup(what: str, file_name: str, ids: pl.Series, table: InspectedTable) -> Join:
+    """Look up ids in the column of a table that holds most of them."""
     role, names = {
         "utterances": ("utterance", UTTERANCE),
         "models": ("model", MODEL),
         "speakers": ("speaker", ID),
-    }[table.found.kind]
+    }[table.findings.kind]
     column, share = _id_column(ids, table, names)
     if not share:
         column = table.roles.get(role, "")
-    has_column = share or column  # one that holds ids may have no name
+    has_column = share or column  # a column with ids may have an empty name
     cells = table.distinct(column) if has_column else pl.Series([], dtype=pl.String)
     if role == "speaker":
         listed = cells.implode()
         ids = ids.filter(ids.is_in(listed) | ~ids.is_in(placeholders()))
-    met = ids.is_in(cells.implode())
-    missing = ids.filter(~met)
+    is_found = ids.is_in(cells.implode())
+    missing = ids.filter(~is_found)
     return Join(
-        what,
-        of,
-        table.found.name,
-        column,
-        int(met.sum()),
-        len(ids),
-        tuple(missing.head(_EXAMPLES).to_list()),
-        _difference(missing, cells),
+        what=what,
+        of=file_name,
+        in_=table.findings.name,
+        column=column,
+        met=int(is_found.sum()),
+        count=len(ids),
+        missing=tuple(missing.head(_MAX_EXAMPLES).to_list()),
+        pattern=_common_difference(missing, cells),
     )
 
 
-def _difference(missing: pl.Series, cells: pl.Series) -> str:
-    """In what most of the missing ids differ from those that there are."""
-    for how, change in _DIFFERENCES.items() if len(missing) else ():
-        ours, theirs = (
+def _common_difference(missing: pl.Series, cells: pl.Series) -> str:
+    """Return the difference of notation that explains most of the missing ids; empty if none."""
+    if not len(missing):
+        return ""
+    for description, change in _DIFFERENCES.items():
+        changed_missing, changed_cells = (
             ids.to_frame("id").select(change(pl.col("id")))["id"] for ids in (missing, cells)
         )
-        if (ours.is_in(theirs.implode()).mean() or 0.0) > _MOST:  # type: ignore[operator]
-            return how
+        explained_share = changed_missing.is_in(changed_cells.implode()).mean() or 0.0
+        if explained_share > _MAJORITY:  # type: ignore[operator]
+            return description
     return ""
 
 
-def _of_speakers(
-    one: InspectedTrials, tables: Sequence[InspectedTable], table: InspectedTable
+def _join_of_speakers(
+    trials: InspectedTrials, tables: Sequence[InspectedTable], table: InspectedTable
 ) -> Join:
-    speakers_known, by_table = speakers_of_ids(one, tables)
+    """Look up the speakers of trials in a table; try patterns of ids if most are missing."""
+    speakers_known, by_table = speakers_of_ids(trials, tables)
     needed = speakers_known.drop_nulls().unique(maintain_order=True)
-    join = _lookup("speakers", one.found.name, needed, table)
-    is_component = one.found.whose is not None and one.found.whose.rule != "columns"
-    if join.pattern or by_table.any() or not is_component or join.met > _MOST * join.count:
+    join = _lookup("speakers", trials.findings.name, needed, table)
+    is_component = trials.findings.whose is not None and trials.findings.whose.rule != "columns"
+    if join.pattern or by_table.any() or not is_component or join.met > _MAJORITY * join.count:
         return join
-    read = table.provenance
+    provenance = table.provenance
     speakers = Speakers(
-        table.table, name=str(read["name"]), id=None, conflicts="error", provenance=read
+        table.table, name=str(provenance["name"]), id=None, conflicts="error", provenance=provenance
     )
     share = join.met / max(join.count, 1)
-    pattern, template = pattern_of_speakers(one.ids, speakers, share)
+    pattern, template = pattern_of_speakers(trials.ids, speakers, share)
     return replace(join, pattern=pattern, template=template)
 
 
-def _pairs(one: InspectedTrials, other: InspectedTrials) -> Iterator[Join]:
-    """The trials of a list among those of scores, and the reverse if any is missing."""
-    mine, its = one.found, other.found
-    if not (mine.whole and its.whole):
-        met = other.ids.is_in(one.ids.implode())
-        missing = tuple(other.ids.filter(~met).head(_EXAMPLES))
-        yield Join("utterances", its.name, mine.name, "", int(met.sum()), len(met), missing)
+def _pair_joins(trials: InspectedTrials, trial_list: InspectedTrials) -> Iterator[Join]:
+    """Look up the trials of a list in scores, and the reverse if any is missing."""
+    findings, list_findings = trials.findings, trial_list.findings
+    if not (findings.whole and list_findings.whole):
+        is_found = trial_list.ids.is_in(trials.ids.implode())
+        # of files that are inspected in part, only ids can be compared
+        yield Join(
+            what="utterances",
+            of=list_findings.name,
+            in_=findings.name,
+            column="",
+            met=int(is_found.sum()),
+            count=len(is_found),
+            missing=tuple(trial_list.ids.filter(~is_found).head(_MAX_EXAMPLES)),
+        )
         return
-    ids, *both_keys = _keys(one, other)
-    (scored, _), (listed, _) = map(count_distinct, both_keys)
-    both = np.intersect1d(scored, listed, assume_unique=True).size
-    pattern = pattern_of(one.scan, other.scan) if 2 * both < min(scored.size, listed.size) else ""
-    for of, among, here, there in (
-        (its, mine, listed, scored),
-        (mine, its, scored, listed),
+    ids, *keys = _pair_keys(trials, trial_list)
+    (scored, _), (listed, _) = map(count_distinct, keys)
+    n_common = np.intersect1d(scored, listed, assume_unique=True).size
+    pattern = ""
+    if 2 * n_common < min(scored.size, listed.size):
+        pattern = pattern_of(trials.scan, trial_list.scan)
+    for searched, target, searched_keys, target_keys in (
+        (list_findings, findings, listed, scored),
+        (findings, list_findings, scored, listed),
     ):
-        if of is its or both < here.size:
-            missing = _named_pairs(np.setdiff1d(here, there, assume_unique=True), ids)
-            yield Join("trials", of.name, among.name, "", both, here.size, missing, pattern)
+        if searched is list_findings or n_common < searched_keys.size:
+            missing = _pair_texts(np.setdiff1d(searched_keys, target_keys, assume_unique=True), ids)
+            yield Join(
+                what="trials",
+                of=searched.name,
+                in_=target.name,
+                column="",
+                met=n_common,
+                count=searched_keys.size,
+                missing=missing,
+                pattern=pattern,
+            )
 
 
-def _named_pairs(keys: NDArray[np.int64], ids: pl.Series) -> tuple[str, ...]:
-    """The first of some pairs, enrolment before test, as messages show them."""
-    low, high = np.divmod(keys[: _EXAMPLES - 1] // 2, len(ids))
-    is_reversed = keys[: _EXAMPLES - 1] % 2 == 1
+def _pair_texts(keys: NDArray[np.int64], ids: pl.Series) -> tuple[str, ...]:
+    """Return the first of some pairs for messages, enrolment before test."""
+    low, high = np.divmod(keys[: _MAX_EXAMPLES - 1] // 2, len(ids))
+    is_reversed = keys[: _MAX_EXAMPLES - 1] % 2 == 1
     enrol, test = np.where(is_reversed, (high, low), (low, high)).tolist()
-    return tuple(f"({ids[a]}, {ids[b]})" for a, b in zip(enrol, test, strict=True))
+    return tuple(
+        f"({ids[first]}, {ids[second]})" for first, second in zip(enrol, test, strict=True)
+    )
 
 
 def speakers_of_ids(
-    one: InspectedTrials, tables: Sequence[InspectedTable]
+    trials: InspectedTrials, tables: Sequence[InspectedTable]
 ) -> tuple[pl.Series, pl.Series]:
-    """Speaker of each id, null where a table should tell it but does not; whether a table does."""
-    speaker = one.speaker
-    by_table = pl.repeat(False, len(one.ids), dtype=pl.Boolean, eager=True)
+    """Return the speaker of each id, null if a table lacks it, and whether a table gives it."""
+    speaker = trials.speaker
+    by_table = pl.repeat(False, len(trials.ids), dtype=pl.Boolean, eager=True)
     for table in tables:
-        key = {"utterances": "utterance", "models": "model"}.get(table.found.kind, "")
-        known = _owners_in(table, tables) if key in table.roles else None
-        if known is None:
+        id_role = {"utterances": "utterance", "models": "model"}.get(table.findings.kind, "")
+        known_speakers = _speakers_in_table(table, tables) if id_role in table.roles else None
+        if known_speakers is None:
             continue
-        frame = pl.DataFrame({"id": one.ids, "own": speaker})
-        found = frame.join(known, on="id", how="left", maintain_order="left")["theirs"]
-        if found.null_count() < len(found):
-            speaker = found.fill_null(speaker) if key == "model" or by_table.any() else found
-            by_table |= found.is_not_null()
+        frame = pl.DataFrame({"id": trials.ids, "own": speaker})
+        table_speakers = frame.join(known_speakers, on="id", how="left", maintain_order="left")[
+            "theirs"
+        ]
+        if table_speakers.null_count() < len(table_speakers):
+            # a first table of utterances replaces what ids seem to say; others add to it
+            if id_role == "model" or by_table.any():
+                speaker = table_speakers.fill_null(speaker)
+            else:
+                speaker = table_speakers
+            by_table |= table_speakers.is_not_null()
     return speaker, by_table
 
 
-def _owners_in(table: InspectedTable, tables: Sequence[InspectedTable]) -> pl.DataFrame | None:
-    """Speaker of each id of a table; of models without one, that of a recording of theirs."""
+def _speakers_in_table(
+    table: InspectedTable, tables: Sequence[InspectedTable]
+) -> pl.DataFrame | None:
+    """Return the speaker of each id of a table; of a model without one, that of its recording."""
     roles = table.roles
-    own = roles.get("model") or roles["utterance"]
+    id_column = roles.get("model") or roles["utterance"]
     if "speaker" in roles:
-        return table.table.select(id=own, theirs=roles["speaker"]).unique("id")
-    for other in tables:
-        there = other.roles
-        if "recording" in roles and {"utterance", "speaker"} <= set(there):
-            known = other.table.select(recording=there["utterance"], theirs=there["speaker"])
-            made = table.table.select(id=own, recording=roles["recording"])
-            joined = made.join(known.unique("recording"), on="recording", maintain_order="left")
+        return table.table.select(id=id_column, theirs=roles["speaker"]).unique("id")
+    for other_table in tables:
+        other_roles = other_table.roles
+        if "recording" in roles and {"utterance", "speaker"} <= set(other_roles):
+            recording_speakers = other_table.table.select(
+                recording=other_roles["utterance"], theirs=other_roles["speaker"]
+            )
+            model_recordings = table.table.select(id=id_column, recording=roles["recording"])
+            joined = model_recordings.join(
+                recording_speakers.unique("recording"), on="recording", maintain_order="left"
+            )
             return joined.select("id", "theirs").unique("id", keep="first", maintain_order=True)
     return None
 
 
-def _keys(
-    one: InspectedTrials, other: InspectedTrials
+def _pair_keys(
+    trials: InspectedTrials, trial_list: InspectedTrials
 ) -> tuple[pl.Series, NDArray[np.int64], NDArray[np.int64]]:
-    """Ids of two files, and a number for the pair in each row of either."""
-    every = pl.concat((one.ids, other.ids)).unique(maintain_order=True)
+    """Return the ids of two files, and for each row of either a number for its pair of ids."""
+    all_ids = pl.concat((trials.ids, trial_list.ids)).unique(maintain_order=True)
     keys = []
-    for inspected in (one, other):
-        place = places_in(inspected.ids, every)
-        keys.append(pair_key(place[inspected.rows.enrol], place[inspected.rows.test], len(every)))
-    return every, keys[0], keys[1]
+    for inspected in (trials, trial_list):
+        positions = places_in(inspected.ids, all_ids)
+        keys.append(
+            pair_key(positions[inspected.rows.enrol], positions[inspected.rows.test], len(all_ids))
+        )
+    return all_ids, keys[0], keys[1]
 
 
 def add_labels(
     trials: Sequence[InspectedTrials], tables: Sequence[InspectedTable]
 ) -> list[InspectedTrials]:
-    """The trials, those of scores without labels with those of a list, or of their speakers."""
-    lists = [one for one in trials if one.found.kind == "trials" and one.found.labels is not None]
-    found = []
-    for one in trials:
-        made = one
-        if one.found.kind == "scores" and one.found.labels is None and one.rows.enrol.size:
-            by = lists[0].found.name if lists else "speakers"
-            label = _labels_of_list(one, lists[0]) if lists else _by_speakers(one, tables)
-            if label is not None:
-                n_target, n_nontarget = (int((label == code).sum()) for code in (1, 0))
-                scores = one.found.scores
-                if scores is not None:
-                    scores = replace(scores, auc=auc_where_labelled(one.rows.score, label))
-                labels = LabelFindings(n_target, n_nontarget, by)
-                told = replace(one.found, labels=labels, scores=scores)
-                made = replace(one, found=told, rows=one.rows._replace(label=label))
-        found.append(made)
-    return found
+    """Return the trials, with labels of a list or of speakers for scores without labels."""
+    labelled_lists = [
+        inspected
+        for inspected in trials
+        if inspected.findings.kind == "trials" and inspected.findings.labels is not None
+    ]
+    completed = []
+    for inspected in trials:
+        findings = inspected.findings
+        if (
+            findings.kind != "scores"
+            or findings.labels is not None
+            or not inspected.rows.enrol.size
+        ):
+            completed.append(inspected)
+            continue
+        if labelled_lists:
+            label_source = labelled_lists[0].findings.name
+            label: NDArray[np.int8] | None = _labels_of_list(inspected, labelled_lists[0])
+        else:
+            label_source = "speakers"
+            label = _labels_by_speakers(inspected, tables)
+        completed.append(
+            inspected if label is None else _with_labels(inspected, label, label_source)
+        )
+    return completed
 
 
-def _labels_of_list(one: InspectedTrials, other: InspectedTrials) -> NDArray[np.int8]:
-    """Label of each trial in a list, -1 where it is not in it."""
-    _, mine, theirs = _keys(one, other)
-    if not theirs.size:
-        return np.full(mine.size, -1, dtype=np.int8)
-    order = np.argsort(theirs)
-    at = order[np.searchsorted(theirs, mine, sorter=order).clip(max=theirs.size - 1)]
-    return np.where(theirs[at] == mine, other.rows.label[at], -1).astype(np.int8)
+def _with_labels(
+    trials: InspectedTrials, label: NDArray[np.int8], label_source: str
+) -> InspectedTrials:
+    """Return trials with these labels, and with the AUC that they give the scores."""
+    scores = trials.findings.scores
+    if scores is not None:
+        scores = replace(scores, auc=auc_where_labelled(trials.rows.score, label))
+    labels = LabelFindings(int((label == 1).sum()), int((label == 0).sum()), label_source)
+    findings = replace(trials.findings, labels=labels, scores=scores)
+    return replace(trials, findings=findings, rows=trials.rows._replace(label=label))
 
 
-def _by_speakers(one: InspectedTrials, tables: Sequence[InspectedTable]) -> NDArray[np.int8] | None:
-    """Label of each trial by the speakers of its sides; None if one of these is not known."""
-    speaker, by_table = speakers_of_ids(one, tables)
-    is_guess = one.found.whose is None or one.found.whose.rule == "id"
-    people = [table for table in tables if table.found.kind == "speakers"]
-    known = [cells for table in people if (cells := table.cells("speaker")) is not None]
-    if known:
-        is_known = speaker.is_in(pl.concat(known).implode())
+def _labels_of_list(trials: InspectedTrials, trial_list: InspectedTrials) -> NDArray[np.int8]:
+    """Return the label of each trial in a list, -1 if the list lacks the trial."""
+    _, keys, list_keys = _pair_keys(trials, trial_list)
+    if not list_keys.size:
+        return np.full(keys.size, -1, dtype=np.int8)
+    order = np.argsort(list_keys)
+    list_index = order[np.searchsorted(list_keys, keys, sorter=order).clip(max=list_keys.size - 1)]
+    is_listed = list_keys[list_index] == keys
+    return np.where(is_listed, trial_list.rows.label[list_index], -1).astype(np.int8)
+
+
+def _labels_by_speakers(
+    trials: InspectedTrials, tables: Sequence[InspectedTable]
+) -> NDArray[np.int8] | None:
+    """Return the label of each trial by the speakers of its sides; None if any is not known."""
+    speaker, by_table = speakers_of_ids(trials, tables)
+    is_guess = trials.findings.whose is None or trials.findings.whose.rule == "id"
+    speaker_tables = [table for table in tables if table.findings.kind == "speakers"]
+    speaker_columns = [table.cells("speaker") for table in speaker_tables]
+    known_speakers = [cells for cells in speaker_columns if cells is not None]
+    if known_speakers:
+        is_known = speaker.is_in(pl.concat(known_speakers).implode())
     else:
         is_known = by_table if is_guess else speaker.is_not_null()
     if speaker.null_count() or not is_known.all():
         return None
-    code = speaker.rank("dense").to_numpy()
-    label: NDArray[np.int8] = (code[one.rows.enrol] == code[one.rows.test]).astype(np.int8)
+    speaker_code = speaker.rank("dense").to_numpy()
+    is_target = speaker_code[trials.rows.enrol] == speaker_code[trials.rows.test]
+    label: NDArray[np.int8] = is_target.astype(np.int8)
     return label
 
 
 def differing_attributes(
-    one: InspectedTrials, tables: Sequence[InspectedTable]
+    trials: InspectedTrials, tables: Sequence[InspectedTable]
 ) -> Iterator[tuple[Column, DifferingAttribute]]:
-    """Attributes of recordings whose values differ between the sides of most target trials."""
-    rows = one.rows.label == 1
-    models = [table for table in tables if table.found.kind == "models"]
+    """Yield attributes of recordings that differ between the sides of most target trials."""
+    rows = trials.rows.label == 1
+    models = [table for table in tables if table.findings.kind == "models"]
     for table in tables:
-        if table.found.kind != "utterances" or "utterance" not in table.roles:
+        if table.findings.kind != "utterances" or "utterance" not in table.roles:
             continue
-        for column in table.found.columns:
+        for column in table.findings.columns:
             if column.groups:
-                code = _codes(one, table, column, models)
-                enrol, test = code[one.rows.enrol[rows]], code[one.rows.test[rows]]
-                known = (enrol >= 0) & (test >= 0)
-                share = float((enrol != test)[known].mean()) if known.any() else 0.0
-                if share > _MOST:
+                code = _attribute_codes(trials, table, column, models)
+                enrol, test = code[trials.rows.enrol[rows]], code[trials.rows.test[rows]]
+                is_known = (enrol >= 0) & (test >= 0)
+                share = float((enrol != test)[is_known].mean()) if is_known.any() else 0.0
+                if share > _MAJORITY:
                     yield column, DifferingAttribute(column.by, f"test.{column.by}", share)
 
 
-def _codes(
-    one: InspectedTrials, table: InspectedTable, column: Column, models: Sequence[InspectedTable]
+def _attribute_codes(
+    trials: InspectedTrials, table: InspectedTable, column: Column, models: Sequence[InspectedTable]
 ) -> NDArray[np.int64]:
-    """Group of each id by an attribute of its recording, of a model by that of all of its own."""
+    """Return the group of each id by an attribute of its recording.
+
+    A model has a group if all of its recordings have the same one; -1 stands for none.
+    """
     cell, roles = pl.col(column.name), table.roles
     is_known = ~cell.str.to_lowercase().is_in(UNKNOWN)
     values = table.table.filter(is_known).select(id=roles["utterance"], value=cell).unique("id")
     for model in models:
-        theirs = model.roles
-        if {"model", "recording"} <= set(theirs):
-            pairs = model.table.select(id=theirs["recording"], model=theirs["model"])
-            made = pairs.join(values, on="id").group_by("model").agg(pl.col("value").unique())
-            made = made.filter(pl.col("value").list.len() == 1)
-            values = pl.concat(
-                (values, made.select(id="model", value=pl.col("value").list.first()))
+        model_roles = model.roles
+        if {"model", "recording"} <= set(model_roles):
+            recordings_of_models = model.table.select(
+                id=model_roles["recording"], model=model_roles["model"]
             )
-    ids = pl.DataFrame({"id": one.ids})
+            model_values = (
+                recordings_of_models.join(values, on="id")
+                .group_by("model")
+                .agg(pl.col("value").unique())
+            )
+            model_values = model_values.filter(pl.col("value").list.len() == 1)
+            values = pl.concat(
+                (values, model_values.select(id="model", value=pl.col("value").list.first()))
+            )
+    ids = pl.DataFrame({"id": trials.ids})
     value = ids.join(values.unique("id"), on="id", how="left", maintain_order="left")["value"]
     bands = parse_attribute(column.by).bands if column.bands else None
     if bands is not None:
         return bands.band_indices(
-            bands.parse_cells(value.to_list(), column.by, table.found.name)
+            bands.parse_cells(value.to_list(), column.by, table.findings.name)
         ).astype(np.int64)
     return (value.rank("dense").cast(pl.Int64) - 1).fill_null(-1).to_numpy()

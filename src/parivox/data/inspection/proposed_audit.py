@@ -1,4 +1,4 @@
-"""What an audit of the files together would say, and the command that asks for it."""
+"""The audit that fits the files: what it would refuse, and the command for it."""
 
 from __future__ import annotations
 
@@ -27,23 +27,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from parivox.data.groups_file import GroupsFile
-    from parivox.data.inspection.findings import DifferingAttribute
+    from parivox.data.inspection.findings import Column, DifferingAttribute
     from parivox.data.trial_set import TrialSet
     from parivox.data.value_warnings import DataWarning
     from parivox.runtime.disk import ScratchFolder
 
 Inspected: TypeAlias = InspectedTrials | InspectedTable | FileFindings
-"""What one source is."""
-_CHANCE = 0.5
-_GROUPINGS = 2
-_LEVELS = {
+"""One inspected source."""
+_CHANCE_AUC = 0.5
+_MAX_GROUPINGS = 2
+"""Groupings of the proposed command."""
+_ATTRIBUTE_OWNERS = {
     "speakers": "speaker",
     "utterances": "recording",
     "scores": "trial",
     "trials": "trial",
 }
-"""Files that may have an attribute, and whose it is then."""
-_TABLES = ("trials", "speakers", "utterances", "models", "failures", "groups")
+"""Files that may have attributes, and what these describe."""
+_TABLE_OPTIONS = ("trials", "speakers", "utterances", "models", "failures", "groups")
 
 
 @dataclass(eq=False)
@@ -52,107 +53,117 @@ class Source:
 
     name: str
     data: Any
-    word: str  # as the command takes it
-    folder: ScratchFolder | None = None  # of standard input, for as long as it is needed
+    word: str  # in a command
+    folder: ScratchFolder | None = None  # holds standard input, kept while it is needed
     inspected: Inspected = field(default_factory=lambda: FileFindings("", "unknown"))
 
     @property
-    def found(self) -> FileFindings:
-        """What is told of it."""
-        return self.inspected if isinstance(self.inspected, FileFindings) else self.inspected.found
+    def findings(self) -> FileFindings:
+        """Return the findings about it."""
+        inspected = self.inspected
+        return inspected if isinstance(inspected, FileFindings) else inspected.findings
 
 
 class CountsReader(Protocol):
-    """What tells of files of counts, which the audit's own readers read."""
+    """A reader of files of counts, which `parivox.auditing` supplies: ``data`` cannot import it."""
 
-    def see(self, name: str, path: Any) -> FileFindings:
-        """What one file holds."""
+    def inspect(self, name: str, path: Any) -> FileFindings:
+        """Return the findings about one file."""
 
-    def refused(self, paths: Sequence[Any]) -> str:
-        """What an audit of several says against them; empty for nothing."""
+    def refusal(self, paths: Sequence[Any]) -> str:
+        """Return why an audit refuses several files together; empty if it accepts them."""
 
 
 class ProposedAudit:
-    """What to do with the files: an audit of all scores with the first file of every other kind."""
+    """The proposed audit: all scores, with the first file of every other kind."""
 
     def __init__(
         self,
         sources: Sequence[Source],
         columns: dict[str, str],
         format_: str | None,
-        stem: Callable[[Any], str],
+        system_name: Callable[[Any], str],
     ) -> None:
-        self.stem = stem
+        self.system_name = system_name
         for source in sources:
             if isinstance(source.inspected, InspectedTrials) and source.inspected.recipe:
                 columns = {**columns, **source.inspected.recipe}
                 break
         self.columns = columns
-        is_used = any(source.found.format == format_ for source in sources)
+        is_used = any(source.findings.format == format_ for source in sources)
         self.format = format_ if is_used else None
-        asked = encoding_asked()
-        is_used = any((one.found.read or {}).get("encoding") == asked for one in sources)
-        self.encoding = asked if is_used else ""
-        self.of: dict[str, list[Source]] = {}
+        encoding = encoding_asked()
+        encodings = {(source.findings.read or {}).get("encoding") for source in sources}
+        self.encoding = encoding if encoding in encodings else ""
+        self.sources_by_kind: dict[str, list[Source]] = {}
         for source in sources:
-            if source.found.rows or source.found.kind in {"groups", "tally", "own"}:
-                self.of.setdefault(source.found.kind, []).append(source)
-        self.shared = list(self._shared())
-        self.odd: dict[
-            int, list[DataWarning]
-        ] = {}  # what trials show as an audit reads them, by source
-        self.whose = ""  # a pattern of ids that tells their speakers, where no file does
+            if source.findings.rows or source.findings.kind in {"groups", "tally", "own"}:
+                self.sources_by_kind.setdefault(source.findings.kind, []).append(source)
+        self.shared = list(self._shared_attributes())
+        # warnings that need the trials as an audit reads them, by the id of the source
+        self.warnings_by_source: dict[int, list[DataWarning]] = {}
+        self.speaker_pattern = ""  # pattern of ids that gives their speakers, if no file does
 
     @property
     def _tables(self) -> list[InspectedTable]:
-        every = (source.inspected for several in self.of.values() for source in several)
-        return [one for one in every if isinstance(one, InspectedTable)]
+        tables: list[InspectedTable] = []
+        for sources in self.sources_by_kind.values():
+            inspected = [source.inspected for source in sources]
+            tables += [file for file in inspected if isinstance(file, InspectedTable)]
+        return tables
 
-    def problems(self, counts: CountsReader) -> Iterator[str]:
-        """What the audit's readers say against the files together."""
-        several = [one.data for one in self.of.get("counts", []) if not one.found.problems]
-        if len(several) > 1 and (problem := counts.refused(several)):
+    def _readable_paths(self, kind: str) -> list[Any]:
+        """Return the files of a kind that have no problems."""
+        sources = self.sources_by_kind.get(kind, [])
+        return [source.data for source in sources if not source.findings.problems]
+
+    def problems(self, counts_reader: CountsReader) -> Iterator[str]:
+        """Yield what the readers of the audit refuse about the files together."""
+        count_paths = self._readable_paths("counts")
+        if len(count_paths) > 1 and (problem := counts_reader.refusal(count_paths)):
             yield problem
-        files = [one.data for one in self.of.get("groups", []) if not one.found.problems]
-        groups = read_groups_file(files[0]) if files else None
+        group_paths = self._readable_paths("groups")
+        groups = read_groups_file(group_paths[0]) if group_paths else None
         is_checked = False
-        for source in self.of.get("scores", []):
-            one = source.found
-            if isinstance(source.inspected, InspectedTrials) and one.whole and not one.problems:
+        for source in self.sources_by_kind.get("scores", []):
+            findings = source.findings
+            has_trials = isinstance(source.inspected, InspectedTrials)
+            # of a file that is inspected in part, an audit would read all rows, which takes long
+            if has_trials and findings.whole and not findings.problems:
                 try:
-                    trials = self._read(source, groups)
-                    self.odd[id(source)] = odd_recordings(trials)
-                    self._compare(trials)
+                    trials = self._read_trials(source, groups)
+                    self.warnings_by_source[id(source)] = odd_recordings(trials)
+                    self._check_shared(trials)
                     is_checked = True
-                    _make_groups(trials, groups)
+                    _check_groupings(trials, groups)
                 except ParivoxError as error:
                     yield str(error)
         if groups is not None and not is_checked:
             for text, recipe in groups.definitions.items():
-                values = self._values(text)
+                cells = self._attribute_values(text)
                 try:
-                    if values:
-                        recipe.refuse_empty_groups(values)
+                    if cells:
+                        recipe.refuse_empty_groups(cells)
                 except ConfigError as error:
                     yield str(error)
 
-    def _values(self, text: str) -> list[str]:
-        """Values of an attribute in the tables, if it is one whose values are taken as they are."""
+    def _attribute_values(self, text: str) -> list[str]:
+        """Return the values of an attribute in the tables; none if bands or sides replace them."""
         attribute = parse_attribute(text)
         if attribute.edges or attribute.side == "same":
             return []
-        return [
-            value
-            for table in self._tables
-            for column in table.columns
-            if column.lower() == attribute.name.lower()
-            for value in table.distinct(column)
-        ]
+        cells: list[str] = []
+        for table in self._tables:
+            for column in table.columns:
+                if column.lower() == attribute.name.lower():
+                    cells += table.distinct(column).to_list()
+        return cells
 
-    def _read(self, source: Source, groups: GroupsFile | None) -> TrialSet:
-        """The trials of a source, as an audit reads them with the other files."""
-        first = {kind: several[0].data for kind, several in self.of.items()}
-        people = first.get("speakers", next(iter(self._of_kaldi()), None))
+    def _read_trials(self, source: Source, groups: GroupsFile | None) -> TrialSet:
+        """Return the trials of a source, as an audit reads them with the other files."""
+        first_path = {kind: sources[0].data for kind, sources in self.sources_by_kind.items()}
+        kaldi_folders = self._kaldi_folders()
+        speaker_source = first_path.get("speakers", kaldi_folders[0] if kaldi_folders else None)
         names = [shared.name for shared in self.shared]
         if groups is not None:
             names += [*(groups.by or ()), *(groups.within or ())]
@@ -160,93 +171,102 @@ class ProposedAudit:
             source.data,
             system="",
             list_="",
-            speakers=read_speakers(people) if people is not None else None,
-            trials=first.get("trials"),
-            utterances=first.get("utterances", self.whose or None),
-            models=first.get("models"),
-            failures=first.get("failures"),
+            speakers=read_speakers(speaker_source) if speaker_source is not None else None,
+            trials=first_path.get("trials"),
+            utterances=first_path.get("utterances", self.speaker_pattern or None),
+            models=first_path.get("models"),
+            failures=first_path.get("failures"),
             columns=self.columns or None,
-            format=self.format if source.found.format == self.format else None,
+            format=self.format if source.findings.format == self.format else None,
             attributes=attributes_asked(names),
         )
 
-    def _compare(self, trials: TrialSet) -> None:
-        """Ask the audit whether attributes that stand in several files say the same."""
+    def _check_shared(self, trials: TrialSet) -> None:
+        """Note which shared attributes an audit refuses because the files disagree."""
         assert trials.speaker_table is not None
-        for place, shared in enumerate(self.shared):
+        for index, shared in enumerate(self.shared):
             refused = ""
             try:
                 make_groupings(trials.speaker_table, [shared.name], sets=[trials])
             except ConfigError as error:
                 refused = str(error)
-            self.shared[place] = replace(shared, refused=refused or shared.refused or "")
+            self.shared[index] = replace(shared, refused=refused or shared.refused or "")
 
-    def _shared(self) -> Iterator[SharedAttribute]:
-        """Attributes that stand in the files of several levels."""
-        places: dict[str, dict[str, tuple[str, str]]] = {}
-        for kind, level in _LEVELS.items():
-            for source in self.of.get(kind, []):
-                for column in source.found.columns:
-                    if not column.role:
-                        place = column.name, self.of[kind][0].found.name
-                        places.setdefault(column.name.lower(), {}).setdefault(level, place)
-        for found in places.values():
-            if len(found) > 1:
-                names = [name for name, _ in found.values()]
-                yield SharedAttribute(
-                    names[0], {level: file for level, (_, file) in found.items()}, None
-                )
+    def _shared_attributes(self) -> Iterator[SharedAttribute]:
+        """Yield attributes of several owners, such as speakers and recordings."""
+        files_by_attribute: dict[str, dict[str, tuple[str, str]]] = {}
+        for kind, owner in _ATTRIBUTE_OWNERS.items():
+            for source in self.sources_by_kind.get(kind, []):
+                for column in source.findings.columns:
+                    if column.role:
+                        continue
+                    column_and_file = column.name, self.sources_by_kind[kind][0].findings.name
+                    file_by_owner = files_by_attribute.setdefault(column.name.lower(), {})
+                    file_by_owner.setdefault(owner, column_and_file)
+        for file_by_owner in files_by_attribute.values():
+            if len(file_by_owner) > 1:
+                names = [name for name, _ in file_by_owner.values()]
+                files = {owner: file for owner, (_, file) in file_by_owner.items()}
+                yield SharedAttribute(names[0], files, refused=None)
 
-    def next(self) -> tuple[str, list[DifferingAttribute]]:
-        """The command to type next, empty where there is nothing to audit; and why so."""
-        if "counts" in self.of and "scores" not in self.of:
-            files = [*self._words("counts"), *self._words("tally")]
+    def next_command(self) -> tuple[str, list[DifferingAttribute]]:
+        """Return the next command, empty if there is none, and its attributes of one side."""
+        if "counts" in self.sources_by_kind and "scores" not in self.sources_by_kind:
+            files = [*self._command_words("counts"), *self._command_words("tally")]
             return shlex.join(["parivox", "audit", *files]), []
-        if "scores" not in self.of and (use := self._use()) is not None:
+        if "scores" not in self.sources_by_kind and (use := self._parivox_command()) is not None:
             return use, []
-        groupings, because = self._groupings()
-        words = ["parivox", "audit", *(self._scores() or ["SCORES"])]
-        words += self._files(has_groups=bool(groupings) or "groups" in self.of)
-        words += [word for name in groupings for word in ("--by", name)]
-        return shlex.join([*words, *self._reading()]), because
+        groupings, differing = self._groupings()
+        words = ["parivox", "audit", *(self._score_arguments() or ["SCORES"])]
+        words += self._file_options(has_groups=bool(groupings) or "groups" in self.sources_by_kind)
+        for name in groupings:
+            words += ["--by", name]
+        return shlex.join([*words, *self._reading_options()]), differing
 
-    def _use(self) -> str | None:
-        """The command that takes a file of Parivox's own, with the list of trials if it needs one.
+    def _parivox_command(self) -> str | None:
+        """Return the command for a file that Parivox wrote, with the trial list if it needs one.
 
-        None where there is a list and nothing to score it with.
+        None if there is a list and nothing to score it with.
         """
-        uses = [one.found.use for several in self.of.values() for one in several if one.found.use]
-        if not (trials := self._words("trials")):
-            return next(iter(uses), "")
-        scoring = next((one for one in uses if " TRIALS " in one), None)
-        return scoring and scoring.replace("TRIALS", shlex.quote(trials[0]))
+        commands: list[str] = []
+        for sources in self.sources_by_kind.values():
+            commands += [source.findings.use for source in sources if source.findings.use]
+        trial_lists = self._command_words("trials")
+        if not trial_lists:
+            return commands[0] if commands else ""
+        for command in commands:
+            if " TRIALS " in command:
+                return command.replace("TRIALS", shlex.quote(trial_lists[0]))
+        return None
 
-    def _words(self, kind: str) -> list[str]:
-        return [source.word for source in self.of.get(kind, [])]
+    def _command_words(self, kind: str) -> list[str]:
+        return [source.word for source in self.sources_by_kind.get(kind, [])]
 
-    def _files(self, *, has_groups: bool) -> Iterator[str]:
-        """Files beside the scores; in capitals those that are yet to be given."""
-        for kind in _TABLES:
-            if kind in self.of:
-                yield from (f"--{kind}", self._words(kind)[0])
-            elif kind == "speakers" and (folders := self._of_kaldi()):
+    def _file_options(self, *, has_groups: bool) -> Iterator[str]:
+        """Yield the options that name files; files that are missing are words in capitals."""
+        for kind in _TABLE_OPTIONS:
+            if kind in self.sources_by_kind:
+                yield from (f"--{kind}", self._command_words(kind)[0])
+            elif kind == "speakers" and (folders := self._kaldi_folders()):
                 yield from ("--speakers", folders[0])
             elif kind == "speakers" and not has_groups:
                 yield from ("--speakers", "PEOPLE")
-            elif kind == "utterances" and self.whose:
-                yield from ("--utterances", self.whose)
+            elif kind == "utterances" and self.speaker_pattern:
+                yield from ("--utterances", self.speaker_pattern)
             elif kind == "utterances" and self._lacks_speakers():
                 yield from ("--utterances", "RECORDINGS")
 
-    def _of_kaldi(self) -> list[str]:
-        """Kaldi's folders that tell of speakers, too: as --utterances they tell of these alone."""
-        tables = self.of.get("utterances", [])
+    def _kaldi_folders(self) -> list[str]:
+        """Return Kaldi folders that also describe speakers, which need --speakers as well."""
+        tables = self.sources_by_kind.get("utterances", [])
         return [
-            one.word for one in tables if one.found.format == "kaldi" and tells_speakers(one.data)
+            source.word
+            for source in tables
+            if source.findings.format == "kaldi" and tells_speakers(source.data)
         ]
 
-    def _reading(self) -> Iterator[str]:
-        """How the files are read."""
+    def _reading_options(self) -> Iterator[str]:
+        """Yield the options of reading."""
         if self.format is not None:
             yield from ("--scores-format", self.format)
         if self.encoding:
@@ -256,75 +276,96 @@ class ProposedAudit:
         if self.columns:
             option = ",".join(f"{role}={column}" for role, column in self.columns.items())
             yield from ("--columns", option)
-        files = [source.found for source in self.of.get("scores", [])]
-        scores = [one.scores for one in files]
-        if any(one is not None and one.auc is not None and one.auc < _CHANCE for one in scores):
+        files = [source.findings for source in self.sources_by_kind.get("scores", [])]
+        aucs = [findings.scores.auc for findings in files if findings.scores is not None]
+        if any(auc is not None and auc < _CHANCE_AUC for auc in aucs):
             yield "--distance"
-        yield from self._logarithms()
+        yield from self._llr_options()
 
-    def _logarithms(self) -> Iterator[str]:
-        """What declares scores that are log likelihood ratios by the name of their column."""
-        files = [source.found for source in self.of.get("scores", [])]
-        known = [one.scores is not None and (one.scores.auc or 0.0) > _CHANCE for one in files]
-        if not files or not all(known) or not all(map(is_llr, files)):
+    def _llr_options(self) -> Iterator[str]:
+        """Yield the option for log-likelihood ratios, if all score columns are named so."""
+        files = [source.findings for source in self.sources_by_kind.get("scores", [])]
+        are_similarities = [
+            findings.scores is not None and (findings.scores.auc or 0.0) > _CHANCE_AUC
+            for findings in files
+        ]
+        if not files or not all(are_similarities) or not all(map(is_llr, files)):
             return
-        odd = [{odd.what for odd in one.odd} for one in files]
-        if not any(NO_LLRS & of for of in odd):
-            if not any(TO_BASE_10 in of for of in odd):
+        messages_by_file = [{warning.what for warning in findings.odd} for findings in files]
+        if not any(NO_LLRS & messages for messages in messages_by_file):
+            if not any(TO_BASE_10 in messages for messages in messages_by_file):
                 yield "--llr"
-            elif all(TO_BASE_10 in of for of in odd):
+            elif all(TO_BASE_10 in messages for messages in messages_by_file):
                 yield from ("--llr-base", "10")
 
-    def _scores(self) -> list[str]:
-        """The score files; those that would be systems of one name with a name each."""
-        files = self._words("scores")
-        stems = [self.stem(file) for file in files]
+    def _score_arguments(self) -> list[str]:
+        """Return the score files; files that would be systems of one name get a name each."""
+        files = self._command_words("scores")
+        stems = [self.system_name(file) for file in files]
         if len(set(stems)) == len(stems):
             return files
         folders = [Path(file).absolute().parent.name for file in files]
         are_names = all(re.fullmatch(r"[\w.-]+", folder) for folder in folders)
-        numbered = [f"{stem}{n}" for n, stem in enumerate(stems, 1)]
+        numbered = [f"{stem}{number}" for number, stem in enumerate(stems, 1)]
         names = folders if are_names and len(set(folders)) == len(folders) else numbered
         return [f"{name}={file}" for name, file in zip(names, files, strict=True)]
 
     def _lacks_speakers(self) -> bool:
-        """Whether no file tells whose the utterances are."""
-        if {"speakers", "utterances", "models"} & set(self.of):
+        """Whether no file gives the speakers of utterances."""
+        if {"speakers", "utterances", "models"} & set(self.sources_by_kind):
             return False
-        sources = [*self.of.get("scores", []), *self.of.get("trials", [])]
-        known = [one.found.whose for one in sources if isinstance(one.inspected, InspectedTrials)]
-        return any(
-            whose and (whose.wrong != 0 if whose.rule == "id" else (whose.wrong or 0) > _CHANCE)
-            for whose in known
-        )
+        sources = [*self.sources_by_kind.get("scores", []), *self.sources_by_kind.get("trials", [])]
+        for source in sources:
+            rule = source.findings.whose
+            if not isinstance(source.inspected, InspectedTrials) or rule is None:
+                continue
+            # the guess that the id itself is the speaker needs labels that confirm it; a column or
+            # the first part of an id is believed unless most labels contradict
+            contradicted = rule.wrong or 0.0
+            if (rule.rule == "id" and rule.wrong != 0) or contradicted > _CHANCE_AUC:
+                return True
+        return False
 
     def _groupings(self) -> tuple[list[str], list[DifferingAttribute]]:
-        """Some attributes to group by: of speakers, then of recordings, then of trials."""
-        if any(source.found.by for source in self.of.get("groups", [])):
-            return [], []  # the groups file says it
+        """Return attributes to group by: those of speakers, then of recordings, then of trials."""
+        if any(source.findings.by for source in self.sources_by_kind.get("groups", [])):
+            return [], []  # the groups file has the groupings
         differing = {}
-        for source in self.of.get("scores", [])[:1]:
+        for source in self.sources_by_kind.get("scores", [])[:1]:
             if isinstance(source.inspected, InspectedTrials):
                 differing = {
-                    c.name: d for c, d in differing_attributes(source.inspected, self._tables)
+                    column.name: attribute
+                    for column, attribute in differing_attributes(source.inspected, self._tables)
                 }
-        refused = {one.name.lower() for one in self.shared if one.refused}
-        names: dict[str, DifferingAttribute | None] = {}
-        known: set[str] = set()
-        for kind, level in _LEVELS.items():
-            for column in (c for source in self.of.get(kind, []) for c in source.found.columns):
-                if column.groups and column.name.lower() not in known:
-                    known.add(column.name.lower())
-                    by = f"{level}.{column.by}" if column.name.lower() in refused else column.by
-                    one = differing.get(column.name) if level == "recording" else None
-                    names[by if one is None else one.instead] = one
-        chosen = list(names)[:_GROUPINGS]
-        return chosen, [one for name in chosen if (one := names[name]) is not None]
+        refused = {shared.name.lower() for shared in self.shared if shared.refused}
+        differing_by_grouping: dict[str, DifferingAttribute | None] = {}
+        used_names: set[str] = set()
+        for kind, owner in _ATTRIBUTE_OWNERS.items():
+            columns: list[Column] = []
+            for source in self.sources_by_kind.get(kind, []):
+                columns += source.findings.columns
+            for column in columns:
+                name = column.name.lower()
+                if not column.groups or name in used_names:
+                    continue
+                used_names.add(name)
+                grouping = f"{owner}.{column.by}" if name in refused else column.by
+                attribute = differing.get(column.name) if owner == "recording" else None
+                if attribute is not None:  # one side, since most trials would be in no group
+                    grouping = attribute.instead
+                differing_by_grouping[grouping] = attribute
+        groupings = list(differing_by_grouping)[:_MAX_GROUPINGS]
+        used_differing = [differing_by_grouping[grouping] for grouping in groupings]
+        return groupings, [attribute for attribute in used_differing if attribute is not None]
 
 
-def _make_groups(trials: TrialSet, groups: GroupsFile | None) -> None:
-    """Ask the audit for what a groups file asks for."""
+def _check_groupings(trials: TrialSet, groups: GroupsFile | None) -> None:
+    """Make the groupings that a groups file requests, as an audit does."""
     assert trials.speaker_table is not None
-    for option, by in (("--by", groups.by), ("--within", groups.within)) if groups else ():
-        if by:
-            make_groupings(trials.speaker_table, by, sets=[trials], file=groups, option=option)
+    if groups is None:
+        return
+    for option, attributes in (("--by", groups.by), ("--within", groups.within)):
+        if attributes:
+            make_groupings(
+                trials.speaker_table, attributes, sets=[trials], file=groups, option=option
+            )

@@ -1,4 +1,4 @@
-"""What a file of trials holds, scored or not; of a large one, its first rows."""
+"""Inspection of files of trials, scored or not; of large files only the first rows."""
 
 from __future__ import annotations
 
@@ -56,133 +56,146 @@ if TYPE_CHECKING:
     from parivox.data.inspection.findings import Column
 
 MAX_INSPECTED_ROWS = 5_000_000
-"""Of larger files, so many rows are looked at."""
+"""Rows that are inspected of larger files."""
 MAX_INSPECTED_IDS = 1_000_000
-"""Or fewer rows, by a million, where these have so many different ids."""
-_FIRST_ROWS = 10_000
-_CHANCE = 0.5
-_WORD = "WORD"  # stands for what the user knows
+"""With so many distinct ids no further chunk of rows is inspected."""
+_MAX_FIRST_ROWS = 10_000
+_CHANCE_AUC = 0.5
+_UNKNOWN_WORD = "WORD"  # placeholder for a word that only the user knows
 _ID_ROLES = ("enrol", "test")
 _SPEAKER_ROLES = ("enrol_speaker", "test_speaker")
 
 
 @frozen
 class InspectedTrials:
-    """Trials, and what it takes to join them with other files."""
+    """Trials, with everything that their joins with other files need."""
 
-    found: FileFindings
+    findings: FileFindings
     scan: Scan
     ids: pl.Series  # distinct
     rows: EncodedRows  # those with both ids, which enrol and test are indices into
     speaker: pl.Series  # of each id, as a column names it, else the first component of the id
-    # what --columns is to say: columns known by what they hold, and words of decisions
+    # contents of --columns: columns recognised by content, and words of decisions
     recipe: Mapping[str, str] = field(default_factory=dict)
 
 
 def first_rows(scanned: Scan, source: Any, columns: RequestedColumns) -> pl.DataFrame:
-    """The first rows of a source as text, with every column as the file names it."""
-    wide = _with_ignored(scanned, source, columns)
+    """Return the first rows of a source as text, with all columns under their names in the file."""
+    wide = _with_ignored_columns(scanned, source, columns)
     for chunk in wide.chunks():
         texts = {
-            column: _text(chunk[role].head(_FIRST_ROWS)) for role, column in wide.columns.items()
+            column: _cell_text(chunk[role].head(_MAX_FIRST_ROWS))
+            for role, column in wide.columns.items()
         }
         return pl.DataFrame(texts)
     return pl.DataFrame()
 
 
 def inspect_trials(
-    scanned: Scan, source: Any, name: str, columns: RequestedColumns
+    scan: Scan, source: Any, name: str, columns: RequestedColumns
 ) -> InspectedTrials:
-    """Look at a source that has columns of enrolments and tests."""
-    inspector = _TrialInspector(_with_ignored(scanned, source, columns), columns)
+    """Inspect a source that has columns of enrolments and tests."""
+    inspector = _TrialInspector(_with_ignored_columns(scan, source, columns), columns)
     try:
         for chunk in inspector.first_chunks():
             inspector.add(chunk)
     except DataError as error:
         inspector.problems.append(str(error))
     with stage("ids and pairs"):
-        return inspector.result(name, scanned)
+        return inspector.result(name, scan)
 
 
-def _with_ignored(scanned: Scan, source: Any, columns: RequestedColumns) -> Scan:
-    """The same source, with the columns that have no role as attributes, where that works."""
+def _with_ignored_columns(scanned: Scan, source: Any, columns: RequestedColumns) -> Scan:
+    """Return the same source with columns without a role as attributes, if possible."""
     wider = replace(columns, attributes=_attributes(scanned.ignored))
     try:
         return scan_again(scanned, source, wider)
-    except DataError:  # a column of lists, say, is none to group by
+    except DataError:  # for example a column of lists, which cannot be an attribute
         return scanned
 
 
 def _attributes(names: Sequence[str]) -> tuple[str, ...]:
-    """Attributes that columns hold: of either side, where each has a column of its own.
+    """Return the attributes in columns; two columns of one attribute, one per side, give one.
 
     Examples
     --------
     >>> _attributes(["probe_gender", "session", "bio_ref_gender"])
     ('gender', 'session')
     """
-    found = [next((b for b in _bases(name) if _has_sides(b, names)), name) for name in names]
-    return tuple(dict.fromkeys(found))
+    attributes: dict[str, None] = {}  # a set in order
+    for name in names:
+        two_sided = [base for base in _bases(name) if _has_sides(base, names)]
+        attributes[two_sided[0] if two_sided else name] = None
+    return tuple(attributes)
 
 
 def _bases(name: str) -> Iterator[str]:
-    """What is left of a name without its first or last words."""
-    for between in re.finditer(r"[ _.-]+", name):
-        yield from filter(None, (name[between.end() :], name[: between.start()]))
+    """Yield a name without its first words, and without its last words."""
+    for gap in re.finditer(r"[ _.-]+", name):
+        yield from filter(None, (name[gap.end() :], name[: gap.start()]))
 
 
 def _has_sides(attribute: str, names: Sequence[str]) -> bool:
+    """Whether an attribute has a column for each side."""
     with suppress(DataError):
-        found = name_columns(names, RequestedColumns(attributes=(attribute,)), "")
-        return set(sides_of(ATTRIBUTE + attribute)[1:]) <= set(found)
+        positions = name_columns(names, RequestedColumns(attributes=(attribute,)), "")
+        return set(sides_of(ATTRIBUTE + attribute)[1:]) <= set(positions)
     return False
 
 
 class _TrialInspector:
-    """Rows as they are taken in, whatever is wrong with them."""
+    """Collects rows of trials, whatever is wrong with them."""
 
-    def __init__(self, scanned: Scan, asked: RequestedColumns) -> None:
-        self.scan, self.asked = scanned, asked
-        self.rows, self.whole = 0, True
+    def __init__(self, scanned: Scan, requested_columns: RequestedColumns) -> None:
+        self.scan, self.requested_columns = scanned, requested_columns
+        self.n_rows, self.is_whole = 0, True
         self.ids, self.speakers = IdDictionary(), IdDictionary()
         self.chunks: list[EncodedRows] = []
         self.owners: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
-        self.odd: dict[str, DataWarning] = {}
-        self.problems: list[str] = []  # what an audit would say first
-        known = {*_ID_ROLES, *_SPEAKER_ROLES, "side", "score", "label"}
+        self.warnings: dict[str, DataWarning] = {}
+        self.problems: list[str] = []  # what an audit would refuse first
+        trial_roles = {*_ID_ROLES, *_SPEAKER_ROLES, "side", "score", "label"}
         self.cells = {
-            whole_of(role): CellCounter() for role in scanned.columns if role not in known
+            whole_of(role): CellCounter() for role in scanned.columns if role not in trial_roles
         }
 
     def first_chunks(self) -> Iterator[Chunk]:
-        """The first rows of the source, as many as are looked at."""
+        """Yield the rows of the source that are inspected."""
         for chunk in self.scan.chunks():
-            left = MAX_INSPECTED_ROWS - self.rows if self.ids.size < MAX_INSPECTED_IDS else 0
-            self.whole = len(chunk) <= left
-            if left > 0:
-                yield replace(chunk, frame=chunk.frame.head(left), rows=chunk.rows[:left])
-            if not self.whole:
+            n_remaining = (
+                MAX_INSPECTED_ROWS - self.n_rows if self.ids.size < MAX_INSPECTED_IDS else 0
+            )
+            self.is_whole = len(chunk) <= n_remaining
+            if n_remaining > 0:
+                yield replace(
+                    chunk, frame=chunk.frame.head(n_remaining), rows=chunk.rows[:n_remaining]
+                )
+            if not self.is_whole:
                 return
 
-    def count(self, what: str, n: int, note: str = "") -> None:
-        """Add to what is odd."""
-        if n:
-            before = self.odd.get(what, DataWarning(what, 0, note))
-            self.odd[what] = DataWarning(what, before.count + int(n), before.note)
+    def add_warning(self, message: str, n_rows: int, note: str = "") -> None:
+        """Add to the count of a warning."""
+        if n_rows:
+            previous = self.warnings.get(message, DataWarning(message, 0, note))
+            self.warnings[message] = DataWarning(
+                message, previous.count + int(n_rows), previous.note
+            )
 
     def add(self, chunk: Chunk) -> None:
-        """Take in some rows."""
+        """Add some rows."""
         chunk = chunk.without_blanks()
-        self.rows += len(chunk)
-        lost = _text(chunk["enrol"]).is_null() | _text(chunk["test"]).is_null()
-        if lost.any():
-            self.count("rows without an id", int(lost.sum()))
-            for role in _ID_ROLES if not self.problems else ():
+        self.n_rows += len(chunk)
+        lacks_id = _cell_text(chunk["enrol"]).is_null() | _cell_text(chunk["test"]).is_null()
+        if lacks_id.any():
+            self.add_warning("rows without an id", int(lacks_id.sum()))
+            for role in _ID_ROLES:
+                if self.problems:
+                    break
                 self._try(IdDictionary().codes, chunk, role)
-            chunk = chunk.select(~lost)
+            chunk = chunk.select(~lacks_id)
         if not chunk:
             return
-        if are_customers(self.scan.columns):  # so that a call may have the number of one
+        if are_customers(self.scan.columns):  # a call may have the same number as a customer
             name = pl.col("enrol").cast(pl.String).str.strip_chars()
             chunk = replace(chunk, frame=chunk.frame.with_columns(enrol="customer " + name))
         enrol, test = (self.ids.codes(chunk, role) for role in _ID_ROLES)
@@ -199,181 +212,222 @@ class _TrialInspector:
     def _add_test_speakers(
         self, chunk: Chunk, test: NDArray[np.int32], label: NDArray[np.int8]
     ) -> None:
-        """Take in whose the test recordings are, as an audit does."""
-        owner = test_speakers(chunk, label, self.speakers, infers_callers=True)
-        if owner is not None:
-            self.owners.append((test, owner))
+        """Add the speakers of test recordings, as an audit does."""
+        speaker = test_speakers(chunk, label, self.speakers, infers_callers=True)
+        if speaker is not None:
+            self.owners.append((test, speaker))
 
-    def _try(self, read: Callable[..., NDArray[Any]], *given: object) -> NDArray[Any] | None:
-        """What a reader of the audit gives, or None, and its complaint kept."""
+    def _try(self, read: Callable[..., NDArray[Any]], *arguments: object) -> NDArray[Any] | None:
+        """Return what a reader of the audit returns; None and a problem if it refuses."""
         try:
-            return read(*given)
+            return read(*arguments)
         except DataError as error:
             self.problems = self.problems or [str(error)]
             return None
 
     def _labels(self, chunk: Chunk) -> NDArray[np.int8]:
+        """Return the labels of some rows, -1 for none; count what an audit would refuse."""
         if "label" not in self.scan.columns:
             return np.full(len(chunk), -1, dtype=np.int8)
-        found = self._try(labels, chunk)
-        if found is not None:
-            return found
-        raw = _text(chunk["label"])
-        codes = raw.str.to_lowercase().replace_strict(LABELS, default=-1, return_dtype=pl.Int8)
-        known = codes.fill_null(-1).to_numpy().astype(np.int8)
-        self.count("rows without a label", raw.null_count())
-        strange = raw.filter((known < 0) & raw.is_not_null().to_numpy())
-        self.count("labels that are none", len(strange), strange[0] if len(strange) else "")
-        return known
+        codes_of_audit = self._try(labels, chunk)
+        if codes_of_audit is not None:
+            return codes_of_audit
+        text = _cell_text(chunk["label"])
+        codes = text.str.to_lowercase().replace_strict(LABELS, default=-1, return_dtype=pl.Int8)
+        label_codes = codes.fill_null(-1).to_numpy().astype(np.int8)
+        self.add_warning("rows without a label", text.null_count())
+        unknown_labels = text.filter((label_codes < 0) & text.is_not_null().to_numpy())
+        self.add_warning(
+            "labels that are none",
+            len(unknown_labels),
+            unknown_labels[0] if len(unknown_labels) else "",
+        )
+        return label_codes
 
     def _scores(self, chunk: Chunk) -> NDArray[np.float64]:
+        """Return the scores of some rows, nan for none; count what an audit would refuse."""
         if "score" not in self.scan.columns:
             return np.zeros(len(chunk))
-        found = self._try(scores, chunk, self.scan)
-        if found is not None:
-            self.count(UNSCORED, int(np.isnan(found).sum()))
-            self.count(INFINITE, int(np.isinf(found).sum()))
-            return found
-        raw = _text(chunk["score"])
-        values = raw.cast(pl.Float64, strict=False)
-        text = raw.filter(values.is_null() & raw.is_not_null())
-        self.count("scores that are not numbers", len(text), text[0] if len(text) else "")
-        self.count("scores that are nan", int(values.is_nan().sum() or 0))
-        self.count(UNSCORED, raw.null_count())
-        return values.fill_null(np.nan).to_numpy() + 0.0
+        scores_of_audit = self._try(scores, chunk, self.scan)
+        if scores_of_audit is not None:
+            self.add_warning(UNSCORED, int(np.isnan(scores_of_audit).sum()))
+            self.add_warning(INFINITE, int(np.isinf(scores_of_audit).sum()))
+            return scores_of_audit
+        text = _cell_text(chunk["score"])
+        numbers = text.cast(pl.Float64, strict=False)
+        invalid_text = text.filter(numbers.is_null() & text.is_not_null())
+        self.add_warning(
+            "scores that are not numbers",
+            len(invalid_text),
+            invalid_text[0] if len(invalid_text) else "",
+        )
+        self.add_warning("scores that are nan", int(numbers.is_nan().sum() or 0))
+        self.add_warning(UNSCORED, text.null_count())
+        return numbers.fill_null(np.nan).to_numpy() + 0.0  # -0.0 becomes 0.0
 
     def result(self, name: str, scanned: Scan) -> InspectedTrials:
-        """What was found in the rows."""
-        ids, place = self.ids.sorted()
+        """Return the findings about the rows."""
+        ids, new_position = self.ids.sorted()
         rows = concatenated(self.chunks)
-        rows = rows._replace(enrol=place[rows.enrol], test=place[rows.test])
-        speaker, rule = self._speakers(ids, place)
+        rows = rows._replace(enrol=new_position[rows.enrol], test=new_position[rows.test])
+        speaker, rule = self._speakers(ids, new_position)
         self._count_pairs(rows, len(ids))
         is_unknown = speaker.is_null().to_numpy()[rows.test] & (rows.label == 0)
         is_unknown &= ~speaker.is_in(placeholders()).fill_null(value=False).to_numpy()[rows.enrol]
         n_unknown = int((is_unknown & ~np.isnan(rows.score)).sum())
-        self.count(WITHOUT_TEST_SPEAKER, n_unknown, NOTE_WITHOUT_TEST_SPEAKER)
+        self.add_warning(WITHOUT_TEST_SPEAKER, n_unknown, NOTE_WITHOUT_TEST_SPEAKER)
         columns = scanned.columns
         if not {"score", "decision"} & set(columns):
-            for role, cells in self.cells.items():
-                if any(map(is_decision, words := cells.words())):
-                    column = self._column(role, cells).name
-                    means, told = decision_word_meanings(words)
-                    what = f"column {column!r} may hold decisions{told and f'; {told}'}; audit it"
-                    option = columns_option({"decision": column, **means})
-                    self.odd[column] = DataWarning(f"{what} with {option}", 0)
+            self._warn_about_decisions()
         recipe = self._recipe()
-        n_of = [int((rows.label == code).sum()) for code in (0, 1)]
         content = scanned.content
-        found = FileFindings(
-            name,
-            "scores" if {"score", "decision"} & set(columns) else "trials",
-            scanned.format,
-            {} if content is None else reading_facts(content.provenance),
-            dict(columns),
-            tuple(self._column(role, cells) for role, cells in self.cells.items()),
-            self.rows,
-            self.whole,
-            _ids(ids, rows),
-            _whose(rule, speaker, rows) if len(ids) else None,
-            LabelFindings(n_of[1], n_of[0]) if "label" in columns else None,
-            _score_summary(rows) if "score" in columns else None,
-            (*self.odd.values(), *odd_ids(ids)),
-            tuple(self.problems),
-            ignored=tuple(one for one in scanned.ignored if one not in self.scan.columns.values()),
+        used_columns = set(self.scan.columns.values())
+        findings = FileFindings(
+            name=name,
+            kind="scores" if {"score", "decision"} & set(columns) else "trials",
+            format=scanned.format,
+            read={} if content is None else reading_facts(content.provenance),
+            roles=dict(columns),
+            columns=tuple(self._column(role, cells) for role, cells in self.cells.items()),
+            rows=self.n_rows,
+            whole=self.is_whole,
+            ids=_id_findings(ids, rows),
+            whose=_speaker_rule(rule, speaker, rows) if len(ids) else None,
+            labels=_label_counts(rows) if "label" in columns else None,
+            scores=_score_summary(rows) if "score" in columns else None,
+            odd=(*self.warnings.values(), *odd_ids(ids)),
+            problems=tuple(self.problems),
+            ignored=tuple(column for column in scanned.ignored if column not in used_columns),
         )
-        return InspectedTrials(found, scanned, ids, rows, speaker, recipe)
+        return InspectedTrials(findings, scanned, ids, rows, speaker, recipe)
+
+    def _warn_about_decisions(self) -> None:
+        """Warn about columns that may hold decisions, although no column has this role."""
+        for role, cells in self.cells.items():
+            words = cells.words()
+            if not any(map(is_decision, words)):
+                continue
+            column = self._column(role, cells).name
+            recipe, explanation = decision_word_meanings(words)
+            message = f"column {column!r} may hold decisions"
+            if explanation:
+                message += f"; {explanation}"
+            option = columns_option({"decision": column, **recipe})
+            self.warnings[column] = DataWarning(f"{message}; audit it with {option}", 0)
 
     def _recipe(self) -> dict[str, str]:
-        """What ``--columns`` is to say of the words of decisions, which is told."""
+        """Return the contents of ``--columns`` for unknown words of decisions, and report them."""
         if "decision" not in self.cells:
             return {}
-        recipe, told = decision_word_meanings(self.cells["decision"].words())
-        what = f"column {self.scan.columns['decision']!r}: {told}"
-        if _WORD in recipe.values():
-            self.problems.append(f"{self.scan.name}: {what}; say it with {columns_option(recipe)}")
+        recipe, explanation = decision_word_meanings(self.cells["decision"].words())
+        message = f"column {self.scan.columns['decision']!r}: {explanation}"
+        if _UNKNOWN_WORD in recipe.values():
+            self.problems.append(
+                f"{self.scan.name}: {message}; say it with {columns_option(recipe)}"
+            )
         elif recipe:
-            if said := self.asked.words.get("failed"):
-                recipe["failed"] = f"{said}|{recipe['failed']}"
-            self.odd["decision"] = DataWarning(f"{what}; audit needs {columns_option(recipe)}", 0)
+            if user_word := self.requested_columns.words.get("failed"):
+                recipe["failed"] = f"{user_word}|{recipe['failed']}"
+            self.warnings["decision"] = DataWarning(
+                f"{message}; audit needs {columns_option(recipe)}", 0
+            )
         return recipe
 
-    def _count_pairs(self, rows: EncodedRows, n: int) -> None:
-        """Count pairs that occur again."""
+    def _count_pairs(self, rows: EncodedRows, n_ids: int) -> None:
+        """Count pairs that occur several times."""
         scored = rows.take(~np.isnan(rows.score))
-        key = pair_key(scored.enrol, scored.test, n)
-        order = np.argsort(key)
-        once, counts = np.unique(key[order], return_counts=True)
-        at = order[np.repeat(counts > 1, counts)]
-        at = at[np.lexsort((scored.score[at], scored.label[at], key[at]))]
-        equal = np.ones(max(at.size - 1, 0), dtype=bool)
-        for column in (key, scored.label, scored.score):
-            equal &= column[at][1:] == column[at][:-1]
-        kept = key[at][np.append(True, ~equal)[: at.size]]
-        differing = np.unique(kept, return_counts=True)[1]
-        self.count(DUPLICATES, int(equal.sum()), "counted once")
+        pair_keys = pair_key(scored.enrol, scored.test, n_ids)
+        order = np.argsort(pair_keys)
+        distinct_keys, counts = np.unique(pair_keys[order], return_counts=True)
+        repeated = order[np.repeat(counts > 1, counts)]
+        repeated = repeated[
+            np.lexsort((scored.score[repeated], scored.label[repeated], pair_keys[repeated]))
+        ]
+        equal = np.ones(max(repeated.size - 1, 0), dtype=bool)
+        for column in (pair_keys, scored.label, scored.score):
+            equal &= column[repeated][1:] == column[repeated][:-1]
+        different_keys = pair_keys[repeated][np.append(True, ~equal)[: repeated.size]]
+        counts_of_different = np.unique(different_keys, return_counts=True)[1]
+        self.add_warning(DUPLICATES, int(equal.sum()), "counted once")
         note = "an audit refuses or sets them aside"
-        self.count(CONFLICTS, int(differing[differing > 1].sum()), note)
-        is_reversed = (once[1:] ^ once[:-1]) == 1
-        self.count(REVERSED, int(is_reversed.sum()), "each direction is a trial")
-        self.count(OF_ITSELF, int((scored.enrol == scored.test).sum()))
+        self.add_warning(CONFLICTS, int(counts_of_different[counts_of_different > 1].sum()), note)
+        is_reversed = (distinct_keys[1:] ^ distinct_keys[:-1]) == 1
+        self.add_warning(REVERSED, int(is_reversed.sum()), "each direction is a trial")
+        self.add_warning(OF_ITSELF, int((scored.enrol == scored.test).sum()))
 
     def _column(self, role: str, cells: CellCounter) -> Column:
-        """One column or, of an attribute of either side, both."""
+        """Return one column; of an attribute with a column per side, one for both."""
         if not role.startswith(ATTRIBUTE):
             return cells.column(self.scan.columns[role], role)
-        named = {one: name for one, name in self.scan.columns.items() if whole_of(one) == role}
-        if len(named) > 1:
-            made = cells.column(role.removeprefix(ATTRIBUTE))
-            return replace(made, sides=tuple(named.values()))
-        ((key, name),) = named.items()
-        return cells.column(name if key == role else key.removeprefix(ATTRIBUTE))
+        names_by_role = {
+            side_role: name
+            for side_role, name in self.scan.columns.items()
+            if whole_of(side_role) == role
+        }
+        if len(names_by_role) > 1:
+            counted_column = cells.column(role.removeprefix(ATTRIBUTE))
+            return replace(counted_column, sides=tuple(names_by_role.values()))
+        ((role_name, name),) = names_by_role.items()
+        return cells.column(name if role_name == role else role_name.removeprefix(ATTRIBUTE))
 
-    def _speakers(self, ids: pl.Series, place: NDArray[np.int32]) -> tuple[pl.Series, str]:
-        """Speaker of each id, null where nobody knows it, and how it is known."""
-        first = first_components(ids)
+    def _speakers(self, ids: pl.Series, new_position: NDArray[np.int32]) -> tuple[pl.Series, str]:
+        """Return the speaker of each id, null if not known, and the rule that gives it."""
+        components = first_components(ids)
         if not self.owners:
-            return first, "component" if 2 * ids.str.contains(r"[/\\]").sum() > len(ids) else "id"
-        names, place_of_name = self.speakers.sorted()
-        of = np.full(len(ids), -1, dtype=np.int64)
-        for codes, owner in reversed(self.owners):
-            is_told = owner >= 0
-            unknown = place[codes[owner == UNKNOWN]]
-            of[unknown[of[unknown] < 0]] = UNKNOWN
-            of[place[codes[is_told]]] = place_of_name[owner[is_told]]
-        named = names.gather(pl.Series(np.where(of < 0, -1, of)).replace(-1, None))
-        by_path = pl.when(pl.Series(of == UNKNOWN)).then(None).otherwise(named.fill_null(first))
+            return components, "component" if 2 * ids.str.contains(r"[/\\]").sum() > len(
+                ids
+            ) else "id"
+        names, name_position = self.speakers.sorted()
+        speaker_index = np.full(len(ids), -1, dtype=np.int64)
+        for codes, owner_codes in reversed(self.owners):
+            is_known = owner_codes >= 0
+            unknown = new_position[codes[owner_codes == UNKNOWN]]
+            speaker_index[unknown[speaker_index[unknown] < 0]] = UNKNOWN
+            speaker_index[new_position[codes[is_known]]] = name_position[owner_codes[is_known]]
+        known_names = names.gather(
+            pl.Series(np.where(speaker_index < 0, -1, speaker_index)).replace(-1, None)
+        )
+        by_path = (
+            pl.when(pl.Series(speaker_index == UNKNOWN))
+            .then(None)
+            .otherwise(known_names.fill_null(components))
+        )
         return pl.select(by_path).to_series(), "columns"
 
 
 def decision_word_meanings(words: Sequence[str]) -> tuple[dict[str, str], str]:
-    """What ``--columns`` says of words of decisions that are not known, and that in words.
+    """Return the contents of ``--columns`` for unknown words of decisions, and an explanation.
 
-    Where both decisions are known, all else is of failures; else which word is which is not known.
+    If the words of both decisions are known, all others mean failures. Otherwise the meaning of the
+    unknown words is not known.
 
     Examples
     --------
-    >>> meanings(["accept", "reject", "too short"])
+    >>> decision_word_meanings(["accept", "reject", "too short"])
     ({'failed': 'too short'}, "'too short' is taken for what failed")
-    >>> meanings(["ja", "nein"])[0]
+    >>> decision_word_meanings(["ja", "nein"])[0]
     {'accept': 'WORD', 'reject': 'WORD'}
     """
-    others = [word for word in words if word.lower() not in DECISIONS]
-    known = {DECISIONS[word.lower()] for word in words if word not in others}
-    listed = ", ".join(map(repr, others))
-    if not others or any(sign in word for word in others for sign in ",|"):  # as no option has it
+    unknown_words = [word for word in words if word.lower() not in DECISIONS]
+    known_codes = {DECISIONS[word.lower()] for word in words if word not in unknown_words}
+    listed = ", ".join(map(repr, unknown_words))
+    if not unknown_words or any(
+        sign in word for word in unknown_words for sign in ",|"
+    ):  # as no option has it
         return {}, ""
-    if len(known) > 1:
-        are = "are" if len(others) > 1 else "is"
-        return {"failed": "|".join(others)}, f"{listed} {are} taken for what failed"
-    needed = [word for code, word in ((1, "accept"), (0, "reject")) if code not in known]
-    needed += ["failed"] if len(others) > len(needed) else []
-    unknown = f"which of {listed} means {', '.join(needed)} is not known"
-    return dict.fromkeys(needed, _WORD), unknown
+    if len(known_codes) > 1:
+        verb = "are" if len(unknown_words) > 1 else "is"
+        return {"failed": "|".join(unknown_words)}, f"{listed} {verb} taken for what failed"
+    needed_words = [
+        word for code, word in ((1, "accept"), (0, "reject")) if code not in known_codes
+    ]
+    needed_words += ["failed"] if len(unknown_words) > len(needed_words) else []
+    explanation = f"which of {listed} means {', '.join(needed_words)} is not known"
+    return dict.fromkeys(needed_words, _UNKNOWN_WORD), explanation
 
 
 def columns_option(recipe: Mapping[str, str]) -> str:
-    """The option of columns as a shell takes it.
+    """Return the option of columns in the notation of a shell.
 
     Examples
     --------
@@ -383,69 +437,91 @@ def columns_option(recipe: Mapping[str, str]) -> str:
     return f"--columns {shlex.quote(','.join(map('='.join, recipe.items())))}"
 
 
-def _text(cells: pl.Series) -> pl.Series:
-    """Cells as text; those that are empty are null."""
+def _cell_text(cells: pl.Series) -> pl.Series:
+    """Return cells as text; empty ones are null."""
     return cells.cast(pl.String, strict=False).str.strip_chars().replace("", None)
 
 
-def _ids(ids: pl.Series, rows: EncodedRows) -> tuple[IdFindings, ...]:
-    """One kind of ids, or two where no enrolment is a test."""
+def _id_findings(ids: pl.Series, rows: EncodedRows) -> tuple[IdFindings, ...]:
+    """Return one kind of ids, or two if no enrolment is also a test."""
     enrol, test = (np.flatnonzero(np.bincount(codes)) for codes in (rows.enrol, rows.test))
     if np.intersect1d(enrol, test, assume_unique=True).size or not len(ids):
         return (IdFindings("utterances", len(ids), tuple(ids.head(1))),)
     used = {"enrolments": enrol, "tests": test}
-    return tuple(IdFindings(what, at.size, (ids[int(at[0])],)) for what, at in used.items())
+    return tuple(
+        IdFindings(kind, positions.size, (ids[int(positions[0])],))
+        for kind, positions in used.items()
+    )
 
 
-def _whose(rule: str, speaker: pl.Series, rows: EncodedRows) -> SpeakerRule:
+def _speaker_rule(rule: str, speaker: pl.Series, rows: EncodedRows) -> SpeakerRule:
+    """Return the rule with the number of speakers, and the share of labels that contradict it."""
     is_nobody = speaker.is_in(placeholders())
-    named = speaker.set(is_nobody, None)
-    code = named.rank("dense").fill_null(0).to_numpy()
-    known = (rows.label >= 0) & (code[rows.enrol] > 0) & (code[rows.test] > 0)
-    wrong = (code[rows.enrol] == code[rows.test])[known] != (rows.label[known] == 1)
+    speakers = speaker.set(is_nobody, None)
+    speaker_code = speakers.rank("dense").fill_null(0).to_numpy()
+    is_known = (rows.label >= 0) & (speaker_code[rows.enrol] > 0) & (speaker_code[rows.test] > 0)
+    contradicts = (speaker_code[rows.enrol] == speaker_code[rows.test])[is_known] != (
+        rows.label[is_known] == 1
+    )
     return SpeakerRule(
-        rule, named.drop_nulls().n_unique(), float(wrong.mean()) if known.any() else None
+        rule,
+        speakers.drop_nulls().n_unique(),
+        float(contradicts.mean()) if is_known.any() else None,
+    )
+
+
+def _label_counts(rows: EncodedRows) -> LabelFindings:
+    """Return the numbers of trials by label."""
+    return LabelFindings(
+        target=int((rows.label == 1).sum()), nontarget=int((rows.label == 0).sum())
     )
 
 
 def _score_summary(rows: EncodedRows) -> ScoreFindings | None:
-    values, _ = count_distinct(rows.score[np.isfinite(rows.score)])
-    if not values.size:
+    """Return range, number and AUC of the finite scores; None if there are none."""
+    distinct_scores, _ = count_distinct(rows.score[np.isfinite(rows.score)])
+    if not distinct_scores.size:
         return None
-    low, high = float(values[0]), float(values[-1])
-    return ScoreFindings(low, high, values.size, auc_where_labelled(rows.score, rows.label))
+    low, high = float(distinct_scores[0]), float(distinct_scores[-1])
+    return ScoreFindings(
+        low, high, distinct_scores.size, auc_where_labelled(rows.score, rows.label)
+    )
 
 
 def auc_where_labelled(score: NDArray[np.float64], label: NDArray[np.int8]) -> float | None:
-    """AUC of the trials that have both; None without trials of each label."""
-    both = ~np.isnan(score) & (label >= 0)
-    area = float(auc(score[both], label[both])) if both.any() else float("nan")
+    """Return the AUC of trials with score and label; None without trials of both labels."""
+    has_both = ~np.isnan(score) & (label >= 0)
+    area = float(auc(score[has_both], label[has_both])) if has_both.any() else float("nan")
     return None if np.isnan(area) else area
 
 
-def is_llr(found: FileFindings) -> bool:
-    """Whether the column of scores is called a log likelihood ratio."""
-    return plain((found.roles or {}).get("score", "")) == "llr"
+def is_llr(findings: FileFindings) -> bool:
+    """Whether the name of the score column is that of log-likelihood ratios."""
+    return plain((findings.roles or {}).get("score", "")) == "llr"
 
 
-def add_score_warnings(one: InspectedTrials) -> InspectedTrials:
-    """The trials with what is odd about their scores, once their labels are known."""
-    scores = one.found.scores
+def add_score_warnings(trials: InspectedTrials) -> InspectedTrials:
+    """Return the trials with warnings about their scores, which need the labels."""
+    scores = trials.findings.scores
     if scores is None:
-        return one
-    known = ~np.isnan(one.rows.score)
-    score, label = one.rows.score[known], one.rows.label[known]
-    is_distance = scores.auc is not None and scores.auc < _CHANCE
-    values, place = np.unique(-score if is_distance else score, return_inverse=True)
-    target, other = (
-        np.bincount(place, label_of, minlength=values.size).astype(np.int64)
-        for label_of in (label == 1, label != 1)
+        return trials
+    is_scored = ~np.isnan(trials.rows.score)
+    score, label = trials.rows.score[is_scored], trials.rows.label[is_scored]
+    is_distance = scores.auc is not None and scores.auc < _CHANCE_AUC
+    distinct_scores, score_index = np.unique(-score if is_distance else score, return_inverse=True)
+    target, nontarget = (
+        np.bincount(score_index, is_of_class, minlength=distinct_scores.size).astype(np.int64)
+        for is_of_class in (label == 1, label != 1)
     )
     if is_distance:
-        values = -values
-    of_itself = (one.rows.enrol == one.rows.test)[known] & (label == 1)
-    of_targets = odd_targets(int((label == 1).sum()), int(of_itself.sum()), 0)
-    odd = (*one.found.odd, *of_targets, *odd_scores(values, target, other))
-    if is_llr(one.found) and scores.auc is not None and not is_distance:
-        odd += tuple(odd_llrs(Counts(values, target, other)))
-    return replace(one, found=replace(one.found, odd=odd))
+        distinct_scores = -distinct_scores
+    is_same_recording = (trials.rows.enrol == trials.rows.test)[is_scored] & (label == 1)
+    target_warnings = odd_targets(int((label == 1).sum()), int(is_same_recording.sum()), 0)
+    warnings = (
+        *trials.findings.odd,
+        *target_warnings,
+        *odd_scores(distinct_scores, target, nontarget),
+    )
+    if is_llr(trials.findings) and scores.auc is not None and not is_distance:
+        warnings += tuple(odd_llrs(Counts(distinct_scores, target, nontarget)))
+    return replace(trials, findings=replace(trials.findings, odd=warnings))
