@@ -165,9 +165,9 @@ def heterogeneity(rates: ArrayLike, null: ArrayLike) -> Heterogeneity:
     weights = np.where(is_used, 1 / np.where(is_used, variance, 1), 0)
     n_groups = is_used.sum(axis=-1)
 
-    def weighted_mean_square(rates_of_groups: FloatArray) -> FloatArray:
+    def weighted_mean_square(all_rates: FloatArray) -> FloatArray:
         """Return the weighted mean square of deviations from the weighted mean."""
-        group_rates = np.where(is_used, rates_of_groups, 0)
+        group_rates = np.where(is_used, all_rates, 0)
         total = np.maximum(weights.sum(axis=-1, keepdims=True), np.finfo(np.float64).tiny)
         deviations = group_rates - (weights * group_rates).sum(axis=-1, keepdims=True) / total
         spread = (weights * deviations**2).sum(axis=-1) / np.maximum(n_groups - 1, 1)

@@ -172,9 +172,9 @@ def difference(values: ArrayLike, to: ArrayLike) -> BiasValue:
     >>> difference([0.5, 0.25], 0.25).value.tolist()
     [0.25, 0.0]
     """
-    group_values, reference_values = _aligned(values, to)
+    group_values, reference_values = _align_reference(values, to)
     with np.errstate(invalid="ignore"):
-        return _with_reasons(group_values - reference_values, group_values, reference_values)
+        return _bias_value(group_values - reference_values, group_values, reference_values)
 
 
 def ratio(values: ArrayLike, to: ArrayLike) -> BiasValue:
@@ -190,10 +190,10 @@ def ratio(values: ArrayLike, to: ArrayLike) -> BiasValue:
     >>> found.value.tolist(), found.reason.tolist()
     ([inf, nan], ['zero_reference', 'zero_over_zero'])
     """
-    group_values, reference_values = _aligned(values, to)
+    group_values, reference_values = _align_reference(values, to)
     with np.errstate(invalid="ignore", divide="ignore"):
         quotients = group_values / reference_values
-    return _with_reasons(
+    return _bias_value(
         quotients,
         group_values,
         reference_values,
@@ -216,10 +216,10 @@ def neg_log_ratio(values: ArrayLike, to: ArrayLike) -> BiasValue:
     >>> neg_log_ratio([1.0, 0.0], 1.0).reason.tolist()
     ['', 'zero_cell']
     """
-    group_values, reference_values = _aligned(values, to)
+    group_values, reference_values = _align_reference(values, to)
     with np.errstate(invalid="ignore", divide="ignore"):
         log_ratios = 0.0 - np.log(group_values / reference_values)
-    return _with_reasons(
+    return _bias_value(
         log_ratios,
         group_values,
         reference_values,
@@ -252,7 +252,7 @@ def threshold_bias(costs: ArrayLike, own_minima: ArrayLike) -> BiasValue:
         quotients = np.where(both_zero, 1.0, group_costs / group_minima)
     # the same cost reached by two sums may differ in its last bit
     quotients = np.where((quotients < 1) & (quotients > 1 - 1e-12), 1.0, quotients)
-    return _with_reasons(
+    return _bias_value(
         quotients,
         group_costs,
         group_minima,
@@ -263,13 +263,13 @@ def threshold_bias(costs: ArrayLike, own_minima: ArrayLike) -> BiasValue:
     )
 
 
-def _aligned(values: ArrayLike, to: ArrayLike) -> tuple[FloatArray, FloatArray]:
+def _align_reference(values: ArrayLike, to: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Return values ``[..., group]`` and references ``[..., 1]``."""
     group_values = np.asarray(values, dtype=np.float64)
     return group_values, np.asarray(to, dtype=np.float64)[..., None]
 
 
-def _with_reasons(
+def _bias_value(
     measure_values: FloatArray,
     group_values: FloatArray,
     reference_values: FloatArray,

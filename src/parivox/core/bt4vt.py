@@ -100,7 +100,7 @@ def bt4vt_eer(counts: Counts) -> LocatedValue:
     >>> bt4vt_eer(Counts.from_scores([0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1]))
     LocatedValue(value=0.5, threshold=0.4)
     """
-    fpr, fnr, thresholds = _rising(counts)
+    fpr, fnr, thresholds = _rising_rates(counts)
     if not thresholds.size:
         return LocatedValue(np.nan, np.nan)
     nearest_index = np.argmin(np.abs(fnr - fpr))
@@ -123,7 +123,7 @@ def bt4vt_min_cdet(counts: Counts, *, cost: CostModel) -> LocatedValue:
     >>> bt4vt_min_cdet(counts, cost=parse_cost("0.5,1,1"))
     LocatedValue(value=0.25, threshold=0.35)
     """
-    fpr, fnr, thresholds = _rising(counts)
+    fpr, fnr, thresholds = _rising_rates(counts)
     if not thresholds.size:
         return LocatedValue(np.nan, np.nan)
     cdet = _cdet(fpr, fnr, cost)
@@ -143,7 +143,7 @@ def bt4vt_rates_at(counts: Counts, threshold: float) -> CurvePoint:
     >>> bt4vt_rates_at(Counts.from_scores([0.9, 0.5, 0.1], [1, 1, 0]), 0.9)
     CurvePoint(fpr=0.0, fnr=0.0, threshold=0.5)
     """
-    fpr, fnr, thresholds = _rising(counts)
+    fpr, fnr, thresholds = _rising_rates(counts)
     if not thresholds.size:
         return CurvePoint(np.nan, np.nan, np.nan)
     with np.errstate(invalid="ignore"):  # inf - inf is NaN, which argmin takes for the smallest
@@ -185,7 +185,7 @@ def bt4vt_eer_ratio(group: float, overall: float) -> float:
         return float(np.float64(group * 100) / np.float64(overall * 100))
 
 
-def _rising(counts: Counts) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _rising_rates(counts: Counts) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return FPR, FNR and thresholds in the order in which bt4vt scans them."""
     curve = bt4vt_curve(counts)
     return curve.fpr[::-1], curve.fnr[::-1], curve.thresholds[::-1]

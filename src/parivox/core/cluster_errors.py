@@ -561,8 +561,8 @@ class CodeSums:
         self._ranges = []
         for range_index in range(bounds.size + 1):
             pieces = [
-                table[bounds_of_table[range_index] : bounds_of_table[range_index + 1]]
-                for table, bounds_of_table in zip(self._waiting, table_bounds, strict=True)
+                table[piece_bounds[range_index] : piece_bounds[range_index + 1]]
+                for table, piece_bounds in zip(self._waiting, table_bounds, strict=True)
             ]
             packed = np.concatenate([old_ranges[range_index], *pieces])
             old_ranges[range_index] = longest[:0]  # gives its memory back
@@ -861,7 +861,7 @@ def moments_by_point(
         point_moments.append(moments_of(point))
     sums: dict[str, Any] = {}
     for name in [moments_field.name for moments_field in fields(Moments)]:
-        arrays = [getattr(moments_of_point, name) for moments_of_point in point_moments]
+        arrays = [getattr(one_point, name) for one_point in point_moments]
         if isinstance(arrays[0], np.ndarray):
             sums[name] = np.stack(arrays).reshape(*shape[:-1], tally.n_cells)
     return replace(point_moments[0], **sums)

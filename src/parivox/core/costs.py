@@ -77,8 +77,8 @@ class CostModel:
     @cached_property
     def weights(self) -> tuple[Fraction, Fraction]:
         """Exact weights of FNR and FPR in the raw cost, from the numbers as written."""
-        prior = _as_written(self._only_prior())
-        return _as_written(self.c_miss) * prior, _as_written(self.c_fa) * (1 - prior)
+        prior = _exact_fraction(self._single_prior())
+        return _exact_fraction(self.c_miss) * prior, _exact_fraction(self.c_fa) * (1 - prior)
 
     @property
     def c_default(self) -> float:
@@ -97,7 +97,7 @@ class CostModel:
         miss, false_accept = self.weights
         return float(miss / (miss + false_accept))
 
-    def _only_prior(self) -> float:
+    def _single_prior(self) -> float:
         """Return the prior of a model with one; ConfigError for several."""
         if len(self.p_target) > 1:
             msg = (
@@ -234,7 +234,7 @@ def min_cdet(
     """
     counts = as_counts(scores, labels)
     minima = [
-        _minimum(counts.curve, single_prior_model, normalised=normalised)
+        _single_prior_minimum(counts.curve, single_prior_model, normalised=normalised)
         for single_prior_model in cost.parts
     ]
     if len(minima) == 1:
@@ -356,7 +356,7 @@ def bayes_threshold(cost: CostModel, base: float = math.e) -> float:
     return math.log(cost.beta) / math.log(base)
 
 
-def _minimum(curve: Curve, cost: CostModel, *, normalised: bool) -> MinCost:
+def _single_prior_minimum(curve: Curve, cost: CostModel, *, normalised: bool) -> MinCost:
     """Return the smallest cost of a model with one prior."""
     targets, nontargets = curve.n_target, curve.n_nontarget
     # cost * targets * nontargets in the smallest unit that makes both weights whole numbers
@@ -404,6 +404,6 @@ def rate_weights(cost: CostModel, *, normalised: bool) -> tuple[float, float]:
     return float(miss / len(cost.parts)), float(false_accept / len(cost.parts))
 
 
-def _as_written(written_number: float) -> Fraction:
+def _exact_fraction(number: float) -> Fraction:
     """Return a number as a person wrote it: 0.05 means 1/20, not its binary neighbour."""
-    return Fraction(repr(float(written_number)))
+    return Fraction(repr(float(number)))

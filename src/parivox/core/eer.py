@@ -189,8 +189,8 @@ def _nist_sre16(points: _Crossing) -> Exact:
 def _rocch(points: _Crossing) -> Exact:
     """Return the EER of the lower convex hull."""
     edges = [_hull_edge(*curve) for curve in points.curves()]
-    left_ends = _points(left for left, _ in edges)
-    right_ends = _points(right for _, right in edges)
+    left_ends = _points(left_end for left_end, _ in edges)
+    right_ends = _points(right_end for _, right_end in edges)
     return points.line(left_ends, right_ends)
 
 

@@ -69,8 +69,8 @@ def min_cllr(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> Flo
     log_ratio = np.log(target_share) - np.log(nontarget_share)
     loss = target_share * np.logaddexp(0, -log_ratio) + nontarget_share * np.logaddexp(0, log_ratio)
     bits = np.bincount(cell, loss, minlength=n_target.size) / (2 * np.log(2))
-    bits_or_nan = np.where((n_target > 0) & (n_nontarget > 0), bits, np.nan)
-    return bits_or_nan.reshape(counts.n_target.shape)[()]
+    cell_min_cllr = np.where((n_target > 0) & (n_nontarget > 0), bits, np.nan)
+    return cell_min_cllr.reshape(counts.n_target.shape)[()]
 
 
 def calibration_loss(
@@ -106,10 +106,10 @@ def _posterior_blocks(counts: Counts) -> tuple[IntArray, IntArray, IntArray]:
     """
     curve, n_values = counts.curve, counts.values.size
     # only a nontarget followed by a target can turn the curve upwards
-    at_nontarget = np.flatnonzero(counts.nontarget > 0)
-    cell = at_nontarget // max(n_values, 1)
+    nontarget_positions = np.flatnonzero(counts.nontarget > 0)
+    cell = nontarget_positions // max(n_values, 1)
     # the point of the curve that rejects this score, too; thresholds fall, from +inf
-    curve_index = (2 * n_values + 1) * cell + (n_values - 1) - at_nontarget
+    curve_index = (2 * n_values + 1) * cell + (n_values - 1) - nontarget_positions
     targets_below = curve.fn.reshape(-1).take(curve_index)
     is_last = np.append(cell[1:] != cell[:-1], True)[: cell.size]
     has_targets_next = np.append(targets_below[1:] != targets_below[:-1], True)[: cell.size]
@@ -139,8 +139,8 @@ def _posterior_blocks(counts: Counts) -> tuple[IntArray, IntArray, IntArray]:
 
 def _totals_before(total: IntArray, is_last: NDArray[np.bool_]) -> IntArray:
     """Return the sum of the totals of all earlier cells, at each point."""
-    totals_of_ended = np.cumsum(np.append(0, total[is_last]))
-    return np.asarray(totals_of_ended[np.cumsum(is_last) - is_last])
+    ended_totals = np.cumsum(np.append(0, total[is_last]))
+    return np.asarray(ended_totals[np.cumsum(is_last) - is_last])
 
 
 def _pool_violators(

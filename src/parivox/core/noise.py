@@ -66,14 +66,14 @@ class EqualRatesDraws:
     @cached_property
     def rates(self) -> FloatArray:
         """Errors over trials, (replicate, ..., cell); NaN where refused or without trials."""
-        return self._where_drawn(safe_divide(self.errors, self.trials))
+        return self._mask_refused(safe_divide(self.errors, self.trials))
 
     @cached_property
     def nonzero_rates(self) -> FloatArray:
         """`rates` by `without_zeros`, for measures of logarithms and ratios."""
-        return self._where_drawn(without_zeros(self.errors, self.trials))
+        return self._mask_refused(without_zeros(self.errors, self.trials))
 
-    def _where_drawn(self, rates: FloatArray) -> FloatArray:
+    def _mask_refused(self, rates: FloatArray) -> FloatArray:
         return np.where((self.reason == "")[..., None], rates, np.nan)
 
 

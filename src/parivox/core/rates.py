@@ -87,7 +87,7 @@ def fnr_at_fpr(
     curve = as_counts(scores, labels).curve
     held_errors = _ErrorCounts(curve.fp, curve.n_nontarget)
     sought_errors = _ErrorCounts(curve.fn, curve.n_target)
-    return _rate_at(
+    return _rate_at_target(
         held_errors, sought_errors, curve.thresholds, target, rule, extrapolate=allow_extrapolation
     )
 
@@ -118,7 +118,7 @@ def fpr_at_fnr(
     held_errors = _ErrorCounts(curve.fn[..., ::-1], curve.n_target)
     sought_errors = _ErrorCounts(curve.fp[..., ::-1], curve.n_nontarget)
     rising = curve.thresholds[::-1]
-    return _rate_at(
+    return _rate_at_target(
         held_errors, sought_errors, rising, target, rule, extrapolate=allow_extrapolation
     )
 
@@ -135,7 +135,7 @@ def threshold_at_fpr(curve: Curve, target: ArrayLike) -> FloatArray:
     >>> float(threshold_at_fpr(as_counts([0.9, 0.4, 0.5, 0.1], [1, 1, 0, 0]).curve, 0.1))
     0.9
     """
-    return _threshold_at(_ErrorCounts(curve.fp, curve.n_nontarget), curve.thresholds, target)
+    return _threshold_at_rate(_ErrorCounts(curve.fp, curve.n_nontarget), curve.thresholds, target)
 
 
 def threshold_at_fnr(curve: Curve, target: ArrayLike) -> FloatArray:
@@ -150,7 +150,7 @@ def threshold_at_fnr(curve: Curve, target: ArrayLike) -> FloatArray:
     0.4
     """
     held_errors = _ErrorCounts(curve.fn[..., ::-1], curve.n_target)
-    return _threshold_at(held_errors, curve.thresholds[::-1], target)
+    return _threshold_at_rate(held_errors, curve.thresholds[::-1], target)
 
 
 def threshold_at_eer(curve: Curve) -> FloatArray:
@@ -220,7 +220,7 @@ class _ErrorCounts:
             return np.where(self.trials > 0, errors / self.trials, np.nan)
 
 
-def _rate_at(
+def _rate_at_target(
     held_errors: _ErrorCounts,
     sought_errors: _ErrorCounts,
     thresholds: FloatArray,
@@ -272,7 +272,7 @@ def _rate_at(
     )
 
 
-def _threshold_at(
+def _threshold_at_rate(
     held_errors: _ErrorCounts, thresholds: FloatArray, target: ArrayLike
 ) -> FloatArray:
     """Return the last threshold with a rate of errors <= each target."""
@@ -282,8 +282,8 @@ def _threshold_at(
     # an axis of targets behind those of the trials, if there are several
     trials_shape = np.shape(held_errors.trials) + (1,) * target_rates.ndim
     held_errors = _ErrorCounts(held_errors.errors, np.reshape(held_errors.trials, trials_shape))
-    thresholds_found = thresholds[_last_index_within(held_errors, target_rates)]
-    return _without_axes(np.where(held_errors.trials > 0, thresholds_found, np.nan))
+    last_thresholds = thresholds[_last_index_within(held_errors, target_rates)]
+    return _without_axes(np.where(held_errors.trials > 0, last_thresholds, np.nan))
 
 
 def _is_nearer_above(

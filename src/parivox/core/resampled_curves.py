@@ -196,8 +196,8 @@ class ResampledCurves:
     ) -> None:
         from scipy.sparse import csr_array  # noqa: PLC0415 - only what resamples pays for it
 
-        trials_of_trial = np.ones(score.size, dtype=np.int64) if times is None else times
-        self.values, bin_index = _binned(score, trials_of_trial, edges, means)
+        row_trials = np.ones(score.size, dtype=np.int64) if times is None else times
+        self.values, bin_index = _bin_scores(score, row_trials, edges, means)
         n_values = self.values.size
         # combinations of cells (one of each layout) that trials are in
         codes = [code for cells, _ in layouts for code in cells]
@@ -215,11 +215,11 @@ class ResampledCurves:
             class_and_combination * n_values + bin_index, 2 * n_combinations * n_values
         )
         del bin_index, combination, class_and_combination  # each as long as there are trials
-        trials_of_row = np.bincount(row, trials_of_trial, minlength=rows.size)
-        max_row_trials = int(trials_of_row.max(initial=1))
-        trials_of_trial = trials_of_trial.astype(_narrowest_integer(max_row_trials))
-        self.trials = csr_array((trials_of_trial, (row, pair)), shape=(rows.size, pairs.size))
-        del trials_of_trial, row, pair
+        matrix_row_trials = np.bincount(row, row_trials, minlength=rows.size)
+        max_row_trials = int(matrix_row_trials.max(initial=1))
+        row_trials = row_trials.astype(_narrowest_integer(max_row_trials))
+        self.trials = csr_array((row_trials, (row, pair)), shape=(rows.size, pairs.size))
+        del row_trials, row, pair
         row_class = rows // n_values // n_combinations
         row_combination = rows // n_values % n_combinations
         row_value = rows % n_values
@@ -235,19 +235,21 @@ class ResampledCurves:
             cell_of_layouts = layout_starts[layout_index] + cell[rows_inside]
             keys.append(cell_of_layouts * n_values + row_value[rows_inside])
             member_rows.append(rows_inside)
-        nothing = np.zeros(0, np.int64)  # without layouts there are no keys
-        key = np.concatenate([nothing, *keys])
-        member_row = np.concatenate([nothing, *member_rows])
+        no_keys = np.zeros(0, np.int64)  # without layouts there are no keys
+        key = np.concatenate([no_keys, *keys])
+        member_row = np.concatenate([no_keys, *member_rows])
         cell_value_keys, cell_value_index = _index_keys(key, int(layout_starts[-1]) * n_values)
         self.size = cell_value_keys.size
-        ones = np.ones(cell_value_index.size, dtype=np.int32)
+        unit_entries = np.ones(cell_value_index.size, dtype=np.int32)
         sum_index = cell_value_index + row_class[member_row] * self.size
-        self.cells = csr_array((ones, (sum_index, member_row)), shape=(2 * self.size, rows.size))
+        self.cells = csr_array(
+            (unit_entries, (sum_index, member_row)), shape=(2 * self.size, rows.size)
+        )
         self.used_values = cell_value_keys % n_values
         cell_starts = np.arange(layout_starts[-1] + 1) * n_values
         self.cell_bounds = np.searchsorted(cell_value_keys, cell_starts)
         self.layout_starts = layout_starts
-        max_cell_trials = int((self.cells @ trials_of_row).max(initial=1))
+        max_cell_trials = int((self.cells @ matrix_row_trials).max(initial=1))
         self._max_counts = max_cell_trials, max_row_trials
 
     def original(self) -> list[list[Counts]]:
@@ -305,9 +307,9 @@ class ResampledCurves:
                     out=chunk_weights,
                     where=are_different[pair_slice],
                 )
-            yield chunk_slice, self._by_cell(cells @ (trials @ pair_weights))
+            yield chunk_slice, self._counts_by_cell(cells @ (trials @ pair_weights))
 
-    def _by_cell(self, sums: NDArray[np.signedinteger[Any]]) -> list[list[Counts]]:
+    def _counts_by_cell(self, sums: NDArray[np.signedinteger[Any]]) -> list[list[Counts]]:
         """Return counts from sums ``[class and value of a cell, replicate]``."""
         nontarget, target = sums[: self.size].T, sums[self.size :].T
         cell_counts = [
@@ -321,7 +323,7 @@ class ResampledCurves:
         return [cell_counts[start:end] for start, end in pairwise(self.layout_starts.tolist())]
 
 
-def _binned(
+def _bin_scores(
     score: FloatArray, times: IntArray, edges: FloatArray | None, means: FloatArray | None
 ) -> tuple[FloatArray, Codes]:
     """Return the score of each bin in use, rising, and the bin of each trial."""

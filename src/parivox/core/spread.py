@@ -53,11 +53,11 @@ def first_reason(
     ['one', 'other']
     """
     # from the last reason to the first, which overwrites the others
-    reasons_found = np.zeros(np.broadcast(*holds).shape, dtype="<U1")
+    first_reasons = np.zeros(np.broadcast(*holds).shape, dtype="<U1")
     for condition, reason in zip(reversed(holds), reversed(reasons), strict=True):
         if condition.any():
-            reasons_found = np.where(condition, reason, reasons_found)
-    return reasons_found
+            first_reasons = np.where(condition, reason, first_reasons)
+    return first_reasons
 
 
 @dataclass(frozen=True, eq=False)
