@@ -408,7 +408,7 @@ def shards(room):
     made()
     by = ("--by", "gender", "--by", "gender+region", "--quiet")
     for name, size in (("exact", 10**9), ("binned", 100)):
-        with constants(MOST_EXACT=size):
+        with constants(MAX_EXACT_TRIALS=size):
             plan = ("A=A.csv", *PEOPLE, *by, "--shards", "3", "--out", name)
             room.run(f"{name}-plan", "shards", "plan", *plan)
             for _ in range(2):  # counts, then tallies at the thresholds that are found on all

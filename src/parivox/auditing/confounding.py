@@ -289,9 +289,9 @@ def add_standardised_rows(
                 cell_index % n_groups,
                 cell_index // n_groups,
             )
-            of_speakers = moments(standardised_errors.tally)
-            n_speakers = of_speakers.speakers
-            interval = rate_interval(of_speakers, options.confidence)
+            unit_moments = moments(standardised_errors.tally)
+            n_speakers = unit_moments.speakers
+            interval = rate_interval(unit_moments, options.confidence)
             reasons = [
                 located.reason or _REASONS.get(text, text)
                 for text in standardised_errors.reason.tolist()

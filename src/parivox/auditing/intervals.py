@@ -218,6 +218,7 @@ def _interval_from_deviations(
     Cells without errors keep their interval, as they do not vary in the draws.
     """
     n_eff = safe_divide(interval.rate * (1 - interval.rate), se**2)
+    # at least 1, as cells of one speaker lose their limits later
     df = np.broadcast_to(np.maximum(n_units - 1, 1), se.shape)
     low, high = wilson(interval.rate * n_eff, n_eff, confidence, df=df)
     columns = {"n_eff": n_eff, "se": se, "df": df, "low": low, "high": high}

@@ -1,7 +1,7 @@
 """Which groups count in the headline meta-measures: those that are judged in every system.
 
-A measure over the groups that happen to be large enough in one system cannot be set beside that of
-another system: the group with the most errors may be missing from one of the two.
+A measure over the groups that happen to be large enough in one system cannot be compared with that
+of another system: the group with the most errors may be missing from one of the two.
 """
 
 from __future__ import annotations
@@ -23,24 +23,25 @@ if TYPE_CHECKING:
     """Of metrics and groups, ``[key, group]``."""
 
 
+# a protocol, as the module of the class, `system`, imports `meta`, which imports this one
 class MeasuredCells(Protocol):
     """The cells of one grouping, with their metrics and how sure these are."""
 
     @property
     def key_columns(self) -> dict[str, str]:
-        """Grouping, allocation and level."""
+        """Return grouping, allocation and stratum."""
 
     @property
     def error_estimates(self) -> Estimates:
-        """Metrics that are errors."""
+        """Return the metrics that are errors."""
 
     @property
     def area_estimates(self) -> Estimates | None:
-        """Both rates at the points that the area under FDR is taken over."""
+        """Return both rates at the points that the area under FDR is taken over."""
 
     @property
     def uncertainty(self) -> Uncertainty | None:
-        """Which groups are large enough to be judged."""
+        """Return the uncertainty, which decides which groups are large enough to be judged."""
 
 
 class JudgedGroups(NamedTuple):

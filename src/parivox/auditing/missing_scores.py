@@ -69,14 +69,16 @@ def _add_differences(
     for grouping in of_speakers:
         assert grouping.speaker_codes is not None
         speaker_groups = grouping.speaker_codes[: n_missing.size]
-        tally = _missing_by_speaker(speaker_groups, n_missing, n_trials, len(grouping.groups))
-        level = _MAX_P / len(of_speakers)
-        p = _p_of_difference(tally, level, 1 if is_target else _DEVIATION_OF_PAIRS)
-        if not p <= level:
+        missing_by_speaker = _missing_by_speaker(
+            speaker_groups, n_missing, n_trials, len(grouping.groups)
+        )
+        max_p = _MAX_P / len(of_speakers)
+        p = _p_of_difference(missing_by_speaker, max_p, 1 if is_target else _DEVIATION_OF_PAIRS)
+        if not p <= max_p:
             continue
         group_missing, group_trials = (
-            tally.sum_by_cell(tally.errors),
-            tally.sum_by_cell(tally.trials),
+            missing_by_speaker.sum_by_cell(missing_by_speaker.errors),
+            missing_by_speaker.sum_by_cell(missing_by_speaker.trials),
         )
         has_trials = group_trials > 0
         add(
@@ -124,17 +126,20 @@ def _missing_by_speaker(
     )
 
 
-def _p_of_difference(tally: ErrorsBySpeaker, level: float, deviation: float) -> float:
+def _p_of_difference(missing_by_speaker: ErrorsBySpeaker, max_p: float, deviation: float) -> float:
     """Return the chance that equal shares differ as much between groups; NaN if unknown.
 
     Shares deviate by `deviation` times what exchanging speakers shows.
     """
     rng = np.random.default_rng(_SEED)
-    n_draws = max(_MIN_DRAWS, int(np.ceil(4 / level)))
-    if null_method(tally) == "permutation":
-        null = permuted(tally, None, n_draws, rng)
+    n_draws = max(_MIN_DRAWS, int(np.ceil(4 / max_p)))
+    if null_method(missing_by_speaker) == "permutation":
+        equal_rates = permuted(missing_by_speaker, None, n_draws, rng)
     else:
-        null = gamma_multinomial(moments(tally), n_draws, rng)
-    shares = safe_divide(tally.sum_by_cell(tally.errors), tally.sum_by_cell(tally.trials))
-    difference = heterogeneity(shares, null.rates)
+        equal_rates = gamma_multinomial(moments(missing_by_speaker), n_draws, rng)
+    shares = safe_divide(
+        missing_by_speaker.sum_by_cell(missing_by_speaker.errors),
+        missing_by_speaker.sum_by_cell(missing_by_speaker.trials),
+    )
+    difference = heterogeneity(shares, equal_rates.rates)
     return float(floor(difference.value / deviation**2, difference.draws).p)

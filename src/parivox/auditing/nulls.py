@@ -105,8 +105,9 @@ class EqualRatesDraws:
         }
 
     def _heterogeneity(self, rates: Estimates) -> dict[str, Any]:
-        """Return how many times as much the rates differ as those of a fair system."""
+        """Return how many times as much the rates differ as with equal rates in all groups."""
         is_counted = expect_errors(rates.errors[..., :-1], rates.trials[..., :-1])
+        # a single error where fewer than two are expected would hide the differences of others
         observed = np.where(is_counted, rates.groups, np.nan)
         statistic, draws = heterogeneity(observed, self.rate_draws(rates.keys, lifted=False).groups)
         floors = floor(statistic, draws)
@@ -218,6 +219,7 @@ def draw_equal_rates(
             refusals[metric] = [reason] * len(keys)
             shape = options.replicates, len(keys), groups.for_rate(metric).n_cells + 1
             undefined = np.broadcast_to(np.nan, shape)
+            # one undefined number, broadcast, takes no memory
             no_draws = Estimates(keys, undefined, keys, undefined, undefined)
             draws |= {(metric, False): no_draws, (metric, True): no_draws}
             continue
@@ -262,7 +264,7 @@ def _few_groups_reasons(n_groups: NDArray[np.int64], min_groups: int) -> NDArray
 
 
 def floor_distances(draw_biases: FloatArray, kind: str) -> tuple[FloatArray, FloatArray]:
-    """Return how far draws of a fair system are from fair, to either side: mean and 95 % quantile.
+    """Return how far equal-rates draws are from fair, to either side: mean and 95 % quantile.
 
     `kind` is ``ratio`` for distances as ratios, else they are differences.
     """

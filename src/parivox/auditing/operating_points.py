@@ -247,8 +247,8 @@ def is_far_from_target(target_rate: float, rate: float) -> bool:
 
     Examples
     --------
-    >>> is_far(0.01, 0.018), is_far(0.01, 0.03), is_far(0.6, 1.0)
-    (False, True, True)
+    >>> [is_far_from_target(*rates) for rates in ((0.01, 0.018), (0.01, 0.03), (0.6, 1.0))]
+    [False, True, True]
     """
     rate_odds, target_odds = rate * (1 - target_rate), target_rate * (1 - rate)
     return max(rate_odds, target_odds) > 2 * min(rate_odds, target_odds)
@@ -301,7 +301,7 @@ def parse_point(
 
     Examples
     --------
-    >>> parse_point("fpr=0.01", []).level
+    >>> parse_point("fpr=0.01", []).rule_value
     0.01
     """
     head, equals, number = text.strip().partition("=")

@@ -232,11 +232,11 @@ def correlation(first: str, second: str) -> float:
     Raises
     ------
     DataError
-        If one is not what `coded` made.
+        If one is not what `encoded_draws` made.
 
     Examples
     --------
-    >>> up, down = coded(np.array([[1.0, 3.0], [2.0, 2.0], [6.0, -2.0]]))
+    >>> up, down = encoded_draws(np.array([[1.0, 3.0], [2.0, 2.0], [6.0, -2.0]]))
     >>> round(correlation(up, up), 6), round(correlation(up, down), 6)
     (1.0, -1.0)
     """

@@ -163,7 +163,8 @@ def _mismatch_error(
     )
     return DataError(
         f"{rows}: the same trial {pair} is counted in both parts {first_place.shard} and "
-        f"{second_place.shard}{conflict_note}; remove one of the rows, and plan again in a new folder"
+        f"{second_place.shard}{conflict_note}; remove one of the rows, "
+        "and plan again in a new folder"
     )
 
 

@@ -440,6 +440,7 @@ def encoded_speakers(numbers: NDArray[np.intp], n_speakers: int) -> str:
     >>> decoded_speakers(encoded_speakers(np.array([1, 8]), 9)).tolist()
     [1, 8]
     """
+    # a bit for each speaker: short, and without ids
     is_in_trials = np.zeros(n_speakers, dtype=np.bool_)
     is_in_trials[numbers] = True
     return base64.b64encode(np.packbits(is_in_trials).tobytes()).decode()
@@ -528,6 +529,7 @@ def _stored_option(name: str, option_value: Any) -> Any:
 
 def _shard_rows(sizes: Sequence[int], n_shards: int) -> Iterator[tuple[int, int, int]]:
     """Yield file, first row and row after the last of each shard, about as many rows each."""
+    # shards are cut where they would be in one long file, so that their sizes are alike
     ends = np.rint(np.cumsum([0, *sizes]) * n_shards / sum(sizes)).astype(int).tolist()
     for file_index, (n_rows, (start, end)) in enumerate(zip(sizes, pairwise(ends), strict=True)):
         n_shards_of_file = min(max(end - start, 1), n_rows)
@@ -558,5 +560,6 @@ def _sha256(path: str, role: str) -> str:
 def _plan_id(document: Mapping[str, Any]) -> str:
     """Return the hash of a document, without its own id."""
     content = {name: field for name, field in document.items() if name != "id"}
+    # sorted, so that the order of keys does not change the hash
     text = json.dumps(content, ensure_ascii=False, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()

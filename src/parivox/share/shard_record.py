@@ -102,7 +102,7 @@ def shard_list(shards: Sequence[int]) -> str:
 
     Examples
     --------
-    >>> listed([3, 5, 7])
+    >>> shard_list([3, 5, 7])
     '3, 5, 7'
     """
     listed = ", ".join(map(str, shards[:_MAX_LISTED]))

@@ -85,6 +85,7 @@ def run_shard(
         raise ConfigError(msg)
     with explain_write_errors(str(home), "folder"):
         home.mkdir(exist_ok=True)
+    # locked, as engines may run a shard again while a lost node still does
     with ExitStack() as lock:
         if not lock_folder(home, lock, waits=waits):
             msg = f"{plan.said(number)}: another process runs it; wait until that has ended"
