@@ -14,9 +14,9 @@ from parivox.trials.pairs import (
     meet,
     meet_back,
     meet_each_other,
+    meeting_utterances,
     numbers_below,
     target_pairs,
-    utterances_of,
     without_repeats,
 )
 
@@ -150,7 +150,7 @@ def test_even_the_last_pair_is_found(sizes, seed, data):
     m = data.draw(st.integers(max(0, m - 5), m))
     i, j = meet_each_other(len(sizes), m)
     meetings = Meetings(i, j, np.arange(m) // len(sizes))
-    enrol, test = utterances_of(meetings, start, Draws(seed))
+    enrol, test = meeting_utterances(meetings, start, Draws(seed))
     owner = np.repeat(np.arange(len(sizes)), sizes)
     assert (owner[enrol] == i).all()
     assert (owner[test] == j).all()
@@ -160,5 +160,5 @@ def test_even_the_last_pair_is_found(sizes, seed, data):
 def test_utterances_of_the_test_side_take_turns():
     i, j = meet_each_other(5, 5 * 60)
     meetings = Meetings(i, j, np.arange(i.size) // 5)
-    _, test = utterances_of(meetings, np.arange(6) * 20, Draws(2))
+    _, test = meeting_utterances(meetings, np.arange(6) * 20, Draws(2))
     assert set(np.bincount(test)) == {3}

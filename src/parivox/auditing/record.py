@@ -10,7 +10,7 @@ from parivox.auditing.definitions import all_definitions
 from parivox.auditing.result import system_name
 from parivox.auditing.schema import SCHEMA_VERSION
 from parivox.trials.checks import failed_checks
-from parivox.trials.lists import list_of
+from parivox.trials.lists import new_trial_list
 from parivox.version import __version__
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def _list_checks(trials: TrialSet, people: Speakers, read: GroupedTrials) -> lis
         return []
     names = ("id", "what", "statistic", "threshold", "offenders", "sentence")
     found = []
-    trial_list = list_of(trials, people, groupings=read.groupings)
+    trial_list = new_trial_list(trials, people, groupings=read.groupings)
     if read.list_design is not None:
         trial_list = read.list_design.regrade(trial_list)
     for one in failed_checks(trial_list, read.list_design):

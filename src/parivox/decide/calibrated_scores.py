@@ -57,8 +57,8 @@ class Applied(NotebookView):
     @property
     def told(self) -> tuple[str, ...]:
         """A summary, line by line."""
-        by_group = f"; {self.own:,} by the calibrator of their group" if self.own else ""
-        lines = [f"{self.rows:,} rows in {self.path}: natural-log likelihood ratios{by_group}."]
+        group_clause = f"; {self.own:,} by the calibrator of their group" if self.own else ""
+        lines = [f"{self.rows:,} rows in {self.path}: natural-log likelihood ratios{group_clause}."]
         n_ratios = self.n_positive + self.n_negative
         if n_ratios > 1 and not (self.n_positive and self.n_negative):
             side = "above" if self.n_positive else "below"
@@ -142,32 +142,35 @@ def apply_calibrator(
     if path.suffix not in {f".{name}" for name in FORMATS_WITH_FURTHER_COLUMNS}:
         msg = f"--out {path}: scores are written as .csv or .parquet; end the name so"
         raise ConfigError(msg)
-    scanned = scan_every_column(scores, dict(columns or {}), scores_format)
-    if "score" not in scanned.columns:
-        msg = f"{scanned.name}: no score column{scanned.found_columns_text}; give scores"
+    source_scan = scan_every_column(scores, dict(columns or {}), scores_format)
+    if "score" not in source_scan.columns:
+        msg = f"{source_scan.name}: no score column{source_scan.found_columns_text}; give scores"
         raise DataError(msg)
-    if "threshold" in scanned.columns:
-        name = scanned.columns["threshold"]
-        msg = f"{scanned.name}: column {name!r} is a threshold of the scores as they are; remove it"
+    if "threshold" in source_scan.columns:
+        name = source_scan.columns["threshold"]
+        msg = (
+            f"{source_scan.name}: column {name!r} is a threshold of the scores as they are; remove "
+            "it"
+        )
         raise DataError(msg)
-    column_names = further_columns(scanned)
+    column_names = further_columns(source_scan)
     # groups are read only where some have a calibrator of their own
     group_of_utterance = _group_of_utterance(scores, lines, options) if lines.groups else None
     n_with_group_line = n_positive = n_negative = 0
     with ListWriter(path, path.suffix.removeprefix(".")) as writer:
-        for chunk in chunks_of_trials(scanned):
+        for chunk in chunks_of_trials(source_scan):
             enrol, test = map(chunk.ids, ("enrol", "test"))
             group = None
             if group_of_utterance is not None:
                 utterances_of_side = (enrol if lines.side == "enrol" else test).to_frame(
                     "utterance"
                 )
-                joined = utterances_of_side.join(
+                utterance_groups = utterances_of_side.join(
                     group_of_utterance, on="utterance", how="left", maintain_order="left"
                 )
-                group = joined["group"]
+                group = utterance_groups["group"]
                 n_with_group_line += int(group.is_in([*lines.groups]).sum())
-            llr = lines.llr(scores_of(chunk, scanned), group)
+            llr = lines.llr(scores_of(chunk, source_scan), group)
             cells = {name: chunk[role] for role, name in column_names.items()}
             n_positive += int((llr > 0).sum())
             n_negative += int((llr < 0).sum())

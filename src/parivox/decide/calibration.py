@@ -27,8 +27,8 @@ from parivox.decide.fitting_trials import (
     NORMALISED,
     RATES,
     consistent_trials,
-    fitting_trials_of,
     read_inputs,
+    trials_with_folds,
 )
 from parivox.decide.rule_judgement import RuleEstimates
 from parivox.decide.threshold_fitting import COMMON, PER_GROUP
@@ -280,7 +280,7 @@ def calibrate(
         conflicts=conflicts,
     )
     trial_set, normalised_sets, grouping = read_inputs(scores, options)
-    fitting_trials = fitting_trials_of(trial_set, grouping, options)
+    fitting_trials = trials_with_folds(trial_set, grouping, options)
     all_trials, _ = fitting_trials.sorted_trials(RATES)
     check_polarity(trial_set, all_trials.counts_without(0), options.orientation)
     reasons = fitting_trials.too_few_speakers_reasons()

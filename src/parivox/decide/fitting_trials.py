@@ -65,14 +65,16 @@ class ClusteredTrials(NamedTuple):
         no_errors = np.zeros(keys.size, dtype=np.int64)
         n_trials = np.bincount(cluster_of_trial, minlength=keys.size)
         if len(speakers) == 1:
-            by_speaker = ErrorsBySpeaker(cluster_cell, cluster_key, no_errors, n_trials, n_cells)
-            return cls(rows, cluster_of_trial, by_speaker, 1 << fold[cluster_key])
+            speaker_clusters = ErrorsBySpeaker(
+                cluster_cell, cluster_key, no_errors, n_trials, n_cells
+            )
+            return cls(rows, cluster_of_trial, speaker_clusters, 1 << fold[cluster_key])
         first_speaker, second_speaker = np.divmod(cluster_key, n_speakers)
-        by_pair = ErrorsByPair(
+        pair_clusters = ErrorsByPair(
             cluster_cell, first_speaker, second_speaker, no_errors, n_trials, n_cells
         )
         fold_bits = (1 << fold[first_speaker]) | (1 << fold[second_speaker])
-        return cls(rows, cluster_of_trial, by_pair, fold_bits)
+        return cls(rows, cluster_of_trial, pair_clusters, fold_bits)
 
     def with_errors(
         self, is_wrong: Bools, excluded_folds: int = 0
@@ -236,7 +238,7 @@ def consistent_trials(trial_set: TrialSet) -> Trials:
     return partition.without_conflicts()
 
 
-def fitting_trials_of(
+def trials_with_folds(
     trial_set: TrialSet, grouping: Grouping, options: HeldOutOptions
 ) -> FittingTrials:
     """Return the trials with their folds."""
@@ -247,11 +249,11 @@ def fitting_trials_of(
     )
     side = 0 if options.side == "enrol" else 1
     group = grouping.side_coder(trial_set)(trials)[side]
-    in_use = trial_set.speakers_in_use
-    fold = np.zeros(int(in_use.max()) + 1, dtype=np.int64)
+    used_speakers = trial_set.speakers_in_use
+    fold = np.zeros(int(used_speakers.max()) + 1, dtype=np.int64)
     # dealt within the finest groups, so that every fold has speakers of each
     finest = finest_groups([grouping], fold.size)
-    fold[in_use] = deal(finest[in_use], options.folds, options.seed)
+    fold[used_speakers] = deal(finest[used_speakers], options.folds, options.seed)
     return FittingTrials.from_arrays(
         trials.score, trials.target, speakers, speakers[side], group, fold, grouping.groups
     )

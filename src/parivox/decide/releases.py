@@ -180,7 +180,7 @@ class ReleaseRate(NamedTuple):
     members_hash: str = ""
     """Who they are, as a hash by the key of the folder; empty in audits of before."""
 
-    def has_members_of(self, other: ReleaseRate) -> bool:
+    def has_same_members(self, other: ReleaseRate) -> bool:
         """Return whether the group has the same people in another release, as far as is known."""
         has_hashes = are_comparable(self.members_hash, other.members_hash)
         if has_hashes and self.members_hash != other.members_hash:
@@ -191,7 +191,7 @@ class ReleaseRate(NamedTuple):
         """Return that with the rate of another release; None where they are not paired."""
         if not self.list_sha256 or self.list_sha256 != other.list_sha256:
             return None
-        if not self.has_members_of(other):  # people changed group, so the draws are of others
+        if not self.has_same_members(other):  # people changed group, so the draws are of others
             return None
         # what the draws do not fit is taken to be each system's own
         fit = self.draws_fit * other.draws_fit
@@ -287,8 +287,11 @@ def _matching_systems(releases: Sequence[_Release]) -> list[list[Row]]:
         name for name in systems_by_name[-1] if all(name in systems for systems in systems_by_name)
     ]
     if not shared_names:
-        listed = "; ".join(", ".join(systems) for systems in systems_by_name)
-        msg = f"no system is in all of the audits ({listed}); call it by one name, as in NAME=FILE"
+        system_lists = "; ".join(", ".join(systems) for systems in systems_by_name)
+        msg = (
+            f"no system is in all of the audits ({system_lists}); call it by one name, as in "
+            "NAME=FILE"
+        )
         raise ConfigError(msg)
     return [[systems[name] for systems in systems_by_name] for name in shared_names]
 
@@ -335,7 +338,7 @@ def _group_changes(
         if group == "pooled" or _without_group(cell) not in measured_twice:
             continue
         old_rate, new_rate = old.get(cell), new.get(cell)
-        if old_rate is None or new_rate is None or not old_rate.has_members_of(new_rate):
+        if old_rate is None or new_rate is None or not old_rate.has_same_members(new_rate):
             n_more = _n_speakers(new_rate) - _n_speakers(old_rate)
             growth.setdefault(grouping, {})[group] = n_more
     for grouping, groups in growth.items():
@@ -427,7 +430,7 @@ def _add_verdicts(rows: list[Row], options: Row) -> None:
         families.setdefault(family, []).append(row)
     for family_rows in families.values():
         p_holm = holm([_nan_for_none(row["p"]) for row in family_rows])
-        judged = verdicts(
+        judgements = verdicts(
             [_exp(row["log_ratio"]) for row in family_rows],
             [_exp(row["log_low"]) for row in family_rows],
             [_exp(row["log_high"]) for row in family_rows],
@@ -437,7 +440,9 @@ def _add_verdicts(rows: list[Row], options: Row) -> None:
             confidence=options["confidence"],
             margin=options["margin"],
         )
-        for row, p, code in zip(family_rows, p_holm.tolist(), judged.code.tolist(), strict=True):
+        for row, p, code in zip(
+            family_rows, p_holm.tolist(), judgements.code.tolist(), strict=True
+        ):
             row |= {"p_holm": _none_for_nan(p), "verdict": code}
 
 

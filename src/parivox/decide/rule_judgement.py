@@ -226,11 +226,13 @@ def _wrong_decisions(
     if left_out_fold:
         excluded = held_out(trials.n_folds)
         excluded = excluded[outside(excluded, left_out_fold)]
-        before = thresholds[:, index_of_set[excluded]]
-        after = thresholds[:, index_of_set[excluded | left_out_fold]]
+        thresholds_before = thresholds[:, index_of_set[excluded]]
+        thresholds_after = thresholds[:, index_of_set[excluded | left_out_fold]]
         # an infinite threshold stays one: the difference of two infinite ones would be NaN
-        move = np.where(after == before, 0, after - before)
-        thresholds[:, index_of_set[excluded]] = before + step * move
+        move = np.where(
+            thresholds_after == thresholds_before, 0, thresholds_after - thresholds_before
+        )
+        thresholds[:, index_of_set[excluded]] = thresholds_before + step * move
     positions = index_of_set[trials.fold_bits[rows]] * thresholds.shape[-1] + trials.group[rows]
     score, target = fit.score[rows], trials.target[rows]
     return np.stack(

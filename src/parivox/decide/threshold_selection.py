@@ -19,8 +19,8 @@ from parivox.decide.fitting_trials import (
     NORMALISED,
     RATES,
     consistent_trials,
-    fitting_trials_of,
     read_inputs,
+    trials_with_folds,
 )
 from parivox.decide.rule_judgement import CrossFitThresholds, judge_rules
 from parivox.decide.threshold_aims import parse_aim
@@ -274,7 +274,7 @@ def thresholds(
     )
     threshold_aim = parse_aim(options.aim, parse_cost(options.cost))
     trial_set, normalised_sets, grouping = read_inputs(scores, options)
-    fitting_trials = fitting_trials_of(trial_set, grouping, options)
+    fitting_trials = trials_with_folds(trial_set, grouping, options)
     fits, reasons, differences = _fit(trial_set, fitting_trials, threshold_aim, options)
     cross_fits = [
         CrossFitThresholds(

@@ -39,7 +39,7 @@ from parivox.scoring.comparison import Scorer, ScoringMethod, check_norms, diges
 from parivox.scoring.run import FORMAT
 from parivox.scoring.vectors import open_vectors
 from parivox.shown import NotebookView
-from parivox.trials.lists import recordings_in
+from parivox.trials.lists import utterance_recordings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -312,7 +312,7 @@ class _Pairs:
         if across_recordings:
             sessions = recording_names_of(ring)
             self.warning = sessions.warning
-            session = recordings_in(ring, sessions, is_asked=True).astype(np.int64)
+            session = utterance_recordings(ring, sessions, is_asked=True).astype(np.int64)
             if (session < 0).any():
                 msg = (
                     f"{method.vectors.name}: {int((session < 0).sum()):,} recordings "

@@ -33,9 +33,9 @@ from parivox.trials.guidelines import CHECKS
 from parivox.trials.pairs import (
     Meetings,
     meet_each_other,
+    meeting_utterances,
     numbers_within,
     target_pairs,
-    utterances_of,
 )
 from parivox.trials.pool import Design, Pool, group_positions, speaker_by_speaker
 
@@ -238,7 +238,7 @@ def _draw_list(request: _Request, n_pairs: int, draws: Draws) -> Iterator[TrialC
     enrol_speaker = np.repeat(np.arange(speakers.size), n_pairs)
     meetings = Meetings(enrol_speaker, partner.ravel(), n_earlier_tests)
     target_sides = pairs.utterances_at(numbers)
-    nontarget_sides = utterances_of(meetings, starts, draws.child(_UTTERANCES))
+    nontarget_sides = meeting_utterances(meetings, starts, draws.child(_UTTERANCES))
     target_enrol, target_test = (utterances[side].reshape(-1, n_pairs) for side in target_sides)
     nontarget_enrol, nontarget_test = (
         utterances[side].reshape(-1, n_pairs) for side in nontarget_sides
@@ -335,8 +335,8 @@ class _Request:
     def n_target_pairs(self, n_utterances: int) -> Ints:
         """Count target pairs across recordings that so many utterances of each speaker give."""
         pool = self.pool
-        last = pool.utterance_starts[:-1] + np.minimum(pool.n_utterances, n_utterances) - 1
-        return self._n_pairs_by_utterances[last]
+        last_rows = pool.utterance_starts[:-1] + np.minimum(pool.n_utterances, n_utterances) - 1
+        return self._n_pairs_by_utterances[last_rows]
 
     def can_take_part(self, n_utterances: int, n_pairs: int | None) -> NDArray[np.bool_]:
         """Return which speakers have so many utterances, with so many target pairs (or any)."""
@@ -520,9 +520,9 @@ def _spread_over_recordings(pool: Pool, words: Words) -> tuple[Ints, Ints]:
     Random words, one for each utterance, decide where nothing else does. Returned are positions,
     speaker by speaker, and how many before are of the same recording.
     """
-    by_recording = np.lexsort((words, pool.recording_indices))
+    recording_order = np.lexsort((words, pool.recording_indices))
     recording_starts = np.searchsorted(pool.recording_indices, pool.recording_indices)
-    n_before = np.empty(by_recording.size, dtype=np.int64)
-    n_before[by_recording] = np.arange(by_recording.size) - recording_starts[by_recording]
+    n_before = np.empty(recording_order.size, dtype=np.int64)
+    n_before[recording_order] = np.arange(recording_order.size) - recording_starts[recording_order]
     order = np.lexsort((words[recording_starts], n_before, pool.speaker_of_utterance))
     return order, n_before[order]

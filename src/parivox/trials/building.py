@@ -158,12 +158,12 @@ def build_lists(
         if former is not None:
             _check_same_lists(folder, manifest["lists"], former)
         lists = tuple(folder / name for name in names)
-        built = Built(lists, left_out, manifest, folder / manifest_name)
+        built_lists = Built(lists, left_out, manifest, folder / manifest_name)
         # the check finds the manifest next to the list, as it does for whoever checks it later
-        (unfinished / manifest_name).write_bytes(built.to_json().encode())
+        (unfinished / manifest_name).write_bytes(built_lists.to_json().encode())
         manifest["check"] = _check_rows(design, unfinished / names[0])
-        (unfinished / manifest_name).write_bytes(built.to_json().encode())
-    return built
+        (unfinished / manifest_name).write_bytes(built_lists.to_json().encode())
+    return built_lists
 
 
 def _manifest(design: Design, options: BuildOptions, left_out: Table) -> dict[str, Any]:

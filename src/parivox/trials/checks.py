@@ -19,14 +19,14 @@ from parivox.core.planning import Sample, detectable_ratio
 from parivox.data.recording_names import GIVE_RECORDINGS, recording_names
 from parivox.data.table import Table
 from parivox.errors import ConfigError, DataError
-from parivox.trials.description import ALL, Description, description_of
+from parivox.trials.description import ALL, Description, list_description
 from parivox.trials.grades import hardest, parse_mixes
 from parivox.trials.guidelines import (
     CHECKS,
     Finding,
+    count_range,
     guidelines,
     percent,
-    range_of,
     share_range,
 )
 from parivox.trials.list_counts import count_list, effective_number, shares_or_nan
@@ -198,7 +198,7 @@ def check(
     # what the user names counts more than what the manifest says
     if design is not None and grade_by is None:
         trial_list = design.regrade(trial_list)
-    wished_mix = None if design is None else design.mix_for(trial_list)
+    wished_mix = None if design is None else design.fixed_mix(trial_list)
     if mix is not None:
         if not trial_list.agreements:
             msg = (
@@ -219,7 +219,7 @@ def check(
     if design is not None and not variants:
         n_lists = design.n_lists
     counts = count_list(trial_list)
-    description = description_of(counts, speaker_ids=speaker_ids)
+    description = list_description(counts, speaker_ids=speaker_ids)
     outcomes = eer_differences([*distinct_lists.values()])
     findings = guidelines(counts, checks, mix=wished_mix, n_lists=n_lists, outcomes=outcomes)
     findings += remarks(description, counts.trials_per_speaker, trial_list.recording_names)
@@ -242,7 +242,7 @@ def check(
 
 def failed_checks(trial_list: TrialList, design: ListDesign | None = None) -> list[Finding]:
     """Return the checks that a list fails at the usual thresholds, given what its design fixed."""
-    mix, n_lists = (None, 1) if design is None else (design.mix_for(trial_list), design.n_lists)
+    mix, n_lists = (None, 1) if design is None else (design.fixed_mix(trial_list), design.n_lists)
     findings = guidelines(count_list(trial_list), CHECKS, mix=mix, n_lists=n_lists)
     return [finding for finding in findings if finding.verdict == "fail"]
 
@@ -359,8 +359,8 @@ def _sides_remark(speakers: TrialsPerSpeaker, description: Description) -> Findi
     if not n_enrolled.size:
         return _remark("sides", title, None, "there are no nontarget trials")
     words = (
-        f"nontarget trials: {range_of(n_enrolled)} for each speaker who enrols, "
-        f"{range_of(n_tested)} for each who tests; {n_never_enrolled:,} speakers never enrol, "
+        f"nontarget trials: {count_range(n_enrolled)} for each speaker who enrols, "
+        f"{count_range(n_tested)} for each who tests; {n_never_enrolled:,} speakers never enrol, "
         f"{n_never_tested:,} never test"
     )
     mend = ""
@@ -369,9 +369,8 @@ def _sides_remark(speakers: TrialsPerSpeaker, description: Description) -> Findi
             rows = description.tables["groups"].where(grouping=grouping).rows()
             never_enrol = np.array([row["never_enrol"] for row in rows])
             never_test = np.array([row["never_test"] for row in rows])
-            words += (
-                f" ({range_of(never_enrol)} and {range_of(never_test)} in each group of {grouping})"
-            )
+            numbers = f"{count_range(never_enrol)} and {count_range(never_test)}"
+            words += f" ({numbers} in each group of {grouping})"
         mend = "let every speaker stand on both sides equally often"
     return _remark("sides", title, n_never_enrolled + n_never_tested, words, mend)
 
@@ -385,7 +384,7 @@ def _reuse_remark(table: Table) -> Finding:
         ("a recording is used", "uses of a recording", "times"),
     ):
         if row := rows.get(row_name):
-            extremes = range_of(np.array([row["least"], row["most"]], dtype=int))
+            extremes = count_range(np.array([row["least"], row["most"]], dtype=int))
             clauses.append(f"{subject} {extremes} {unit} (median {row['median']:,.0f})")
     max_trials = rows["trials of an utterance"]["most"]
     return _remark("reuse", "how often things are used", max_trials, "; ".join(clauses))
@@ -414,7 +413,7 @@ def _recordings_remark(speakers: TrialsPerSpeaker, recording_names: RecordingNam
     n_single = int((known_numbers == 1).sum())
     noun = "speaker" if n_single == 1 else "speakers"
     words = (
-        f"{range_of(known_numbers)} (median {np.median(known_numbers):g}); "
+        f"{count_range(known_numbers)} (median {np.median(known_numbers):g}); "
         f"{n_single:,} {noun} with one only (recording: {recording_names.source})"
     )
     if n_unknown := speakers.speaker_indices.size - known_numbers.size:
@@ -571,14 +570,14 @@ def _detectable_ratios(
     test_options: dict[str, float],
 ) -> dict[str, float]:
     """Return the ratio of each group that the pilot knows; NaN where none would be detected."""
-    known = [row for row in rows if (pilot.get(row["group"]) or {}).get("icc") is not None]
-    known = [row for row in known if row[label] and pilot[row["group"]]["rate"]]
+    known_rows = [row for row in rows if (pilot.get(row["group"]) or {}).get("icc") is not None]
+    known_rows = [row for row in known_rows if row[label] and pilot[row["group"]]["rate"]]
     n_speakers, n_trials, effective_speakers = (
-        np.array([row[column] for row in known], dtype=float)
+        np.array([row[column] for row in known_rows], dtype=float)
         for column in ("speakers", label, "effective_speakers")
     )
-    icc = np.array([pilot[row["group"]]["icc"] for row in known])
-    rate = np.array([pilot[row["group"]]["rate"] for row in known])
+    icc = np.array([pilot[row["group"]]["icc"] for row in known_rows])
+    rate = np.array([pilot[row["group"]]["rate"] for row in known_rows])
     trials_per_speaker = sides * n_trials / n_speakers
     # trials by which the correlation within speakers raises the variance
     excess = n_trials * np.maximum(trials_per_speaker - 1, 0) * icc
@@ -605,7 +604,7 @@ def _detectable_ratios(
             power=test_options["power"],
             confidence=test_options["confidence"],
         )
-    groups = [row["group"] for row in known]
+    groups = [row["group"] for row in known_rows]
     return dict(zip(groups, np.atleast_1d(ratios).tolist(), strict=True))
 
 

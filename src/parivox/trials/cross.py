@@ -23,8 +23,8 @@ from parivox.trials.pairs import (
     meet,
     meet_back,
     meet_each_other,
+    meeting_utterances,
     target_pairs,
-    utterances_of,
 )
 from parivox.trials.pool import TRIALS_PER_CHUNK, Design, Pool, TrialChunk
 
@@ -257,7 +257,7 @@ def _cell_chunks(
             else:
                 meetings = turns.meetings_between(first, second)
             cell_draws = draws.child(_CELLS).child(first * n_groups + second)
-            chunk.append(utterances_of(meetings, pool.utterance_starts, cell_draws))
+            chunk.append(meeting_utterances(meetings, pool.utterance_starts, cell_draws))
             is_last = first == second == n_groups - 1
             if is_last or sum(enrol.size for enrol, _ in chunk) >= TRIALS_PER_CHUNK:
                 enrol, test = (np.concatenate(side) for side in zip(*chunk, strict=True))

@@ -169,13 +169,13 @@ def describe(
         encoding=encoding,
         quotes=quotes,
     )
-    return description_of(count_list(trial_list), speaker_ids=speaker_ids)
+    return list_description(count_list(trial_list), speaker_ids=speaker_ids)
 
 
-def description_of(counts: ListCounts, *, speaker_ids: bool = False) -> Description:
+def list_description(counts: ListCounts, *, speaker_ids: bool = False) -> Description:
     """Return what a list holds, from its counts."""
     trial_list, views = counts.trial_list, list(_views(counts))
-    parts = {
+    columns_by_table = {
         "list": [_list_columns(counts)],
         "groups": [_group_columns(counts, view) for view in views],
         "grades": [_grade_columns(view) for view in views],
@@ -194,9 +194,9 @@ def description_of(counts: ListCounts, *, speaker_ids: bool = False) -> Descript
             column: kind for column, kind in kinds.items() if speaker_ids or column != "speaker"
         }
         cells: Columns = {column: [] for column in shown_kinds}
-        for part in parts[table_name]:
+        for columns in columns_by_table[table_name]:
             for column, column_cells in cells.items():
-                column_cells += list(part[column])
+                column_cells += list(columns[column])
         tables[table_name] = Table.of(cells, shown_kinds)
     return Description(
         name=trial_list.name,
@@ -224,8 +224,8 @@ class _GroupingView(NamedTuple):
 def _views(counts: ListCounts) -> Iterator[_GroupingView]:
     """Yield all trials as one group, then every grouping."""
     zeros = np.zeros(counts.pair_counts.enrol.size, dtype=np.int32)
-    one_group = replace(counts.pair_counts, enrol_group=zeros, test_group=zeros)
-    yield _GroupingView(ALL, (ALL,), one_group)
+    whole_list = replace(counts.pair_counts, enrol_group=zeros, test_group=zeros)
+    yield _GroupingView(ALL, (ALL,), whole_list)
     for grouping, pair_counts in zip(
         counts.trial_list.groupings, counts.pair_counts_by_grouping, strict=True
     ):
@@ -266,7 +266,7 @@ def _group_columns(counts: ListCounts, view: _GroupingView) -> Columns:
     nontarget = pair_counts.select(~pair_counts.is_target)
     # whether a target trial is trivial is known only where its recordings are
     trivial = target.select(target.same_recording == 1)
-    of_known_recordings = target.select(target.same_recording >= 0)
+    known_recording_targets = target.select(target.same_recording >= 0)
     n_speakers = speakers_by_group(pair_counts, n_groups)
     n_utterances, n_recordings = _utterances_and_recordings(counts, view)
     n_enrolled = distinct_by_group(nontarget.enrol_group, nontarget.enrol, n_groups)
@@ -288,7 +288,7 @@ def _group_columns(counts: ListCounts, view: _GroupingView) -> Columns:
     }
     shares["trivial_share"] = shares_or_nan(
         sizes["trivial"],
-        of_known_recordings.trials_by_key(of_known_recordings.enrol_group, n_groups),
+        known_recording_targets.trials_by_key(known_recording_targets.enrol_group, n_groups),
     )
     for name in ("target", "nontarget"):
         shares[f"{name}_per_speaker"] = shares_or_nan(sizes[name], n_speakers)

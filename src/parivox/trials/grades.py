@@ -22,7 +22,7 @@ from parivox.data.columns import ATTRIBUTE
 from parivox.data.table import Table
 from parivox.errors import ConfigError
 from parivox.shown import NotebookView
-from parivox.trials.lists import list_of, read_list
+from parivox.trials.lists import new_trial_list, read_list
 from parivox.trials.writing import (
     FORMATS_WITH_FURTHER_COLUMNS,
     LABELS,
@@ -206,18 +206,20 @@ def with_grades(trials: TrialSet, speakers: Speakers) -> TrialSet:
         "grade" in map(str.lower, table.columns) for table in tables
     ):
         return trials
-    trial_list = list_of(trials, speakers)
+    trial_list = new_trial_list(trials, speakers)
     agreement_functions = [agreement.code_function(trials) for agreement in trial_list.agreements]
     grades = tuple(str(i + 1) for i in range(highest(len(agreement_functions))))
 
-    def graded(chunk: Trials) -> Trials:
+    def add_grades(chunk: Trials) -> Trials:
         agreements = [function(chunk) for function in agreement_functions]
         same_recording = trial_list.same_recording(chunk)
         codes = grade_codes(chunk.target, same_recording, agreements).astype(np.int32) - 1
-        failed = None if chunk.failed is None else graded(chunk.failed)
+        failed = None if chunk.failed is None else add_grades(chunk.failed)
         return replace(chunk, extra_columns={**chunk.extra_columns, GRADE: codes}, failed=failed)
 
-    return trials.with_trial_columns(graded, more={GRADE}, levels={GRADE: AttributeValues(grades)})
+    return trials.with_trial_columns(
+        add_grades, more={GRADE}, levels={GRADE: AttributeValues(grades)}
+    )
 
 
 def grade(
@@ -336,7 +338,7 @@ def rounded_counts(total: int, shares: Mapping[int, float]) -> dict[int, int]:
     # rounded first: 100 * 0.29 is a little less than 29, which is what is meant
     exact = {grade: round(total * share, 9) for grade, share in shares.items()}
     counts = {grade: int(x) for grade, x in exact.items()}
-    by_remainder = sorted(exact, key=lambda grade: (counts[grade] - exact[grade], -grade))
-    for grade in by_remainder[: total - sum(counts.values())]:
+    remainder_order = sorted(exact, key=lambda grade: (counts[grade] - exact[grade], -grade))
+    for grade in remainder_order[: total - sum(counts.values())]:
         counts[grade] += 1
     return {grade: count for grade, count in counts.items() if count}

@@ -163,7 +163,7 @@ def _g1_equal_classes(speakers: TrialsPerSpeaker, check: Check) -> Finding:
     return check.finding(
         n_unequal,
         f"{n_unequal:,} of {speakers.speaker_indices.size:,} speakers enrol in unequal numbers of "
-        f"both: {range_of(speakers.n_target)} target and {range_of(speakers.n_nontarget)} "
+        f"both: {count_range(speakers.n_target)} target and {count_range(speakers.n_nontarget)} "
         "nontarget trials",
         offenders=n_unequal,
         mend="draw n pairs of both kinds for each speaker: parivox trials build inclusive",
@@ -175,7 +175,7 @@ def _g2_nontarget_trials(speakers: TrialsPerSpeaker, check: Check) -> Finding:
     return check.finding(
         speakers.n_nontarget.min(),
         f"{n_few:,} of {speakers.speaker_indices.size:,} speakers enrol in fewer than "
-        f"{check.threshold:,.0f}: {range_of(speakers.n_nontarget)}",
+        f"{check.threshold:,.0f}: {count_range(speakers.n_nontarget)}",
         offenders=n_few,
         mend="draw more pairs for each speaker, or say which error rate so few can show",
     )
@@ -187,8 +187,8 @@ def _g3_equal_speakers(speakers: TrialsPerSpeaker, check: Check) -> Finding:
     n_speakers_with_usual_number = int(np.unique(n_enrolled, return_counts=True)[1].max())
     return check.finding(
         maximum / minimum if minimum else np.inf,
-        f"{range_of(n_enrolled)} trials for each enrolling speaker ({range_of(speakers.n_tested)} "
-        "for each testing one)",
+        f"{count_range(n_enrolled)} trials for each enrolling speaker "
+        f"({count_range(speakers.n_tested)} for each testing one)",
         offenders=n_enrolled.size - n_speakers_with_usual_number,
         mend="draw the same number for each speaker, or weight speakers equally",
     )
@@ -242,7 +242,7 @@ def _g5_wished_mix(
         )
         return check.unchecked("no mix was wished for", mend)
     largest_gaps, clauses, n_offenders = [], [], 0
-    for label, wished_shares in mix.items():
+    for label, label_mix in mix.items():
         label_counts = pair_counts.select(pair_counts.is_target == (label == "target"))
         n_grades = highest(len(pair_counts.agreement)) + 1
         trials = label_counts.trials_by_key(label_counts.grade.astype(np.int64), n_grades)
@@ -251,14 +251,15 @@ def _g5_wished_mix(
             return check.unchecked(f"there are no {label} trials", "")
         if label == "target" and recording_names.doubt:
             return check.unchecked(recording_names.doubt, GIVE_RECORDINGS)
-        wished = np.array([wished_shares.get(grade, 0.0) for grade in range(n_grades)])
-        gaps = np.abs(shares - wished)
+        wished_shares = np.array([label_mix.get(grade, 0.0) for grade in range(n_grades)])
+        gaps = np.abs(shares - wished_shares)
         largest_gaps.append(gaps.max())
         n_offenders += int(check.is_violated(gaps).sum())
         grade_words = ", ".join(
-            f"grade {grade or 'n.k.'} {percent(shares[grade])} (wished {percent(wished[grade])})"
+            f"grade {grade or 'n.k.'} {percent(shares[grade])} "
+            f"(wished {percent(wished_shares[grade])})"
             for grade in range(n_grades)
-            if shares[grade] or wished[grade]
+            if shares[grade] or wished_shares[grade]
         )
         clauses.append(f"{label} trials of {grade_words}")
     return check.finding(
@@ -470,10 +471,10 @@ def percent(share: float) -> str:
     return "n.k." if np.isnan(share) else f"{100 * share:.1f} %"
 
 
-def range_of(counts: NDArray[np.integer]) -> str:
+def count_range(counts: NDArray[np.integer]) -> str:
     """Return the smallest and the largest of some counts.
 
-    >>> range_of(np.array([3, 1000])), range_of(np.array([5, 5]))
+    >>> count_range(np.array([3, 1000])), count_range(np.array([5, 5]))
     ('3 to 1,000', '5')
     """
     minimum, maximum = int(counts.min()), int(counts.max())

@@ -28,12 +28,12 @@ from parivox.trials.building import Built, build_lists
 from parivox.trials.grades import OTHER_RECORDING, TRIVIAL, parse_mix, rounded_counts
 from parivox.trials.pairs import (
     Meetings,
-    keys_of,
     meet,
     meet_each_other,
+    meeting_utterances,
     numbers_below,
+    pair_keys,
     target_pairs,
-    utterances_of,
     without_repeats,
 )
 from parivox.trials.pool import Design, Pool, group_positions, speaker_by_speaker
@@ -293,27 +293,27 @@ def _nontarget_pairs_in_turn(
     partner = np.empty((speakers.size, n_pairs), dtype=np.int64)
     n_earlier_tests = np.empty_like(partner)
     n_tests_so_far = np.zeros(takes_part.size, dtype=np.int64)
-    # blocks come one after the other, so that turns of a partner go on from one to the next
-    for block in pair_design.class_blocks(takes_part):
+    # classes come one after the other, so that turns of a partner go on from one to the next
+    for class_trials in pair_design.nontarget_trials_by_class(takes_part):
         enrolled, tested = (
             members[np.argsort(rank[rows[members]], kind="stable")]
-            for members in (block.members, block.partners)
+            for members in (class_trials.members, class_trials.partners)
         )
-        n_meetings = block.n_per_speaker * enrolled.size
-        if block.within_class:
+        n_meetings = class_trials.n_per_speaker * enrolled.size
+        if class_trials.within_class:
             _, positions = meet_each_other(enrolled.size, n_meetings)
         else:
             _, positions = meet(enrolled.size, tested.size, n_meetings)
         test_speaker = tested[positions]
         turn = np.arange(n_meetings) // tested.size + n_tests_so_far[test_speaker]
-        columns = np.arange(block.column, block.column + block.n_per_speaker)
+        columns = np.arange(class_trials.column, class_trials.column + class_trials.n_per_speaker)
         cells = rows[enrolled][:, None], columns
-        partner[cells] = test_speaker.reshape(block.n_per_speaker, -1).T
-        n_earlier_tests[cells] = turn.reshape(block.n_per_speaker, -1).T
+        partner[cells] = test_speaker.reshape(class_trials.n_per_speaker, -1).T
+        n_earlier_tests[cells] = turn.reshape(class_trials.n_per_speaker, -1).T
         n_tests_so_far += np.bincount(test_speaker, minlength=takes_part.size)
     meetings = Meetings(np.repeat(speakers, n_pairs), partner.ravel(), n_earlier_tests.ravel())
     starts = pair_design.pool.utterance_starts
-    enrol, test = utterances_of(meetings, starts, draws.child(_UTTERANCES))
+    enrol, test = meeting_utterances(meetings, starts, draws.child(_UTTERANCES))
     return enrol.reshape(partner.shape), test.reshape(partner.shape)
 
 
@@ -323,25 +323,25 @@ def _random_nontarget_pairs(
     """Draw nontarget pairs with any of the partners' utterances, of shape (speaker, n)."""
     pool, n_pairs = pair_design.pool, pair_design.n_pairs
     speakers, rows = np.flatnonzero(takes_part), np.cumsum(takes_part) - 1
-    blocks = pair_design.class_blocks(takes_part)
-    block_of_cell = np.empty((speakers.size, n_pairs), dtype=np.int64)
-    for number, block in enumerate(blocks):
-        columns = slice(block.column, block.column + block.n_per_speaker)
-        block_of_cell[rows[block.members], columns] = number
-    block_of_trial = block_of_cell.ravel()
-    enrol, test = np.empty_like(block_of_trial), np.empty_like(block_of_trial)
-    redrawn, used_keys = np.arange(block_of_trial.size), None
+    trials_by_class = pair_design.nontarget_trials_by_class(takes_part)
+    class_of_cell = np.empty((speakers.size, n_pairs), dtype=np.int64)
+    for number, class_trials in enumerate(trials_by_class):
+        columns = slice(class_trials.column, class_trials.column + class_trials.n_per_speaker)
+        class_of_cell[rows[class_trials.members], columns] = number
+    class_of_trial = class_of_cell.ravel()
+    enrol, test = np.empty_like(class_of_trial), np.empty_like(class_of_trial)
+    redrawn, used_keys = np.arange(class_of_trial.size), None
     for round_number in range(1 if pair_design.is_literal else _MAX_ROUNDS):
-        for number in np.unique(block_of_trial[redrawn]).tolist():
-            trials = redrawn[block_of_trial[redrawn] == number]
+        for number in np.unique(class_of_trial[redrawn]).tolist():
+            trials = redrawn[class_of_trial[redrawn] == number]
             stream = draws.child(_UTTERANCES).child(round_number)
             words = stream.words([number], [2 * trials.size]).reshape(2, -1)
             enrol[trials], test[trials] = _random_utterances(
-                pool, blocks[number], speakers[trials // n_pairs], words
+                pool, trials_by_class[number], speakers[trials // n_pairs], words
             )
         if pair_design.is_literal:  # the paper's listing lets pairs repeat
             return enrol.reshape(-1, n_pairs), test.reshape(-1, n_pairs)
-        keys = keys_of(enrol[redrawn], test[redrawn], len(pool.utterance_ids))
+        keys = pair_keys(enrol[redrawn], test[redrawn], len(pool.utterance_ids))
         used_keys, repeats = without_repeats(keys, used_keys)
         redrawn = redrawn[repeats]
         if not redrawn.size:
@@ -353,16 +353,18 @@ def _random_nontarget_pairs(
     raise DataError(msg)
 
 
-def _random_utterances(pool: Pool, block: _ClassBlock, enrol_speaker: Ints, words: Words) -> Sides:
+def _random_utterances(
+    pool: Pool, class_trials: _ClassTrials, enrol_speaker: Ints, words: Words
+) -> Sides:
     """Draw any utterance of each speaker, with any of the partners'.
 
     `words` are of shape (2, speaker): for the enrolment and for the test side.
     """
-    n_utterances, partners = pool.n_utterances[enrol_speaker], block.partners
+    n_utterances, partners = pool.n_utterances[enrol_speaker], class_trials.partners
     ends = np.cumsum(pool.n_utterances[partners])
-    limits = ends[-1] - n_utterances if block.within_class else ends[-1]
+    limits = ends[-1] - n_utterances if class_trials.within_class else ends[-1]
     numbers = numbers_below(limits, words[1])
-    if block.within_class:  # pass over the speaker's own utterances
+    if class_trials.within_class:  # pass over the speaker's own utterances
         starts = ends - pool.n_utterances[partners]
         own_start = starts[np.searchsorted(partners, enrol_speaker)]
         numbers += n_utterances * (numbers >= own_start)
@@ -371,7 +373,7 @@ def _random_utterances(pool: Pool, block: _ClassBlock, enrol_speaker: Ints, word
     return pool.utterance_starts[enrol_speaker] + numbers_below(n_utterances, words[0]), test
 
 
-class _ClassBlock(NamedTuple):
+class _ClassTrials(NamedTuple):
     """Nontarget trials of one grade that speakers of one class enrol for."""
 
     grade: int
@@ -449,16 +451,16 @@ class _PairDesign:
                 reasons[speaker] = reason
         return [str(reason) for reason in reasons]
 
-    def class_blocks(self, takes_part: NDArray[np.bool_]) -> list[_ClassBlock]:
+    def nontarget_trials_by_class(self, takes_part: NDArray[np.bool_]) -> list[_ClassTrials]:
         """Return nontarget trials among these speakers, those of the hardest grade first."""
         classes = self.pool.difficulty_classes
         class_of_speaker = np.where(takes_part, classes.class_of_speaker, -1)
-        blocks, column = [], 0
+        trials_by_class, column = [], 0
         for grade, n_per_speaker in rounded_counts(self.n_pairs, self.mix).items():
             for class_index in np.unique(class_of_speaker[class_of_speaker >= 0]).tolist():
                 partner_classes = np.flatnonzero(classes.pair_grades[class_index] == grade)
-                blocks.append(
-                    _ClassBlock(
+                trials_by_class.append(
+                    _ClassTrials(
                         grade=grade,
                         n_per_speaker=n_per_speaker,
                         column=column,
@@ -468,43 +470,53 @@ class _PairDesign:
                     )
                 )
             column += n_per_speaker
-        return blocks
+        return trials_by_class
 
     def _short_of_nontargets(self, takes_part: NDArray[np.bool_]) -> dict[int, str]:
         """Return the speakers among these who have too few nontarget pairs with the others."""
-        blocks = self.class_blocks(takes_part)
+        trials_by_class = self.nontarget_trials_by_class(takes_part)
         reasons: dict[int, str] = {}
-        for block in blocks:
-            n_partners = block.partners.size - 1 if block.within_class else block.partners.size
+        for class_trials in trials_by_class:
+            n_partners = (
+                class_trials.partners.size - 1
+                if class_trials.within_class
+                else class_trials.partners.size
+            )
             if n_partners <= 0:
-                for speaker in block.members.tolist():
-                    reasons[speaker] = f"no partner of grade {block.grade}"
+                for speaker in class_trials.members.tolist():
+                    reasons[speaker] = f"no partner of grade {class_trials.grade}"
         if reasons:
             return reasons
         too_few = "fewer than {:,} distinct nontarget pairs of grade {}"
         if not self.takes_turns:
-            for block in blocks:
-                minimum = block.n_per_speaker + 1 if self.is_literal else block.n_per_speaker
-                for speaker in self._with_too_few_pairs(block).tolist():
-                    reasons[speaker] = too_few.format(minimum, block.grade)
+            for class_trials in trials_by_class:
+                minimum = (
+                    class_trials.n_per_speaker + 1
+                    if self.is_literal
+                    else class_trials.n_per_speaker
+                )
+                for speaker in self._with_too_few_pairs(class_trials).tolist():
+                    reasons[speaker] = too_few.format(minimum, class_trials.grade)
             return reasons
         for grade, n_per_speaker in rounded_counts(self.n_pairs, self.mix).items():
             for speaker in self._crowded_speakers(takes_part, grade, n_per_speaker).tolist():
                 reasons[speaker] = too_few.format(n_per_speaker, grade)
         return reasons
 
-    def _with_too_few_pairs(self, block: _ClassBlock) -> Ints:
+    def _with_too_few_pairs(self, class_trials: _ClassTrials) -> Ints:
         """Return those with fewer pairs than drawing takes.
 
         That is twice as many as they enrol for, as partners draw from the same pairs too.
         """
         n_utterances = self.pool.n_utterances
-        n_enrol = n_utterances[block.members]
-        n_test = n_utterances[block.partners].sum()
-        if block.within_class:
+        n_enrol = n_utterances[class_trials.members]
+        n_test = n_utterances[class_trials.partners].sum()
+        if class_trials.within_class:
             n_test = n_test - n_enrol
-        minimum = block.n_per_speaker + 1 if self.is_literal else 2 * block.n_per_speaker
-        return np.asarray(block.members[n_enrol * n_test < minimum])
+        minimum = (
+            class_trials.n_per_speaker + 1 if self.is_literal else 2 * class_trials.n_per_speaker
+        )
+        return np.asarray(class_trials.members[n_enrol * n_test < minimum])
 
     def _crowded_speakers(
         self, takes_part: NDArray[np.bool_], grade: int, n_per_speaker: int

@@ -200,7 +200,7 @@ def read_list(
     groupings: list[Grouping] = []
     if options.by is not None or _attributes_with_few_values(table, trials):
         groupings = make_groupings(table, options.by, sets=[trials])
-    return list_of(trials, table, groupings=groupings, grade_by=options.grade_by)
+    return new_trial_list(trials, table, groupings=groupings, grade_by=options.grade_by)
 
 
 def read_with_speakers(
@@ -220,7 +220,7 @@ def read_with_speakers(
     return trials, speakers
 
 
-def list_of(
+def new_trial_list(
     trials: TrialSet,
     speakers: Speakers,
     *,
@@ -237,7 +237,7 @@ def list_of(
     return TrialList(
         trials,
         speakers,
-        recordings_in(trials, names),
+        utterance_recordings(trials, names),
         names,
         tuple(groupings),
         tuple(
@@ -302,7 +302,7 @@ def usual_difficulty(speakers: Speakers, groupings: Sequence[Grouping]) -> list[
     return attributes
 
 
-def recordings_in(
+def utterance_recordings(
     trials: TrialSet, names: RecordingNames, *, is_asked: bool = False
 ) -> NDArray[np.int32]:
     """Return the recording of each utterance, as `numbered_recordings`; -1 for models."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from parivox.errors import DataError, ParivoxError
 from parivox.options.kinds import option_fields
 from parivox.trials.grades import hardest, parse_mix, rounded_counts
-from parivox.trials.lists import list_of
+from parivox.trials.lists import new_trial_list
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -205,14 +205,14 @@ class ListDesign(NamedTuple):
         columns = trial_list.speakers.columns
         if not self.names_attributes or not all(name in columns for name in self.graded_by):
             return trial_list
-        return list_of(
+        return new_trial_list(
             trial_list.trials,
             trial_list.speakers,
             groupings=trial_list.groupings,
             grade_by=list(self.graded_by),
         )
 
-    def mix_for(self, trial_list: TrialList) -> Mixes | None:
+    def fixed_mix(self, trial_list: TrialList) -> Mixes | None:
         """Return the mix that was fixed, where trials are graded as they were."""
         names = [agreement.name.lower() for agreement in trial_list.agreements]
         return self.mix if names == [name.lower() for name in self.graded_by] else None

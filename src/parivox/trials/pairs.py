@@ -140,7 +140,7 @@ class Meetings(NamedTuple):
     n_earlier_tests: Ints  # how often the speaker of the test side has been there before
 
 
-def utterances_of(meetings: Meetings, starts: Ints, draws: Draws) -> tuple[Ints, Ints]:
+def meeting_utterances(meetings: Meetings, starts: Ints, draws: Draws) -> tuple[Ints, Ints]:
     """Choose the enrolment and test utterances of meetings: no pair twice, in either order.
 
     Each speaker's utterances take turns on the test side, in random order; those on the enrolment
@@ -155,14 +155,14 @@ def utterances_of(meetings: Meetings, starts: Ints, draws: Draws) -> tuple[Ints,
     words = draws.words([1], [meetings.enrol_speaker.size])
     speaker = meetings.enrol_speaker
     enrol = starts[speaker] + numbers_below(n_utterances[speaker], words)
-    used_keys, repeats = without_repeats(keys_of(enrol, test, n_ids))
+    used_keys, repeats = without_repeats(pair_keys(enrol, test, n_ids))
     for round_number in range(_MAX_ROUNDS):
         if not repeats.size:
             return enrol, test
         speaker = meetings.enrol_speaker[repeats]
         words = draws.child(2).words([round_number], [repeats.size])
         enrol[repeats] = starts[speaker] + numbers_below(n_utterances[speaker], words)
-        keys = keys_of(enrol[repeats], test[repeats], n_ids)
+        keys = pair_keys(enrol[repeats], test[repeats], n_ids)
         used_keys, still_repeated = without_repeats(keys, used_keys)
         repeats = repeats[still_repeated]
     # whatever is left is looked for among the pairs that are free, one meeting after the other
@@ -174,16 +174,16 @@ def utterances_of(meetings: Meetings, starts: Ints, draws: Draws) -> tuple[Ints,
         )
         enrol_ids = np.arange(starts[enrol_speaker], starts[enrol_speaker + 1])
         test_ids = np.arange(starts[test_speaker], starts[test_speaker + 1])
-        keys = keys_of(enrol_ids, np.full(enrol_ids.size, test[meeting]), n_ids)
+        keys = pair_keys(enrol_ids, np.full(enrol_ids.size, test[meeting]), n_ids)
         free_ids = enrol_ids[~is_among(keys, used_keys)]
         if not free_ids.size:  # another test utterance
             enrol_grid, test_grid = (grid.ravel() for grid in np.meshgrid(enrol_ids, test_ids))
-            is_free = ~is_among(keys_of(enrol_grid, test_grid, n_ids), used_keys)
+            is_free = ~is_among(pair_keys(enrol_grid, test_grid, n_ids), used_keys)
             number = numbers_below(int(is_free.sum()), word)[0]
             free_ids = enrol_grid[is_free][number : number + 1]
             test[meeting] = test_grid[is_free][number]
         enrol[meeting] = free_ids[numbers_below(free_ids.size, word)[0]]
-        keys = keys_of(enrol[meeting : meeting + 1], test[meeting : meeting + 1], n_ids)
+        keys = pair_keys(enrol[meeting : meeting + 1], test[meeting : meeting + 1], n_ids)
         used_keys, _ = without_repeats(keys, used_keys)
     return enrol, test
 
@@ -204,7 +204,7 @@ def _test_utterances(meetings: Meetings, starts: Ints, draws: Draws) -> Ints:
     return np.asarray(starts[meetings.test_speaker] + order[first + position] - first)
 
 
-def keys_of(enrol: Ints, test: Ints, n_utterances: int) -> Ints:
+def pair_keys(enrol: Ints, test: Ints, n_utterances: int) -> Ints:
     """Return one number for each pair of utterances, whatever its order."""
     return np.minimum(enrol, test) * n_utterances + np.maximum(enrol, test)
 

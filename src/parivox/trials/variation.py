@@ -31,7 +31,7 @@ from parivox.errors import ConfigError, DataError
 from parivox.options.trials import PER_SPEAKER_OPTION, InclusiveOptions, VariantsOptions
 from parivox.runtime.progress import stage
 from parivox.shown import VARIATION_CHART_MODULE, NotebookView
-from parivox.trials.lists import read_with_speakers, recordings_in
+from parivox.trials.lists import read_with_speakers, utterance_recordings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -615,7 +615,7 @@ def _scored_pairs(trials: TrialSet, grouping: Grouping, group_of_speaker: Codes)
     enrol, test, target, score = (column[first_rows] for column in columns)
     speaker, partner = trials.utterance_speaker[enrol], trials.utterance_speaker[test]
     names, group = recording_names_of(trials), group_of_speaker[speaker]
-    recording = recordings_in(trials, names, is_asked=True)
+    recording = utterance_recordings(trials, names, is_asked=True)
     # pairs of unknown recordings are taken to be of two
     crosses_recordings = (recording[enrol] != recording[test]) | (recording[enrol] < 0)
     is_eligible = (group >= 0) & np.where(

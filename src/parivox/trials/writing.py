@@ -320,27 +320,27 @@ def convert(
         id=id, columns=columns, format=format, to=to, encoding=encoding, quotes=quotes
     )
     path = check_is_new(out)
-    scanned = scan_every_column(source, dict(columns or {}), format)
-    column_names = further_columns(scanned)
+    source_scan = scan_every_column(source, dict(columns or {}), format)
+    column_names = further_columns(source_scan)
     speaker_of_utterance = None
-    if "label" not in scanned.columns and not {*_SPEAKER_COLUMNS} <= set(scanned.columns):
-        speaker_of_utterance = _speaker_of_utterance(scanned, speakers, utterances, id)
+    if "label" not in source_scan.columns and not {*_SPEAKER_COLUMNS} <= set(source_scan.columns):
+        speaker_of_utterance = _speaker_of_utterance(source_scan, speakers, utterances, id)
     holds_columns = to in FORMATS_WITH_FURTHER_COLUMNS
     n_target = 0
     with ListWriter(path, to) as writer:
-        for chunk in chunks_of_trials(scanned):
+        for chunk in chunks_of_trials(source_scan):
             target = is_target(chunk, speaker_of_utterance)
             cells = {}
             for role, name in column_names.items():
                 if role == "score":
-                    cells[name] = pl.Series(scores(chunk, scanned)).fill_nan(None)
+                    cells[name] = pl.Series(scores(chunk, source_scan)).fill_nan(None)
                 else:
                     cells[name] = chunk[role]
             enrol, test = map(chunk.ids, _SIDES)
             writer.write(enrol, test, target, cells if holds_columns else None)
             n_target += int(target.sum())
     # columns of files without a header have numbers, but no names
-    left_out = [f"column {position}" for position in scanned.ignored]
+    left_out = [f"column {position}" for position in source_scan.ignored]
     if not holds_columns:
         left_out = [*column_names.values(), *left_out]
     return Converted(
@@ -349,7 +349,7 @@ def convert(
         target=n_target,
         nontarget=writer.n_rows - n_target,
         left_out=tuple(left_out),
-        labels_from="list" if "label" in scanned.columns else "speakers",
+        labels_from="list" if "label" in source_scan.columns else "speakers",
     )
 
 
@@ -364,18 +364,20 @@ def scan_every_column(source: Any, columns: dict[str, str], format_: str | None)
     return scan(source, columns=all_columns, format=format_, name="trials")
 
 
-def further_columns(scanned: Scan) -> dict[str, str]:
+def further_columns(source_scan: Scan) -> dict[str, str]:
     """Return the names of the columns that are neither ids nor labels, by role.
 
     A column whose role is known is called by it.
     """
     names = {
-        role: role.removeprefix(ATTRIBUTE) for role in scanned.columns if role not in _TRIAL_COLUMNS
+        role: role.removeprefix(ATTRIBUTE)
+        for role in source_scan.columns
+        if role not in _TRIAL_COLUMNS
     }
     all_names = [*_TRIAL_COLUMNS, *names.values()]
     repeated = [name for name in all_names if all_names.count(name) > 1]
     if repeated:
-        msg = f"{scanned.name}: two columns would be called {repeated[0]!r}; rename one of them"
+        msg = f"{source_scan.name}: two columns would be called {repeated[0]!r}; rename one of them"
         raise DataError(msg)
     return names
 
@@ -403,24 +405,24 @@ def is_target(chunk: Chunk, speaker_of_utterance: pl.DataFrame | None) -> NDArra
 
 
 def _speaker_of_utterance(
-    scanned: Scan, speakers: Any, utterances: Any, id_: str | None
+    source_scan: Scan, speakers: Any, utterances: Any, id_: str | None
 ) -> pl.DataFrame:
     """Return the speaker of each utterance of the list: columns ``utterance`` and ``speaker``."""
     # distinct ids of each chunk only, as a list may be longer than memory
     ids = pl.Series("utterance", [], dtype=pl.String)
-    for chunk in chunks_of_trials(scanned):
+    for chunk in chunks_of_trials(source_scan):
         ids_of_sides = pl.concat([chunk.ids(side).alias("utterance") for side in _SIDES])
         ids = pl.concat([ids, ids_of_sides]).unique()
     ids = ids.sort()
     table = None if utterances is None else read_utterances(utterances)
     if speakers is not None:
         speaker_table = read_speakers(speakers, id=id_)
-        speaker = pl.Series(utterance_speakers(ids, speaker_table, table, scanned.name))
+        speaker = pl.Series(utterance_speakers(ids, speaker_table, table, source_scan.name))
     elif table is None:
         without_path = ids.filter(~ids.str.contains(r"[/\\]"))
         if len(without_path):
             msg = (
-                f"{scanned.name}: has no column of labels{scanned.found_columns_text}, and "
+                f"{source_scan.name}: has no column of labels{source_scan.found_columns_text}, and "
                 f"{listed_ids(without_path, ids, 'utterance ids')} tell no speaker; give a table "
                 "of speakers or utterances, or name the labels with --columns label=..."
             )
@@ -428,7 +430,7 @@ def _speaker_of_utterance(
         speaker = first_components(ids)
     elif table.names_speakers:
         table.refuse_nobody()
-        speaker = table.speakers(ids, scanned.name)
+        speaker = table.speakers(ids, source_scan.name)
     else:
         msg = f"{table.name}: has no column 'speaker', which tells the labels; give one"
         raise DataError(msg)
