@@ -212,29 +212,29 @@ class MeasureValues(NamedTuple):
 
 def _base_metrics(measured: CellMetrics, keys: Sequence[Key]) -> MeasureValues:
     """Return the base metrics of every cell."""
-    n_cells, estimates, draws = (
-        len(measured.cell_names),
-        measured.estimates.with_keys(keys),
-        measured.draws,
-    )
+    n_cells, estimates = len(measured.cell_names), measured.estimates.with_keys(keys)
+    draw_values = None
+    if measured.draws is not None:
+        draw_values = _one_row_per_draw(measured.draws.with_keys(keys).values)
     metrics = [base_metric(key[0]) for key in keys]
     scale = np.repeat([metric.scale for metric in metrics], n_cells)
 
     def to_log(measured_values: FloatArray) -> FloatArray:
+        # a metric whose best value is 1, as auc, is compared by its distance from 1
         distances = np.where(scale == "one", 1 - measured_values, measured_values)
         return np.where(scale == "linear", np.nan, distances)
 
     return MeasureValues(
-        {
+        columns={
             **key_columns(keys, n_cells),
             "group": list(measured.cell_names) * len(keys),
             "measure": "value",
         },
-        estimates.values.ravel(),
-        None if draws is None else _one_row_per_draw(draws.with_keys(keys).values),
-        [reason for key_reasons in estimates.reasons for reason in key_reasons],
-        to_log,
-        _n_units_behind(measured, keys).ravel(),
+        row_values=estimates.values.ravel(),
+        draw_values=draw_values,
+        reasons=[reason for key_reasons in estimates.reasons for reason in key_reasons],
+        to_log=to_log,
+        n_units=_n_units_behind(measured, keys).ravel(),
         max_difference=np.repeat([metric.widest for metric in metrics], n_cells),
     )
 
@@ -277,40 +277,48 @@ def _bias_measures(
         reference_columns = {"reference": bias_values.reference, "zero": bias_values.zero}
         grows_with_noise = measure.bounds[0] == 1.0  # its reference is a minimum over noise
         group_columns = {"group": list(groups) * len(bias_values.keys), "measure": measure.id}
+        draw_biases = draw_means = bias_values.draw_biases
+        if draw_biases is not None:
+            draw_biases = _one_row_per_draw(draw_biases)
         yield MeasureValues(
-            {**key_columns(bias_values.keys, n_groups), **group_columns, **reference_columns},
-            biases.ravel(),
-            None if bias_values.draw_biases is None else _one_row_per_draw(bias_values.draw_biases),
-            bias_values.reasons.ravel().tolist(),
-            to_log,
-            n_units.ravel(),
-            grows_with_noise,
+            columns={
+                **key_columns(bias_values.keys, n_groups),
+                **group_columns,
+                **reference_columns,
+            },
+            row_values=biases.ravel(),
+            draw_values=draw_biases,
+            reasons=bias_values.reasons.ravel().tolist(),
+            to_log=to_log,
+            n_units=n_units.ravel(),
+            grows_with_noise=grows_with_noise,
             is_constant=bias_values.is_constant.ravel(),
         )
         if not masks:
             continue
-        draw_means = bias_values.draw_biases
         if draw_means is not None:
             draw_means = means_over_groups(draw_means, masks, defined_like=biases)
             draw_means = _one_row_per_draw(draw_means)
         reasons_by_mask = [mean_reasons(biases.reshape(-1, n_groups)[:, mask]) for mask in masks]
+        # by key, then by mask, as the rows are
+        reasons = [reason for by_mask in zip(*reasons_by_mask, strict=True) for reason in by_mask]
         min_n_units = np.stack([n_units[:, mask].min(axis=-1) for mask in masks], axis=-1)
         mean_columns = {
             "group": list(mask_by_name) * len(bias_values.keys),
             "measure": f"mean_{measure.id}",
         }
         yield MeasureValues(
-            {**key_columns(bias_values.keys, len(masks)), **mean_columns, **reference_columns},
-            means_over_groups(biases, masks).ravel(),
-            draw_means,
-            [
-                reason
-                for key_reasons in zip(*reasons_by_mask, strict=True)
-                for reason in key_reasons
-            ],
-            to_log,
-            min_n_units.ravel(),
-            grows_with_noise,
+            columns={
+                **key_columns(bias_values.keys, len(masks)),
+                **mean_columns,
+                **reference_columns,
+            },
+            row_values=means_over_groups(biases, masks).ravel(),
+            draw_values=draw_means,
+            reasons=reasons,
+            to_log=to_log,
+            n_units=min_n_units.ravel(),
+            grows_with_noise=grows_with_noise,
         )
 
 
@@ -351,16 +359,14 @@ def _meta_measure(
         "group": "",
         "measure": meta_values.measure.id,
     }
+    reasons = np.ravel(summary.reason).tolist()
     return MeasureValues(
-        {**columns, "alpha": meta_values.alphas, "zero": meta_values.zero},
-        np.ravel(summary.value),
-        meta_values.draw_values,
-        [
-            reason or note
-            for reason, note in zip(np.ravel(summary.reason).tolist(), notes, strict=True)
-        ],
-        to_log,
-        _n_units_behind(measured, meta_values.keys)[:, -1],
+        columns={**columns, "alpha": meta_values.alphas, "zero": meta_values.zero},
+        row_values=np.ravel(summary.value),
+        draw_values=meta_values.draw_values,
+        reasons=[reason or note for reason, note in zip(reasons, notes, strict=True)],
+        to_log=to_log,
+        n_units=_n_units_behind(measured, meta_values.keys)[:, -1],
         grows_with_noise=True,
         max_difference=meta_values.measure.widest,
     )
@@ -462,6 +468,7 @@ def _interval_columns(
     }
     if first.grows_with_noise:
         columns["p"] = np.full(difference.shape, np.nan)
+    # the interval of the log ratio alone may be missing, where a draw is 0
     has_log = ~np.isnan(first.to_log(first.row_values)) & ~np.isnan(
         second.to_log(second.row_values)
     )

@@ -83,10 +83,8 @@ def list_warnings(trials: TrialSet, groupings: Sequence[Grouping]) -> Iterator[D
             by_speaker[label] += np.bincount(known_speakers, minlength=n_speakers)
         for grouping_index in range(len(of_speakers)):
             code = group_of_utterance(grouping_index)
-            enrol_group, test_group = (
-                code.take(without_conflicts.enrol),
-                code.take(without_conflicts.test),
-            )
+            enrol_group = code.take(without_conflicts.enrol)
+            test_group = code.take(without_conflicts.test)
             known_pairs = ~is_target & (enrol_group >= 0) & (test_group >= 0)
             n_within = int((known_pairs & (enrol_group == test_group)).sum())
             within_between[grouping_index] += n_within, int(known_pairs.sum()) - n_within
@@ -164,7 +162,7 @@ def same_scores(first_trials: TrialSet, second_trials: TrialSet) -> str:
         ``the same scores``, ``the same scores on another scale``, ``nearly the same scores``, or
         nothing: also where the trials are not the same.
     """
-    first, second = _scores_of_both(first_trials, second_trials)
+    first, second = _comparable_scores(first_trials, second_trials)
     if min(np.unique(first).size, np.unique(second).size) < _MIN_DISTINCT_SCORES:
         return ""
     if np.array_equal(first, second):
@@ -184,13 +182,9 @@ def repeated_calls(trials: TrialSet) -> Iterator[DataWarning]:
     """
     if trials.n_trials > _MAX_LOG_TRIALS:
         return
-    columns = [
-        np.concatenate(
-            [partition_columns[column_index] for partition_columns in _call_columns(trials)]
-        )
-        for column_index in range(4)
-    ]
-    order = np.lexsort(columns)
+    partitions = zip(*_call_columns(trials), strict=True)
+    columns = [np.concatenate(parts_of_column) for parts_of_column in partitions]
+    order = np.lexsort(columns)  # by which equal trials become neighbours
     enrol, test, is_target, score = (column[order] for column in columns)
     n_distinct = np.unique(score).size
     if score.size < _MIN_TRIALS or n_distinct < _MIN_DISTINCT_SHARE * score.size:
@@ -217,7 +211,7 @@ def _call_columns(trials: TrialSet) -> Iterator[tuple[NDArray[np.generic], ...]]
         yield *sides, without_conflicts.target, without_conflicts.score
 
 
-def _scores_of_both(
+def _comparable_scores(
     first_trials: TrialSet, second_trials: TrialSet
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the scores of up to some thousand trials; empty where the trials are not the same."""
@@ -231,15 +225,13 @@ def _scores_of_both(
     for first_partition, second_partition in zip(
         first_trials.partitions(), second_trials.partitions(), strict=False
     ):
-        first_kept, second_kept = (
-            first_partition.without_conflicts(),
-            second_partition.without_conflicts(),
-        )
+        first_rows = first_partition.without_conflicts()
+        second_rows = second_partition.without_conflicts()
         for side in ("enrol", "test"):
-            if not np.array_equal(getattr(first_kept, side), getattr(second_kept, side)):
+            if not np.array_equal(getattr(first_rows, side), getattr(second_rows, side)):
                 return no_scores, no_scores
-        first_scores.append(first_kept.score[::step])
-        second_scores.append(second_kept.score[::step])
+        first_scores.append(first_rows.score[::step])
+        second_scores.append(second_rows.score[::step])
     return np.concatenate(first_scores), np.concatenate(second_scores)
 
 

@@ -42,18 +42,24 @@ def add_missing_scores(
     add: Callable[..., None], trials: TrialSet, groupings: Sequence[Grouping]
 ) -> None:
     """Add the share of trials of a class without score by group, where it differs by group."""
-    of_nontargets, of_targets = (
+    missing_nontargets, missing_targets = (
         trials.counts_by_speaker.get(trial_item) for trial_item in UNSCORED_OF_CLASS
     )
-    of_tests = trials.counts_by_speaker.get(UNSCORED_TESTS)
-    if of_targets is not None and of_targets.sum() >= _MIN_MISSING:
-        n_targets = of_targets + _scored_trials(trials, of_targets.size, is_target=True)
-        _add_differences(add, groupings, of_targets, n_targets, is_target=True)
-    if of_nontargets is None or of_tests is None or of_nontargets.sum() < _MIN_MISSING:
+    missing_of_test_speakers = trials.counts_by_speaker.get(UNSCORED_TESTS)
+    if missing_targets is not None and missing_targets.sum() >= _MIN_MISSING:
+        n_targets = missing_targets + _scored_trials(trials, missing_targets.size, is_target=True)
+        _add_differences(add, groupings, missing_targets, n_targets, is_target=True)
+    if (
+        missing_nontargets is None
+        or missing_of_test_speakers is None
+        or missing_nontargets.sum() < _MIN_MISSING
+    ):
         return
-    of_both = of_nontargets + of_tests
-    n_nontargets = of_both + _scored_trials(trials, of_both.size, is_target=False)
-    _add_differences(add, groupings, of_both, n_nontargets, is_target=False)
+    missing_of_both_speakers = missing_nontargets + missing_of_test_speakers
+    n_nontargets = missing_of_both_speakers + _scored_trials(
+        trials, missing_of_both_speakers.size, is_target=False
+    )
+    _add_differences(add, groupings, missing_of_both_speakers, n_nontargets, is_target=False)
 
 
 def _add_differences(
@@ -102,11 +108,10 @@ def _scored_trials(trials: TrialSet, n_speakers: int, *, is_target: bool) -> NDA
     for partition in trials.partitions():
         without_conflicts = partition.without_conflicts()
         is_counted = without_conflicts.target.astype(bool) == is_target
-        for utterances in (
-            (without_conflicts.enrol,)
-            if is_target
-            else (without_conflicts.enrol, without_conflicts.test)
-        ):
+        sides = [without_conflicts.enrol]
+        if not is_target:
+            sides.append(without_conflicts.test)
+        for utterances in sides:
             speaker = trials.utterance_speaker[utterances[is_counted]]
             n_scored += np.bincount(speaker[speaker >= 0], minlength=n_speakers)
     return n_scored

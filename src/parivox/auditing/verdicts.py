@@ -227,19 +227,19 @@ def _system_columns(
         # of two groups, the test is that of their ratio, which assumes no such thing
         if n_groups > _N_PAIR and not (welch_p[is_significant] < alpha).any():
             assumption = _EQUAL_VARIATION
-    sentence_of_system = _system_sentence(compared, code, located, options)
+    system_sentence = _system_sentence(compared, code, located, options)
     columns: dict[str, Any] = {}
     if p_of_all.size == 1 and not np.isnan(p_of_all[0]):
         columns = {"p": p_of_all[0], "p_holm": p_of_all_holm[0]}
         if differs or n_groups > _N_PAIR:
-            sentence_of_system = _with_test_of_all(
-                sentence_of_system, float(p_of_all_holm[0]), differs=differs
+            system_sentence = _with_test_of_all(
+                system_sentence, float(p_of_all_holm[0]), differs=differs
             )
     if assumption:
-        sentence_of_system = sentence_of_system.replace(
+        system_sentence = system_sentence.replace(
             "between groups", f"between groups, {assumption}", 1
         )
-    columns |= {"verdict": code, "sentence": sentence_of_system, "reason": assumption}
+    columns |= {"verdict": code, "sentence": system_sentence, "reason": assumption}
     return columns
 
 
@@ -462,12 +462,12 @@ def _selected(groups: Sequence[str], is_selected: Sequence[bool] | NDArray[np.bo
     return [group for group, selected in zip(groups, is_selected, strict=True) if selected]
 
 
-def _with_test_of_all(sentence_of_groups: str, p: float, *, differs: bool) -> str:
+def _with_test_of_all(group_sentence: str, p: float, *, differs: bool) -> str:
     """Return the sentence on single groups with the test of whether they differ at all."""
     p_in_words = "p < 0.001" if p < _MIN_SHOWN_P else f"p = {p:.2g}"
     if differs:
-        return f"rates differ between groups (adjusted {p_in_words}); {sentence_of_groups}"
-    return f"{sentence_of_groups} (heterogeneity test: adjusted {p_in_words})"
+        return f"rates differ between groups (adjusted {p_in_words}); {group_sentence}"
+    return f"{group_sentence} (heterogeneity test: adjusted {p_in_words})"
 
 
 # --- speakers with most errors -------------------------------------------------------------------
