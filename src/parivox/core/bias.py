@@ -1,7 +1,7 @@
 """Bias measures: each group's base metric against a reference (docs/methods/bias-measures.md).
 
 Values are ``[..., group]``, what they are compared with (`to`: pooled, `reference`, or one
-group's values) is ``[...]``; measures give `Measured`. One that the data leave undefined is
+group's values) is ``[...]``; measures give `BiasValue`. One that the data leave undefined is
 NaN, one that grows without bound is +-inf; both carry a reason, as do values fixed by
 convention:
 

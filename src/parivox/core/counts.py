@@ -71,29 +71,20 @@ class ScoreGrid:
             cell_indices[chunk] = self.cell_indices(scores[chunk])
             score_of_cell[cell_indices[chunk]] = scores[chunk]
             # two scores in one cell mostly show in the first chunk, which saves the others
-            if chunk is chunks[0] and not _cells_hold_scores(
-                score_of_cell, cell_indices[chunk], scores[chunk]
+            if chunk is chunks[0] and not np.array_equal(
+                score_of_cell.take(cell_indices[chunk]), scores[chunk]
             ):
                 return None
         # a later chunk may have overwritten the score of an earlier one
-        if not all(
-            _cells_hold_scores(score_of_cell, cell_indices[chunk], scores[chunk])
-            for chunk in chunks
-        ):
-            return None
+        for chunk in chunks:
+            if not np.array_equal(score_of_cell.take(cell_indices[chunk]), scores[chunk]):
+                return None
         used_cells = np.flatnonzero(~np.isnan(score_of_cell))
         value_indices = np.zeros(_N_GRID_CELLS, dtype=np.int32)
         value_indices[used_cells] = np.arange(used_cells.size)
         for chunk in chunks:
             cell_indices[chunk] = value_indices.take(cell_indices[chunk])
         return score_of_cell[used_cells] + 0.0, cell_indices  # zero has no sign
-
-
-def _cells_hold_scores(
-    score_of_cell: FloatArray, cell_indices: NDArray[np.int32], scores: FloatArray
-) -> bool:
-    """Return whether the cell of every score holds this very score."""
-    return np.array_equal(score_of_cell.take(cell_indices), scores)
 
 
 class EdgeSearch:

@@ -202,23 +202,21 @@ class ResampledCurves:
         # combinations of cells (one of each layout) that trials are in
         codes = [code for cells, _ in layouts for code in cells]
         combination_cells, combination = _cell_combinations(codes, target.size)
-        span = int(max(enrol_speaker.max(initial=0), test_speaker.max(initial=0))) + 1
-        lower_speaker = np.minimum(enrol_speaker, test_speaker).astype(np.int64)
-        higher_speaker = np.maximum(enrol_speaker, test_speaker)
-        pairs, pair = _index_keys(lower_speaker * span + higher_speaker, span * span)
-        del lower_speaker, higher_speaker
-        self.pair = pairs // span, pairs % span
-        # rows of the sparse matrix: class, combination of cells, value
+        self.pair, pair = _index_pairs(enrol_speaker, test_speaker)
+        # rows of the sparse matrix: class, combination of cells, value; computed in place, as the
+        # keys are as long as there are trials
         n_combinations = combination_cells.shape[1]
-        class_and_combination = target * np.int64(n_combinations) + combination
-        rows, row = _index_keys(
-            class_and_combination * n_values + bin_index, 2 * n_combinations * n_values
-        )
-        del bin_index, combination, class_and_combination  # each as long as there are trials
+        row_keys = target * np.int64(n_combinations)
+        row_keys += combination
+        row_keys *= n_values
+        row_keys += bin_index
+        del bin_index, combination
+        rows, row = _index_keys(row_keys, 2 * n_combinations * n_values)
+        del row_keys
         matrix_row_trials = np.bincount(row, row_trials, minlength=rows.size)
         max_row_trials = int(matrix_row_trials.max(initial=1))
         row_trials = row_trials.astype(_narrowest_integer(max_row_trials))
-        self.trials = csr_array((row_trials, (row, pair)), shape=(rows.size, pairs.size))
+        self.trials = csr_array((row_trials, (row, pair)), shape=(rows.size, self.pair[0].size))
         del row_trials, row, pair
         row_class = rows // n_values // n_combinations
         row_combination = rows // n_values % n_combinations
@@ -321,6 +319,18 @@ class ResampledCurves:
             for start, end in pairwise(self.cell_bounds.tolist())
         ]
         return [cell_counts[start:end] for start, end in pairwise(self.layout_starts.tolist())]
+
+
+def _index_pairs(
+    enrol_speaker: Codes, test_speaker: Codes
+) -> tuple[tuple[IntArray, IntArray], NDArray[np.int32]]:
+    """Return both speakers of each pair that has trials, and the pair of each trial."""
+    span = int(max(enrol_speaker.max(initial=0), test_speaker.max(initial=0))) + 1
+    keys = np.minimum(enrol_speaker, test_speaker).astype(np.int64)
+    keys *= span
+    keys += np.maximum(enrol_speaker, test_speaker)
+    pairs, pair = _index_keys(keys, span * span)
+    return (pairs // span, pairs % span), pair
 
 
 def _bin_scores(

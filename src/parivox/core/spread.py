@@ -1,7 +1,7 @@
 """Meta-measures of how one base metric differs between groups (docs/methods/meta-measures.md).
 
 They take the values of groups, ``[..., group]``, of which NaN leaves a group out, and give a
-`Meta` of shape ``[...]``. All but `sd` and `value_range` are of values that are
+`MetaValue` of shape ``[...]``. All but `sd` and `value_range` are of values that are
 at least 0 and better if lower, and do not change if all values are scaled.
 
 `GroupSet` is what they are computed from: the groups that have the metric, and their
