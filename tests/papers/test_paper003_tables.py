@@ -10,7 +10,14 @@ import numpy as np
 import pytest
 
 from parivox.errors import DataError
-from parivox.papers.paper003_tables import GROUPS, POOLED_EER, TABLE_1, TRIALS, recovered, table1
+from parivox.papers.paper003_tables import (
+    GROUPS,
+    POOLED_EER,
+    TABLE_1,
+    TRIALS,
+    recovered_counts,
+    table1,
+)
 
 pytestmark = pytest.mark.minimal
 
@@ -85,6 +92,6 @@ def test_pooled_rates_of_one_system_do_not_surround_its_eer():
 
 def test_percentages_that_no_count_prints_are_refused():
     with pytest.raises(DataError, match="whole number of 2208 trials"):
-        recovered([1.22, 1.20])
+        recovered_counts([1.22, 1.20])
     with pytest.raises(DataError, match="up to 9,999"):
-        recovered([1.22], trials=20_000)
+        recovered_counts([1.22], trials=20_000)

@@ -18,12 +18,12 @@ from parivox.papers.items import (
     NO_SIDE,
     OPEN,
     RUNS,
-    clear_of,
-    elsewhere,
+    groups_verdict,
+    interval_side,
     is_above,
     is_below,
-    of_groups,
-    recounted,
+    other_data_verdict,
+    recount_verdict,
 )
 from parivox.papers.paper003 import SPEAKERS, concordance
 from parivox.papers.voxceleb import Voxceleb1H
@@ -134,17 +134,17 @@ def test_verdicts_of_a_paper(reproduced, paper):
 
 @pytest.mark.minimal
 def test_one_rule_gives_every_verdict():
-    assert [recounted(so) for so in (True, False)] == [HOLDS, FAILS]
-    assert [elsewhere(so) for so in (True, False)] == [HOLDS, OPEN]
+    assert [recount_verdict(so) for so in (True, False)] == [HOLDS, FAILS]
+    assert [other_data_verdict(so) for so in (True, False)] == [HOLDS, OPEN]
     told = {(True, True): HOLDS, (True, None): OPEN, (None, False): FAILS}
-    assert {sides: of_groups(sides) for sides in told} == told
+    assert {sides: groups_verdict(sides) for sides in told} == told
     row = {"value": 1.2, "low": 1.1, "high": 1.3, "p_holm": 0.04}
-    assert (is_above(row), is_below(row), clear_of(row, 1.0), clear_of(row, 1.4)) == (
+    assert (is_above(row), is_below(row), interval_side(row, 1.0), interval_side(row, 1.4)) == (
         *(True, False, True),
         False,
     )
     unsure = {"value": 1.2, "low": 0.9, "high": 1.6, "p_holm": 0.4}
-    assert {is_above(unsure), is_below(unsure), clear_of(unsure, 1.0)} == {None}
+    assert {is_above(unsure), is_below(unsure), interval_side(unsure, 1.0)} == {None}
 
 
 def test_other_data_contradict_nothing(reproduced):
@@ -278,8 +278,8 @@ def test_figures_of_paper_003(reproduced):
 
 
 def test_trials_of_paper_003_are_those_between_its_speakers(bt4vt_data):
-    data = Voxceleb1H.found(bt4vt_data)
-    trials = data.between(SPEAKERS)
+    data = Voxceleb1H.locate(bt4vt_data)
+    trials = data.trials_between(SPEAKERS)
     assert len(SPEAKERS) == 72
     assert len(trials) == 22_063
     people = {name[:7] for side in ("enrol", "test") for name in trials[side].to_list()}

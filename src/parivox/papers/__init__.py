@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["PAPERS", "Claim", "Item", "Paper", "Reproduced", "paper_named", "run"]
 
 PAPERS: dict[str, Paper] = {
-    one.PAPER.name: one.PAPER for one in (paper000, paper001, paper002, paper003)
+    module.PAPER.name: module.PAPER for module in (paper000, paper001, paper002, paper003)
 }
 """The papers by name."""
 
@@ -59,14 +59,14 @@ def run(
     DataError
         If data that it needs are missing or are others.
     """
-    asked = {"table": table, "figure": figure, "claim": claim}
-    if paper is None and any(asked.values()):
+    asked_numbers = {"table": table, "figure": figure, "claim": claim}
+    if paper is None and any(asked_numbers.values()):
         msg = f"a table, figure or claim is of one paper; name it: {', '.join(PAPERS)}"
         raise ConfigError(msg)
     names = PAPERS if paper is None else [paper]
-    chosen = [one for name in names for one in _chosen(name, asked)]
-    scores = Voxceleb1H.found(data) if any(one.needs for one in chosen) else None
-    return [(one, one.compute(scores)) for one in chosen if one.compute is not None]
+    chosen_items = [item for name in names for item in _chosen_items(name, asked_numbers)]
+    scores = Voxceleb1H.locate(data) if any(item.needs for item in chosen_items) else None
+    return [(item, item.compute(scores)) for item in chosen_items if item.compute is not None]
 
 
 def paper_named(name: str) -> Paper:
@@ -77,21 +77,21 @@ def paper_named(name: str) -> Paper:
     return PAPERS[name]
 
 
-def _chosen(paper: str, named: dict[str, str | None]) -> Iterator[Item]:
+def _chosen_items(paper: str, asked_numbers: dict[str, str | None]) -> Iterator[Item]:
     items = paper_named(paper).items
-    if not any(named.values()):
-        yield from (one for one in items if one.state == RUNS)
+    if not any(asked_numbers.values()):
+        yield from (item for item in items if item.state == RUNS)
         return
-    for kind, number in named.items():
+    for kind, number in asked_numbers.items():
         if number is None:
             continue
-        known = {one.number: one for one in items if one.kind == kind}
-        if number not in known:
-            msg = f"paper {paper} has no {kind} {number!r}; {name_hint(number, known)}"
+        items_by_number = {item.number: item for item in items if item.kind == kind}
+        if number not in items_by_number:
+            msg = f"paper {paper} has no {kind} {number!r}; {name_hint(number, items_by_number)}"
             raise ConfigError(msg)
-        if known[number].compute is None:
-            one = known[number]
-            why = f"it needs {one.needs}" if one.state == MISSING else f"it is {one.needs}"
-            msg = f"{one.name} of paper {paper} ({one.title}): {one.state}, {why}"
+        if items_by_number[number].compute is None:
+            item = items_by_number[number]
+            reason = f"it needs {item.needs}" if item.state == MISSING else f"it is {item.needs}"
+            msg = f"{item.name} of paper {paper} ({item.title}): {item.state}, {reason}"
             raise ConfigError(msg)
-        yield known[number]
+        yield items_by_number[number]

@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 HOLDS, FAILS, OPEN = "holds", "does not hold", "inconclusive"
-"""What becomes of a claim: `recounted`, `of_groups` and `elsewhere` say which, and when."""
+"""Verdicts on claims, given by `recount_verdict`, `groups_verdict` and `other_data_verdict`."""
 
 AS_PRINTED = "as printed"
-"""A number that comes out; of others `computed` names the digit in which they differ."""
+"""A number that comes out; of others `print_verdict` names the digit in which they differ."""
 UNDEFINED = "undefined when computed"
 
 SAME_SIDE, OTHER_SIDE, NO_SIDE = "on the printed side", "on the other side", "side inconclusive"
-"""On which side of the others a figure shows a group to be: `on_side`."""
+"""On which side of the others a figure shows a group to be: `side_verdict`."""
 
-_DIGITS = ("first", "second", "third", "fourth", "fifth", "sixth")
+_DIGIT_NAMES = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 RUNS, NOTHING, MISSING = "runs", "no data", "not reachable"
 """Whether an item can be computed; `NOTHING` is a drawing, a design or a list of attributes."""
 
-SIDE = 0.05
+SIGNIFICANCE_LEVEL = 0.05
 """Of p adjusted for all groups of a table: below it, a group is on one side of the others."""
 
 COLUMNS = {
@@ -104,8 +104,8 @@ class Claim(NamedTuple):
         return f"{self.verdict}, on {self.on}" if self.on else self.verdict
 
 
-def computed(exact: float, printed: float, decimals: int) -> str:
-    """Verdict on a printed number: as printed, or the digit in which it differs by computation.
+def print_verdict(exact: float, printed: float, decimals: int) -> str:
+    """Return the verdict on a printed number: as printed, or the digit in which it differs.
 
     Examples
     --------
@@ -116,58 +116,60 @@ def computed(exact: float, printed: float, decimals: int) -> str:
     """
     if not np.isfinite(exact):
         return UNDEFINED
-    found = as_printed(exact, decimals)
-    if found == printed:
+    rounded = as_printed(exact, decimals)
+    if rounded == printed:
         return AS_PRINTED
-    place = 0
-    if printed and found:
-        largest = np.floor(np.log10(max(abs(printed), abs(found))))
-        place = int(largest - np.floor(np.log10(abs(found - printed) * (1 + 1e-9))))
-    digit = _DIGITS[min(max(place, 0), len(_DIGITS) - 1)]
+    digit_index = 0
+    if printed and rounded:
+        largest = np.floor(np.log10(max(abs(printed), abs(rounded))))
+        digit_index = int(largest - np.floor(np.log10(abs(rounded - printed) * (1 + 1e-9))))
+    digit = _DIGIT_NAMES[min(max(digit_index, 0), len(_DIGIT_NAMES) - 1)]
     return f"differs in the {digit} digit (computation)"
 
 
-def recounted(is_so: bool) -> str:  # noqa: FBT001 - its one argument
-    """Verdict on a claim about what is printed, defined, or counted: it is so, or it is not.
+def recount_verdict(is_confirmed: bool) -> str:  # noqa: FBT001 - its one argument
+    """Return the verdict on a claim about what is printed, defined or counted.
 
-    So it is of a claim about all groups that print itself contradicts.
+    A claim about all groups that the paper's own tables contradict is not confirmed.
     """
-    return HOLDS if is_so else FAILS
+    return HOLDS if is_confirmed else FAILS
 
 
-def of_groups(shown: Iterable[bool | None]) -> str:
-    """Verdict on where groups or systems stand, whatever their figures: where each is shown to.
+def groups_verdict(directions: Iterable[bool | None]) -> str:
+    """Return the verdict on the direction of differences, whatever their size.
 
-    Each of `shown` is True where chance between speakers is excluded, False where it is and the
-    figures say the opposite, None where it is not.
+    Each direction is True where the claimed direction is significant over speakers, False where the
+    opposite direction is, None where neither is.
 
     Examples
     --------
     >>> of_groups([True, True]), of_groups([True, None]), of_groups([False, None])
     ('holds', 'inconclusive', 'does not hold')
     """
-    sides = [*shown]
-    return FAILS if False in sides else OPEN if None in sides else HOLDS
+    all_directions = [*directions]
+    if False in all_directions:
+        return FAILS
+    return OPEN if None in all_directions else HOLDS
 
 
-def elsewhere(recurs: bool) -> str:  # noqa: FBT001 - its one argument
-    """Verdict on data that are not here, put to those that are: others contradict nothing."""
+def other_data_verdict(recurs: bool) -> str:  # noqa: FBT001 - its one argument
+    """Return the verdict on a claim tested on other data, which cannot refute it."""
     return HOLDS if recurs else OPEN
 
 
 def is_above(row: Mapping[str, Any], neutral: float = 1.0) -> bool | None:
-    """Whether a figure is shown to be above a value, or below it, after adjusting; None if not."""
-    return bool(row["value"] > neutral) if is_shown(row["p_holm"]) else None
+    """Return whether a figure is significantly above a value; False if below, None if neither."""
+    return bool(row["value"] > neutral) if is_significant(row["p_holm"]) else None
 
 
 def is_below(row: Mapping[str, Any], neutral: float = 1.0) -> bool | None:
-    """Whether a figure is shown to be below a value, or above it, after adjusting; None if not."""
+    """Return whether a figure is significantly below a value; False if above, None if neither."""
     above = is_above(row, neutral)
     return None if above is None else not above
 
 
-def clear_of(row: Mapping[str, Any], neutral: float = 0.0) -> bool | None:
-    """Whether an interval lies above a value, or below it; None where it holds it, or is none."""
+def interval_side(row: Mapping[str, Any], neutral: float = 0.0) -> bool | None:
+    """Return whether an interval is above a value; False if below, None if neither."""
     if row["low"] is None or row["low"] <= neutral <= row["high"]:
         return None
     return bool(row["low"] > neutral)
@@ -196,8 +198,8 @@ class Reproduced:
 
 
 @dataclass
-class Figures:
-    """Figures of an item in the making."""
+class FigureRows:
+    """The figures of an item, added row by row."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
 
@@ -209,67 +211,78 @@ class Figures:
         exact: float,
         decimals: int,
         *,
-        of: Mapping[str, Any] | None = None,
+        estimate: Mapping[str, Any] | None = None,
         neutral: float | None = None,
-        **more: Any,
+        **more_columns: Any,
     ) -> None:
-        """Add one, printed with so many decimals.
+        """Add a figure that is printed with some decimals.
 
         Parameters
         ----------
-        of
-            The row of an audit's table that tells its interval, floor and p.
+        estimate
+            The row of an audit's table with its interval, floor and p.
         neutral
-            Where it would say that nothing differs; None where it is a figure by itself.
+            The value for no difference; None for a figure that is no comparison.
         """
-        of = of or {}
-        found = {name: of.get(name) for name in ("low", "high", "floor_95", "p_holm")}
+        estimate = estimate or {}
+        estimate_columns = {
+            name: estimate.get(name) for name in ("low", "high", "floor_95", "p_holm")
+        }
         agrees = None if printed is None else as_printed(exact, decimals) == printed
         verdict = ""
         if printed is not None:
-            verdict = computed(exact, printed, decimals)
+            verdict = print_verdict(exact, printed, decimals)
             if neutral is not None:
-                verdict = on_side(printed, exact, neutral, found["p_holm"])
+                verdict = side_verdict(printed, exact, neutral, estimate_columns["p_holm"])
         cells = {"row": row, "quantity": quantity, "printed": printed, "exact": exact}
-        blank = {"authors": None, "note": str(of.get("note") or "")}
-        self.rows.append({**blank, **cells, **found, "agrees": agrees, "verdict": verdict, **more})
+        blank = {"authors": None, "note": str(estimate.get("note") or "")}
+        self.rows.append(
+            {
+                **blank,
+                **cells,
+                **estimate_columns,
+                "agrees": agrees,
+                "verdict": verdict,
+                **more_columns,
+            }
+        )
 
     def table(self) -> Table:
-        """The figures."""
-        return Table.of({name: [one[name] for one in self.rows] for name in COLUMNS}, COLUMNS)
+        """Return the figures as a table."""
+        return Table.of({name: [row[name] for row in self.rows] for name in COLUMNS}, COLUMNS)
 
 
-def is_shown(p: float | None) -> bool:
-    """Whether chance alone hardly makes it; without a p it is not."""
-    return p is not None and p < SIDE
+def is_significant(p: float | None) -> bool:
+    """Return whether p is below the significance level; False without p."""
+    return p is not None and p < SIGNIFICANCE_LEVEL
 
 
-def named(names: Iterable[str]) -> str:
-    """Names in a row, or that there are none."""
+def names_text(names: Iterable[str]) -> str:
+    """Return names separated by commas, or ``none``."""
     return ", ".join(names) or "none"
 
 
 def in_percent(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A rate and its interval in per cent."""
+    """Return a rate and its interval in per cent."""
     return {name: row[name] and 100 * row[name] for name in ("value", "low", "high")}
 
 
-def spanned(row: Mapping[str, Any], unit: str = "", decimals: int = 2) -> str:
-    """A figure with its interval as words have it.
+def interval_text(row: Mapping[str, Any], unit: str = "", decimals: int = 2) -> str:
+    """Return a figure followed by its interval.
 
     Examples
     --------
     >>> spanned({"value": 0.2702, "low": 0.22, "high": 0.337}), spanned({"value": 2, "low": None})
     ('0.27 [0.22, 0.34]', '2.00')
     """
-    value = f"{row['value']:.{decimals}f}{unit}"
+    figure = f"{row['value']:.{decimals}f}{unit}"
     if row["low"] is None:
-        return value
-    return f"{value} [{row['low']:.{decimals}f}, {row['high']:.{decimals}f}]"
+        return figure
+    return f"{figure} [{row['low']:.{decimals}f}, {row['high']:.{decimals}f}]"
 
 
-def as_printed(value: float, decimals: int) -> float:
-    """A figure as print rounds it, half up.
+def as_printed(figure: float, decimals: int) -> float:
+    """Return a figure rounded half up, as the papers print it.
 
     Examples
     --------
@@ -277,17 +290,17 @@ def as_printed(value: float, decimals: int) -> float:
     (0.155, 1.063)
     """
     scale = 10.0**decimals
-    return float(np.floor(value * scale + 0.5) / scale)
+    return float(np.floor(figure * scale + 0.5) / scale)
 
 
-def on_side(printed: float, exact: float, neutral: float, p: float | None) -> str:
-    """Whether a group is on the side of the others that print says.
+def side_verdict(printed: float, exact: float, neutral: float, p: float | None) -> str:
+    """Return whether a group is on the printed side of the others.
 
     Examples
     --------
     >>> on_side(1.2, 1.3, 1.0, 0.01), on_side(0.6, 1.6, 1.0, 0.01), on_side(1.2, 1.3, 1.0, 0.4)
     ('on the printed side', 'on the other side', 'side inconclusive')
     """
-    if not is_shown(p):
+    if not is_significant(p):
         return NO_SIDE
     return SAME_SIDE if np.sign(exact - neutral) == np.sign(printed - neutral) else OTHER_SIDE

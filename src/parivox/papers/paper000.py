@@ -18,20 +18,20 @@ from parivox.papers.items import (
     HOLDS,
     RUNS,
     Claim,
-    Figures,
+    FigureRows,
     Item,
     Paper,
     Reproduced,
-    computed,
-    elsewhere,
+    groups_verdict,
     in_percent,
+    interval_text,
     is_above,
     is_below,
-    is_shown,
-    named,
-    of_groups,
-    recounted,
-    spanned,
+    is_significant,
+    names_text,
+    other_data_verdict,
+    print_verdict,
+    recount_verdict,
 )
 from parivox.papers.paper000_tables import (
     DESIGN_FPR,
@@ -50,45 +50,70 @@ if TYPE_CHECKING:
     from parivox.auditing import Audit
     from parivox.papers.voxceleb import Voxceleb1H
 
-FPRS = (0.001, 0.01, 0.025, 0.05, 0.1)
+SWEPT_FPRS = (0.001, 0.01, 0.025, 0.05, 0.1)
 ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
 """FPR over all trials, and weights of FPR, at which the paper evaluates both meta-measures."""
-_GATED = "Figures are over all groups, as the paper's; the chart is of those of enough people."
-_ELSEWHERE = "The paper's list, VoxCeleb1-I, is not public: the same on VoxCeleb1-H"
+_CHART_GROUPS_NOTE = (
+    "Figures are over all groups, as the paper's; the chart is of those of enough people."
+)
+_OTHER_LIST_NOTE = "The paper's list, VoxCeleb1-I, is not public: the same on VoxCeleb1-H"
 
 
 def _table2(data: Voxceleb1H) -> Reproduced:
-    figures = Figures()
-    for base, metric, times in (("EER", "eer", 100.0), ("minCDet", "cdet_raw", 1.0)):
-        for row in _base(data).groups.where(system=V2, grouping=BY, metric=metric).rows():
-            of = {name: row[name] and times * row[name] for name in ("value", "low", "high")}
-            group, printed = row["group"], TABLE_2[base].get(row["group"])
-            figures.add(group, base, printed, of["value"], 4, of=of, agrees=None, verdict="")
-    return Reproduced(figures.table(), notes=(_ELSEWHERE,))
+    figures = FigureRows()
+    for base_metric, metric, factor in (("EER", "eer", 100.0), ("minCDet", "cdet_raw", 1.0)):
+        table = _minimum_cost_audit(data).groups
+        for row in table.where(system=V2, grouping=BY, metric=metric).rows():
+            estimate = {name: row[name] and factor * row[name] for name in ("value", "low", "high")}
+            group, printed_value = row["group"], TABLE_2[base_metric].get(row["group"])
+            figures.add(
+                group,
+                base_metric,
+                printed_value,
+                estimate["value"],
+                4,
+                estimate=estimate,
+                agrees=None,
+                verdict="",
+            )
+    return Reproduced(figures.table(), notes=(_OTHER_LIST_NOTE,))
 
 
-def _order(metric: str) -> list[str]:
-    """Groups of printed table 3, the best first; none where its measures rank them differently."""
-    printed = {g: one for g, one in TABLE_3[metric].items() if g not in GENDERS}
-    ranks = [(gap, ratio, -log) for gap, ratio, log in printed.values()]
-    ways = ([a - b for a, b in zip(x, y, strict=True)] for x in ranks for y in ranks)
-    if any(min(way) < 0 < max(way) for way in ways):
+def _table3_order(metric: str) -> list[str]:
+    """Return groups of printed table 3, the best first; empty if its measures rank differently."""
+    printed_measures = {
+        name: group_measures
+        for name, group_measures in TABLE_3[metric].items()
+        if name not in GENDERS
+    }
+    ranks = np.array(
+        [(difference, ratio, -log) for difference, ratio, log in printed_measures.values()]
+    )
+    # two measures rank a pair of groups differently if their differences have opposite signs
+    differences = ranks[:, None] - ranks
+    if ((differences.min(axis=-1) < 0) & (differences.max(axis=-1) > 0)).any():
         return []
-    return sorted(printed, key=lambda group: printed[group][1])
+    return sorted(printed_measures, key=lambda group: printed_measures[group][1])
 
 
 def _table3(_: object) -> Reproduced:
-    figures = Figures()
-    orders = [_order(metric) for metric in TABLE_3]
+    figures = FigureRows()
+    orders = [_table3_order(metric) for metric in TABLE_3]
     for metric in TABLE_3:
-        for group, found in table3(metric).items():
-            names = ("difference to the best", "ratio to the average", "-ln of the ratio")
-            for name, one in zip(names, found, strict=True):
+        for group, implied_figures in table3(metric).items():
+            measure_names = ("difference to the best", "ratio to the average", "-ln of the ratio")
+            for name, implied in zip(measure_names, implied_figures, strict=True):
                 figures.add(
-                    *(group, f"{metric}, {name}", one.printed, one.value, 3),
-                    agrees=one.agrees,
-                    verdict=AS_PRINTED if one.agrees else computed(one.value, one.printed, 3),
-                    note=f"by rounding of table 2 between {one.low:.4f} and {one.high:.4f}",
+                    group,
+                    f"{metric}, {name}",
+                    implied.printed,
+                    implied.value,
+                    3,
+                    agrees=implied.agrees,
+                    verdict=AS_PRINTED
+                    if implied.agrees
+                    else print_verdict(implied.value, implied.printed, 3),
+                    note=f"by rounding of table 2 between {implied.low:.4f} and {implied.high:.4f}",
                 )
     return Reproduced(
         figures.table(),
@@ -96,7 +121,7 @@ def _table3(_: object) -> Reproduced:
             Claim(
                 "For a base metric all bias measures rank groups alike; another base metric can "
                 "rank them otherwise (4.1)",
-                recounted(all(orders) and orders[0] != orders[1]),
+                recount_verdict(all(orders) and orders[0] != orders[1]),
                 "the first follows from their definitions, and is so in print; there "
                 f"{' and '.join(order[0] for order in orders)} come first, by EER and by minCDet",
             ),
@@ -116,51 +141,58 @@ def _table3(_: object) -> Reproduced:
 
 
 def _table4(_: object) -> Reproduced:
-    figures = Figures()
-    found = table4()
-    for group, (fpr, gap, log) in TABLE_4.items():
-        figures.add(group, "FPR", fpr, found[group].fpr, 3)
-        figures.add(group, "difference to the best", gap, found[group].difference, 3)
-        value = found[group].neg_log_ratio
-        figures.add(group, "log ratio", log, value, 3, authors=-value)
-    odd = [g for g, (_, _, log) in TABLE_4.items() if log and log * found[g].neg_log_ratio < 0]
+    figures = FigureRows()
+    implied_rows = table4()
+    for group, (fpr, printed_difference, printed_log) in TABLE_4.items():
+        figures.add(group, "FPR", fpr, implied_rows[group].fpr, 3)
+        figures.add(
+            group, "difference to the best", printed_difference, implied_rows[group].difference, 3
+        )
+        implied_log = implied_rows[group].neg_log_ratio
+        figures.add(group, "log ratio", printed_log, implied_log, 3, authors=-implied_log)
+    opposite_groups = [
+        name
+        for name, (_, _, printed_log) in TABLE_4.items()
+        if printed_log and printed_log * implied_rows[name].neg_log_ratio < 0
+    ]
     return Reproduced(
         figures.table(),
         (
             Claim(
                 "The log ratio is above 0 for favoured groups (table 1)",
-                recounted(not odd),
-                f"in table 4 its sign is the opposite for {len(odd)} of {len(TABLE_4)} groups",
+                recount_verdict(not opposite_groups),
+                f"in table 4 its sign is the opposite for {len(opposite_groups)} of {len(TABLE_4)} "
+                "groups",
             ),
         ),
         ("Computed from the printed log ratios. Authors: the logarithm without its minus.",),
     )
 
 
-def _sweep(data: Voxceleb1H) -> Audit:
-    points = [*(f"fpr={fpr:g}" for fpr in FPRS), "min-cdet"]
+def _sweep_audit(data: Voxceleb1H) -> Audit:
+    points = [*(f"fpr={fpr:g}" for fpr in SWEPT_FPRS), "min-cdet"]
     return data.audit(V2, operating_points=points, alpha=ALPHAS)
 
 
-def _base(data: Voxceleb1H) -> Audit:
-    """At the least cost, as `paper001` has it: one interval for one figure."""
+def _minimum_cost_audit(data: Voxceleb1H) -> Audit:
+    """Return the audit at the minimum cost, the same as in `paper001`, so that intervals agree."""
     return data.audit(V2, L, **AT_LEAST_COST)
 
 
-def _bias(audit: Audit, **where: str) -> dict[str, Mapping[str, Any]]:
-    """Rows of a bias measure by group; rates without errors as they are."""
-    rows = audit.bias.where(system=V2, grouping=BY, zero="none", **where).rows()
+def _bias_rows(audit: Audit, **filters: str) -> dict[str, Mapping[str, Any]]:
+    """Return rows of a bias measure by group; groups without errors are not smoothed."""
+    rows = audit.bias.where(system=V2, grouping=BY, zero="none", **filters).rows()
     return {row["group"]: row for row in rows}
 
 
-BASE = {
+BASE_METRICS = {
     "EER": {"metric": "eer"},
     "minCDet": {"metric": "cdet_norm", "operating_point": "min-cdet"},
     "own minCDet": {"metric": "min_cdet_norm"},
 }
 """Base metrics of groups: the paper's two, the second at the threshold of all trials, and that cost
 at the group's own threshold, where the EER is, too."""
-MEASURES = {
+BIAS_MEASURES = {
     "difference to the best": {"measure": "difference", "reference": "best"},
     "ratio to the average": {"measure": "ratio", "reference": "pooled"},
     "-ln of the ratio": {"measure": "neg_log_ratio", "reference": "pooled"},
@@ -169,163 +201,196 @@ MEASURES = {
 
 
 def _table1(data: Voxceleb1H) -> Reproduced:
-    figures = Figures()
-    for base, metric in BASE.items():
-        for name, measure in MEASURES.items():
-            for group, row in _bias(_base(data), **metric, **measure).items():
-                figures.add(group, f"{base}, {name}", None, row["value"], 4, of=row)
-    notes = (_ELSEWHERE, "The best group, of all, is the most favoured by chance as well.")
+    figures = FigureRows()
+    for base_metric, metric in BASE_METRICS.items():
+        for name, measure in BIAS_MEASURES.items():
+            for group, row in _bias_rows(_minimum_cost_audit(data), **metric, **measure).items():
+                figures.add(group, f"{base_metric}, {name}", None, row["value"], 4, estimate=row)
+    notes = (_OTHER_LIST_NOTE, "The best group, of all, is the most favoured by chance as well.")
     return Reproduced(figures.table(), notes=notes)
 
 
 def _claim4(data: Voxceleb1H) -> Reproduced:
-    figures = Figures()
-    whole = _base(data).groups.where(system=V2, grouping="all", allocation="")
-    (eer,) = whole.where(metric="eer").rows()
-    (cost,) = whole.where(metric="cdet_raw", operating_point="min-cdet").rows()
-    of = in_percent(eer)
-    figures.add("VoxCeleb1-H", "EER, %", 2.402, of["value"], 3, of=of)
-    figures.add("VoxCeleb1-H", "minCDet", 0.008, cost["value"], 3, of=cost)
-    greater = [3.657 / 2.402, 0.012 / 0.008]
+    figures = FigureRows()
+    rows_of_all = _minimum_cost_audit(data).groups.where(system=V2, grouping="all", allocation="")
+    (eer,) = rows_of_all.where(metric="eer").rows()
+    (cost,) = rows_of_all.where(metric="cdet_raw", operating_point="min-cdet").rows()
+    eer_percent = in_percent(eer)
+    figures.add("VoxCeleb1-H", "EER, %", 2.402, eer_percent["value"], 3, estimate=eer_percent)
+    figures.add("VoxCeleb1-H", "minCDet", 0.008, cost["value"], 3, estimate=cost)
+    increase = [3.657 / 2.402, 0.012 / 0.008]
     return Reproduced(
         figures.table(),
         (
             Claim(
                 "On VoxCeleb1-H EER is 2.402 % and minCDet 0.008; on VoxCeleb1-I they are 50 % "
                 "greater",
-                recounted(all(row["agrees"] for row in figures.rows)),
-                f"the first are {spanned(of, ' %', 4)} and {spanned(cost, '', 5)}; the second "
-                f"follows from print ({greater[0]:.2f} and {greater[1]:.2f} times), as that list "
+                recount_verdict(all(row["agrees"] for row in figures.rows)),
+                f"the first are {interval_text(eer_percent, ' %', 4)} and "
+                f"{interval_text(cost, '', 5)}; the second "
+                f"follows from print ({increase[0]:.2f} and {increase[1]:.2f} times), as that list "
                 "is not public",
             ),
         ),
     )
 
 
-FLIP = "m+India"
-"""Who changes sides in section 4.1."""
+INDIAN_MEN = "m+India"
+"""The group that changes sides in section 4.1."""
 
 
 def _claim41(data: Voxceleb1H) -> Reproduced:
-    audit, figures = _base(data), Figures()
+    audit, figures = _minimum_cost_audit(data), FigureRows()
     ratios = {
-        base: _bias(audit, **metric, measure="ratio", reference="pooled")
-        for base, metric in BASE.items()
+        base_metric: _bias_rows(audit, **metric, measure="ratio", reference="pooled")
+        for base_metric, metric in BASE_METRICS.items()
     }
-    for base, rows in ratios.items():
+    for base_metric, rows in ratios.items():
         for group, row in rows.items():
-            figures.add(group, f"{base}, ratio to the average", None, row["value"], 4, of=row)
-    eer, common, own = ratios.values()
-    turned = [g for g in eer if (eer[g]["value"] < 1) != (common[g]["value"] < 1)]
-    still = [g for g in turned if (eer[g]["value"] < 1) != (own[g]["value"] < 1)]
-    sure = [g for g in turned if any(is_shown(rows[g]["p_holm"]) for rows in ratios.values())]
+            figures.add(
+                group, f"{base_metric}, ratio to the average", None, row["value"], 4, estimate=row
+            )
+    eer, common_threshold, own_threshold = ratios.values()
+    changed_groups = [
+        name for name in eer if (eer[name]["value"] < 1) != (common_threshold[name]["value"] < 1)
+    ]
+    changed_at_own = [
+        name
+        for name in changed_groups
+        if (eer[name]["value"] < 1) != (own_threshold[name]["value"] < 1)
+    ]
+    significant_groups = [
+        name
+        for name in changed_groups
+        if any(is_significant(rows[name]["p_holm"]) for rows in ratios.values())
+    ]
     return Reproduced(
         figures.table(),
         (
             Claim(
                 "Another base metric leads to another conclusion: men from India are favoured by "
                 "EER (0.880) and prejudiced against by minCDet (1.571)",
-                elsewhere(of_groups([is_below(eer[FLIP]), is_above(common[FLIP])]) == HOLDS),
-                f"they are {spanned(eer[FLIP])} and {spanned(common[FLIP])}; at a threshold of "
+                other_data_verdict(
+                    groups_verdict(
+                        [is_below(eer[INDIAN_MEN]), is_above(common_threshold[INDIAN_MEN])]
+                    )
+                    == HOLDS
+                ),
+                f"they are {interval_text(eer[INDIAN_MEN])} and "
+                f"{interval_text(common_threshold[INDIAN_MEN])}; at a threshold of "
                 "their own, where the EER is taken, too, their cost is "
-                f"{spanned(own[FLIP])} times that of everyone. {len(turned)} of {len(eer)} groups "
-                f"change sides ({named(turned)}), with both at own thresholds {named(still)}; "
-                f"shown to be on a side by either: {named(sure)}",
+                f"{interval_text(own_threshold[INDIAN_MEN])} times that of everyone. "
+                f"{len(changed_groups)} of {len(eer)} groups "
+                f"change sides ({names_text(changed_groups)}), with both at own thresholds "
+                f"{names_text(changed_at_own)}; "
+                f"shown to be on a side by either: {names_text(significant_groups)}",
                 H,
             ),
         ),
-        (_ELSEWHERE,),
+        (_OTHER_LIST_NOTE,),
         (partial(audit.charts.thresholds, by=BY, system=V2),),
     )
 
 
-def _of_all(audit: Audit, measure: str, fpr: float, **where: Any) -> dict[str, Any]:
-    """A meta-measure over all groups; a group without errors is smoothed."""
+def _meta_measure_row(audit: Audit, measure: str, fpr: float, **filters: Any) -> dict[str, Any]:
+    """Return a meta-measure over all groups; groups without errors are smoothed."""
     rows = audit.meta.where(
         grouping=BY,
         measure=measure,
         operating_point=f"fpr={fpr:g}",
-        **{"zero": "jeffreys", "gated": False, **where},
+        **{"zero": "jeffreys", "gated": False, **filters},
     )
     return rows.rows()[0]
 
 
 def _figure1(data: Voxceleb1H) -> Reproduced:
-    audit, figures = _sweep(data), Figures()
+    audit, figures = _sweep_audit(data), FigureRows()
     rows = {}
-    for fpr in FPRS:
+    for fpr in SWEPT_FPRS:
         for alpha in ALPHAS:
-            rows[fpr, alpha] = row = _of_all(audit, "fdr", fpr, alpha=alpha)
+            rows[fpr, alpha] = row = _meta_measure_row(audit, "fdr", fpr, alpha=alpha)
             name = f"FDR, alpha {alpha:g}"
-            figures.add(f"FPR {fpr:g}", name, None, row["value"], 4, of=row, p_holm=row["p"])
-    first, last = ([rows[fpr, alpha] for alpha in ALPHAS] for fpr in (FPRS[0], FPRS[-1]))
-    steps = (np.diff([row["value"] for row in some]) for some in (first, last))
-    turns = [bool((sign * step > 0).all()) for sign, step in zip((1, -1), steps, strict=True)]
-    told = (f"from {spanned(a, '', 3)} to {spanned(b, '', 3)}" for a, *_, b in (first, last))
+            figures.add(f"FPR {fpr:g}", name, None, row["value"], 4, estimate=row, p_holm=row["p"])
+    lowest_fpr_rows, highest_fpr_rows = (
+        [rows[fpr, alpha] for alpha in ALPHAS] for fpr in (SWEPT_FPRS[0], SWEPT_FPRS[-1])
+    )
+    steps = (
+        np.diff([row["value"] for row in alpha_rows])
+        for alpha_rows in (lowest_fpr_rows, highest_fpr_rows)
+    )
+    has_expected_sign = [
+        bool((sign * step > 0).all()) for sign, step in zip((1, -1), steps, strict=True)
+    ]
+    ranges = (
+        f"from {interval_text(start, '', 3)} to {interval_text(stop, '', 3)}"
+        for start, *_, stop in (lowest_fpr_rows, highest_fpr_rows)
+    )
     return Reproduced(
         figures.table(),
         (
             Claim(
                 "At FPR 0.001 FDR nears 1 as the weight of FPR rises; at 0.1 it falls",
-                elsewhere(all(turns)),
-                ", and ".join(told),
+                other_data_verdict(all(has_expected_sign)),
+                ", and ".join(ranges),
                 H,
             ),
         ),
-        (_ELSEWHERE, "p is of each figure by itself.", _GATED),
+        (_OTHER_LIST_NOTE, "p is of each figure by itself.", _CHART_GROUPS_NOTE),
         (
             partial(
                 audit.charts.over_alpha,
                 by=BY,
                 measures="fdr",
-                operating_points=[f"fpr={fpr:g}" for fpr in FPRS],
+                operating_points=[f"fpr={fpr:g}" for fpr in SWEPT_FPRS],
             ),
         ),
     )
 
 
 def _figure2(data: Voxceleb1H) -> Reproduced:
-    audit, figures = _sweep(data), Figures()
+    audit, figures = _sweep_audit(data), FigureRows()
     rows: dict[str, list[Mapping[str, Any]]] = {"fpr": [], "fnr": []}
-    for metric, of_metric in rows.items():
-        for fpr in FPRS:
-            row = _of_all(audit, "nrb", fpr, metric=metric)
-            of_metric.append(row)
+    for metric, metric_rows in rows.items():
+        for fpr in SWEPT_FPRS:
+            row = _meta_measure_row(audit, "nrb", fpr, metric=metric)
+            metric_rows.append(row)
             name = f"NRB of {metric.upper()}"
-            figures.add(f"FPR {fpr:g}", name, None, row["value"], 4, of=row, p_holm=row["p"])
-    falls, rises = (np.diff([row["value"] for row in some]) for some in rows.values())
+            figures.add(f"FPR {fpr:g}", name, None, row["value"], 4, estimate=row, p_holm=row["p"])
+    fpr_steps, fnr_steps = (
+        np.diff([row["value"] for row in metric_rows]) for metric_rows in rows.values()
+    )
     return Reproduced(
         figures.table(),
         (
             Claim(
                 "With falling FPR the NRB of FPR rises, and that of FNR falls",
-                elsewhere(bool((falls < 0).all() and (rises > 0).all())),
+                other_data_verdict(bool((fpr_steps < 0).all() and (fnr_steps > 0).all())),
                 "; ".join(
-                    f"{metric.upper()} {', '.join(spanned(row) for row in found)}"
-                    for metric, found in rows.items()
+                    f"{metric.upper()} {', '.join(interval_text(row) for row in metric_rows)}"
+                    for metric, metric_rows in rows.items()
                 )
                 + ", at FPRs of 0.001, 0.01, 0.025, 0.05 and 0.1",
                 H,
             ),
         ),
-        (_ELSEWHERE, "p is of each figure by itself.", _GATED),
+        (_OTHER_LIST_NOTE, "p is of each figure by itself.", _CHART_GROUPS_NOTE),
         (partial(audit.charts.over_metrics, by=BY, measure="nrb"),),
     )
 
 
-def _both(data: Voxceleb1H, fpr: float, *, gated: bool = False) -> dict[str, dict[str, Any]]:
-    """Both meta-measures of false accepts, over all groups or those of enough people."""
-    audit = _sweep(data)
+def _fdr_and_nrb(data: Voxceleb1H, fpr: float, *, gated: bool = False) -> dict[str, dict[str, Any]]:
+    """Return FDR and NRB of false accepts, over all groups or groups above the minimums."""
+    audit = _sweep_audit(data)
     return {
-        "FDR": _of_all(audit, "fdr", fpr, alpha=1.0, gated=gated),
-        "NRB": _of_all(audit, "nrb", fpr, metric="fpr", gated=gated),
+        "FDR": _meta_measure_row(audit, "fdr", fpr, alpha=1.0, gated=gated),
+        "NRB": _meta_measure_row(audit, "nrb", fpr, metric="fpr", gated=gated),
     }
 
 
 def _claim42(data: Voxceleb1H) -> Reproduced:
-    figures, rows = Figures(), _both(data, FPRS[0])
+    figures, rows = FigureRows(), _fdr_and_nrb(data, SWEPT_FPRS[0])
     for quantity, row in rows.items():
-        figures.add("all groups", quantity, None, row["value"], 4, of=row, p_holm=row["p"])
+        figures.add("all groups", quantity, None, row["value"], 4, estimate=row, p_holm=row["p"])
     fdr, nrb = rows.values()
     return Reproduced(
         figures.table(),
@@ -333,68 +398,83 @@ def _claim42(data: Voxceleb1H) -> Reproduced:
             Claim(
                 "At FPR 0.001 FDR of false accepts is about 0.99, minimal bias, and NRB about "
                 "0.65, substantial discrepancies: they contradict each other",
-                elsewhere(fdr["value"] > 0.985 and nrb["value"] > 0.6),
-                f"FDR is {spanned(fdr, '', 3)} and NRB {spanned(nrb, '', 3)}; what of this is "
+                other_data_verdict(fdr["value"] > 0.985 and nrb["value"] > 0.6),
+                f"FDR is {interval_text(fdr, '', 3)} and NRB {interval_text(nrb, '', 3)}; what of "
+                "this is "
                 "beyond chance: claim 4.3",
                 H,
             ),
         ),
-        (_ELSEWHERE, "p is of each figure by itself."),
-        (partial(_sweep(data).charts.over_metrics, by=BY, measure="nrb"),),
+        (_OTHER_LIST_NOTE, "p is of each figure by itself."),
+        (partial(_sweep_audit(data).charts.over_metrics, by=BY, measure="nrb"),),
     )
 
 
 def _claim43(data: Voxceleb1H) -> Reproduced:
-    figures = Figures()
-    chances = []
+    figures = FigureRows()
+    success_chances = []
     for fpr, hours in ((0.001, 17.0), (0.005, 3.5)):
-        chance = float(let_in(fpr, round(60 * hours)))
-        chances.append(chance)
-        figures.add(f"FPR {fpr:g}, {hours:g} h", "chance of success", None, chance, 3)
-    at = {"grouping": BY, "metric": "fpr", "operating_point": f"fpr={DESIGN_FPR:g}"}
-    audit = _sweep(data)
-    rates = {row["group"]: row for row in audit.groups.where(**at).rows()}
+        success_chance = float(let_in(fpr, round(60 * hours)))
+        success_chances.append(success_chance)
+        figures.add(f"FPR {fpr:g}, {hours:g} h", "chance of success", None, success_chance, 3)
+    filters = {"grouping": BY, "metric": "fpr", "operating_point": f"fpr={DESIGN_FPR:g}"}
+    audit = _sweep_audit(data)
+    rates = {row["group"]: row for row in audit.groups.where(**filters).rows()}
     for group, row in rates.items():
-        of = {name: _hours(row[end]) for name, end in (("low", "high"), ("high", "low"))}
-        figures.add(group, "hours, on VoxCeleb1-H", None, _hours(row["value"]), 2, of=of)
-    told, shown = [], []
-    for gated, whom in ((False, "all groups"), (True, "those of enough people")):
-        of_whom = _both(data, FPRS[0], gated=gated)
-        for quantity, row in of_whom.items():
-            name = f"{quantity} of false accepts"
-            figures.add(whom, name, None, row["value"], 4, of=row, p_holm=row["p"])
-        shown.append([is_shown(row["p"]) for row in of_whom.values()])
-        said = (f"{name} {row['value']:.3f} (p {row['p']:.3f})" for name, row in of_whom.items())
-        told.append(f"over {whom} {' and '.join(said)}")
-    india = _bias(
+        hour_limits = {
+            limit: _hours_to_success(row[opposite_limit])
+            for limit, opposite_limit in (("low", "high"), ("high", "low"))
+        }
+        figures.add(
+            group,
+            "hours, on VoxCeleb1-H",
+            None,
+            _hours_to_success(row["value"]),
+            2,
+            estimate=hour_limits,
+        )
+    group_set_texts, significance = [], []
+    for gated, group_set in ((False, "all groups"), (True, "those of enough people")):
+        measure_rows = _fdr_and_nrb(data, SWEPT_FPRS[0], gated=gated)
+        for quantity, row in measure_rows.items():
+            limit = f"{quantity} of false accepts"
+            figures.add(group_set, limit, None, row["value"], 4, estimate=row, p_holm=row["p"])
+        significance.append([is_significant(row["p"]) for row in measure_rows.values()])
+        measure_texts = (
+            f"{limit} {row['value']:.3f} (p {row['p']:.3f})" for limit, row in measure_rows.items()
+        )
+        group_set_texts.append(f"over {group_set} {' and '.join(measure_texts)}")
+    india = _bias_rows(
         audit,
         metric="fpr",
-        operating_point=at["operating_point"],
+        operating_point=filters["operating_point"],
         measure="ratio",
         reference="pooled",
-    )[FLIP]
+    )[INDIAN_MEN]
     return Reproduced(
         figures.table(),
         (
             Claim(
                 "An attacker who tries once a minute likely succeeds after 17 hours at FPR 0.001, "
                 "after 3.5 hours at 0.005",
-                recounted(min(chances) > 1 / 2),
-                f"with chances {chances[0]:.3f} and {chances[1]:.3f}, if attempts are independent",
+                recount_verdict(min(success_chances) > 1 / 2),
+                f"with chances {success_chances[0]:.3f} and {success_chances[1]:.3f}, if attempts "
+                "are independent",
             ),
             Claim(
                 "A device of a man from India falls after 3.5 hours in place of 17",
-                elsewhere(of_groups([is_above(india)]) == HOLDS),
-                f"the FPR of {FLIP} is {spanned(india)} times the overall one, of "
-                f"{rates[FLIP]['speakers']} people; the same chance takes "
-                f"{_hours(rates[FLIP]['value']):.1f} hours",
+                other_data_verdict(groups_verdict([is_above(india)]) == HOLDS),
+                f"the FPR of {INDIAN_MEN} is {interval_text(india)} times the overall one, of "
+                f"{rates[INDIAN_MEN]['speakers']} people; the same chance takes "
+                f"{_hours_to_success(rates[INDIAN_MEN]['value']):.1f} hours",
                 H,
             ),
             Claim(
                 "At FPR 0.001 NRB correctly identifies the system as biased, while FDR "
                 "misrepresents the risk",
-                elsewhere(all(nrb and not fdr for fdr, nrb in shown)),
-                f"beside fair systems of these people {'; '.join(told)}: neither is told from "
+                other_data_verdict(all(nrb and not fdr for fdr, nrb in significance)),
+                f"beside fair systems of these people {'; '.join(group_set_texts)}: neither is "
+                "told from "
                 "chance, then both are",
                 H,
             ),
@@ -409,49 +489,61 @@ def _claim43(data: Voxceleb1H) -> Reproduced:
     )
 
 
-def _hours(fpr: float | None) -> float:
-    """Hours of an attempt a minute with the chance of success that 17 hours give at 0.001."""
+def _hours_to_success(fpr: float | None) -> float:
+    """Return after how many hours of one attempt a minute success is as likely as in the paper.
+
+    The paper's chance is that of 17 hours at FPR 0.001.
+    """
     if not fpr:
         return math.inf
     return 17 * math.log1p(-DESIGN_FPR) / math.log1p(-fpr)
 
 
 def _claim6(data: Voxceleb1H) -> Reproduced:
-    audit, figures = _sweep(data), Figures()
-    at = {"system": V2, "grouping": BY, "metric": "fpr", "operating_point": "fpr=0.1"}
-    rates = np.array([r["value"] for r in audit.groups.where(**at).rows() if r["value"]])
+    audit, figures = _sweep_audit(data), FigureRows()
+    filters = {"system": V2, "grouping": BY, "metric": "fpr", "operating_point": "fpr=0.1"}
+    rates = np.array(
+        [
+            rate_row["value"]
+            for rate_row in audit.groups.where(**filters).rows()
+            if rate_row["value"]
+        ]
+    )
     changes = []
-    for name, of in (("range", value_range), ("NRB", lambda some: nrb(some, some.mean()))):
-        changes.append(float(of(rates).value / of(rates / 10).value))
+    for name, spread_of in (
+        ("range", value_range),
+        ("NRB", lambda group_rates: nrb(group_rates, group_rates.mean())),
+    ):
+        changes.append(float(spread_of(rates).value / spread_of(rates / 10).value))
         figures.add(name, "over that of rates of a tenth", None, changes[-1], 4)
-    told, sides = [], []
-    for fpr in (FPRS[0], FPRS[-1]):
-        rows = _both(data, fpr)
+    point_texts, significance = [], []
+    for fpr in (SWEPT_FPRS[0], SWEPT_FPRS[-1]):
+        rows = _fdr_and_nrb(data, fpr)
         for name, row in rows.items():
-            figures.add(f"FPR {fpr:g}", name, None, row["value"], 4, of=row, p_holm=row["p"])
-        sides.append([is_shown(row["p"]) for row in rows.values()])
-        said = " and ".join(f"{name} {row['p']:.3f}" for name, row in rows.items())
-        told.append(f"at FPR {fpr:g} {said}")
+            figures.add(f"FPR {fpr:g}", name, None, row["value"], 4, estimate=row, p_holm=row["p"])
+        significance.append([is_significant(row["p"]) for row in rows.values()])
+        p_texts = " and ".join(f"{name} {row['p']:.3f}" for name, row in rows.items())
+        point_texts.append(f"at FPR {fpr:g} {p_texts}")
     return Reproduced(
         figures.table(),
         (
             Claim(
                 "Ratio-based measures do not depend on the magnitude of the base metric, "
                 "difference-based ones do (5)",
-                recounted(abs(changes[1] - 1) < 1e-9 and abs(changes[0] - 10) < 1e-6),
+                recount_verdict(abs(changes[1] - 1) < 1e-9 and abs(changes[0] - 10) < 1e-6),
                 "by their definitions: of rates a tenth as great the range is a tenth, NRB the "
                 "same",
             ),
             Claim(
                 "We recommend the use of ratio-based bias measures, in particular when the values "
                 "of base metrics are small",
-                elsewhere(sides[0] == [False, True]),
+                other_data_verdict(significance[0] == [False, True]),
                 "that ratios tell more where rates are small is not seen: over all groups p beside "
-                f"fair systems is {'; '.join(told)}",
+                f"fair systems is {'; '.join(point_texts)}",
                 H,
             ),
         ),
-        (_ELSEWHERE, "p is of each figure by itself."),
+        (_OTHER_LIST_NOTE, "p is of each figure by itself."),
     )
 
 

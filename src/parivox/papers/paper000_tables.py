@@ -38,8 +38,8 @@ DESIGN_FPR = 0.001
 """FPR over all trials at which table 4 compares the groups."""
 
 GENDERS = ("m", "f")
-HALF = 0.0005 + 1e-9
-"""Half of the last printed decimal, and a hair more for binary fractions."""
+HALF_DECIMAL = 0.0005 + 1e-9
+"""Half of the last printed decimal, plus a little for binary fractions."""
 
 # metric: group: value
 TABLE_2 = {
@@ -117,23 +117,23 @@ TABLE_4 = {
 """Printed table 4: 3 decimals."""
 
 
-class Implied(NamedTuple):
-    """A figure of table 3 as table 2 implies it."""
+class ImpliedFigure(NamedTuple):
+    """A figure of table 3 as implied by table 2."""
 
     printed: float
     value: float
     """From the figures printed in table 2."""
     low: float
-    """The least, as `high` is the most, that it can be with both figures rounded to 3 decimals."""
+    """The lowest possible value, given that both tables round to 3 decimals; `high` the highest."""
     high: float
 
     @property
     def agrees(self) -> bool:
-        """Whether rounding alone can explain the printed figure."""
+        """Return whether rounding alone can explain the printed figure."""
         return self.low <= self.printed <= self.high
 
 
-class Implied4(NamedTuple):
+class ImpliedRow4(NamedTuple):
     """A group of table 4: the FPR behind its printed log ratio, and what follows from it."""
 
     fpr: float
@@ -141,8 +141,8 @@ class Implied4(NamedTuple):
     neg_log_ratio: float
 
 
-def table3(metric: str) -> dict[str, tuple[Implied, Implied, Implied]]:
-    """Difference to the best, ratio to the average and -ln of that of each group, from table 2.
+def table3(metric: str) -> dict[str, tuple[ImpliedFigure, ImpliedFigure, ImpliedFigure]]:
+    """Return difference to the best, ratio to the average and its -ln, by group, from table 2.
 
     The log ratio (above 0 is favoured) is that of the printed ratio, the other two follow from
     table 2. The metric is ``EER`` or ``minCDet``.
@@ -154,30 +154,37 @@ def table3(metric: str) -> dict[str, tuple[Implied, Implied, Implied]]:
     (0.43, 0.88, 0.128)
     """
     printed, average = TABLE_2[metric], AVERAGE[metric]
-    found = {}
+    implied_rows = {}
     for grouping in _groupings(printed):
-        values = np.array([printed[group] for group in grouping])
-        best = reference(values, "best")
-        gaps = difference(values, best).value
-        ratios = ratio(values, average).value
-        lows = ratio(values - HALF, average + HALF).value
-        highs = ratio(values + HALF, average - HALF).value
+        group_values = np.array([printed[group] for group in grouping])
+        best = reference(group_values, "best")
+        differences = difference(group_values, best).value
+        ratios = ratio(group_values, average).value
+        lowest_ratios = ratio(group_values - HALF_DECIMAL, average + HALF_DECIMAL).value
+        highest_ratios = ratio(group_values + HALF_DECIMAL, average - HALF_DECIMAL).value
         for i, group in enumerate(grouping):
             if group not in TABLE_3[metric]:
                 continue
-            gap, over, log = TABLE_3[metric][group]
-            from_ratio = neg_log_ratio([over, over + HALF, over - HALF], 1.0).value
-            found[group] = (
+            printed_difference, printed_ratio, printed_log = TABLE_3[metric][group]
+            implied_logs = neg_log_ratio(
+                [printed_ratio, printed_ratio + HALF_DECIMAL, printed_ratio - HALF_DECIMAL], 1.0
+            ).value
+            implied_rows[group] = (
                 # the best group's own difference is 0 however it is rounded
-                _implied(gap, gaps[i], max(gaps[i] - 2 * HALF, 0), gaps[i] + 2 * HALF),
-                _implied(over, ratios[i], lows[i], highs[i]),
-                _implied(log, *from_ratio),
+                _implied(
+                    printed_difference,
+                    differences[i],
+                    max(differences[i] - 2 * HALF_DECIMAL, 0),
+                    differences[i] + 2 * HALF_DECIMAL,
+                ),
+                _implied(printed_ratio, ratios[i], lowest_ratios[i], highest_ratios[i]),
+                _implied(printed_log, *implied_logs),
             )
-    return found
+    return implied_rows
 
 
-def table4() -> dict[str, Implied4]:
-    """FPR that the printed log ratios of table 4 imply, and the differences that follow.
+def table4() -> dict[str, ImpliedRow4]:
+    """Return the FPR implied by the printed log ratios of table 4, and the differences that follow.
 
     FPR and its difference to the best group are fractions; the log ratio has the sign of tables 1
     and 3 (above 0 is favoured), opposite to the printed one.
@@ -188,17 +195,17 @@ def table4() -> dict[str, Implied4]:
     >>> round(found.fpr, 5), round(found.difference, 5), round(found.neg_log_ratio, 3)
     (0.00525, 0.00485, -1.659)
     """
-    fpr = DESIGN_FPR * np.exp([log for _, _, log in TABLE_4.values()])
-    gap = difference(fpr, reference(fpr, "best")).value
-    log = neg_log_ratio(fpr, DESIGN_FPR).value
+    fpr = DESIGN_FPR * np.exp([log_ratios for _, _, log_ratios in TABLE_4.values()])
+    differences = difference(fpr, reference(fpr, "best")).value
+    log_ratios = neg_log_ratio(fpr, DESIGN_FPR).value
     return {
-        group: Implied4(float(fpr[i]), float(gap[i]), float(log[i]))
+        group: ImpliedRow4(float(fpr[i]), float(differences[i]), float(log_ratios[i]))
         for i, group in enumerate(TABLE_4)
     }
 
 
-def nrb_zero_as_average(values: ArrayLike, average: ArrayLike) -> FloatArray:
-    """Normalised reliability bias as the paper computes it: groups without errors count as 0.
+def nrb_zero_as_average(group_rates: ArrayLike, average: ArrayLike) -> FloatArray:
+    """Return the normalised reliability bias as in the paper, where groups without errors count 0.
 
     Of values ``[..., group]`` at least 0 and averages above 0; equal to the core's ``nrb`` where
     every group has errors; elsewhere it hides the most favoured groups.
@@ -208,17 +215,21 @@ def nrb_zero_as_average(values: ArrayLike, average: ArrayLike) -> FloatArray:
     >>> round(float(nrb_zero_as_average([0.002, 0.0], 0.001)), 6)
     0.346574
     """
-    x = np.asarray(values, dtype=np.float64)
-    logs = neg_log_ratio(x, average).value
-    return np.asarray(np.abs(np.where(x == 0, 0.0, logs)).mean(axis=-1))
+    rates = np.asarray(group_rates, dtype=np.float64)
+    logs = neg_log_ratio(rates, average).value
+    return np.asarray(np.abs(np.where(rates == 0, 0.0, logs)).mean(axis=-1))
 
 
 def _groupings(printed: Mapping[str, float]) -> tuple[list[str], list[str]]:
-    """Genders, and groups of gender and nationality."""
-    return [g for g in printed if g in GENDERS], [g for g in printed if g not in GENDERS]
+    """Return the genders, and the groups of gender and nationality."""
+    return [group for group in printed if group in GENDERS], [
+        group for group in printed if group not in GENDERS
+    ]
 
 
-def _implied(printed: float, value: float, one: float, other: float) -> Implied:
-    low, high = sorted((float(one), float(other)))
+def _implied(
+    printed: float, implied: float, first_bound: float, second_bound: float
+) -> ImpliedFigure:
+    low, high = sorted((float(first_bound), float(second_bound)))
     # the printed figure is itself rounded
-    return Implied(printed, float(value), low - HALF, high + HALF)
+    return ImpliedFigure(printed, float(implied), low - HALF_DECIMAL, high + HALF_DECIMAL)

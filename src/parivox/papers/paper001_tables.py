@@ -83,7 +83,7 @@ TABLE_5 = {
 
 
 class Figure(NamedTuple):
-    """One figure of a table, found in four ways."""
+    """One figure of a table, computed in four ways."""
 
     printed: float | None
     """None for a group that the paper does not list."""
@@ -116,7 +116,7 @@ class Row5:
 
 
 def paper_name(group: str) -> str:
-    """Name that the paper gives to a group of gender and nationality.
+    """Return the paper's name of a group of gender and nationality.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def paper_name(group: str) -> str:
 
 
 def table4(overall: Counts, groups: Mapping[str, Counts]) -> list[Row4]:
-    """Detection costs, subgroup bias and threshold bias of each group.
+    """Return detection costs, subgroup bias and threshold bias of each group.
 
     The threshold is found on all trials; those of a group, by the paper's name for it, are of its
     enrolment speakers.
@@ -142,31 +142,43 @@ def table4(overall: Counts, groups: Mapping[str, Counts]) -> list[Row4]:
     >>> round(row.subgroup_bias.exact, 6), row.subgroup_bias.printed
     (2.0, 0.8357)
     """
-    least, exact_least = bt4vt_min_cdet(overall, cost=COST), min_cdet(overall, cost=COST)
-    at = np.array(
-        [bt4vt_cdet_at(cell, least.threshold, cost=COST).value for cell in groups.values()]
+    overall_minimum, exact_overall_minimum = (
+        bt4vt_min_cdet(overall, cost=COST),
+        min_cdet(overall, cost=COST),
     )
-    own = np.array([bt4vt_min_cdet(cell, cost=COST).value for cell in groups.values()])
-    exact_at = np.array(
-        [cdet(cell.at([exact_least.threshold]), COST)[0] for cell in groups.values()]
+    compat_costs = np.array(
+        [
+            bt4vt_cdet_at(cell, overall_minimum.threshold, cost=COST).value
+            for cell in groups.values()
+        ]
     )
-    exact_own = np.array([min_cdet(cell, cost=COST).value for cell in groups.values()])
-    bias = ratio(at, least.value).value
-    paper_at, paper_own = (np.round(cost, 4) / COST.c_default for cost in (at, own))
+    compat_own_costs = np.array([bt4vt_min_cdet(cell, cost=COST).value for cell in groups.values()])
+    exact_costs = np.array(
+        [cdet(cell.at([exact_overall_minimum.threshold]), COST)[0] for cell in groups.values()]
+    )
+    exact_own_costs = np.array([min_cdet(cell, cost=COST).value for cell in groups.values()])
+    compat_bias = ratio(compat_costs, overall_minimum.value).value
+    paper_costs, paper_own_costs = (
+        np.round(cost, 4) / COST.c_default for cost in (compat_costs, compat_own_costs)
+    )
     columns = (
-        (paper_at, at / COST.c_default, exact_at),
-        (bias, bias, ratio(exact_at, exact_least.value).value),
-        (paper_own, own / COST.c_default, exact_own),
+        (paper_costs, compat_costs / COST.c_default, exact_costs),
+        (compat_bias, compat_bias, ratio(exact_costs, exact_overall_minimum.value).value),
+        (paper_own_costs, compat_own_costs / COST.c_default, exact_own_costs),
         tuple(
             threshold_bias(cost, minimum).value
-            for cost, minimum in ((paper_at, paper_own), (at, own), (exact_at, exact_own))
+            for cost, minimum in (
+                (paper_costs, paper_own_costs),
+                (compat_costs, compat_own_costs),
+                (exact_costs, exact_own_costs),
+            )
         ),
     )
     return [Row4(group, *figures) for group, figures in _figures(TABLE_4, groups, columns)]
 
 
 def table5(overall: Counts, groups: Mapping[str, Counts]) -> list[Row5]:
-    """Ratios of each group's error rates at the overall threshold.
+    """Return ratios of each group's error rates at the overall threshold.
 
     Groups, by the paper's names for them, need usa_m, which the paper's steps divide by.
 
@@ -188,13 +200,13 @@ def table5(overall: Counts, groups: Mapping[str, Counts]) -> list[Row5]:
     pooled = bt4vt_rates_at(overall, threshold)
     rates = [bt4vt_rates_at(cell, threshold) for cell in groups.values()]
     exact_pooled = overall.at([exact_threshold])
-    exact = [cell.at([exact_threshold]) for cell in groups.values()]
+    exact_curves = [cell.at([exact_threshold]) for cell in groups.values()]
     columns = tuple(
         (
             ratio([getattr(rate, name) for rate in rates], getattr(reference, name)).value,
             ratio([getattr(rate, name) for rate in rates], getattr(pooled, name)).value,
             ratio(
-                [getattr(curve, name)[0] for curve in exact], getattr(exact_pooled, name)[0]
+                [getattr(curve, name)[0] for curve in exact_curves], getattr(exact_pooled, name)[0]
             ).value,
         )
         for name in ("fpr", "fnr")
@@ -207,13 +219,13 @@ def _figures(
     groups: Mapping[str, Counts],
     columns: tuple[tuple[FloatArray, ...], ...],
 ) -> Iterator[tuple[str, list[Figure]]]:
-    """Each group with its figures, one per column, the printed one first."""
+    """Return each group with its figures, one per column, the printed one first."""
     for i, group in enumerate(groups):
         _, *printed = table.get(group, (None,) * (len(columns) + 1))
         yield (
             group,
             [
-                Figure(figure, *(float(found[i]) for found in column))
+                Figure(figure, *(float(column_values[i]) for column_values in column))
                 for figure, column in zip(printed, columns, strict=True)
             ],
         )

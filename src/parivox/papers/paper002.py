@@ -13,18 +13,18 @@ from parivox.papers.items import (
     NOTHING,
     RUNS,
     Claim,
-    Figures,
+    FigureRows,
     Item,
     Paper,
     Reproduced,
-    clear_of,
-    elsewhere,
+    groups_verdict,
     in_percent,
+    interval_side,
+    interval_text,
     is_above,
-    named,
-    of_groups,
-    recounted,
-    spanned,
+    names_text,
+    other_data_verdict,
+    recount_verdict,
 )
 from parivox.papers.voxceleb import BY, ON_H, V2
 from parivox.trials.checks import check
@@ -59,42 +59,45 @@ TABLE_3 = {
 FIGURE_1 = {"all": 5.0, "medium": 15.0}
 """FNR in per cent at an FPR of 1 %, as section 4.3.1 reads it off figure 1."""
 EXPERIMENT_2 = ("Canada", "India", "UK")
-PAIRS = (25, 50, 75)
+PAIRS_PER_SPEAKER = (25, 50, 75)
 """Pairs of either class for each speaker in our figures 2 and 3; the paper has 50 to 520."""
-SEED, LISTS = 12, 5
+SEED, N_LISTS = 12, 5
 PER_SPEAKER = 500
 """Pairs of either class that guideline 2 asks for."""
 POINT = "fpr=0.01"
 _TRIVIAL, _MEDIUM = "1", "3"
 """Grades of pairs of the same speaker."""
 COMPAT = "hutiri2022"
-_LISTS = {"VoxCeleb1-H": "", "inclusive": None, "as listed": COMPAT}
+_CHECKED_LISTS = {"VoxCeleb1-H": "", "inclusive": None, "as listed": COMPAT}
 """Lists that are checked: that of the scores, and two by Algorithm 1."""
 
 
-def _by_grade(data: Voxceleb1H) -> Audit:
+def _audit_by_grade(data: Voxceleb1H) -> Audit:
     return data.audit(V2, by="grade", operating_points=POINT)
 
 
 def _table1(data: Voxceleb1H) -> Reproduced:
-    audit, figures = _by_grade(data), Figures()
-    at = {"grouping": "grade", "metric": "fnr", "operating_point": POINT}
-    for row in audit.groups.where(**at).rows():
+    audit, figures = _audit_by_grade(data), FigureRows()
+    filters = {"grouping": "grade", "metric": "fnr", "operating_point": POINT}
+    for row in audit.groups.where(**filters).rows():
         if row["target_trials"]:
-            of = in_percent(row)
+            percent_row = in_percent(row)
             name = f"grade {row['group']}" if row["group"] != "pooled" else "all"
-            figures.add(name, "FNR at an FPR of 1 %, %", None, of["value"], 3, of=of)
+            figures.add(
+                name, "FNR at an FPR of 1 %, %", None, percent_row["value"], 3, estimate=percent_row
+            )
             figures.add(name, "pairs of the same speaker", None, row["target_trials"], 0)
-    where = {"measure": "ratio", "reference": "others", "zero": "none", "group": _MEDIUM}
-    (harder,) = audit.bias.where(**at, **where).rows()
-    figures.add("grade 3 over grade 1", "ratio of FNR", None, harder["value"], 2, of=harder)
+    bias_filters = {"measure": "ratio", "reference": "others", "zero": "none", "group": _MEDIUM}
+    (harder,) = audit.bias.where(**filters, **bias_filters).rows()
+    figures.add("grade 3 over grade 1", "ratio of FNR", None, harder["value"], 2, estimate=harder)
     return Reproduced(
         figures.table(),
         (
             Claim(
                 "Pairs of one speaker from one recording (trivial) are easier than others (medium)",
-                of_groups([is_above(harder)]),
-                f"at an FPR of 1 % the FNR of the others is {spanned(harder, ' times', 0)} theirs",
+                groups_verdict([is_above(harder)]),
+                f"at an FPR of 1 % the FNR of the others is {interval_text(harder, ' times', 0)} "
+                "theirs",
             ),
         ),
         ("All pairs of different speakers are of grade 4 here: of the others nothing is told.",),
@@ -103,37 +106,53 @@ def _table1(data: Voxceleb1H) -> Reproduced:
 
 
 def _table3(data: Voxceleb1H) -> Reproduced:
-    told = describe(data.scores(V2)[V2], speakers=data.speakers, by="nationality")
-    rows = {row["group"]: row for row in told.tables["groups"].rows()}
-    figures = Figures()
-    for nation, (people, pairs, per, trivial) in TABLE_3.items():
-        row = rows[nation]
-        figures.add(nation, "speakers", people, row["speakers"], 0)
-        figures.add(nation, "pairs", pairs, row["target"], 0)
-        figures.add(nation, "pairs per speaker", per, row["target_per_speaker"], 1)
-        figures.add(nation, "trivial, %", trivial, 100 * row["trivial_share"], 1)
+    description = describe(data.scores(V2)[V2], speakers=data.speakers, by="nationality")
+    rows = {row["group"]: row for row in description.tables["groups"].rows()}
+    figures = FigureRows()
+    for nationality, (
+        printed_speakers,
+        printed_pairs,
+        pairs_per_speaker,
+        trivial,
+    ) in TABLE_3.items():
+        row = rows[nationality]
+        figures.add(nationality, "speakers", printed_speakers, row["speakers"], 0)
+        figures.add(nationality, "pairs", printed_pairs, row["target"], 0)
+        figures.add(
+            nationality, "pairs per speaker", pairs_per_speaker, row["target_per_speaker"], 1
+        )
+        figures.add(nationality, "trivial, %", trivial, 100 * row["trivial_share"], 1)
 
-    def off(quantity: str) -> list[str]:
-        return [r["row"] for r in figures.rows if r["quantity"] == quantity and not r["agrees"]]
+    def differing_rows(quantity: str) -> list[str]:
+        return [
+            group_row["row"]
+            for group_row in figures.rows
+            if group_row["quantity"] == quantity and not group_row["agrees"]
+        ]
 
-    printed = sum(pairs for _, pairs, _, _ in TABLE_3.values())
-    least, most = (end(r["trivial_share"] for r in rows.values()) for end in (min, max))
+    n_printed_pairs = sum(printed_pairs for _, printed_pairs, _, _ in TABLE_3.values())
+    lowest, highest = (
+        end(group_row["trivial_share"] for group_row in rows.values()) for end in (min, max)
+    )
     return Reproduced(
         figures.table(),
         (
             Claim(
                 "These are the pairs of VoxCeleb1-H",
-                recounted(not off("pairs") and not off("trivial, %")),
-                f"{len(rows) - 1 - len(off('speakers'))} of {len(rows) - 1} numbers of speakers "
+                recount_verdict(not differing_rows("pairs") and not differing_rows("trivial, %")),
+                f"{len(rows) - 1 - len(differing_rows('speakers'))} of {len(rows) - 1} numbers of "
+                "speakers "
                 f"agree; pairs do not for "
-                f"{named(off('pairs'))} ({printed:,} printed, {rows['all']['target']:,} in the "
-                f"list), shares of trivial ones for {named(off('trivial, %'))}: most likely it is "
+                f"{names_text(differing_rows('pairs'))} ({n_printed_pairs:,} printed, "
+                f"{rows['all']['target']:,} in the "
+                f"list), shares of trivial ones for {names_text(differing_rows('trivial, %'))}: "
+                "most likely it is "
                 "another draw from the same utterances",
             ),
             Claim(
                 "Each nationality has trivial pairs, in shares that differ",
-                recounted(least > 0 and most / least > 1.5),
-                f"in the list they are {100 * least:.1f} to {100 * most:.1f} %",
+                recount_verdict(lowest > 0 and highest / lowest > 1.5),
+                f"in the list they are {100 * lowest:.1f} to {100 * highest:.1f} %",
             ),
         ),
         ("Counts of a list are known exactly: there is nothing to be unsure of.",),
@@ -141,31 +160,34 @@ def _table3(data: Voxceleb1H) -> Reproduced:
 
 
 def _figure1(data: Voxceleb1H) -> Reproduced:
-    audit, figures = _by_grade(data), Figures()
-    at = {"grouping": "grade", "metric": "fnr", "operating_point": POINT}
-    rows = {row["group"]: in_percent(row) for row in audit.groups.where(**at).rows()}
-    every = rows["pooled"]
-    without = data.audit(V2, by="gender", operating_points=POINT, without_grade=int(_TRIVIAL))
-    (medium,) = without.groups.where(**{**at, "grouping": "all"}).rows()
+    audit, figures = _audit_by_grade(data), FigureRows()
+    filters = {"grouping": "grade", "metric": "fnr", "operating_point": POINT}
+    rows = {row["group"]: in_percent(row) for row in audit.groups.where(**filters).rows()}
+    row_of_all = rows["pooled"]
+    ungraded_audit = data.audit(
+        V2, by="gender", operating_points=POINT, without_grade=int(_TRIVIAL)
+    )
+    (medium,) = ungraded_audit.groups.where(**{**filters, "grouping": "all"}).rows()
     # the threshold varies with people in both, so that their intervals are alike
     medium = in_percent(medium)
     name = "FNR at an FPR of 1 %, %"
-    figures.add("all pairs", name, FIGURE_1["all"], every["value"], 0, of=every)
-    figures.add("no trivial pairs", name, FIGURE_1["medium"], medium["value"], 0, of=medium)
+    figures.add("all pairs", name, FIGURE_1["all"], row_of_all["value"], 0, estimate=row_of_all)
+    figures.add("no trivial pairs", name, FIGURE_1["medium"], medium["value"], 0, estimate=medium)
     return Reproduced(
         figures.table(),
         (
             Claim(
                 "On VoxCeleb1-H an FPR of 1 % results in an FNR of 5 %",
-                recounted(bool(figures.rows[0]["agrees"])),
-                f"it is {spanned(every, ' %')}",
+                recount_verdict(bool(figures.rows[0]["agrees"])),
+                f"it is {interval_text(row_of_all, ' %')}",
             ),
             Claim(
                 "It triples to 15 % where pairs of the same speaker are exclusively of medium "
                 "difficulty",
-                of_groups([clear_of(medium, FIGURE_1["medium"])]),
+                groups_verdict([interval_side(medium, FIGURE_1["medium"])]),
                 "of the pairs of VoxCeleb1-H without the trivial ones it is "
-                f"{spanned(medium, ' %')}: what else sets the paper's inclusive list apart, which "
+                f"{interval_text(medium, ' %')}: what else sets the paper's inclusive list apart, "
+                "which "
                 "is not public, makes most of the difference",
             ),
         ),
@@ -175,32 +197,32 @@ def _figure1(data: Voxceleb1H) -> Reproduced:
 
 
 def _variants(data: Voxceleb1H) -> Variation:
-    if "variants" not in data.made:
-        data.made["variants"] = variants(
+    if "variants" not in data.cache:
+        data.cache["variants"] = variants(
             data.scores(V2)[V2],
             speakers=data.speakers,
             by="nationality",
-            per_speaker=PAIRS,
-            variants=LISTS,
+            per_speaker=PAIRS_PER_SPEAKER,
+            variants=N_LISTS,
             seed=SEED,
         )
-    found: Variation = data.made["variants"]
-    return found
+    cached_variants: Variation = data.cache["variants"]
+    return cached_variants
 
 
-def _spread(found: Variation, metric: str, column: str) -> dict[str, list[float]]:
-    """A spread of each nationality by pairs per speaker."""
+def _spread_by_pairs(variation: Variation, metric: str, column: str) -> dict[str, list[float]]:
+    """Return a spread of each nationality, by pairs per speaker."""
     return {
         nation: [
-            found.table.where(group=nation, metric=metric, per_speaker=n).rows()[0][column]
-            for n in PAIRS
+            variation.table.where(group=nation, metric=metric, per_speaker=n).rows()[0][column]
+            for n in PAIRS_PER_SPEAKER
         ]
         for nation in EXPERIMENT_2
     }
 
 
-_OTHERS = "other lists"
-_DRAWN = (
+_OTHER_LISTS = "other lists"
+_DRAWN_NOTE = (
     "Lists are drawn from the scored pairs of VoxCeleb1-H, of which a speaker has up to 75 of "
     "either class: more would take embeddings. The sd of five lists is known but to within 0.6 to "
     "2.9 times, if results are normal."
@@ -208,108 +230,137 @@ _DRAWN = (
 
 
 def _figure2(data: Voxceleb1H) -> Reproduced:
-    found, figures = _variants(data), Figures()
-    spreads = {metric: _spread(found, metric, "seed_sd") for metric in ("eer", "min_cdet")}
+    variation, figures = _variants(data), FigureRows()
+    spreads = {
+        metric: _spread_by_pairs(variation, metric, "seed_sd") for metric in ("eer", "min_cdet")
+    }
     for metric, name in (("eer", "EER"), ("min_cdet", "minDCF")):
-        for nation, values in spreads[metric].items():
-            for n, value in zip(PAIRS, values, strict=True):
+        for nation, spreads_ in spreads[metric].items():
+            for n, spread in zip(PAIRS_PER_SPEAKER, spreads_, strict=True):
                 figures.add(
-                    f"{nation}, n = {n}", f"sd of {name} over lists, %", None, 100 * value, 1
+                    f"{nation}, n = {n}", f"sd of {name} over lists, %", None, 100 * spread, 1
                 )
     pairs = [
-        (one, other)
+        (eer_spread, cost_spread)
         for nation in EXPERIMENT_2
-        for one, other in zip(spreads["eer"][nation], spreads["min_cdet"][nation], strict=True)
+        for eer_spread, cost_spread in zip(
+            spreads["eer"][nation], spreads["min_cdet"][nation], strict=True
+        )
     ]
-    less = sum(one < other for one, other in pairs)
+    n_smaller = sum(eer_spread < cost_spread for eer_spread, cost_spread in pairs)
     return Reproduced(
         figures.table(),
         (
             Claim(
                 "Curves of lists differ least in their middle, more where FPR is low",
-                elsewhere(less == len(pairs)),
+                other_data_verdict(n_smaller == len(pairs)),
                 f"the EER spreads less than the minimum cost, which is at an FPR below 1 %, in "
-                f"{less} of {len(pairs)} cases, of five lists each",
-                _OTHERS,
+                f"{n_smaller} of {len(pairs)} cases, of five lists each",
+                _OTHER_LISTS,
             ),
         ),
-        (_DRAWN,),
-        (found.dets,),
+        (_DRAWN_NOTE,),
+        (variation.dets,),
     )
 
 
 def _figure3(data: Voxceleb1H) -> Reproduced:
-    found, figures = _variants(data), Figures()
-    widest = _spread(found, "min_cdet", "seed_max_min")
-    lists = _spread(found, "min_cdet", "seed_sd")
-    people = _spread(found, "min_cdet", "speaker_sd")
+    variation, figures = _variants(data), FigureRows()
+    range_over_lists = _spread_by_pairs(variation, "min_cdet", "seed_max_min")
+    sd_over_lists = _spread_by_pairs(variation, "min_cdet", "seed_sd")
+    sd_over_speakers = _spread_by_pairs(variation, "min_cdet", "speaker_sd")
     for nation in EXPERIMENT_2:
-        for i, n in enumerate(PAIRS):
+        for i, n in enumerate(PAIRS_PER_SPEAKER):
             row = f"{nation}, n = {n}"
-            printed = 30.0 if (nation, n) == ("Canada", 50) else None
-            figures.add(row, "worst list over best, %", printed, 100 * widest[nation][i], 0)
-            figures.add(row, "sd over lists, %", None, 100 * lists[nation][i], 1)
-            figures.add(row, "sd over speakers, %", None, 100 * people[nation][i], 1)
-    least = [min(EXPERIMENT_2, key=lambda g: lists[g][i]) for i in range(len(PAIRS))]
-    most = [max(EXPERIMENT_2, key=lambda g: lists[g][i]) for i in range(len(PAIRS))]
-    at = PAIRS.index(50)
-    ends = {nation: (100 * some[at], 100 * some[-1]) for nation, some in widest.items()}
+            printed_range = 30.0 if (nation, n) == ("Canada", 50) else None
+            figures.add(
+                row, "worst list over best, %", printed_range, 100 * range_over_lists[nation][i], 0
+            )
+            figures.add(row, "sd over lists, %", None, 100 * sd_over_lists[nation][i], 1)
+            figures.add(row, "sd over speakers, %", None, 100 * sd_over_speakers[nation][i], 1)
+    smallest_groups = [
+        min(EXPERIMENT_2, key=lambda group: sd_over_lists[group][i])
+        for i in range(len(PAIRS_PER_SPEAKER))
+    ]
+    largest_groups = [
+        max(EXPERIMENT_2, key=lambda group: sd_over_lists[group][i])
+        for i in range(len(PAIRS_PER_SPEAKER))
+    ]
+    index_of_50 = PAIRS_PER_SPEAKER.index(50)
+    first_and_last = {
+        nation: (100 * group_ranges[index_of_50], 100 * group_ranges[-1])
+        for nation, group_ranges in range_over_lists.items()
+    }
     return Reproduced(
         figures.table(),
         (
             Claim(
                 "For Canada and n = 50 the worst minDCF of five lists is 30 % above the best",
-                elsewhere(bool(figures.rows[3 * at]["agrees"])),
-                f"by {100 * widest['Canada'][at]:.0f} %; drawing other speakers moves the cost by "
-                f"{100 * people['Canada'][at]:.0f} % (sd)",
-                _OTHERS,
+                other_data_verdict(bool(figures.rows[3 * index_of_50]["agrees"])),
+                f"by {100 * range_over_lists['Canada'][index_of_50]:.0f} %; drawing other speakers "
+                "moves the cost by "
+                f"{100 * sd_over_speakers['Canada'][index_of_50]:.0f} % (sd)",
+                _OTHER_LISTS,
             ),
             Claim(
                 "The evaluation is more robust when n is larger",
-                elsewhere(all(last < first for first, last in ends.values())),
+                other_data_verdict(all(stop < start for start, stop in first_and_last.values())),
                 "of its n, 50 to 520, these lists have 50 and 75: worst over best goes "
-                + ", ".join(f"from {a:.0f} to {b:.0f} % ({g})" for g, (a, b) in ends.items()),
-                _OTHERS,
+                + ", ".join(
+                    f"from {range_at_50:.0f} to {range_at_end:.0f} % ({group})"
+                    for group, (range_at_50, range_at_end) in first_and_last.items()
+                ),
+                _OTHER_LISTS,
             ),
             Claim(
                 "The spread is least for the UK and greatest for India, which has fewest speakers",
-                elsewhere({*least} == {"UK"} and {*most} == {"India"}),
-                f"at n = {', '.join(map(str, PAIRS))} least for {named(least)}, greatest for "
-                f"{named(most)}",
-                _OTHERS,
+                other_data_verdict({*smallest_groups} == {"UK"} and {*largest_groups} == {"India"}),
+                f"at n = {', '.join(map(str, PAIRS_PER_SPEAKER))} least for "
+                f"{names_text(smallest_groups)}, greatest for "
+                f"{names_text(largest_groups)}",
+                _OTHER_LISTS,
             ),
         ),
-        (_DRAWN,),
-        (found.chart,),
+        (_DRAWN_NOTE,),
+        (variation.chart,),
     )
 
 
-def _checked(data: Voxceleb1H) -> dict[str, Checked]:
-    """What the checks find of the list of the scores, and of two by Algorithm 1."""
-    if "checked" not in data.made:
+def _list_checks(data: Voxceleb1H) -> dict[str, Checked]:
+    """Return the checks of the scored list and of two lists by Algorithm 1."""
+    if "checked" not in data.cache:
         source = {"utterance": data.utterances()}
-        how: dict[str, Any] = {"speakers": data.speakers, "by": BY}
-        made = {}
-        for name, compat in _LISTS.items():
+        options: dict[str, Any] = {"speakers": data.speakers, "by": BY}
+        checks_by_list = {}
+        for name, compat in _CHECKED_LISTS.items():
             lists: Sequence[Any] = [data.scores(V2)[V2]]
             if compat != "":
                 lists = build_inclusive(
-                    source, per_speaker=PER_SPEAKER, seed=SEED, variants=LISTS, compat=compat, **how
+                    source,
+                    per_speaker=PER_SPEAKER,
+                    seed=SEED,
+                    variants=N_LISTS,
+                    compat=compat,
+                    **options,
                 ).lists
-            made[name] = check(lists[0], mix="cat4=1,target3=1", variants=[*lists[1:]], **how)
-        data.made["checked"] = made
-    found: dict[str, Checked] = data.made["checked"]
-    return found
+            checks_by_list[name] = check(
+                lists[0], mix="cat4=1,target3=1", variants=[*lists[1:]], **options
+            )
+        data.cache["checked"] = checks_by_list
+    cached_checks: dict[str, Checked] = data.cache["checked"]
+    return cached_checks
 
 
-def _figures_of(checked: dict[str, Checked], *ids: str) -> Figures:
-    figures = Figures()
-    for name, found in checked.items():
-        for one in ids:
-            finding = found[one]
+def _check_figures(checked: dict[str, Checked], *ids: str) -> FigureRows:
+    figures = FigureRows()
+    for name, checks in checked.items():
+        for check_id in ids:
+            finding = checks[check_id]
             if finding.statistic is not None:
                 note = f"{finding.verdict}: {finding.sentence}"
-                figures.add(name, f"{one}, {finding.what}", None, finding.statistic, 4, note=note)
+                figures.add(
+                    name, f"{check_id}, {finding.what}", None, finding.statistic, 4, note=note
+                )
     return figures
 
 
@@ -337,25 +388,25 @@ _DEVIATIONS = (
 
 
 def _algorithm(data: Voxceleb1H) -> Reproduced:
-    checked = _checked(data)
-    figures = _figures_of(checked, *_GUIDELINES, "G10")
+    checked = _list_checks(data)
+    figures = _check_figures(checked, *_GUIDELINES, "G10")
     for name in ("as listed", "inclusive"):
-        found = checked[name]
+        checks = checked[name]
         as_test = "nontarget trials of a speaker as test side"
-        (tests,) = found.tables["reuse"].where(of=as_test).rows()
-        figures.add(name, "least often tested", None, tests["least"], 0)
-        figures.add(name, "most often tested", None, tests["most"], 0)
-    listed, made = (checked[name]["G3"] for name in ("as listed", "inclusive"))
+        (test_side,) = checks.tables["reuse"].where(of=as_test).rows()
+        figures.add(name, "least often tested", None, test_side["least"], 0)
+        figures.add(name, "most often tested", None, test_side["most"], 0)
+    listed, inclusive = (checked[name]["G3"] for name in ("as listed", "inclusive"))
     return Reproduced(
         figures.table(),
         (
             Claim(
                 "Algorithm 1 gives a list with an equal count of pairs per speaker (4.3.1)",
-                elsewhere(listed.verdict == "pass"),
+                other_data_verdict(listed.verdict == "pass"),
                 f"the listing cannot be run (its counter never advances), and the paper's list is "
                 f"not public; mended as --compat {COMPAT} has it, which may draw a pair twice, "
-                f"{listed.sentence}; by the default of Parivox {made.sentence}",
-                _OTHERS,
+                f"{listed.sentence}; by the default of Parivox {inclusive.sentence}",
+                _OTHER_LISTS,
             ),
         ),
         (
@@ -366,23 +417,23 @@ def _algorithm(data: Voxceleb1H) -> Reproduced:
 
 
 def _guidelines(data: Voxceleb1H) -> Reproduced:
-    checked = _checked(data)
+    checked = _list_checks(data)
     failed = {
-        name: [one for one in _GUIDELINES if found[one].verdict == "fail"]
-        for name, found in checked.items()
+        name: [check_id for check_id in _GUIDELINES if checks[check_id].verdict == "fail"]
+        for name, checks in checked.items()
     }
-    as_it_is = checked["VoxCeleb1-H"]
+    original_list = checked["VoxCeleb1-H"]
     return Reproduced(
-        _figures_of(checked, *_GUIDELINES).table(),
+        _check_figures(checked, *_GUIDELINES).table(),
         (
             Claim(
                 "VoxCeleb1-H gives speakers neither as many pairs nor pairs of the same difficulty "
                 "(4.2; guidelines 3 and 4)",
-                recounted({"G3", "G4"} <= {*failed["VoxCeleb1-H"]}),
-                f"{as_it_is['G3'].sentence}; {as_it_is['G4'].sentence}. It fails "
-                f"guidelines {named(failed['VoxCeleb1-H'])}, a list of Algorithm 1 as mended "
-                f"{named(failed['as listed'])}, one by the default of Parivox "
-                f"{named(failed['inclusive'])}",
+                recount_verdict({"G3", "G4"} <= {*failed["VoxCeleb1-H"]}),
+                f"{original_list['G3'].sentence}; {original_list['G4'].sentence}. It fails "
+                f"guidelines {names_text(failed['VoxCeleb1-H'])}, a list of Algorithm 1 as mended "
+                f"{names_text(failed['as listed'])}, one by the default of Parivox "
+                f"{names_text(failed['inclusive'])}",
             ),
         ),
         (
@@ -399,7 +450,10 @@ def _guidelines(data: Voxceleb1H) -> Reproduced:
 _item = partial(Item, "002")
 
 
-_DRAWN_FROM_H, _OF_H = "lists drawn from VoxCeleb1-H instead", "on utterances of VoxCeleb1-H"
+_DRAWN_FROM_H, _UTTERANCES_OF_H = (
+    "lists drawn from VoxCeleb1-H instead",
+    "on utterances of VoxCeleb1-H",
+)
 PAPER = Paper(
     "002",
     "W. Hutiri, L. Gorce and A. Y. Ding",
@@ -412,7 +466,9 @@ PAPER = Paper(
         _item("figure", "1", "without trivial pairs", RUNS, ON_H, _figure1, "one of two lists"),
         _item("figure", "2", "DET curves of lists drawn anew", RUNS, ON_H, _figure2, _DRAWN_FROM_H),
         _item("figure", "3", "outcomes by pairs per speaker", RUNS, ON_H, _figure3, _DRAWN_FROM_H),
-        _item("claim", "3.2", "Algorithm 1 and its listing", RUNS, ON_H, _algorithm, _OF_H),
-        _item("claim", "5", "six guidelines", RUNS, ON_H, _guidelines, _OF_H),
+        _item(
+            "claim", "3.2", "Algorithm 1 and its listing", RUNS, ON_H, _algorithm, _UTTERANCES_OF_H
+        ),
+        _item("claim", "5", "six guidelines", RUNS, ON_H, _guidelines, _UTTERANCES_OF_H),
     ),
 )

@@ -17,20 +17,27 @@ from parivox.papers.items import (
     OPEN,
     RUNS,
     Claim,
-    Figures,
+    FigureRows,
     Item,
     Paper,
     Reproduced,
-    clear_of,
-    elsewhere,
+    groups_verdict,
     in_percent,
-    is_shown,
-    named,
-    of_groups,
-    recounted,
-    spanned,
+    interval_side,
+    interval_text,
+    is_significant,
+    names_text,
+    other_data_verdict,
+    recount_verdict,
 )
-from parivox.papers.paper003_tables import GROUPS, MORE, TABLE_1, TRIALS, fair, table1
+from parivox.papers.paper003_tables import (
+    GROUPS,
+    LARGER_SPEAKER_SHARE,
+    TABLE_1,
+    TRIALS,
+    fair_ginis,
+    table1,
+)
 from parivox.papers.voxceleb import ON_H, V2, L
 
 if TYPE_CHECKING:
@@ -40,45 +47,48 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray
     from parivox.papers.voxceleb import Voxceleb1H
 
-_NUMBERS = (
-    *(10338, 10343, 10350, 10357, 10363, 10367, 10375, 10386),  # USA
-    *(10053, 10271, 11023, 11086, 11096, 11122, 11144, 11169),  # UK
-    *(10211, 10241, 10361, 10370, 10587, 10845, 10883, 11237),  # Germany
-    *(10006, 10155, 10168, 10177, 10381, 10394, 10493, 10495),  # Australia
-    *(10024, 10134, 10340, 10737, 10911, 10939, 10958, 11215),  # Italy
-    *(10519, 10852, 10941, 10956, 11090, 11100, 11136, 11209),  # India
-    *(10016, 10055, 10118, 10246, 10317, 10554, 10994, 11043),  # Ireland
-    *(10170, 10467, 10703, 10760, 10935, 10969, 11005, 11025),  # New Zealand
-    *(10243, 10249, 10378, 10409, 10454, 10496, 10500, 10603),  # Canada
-)
-SPEAKERS = frozenset(f"id{number}" for number in _NUMBERS)
+_SPEAKER_NUMBERS = {
+    "USA": (10338, 10343, 10350, 10357, 10363, 10367, 10375, 10386),
+    "UK": (10053, 10271, 11023, 11086, 11096, 11122, 11144, 11169),
+    "Germany": (10211, 10241, 10361, 10370, 10587, 10845, 10883, 11237),
+    "Australia": (10006, 10155, 10168, 10177, 10381, 10394, 10493, 10495),
+    "Italy": (10024, 10134, 10340, 10737, 10911, 10939, 10958, 11215),
+    "India": (10519, 10852, 10941, 10956, 11090, 11100, 11136, 11209),
+    "Ireland": (10016, 10055, 10118, 10246, 10317, 10554, 10994, 11043),
+    "New Zealand": (10170, 10467, 10703, 10760, 10935, 10969, 11005, 11025),
+    "Canada": (10243, 10249, 10378, 10409, 10454, 10496, 10500, 10603),
+}
+SPEAKERS = frozenset(f"id{number}" for numbers in _SPEAKER_NUMBERS.values() for number in numbers)
 """The speakers of the paper's published protocol; VoxCeleb1-H holds 63 of them."""
 
 POINT = "fpr=0.001"
 SWEEP, SWEPT = "fpr=0.001:0.1:log100", np.geomspace(0.1, 10, 100)
 """FPRs at which the measures are swept, as asked and in per cent."""
-NINE, SOME = "nine nationalities", "63 speakers"
+NINE_NATIONALITIES, PAPER_SPEAKERS = "nine nationalities", "63 speakers"
 """On whom the figures are made: all of VoxCeleb1-H, and those of the paper's list."""
 DRAWS = 2_000
 _SYSTEMS = (V2, L)
-TWO = "two of five systems"
+TWO_SYSTEMS = "two of five systems"
 """Those whose scores are to be had."""
-_TWO = (
+_TWO_SYSTEMS_NOTE = (
     "Of the paper's five systems two have public scores. VoxCeleb1-H has 22,063 trials between 63 "
     "of its 72 speakers, 648 of them on its list."
 )
 
 
 def _table1(_: object) -> Reproduced:
-    figures, rows = Figures(), table1()
+    figures, rows = FigureRows(), table1()
     for row in rows:
         for metric, percent, counts in zip(
             ("FPR", "FNR"), TABLE_1[row.system], (row.fp, row.fn), strict=True
         ):
             for group, printed, errors in zip(GROUPS, percent, counts.tolist(), strict=True):
                 figures.add(
-                    *(f"{row.system}, {group}", f"{metric}, %"),
-                    *(printed, 100 * errors / TRIALS, 2),
+                    f"{row.system}, {group}",
+                    f"{metric}, %",
+                    printed,
+                    exact=100 * errors / TRIALS,
+                    decimals=2,
                     note=f"{errors} of {TRIALS:,} trials",
                 )
     return Reproduced(
@@ -90,30 +100,38 @@ def _table1(_: object) -> Reproduced:
 
 
 def _claim5(_: object) -> Reproduced:
-    figures, rows = Figures(), table1()
-    beyond, usual = {"plausibly": list[str](), "more": list[str]()}, dict[str, float]()
+    figures, rows = FigureRows(), table1()
+    unfair_systems, mean_garbe = {"plausibly": list[str](), "more": list[str]()}, dict[str, float]()
     for row in rows:
         figures.add(row.system, "FDR", None, row.fdr, 4)
         figures.add(row.system, "IR", None, row.ir, 4)
         rates = row.fp.mean() / TRIALS, row.fn.mean() / TRIALS
-        of_fpr, of_fnr = fair(*rates)
-        both = (of_fpr + of_fnr) / 2
-        usual[row.system] = float(both.mean())
-        for name, value, of in (
-            ("Gini of FPR", row.garbe_fpd, of_fpr),
-            ("Gini of FNR", row.garbe_fnd, of_fnr),
-            ("GARBE", row.garbe, both),
+        fair_fpr_ginis, fair_fnr_ginis = fair_ginis(*rates)
+        fair_garbes = (fair_fpr_ginis + fair_fnr_ginis) / 2
+        mean_garbe[row.system] = float(fair_garbes.mean())
+        for name, measured, fair_measures in (
+            ("Gini of FPR", row.garbe_fpd, fair_fpr_ginis),
+            ("Gini of FNR", row.garbe_fnd, fair_fnr_ginis),
+            ("GARBE", row.garbe, fair_garbes),
         ):
-            floor = {"floor_95": float(np.quantile(of, 0.95)), "p_holm": _chance(of, value)}
-            note = f"fair systems show {of.mean():.2f} on average"
-            figures.add(row.system, name, None, value, 4, of=floor, note=note)
-        further = np.mean(fair(*rates, of_speaker=MORE), axis=0)
-        for how, of in (("plausibly", both), ("more", further)):
-            if is_shown(_chance(of, row.garbe)):
-                beyond[how].append(row.system)
-    excess = ", ".join(f"{row.garbe - usual[row.system]:.2f} ({row.system})" for row in rows)
+            floor = {
+                "floor_95": float(np.quantile(fair_measures, 0.95)),
+                "p_holm": _share_as_unequal(fair_measures, measured),
+            }
+            note = f"fair systems show {fair_measures.mean():.2f} on average"
+            figures.add(row.system, name, None, measured, 4, estimate=floor, note=note)
+        fair_garbes_if_larger = np.mean(
+            fair_ginis(*rates, speaker_share=LARGER_SPEAKER_SHARE), axis=0
+        )
+        for assumption, fair_measures in (
+            ("plausibly", fair_garbes),
+            ("more", fair_garbes_if_larger),
+        ):
+            if is_significant(_share_as_unequal(fair_measures, row.garbe)):
+                unfair_systems[assumption].append(row.system)
+    excess = ", ".join(f"{row.garbe - mean_garbe[row.system]:.2f} ({row.system})" for row in rows)
     fairest = min(rows, key=lambda row: row.garbe).system
-    least_by_fdr = min(rows, key=lambda row: row.fdr).system
+    least_fair_by_fdr = min(rows, key=lambda row: row.fdr).system
     return Reproduced(
         figures.table(),
         (
@@ -122,12 +140,16 @@ def _claim5(_: object) -> Reproduced:
                 "worst verification performance (5, 6)",
                 OPEN,
                 f"by printed rates, with alpha 0.5, GARBE is least for {fairest}, and its EER the "
-                f"greatest; by FDR {least_by_fdr} is the least fair. A fair system of eight people "
-                f"a nationality shows a GARBE of {min(usual.values()):.2f} to "
-                f"{max(usual.values()):.2f} on average, and less the more errors it makes; beyond "
-                f"that are {excess}. Above 95 % of fair systems are {len(beyond['plausibly'])} of "
+                f"greatest; by FDR {least_fair_by_fdr} is the least fair. A fair system of eight "
+                "people "
+                f"a nationality shows a GARBE of {min(mean_garbe.values()):.2f} to "
+                f"{max(mean_garbe.values()):.2f} on average, and less the more errors it makes; "
+                "beyond "
+                f"that are {excess}. Above 95 % of fair systems are "
+                f"{len(unfair_systems['plausibly'])} of "
                 f"{len(rows)} if speakers differ as they plausibly do, and "
-                f"{named(beyond['more'])} if they differ more. No interval tells two apart",
+                f"{names_text(unfair_systems['more'])} if they differ more. No interval tells two "
+                "apart",
             ),
         ),
         (
@@ -144,18 +166,20 @@ def _claim5(_: object) -> Reproduced:
     )
 
 
-def _chance(fair: FloatArray, at: float) -> float:
-    """Share of fair systems that show as much, this one among them."""
-    return float((1 + (fair >= at).sum()) / (1 + fair.size))
+def _share_as_unequal(fair_measures: FloatArray, measured: float) -> float:
+    """Return p: the share of simulated fair systems that are as unequal, counting this one."""
+    return float((1 + (fair_measures >= measured).sum()) / (1 + fair_measures.size))
 
 
-def _audit(data: Voxceleb1H, whom: str = NINE) -> Audit:
-    among = SPEAKERS
-    if whom == NINE:
-        among = frozenset(one["id"] for one in data.people() if one["nationality"] in GROUPS)
+def _audit(data: Voxceleb1H, speaker_set: str = NINE_NATIONALITIES) -> Audit:
+    speaker_ids = SPEAKERS
+    if speaker_set == NINE_NATIONALITIES:
+        speaker_ids = frozenset(
+            speaker["id"] for speaker in data.speaker_rows() if speaker["nationality"] in GROUPS
+        )
     return data.audit(
         *_SYSTEMS,
-        among=among,
+        among=speaker_ids,
         by="nationality",
         operating_points=(POINT, "eer"),
         alpha="0:1:0.1",
@@ -166,308 +190,389 @@ def _audit(data: Voxceleb1H, whom: str = NINE) -> Audit:
     )
 
 
-def _criteria(data: Voxceleb1H, whom: str = NINE) -> Criteria:
-    if ("criteria", whom) not in data.made:
-        data.made["criteria", whom] = criteria(_audit(data, whom))
-    found: Criteria = data.made["criteria", whom]
-    return found
+def _criteria(data: Voxceleb1H, speaker_set: str = NINE_NATIONALITIES) -> Criteria:
+    if ("criteria", speaker_set) not in data.cache:
+        data.cache["criteria", speaker_set] = criteria(_audit(data, speaker_set))
+    cached_criteria: Criteria = data.cache["criteria", speaker_set]
+    return cached_criteria
 
 
-def _values(audit: Audit, metric: str, measure: str, system: str, **where: Any) -> list[float]:
-    """What is defined of a measure over thresholds, or at one of them."""
-    rows = audit.sweep.where(metric=metric, measure=measure, system=system, **where).to_dict()
+def _sweep_values(
+    audit: Audit, metric: str, measure: str, system: str, **filters: Any
+) -> list[float]:
+    """Return the defined values of a measure over thresholds, or at one of them."""
+    rows = audit.sweep.where(metric=metric, measure=measure, system=system, **filters).to_dict()
     return [value for value in rows["value"] if value is not None]
 
 
-def _ranges(
-    data: Voxceleb1H, measure: str, printed: Sequence[float | None], **where: str
-) -> tuple[Figures, dict[str, tuple[float, float]], dict[str, tuple[float, float]]]:
-    """A measure over alpha and thresholds, and its terms: figures, ranges, medians of terms."""
-    figures = Figures()
+def _measure_ranges(
+    data: Voxceleb1H, measure: str, printed: Sequence[float | None], **filters: str
+) -> tuple[FigureRows, dict[str, tuple[float, float]], dict[str, tuple[float, float]]]:
+    """Return figures of a measure over alpha and thresholds, its ranges, and its terms' medians."""
+    figures = FigureRows()
     ranges: dict[str, tuple[float, float]] = {}
     medians: dict[str, tuple[float, float]] = {}
-    for whom in (NINE, SOME):
-        rows = _criteria(data, whom).thresholds.where(measure=measure, **where).to_dict()
-        known = {name: [v for v in cells if v is not None] for name, cells in rows.items()}
-        terms = known["fpr_term"], known["fnr_term"]
-        nothing = float("nan")
-        ranges[whom] = (
-            min(known["least"], default=nothing),
-            max(known["most"], default=nothing),
+    for speaker_set in (NINE_NATIONALITIES, PAPER_SPEAKERS):
+        rows = _criteria(data, speaker_set).thresholds.where(measure=measure, **filters).to_dict()
+        defined_values = {
+            name: [number for number in cells if number is not None] for name, cells in rows.items()
+        }
+        term_values = defined_values["fpr_term"], defined_values["fnr_term"]
+        undefined = float("nan")
+        ranges[speaker_set] = (
+            min(defined_values["least"], default=undefined),
+            max(defined_values["most"], default=undefined),
         )
-        fpd, fnd = (float(np.median(one)) if one else nothing for one in terms)
-        medians[whom] = fpd, fnd
-        found = (*ranges[whom], fpd, fnd)
+        fpd, fnd = (
+            float(np.median(printed_value)) if printed_value else undefined
+            for printed_value in term_values
+        )
+        medians[speaker_set] = fpd, fnd
+        figures_here = (*ranges[speaker_set], fpd, fnd)
         names = ("least", "most", "median of FPD", "median of FND")
-        for name, value, one in zip(names, found, printed, strict=True):
+        for name, figure, printed_value in zip(names, figures_here, printed, strict=True):
             # the paper's are of five systems on another list
-            figures.add(whom, f"{measure.upper()}, {name}", one, value, 2, agrees=None, verdict="")
+            figures.add(
+                speaker_set,
+                f"{measure.upper()}, {name}",
+                printed_value,
+                figure,
+                2,
+                agrees=None,
+                verdict="",
+            )
     return figures, ranges, medians
 
 
-def _in_words(ranges: dict[str, tuple[float, float]], link: str = "to") -> str:
-    return "; ".join(f"{one:.2f} {link} {two:.2f} on {whom}" for whom, (one, two) in ranges.items())
+def _ranges_text(ranges: dict[str, tuple[float, float]], link: str = "to") -> str:
+    return "; ".join(
+        f"{lowest:.2f} {link} {highest:.2f} on {speaker_set}"
+        for speaker_set, (lowest, highest) in ranges.items()
+    )
 
 
-def _swap(data: Voxceleb1H, measure: str, figures: Figures, at: float, *, fpd_first: bool) -> Claim:
-    """What becomes of where the paper says that the terms change places."""
-    told, agree, near = [], [], []
-    for whom in (NINE, SOME):
-        found = _criteria(data, whom)
-        for row in found.measures.where(measure=measure).rows():
-            of = {"system": row["system"], "measure": measure}
-            lowest = next(one for one in found.thresholds.where(**of).rows() if one["fnr_term"])
-            points = row["change_places"].split(", ") if row["change_places"] else []
-            turns = [100 * float(point.removeprefix("fpr=")) for point in points]
-            name = f"{row['system']}, {whom}"
-            for turn in turns:
-                figures.add(name, "terms change places at an FPR of, %", None, turn, 2)
-            told.append(f"{named(f'{turn:.1f} %' for turn in turns)} ({name})")
-            agree.append((lowest["fpr_term"] > lowest["fnr_term"]) == fpd_first)
-            near.append(turns and all(at / 2 <= one <= 2 * at for one in turns))
-    first, second = ("FPD", "FND") if fpd_first else ("FND", "FPD")
+def _crossing_claim(
+    data: Voxceleb1H, measure: str, figures: FigureRows, crossing: float, *, fpd_first: bool
+) -> Claim:
+    """Return the claim on the FPR at which the terms change places."""
+    crossing_texts, has_same_order, is_near = [], [], []
+    for speaker_set in (NINE_NATIONALITIES, PAPER_SPEAKERS):
+        speaker_criteria = _criteria(data, speaker_set)
+        for row in speaker_criteria.measures.where(measure=measure).rows():
+            filters = {"system": row["system"], "measure": measure}
+            threshold_rows = speaker_criteria.thresholds.where(**filters).rows()
+            lowest_row = next(known_row for known_row in threshold_rows if known_row["fnr_term"])
+            crossing_points = row["change_places"].split(", ") if row["change_places"] else []
+            crossing_rates = [100 * float(point.removeprefix("fpr=")) for point in crossing_points]
+            name = f"{row['system']}, {speaker_set}"
+            for rate in crossing_rates:
+                figures.add(name, "terms change places at an FPR of, %", None, rate, 2)
+            crossing_texts.append(
+                f"{names_text(f'{rate:.1f} %' for rate in crossing_rates)} ({name})"
+            )
+            has_same_order.append((lowest_row["fpr_term"] > lowest_row["fnr_term"]) == fpd_first)
+            is_near.append(
+                crossing_rates
+                and all(crossing / 2 <= row_ <= 2 * crossing for row_ in crossing_rates)
+            )
+    lower_term, upper_term = ("FPD", "FND") if fpd_first else ("FND", "FPD")
     return Claim(
-        f"Below an FPR of {at} % {first} is above {second}, beyond it below",
-        elsewhere(all(agree) and all(near)),
-        f"so for {sum(agree)} of {len(agree)}, but they change places at {'; '.join(told)}",
-        TWO,
+        f"Below an FPR of {crossing} % {lower_term} is above {upper_term}, beyond it below",
+        other_data_verdict(all(has_same_order) and all(is_near)),
+        f"so for {sum(has_same_order)} of {len(has_same_order)}, but they change places at "
+        f"{'; '.join(crossing_texts)}",
+        TWO_SYSTEMS,
     )
 
 
 def _table2(data: Voxceleb1H) -> Reproduced:
-    figures, apart, silent = Figures(), dict[str, list[float]](), dict[str, list[float]]()
-    for whom in (NINE, SOME):
-        for row in _criteria(data, whom).measures.rows():
-            name, measure = f"{row['system']}, {whom}", row["measure"].upper()
-            unfair = row["least"] if measure == "FDR" else row["most"]
-            times = 10 ** row["log10_apart"]
-            apart.setdefault(measure, []).append(times)
-            silent.setdefault(measure, []).append(100 * row["defined_silent"])
-            figures.add(name, f"{measure}, larger term over smaller, median", None, times, 2)
-            figures.add(name, f"{measure}, least fair", None, unfair, 2)
+    figures, ratios_by_measure, defined_shares = (
+        FigureRows(),
+        dict[str, list[float]](),
+        dict[str, list[float]](),
+    )
+    for speaker_set in (NINE_NATIONALITIES, PAPER_SPEAKERS):
+        for row in _criteria(data, speaker_set).measures.rows():
+            name, measure = f"{row['system']}, {speaker_set}", row["measure"].upper()
+            least_fair = row["least"] if measure == "FDR" else row["most"]
+            term_ratio = 10 ** row["log10_apart"]
+            ratios_by_measure.setdefault(measure, []).append(term_ratio)
+            defined_shares.setdefault(measure, []).append(100 * row["defined_silent"])
+            figures.add(name, f"{measure}, larger term over smaller, median", None, term_ratio, 2)
+            figures.add(name, f"{measure}, least fair", None, least_fair, 2)
             figures.add(
-                *(name, f"{measure}, values defined where a group has no errors, %", None),
-                *(silent[measure][-1], 1),
+                name,
+                f"{measure}, values defined where a group has no errors, %",
+                None,
+                exact=defined_shares[measure][-1],
+                decimals=1,
                 note=f"{row['silent']} of {row['thresholds']} thresholds",
             )
-        for row in _criteria(data, whom).floors.where(operating_point=POINT, alpha=None).rows():
+        for row in (
+            _criteria(data, speaker_set).floors.where(operating_point=POINT, alpha=None).rows()
+        ):
             if row["value"] is not None:
                 quantity = f"{row['measure'].upper()}, term of {row['term'].upper()}"
-                name = f"{row['system']}, {whom}"
-                figures.add(name, quantity, None, row["value"], 4, of=row, p_holm=row["p"])
-    spans = "; ".join(f"{m} {min(v):.1f} to {max(v):.1f} times" for m, v in apart.items())
-    every = "; ".join(f"{m} {np.mean(v):.0f} %" for m, v in silent.items())
-    whole = [m for m, values in silent.items() if min(values) == 100]
+                name = f"{row['system']}, {speaker_set}"
+                figures.add(name, quantity, None, row["value"], 4, estimate=row, p_holm=row["p"])
+    ratios_text = "; ".join(
+        f"{measure_name} {min(ratios):.1f} to {max(ratios):.1f} times"
+        for measure_name, ratios in ratios_by_measure.items()
+    )
+    defined_text = "; ".join(
+        f"{measure_name} {np.mean(ratios):.0f} %" for measure_name, ratios in defined_shares.items()
+    )
+    fully_defined = [
+        measure_name for measure_name, values in defined_shares.items() if min(values) == 100
+    ]
     bounded = {
-        row["measure"] for row in _criteria(data, NINE).measures.rows() if row["bounded"] == "met"
+        row["measure"]
+        for row in _criteria(data, NINE_NATIONALITIES).measures.rows()
+        if row["bounded"] == "met"
     }
-    most = max(row["exact"] for row in figures.rows if row["quantity"] == "IR, least fair")
+    largest_ir = max(row["exact"] for row in figures.rows if row["quantity"] == "IR, least fair")
     return Reproduced(
         figures.table(),
         (
             Claim(
                 "FFMC.1: FPR and FNR contribute to IR and GARBE on one scale, not so to FDR",
-                elsewhere(min(apart["FDR"]) > max(apart["IR"] + apart["GARBE"])),
-                f"the larger of the two terms is in median so many times the smaller: {spans}; "
+                other_data_verdict(
+                    min(ratios_by_measure["FDR"])
+                    > max(ratios_by_measure["IR"] + ratios_by_measure["GARBE"])
+                ),
+                "the larger of the two terms is in median so many times the smaller: "
+                f"{ratios_text}; "
                 "the paper names no limit that would part them",
-                TWO,
+                TWO_SYSTEMS,
             ),
             Claim(
                 "FFMC.2: FDR and GARBE have bounds, IR has none",
-                recounted(bounded == {"fdr", "garbe"}),
-                f"by their definitions; IR reaches {most:.0f} here",
+                recount_verdict(bounded == {"fdr", "garbe"}),
+                f"by their definitions; IR reaches {largest_ir:.0f} here",
             ),
             Claim(
                 "FFMC.3: FDR and GARBE can be computed where a group has no errors, IR cannot",
-                recounted(whole == ["FDR", "GARBE"]),
-                f"of their values at such thresholds are defined: {every}, IR where such a rate "
+                recount_verdict(fully_defined == ["FDR", "GARBE"]),
+                f"of their values at such thresholds are defined: {defined_text}, IR where such a "
+                "rate "
                 "has no weight; where no group at all has errors GARBE is 0 / 0, counted as 0",
             ),
         ),
         (
-            _TWO,
+            _TWO_SYSTEMS_NOTE,
             (
                 f"Terms stand beside what fair systems of these people show at {POINT}, p of each "
                 "by itself; `parivox criteria` tells the same of any audit with a sweep."
             ),
         ),
-        (_drawn(data, "fdr"), _drawn(data, "garbe"), _drawn(data, "ir")),
+        (_terms_chart(data, "fdr"), _terms_chart(data, "garbe"), _terms_chart(data, "ir")),
     )
 
 
 def _figure1(data: Voxceleb1H) -> Reproduced:
-    figures, ranges, medians = _ranges(data, "fdr", (0.82, 1.0, None, None), operating_point=POINT)
-    inside = all(low >= 0.815 for low, _ in ranges.values())
+    figures, ranges, medians = _measure_ranges(
+        data, "fdr", (0.82, 1.0, None, None), operating_point=POINT
+    )
+    is_inside = all(low >= 0.815 for low, _ in ranges.values())
     return Reproduced(
         figures.table(),
         (
             Claim(
                 "At an FPR of 0.1 % FDR is concentrated in 0.82 to 1, whatever alpha",
-                elsewhere(inside),
-                f"{_in_words(ranges)}, as rates are small: its terms have medians "
-                f"{_scales(medians)}, FPD and FND",
-                TWO,
+                other_data_verdict(is_inside),
+                f"{_ranges_text(ranges)}, as rates are small: its terms have medians "
+                f"{_medians_text(medians)}, FPD and FND",
+                TWO_SYSTEMS,
             ),
         ),
-        (_TWO,),
-        (_over_alpha(data, "fdr"),),
+        (_TWO_SYSTEMS_NOTE,),
+        (_alpha_chart(data, "fdr"),),
     )
 
 
-def _scales(medians: dict[str, tuple[float, float]]) -> str:
-    return "; ".join(f"{one:.3f} and {two:.3f} ({whom})" for whom, (one, two) in medians.items())
+def _medians_text(medians: dict[str, tuple[float, float]]) -> str:
+    return "; ".join(
+        f"{fpd:.3f} and {fnd:.3f} ({speaker_set})" for speaker_set, (fpd, fnd) in medians.items()
+    )
 
 
 def _figure2(data: Voxceleb1H) -> Reproduced:
-    figures, ranges, _ = _ranges(data, "fdr", (0.72, 1.0, None, None))
-    inside = all(low >= 0.715 for low, _ in ranges.values())
-    swap = _swap(data, "fdr", figures, 0.9, fpd_first=False)
+    figures, ranges, _ = _measure_ranges(data, "fdr", (0.72, 1.0, None, None))
+    is_inside = all(low >= 0.715 for low, _ in ranges.values())
+    swap = _crossing_claim(data, "fdr", figures, 0.9, fpd_first=False)
     return Reproduced(
         figures.table(),
         (
             Claim(
                 "At FPRs of 0.1 to 10 % FDR is concentrated in 0.72 to 1",
-                elsewhere(inside),
-                f"{_in_words(ranges)}",
-                TWO,
+                other_data_verdict(is_inside),
+                f"{_ranges_text(ranges)}",
+                TWO_SYSTEMS,
             ),
             swap,
         ),
-        (_TWO,),
-        (_drawn(data, "fdr"),),
+        (_TWO_SYSTEMS_NOTE,),
+        (_terms_chart(data, "fdr"),),
     )
 
 
-def _over_alpha(data: Voxceleb1H, measure: str) -> Any:
-    at = {"by": "nationality", "systems": _SYSTEMS, "operating_points": POINT}
-    return partial(_audit(data).charts.over_alpha, measures=measure, **at)
+def _alpha_chart(data: Voxceleb1H, measure: str) -> Any:
+    options = {"by": "nationality", "systems": _SYSTEMS, "operating_points": POINT}
+    return partial(_audit(data).charts.over_alpha, measures=measure, **options)
 
 
-def _drawn(data: Voxceleb1H, measure: str) -> Any:
+def _terms_chart(data: Voxceleb1H, measure: str) -> Any:
     charts = _audit(data).charts
     return partial(charts.terms, by="nationality", systems=_SYSTEMS, measures=measure)
 
 
 def _figure3(data: Voxceleb1H) -> Reproduced:
-    figures, ranges, medians = _ranges(
+    figures, ranges, medians = _measure_ranges(
         data, "garbe", (0.19, 0.61, 0.55, 0.29), operating_point=POINT
     )
-    _, of_fdr, _ = _ranges(data, "fdr", (None,) * 4, operating_point=POINT)
-    wider = all(np.ptp(ranges[whom]) > np.ptp(of_fdr[whom]) for whom in ranges)
-    apart = [one / two for one, two in medians.values()]
+    _, fdr_ranges, _ = _measure_ranges(data, "fdr", (None,) * 4, operating_point=POINT)
+    is_wider = all(
+        np.ptp(ranges[speaker_set]) > np.ptp(fdr_ranges[speaker_set]) for speaker_set in ranges
+    )
+    term_ratios = [fpd / fnd for fpd, fnd in medians.values()]
     for metric in ("fpr", "fnr"):
         for system in _SYSTEMS:
-            at = {"system": system, "metric": metric, "operating_point": POINT, "gated": False}
-            (row,) = _audit(data).meta.where(measure="gini", grouping="nationality", **at).rows()
+            filters = {"system": system, "metric": metric, "operating_point": POINT, "gated": False}
+            (row,) = (
+                _audit(data).meta.where(measure="gini", grouping="nationality", **filters).rows()
+            )
             name = f"Gini of {metric.upper()}, {system}"
-            figures.add(NINE, name, None, row["value"], 4, of=row, p_holm=row["p"])
+            figures.add(
+                NINE_NATIONALITIES, name, None, row["value"], 4, estimate=row, p_holm=row["p"]
+            )
     return Reproduced(
         figures.table(),
         (
             Claim(
                 "At an FPR of 0.1 % GARBE spans more than FDR (0.19 to 0.61 in print)",
-                elsewhere(wider),
-                f"{_in_words(ranges)}, FDR {_in_words(of_fdr)}",
-                TWO,
+                other_data_verdict(is_wider),
+                f"{_ranges_text(ranges)}, FDR {_ranges_text(fdr_ranges)}",
+                TWO_SYSTEMS,
             ),
             Claim(
                 "There GARBE's terms are of comparable magnitude: FPD has a median of 0.55, FND of "
                 "0.29 (4.1.3)",
-                elsewhere(all(1 / 2 <= one <= 2 for one in apart)),
-                f"{_scales(medians)}, so that FPD is "
-                f"{' and '.join(f'{one:.1f}' for one in apart)} times FND, not twice",
-                TWO,
+                other_data_verdict(all(1 / 2 <= fpd <= 2 for fpd in term_ratios)),
+                f"{_medians_text(medians)}, so that FPD is "
+                f"{' and '.join(f'{fpd:.1f}' for fpd in term_ratios)} times FND, not twice",
+                TWO_SYSTEMS,
             ),
         ),
-        (_TWO,),
-        (_over_alpha(data, "garbe"),),
+        (_TWO_SYSTEMS_NOTE,),
+        (_alpha_chart(data, "garbe"),),
     )
 
 
 def _figure4(data: Voxceleb1H) -> Reproduced:
-    figures, ranges, medians = _ranges(data, "garbe", (0.0, 1.0, 0.21, 0.88))
-    spans = all(low < 0.05 and high > 0.95 for low, high in ranges.values())
-    swap = _swap(data, "garbe", figures, 0.4, fpd_first=True)
+    figures, ranges, medians = _measure_ranges(data, "garbe", (0.0, 1.0, 0.21, 0.88))
+    spans_all = all(low < 0.05 and high > 0.95 for low, high in ranges.values())
+    swap_claim = _crossing_claim(data, "garbe", figures, 0.4, fpd_first=True)
     return Reproduced(
         figures.table(),
         (
             Claim(
                 "At FPRs of 0.1 to 10 % GARBE spans all of 0 to 1, its terms on the same scale: "
                 "medians 0.21 (FPD) and 0.88 (FND)",
-                elsewhere(spans),
-                f"{_in_words(ranges)}, with medians {_scales(medians)}; in print, which has them "
+                other_data_verdict(spans_all),
+                f"{_ranges_text(ranges)}, with medians {_medians_text(medians)}; in print, which "
+                "has them "
                 "for 3(c), most likely a slip for 4(c), the second is 4.2 times the first",
-                TWO,
+                TWO_SYSTEMS,
             ),
-            swap,
+            swap_claim,
         ),
-        (_TWO,),
-        (_drawn(data, "garbe"),),
+        (_TWO_SYSTEMS_NOTE,),
+        (_terms_chart(data, "garbe"),),
     )
 
 
 def _figure5(data: Voxceleb1H) -> Reproduced:
-    figures, ranges, _ = _ranges(data, "ir", (None, 200.0, None, None))
-    shares = {}
-    for whom in (NINE, SOME):
-        rows = _audit(data, whom).sweep.where(measure="ir", alpha=0.5).to_dict()["value"]
-        shares[whom] = 100 * sum(value is not None for value in rows) / len(rows)
-        figures.add(whom, "IR, computable values, %", 8.6, shares[whom], 1, agrees=None, verdict="")
-    told = "; ".join(f"{share:.0f} % on {whom}" for whom, share in shares.items())
-    few = [share < 50 for share in shares.values()]
+    figures, ranges, _ = _measure_ranges(data, "ir", (None, 200.0, None, None))
+    defined_shares = {}
+    for speaker_set in (NINE_NATIONALITIES, PAPER_SPEAKERS):
+        rows = _audit(data, speaker_set).sweep.where(measure="ir", alpha=0.5).to_dict()["value"]
+        defined_shares[speaker_set] = 100 * sum(number is not None for number in rows) / len(rows)
+        figures.add(
+            speaker_set,
+            "IR, computable values, %",
+            8.6,
+            defined_shares[speaker_set],
+            1,
+            agrees=None,
+            verdict="",
+        )
+    shares_text = "; ".join(
+        f"{share:.0f} % on {speaker_set}" for speaker_set, share in defined_shares.items()
+    )
+    is_below_half = [share < 50 for share in defined_shares.values()]
     return Reproduced(
         figures.table(),
         (
             Claim(
                 "Few values of IR are computable: 8.6 % (4.2.2, as it is read here)",
-                elsewhere(all(few)),
-                f"{told}: it is a matter of how many trials a group has",
-                TWO,
+                other_data_verdict(all(is_below_half)),
+                f"{shares_text}: it is a matter of how many trials a group has",
+                TWO_SYSTEMS,
             ),
             Claim(
                 "IR reaches 200",
-                elsewhere(max(high for _, high in ranges.values()) >= 200),
-                f"{_in_words(ranges)}, where it is defined",
-                TWO,
+                other_data_verdict(max(high for _, high in ranges.values()) >= 200),
+                f"{_ranges_text(ranges)}, where it is defined",
+                TWO_SYSTEMS,
             ),
         ),
-        (_TWO,),
-        (_drawn(data, "ir"),),
+        (_TWO_SYSTEMS_NOTE,),
+        (_terms_chart(data, "ir"),),
     )
 
 
 def _figure6(data: Voxceleb1H) -> Reproduced:
-    figures, lower, tells = Figures(), [], []
-    for whom in (NINE, SOME):
-        audit = _audit(data, whom)
+    figures, lower_texts, differences = FigureRows(), [], []
+    for speaker_set in (NINE_NATIONALITIES, PAPER_SPEAKERS):
+        audit = _audit(data, speaker_set)
         curves = [
-            np.array(_values(audit, "fpr+fnr", "garbe", system, alpha=0.5)) for system in _SYSTEMS
+            np.array(_sweep_values(audit, "fpr+fnr", "garbe", system, alpha=0.5))
+            for system in _SYSTEMS
         ]
         is_lower = curves[1] < curves[0]
-        n, share = is_lower.size, int(is_lower.sum())
-        beyond = is_lower[n - share :].all() and share < n  # at all FPRs above one of them
-        above = f", those above {SWEPT[n - share - 1]:.2f} %," if beyond else ""
-        lower.append(f"{share} of {n} FPRs on {whom}{above}")
-        figures.add(whom, f"FPRs at which {L} is lower", None, share, 0)
+        n_fprs, n_lower = is_lower.size, int(is_lower.sum())
+        is_lower_beyond = (
+            is_lower[n_fprs - n_lower :].all() and n_lower < n_fprs
+        )  # at all FPRs above one of them
+        beyond_text = (
+            f", those above {SWEPT[n_fprs - n_lower - 1]:.2f} %," if is_lower_beyond else ""
+        )
+        lower_texts.append(f"{n_lower} of {n_fprs} FPRs on {speaker_set}{beyond_text}")
+        figures.add(speaker_set, f"FPRs at which {L} is lower", None, n_lower, 0)
         for point in (POINT, "eer"):
-            where = {"measure": "garbe", "alpha": 0.5, "operating_point": point}
-            (row,) = audit.comparison.where(**where).rows()
+            filters = {"measure": "garbe", "alpha": 0.5, "operating_point": point}
+            (row,) = audit.comparison.where(**filters).rows()
             name = f"GARBE {V2} - {L}"
-            figures.add(f"{whom}, {point}", name, None, row["difference"], 3, of=row)
-            if whom == NINE:
-                tells.append((point, {**row, "value": row["difference"]}))
+            figures.add(f"{speaker_set}, {point}", name, None, row["difference"], 3, estimate=row)
+            if speaker_set == NINE_NATIONALITIES:
+                differences.append((point, {**row, "value": row["difference"]}))
     return Reproduced(
         figures.table(),
         (
             Claim(
                 f"{L} has the lowest GARBE at all FPRs from 0.1 to 10 %, {V2} the highest at most",
-                elsewhere(all(clear_of(row) for _, row in tells)),
-                f"{L} is the lower at {' and '.join(lower)}; {V2} less {L} is "
-                + ", ".join(f"{spanned(row, decimals=3)} ({point})" for point, row in tells),
-                TWO,
+                other_data_verdict(all(interval_side(row) for _, row in differences)),
+                f"{L} is the lower at {' and '.join(lower_texts)}; {V2} less {L} is "
+                + ", ".join(
+                    f"{interval_text(row, decimals=3)} ({point})" for point, row in differences
+                ),
+                TWO_SYSTEMS,
             ),
         ),
-        (_TWO, f"No interval is given for {SOME}: eight a nationality or fewer are too few."),
+        (
+            _TWO_SYSTEMS_NOTE,
+            f"No interval is given for {PAPER_SPEAKERS}: eight a nationality or fewer are too few.",
+        ),
         (
             partial(
                 _audit(data).charts.over_fpr,
@@ -481,97 +586,137 @@ def _figure6(data: Voxceleb1H) -> Reproduced:
 
 
 def _figure7(data: Voxceleb1H) -> Reproduced:
-    figures, shown = Figures(), []
-    for whom in (NINE, SOME):
-        audit = _audit(data, whom)
+    figures, eer_differences = FigureRows(), []
+    for speaker_set in (NINE_NATIONALITIES, PAPER_SPEAKERS):
+        audit = _audit(data, speaker_set)
         for system in _SYSTEMS:
-            of = {"system": system, "grouping": "all", "metric": "eer"}
-            (row,) = map(in_percent, audit.groups.where(**of).rows())
-            figures.add(f"{system}, {whom}", "EER, %", None, row["value"], 2, of=row)
+            filters = {"system": system, "grouping": "all", "metric": "eer"}
+            (row,) = map(in_percent, audit.groups.where(**filters).rows())
+            figures.add(f"{system}, {speaker_set}", "EER, %", None, row["value"], 2, estimate=row)
         (row,) = audit.comparison.where(grouping="all", metric="eer", measure="value").rows()
         change = {name: 100 * row[name] for name in ("low", "high")}
         change["value"] = 100 * row["difference"]
-        figures.add(whom, f"EER {V2} - {L}, points", None, change["value"], 2, of=change)
-        shown.append((whom, change))
+        figures.add(
+            speaker_set, f"EER {V2} - {L}, points", None, change["value"], 2, estimate=change
+        )
+        eer_differences.append((speaker_set, change))
     return Reproduced(
         figures.table(),
         (
             Claim(
                 f"{L} is less accurate than {V2}",
-                elsewhere(all(clear_of(row) is False for _, row in shown)),
+                other_data_verdict(all(interval_side(row) is False for _, row in eer_differences)),
                 f"the EER of {V2} less that of {L} is "
-                + "; ".join(f"{spanned(row)} points on {whom}" for whom, row in shown),
-                TWO,
+                + "; ".join(
+                    f"{interval_text(row)} points on {speaker_set}"
+                    for speaker_set, row in eer_differences
+                ),
+                TWO_SYSTEMS,
             ),
         ),
-        (_TWO,),
+        (_TWO_SYSTEMS_NOTE,),
         (partial(_audit(data).charts.together, systems=_SYSTEMS),),
     )
 
 
 def _claim412(data: Voxceleb1H) -> Reproduced:
-    figures, computable = Figures(), []
-    for whom in (NINE, SOME):
+    figures, computable = FigureRows(), []
+    for speaker_set in (NINE_NATIONALITIES, PAPER_SPEAKERS):
         for system in _SYSTEMS:
-            at = {"alpha": 0.5, "operating_point": POINT}
-            found = _values(_audit(data, whom), "fpr+fnr", "ir", system, **at)
-            name, printed = f"{system}, {whom}", 13.35 if system == V2 else None
-            value = found[0] if found else float("nan")
-            figures.add(name, "IR, alpha 0.5", printed, value, 2, agrees=None, verdict="")
-            computable += [name] if found else []
+            filters = {"alpha": 0.5, "operating_point": POINT}
+            defined_values = _sweep_values(
+                _audit(data, speaker_set), "fpr+fnr", "ir", system, **filters
+            )
+            name, printed_value = f"{system}, {speaker_set}", 13.35 if system == V2 else None
+            figure = defined_values[0] if defined_values else float("nan")
+            figures.add(name, "IR, alpha 0.5", printed_value, figure, 2, agrees=None, verdict="")
+            computable += [name] if defined_values else []
     return Reproduced(
         figures.table(),
         (
             Claim(
                 f"At an FPR of 0.1 % IR is computable for {V2} only (13.35), as in the other four "
                 "systems some group has no false accepts",
-                elsewhere(computable == [f"{V2}, {whom}" for whom in (NINE, SOME)]),
-                f"with alpha 0.5 and on other trials, for {named(computable)}: not for {V2} "
-                f"either, on {NINE} or on {SOME}",
-                TWO,
+                other_data_verdict(
+                    computable
+                    == [
+                        f"{V2}, {speaker_set}"
+                        for speaker_set in (NINE_NATIONALITIES, PAPER_SPEAKERS)
+                    ]
+                ),
+                f"with alpha 0.5 and on other trials, for {names_text(computable)}: not for {V2} "
+                f"either, on {NINE_NATIONALITIES} or on {PAPER_SPEAKERS}",
+                TWO_SYSTEMS,
             ),
         ),
-        (_TWO, f"Print has ResNetSEV2, read as {V2}."),
+        (_TWO_SYSTEMS_NOTE, f"Print has ResNetSEV2, read as {V2}."),
     )
 
 
 def _claim33(data: Voxceleb1H) -> Reproduced:
-    audit, figures = _audit(data, SOME), Figures()
+    audit, figures = _audit(data, PAPER_SPEAKERS), FigureRows()
     claims = []
-    for place, metric in enumerate(("fpr", "fnr")):
-        alike, told = concordance([rates[place] for rates in TABLE_1.values()]), []
+    for metric_index, metric in enumerate(("fpr", "fnr")):
+        table_concordance, system_texts = (
+            concordance([rates[metric_index] for rates in TABLE_1.values()]),
+            [],
+        )
         figures.add(
-            "five systems", f"Spearman of {metric.upper()}", None, alike.mean, 2, of=alike.row
+            "five systems",
+            f"Spearman of {metric.upper()}",
+            None,
+            table_concordance.mean,
+            2,
+            estimate=table_concordance.row,
         )
         for system in _SYSTEMS:
-            at = {"system": system, "grouping": "nationality", "metric": metric}
-            rows = audit.groups.where(**at, operating_point="eer").rows()
+            filters = {"system": system, "grouping": "nationality", "metric": metric}
+            rows = audit.groups.where(**filters, operating_point="eer").rows()
             rates = {row["group"]: in_percent(row) for row in rows}
-            printed = TABLE_1[system][place]
+            printed = TABLE_1[system][metric_index]
             name = f"{metric.upper()}, %, {system}"
-            for group, one in zip(GROUPS, printed, strict=True):
-                of = rates[group]
-                figures.add(group, name, one, of["value"], 2, of=of, agrees=None, verdict="")
-            again = concordance([printed, [rates[group]["value"] for group in GROUPS]])
-            figures.add("Spearman", name, None, again.mean, 2, of=again.row)
-            told.append(f"{spanned(again.row)} for {system}")
-        paper = {"fpr": "FMR", "fnr": "FNMR"}[metric]
+            for group, printed_rate in zip(GROUPS, printed, strict=True):
+                rate_row = rates[group]
+                figures.add(
+                    group,
+                    name,
+                    printed_rate,
+                    rate_row["value"],
+                    2,
+                    estimate=rate_row,
+                    agrees=None,
+                    verdict="",
+                )
+            list_concordance = concordance([printed, [rates[group]["value"] for group in GROUPS]])
+            figures.add(
+                "Spearman", name, None, list_concordance.mean, 2, estimate=list_concordance.row
+            )
+            system_texts.append(f"{interval_text(list_concordance.row)} for {system}")
+        paper_metric = {"fpr": "FMR", "fnr": "FNMR"}[metric]
         claims.append(
             Claim(
-                f"There are consistent differences in {metric.upper()} (its {paper}) among "
+                f"There are consistent differences in {metric.upper()} (its {paper_metric}) among "
                 "nationalities",
-                of_groups([is_shown(alike.p) or None, clear_of(alike.row)]),
+                groups_verdict(
+                    [
+                        is_significant(table_concordance.p) or None,
+                        interval_side(table_concordance.row),
+                    ]
+                ),
                 "between two of the five systems of table 1 their rank correlation is "
-                f"{spanned(alike.row)} on average, {alike.least:.2f} to {alike.most:.2f}, p "
-                f"{alike.p:.1g}. All five had the same eight people of each; of those who are "
-                f"in VoxCeleb1-H, print and other trials of theirs have {' and '.join(told)}",
+                f"{interval_text(table_concordance.row)} on average, {table_concordance.least:.2f} "
+                f"to {table_concordance.most:.2f}, p "
+                f"{table_concordance.p:.1g}. All five had the same eight people of each; of those "
+                "who are "
+                "in VoxCeleb1-H, print and other trials of theirs have "
+                f"{' and '.join(system_texts)}",
             )
         )
     return Reproduced(
         figures.table(),
         tuple(claims),
         (
-            _TWO,
+            _TWO_SYSTEMS_NOTE,
             "Rates are at the threshold of the pooled EER of each list.",
             "Intervals of rank correlations are over which nationalities, drawn with replacement.",
         ),
@@ -580,7 +725,7 @@ def _claim33(data: Voxceleb1H) -> Reproduced:
 
 
 class Concordance(NamedTuple):
-    """How alike orders are: mean of Spearman's correlations of two, their range, chance."""
+    """Agreement of orders: mean and range of pairwise Spearman correlations, interval and p."""
 
     mean: float
     least: float
@@ -596,7 +741,7 @@ class Concordance(NamedTuple):
 
 
 def concordance(orders: Sequence[Sequence[float]], *, draws: int = DRAWS) -> Concordance:
-    """Spearman's correlations of every two of some rows of figures of the same groups.
+    """Return the Spearman correlations of every two rows of figures of the same groups.
 
     The interval, of 95 %, is over groups drawn with replacement; p is how often rows in random
     order, each its own, are as alike.
@@ -606,37 +751,39 @@ def concordance(orders: Sequence[Sequence[float]], *, draws: int = DRAWS) -> Con
     >>> concordance([[1, 2, 3, 4], [10, 20, 40, 50]]).mean
     1.0
     """
-    rng, values = np.random.default_rng(0), np.array(orders, dtype=np.float64)
-    pairs = np.triu_indices(len(values), 1)
+    rng, figures = np.random.default_rng(0), np.array(orders, dtype=np.float64)
+    pairs = np.triu_indices(len(figures), 1)
 
-    def between(drawn: FloatArray) -> FloatArray:
-        below = (drawn[..., None, :] < drawn[..., :, None]).sum(axis=-1)
-        ranks = below - (drawn[..., None, :] > drawn[..., :, None]).sum(axis=-1)
+    def pair_correlations_of(rows: FloatArray) -> FloatArray:
+        n_below = (rows[..., None, :] < rows[..., :, None]).sum(axis=-1)
+        ranks = n_below - (rows[..., None, :] > rows[..., :, None]).sum(axis=-1)
         z = ranks / np.maximum(np.sqrt((ranks**2).sum(axis=-1, keepdims=True)), 1e-12)
-        found: FloatArray = (z @ np.swapaxes(z, -1, -2))[..., pairs[0], pairs[1]]
-        return found
+        pair_correlations: FloatArray = (z @ np.swapaxes(z, -1, -2))[..., pairs[0], pairs[1]]
+        return pair_correlations
 
-    each = between(values)
-    groups = values.shape[1]
-    again = values[:, rng.integers(0, groups, (draws, groups))].swapaxes(0, 1)
-    low, high = np.quantile(between(again).mean(axis=-1), [0.025, 0.975])
-    shuffled = rng.permuted(np.broadcast_to(values, (draws, *values.shape)), axis=-1)
-    as_much = (between(shuffled).mean(axis=-1) >= each.mean() - 1e-12).sum()
+    correlations = pair_correlations_of(figures)
+    groups = figures.shape[1]
+    resampled = figures[:, rng.integers(0, groups, (draws, groups))].swapaxes(0, 1)
+    low, high = np.quantile(pair_correlations_of(resampled).mean(axis=-1), [0.025, 0.975])
+    shuffled = rng.permuted(np.broadcast_to(figures, (draws, *figures.shape)), axis=-1)
+    n_as_alike = (pair_correlations_of(shuffled).mean(axis=-1) >= correlations.mean() - 1e-12).sum()
     return Concordance(
-        float(round(each.mean(), 12)),
-        float(each.min()),
-        float(each.max()),
+        float(round(correlations.mean(), 12)),
+        float(correlations.min()),
+        float(correlations.max()),
         float(low),
         float(high),
-        float((1 + as_much) / (1 + draws)),
+        float((1 + n_as_alike) / (1 + draws)),
     )
 
 
 _item = partial(Item, "003")
 
 
-def _two(kind: str, number: str, title: str, compute: Callable[[Any], Reproduced]) -> Item:
-    return _item(kind, number, title, RUNS, ON_H, compute, TWO)
+def _two_systems_item(
+    kind: str, number: str, title: str, compute: Callable[[Any], Reproduced]
+) -> Item:
+    return _item(kind, number, title, RUNS, ON_H, compute, TWO_SYSTEMS)
 
 
 PAPER = Paper(
@@ -647,16 +794,16 @@ PAPER = Paper(
     "Verification Fairness",
     (
         _item("table", "1", "error rates of five systems", RUNS, "", _table1),
-        _two("table", "2", "criteria that measures meet", _table2),
-        _two("figure", "1", "FDR over alpha at one threshold", _figure1),
-        _two("figure", "2", "FDR over alpha and thresholds", _figure2),
-        _two("figure", "3", "GARBE over alpha at one threshold", _figure3),
-        _two("figure", "4", "GARBE over alpha and thresholds", _figure4),
-        _two("figure", "5", "IR over alpha and thresholds", _figure5),
-        _two("figure", "6", "GARBE of systems over thresholds", _figure6),
-        _two("figure", "7", "DET curves", _figure7),
+        _two_systems_item("table", "2", "criteria that measures meet", _table2),
+        _two_systems_item("figure", "1", "FDR over alpha at one threshold", _figure1),
+        _two_systems_item("figure", "2", "FDR over alpha and thresholds", _figure2),
+        _two_systems_item("figure", "3", "GARBE over alpha at one threshold", _figure3),
+        _two_systems_item("figure", "4", "GARBE over alpha and thresholds", _figure4),
+        _two_systems_item("figure", "5", "IR over alpha and thresholds", _figure5),
+        _two_systems_item("figure", "6", "GARBE of systems over thresholds", _figure6),
+        _two_systems_item("figure", "7", "DET curves", _figure7),
         _item("claim", "3.3", "nationalities differ consistently", RUNS, ON_H, _claim33),
-        _two("claim", "4.1.2", "IR at one threshold", _claim412),
+        _two_systems_item("claim", "4.1.2", "IR at one threshold", _claim412),
         _item("claim", "5", "fairness against accuracy", RUNS, "", _claim5),
     ),
 )

@@ -29,7 +29,7 @@ TRIALS = 2208
 
 SPEAKERS = 8
 """Of each nationality; each has as many target trials, each pair about as many nontarget ones."""
-OF_SPEAKER, OF_SIDE, OF_PAIR, MORE = 0.25, 0.06, 0.10, 0.45
+SPEAKER_SHARE, SIDE_SHARE, PAIR_SHARE, LARGER_SPEAKER_SHARE = 0.25, 0.06, 0.10, 0.45
 """Plausible shares of the variance of scores: of a target trial, its speaker; of a nontarget trial,
 each of its speakers, and their pair. Last, what speakers would have if they differed more."""
 
@@ -101,8 +101,8 @@ class Fairness:
     garbe_fnd: float
 
 
-def recovered(percent: ArrayLike, *, trials: int = TRIALS) -> IntArray:
-    """Error counts behind percentages printed with two decimals.
+def recovered_counts(percent: ArrayLike, *, trials: int = TRIALS) -> IntArray:
+    """Return the error counts behind percentages printed with two decimals.
 
     There are fewer than 10,000 trials, so that one count at most prints as each percentage.
 
@@ -116,15 +116,15 @@ def recovered(percent: ArrayLike, *, trials: int = TRIALS) -> IntArray:
         raise DataError(msg)
     printed = np.asarray(percent, dtype=np.float64)
     counts = np.rint(printed / 100 * trials).astype(np.int64)
-    odd = np.abs(100 * counts / trials - printed) > 0.005 + 1e-12
-    if odd.any():
-        msg = f"{printed[odd][0]} % is not a whole number of {trials} trials"
+    is_impossible = np.abs(100 * counts / trials - printed) > 0.005 + 1e-12
+    if is_impossible.any():
+        msg = f"{printed[is_impossible][0]} % is not a whole number of {trials} trials"
         raise DataError(msg)
     return counts
 
 
 def table1(*, alpha: float = 0.5) -> list[Fairness]:
-    """FDR, IR and GARBE of the five systems in the paper's order, from the counts behind table 1.
+    """Return FDR, IR and GARBE of the five systems in the paper's order, from table 1's counts.
 
     `alpha` is the weight of FPR.
 
@@ -136,10 +136,10 @@ def table1(*, alpha: float = 0.5) -> list[Fairness]:
     return [_fairness(system, *printed, alpha=alpha) for system, printed in TABLE_1.items()]
 
 
-def fair(
-    fpr: float, fnr: float, *, of_speaker: float = OF_SPEAKER, systems: int = 4_000
+def fair_ginis(
+    fpr: float, fnr: float, *, speaker_share: float = SPEAKER_SHARE, n_systems: int = 4_000
 ) -> tuple[FloatArray, FloatArray]:
-    """Ginis of FPR and of FNR that fair systems of such rates show in the paper's design.
+    """Return Ginis of FPR and FNR of simulated fair systems with these rates in the paper's design.
 
     Every nationality has the same true rates; the scores of its speakers and pairs of speakers
     differ by the shares of variance above, `of_speaker` that of a target trial.
@@ -155,33 +155,44 @@ def fair(
     """
     from scipy.special import ndtr, ndtri  # noqa: PLC0415 - what takes time to load
 
-    draw, each = np.random.default_rng(0), (systems, len(GROUPS), SPEAKERS)
-    own = (ndtri(fnr) + of_speaker**0.5 * draw.standard_normal(each)) / (1 - of_speaker) ** 0.5
-    rejects = draw.binomial(TRIALS // SPEAKERS, ndtr(own)).sum(axis=-1)
-    one, other = np.triu_indices(SPEAKERS, 1)
-    trials = TRIALS // one.size + (np.arange(one.size) < TRIALS % one.size)
-    speaker, pair = draw.standard_normal(each), draw.standard_normal((*each[:2], one.size))
-    latent = OF_SIDE**0.5 * (speaker[..., one] + speaker[..., other]) + OF_PAIR**0.5 * pair
-    both = (ndtri(fpr) + latent) / (1 - 2 * OF_SIDE - OF_PAIR) ** 0.5
-    accepts = draw.binomial(trials, ndtr(both)).sum(axis=-1)
+    rng, speaker_shape = np.random.default_rng(0), (n_systems, len(GROUPS), SPEAKERS)
+    speaker_quantiles = (ndtri(fnr) + speaker_share**0.5 * rng.standard_normal(speaker_shape)) / (
+        1 - speaker_share
+    ) ** 0.5
+    rejects = rng.binomial(TRIALS // SPEAKERS, ndtr(speaker_quantiles)).sum(axis=-1)
+    first_speaker, second_speaker = np.triu_indices(SPEAKERS, 1)
+    trials_per_pair = TRIALS // first_speaker.size + (
+        np.arange(first_speaker.size) < TRIALS % first_speaker.size
+    )
+    speaker_effects, pair_effects = (
+        rng.standard_normal(speaker_shape),
+        rng.standard_normal((*speaker_shape[:2], first_speaker.size)),
+    )
+    latent = (
+        SIDE_SHARE**0.5
+        * (speaker_effects[..., first_speaker] + speaker_effects[..., second_speaker])
+        + PAIR_SHARE**0.5 * pair_effects
+    )
+    pair_quantiles = (ndtri(fpr) + latent) / (1 - 2 * SIDE_SHARE - PAIR_SHARE) ** 0.5
+    accepts = rng.binomial(trials_per_pair, ndtr(pair_quantiles)).sum(axis=-1)
     return gini(accepts / TRIALS).value, gini(rejects / TRIALS).value
 
 
 def _fairness(system: str, fpr: ArrayLike, fnr: ArrayLike, *, alpha: float) -> Fairness:
-    fp, fn = recovered(fpr), recovered(fnr)
-    f: FloatArray = fp / TRIALS
-    q: FloatArray = fn / TRIALS
+    fp, fn = recovered_counts(fpr), recovered_counts(fnr)
+    fpr_rates: FloatArray = fp / TRIALS
+    fnr_rates: FloatArray = fn / TRIALS
     return Fairness(
         system=system,
         fp=fp,
         fn=fn,
-        fdr=float(fdr(f, q, alpha=alpha).value),
-        fdr_fpd=float(value_range(f).value),
-        fdr_fnd=float(value_range(q).value),
-        ir=float(ir(f, q, alpha=alpha).value),
-        ir_fpd=float(max_min(f).value),
-        ir_fnd=float(max_min(q).value),
-        garbe=float(garbe(f, q, alpha=alpha).value),
-        garbe_fpd=float(gini(f).value),
-        garbe_fnd=float(gini(q).value),
+        fdr=float(fdr(fpr_rates, fnr_rates, alpha=alpha).value),
+        fdr_fpd=float(value_range(fpr_rates).value),
+        fdr_fnd=float(value_range(fnr_rates).value),
+        ir=float(ir(fpr_rates, fnr_rates, alpha=alpha).value),
+        ir_fpd=float(max_min(fpr_rates).value),
+        ir_fnd=float(max_min(fnr_rates).value),
+        garbe=float(garbe(fpr_rates, fnr_rates, alpha=alpha).value),
+        garbe_fpd=float(gini(fpr_rates).value),
+        garbe_fnd=float(gini(fnr_rates).value),
     )

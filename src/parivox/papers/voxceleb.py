@@ -39,11 +39,11 @@ AT_LEAST_COST: dict[str, Any] = {
     "zero": "none",
     "fixed_threshold": True,
 }
-"""How both systems are audited at the least cost over all trials, as it is."""
+"""Options of the audits of both systems at the fixed threshold of minimum cost over all trials."""
 H, INSTEAD = "VoxCeleb1-H", "on VoxCeleb1-H instead"
-"""Where items and claims are put to that list in the place of the paper's own."""
+"""For items and claims that are tested on this list instead of the paper's own."""
 ON_H = "scores of VoxCeleb1-H"
-"""What items need that are computed on these files."""
+"""What items that are computed on these files need."""
 SPEAKERS = "vox1_meta.csv"
 SCORES = {V2: "resnetse34v2_H-eval_scores.csv", L: "resnetse34l_H-eval_scores.csv"}
 SHA256 = {
@@ -52,22 +52,22 @@ SHA256 = {
     SPEAKERS: "c18af27f03e781de23f7cbf067528c43541c8fe95a81db7dc27e5554d45a375c",
 }
 TEST = "veri_test.txt"
-"""VoxCeleb1's own test list, which whoever has it may put beside the files."""
-_ID = len("id10001")
-_ABOUT = ("Gender", "Nationality")
-_MEND = "pip install 'parivox[demo]', or name the folder of bt4vt 1.0.1's data with --data"
+"""VoxCeleb1's own test list, which users who have it may put next to the files."""
+_ID_LENGTH = len("id10001")
+_SPEAKER_COLUMNS = ("Gender", "Nationality")
+_HINT = "pip install 'parivox[demo]', or name the folder of bt4vt 1.0.1's data with --data"
 
 
 @dataclass(frozen=True)
 class Voxceleb1H:
-    """The files; what is made of them is made once."""
+    """The files, and a cache of what is computed from them."""
 
     folder: Path
-    made: dict[Any, Any] = field(default_factory=dict)
+    cache: dict[Any, Any] = field(default_factory=dict)
 
     @classmethod
-    def found(cls, folder: str | os.PathLike[str] | None = None) -> Voxceleb1H:
-        """Those in a folder or, without one, of the installed package.
+    def locate(cls, folder: str | os.PathLike[str] | None = None) -> Voxceleb1H:
+        """Return the files in a folder or, without one, of the installed package.
 
         Raises
         ------
@@ -77,21 +77,21 @@ class Voxceleb1H:
         if folder is None:
             package = find_spec("bt4vt")
             if package is None or package.origin is None:
-                msg = f"the scores of VoxCeleb1-H by two systems are not here; {_MEND}"
+                msg = f"the scores of VoxCeleb1-H by two systems are not here; {_HINT}"
                 raise DataError(msg)
             folder = Path(package.origin).parent / "data"
         for name, sha256 in SHA256.items():
             path = Path(folder, name)
             if not path.is_file():
-                msg = f"{folder}: has no {name}; {_MEND}"
+                msg = f"{folder}: has no {name}; {_HINT}"
                 raise DataError(msg)
             if sha256_of(path) != sha256:
-                msg = f"{path}: is not the file of bt4vt 1.0.1; {_MEND}"
+                msg = f"{path}: is not the file of bt4vt 1.0.1; {_HINT}"
                 raise DataError(msg)
         return cls(Path(folder))
 
     def scores(self, *systems: str) -> dict[str, Path]:
-        """Score files by system."""
+        """Return score files by system."""
         return {system: self.folder / SCORES[system] for system in systems}
 
     @property
@@ -100,45 +100,53 @@ class Voxceleb1H:
         return self.folder / SPEAKERS
 
     def test_list(self) -> Description | None:
-        """What VoxCeleb1's test list holds; None where it is not here."""
+        """Return the description of VoxCeleb1's test list; None if the list is not there."""
         path = self.folder / TEST
         if not path.is_file():
             return None
         return describe(path, speakers=self.speakers, by=("gender", "nationality"))
 
-    def people(self) -> list[dict[str, str]]:
-        """Everybody of VoxCeleb1, a row each: gender, nationality."""
-        if SPEAKERS not in self.made:
+    def speaker_rows(self) -> list[dict[str, str]]:
+        """Return gender and nationality of every speaker of VoxCeleb1."""
+        if SPEAKERS not in self.cache:
             with self.speakers.open(encoding="utf-8", newline="") as file:
                 rows = [*csv.DictReader(file, delimiter="\t")]
-            self.made[SPEAKERS] = [
-                {"id": row["VoxCeleb1 ID"], **{name.lower(): row[name] for name in _ABOUT}}
+            self.cache[SPEAKERS] = [
+                {
+                    "id": row["VoxCeleb1 ID"],
+                    **{name.lower(): row[name] for name in _SPEAKER_COLUMNS},
+                }
                 for row in rows
             ]
-        made: list[dict[str, str]] = self.made[SPEAKERS]
-        return made
+        speaker_rows: list[dict[str, str]] = self.cache[SPEAKERS]
+        return speaker_rows
 
     def trials(self) -> Any:
-        """Every trial of the list with its grade, as a dataframe of Polars."""
-        if "trials" not in self.made:
+        """Return every trial of the list with its grade, as a Polars dataframe."""
+        if "trials" not in self.cache:
             graded = grade(self.scores(V2)[V2], speakers=self.speakers)
-            self.made["trials"] = None if graded.trials is None else graded.trials.to_polars()
-        return self.made["trials"]
+            self.cache["trials"] = None if graded.trials is None else graded.trials.to_polars()
+        return self.cache["trials"]
 
     def utterances(self) -> NDArray[np.object_]:
-        """Every utterance of the list."""
-        if "utterances" not in self.made:
-            every = self.trials()
-            both = np.concatenate([every[side].unique().to_numpy() for side in ("enrol", "test")])
-            self.made["utterances"] = np.unique(both)
-        made: NDArray[np.object_] = self.made["utterances"]
-        return made
+        """Return every utterance of the list."""
+        if "utterances" not in self.cache:
+            all_trials = self.trials()
+            trial_utterances = np.concatenate(
+                [all_trials[side].unique().to_numpy() for side in ("enrol", "test")]
+            )
+            self.cache["utterances"] = np.unique(trial_utterances)
+        cached_utterances: NDArray[np.object_] = self.cache["utterances"]
+        return cached_utterances
 
-    def between(self, speakers: Collection[str]) -> Any:
-        """The trials in which both sides are of these speakers."""
-        every, known = self.trials(), [*speakers]
-        enrol, test = (every[side].str.slice(0, _ID).is_in(known) for side in ("enrol", "test"))
-        return every.filter(enrol & test).select("enrol", "test", "label")
+    def trials_between(self, speakers: Collection[str]) -> Any:
+        """Return the trials in which both sides are of these speakers."""
+        all_trials, speaker_ids = self.trials(), [*speakers]
+        enrol, test = (
+            all_trials[side].str.slice(0, _ID_LENGTH).is_in(speaker_ids)
+            for side in ("enrol", "test")
+        )
+        return all_trials.filter(enrol & test).select("enrol", "test", "label")
 
     def audit(
         self,
@@ -147,24 +155,24 @@ class Voxceleb1H:
         without_grade: int | None = None,
         **options: Any,
     ) -> Audit:
-        """An audit of some of the systems by gender and nationality, of all or some trials."""
+        """Return an audit of some systems by gender and nationality, of all or some trials."""
         key = systems, among, without_grade, repr(sorted(options.items()))
-        if key not in self.made:
+        if key not in self.cache:
             if among is not None:
-                options["trials"] = self.between(among)
+                options["trials"] = self.trials_between(among)
             if without_grade is not None:
-                kept = self.trials().filter(self.trials()["grade"] != without_grade)
-                options["trials"] = kept.select("enrol", "test", "label")
+                remaining_trials = self.trials().filter(self.trials()["grade"] != without_grade)
+                options["trials"] = remaining_trials.select("enrol", "test", "label")
             options = {"by": BY, "allocate": "enrol", "replicates": 1_000, **options}
-            self.made[key] = audit(self.scores(*systems), speakers=self.speakers, **options)
-        made: Audit = self.made[key]
-        return made
+            self.cache[key] = audit(self.scores(*systems), speakers=self.speakers, **options)
+        cached_audit: Audit = self.cache[key]
+        return cached_audit
 
     def counts(self, system: str) -> dict[str, Counts]:
-        """Counts by gender and nationality of the enrolled speaker, and those of ``all``."""
-        if system not in self.made:
+        """Return counts by gender and nationality of the enrolment speaker, and of ``all``."""
+        if system not in self.cache:
             counts = count(self.scores(system), speakers=self.speakers, by=BY, withhold=0)
             groups = group_counts(counts, allocate="enrol")
-            self.made[system] = {**groups[BY], **groups["all"]}
-        made: dict[str, Counts] = self.made[system]
-        return made
+            self.cache[system] = {**groups[BY], **groups["all"]}
+        cached_counts: dict[str, Counts] = self.cache[system]
+        return cached_counts
