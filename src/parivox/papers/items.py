@@ -119,6 +119,7 @@ def print_verdict(exact: float, printed: float, decimals: int) -> str:
     rounded = as_printed(exact, decimals)
     if rounded == printed:
         return AS_PRINTED
+    # the digit of the largest place, of both figures, at which they differ
     digit_index = 0
     if printed and rounded:
         largest = np.floor(np.log10(max(abs(printed), abs(rounded))))

@@ -59,12 +59,16 @@ _CHART_GROUPS_NOTE = (
 _OTHER_LIST_NOTE = "The paper's list, VoxCeleb1-I, is not public: the same on VoxCeleb1-H"
 
 
-def _table2(data: Voxceleb1H) -> Reproduced:
+# ---- tables: from print, or on VoxCeleb1-H
+
+
+def _table2(voxceleb: Voxceleb1H) -> Reproduced:
     figures = FigureRows()
     for base_metric, metric, factor in (("EER", "eer", 100.0), ("minCDet", "cdet_raw", 1.0)):
-        table = _minimum_cost_audit(data).groups
+        table = _minimum_cost_audit(voxceleb).groups
         for row in table.where(system=V2, grouping=BY, metric=metric).rows():
             estimate = {name: row[name] and factor * row[name] for name in ("value", "low", "high")}
+            # the list is not the paper's, so figures are not judged by print
             group, printed_value = row["group"], TABLE_2[base_metric].get(row["group"])
             figures.add(
                 group,
@@ -109,6 +113,7 @@ def _table3(_: object) -> Reproduced:
                     implied.printed,
                     implied.value,
                     3,
+                    # three decimals of table 2 leave a range, in which print may be anywhere
                     agrees=implied.agrees,
                     verdict=AS_PRINTED
                     if implied.agrees
@@ -169,14 +174,14 @@ def _table4(_: object) -> Reproduced:
     )
 
 
-def _sweep_audit(data: Voxceleb1H) -> Audit:
+def _sweep_audit(voxceleb: Voxceleb1H) -> Audit:
     points = [*(f"fpr={fpr:g}" for fpr in SWEPT_FPRS), "min-cdet"]
-    return data.audit(V2, operating_points=points, alpha=ALPHAS)
+    return voxceleb.audit(V2, operating_points=points, alpha=ALPHAS)
 
 
-def _minimum_cost_audit(data: Voxceleb1H) -> Audit:
+def _minimum_cost_audit(voxceleb: Voxceleb1H) -> Audit:
     """Return the audit at the minimum cost, the same as in `paper001`, so that intervals agree."""
-    return data.audit(V2, L, **AT_LEAST_COST)
+    return voxceleb.audit(V2, L, **AT_LEAST_COST)
 
 
 def _bias_rows(audit: Audit, **filters: str) -> dict[str, Mapping[str, Any]]:
@@ -200,24 +205,32 @@ BIAS_MEASURES = {
 """The bias measures of table 1."""
 
 
-def _table1(data: Voxceleb1H) -> Reproduced:
+def _table1(voxceleb: Voxceleb1H) -> Reproduced:
     figures = FigureRows()
     for base_metric, metric in BASE_METRICS.items():
         for name, measure in BIAS_MEASURES.items():
-            for group, row in _bias_rows(_minimum_cost_audit(data), **metric, **measure).items():
+            for group, row in _bias_rows(
+                _minimum_cost_audit(voxceleb), **metric, **measure
+            ).items():
                 figures.add(group, f"{base_metric}, {name}", None, row["value"], 4, estimate=row)
     notes = (_OTHER_LIST_NOTE, "The best group, of all, is the most favoured by chance as well.")
     return Reproduced(figures.table(), notes=notes)
 
 
-def _claim4(data: Voxceleb1H) -> Reproduced:
+# ---- claims and figures on VoxCeleb1-H
+
+
+def _claim4(voxceleb: Voxceleb1H) -> Reproduced:
     figures = FigureRows()
-    rows_of_all = _minimum_cost_audit(data).groups.where(system=V2, grouping="all", allocation="")
+    rows_of_all = _minimum_cost_audit(voxceleb).groups.where(
+        system=V2, grouping="all", allocation=""
+    )
     (eer,) = rows_of_all.where(metric="eer").rows()
     (cost,) = rows_of_all.where(metric="cdet_raw", operating_point="min-cdet").rows()
     eer_percent = in_percent(eer)
     figures.add("VoxCeleb1-H", "EER, %", 2.402, eer_percent["value"], 3, estimate=eer_percent)
     figures.add("VoxCeleb1-H", "minCDet", 0.008, cost["value"], 3, estimate=cost)
+    # printed values of VoxCeleb1-I over those of VoxCeleb1-H
     increase = [3.657 / 2.402, 0.012 / 0.008]
     return Reproduced(
         figures.table(),
@@ -239,8 +252,8 @@ INDIAN_MEN = "m+India"
 """The group that changes sides in section 4.1."""
 
 
-def _claim41(data: Voxceleb1H) -> Reproduced:
-    audit, figures = _minimum_cost_audit(data), FigureRows()
+def _claim41(voxceleb: Voxceleb1H) -> Reproduced:
+    audit, figures = _minimum_cost_audit(voxceleb), FigureRows()
     ratios = {
         base_metric: _bias_rows(audit, **metric, measure="ratio", reference="pooled")
         for base_metric, metric in BASE_METRICS.items()
@@ -303,8 +316,8 @@ def _meta_measure_row(audit: Audit, measure: str, fpr: float, **filters: Any) ->
     return rows.rows()[0]
 
 
-def _figure1(data: Voxceleb1H) -> Reproduced:
-    audit, figures = _sweep_audit(data), FigureRows()
+def _figure1(voxceleb: Voxceleb1H) -> Reproduced:
+    audit, figures = _sweep_audit(voxceleb), FigureRows()
     rows = {}
     for fpr in SWEPT_FPRS:
         for alpha in ALPHAS:
@@ -318,6 +331,7 @@ def _figure1(data: Voxceleb1H) -> Reproduced:
         np.diff([row["value"] for row in alpha_rows])
         for alpha_rows in (lowest_fpr_rows, highest_fpr_rows)
     )
+    # FDR should rise with alpha at the lowest FPR and fall at the highest
     has_expected_sign = [
         bool((sign * step > 0).all()) for sign, step in zip((1, -1), steps, strict=True)
     ]
@@ -347,8 +361,8 @@ def _figure1(data: Voxceleb1H) -> Reproduced:
     )
 
 
-def _figure2(data: Voxceleb1H) -> Reproduced:
-    audit, figures = _sweep_audit(data), FigureRows()
+def _figure2(voxceleb: Voxceleb1H) -> Reproduced:
+    audit, figures = _sweep_audit(voxceleb), FigureRows()
     rows: dict[str, list[Mapping[str, Any]]] = {"fpr": [], "fnr": []}
     for metric, metric_rows in rows.items():
         for fpr in SWEPT_FPRS:
@@ -378,17 +392,19 @@ def _figure2(data: Voxceleb1H) -> Reproduced:
     )
 
 
-def _fdr_and_nrb(data: Voxceleb1H, fpr: float, *, gated: bool = False) -> dict[str, dict[str, Any]]:
+def _fdr_and_nrb(
+    voxceleb: Voxceleb1H, fpr: float, *, gated: bool = False
+) -> dict[str, dict[str, Any]]:
     """Return FDR and NRB of false accepts, over all groups or groups above the minimums."""
-    audit = _sweep_audit(data)
+    audit = _sweep_audit(voxceleb)
     return {
         "FDR": _meta_measure_row(audit, "fdr", fpr, alpha=1.0, gated=gated),
         "NRB": _meta_measure_row(audit, "nrb", fpr, metric="fpr", gated=gated),
     }
 
 
-def _claim42(data: Voxceleb1H) -> Reproduced:
-    figures, rows = FigureRows(), _fdr_and_nrb(data, SWEPT_FPRS[0])
+def _claim42(voxceleb: Voxceleb1H) -> Reproduced:
+    figures, rows = FigureRows(), _fdr_and_nrb(voxceleb, SWEPT_FPRS[0])
     for quantity, row in rows.items():
         figures.add("all groups", quantity, None, row["value"], 4, estimate=row, p_holm=row["p"])
     fdr, nrb = rows.values()
@@ -406,11 +422,11 @@ def _claim42(data: Voxceleb1H) -> Reproduced:
             ),
         ),
         (_OTHER_LIST_NOTE, "p is of each figure by itself."),
-        (partial(_sweep_audit(data).charts.over_metrics, by=BY, measure="nrb"),),
+        (partial(_sweep_audit(voxceleb).charts.over_metrics, by=BY, measure="nrb"),),
     )
 
 
-def _claim43(data: Voxceleb1H) -> Reproduced:
+def _claim43(voxceleb: Voxceleb1H) -> Reproduced:
     figures = FigureRows()
     success_chances = []
     for fpr, hours in ((0.001, 17.0), (0.005, 3.5)):
@@ -418,9 +434,10 @@ def _claim43(data: Voxceleb1H) -> Reproduced:
         success_chances.append(success_chance)
         figures.add(f"FPR {fpr:g}, {hours:g} h", "chance of success", None, success_chance, 3)
     filters = {"grouping": BY, "metric": "fpr", "operating_point": f"fpr={DESIGN_FPR:g}"}
-    audit = _sweep_audit(data)
+    audit = _sweep_audit(voxceleb)
     rates = {row["group"]: row for row in audit.groups.where(**filters).rows()}
     for group, row in rates.items():
+        # the higher FPR takes fewer hours, so the limits change places
         hour_limits = {
             limit: _hours_to_success(row[opposite_limit])
             for limit, opposite_limit in (("low", "high"), ("high", "low"))
@@ -435,7 +452,7 @@ def _claim43(data: Voxceleb1H) -> Reproduced:
         )
     group_set_texts, significance = [], []
     for gated, group_set in ((False, "all groups"), (True, "those of enough people")):
-        measure_rows = _fdr_and_nrb(data, SWEPT_FPRS[0], gated=gated)
+        measure_rows = _fdr_and_nrb(voxceleb, SWEPT_FPRS[0], gated=gated)
         for quantity, row in measure_rows.items():
             limit = f"{quantity} of false accepts"
             figures.add(group_set, limit, None, row["value"], 4, estimate=row, p_holm=row["p"])
@@ -499,8 +516,8 @@ def _hours_to_success(fpr: float | None) -> float:
     return 17 * math.log1p(-DESIGN_FPR) / math.log1p(-fpr)
 
 
-def _claim6(data: Voxceleb1H) -> Reproduced:
-    audit, figures = _sweep_audit(data), FigureRows()
+def _claim6(voxceleb: Voxceleb1H) -> Reproduced:
+    audit, figures = _sweep_audit(voxceleb), FigureRows()
     filters = {"system": V2, "grouping": BY, "metric": "fpr", "operating_point": "fpr=0.1"}
     rates = np.array(
         [
@@ -518,7 +535,7 @@ def _claim6(data: Voxceleb1H) -> Reproduced:
         figures.add(name, "over that of rates of a tenth", None, changes[-1], 4)
     point_texts, significance = [], []
     for fpr in (SWEPT_FPRS[0], SWEPT_FPRS[-1]):
-        rows = _fdr_and_nrb(data, fpr)
+        rows = _fdr_and_nrb(voxceleb, fpr)
         for name, row in rows.items():
             figures.add(f"FPR {fpr:g}", name, None, row["value"], 4, estimate=row, p_holm=row["p"])
         significance.append([is_significant(row["p"]) for row in rows.values()])

@@ -86,13 +86,13 @@ _FPR_GRID = np.geomspace(0.001, 0.1, 41)
 """FPRs at which whole curves are compared."""
 
 
-def _audit(data: Voxceleb1H) -> Audit:
-    return data.audit(V2, L, **AT_LEAST_COST)
+def _audit(voxceleb: Voxceleb1H) -> Audit:
+    return voxceleb.audit(V2, L, **AT_LEAST_COST)
 
 
-def _counts_by_group(data: Voxceleb1H, system: str = V2) -> tuple[Counts, dict[str, Counts]]:
+def _counts_by_group(voxceleb: Voxceleb1H, system: str = V2) -> tuple[Counts, dict[str, Counts]]:
     """Return counts of all trials, and of each group by the paper's names."""
-    counts = data.counts(system)
+    counts = voxceleb.counts(system)
     groups = {
         name: group_counts for name, group_counts in counts.items() if name not in {"all", "pooled"}
     }
@@ -155,27 +155,31 @@ def _spread_figures(audit: Audit, grouping: str) -> tuple[FigureRows, Claim]:
     )
 
 
-def _table1(data: Voxceleb1H) -> Reproduced:
+# ---- tables
+
+
+def _table1(voxceleb: Voxceleb1H) -> Reproduced:
     figures = FigureRows()
     sides: dict[str, list[bool]] = {}
     for challenge, name in _CHALLENGE_COSTS.items():
         model = COST_MODELS[name]
         for system in (V2, L):
-            overall, groups = _counts_by_group(data, system)
+            overall, groups = _counts_by_group(voxceleb, system)
             minimum = min_cdet(overall, cost=model)
             figures.add(challenge, f"minimum cost ({system})", None, float(minimum.value), 4)
+            # a cost of several priors has no single threshold
             if system == V2 and len(model.p_target) == 1:
                 for group, challenge_minimum in groups.items():
                     cost = cdet(challenge_minimum.at([minimum.threshold]), model)[0]
                     sides.setdefault(group, []).append(bool(cost > minimum.value))
     for system in (V2, L):
-        overall, groups = _counts_by_group(data, system)
+        overall, groups = _counts_by_group(voxceleb, system)
         name, model = "NIST SRE 2019, telephone", COST_MODELS["sre19_cts"]
         equalised = float(equalised_min_cdet(groups.values(), cost=model))
         figures.add(name, f"minimum cost, groups equalised ({system})", None, equalised, 4)
         precision = 100 * float(r_precision(overall))
         figures.add("Speakers in the Wild 2016", f"R-precision, % ({system})", None, precision, 3)
-        (row,) = _audit(data).groups.where(system=system, grouping="all", metric="eer").rows()
+        (row,) = _audit(voxceleb).groups.where(system=system, grouping="all", metric="eer").rows()
         eer_percent = in_percent(row)
         figures.add(
             "SUPERB, VoxCeleb SRC",
@@ -186,7 +190,7 @@ def _table1(data: Voxceleb1H) -> Reproduced:
             estimate=eer_percent,
         )
     changed_groups = [group for group, group_sides in sides.items() if len({*group_sides}) > 1]
-    biases = _group_rows(_audit(data).bias, measure="subgroup_bias")
+    biases = _group_rows(_audit(voxceleb).bias, measure="subgroup_bias")
     significant_groups = [
         group for group in changed_groups if interval_side(biases[group], 1.0) is not None
     ]
@@ -227,9 +231,9 @@ def _n_trials(row: Mapping[str, Any]) -> int:
     return int(row["target_trials"] + row["nontarget_trials"])
 
 
-def _table2(data: Voxceleb1H) -> Reproduced:
-    test_list = data.test_list()
-    audit = data.audit(V2, by=("gender", "nationality"), intervals=False)
+def _table2(voxceleb: Voxceleb1H) -> Reproduced:
+    test_list = voxceleb.test_list()
+    audit = voxceleb.audit(V2, by=("gender", "nationality"), intervals=False)
     rows = {
         f"{eer_row['grouping']}={eer_row['group']}": eer_row
         for eer_row in audit.groups.where(metric="eer").rows()
@@ -261,8 +265,8 @@ def _table2(data: Voxceleb1H) -> Reproduced:
         )
     if test_list is not None:
         _add_test_list(figures, test_list.tables["groups"])
-    speaker_rows = {speaker["id"]: speaker for speaker in data.speaker_rows()}
-    utterance_speakers = [speaker_rows[name.split("/")[0]] for name in data.utterances()]
+    speaker_rows = {speaker["id"]: speaker for speaker in voxceleb.speaker_rows()}
+    utterance_speakers = [speaker_rows[name.split("/")[0]] for name in voxceleb.utterances()]
     utterance_counts = {
         kind: Counter(speaker[kind] for speaker in utterance_speakers)
         for kind in ("gender", "nationality")
@@ -330,8 +334,8 @@ def _add_test_list(figures: FigureRows, groups: Table) -> None:
             figures.add(f"test, {name}", "trials, %", printed_trials, share, 1)
 
 
-def _table4(data: Voxceleb1H) -> Reproduced:
-    audit, (overall, groups) = _audit(data), _counts_by_group(data)
+def _table4(voxceleb: Voxceleb1H) -> Reproduced:
+    audit, (overall, groups) = _audit(voxceleb), _counts_by_group(voxceleb)
     costs = _group_rows(audit.groups, metric="cdet_norm", operating_point="min-cdet")
     own_costs = _group_rows(audit.groups, metric="min_cdet_norm")
     biases = _group_rows(audit.bias, measure="subgroup_bias")
@@ -394,8 +398,8 @@ def _table4(data: Voxceleb1H) -> Reproduced:
     )
 
 
-def _table5(data: Voxceleb1H) -> Reproduced:
-    audit, (overall, groups) = _audit(data), _counts_by_group(data)
+def _table5(voxceleb: Voxceleb1H) -> Reproduced:
+    audit, (overall, groups) = _audit(voxceleb), _counts_by_group(voxceleb)
     ratio_rows = {
         metric: _group_rows(
             audit.bias,
@@ -455,8 +459,11 @@ def _ratio_text(row: Mapping[str, Any]) -> str:
     return interval_text(row, " times")
 
 
-def _figure2(data: Voxceleb1H) -> Reproduced:
-    audit, overall = _audit(data), data.counts(V2)["all"]
+# ---- figures
+
+
+def _figure2(voxceleb: Voxceleb1H) -> Reproduced:
+    audit, overall = _audit(voxceleb), voxceleb.counts(V2)["all"]
     figures = FigureRows()
     (eer,) = audit.groups.where(system=V2, grouping="all", metric="eer").rows()
     eer_percent = in_percent(eer)
@@ -479,8 +486,8 @@ def _figure2(data: Voxceleb1H) -> Reproduced:
     )
 
 
-def _figure4(data: Voxceleb1H) -> Reproduced:
-    audit = _audit(data)
+def _figure4(voxceleb: Voxceleb1H) -> Reproduced:
+    audit = _audit(voxceleb)
     figures, spread = _spread_figures(audit, BY)
     curves = _group_rows(audit.bias, measure="ratio", metric="fnr_at_fpr", reference="pooled")
     for group, row in curves.items():
@@ -518,8 +525,8 @@ def _figure4(data: Voxceleb1H) -> Reproduced:
     )
 
 
-def _figure5(data: Voxceleb1H) -> Reproduced:
-    audit = _audit(data)
+def _figure5(voxceleb: Voxceleb1H) -> Reproduced:
+    audit = _audit(voxceleb)
     rows = _group_rows(audit.comparison, measure="subgroup_bias")
     figures = FigureRows()
     for group, row in rows.items():
@@ -527,6 +534,7 @@ def _figure5(data: Voxceleb1H) -> Reproduced:
         figures.add(group, f"subgroup bias, {L}", None, row["other"], 4)
         figures.add(group, f"{V2} - {L}", None, row["difference"], 4, estimate=row, p_holm=row["p"])
     lower = [group for group, row in rows.items() if row["difference"] < 0]
+    # p of a comparison is of each group by itself, so the level is divided by their number
     differing_groups = [
         name
         for name, row in rows.items()
@@ -581,8 +589,8 @@ def _difference_text(row: Mapping[str, Any]) -> str:
     return f"{row['difference']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]"
 
 
-def _figure7(data: Voxceleb1H) -> Reproduced:
-    audit = _audit(data)
+def _figure7(voxceleb: Voxceleb1H) -> Reproduced:
+    audit = _audit(voxceleb)
     point = audit.operating_points.where(system=V2, operating_point="min-cdet").rows()[0]
     rates = {
         metric: audit.groups.where(
@@ -614,8 +622,8 @@ def _figure7(data: Voxceleb1H) -> Reproduced:
     )
 
 
-def _figure8(data: Voxceleb1H) -> Reproduced:
-    audit = _audit(data)
+def _figure8(voxceleb: Voxceleb1H) -> Reproduced:
+    audit = _audit(voxceleb)
     figures, claim = _spread_figures(audit, "nationality")
     filters = {"system": V2, "grouping": "nationality", "metric": "eer", "measure": "ratio"}
     eers = {
@@ -641,8 +649,8 @@ def _figure8(data: Voxceleb1H) -> Reproduced:
     )
 
 
-def _figure9(data: Voxceleb1H) -> Reproduced:
-    audit, figures = _audit(data), FigureRows()
+def _figure9(voxceleb: Voxceleb1H) -> Reproduced:
+    audit, figures = _audit(voxceleb), FigureRows()
     rows = _group_rows(audit.comparison, measure="value", metric="eer")
     claims = []
     for change_name, nationalities in _PRINTED_CHANGES.items():
@@ -659,6 +667,7 @@ def _figure9(data: Voxceleb1H) -> Reproduced:
                 )
             for system, ratio in zip((V2, L), ratios, strict=True):
                 figures.add(nationality, f"EER of women over men, {system}", None, ratio, 3)
+            # half-widths add up as squares, because women and men share no trials
             # above 0 the curves move apart, whichever of the two is the upper
             wider = abs(math.log(ratios[1])) - abs(math.log(ratios[0]))
             interval = {
@@ -709,9 +718,9 @@ def _figure9(data: Voxceleb1H) -> Reproduced:
     )
 
 
-def _figure10(data: Voxceleb1H) -> Reproduced:
-    audit, (overall, groups) = _audit(data), _counts_by_group(data)
-    names = {paper_name(name): name for name in data.counts(V2) if "+" in name}
+def _figure10(voxceleb: Voxceleb1H) -> Reproduced:
+    audit, (overall, groups) = _audit(voxceleb), _counts_by_group(voxceleb)
+    names = {paper_name(name): name for name in voxceleb.counts(V2) if "+" in name}
     figures = FigureRows()
     common = min_cdet(overall, cost=COST)
     overall_rates = overall.at([common.threshold])
@@ -811,8 +820,8 @@ def _figure10(data: Voxceleb1H) -> Reproduced:
     )
 
 
-def _figure11(data: Voxceleb1H) -> Reproduced:
-    speaker_rows, figures = data.speaker_rows(), FigureRows()
+def _figure11(voxceleb: Voxceleb1H) -> Reproduced:
+    speaker_rows, figures = voxceleb.speaker_rows(), FigureRows()
     genders = Counter(speaker["gender"] for speaker in speaker_rows)
     nationalities = Counter(speaker["nationality"] for speaker in speaker_rows)
     women = Counter(speaker["nationality"] for speaker in speaker_rows if speaker["gender"] == "f")
@@ -834,12 +843,15 @@ def _figure11(data: Voxceleb1H) -> Reproduced:
             ),
         ),
         ("The chart is of the 1,190 of them who are in VoxCeleb1-H.",),
-        (partial(_audit(data).charts.speakers, by=BY),),
+        (partial(_audit(voxceleb).charts.speakers, by=BY),),
     )
 
 
-def _claim51(data: Voxceleb1H) -> Reproduced:
-    audit = _audit(data)
+# ---- claims
+
+
+def _claim51(voxceleb: Voxceleb1H) -> Reproduced:
+    audit = _audit(voxceleb)
     eers = _group_rows(audit.bias, measure="ratio", metric="eer", reference="pooled")
     figures = FigureRows()
     for group, row in eers.items():
@@ -879,8 +891,8 @@ def _claim51(data: Voxceleb1H) -> Reproduced:
     )
 
 
-def _claim54(data: Voxceleb1H) -> Reproduced:
-    audit = _audit(data)
+def _claim54(voxceleb: Voxceleb1H) -> Reproduced:
+    audit = _audit(voxceleb)
     same_trial_rows = _group_rows(audit.bias, measure="threshold_bias")
     other_speaker_rows = _group_rows(audit.bias, measure="threshold_bias_cv")
     figures = FigureRows()
@@ -937,12 +949,13 @@ def _p_of_interval(row: Mapping[str, Any]) -> float:
     """Return p of a ratio of 1, from a normal approximation of the logarithm's interval."""
     if row["low"] is None:
         return math.nan
+    # a 95 % interval is 1.96 standard errors wide on either side
     se = math.log(row["high"] / row["low"]) / (2 * 1.96)
     return math.erfc(abs(math.log(row["value"])) / se / math.sqrt(2))
 
 
-def _claim72(data: Voxceleb1H) -> Reproduced:
-    audit, figures = _audit(data), FigureRows()
+def _claim72(voxceleb: Voxceleb1H) -> Reproduced:
+    audit, figures = _audit(voxceleb), FigureRows()
     above, ratios = {}, {}
     for metric, name in (("eer", "EER"), ("cdet_norm", "cost")):
         rows = _group_rows(audit.groups, metric=metric)
@@ -954,6 +967,7 @@ def _claim72(data: Voxceleb1H) -> Reproduced:
         ratio_rows = {}
         for nation in nationalities:
             women, men = (rows[f"{nation}_{sex}"] for sex in "fm")
+            # women and men share no trials, so that half-widths add up as squares
             half_widths = [math.log(row_["high"] / row_["low"]) / 2 for row_ in (women, men)]
             ratio, half_width = women["value"] / men["value"], math.exp(math.hypot(*half_widths))
             ratio_rows[nation] = {
@@ -999,8 +1013,8 @@ def _claim72(data: Voxceleb1H) -> Reproduced:
     )
 
 
-def _claim8(data: Voxceleb1H) -> Reproduced:
-    audit, figures = _audit(data), FigureRows()
+def _claim8(voxceleb: Voxceleb1H) -> Reproduced:
+    audit, figures = _audit(voxceleb), FigureRows()
     filters = {"system": V2, "measure": "ratio", "reference": "others"}
     cost = {"metric": "cdet_norm", "operating_point": "min-cdet"}
     (women,) = audit.bias.where(**filters, **cost, grouping="gender", group="f").rows()
@@ -1010,6 +1024,7 @@ def _claim8(data: Voxceleb1H) -> Reproduced:
     }
     figures.add("women", "cost over that of men", None, women["value"], 4, estimate=women)
     usa = nationality_rows["USA"]
+    # the limits of a reciprocal change places
     inverted = {"value": usa["value"], "low": usa["high"], "high": usa["low"]}
     other_nationalities = {name: 1 / end for name, end in inverted.items()} | {
         "p_holm": usa["p_holm"]

@@ -72,12 +72,15 @@ _CHECKED_LISTS = {"VoxCeleb1-H": "", "inclusive": None, "as listed": COMPAT}
 """Lists that are checked: that of the scores, and two by Algorithm 1."""
 
 
-def _audit_by_grade(data: Voxceleb1H) -> Audit:
-    return data.audit(V2, by="grade", operating_points=POINT)
+def _audit_by_grade(voxceleb: Voxceleb1H) -> Audit:
+    return voxceleb.audit(V2, by="grade", operating_points=POINT)
 
 
-def _table1(data: Voxceleb1H) -> Reproduced:
-    audit, figures = _audit_by_grade(data), FigureRows()
+# ---- tables and figure 1
+
+
+def _table1(voxceleb: Voxceleb1H) -> Reproduced:
+    audit, figures = _audit_by_grade(voxceleb), FigureRows()
     filters = {"grouping": "grade", "metric": "fnr", "operating_point": POINT}
     for row in audit.groups.where(**filters).rows():
         if row["target_trials"]:
@@ -105,8 +108,8 @@ def _table1(data: Voxceleb1H) -> Reproduced:
     )
 
 
-def _table3(data: Voxceleb1H) -> Reproduced:
-    description = describe(data.scores(V2)[V2], speakers=data.speakers, by="nationality")
+def _table3(voxceleb: Voxceleb1H) -> Reproduced:
+    description = describe(voxceleb.scores(V2)[V2], speakers=voxceleb.speakers, by="nationality")
     rows = {row["group"]: row for row in description.tables["groups"].rows()}
     figures = FigureRows()
     for nationality, (
@@ -159,12 +162,12 @@ def _table3(data: Voxceleb1H) -> Reproduced:
     )
 
 
-def _figure1(data: Voxceleb1H) -> Reproduced:
-    audit, figures = _audit_by_grade(data), FigureRows()
+def _figure1(voxceleb: Voxceleb1H) -> Reproduced:
+    audit, figures = _audit_by_grade(voxceleb), FigureRows()
     filters = {"grouping": "grade", "metric": "fnr", "operating_point": POINT}
     rows = {row["group"]: in_percent(row) for row in audit.groups.where(**filters).rows()}
     row_of_all = rows["pooled"]
-    ungraded_audit = data.audit(
+    ungraded_audit = voxceleb.audit(
         V2, by="gender", operating_points=POINT, without_grade=int(_TRIVIAL)
     )
     (medium,) = ungraded_audit.groups.where(**{**filters, "grouping": "all"}).rows()
@@ -196,17 +199,20 @@ def _figure1(data: Voxceleb1H) -> Reproduced:
     )
 
 
-def _variants(data: Voxceleb1H) -> Variation:
-    if "variants" not in data.cache:
-        data.cache["variants"] = variants(
-            data.scores(V2)[V2],
-            speakers=data.speakers,
+# ---- lists drawn anew
+
+
+def _variants(voxceleb: Voxceleb1H) -> Variation:
+    if "variants" not in voxceleb.cache:
+        voxceleb.cache["variants"] = variants(
+            voxceleb.scores(V2)[V2],
+            speakers=voxceleb.speakers,
             by="nationality",
             per_speaker=PAIRS_PER_SPEAKER,
             variants=N_LISTS,
             seed=SEED,
         )
-    cached_variants: Variation = data.cache["variants"]
+    cached_variants: Variation = voxceleb.cache["variants"]
     return cached_variants
 
 
@@ -229,8 +235,8 @@ _DRAWN_NOTE = (
 )
 
 
-def _figure2(data: Voxceleb1H) -> Reproduced:
-    variation, figures = _variants(data), FigureRows()
+def _figure2(voxceleb: Voxceleb1H) -> Reproduced:
+    variation, figures = _variants(voxceleb), FigureRows()
     spreads = {
         metric: _spread_by_pairs(variation, metric, "seed_sd") for metric in ("eer", "min_cdet")
     }
@@ -264,14 +270,15 @@ def _figure2(data: Voxceleb1H) -> Reproduced:
     )
 
 
-def _figure3(data: Voxceleb1H) -> Reproduced:
-    variation, figures = _variants(data), FigureRows()
+def _figure3(voxceleb: Voxceleb1H) -> Reproduced:
+    variation, figures = _variants(voxceleb), FigureRows()
     range_over_lists = _spread_by_pairs(variation, "min_cdet", "seed_max_min")
     sd_over_lists = _spread_by_pairs(variation, "min_cdet", "seed_sd")
     sd_over_speakers = _spread_by_pairs(variation, "min_cdet", "speaker_sd")
     for nation in EXPERIMENT_2:
         for i, n in enumerate(PAIRS_PER_SPEAKER):
             row = f"{nation}, n = {n}"
+            # the only figure that the paper prints in its text
             printed_range = 30.0 if (nation, n) == ("Canada", 50) else None
             figures.add(
                 row, "worst list over best, %", printed_range, 100 * range_over_lists[nation][i], 0
@@ -326,14 +333,17 @@ def _figure3(data: Voxceleb1H) -> Reproduced:
     )
 
 
-def _list_checks(data: Voxceleb1H) -> dict[str, Checked]:
+# ---- Algorithm 1 and the guidelines
+
+
+def _list_checks(voxceleb: Voxceleb1H) -> dict[str, Checked]:
     """Return the checks of the scored list and of two lists by Algorithm 1."""
-    if "checked" not in data.cache:
-        source = {"utterance": data.utterances()}
-        options: dict[str, Any] = {"speakers": data.speakers, "by": BY}
+    if "checked" not in voxceleb.cache:
+        source = {"utterance": voxceleb.utterances()}
+        options: dict[str, Any] = {"speakers": voxceleb.speakers, "by": BY}
         checks_by_list = {}
         for name, compat in _CHECKED_LISTS.items():
-            lists: Sequence[Any] = [data.scores(V2)[V2]]
+            lists: Sequence[Any] = [voxceleb.scores(V2)[V2]]
             if compat != "":
                 lists = build_inclusive(
                     source,
@@ -346,8 +356,8 @@ def _list_checks(data: Voxceleb1H) -> dict[str, Checked]:
             checks_by_list[name] = check(
                 lists[0], mix="cat4=1,target3=1", variants=[*lists[1:]], **options
             )
-        data.cache["checked"] = checks_by_list
-    cached_checks: dict[str, Checked] = data.cache["checked"]
+        voxceleb.cache["checked"] = checks_by_list
+    cached_checks: dict[str, Checked] = voxceleb.cache["checked"]
     return cached_checks
 
 
@@ -387,8 +397,8 @@ _DEVIATIONS = (
 """How lists depart from the paper's listing: docs/methods/trial-lists.md#inclusive-lists."""
 
 
-def _algorithm(data: Voxceleb1H) -> Reproduced:
-    checked = _list_checks(data)
+def _algorithm(voxceleb: Voxceleb1H) -> Reproduced:
+    checked = _list_checks(voxceleb)
     figures = _check_figures(checked, *_GUIDELINES, "G10")
     for name in ("as listed", "inclusive"):
         checks = checked[name]
@@ -416,8 +426,8 @@ def _algorithm(data: Voxceleb1H) -> Reproduced:
     )
 
 
-def _guidelines(data: Voxceleb1H) -> Reproduced:
-    checked = _list_checks(data)
+def _guidelines(voxceleb: Voxceleb1H) -> Reproduced:
+    checked = _list_checks(voxceleb)
     failed = {
         name: [check_id for check_id in _GUIDELINES if checks[check_id].verdict == "fail"]
         for name, checks in checked.items()

@@ -76,6 +76,9 @@ _TWO_SYSTEMS_NOTE = (
 )
 
 
+# ---- from print
+
+
 def _table1(_: object) -> Reproduced:
     figures, rows = FigureRows(), table1()
     for row in rows:
@@ -107,6 +110,7 @@ def _claim5(_: object) -> Reproduced:
         figures.add(row.system, "IR", None, row.ir, 4)
         rates = row.fp.mean() / TRIALS, row.fn.mean() / TRIALS
         fair_fpr_ginis, fair_fnr_ginis = fair_ginis(*rates)
+        # GARBE with alpha 0.5 is the mean of both Ginis
         fair_garbes = (fair_fpr_ginis + fair_fnr_ginis) / 2
         mean_garbe[row.system] = float(fair_garbes.mean())
         for name, measured, fair_measures in (
@@ -168,16 +172,20 @@ def _claim5(_: object) -> Reproduced:
 
 def _share_as_unequal(fair_measures: FloatArray, measured: float) -> float:
     """Return p: the share of simulated fair systems that are as unequal, counting this one."""
+    # the system itself is counted, so that p is never 0
     return float((1 + (fair_measures >= measured).sum()) / (1 + fair_measures.size))
 
 
-def _audit(data: Voxceleb1H, speaker_set: str = NINE_NATIONALITIES) -> Audit:
+# ---- two systems on VoxCeleb1-H
+
+
+def _audit(voxceleb: Voxceleb1H, speaker_set: str = NINE_NATIONALITIES) -> Audit:
     speaker_ids = SPEAKERS
     if speaker_set == NINE_NATIONALITIES:
         speaker_ids = frozenset(
-            speaker["id"] for speaker in data.speaker_rows() if speaker["nationality"] in GROUPS
+            speaker["id"] for speaker in voxceleb.speaker_rows() if speaker["nationality"] in GROUPS
         )
-    return data.audit(
+    return voxceleb.audit(
         *_SYSTEMS,
         among=speaker_ids,
         by="nationality",
@@ -190,10 +198,10 @@ def _audit(data: Voxceleb1H, speaker_set: str = NINE_NATIONALITIES) -> Audit:
     )
 
 
-def _criteria(data: Voxceleb1H, speaker_set: str = NINE_NATIONALITIES) -> Criteria:
-    if ("criteria", speaker_set) not in data.cache:
-        data.cache["criteria", speaker_set] = criteria(_audit(data, speaker_set))
-    cached_criteria: Criteria = data.cache["criteria", speaker_set]
+def _criteria(voxceleb: Voxceleb1H, speaker_set: str = NINE_NATIONALITIES) -> Criteria:
+    if ("criteria", speaker_set) not in voxceleb.cache:
+        voxceleb.cache["criteria", speaker_set] = criteria(_audit(voxceleb, speaker_set))
+    cached_criteria: Criteria = voxceleb.cache["criteria", speaker_set]
     return cached_criteria
 
 
@@ -206,14 +214,16 @@ def _sweep_values(
 
 
 def _measure_ranges(
-    data: Voxceleb1H, measure: str, printed: Sequence[float | None], **filters: str
+    voxceleb: Voxceleb1H, measure: str, printed: Sequence[float | None], **filters: str
 ) -> tuple[FigureRows, dict[str, tuple[float, float]], dict[str, tuple[float, float]]]:
     """Return figures of a measure over alpha and thresholds, its ranges, and its terms' medians."""
     figures = FigureRows()
     ranges: dict[str, tuple[float, float]] = {}
     medians: dict[str, tuple[float, float]] = {}
     for speaker_set in (NINE_NATIONALITIES, PAPER_SPEAKERS):
-        rows = _criteria(data, speaker_set).thresholds.where(measure=measure, **filters).to_dict()
+        rows = (
+            _criteria(voxceleb, speaker_set).thresholds.where(measure=measure, **filters).to_dict()
+        )
         defined_values = {
             name: [number for number in cells if number is not None] for name, cells in rows.items()
         }
@@ -252,12 +262,12 @@ def _ranges_text(ranges: dict[str, tuple[float, float]], link: str = "to") -> st
 
 
 def _crossing_claim(
-    data: Voxceleb1H, measure: str, figures: FigureRows, crossing: float, *, fpd_first: bool
+    voxceleb: Voxceleb1H, measure: str, figures: FigureRows, crossing: float, *, fpd_first: bool
 ) -> Claim:
     """Return the claim on the FPR at which the terms change places."""
     crossing_texts, has_same_order, is_near = [], [], []
     for speaker_set in (NINE_NATIONALITIES, PAPER_SPEAKERS):
-        speaker_criteria = _criteria(data, speaker_set)
+        speaker_criteria = _criteria(voxceleb, speaker_set)
         for row in speaker_criteria.measures.where(measure=measure).rows():
             filters = {"system": row["system"], "measure": measure}
             threshold_rows = speaker_criteria.thresholds.where(**filters).rows()
@@ -285,14 +295,14 @@ def _crossing_claim(
     )
 
 
-def _table2(data: Voxceleb1H) -> Reproduced:
+def _table2(voxceleb: Voxceleb1H) -> Reproduced:
     figures, ratios_by_measure, defined_shares = (
         FigureRows(),
         dict[str, list[float]](),
         dict[str, list[float]](),
     )
     for speaker_set in (NINE_NATIONALITIES, PAPER_SPEAKERS):
-        for row in _criteria(data, speaker_set).measures.rows():
+        for row in _criteria(voxceleb, speaker_set).measures.rows():
             name, measure = f"{row['system']}, {speaker_set}", row["measure"].upper()
             least_fair = row["least"] if measure == "FDR" else row["most"]
             term_ratio = 10 ** row["log10_apart"]
@@ -309,7 +319,7 @@ def _table2(data: Voxceleb1H) -> Reproduced:
                 note=f"{row['silent']} of {row['thresholds']} thresholds",
             )
         for row in (
-            _criteria(data, speaker_set).floors.where(operating_point=POINT, alpha=None).rows()
+            _criteria(voxceleb, speaker_set).floors.where(operating_point=POINT, alpha=None).rows()
         ):
             if row["value"] is not None:
                 quantity = f"{row['measure'].upper()}, term of {row['term'].upper()}"
@@ -327,7 +337,7 @@ def _table2(data: Voxceleb1H) -> Reproduced:
     ]
     bounded = {
         row["measure"]
-        for row in _criteria(data, NINE_NATIONALITIES).measures.rows()
+        for row in _criteria(voxceleb, NINE_NATIONALITIES).measures.rows()
         if row["bounded"] == "met"
     }
     largest_ir = max(row["exact"] for row in figures.rows if row["quantity"] == "IR, least fair")
@@ -365,13 +375,17 @@ def _table2(data: Voxceleb1H) -> Reproduced:
                 "by itself; `parivox criteria` tells the same of any audit with a sweep."
             ),
         ),
-        (_terms_chart(data, "fdr"), _terms_chart(data, "garbe"), _terms_chart(data, "ir")),
+        (
+            _terms_chart(voxceleb, "fdr"),
+            _terms_chart(voxceleb, "garbe"),
+            _terms_chart(voxceleb, "ir"),
+        ),
     )
 
 
-def _figure1(data: Voxceleb1H) -> Reproduced:
+def _figure1(voxceleb: Voxceleb1H) -> Reproduced:
     figures, ranges, medians = _measure_ranges(
-        data, "fdr", (0.82, 1.0, None, None), operating_point=POINT
+        voxceleb, "fdr", (0.82, 1.0, None, None), operating_point=POINT
     )
     is_inside = all(low >= 0.815 for low, _ in ranges.values())
     return Reproduced(
@@ -386,7 +400,7 @@ def _figure1(data: Voxceleb1H) -> Reproduced:
             ),
         ),
         (_TWO_SYSTEMS_NOTE,),
-        (_alpha_chart(data, "fdr"),),
+        (_alpha_chart(voxceleb, "fdr"),),
     )
 
 
@@ -396,10 +410,10 @@ def _medians_text(medians: dict[str, tuple[float, float]]) -> str:
     )
 
 
-def _figure2(data: Voxceleb1H) -> Reproduced:
-    figures, ranges, _ = _measure_ranges(data, "fdr", (0.72, 1.0, None, None))
+def _figure2(voxceleb: Voxceleb1H) -> Reproduced:
+    figures, ranges, _ = _measure_ranges(voxceleb, "fdr", (0.72, 1.0, None, None))
     is_inside = all(low >= 0.715 for low, _ in ranges.values())
-    swap = _crossing_claim(data, "fdr", figures, 0.9, fpd_first=False)
+    swap = _crossing_claim(voxceleb, "fdr", figures, 0.9, fpd_first=False)
     return Reproduced(
         figures.table(),
         (
@@ -412,25 +426,25 @@ def _figure2(data: Voxceleb1H) -> Reproduced:
             swap,
         ),
         (_TWO_SYSTEMS_NOTE,),
-        (_terms_chart(data, "fdr"),),
+        (_terms_chart(voxceleb, "fdr"),),
     )
 
 
-def _alpha_chart(data: Voxceleb1H, measure: str) -> Any:
+def _alpha_chart(voxceleb: Voxceleb1H, measure: str) -> Any:
     options = {"by": "nationality", "systems": _SYSTEMS, "operating_points": POINT}
-    return partial(_audit(data).charts.over_alpha, measures=measure, **options)
+    return partial(_audit(voxceleb).charts.over_alpha, measures=measure, **options)
 
 
-def _terms_chart(data: Voxceleb1H, measure: str) -> Any:
-    charts = _audit(data).charts
+def _terms_chart(voxceleb: Voxceleb1H, measure: str) -> Any:
+    charts = _audit(voxceleb).charts
     return partial(charts.terms, by="nationality", systems=_SYSTEMS, measures=measure)
 
 
-def _figure3(data: Voxceleb1H) -> Reproduced:
+def _figure3(voxceleb: Voxceleb1H) -> Reproduced:
     figures, ranges, medians = _measure_ranges(
-        data, "garbe", (0.19, 0.61, 0.55, 0.29), operating_point=POINT
+        voxceleb, "garbe", (0.19, 0.61, 0.55, 0.29), operating_point=POINT
     )
-    _, fdr_ranges, _ = _measure_ranges(data, "fdr", (None,) * 4, operating_point=POINT)
+    _, fdr_ranges, _ = _measure_ranges(voxceleb, "fdr", (None,) * 4, operating_point=POINT)
     is_wider = all(
         np.ptp(ranges[speaker_set]) > np.ptp(fdr_ranges[speaker_set]) for speaker_set in ranges
     )
@@ -439,7 +453,9 @@ def _figure3(data: Voxceleb1H) -> Reproduced:
         for system in _SYSTEMS:
             filters = {"system": system, "metric": metric, "operating_point": POINT, "gated": False}
             (row,) = (
-                _audit(data).meta.where(measure="gini", grouping="nationality", **filters).rows()
+                _audit(voxceleb)
+                .meta.where(measure="gini", grouping="nationality", **filters)
+                .rows()
             )
             name = f"Gini of {metric.upper()}, {system}"
             figures.add(
@@ -464,14 +480,14 @@ def _figure3(data: Voxceleb1H) -> Reproduced:
             ),
         ),
         (_TWO_SYSTEMS_NOTE,),
-        (_alpha_chart(data, "garbe"),),
+        (_alpha_chart(voxceleb, "garbe"),),
     )
 
 
-def _figure4(data: Voxceleb1H) -> Reproduced:
-    figures, ranges, medians = _measure_ranges(data, "garbe", (0.0, 1.0, 0.21, 0.88))
+def _figure4(voxceleb: Voxceleb1H) -> Reproduced:
+    figures, ranges, medians = _measure_ranges(voxceleb, "garbe", (0.0, 1.0, 0.21, 0.88))
     spans_all = all(low < 0.05 and high > 0.95 for low, high in ranges.values())
-    swap_claim = _crossing_claim(data, "garbe", figures, 0.4, fpd_first=True)
+    swap_claim = _crossing_claim(voxceleb, "garbe", figures, 0.4, fpd_first=True)
     return Reproduced(
         figures.table(),
         (
@@ -487,15 +503,15 @@ def _figure4(data: Voxceleb1H) -> Reproduced:
             swap_claim,
         ),
         (_TWO_SYSTEMS_NOTE,),
-        (_terms_chart(data, "garbe"),),
+        (_terms_chart(voxceleb, "garbe"),),
     )
 
 
-def _figure5(data: Voxceleb1H) -> Reproduced:
-    figures, ranges, _ = _measure_ranges(data, "ir", (None, 200.0, None, None))
+def _figure5(voxceleb: Voxceleb1H) -> Reproduced:
+    figures, ranges, _ = _measure_ranges(voxceleb, "ir", (None, 200.0, None, None))
     defined_shares = {}
     for speaker_set in (NINE_NATIONALITIES, PAPER_SPEAKERS):
-        rows = _audit(data, speaker_set).sweep.where(measure="ir", alpha=0.5).to_dict()["value"]
+        rows = _audit(voxceleb, speaker_set).sweep.where(measure="ir", alpha=0.5).to_dict()["value"]
         defined_shares[speaker_set] = 100 * sum(number is not None for number in rows) / len(rows)
         figures.add(
             speaker_set,
@@ -527,14 +543,14 @@ def _figure5(data: Voxceleb1H) -> Reproduced:
             ),
         ),
         (_TWO_SYSTEMS_NOTE,),
-        (_terms_chart(data, "ir"),),
+        (_terms_chart(voxceleb, "ir"),),
     )
 
 
-def _figure6(data: Voxceleb1H) -> Reproduced:
+def _figure6(voxceleb: Voxceleb1H) -> Reproduced:
     figures, lower_texts, differences = FigureRows(), [], []
     for speaker_set in (NINE_NATIONALITIES, PAPER_SPEAKERS):
-        audit = _audit(data, speaker_set)
+        audit = _audit(voxceleb, speaker_set)
         curves = [
             np.array(_sweep_values(audit, "fpr+fnr", "garbe", system, alpha=0.5))
             for system in _SYSTEMS
@@ -575,7 +591,7 @@ def _figure6(data: Voxceleb1H) -> Reproduced:
         ),
         (
             partial(
-                _audit(data).charts.over_fpr,
+                _audit(voxceleb).charts.over_fpr,
                 by="nationality",
                 systems=_SYSTEMS,
                 measures="garbe",
@@ -585,10 +601,10 @@ def _figure6(data: Voxceleb1H) -> Reproduced:
     )
 
 
-def _figure7(data: Voxceleb1H) -> Reproduced:
+def _figure7(voxceleb: Voxceleb1H) -> Reproduced:
     figures, eer_differences = FigureRows(), []
     for speaker_set in (NINE_NATIONALITIES, PAPER_SPEAKERS):
-        audit = _audit(data, speaker_set)
+        audit = _audit(voxceleb, speaker_set)
         for system in _SYSTEMS:
             filters = {"system": system, "grouping": "all", "metric": "eer"}
             (row,) = map(in_percent, audit.groups.where(**filters).rows())
@@ -615,17 +631,20 @@ def _figure7(data: Voxceleb1H) -> Reproduced:
             ),
         ),
         (_TWO_SYSTEMS_NOTE,),
-        (partial(_audit(data).charts.together, systems=_SYSTEMS),),
+        (partial(_audit(voxceleb).charts.together, systems=_SYSTEMS),),
     )
 
 
-def _claim412(data: Voxceleb1H) -> Reproduced:
+# ---- claims
+
+
+def _claim412(voxceleb: Voxceleb1H) -> Reproduced:
     figures, computable = FigureRows(), []
     for speaker_set in (NINE_NATIONALITIES, PAPER_SPEAKERS):
         for system in _SYSTEMS:
             filters = {"alpha": 0.5, "operating_point": POINT}
             defined_values = _sweep_values(
-                _audit(data, speaker_set), "fpr+fnr", "ir", system, **filters
+                _audit(voxceleb, speaker_set), "fpr+fnr", "ir", system, **filters
             )
             name, printed_value = f"{system}, {speaker_set}", 13.35 if system == V2 else None
             figure = defined_values[0] if defined_values else float("nan")
@@ -653,8 +672,8 @@ def _claim412(data: Voxceleb1H) -> Reproduced:
     )
 
 
-def _claim33(data: Voxceleb1H) -> Reproduced:
-    audit, figures = _audit(data, PAPER_SPEAKERS), FigureRows()
+def _claim33(voxceleb: Voxceleb1H) -> Reproduced:
+    audit, figures = _audit(voxceleb, PAPER_SPEAKERS), FigureRows()
     claims = []
     for metric_index, metric in enumerate(("fpr", "fnr")):
         table_concordance, system_texts = (
@@ -755,8 +774,10 @@ def concordance(orders: Sequence[Sequence[float]], *, draws: int = DRAWS) -> Con
     pairs = np.triu_indices(len(figures), 1)
 
     def pair_correlations_of(rows: FloatArray) -> FloatArray:
+        # signs of all differences: twice the centred rank, with ties at their mean
         n_below = (rows[..., None, :] < rows[..., :, None]).sum(axis=-1)
         ranks = n_below - (rows[..., None, :] > rows[..., :, None]).sum(axis=-1)
+        # orders without any difference have no correlation, which counts as 0
         z = ranks / np.maximum(np.sqrt((ranks**2).sum(axis=-1, keepdims=True)), 1e-12)
         pair_correlations: FloatArray = (z @ np.swapaxes(z, -1, -2))[..., pairs[0], pairs[1]]
         return pair_correlations

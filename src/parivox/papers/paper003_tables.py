@@ -156,11 +156,13 @@ def fair_ginis(
     from scipy.special import ndtr, ndtri  # noqa: PLC0415 - what takes time to load
 
     rng, speaker_shape = np.random.default_rng(0), (n_systems, len(GROUPS), SPEAKERS)
+    # a score is a sum of its speaker's effect and noise, with variance 1 in all
     speaker_quantiles = (ndtri(fnr) + speaker_share**0.5 * rng.standard_normal(speaker_shape)) / (
         1 - speaker_share
     ) ** 0.5
     rejects = rng.binomial(TRIALS // SPEAKERS, ndtr(speaker_quantiles)).sum(axis=-1)
     first_speaker, second_speaker = np.triu_indices(SPEAKERS, 1)
+    # trials are spread over pairs of speakers as evenly as whole numbers allow
     trials_per_pair = TRIALS // first_speaker.size + (
         np.arange(first_speaker.size) < TRIALS % first_speaker.size
     )

@@ -80,6 +80,7 @@ class Voxceleb1H:
                 msg = f"the scores of VoxCeleb1-H by two systems are not here; {_HINT}"
                 raise DataError(msg)
             folder = Path(package.origin).parent / "data"
+        # the papers' figures only follow from these very files
         for name, sha256 in SHA256.items():
             path = Path(folder, name)
             if not path.is_file():

@@ -84,6 +84,7 @@ def figures(audit: Audit, *, theme: Theme = PAGE) -> list[Figure]:
         return drawn_figures
     for kind in _KINDS:
         for scope, name_parts in _scopes(audit, kind.drawn_per):
+            # a chart that the audit lacks something for is left out, not an error
             with contextlib.suppress(ConfigError):
                 drawing = kind.draw(scope, theme)
                 slug = _unique_slug((kind.name, *name_parts), used_slugs)

@@ -149,6 +149,7 @@ class ChartScope:
             line.group: n for n, line in enumerate(_lines(self.audit)) if line.grouping == label
         }
         groups = self.asked_groups or _groups(self.audit, self.filters)
+        # groups that the report does not list come last, in their own order
         after_all = len(positions) + len(groups)
         return tuple(sorted(groups, key=lambda group: positions.get(group, after_all)))
 
@@ -168,6 +169,7 @@ class ChartScope:
         """Shortened names of the groups, all different."""
         group_by_label: dict[str, str] = {}
         for group in self.groups:
+            # long names that begin alike have the same label, so later ones get a number
             label, n = shortened(group, _MAX_LABEL), 2
             while label in group_by_label:
                 label = f"{shortened(group, _MAX_LABEL - len(str(n)) - 1)} {n}"

@@ -91,6 +91,7 @@ def against(scope: ChartScope, theme: Theme, *, measure: str = "ratio") -> Drawi
     # a margin of 1.7 times on either side leaves room for dots at the ends and their names
     padded = [value / 1.7 for value in positive_values] + [1.7 * value for value in positive_values]
     low, high = vl.log_domain(padded)
+    # single extreme ratios must not squeeze all others together
     low, high = max(low, 0.05), min(high, 20)
     side = min((theme.width - _LABELS_WIDTH * theme.size) // len(by_title), _MAX_SIDE)
     if theme.is_narrow:
@@ -292,6 +293,7 @@ def differences(scope: ChartScope, theme: Theme) -> Drawing:
     names = [*dict.fromkeys(row["group"] for rows in by_metric.values() for row in rows)]
     ratios = [row.get(field, 1.0) for rows in by_metric.values() for row in rows for field in "vlh"]
     low, high = vl.log_domain([*ratios, 1.0])
+    # single extreme ratios must not squeeze all others together
     low, high = max(low, 0.02), min(high, 50)
     names_width = text_width(names, theme.size)
     size = {
@@ -359,6 +361,7 @@ def _ratios_by_metric(scope: ChartScope, pair: Pair) -> dict[str, list[Row]]:
             drawn_row["is"] = _INCONCLUSIVE
             if row["log_low"] is not None and row["log_high"] is not None:
                 for end in ("low", "high"):
+                    # beyond 14 in either direction a ratio is off any axis
                     drawn_row[end[0]] = math.exp(max(min(row[f"log_{end}"], 14), -14))
                 if drawn_row["h"] < 1:
                     drawn_row["is"] = _fewer_errors_label(pair[0])

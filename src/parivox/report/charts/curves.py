@@ -93,6 +93,7 @@ def error_curves(audit: Audit) -> list[ErrorCurves]:
             np.array(cells[name][start:stop]).reshape(len(groups), -1)
             for name in ("threshold", "target", "nontarget")
         )
+        # trials at a threshold or above are accepted, those below it are rejected
         all_curves.append(
             ErrorCurves(
                 system=system,
@@ -158,6 +159,7 @@ def det_line(
     is_near = is_inside | np.roll(is_inside, 1) | np.roll(is_inside, -1)
     if is_near.any():
         x, y = x[is_near], y[is_near]
+    # 0.012 probits is finer than the eye sees; long curves get a coarser tolerance
     tolerance = 0.012
     indices = simplified_indices(x, y, tolerance=tolerance)
     while indices.size > _MAX_LINE_POINTS:
@@ -179,6 +181,7 @@ def det_band(rows: list[dict[str, Any]], domain: tuple[float, float]) -> dict[st
     limits = {
         name: _clipped_probits(np.array([row[name] for row in nodes]), domain) for name in names
     }
+    # an interval is computed at each threshold by itself, so its limits need not be monotonic
     # a limit of FPR or FNR at one threshold also holds at every looser or every stricter one
     fpr_high = np.minimum.accumulate(limits["fpr_high"])
     fnr_low = np.maximum.accumulate(limits["fnr_low"])

@@ -81,6 +81,7 @@ def det(scope: ChartScope, theme: Theme, *, panel: str | None = None) -> Drawing
     line_names = [*dict.fromkeys(line_name for _, line_name in placements.values())]
     lines_per_panel = Counter(panel_name for panel_name, _ in placements.values())
     has_shades = max(lines_per_panel.values()) <= _MAX_LINES_PER_PANEL
+    # more bands than a few in one panel would hide each other
     rows = [row for row in rows if has_shades or row["k"] != "band"]
     pooled_rows = _pooled_rows(placements, curves_by_subject, domain)
     if pooled_rows:
@@ -150,6 +151,7 @@ def _domain(all_curves: Sequence[ErrorCurves]) -> Domain:
         for n_trials in (*subject_curves.n_target, *subject_curves.n_nontarget)
         if n_trials
     ]
+    # at three errors in a group of median size, most groups still have some errors
     lowest = 3 / float(np.median(sizes)) if sizes else 0.001
     return float(np.clip(lowest, 2e-5, 0.02)), 0.5
 
@@ -163,6 +165,7 @@ def _pooled_rows(
     panels_and_subjects = dict.fromkeys(
         (panel_name, subject) for (subject, _), (panel_name, _) in placements.items()
     )
+    # a panel of several systems has no single pooled line
     if len(panels_and_subjects) != len({panel_name for panel_name, _ in panels_and_subjects}):
         return []
     rows: list[Row] = []
@@ -255,6 +258,7 @@ def _rows(
         {"k": "line", **placement, "x": x, "y": y},
     ]
     for name, index in _marked_thresholds(audit, subject_curves, group_index).items():
+        # a threshold above all scores has no point on the curve; the last one is drawn
         k = min(index, subject_curves.thresholds.size - 1)
         false_accepts = subject_curves.fp[group_index, k]
         false_rejects = subject_curves.fn[group_index, k]

@@ -29,6 +29,7 @@ _POSITIONING = {"clip-path", "transform"}
 _CLIP = re.compile(r"url\(#(\w+)\)")
 _COORDINATE_ATTRIBUTES = ("d", "transform", "x", "y", "x1", "y1", "x2", "y2", "width", "height")
 _UNUSED_ATTRIBUTES = ("role", "class", "pointer-events")
+# values that are the defaults of SVG, or draw the same
 _DEFAULTS = {
     "opacity": "1",
     "stroke-width": "1",
@@ -49,6 +50,7 @@ _INHERITED = (
     "stroke-opacity",
 )
 """Attributes that children inherit from their group."""
+# characters that XML forbids
 _FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 _PRINT_RESOLUTION = 300
 """Pixels per inch of a PNG."""
@@ -103,6 +105,7 @@ def png(chart: Any) -> bytes:
 def pdf(chart: Any) -> bytes:
     """Return the chart as PDF, as wide as in its theme: a pixel is a 96th of an inch."""
     root = ET.fromstring(svg(chart))  # noqa: S314 - drawn just now
+    # a pixel is 1/96 inch, a unit of PDF is 1/72 inch
     for side in ("width", "height"):
         root.set(side, f"{float(root.get(side, '0')) * 72 / _PIXELS_PER_INCH:g}")
     return pdf_in_order(bytes(_vega().svg_to_pdf(ET.tostring(root, encoding="unicode"))))
@@ -164,6 +167,7 @@ def _position(element: ET.Element) -> tuple[float, float]:
 
 def _tidied_svg(root: ET.Element, prefix: str, title: str, description: str) -> str:
     """Return the SVG text with everything invisible or repeated removed."""
+    # the most common font is set once, on the root
     fonts = _most_common(root, "font-family"), _most_common(root, "font-size")
     _rename_clips(root, prefix)
     for element in [*root.iter()]:
@@ -196,6 +200,7 @@ def _simplify(parent: ET.Element) -> None:
     """Drop invisible elements and merge elements of the same look, the innermost first."""
     for child in parent:
         _simplify(child)
+    # invisible elements would interrupt the runs of lines that are merged
     _drop_invisible(parent)
     _merge_paths(parent)
     _move_to_parent(parent)

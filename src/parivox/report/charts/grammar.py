@@ -135,6 +135,7 @@ def ticks(low: float, high: float) -> list[float]:
     ([0.01, 0.03, 0.1, 0.3], [0.5, 1.0, 2.0])
     """
     powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    # finer steps are used only if coarser ones give fewer than three ticks
     for steps in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 7)):
         candidates = [float(f"{s * 10.0**p:.12g}") for p in powers for s in steps]
         ticks_in_range = [tick for tick in candidates if low <= tick <= high]
@@ -258,6 +259,7 @@ def facets(panel: Spec, field: str, order: Iterable[str], columns: int, spacing:
 def panel_columns(panels: int, theme: Theme) -> int:
     """Return how many panels are in a row: as many as fit, in rows of even length."""
     max_columns = min(panels, 2 if theme.is_narrow else _MAX_COLUMNS)
+    # two minus signs round up
     n_rows = -(-panels // max_columns)
     return -(-panels // n_rows)
 

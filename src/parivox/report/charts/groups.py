@@ -351,6 +351,7 @@ def rates_by_stratum(scope: ChartScope, theme: Theme) -> Drawing:
     for panel_index, (metric, rows) in enumerate(by_metric.items()):
         rates = [row[field] for row in rows for field in ("v", "l", "h") if field in row]
         low, high = vl.log_domain(rates, most=1)
+        # limits far below all rates would leave no room for the rates themselves
         low = max(low, min(row["v"] for row in rows) / 10)
         for row in rows:
             if "l" in row:

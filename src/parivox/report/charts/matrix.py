@@ -180,9 +180,11 @@ def _class_edges(rates: Sequence[float]) -> list[float]:
     if not rates:
         return []
     low, high = min(rates), max(rates)
+    # where all rates are close, fewer and wider classes will do
     step = max((high / low) ** (1 / _CLASSES), 1.2)
     edges = [low * step**k for k in range(_CLASSES + 1)]
     edges = [round(edge, 1 - floor(log10(edge))) for edge in edges]
+    # rounding must not leave the lowest or the highest rate outside
     edges[0] = min(edges[0], low)
     edges[-1] = max(edges[-1], high)
     return sorted(dict.fromkeys(edges))

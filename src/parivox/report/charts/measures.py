@@ -265,6 +265,7 @@ def over_metrics(scope: ChartScope, theme: Theme, *, measure: str = "nrb") -> Dr
         domain = {"domain": [low, high], "nice": False}
         x = {"title": meta_measure.label, "scale": domain, "axis": {"tickCount": 6, "format": "~g"}}
     for row in rows:
+        # values beyond the axis are drawn at its end
         row |= {field: min(max(row[field], low), high) for field in "vlhf" if field in row}
     y = {
         "y": vl.name_axis(metric_labels, inks.ink, "m"),

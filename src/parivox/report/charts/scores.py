@@ -129,6 +129,7 @@ def _density(
 ) -> tuple[list[float], list[float]]:
     """Return a smoothed density of scores: the middles of even steps and the share in each."""
     is_finite = np.isfinite(thresholds)
+    # steps are even, so heights are proportional to densities
     step = scores[1] - scores[0]  # trials at the last threshold and above are drawn in this step
     known_scores = np.append(thresholds[is_finite], thresholds[is_finite][-1] + step)
     share_below_scores = np.interp(
@@ -244,6 +245,7 @@ def boxes(scope: ChartScope, theme: Theme) -> Drawing:
 def _quantiles(thresholds: NDArray[np.float64], share_below: NDArray[np.float64]) -> list[float]:
     """Return the scores of `_QUANTILE_LEVELS`, interpolated between the shared thresholds."""
     is_finite = np.isfinite(thresholds)
+    # interpolation needs shares that strictly rise
     rising, indices = np.unique(np.append(share_below[is_finite], 1.0), return_index=True)
     scores = np.append(thresholds[is_finite], thresholds[is_finite][-1])[indices]
     return [float(f"{score:.5g}") for score in np.interp(_QUANTILE_LEVELS, rising, scores)]
@@ -358,6 +360,7 @@ def thresholds(scope: ChartScope, theme: Theme) -> Drawing:
     width = (theme.width - 132 - names_width) // (1 if theme.is_narrow else 2)
     height = _ROW_HEIGHT * len(rows)
     y = vl.name_axis(names, inks.ink)
+    # side by side, both panels share the names at the left
     y_without_names = y if theme.is_narrow else {**y, "axis": None}
     drawn_thresholds = [row["t"] for row in rows] + [common]
     margin = (max(drawn_thresholds) - min(drawn_thresholds)) * 0.08 or abs(common) * 0.1 or 0.1

@@ -88,6 +88,7 @@ def over_alpha(
                 rows.append(faint | {"all": 1})
                 line_ends[-1] += f" (of all groups {_line_ends(values_of_all)})"
             for row in _estimates(line_scope, measure):
+                # intervals of several lines at one alpha would hide each other
                 x = row["alpha"] + _ALPHA_OFFSET * (line_index - (len(lines) - 1) / 2)
                 estimates.append(_estimate_row(measure, name, x, row))
         sentences.append(f"{name}, from alpha 0 to 1: {', '.join(line_ends)}")
@@ -131,6 +132,7 @@ def over_fpr(
     rows, estimates, sentences = [], [], []
     lines = enumerate(_rates_over_fpr(scope))
     for line_index, (name, line_scope, rates, rates_of_all, pooled) in lines:
+        # intervals of several lines at one FPR would hide each other
         factor = _RATE_OFFSET ** (line_index - (len(scope.subjects) - 1) / 2)
         for measure in joint_measures:
             values = measure.evaluate(*rates, alpha=alpha).value
@@ -169,6 +171,7 @@ def over_fpr(
         if row["fpr"] is not None and low <= row["fpr"] <= high
     }
     axis = vl.log_axis("FPR of all (%)", low, high, grid=False)
+    # only powers of ten are labelled, as panels are small
     axis["axis"]["values"] = [tick for tick in vl.ticks(low, high) if f"{tick:g}"[-1] == "1"]
     x = vl.quantitative("x", **axis)
     if len({row["c"] for row in estimates}) > _MAX_LINES_WITH_INTERVALS:
@@ -490,6 +493,7 @@ def _rates_over_fpr(
         falling = -pooled  # thresholds rise, so the rate falls
         indices = np.unique(np.clip(np.searchsorted(falling, -wanted_rates), 0, pooled.size - 1))
         indices = indices[pooled[indices] > 0][::-1]
+        # thresholds of the same pooled FPR would be one point
         indices = indices[np.unique(pooled[indices], return_index=True)[1]]
         groups = [name for name in curves.groups if name != "pooled"]
         judged_groups = _judged_groups(subject_scope, groups)
@@ -595,8 +599,10 @@ def _panels(
         )
         if not panel_rows:
             continue
+        # IR and its terms are ratios, so their axis is logarithmic
         if title.startswith(("IR", "max")):
             limits = [row[name] for row in panel_estimates for name in "lhf" if name in row]
+            # infinite limits must not stretch the axis
             limits = [limit for limit in limits if limit < _DRAWN_INFINITY]
             low, high = vl.log_domain(
                 [*(number for row in panel_rows for number in row["y"]), *limits]

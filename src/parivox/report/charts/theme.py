@@ -149,6 +149,7 @@ class Theme:
 
     def legend_columns(self, names: Sequence[str], *, reserved_width: float = 0) -> int:
         """Return how many names of a legend fit in a row, with some width taken at its left."""
+        # a column of a legend is as wide as its longest name
         for n_columns in range(len(names), 1, -1):
             widths = [
                 text_width(names[column::n_columns], self.size) + _SYMBOL_WIDTH

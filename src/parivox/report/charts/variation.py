@@ -81,6 +81,7 @@ def dets(variation: Variation) -> Any:
         for position, rate in zip(tick_positions, TICK_RATES, strict=True)
     )
     axis = alt.Axis(values=tick_positions, labelExpr=f"{labels} : ''", labelOverlap=False)
+    # the highest tick is the end of the axis
     scale = alt.Scale(domain=[float(ndtri(LOWEST_RATE)), tick_positions[-1]], nice=False)
     colours = alt.Scale(scheme="viridis", reverse=True)
     legend = alt.Legend(orient="top")

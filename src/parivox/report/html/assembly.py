@@ -85,6 +85,7 @@ def html_report(
     """
     report_context = read_context(context)
     check_speaker_ids(audit, speaker_ids)
+    # names that the context file replaces must not appear anywhere in the report
     audit = labelled(audit, report_context)
     template = environment().get_template("page.html.j2")
     figures_by_section = _embedded_figures(audit)
@@ -176,16 +177,19 @@ def _embedded_figures(audit: Audit) -> dict[str, list[list[EmbeddedFigure]]]:
     names = sorted(
         (system_label(*figure.values()) for figure in systems(audit)), key=len, reverse=True
     )
+    # longer names first, so that no name is taken for the beginning of another
     system = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)")
     all_figures = with_progress(figures(audit), "figures", "figures")
     for section, section_figures in groupby(all_figures, key=lambda figure: figure.section):
         seen_readings: set[str] = set()
         rows = []
+        # titles of one kind of figure differ by the system only
         for _, similar_figures in groupby(
             section_figures, key=lambda figure: system.sub("", figure.title)
         ):
             row = []
             for figure in similar_figures:
+                # a text that an earlier figure of the section has is cut to its first sentence
                 first_sentence = f"{figure.reading.removesuffix('.').partition('. ')[0]}."
                 row.append(
                     as_svg(

@@ -99,6 +99,7 @@ def explorer(audit: Audit) -> dict[str, Any] | None:
     options = audit.record["options"]
     all_groups = group_results(audit)
     sizes = Counter(group.grouping for group in all_groups)
+    # groupings that are open in full keep the order of the report
     all_groups.sort(
         key=lambda group: _sort_key(group) if sizes[group.grouping] > _MAX_OPEN_GROUPS else ()
     )
@@ -190,6 +191,7 @@ class Bands:
                 limits[:, row_by_group[group], column_by_index[k]] = np.array(
                     cells, dtype=np.float64
                 )
+        # ratios become shares below 1, so that the script interpolates them like rates
         limits[_N_RATE_LIMITS:] = np.minimum(limits[_N_RATE_LIMITS:] / MAX_RATIO, 0.9999)
         return cls(np.array(nodes, dtype=np.int64), limits)
 
@@ -214,6 +216,7 @@ def _limit_code(limit: float) -> int:
     mantissa, exponent = f"{limit:.3e}".split("e")
     if limit <= 0 or int(exponent) < -12:
         return 1
+    # 9000 mantissas of four digits for each exponent, after the codes 0 and 1
     return 2 - 9000 * int(exponent) + int(mantissa.replace(".", "")) - 1000
 
 
@@ -223,6 +226,7 @@ def _list_data(
     """Return one system on one list: shared thresholds, and its groupings or else all trials."""
     curves_of_all = [curves for curves in all_curves if curves.grouping == _ALL]
     split_curves = [curves for curves in all_curves if curves.grouping != _ALL] or curves_of_all
+    # all groupings of a list share their thresholds
     first_curves = (curves_of_all or split_curves)[0]
     points = list(_point_data(audit, first_curves))
     if points:
@@ -259,6 +263,7 @@ def _point_data(audit: Audit, curves: ErrorCurves) -> Iterator[dict[str, Any]]:
         kind, _, argument = point_as_given(row).partition("=")
         held, held_rate = "threshold", None
         reached = row.get(kind)
+        # a rate that the audited threshold misses by far cannot be held when it moves
         if kind in {"fpr", "fnr"} and (
             reached is None or not is_far_from_target(float(argument), reached)
         ):
@@ -295,6 +300,7 @@ def _grouping_data(
             shortfalls = gates.setdefault(point_name, {}).setdefault(metric, [""] * n_groups)
             shortfalls[index_by_group[row["group"]]] = row["gates"] or ""
             group_codes = codes.setdefault(point_name, {}).setdefault(metric, ["none"] * n_groups)
+            # a verdict that only holds because of another group is inconclusive by itself
             group_codes[index_by_group[row["group"]]] = (
                 "cannot_tell" if row.get("because_of") else row["verdict"]
             )

@@ -107,6 +107,7 @@ def _legend(
 
 def _shown_groups(audit_overview: Overview) -> list[GroupResult]:
     """Return the groups of the first figure."""
+    # a group has a row for each system
     n_systems = max((len(group.comparisons["fnr"]) for group in audit_overview.groups), default=1)
     return audit_overview.leading_groups(
         min(_MAX_SHOWN_GROUPS, max(1, _MAX_SHOWN_ROWS // n_systems))
@@ -148,6 +149,7 @@ def template_names(audit: Audit, audit_overview: Overview) -> dict[str, Any]:
 def all_groups(audit: Audit, audit_overview: Overview) -> list[dict[str, Any]]:
     """Return all groups of each grouping for ``all.html.j2``."""
     sections, n_rows = [], 0
+    # if the first screen has all groups, the sections below are folded
     is_seen_above = len(_shown_groups(audit_overview)) == len(audit_overview.groups)
     for grouping, grouping_results in groupby(
         audit_overview.groups, key=lambda line: line.grouping

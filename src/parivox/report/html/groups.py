@@ -361,6 +361,7 @@ def _pairing_text(audit: Audit) -> str:
         if not rows:
             continue
         keys = ("system", "list", "operating_point")
+        # counted once, for the first system, list and operating point
         first_rows = [row for row in rows if all(row[key] == rows[0][key] for key in keys)]
         n_trials = sum(row["trials"] or 0 for row in first_rows)
         n_within_groups = sum(

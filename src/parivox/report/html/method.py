@@ -88,6 +88,7 @@ def method_section(audit: Audit, context: Context | None) -> dict[str, Any]:
 
 def _sha256(audit: Audit) -> str:
     """Return the SHA-256 of ``audit.json``."""
+    # in pieces, as the record of a large audit need not be held as one text
     digest = hashlib.sha256()
     for piece in audit_with_ids(audit).json_pieces():
         digest.update(piece.encode())
@@ -297,6 +298,7 @@ def _aggregation(audit: Audit) -> Iterator[str]:
     yield f"One threshold serves everyone. Groups by {names} were looked at; others may differ."
     for scope in scopes(audit):
         small = small_groups(audit, scope.filters)
+        # thresholds found on other speakers are free of optimism, so they come first
         for measure in ("threshold_bias_cv", "threshold_bias"):
             rows = audit.bias.where(**scope.filters, measure=measure).rows()
             bias_rows = [

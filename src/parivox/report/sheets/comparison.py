@@ -249,6 +249,7 @@ def crosstabs(audit: Audit, filters: Row, point: str) -> list[Sheet]:
         return []
     row_attribute, column_attribute = sorted(values, key=lambda name: -len(values[name]))
     first_attribute, _ = values
+    # names of groups have the attributes in the order of the grouping
     is_transposed = first_attribute != row_attribute
     intersection = _PointRates.from_audit(audit, filters, point)
     margins = {

@@ -44,12 +44,14 @@ def failures(audit: Audit, filters: Row, rates: Rates, point: str) -> Iterator[S
         }
         for row in audit.groups.where(**metric_filters).rows():
             rows_by_group[row["group"]][f"{metric} {row['definition']}".strip()] = row
+    # every group has the same metrics
     first_group = next(iter(rates))
     first_rows = rows_by_group[first_group]
     if "fte" in first_rows:
         attempt_rates = [
             rows.get("frr attempts", {}).get("value") for rows in rows_by_group.values()
         ]
+        # attempts are counted if the list has trials of the recordings that failed
         rule = "shares" if all(rate is None for rate in attempt_rates) else "attempts"
         yield _rates(
             rows_by_group, {"fte": "to enrol (FTE)", "fta": "to acquire (FTA)"}, "Failures {}"

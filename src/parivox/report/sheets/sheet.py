@@ -210,6 +210,7 @@ def terminal_table(
     terminal_grid = grid(*heads, left=word_columns, fixed=tuple(unbroken_columns))
     for column, grid_column in zip(sheet.columns, terminal_grid.columns, strict=True):
         grid_column.no_wrap = grid_column.no_wrap or column.is_unbroken
+    # the first column names the rows and is never left out
     column_indices = {column.key: i for i, column in enumerate(sheet.columns) if i}
     terminal_grid.spare = [
         column_indices[key] for key in _OPTIONAL_COLUMNS if key in column_indices

@@ -47,6 +47,7 @@ def workbook(audit: Audit) -> bytes:
     from openpyxl import Workbook  # noqa: PLC0415 - an optional dependency
 
     book = Workbook(write_only=True)
+    # curves are written as Parquet instead, and exports contain no speaker ids
     omitted_tables = {*CURVES, _SPEAKER_TABLE}
     tables = {name: table for name, table in audit.tables().items() if name not in omitted_tables}
     about = book.create_sheet("about")
@@ -131,6 +132,7 @@ def _dated_archive(book: Any) -> bytes:
 
     first_bytes = io.BytesIO()
     book.save(first_bytes)
+    # fixed dates, so that the same audit gives the same bytes
     book.properties.created = book.properties.modified = datetime(2000, 1, 1)  # noqa: DTZ001 - theirs
     about = tostring(book.properties.to_tree())
     dated_bytes = io.BytesIO()
