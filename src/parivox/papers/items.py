@@ -109,14 +109,14 @@ def print_verdict(exact: float, printed: float, decimals: int) -> str:
 
     Examples
     --------
-    >>> computed(0.2247, 0.225, 3), computed(0.2247, 0.224, 3)
+    >>> print_verdict(0.2247, 0.225, 3), print_verdict(0.2247, 0.224, 3)
     ('as printed', 'differs in the third digit (computation)')
-    >>> computed(1.6, 0.4, 1), computed(0.01, 0.0, 2)
+    >>> print_verdict(1.6, 0.4, 1), print_verdict(0.01, 0.0, 2)
     ('differs in the first digit (computation)', 'differs in the first digit (computation)')
     """
     if not np.isfinite(exact):
         return UNDEFINED
-    rounded = as_printed(exact, decimals)
+    rounded = rounded_as_printed(exact, decimals)
     if rounded == printed:
         return AS_PRINTED
     # the digit of the largest place, of both figures, at which they differ
@@ -144,7 +144,7 @@ def groups_verdict(directions: Iterable[bool | None]) -> str:
 
     Examples
     --------
-    >>> of_groups([True, True]), of_groups([True, None]), of_groups([False, None])
+    >>> groups_verdict([True, True]), groups_verdict([True, None]), groups_verdict([False, None])
     ('holds', 'inconclusive', 'does not hold')
     """
     all_directions = [*directions]
@@ -229,7 +229,7 @@ class FigureRows:
         estimate_columns = {
             name: estimate.get(name) for name in ("low", "high", "floor_95", "p_holm")
         }
-        agrees = None if printed is None else as_printed(exact, decimals) == printed
+        agrees = None if printed is None else rounded_as_printed(exact, decimals) == printed
         verdict = ""
         if printed is not None:
             verdict = print_verdict(exact, printed, decimals)
@@ -263,7 +263,7 @@ def names_text(names: Iterable[str]) -> str:
     return ", ".join(names) or "none"
 
 
-def in_percent(row: Mapping[str, Any]) -> dict[str, Any]:
+def rate_in_percent(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a rate and its interval in per cent."""
     return {name: row[name] and 100 * row[name] for name in ("value", "low", "high")}
 
@@ -273,7 +273,10 @@ def interval_text(row: Mapping[str, Any], unit: str = "", decimals: int = 2) -> 
 
     Examples
     --------
-    >>> spanned({"value": 0.2702, "low": 0.22, "high": 0.337}), spanned({"value": 2, "low": None})
+    >>> (
+    ...     interval_text({"value": 0.2702, "low": 0.22, "high": 0.337}),
+    ...     interval_text({"value": 2, "low": None}),
+    ... )
     ('0.27 [0.22, 0.34]', '2.00')
     """
     figure = f"{row['value']:.{decimals}f}{unit}"
@@ -282,12 +285,12 @@ def interval_text(row: Mapping[str, Any], unit: str = "", decimals: int = 2) -> 
     return f"{figure} [{row['low']:.{decimals}f}, {row['high']:.{decimals}f}]"
 
 
-def as_printed(figure: float, decimals: int) -> float:
+def rounded_as_printed(figure: float, decimals: int) -> float:
     """Return a figure rounded half up, as the papers print it.
 
     Examples
     --------
-    >>> as_printed(0.15495, 3), as_printed(1.0625, 3)
+    >>> rounded_as_printed(0.15495, 3), rounded_as_printed(1.0625, 3)
     (0.155, 1.063)
     """
     scale = 10.0**decimals
@@ -299,7 +302,11 @@ def side_verdict(printed: float, exact: float, neutral: float, p: float | None) 
 
     Examples
     --------
-    >>> on_side(1.2, 1.3, 1.0, 0.01), on_side(0.6, 1.6, 1.0, 0.01), on_side(1.2, 1.3, 1.0, 0.4)
+    >>> (
+    ...     side_verdict(1.2, 1.3, 1.0, 0.01),
+    ...     side_verdict(0.6, 1.6, 1.0, 0.01),
+    ...     side_verdict(1.2, 1.3, 1.0, 0.4),
+    ... )
     ('on the printed side', 'on the other side', 'side inconclusive')
     """
     if not is_significant(p):

@@ -23,7 +23,6 @@ from parivox.papers.items import (
     Paper,
     Reproduced,
     groups_verdict,
-    in_percent,
     interval_text,
     is_above,
     is_below,
@@ -31,6 +30,7 @@ from parivox.papers.items import (
     names_text,
     other_data_verdict,
     print_verdict,
+    rate_in_percent,
     recount_verdict,
 )
 from parivox.papers.paper000_tables import (
@@ -227,7 +227,7 @@ def _claim4(voxceleb: Voxceleb1H) -> Reproduced:
     )
     (eer,) = rows_of_all.where(metric="eer").rows()
     (cost,) = rows_of_all.where(metric="cdet_raw", operating_point="min-cdet").rows()
-    eer_percent = in_percent(eer)
+    eer_percent = rate_in_percent(eer)
     figures.add("VoxCeleb1-H", "EER, %", 2.402, eer_percent["value"], 3, estimate=eer_percent)
     figures.add("VoxCeleb1-H", "minCDet", 0.008, cost["value"], 3, estimate=cost)
     # printed values of VoxCeleb1-I over those of VoxCeleb1-H
@@ -527,11 +527,11 @@ def _claim6(voxceleb: Voxceleb1H) -> Reproduced:
         ]
     )
     changes = []
-    for name, spread_of in (
+    for name, spread in (
         ("range", value_range),
         ("NRB", lambda group_rates: nrb(group_rates, group_rates.mean())),
     ):
-        changes.append(float(spread_of(rates).value / spread_of(rates / 10).value))
+        changes.append(float(spread(rates).value / spread(rates / 10).value))
         figures.add(name, "over that of rates of a tenth", None, changes[-1], 4)
     point_texts, significance = [], []
     for fpr in (SWEPT_FPRS[0], SWEPT_FPRS[-1]):

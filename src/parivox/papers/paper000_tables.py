@@ -191,8 +191,8 @@ def table4() -> dict[str, ImpliedRow4]:
 
     Examples
     --------
-    >>> found = table4()["m+India"]
-    >>> round(found.fpr, 5), round(found.difference, 5), round(found.neg_log_ratio, 3)
+    >>> row = table4()["m+India"]
+    >>> round(row.fpr, 5), round(row.difference, 5), round(row.neg_log_ratio, 3)
     (0.00525, 0.00485, -1.659)
     """
     fpr = DESIGN_FPR * np.exp([log_ratios for _, _, log_ratios in TABLE_4.values()])

@@ -28,13 +28,13 @@ from parivox.papers.items import (
     Paper,
     Reproduced,
     groups_verdict,
-    in_percent,
     interval_side,
     interval_text,
     is_above,
     is_below,
     is_significant,
     names_text,
+    rate_in_percent,
     recount_verdict,
 )
 from parivox.papers.paper001_tables import COST, REFERENCE_5, TABLE_4, paper_name, table4, table5
@@ -129,7 +129,7 @@ def _spread_figures(audit: Audit, grouping: str) -> tuple[FigureRows, Claim]:
         ]
         for row in rates:
             name = paper_name(row["group"]) if grouping == BY else row["group"]
-            percent_row = in_percent(row)
+            percent_row = rate_in_percent(row)
             figures.add(
                 name, f"{metric.upper()}, %", None, percent_row["value"], 2, estimate=percent_row
             )
@@ -180,7 +180,7 @@ def _table1(voxceleb: Voxceleb1H) -> Reproduced:
         precision = 100 * float(r_precision(overall))
         figures.add("Speakers in the Wild 2016", f"R-precision, % ({system})", None, precision, 3)
         (row,) = _audit(voxceleb).groups.where(system=system, grouping="all", metric="eer").rows()
-        eer_percent = in_percent(row)
+        eer_percent = rate_in_percent(row)
         figures.add(
             "SUPERB, VoxCeleb SRC",
             f"EER, % ({system})",
@@ -466,7 +466,7 @@ def _figure2(voxceleb: Voxceleb1H) -> Reproduced:
     audit, overall = _audit(voxceleb), voxceleb.counts(V2)["all"]
     figures = FigureRows()
     (eer,) = audit.groups.where(system=V2, grouping="all", metric="eer").rows()
-    eer_percent = in_percent(eer)
+    eer_percent = rate_in_percent(eer)
     figures.add(
         V2,
         "errors at the threshold of the EER, %",
@@ -601,7 +601,7 @@ def _figure7(voxceleb: Voxceleb1H) -> Reproduced:
     figures = FigureRows()
     figures.add(V2, "threshold", -1.024, point["threshold"], 3)
     for (metric, row), printed_rate in zip(rates.items(), (0.27, 10.36), strict=True):
-        percent_row = in_percent(row)
+        percent_row = rate_in_percent(row)
         figures.add(
             V2, f"{metric.upper()}, %", printed_rate, percent_row["value"], 2, estimate=percent_row
         )
@@ -613,7 +613,7 @@ def _figure7(voxceleb: Voxceleb1H) -> Reproduced:
                 "At the score -1.024 FPR is 0.27 % and FNR 10.36 %",
                 recount_verdict(agrees),
                 "; ".join(
-                    f"{metric.upper()} {interval_text(in_percent(row), ' %')}"
+                    f"{metric.upper()} {interval_text(rate_in_percent(row), ' %')}"
                     for metric, row in rates.items()
                 ),
             ),
@@ -740,7 +740,10 @@ def _figure10(voxceleb: Voxceleb1H) -> Reproduced:
 
     def above(group: str, fprs: Iterable[float]) -> list[bool]:
         fnr_pairs = (
-            (fnr_at_fpr(counts_of, target=fpr).value for counts_of in (groups[group], overall))
+            (
+                fnr_at_fpr(curve_counts, target=fpr).value
+                for curve_counts in (groups[group], overall)
+            )
             for fpr in fprs
         )
         return [bool(group_fnr > pooled_fnr) for group_fnr, pooled_fnr in fnr_pairs]
@@ -788,8 +791,8 @@ def _figure10(voxceleb: Voxceleb1H) -> Reproduced:
                 "the overall FPR (a third, once, three times) the curve lies above that of "
                 "everyone at "
                 + "; ".join(
-                    f"{sum(is_above_at)} of 3 for {group}"
-                    for group, is_above_at in regional_above.items()
+                    f"{sum(is_above_curve)} of 3 for {group}"
+                    for group, is_above_curve in regional_above.items()
                 ),
             ),
             Claim(
@@ -968,7 +971,10 @@ def _claim72(voxceleb: Voxceleb1H) -> Reproduced:
         for nation in nationalities:
             women, men = (rows[f"{nation}_{sex}"] for sex in "fm")
             # women and men share no trials, so that half-widths add up as squares
-            half_widths = [math.log(row_["high"] / row_["low"]) / 2 for row_ in (women, men)]
+            half_widths = [
+                math.log(interval_row["high"] / interval_row["low"]) / 2
+                for interval_row in (women, men)
+            ]
             ratio, half_width = women["value"] / men["value"], math.exp(math.hypot(*half_widths))
             ratio_rows[nation] = {
                 "value": ratio,
@@ -976,8 +982,8 @@ def _claim72(voxceleb: Voxceleb1H) -> Reproduced:
                 "high": ratio * half_width,
             }
         adjusted_p = holm([_p_of_interval(row) for row in ratio_rows.values()])
-        for (nation, row), row_ in zip(ratio_rows.items(), adjusted_p, strict=True):
-            row["p_holm"] = float(row_)
+        for (nation, row), interval_row in zip(ratio_rows.items(), adjusted_p, strict=True):
+            row["p_holm"] = float(interval_row)
             figures.add(nation, f"{name} of women over men", None, row["value"], 3, estimate=row)
         above[name], ratios[name] = (
             [group_name for group_name in ratio_rows if ratio_rows[group_name]["value"] > 1],

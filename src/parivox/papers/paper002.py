@@ -18,12 +18,12 @@ from parivox.papers.items import (
     Paper,
     Reproduced,
     groups_verdict,
-    in_percent,
     interval_side,
     interval_text,
     is_above,
     names_text,
     other_data_verdict,
+    rate_in_percent,
     recount_verdict,
 )
 from parivox.papers.voxceleb import BY, ON_H, V2
@@ -84,7 +84,7 @@ def _table1(voxceleb: Voxceleb1H) -> Reproduced:
     filters = {"grouping": "grade", "metric": "fnr", "operating_point": POINT}
     for row in audit.groups.where(**filters).rows():
         if row["target_trials"]:
-            percent_row = in_percent(row)
+            percent_row = rate_in_percent(row)
             name = f"grade {row['group']}" if row["group"] != "pooled" else "all"
             figures.add(
                 name, "FNR at an FPR of 1 %, %", None, percent_row["value"], 3, estimate=percent_row
@@ -165,14 +165,14 @@ def _table3(voxceleb: Voxceleb1H) -> Reproduced:
 def _figure1(voxceleb: Voxceleb1H) -> Reproduced:
     audit, figures = _audit_by_grade(voxceleb), FigureRows()
     filters = {"grouping": "grade", "metric": "fnr", "operating_point": POINT}
-    rows = {row["group"]: in_percent(row) for row in audit.groups.where(**filters).rows()}
+    rows = {row["group"]: rate_in_percent(row) for row in audit.groups.where(**filters).rows()}
     row_of_all = rows["pooled"]
     ungraded_audit = voxceleb.audit(
         V2, by="gender", operating_points=POINT, without_grade=int(_TRIVIAL)
     )
     (medium,) = ungraded_audit.groups.where(**{**filters, "grouping": "all"}).rows()
     # the threshold varies with people in both, so that their intervals are alike
-    medium = in_percent(medium)
+    medium = rate_in_percent(medium)
     name = "FNR at an FPR of 1 %, %"
     figures.add("all pairs", name, FIGURE_1["all"], row_of_all["value"], 0, estimate=row_of_all)
     figures.add("no trivial pairs", name, FIGURE_1["medium"], medium["value"], 0, estimate=medium)
@@ -241,8 +241,8 @@ def _figure2(voxceleb: Voxceleb1H) -> Reproduced:
         metric: _spread_by_pairs(variation, metric, "seed_sd") for metric in ("eer", "min_cdet")
     }
     for metric, name in (("eer", "EER"), ("min_cdet", "minDCF")):
-        for nation, spreads_ in spreads[metric].items():
-            for n, spread in zip(PAIRS_PER_SPEAKER, spreads_, strict=True):
+        for nation, nationality_spreads in spreads[metric].items():
+            for n, spread in zip(PAIRS_PER_SPEAKER, nationality_spreads, strict=True):
                 figures.add(
                     f"{nation}, n = {n}", f"sd of {name} over lists, %", None, 100 * spread, 1
                 )
@@ -402,8 +402,8 @@ def _algorithm(voxceleb: Voxceleb1H) -> Reproduced:
     figures = _check_figures(checked, *_GUIDELINES, "G10")
     for name in ("as listed", "inclusive"):
         checks = checked[name]
-        as_test = "nontarget trials of a speaker as test side"
-        (test_side,) = checks.tables["reuse"].where(of=as_test).rows()
+        test_quantity = "nontarget trials of a speaker as test side"
+        (test_side,) = checks.tables["reuse"].where(of=test_quantity).rows()
         figures.add(name, "least often tested", None, test_side["least"], 0)
         figures.add(name, "most often tested", None, test_side["most"], 0)
     listed, inclusive = (checked[name]["G3"] for name in ("as listed", "inclusive"))

@@ -22,12 +22,12 @@ from parivox.papers.items import (
     Paper,
     Reproduced,
     groups_verdict,
-    in_percent,
     interval_side,
     interval_text,
     is_significant,
     names_text,
     other_data_verdict,
+    rate_in_percent,
     recount_verdict,
 )
 from parivox.papers.paper003_tables import (
@@ -238,9 +238,9 @@ def _measure_ranges(
             for printed_value in term_values
         )
         medians[speaker_set] = fpd, fnd
-        figures_here = (*ranges[speaker_set], fpd, fnd)
+        computed_figures = (*ranges[speaker_set], fpd, fnd)
         names = ("least", "most", "median of FPD", "median of FND")
-        for name, figure, printed_value in zip(names, figures_here, printed, strict=True):
+        for name, figure, printed_value in zip(names, computed_figures, printed, strict=True):
             # the paper's are of five systems on another list
             figures.add(
                 speaker_set,
@@ -271,7 +271,9 @@ def _crossing_claim(
         for row in speaker_criteria.measures.where(measure=measure).rows():
             filters = {"system": row["system"], "measure": measure}
             threshold_rows = speaker_criteria.thresholds.where(**filters).rows()
-            lowest_row = next(known_row for known_row in threshold_rows if known_row["fnr_term"])
+            lowest_row = next(
+                threshold_row for threshold_row in threshold_rows if threshold_row["fnr_term"]
+            )
             crossing_points = row["change_places"].split(", ") if row["change_places"] else []
             crossing_rates = [100 * float(point.removeprefix("fpr=")) for point in crossing_points]
             name = f"{row['system']}, {speaker_set}"
@@ -283,7 +285,10 @@ def _crossing_claim(
             has_same_order.append((lowest_row["fpr_term"] > lowest_row["fnr_term"]) == fpd_first)
             is_near.append(
                 crossing_rates
-                and all(crossing / 2 <= row_ <= 2 * crossing for row_ in crossing_rates)
+                and all(
+                    crossing / 2 <= threshold_row <= 2 * crossing
+                    for threshold_row in crossing_rates
+                )
             )
     lower_term, upper_term = ("FPD", "FND") if fpd_first else ("FND", "FPD")
     return Claim(
@@ -607,7 +612,7 @@ def _figure7(voxceleb: Voxceleb1H) -> Reproduced:
         audit = _audit(voxceleb, speaker_set)
         for system in _SYSTEMS:
             filters = {"system": system, "grouping": "all", "metric": "eer"}
-            (row,) = map(in_percent, audit.groups.where(**filters).rows())
+            (row,) = map(rate_in_percent, audit.groups.where(**filters).rows())
             figures.add(f"{system}, {speaker_set}", "EER, %", None, row["value"], 2, estimate=row)
         (row,) = audit.comparison.where(grouping="all", metric="eer", measure="value").rows()
         change = {name: 100 * row[name] for name in ("low", "high")}
@@ -691,7 +696,7 @@ def _claim33(voxceleb: Voxceleb1H) -> Reproduced:
         for system in _SYSTEMS:
             filters = {"system": system, "grouping": "nationality", "metric": metric}
             rows = audit.groups.where(**filters, operating_point="eer").rows()
-            rates = {row["group"]: in_percent(row) for row in rows}
+            rates = {row["group"]: rate_in_percent(row) for row in rows}
             printed = TABLE_1[system][metric_index]
             name = f"{metric.upper()}, %, {system}"
             for group, printed_rate in zip(GROUPS, printed, strict=True):
@@ -773,7 +778,7 @@ def concordance(orders: Sequence[Sequence[float]], *, draws: int = DRAWS) -> Con
     rng, figures = np.random.default_rng(0), np.array(orders, dtype=np.float64)
     pairs = np.triu_indices(len(figures), 1)
 
-    def pair_correlations_of(rows: FloatArray) -> FloatArray:
+    def correlations_of_pairs(rows: FloatArray) -> FloatArray:
         # signs of all differences: twice the centred rank, with ties at their mean
         n_below = (rows[..., None, :] < rows[..., :, None]).sum(axis=-1)
         ranks = n_below - (rows[..., None, :] > rows[..., :, None]).sum(axis=-1)
@@ -782,19 +787,21 @@ def concordance(orders: Sequence[Sequence[float]], *, draws: int = DRAWS) -> Con
         pair_correlations: FloatArray = (z @ np.swapaxes(z, -1, -2))[..., pairs[0], pairs[1]]
         return pair_correlations
 
-    correlations = pair_correlations_of(figures)
+    correlations = correlations_of_pairs(figures)
     groups = figures.shape[1]
     resampled = figures[:, rng.integers(0, groups, (draws, groups))].swapaxes(0, 1)
-    low, high = np.quantile(pair_correlations_of(resampled).mean(axis=-1), [0.025, 0.975])
+    low, high = np.quantile(correlations_of_pairs(resampled).mean(axis=-1), [0.025, 0.975])
     shuffled = rng.permuted(np.broadcast_to(figures, (draws, *figures.shape)), axis=-1)
-    n_as_alike = (pair_correlations_of(shuffled).mean(axis=-1) >= correlations.mean() - 1e-12).sum()
+    n_at_least = (
+        correlations_of_pairs(shuffled).mean(axis=-1) >= correlations.mean() - 1e-12
+    ).sum()
     return Concordance(
         float(round(correlations.mean(), 12)),
         float(correlations.min()),
         float(correlations.max()),
         float(low),
         float(high),
-        float((1 + n_as_alike) / (1 + draws)),
+        float((1 + n_at_least) / (1 + draws)),
     )
 
 

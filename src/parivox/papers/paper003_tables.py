@@ -108,7 +108,7 @@ def recovered_counts(percent: ArrayLike, *, trials: int = TRIALS) -> IntArray:
 
     Examples
     --------
-    >>> recovered([1.22, 0.68]).tolist()
+    >>> recovered_counts([1.22, 0.68]).tolist()
     [27, 15]
     """
     if not 0 < trials < 10_000:
@@ -150,7 +150,7 @@ def fair_ginis(
 
     Examples
     --------
-    >>> [round(float(one.mean()), 2) for one in fair(0.018, 0.018)]
+    >>> [round(float(one.mean()), 2) for one in fair_ginis(0.018, 0.018)]
     [0.28, 0.31]
     """
     from scipy.special import ndtr, ndtri  # noqa: PLC0415 - what takes time to load

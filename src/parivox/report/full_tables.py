@@ -63,7 +63,7 @@ from parivox.report.sheets.groups import (
     strata_table,
     worst_groups_by_stratum,
 )
-from parivox.report.sheets.measures import measure_of, spread_table, undefined_reason
+from parivox.report.sheets.measures import row_measure, spread_table, undefined_reason
 from parivox.report.sheets.people import attempts, failures, speaker_errors, standardised_rates
 from parivox.report.sheets.sheet import Cell, Sheet, terminal_table
 from parivox.report.terminal_grid import Grid
@@ -400,7 +400,7 @@ def _observed_rate_blocks(
     point_filters = {**filters, "within": "", "operating_point": point_name, "metric": BOTH}
     measures = []
     for row in audit.meta.where(**point_filters, zero="none", alpha=alpha).rows():
-        measure = measure_of(row)
+        measure = row_measure(row)
         if measure.shown == "first":
             if row["value"] is None:
                 number = f"undefined ({undefined_reason(row['reason'])})"

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _Method = TypeVar("_Method", bound="Callable[..., Any]")
 
 
-def _draws(kind: Chart) -> Callable[[_Method], _Method]:
+def _draws_chart(kind: Chart) -> Callable[[_Method], _Method]:
     """Return a decorator that makes a method with keywords and docstring draw a kind of chart."""
 
     def decorate(method: _Method) -> _Method:
@@ -126,7 +126,7 @@ class Charts:
         names = (name for name in vars(Charts) if not name.startswith("_"))
         return f"<Charts: {', '.join(names)}>"
 
-    @_draws(speakers)
+    @_draws_chart(speakers)
     def speakers(
         self,
         *,
@@ -141,7 +141,7 @@ class Charts:
         Takes ``by``, ``groups``, ``system``, ``allocation`` and ``width`` as every chart does.
         """
 
-    @_draws(forest)
+    @_draws_chart(forest)
     def forest(
         self,
         *,
@@ -158,7 +158,7 @@ class Charts:
         every chart does.
         """
 
-    @_draws(rates_by_stratum)
+    @_draws_chart(rates_by_stratum)
     def levels(
         self,
         *,
@@ -175,7 +175,7 @@ class Charts:
         every chart does.
         """
 
-    @_draws(failures)
+    @_draws_chart(failures)
     def failures(
         self,
         *,
@@ -190,7 +190,7 @@ class Charts:
         Takes ``by``, ``groups``, ``system``, ``allocation`` and ``width`` as every chart does.
         """
 
-    @_draws(det)
+    @_draws_chart(det)
     def det(
         self,
         *,
@@ -214,7 +214,7 @@ class Charts:
             ``"all"`` for a single panel. Else as can be read.
         """
 
-    @_draws(det_of_systems)
+    @_draws_chart(det_of_systems)
     def together(
         self,
         *,
@@ -228,7 +228,7 @@ class Charts:
         Takes ``systems`` and ``width`` as every chart does.
         """
 
-    @_draws(distributions)
+    @_draws_chart(distributions)
     def distributions(
         self,
         *,
@@ -243,7 +243,7 @@ class Charts:
         Takes ``by``, ``groups``, ``system``, ``allocation`` and ``width`` as every chart does.
         """
 
-    @_draws(boxes)
+    @_draws_chart(boxes)
     def boxes(
         self,
         *,
@@ -258,7 +258,7 @@ class Charts:
         Takes ``by``, ``groups``, ``system``, ``allocation`` and ``width`` as every chart does.
         """
 
-    @_draws(calibration)
+    @_draws_chart(calibration)
     def calibration(
         self,
         *,
@@ -273,7 +273,7 @@ class Charts:
         Takes ``by``, ``groups``, ``system``, ``allocation`` and ``width`` as every chart does.
         """
 
-    @_draws(thresholds)
+    @_draws_chart(thresholds)
     def thresholds(
         self,
         *,
@@ -288,7 +288,7 @@ class Charts:
         Takes ``by``, ``groups``, ``system``, ``allocation`` and ``width`` as every chart does.
         """
 
-    @_draws(matrix)
+    @_draws_chart(matrix)
     def matrix(
         self,
         *,
@@ -303,7 +303,7 @@ class Charts:
         Takes ``by``, ``groups``, ``system``, ``operating_point`` and ``width`` as every chart does.
         """
 
-    @_draws(measures)
+    @_draws_chart(measures)
     def measures(
         self,
         *,
@@ -319,7 +319,7 @@ class Charts:
         does.
         """
 
-    @_draws(accuracy)
+    @_draws_chart(accuracy)
     def accuracy(
         self,
         *,
@@ -335,7 +335,7 @@ class Charts:
         does.
         """
 
-    @_draws(over_metrics)
+    @_draws_chart(over_metrics)
     def over_metrics(
         self,
         *,
@@ -357,7 +357,7 @@ class Charts:
             One of a single metric: ``"nrb"``, ``"gini"``, ``"max_min"``, ``"cv"`` and the like.
         """
 
-    @_draws(over_alpha)
+    @_draws_chart(over_alpha)
     def over_alpha(
         self,
         *,
@@ -382,7 +382,7 @@ class Charts:
             A line for each of several; else the first.
         """
 
-    @_draws(over_fpr)
+    @_draws_chart(over_fpr)
     def over_fpr(
         self,
         *,
@@ -407,7 +407,7 @@ class Charts:
             The weight of FPR; else the audit's first.
         """
 
-    @_draws(terms)
+    @_draws_chart(terms)
     def terms(
         self,
         *,
@@ -429,7 +429,7 @@ class Charts:
             Of ``"fdr"``, ``"garbe"`` and ``"ir"``; else all three.
         """
 
-    @_draws(against)
+    @_draws_chart(against)
     def against(
         self,
         *,
@@ -455,7 +455,7 @@ class Charts:
             ``"threshold_bias_cv"``.
         """
 
-    @_draws(differences)
+    @_draws_chart(differences)
     def differences(
         self,
         *,
@@ -472,7 +472,7 @@ class Charts:
         every chart does.
         """
 
-    @_draws(ranks)
+    @_draws_chart(ranks)
     def ranks(
         self,
         *,

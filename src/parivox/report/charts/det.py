@@ -187,7 +187,9 @@ def _placements(
     panel = asked_panel or _default_panel(groups, attribute_values, len(subjects))
     placements = {}
     for subject, group in product(subjects, groups):
-        values = {name: value_of[group] for name, value_of in attribute_values.items()}
+        values = {
+            name: values_by_group[group] for name, values_by_group in attribute_values.items()
+        }
         titles = {
             "group": scope.group_label(group),
             "system": short_name(subject),
@@ -231,7 +233,11 @@ def _default_panel(
         return "group"
     largest = max(attribute_values, key=lambda name: len({*attribute_values[name].values()}))
     lines = {
-        tuple(value_of[group] for name, value_of in attribute_values.items() if name != largest)
+        tuple(
+            values_by_group[group]
+            for name, values_by_group in attribute_values.items()
+            if name != largest
+        )
         for group in groups
     }
     return largest if len(lines) <= _MAX_LINES_PER_PANEL else "group"

@@ -423,8 +423,8 @@ def pdf_in_order(pdf: bytes) -> bytes:
     """
     objects = {int(match[1]): match[2].partition(_STREAM) for match in _OBJECT.finditer(pdf)}
     heads = {
-        number: _REFERENCE_ENTRIES.sub(_sorted_entries, object_[0])
-        for number, object_ in objects.items()
+        number: _REFERENCE_ENTRIES.sub(_sorted_entries, pdf_object[0])
+        for number, pdf_object in objects.items()
     }
     trailer = pdf[pdf.rindex(b"trailer") : pdf.rindex(b"startxref")]
     order = _objects_by_reference(trailer, heads)

@@ -73,8 +73,8 @@ def series_channels(
     """Return a channel for each range of colours, shapes or dashes, for the same names."""
     names = [*names]
     return [
-        nominal(field, **{"title": None, "scale": scale(names, range_), **more})
-        for range_ in ranges
+        nominal(field, **{"title": None, "scale": scale(names, style_range), **more})
+        for style_range in ranges
     ]
 
 

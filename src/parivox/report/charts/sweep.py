@@ -128,7 +128,7 @@ def over_fpr(
         msg = f"alpha is {alpha}; it is the weight of FPR, between 0 and 1"
         raise ConfigError(msg)
     joint_measures = _joint_measures(measures)
-    terms_of = {_TERM_LABELS[measure.id]: measure.id for measure in joint_measures}
+    measure_by_label = {_TERM_LABELS[measure.id]: measure.id for measure in joint_measures}
     rows, estimates, sentences = [], [], []
     lines = enumerate(_rates_over_fpr(scope))
     for line_index, (name, line_scope, rates, rates_of_all, pooled) in lines:
@@ -146,7 +146,7 @@ def over_fpr(
                 for x, row in _estimates_over_fpr(line_scope, measure, alpha)
                 if pooled[0] <= x <= pooled[-1]
             ]
-        for label, measure_id in terms_of.items():
+        for label, measure_id in measure_by_label.items():
             terms = _term_values(measure_id, rates)
             rows += [
                 _line_row(label, name, line, pooled, term)
@@ -178,7 +178,7 @@ def over_fpr(
         estimates = []
     panel_rows = [
         _panels(titles, rows, x, theme, points=sorted(points), estimates=estimates)
-        for titles in ([measure.id.upper() for measure in joint_measures], [*terms_of])
+        for titles in ([measure.id.upper() for measure in joint_measures], [*measure_by_label])
     ]
     stacked = [vl.side_by_side(panels, 16) for panels in panel_rows if panels]
     all_panels = {"vconcat": stacked, "spacing": 14}

@@ -32,7 +32,7 @@ def text_width(words: Iterable[str], size: float) -> float:
 
     Examples
     --------
-    >>> text_width(["f", "m+India*"], 10) < 60 < room(["f+New Zealand"], 10)
+    >>> text_width(["f", "m+India*"], 10) < 60 < text_width(["f+New Zealand"], 10)
     True
     """
     n_letters = max((_width_in_letters(word) for word in words), default=0)

@@ -27,7 +27,7 @@ from parivox.report.html.groups import (
     system_sections,
     trial_list_section,
 )
-from parivox.report.html.layout import abreast
+from parivox.report.html.layout import join_single_sections
 from parivox.report.html.method import method_section
 from parivox.report.html.sentences import context_caveats, findings_section
 from parivox.report.labels import labelled
@@ -192,18 +192,18 @@ def _embedded_figures(audit: Audit) -> dict[str, list[list[EmbeddedFigure]]]:
                 # a text that an earlier figure of the section has is cut to its first sentence
                 first_sentence = f"{figure.reading.removesuffix('.').partition('. ')[0]}."
                 row.append(
-                    as_svg(
+                    embedded_figure(
                         figure,
                         first_sentence if figure.reading in seen_readings else figure.reading,
                     )
                 )
                 seen_readings.add(figure.reading)
             rows.append(row)
-        rows_by_section[section] = abreast(rows)
+        rows_by_section[section] = join_single_sections(rows)
     return rows_by_section
 
 
-def as_svg(figure: Figure, caption: str) -> EmbeddedFigure:
+def embedded_figure(figure: Figure, caption: str) -> EmbeddedFigure:
     """Return a figure for the template."""
     svg = draw.svg(figure.chart, id=figure.id, title=figure.title, description=figure.description)
     return EmbeddedFigure(figure.id, figure.title, caption, svg)

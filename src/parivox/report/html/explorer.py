@@ -261,18 +261,18 @@ def _point_data(audit: Audit, curves: ErrorCurves) -> Iterator[dict[str, Any]]:
         if index is None:
             continue
         kind, _, argument = point_as_given(row).partition("=")
-        held, held_rate = "threshold", None
+        held_quantity, held_rate = "threshold", None
         reached = row.get(kind)
         # a rate that the audited threshold misses by far cannot be held when it moves
         if kind in {"fpr", "fnr"} and (
             reached is None or not is_far_from_target(float(argument), reached)
         ):
-            held, held_rate = kind, float(argument)
+            held_quantity, held_rate = kind, float(argument)
         elif kind.startswith("min-cdet"):
-            held = "least"
+            held_quantity = "least"
         name = row["operating_point"]
         words = point_in_short(row) if name == point_as_given(row) else name
-        yield {"text": name, "words": words, "k": index, "hold": held, "at": held_rate}
+        yield {"text": name, "words": words, "k": index, "hold": held_quantity, "at": held_rate}
 
 
 def _grouping_data(
@@ -463,11 +463,11 @@ def packed_integers(numbers: Iterable[int]) -> str:
     """
     signs = []
     for number in map(int, numbers):
-        rest_of_number = number
-        while rest_of_number > 31:
-            signs.append(ALPHABET[32 + rest_of_number % 32])
-            rest_of_number //= 32
-        signs.append(ALPHABET[rest_of_number])
+        remainder = number
+        while remainder > 31:
+            signs.append(ALPHABET[32 + remainder % 32])
+            remainder //= 32
+        signs.append(ALPHABET[remainder])
     return "".join(signs)
 
 

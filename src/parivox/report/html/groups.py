@@ -26,10 +26,10 @@ from parivox.report.audit_queries import (
     verdicts_by_metric,
 )
 from parivox.report.disagreements import disagreements
-from parivox.report.html.layout import abreast, point_in_words
+from parivox.report.html.layout import join_single_sections, point_text
 from parivox.report.sheets import comparison
 from parivox.report.sheets import groups as tables
-from parivox.report.sheets.measures import measures_on_page
+from parivox.report.sheets.measures import measures_in_report
 from parivox.report.sheets.people import attempts, speaker_errors, standardised_rates
 from parivox.report.sheets.sheet import Sheet
 from parivox.report.words import capitalised, percent
@@ -113,7 +113,7 @@ def _point_section(audit: Audit, scope: Scope, point_row: Row, rates: Rates) -> 
             )
     return {
         "at": point,
-        "where": point_in_words(point_row),
+        "where": point_text(point_row),
         "sheets": sheets,
         "missing": missing_sentences,
         "lacking": findings.groups_by_shortfall_text(shortfalls(verdicts, rates, point)),
@@ -258,7 +258,7 @@ def measures_section(audit: Audit) -> dict[str, Any]:
             point = first_point_name(audit, scope.filters) or ""
             sheets = [
                 replace(sheet, title=f"{sheet.title}, {scope.label} at {point}")
-                for sheet in measures_on_page(audit, scope.filters, point)
+                for sheet in measures_in_report(audit, scope.filters, point)
             ]
             is_first = scope.grouping == audit.record["groupings"][0]
             scope_disagreements = within.get(scope, [])
@@ -272,7 +272,7 @@ def measures_section(audit: Audit) -> dict[str, Any]:
             )
         rows_of_sections.append(sections)
     return {
-        "scopes": abreast(rows_of_sections),
+        "scopes": join_single_sections(rows_of_sections),
         "between": between,
         "has_disagreements": any(
             section["disagree"] for sections in rows_of_sections for section in sections

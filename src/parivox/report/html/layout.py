@@ -18,7 +18,7 @@ Section = TypeVar("Section")
 NOT_SUPPLIED = "not supplied"
 
 
-def abreast(rows: Sequence[Sequence[Section]]) -> list[list[Section]]:
+def join_single_sections(rows: Sequence[Sequence[Section]]) -> list[list[Section]]:
     """Return rows in which consecutive rows of a single section are joined."""
     joined_rows: list[list[Section]] = []
     for is_alone, run in groupby(rows, key=lambda row: len(row) == 1):
@@ -34,16 +34,16 @@ _POINT_TEXTS = {
 }
 
 
-def point_in_words(row: Row) -> str:
+def point_text(row: Row) -> str:
     """Return an operating point in plain words, with the rate reached where it may differ.
 
     Examples
     --------
-    >>> point_in_words({"operating_point": "fpr=0.01", "source": "these trials", "fpr": 0.01})
+    >>> point_text({"operating_point": "fpr=0.01", "source": "these trials", "fpr": 0.01})
     'at one threshold, at which 1 % of all nontarget trials are accepted'
-    >>> point_in_words({"operating_point": "fpr=0.01", "source": "development trials", "fpr": 0.5})
+    >>> point_text({"operating_point": "fpr=0.01", "source": "development trials", "fpr": 0.5})
     'at one threshold, chosen so that 1 % of all nontarget trials are accepted; here it is 50.0 %'
-    >>> point_in_words({"operating_point": "threshold=0.5"})
+    >>> point_text({"operating_point": "threshold=0.5"})
     'at one threshold, given as 0.5'
     """
     point = point_as_given(row)

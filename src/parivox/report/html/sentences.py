@@ -24,7 +24,7 @@ from parivox.report.audit_queries import (
 )
 from parivox.report.caveats import Caveat
 from parivox.report.context import HEADINGS, Choice, Context
-from parivox.report.html.layout import NOT_SUPPLIED, abreast, point_in_words
+from parivox.report.html.layout import NOT_SUPPLIED, join_single_sections, point_text
 from parivox.report.sheets.groups import operating_points
 from parivox.report.sheets.people import failures
 from parivox.report.words import capitalised, count_of, count_text, shortened_names
@@ -56,7 +56,7 @@ def findings_section(audit: Audit, context: Context | None) -> dict[str, Any]:
         "points": operating_points(audit, deployed),
         "chosen": list(_choice_sentences(audit, context or Context())),
         "systems": [_system_section(audit, scope) for scope in systems(audit)],
-        "said": abreast(groupings),
+        "said": join_single_sections(groupings),
         "context": [
             (label, text) for label, text in (*context_items.items(), *_label_names(audit)) if text
         ],
@@ -137,7 +137,7 @@ def _point_section(audit: Audit, scope: Scope, point_row: Row, rates: Rates) -> 
     return {
         "at": point,
         "head": heading_with_status(audit, f"At {point}", scope.filters, point),
-        "where": point_in_words(point_row),
+        "where": point_text(point_row),
         "short": "; ".join(summary),
         "sentences": sentences,
         "groups": groups,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from parivox.report.charts import PAGE, Figure
 from parivox.report.charts import grammar as vl
 from parivox.report.charts.chart import shortened
-from parivox.report.html.assembly import as_svg, environment, policy, stylesheet
+from parivox.report.html.assembly import embedded_figure, environment, policy, stylesheet
 from parivox.report.monitor import (
     alarm_sentences,
     groups_sheet,
@@ -55,7 +55,7 @@ def stream_report(monitor: Monitor) -> str:
             headline=headline(monitor),
             size=trial_counts_line(monitor),
             alarms=alarm_sentences(monitor),
-            figure=as_svg(figure, figure.reading),
+            figure=embedded_figure(figure, figure.reading),
             groups=groups_sheet(monitor).for_report("all groups"),
             notes=list(notes(monitor)),
             style=style,

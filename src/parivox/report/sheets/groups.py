@@ -78,7 +78,9 @@ def operating_points(audit: Audit, deployed: Mapping[tuple[str, str], str]) -> S
             {}
             if row["reason"]
             else {
-                metric_: words for metric_, words in missing_reasons.items() if row[metric_] is None
+                metric_name: words
+                for metric_name, words in missing_reasons.items()
+                if row[metric_name] is None
             }
         )
         cost = UNDEFINED if row["cdet_norm"] is None else f"{row['cdet_norm']:.4f}"

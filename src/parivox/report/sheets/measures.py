@@ -43,7 +43,7 @@ _FLOORS = (
 )
 
 
-def measure_of(row: Row) -> MetaMeasure:
+def row_measure(row: Row) -> MetaMeasure:
     """Return the meta-measure of a row; one that is no longer registered keeps its id."""
     measure = MEASURES.get(row["measure"])
     if isinstance(measure, MetaMeasure):
@@ -72,7 +72,7 @@ def _missing_p_reason(row: Row) -> str:
 
 def _sort_key(row: Row) -> tuple[bool, int, int]:
     """Return the sort key: the spread to quote first, then the order of registration."""
-    measure, measure_ids = measure_of(row), list(meta_measures())
+    measure, measure_ids = row_measure(row), list(meta_measures())
     is_quoted = measure.shown == "first" and not measure.is_joint
     position = measure_ids.index(measure.id) if measure.id in measure_ids else len(measure_ids)
     return not is_quoted, position, [*_METRIC_LABELS].index(row["metric"])
@@ -107,17 +107,19 @@ def _figure(number: float | None) -> str:
 # ---- in the HTML report
 
 
-def measures_on_page(audit: Audit, filters: Row, point: str) -> list[Sheet]:
+def measures_in_report(audit: Audit, filters: Row, point: str) -> list[Sheet]:
     """Return measures to quote and further ones, of all groups and of those above the minimums."""
     rows = [
         row
         for row in audit.meta.where(**filters, zero="none").rows()
         if row["metric"] in _METRIC_LABELS
     ]
-    at_point = [
-        row for row in rows if row["operating_point"] == point or measure_of(row).takes == "grid"
+    point_rows = [
+        row for row in rows if row["operating_point"] == point or row_measure(row).takes == "grid"
     ]
-    drawn_rows = [row for row in at_point if not row["gated"] or _has_other_groups(row, at_point)]
+    drawn_rows = [
+        row for row in point_rows if not row["gated"] or _has_other_groups(row, point_rows)
+    ]
     drawn_rows.sort(
         key=lambda drawn_row: (
             _sort_key(drawn_row),
@@ -125,7 +127,7 @@ def measures_on_page(audit: Audit, filters: Row, point: str) -> list[Sheet]:
             drawn_row["gated"],
         )
     )
-    omitted_groups = groups_left_out(row for row in drawn_rows if measure_of(row).takes != "grid")
+    omitted_groups = groups_left_out(row for row in drawn_rows if row_measure(row).takes != "grid")
     omission_sentences = omission_reasons(
         audit, {**filters, "operating_point": point}, omitted_groups
     )
@@ -148,7 +150,7 @@ def measures_on_page(audit: Audit, filters: Row, point: str) -> list[Sheet]:
                 "Least",
                 "Most",
             ),
-            (_cells(row) for row in drawn_rows if measure_of(row).shown in importance),
+            (_cells(row) for row in drawn_rows if row_measure(row).shown in importance),
             words=(1, 8, 9, 10),
         )
         if omission_sentences and sheet.rows:
@@ -173,7 +175,7 @@ def _has_other_groups(row: Row, rows: Sequence[Row]) -> bool:
 
 def _cells(row: Row) -> Iterator[str | Cell]:
     """Return a measure with its interval and noise floor, or the reasons why it lacks them."""
-    measure, number = measure_of(row), row["value"]
+    measure, number = row_measure(row), row["value"]
     label = measure.label
     if row["metric"] in ERROR_TYPES:
         label = f"{label} of {row['metric'].upper()}"
@@ -252,7 +254,7 @@ def measures_on_paper(audit: Audit, filters: Row, point: str) -> Sheet:
         ),
         [
             [
-                Cell(_with_alpha(measure_of(row).label, row)),
+                Cell(_with_alpha(row_measure(row).label, row)),
                 Cell(_METRIC_LABELS[row["metric"]]),
                 Cell(count_text(row["groups"])),
                 *(Cell(_figure(row[name])) for name in ("value", "floor_mean", "floor_95")),
@@ -273,7 +275,7 @@ def _missing_on_paper(rows: Sequence[Row]) -> list[str]:
     labels_by_reason: dict[str, list[str]] = {}
 
     def add_label(reason: str, row: Row) -> None:
-        label = f"{measure_of(row).short} of {_METRIC_LABELS[row['metric']]}"
+        label = f"{row_measure(row).short} of {_METRIC_LABELS[row['metric']]}"
         labels_by_reason.setdefault(reason, []).append(label)
 
     for row in rows:
@@ -310,8 +312,8 @@ def spread_table(audit: Audit, filters: Row) -> tuple[Sheet | None, list[str]]:
     """
     rows_by_measure: dict[str, dict[bool, Row]] = {}
     for row in _rows_of_one_alpha(audit, filters):
-        if measure_of(row).shown == "first":
-            name = measure_of(row).short
+        if row_measure(row).shown == "first":
+            name = row_measure(row).short
             label = name if row["metric"] == BOTH else f"{name} of {_METRIC_LABELS[row['metric']]}"
             rows_by_measure.setdefault(label, {})[row["gated"]] = row
     if not rows_by_measure:
@@ -343,7 +345,7 @@ def spread_table(audit: Audit, filters: Row) -> tuple[Sheet | None, list[str]]:
     for label, by_gate in rows_by_measure.items():
         rows = [by_gate[is_gated] for is_gated in column_blocks.values()]
         if any(row["value"] is not None for row in rows):
-            cells = [cell for row in rows for cell in _against_floor(row)]
+            cells = [cell for row in rows for cell in _floor_cells(row)]
             sheet.add(_with_alpha(label, by_gate[False]), *cells, _fairer(by_gate[False]))
     notes = [*_missing_sentences(rows_by_measure, column_blocks, _undefined_reason, "Undefined")]
     notes += _missing_sentences(rows_by_measure, column_blocks, _missing_p_reason, "No p")
@@ -354,7 +356,7 @@ def spread_table(audit: Audit, filters: Row) -> tuple[Sheet | None, list[str]]:
     return (sheet if sheet.rows else None), notes
 
 
-def _against_floor(row: Row) -> tuple[str, str, str, str]:
+def _floor_cells(row: Row) -> tuple[str, str, str, str]:
     """Return the number of groups, a meta-measure, its noise floor and its p-value."""
     n_groups = count_text(row["groups"])
     if row["value"] is None:
@@ -372,14 +374,14 @@ def _decimals(number: float) -> str:
 def _missing_sentences(
     rows_by_measure: Mapping[str, Mapping[bool, Row]],
     blocks: Mapping[str, bool],
-    reason_of: Callable[[Row], str],
+    find_reason: Callable[[Row], str],
     prefix: str,
 ) -> Iterator[str]:
     """Return sentences on which measures lack something, by the reason."""
     labels_by_reason: dict[str, dict[str, list[str]]] = {}
     for label, by_gate in rows_by_measure.items():
         for block, is_gated in blocks.items():
-            reason = reason_of(by_gate[is_gated])
+            reason = find_reason(by_gate[is_gated])
             if reason:
                 labels_by_reason.setdefault(reason, {}).setdefault(block, []).append(label)
     for reason, by_block in labels_by_reason.items():

@@ -151,15 +151,15 @@ class Sheet:
         def has_content(cell: Cell) -> bool:
             return cell.text not in {UNDEFINED, ""} or (keeps_reasons and bool(cell.reason))
 
-        kept_indices = [
+        column_indices = [
             i
             for i, column in enumerate(self.columns)
             if not i or column.is_words or any(has_content(row[i]) for row in self.rows)
         ]
         return replace(
             self,
-            columns=[self.columns[i] for i in kept_indices],
-            rows=[[row[i] for i in kept_indices] for row in self.rows],
+            columns=[self.columns[i] for i in column_indices],
+            rows=[[row[i] for i in column_indices] for row in self.rows],
         )
 
     @property
