@@ -64,8 +64,13 @@ from parivox.report.sheets.groups import (
     worst_groups_by_stratum,
 )
 from parivox.report.sheets.measures import row_measure, spread_table, undefined_reason
-from parivox.report.sheets.people import attempts, failures, speaker_errors, standardised_rates
 from parivox.report.sheets.sheet import Cell, Sheet, terminal_table
+from parivox.report.sheets.supplementary import (
+    attempts,
+    failures,
+    speaker_errors,
+    standardised_rates,
+)
 from parivox.report.terminal_grid import Grid
 from parivox.report.words import GAP, add_row, percent, text
 from parivox.trials.guidelines import failed_checks_sentence

@@ -30,8 +30,8 @@ from parivox.report.html.layout import join_single_sections, point_text
 from parivox.report.sheets import comparison
 from parivox.report.sheets import groups as tables
 from parivox.report.sheets.measures import measures_in_report
-from parivox.report.sheets.people import attempts, speaker_errors, standardised_rates
 from parivox.report.sheets.sheet import Sheet
+from parivox.report.sheets.supplementary import attempts, speaker_errors, standardised_rates
 from parivox.report.words import capitalised, percent
 
 if TYPE_CHECKING:

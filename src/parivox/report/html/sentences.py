@@ -26,7 +26,7 @@ from parivox.report.caveats import Caveat
 from parivox.report.context import HEADINGS, Choice, Context
 from parivox.report.html.layout import NOT_SUPPLIED, join_single_sections, point_text
 from parivox.report.sheets.groups import operating_points
-from parivox.report.sheets.people import failures
+from parivox.report.sheets.supplementary import failures
 from parivox.report.words import capitalised, count_of, count_text, shortened_names
 
 if TYPE_CHECKING:
