@@ -832,6 +832,7 @@ def _figure11(voxceleb: Voxceleb1H) -> Reproduced:
         figures.add(nation, "speakers", None, n_speakers, 0)
         figures.add(nation, "women", None, women[nation], 0)
     usa_share = nationalities["USA"] / len(speaker_rows)
+    small_nationalities = [name for name, n_speakers in nationalities.items() if n_speakers < 5]
     return Reproduced(
         figures.table(),
         (
@@ -841,7 +842,7 @@ def _figure11(voxceleb: Voxceleb1H) -> Reproduced:
                 f"of {len(speaker_rows):,} speakers {100 * genders['m'] / len(speaker_rows):.1f} % "
                 "are men and "
                 f"{100 * usa_share:.1f} % from the USA; "
-                f"{sum(n_speakers < 5 for n_speakers in nationalities.values())} of "
+                f"{len(small_nationalities)} of "
                 f"{len(nationalities)} nationalities have fewer than five speakers",
             ),
         ),
@@ -982,8 +983,8 @@ def _claim72(voxceleb: Voxceleb1H) -> Reproduced:
                 "high": ratio * half_width,
             }
         adjusted_p = holm([_p_of_interval(row) for row in ratio_rows.values()])
-        for (nation, row), interval_row in zip(ratio_rows.items(), adjusted_p, strict=True):
-            row["p_holm"] = float(interval_row)
+        for (nation, row), p_holm in zip(ratio_rows.items(), adjusted_p, strict=True):
+            row["p_holm"] = float(p_holm)
             figures.add(nation, f"{name} of women over men", None, row["value"], 3, estimate=row)
         above[name], ratios[name] = (
             [group_name for group_name in ratio_rows if ratio_rows[group_name]["value"] > 1],

@@ -253,7 +253,7 @@ def _figure2(voxceleb: Voxceleb1H) -> Reproduced:
             spreads["eer"][nation], spreads["min_cdet"][nation], strict=True
         )
     ]
-    n_smaller = sum(eer_spread < cost_spread for eer_spread, cost_spread in pairs)
+    n_smaller = len([pair for pair in pairs if pair[0] < pair[1]])
     return Reproduced(
         figures.table(),
         (

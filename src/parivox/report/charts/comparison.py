@@ -87,7 +87,8 @@ def against(scope: ChartScope, theme: Theme, *, measure: str = "ratio") -> Drawi
     bias_measure = _bias_measure(measure)
     by_title = _biases_by_panel(scope, pair, bias_measure)
     all_rows = [row for rows in by_title.values() for row in rows]
-    positive_values = [row[axis] for row in all_rows for axis in "xy" if 0 < row[axis] < math.inf]
+    values = vl.field_values(all_rows, "xy")
+    positive_values = [value for value in values if 0 < value < math.inf]
     # a margin of 1.7 times on either side leaves room for dots at the ends and their names
     padded = [value / 1.7 for value in positive_values] + [1.7 * value for value in positive_values]
     low, high = vl.log_domain(padded)
@@ -290,8 +291,9 @@ def differences(scope: ChartScope, theme: Theme) -> Drawing:
     inks = theme.inks
     pair = systems_to_compare(scope)
     by_metric = _ratios_by_metric(scope, pair)
-    names = [*dict.fromkeys(row["group"] for rows in by_metric.values() for row in rows)]
-    ratios = [row.get(field, 1.0) for rows in by_metric.values() for row in rows for field in "vlh"]
+    all_rows = [row for rows in by_metric.values() for row in rows]
+    names = [*dict.fromkeys(row["group"] for row in all_rows)]
+    ratios = vl.field_values(all_rows, "vlh")
     low, high = vl.log_domain([*ratios, 1.0])
     # single extreme ratios must not squeeze all others together
     low, high = max(low, 0.02), min(high, 50)

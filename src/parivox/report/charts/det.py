@@ -145,12 +145,10 @@ def _points_sentence(audit: Audit, subject: Subject) -> str:
 
 def _domain(all_curves: Sequence[ErrorCurves]) -> Domain:
     """Return the rates that the axes span: where most groups still have some errors."""
-    sizes = [
-        n_trials
-        for subject_curves in all_curves
-        for n_trials in (*subject_curves.n_target, *subject_curves.n_nontarget)
-        if n_trials
-    ]
+    sizes: list[int] = []
+    for subject_curves in all_curves:
+        n_trials = (*subject_curves.n_target, *subject_curves.n_nontarget)
+        sizes += [size for size in n_trials if size]
     # at three errors in a group of median size, most groups still have some errors
     lowest = 3 / float(np.median(sizes)) if sizes else 0.001
     return float(np.clip(lowest, 2e-5, 0.02)), 0.5

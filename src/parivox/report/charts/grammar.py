@@ -264,6 +264,15 @@ def panel_columns(panels: int, theme: Theme) -> int:
     return -(-panels // n_rows)
 
 
+def field_values(rows: Iterable[Mapping[str, Any]], fields: Iterable[str]) -> list[Any]:
+    """Return the values of some fields, row by row, where a row has them."""
+    fields = [*fields]
+    numbers: list[Any] = []
+    for row in rows:
+        numbers += [row[field] for field in fields if field in row]
+    return numbers
+
+
 def inline_data(rows: Iterable[Mapping[str, Any]]) -> Spec:
     """Return rows as the data of a chart, with five significant digits."""
     return {"values": [_rounded(row) for row in rows]}

@@ -349,7 +349,7 @@ def rates_by_stratum(scope: ChartScope, theme: Theme) -> Drawing:
     colour, shape = vl.series_channels("c", strata, *series_styles, legend=legend)
     panels, sentences = [], []
     for panel_index, (metric, rows) in enumerate(by_metric.items()):
-        rates = [row[field] for row in rows for field in ("v", "l", "h") if field in row]
+        rates = vl.field_values(rows, "vlh")
         low, high = vl.log_domain(rates, most=1)
         # limits far below all rates would leave no room for the rates themselves
         low = max(low, min(row["v"] for row in rows) / 10)

@@ -255,7 +255,7 @@ def over_metrics(scope: ChartScope, theme: Theme, *, measure: str = "nrb") -> Dr
     series_styles = theme.colours(len(systems)), theme.shapes(len(systems))
     legend = {"columns": theme.legend_columns(systems, reserved_width=names_width)}
     colour, shape = vl.series_channels("c", systems, *series_styles, legend=legend)
-    drawn_values = [row[field] for row in rows for field in "vlhf" if field in row]
+    drawn_values = vl.field_values(rows, "vlhf")
     finite_values = [value for value in drawn_values if math.isfinite(value)]
     if meta_measure.scale == "ratio":
         x = vl.log_axis(meta_measure.label, *vl.log_domain(finite_values), percent=False)
@@ -419,7 +419,7 @@ def accuracy(scope: ChartScope, theme: Theme) -> Drawing:
     }
     panels, sentences = [], []
     for metric, rows in by_metric.items():
-        rates = [row[field] for row in rows for field in ("x", "xl", "xh") if field in row]
+        rates = vl.field_values(rows, ("x", "xl", "xh"))
         low, high = vl.log_domain(rates, most=1)
         x = vl.log_axis(f"{metric.upper()} of all (%)", low, high, labelOverlap=True)
         position = {"x": vl.quantitative("x", **x), "y": vl.quantitative("y", **y), "color": colour}

@@ -293,7 +293,7 @@ def calibration(scope: ChartScope, theme: Theme) -> Drawing:
     drawn_names = [name for name in names.values() if any(row["group"] == name for row in rows)]
     names_width = text_width(drawn_names, theme.size)
     width = theme.width - 30 - names_width - _FIGURES_WIDTH
-    highest = max(row[end] for row in rows for end in "vh" if end in row)
+    highest = max(vl.field_values(rows, "vh"))
     cost_scale = {"domain": [0, float(f"{1.03 * highest:.4g}")], "nice": False, "range": [0, width]}
     x = {"title": "bits", "scale": cost_scale, "axis": {"tickCount": 5, "format": "~g"}}
     shared_title = {"title": x["title"]}
@@ -379,16 +379,17 @@ def thresholds(scope: ChartScope, theme: Theme) -> Drawing:
         vl.mark("rule", to_common, color=inks.muted),
         vl.mark("point", {"y": y, "x": x, "fill": fill}, **dot_style, shape="diamond"),
     ]
-    costs = [row[column] for row in rows for column in ("v", "l", "h", "cv") if column in row]
+    costs = vl.field_values(rows, ("v", "l", "h", "cv"))
     low, high = vl.log_domain([*costs, 1.0])
     cost = vl.log_axis("times", max(low, 0.2), max(min(high, 20), 1.5), percent=False)
     cost["scale"]["range"] = [0, width]
-    cost_dots = [
-        {"group": row["group"], "x": row[field], "kind": threshold_kind, "few": row["few"]}
-        for field, threshold_kind in _BIAS_LABELS.items()
-        for row in rows
-        if field in row
-    ]
+    cost_dots: list[Row] = []
+    for field, threshold_kind in _BIAS_LABELS.items():
+        cost_dots += [
+            {"group": row["group"], "x": row[field], "kind": threshold_kind, "few": row["few"]}
+            for row in rows
+            if field in row
+        ]
     legend = {
         "columns": theme.legend_columns(
             [*_BIAS_LABELS.values()],

@@ -601,7 +601,7 @@ def _panels(
             continue
         # IR and its terms are ratios, so their axis is logarithmic
         if title.startswith(("IR", "max")):
-            limits = [row[name] for row in panel_estimates for name in "lhf" if name in row]
+            limits = vl.field_values(panel_estimates, "lhf")
             # infinite limits must not stretch the axis
             limits = [limit for limit in limits if limit < _DRAWN_INFINITY]
             low, high = vl.log_domain(

@@ -150,8 +150,9 @@ def _sort_key(group: GroupResult) -> tuple[bool, int]:
 def _axis_decades(audit: Audit) -> int:
     """Return the decades of the axis of rates: down to a tenth of the smallest audited rate."""
     rows = audit.operating_points.where(within="").rows()
-    rates = [row[metric] for row in rows for metric in ERROR_TYPES if row[metric]]
-    return max(3, 1 + round(-math.log10(min(rates, default=0.01))))
+    rates = [row[metric] for row in rows for metric in ERROR_TYPES]
+    lowest = min((rate for rate in rates if rate), default=0.01)
+    return max(3, 1 + round(-math.log10(lowest)))
 
 
 def _default_alpha(alphas: Sequence[float]) -> float:

@@ -229,7 +229,7 @@ def audited_points(audit: Audit, filters: Row, points: Sequence[str]) -> Sheet:
             ]
             for group in groups
         ],
-        sums=int(POOLED in groups),
+        sums=1 if POOLED in groups else 0,
     )
 
 
@@ -329,7 +329,7 @@ def by_system(
                 for group in groups_in_order
             ],
             _CELL_READING,
-            sums=int(POOLED in groups),
+            sums=1 if POOLED in groups else 0,
             is_sortable=True,
         )
 

@@ -121,7 +121,7 @@ def group_rates(audit: Audit, filters: Row, metric: str, point: str) -> Sheet:
         Column("p, adjusted", key="p"),
         Column("Shrinkage estimate", key="best_guess"),
     )
-    sheet = Sheet("", columns, sums=int(POOLED in rates), is_sortable=True)
+    sheet = Sheet("", columns, sums=1 if POOLED in rates else 0, is_sortable=True)
     groups = sorted(
         rates,
         # groups without a rate come after all others
@@ -253,7 +253,7 @@ def rates_on_paper(audit: Audit, filters: Row, point: str) -> Sheet:
         [*cells_by_group.values()],
         _reading_text(audit, filters),
         list(_notes(audit, rates, under_represented, point)),
-        sums=int(POOLED in rates),
+        sums=1 if POOLED in rates else 0,
     ).without_empty_columns()
 
 
@@ -340,7 +340,7 @@ def own_thresholds(audit: Audit, filters: Row) -> Sheet | None:
             ]
             for group, n_speakers in speakers.items()
         ],
-        sums=int(POOLED in speakers),
+        sums=1 if POOLED in speakers else 0,
         is_sortable=True,
     ).without_empty_columns(keeps_reasons=True)
 

@@ -165,11 +165,9 @@ class Sheet:
     @property
     def footnotes(self) -> dict[str, str]:
         """The mark of each reason for a dash, in reading order."""
+        cells = [cell for row in self.rows for cell in row]
         reasons = dict.fromkeys(
-            cell.reason
-            for row in self.rows
-            for cell in row
-            if cell.reason and cell.text == UNDEFINED
+            cell.reason for cell in cells if cell.reason and cell.text == UNDEFINED
         )
         return {
             reason: str(number).translate(_SUPERSCRIPTS) for number, reason in enumerate(reasons, 1)
