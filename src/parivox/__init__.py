@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from parivox.report.exports import log_mlflow
     from parivox.report.figures import write_figures
     from parivox.report.labels import labelled
-    from parivox.report.report_files import write_report, write_tables
+    from parivox.report.report_files import write_page, write_tables
     from parivox.runtime.progress import Progress
     from parivox.scoring.all_pairs_counts import score_all_pairs
     from parivox.scoring.run import score
@@ -138,7 +138,7 @@ _HOMES = {
     "parivox.runtime.progress": ("Progress",),
     "parivox.report.exports": ("log_mlflow",),
     "parivox.report.figures": ("write_figures",),
-    "parivox.report.report_files": ("write_report", "write_tables"),
+    "parivox.report.report_files": ("write_page", "write_tables"),
     "parivox.report.labels": ("labelled",),
     "parivox.scoring.run": ("score",),
     "parivox.decide.calibrator_file": ("Calibrator",),

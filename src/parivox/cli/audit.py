@@ -85,9 +85,9 @@ def _run(given: argparse.Namespace) -> None:
         result = result.write(given.out, format=kind)
         given.outcome = f"the audit is in {given.out}"
     if given.report is not None:
-        from parivox.report.report_files import write_report  # noqa: PLC0415 - on request
+        from parivox.report.report_files import write_page  # noqa: PLC0415 - on request
 
-        write_report(result, given.report, context=context, **page)
+        write_page(result, given.report, context=context, **page)
     _print(result, given, context)
     found = failing_findings(result, fail_on)
     if found:

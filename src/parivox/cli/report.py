@@ -157,7 +157,7 @@ def _write(
 ) -> list[str]:
     """Write what is asked for, and tell of each in a line."""
     from parivox.report.figures import write_figures  # noqa: PLC0415
-    from parivox.report.report_files import write_report, write_tables  # noqa: PLC0415
+    from parivox.report.report_files import write_page, write_tables  # noqa: PLC0415
 
     lines = []
     if given.figures is not None:
@@ -165,7 +165,7 @@ def _write(
         lines.append(f"{given.figures}: every figure as {', '.join(formats)}; index.md says more")
     if given.out is not None:
         if kind == "page":
-            write_report(audit, given.out, **page)
+            write_page(audit, given.out, **page)
             lines.append(f"{given.out}: the page; it opens in any browser, and needs no network")
         else:
             write_tables(audit, given.out, format=kind)

@@ -33,7 +33,7 @@ TABLES = {
 _PAGES = (".html", ".htm")
 
 
-def write_report(
+def write_page(
     audit: Audit,
     path: str | os.PathLike[str],
     *,
