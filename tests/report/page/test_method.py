@@ -103,22 +103,22 @@ def _rates(*small, **groups):
 def test_opposite_orders_of_the_two_errors_are_told_with_their_correlation(disagreeing):
     rates = _rates(a=(0.1, 0.03), b=(0.2, 0.02), c=(0.3, 0.01))
     of = {"fnr": {"c": {"verdict": "worse"}}, "fpr": {"a": {"verdict": "cannot_tell"}}}
-    (told,) = disagreeing.errors_against_each_other(rates, of)
+    (told,) = disagreeing.opposite_errors(rates, of)
     assert (
         "c has the most false rejects and a has the most false accepts (which may be due to" in told
     )
     assert "(Kendall's tau -1.00 over 3 groups; -1 is opposite, 1 identical)" in told
     alike = _rates(a=(0.1, 0.01), b=(0.2, 0.02), c=(0.3, 0.03))
-    assert not list(disagreeing.errors_against_each_other(alike, {}))
+    assert not list(disagreeing.opposite_errors(alike, {}))
 
 
 def test_differences_and_ratios_are_told_apart(disagreeing):
     rates = _rates(a=(0.1, 0.001), b=(0.2, 0.02))
-    (told,) = disagreeing.points_against_times(rates)
+    (told,) = disagreeing.differences_and_ratios(rates)
     assert "in points FNR varies more (10.0 % to 20.0 %, 10 points or 2.0 times)" in told
     assert "in ratios FPR does (0.100 % to 2.00 %, 1.9 points or 20 times)" in told
     one = _rates("b", a=(0.1, 0.001), b=(0.2, 0.02))
-    assert not list(disagreeing.points_against_times(one))
+    assert not list(disagreeing.differences_and_ratios(one))
 
 
 def test_measures_that_differ_on_chance_or_by_small_groups_are_told(disagreeing):
@@ -130,13 +130,13 @@ def test_measures_that_differ_on_chance_or_by_small_groups_are_told(disagreeing)
         "ir": {False: row(0.01, 9), True: row(0.01)},
         "garbe": {},
     }
-    (told,) = disagreeing.measures_against_chance(joint)
+    (told,) = disagreeing.measures_and_chance(joint)
     assert "FDR p = 0.4, IR p = 0.01" in told
     assert "much the same" not in told
     near = {"fdr": {True: row(0.07)}, "ir": {True: row(0.03)}, "garbe": {}}
-    (told,) = disagreeing.measures_against_chance(near)
+    (told,) = disagreeing.measures_and_chance(near)
     assert "on either side of 0.05 may yet tell much the same" in told
-    (told,) = disagreeing.all_against_gated(joint)
+    (told,) = disagreeing.effect_of_small_groups(joint)
     assert "FDR p = 0.01 of all 9, p = 0.4 of the 5 that count" in told
 
 
@@ -158,5 +158,5 @@ def test_systems_that_measures_rank_differently_are_told(disagreeing):
             "ir": {},
         },
     }
-    (told,) = disagreeing.between_systems(joint, set(joint))
+    (told,) = disagreeing.system_ranking_disagreements(joint, set(joint))
     assert "FDR 0.9 against 0.8: A fairer; GARBE 0.4 against 0.3: B fairer" in told
