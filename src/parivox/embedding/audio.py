@@ -22,12 +22,15 @@ LONGEST_SECONDS = 3600.0
 """Longer recordings are not taken into memory, unless the user says so."""
 MIX = 0
 """The channel that is the mean of all."""
+# Far below the noise of any microphone: what is left is digital silence.
 SILENT_DBFS = -80.0
 LOUDEST_DBFS = 120.0
 """Samples a million times full scale are no sound, and overflow in a system."""
+# Shorter than any syllable, so that a click is not taken for speech.
 LEAST_SPEECH_SECONDS = 0.1
 RATES = (1_000, 1_000_000)
 """Samples per second that a recording can have; a flawed header may say anything."""
+# Two steps of 16-bit samples: dither and rounding may tell copies of one channel apart.
 _MAX_CHANNEL_DIFFERENCE = 2.0 / 32768
 _CHUNK_SAMPLES = 1 << 18  # samples of all channels that are decoded at once
 
@@ -119,6 +122,7 @@ def _decode_checked(recording: Excerpt, rate: int, least: float, longest: float)
             if recording.channel is not None and recording.channel > sound.channels:
                 count = "one channel" if sound.channels == 1 else f"{sound.channels} channels"
                 _fail("unreadable", f"has {count}, so none with number {recording.channel}")
+            # The meter sees the file's own rate: resampling would hide how far the band reaches.
             meter, chunks = Meter(native_rate), []
             stream = (
                 None
@@ -150,6 +154,8 @@ def _check_content(attributes: dict[str, float], least_seconds: float) -> None:
     if not attributes["duration"] or attributes["duration"] < least_seconds:
         needed = f", of {least_seconds:g} s that the system needs" if least_seconds else ""
         _fail("too_short", f"lasts {attributes['duration']:.3g} s{needed}", attributes)
+    # The order decides the status of a recording with several faults: length first, as nothing
+    # else can be measured on too few samples.
     if attributes["level"] < SILENT_DBFS:
         _fail("silent", f"its level is below {SILENT_DBFS:g} dBFS", attributes)
     if attributes["net_speech"] < LEAST_SPEECH_SECONDS:
@@ -198,6 +204,7 @@ def _channel_chunks(
         )
     if first_sample:
         sound.seek(first_sample)
+    # Chunks bound the memory, whatever length a header claims.
     size = max(_CHUNK_SAMPLES // channels, 1)
     while n_left > 0:
         chunk = sound.read(min(size, n_left), dtype="float32", always_2d=True)
@@ -266,6 +273,7 @@ class Meter:
 
     def add(self, chunk: NDArray[np.float32]) -> None:
         """Take the next samples of one channel, all finite, of shape (sample,)."""
+        # Sums over an hour of float32 samples would lose the last digits.
         samples = chunk.astype(np.float64)
         self.samples += chunk.size
         self.sum += float(samples.sum())

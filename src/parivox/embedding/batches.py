@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float32]
 
+# About 38 MB of samples at 16 kHz for each worker process.
 SECONDS_AT_ONCE = 600.0
 """Of audio that is held before it is embedded."""
 _NO_SAMPLES = np.empty(0, dtype=np.float32)
@@ -116,6 +117,7 @@ def embed_batch(
             zip(batch.recordings, outcomes, strict=True)
         )
     ]
+    # Shapes are compared here, before anything is stored: a store is one array.
     shapes = {vector.shape for vector in vectors.values()}
     if len(shapes) > 1:
         msg = (
@@ -138,6 +140,7 @@ def _embed_or_explain(
         return {}
     try:
         stacked_vectors = _embed_checked(system, list(waveforms.values()))
+    # One bad recording must not cost its batch: the others are embedded one by one.
     except Exception as error:  # whatever a foreign system raises
         if isinstance(error, ParivoxError) and not isinstance(error, SystemFailed):
             raise

@@ -22,6 +22,7 @@ from parivox.runtime.disk import ScratchFolder
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# Cells hold whole audio files, so that a few hundred rows may take a gigabyte.
 _ROWS = 256  # at once
 _SAMPLES = ("array", "sampling_rate")
 _FILE = "file"

@@ -73,6 +73,8 @@ BATCH = 64
 """Recordings in a batch: what an interruption costs, times the workers."""
 _BATCH_COLUMNS = {**DECODED_COLUMNS, "_channels": pl.Int64}  # of a batch
 _OUTCOME = (*(c for c in DECODED_COLUMNS if c != "audio_sha256"), "_from", "_at")
+# A store made with an older onnxruntime or torch can be continued: the same weights give the
+# same vectors.
 _KEYS_WITHOUT_EFFECT = (
     "runtime",
     "providers",
@@ -207,6 +209,7 @@ def embed(
         recording_source = read_source(source, columns=columns)
         recordings = with_stat(recording_source.table.drop(DECODED_COLUMNS, strict=False))
     folder = Path(out)
+    # Checked before the system is loaded, which may take a minute.
     check_one_speaker(
         recordings,
         read_hashes(folder / HASHES),
@@ -230,6 +233,7 @@ def embed(
     with locked_store(folder):
         about = {"system": system_record(loaded), "options": options}
         run = _Run(folder, about, recordings, choice=choice, prunes=prune)
+        # A probe costs seconds, and its result belongs to the system: once for each store.
         if "probe" not in run.about:
             with stage("probing the system"):
                 run.about["probe"] = probe(loaded).to_json()
@@ -337,6 +341,7 @@ class _Run:
         )
         seconds = pl.col("end") - pl.col("start").fill_null(0)
         size = pl.min_horizontal("_size", seconds * _BYTES_A_SECOND)
+        # The largest come first, so that no worker is left with a long recording at the end.
         plan = new_recordings.sort(size, "utterance", descending=[True, False], maintain_order=True)
         number = pl.int_range(pl.len(), dtype=pl.Int64) // batch
         return known_rows, _PlannedBatches(

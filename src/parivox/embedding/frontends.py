@@ -322,6 +322,7 @@ class NetworkSystem:
         """
         excerpts = (excerpt for waveform in waveforms for excerpt in self.recipe.excerpts(waveform))
         features = [np.asarray(self.frontend(excerpt), np.float32) for excerpt in excerpts]
+        # Padding would change the vectors of the shorter recordings.
         positions_by_length: dict[int, list[int]] = {}
         for position, frames in enumerate(features):
             positions_by_length.setdefault(len(frames), []).append(position)
@@ -341,6 +342,7 @@ class NetworkSystem:
         )
         stacked_vectors = stacked_vectors.reshape(len(waveforms), -1, stacked_vectors.shape[-1])
         if self.recipe.unit:
+            # A vector of zeros stays zero, and is reported by the caller.
             stacked_vectors /= np.maximum(
                 np.linalg.norm(stacked_vectors, axis=-1, keepdims=True), 1e-12
             )

@@ -23,18 +23,17 @@ if TYPE_CHECKING:
 
 FEW_SPEAKERS, MANY_RECORDINGS = 10, 20
 """Fewer folders with as many recordings each, on average, hardly are people."""
-_NOT_A_PERSON = frozenset(
-    (
-        *("male", "males", "female", "females", "men", "women", "man", "woman", "boys", "girls"),
-        *("m", "f", "gender", "sex", "child", "children", "adult", "adults", "kids"),
-        *("train", "training", "test", "testing", "dev", "development", "eval", "evaluation"),
-        *("val", "valid", "validation", "enrol", "enroll", "enrolment", "enrollment", "trial"),
-        *("wav", "wavs", "wave", "flac", "mp3", "ogg", "audio", "audios", "sound", "sounds"),
-        *("clip", "clips", "data", "dataset", "corpus", "recording", "recordings", "record"),
-        *("speech", "voice", "voices", "speaker", "speakers", "utterance", "utterances"),
-        *("clean", "noisy", "other", "raw", "target", "nontarget", "impostor", "genuine"),
-    )
-)
+# Names of folders in which corpora keep groups, subsets or formats.
+_NOT_A_PERSON = frozenset({
+    "male", "males", "female", "females", "men", "women", "man", "woman", "boys", "girls",
+    "m", "f", "gender", "sex", "child", "children", "adult", "adults", "kids",
+    "train", "training", "test", "testing", "dev", "development", "eval", "evaluation",
+    "val", "valid", "validation", "enrol", "enroll", "enrolment", "enrollment", "trial",
+    "wav", "wavs", "wave", "flac", "mp3", "ogg", "audio", "audios", "sound", "sounds",
+    "clip", "clips", "data", "dataset", "corpus", "recording", "recordings", "record",
+    "speech", "voice", "voices", "speaker", "speakers", "utterance", "utterances",
+    "clean", "noisy", "other", "raw", "target", "nontarget", "impostor", "genuine",
+})  # fmt: skip
 _RATE = 16_000  # at which audio with two names is listened to
 
 
@@ -76,6 +75,7 @@ def check_one_speaker(
     there is a hash. Files without sound may be alike, and do no harm.
     """
     compared_columns = ("utterance", "speaker", "file", *AUDIO)
+    # Only files of one size can be the same audio: most are never hashed.
     excerpt = pl.struct("_size", "channel", "start", "end")
     may_be_twice = excerpt.is_duplicated()
     stored = pl.DataFrame(schema=recordings.select(*compared_columns[:3], *AUDIO[1:]).schema)
@@ -133,6 +133,7 @@ def _recording_name(row: dict[str, Any]) -> str:
 
 def _have_sound(excerpts: list[Excerpt], longest: float) -> pl.Series:
     """Whether there is something to embed in each, as another process finds, which may crash."""
+    # A file that crashes its decoder must not end this process.
     batches = [Batch(n, [excerpt], longest) for n, excerpt in enumerate(excerpts)]
     with Processes().open(partial(_sound_finder, _RATE)) as run_batches:
         has_sound = dict(run_batches(batches))

@@ -28,6 +28,7 @@ MIN_SELF_COSINE = 0.9
 """Cosine between a recording and itself, quieter or longer; less is noted."""
 MAX_VOICE_COSINE = 0.99999
 """Cosine between different voices; more is a constant answer."""
+# Two voices of one length and two of others: batches of both kinds are tried.
 _SECONDS = (2.0, 2.0, 2.6, 3.4)
 _SEEDS = (("f", 1), ("m", 2), ("f", 3), ("m", 4))
 
@@ -128,6 +129,7 @@ def _embedding_findings(system: EmbeddingSystem, voices: Sequence[Waveform]) -> 
         findings.append(
             _comparison_finding(check, reference_vectors, repeated_vectors, description, TOLERANCE)
         )
+    # Level and length change what a system hears, so that a difference is worth a note, no fault.
     quieter = embed_one_by_one([voice * np.float32(0.5) for voice in voices])
     longer = embed_one_by_one([np.tile(voice, 2) for voice in voices])
     findings.append(
@@ -201,6 +203,7 @@ def _verifying_findings(system: VerifyingSystem, voices: Sequence[Waveform]) -> 
     constant = bool(np.ptp(reference_scores) == 0)
     words = "every pair has the same score" if constant else "pairs have scores of their own"
     findings.append(Finding("distinct", "fault" if constant else "ok", None, None, words))
+    # Scores of a recording with itself show whether high means alike.
     is_similarity = (
         np.diag(reference_scores).mean()
         > reference_scores[~np.eye(len(reference_scores), dtype=bool)].mean()

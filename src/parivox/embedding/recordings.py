@@ -48,13 +48,11 @@ COLUMNS = {
 }
 """What is known of a recording before it is decoded."""
 EXCERPT = ("path", "channel", "start", "end")
-SOUNDS = frozenset(
-    (
-        *("wav", "wave", "w64", "rf64", "flac", "ogg", "oga", "opus", "mp3", "sph", "nist"),
-        *("aif", "aiff", "aifc", "au", "snd", "caf", "voc", "avr"),
-        *("m4a", "mp4", "aac", "amr", "3gp", "wma", "webm", "mka", "mp2"),
-    )
-)
+SOUNDS = frozenset({
+    "wav", "wave", "w64", "rf64", "flac", "ogg", "oga", "opus", "mp3", "sph", "nist",
+    "aif", "aiff", "aifc", "au", "snd", "caf", "voc", "avr",
+    "m4a", "mp4", "aac", "amr", "3gp", "wma", "webm", "mka", "mp2",
+})  # fmt: skip
 """Endings of files that are recordings; some cannot be read, and that is told of each."""
 CHANNELS = {"mix": MIX, "left": 1, "right": 2, "a": 1, "b": 2}
 """Words for channels, beside numbers from 1."""
@@ -138,6 +136,7 @@ def read_source(source: Any, *, columns: Mapping[str, str] | None = None) -> Sou
     recording_source = replace(recording_source, table=recording_source.table.sort("utterance"))
     _check_ids(recording_source.table, name)
     paths = recording_source.table["path"].unique(maintain_order=True)
+    # Found out at once: a run of hours should not end at a misspelt path.
     missing = [path for path in paths if not os.path.isfile(path)]  # noqa: PTH113 - a million paths
     if missing:
         mend = "check the paths, which are relative to the table, or take the rows out"
@@ -267,6 +266,7 @@ def _walk_files(folder: str, above: frozenset[tuple[int, int]]) -> Iterator[str]
         msg = f"{folder}: cannot be read ({error.strerror}); make it readable, or leave it out"
         raise DataError(msg) from error
     key = (stat.st_dev, stat.st_ino)
+    # The same folder above itself is a link in a circle.
     if key in above:
         return
     for entry in entries:
@@ -325,6 +325,8 @@ def _read_table_source(
         **{role: _numeric_column(full_table, c, role, name) for role, c in numbers.items() if c},
         path=pl.Series([os.path.join(folder, file) for file in table["file"]], dtype=pl.String),  # noqa: PTH118 - a million paths
     )
+    # A file is a recording of its own unless ids or a column say otherwise: pairs within one
+    # recording are easier than others.
     tells_recordings = "recording" in table.columns
     if not tells_recordings and not table["utterance"].str.contains("/.*/").any():
         table = table.with_columns(recording="file")  # nor by paths such as VoxCeleb's
@@ -381,6 +383,7 @@ def _numeric_column(full_table: pl.DataFrame, column: str, role: str, name: str)
 
 _SHELL = re.compile(r"[|;&$`<>(){}\\\n]")
 _PCM = ("pcm_s16le", "pcm_s24le", "pcm_s32le", "pcm_f32le")
+# Anything else in a pipe may change what is heard: then the user runs it once into a file.
 _OPTIONS: dict[str, dict[str, tuple[str, ...] | None]] = {
     "sph2pipe": {"-p": None, "-f": ("wav", "rif", "riff"), "-c": ("1", "2")},
     "flac": dict.fromkeys(
@@ -417,6 +420,7 @@ def piped_file(command: str) -> tuple[str, int | None]:
         ...
     ValueError: sox is given '-r'
     """
+    # The command is read, never run: a list may come from anywhere.
     body = command.rstrip().removesuffix("|").rstrip()
     odd = _SHELL.search(body)
     if odd:
@@ -639,6 +643,7 @@ def audio_sha256(path: str) -> str | None:
         return None
 
 
+# Size and time are part of the key: a file that changes is hashed again.
 @lru_cache(maxsize=1 << 16)
 def _sha256_of(path: str, size: int, modified: int) -> str:  # noqa: ARG001 - what keeps it apart
     with open(path, "rb") as file:  # noqa: PTH123 - any bytes may be a name

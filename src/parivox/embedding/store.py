@@ -116,6 +116,7 @@ def find_store(path: Path) -> Store | None:
                 raise ValueError(msg)
             table_path = current_path(path, TABLE)
             table_path.stat()  # a table that is not there has its own sentence
+            # Parquet from elsewhere can abort the process that decodes it.
             check_decodes(UndecodedTable(str(table_path), "parquet", table_path))
             table = pl.read_parquet(table_path)
     except (*_UNREADABLE, *ENGINE_ERRORS) as error:
@@ -199,6 +200,7 @@ class Vectors:
             }
             np.lib.format.write_array_header_1_0(file, header)
             start, size = file.tell(), 4 * int(np.prod(shape))
+            # One source at a time: several runs may have left more than fits into memory.
             for key in shapes:
                 array = self.sources[key]()
                 for row in map(int, np.flatnonzero(self.source == key)):
@@ -214,10 +216,12 @@ def store_rows(table: pl.DataFrame) -> pl.DataFrame:
     table = table.sort("utterance")
     is_ok = pl.col("row") >= 0
     rows = pl.when(is_ok).then(is_ok.cum_sum().cast(pl.Int64) - 1).otherwise(-1)
-    incomplete = {  # an audit takes a table that tells the speaker of each, or of none
-        *(["speaker"] if table["speaker"].null_count() else ()),
-        *(["recording"] if table["recording"].null_count() == table.height else ()),
-    }
+    incomplete = set()
+    # an audit takes a table that names the speaker of each recording, or of none
+    if table["speaker"].null_count():
+        incomplete.add("speaker")
+    if table["recording"].null_count() == table.height:
+        incomplete.add("recording")
     return table.with_columns(row=rows).drop(incomplete).rechunk()
 
 
@@ -227,6 +231,7 @@ def commit(path: Path, table: pl.DataFrame, vectors: Vectors, about: dict[str, A
     `table` is as `arranged` makes it; there is a vector for each ``row`` of 0 or more, in
     this order; `about` is of the system and the options.
     """
+    # Readers see the earlier store or this one, never parts of both.
     with disk.atomic_folder(path, {FAILURES}) as aside:
         _write(aside / TABLE, table)
         vectors.write(aside / VECTORS)
@@ -273,6 +278,7 @@ def locked_store(path: Path) -> Iterator[None]:
         if not disk.lock_folder(path, lock):
             msg = f"{path}: another process is writing to it; wait for it, or choose another --out"
             raise DataError(msg)
+        # A run may have been killed while it moved a store that is whole into its place.
         disk.finish_move(path)
         _check_no_foreign_files(path)
         yield

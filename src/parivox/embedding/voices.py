@@ -34,6 +34,7 @@ _VOWELS = np.array(
 """Resonances of eight vowels in Hz, as textbooks give them for an adult man."""
 _BANDWIDTHS = np.array([70.0, 90.0, 140.0, 220.0])
 _PITCH = {"f": 205.0, "m": 118.0}
+# Formants of women lie some 15 % above those of men, as vocal tracts are shorter.
 _SCALE = {"f": 1.15, "m": 1.0}
 
 
@@ -98,6 +99,7 @@ def speak(voice: Voice, seconds: float, seed: int) -> NDArray[np.float32]:
         quarter = sound[:, quarter_index * _HOP : (quarter_index + 1) * _HOP].ravel()
         waveform[quarter_index * _HOP : quarter_index * _HOP + quarter.size] += quarter
     waveform = waveform[:size]
+    # A little noise: digital silence between words would mark every recording as synthetic.
     waveform += draw.normal(0, 0.001, size) * np.abs(waveform).max(initial=1e-9)
     level = 0.08 * np.exp(draw.normal(0, 0.2)) / max(float(np.sqrt(np.mean(waveform**2))), 1e-9)
     return np.asarray(np.clip(waveform * level, -1, 1), dtype=np.float32)

@@ -246,8 +246,15 @@ class AuditOptions(ReadOptions):
         ("linear",),
         metavar="RULE",
         choices=(
-            *("linear", "nearest_max", "nearest_mean", "clova", "speechbrain", "kaldi"),
-            *("nist_sre16", "rocch", "pyeer"),
+            "linear",
+            "nearest_max",
+            "nearest_mean",
+            "clova",
+            "speechbrain",
+            "kaldi",
+            "nist_sre16",
+            "rocch",
+            "pyeer",
         ),
         example="linear",
     )

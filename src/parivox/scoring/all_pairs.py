@@ -173,6 +173,7 @@ class ByCell:
         self.cell, self.speaker = recordings.cell, recordings.speaker
         self.recording_of_unit = recordings.recording_of_unit
         n = int(self.cell.max()) + 1
+        # Targets and nontargets, of each two groups in either order, at each edge.
         if 4 * n * n * len(edges) > MAX_DENSE_COUNTS:
             msg = (
                 f"--counts: {n:,} combinations of groups at {len(edges):,} bins of scores are too "
@@ -228,6 +229,7 @@ class ByUnit:
         self.is_step_per_edge = np.array_equal(steps, np.arange(steps.size))
         size = self.n_units * self.n_units * self.n_steps
         self.is_dense = size <= MAX_DENSE_COUNTS
+        # Where units are too many for one dense array, few pairs can still be kept one by one.
         pairs = self.unit.size * (self.unit.size - 1) // 2
         if not self.is_dense and pairs > MAX_SPARSE_PAIRS:
             msg = (
@@ -383,6 +385,8 @@ class _Tiles:
         cells = self._scores[: row_recordings.size * column_recordings.size].reshape(
             row_recordings.size, column_recordings.size
         )
+        # A product of two blocks is many times faster than products of pairs, but rounds by its
+        # shape: scores near an edge are computed again, pair by pair.
         np.dot(rows.vectors, columns.vectors.T, out=cells)
         if self.scorer.strangers is not None:
             slope, shift = (side * self.edges.scale for side in self.scorer.normal)
@@ -410,6 +414,7 @@ class _Tiles:
         edge = self._tile(rows, columns)
         codes = self._codes[: edge.size].reshape(edge.shape)
         unit = self.recordings.unit[rows.recordings] - rows.units.start
+        # One pass over the scores serves every sum.
         for pair_sum in self.of_scores:
             np.take(pair_sum.codes(rows, columns), unit, axis=0, out=codes, mode="clip")
             codes += pair_sum.code_offset(edge)

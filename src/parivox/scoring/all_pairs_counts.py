@@ -227,6 +227,7 @@ def score_all_pairs(
     pairs = _Pairs(inputs, method, bins, across_recordings=across_recordings)
     groupings = [*inputs.groupings, *inputs.within]
     thresholds_of_units = np.array(bins.thresholds)
+    # Thresholds that are given need one pass; those of an audit must first be found on counts.
     if bins.no_curve_reason:
         units = pairs.by_unit(thresholds_of_units)
         pairs.add([units], "scoring and counting")
@@ -268,6 +269,7 @@ def _ring_of_trials(method: ScoringMethod) -> dict[str, Any]:
     if usable.size < 2:
         msg = f"{vectors.name}: holds {usable.size} recordings to compare; pairs take two or more"
         raise DataError(msg)
+    # A ring names every recording on either side, so that readers of lists join and check them.
     sides = {"enrol": usable, "test": np.roll(usable, -1)}
     ids = {side: vectors.ids.gather(positions) for side, positions in sides.items()}
     return {**ids, "score": np.zeros(usable.size)}
@@ -302,6 +304,7 @@ class _Pairs:
             )
         self.edges = Edges(bins, self.scorer.limits)
         names = speakers.ids
+        # Numbers in the order of ids: who enrols must not depend on the order of the table.
         speaker_number = np.empty(len(names), dtype=np.int64)
         speaker_number[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
         groupings = [*inputs.groupings, *inputs.within]

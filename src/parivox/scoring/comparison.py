@@ -55,6 +55,7 @@ class ScoringMethod:
         cohort = None if strangers is None else read_cohort(strangers, vectors)
         centre = None if subtract_mean is None else read_cohort(subtract_mean, vectors)
         if cohort is not None:
+            # All of a cohort that is smaller than the usual number.
             top = min(TOP, len(cohort.places)) if as_norm and top is None else top
             check_size(len(cohort.places), top)
         comparison.prepare(vectors.values[:0])  # which refuses vectors that it is not for
@@ -184,6 +185,7 @@ class Scorer:
     @cached_property
     def limits(self) -> tuple[float, float, float]:
         """Lowest and highest score that inner products can give; how far one may be rounded."""
+        # No inner product exceeds the squared length of the longest vector.
         squares = np.vecdot(self.prepared, self.prepared, dtype=np.float64)
         most = float(squares.max(initial=0.0)) * (1 + 1e-9)
         exact = 8 * self.prepared.shape[1] * float(np.finfo(np.float64).eps)

@@ -44,6 +44,7 @@ class TrialList:
 
     def chunks(self, size: int = CHUNK) -> Iterator[pl.DataFrame]:
         """Columns ``enrol``, ``test`` and perhaps ``label``, so many rows at once."""
+        # Chunks of one size, whatever those of the reader: parts of a run are numbered by them.
         frames, height = [], 0
         for frame in _frames(self._scan):
             frames.append(frame)
@@ -81,6 +82,7 @@ def read_list(
         digest.update(scanned.content.sha256.encode())
     rows = 0
     distinct: dict[str, list[pl.Series]] = {"enrol": [], "test": []}
+    # Only distinct ids stay in memory: a list may have 100 million rows.
     for frame in _frames(scanned):
         rows += frame.height
         for side, id_chunks in distinct.items():

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from parivox.scoring.vectors import Comparison, Vectors
 
 
+# More values are names or numbers, not groups.
 _MAX_VALUES = 20  # values of an attribute that are counted
 
 
@@ -139,6 +140,7 @@ def _ids(path: Path) -> pl.Series:
 
 
 _MAX_SCORES_AT_ONCE = 1 << 22  # scores against the cohort at once
+# What rounding leaves of scores that are all the same.
 _MIN_RELATIVE_SPREAD = (
     1e-9  # spread of scores, of the largest there is, below which they are all the same
 )
@@ -199,6 +201,7 @@ def cohort_scores(
     for start in range(0, len(prepared), step):
         chunk = np.asarray(prepared[start : start + step], dtype=np.float64)
         scores = comparison.matrix(chunk, cohort)
+        # A partition finds the highest scores without sorting all of them.
         if top is not None and top < n_cohort:
             scores = np.partition(scores, n_cohort - top, axis=1)[:, n_cohort - top :]
         mean[start : start + step] = scores.mean(axis=1)

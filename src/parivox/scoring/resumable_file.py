@@ -151,6 +151,7 @@ class ResumableFile:
             whole = pl.scan_parquet([self.path_of(n) for n in range(n_parts)], glob=False)
             transform(whole).sink_parquet(
                 aside,
+                # Fixed settings: the same parts give the same bytes on every machine.
                 compression="zstd",
                 compression_level=3,
                 row_group_size=ROWS,

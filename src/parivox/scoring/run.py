@@ -151,6 +151,7 @@ def score(
         "the speakers": speakers,
         "the embeddings": embeddings,
     }
+    # Before anything is read: a mistyped --out should not cost the reading of a long list.
     ResumableFile.check(path, overwrite=overwrite, inputs=inputs)
     with stage("reading the trials"):
         trial_list = read_list(trials, format=format, columns=columns)
@@ -304,6 +305,7 @@ class _ScoringJob:
 
         What is kept of recordings goes to a scratch file at `path`.
         """
+        # Recordings that failed take no room in what is prepared.
         slot = np.where(self.is_good, np.cumsum(self.is_good) - 1, -1)
         positions = places_in(self.enrolments.recordings, self.recordings)
         usable = self.enrolments.without_failed(self.is_good[positions])

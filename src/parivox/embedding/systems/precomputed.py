@@ -90,6 +90,7 @@ def _texts(ids: Iterable[Any], path: Path) -> list[str]:
 
 
 def _read_any(path: Path) -> tuple[Sequence[Any], Any]:
+    # Formats are told by their suffix: the content of an .ark has no mark at its beginning.
     readers = {
         ".npy": _read_npy,
         ".npz": _read_npz,
@@ -193,6 +194,7 @@ def _read_npz(path: Path) -> tuple[Sequence[Any], Any]:
     data = io.BytesIO(packed)
     try:
         with np.load(data, allow_pickle=False) as file:
+            # A small archive may unpack to more than fits into memory.
             check_unpacked(
                 sum(member.file_size for member in file.zip.infolist()), len(packed), path.name
             )

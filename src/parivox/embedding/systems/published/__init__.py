@@ -306,6 +306,7 @@ def _content(path: Path) -> dict[Any, Any]:
     import torch  # noqa: PLC0415 - heavy
 
     try:
+        # weights_only: a checkpoint is a pickle, which could run code.
         content = torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError:
         msg = f"{path}: file not found; give the checkpoint as it was published"
@@ -340,6 +341,7 @@ def load_strictly(network: nn.Module, state: Mapping[str, Tensor], path: Path, t
     A key that is missing, unknown or of another shape or kind is an error, as are values that are
     not finite.
     """
+    # Strictly: a network with one layer left at random would still give plausible vectors.
     expected = network.state_dict()
     wrong = _differences(shapes_of(expected), shapes_of(state))
     for key in expected.keys() & state.keys():

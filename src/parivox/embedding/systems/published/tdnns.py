@@ -230,12 +230,8 @@ class SpeechBrainECAPA(nn.Module):
 
     def __init__(self, channels: int) -> None:
         super().__init__()
-        self.blocks = nn.ModuleList(
-            [
-                TDNN(80, channels, 5),
-                *(SpeechBrainBlock(channels, dilation) for dilation in (2, 3, 4)),
-            ]
-        )
+        self.blocks = nn.ModuleList([TDNN(80, channels, 5)])
+        self.blocks.extend(SpeechBrainBlock(channels, dilation) for dilation in (2, 3, 4))
         self.mfa = TDNN(3 * channels, 3 * channels)
         self.asp = Pooling(3 * channels)
         self.asp_bn = _norm(6 * channels)
