@@ -1,7 +1,7 @@
 """An audit in parts: planned once, run on any number of machines, merged into one.
 
-`plan` says what each part is; `run` (or `run_shard`, which engines call) makes of each part
-counts of its trials and a tally of who takes part in them; `merge` adds them up and audits them.
+`plan` decides the rows of each part. `run`, or `run_shard`, which engines call, counts the trials
+of each part by score and by speaker. `merge` adds up the counts and audits the sum.
 """
 
 from __future__ import annotations

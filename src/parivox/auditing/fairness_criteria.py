@@ -203,6 +203,7 @@ def _threshold_rows(
             "operating_point": point,
             "threshold": rows[0]["threshold"],
             "groups": rows[0]["groups"],
+            # a row for each alpha, the weight of FPR
             "weights": len(rows),
             "fpr_term": fpr_term,
             "fnr_term": fnr_term,

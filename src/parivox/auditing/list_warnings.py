@@ -133,15 +133,15 @@ def reversed_scores(cells: CellCounts) -> Iterator[tuple[str, DataWarning]]:
     tuple of str and DataWarning
         The grouping, and the group with its number of trials.
     """
-    for of_grouping in cells.group_counts:
-        if of_grouping.stratum.name or of_grouping.allocation != cells.group_counts[0].allocation:
+    for group_counts in cells.group_counts:
+        if group_counts.stratum.name or group_counts.allocation != cells.group_counts[0].allocation:
             continue
-        for group, counts in zip(of_grouping.grouping.groups, of_grouping.counts, strict=True):
+        for group, counts in zip(group_counts.grouping.groups, group_counts.counts, strict=True):
             is_reversed = _is_reversed(counts)
-            counts.forget_curve()
+            counts.forget_curve()  # the curves of all groups would fill memory
             if is_reversed:
                 yield (
-                    of_grouping.grouping.name,
+                    group_counts.grouping.name,
                     DataWarning(
                         f"trials of {group} whose target trials score below its nontarget trials",
                         int(counts.n_target + counts.n_nontarget),

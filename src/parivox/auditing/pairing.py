@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from parivox.auditing.system import CellMetrics, System
     from parivox.core.counts import FloatArray
 
-N_DRAWS = 1000
+N_DRAWS = 1000  # the same in all audits, as their draws are paired by number
 MAX_PAIRED_SPEAKERS = 20_000
 """With more speakers, audits are not paired."""
 _DIGEST_SIZE = 16

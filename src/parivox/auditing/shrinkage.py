@@ -98,6 +98,7 @@ def best_guesses(
     groups, shrunken_rates = grouping.groups, {}
     for metric, group_moments in moments_by_rate.items():
         n_groups = (np.reshape(group_moments.trials, (-1, len(groups))) > 0).any(axis=0).sum()
+        # one group has no others to be drawn to
         if n_groups < 2 or not are_disjoint[metric]:
             continue
         pooled_floor = other_kappa2(group_moments) if metric == "fnr" else None

@@ -52,7 +52,7 @@ _SPEAKER_OPTIONS = ("speakers", "id", "conflicts", "encoding", "quotes")
 
 
 def find_thresholds(folder: str | os.PathLike[str]) -> None:
-    """Add up the counts of all parts, find the thresholds of the tallies on them, and write both.
+    """Add up the counts of all parts, set the thresholds of speaker counts on them, write both.
 
     Raises
     ------

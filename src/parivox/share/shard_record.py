@@ -73,6 +73,7 @@ class ShardRecord:
         """Return the record with a file that was just made, and write it."""
         hashes = {**self.hashes, name: sha256_of(self.home / name)}
         record = replace(self, hashes=hashes, inputs=inputs, speakers=speakers)
+        # after each file, so that a run that is killed later need not make it again
         write_json(
             self.home / RECORD_FILE,
             {

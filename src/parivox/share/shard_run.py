@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 def run_shard(
     folder: str | os.PathLike[str], number: int, *, waits: bool = False
 ) -> dict[str, str]:
-    """Make what is due of one part, unless it is there: its counts, then its tally.
+    """Make the files of one part that are due and missing: its counts, then its speaker counts.
 
     Parameters
     ----------
@@ -91,6 +91,8 @@ def run_shard(
             msg = f"{plan.said(number)}: another process runs it; wait until that has ended"
             raise ConfigError(msg)
         record, tally_inputs = ShardRecord.read(plan, number), plan.found()
+        # the first pass makes the score counts, the second the speaker counts: their thresholds are
+        # set on the score counts of all shards
         if not record.has_intact_file(COUNTS_FILE):
             with _reporting_failures(plan, number):
                 record = record.with_file(COUNTS_FILE, *_count_scores(plan, number).origin)
