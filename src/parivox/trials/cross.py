@@ -132,7 +132,9 @@ def design(pool: Pool, options: CrossOptions) -> Design:
     def draw(draws: Draws) -> Iterator[TrialChunk]:
         if n_targets:
             populations = target.count_by_speaker(pool.utterance_starts)
-            numbers = draws.child(_TARGET).distinct_numbers(populations, n_targets * takes_part)
+            numbers = draws.child(_TARGET).distinct_numbers(
+                populations, np.where(takes_part, n_targets, 0)
+            )
             for start in range(0, numbers.size, TRIALS_PER_CHUNK):
                 enrol, test = target.utterances_at(numbers[start : start + TRIALS_PER_CHUNK])
                 yield TrialChunk(enrol, test, np.ones(enrol.size, dtype=bool))

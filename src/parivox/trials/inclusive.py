@@ -277,7 +277,7 @@ def _target_pairs(pair_design: _PairDesign, takes_part: NDArray[np.bool_], draws
     for grade, n_pairs in pair_design.target_counts.items():
         pairs = pair_design.target_pairs[grade]
         populations = pairs.count_by_speaker(pair_design.pool.utterance_starts)
-        numbers = draws.child(grade).distinct_numbers(populations, n_pairs * takes_part)
+        numbers = draws.child(grade).distinct_numbers(populations, np.where(takes_part, n_pairs, 0))
         sides_by_grade.append([side.reshape(-1, n_pairs) for side in pairs.utterances_at(numbers)])
     enrol, test = (np.concatenate(side, axis=1) for side in zip(*sides_by_grade, strict=True))
     return enrol, test
@@ -367,7 +367,7 @@ def _random_utterances(
     if class_trials.within_class:  # pass over the speaker's own utterances
         starts = ends - pool.n_utterances[partners]
         own_start = starts[np.searchsorted(partners, enrol_speaker)]
-        numbers += n_utterances * (numbers >= own_start)
+        numbers = np.where(numbers >= own_start, numbers + n_utterances, numbers)
     positions = np.searchsorted(ends, numbers, side="right")
     test = pool.utterance_starts[partners[positions] + 1] - (ends[positions] - numbers)
     return pool.utterance_starts[enrol_speaker] + numbers_below(n_utterances, words[0]), test
