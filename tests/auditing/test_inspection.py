@@ -7,7 +7,7 @@ import pytest
 
 import parivox as pv
 from parivox.data.counts_file import KEY
-from parivox.report.inspection import lines
+from parivox.report.inspection import labelled_lines
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def counted(tmp_path):
 
 
 def told(*paths):
-    return "\n".join(f"{label}: {words}" for label, words in lines(pv.inspect(*paths)))
+    return "\n".join(f"{label}: {words}" for label, words in labelled_lines(pv.inspect(*paths)))
 
 
 def test_counts_are_told_in_five_lines_below_their_name(counted):
@@ -49,7 +49,7 @@ def test_counts_are_told_in_five_lines_below_their_name(counted):
     assert "C (country)" in one.counted.withheld
     assert "other groups" in one.counted.lacks
     assert shlex.split(found.next) == ["parivox", "audit", str(path)]
-    shown = [label for label, _ in lines(found)]
+    shown = [label for label, _ in labelled_lines(found)]
     assert shown == ["", "next", "", "trials", "scores", "grouped by", "withheld", "not in it"]
     words = told(path)
     assert "of sys;" in words

@@ -15,7 +15,7 @@ from parivox.data import inspection
 from parivox.data.formats import dataframes
 from parivox.data.inspection import trials as seen_trials
 from parivox.errors import DataError
-from parivox.report.inspection import lines, to_json
+from parivox.report.inspection import labelled_lines, to_json
 
 TRIALS = [
     ("007/1.wav", "007/2.wav", 0.9, 1),
@@ -72,7 +72,7 @@ def folder(tmp_path):
 
 
 def told(inspection):
-    return "\n".join(f"{label}: {words}" for label, words in lines(inspection))
+    return "\n".join(f"{label}: {words}" for label, words in labelled_lines(inspection))
 
 
 def odd(found):
@@ -604,7 +604,7 @@ def test_a_workbook_is_told_with_what_is_hidden_or_not_read(tmp_path, optional):
 def test_five_lines_or_so_a_file(folder):
     found = inspect(*(folder / name for name in FILES if FILES[name][0] != "unknown"))
     for one in found.files:
-        assert len([*lines(inspect(one.name))]) <= 7
+        assert len([*labelled_lines(inspect(one.name))]) <= 7
 
 
 def test_of_the_speakers_at_most_two_are_shown(write):
@@ -617,7 +617,7 @@ def test_of_the_speakers_at_most_two_are_shown(write):
 
 def test_what_files_hold_is_shown_as_it_is_on_one_line(write):
     found = inspect(write("p.csv", "speaker,\x1b[31m[red]\na,\x1b]0;x\x07\nb,y\n"))
-    assert all(words.isprintable() for _, words in lines(found))
+    assert all(words.isprintable() for _, words in labelled_lines(found))
     assert "[red]" in told(found)
 
 
@@ -658,4 +658,4 @@ def test_nothing_is_raised_whatever_the_files_hold(tmp_path, one, other):
     found = inspect(*paths)
     assert len(found.files) == 2
     json.loads(to_json(found))
-    assert all(words.isprintable() for _, words in lines(found))
+    assert all(words.isprintable() for _, words in labelled_lines(found))

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import parivox as pv
-from parivox.report.inspection import lines
+from parivox.report.inspection import labelled_lines
 
 SCORES = "enrol,test,score,label\na/1,a/2,0.9,1\na/1,b/1,0.2,0\nb/1,b/2,0.4,1\n"
 PEOPLE = "speaker,gender,age\na,f,30\nb,m,41\n"
@@ -15,7 +15,7 @@ GROUPS = "by: [gender]\ngroups:\n  gender:\n    women: [f, F]\n    men: [m]\n"
 
 
 def told(found):
-    return "\n".join(f"{label}: {words}" for label, words in lines(found))
+    return "\n".join(f"{label}: {words}" for label, words in labelled_lines(found))
 
 
 @pytest.fixture

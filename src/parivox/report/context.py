@@ -1,4 +1,7 @@
-"""What only its owner knows of an audit: purpose, population, and who chose what, when and why."""
+"""The context file of an audit: purpose, population, labels, and who chose what, when and why.
+
+It holds what cannot be computed from scores; reports show it as given.
+"""
 
 from __future__ import annotations
 
@@ -14,30 +17,32 @@ from parivox.errors import ConfigError, DataError, name_hint
 if TYPE_CHECKING:
     from parivox.data.yaml_text import YamlNode
 
-MOST_BYTES = 1 << 20
-_CHOICES = ("threshold", "groups", "margin")
+MAX_CONTEXT_BYTES = 1 << 20
+"""Size of a context file; what is larger is another file, given by mistake."""
+_CHOICE_FIELDS = ("threshold", "groups", "margin")
 _EXAMPLE = "purpose: unlocking a phone"
 _EXAMPLE_LABEL = "f: women"
-_LONGEST_LABEL, _JOINING = 60, "+=@"
+_MAX_LABEL_LENGTH, _JOINING_SIGNS = 60, "+=@"
 _EXAMPLE_CHOICE = "chosen_by: the product team"
 
 
-def _about(heading: str, example: str = "") -> dict[str, str]:
-    """What an item of a context file is, and an example of what may be said."""
+def _field_metadata(heading: str, example: str = "") -> dict[str, str]:
+    """Return the heading of a field of a context file, and an example."""
     return {"heading": heading, "example": example}
 
 
-def _item(heading: str, example: str = "") -> Any:
-    return field(default="", metadata=_about(heading, example))
+def _text_field(heading: str, example: str = "") -> Any:
+    """Return a field that is a text, empty by default."""
+    return field(default="", metadata=_field_metadata(heading, example))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
     """Who chose something, when, and why; empty where the file does not say."""
 
-    chosen_by: str = _item("Who", "the product team")
-    when: str = _item("When", "2026-03-01")
-    why: str = _item("Why")
+    chosen_by: str = _text_field("Who", "the product team")
+    when: str = _text_field("When", "2026-03-01")
+    why: str = _text_field("Why")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,24 +65,32 @@ class Context:
         Of the file's bytes; of a mapping, of its JSON with sorted keys.
     """
 
-    purpose: str = _item("Purpose", "unlocking the front doors of flats")
-    deployer: str = _item("Deployer", "a housing association")
-    system: str = _item("System", "the vendor's encoder 3.1, scores normalised")
-    population: str = _item("Population", "tenants, 18 to 95 years old")
-    recruitment: str = _item("How the speakers came to take part", "volunteers, asked by letter")
-    threshold: Choice = field(default=Choice(), metadata=_about("Who chose the operating point"))
-    groups: Choice = field(default=Choice(), metadata=_about("Who chose the groups"))
-    margin: Choice = field(default=Choice(), metadata=_about("Who chose the margin"))
+    purpose: str = _text_field("Purpose", "unlocking the front doors of flats")
+    deployer: str = _text_field("Deployer", "a housing association")
+    system: str = _text_field("System", "the vendor's encoder 3.1, scores normalised")
+    population: str = _text_field("Population", "tenants, 18 to 95 years old")
+    recruitment: str = _text_field(
+        "How the speakers came to take part", "volunteers, asked by letter"
+    )
+    threshold: Choice = field(
+        default=Choice(), metadata=_field_metadata("Who chose the operating point")
+    )
+    groups: Choice = field(default=Choice(), metadata=_field_metadata("Who chose the groups"))
+    margin: Choice = field(default=Choice(), metadata=_field_metadata("Who chose the margin"))
     labels: Mapping[str, str] = field(default_factory=dict)
-    prepared_by: str = _item("Prepared by", "A. Auditor")
-    date: str = _item("Date of the context file", "2026-04-02")
-    notes: str = _item("Notes", "the block in the north joined late")
+    prepared_by: str = _text_field("Prepared by", "A. Auditor")
+    date: str = _text_field("Date of the context file", "2026-04-02")
+    notes: str = _text_field("Notes", "the block in the north joined late")
     sha256: str = ""
 
 
-HEADINGS = {one.name: one.metadata["heading"] for one in fields(Context) if one.metadata}
-"""What each item is, in the order of the page."""
-_STARTER = """\
+HEADINGS = {
+    context_field.name: context_field.metadata["heading"]
+    for context_field in fields(Context)
+    if context_field.metadata
+}
+"""The heading of each field, in the order of the report."""
+_TEMPLATE_HEAD = """\
 # What only you know of an audit, for --context of parivox audit, show and report.
 # What is left empty is told as not supplied. Behind each # stands an example.
 
@@ -90,23 +103,26 @@ labels:
 
 
 def starter() -> str:
-    """A context file to fill in, which reads back as one that says nothing."""
-    lines = [_STARTER]
-    for one in fields(Context):
-        if one.metadata:
-            inner = fields(Choice) if one.name in _CHOICES else ()
-            lines += [f"# {one.metadata['heading']}", _to_fill_in(one)]
-            lines += [*(f"  {_to_fill_in(each)}" for each in inner), ""]
-    return "\n".join(lines)
+    """Return a context file to fill in, which reads back as an empty one."""
+    template_lines = [_TEMPLATE_HEAD]
+    for context_field in fields(Context):
+        if context_field.metadata:
+            choice_fields = fields(Choice) if context_field.name in _CHOICE_FIELDS else ()
+            template_lines.append(f"# {context_field.metadata['heading']}")
+            template_lines.append(_template_line(context_field))
+            template_lines += [f"  {_template_line(each)}" for each in choice_fields]
+            template_lines.append("")
+    return "\n".join(template_lines)
 
 
-def _to_fill_in(one: Field[Any]) -> str:
-    example = one.metadata["example"]
-    return f"{one.name}:" + (f"  # {example}" if example else "")
+def _template_line(context_field: Field[Any]) -> str:
+    """Return the line of a field to fill in, with its example as a comment."""
+    example = context_field.metadata["example"]
+    return f"{context_field.name}:  # {example}" if example else f"{context_field.name}:"
 
 
 def read_context(source: object) -> Context | None:
-    """Read what is known beside the scores.
+    """Read a context file: what is known in addition to the scores.
 
     Parameters
     ----------
@@ -122,8 +138,8 @@ def read_context(source: object) -> Context | None:
 
     Examples
     --------
-    >>> found = read_context({"purpose": "door lock", "threshold": {"chosen_by": "the vendor"}})
-    >>> found.purpose, found.threshold.chosen_by, found.margin.chosen_by
+    >>> context = read_context({"purpose": "door lock", "threshold": {"chosen_by": "the vendor"}})
+    >>> context.purpose, context.threshold.chosen_by, context.margin.chosen_by
     ('door lock', 'the vendor', '')
     """
     if source is None or isinstance(source, Context):
@@ -133,8 +149,8 @@ def read_context(source: object) -> Context | None:
 
     if isinstance(source, Mapping):
         node = yaml_text.node_of(source, "context")
-        text = json.dumps(_plain(node), sort_keys=True, ensure_ascii=False)
-        return _context(node, hashlib.sha256(text.encode()).hexdigest())
+        text = json.dumps(_plain_content(node), sort_keys=True, ensure_ascii=False)
+        return _context_of_node(node, hashlib.sha256(text.encode()).hexdigest())
     if not isinstance(source, (str, os.PathLike)):
         msg = (
             f"--context: a {type(source).__name__} is not a context file; give the path of a YAML "
@@ -142,10 +158,10 @@ def read_context(source: object) -> Context | None:
         )
         raise ConfigError(msg)
     content = read_content(source)
-    if content.payload is None or len(content.payload) > MOST_BYTES:
+    if content.payload is None or len(content.payload) > MAX_CONTEXT_BYTES:
         msg = (
-            f"{content.name}: is larger than {MOST_BYTES >> 20} MiB, so it is not a context file; "
-            "name another"
+            f"{content.name}: is larger than {MAX_CONTEXT_BYTES >> 20} MiB, so it is not a "
+            "context file; name another"
         )
         raise ConfigError(msg)
     try:
@@ -153,76 +169,93 @@ def read_context(source: object) -> Context | None:
     except UnicodeDecodeError as error:
         msg = f"{content.name}: is not text; write it in UTF-8, with lines as in '{_EXAMPLE}'"
         raise DataError(msg) from error
-    found = yaml_text.read_yaml(text, content.name)
-    if found is None:
-        raise ConfigError(_nothing(content.name))
-    return _context(found, content.sha256)
+    parsed = yaml_text.read_yaml(text, content.name)
+    if parsed is None:
+        raise ConfigError(_empty_message(content.name))
+    return _context_of_node(parsed, content.sha256)
 
 
-def _context(node: YamlNode, sha256: str) -> Context:
-    values: dict[str, Any] = {}
-    known = [one.name for one in fields(Context) if one.name != "sha256"]
-    for key, held in _entries(node, "a context", known, _EXAMPLE).items():
-        if held.content == "":
+def _context_of_node(node: YamlNode, sha256: str) -> Context:
+    """Return the context that a parsed file or mapping holds."""
+    field_values: dict[str, Any] = {}
+    # the hash is computed, not given
+    known_keys = [each.name for each in fields(Context) if each.name != "sha256"]
+    for key, child in _mapping_children(node, "a context", known_keys, _EXAMPLE).items():
+        if child.content == "":
             continue
-        if key in _CHOICES:
-            names = [one.name for one in fields(Choice)]
-            entries = _entries(held, key, names, _EXAMPLE_CHOICE)
-            values[key] = Choice(**{k: _text(one, f"{k} of {key}") for k, one in entries.items()})
+        if key in _CHOICE_FIELDS:
+            choice_keys = [each.name for each in fields(Choice)]
+            answers = _mapping_children(child, key, choice_keys, _EXAMPLE_CHOICE)
+            texts = {
+                question: _text_of_node(answer, f"{question} of {key}")
+                for question, answer in answers.items()
+            }
+            field_values[key] = Choice(**texts)
         elif key == "labels":
-            entries = _entries(held, key, None, _EXAMPLE_LABEL)
-            values[key] = {name: _label(one, name) for name, one in entries.items()}
+            labels = _mapping_children(child, key, None, _EXAMPLE_LABEL)
+            field_values[key] = {
+                name: _label_of_node(label, name) for name, label in labels.items()
+            }
         else:
-            values[key] = _text(held, key)
-    return Context(**values, sha256=sha256)
+            field_values[key] = _text_of_node(child, key)
+    return Context(**field_values, sha256=sha256)
 
 
-def _entries(
-    node: YamlNode, what: str, known: list[str] | None, example: str
+def _mapping_children(
+    node: YamlNode, described_as: str, known_keys: list[str] | None, example: str
 ) -> dict[str, YamlNode]:
-    """Entries of a mapping, if all of them are known; None knows any."""
+    """Return the children of a mapping, if all their keys are known; without `known_keys`, any."""
     if not isinstance(node.content, dict):
         kind = "a list" if isinstance(node.content, list) else "one text"
-        msg = f"{node.location}: {what} is {kind}; write lines as in '{example}'"
+        msg = f"{node.location}: {described_as} is {kind}; write lines as in '{example}'"
         raise ConfigError(msg)
     if not node.content:
-        raise ConfigError(_nothing(node.location))
-    for key, held in node.content.items():
-        if known is not None and key not in known:
-            msg = f"{held.location}: {what} holds no {key!r}; {name_hint(key, known)}"
+        raise ConfigError(_empty_message(node.location))
+    for key, child in node.content.items():
+        if known_keys is not None and key not in known_keys:
+            msg = f"{child.location}: {described_as} holds no {key!r}; {name_hint(key, known_keys)}"
             raise ConfigError(msg)
     return node.content
 
 
-def _text(node: YamlNode, what: str) -> str:
+def _text_of_node(node: YamlNode, described_as: str) -> str:
+    """Return a text, if it is one."""
     if isinstance(node.content, str):
         return node.content
     kind = "a list" if isinstance(node.content, list) else "a mapping"
-    msg = f"{node.location}: {what} is {kind}; write it as one text"
+    msg = f"{node.location}: {described_as} is {kind}; write it as one text"
     raise ConfigError(msg)
 
 
-def _label(node: YamlNode, name: str) -> str:
-    """What a name is called, if it can stand wherever names do."""
-    words = _text(node, f"the label of {name!r}")
-    if not words or len(words) > _LONGEST_LABEL:
-        found = f"has {len(words)} characters" if words else "is empty"
-        msg = f"{node.location}: the label of {name!r} {found}; write 1 to {_LONGEST_LABEL}"
-        raise ConfigError(msg)
-    if odd := next((sign for sign in words if sign in _JOINING), ""):
+def _label_of_node(node: YamlNode, labelled_name: str) -> str:
+    """Return the label of a name, if it can be used wherever names are."""
+    words = _text_of_node(node, f"the label of {labelled_name!r}")
+    if not words or len(words) > _MAX_LABEL_LENGTH:
+        problem = f"has {len(words)} characters" if words else "is empty"
         msg = (
-            f"{node.location}: the label of {name!r} holds {odd!r}, which joins names; write it in "
-            "words"
+            f"{node.location}: the label of {labelled_name!r} {problem}; write 1 to "
+            f"{_MAX_LABEL_LENGTH}"
+        )
+        raise ConfigError(msg)
+    if joining_sign := next((sign for sign in words if sign in _JOINING_SIGNS), ""):
+        msg = (
+            f"{node.location}: the label of {labelled_name!r} holds {joining_sign!r}, which "
+            "joins names; write it in words"
         )
         raise ConfigError(msg)
     return words
 
 
-def _plain(node: YamlNode) -> object:
+def _plain_content(node: YamlNode) -> object:
+    """Return what a node holds, as dicts, lists and texts."""
     if isinstance(node.content, dict):
-        return {key: _plain(held) for key, held in node.content.items()}
-    return [_plain(one) for one in node.content] if isinstance(node.content, list) else node.content
+        return {key: _plain_content(child_) for key, child_ in node.content.items()}
+    return (
+        [_plain_content(child) for child in node.content]
+        if isinstance(node.content, list)
+        else node.content
+    )
 
 
-def _nothing(name: str) -> str:
+def _empty_message(name: str) -> str:
     return f"{name}: says nothing; write lines as in '{_EXAMPLE}'"

@@ -1,4 +1,4 @@
-"""Where measures or base metrics contradict each other, and why: told from the data."""
+"""Where measures or base metrics contradict each other in an audit, and why."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     Joint = Mapping[str, Mapping[bool, Row]]
     """Rows of the measures that join both rates, of all groups and of those that count."""
 
-_JOINT = {name: MEASURES[name].short for name in ("fdr", "ir", "garbe")}
-_MOST = {"fnr": "has the most false rejects", "fpr": "has the most false accepts"}
+_JOINT_MEASURES = {name: MEASURES[name].short for name in ("fdr", "ir", "garbe")}
+_MOST_ERRORS_TEXTS = {"fnr": "has the most false rejects", "fpr": "has the most false accepts"}
 _CHANCE = 0.05
-_FAINT = (0.01, 0.2)
+_NEAR_CHANCE = (0.01, 0.2)
 """Values of p on either side of chance that are not far apart."""
-_REVERSED = -0.3
-"""Rank correlation below which two orders are told to be opposite."""
-_HOW = {
+_OPPOSITE_TAU = -0.3
+"""Rank correlation below which two orders are called nearly opposite."""
+_MEASURE_EXPLANATIONS = {
     "fdr": "FDR weighs the largest difference of each rate, so the larger rate rules it",
     "ir": "IR weighs the largest ratio of each rate, so one group with a small rate rules it",
     "garbe": "GARBE weighs how rates are spread in proportion to their mean, over all groups",
@@ -47,115 +47,127 @@ _HOW = {
 
 
 def disagreements(audit: Audit) -> tuple[dict[Scope, list[str]], list[str]]:
-    """Sentences of each grouping of a system, and sentences of several systems."""
-    within = {}
+    """Return sentences on each grouping of a system, and sentences on several systems."""
+    sentences_of_scope = {}
     joint: dict[Scope, Joint] = {}
-    alike: set[Scope] = set()
+    same_group_scopes: set[Scope] = set()
     alpha = audit.record["options"]["alpha"][0]
     for scope in scopes(audit):
-        at = first_point_name(audit, scope.filters)
-        if at is None:
+        point = first_point_name(audit, scope.filters)
+        if point is None:
             continue
-        here = {**scope.filters, "operating_point": at}
-        if covers_same_groups(audit, here):
-            alike.add(scope)
-        rows = audit.meta.where(**here, alpha=alpha, zero="none", metric=BOTH)
+        point_filters = {**scope.filters, "operating_point": point}
+        if covers_same_groups(audit, point_filters):
+            same_group_scopes.add(scope)
+        rows = audit.meta.where(**point_filters, alpha=alpha, zero="none", metric=BOTH)
         joint[scope] = {
             measure: {row["gated"]: row for row in rows.where(measure=measure).rows()}
-            for measure in _JOINT
+            for measure in _JOINT_MEASURES
         }
-        rates = judged_rates(rates_by_group(audit, scope.filters), at, small_groups(audit, here))
-        of = verdicts_by_metric(audit, here)
-        within[scope] = [
-            *opposite_errors(rates, of),
+        rates = judged_rates(
+            rates_by_group(audit, scope.filters), point, small_groups(audit, point_filters)
+        )
+        verdicts = verdicts_by_metric(audit, point_filters)
+        sentences_of_scope[scope] = [
+            *opposite_errors(rates, verdicts),
             *differences_and_ratios(rates),
-            *_own_against_common(audit, scope, rates, of),
+            *_group_eer_disagreements(audit, scope, rates, verdicts),
             *measures_and_chance(joint[scope]),
             *effect_of_small_groups(joint[scope]),
         ]
-    return within, list(system_ranking_disagreements(joint, alike))
+    return sentences_of_scope, list(system_ranking_disagreements(joint, same_group_scopes))
 
 
-def judged_rates(rates: Rates, at: str, small: Collection[str]) -> dict[str, dict[str, float]]:
-    """Both rates of the groups that count and have both."""
+def judged_rates(rates: Rates, point: str, small: Collection[str]) -> dict[str, dict[str, float]]:
+    """Return both rates of the groups that are large enough and have both."""
     return {
-        group: {metric: float(one[metric, at]["value"]) for metric in ERROR_TYPES}
-        for group, one in rates.items()
+        group: {metric: float(rate_of[metric, point]["value"]) for metric in ERROR_TYPES}
+        for group, rate_of in rates.items()
         if group != "pooled"
         and group not in small
-        and all(one[metric, at]["value"] is not None for metric in ERROR_TYPES)
+        and all(rate_of[metric, point]["value"] is not None for metric in ERROR_TYPES)
     }
 
 
-def opposite_errors(rates: Mapping[str, Mapping[str, float]], of: Verdicts) -> Iterator[str]:
-    """Whether those who are locked out more are those who let fewer impostors in."""
+def opposite_errors(rates: Mapping[str, Mapping[str, float]], verdicts: Verdicts) -> Iterator[str]:
+    """Yield whether groups with more false rejects are those with fewer false accepts."""
     if len(rates) < 2:
         return
-    rank = _kendall([one["fnr"] for one in rates.values()], [one["fpr"] for one in rates.values()])
-    worst = {metric: max(rates, key=lambda g: rates[g][metric]) for metric in ERROR_TYPES}
-    who = " and ".join(_who(metric, worst[metric], of) for metric in ERROR_TYPES)
-    if rank < _REVERSED and len(rates) > 2:
+    rank = _kendall(
+        [rate_of["fnr"] for rate_of in rates.values()],
+        [rate_of["fpr"] for rate_of in rates.values()],
+    )
+    worst = {metric: max(rates, key=lambda group: rates[group][metric]) for metric in ERROR_TYPES}
+    descriptions = " and ".join(
+        _most_errors_text(metric, worst[metric], verdicts) for metric in ERROR_TYPES
+    )
+    if rank < _OPPOSITE_TAU and len(rates) > 2:
         yield (
-            f"The two error types rank the groups in nearly opposite order: {who} (Kendall's tau "
-            f"{rank:.2f} over {len(rates)} groups; -1 is opposite, 1 identical). A common "
+            f"The two error types rank the groups in nearly opposite order: {descriptions} "
+            f"(Kendall's tau {rank:.2f} over {len(rates)} groups; -1 is opposite, 1 "
+            "identical). A common "
             "threshold has this effect if the scores of groups are shifted: groups with lower "
             "scores have more false rejects and fewer false accepts. One number for both error "
             "types hides it."
         )
     elif worst["fnr"] != worst["fpr"]:
         yield (
-            f"The two error types affect different groups: {who}. One number for both error types "
-            "hides this."
+            f"The two error types affect different groups: {descriptions}. One number for both "
+            "error types hides this."
         )
 
 
-def _who(metric: str, group: str, of: Verdicts) -> str:
-    """That a group has the most of an error, by chance perhaps if it is not shown to be worse."""
-    row = of.get(metric, {}).get(group)
+def _most_errors_text(metric: str, group: str, verdicts: Verdicts) -> str:
+    """Return that a group has the most of an error, by chance perhaps if it is not called worse."""
+    row = verdicts.get(metric, {}).get(group)
+    words = f"{group} {_MOST_ERRORS_TEXTS[metric]}"
     is_shown = row and row["verdict"] == "worse"
-    return f"{group} {_MOST[metric]}{'' if is_shown else ' (which may be due to chance)'}"
+    return words if is_shown else f"{words} (which may be due to chance)"
 
 
-def _kendall(one: Sequence[float], other: Sequence[float]) -> float:
-    """Kendall's tau-a."""
-    signs = [
-        ((a > b) - (a < b)) * ((c > d) - (c < d))
-        for (a, c), (b, d) in combinations(list(zip(one, other, strict=True)), 2)
-    ]
-    return sum(signs) / len(signs)
+def _kendall(first: Sequence[float], second: Sequence[float]) -> float:
+    """Return Kendall's tau-a: concordant minus discordant pairs, as a share of all pairs."""
+    pairs = list(combinations(zip(first, second, strict=True), 2))
+    products = [(a - b) * (c - d) for (a, c), (b, d) in pairs]
+    n_concordant = sum(product > 0 for product in products)
+    n_discordant = sum(product < 0 for product in products)
+    return (n_concordant - n_discordant) / len(pairs)
 
 
 def differences_and_ratios(rates: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
-    """Whether one error differs more in percentage points and the other in times."""
+    """Yield whether one error differs more in percentage points, the other more in ratio."""
     if len(rates) < 2:
         return
-    every = {metric: [one[metric] for one in rates.values()] for metric in ERROR_TYPES}
-    low = {metric: min(values) for metric, values in every.items()}
-    high = {metric: max(values) for metric, values in every.items()}
+    rates_of_metric = {
+        metric: [rate_of[metric] for rate_of in rates.values()] for metric in ERROR_TYPES
+    }
+    low = {metric: min(all_rates) for metric, all_rates in rates_of_metric.items()}
+    high = {metric: max(all_rates) for metric, all_rates in rates_of_metric.items()}
     if 0 in low.values():
         return
-    gap = {metric: high[metric] - low[metric] for metric in ERROR_TYPES}
-    times = {metric: high[metric] / low[metric] for metric in ERROR_TYPES}
-    by_gap, by_times = max(gap, key=gap.__getitem__), max(times, key=times.__getitem__)
-    if by_gap != by_times:
-        range_of = {
-            m: f"{percent(low[m])} to {percent(high[m])}, {100 * gap[m]:.2g} points or "
-            f"{short_number(times[m])} times"
-            for m in ERROR_TYPES
-        }
+    difference = {metric: high[metric] - low[metric] for metric in ERROR_TYPES}
+    ratio = {metric: high[metric] / low[metric] for metric in ERROR_TYPES}
+    by_difference = max(difference, key=difference.__getitem__)
+    by_ratio = max(ratio, key=ratio.__getitem__)
+    if by_difference != by_ratio:
+        range_of = {}
+        for metric in ERROR_TYPES:
+            rates_text = f"{percent(low[metric])} to {percent(high[metric])}"
+            points = f"{100 * difference[metric]:.2g} points"
+            range_of[metric] = f"{rates_text}, {points} or {short_number(ratio[metric])} times"
         yield (
-            f"Differences and ratios disagree: in points {by_gap.upper()} varies more "
-            f"({range_of[by_gap]}), in ratios {by_times.upper()} does ({range_of[by_times]}). A "
-            "small rate cannot differ by many points, yet may differ many times: measures of "
-            "differences (FDR) follow the larger rate, measures of ratios (IR, GARBE) weigh the "
-            "smaller one as much."
+            f"Differences and ratios disagree: in points {by_difference.upper()} varies more "
+            f"({range_of[by_difference]}), in ratios {by_ratio.upper()} does "
+            f"({range_of[by_ratio]}). A small rate cannot differ by many points, yet may differ "
+            "many times: measures of differences (FDR) follow the larger rate, measures of ratios "
+            "(IR, GARBE) weigh the smaller one as much."
         )
 
 
-def _own_against_common(
-    audit: Audit, scope: Scope, rates: Mapping[str, Mapping[str, float]], of: Verdicts
+def _group_eer_disagreements(
+    audit: Audit, scope: Scope, rates: Mapping[str, Mapping[str, float]], verdicts: Verdicts
 ) -> Iterator[str]:
-    """Whether the group that is hardest for the system is the one that errors fall on."""
+    """Yield whether the group with the highest EER is not the one with the most errors."""
     rows = audit.groups.where(**scope.filters, metric="eer").rows()
     eer = {
         row["group"]: row["value"]
@@ -167,48 +179,67 @@ def _own_against_common(
     if len(eer) < 2:
         return
     hardest = max(eer, key=eer.__getitem__)
-    worst = {metric: max(rates, key=lambda g: rates[g][metric]) for metric in ERROR_TYPES}
-    others = [_who(metric, group, of) for metric, group in worst.items() if group != hardest]
-    if others:
+    worst = {metric: max(rates, key=lambda name: rates[name][metric]) for metric in ERROR_TYPES}
+    descriptions = [
+        _most_errors_text(metric, group, verdicts)
+        for metric, group in worst.items()
+        if group != hardest
+    ]
+    if descriptions:
         yield (
             f"Base metrics disagree: {hardest} has the highest EER ({percent(eer[hardest])}), each "
-            f"group being at a threshold of its own; at the common threshold {' and '.join(others)}"
-            ". EER tells how well a group's own and impostor scores part, the rates what one "
-            "threshold for all does to it."
+            "group being at a threshold of its own; at the common threshold "
+            f"{' and '.join(descriptions)}. EER tells how well a group's own and impostor scores "
+            "part, the rates what one threshold for all does to it."
         )
 
 
 def measures_and_chance(joint: Joint) -> Iterator[str]:
-    """Whether some joint measures go beyond a fair system's and others do not."""
-    rows = {measure: one.get(True) or one.get(False) for measure, one in joint.items()}
-    p = {measure: row["p"] for measure, row in rows.items() if row and row["p"] is not None}
-    beyond = [measure for measure in p if p[measure] < _CHANCE]
-    rest = [measure for measure in p if measure not in beyond]
-    if beyond and rest:
-        ps = ", ".join(f"{_JOINT[measure]} {p_value(value)}" for measure, value in p.items())
-        whys = "; ".join(_HOW[measure] for measure in (beyond[0], rest[0]))
-        is_near = max(p[m] for m in beyond) > _FAINT[0] and min(p[m] for m in rest) < _FAINT[1]
-        near = " Values of p on either side of 0.05 may yet tell much the same." if is_near else ""
+    """Yield whether some joint measures exceed what equal rates would give, and others do not."""
+    rows = {
+        measure: row_by_gate.get(True) or row_by_gate.get(False)
+        for measure, row_by_gate in joint.items()
+    }
+    p_values = {measure: row["p"] for measure, row in rows.items() if row and row["p"] is not None}
+    beyond = [measure for measure in p_values if p_values[measure] < _CHANCE]
+    within_chance = [measure for measure in p_values if measure not in beyond]
+    if beyond and within_chance:
+        p_text = ", ".join(
+            f"{_JOINT_MEASURES[measure]} {p_value(p)}" for measure, p in p_values.items()
+        )
+        reasons = "; ".join(
+            _MEASURE_EXPLANATIONS[measure] for measure in (beyond[0], within_chance[0])
+        )
+        lowest_far, highest_far = _NEAR_CHANCE
+        are_close = (
+            max(p_values[measure] for measure in beyond) > lowest_far
+            and min(p_values[measure] for measure in within_chance) < highest_far
+        )
+        closeness = ""
+        if are_close:
+            closeness = " Values of p on either side of 0.05 may yet tell much the same."
         yield (
-            f"Joint measures disagree on whether equal rates would often give as much ({ps}). "
-            f"A reason: {whys}.{near}"
+            f"Joint measures disagree on whether equal rates would often give as much ({p_text}). "
+            f"A reason: {reasons}.{closeness}"
         )
 
 
 def effect_of_small_groups(joint: Joint) -> Iterator[str]:
-    """Whether the small groups change what is concluded."""
+    """Yield whether small groups change what is concluded."""
     changed = []
     for measure, by_gate in joint.items():
         if not _has_small_groups(by_gate):
             continue
-        every, counting = by_gate[False], by_gate[True]
-        ps = (every["p"], counting["p"])
-        if None not in ps and (ps[0] < _CHANCE) != (ps[1] < _CHANCE):
-            without = groups_left_out([counting])
-            named = f" ({without_groups_text(without)})" if without else ""
+        all_groups, large_groups = by_gate[False], by_gate[True]
+        p_of_all, p_of_large = all_groups["p"], large_groups["p"]
+        if p_of_all is None or p_of_large is None:
+            continue
+        if (p_of_all < _CHANCE) != (p_of_large < _CHANCE):
+            omitted = groups_left_out([large_groups])
+            named = f" ({without_groups_text(omitted)})" if omitted else ""
             changed.append(
-                f"{_JOINT[measure]} {p_value(ps[0])} of all {every['groups']}, {p_value(ps[1])} of "
-                f"the {counting['groups']} that count{named}"
+                f"{_JOINT_MEASURES[measure]} {p_value(p_of_all)} of all {all_groups['groups']}, "
+                f"{p_value(p_of_large)} of the {large_groups['groups']} that count{named}"
             )
     if changed:
         yield (
@@ -219,66 +250,79 @@ def effect_of_small_groups(joint: Joint) -> Iterator[str]:
 
 
 def _has_small_groups(by_gate: Mapping[bool, Row]) -> bool:
-    """Whether a measure is of groups, too, that do not count."""
+    """Return whether a measure also covers groups that are too small."""
     return len(by_gate) > 1 and by_gate[False]["groups"] != by_gate[True]["groups"]
 
 
 def system_ranking_disagreements(
-    joint: Mapping[Scope, Joint], alike: Collection[Scope]
+    joint: Mapping[Scope, Joint], same_group_scopes: Collection[Scope]
 ) -> Iterator[str]:
-    """Whether joint measures rank two systems differently, over the same groups.
+    """Yield whether joint measures rank two systems differently, over the same groups.
 
-    Those that count are the same in all systems in the scopes `alike`; elsewhere all are taken.
+    In `same_group_scopes` the groups that are large enough are the same in all systems; elsewhere
+    measures of all groups are compared.
     """
-    for one, other in combinations(joint, 2):
-        if (one.grouping, one.allocation) != (other.grouping, other.allocation):
+    for pair in combinations(joint, 2):
+        first_scope, second_scope = pair
+        if (first_scope.grouping, first_scope.allocation) != (
+            second_scope.grouping,
+            second_scope.allocation,
+        ):
             continue
-        fairer: dict[str, str] = {}
-        values = {}
-        left_out: dict[str, None] = {}
-        for measure, words in _JOINT.items():
-            gates = (True, False) if one in alike else (False,)
-            first, second = _of_same_groups(joint[one][measure], joint[other][measure], gates)
-            if first is None or second is None or first["value"] == second["value"]:
+        gates = (True, False) if first_scope in same_group_scopes else (False,)
+        fairer_system: dict[str, str] = {}
+        ranks: list[str] = []
+        omitted: dict[str, None] = {}
+        for measure, measure_name in _JOINT_MEASURES.items():
+            by_gate = [joint[scope][measure] for scope in pair]
+            first_row, second_row = _comparable_rows(by_gate[0], by_gate[1], gates)
+            if first_row is None or second_row is None:
                 continue
-            scope = (
-                one if (first["value"] > second["value"]) == first["higher_is_fairer"] else other
-            )
-            fairer[measure] = system_label(scope.system, scope.list)
-            values[measure] = f"{words} {first['value']:.3g} against {second['value']:.3g}"
-            if without := groups_left_out([first, second]):
-                left_out |= dict.fromkeys(without)
-                of_all = [
-                    _value_in_words(joint[scope][measure].get(False)) for scope in (one, other)
-                ]
-                values[measure] += f" (of all groups {' against '.join(of_all)})"
-        if len(set(fairer.values())) > 1:
-            names = " and ".join(system_label(s.system, s.list) for s in (one, other))
-            by_gate = [joint[scope][measure] for scope in (one, other) for measure in _JOINT]
-            has_small = any(map(_has_small_groups, by_gate))
-            whose = ", of all groups, those marked * too" if has_small else ""
-            if left_out:
-                whose = f", {without_groups_text(list(left_out))}"
-            ranks = "; ".join(f"{values[m]}: {name} fairer" for m, name in fairer.items())
+            first_number, second_number = first_row["value"], second_row["value"]
+            if first_number == second_number:
+                continue
+            is_first_fairer = (first_number > second_number) == first_row["higher_is_fairer"]
+            fairer = first_scope if is_first_fairer else second_scope
+            fairer_system[measure] = system_label(fairer.system, fairer.list)
+            words = f"{measure_name} {first_number:.3g} against {second_number:.3g}"
+            if omitted_groups := groups_left_out([first_row, second_row]):
+                omitted |= dict.fromkeys(omitted_groups)
+                of_all = " against ".join(_value_text(rows.get(False)) for rows in by_gate)
+                words += f" (of all groups {of_all})"
+            ranks.append(f"{words}: {fairer_system[measure]} fairer")
+        if len(set(fairer_system.values())) > 1:
+            names = " and ".join(system_label(scope.system, scope.list) for scope in pair)
+            covered = _covered_groups_text([joint[scope] for scope in pair], list(omitted))
+            explanations = "; ".join(_MEASURE_EXPLANATIONS[measure] for measure in fairer_system)
             yield (
-                f"By {one.grouping}{whose}, measures rank {names} differently: {ranks}. "
-                f"{'; '.join(_HOW[m] for m in fairer)}. Fewer errors overall make "
+                f"By {first_scope.grouping}{covered}, measures rank {names} differently: "
+                f"{'; '.join(ranks)}. {explanations}. Fewer errors overall make "
                 "differences smaller, yet ratios may grow. These are values as counted, not "
                 "tested against chance."
             )
 
 
-def _of_same_groups(
-    one: Mapping[bool, Row], other: Mapping[bool, Row], gates: Sequence[bool]
+def _covered_groups_text(joint_of_systems: Sequence[Joint], omitted: Sequence[str]) -> str:
+    """Return which groups compared measures cover, where that needs saying."""
+    if omitted:
+        return f", {without_groups_text(omitted)}"
+    for joint in joint_of_systems:
+        if any(_has_small_groups(joint[measure]) for measure in _JOINT_MEASURES):
+            return ", of all groups, those marked * too"
+    return ""
+
+
+def _comparable_rows(
+    first_system: Mapping[bool, Row], second_system: Mapping[bool, Row], gates: Sequence[bool]
 ) -> tuple[Row | None, Row | None]:
-    """A measure of two systems over the first of some sets of groups of which both have a value."""
+    """Return a measure of two systems over the first set of groups for which both have a value."""
     for is_gated in gates:
-        first, second = one.get(is_gated), other.get(is_gated)
+        first, second = first_system.get(is_gated), second_system.get(is_gated)
         if first and second and None not in (first["value"], second["value"]):
             return first, second
     return None, None
 
 
-def _value_in_words(row: Row | None) -> str:
-    """The value of a measure, or a dash."""
+def _value_text(row: Row | None) -> str:
+    """Return the value of a measure, or that it is undefined."""
     return UNDEFINED if row is None or row["value"] is None else f"{row['value']:.3g}"

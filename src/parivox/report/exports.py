@@ -1,8 +1,8 @@
-"""Numbers of an audit for the tools that keep those of models: flat metrics, model cards, MLflow.
+"""Metrics of an audit for tools that keep those of models: flat JSON, model cards, MLflow.
 
-What is measured has a name of its own, ``SYSTEM/GROUPING/GROUP/POINT/METRIC``; below it stand its
-``value``, interval, counts, ratio and verdict: ``.../fnr/low``. What is not defined has a
-``reason`` in the place of a value.
+Each metric has a name, ``SYSTEM/GROUPING/GROUP/POINT/METRIC``; below it are its ``value``,
+interval, counts, ratio and verdict: ``.../fnr/low``. A metric that is not defined has a ``reason``
+instead of a value.
 """
 
 from __future__ import annotations
@@ -23,79 +23,86 @@ if TYPE_CHECKING:
     Value = float | int | str
 
 VERSION = "parivox/version"
-_WITH_RATE = ("low", "high", "errors", "trials", "speakers")
-_WITH_RATIO = ("ratio", "low", "high", "p_holm", "verdict")
-_WITH_MEASURE = ("low", "high", "floor_mean", "floor_95", "p", "groups")
-_SCOPE = ("system", "list", "within", "grouping", "group", "allocation", "operating_point")
+_RATE_FIELDS = ("low", "high", "errors", "trials", "speakers")
+_RATIO_FIELDS = ("ratio", "low", "high", "p_holm", "verdict")
+_MEASURE_FIELDS = ("low", "high", "floor_mean", "floor_95", "p", "groups")
+_SCOPE_COLUMNS = ("system", "list", "within", "grouping", "group", "allocation", "operating_point")
 _TASK = {"type": "speaker-verification", "name": "Speaker verification"}
-_MOST = 1_000
+_MAX_METRICS_PER_BATCH = 1_000
 """Metrics, and a tenth of them tags, that MLflow takes at once."""
-_OTHER = re.compile(r"[^\w\-. :/]", re.ASCII)
-_LONGEST = 26
-"""Letters of a part of a name, of which MLflow takes 250."""
+_DISALLOWED_CHARACTERS = re.compile(r"[^\w\-. :/]", re.ASCII)
+_MAX_PART_LENGTH = 26
+"""Letters of a part of a name: MLflow allows 250 for the whole name."""
 
 
 def metrics_by_name(audit: Audit) -> dict[str, dict[str, Value]]:
-    """Every base metric of every group, every measure of fairness: what is said of each, by name.
+    """Return every base metric of every group and every meta-measure, by name.
 
-    ``value`` or ``reason``; ``low`` and ``high`` of its interval; of groups counts and, of rates,
-    ``ratio``, ``ratio_low``, ``ratio_high``, ``p_holm`` and ``verdict`` against the first
-    reference; of measures their noise floor.
+    Each has ``value`` or ``reason``, and ``low`` and ``high`` of its interval. Groups have counts
+    and, for rates, ``ratio``, ``ratio_low``, ``ratio_high``, ``p_holm`` and ``verdict`` against the
+    first reference; measures have their noise floor.
     """
-    judged: dict[tuple[Any, ...], Row] = {}
+    verdict_key = (*_SCOPE_COLUMNS, "metric")
+    verdict_of_scope: dict[tuple[Any, ...], Row] = {}
     for row in audit.verdicts.rows():
-        judged.setdefault(tuple(row[name] for name in (*_SCOPE, "metric")), row)
-    made: dict[str, dict[str, Value]] = {}
+        verdict_of_scope.setdefault(tuple(row[name] for name in verdict_key), row)
+    metrics: dict[str, dict[str, Value]] = {}
     for row in audit.groups.rows():
-        found = _said(row, _WITH_RATE)
-        if (of := judged.get(tuple(row[name] for name in (*_SCOPE, "metric")))) is not None:
-            ends = {"low": "ratio_low", "high": "ratio_high"}
-            said = _defined(of, _WITH_RATIO)
-            found |= {ends.get(name, name): value for name, value in said.items()}
-        made[_name(row, row["metric"], row["definition"])] = found
+        metric_fields = _number_fields(row, _RATE_FIELDS)
+        verdict_row = verdict_of_scope.get(tuple(row[name] for name in verdict_key))
+        if verdict_row is not None:
+            # low and high are taken by the interval of the rate
+            ratio_names = {"low": "ratio_low", "high": "ratio_high"}
+            verdict_fields = _defined_fields(verdict_row, _RATIO_FIELDS)
+            metric_fields |= {
+                ratio_names.get(name, name): number for name, number in verdict_fields.items()
+            }
+        metrics[_metric_name(row, row["metric"], row["definition"])] = metric_fields
     for row in audit.meta.rows():
         alpha = None if row["alpha"] is None else f"alpha={row['alpha']:g}"
         zero = None if row["zero"] == "none" else row["zero"]
-        every = None if row["gated"] else "every group"
-        parts = (row["metric"], row["definition"], row["measure"], alpha, zero, every)
-        made[_name(row, *parts)] = _said(row, _WITH_MEASURE)
-    return made
+        groups_marker = None if row["gated"] else "every group"
+        name_parts = (row["metric"], row["definition"], row["measure"], alpha, zero, groups_marker)
+        metrics[_metric_name(row, *name_parts)] = _number_fields(row, _MEASURE_FIELDS)
+    return metrics
 
 
 def metrics_json(audit: Audit) -> str:
-    """The same as flat JSON, for W&B, DVC and whatever else reads names with numbers."""
+    """Return the same as flat JSON, for W&B, DVC and whatever else reads names with numbers."""
     flat: dict[str, Value] = {VERSION: audit.record["versions"]["parivox"]}
-    for name, found in metrics_by_name(audit).items():
-        for what, value in found.items():
-            flat[f"{name}/{what}"] = value
+    for name, metric_fields in metrics_by_name(audit).items():
+        for field, number in metric_fields.items():
+            flat[f"{name}/{field}"] = number
     return json.dumps(flat, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def model_index(audit: Audit) -> str:
-    """FPR and FNR of every group, as the metadata of a model card on Hugging Face have them.
+    """Return FPR and FNR of every group as metadata of a model card on Hugging Face.
 
-    YAML to stand between the lines ``---`` at the head of ``README.md``; a model for each system.
+    This is YAML for the head of ``README.md``, between lines ``---``; each system is one model.
     """
     import yaml  # noqa: PLC0415 - takes time to load
 
-    every = metrics_by_name(audit)
+    metrics = metrics_by_name(audit)
     models: dict[str, list[Row]] = {}
     for row in audit.groups.rows():
-        found = every[_name(row, row["metric"], row["definition"])]
-        if row["metric"] not in {"fpr", "fnr"} or "value" not in found:
+        metric_fields = metrics[_metric_name(row, row["metric"], row["definition"])]
+        if row["metric"] not in {"fpr", "fnr"} or "value" not in metric_fields:
             continue
-        more = {name: value for name, value in found.items() if name != "value"}
-        where = ", ".join(filter(None, (row["within"], row["operating_point"])))
-        of = "everyone" if row["grouping"] == "all" else f"{row['grouping']}={row['group']}"
+        args = {name: number for name, number in metric_fields.items() if name != "value"}
+        conditions = ", ".join(filter(None, (row["within"], row["operating_point"])))
+        group_text = "everyone" if row["grouping"] == "all" else f"{row['grouping']}={row['group']}"
         models.setdefault(system_label(row["system"], row["list"]), []).append(
             {
                 "type": row["metric"],
-                "value": found["value"],
-                "name": f"{row['metric'].upper()} of {of} at {where}",
-                "args": {"operating_point": row["operating_point"], **more},
+                "value": metric_fields["value"],
+                "name": f"{row['metric'].upper()} of {group_text} at {conditions}",
+                "args": {"operating_point": row["operating_point"], **args},
             }
         )
-    trials = {system_label(one["system"], one["list"]): one for one in audit.record["inputs"]}
+    inputs_of_system = {
+        system_label(inputs["system"], inputs["list"]): inputs for inputs in audit.record["inputs"]
+    }
     index = [
         {
             "name": name,
@@ -105,7 +112,9 @@ def model_index(audit: Audit) -> str:
                     "dataset": {
                         "type": "trials",
                         "name": "the audited trials",
-                        "args": {key: trials[name][key] for key in ("trials", "content_sha256")},
+                        "args": {
+                            key: inputs_of_system[name][key] for key in ("trials", "content_sha256")
+                        },
                     },
                     "metrics": rows,
                 }
@@ -160,77 +169,92 @@ def log_mlflow(
         if active is not None:
             run = str(active.info.run_id)
         else:
-            known = client.get_experiment_by_name(experiment)
-            of = client.create_experiment(experiment) if known is None else known.experiment_id
-            run = str(client.create_run(of, run_name=run_name).info.run_id)
-        _log(audit, client, run)
+            known_experiment = client.get_experiment_by_name(experiment)
+            experiment_id = (
+                client.create_experiment(experiment)
+                if known_experiment is None
+                else known_experiment.experiment_id
+            )
+            run = str(client.create_run(experiment_id, run_name=run_name).info.run_id)
+        _log_run(audit, client, run)
         if active is None:
             client.set_terminated(run)
     except mlflow.exceptions.MlflowException as error:
-        why = str(error).partition(". ")[0]
+        reason = str(error).partition(". ")[0]
         msg = (
-            f"MLflow cannot log to {tracking_uri or 'its default place'} ({why}); name another "
+            f"MLflow cannot log to {tracking_uri or 'its default place'} ({reason}); name another "
             "tracking_uri, or, for a folder, set MLFLOW_ALLOW_FILE_STORE=true"
         )
         raise ConfigError(msg) from error
     return run
 
 
-def _log(audit: Audit, client: Any, run: str) -> None:
+def _log_run(audit: Audit, client: Any, run: str) -> None:
+    """Log metrics, verdicts as tags, and tables to a run, in batches that MLflow accepts."""
     from mlflow.entities import Metric, RunTag  # noqa: PLC0415 - an optional dependency
 
     from parivox.report.sheets.paper import markdown  # noqa: PLC0415 - what takes time to load
 
-    now, taken = int(time.time() * 1_000), set[str]()
-    made, tags = [], [RunTag("parivox", audit.record["versions"]["parivox"])]
-    for name, found in metrics_by_name(audit).items():
-        short = _plain(name, taken)
-        for what, value in found.items():
-            key = f"{short}/{what}"
-            if not isinstance(value, str):
-                made.append(Metric(key, value, now, 0))
-            elif what == "verdict":
-                tags.append(RunTag(key, value))
-    for at in range(0, len(made), _MOST):
-        client.log_batch(run, metrics=made[at : at + _MOST])
-    for at in range(0, len(tags), _MOST // 10):
-        client.log_batch(run, tags=tags[at : at + _MOST // 10])
+    time_ms, used_names = int(time.time() * 1_000), set[str]()
+    mlflow_metrics, tags = [], [RunTag("parivox", audit.record["versions"]["parivox"])]
+    for name, metric_fields in metrics_by_name(audit).items():
+        short = _mlflow_name(name, used_names)
+        for field, number in metric_fields.items():
+            key = f"{short}/{field}"
+            if not isinstance(number, str):
+                mlflow_metrics.append(Metric(key, number, time_ms, 0))
+            elif field == "verdict":
+                tags.append(RunTag(key, number))
+    for start in range(0, len(mlflow_metrics), _MAX_METRICS_PER_BATCH):
+        client.log_batch(run, metrics=mlflow_metrics[start : start + _MAX_METRICS_PER_BATCH])
+    for start in range(0, len(tags), _MAX_METRICS_PER_BATCH // 10):
+        client.log_batch(run, tags=tags[start : start + _MAX_METRICS_PER_BATCH // 10])
     client.log_text(run, metrics_json(audit), "parivox.json")
     client.log_text(run, markdown(audit), "parivox.md")
 
 
-def _name(row: Row, *parts: str | None) -> str:
-    """The name of a row: what it is of, its operating point, and its own parts."""
+def _metric_name(row: Row, *own_parts: str | None) -> str:
+    """Return the name of a row: its scope, its operating point, and its own parts."""
     allocation = "" if row["allocation"] == "both" else row["allocation"]
-    of = (
+    scope_parts = (
         system_label(row["system"], row["list"]),
         row["within"],
         row["grouping"],
         row.get("group"),
     )
-    every = (*of, allocation, row["operating_point"], *parts)
-    return "/".join(one.replace("/", "_") for one in every if one)
+    name_parts = (*scope_parts, allocation, row["operating_point"], *own_parts)
+    return "/".join(name_part.replace("/", "_") for name_part in name_parts if name_part)
 
 
-def _said(row: Row, more: tuple[str, ...]) -> dict[str, Value]:
-    value = row["value"]
-    if value is None or not math.isfinite(value):
-        return {"reason": row["reason"] or "infinite"} | _defined(row, more)
-    return {"value": value} | _defined(row, more)
+def _number_fields(row: Row, columns: tuple[str, ...]) -> dict[str, Value]:
+    """Return a row's value, or why there is none, with those of some columns that are defined."""
+    number = row["value"]
+    if number is None or not math.isfinite(number):
+        return {"reason": row["reason"] or "infinite"} | _defined_fields(row, columns)
+    return {"value": number} | _defined_fields(row, columns)
 
 
-def _defined(row: Row, names: tuple[str, ...]) -> dict[str, Value]:
-    found = {name: row[name] for name in names if row[name] not in {None, ""}}
-    return {name: one for name, one in found.items() if isinstance(one, str) or math.isfinite(one)}
+def _defined_fields(row: Row, names: tuple[str, ...]) -> dict[str, Value]:
+    """Return those of some columns that are present and finite."""
+    # JSON has neither infinity nor NaN
+    present = {name: row[name] for name in names if row[name] not in {None, ""}}
+    return {
+        name: number
+        for name, number in present.items()
+        if isinstance(number, str) or math.isfinite(number)
+    }
 
 
-def _plain(name: str, taken: set[str]) -> str:
-    """A name as MLflow allows it, of its own."""
-    parts = (_OTHER.sub("_", part)[:_LONGEST].strip(" .") or "_" for part in name.split("/"))
-    made = base = "/".join(parts)
-    place = 1
-    while made in taken:
-        place += 1
-        made = f"{base} {place}"
-    taken.add(made)
-    return made
+def _mlflow_name(name: str, used_names: set[str]) -> str:
+    """Return a name that MLflow allows and that is not used yet."""
+    name_parts = (
+        _DISALLOWED_CHARACTERS.sub("_", name_part)[:_MAX_PART_LENGTH].strip(" .") or "_"
+        for name_part in name.split("/")
+    )
+    candidate = base = "/".join(name_parts)
+    suffix = 1
+    while candidate in used_names:
+        suffix += 1
+        candidate = f"{base} {suffix}"
+    used_names.add(candidate)
+    return candidate

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from parivox.auditing import Audit
 
 FORMATS = ("svg", "png", "pdf")
-_NARROW, _WIDE = 3.5, 7.0
-"""Inches across one column of a paper, and across two."""
-_TALL = 5.0
+_ONE_COLUMN, _TWO_COLUMNS = 3.5, 7.0
+"""Width of one column of a paper, and of two, in inches."""
+_MAX_HEIGHT = 5.0
 """Inches that a figure in one column may be high."""
-_PER_INCH = 96
-_INDEX = "index.md"
-_SIDES = re.compile(r'\b(?:width|height)="([\d.]+)"')
-_LINKED = re.compile(r"\]\(([a-z0-9-]+\.(?:svg|png|pdf))\)")
+_PIXELS_PER_INCH = 96
+_INDEX_NAME = "index.md"
+_SIZE_ATTRIBUTE = re.compile(r'\b(?:width|height)="([\d.]+)"')
+_LINKED_FIGURE = re.compile(r"\]\(([a-z0-9-]+\.(?:svg|png|pdf))\)")
 
 
 def write_figures(
@@ -60,96 +60,106 @@ def write_figures(
     """
     home = check_figures(folder, formats)
     with stage(f"writing {os.fsdecode(folder)}"):
-        made = _drawn(audit, formats)
+        content_of_file = _figure_files(audit, formats)
     with (
         explain_write_errors(os.fsdecode(folder), "folder"),
-        atomic_folder(home, _own(home)) as aside,
+        atomic_folder(home, _report_files(home)) as temporary_folder,
     ):
-        for name, data in made.items():
-            (aside / name).write_bytes(data)
+        for name, content in content_of_file.items():
+            (temporary_folder / name).write_bytes(content)
 
 
-def _drawn(audit: Audit, formats: Sequence[str]) -> dict[str, bytes]:
-    """Every file: figures as wide as one column where they fit it, else as two, and the index."""
+def _figure_files(audit: Audit, formats: Sequence[str]) -> dict[str, bytes]:
+    """Return every file: figures as wide as one column if they fit, else as two, and the index."""
     from parivox.report.charts import figures, pdf, png, svg, theme  # noqa: PLC0415 - takes time
     from parivox.report.sheets.paper import markdown_escaped  # noqa: PLC0415
 
     version = audit.record["versions"]["parivox"]
-    lines = [f"<!-- Parivox {version}: parivox report --figures -->", "", "# Figures"]
-    made: dict[str, bytes] = {}
+    index_lines = [f"<!-- Parivox {version}: parivox report --figures -->", "", "# Figures"]
+    content_of_file: dict[str, bytes] = {}
     narrow, wide = (
-        figures(audit, theme=theme(for_page=False, width=width)) for width in (_NARROW, _WIDE)
+        figures(audit, theme=theme(for_page=False, width=width))
+        for width in (_ONE_COLUMN, _TWO_COLUMNS)
     )
     for small, large in with_progress(list(zip(narrow, wide, strict=True)), "figures", "figures"):
-        sides = _SIDES.findall(svg(small.chart))[:2]
-        width, height = (float(side) / _PER_INCH for side in sides)
-        fits = width <= _NARROW and height <= _TALL
+        sides = _SIZE_ATTRIBUTE.findall(svg(small.chart))[:2]
+        width, height = (float(side) / _PIXELS_PER_INCH for side in sides)
+        fits = width <= _ONE_COLUMN and height <= _MAX_HEIGHT
         figure, columns = (small, "one column") if fits else (large, "two columns")
-        about = {"title": figure.title, "description": figure.description}
-        for kind in formats:
-            made[f"{figure.id}.{kind}"] = (
-                png(figure.chart)
-                if kind == "png"
-                else pdf(figure.chart)
-                if kind == "pdf"
-                else svg(figure.chart, id=figure.id, **about).encode()
-            )
-        links = ", ".join(f"[{kind}]({figure.id}.{kind})" for kind in formats)
-        lines += ["", f"## {markdown_escaped(figure.title)}"]
+        description = {"title": figure.title, "description": figure.description}
+        for file_format in formats:
+            if file_format == "png":
+                content = png(figure.chart)
+            elif file_format == "pdf":
+                content = pdf(figure.chart)
+            else:
+                content = svg(figure.chart, id=figure.id, **description).encode()
+            content_of_file[f"{figure.id}.{file_format}"] = content
+        links = ", ".join(f"[{file_format}]({figure.id}.{file_format})" for file_format in formats)
+        index_lines += ["", f"## {markdown_escaped(figure.title)}"]
         for text in (figure.reading, figure.description):
-            lines += ["", markdown_escaped(text)]
-        lines += ["", f"For {columns} of a paper: {links}"]
-    made[_INDEX] = ("\n".join(lines) + "\n").encode()
-    return made
+            index_lines += ["", markdown_escaped(text)]
+        index_lines += ["", f"For {columns} of a paper: {links}"]
+    content_of_file[_INDEX_NAME] = ("\n".join(index_lines) + "\n").encode()
+    return content_of_file
 
 
 def check_figures(folder: str | os.PathLike[str], formats: Sequence[str] = FORMATS) -> Path:
-    """The folder of figures, if it may be written and all that draws them is installed.
+    """Return the folder of figures, if it may be written and all that draws them is installed.
 
     Raises
     ------
     ConfigError
         If not, or a format is not known.
     """
-    odd = [one for one in formats if one not in FORMATS]
-    if odd or not formats or isinstance(formats, str):
-        what = repr(odd[0]) if odd else "nothing"
-        msg = f"--formats: {what} is not a format of figures; choose from {', '.join(FORMATS)}"
+    unknown_formats = [file_format for file_format in formats if file_format not in FORMATS]
+    if unknown_formats or not formats or isinstance(formats, str):
+        unknown_text = repr(unknown_formats[0]) if unknown_formats else "nothing"
+        msg = (
+            f"--formats: {unknown_text} is not a format of figures; choose from "
+            f"{', '.join(FORMATS)}"
+        )
         raise ConfigError(msg)
     check_installed("figures", "vl_convert")
     text = os.fsdecode(folder)
-    home = Path(os.path.realpath(text))
+    target = Path(os.path.realpath(text))
     try:
-        if home.exists() and not home.is_dir():
+        if target.exists() and not target.is_dir():
             msg = f"{text}: is a file, not a folder; name a folder that is new or empty"
             raise ConfigError(msg)
-        finish_move(home)
-        strangers = _strangers(home) if home.is_dir() else []
-        above = home if home.is_dir() else home.parent
-        if not above.is_dir():
-            msg = f"{text}: there is no folder {above} to put it in; name another folder"
+        finish_move(target)
+        foreign_files = _foreign_files(target) if target.is_dir() else []
+        writable_folder = target if target.is_dir() else target.parent
+        if not writable_folder.is_dir():
+            msg = f"{text}: there is no folder {writable_folder} to put it in; name another folder"
             raise ConfigError(msg)
     except (OSError, ValueError) as error:
         raise write_error(text, error, "folder") from error
-    if strangers:
+    if foreign_files:
         msg = (
-            f"{text}: holds {strangers[0]!r}, which is not of an earlier report; name a folder "
+            f"{text}: holds {foreign_files[0]!r}, which is not of an earlier report; name a folder "
             "that is new or empty"
         )
         raise ConfigError(msg)
-    if not os.access(above, os.W_OK | os.X_OK):
+    if not os.access(writable_folder, os.W_OK | os.X_OK):
         raise write_error(text, PermissionError("permission denied"), "folder")
-    return home
+    return target
 
 
-def _own(home: Path) -> set[str]:
-    """Files in a folder of figures that a report wrote: those that its index names."""
-    index = home / _INDEX
+def _report_files(target: Path) -> set[str]:
+    """Return the files in a folder of figures that a report wrote: those that its index names."""
+    index = target / _INDEX_NAME
     if not index.is_file() or not is_written_by_parivox(index):
         return set()
-    return {_INDEX, *_LINKED.findall(index.read_text(encoding="utf-8", errors="replace"))}
+    return {
+        _INDEX_NAME,
+        *_LINKED_FIGURE.findall(index.read_text(encoding="utf-8", errors="replace")),
+    }
 
 
-def _strangers(home: Path) -> list[str]:
-    entries = {entry.name for entry in home.iterdir()}
-    return sorted(name for name in entries - _own(home) if not name.startswith(HIDDEN_PREFIX))
+def _foreign_files(target: Path) -> list[str]:
+    """Return the names of files in a folder that no report wrote."""
+    names = {path.name for path in target.iterdir()}
+    return sorted(
+        name for name in names - _report_files(target) if not name.startswith(HIDDEN_PREFIX)
+    )

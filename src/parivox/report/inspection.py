@@ -1,11 +1,10 @@
-"""What an inspection found, in words: the command to type next, how files fit, then each file."""
+"""Inspections in the terminal: the command to type next, how files fit together, then each file."""
 
 from __future__ import annotations
 
 import json
 import sys
 from dataclasses import asdict
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from parivox.data.columns import alone, are_customers
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     )
     from parivox.data.value_warnings import DataWarning
 
-_KINDS = {
+_KIND_DESCRIPTIONS = {
     "scores": "scores of trials",
     "trials": "a list of trials without scores",
     "speakers": "a table of speakers",
@@ -40,8 +39,8 @@ _KINDS = {
 }
 _OTHER_FORMATS = {"dataframe": "a dataframe", "yaml": "YAML", "kaldi": "Kaldi's files"}
 _SEPARATORS = {" ": "blanks", "\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars"}
-_LEVELS = {"speaker": "speakers", "recording": "recordings", "trial": "trials"}
-_MISSING = {
+_LEVEL_NOUNS = {"speaker": "speakers", "recording": "recordings", "trial": "trials"}
+_MISSING_FILES = {
     "SCORES": "the file with the scores of these trials",
     "TRIALS": "a list of trials of these recordings",
     "AUDIT": "the folder of an audit",
@@ -49,12 +48,14 @@ _MISSING = {
     "ATTRIBUTE": "one of these attributes",
     "RECORDINGS": "a table of the recordings with the speaker of each",
 }
-_FEW_VALUES, _MANY_ROWS, _MANY_GROUPS = 50, 1000, 6
-_CHANCE = 0.5
+_FEW_SCORES, _MANY_ROWS = 50, 1000
+"""So few different scores in so many rows are worth a remark: they may be rounded."""
+_MAX_NAMED_GROUPS = 6
+_CHANCE_AUC = 0.5
 
 
 def print_inspection(inspection: Inspection) -> None:
-    """Print it: with colours in a terminal, plain lines elsewhere."""
+    """Print the inspection: with colours in a terminal, plain lines elsewhere."""
     if not sys.stdout.isatty():
         sys.stdout.writelines(f"{line}\n" for line in plain_lines(inspection))
         return
@@ -65,7 +66,7 @@ def print_inspection(inspection: Inspection) -> None:
     styles = {"": "bold", "data warning": "bold", "note": "bold", "problem": STYLES["worse"]}
     styles |= dict.fromkeys(("next", "once fixed"), STYLES["better"])
     console = terminal()
-    for label, words in lines(inspection):
+    for label, words in labelled_lines(inspection):
         style = styles.get(label, "")
         text = Text(f"  {label}: ", style=style) if label else Text(words, style=style)
         # a command is left to the terminal to wrap, so that it can be copied whole
@@ -74,144 +75,193 @@ def print_inspection(inspection: Inspection) -> None:
 
 
 def plain_lines(inspection: Inspection) -> Iterator[str]:
-    """The same, a line each."""
-    return (f"  {label}: {words}" if label else words for label, words in lines(inspection))
+    """Return the lines as plain text, those below a file indented."""
+    return (
+        f"  {label}: {words}" if label else words for label, words in labelled_lines(inspection)
+    )
 
 
 def to_json(inspection: Inspection) -> str:
-    """The findings as they are, as JSON."""
+    """Return the findings as JSON."""
     return json.dumps(asdict(inspection), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
-    """Lines to print: what each is about, empty where a part begins, and its words."""
-    placed = {join.of for join in inspection.joins if join.what in {"utterances", "enrolments"}}
-    of_files = [_file(one, is_placed=one.name in placed) for one in inspection.files]
-    n = len(inspection.problems) + sum(len(found.problems) for found in inspection.files)
-    answer = [("", f"{_many(n, 'problems') if n else 'no problem'} found")]
-    for label, words in chain(answer, _next(inspection, n), _together(inspection), *of_files):
+def labelled_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
+    """Yield the lines to print: what each is about, empty where a file begins, and its words."""
+    # files of trials whose ids are in a table of utterances or enrolments
+    files_with_table = {
+        join.of for join in inspection.joins if join.what in {"utterances", "enrolments"}
+    }
+    n_problems = len(inspection.problems) + sum(
+        len(inspected.problems) for inspected in inspection.files
+    )
+    problems = _count_with_noun(n_problems, "problems") if n_problems else "no problem"
+    all_lines = [
+        ("", f"{problems} found"),
+        *_next_command_lines(inspection, n_problems),
+        *_joint_lines(inspection),
+    ]
+    for inspected in inspection.files:
+        all_lines += _file_lines(inspected, has_table=inspected.name in files_with_table)
+    for label, words in all_lines:
         yield label, printable(words)
 
 
-def _together(inspection: Inspection) -> Iterator[tuple[str, str]]:
-    """How the files fit."""
-    names = [found.name for found in inspection.files]
-    short = {name: name.rpartition("/")[2] or name for name in names}
-    if len(set(short.values())) < len(short):  # without their folders, they are not told apart
-        short = {name: name for name in names}
+def _joint_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
+    """Yield how the files fit together."""
+    names = [inspected.name for inspected in inspection.files]
+    short_names = {name: name.rpartition("/")[2] or name for name in names}
+    # files of one name are told apart by their folders
+    if len(set(short_names.values())) < len(short_names):
+        short_names = {name: name for name in names}
     for join in inspection.joins:
-        yield "join", _join(join, short)
-    counts = [found for found in inspection.files if found.kind == "counts"]
-    if len(counts) > 1 and not (inspection.problems or any(one.problems for one in counts)):
-        yield "join", f"the {len(counts)} files of counts fit each other"
+        yield "join", _join_text(join, short_names)
+    counts_files = [inspected for inspected in inspection.files if inspected.kind == "counts"]
+    has_problems = inspection.problems or any(inspected.problems for inspected in counts_files)
+    if len(counts_files) > 1 and not has_problems:
+        yield "join", f"the {len(counts_files)} files of counts fit each other"
     for shared in inspection.shared:
-        yield "twice", _shared(shared, short)
+        yield "twice", _shared_attribute_text(shared, short_names)
     for problem in inspection.problems:
         yield "problem", problem
     if inspection.warnings:
-        yield "data warning", "; ".join(map(_odd_in_words, inspection.warnings))
+        yield "data warning", "; ".join(map(_warning_text, inspection.warnings))
 
 
-def _next(inspection: Inspection, n_problems: int) -> Iterator[tuple[str, str]]:
-    """The command, what is yet to be given, and why it is so."""
+def _next_command_lines(inspection: Inspection, n_problems: int) -> Iterator[tuple[str, str]]:
+    """Yield the command to type next, which files are missing in it, and why it is so."""
     if not inspection.next:
         return
     yield "once fixed" if n_problems else "next", inspection.next
-    missing = [f"{w} is {_MISSING[w]}" for w in inspection.next.split() if w in _MISSING]
+    missing = [
+        f"{word} is {_MISSING_FILES[word]}"
+        for word in inspection.next.split()
+        if word in _MISSING_FILES
+    ]
     if missing:
         yield "where", f"{'; '.join(missing)}, yet to be given"
-    for one in inspection.differing:
-        words = f"by {one.by} alone, {_percent(one.share)} of the target trials would be in no "
-        words += f"group, as their sides differ; {one.instead} is of one side, for --within too"
-        yield "why", words
+    for difference in inspection.differing:
+        words = f"by {difference.by} alone, {_percent_text(difference.share)} of the target trials"
+        words += f" would be in no group, as their sides differ; {difference.instead} is of one"
+        yield "why", f"{words} side, for --within too"
 
 
-def _file(found: FileFindings, *, is_placed: bool) -> Iterator[tuple[str, str]]:
-    yield "", f"{found.name}: {_headline(found)}"
-    is_table = found.kind not in {"scores", "trials"}
-    if found.counted is not None:
-        yield from _counts(found, found.counted)
-    elif found.rows:
-        if found.ids:
-            whose = _whose(found, is_placed=is_placed)
-            yield "ids", "; ".join(filter(None, (_ids(found, is_table=is_table), whose)))
-        for label, words in (("labels", _labels(found)), ("scores", _scores(found))):
+def _file_lines(inspected: FileFindings, *, has_table: bool) -> Iterator[tuple[str, str]]:
+    """Yield what a file is, and what was found in it."""
+    yield "", f"{inspected.name}: {_file_headline(inspected)}"
+    is_table = inspected.kind not in {"scores", "trials"}
+    if inspected.counted is not None:
+        yield from _count_file_lines(inspected, inspected.counted)
+    elif inspected.rows:
+        if inspected.ids:
+            id_texts = [
+                _ids_text(inspected, is_table=is_table),
+                _speaker_source_text(inspected, has_table=has_table),
+            ]
+            yield "ids", "; ".join(filter(None, id_texts))
+        for label, words in (
+            ("labels", _labels_text(inspected)),
+            ("scores", _scores_text(inspected)),
+        ):
             if words:
                 yield label, words
-    if found.groups:
-        yield "groups of", _grouped(found.groups, "group")
-    if found.by:
-        yield "groupings", ", ".join(found.by)
-    yield from _columns(found, is_table=is_table)
-    if odd := list(_odd(found)):
-        yield "note", "; ".join(odd)
-    for problem in found.problems:
+    if inspected.groups:
+        yield "groups of", _groupings_text(inspected.groups, "group")
+    if inspected.by:
+        yield "groupings", ", ".join(inspected.by)
+    yield from _column_lines(inspected, is_table=is_table)
+    if warnings := list(_warning_texts(inspected)):
+        yield "note", "; ".join(warnings)
+    for problem in inspected.problems:
         yield "problem", problem
 
 
-def _columns(found: FileFindings, *, is_table: bool) -> Iterator[tuple[str, str]]:
-    others = [column for column in found.columns if column.role or not column.groups]
+def _column_lines(inspected: FileFindings, *, is_table: bool) -> Iterator[tuple[str, str]]:
+    """Yield the columns that have a role or are not read, and those that can make groups."""
+    other_columns = [column for column in inspected.columns if column.role or not column.groups]
     if not is_table:
-        others = [column for column in others if column.role]
-    elif found.ids:  # the ids have a line of their own
-        kinds = {one.what.removesuffix("s") for one in found.ids}
-        others = [column for column in others if column.role not in kinds]
-    words = [*map(_column, others), *(f"{column} (not read)" for column in found.ignored)]
+        other_columns = [column for column in other_columns if column.role]
+    elif inspected.ids:  # the ids have a line of their own
+        kinds = {id_kind.what.removesuffix("s") for id_kind in inspected.ids}
+        other_columns = [column for column in other_columns if column.role not in kinds]
+    words = [
+        *map(_column_text, other_columns),
+        *(f"{column} (not read)" for column in inspected.ignored),
+    ]
     if words:
         yield "columns", ", ".join(words)
-    groups = [column for column in found.columns if column.groups]
-    if groups:
-        yield "can be grouped by", ", ".join(map(_column, groups))
+    grouping_columns = [column for column in inspected.columns if column.groups]
+    if grouping_columns:
+        yield "can be grouped by", ", ".join(map(_column_text, grouping_columns))
 
 
-def _odd(found: FileFindings) -> Iterator[str]:
-    every = (*found.odd, *(odd for column in found.columns for odd in column.odd))
-    return map(_odd_in_words, every)
+def _warning_texts(inspected: FileFindings) -> Iterator[str]:
+    """Return the data warnings of a file and of its columns."""
+    warnings = [*inspected.odd]
+    for column in inspected.columns:
+        warnings += column.odd
+    return map(_warning_text, warnings)
 
 
-def _odd_in_words(odd: DataWarning) -> str:
-    """What is odd, how often, and an example or a remark."""
-    words = f"{odd.what}: {odd.count:,}" if odd.count else odd.what
-    return f"{words} ({odd.note})" if odd.note else words
+def _warning_text(warning: DataWarning) -> str:
+    """Return what is unusual, how often, and an example or a remark."""
+    words = f"{warning.what}: {warning.count:,}" if warning.count else warning.what
+    return f"{words} ({warning.note})" if warning.note else words
 
 
-def _headline(found: FileFindings) -> str:
-    words = found.own or _KINDS[found.kind]
-    is_trials = found.kind in {"scores", "trials"}
-    if found.kind == "unknown" and len(found.problems) == 1 and not found.own:
+def _file_headline(inspected: FileFindings) -> str:
+    """Return what a file is: its kind, format, roles of columns and rows."""
+    words = inspected.own or _KIND_DESCRIPTIONS[inspected.kind]
+    is_trials = inspected.kind in {"scores", "trials"}
+    if inspected.kind == "unknown" and len(inspected.problems) == 1 and not inspected.own:
         return "cannot be read"
-    if is_trials and not found.rows:
+    if is_trials and not inspected.rows:
         words = "trials, of which none can be read"
-    elif found.kind == "scores" and "score" not in (found.roles or {}):
+    elif inspected.kind == "scores" and "score" not in (inspected.roles or {}):
         words = "decisions on trials"
-    if is_trials and are_customers(found.roles or {}):
+    if is_trials and are_customers(inspected.roles or {}):
         words += ", a call a row"
-    if found.counted is not None and found.counted.system:
-        words += f", of {found.counted.system}"
-        words += f" on {found.counted.list}" if found.counted.list else ""
-    if found.format and (found.format != "delimited" or is_trials) and found.kind != "counts":
-        words += f", in {_format(found)}"
-    facts = list(_facts(found.read or {}))
+    if inspected.counted is not None and inspected.counted.system:
+        words += f", of {inspected.counted.system}"
+        words += f" on {inspected.counted.list}" if inspected.counted.list else ""
+    if (
+        inspected.format
+        and (inspected.format != "delimited" or is_trials)
+        and inspected.kind != "counts"
+    ):
+        words += f", in {_format_text(inspected)}"
+    facts = list(_fact_texts(inspected.read or {}))
     if facts:
         words += f" ({', '.join(facts)})"
-    if is_trials and found.roles:
-        roles = (
-            role if column == role or column.endswith(f"({role})") else f"{role} = {column}"
-            for role, column in found.roles.items()
-        )
-        words += f": {', '.join(roles)}"
-    if found.rows:
-        rows = _many(found.rows, "rows")
-        words += f"; {rows}" if found.whole else f"; more than {rows}, of which the first are told"
-    return words
+    if is_trials and inspected.roles:
+        words += f": {', '.join(_role_texts(inspected.roles))}"
+    return words + _row_count_text(inspected)
 
 
-def _format(found: FileFindings) -> str:
-    """The format in words."""
-    known = FORMATS.get(found.format)
-    if known is None:
-        return _OTHER_FORMATS.get(found.format, found.format)
-    return (known.label_with_optional if found.scores is not None else "") or known.label
+def _row_count_text(inspected: FileFindings) -> str:
+    """Return how many rows a file has, as the end of its headline; empty if it has none."""
+    if not inspected.rows:
+        return ""
+    rows = _count_with_noun(inspected.rows, "rows")
+    return f"; {rows}" if inspected.whole else f"; more than {rows}, of which the first are told"
+
+
+def _role_texts(roles: Mapping[str, str]) -> Iterator[str]:
+    """Yield each role with its column, unless the column has the name of the role."""
+    for role, column in roles.items():
+        is_named_by_role = column == role or column.endswith(f"({role})")
+        yield role if is_named_by_role else f"{role} = {column}"
+
+
+def _format_text(inspected: FileFindings) -> str:
+    """Return the format in words."""
+    format_description = FORMATS.get(inspected.format)
+    if format_description is None:
+        return _OTHER_FORMATS.get(inspected.format, inspected.format)
+    # the optional column of a format is the score
+    if inspected.scores is not None and format_description.label_with_optional:
+        return format_description.label_with_optional
+    return format_description.label
 
 
 _FACT_WORDS = {
@@ -223,125 +273,145 @@ _FACT_WORDS = {
 }
 
 
-def _facts(read: Mapping[str, str]) -> Iterator[str]:
-    for fact, value in read.items():
+def _fact_texts(facts: Mapping[str, str]) -> Iterator[str]:
+    """Yield how a file was read, as far as a reader would not expect it."""
+    for fact, detail in facts.items():
         if fact in _FACT_WORDS:
-            yield _FACT_WORDS[fact].format(value)
+            yield _FACT_WORDS[fact].format(detail)
         elif fact == "separator":
-            yield f"separated by {_SEPARATORS.get(value, value)}"
+            yield f"separated by {_SEPARATORS.get(detail, detail)}"
         elif fact == "hidden_rows":
-            yield f"{value} hidden row{'s' if value != '1' else ''} read like the others"
+            rows = "row" if detail == "1" else "rows"
+            yield f"{detail} hidden {rows} read like the others"
         elif fact == "decimal":
-            if value != ".":
-                yield f"decimals with {value!r}"
-        elif fact == "encoding":
-            yield value.removesuffix("-sig").upper() if value.startswith("utf") else value
+            if detail != ".":
+                yield f"decimals with {detail!r}"
+        elif fact == "encoding" and detail.startswith("utf"):
+            yield detail.removesuffix("-sig").upper()
         else:
-            yield value
+            yield detail
 
 
-def _ids(found: FileFindings, *, is_table: bool) -> str:
-    every = []
-    for one in found.ids:
-        words = _many(one.count, one.what)
-        column = (found.roles or {}).get(one.what.removesuffix("s"))
+def _ids_text(inspected: FileFindings, *, is_table: bool) -> str:
+    """Return how many ids of each kind there are, with examples."""
+    descriptions = []
+    for id_kind in inspected.ids:
+        words = _count_with_noun(id_kind.count, id_kind.what)
+        column = (inspected.roles or {}).get(id_kind.what.removesuffix("s"))
         if is_table and column:
             words += f" in column {column!r}"
-        every.append(words + (f" such as {', '.join(one.examples)}" if one.examples else ""))
-    return "; ".join(every)
+        if id_kind.examples:
+            words += f" such as {', '.join(id_kind.examples)}"
+        descriptions.append(words)
+    return "; ".join(descriptions)
 
 
-def _whose(found: FileFindings, *, is_placed: bool) -> str:
-    whose = found.whose
-    if whose is None:
+def _speaker_source_text(inspected: FileFindings, *, has_table: bool) -> str:
+    """Return where the speakers of the ids come from, and whether labels agree."""
+    speaker_source = inspected.whose
+    if speaker_source is None:
         return ""
-    if whose.rule == "id":
-        if whose.wrong == 0:
+    if speaker_source.rule == "id":
+        if speaker_source.wrong == 0:
             return "each is a speaker"
-        mend = "" if is_placed else ", so give --utterances, or --models for models"
-        return f"the ids do not contain the speaker{mend}"
+        remedy = "" if has_table else ", so give --utterances, or --models for models"
+        return f"the ids do not contain the speaker{remedy}"
     by_label = ""
-    if whose.wrong is not None:
-        contradicted = f", but {_percent(whose.wrong)} of the labels contradict that"
-        see = "--columns test_speaker=..." if alone(found.roles or {}) else "--utterances"
-        by_label = f"{contradicted}: see {see}" if whose.wrong else ", consistent with the labels"
-    if whose.rule == "columns":
-        n_speakers = _many(whose.speakers, "speakers")
+    if speaker_source.wrong:
+        contradicted = f", but {_percent_text(speaker_source.wrong)} of the labels contradict that"
+        option = "--columns test_speaker=..." if alone(inspected.roles or {}) else "--utterances"
+        by_label = f"{contradicted}: see {option}"
+    elif speaker_source.wrong is not None:
+        by_label = ", consistent with the labels"
+    n_speakers = _count_with_noun(speaker_source.speakers, "speakers")
+    if speaker_source.rule == "columns":
         return f"speakers: columns of the file ({n_speakers}){by_label}"
-    n_speakers = _many(whose.speakers, "speakers")
     return f"speaker: first component of the id ({n_speakers}){by_label}"
 
 
-def _many(count: int, what: str) -> str:
-    """A number with its noun, which is given as of several."""
-    return f"{count:,} {what.removesuffix('s') if count == 1 else what}"
+def _count_with_noun(count: int, plural: str) -> str:
+    """Return a number with its noun, which is given in the plural."""
+    return f"{count:,} {plural.removesuffix('s') if count == 1 else plural}"
 
 
-def _percent(share: float) -> str:
+def _percent_text(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def _labels(found: FileFindings) -> str:
-    labels = found.labels
+def _labels_text(inspected: FileFindings) -> str:
+    """Return how many trials are target and nontarget, and by what they are told apart."""
+    labels = inspected.labels
     if labels is None:
-        return "none, so trials of one speaker are target ones" if found.kind == "scores" else ""
+        if inspected.kind == "scores":
+            return "none, so trials of one speaker are target ones"
+        return ""
     words = f"target {labels.target:,}, nontarget {labels.nontarget:,}"
     if bool(labels.target) != bool(labels.nontarget):
         words += f" (only {'FNR' if labels.target else 'FPR'} can be audited)"
-    if labels.by == "speakers" and (who := alone(found.roles or {})):
-        return f"none and no claims, so {who!r} is who calls and is claimed: {words}"
+    if labels.by == "speakers" and (only_column := alone(inspected.roles or {})):
+        return f"none and no claims, so {only_column!r} is who calls and is claimed: {words}"
     if labels.by == "speakers":
         return f"none, so by whose the sides are: {words}"
     if not labels.by:
         return words
-    rest = found.rows - labels.target - labels.nontarget
+    n_unlabelled = inspected.rows - labels.target - labels.nontarget
     words = f"those of {labels.by}: {words}"
-    return f"{words}; {rest:,} row{'s have' if rest != 1 else ' has'} none" if rest else words
+    if n_unlabelled:
+        words += f"; {n_unlabelled:,} {'row has' if n_unlabelled == 1 else 'rows have'} none"
+    return words
 
 
-def _counts(found: FileFindings, counted: CountsFindings) -> Iterator[tuple[str, str]]:
-    """What a file of counts is of."""
-    failed = f"; {counted.failed:,} of failed recordings" if counted.failed else ""
-    yield "trials", _labels(found) + failed
-    besides = ", ".join(one for one in counted.told if one not in {"scores", "failures"})
-    scores = f"counted at {counted.scores}" if counted.scores else "none"
-    yield "scores", f"{scores}; with {besides}" if besides else scores
-    groups = _grouped(counted.groupings, "group")
-    if counted.within:
-        groups += f"; and again within {_grouped(counted.within, 'level')}"
+def _count_file_lines(
+    inspected: FileFindings, count_file: CountsFindings
+) -> Iterator[tuple[str, str]]:
+    """Yield what a file of counts contains, suppresses and lacks."""
+    failed = f"; {count_file.failed:,} of failed recordings" if count_file.failed else ""
+    yield "trials", _labels_text(inspected) + failed
+    other_contents = ", ".join(
+        kind for kind in count_file.told if kind not in {"scores", "failures"}
+    )
+    scores = f"counted at {count_file.scores}" if count_file.scores else "none"
+    yield "scores", f"{scores}; with {other_contents}" if other_contents else scores
+    groups = _groupings_text(count_file.groupings, "group")
+    if count_file.within:
+        groups += f"; and again within {_groupings_text(count_file.within, 'level')}"
     yield "grouped by", groups
-    withheld = "nothing, however few speakers a group has"
-    if counted.withheld:
-        few = f"for the sake of groups of fewer than {counted.least} speakers"
-        withheld = f"{_some(counted.withheld)}, {few}"
-    elif counted.least:
-        withheld = f"nothing, as no group has fewer than {counted.least} speakers"
-    yield "withheld", withheld
-    yield "not in it", "; ".join(counted.lacks)
+    suppressed = "nothing, however few speakers a group has"
+    if count_file.withheld:
+        suppression_reason = f"for the sake of groups of fewer than {count_file.least} speakers"
+        suppressed = f"{_first_names(count_file.withheld)}, {suppression_reason}"
+    elif count_file.least:
+        suppressed = f"nothing, as no group has fewer than {count_file.least} speakers"
+    yield "withheld", suppressed
+    yield "not in it", "; ".join(count_file.lacks)
 
 
-def _grouped(groupings: Mapping[str, Sequence[str]], what: str) -> str:
+def _groupings_text(groupings: Mapping[str, Sequence[str]], noun: str) -> str:
+    """Return groupings, each with how many groups it has, and the first of these."""
     return "; ".join(
-        f"{name} ({_many(len(groups), f'{what}s')}: {_some(groups)})"
+        f"{name} ({_count_with_noun(len(groups), f'{noun}s')}: {_first_names(groups)})"
         for name, groups in groupings.items()
     )
 
 
-def _some(names: Sequence[str]) -> str:
-    more = f", and {len(names) - _MANY_GROUPS:,} more" if len(names) > _MANY_GROUPS else ""
-    return ", ".join(names[:_MANY_GROUPS]) + more
+def _first_names(names: Sequence[str]) -> str:
+    """Return the first of some names, and how many more there are."""
+    words = ", ".join(names[:_MAX_NAMED_GROUPS])
+    n_more = len(names) - _MAX_NAMED_GROUPS
+    return f"{words}, and {n_more:,} more" if n_more > 0 else words
 
 
-def _scores(found: FileFindings) -> str:
-    scores = found.scores
+def _scores_text(inspected: FileFindings) -> str:
+    """Return the range of scores, and whether target trials score higher."""
+    scores = inspected.scores
     if scores is None:
         return ""
     words = f"from {scores.low:.4g} to {scores.high:.4g}"
-    if scores.distinct < _FEW_VALUES and found.rows >= _MANY_ROWS:
+    if scores.distinct < _FEW_SCORES and inspected.rows >= _MANY_ROWS:
         words += f", only {scores.distinct} different ones"
     if scores.auc is None:
         return words
-    if scores.auc < _CHANCE:
+    if scores.auc < _CHANCE_AUC:
         return (
             f"{words}; targets score lower (AUC {scores.auc:.4g}), as distances do: give "
             "--distance, or --similarity if they are right"
@@ -349,11 +419,12 @@ def _scores(found: FileFindings) -> str:
     return f"{words}; targets score higher (AUC {scores.auc:.4g})"
 
 
-def _column(column: Column) -> str:
+def _column_text(column: Column) -> str:
+    """Return a column with how many values it has, examples, and what is unknown."""
     if column.values is None:
         words = "more than 10,000 values"
     else:
-        words = _many(column.values, "values") if column.values else "nothing known"
+        words = _count_with_noun(column.values, "values") if column.values else "nothing known"
     if column.numbers is not None and (column.bands or not column.examples):
         words += f" from {column.numbers[0]:.6g} to {column.numbers[1]:.6g}"
     elif column.examples:
@@ -371,24 +442,28 @@ def _column(column: Column) -> str:
     return f"{name} ({words})"
 
 
-def _join(join: Join, short: Mapping[str, str]) -> str:
-    what = "enrolment ids" if join.what == "enrolments" else join.what
-    of, in_ = short[join.of], short[join.in_]
-    table = f"{in_} (column {join.column!r})" if join.column else in_
+def _join_text(join: Join, short: Mapping[str, str]) -> str:
+    """Return how many ids of a file are in a table; `short` has the names of files to show."""
+    matched_ids = "enrolment ids" if join.what == "enrolments" else join.what
+    file_name, table_name = short[join.of], short[join.in_]
+    table = f"{table_name} (column {join.column!r})" if join.column else table_name
     if join.met == join.count == 1:
-        return f"{table} contains the one {what.removesuffix('s')} of {of}"
+        return f"{table} contains the one {matched_ids.removesuffix('s')} of {file_name}"
     if join.met == join.count:
-        return f"{table} contains all {join.count:,} {what} of {of}"
-    words = f"{table} contains {join.met:,} of {join.count:,} {what} of {of}"
+        return f"{table} contains all {join.count:,} {matched_ids} of {file_name}"
+    words = f"{table} contains {join.met:,} of {join.count:,} {matched_ids} of {file_name}"
     if join.missing:
-        more = ", ..." if join.count - join.met > len(join.missing) else ""
-        words += f"; not {', '.join(join.missing)}{more}"
+        ellipsis = ", ..." if join.count - join.met > len(join.missing) else ""
+        words += f"; not {', '.join(join.missing)}{ellipsis}"
     return f"{words}; {join.pattern}" if join.pattern else words
 
 
-def _shared(shared: SharedAttribute, short: Mapping[str, str]) -> str:
-    places = [f"{short[file]} (of {_LEVELS[level]})" for level, file in shared.files.items()]
-    words = f"{shared.name} stands in {' and '.join(places)}"
+def _shared_attribute_text(shared: SharedAttribute, short: Mapping[str, str]) -> str:
+    """Return which tables share an attribute, and whether its values agree."""
+    file_texts = [
+        f"{short[file]} (of {_LEVEL_NOUNS[level]})" for level, file in shared.files.items()
+    ]
+    words = f"{shared.name} stands in {' and '.join(file_texts)}"
     if shared.refused == "":
         return f"{words}, with the same values"
     choices = " or ".join(f"{level}.{shared.name}" for level in shared.files)

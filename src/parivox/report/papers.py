@@ -1,4 +1,4 @@
-"""The four papers in words: which items run here, and what becomes of what they print."""
+"""The four papers in the terminal and as files: which items run here, and what they come to."""
 
 from __future__ import annotations
 
@@ -29,72 +29,80 @@ _STYLES = {HOLDS: STYLES["better"], FAILS: STYLES["worse"], OPEN: ""}
 
 def print_items(papers: Sequence[Paper]) -> None:
     """Print every item of some papers, and whether it runs here."""
-    parts: list[RenderableType] = []
-    for one in papers:
-        parts.append(text(f"{one.name}  {one.authors} ({one.year}): {one.title}"))
-        made = grid("item", "state", "what it shows", "needs", left=(0, 1, 2, 3))
-        for item in one.items:
-            add_row(made, item.name, item.reach, item.title, item.needs)
-        parts.append(Padding(made, (0, 0, 1, 2)))
-    print_text(Group(*parts))
+    blocks: list[RenderableType] = []
+    for paper in papers:
+        blocks.append(text(f"{paper.name}  {paper.authors} ({paper.year}): {paper.title}"))
+        table = grid("item", "state", "what it shows", "needs", left_aligned=(0, 1, 2, 3))
+        for paper_item in paper.items:
+            add_row(table, paper_item.name, paper_item.reach, paper_item.title, paper_item.needs)
+        blocks.append(Padding(table, (0, 0, 1, 2)))
+    print_text(Group(*blocks))
 
 
-def print_reproduced(found: Sequence[tuple[Item, Reproduced]]) -> None:
+def print_reproduced(reproduced: Sequence[tuple[Item, Reproduced]]) -> None:
     """Print what items come to: claims first, then every figure."""
-    print_text(Group(*(part for item, one in found for part in _parts(item, one))))
+    blocks: list[RenderableType] = []
+    for paper_item, reproduction in reproduced:
+        blocks += _item_blocks(paper_item, reproduction)
+    print_text(Group(*blocks))
 
 
-def _parts(item: Item, found: Reproduced) -> Iterator[RenderableType]:
-    yield text(f"{item.paper}, {item.name}: {item.title}", style="bold")
-    for claim in found.claims:
-        yield Padding(_claim(claim), (0, 0, 0, 2))
-    for quantity, rows in _by_quantity(found).items():
-        columns = {head: cells for head, cells in _cells(rows).items() if any(cells)}
-        made = grid(quantity, *columns, left=(0,))
+def _item_blocks(paper_item: Item, reproduction: Reproduced) -> Iterator[RenderableType]:
+    """Yield an item's claims, figures and notes."""
+    yield text(f"{paper_item.paper}, {paper_item.name}: {paper_item.title}", style="bold")
+    for claim in reproduction.claims:
+        yield Padding(_claim_line(claim), (0, 0, 0, 2))
+    for quantity, rows in _rows_by_quantity(reproduction).items():
+        columns = {head: cells for head, cells in _columns_of_cells(rows).items() if any(cells)}
+        table = grid(quantity, *columns, left_aligned=(0,))
         for row, *cells in zip((row["row"] for row in rows), *columns.values(), strict=True):
-            add_row(made, row, *cells)
-        yield Padding(made, (0, 0, 0, 2))
-    for note in found.notes:
+            add_row(table, row, *cells)
+        yield Padding(table, (0, 0, 0, 2))
+    for note in reproduction.notes:
         yield Padding(text(note), (0, 0, 0, 2))
     yield text("")
 
 
-def _claim(claim: Claim) -> RenderableType:
-    made = text("")
-    made.append(f"{claim.told}: ", style=_STYLES[claim.verdict])
-    made.append(f"{claim.sentence}. ")
-    made.append(f"({claim.why})")
-    return made
+def _claim_line(claim: Claim) -> RenderableType:
+    """Return what becomes of a claim, the claim, and the reason."""
+    words = text("")
+    words.append(f"{claim.told}: ", style=_STYLES[claim.verdict])
+    words.append(f"{claim.sentence}. ")
+    words.append(f"({claim.why})")
+    return words
 
 
-def _by_quantity(found: Reproduced) -> dict[str, list[Mapping[str, object]]]:
+def _rows_by_quantity(reproduction: Reproduced) -> dict[str, list[Mapping[str, object]]]:
+    """Return the figures of an item by what they measure."""
     rows: dict[str, list[Mapping[str, object]]] = {}
-    for row in found.figures.rows():
+    for row in reproduction.figures.rows():
         rows.setdefault(str(row["quantity"]), []).append(row)
     return rows
 
 
-def _cells(rows: Sequence[Mapping[str, object]]) -> dict[str, list[str]]:
-    """Cells of every column by its head; those of a column without any are empty."""
+def _columns_of_cells(rows: Sequence[Mapping[str, object]]) -> dict[str, list[str]]:
+    """Return the cells of every column by its head; a column may have only empty ones."""
     return {
-        "printed": [_figure(row["printed"]) for row in rows],
-        "authors' steps": [_figure(row["authors"]) for row in rows],
-        "exact": [_figure(row["exact"]) for row in rows],
-        "95 % interval": [_span(row) for row in rows],
-        "95 % of fair": [_figure(row["floor_95"]) for row in rows],
+        "printed": [_figure_text(row["printed"]) for row in rows],
+        "authors' steps": [_figure_text(row["authors"]) for row in rows],
+        "exact": [_figure_text(row["exact"]) for row in rows],
+        "95 % interval": [_interval_cell(row) for row in rows],
+        "95 % of fair": [_figure_text(row["floor_95"]) for row in rows],
         "p": [p_value_cell(p) if isinstance(p := row["p_holm"], float) else "" for row in rows],
         "verdict": [str(row["verdict"]) for row in rows],
     }
 
 
-def _figure(value: object) -> str:
-    if not isinstance(value, float):
+def _figure_text(number: object) -> str:
+    """Return a count without decimals, any other number with four, and nothing for no number."""
+    if not isinstance(number, float):
         return ""
-    return f"{value:,.0f}" if value.is_integer() and abs(value) > 1 else f"{value:.4f}"
+    return f"{number:,.0f}" if number.is_integer() and abs(number) > 1 else f"{number:.4f}"
 
 
-def _span(row: Mapping[str, object]) -> str:
-    low, high = _figure(row["low"]), _figure(row["high"])
+def _interval_cell(row: Mapping[str, object]) -> str:
+    """Return an interval, if there is one."""
+    low, high = _figure_text(row["low"]), _figure_text(row["high"])
     return f"{low} to {high}" if low and high else ""
 
 
@@ -113,48 +121,56 @@ def check_reproduced(folder: str | os.PathLike[str]) -> None:
 
 
 def write_reproduced(
-    folder: str | os.PathLike[str], found: Sequence[tuple[Item, Reproduced]]
+    folder: str | os.PathLike[str], reproduced: Sequence[tuple[Item, Reproduced]]
 ) -> None:
     """Write the figures of items as CSV, their charts as SVG and PNG, the claims as Markdown."""
     with stage(f"writing {os.fsdecode(folder)}"):
-        made = dict(
-            file
-            for item, one in with_progress(found, "items", "items")
-            for file in _files(item, one)
-        )
-    made["README.md"] = "\n".join(_lines(found)).encode()
-    with explain_write_errors(os.fsdecode(folder), "folder"), atomic_folder(folder) as aside:
-        for name, data in made.items():
-            (aside / name).write_bytes(data)
-        for item, one in found:
-            one.figures.write(aside / f"{_name(item)}.csv")
+        content_of_file: dict[str, bytes] = {}
+        for paper_item, reproduction in with_progress(reproduced, "items", "items"):
+            content_of_file.update(_chart_files(paper_item, reproduction))
+    content_of_file["README.md"] = "\n".join(_readme_lines(reproduced)).encode()
+    with (
+        explain_write_errors(os.fsdecode(folder), "folder"),
+        atomic_folder(folder) as temporary_folder,
+    ):
+        for name, content in content_of_file.items():
+            (temporary_folder / name).write_bytes(content)
+        for paper_item, reproduction in reproduced:
+            reproduction.figures.write(temporary_folder / f"{_base_name(paper_item)}.csv")
 
 
-def _name(item: Item) -> str:
-    """What the files of an item begin with."""
-    return f"{item.paper}-{item.kind}-{item.number}"
+def _base_name(paper_item: Item) -> str:
+    """Return what the names of an item's files begin with."""
+    return f"{paper_item.paper}-{paper_item.kind}-{paper_item.number}"
 
 
-def _charts(item: Item, found: Reproduced) -> list[str]:
-    """Names of the charts of an item, without ending."""
-    one, several = _name(item), len(found.charts) > 1
-    return [f"{one}-{i + 1}" if several else one for i in range(len(found.charts))]
+def _chart_names(paper_item: Item, reproduction: Reproduced) -> list[str]:
+    """Return the names of an item's charts, without ending."""
+    base_name, n_charts = _base_name(paper_item), len(reproduction.charts)
+    if n_charts > 1:
+        return [f"{base_name}-{i + 1}" for i in range(n_charts)]
+    return [base_name] * n_charts
 
 
-def _files(item: Item, found: Reproduced) -> Iterator[tuple[str, bytes]]:
-    about = f"Paper {item.paper}, {item.name}: {item.title}"
-    for name, draw in zip(_charts(item, found), found.charts, strict=True):
+def _chart_files(paper_item: Item, reproduction: Reproduced) -> Iterator[tuple[str, bytes]]:
+    """Yield the name and content of each chart's files."""
+    title = f"Paper {paper_item.paper}, {paper_item.name}: {paper_item.title}"
+    for name, draw in zip(_chart_names(paper_item, reproduction), reproduction.charts, strict=True):
         chart = draw()
-        yield f"{name}.svg", svg(chart, title=about).encode()
+        yield f"{name}.svg", svg(chart, title=title).encode()
         yield f"{name}.png", png(chart)
 
 
-def _lines(found: Sequence[tuple[Item, Reproduced]]) -> Iterator[str]:
+def _readme_lines(reproduced: Sequence[tuple[Item, Reproduced]]) -> Iterator[str]:
+    """Yield the claims of all items, with links to their figures and charts."""
     yield from ("# What four papers say, and what holds", "")
-    for item, one in found:
-        yield from (f"## {item.paper}, {item.name}: {item.title}", "")
-        yield from (f"- **{c.told}**: {c.sentence}. {capitalised(c.why)}." for c in one.claims)
-        yield from (f"- {note}" for note in one.notes)
-        yield from (f"- Figures: [{_name(item)}.csv]({_name(item)}.csv)", "")
-        for name in _charts(item, one):
-            yield from (f"![{item.title}]({name}.svg)", "")
+    for paper_item, reproduction in reproduced:
+        yield from (f"## {paper_item.paper}, {paper_item.name}: {paper_item.title}", "")
+        yield from (
+            f"- **{claim.told}**: {claim.sentence}. {capitalised(claim.why)}."
+            for claim in reproduction.claims
+        )
+        yield from (f"- {note}" for note in reproduction.notes)
+        yield from (f"- Figures: [{_base_name(paper_item)}.csv]({_base_name(paper_item)}.csv)", "")
+        for name in _chart_names(paper_item, reproduction):
+            yield from (f"![{paper_item.title}]({name}.svg)", "")

@@ -125,7 +125,7 @@ def _condition_table(plan: Plan) -> Iterator[RenderableType]:
     )
     yield text("")
     has_several_systems = len({(row["system"], row["list"]) for row in rows if row["groups"]}) > 1
-    table = grid("condition", "by", "to fail", "to pass", left=(0, 1))
+    table = grid("condition", "by", "to fail", "to pass", left_aligned=(0, 1))
     for row in rows:
         condition = row["condition"]
         if has_several_systems and row["groups"]:

@@ -1,7 +1,7 @@
-"""An audit's page and tables as files.
+"""Files of a report: the HTML report and tables in several formats.
 
-What an earlier report left is replaced; any other file is kept, and refused in a sentence. The
-checks stand by themselves, so that a command can refuse before an audit has taken its time.
+Files of an earlier report are replaced; any other file is kept, and refused in a sentence. The
+checks are functions of their own, so that a command can refuse before an audit takes its time.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TABLES = {
     "model-index": ".yaml",
 }
 """What tables are written as, and how names of such files end."""
-_PAGES = (".html", ".htm")
+_REPORT_SUFFIXES = (".html", ".htm")
 
 
 def write_page(
@@ -69,7 +69,7 @@ def write_page(
 
     with stage(f"writing {os.fsdecode(path)}"):
         text = html_report(audit, title=title, context=context, speaker_ids=speaker_ids)
-    _put(file, text.encode())
+    _replace_file(file, text.encode())
 
 
 def write_tables(
@@ -95,11 +95,11 @@ def write_tables(
         If the file cannot be written there, the format is not known, or openpyxl is missing.
     """
     file, kind = check_tables(path, format)
-    _put(file, encoded_tables(audit, kind))
+    _replace_file(file, encoded_tables(audit, kind))
 
 
 def encoded_tables(audit: Audit, kind: str) -> bytes:
-    """An audit's tables in a format."""
+    """Return an audit's tables in a format."""
     if kind == "xlsx":
         from parivox.report.sheets.workbook import workbook  # noqa: PLC0415 - openpyxl is optional
 
@@ -107,21 +107,21 @@ def encoded_tables(audit: Audit, kind: str) -> bytes:
     if kind in {"metrics", "model-index"}:
         from parivox.report import exports  # noqa: PLC0415 - what takes time to load
 
-        made = exports.metrics_json if kind == "metrics" else exports.model_index
-        return made(audit).encode()
+        encode = exports.metrics_json if kind == "metrics" else exports.model_index
+        return encode(audit).encode()
     from parivox.report.sheets import paper  # noqa: PLC0415 - what takes time to load
 
     return (paper.latex(audit) if kind == "latex" else paper.markdown(audit)).encode()
 
 
 def check_report(path: str | os.PathLike[str]) -> Path:
-    """The file of a page; refused if it may not be written, or what draws it is not installed."""
+    """Return the file of a report; refuse it if it may not be written, or packages are missing."""
     check_installed("pages", "vl_convert", "jinja2")
-    return writable_file(path, f"report{_PAGES[0]}")
+    return writable_file(path, f"report{_REPORT_SUFFIXES[0]}")
 
 
 def check_tables(path: str | os.PathLike[str], format: str | None = None) -> tuple[Path, str]:  # noqa: A002
-    """The file of tables and their format; refused if it may not be written, or is of no format."""
+    """Return the file of tables and their format; refuse it if it may not be written."""
     kind = format or format_of(path)
     check_format(kind)
     return writable_file(path, f"report{TABLES[kind]}"), kind
@@ -137,9 +137,9 @@ def check_format(format: str) -> None:  # noqa: A002 - the option's word
 
 
 def format_of(path: str | os.PathLike[str]) -> str:
-    """The format of tables that the name of a file tells; empty for a page; refused if none."""
+    """Return the format of tables that the name of a file shows; empty for an HTML report."""
     suffix = Path(os.fsdecode(path)).suffix.lower()
-    if suffix in _PAGES:
+    if suffix in _REPORT_SUFFIXES:
         return ""
     for name, ending in TABLES.items():
         if suffix == ending:
@@ -151,13 +151,14 @@ def format_of(path: str | os.PathLike[str]) -> str:
     raise ConfigError(msg)
 
 
-def check_installed(what: str, *packages: str, extra: str = "report") -> None:
-    """Refuse to go on without packages, which are those of an extra; nothing is imported for it."""
-    if any(importlib.util.find_spec(one) is None for one in packages):
-        msg = f"{what} need {' and '.join(packages)}: pip install 'parivox[{extra}]'"
+def check_installed(purpose: str, *packages: str, extra: str = "report") -> None:
+    """Refuse to go on without the packages of an extra; nothing is imported."""
+    if any(importlib.util.find_spec(package) is None for package in packages):
+        msg = f"{purpose} need {' and '.join(packages)}: pip install 'parivox[{extra}]'"
         raise ConfigError(msg)
 
 
-def _put(file: Path, data: bytes) -> None:
-    with explain_write_errors(str(file)), atomic_file(file) as aside:
-        aside.write_bytes(data)
+def _replace_file(file: Path, content: bytes) -> None:
+    """Write a file at once, so that no reader sees half of it."""
+    with explain_write_errors(str(file)), atomic_file(file) as temporary_file:
+        temporary_file.write_bytes(content)

@@ -1,4 +1,4 @@
-"""From recordings to scores, in words: which systems run here, what was embedded, what scored."""
+"""From recordings to scores, in the terminal: known systems, embeddings, scores."""
 
 from __future__ import annotations
 
@@ -35,108 +35,123 @@ _FAILURES = {
     "silent": "silent",
 }
 SHOWN_NAMES = 3
+"""Names that are shown of many."""
 _STAGES = {"enrol": "enrolment", "acquire": "test"}
 
 
-def print_known(known: Sequence[NameableSystem]) -> None:
+def print_known(systems: Sequence[NameableSystem]) -> None:
     """Print which systems can be named, whether they run here, and why not."""
-    made = grid("system", "runs here", "what", "note", left=(0, 1, 2, 3))
-    for one in known:
-        add_row(made, one.name, "yes" if one.is_runnable else "no", one.description, one.note)
-    print_text(made)
+    table = grid("system", "runs here", "what", "note", left_aligned=(0, 1, 2, 3))
+    for system in systems:
+        is_runnable = "yes" if system.is_runnable else "no"
+        add_row(table, system.name, is_runnable, system.description, system.note)
+    print_text(table)
 
 
-def print_probed(system: EmbeddingSystem | VerifyingSystem, found: Probed) -> None:
+def print_probed(system: EmbeddingSystem | VerifyingSystem, probed: Probed) -> None:
     """Print what a system is, and how it answered."""
     kind = "compares vectors by " + system.scoring if hasattr(system, "scoring") else "verifies"
     head = text(
-        f"{found.name}: {system.sample_rate:,} Hz, from {system.least_seconds:g} s on, {kind}"
+        f"{probed.name}: {system.sample_rate:,} Hz, from {system.least_seconds:g} s on, {kind}"
     )
-    about = grid("recorded", "", left=(0, 1))
-    for name, value in system.provenance.items():
-        add_row(about, name, str(value))
-    made = grid("check", "verdict", "found", left=(0, 1, 2))
-    for one in found.findings:
-        add_row(made, one.check, text(one.verdict, style=_STYLES[one.verdict]), one.words)
-    faults = sum(one.verdict == "fault" for one in found.findings)
-    end = (
-        "No fault found. The voices were synthetic: this says nothing of how well it tells people "
-        "apart."
-        if found.sound
-        else f"{faults} fault{'s' * (faults > 1)}: scores of this system depend on more than the "
-        "recordings, and an audit of them does too."
-    )
-    parts = (head, Padding(about, (0, 0, 0, 2)), Padding(made, (0, 0, 0, 2)), text(end))
-    print_text(Group(*parts))
+    provenance = grid("recorded", "", left_aligned=(0, 1))
+    for name, setting in system.provenance.items():
+        add_row(provenance, name, str(setting))
+    checks = grid("check", "verdict", "found", left_aligned=(0, 1, 2))
+    for finding in probed.findings:
+        add_row(
+            checks,
+            finding.check,
+            text(finding.verdict, style=_STYLES[finding.verdict]),
+            finding.words,
+        )
+    n_faults = sum(finding.verdict == "fault" for finding in probed.findings)
+    if probed.sound:
+        end = (
+            "No fault found. The voices were synthetic: this says nothing of how well it tells "
+            "people apart."
+        )
+    else:
+        end = (
+            f"{n_faults} {'faults' if n_faults > 1 else 'fault'}: scores of this system depend on "
+            "more than the recordings, and an audit of them does too."
+        )
+    blocks = (head, Padding(provenance, (0, 0, 0, 2)), Padding(checks, (0, 0, 0, 2)), text(end))
+    print_text(Group(*blocks))
 
 
 def speaker_lines(source: Source) -> Iterator[str]:
-    """Lines of who the speakers of recordings are, by what that is told, and what tells it else."""
+    """Yield who the speakers of recordings are, how that is known, and how to say otherwise."""
     speakers = source.speakers
     if not source.speaker_by:
-        mend = f" with --columns speaker=NAME ({_some(source.others)})" if source.others else ""
-        yield f"no speakers: nothing tells whose the recordings are; say it{mend or ' in a table'}"
+        remedy = "in a table"
+        if source.others:
+            remedy = f"with --columns speaker=NAME ({_first_names(source.others)})"
+        yield f"no speakers: nothing tells whose the recordings are; say it {remedy}"
         return
     count = count_of(len(speakers), "speaker")
-    warnings = [f"warning: {one}" for one in speaker_doubts(source)]
-    mend = ""
+    warnings = [f"warning: {doubt}" for doubt in speaker_doubts(source)]
+    remedy = ""
     if source.is_guess and not warnings:
-        mend = f"; say otherwise with {_other_folders(source)}"
+        remedy = f"; say otherwise with {_other_folders(source)}"
     elif source.others and not source.is_guess:
-        mend = f"; say otherwise with --columns speaker=NAME ({_some(source.others)})"
-    yield f"{count}, by {source.speaker_by}: {_some(speakers)}{mend}"
+        remedy = f"; say otherwise with --columns speaker=NAME ({_first_names(source.others)})"
+    yield f"{count}, by {source.speaker_by}: {_first_names(speakers)}{remedy}"
     yield from warnings
 
 
 def speaker_doubts(source: Source) -> Iterator[str]:
-    """What speaks against it that the first folders of the paths are people."""
-    odd, speakers = no_people(source), source.speakers
-    if not odd and not are_few(source):
+    """Yield why the first folders of the paths may not be the speakers, if there is a reason."""
+    unlikely_names, speakers = no_people(source), source.speakers
+    if not unlikely_names and not are_few(source):
         return
-    if odd:
-        names = _some(map(repr, odd))
-        are = "is not a person's name" if len(odd) == 1 else "are not names of persons"
-        why = f"{names} {are}"
+    if unlikely_names:
+        names = _first_names(map(repr, unlikely_names))
+        verb = "is not a person's name" if len(unlikely_names) == 1 else "are not names of persons"
+        reason = f"{names} {verb}"
     else:
-        each = source.table.height / len(speakers)
-        why = f"{len(speakers)} with {each:,.0f} recordings each are few"
+        recordings_each = source.table.height / len(speakers)
+        reason = f"{len(speakers)} with {recordings_each:,.0f} recordings each are few"
     yield (
-        f"the first folders of the paths may not be the speakers ({why}), and an audit of wrong "
+        f"the first folders of the paths may not be the speakers ({reason}), and an audit of wrong "
         f"speakers is wrong; say who they are with {_other_folders(source)}"
     )
 
 
 def _other_folders(source: Source) -> str:
-    """How to say of a folder whose the recordings are."""
-    numbers = " or ".join(f"speaker={one}" for one in source.others)
+    """Return how to say which folder of the path is the speaker."""
+    numbers = " or ".join(f"speaker={folder}" for folder in source.others)
     folders = f"--columns {numbers} (of the path, from 1), or " if numbers else ""
     return f"{folders}a table of file and speaker in place of the folder"
 
 
-def _some(names: Iterable[str]) -> str:
-    """The first of many names."""
-    first = list(islice(names, SHOWN_NAMES + 1))
-    return ", ".join(first[:SHOWN_NAMES]) + ", ..." * (len(first) > SHOWN_NAMES)
+def _first_names(names: Iterable[str]) -> str:
+    """Return the first of many names."""
+    first_names = list(islice(names, SHOWN_NAMES + 1))
+    words = ", ".join(first_names[:SHOWN_NAMES])
+    return f"{words}, ..." if len(first_names) > SHOWN_NAMES else words
 
 
 def embedding_lines(run: Embedded) -> Iterator[str]:
-    """Lines of what a run did: how much, what failed, and where that is told; no ids of speakers.
+    """Yield what a run did: how much, what failed, and where to look it up; no ids of speakers.
 
-    What was set aside is told with the id of a recording, as is the same audio under two ids.
+    Recordings that were set aside are named by an id, as is the same audio under two ids.
     """
-    total, ok = sum(run.statuses.values()), run.statuses.get("ok", 0)
-    had = total - run.new
+    total, n_ok = sum(run.statuses.values()), run.statuses.get("ok", 0)
+    n_earlier = total - run.new
     total += len(run.set_aside)
-    known = f", {had:,} of them earlier" if had else ""
+    earlier = f", {n_earlier:,} of them earlier" if n_earlier else ""
     name = run.store.system["name"]
     yield printable(
-        f"{ok:,} of {total:,} recordings ({_hours(run.seconds)}) are embedded by {name} in "
-        f"{run.store.path}{known}."
+        f"{n_ok:,} of {total:,} recordings ({_duration_text(run.seconds)}) are embedded by "
+        f"{name} in "
+        f"{run.store.path}{earlier}."
     )
     failed = [f"{n:,} {_FAILURES[status]}" for status, n in run.statuses.items() if status != "ok"]
     if failed:
         yield printable(
-            f"{total - ok:,} failed: {', '.join(failed)}. An audit counts them as an outcome: see "
+            f"{total - n_ok:,} failed: {', '.join(failed)}. An audit counts them as an "
+            "outcome: see "
             f"status and reason in {run.store.path / 'recordings.parquet'}."
         )
     if run.set_aside:
@@ -145,22 +160,26 @@ def embedding_lines(run: Embedded) -> Iterator[str]:
             f"{run.set_aside[0]!r}); give --channel mix, left, right or each, or a column channel, "
             "and run it again."
         )
-    yield from map(printable, _of_other_ids(run))
-    for one in run.store.about["probe"]["findings"]:
-        if one["verdict"] == "fault":
-            yield printable(f"A probe of {name} found a fault ({one['check']}): {one['words']}.")
+    yield from map(printable, _duplicate_audio_lines(run))
+    for finding in run.store.about["probe"]["findings"]:
+        if finding["verdict"] == "fault":
+            yield printable(
+                f"A probe of {name} found a fault ({finding['check']}): {finding['words']}."
+            )
     if run.passed_over:
         yield f"{run.passed_over:,} files were skipped: their extension is not that of audio."
 
 
-def _of_other_ids(run: Embedded) -> Iterator[str]:
-    """Lines of recordings that are there twice, that stay of earlier runs, that were taken out."""
-    same = run.same_audio
-    if same.height:
-        one, other = same["utterance"][:2]
+def _duplicate_audio_lines(run: Embedded) -> Iterator[str]:
+    """Yield recordings that are duplicates, that stay from earlier runs, or that were removed."""
+    same_audio = run.same_audio
+    if same_audio.height:
+        first_id, second_id = same_audio["utterance"][:2]
         yield (
-            f"{same.height:,} recordings hold the same audio as another one with another id (first "
-            f"{one!r} and {other!r}): a target trial of two such compares audio with itself, and "
+            f"{same_audio.height:,} recordings hold the same audio as another one with "
+            "another id (first "
+            f"{first_id!r} and {second_id!r}): a target trial of two such compares audio with "
+            "itself, and "
             "says nothing of the system."
         )
     if run.staying:
@@ -178,12 +197,12 @@ def _of_other_ids(run: Embedded) -> Iterator[str]:
             "The speakers of some recordings are not known, so recordings.parquet tells none: give "
             "all of them, or take out others with --prune."
         )
-    for one in speaker_doubts(run.source):
-        yield f"Check this: {one}."
+    for first_id in speaker_doubts(run.source):
+        yield f"Check this: {first_id}."
 
 
 def check_lines(store: Store) -> Iterator[str]:
-    """A line that says that a store is whole."""
+    """Yield one line: that a store is complete, and what it holds."""
     rows, crops, dimension = store.vectors.shape
     of_crops = f" of {crops} crops" if crops > 1 else ""
     yield printable(
@@ -192,56 +211,56 @@ def check_lines(store: Store) -> Iterator[str]:
     )
 
 
-def _hours(seconds: float) -> str:
-    """A duration as a person says it.
+def _duration_text(seconds: float) -> str:
+    """Return a duration in its two largest units.
 
     Examples
     --------
     >>> [_hours(s) for s in (12.3, 754, 20_043)]
     ['12 s', '12 min 34 s', '5 h 34 min']
     """
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    minutes, hours = whole // 60, whole // 3600
-    return f"{hours} h {minutes % 60} min" if hours else f"{minutes} min {whole % 60} s"
+    total_minutes = round(seconds)
+    if total_minutes < 60:
+        return f"{total_minutes} s"
+    minutes, hours = total_minutes // 60, total_minutes // 3600
+    return f"{hours} h {minutes % 60} min" if hours else f"{minutes} min {total_minutes % 60} s"
 
 
-def print_scored(found: Scored) -> None:
-    """Print it: how many trials have a score, why others have none, of whom the cohort is."""
-    for line in scoring_lines(found):
-        sys.stdout.write(printable(line) + "\n")
+def print_scored(scored: Scored) -> None:
+    """Print how many trials have a score, why others have none, and whom the cohort contains."""
+    for sentence in scoring_lines(scored):
+        sys.stdout.write(printable(sentence) + "\n")
 
 
-def print_scored_pairs(found: ScoredPairs, counts: Path, tally: Path) -> None:
-    """Print how all pairs were scored, what either file tells of whom, and what reads them."""
-    how_many = f"{found.counts.n_trials:,} pairs of {found.recordings:,} recordings"
-    for line in (
-        f"All {how_many} scored, by {found.how}.",
-        f"Counts are in {counts}: {found.counts.size()}.",
-        *(f"  {one}" for one in found.counts.told_apart()),
-        f"Their tally is in {tally}: {len(found.tally):,} rows.",
+def print_scored_pairs(pairs: ScoredPairs, counts: Path, tally: Path) -> None:
+    """Print how all pairs were scored, what each of the two files reveals, and how to go on."""
+    n_pairs = f"{pairs.counts.n_trials:,} pairs of {pairs.recordings:,} recordings"
+    for sentence in (
+        f"All {n_pairs} scored, by {pairs.how}.",
+        f"Counts are in {counts}: {pairs.counts.size()}.",
+        *(f"  {sentence}" for sentence in pairs.counts.told_apart()),
+        f"Their tally is in {tally}: {len(pairs.tally):,} rows.",
         "  It numbers speakers in the order of their table: personal data, and not for others.",
-        *(f"  Noted: {one}." for one in found.notes),
+        *(f"  Noted: {note}." for note in pairs.notes),
         f"Next: parivox audit {counts} {tally}",
     ):
-        sys.stdout.write(printable(line) + "\n")
+        sys.stdout.write(printable(sentence) + "\n")
 
 
-def scoring_lines(found: Scored) -> Iterator[str]:
-    """Lines of what was scored."""
-    yield f"{found.out}: {found.scored:,} of {found.trials:,} trials scored, by {found.how}."
-    for (stage, status), count in found.failed.items():
+def scoring_lines(scored: Scored) -> Iterator[str]:
+    """Yield how many trials were scored, which failed, and whom the cohort contains."""
+    yield f"{scored.out}: {scored.scored:,} of {scored.trials:,} trials scored, by {scored.how}."
+    for (stage, status), count in scored.failed.items():
         yield f"  {count:,} trials failed: {_STAGES[stage]} recording {status.replace('_', ' ')}"
-    if found.failed:
+    if scored.failed:
         yield "  Failures have a row, too: an audit counts them for the group that they hit."
-    for note in found.notes:
+    for note in scored.notes:
         yield f"  Noted: {note}."
-    if found.cohort:
+    if scored.cohort:
         yield "  Of the cohort's recordings (speakers); a cohort of one group is itself a bias:"
-    for attribute, values in found.cohort.items():
-        counts = ", ".join(
-            f"{value} {each['recordings']:,} ({each['speakers']:,})"
-            for value, each in values.items()
+    for attribute, counts_of_group in scored.cohort.items():
+        words = ", ".join(
+            f"{group} {counts['recordings']:,} ({counts['speakers']:,})"
+            for group, counts in counts_of_group.items()
         )
-        yield f"    {attribute}: {counts}"
+        yield f"    {attribute}: {words}"

@@ -1,4 +1,4 @@
-"""A trial list in words: what was checked, what it holds, and the grades of its trials."""
+"""Trial lists in the terminal: what was checked, what a list contains, the grades of its trials."""
 
 from __future__ import annotations
 
@@ -39,231 +39,258 @@ _VERDICTS = {
     "pass": ("pass", STYLES["better"]),
     "not checked": ("–", ""),
 }
-_ODD = ("duplicates", "reversed", "itself", "aside")
-_PARTS = ("speaker", "utterance", "recording")
+_UNUSUAL_WORDS = ("duplicates", "reversed", "itself", "aside")
+_COUNTED_PARTS = ("speaker", "utterance", "recording")
 _INDENTED = (0, 0, 0, 2)
-_MOST_GROUPS = 8
+_MAX_MATRIX_GROUPS = 8
 """A matrix of more groups is too wide for a terminal."""
-_EACH = 3
+_MAX_NAMED_SPEAKERS = 3
 """Speakers at either end who are named, if asked for."""
 
 
 @group()
-def check_summary(found: Checked) -> Iterator[RenderableType]:
-    """How many checks fail; each in a line, failures first, and what mends these."""
-    checks = _checks(found)
-    yield _outcome(found.name, checks)
-    yield from _head(found)
-    table = _lines("", "", "", "", "", right=(2, 3))
-    for one in checks:
-        table.add_row(*_cells(one), text(one.what))
+def check_summary(checked: Checked) -> Iterator[RenderableType]:
+    """Yield how many checks fail; each in a line, failures first, and what to do about these."""
+    checks = _sorted_checks(checked)
+    yield _outcome_line(checked.name, checks)
+    yield from _head_lines(checked)
+    table = _wrapping_table("", "", "", "", "", right_aligned=(2, 3))
+    for check in checks:
+        table.add_row(*_check_cells(check), text(check.what))
     yield Padding(table, (1, 0, 0, 0))
-    mends = _lines("", "")
-    for one in checks:
-        if one.verdict == "fail" and one.mend:
-            mends.add_row(text(one.id), text(f"{capitalised(one.mend)}."))
-    if mends.row_count:
+    remedies = _wrapping_table("", "")
+    for check in checks:
+        if check.verdict == "fail" and check.mend:
+            remedies.add_row(text(check.id), text(f"{capitalised(check.mend)}."))
+    if remedies.row_count:
         yield text("To do", style="bold", apart=True)
-        yield mends
-    yield from _speakers(found)
+        yield remedies
+    yield from _speaker_table(checked)
     yield text("What each check found, and what else is worth knowing: -v.", apart=True)
 
 
 @group()
-def check_details(found: Checked) -> Iterator[RenderableType]:
-    """The same with what each check found, then what else is worth knowing."""
-    checks = _checks(found)
-    yield _outcome(found.name, checks)
-    yield from _head(found)
-    table = _lines("check", "", "figure", "asked for", "", right=(2, 3))
-    for one in checks:
-        table.add_row(*_cells(one), _words(one, before=f"{one.what}: "))
+def check_details(checked: Checked) -> Iterator[RenderableType]:
+    """Yield the same with what each check found, then what else is worth knowing."""
+    checks = _sorted_checks(checked)
+    yield _outcome_line(checked.name, checks)
+    yield from _head_lines(checked)
+    table = _wrapping_table("check", "", "figure", "asked for", "", right_aligned=(2, 3))
+    for finding in checks:
+        table.add_row(*_check_cells(finding), _finding_text(finding, before=f"{finding.what}: "))
     yield Padding(table, (1, 0, 0, 0))
-    remarks = _lines("", "")
-    for one in found.findings:
-        if one.verdict == "told":
-            remarks.add_row(text(one.what), _words(one))
+    remarks = _wrapping_table("", "")
+    for finding in checked.findings:
+        if finding.verdict == "told":
+            remarks.add_row(text(finding.what), _finding_text(finding))
     yield text("Worth knowing", style="bold", apart=True)
     yield remarks
-    yield from _speakers(found)
+    yield from _speaker_table(checked)
 
 
-def _checks(found: Checked) -> list[Finding]:
-    """The checks: those that fail, those that pass, those that were not made."""
+def _sorted_checks(checked: Checked) -> list[Finding]:
+    """Return the checks: those that fail, those that pass, those that were not made."""
     order = list(_VERDICTS)
-    checks = [one for one in found.findings if one.verdict in order]
-    return sorted(checks, key=lambda one: order.index(one.verdict))
+    checks = [finding for finding in checked.findings if finding.verdict in order]
+    return sorted(checks, key=lambda finding: order.index(finding.verdict))
 
 
-def _outcome(name: str, checks: Sequence[Finding]) -> Text:
-    """How many checks the list fails, and which were not made."""
-    ids = {word: [one.id for one in checks if one.verdict == word] for word in _VERDICTS}
+def _outcome_line(list_name: str, checks: Sequence[Finding]) -> Text:
+    """Return how many checks the list fails, and which were not made."""
+    ids = {word: [check.id for check in checks if check.verdict == word] for word in _VERDICTS}
     failed, missing = ids["fail"], ids["not checked"]
     n_made = len(failed) + len(ids["pass"])
     words = f"fails {len(failed)} of {n_made} checks ({', '.join(failed)})"
     if not failed:
         words = f"passes all {n_made} checks" if n_made else "could not be checked"
-    left = f"; not checked: {', '.join(missing)}" if missing else ""
-    return text(f"{name} {words}{left}.", style="bold")
+    not_checked = f"; not checked: {', '.join(missing)}" if missing else ""
+    return text(f"{list_name} {words}{not_checked}.", style="bold")
 
 
-def _cells(one: Finding) -> Iterator[RenderableType]:
-    """Which check it is, whether it passes, and the figure beside what is asked for."""
-    word, style = _VERDICTS[one.verdict]
-    yield from (text(one.id), text(word, style=style), text(_figure(one)), text(_asked(one)))
+def _check_cells(check: Finding) -> Iterator[RenderableType]:
+    """Yield which check it is, whether it passes, its figure, and the required figure."""
+    word, style = _VERDICTS[check.verdict]
+    yield from (
+        text(check.id),
+        text(word, style=style),
+        text(_figure_text(check)),
+        text(_requirement_text(check)),
+    )
 
 
-def _speakers(found: Checked) -> Iterator[RenderableType]:
-    """Speakers at either end, if their ids were asked for."""
-    speakers = found.tables["speakers"]
+def _speaker_table(checked: Checked) -> Iterator[RenderableType]:
+    """Yield the speakers with the fewest and most trials, if their ids were asked for."""
+    speakers = checked.tables["speakers"]
     if "speaker" not in speakers.columns:
         return
     rows = sorted(speakers.rows(), key=lambda row: row["enrol_target"] + row["enrol_nontarget"])
     table = grid("speaker", "target", "nontarget as enrolment", "as test side", "recordings")
-    for row in rows if len(rows) <= 2 * _EACH else [*rows[:_EACH], *rows[-_EACH:]]:
+    if len(rows) > 2 * _MAX_NAMED_SPEAKERS:
+        rows = [*rows[:_MAX_NAMED_SPEAKERS], *rows[-_MAX_NAMED_SPEAKERS:]]
+    for row in rows:
         keys = ("enrol_target", "enrol_nontarget", "test_nontarget", "recordings")
         add_row(table, row["speaker"], *(count_text(row[key]) for key in keys))
     yield text("Speakers who enrol least and most", style="bold", apart=True)
     yield Padding(table, _INDENTED)
 
 
-def _words(one: Finding, before: str = "") -> RenderableType:
-    """What was found, and what to do."""
-    end = "" if one.sentence.endswith(".") else "."
-    words = text(f"{before}{one.sentence}{end}")
-    if one.mend:
-        words.append_text(text(f" To do: {one.mend}."))
+def _finding_text(finding: Finding, before: str = "") -> RenderableType:
+    """Return what was found, and what to do."""
+    end = "" if finding.sentence.endswith(".") else "."
+    words = text(f"{before}{finding.sentence}{end}")
+    if finding.mend:
+        words.append_text(text(f" To do: {finding.mend}."))
     return words
 
 
-def _figure(one: Finding) -> str:
-    if one.statistic is None:
+def _figure_text(finding: Finding) -> str:
+    """Return what a check measured: a share in percent, or a number."""
+    if finding.statistic is None:
         return "–"
-    if CHECKS[one.id].is_share:
-        return f"{100 * one.statistic:.1f} %"
-    if not math.isfinite(one.statistic):
+    if CHECKS[finding.id].is_share:
+        return f"{100 * finding.statistic:.1f} %"
+    if not math.isfinite(finding.statistic):
         return "no bound"
-    return f"{one.statistic:,.2f}" if one.id == "G3" else f"{one.statistic:,.0f}"
+    return f"{finding.statistic:,.2f}" if finding.id == "G3" else f"{finding.statistic:,.0f}"
 
 
-def _asked(one: Finding) -> str:
-    level = one.threshold or 0.0
-    bound = f"{100 * level:g} %" if CHECKS[one.id].is_share else f"{level:,g}"
-    return f">= {bound}" if CHECKS[one.id].is_least else f"<= {bound}"
+def _requirement_text(check: Finding) -> str:
+    """Return what a check requires at least or at most."""
+    limit = check.threshold or 0.0
+    bound = f"{100 * limit:g} %" if CHECKS[check.id].is_share else f"{limit:,g}"
+    return f">= {bound}" if CHECKS[check.id].is_least else f"<= {bound}"
 
 
 @group()
-def description_summary(found: Description) -> Iterator[RenderableType]:
-    """What a list holds."""
-    yield text(found.name, style="bold")
-    yield from _head(found)
-    odd = [
+def description_summary(description: Description) -> Iterator[RenderableType]:
+    """Yield what a list contains: groups, pairs of groups, grades, and how often parts are used."""
+    yield text(description.name, style="bold")
+    yield from _head_lines(description)
+    unusual = [
         counted_item(row["count"], row["item"])
-        for row in found.tables["list"].rows()
-        if row["count"] and any(word in row["item"] for word in _ODD)
+        for row in description.tables["list"].rows()
+        if row["count"] and any(word in row["item"] for word in _UNUSUAL_WORDS)
     ]
-    if odd:
-        yield text("Noted: " + "; ".join(odd) + ".")
-    for name in found.groupings:
-        rows = found.tables["groups"].where(grouping=name).rows()
+    if unusual:
+        yield text("Noted: " + "; ".join(unusual) + ".")
+    for name in description.groupings:
+        rows = description.tables["groups"].where(grouping=name).rows()
         yield text(name, style="bold", apart=True)
-        yield Padding(_groups(rows), _INDENTED)
+        yield Padding(_groups_table(rows), _INDENTED)
         groups = [row["group"] for row in rows]
-        if 1 < len(groups) <= _MOST_GROUPS:
-            matrix = found.tables["matrix"].where(grouping=name).rows()
+        if 1 < len(groups) <= _MAX_MATRIX_GROUPS:
+            matrix = description.tables["matrix"].where(grouping=name).rows()
             yield text("  Nontarget trials: enrolment in rows, test side in columns", apart=True)
-            yield Padding(_matrix(groups, matrix), _INDENTED)
+            yield Padding(_group_matrix(groups, matrix), _INDENTED)
     yield text("Grades of all trials", style="bold", apart=True)
-    yield Padding(_grades(found.tables["grades"].where(grouping="all"), "share"), _INDENTED)
-    within = found.tables["within"].where(grouping="all").rows()
+    yield Padding(
+        _grades_table(description.tables["grades"].where(grouping="all"), "share"), _INDENTED
+    )
+    within = description.tables["within"].where(grouping="all").rows()
     if within:
         yield text("Nontarget trials whose speakers share a value", style="bold", apart=True)
         table = grid("", "within", "across", "n.k.")
         for row in within:
             share = row["same_share"]
-            shares = _percent(share), _percent(None if share is None else 1 - share)
+            shares = _percent_text(share), _percent_text(None if share is None else 1 - share)
             add_row(table, row["attribute"], *shares, count_text(row["unknown"]))
         yield Padding(table, _INDENTED)
     yield text("How often things are used", style="bold", apart=True)
     spread = ("least", "median", "most")
     table = grid("", "number", *spread)
-    for row in found.tables["reuse"].rows():
+    for row in description.tables["reuse"].rows():
         add_row(table, row["of"], count_text(row["number"]), *(f"{row[key]:,g}" for key in spread))
     yield Padding(table, _INDENTED)
 
 
-def grades_summary(found: Graded) -> Group:
-    """How many trials there are of each grade, and where they were written."""
-    where = [] if found.path is None else [text(f"Every trial is in {found.path}.", apart=True)]
-    return Group(_recordings(found), _grades(found.counts), *where)
+def grades_summary(graded: Graded) -> Group:
+    """Return how many trials there are of each grade, and where they were written."""
+    blocks: list[RenderableType] = [_recordings_line(graded), _grades_table(graded.counts)]
+    if graded.path is not None:
+        blocks.append(text(f"Every trial is in {graded.path}.", apart=True))
+    return Group(*blocks)
 
 
-def _groups(rows: Sequence[Row]) -> Grid:
+def _groups_table(rows: Sequence[Row]) -> Grid:
+    """Return the size of each group, and its share of speakers, utterances and trials."""
     table = grid(
-        *("group", "speakers", "target", "nontarget", "% of speakers", "% of utterances"),
-        *("% of trials", "trivial", "effective speakers"),
+        "group",
+        "speakers",
+        "target",
+        "nontarget",
+        "% of speakers",
+        "% of utterances",
+        "% of trials",
+        "trivial",
+        "effective speakers",
     )
     for row in rows:
         shares = ("speaker_share", "utterance_share", "trial_share", "trivial_share")
         counts = (count_text(row[key]) for key in ("speakers", "target", "nontarget"))
         effective = f"{row['effective_speakers']:,.1f}"
-        add_row(table, row["group"], *counts, *(_percent(row[key]) for key in shares), effective)
+        add_row(
+            table, row["group"], *counts, *(_percent_text(row[key]) for key in shares), effective
+        )
     return table
 
 
-def _matrix(groups: Sequence[str], rows: Sequence[Row]) -> Grid:
-    trials = {(row["enrol_group"], row["test_group"]): row["nontarget"] for row in rows}
+def _group_matrix(groups: Sequence[str], rows: Sequence[Row]) -> Grid:
+    """Return the nontarget trials of each enrolment group with each test group."""
+    n_trials = {(row["enrol_group"], row["test_group"]): row["nontarget"] for row in rows}
     table = grid("", *groups)
-    for one in groups:
-        add_row(table, one, *(count_text(trials.get((one, other), 0)) for other in groups))
+    for enrol_group in groups:
+        counts = [count_text(n_trials.get((enrol_group, test_group), 0)) for test_group in groups]
+        add_row(table, enrol_group, *counts)
     return table
 
 
-def _grades(counts: Table, *shares: str) -> Grid:
-    """Trials by label and grade, with their share where there is a column of it."""
+def _grades_table(counts: Table, *shares: str) -> Grid:
+    """Return trials by label and grade, with their share where there is a column of it."""
     table = grid("", "grade", "trials", *shares)
     for row in counts.rows():
         grade = "n.k." if row["grade"] is None else str(row["grade"])
-        percents = (_percent(row[name]) for name in shares)
+        percents = (_percent_text(row[name]) for name in shares)
         add_row(table, row["label"], grade, count_text(row["trials"]), *percents)
     return table
 
 
-def _head(found: Checked | Description) -> Iterator[RenderableType]:
-    """The sizes, groupings and attributes of difficulty of a list."""
-    counts = {row["item"]: row["count"] for row in found.tables["list"].rows()}
-    known = [what for what in _PARTS if counts[f"{what}s"]]
-    of = ", ".join(count_of(counts[f"{what}s"], what) for what in known)
+def _head_lines(trial_list: Checked | Description) -> Iterator[RenderableType]:
+    """Yield the sizes, groupings and difficulty attributes of a list."""
+    counts = {row["item"]: row["count"] for row in trial_list.tables["list"].rows()}
+    present_parts = [part for part in _COUNTED_PARTS if counts[f"{part}s"]]
+    part_counts = ", ".join(count_of(counts[f"{part}s"], part) for part in present_parts)
     yield text(
         f"{count_of(counts['trials'], 'trial')} ({counts['target trials']:,} target, "
-        f"{counts['nontarget trials']:,} nontarget) of {of}."
+        f"{counts['nontarget trials']:,} nontarget) of {part_counts}."
     )
-    groups = found.tables["groups"]
-    by = ", ".join(
-        f"{one} ({count_of(len(groups.where(grouping=one)), 'group')})" for one in found.groupings
+    groups = trial_list.tables["groups"]
+    groupings = ", ".join(
+        f"{grouping} ({count_of(len(groups.where(grouping=grouping)), 'group')})"
+        for grouping in trial_list.groupings
     )
-    graded = " and ".join(found.graded_by)
-    yield text(f"Groups: {by or 'none'}. Difficulty: {graded or 'no attribute is known'}.")
-    yield _recordings(found)
+    graded = " and ".join(trial_list.graded_by)
+    yield text(f"Groups: {groupings or 'none'}. Difficulty: {graded or 'no attribute is known'}.")
+    yield _recordings_line(trial_list)
 
 
-def _recordings(found: Checked | Description | Graded) -> Text:
-    """What tells which utterances are of one recording."""
-    return text(f"Recordings: {found.recordings}.")
+def _recordings_line(trial_list: Checked | Description | Graded) -> Text:
+    """Return how utterances of one recording are recognised."""
+    return text(f"Recordings: {trial_list.recordings}.")
 
 
-def _percent(share: float | None) -> str:
+def _percent_text(share: float | None) -> str:
+    """Return a share in percent, or a dash."""
     return "–" if share is None else f"{100 * share:.1f} %"
 
 
-def _lines(*columns: str, right: tuple[int, ...] = ()) -> Grid:
-    """Rows of which the last column wraps."""
+def _wrapping_table(*columns: str, right_aligned: tuple[int, ...] = ()) -> Grid:
+    """Return a table whose last column wraps."""
     table = Grid(box=None, show_header=any(columns), pad_edge=False, padding=(0, 2, 0, 0))
     for i, name in enumerate(columns):
         is_last = i == len(columns) - 1
         table.add_column(
             name,
-            justify="right" if i in right else "left",
+            justify="right" if i in right_aligned else "left",
             no_wrap=not is_last and len(columns) > 2,
             ratio=1 if is_last else None,
             max_width=None if is_last or len(columns) > 2 else 30,

@@ -1,4 +1,4 @@
-"""Numbers, names and tables as a person reads them in a terminal."""
+"""Numbers, names and tables in words: one way to write each, for terminals and sentences."""
 
 from __future__ import annotations
 
@@ -30,41 +30,42 @@ STYLES = {verdict: f"bold {ink}" for verdict, ink in INKS.items()}
 
 No colour can be read as text on every ground: these are seen on light and on dark ones.
 """
-_ITEMS = r"\b(id|pair|recording|row|speaker|trial|utterance)s\b"
+_PLURAL_NOUNS = r"\b(id|pair|recording|row|speaker|trial|utterance)s\b"
 BEFORE_UNIT = re.compile(
     r"(?<=\d) (?=%|times\b|worse\b|better\b|equivalent\b|inconclusive\b)|(?<=[▲▼=?<]) (?=\d)"
 )
 """Blanks between a number and its unit or sign."""
-_JOINT = "\u2800"
-"""As wide as a blank, and none: rich wraps at no-break spaces, too."""
-LARGEST = 9999.5
-"""Ratios above it are told as larger than 9,999."""
+_UNBREAKABLE_BLANK = "\u2800"
+"""As wide as a blank, but not one, as rich wraps also at no-break spaces."""
+LARGEST_RATIO = 9999.5
+"""Larger ratios are shown as larger than 9,999."""
 
 
 def terminal(**options: Any) -> Console:
-    """A terminal as rich has it; without colour where it has sixteen, of its own choice."""
+    """Return a rich console, without colour where the terminal chooses the colours itself."""
     from rich.console import Console  # noqa: PLC0415 - what takes time to load
 
-    made = Console(highlight=False, **options)
-    made.no_color |= made.color_system == "standard"
-    return made
+    console = Console(highlight=False, **options)
+    console.no_color |= console.color_system == "standard"
+    return console
 
 
-def print_text(words: RenderableType) -> None:
-    """Print: with colours in a terminal, plain lines elsewhere."""
+def print_text(renderable: RenderableType) -> None:
+    """Print with colours in a terminal, as plain lines elsewhere."""
     if sys.stdout.isatty():
-        terminal().print(words)
+        terminal().print(renderable)
         return
     columns = os.environ.get("COLUMNS", "")
     width = int(columns) if columns.isdecimal() and int(columns) > 0 else _PLAIN_WIDTH
     plain = terminal(width=width, no_color=True)
     with plain.capture() as captured:
-        plain.print(words)
-    lines = captured.get().replace(GAP, " ")  # so that it can be searched, and split at blanks
+        plain.print(renderable)
+    # plain blanks, so that the text can be searched, and split at blanks
+    printed = captured.get().replace(GAP, " ")
     if plain.options.ascii_only:
-        lines = lines.translate(_ASCII)
-    for line in lines.split("\n")[:-1]:
-        sys.stdout.write(line.rstrip() + "\n")
+        printed = printed.translate(_ASCII)
+    for printed_line in printed.split("\n")[:-1]:
+        sys.stdout.write(printed_line.rstrip() + "\n")
 
 
 class Paragraph(Text):
@@ -73,104 +74,107 @@ class Paragraph(Text):
     def wrap(self, *arguments: Any, **options: Any) -> Lines:
         """Return the lines that rich makes of the text."""
         joined = self.copy()
-        joined.plain = BEFORE_UNIT.sub(_JOINT, self.plain)
-        lines = joined.wrap(*arguments, **options)
-        for line in lines:
-            line.plain = line.plain.replace(_JOINT, " ")
-        return lines
+        joined.plain = BEFORE_UNIT.sub(_UNBREAKABLE_BLANK, self.plain)
+        wrapped = joined.wrap(*arguments, **options)
+        for wrapped_line in wrapped:
+            wrapped_line.plain = wrapped_line.plain.replace(_UNBREAKABLE_BLANK, " ")
+        return wrapped
 
 
 def text(words: str, *, style: str = "", apart: bool = False) -> Text:
-    """Words that may hold any name, shown as they are; perhaps after an empty line."""
-    return Paragraph(("\n" if apart else "") + printable(words), style=style)
+    """Return words that may hold any name, shown unchanged; after an empty line if `apart`."""
+    words = printable(words)
+    return Paragraph(f"\n{words}" if apart else words, style=style)
 
 
-def grid(*columns: str, left: tuple[int, ...] = (0,), fixed: tuple[int, ...] = ()) -> Grid:
-    """A table with these headings.
+def grid(*columns: str, left_aligned: tuple[int, ...] = (0,), fixed: tuple[int, ...] = ()) -> Grid:
+    """Return a table with these headings.
 
-    Columns of words stand to the left, those of numbers to the right. If any columns are `fixed`,
-    these keep their width, the others wrap, and all stand close together.
+    Columns of words are aligned to the left, those of numbers to the right. If any columns are
+    `fixed`, these keep their width, the others wrap, and all are close together.
     """
     gap = (0, 0) if fixed else (0, 1)
-    made = Grid(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=gap)
+    table = Grid(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=gap)
     for i, name in enumerate(columns):
-        made.add_column(Text(name), justify="left" if i in left else "right", no_wrap=i in fixed)
-    return made
+        table.add_column(
+            Text(name), justify="left" if i in left_aligned else "right", no_wrap=i in fixed
+        )
+    return table
 
 
-def add_row(to: Grid, first: str, *cells: str | Text) -> None:
+def add_row(table: Grid, row_name: str, *cells: str | Text) -> None:
     """Add a row of cells that may hold any name."""
-    others = (cell if isinstance(cell, Text) else text(cell) for cell in cells)
-    to.add_row(text(first), *others)
+    other_cells = (cell if isinstance(cell, Text) else text(cell) for cell in cells)
+    table.add_row(text(row_name), *other_cells)
 
 
 def count_text(count: int | None) -> str:
-    """A count."""
+    """Return a count, or a dash."""
     return "–" if count is None else f"{count:,}"
 
 
-def count_of(count: int | None, what: str) -> str:
-    """A count of things, which are one at times.
+def count_of(count: int | None, noun: str) -> str:
+    """Return a count with its noun in the singular or plural.
 
     >>> count_of(1, "speaker"), count_of(1200, "trial")
     ('1 speaker', '1,200 trials')
     """
-    return f"{count_text(count)} {what}{'s' * (count != 1)}"
+    return f"{count_text(count)} {noun if count == 1 else f'{noun}s'}"
 
 
-def counted_item(count: int, item: str) -> str:
-    """A count of what an item of the table of data names.
+def counted_item(count: int, description: str) -> str:
+    """Return a count with its description in the table of data.
 
     >>> counted_item(1, "speakers with unknown age"), counted_item(7, "trials without score")
     ('1 speaker with unknown age', '7 trials without score')
     """
-    if count == 1 and " that " not in item:
-        item = re.sub(_ITEMS, r"\1", item, count=1)
-    return f"{count_text(count)} {item}"
+    if count == 1 and " that " not in description:
+        description = re.sub(_PLURAL_NOUNS, r"\1", description, count=1)
+    return f"{count_text(count)} {description}"
 
 
-def percent(value: float | None) -> str:
-    """A fraction as a percentage of three digits."""
-    if value is None:
+def percent(fraction: float | None) -> str:
+    """Return a fraction in percent with three digits."""
+    if fraction is None:
         return "–"
-    if value == 0:
+    if fraction == 0:
         return "0 %"
-    return f"{100 * value:#.3g}".rstrip(".") + " %"
+    return f"{100 * fraction:#.3g}".rstrip(".") + " %"
 
 
-def share_of_speakers(value: float | None) -> str:
-    """A share of people in percent, who are too few for more digits."""
-    return "–" if value is None else f"{100 * value:.0f} %"
+def share_of_speakers(share: float | None) -> str:
+    """Return a share of speakers in percent; they are too few for more digits."""
+    return "–" if share is None else f"{100 * share:.0f} %"
 
 
-def short_number(value: float | None) -> str:
-    """A number of two digits: 0, 0.077, 0.77, 4.3, 13, 129.
+def short_number(number: float | None) -> str:
+    """Return a number with two digits: 0, 0.077, 0.77, 4.3, 13, 129.
 
     Examples
     --------
     >>> [short_number(x) for x in (0, 0.0768, 0.3, 4.25, 12.9, 1234.5, 1e9)]
     ['0', '0.077', '0.30', '4.2', '13', '1,234', '>9,999']
     """
-    if value is None:
+    if number is None:
         return "–"
-    if value >= LARGEST:
+    if number >= LARGEST_RATIO:
         return ">9,999"
-    if value == 0 or abs(value) >= 9.95:
-        return f"{value:,.0f}"
-    if abs(value) < 0.0995:
-        return f"{value:.2g}"
-    return f"{value:.1f}" if abs(value) >= 0.995 else f"{value:.2f}"
+    if number == 0 or abs(number) >= 9.95:
+        return f"{number:,.0f}"
+    if abs(number) < 0.0995:
+        return f"{number:.2g}"
+    return f"{number:.1f}" if abs(number) >= 0.995 else f"{number:.2f}"
 
 
 def interval_text(low: float | None, high: float | None, *, times: float = 1) -> str:
-    """An interval, or a dash where there is none; fractions are told in percent by `times` 100."""
+    """Return an interval, or a dash where there is none; `times` 100 shows fractions in percent."""
     if high is None:
         return "–"
     return f"[{short_number(None if low is None else times * low)}, {short_number(times * high)}]"
 
 
 def p_value_cell(p: float | None) -> str:
-    """A p value.
+    """Return a p value for a table.
 
     Examples
     --------
@@ -183,7 +187,7 @@ def p_value_cell(p: float | None) -> str:
 
 
 def p_value(p: float | None) -> str:
-    """A p value in a sentence.
+    """Return a p value for a sentence.
 
     Examples
     --------
@@ -196,11 +200,11 @@ def p_value(p: float | None) -> str:
 
 
 def shortened_names(names: Sequence[str], *, most: int) -> list[str]:
-    """Names, but not more than can be read."""
-    left = len(names) - most
-    return [*names[:most], f"and {left} more"] if left > 0 else list(names)
+    """Return the first `most` names, and how many more there are."""
+    n_more = len(names) - most
+    return [*names[:most], f"and {n_more} more"] if n_more > 0 else list(names)
 
 
 def capitalised(words: str) -> str:
-    """Words as a sentence begins."""
+    """Return words with a capital, as a sentence begins."""
     return f"{words[:1].upper()}{words[1:]}"

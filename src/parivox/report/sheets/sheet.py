@@ -205,7 +205,7 @@ def terminal_table(
     unbroken_columns = [
         i for i, column in enumerate(sheet.columns) if is_compact and column.key != "group"
     ]
-    terminal_grid = grid(*heads, left=word_columns, fixed=tuple(unbroken_columns))
+    terminal_grid = grid(*heads, left_aligned=word_columns, fixed=tuple(unbroken_columns))
     for column, grid_column in zip(sheet.columns, terminal_grid.columns, strict=True):
         grid_column.no_wrap = grid_column.no_wrap or column.is_unbroken
     # the first column names the rows and is never left out
