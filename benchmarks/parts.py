@@ -59,8 +59,8 @@ for grouping in groupings:
 ADD_UP = """
 import sys, time
 from pathlib import Path
-from parivox.cli.process import set_up
-set_up()  # as of a command
+from parivox.cli.process import set_up_process
+set_up_process()  # as of a command
 from parivox.auditing.counts.merging import read_all
 run = Path(sys.argv[1])
 counts, tallies = (sorted(run.glob(f"*-of-*/trials.{what}")) for what in ("counts", "tally"))

@@ -80,9 +80,9 @@ def make(scores: Path, folder: Path) -> None:
 def job(name: str, given: list[str], out: Path) -> None:
     """Do one of the jobs, in a process of its own."""
     import parivox as pv
-    from parivox.cli.process import set_up
+    from parivox.cli.process import set_up_process
 
-    set_up()
+    set_up_process()
     list_, people, utterances, trials = given
     who: dict[str, Any] = {"speakers": people}
     if name == READ:

@@ -36,7 +36,7 @@ TOGETHER = [
 @pytest.fixture
 def refused(capsys, monkeypatch):
     """What is said of a command line that is refused."""
-    monkeypatch.setattr("parivox.cli.set_up", lambda: None)  # of a process of its own
+    monkeypatch.setattr("parivox.cli.set_up_process", lambda: None)  # of a process of its own
 
     def told(*words):
         with pytest.raises(SystemExit) as ended:

@@ -1,5 +1,27 @@
 """The command line: one file per command, each a thin door to the library.
 
+Job
+    Read the arguments of a command, refuse contradictory ones before anything is computed, call
+    one function of the library, and print its result: in words, or as JSON with ``--json``.
+    Every mistake is one sentence on standard error and exit code 2 (docs/exit-codes.md).
+
+Entry functions
+    `main` runs a command line and is the console script ``parivox``. `parser` makes the argparse
+    parser of all commands, or of one alone, which is faster. Each file below has ``add_to``, which
+    adds its command, and ``_run``, which runs it on the parsed arguments.
+
+Central parts
+    `COMMANDS` names every command with its help, in the order of ``--help``; a command is a module
+    of its name. Options are not described here: `parivox.cli.options` makes them from the
+    dataclasses of `parivox.options`, and reads them back as keywords of the library
+    (``given_options``). `parivox.cli.process` has the standard streams and signals,
+    `parivox.cli.progress` shows progress.
+
+Callers
+    The console script, ``parivox demo`` and ``parivox inspect`` (which run an audit as a command
+    line), ``parivox completion`` and the documentation (which read the parser), and tests. Nothing
+    else imports this package.
+
 Built on argparse: a whole audit takes little more than a second, of which a larger framework
 would take a tenth.
 """
@@ -12,16 +34,16 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from parivox.cli.options import Once, Words
+from parivox.cli.options import SingleUseAction, WrappedHelpFormatter
 from parivox.cli.process import (
-    Ended,
-    prepare,
+    Terminated,
+    discard_output,
+    prepare_streams,
+    print_error,
+    print_status,
     printing,
-    say,
-    say_error,
-    set_up,
-    silence,
-    warnings_told,
+    set_up_process,
+    warnings_printed,
 )
 from parivox.cli.progress import progress_shown
 from parivox.errors import ConfigError, ParivoxError, name_hint
@@ -64,31 +86,40 @@ FAULT = 70
 class _Parser(argparse.ArgumentParser):
     """Raises what argparse would print, so that every mistake ends in one way."""
 
-    def __init__(self, **how: Any) -> None:
-        super().__init__(**how)
-        self.register("action", None, Once)  # of every option that names no action
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.register("action", None, SingleUseAction)  # of every option that names no action
 
     def error(self, message: str) -> NoReturn:
         msg = f"{message}; see {self.prog} --help"
         raise ConfigError(msg)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse does; an option that is not known is told with those that are near."""
-        found, others = super().parse_known_args(args, namespace)
-        for option in (one.partition("=")[0] for one in others if one.startswith("--")):
-            mend = name_hint(
-                option, [one for one in self._option_string_actions if one[:2] == "--"]
+        """Parse as argparse does; refuse an unknown option, with similar ones as a hint."""
+        parsed, unknown = super().parse_known_args(args, namespace)
+        for option in (
+            known_option.partition("=")[0]
+            for known_option in unknown
+            if known_option.startswith("--")
+        ):
+            hint = name_hint(
+                option,
+                [
+                    known_option
+                    for known_option in self._option_string_actions
+                    if known_option[:2] == "--"
+                ],
             )
-            if not mend.startswith("did"):
-                mend = f"see {self.prog} --help"
-            msg = f"unknown option {option} for {self.prog}; {mend}"
+            if not hint.startswith("did"):
+                hint = f"see {self.prog} --help"
+            msg = f"unknown option {option} for {self.prog}; {hint}"
             raise ConfigError(msg)
-        return found, others
+        return parsed, unknown
 
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        if isinstance(action.choices, dict) and value not in action.choices:
-            kind, mend = str(action.metavar).lower(), name_hint(value, action.choices)
-            msg = f"unknown {kind} {value!r} for {self.prog}; {mend}"
+    def _check_value(self, action: argparse.Action, text: Any) -> None:
+        if isinstance(action.choices, dict) and text not in action.choices:
+            kind, hint = str(action.metavar).lower(), name_hint(text, action.choices)
+            msg = f"unknown {kind} {text!r} for {self.prog}; {hint}"
             raise ConfigError(msg)
 
     def _print_message(self, message: str, file: Any = None) -> None:
@@ -98,59 +129,59 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser(only: str | None = None) -> argparse.ArgumentParser:
-    """Every command with its options, or those of one command alone."""
-    whole = _Parser(
+    """Return the parser of every command, with the options of all, or of one command alone."""
+    command_parser = _Parser(
         prog="parivox",
         description="Audit speaker verification systems for differences between demographic "
         "groups.",
         epilog="parivox COMMAND --help shows the options of a command.",
         allow_abbrev=False,
-        formatter_class=Words,
+        formatter_class=WrappedHelpFormatter,
     )
     version = f"parivox {__version__}"
-    whole.add_argument(
+    command_parser.add_argument(
         "--version", action="version", version=version, help="show the version and exit"
     )
-    commands = whole.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands = command_parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, words in COMMANDS.items():
         if only in {None, name}:
             import_module(f"parivox.cli.{name.replace('-', '_')}").add_to(commands, words)
         else:
             commands.add_parser(name, help=words)
-    return whole
+    return command_parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line; what Parivox raises on purpose is one sentence and exit code 2.
+    """Run the command line; errors that Parivox raises are one sentence and exit code 2.
 
     See docs/exit-codes.md.
     """
-    every = list(sys.argv[1:] if arguments is None else arguments)
-    chosen = argparse.Namespace(outcome="nothing was written")
+    command_line = list(sys.argv[1:] if arguments is None else arguments)
+    parsed = argparse.Namespace(outcome="nothing was written")
     try:
-        prepare()
-        named = next((word for word in every if not word.startswith("-")), "")
-        whole = parser(named)
-        if not every:
-            whole.print_help()
+        prepare_streams()
+        command = next((word for word in command_line if not word.startswith("-")), "")
+        command_parser = parser(command)
+        if not command_line:
+            command_parser.print_help()
             return
-        whole.parse_args(every, chosen)
-        set_up()
-        form, quiet = getattr(chosen, "progress", None), getattr(chosen, "quiet", False)
-        with warnings_told(), progress_shown(form, quiet=quiet):
-            chosen.run(chosen)
+        command_parser.parse_args(command_line, parsed)
+        set_up_process()
+        progress_format, quiet = getattr(parsed, "progress", None), getattr(parsed, "quiet", False)
+        with warnings_printed(), progress_shown(progress_format, quiet=quiet):
+            parsed.run(parsed)
     except ParivoxError as error:
-        say_error(str(error))
+        print_error(str(error))
         sys.exit(2)
     except KeyboardInterrupt as stopped:
-        say(f"stopped; {chosen.outcome}")
-        sys.exit(143 if isinstance(stopped, Ended) else 130)
+        print_status(f"stopped; {parsed.outcome}")
+        sys.exit(143 if isinstance(stopped, Terminated) else 130)
     except BrokenPipeError:
         # whoever read the output has gone: end quietly, as other tools do
-        silence()
+        discard_output()
         sys.exit(0)
     except Exception as error:  # noqa: BLE001 - no fault may look like an outcome
-        say_error(fault_in_words(error))
+        print_error(fault_in_words(error))
         if os.environ.get("PARIVOX_TRACEBACK"):
             sys.excepthook(type(error), error, error.__traceback__)
         sys.exit(FAULT)
@@ -159,7 +190,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def fault_in_words(error: Exception) -> str:
     """Return one sentence on an exception that nobody foresaw: what, where, and how to report it.
 
-    Its message is left out, as it may hold what stood in a file.
+    Its message is left out, as it may contain data from a file.
     """
     import traceback  # noqa: PLC0415 - takes time to load
     from pathlib import Path  # noqa: PLC0415 - likewise
@@ -168,13 +199,13 @@ def fault_in_words(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return "out of memory; audit fewer groups, measures or trials at once, or use more memory"
     frames = traceback.extract_tb(error.__traceback__)
-    home = Path(__file__).parents[1]
-    own = [frame for frame in frames if Path(frame.filename).is_relative_to(home)]
-    where = ""
-    if own:
-        file = Path(own[-1].filename).relative_to(home.parent).as_posix()
-        where = f" in {file}, line {own[-1].lineno}"
+    package_folder = Path(__file__).parents[1]
+    own_frames = [frame for frame in frames if Path(frame.filename).is_relative_to(package_folder)]
+    location = ""
+    if own_frames:
+        file = Path(own_frames[-1].filename).relative_to(package_folder.parent).as_posix()
+        location = f" in {file}, line {own_frames[-1].lineno}"
     return (
-        f"fault of Parivox {__version__}: {name}{where}; report this line with what parivox "
+        f"fault of Parivox {__version__}: {name}{location}; report this line with what parivox "
         "report-bug prints, or repeat the command with PARIVOX_TRACEBACK=1 to see more"
     )

@@ -14,8 +14,8 @@ from parivox.cli.options import (
     check_standard_input,
     given_options,
 )
-from parivox.cli.process import print_json, printing, say
-from parivox.cli.report import context_of, labelled_by, page_options
+from parivox.cli.process import print_json, print_status, printing
+from parivox.cli.report import given_context, report_options, with_labels
 from parivox.errors import ConfigError
 from parivox.options.audit import AuditCommand, AuditOptions, ProgressCommand, ReportDetailsCommand
 from parivox.options.kinds import option_fields
@@ -47,7 +47,10 @@ def add_to(commands: Any, words: str) -> None:
         commands,
         "audit",
         _run,
-        *(AuditOptions, AuditCommand, ReportDetailsCommand, ProgressCommand),
+        AuditOptions,
+        AuditCommand,
+        ReportDetailsCommand,
+        ProgressCommand,
         help=words,
         usage="parivox audit SCORES... [--speakers FILE] [options]",
         description="Measure the error rates of each group of speakers and test whether they "
@@ -56,7 +59,7 @@ def add_to(commands: Any, words: str) -> None:
     )
 
 
-def _run(given: argparse.Namespace) -> None:
+def _run(arguments: argparse.Namespace) -> None:
     from parivox.auditing import (  # noqa: PLC0415
         audit,
         check_folder,
@@ -64,64 +67,68 @@ def _run(given: argparse.Namespace) -> None:
         failing_findings,
     )
 
-    options = given_options(given, AuditOptions)
-    kind = given.format or AuditCommand.format
-    check_format(kind)
-    check_out_is_named(given.out, "folder")
-    if given.out is not None:
-        check_folder(given.out)
-    fail_on = _fail_on(given, options)
+    options = given_options(arguments, AuditOptions)
+    table_format = arguments.format or AuditCommand.format
+    check_format(table_format)
+    check_out_is_named(arguments.out, "folder")
+    if arguments.out is not None:
+        check_folder(arguments.out)
+    fail_on = _failing_findings(arguments, options)
     for name in ("trial_table", "report"):
-        _check_apart(given.out, name, getattr(given, name))
-    page, context = _page(given), context_of(given)
-    sources = [*given.scores, *(given.threshold_from or ())]
-    tables = [getattr(given, name) for name in (*TABLES, "groups")]
+        _check_outside_folder(arguments.out, name, getattr(arguments, name))
+    report_settings, context = _report_settings(arguments), given_context(arguments)
+    sources = [*arguments.scores, *(arguments.threshold_from or ())]
+    tables = [getattr(arguments, name) for name in (*TABLES, "groups")]
     check_standard_input([*(text.rpartition("=")[2] for text in sources), *tables])
-    if given.threshold_from:
-        options["threshold_from"] = _named(given.threshold_from)
-    result = audit(_named(given.scores), **options)
-    if given.out is not None:
-        given.outcome = f"{given.out} may not hold this audit"
-        result = result.write(given.out, format=kind)
-        given.outcome = f"the audit is in {given.out}"
-    if given.report is not None:
+    if arguments.threshold_from:
+        options["threshold_from"] = _named_sources(arguments.threshold_from)
+    finished_audit = audit(_named_sources(arguments.scores), **options)
+    if arguments.out is not None:
+        arguments.outcome = f"{arguments.out} may not hold this audit"
+        finished_audit = finished_audit.write(arguments.out, format=table_format)
+        arguments.outcome = f"the audit is in {arguments.out}"
+    if arguments.report is not None:
         from parivox.report.report_files import write_page  # noqa: PLC0415 - on request
 
-        write_page(result, given.report, context=context, **page)
-    _print(result, given, context)
-    found = failing_findings(result, fail_on)
-    if found:
-        say(f"{'; '.join(found)}: exit code 1, as --fail-on asks")
+        write_page(finished_audit, arguments.report, context=context, **report_settings)
+    _print_audit(finished_audit, arguments, context)
+    failures = failing_findings(finished_audit, fail_on)
+    if failures:
+        print_status(f"{'; '.join(failures)}: exit code 1, as --fail-on asks")
         sys.exit(1)
 
 
-def _print(result: Audit, given: argparse.Namespace, context: Any) -> None:
-    if given.json:
+def _print_audit(finished_audit: Audit, arguments: argparse.Namespace, context: Any) -> None:
+    if arguments.json:
         with printing():
-            print_json(result.to_json())
+            print_json(finished_audit.to_json())
         return
     from parivox.report.terminal import print_summary  # noqa: PLC0415
 
     with printing():
-        written = {"out": given.out, "page": given.report}
-        where = {name: Path(path) for name, path in written.items() if path is not None}
-        print_summary(labelled_by(result, context), **where, details=given.verbose)
+        written = {"out": arguments.out, "page": arguments.report}
+        written_paths = {name: Path(path) for name, path in written.items() if path is not None}
+        print_summary(
+            with_labels(finished_audit, context), **written_paths, details=arguments.verbose
+        )
 
 
-def _fail_on(given: argparse.Namespace, options: Mapping[str, Any]) -> Sequence[str]:
-    """Findings that end with exit code 1, if the audit looks for them."""
-    one = option_fields(AuditCommand)["fail_on"]
-    asked: Sequence[str] = one.check(one.parse(given.fail_on)) if given.fail_on else ()
-    if {*asked} - {"worse"} and not options.get("limits"):
-        msg = f"--fail-on {','.join(asked)}: there is no limit; give one, as in --limit fnr=5%"
+def _failing_findings(arguments: argparse.Namespace, options: Mapping[str, Any]) -> Sequence[str]:
+    """Return the findings that end with exit code 1; refuse those that the audit cannot make."""
+    option = option_fields(AuditCommand)["fail_on"]
+    findings: Sequence[str] = (
+        option.check(option.parse(arguments.fail_on)) if arguments.fail_on else ()
+    )
+    if {*findings} - {"worse"} and not options.get("limits"):
+        msg = f"--fail-on {','.join(findings)}: there is no limit; give one, as in --limit fnr=5%"
         raise ConfigError(msg)
-    if "worse" in asked and not options.get("intervals", True):
+    if "worse" in findings and not options.get("intervals", True):
         msg = "--fail-on worse needs intervals; leave out --no-intervals"
         raise ConfigError(msg)
-    return asked
+    return findings
 
 
-def _check_apart(out: str | None, name: str, file: str | None) -> None:
+def _check_outside_folder(out: str | None, name: str, file: str | None) -> None:
     """Refuse a file in the folder of the audit, which holds nothing else."""
     if out is None or file is None:
         return
@@ -131,31 +138,31 @@ def _check_apart(out: str | None, name: str, file: str | None) -> None:
         raise ConfigError(msg)
 
 
-def _page(given: argparse.Namespace) -> dict[str, Any]:
-    """Options of the page, if there is to be one and it can be written."""
-    if given.report is None:
-        if given.title is not None:
+def _report_settings(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the settings of the report, if one is asked for and can be written."""
+    if arguments.report is None:
+        if arguments.title is not None:
             msg = "--title is of a page; give --report FILE, or leave --title out"
             raise ConfigError(msg)
         return {}
     from parivox.report.report_files import check_report  # noqa: PLC0415 - on request
 
-    check_out_is_named(given.report, "file")
-    check_report(given.report)
-    return page_options(given)
+    check_out_is_named(arguments.report, "file")
+    check_report(arguments.report)
+    return report_options(arguments)
 
 
-def audit_of(words: Sequence[str], given: argparse.Namespace) -> Audit:
+def audit_command_line(words: Sequence[str], arguments: argparse.Namespace) -> Audit:
     """Return the audit of a command line, `given` to hold what it asks for."""
     from parivox.auditing import audit  # noqa: PLC0415
     from parivox.cli import parser  # noqa: PLC0415 - which imports this file
 
-    asked = parser("audit").parse_args([*words], given)
-    return audit(_named(asked.scores), **given_options(asked, AuditOptions))
+    parsed = parser("audit").parse_args([*words], arguments)
+    return audit(_named_sources(parsed.scores), **given_options(parsed, AuditOptions))
 
 
-def _named(sources: list[str]) -> Any:
-    """One path, or several by system and list, which only NAME= or NAME@LIST= tells apart.
+def _named_sources(sources: list[str]) -> Any:
+    """Return one path, or several by system and list, as NAME= or NAME@LIST= say.
 
     Files of counts need no names, and those of one name are added up.
     """
@@ -167,22 +174,23 @@ def _named(sources: list[str]) -> Any:
         return sources[0]
     pairs = []
     for text in sources:
-        before, equals, path = text.partition("=")
+        label, equals, path = text.partition("=")
         # any text, even what no path can be
         is_plain = not equals or os.path.exists(text)  # noqa: PTH110
-        pairs.append((None, text) if is_plain else (split_name(before), path))
+        pairs.append((None, text) if is_plain else (split_name(label), path))
     if any(holds_counts(path) or holds_tally(path) for _, path in pairs):
         counts: dict[object, list[str]] = {}
         for name, path in pairs:
             counts.setdefault(name or "", []).append(path)
         return counts
     named: dict[tuple[str, str], str] = {}
-    for (given, path), text in zip(pairs, sources, strict=True):
-        name = given or (stem_of(path), "")
+    for (arguments, path), text in zip(pairs, sources, strict=True):
+        name = arguments or (stem_of(path), "")
         if name in named:
-            which = "@".join(filter(None, name))
+            full_name = "@".join(filter(None, name))
             msg = (
-                f"{text}: {which!r} is named twice; name each file, as in V2=v2.csv or V2@H=v2.csv"
+                f"{text}: {full_name!r} is named twice; name each file, as in V2=v2.csv or "
+                "V2@H=v2.csv"
             )
             raise ConfigError(msg)
         named[name] = path

@@ -31,9 +31,18 @@ examples:
   parivox audit llr.csv --speakers s.csv --by gender --llr
 """
 
-_TAKEN = (
-    *("speakers", "trials", "utterances", "models", "groups"),
-    *("scores_format", "columns", "id", "encoding", "quotes", "conflicts"),
+_APPLY_OPTIONS = (
+    "speakers",
+    "trials",
+    "utterances",
+    "models",
+    "groups",
+    "scores_format",
+    "columns",
+    "id",
+    "encoding",
+    "quotes",
+    "conflicts",
 )
 """Options that are of use where a calibrator is applied."""
 
@@ -44,7 +53,9 @@ def add_to(commands: Any, words: str) -> None:
         commands,
         "calibrate",
         _run,
-        *(CalibrateOptions, CalibrateCommand, ProgressCommand),
+        CalibrateOptions,
+        CalibrateCommand,
+        ProgressCommand,
         help=words,
         usage="parivox calibrate SCORES --by GROUPING [--speakers FILE] [options]\n"
         "       parivox calibrate SCORES --apply CALIBRATOR --out FILE [options]",
@@ -54,54 +65,54 @@ def add_to(commands: Any, words: str) -> None:
     )
 
 
-def _run(given: argparse.Namespace) -> None:
-    if given.scores is None:
+def _run(arguments: argparse.Namespace) -> None:
+    if arguments.scores is None:
         msg = "missing SCORES; for example parivox calibrate scores.csv --by gender"
         raise ConfigError(msg)
-    check_out_is_named(given.out, "file")
-    name, source = named_source(given.scores)
-    tables = [getattr(given, table) for table in (*TABLES, "groups", "normalised", "apply")]
+    check_out_is_named(arguments.out, "file")
+    name, source = named_source(arguments.scores)
+    tables = [getattr(arguments, table) for table in (*TABLES, "groups", "normalised", "apply")]
     check_standard_input([source, *tables])
-    if given.apply is not None:
-        _apply(source, given)
+    if arguments.apply is not None:
+        _apply(source, arguments)
         return
     from parivox.decide.calibration import calibrate  # noqa: PLC0415
 
-    if given.figure is not None:
+    if arguments.figure is not None:
         from parivox.report.charts.variation import check_chart, save  # noqa: PLC0415
 
-        check_chart("--figure", given.figure)
-    if given.out is not None:
-        writable_file(given.out, "calibrator.json")
+        check_chart("--figure", arguments.figure)
+    if arguments.out is not None:
+        writable_file(arguments.out, "calibrator.json")
     scores = {name: source} if name else source
-    found = calibrate(scores, **given_options(given, CalibrateOptions))
-    if given.out is not None:
-        found.write(given.out)
-    if given.figure is not None:
-        save(found.chart(), "--figure", given.figure)
+    calibration = calibrate(scores, **given_options(arguments, CalibrateOptions))
+    if arguments.out is not None:
+        calibration.write(arguments.out)
+    if arguments.figure is not None:
+        save(calibration.chart(), "--figure", arguments.figure)
     with printing():
-        if given.json:
-            print_json(found.to_json())
+        if arguments.json:
+            print_json(calibration.to_json())
             return
         from parivox.report.calibration import print_calibration  # noqa: PLC0415
 
-        print_calibration(found, out=given.out and shlex.quote(given.out))
+        print_calibration(calibration, out=arguments.out and shlex.quote(arguments.out))
 
 
-def _apply(source: str, given: argparse.Namespace) -> None:
+def _apply(source: str, arguments: argparse.Namespace) -> None:
     from parivox.decide.calibrated_scores import apply_calibrator  # noqa: PLC0415
 
-    asked = given_options(given, CalibrateOptions)
-    for name, one in option_fields(CalibrateOptions).items():
-        if name not in _TAKEN and one.is_given(asked.get(name, one.default)):
-            msg = f"{one.flag}: the calibrator tells it, or has no use for it; leave it out"
+    options = given_options(arguments, CalibrateOptions)
+    for name, option in option_fields(CalibrateOptions).items():
+        if name not in _APPLY_OPTIONS and option.is_given(options.get(name, option.default)):
+            msg = f"{option.flag}: the calibrator tells it, or has no use for it; leave it out"
             raise ConfigError(msg)
-    for flag, value in (("figure", given.figure), ("json", given.json)):
-        if value:
+    for flag, setting in (("figure", arguments.figure), ("json", arguments.json)):
+        if setting:
             msg = f"--{flag}: nothing is judged with --apply; leave it out"
             raise ConfigError(msg)
-    if given.out is None:
+    if arguments.out is None:
         msg = "--apply needs a file for the log likelihood ratios; add --out llr.csv"
         raise ConfigError(msg)
-    kept = {name: asked[name] for name in _TAKEN if name in asked}
-    print_lines(apply_calibrator(source, given.apply, given.out, **kept).told)
+    apply_options = {name: options[name] for name in _APPLY_OPTIONS if name in options}
+    print_lines(apply_calibrator(source, arguments.apply, arguments.out, **apply_options).told)

@@ -33,8 +33,8 @@ def add_to(commands: Any, words: str) -> None:
     )
 
 
-def _run(given: argparse.Namespace) -> None:
+def _run(arguments: argparse.Namespace) -> None:
     from parivox.decide.releases import compare  # noqa: PLC0415 - what takes time to load
     from parivox.report.releases import print_comparison  # noqa: PLC0415
 
-    print_result(compare(*given.audits), print_comparison, json=given.json)
+    print_result(compare(*arguments.audits), print_comparison, json=arguments.json)

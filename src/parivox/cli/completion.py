@@ -1,4 +1,7 @@
-"""``parivox completion``: what a shell completes, of the same options as the commands."""
+"""``parivox completion``: scripts with which a shell completes commands and options.
+
+They are made from the parser, so they offer what the commands accept.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import argparse
 from shlex import quote
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from parivox.cli.options import Every, add_command
+from parivox.cli.options import ShowAllOptions, add_command
 from parivox.cli.process import print_lines
 from parivox.errors import ConfigError, name_hint
 from parivox.options.audit import CompletionCommand
@@ -23,13 +26,16 @@ examples:
 
 
 class Command(NamedTuple):
-    """A command by its words, with what follows it, and its options, each with its help."""
+    """A command, with what can follow it."""
 
     words: tuple[str, ...]
-    below: dict[str, str]
+    """The command as it is typed, without ``parivox``."""
+    subcommands: dict[str, str]
+    """Sub-commands or known arguments, each with its help."""
     options: dict[str, str]
+    """Options, each with its help."""
     choices: dict[str, tuple[str, ...]]
-    """What may follow an option of which there is a choice."""
+    """What can follow an option, where that is a choice."""
 
 
 def add_to(commands: Any, words: str) -> None:
@@ -46,41 +52,56 @@ def add_to(commands: Any, words: str) -> None:
     )
 
 
-def _run(given: argparse.Namespace) -> None:
+def _run(arguments: argparse.Namespace) -> None:
     from parivox.cli import parser  # noqa: PLC0415 - which adds this command
 
-    shells = {"bash": _bash, "zsh": _zsh, "fish": _fish}
-    if given.shell not in shells:
-        msg = f"{given.shell!r} is not a shell that is known; {name_hint(given.shell, shells)}"
+    shells = {"bash": _bash_lines, "zsh": _zsh_lines, "fish": _fish_lines}
+    if arguments.shell not in shells:
+        hint = name_hint(arguments.shell, shells)
+        msg = f"{arguments.shell!r} is not a shell that is known; {hint}"
         raise ConfigError(msg)
-    print_lines(shells[given.shell]([*_commands(parser(), ())]))
+    print_lines(shells[arguments.shell]([*_all_commands(parser(), ())]))
 
 
-def _commands(of: Any, words: tuple[str, ...]) -> Iterator[Command]:
-    """A command and all below it."""
-    below, options, inner = dict[str, str](), dict[str, str](), dict[str, Any]()
+def _all_commands(command_parser: Any, words: tuple[str, ...]) -> Iterator[Command]:
+    """Yield a command and all its sub-commands."""
+    subcommands, options, subparsers = dict[str, str](), dict[str, str](), dict[str, Any]()
     choices = dict[str, tuple[str, ...]]()
-    more = {one: words for action in of._actions if isinstance(action, Every)  # noqa: SLF001
-            for one, words in action.const.items()}  # fmt: skip
-    for action in of._actions:  # noqa: SLF001 - argparse tells it in no other way
+    # argparse has no public way to list what a parser accepts
+    actions = command_parser._actions  # noqa: SLF001
+    hidden_help: dict[Any, str] = {}
+    for action in actions:
+        if isinstance(action, ShowAllOptions):
+            hidden_help |= action.const
+    for action in actions:
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
-            inner = dict(action.choices)
-            below = {one.dest: str(one.help) for one in action._choices_actions}  # noqa: SLF001
-        elif action.help != argparse.SUPPRESS or action in more:
-            told = str(more.get(action, action.help)).replace("%%", "%")
-            known = getattr(action, "known", ())
-            flags = [one for one in action.option_strings if one.startswith("--")]
-            options |= dict.fromkeys(flags, told)
-            choices |= dict.fromkeys(flags, known) if known else {}
-            below |= {} if action.option_strings else dict.fromkeys(known, told)
-    yield Command(words, below, options, choices)
-    for name, one in inner.items():
-        yield from _commands(one, (*words, name))
+            subparsers = dict(action.choices)
+            subcommands = {
+                subcommand.dest: str(subcommand.help)
+                for subcommand in action._choices_actions  # noqa: SLF001
+            }
+        elif action.help != argparse.SUPPRESS or action in hidden_help:
+            description = str(hidden_help.get(action, action.help)).replace("%%", "%")
+            known_choices = getattr(action, "known", ())
+            flags = [flag for flag in action.option_strings if flag.startswith("--")]
+            options |= dict.fromkeys(flags, description)
+            if known_choices:
+                choices |= dict.fromkeys(flags, known_choices)
+            if not action.option_strings:
+                subcommands |= dict.fromkeys(known_choices, description)
+    yield Command(words, subcommands, options, choices)
+    for name, subparser in subparsers.items():
+        yield from _all_commands(subparser, (*words, name))
 
 
-def _bash(commands: list[Command]) -> Iterator[str]:
-    """A function that zsh runs as well, in which `path`, `options` and `words` are its own."""
-    paths = "|".join(quote(" ".join(("parivox", *one.words))) for one in commands if one.words)
+def _bash_lines(commands: list[Command]) -> Iterator[str]:
+    """Yield a function for bash that zsh runs as well.
+
+    Its variables avoid `path`, `options` and `words`, which have a meaning of their own in zsh.
+    """
+    paths = "|".join(
+        quote(" ".join(("parivox", *command.words))) for command in commands if command.words
+    )
     yield from (
         "_parivox() {",
         '  local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}"',
@@ -90,14 +111,15 @@ def _bash(commands: list[Command]) -> Iterator[str]:
         "  done",
         '  case "$at" in',
     )
-    for one in commands:
-        path = quote(" ".join(("parivox", *one.words)))
-        yield f"    {path}) below='{' '.join(one.below)}' flags='{' '.join(one.options)}';;"
+    for command in commands:
+        path = quote(" ".join(("parivox", *command.words)))
+        subcommands, flags = " ".join(command.subcommands), " ".join(command.options)
+        yield f"    {path}) below='{subcommands}' flags='{flags}';;"
     yield from ("  esac", '  case "$word" in -*) below="$flags";; esac', '  case "$at $before" in')
-    for one in commands:
-        for option, known in one.choices.items():
-            path = quote(" ".join(("parivox", *one.words, option)))
-            yield f"    {path}) below='{' '.join(known)}';;"
+    for command in commands:
+        for option, option_choices in command.choices.items():
+            path = quote(" ".join(("parivox", *command.words, option)))
+            yield f"    {path}) below='{' '.join(option_choices)}';;"
     yield from (
         "  esac",
         '  COMPREPLY=($(compgen -W "$below" -- "$word"))',
@@ -106,25 +128,32 @@ def _bash(commands: list[Command]) -> Iterator[str]:
     )
 
 
-def _zsh(commands: list[Command]) -> Iterator[str]:
-    """The same, as zsh reads it."""
+def _zsh_lines(commands: list[Command]) -> Iterator[str]:
+    """Yield the same function for zsh."""
     yield "autoload -U +X compinit && compinit"
     yield "autoload -U +X bashcompinit && bashcompinit"
-    yield from _bash(commands)
+    yield from _bash_lines(commands)
 
 
-def _fish(commands: list[Command]) -> Iterator[str]:
-    for one in commands:
-        seen = [f"__fish_seen_subcommand_from {word}" for word in one.words]
-        others = f"not __fish_seen_subcommand_from {' '.join(one.below)}"
-        at = quote("; and ".join([*seen, others] if one.below else seen))
-        for word, told in one.below.items():
-            yield f"complete -c parivox -f -n {at} -a {word} -d {_in_fish(told)}"
-        for option, told in one.options.items():
-            known = f" -x -a '{' '.join(one.choices[option])}'" if option in one.choices else ""
-            yield f"complete -c parivox -n {at} -l {option[2:]}{known} -d {_in_fish(told)}"
+def _fish_lines(commands: list[Command]) -> Iterator[str]:
+    """Yield one line for each sub-command and option, for fish."""
+    for command in commands:
+        conditions = [f"__fish_seen_subcommand_from {word}" for word in command.words]
+        if command.subcommands:
+            conditions.append(f"not __fish_seen_subcommand_from {' '.join(command.subcommands)}")
+        condition = quote("; and ".join(conditions))
+        for word, description in command.subcommands.items():
+            quoted = _fish_quoted(description)
+            yield f"complete -c parivox -f -n {condition} -a {word} -d {quoted}"
+        for option, description in command.options.items():
+            name = option.removeprefix("--")
+            if option in command.choices:
+                name += f" -x -a '{' '.join(command.choices[option])}'"
+            quoted = _fish_quoted(description)
+            yield f"complete -c parivox -n {condition} -l {name} -d {quoted}"
 
 
-def _in_fish(text: str) -> str:
-    first = text.replace("%%", "%").partition(";")[0]
-    return "'" + first.replace("\\", "\\\\").replace("'", "\\'") + "'"
+def _fish_quoted(text: str) -> str:
+    """Return the first part of a help text, quoted for fish."""
+    description = text.replace("%%", "%").partition(";")[0]
+    return "'" + description.replace("\\", "\\\\").replace("'", "\\'") + "'"

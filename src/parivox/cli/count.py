@@ -38,7 +38,9 @@ def add_to(commands: Any, words: str) -> None:
         commands,
         "count",
         _run,
-        *(CountOptions, CountCommand, ProgressCommand),
+        CountOptions,
+        CountCommand,
+        ProgressCommand,
         help=words,
         usage="parivox count SCORES --out FILE [--speakers FILE] [options]",
         description="Count trials by group and score, so that others can audit them.",
@@ -46,48 +48,53 @@ def add_to(commands: Any, words: str) -> None:
     )
 
 
-def _run(given: argparse.Namespace) -> None:
+def _run(arguments: argparse.Namespace) -> None:
     from parivox.auditing import count  # noqa: PLC0415
     from parivox.data.counts_file import check_both, check_out  # noqa: PLC0415
     from parivox.data.site_key import record_beside  # noqa: PLC0415
 
-    options = given_options(given, CountOptions)
-    check_out_is_named(given.out, "file")
-    key = given.key if given.new_key is None else given.new_key
+    options = given_options(arguments, CountOptions)
+    check_out_is_named(arguments.out, "file")
+    key = arguments.key if arguments.new_key is None else arguments.new_key
     if key is None:
-        check_out(given.out)
+        check_out(arguments.out)
     else:
-        _check_apart(check_both(given.out), key)
-    name, equals, path = given.scores.partition("=")
-    tables = [getattr(given, name) for name in (*TABLES, "groups")]
-    check_standard_input([given.scores.rpartition("=")[2], *tables])
+        _check_keeps_key(check_both(arguments.out), key)
+    name, equals, path = arguments.scores.partition("=")
+    tables = [getattr(arguments, name) for name in (*TABLES, "groups")]
+    check_standard_input([arguments.scores.rpartition("=")[2], *tables])
     # any text, even what no path can be
-    is_named = equals and not os.path.exists(given.scores)  # noqa: PTH110
-    source = {name: path} if is_named else given.scores
-    made = count(source, **options)
+    is_named = equals and not os.path.exists(arguments.scores)  # noqa: PTH110
+    source = {name: path} if is_named else arguments.scores
+    counts = count(source, **options)
     try:
-        made.write(given.out)
+        counts.write(arguments.out)
     except BaseException:
-        if given.new_key is not None:  # nothing was counted with it
-            for file in (Path(given.new_key), record_beside(given.new_key)):
+        if arguments.new_key is not None:  # nothing was counted with it
+            for file in (Path(arguments.new_key), record_beside(arguments.new_key)):
                 file.unlink(missing_ok=True)
         raise
-    lines = [f"Counts are in {given.out}: {made.size()}.", *made.told_apart()]
-    if made.tally is not None:
-        lines += [f"A tally is in {check_both(given.out)[1]}.", made.tally.reveals]
-        few = ", ".join(f"{n} of {group}" for group, n in made.tally.groups_of_few_blocks().items())
-        if few:
-            lines.append(f"Few blocks make wide intervals: {few}; --blocks with less makes more.")
-    print_lines(lines)
+    report_lines = [f"Counts are in {arguments.out}: {counts.size()}.", *counts.told_apart()]
+    if counts.tally is not None:
+        report_lines += [f"A tally is in {check_both(arguments.out)[1]}.", counts.tally.reveals]
+        few_blocks = ", ".join(
+            f"{n_blocks} of {group}"
+            for group, n_blocks in counts.tally.groups_of_few_blocks().items()
+        )
+        if few_blocks:
+            report_lines.append(
+                f"Few blocks make wide intervals: {few_blocks}; --blocks with less makes more."
+            )
+    print_lines(report_lines)
 
 
-def _check_apart(files: Sequence[str | os.PathLike[str]], key: str) -> None:
+def _check_keeps_key(files: Sequence[str | os.PathLike[str]], key: str) -> None:
     """Refuse counts and a tally that would take the place of the key, or of its record."""
     from parivox.data.site_key import record_beside  # noqa: PLC0415
 
-    kept = {os.path.realpath(key), os.path.realpath(record_beside(key))}
+    key_paths = {os.path.realpath(key), os.path.realpath(record_beside(key))}
     for file in files:
-        if os.path.realpath(file) in kept:
+        if os.path.realpath(file) in key_paths:
             msg = (
                 f"--out: {file} is the key or the record of what was counted with it; name another"
             )

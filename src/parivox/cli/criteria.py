@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.cli.options import add_command, check_out_is_named
 from parivox.cli.process import print_result
-from parivox.cli.report import loaded
+from parivox.cli.report import load_audit
 from parivox.options.audit import CriteriaCommand
 
 if TYPE_CHECKING:
@@ -34,12 +34,12 @@ def add_to(commands: Any, words: str) -> None:
     )
 
 
-def _run(given: argparse.Namespace) -> None:
+def _run(arguments: argparse.Namespace) -> None:
     from parivox.auditing import criteria  # noqa: PLC0415 - what takes time to load
     from parivox.report.criteria import print_criteria  # noqa: PLC0415
 
-    check_out_is_named(given.out, "folder")
-    found = criteria(loaded(given.audit))
-    if given.out is not None:
-        found.write(given.out)
-    print_result(found, print_criteria, json=given.json)
+    check_out_is_named(arguments.out, "folder")
+    criteria_ = criteria(load_audit(arguments.audit))
+    if arguments.out is not None:
+        criteria_.write(arguments.out)
+    print_result(criteria_, print_criteria, json=arguments.json)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parivox.cli.options import add_command, check_out_is_named
-from parivox.cli.process import print_lines, say
+from parivox.cli.process import print_lines, print_status
 from parivox.errors import ConfigError
 from parivox.options.audit import DemoCommand, ProgressCommand
 
@@ -36,7 +36,8 @@ def add_to(commands: Any, words: str) -> None:
         commands,
         "demo",
         _run,
-        *(DemoCommand, ProgressCommand),
+        DemoCommand,
+        ProgressCommand,
         help=words,
         usage="parivox demo [--out DIR]",
         description="Audit two published systems on the 550,894 trials of VoxCeleb1-H and write "
@@ -46,9 +47,9 @@ def add_to(commands: Any, words: str) -> None:
 
 
 def demo_data() -> Path:
-    """Folder with two systems' scores on VoxCeleb1-H and the speakers' attributes.
+    """Return the folder with two systems' scores on VoxCeleb1-H and the speakers' attributes.
 
-    They are read where the package bt4vt 1.0.1 is installed, which is not imported.
+    They are read from the installed package bt4vt 1.0.1, which is not imported.
     """
     spec = find_spec("bt4vt")
     if spec is None or spec.origin is None:
@@ -57,22 +58,22 @@ def demo_data() -> Path:
     return Path(spec.origin).parent / "data"
 
 
-def _run(given: argparse.Namespace) -> None:
+def _run(arguments: argparse.Namespace) -> None:
     from parivox.cli import parser  # noqa: PLC0415 - which imports this file
     from parivox.report.terminal import program  # noqa: PLC0415 - what takes time to load
 
-    data, out = demo_data(), given.out or DemoCommand.out
+    data_folder, out = demo_data(), arguments.out or DemoCommand.out
     check_out_is_named(out, "folder")
-    folder, page = Path(out) / "audit", Path(out) / "report.html"
-    words = ["audit", f"V2={data / 'resnetse34v2_H-eval_scores.csv'}"]
-    words += [f"L={data / 'resnetse34l_H-eval_scores.csv'}"]
-    words += ["--speakers", str(data / "vox1_meta.csv"), "--by", "gender"]
+    folder, report = Path(out) / "audit", Path(out) / "report.html"
+    words = ["audit", f"V2={data_folder / 'resnetse34v2_H-eval_scores.csv'}"]
+    words += [f"L={data_folder / 'resnetse34l_H-eval_scores.csv'}"]
+    words += ["--speakers", str(data_folder / "vox1_meta.csv"), "--by", "gender"]
     words += ["--by", "gender+nationality", "--compare"]
-    words += ["--out", str(folder), "--report", str(page)]
-    for line in (SYSTEMS, NOTE, f"Running: {shlex.join(['parivox', *words])}"):
-        say(line)
+    words += ["--out", str(folder), "--report", str(report)]
+    for notice in (SYSTEMS, NOTE, f"Running: {shlex.join(['parivox', *words])}"):
+        print_status(notice)
     Path(out).mkdir(parents=True, exist_ok=True)
-    quiet = ["--quiet"] if given.quiet else []
-    chosen = parser("audit").parse_args([*words, *quiet], given)
-    chosen.run(chosen)
+    quiet = ["--quiet"] if arguments.quiet else []
+    parsed = parser("audit").parse_args([*words, *quiet], arguments)
+    parsed.run(parsed)
     print_lines([f"Your own data: {program()} inspect SCORES SPEAKERS"])

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from parivox.cli.options import add_command, check_out_is_named, given_options
-from parivox.cli.process import print_lines, say
+from parivox.cli.process import print_lines, print_status
 from parivox.errors import ConfigError
 from parivox.options.audit import ProgressCommand
 from parivox.options.recordings import EmbedCommand, EmbedOptions, SystemOptions
@@ -28,7 +28,10 @@ def add_to(commands: Any, words: str) -> None:
         commands,
         "embed",
         _run,
-        *(EmbedCommand, EmbedOptions, SystemOptions, ProgressCommand),
+        EmbedCommand,
+        EmbedOptions,
+        SystemOptions,
+        ProgressCommand,
         help=words,
         usage="parivox embed RECORDINGS --out DIR [--system NAME] [options]\n"
         "       parivox embed --check DIR",
@@ -38,29 +41,29 @@ def add_to(commands: Any, words: str) -> None:
     )
 
 
-def _run(given: argparse.Namespace) -> None:
+def _run(arguments: argparse.Namespace) -> None:
     from parivox.report.systems import check_lines, embedding_lines  # noqa: PLC0415 - takes time to load
 
-    if given.check is not None:
-        if given.recordings is not None or given.out is not None:
+    if arguments.check is not None:
+        if arguments.recordings is not None or arguments.out is not None:
             msg = "--check DIR looks at a folder and embeds nothing; give it alone"
             raise ConfigError(msg)
         from parivox.embedding.store import check_store  # noqa: PLC0415
 
-        print_lines(check_lines(check_store(given.check)))
+        print_lines(check_lines(check_store(arguments.check)))
     else:
-        print_lines(embedding_lines(_embedded(given)))
+        print_lines(embedding_lines(_embed_recordings(arguments)))
 
 
-def _embedded(given: argparse.Namespace) -> Any:
-    for value, mend in (
-        (given.recordings, "RECORDINGS: a folder, or a table of files"),
-        (given.out, "--out DIR"),
+def _embed_recordings(arguments: argparse.Namespace) -> Any:
+    for argument, hint in (
+        (arguments.recordings, "RECORDINGS: a folder, or a table of files"),
+        (arguments.out, "--out DIR"),
     ):
-        if value is None:
-            msg = f"nothing to do: give {mend}; see parivox embed --help"
+        if argument is None:
+            msg = f"nothing to do: give {hint}; see parivox embed --help"
             raise ConfigError(msg)
-    check_out_is_named(given.out, "folder")
+    check_out_is_named(arguments.out, "folder")
     from parivox.data.source_bytes import read_as  # noqa: PLC0415
     from parivox.embedding.extract import embed  # noqa: PLC0415 - what takes time to load
     from parivox.embedding.recordings import read_source  # noqa: PLC0415
@@ -68,13 +71,13 @@ def _embedded(given: argparse.Namespace) -> Any:
     from parivox.report.systems import speaker_lines  # noqa: PLC0415
 
     system = partial(
-        load, given.system or EmbedCommand.system, **given_options(given, SystemOptions)
+        load, arguments.system or EmbedCommand.system, **given_options(arguments, SystemOptions)
     )
-    given.outcome = "what is finished is kept; the same command goes on with it"
-    options = given_options(given, EmbedOptions)
-    asked = {name: options.get(name) for name in ("encoding", "quotes", "columns")}
-    with read_as(**asked):
-        source = read_source(given.recordings, columns=options.pop("columns", None))
-    for line in () if given.quiet else speaker_lines(source):
-        say(line)
-    return embed(source, system, given.out, **options)
+    arguments.outcome = "what is finished is kept; the same command goes on with it"
+    options = given_options(arguments, EmbedOptions)
+    reading_options = {name: options.get(name) for name in ("encoding", "quotes", "columns")}
+    with read_as(**reading_options):
+        source = read_source(arguments.recordings, columns=options.pop("columns", None))
+    for speaker_line in () if arguments.quiet else speaker_lines(source):
+        print_status(speaker_line)
+    return embed(source, system, arguments.out, **options)

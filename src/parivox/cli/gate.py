@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.cli.options import add_command, check_out_is_named
 from parivox.cli.process import print_result, printing
-from parivox.cli.report import loaded
+from parivox.cli.report import load_audit
 from parivox.errors import ConfigError
 from parivox.options.gate import GateCommand
 from parivox.runtime.disk import atomic_file, explain_write_errors, writable_file
@@ -40,34 +40,34 @@ def add_to(commands: Any, words: str) -> None:
     )
 
 
-def _run(given: argparse.Namespace) -> None:
+def _run(arguments: argparse.Namespace) -> None:
     from parivox.decide.policy_file import EXAMPLE  # noqa: PLC0415
     from parivox.decide.release_gate import gate  # noqa: PLC0415 - what takes time to load
     from parivox.report.gate import junit, markdown, print_gate  # noqa: PLC0415
 
-    if given.example:
+    if arguments.example:
         with printing():
             sys.stdout.write(EXAMPLE)
         return
-    for name in ("audit", "policy"):
-        if getattr(given, name) is None:
-            option = "--policy" if name == "policy" else "AUDIT"
+    for file_format in ("audit", "policy"):
+        if getattr(arguments, file_format) is None:
+            option = "--policy" if file_format == "policy" else "AUDIT"
             msg = (
                 f"missing {option}; for example parivox gate audit/ --policy policy.yaml. Print a "
                 "template with parivox gate --example"
             )
             raise ConfigError(msg)
-    files = {"markdown": markdown, "junit": junit}
-    for name in files:
-        if (path := getattr(given, name)) is not None:
-            check_out_is_named(path, "file", f"--{name}")
-            writable_file(path, "gate.xml" if name == "junit" else "gate.md")
-    baseline = None if given.baseline is None else loaded(given.baseline)
-    found = gate(loaded(given.audit), given.policy, baseline=baseline)
-    for name, made in files.items():
-        if (path := getattr(given, name)) is not None:
-            with explain_write_errors(str(path)), atomic_file(path) as aside:
-                Path(aside).write_text(made(found), encoding="utf-8", newline="\n")
-    print_result(found, print_gate, json=given.json)
-    if found.exit_code:
-        sys.exit(found.exit_code)
+    renderers = {"markdown": markdown, "junit": junit}
+    for file_format in renderers:
+        if (path := getattr(arguments, file_format)) is not None:
+            check_out_is_named(path, "file", f"--{file_format}")
+            writable_file(path, "gate.xml" if file_format == "junit" else "gate.md")
+    baseline = None if arguments.baseline is None else load_audit(arguments.baseline)
+    outcome = gate(load_audit(arguments.audit), arguments.policy, baseline=baseline)
+    for file_format, render in renderers.items():
+        if (path := getattr(arguments, file_format)) is not None:
+            with explain_write_errors(str(path)), atomic_file(path) as temporary_file:
+                Path(temporary_file).write_text(render(outcome), encoding="utf-8", newline="\n")
+    print_result(outcome, print_gate, json=arguments.json)
+    if outcome.exit_code:
+        sys.exit(outcome.exit_code)

@@ -33,7 +33,9 @@ def add_to(commands: Any, words: str) -> None:
         commands,
         "inspect",
         _run,
-        *(InspectOptions, InspectCommand, ProgressCommand),
+        InspectOptions,
+        InspectCommand,
+        ProgressCommand,
         help=words,
         usage="parivox inspect FILE... [options]",
         description="Check input files and how they fit together, list data warnings, and suggest "
@@ -42,36 +44,41 @@ def add_to(commands: Any, words: str) -> None:
     )
 
 
-def _run(given: argparse.Namespace) -> None:
+def _run(arguments: argparse.Namespace) -> None:
     from parivox.auditing import can_be_audited, inspect  # noqa: PLC0415
     from parivox.report.inspection import print_inspection, to_json  # noqa: PLC0415
 
-    check_standard_input(given.files)
-    found = inspect(*given.files, **given_options(given, InspectOptions))
-    if can_be_audited(found) and "-" not in given.files:
+    check_standard_input(arguments.files)
+    inspection = inspect(*arguments.files, **given_options(arguments, InspectOptions))
+    if can_be_audited(inspection) and "-" not in arguments.files:
         try:
-            found = replace(found, warnings=tuple(_warnings_of_audit(found)))
+            inspection = replace(inspection, warnings=tuple(_new_audit_warnings(inspection)))
         except ParivoxError as error:
-            found = replace(found, problems=(*found.problems, str(error)))
+            inspection = replace(inspection, problems=(*inspection.problems, str(error)))
     with printing():
-        if given.json:
-            print_json(to_json(found))
+        if arguments.json:
+            print_json(to_json(inspection))
         else:
-            print_inspection(found)
-    if not found.readable:
+            print_inspection(inspection)
+    if not inspection.readable:
         sys.exit(2)
 
 
-def _warnings_of_audit(found: Inspection) -> Iterator[DataWarning]:
-    """Yield the data warnings of an audit of these files, but for those that are known.
+def _new_audit_warnings(inspection: Inspection) -> Iterator[DataWarning]:
+    """Yield the data warnings of an audit of these files that the inspection does not have.
 
     The audit is made without intervals, which takes seconds.
     """
     from parivox.auditing import audit_warnings  # noqa: PLC0415 - what takes time to load
-    from parivox.cli.audit import audit_of  # noqa: PLC0415
+    from parivox.cli.audit import audit_command_line  # noqa: PLC0415
 
-    words = shlex.split(found.next)[1:]
-    audited = audit_of([*words, "--no-intervals", "--quiet"], argparse.Namespace())
-    columns = (odd for file in found.files for column in file.columns for odd in column.odd)
-    known = {odd.what for odd in (*columns, *(odd for file in found.files for odd in file.odd))}
-    yield from (odd for odd in audit_warnings(audited) if odd.what not in known)
+    words = shlex.split(inspection.next)[1:]
+    audited = audit_command_line([*words, "--no-intervals", "--quiet"], argparse.Namespace())
+    columns = (
+        warning for file in inspection.files for column in file.columns for warning in column.odd
+    )
+    known_kinds = {
+        warning.what
+        for warning in (*columns, *(warning for file in inspection.files for warning in file.odd))
+    }
+    yield from (warning for warning in audit_warnings(audited) if warning.what not in known_kinds)

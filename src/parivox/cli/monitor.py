@@ -32,7 +32,9 @@ def add_to(commands: Any, words: str) -> None:
         commands,
         "monitor",
         _run,
-        *(MonitorOptions, MonitorCommand, ProgressCommand),
+        MonitorOptions,
+        MonitorCommand,
+        ProgressCommand,
         help=words,
         usage="parivox monitor [TRIALS] --state FILE [--key FILE] [--by GROUPING] [options]",
         description="Record the decisions of each day and raise an alarm if the error rate of a "
@@ -42,33 +44,33 @@ def add_to(commands: Any, words: str) -> None:
     )
 
 
-def _run(given: argparse.Namespace) -> None:
+def _run(arguments: argparse.Namespace) -> None:
     from parivox.monitoring.daily_monitor import EXAMPLE, monitor  # noqa: PLC0415
     from parivox.report.report_files import check_report  # noqa: PLC0415
 
-    if given.example:
+    if arguments.example:
         with printing():
             sys.stdout.write(EXAMPLE)
         return
-    if given.state is None:
+    if arguments.state is None:
         msg = "--state: is missing; name the file that holds what was counted, as in bank.state"
         raise ConfigError(msg)
-    if given.report is not None:
-        check_report(given.report)
-    tables = [getattr(given, table, None) for table in (*TABLES, "groups")]
-    check_standard_input([given.scores, *tables])
-    found = monitor(given.scores, **given_options(given, MonitorOptions))
-    given.outcome = "the day is counted" if given.scores else "nothing was written"
-    if given.report is not None:
+    if arguments.report is not None:
+        check_report(arguments.report)
+    tables = [getattr(arguments, table, None) for table in (*TABLES, "groups")]
+    check_standard_input([arguments.scores, *tables])
+    state = monitor(arguments.scores, **given_options(arguments, MonitorOptions))
+    arguments.outcome = "the day is counted" if arguments.scores else "nothing was written"
+    if arguments.report is not None:
         from parivox.report.html.stream import write_stream  # noqa: PLC0415
 
-        write_stream(found, given.report)
+        write_stream(state, arguments.report)
     with printing():
-        if given.json:
-            print_json(found.to_json())
+        if arguments.json:
+            print_json(state.to_json())
         else:
             from parivox.report.monitor import print_monitor  # noqa: PLC0415
 
-            print_monitor(found, page=given.report)
-    if len(found.alarms):
+            print_monitor(state, page=arguments.report)
+    if len(state.alarms):
         sys.exit(ALARM)

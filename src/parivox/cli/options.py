@@ -1,4 +1,4 @@
-"""Options on the command line: made of their descriptions, and read as the library takes them."""
+"""Options on the command line: made from their descriptions, read as keywords of the library."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
     from parivox.options.kinds import Option, Options
 
-_FEW = 20
-"""Options of a command that `--help` lists whole; of more, the common ones."""
+_MAX_SHOWN_OPTIONS = 20
+"""Options of a command up to which `--help` lists all; of more, it lists the common ones."""
 TABLES = ("speakers", "trials", "utterances", "models", "failures")
-"""Options that name a table beside the scores."""
+"""Options that name a table in addition to the scores."""
 
 
-class Once(argparse.Action):
+class SingleUseAction(argparse.Action):
     """Keep the value of an option that may be given once; argparse would keep the last."""
 
     given_to: argparse.Namespace | None = None
@@ -44,17 +44,17 @@ class Once(argparse.Action):
     ) -> None:
         """Keep the value, or refuse a second one."""
         if self.given_to is namespace:
-            mend = (
-                "give one file, or join the two tables" if self.dest in TABLES else "give it once"
-            )
-            msg = f"{option_string} is given twice; {mend}"
+            hint = "give it once"
+            if self.dest in TABLES:
+                hint = "give one file, or join the two tables"
+            msg = f"{option_string} is given twice; {hint}"
             raise ConfigError(msg)
         self.given_to = namespace
         setattr(namespace, self.dest, values)
 
 
-class Words(argparse.HelpFormatter):
-    """Help of which no line is wider than the terminal: usage and examples are wrapped as well."""
+class WrappedHelpFormatter(argparse.HelpFormatter):
+    """Help whose lines fit the terminal: usage and examples are wrapped as well."""
 
     def add_argument(self, action: argparse.Action) -> None:
         """Add an option, or commands with room for the longest name."""
@@ -65,34 +65,42 @@ class Words(argparse.HelpFormatter):
     def _split_lines(self, text: str, width: int) -> list[str]:
         return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
 
-    def _format_usage(self, *how: Any) -> str:
-        lines = super()._format_usage(*how).rstrip().split("\n")
-        return "\n".join(self._wrapped(line, " " * 10, "") for line in lines) + "\n\n"
+    def _format_usage(self, *usage_parts: Any) -> str:
+        usage_lines = super()._format_usage(*usage_parts).rstrip().split("\n")
+        return (
+            "\n".join(self._wrapped(usage_line, " " * 10, "") for usage_line in usage_lines)
+            + "\n\n"
+        )
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         if not text.startswith("examples:"):
             return super()._fill_text(text, width, indent)
-        return "\n".join(self._wrapped(line, " " * 4, " \\") for line in text.split("\n"))
+        return "\n".join(
+            self._wrapped(example_line, " " * 4, " \\") for example_line in text.split("\n")
+        )
 
-    def _wrapped(self, line: str, indent: str, end: str) -> str:
-        """A line as several, not parted within quotes and brackets; all but the last end so."""
-        lines, words = [""], re.findall(r"\s*(?:\"[^\"]*\"|\[[^]]*\]|[^\s\"])+", line)
+    def _wrapped(self, long_line: str, indent: str, line_end: str) -> str:
+        """Return a line as several, not split within quotes or brackets.
+
+        All but the last end with `line_end`, a backslash in examples.
+        """
+        wrapped, words = [""], re.findall(r"\s*(?:\"[^\"]*\"|\[[^]]*\]|[^\s\"])+", long_line)
         for word in words:
-            if len(lines[-1] + word) + len(end) > self._width and lines[-1].strip():
-                lines[-1] += end
-                lines.append(indent + word.lstrip())
+            if len(wrapped[-1] + word) + len(line_end) > self._width and wrapped[-1].strip():
+                wrapped[-1] += line_end
+                wrapped.append(indent + word.lstrip())
             else:
-                lines[-1] += word
-        return "\n".join(lines)
+                wrapped[-1] += word
+        return "\n".join(wrapped)
 
 
-class Every(argparse.Action):
+class ShowAllOptions(argparse.Action):
     """Print help with every option."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object, **__: object) -> NoReturn:
         """Print it, and end."""
-        for option, words in self.const.items():
-            option.help = words
+        for option, help_text in self.const.items():
+            option.help = help_text
         parser.print_help()
         parser.exit()
 
@@ -105,107 +113,128 @@ def add_command(
     examples: str = "",
     **texts: Any,
 ) -> Any:
-    """Add a command with every option that is described, under the headings of their sections."""
+    """Add a command with every described option, under the headings of their sections."""
     command = commands.add_parser(
-        name, epilog=examples or None, formatter_class=Words, allow_abbrev=False, **texts
+        name,
+        epilog=examples or None,
+        formatter_class=WrappedHelpFormatter,
+        allow_abbrev=False,
+        **texts,
     )
     if run is not None:
         command.set_defaults(run=run)
-    sections, others = options_by_section(*described), dict[Any, str | None]()
-    every = [one for options in sections.values() for one in options]
-    if len(every) > _FEW:
+    sections, help_of_hidden = options_by_section(*described), dict[Any, str | None]()
+    n_options = sum(len(options) for options in sections.values())
+    if n_options > _MAX_SHOWN_OPTIONS:
         command.add_argument(
-            "--help-all", action=Every, nargs=0, const=others, help="show all options and exit"
+            "--help-all",
+            action=ShowAllOptions,
+            nargs=0,
+            const=help_of_hidden,
+            help="show all options and exit",
         )
     for section, options in sections.items():
         group = command.add_argument_group(section)
-        for one in sorted(options, key=lambda one: not one.positional_count):
-            made = add_option(group, one)
-            if len(every) > _FEW and not (one.is_common or one.positional_count):
-                others |= {option: option.help for option in made}
-    for option in others:
-        option.help = argparse.SUPPRESS
+        for option in sorted(options, key=lambda option: not option.positional_count):
+            actions = add_option(group, option)
+            is_always_shown = option.is_common or option.positional_count
+            if n_options > _MAX_SHOWN_OPTIONS and not is_always_shown:
+                help_of_hidden |= {action: action.help for action in actions}
+    for action in help_of_hidden:
+        action.help = argparse.SUPPRESS
     return command
 
 
-def add_option(group: Any, one: Option) -> list[Any]:
-    """Add one option as it is described; what argparse makes of it."""
-    if one.command_name is None:
+def add_option(group: Any, option: Option) -> list[Any]:
+    """Add one described option; return the actions that argparse makes of it."""
+    if option.command_name is None:
         return []
-    if one.positional_count:
-        how: dict[str, Any] = {} if one.positional_count == "1" else {"nargs": one.positional_count}
-        words = one.plain_description.replace("%", "%%")
-        made = group.add_argument(one.name, metavar=one.metavar, help=words, **how)
-        made.required = one.positional_count not in {
-            "*",
-            "?",
-        }  # which says what is missing, if anything
-        made.known = getattr(one, "choices", ())
-        return [made]
-    if isinstance(one, Direction):
+    if option.positional_count:
+        return [_add_positional(group, option)]
+    if isinstance(option, Direction):
         return [
             group.add_argument(f"--{word}", action="store_true", help=words)
-            for word, words in one.descriptions.items()
+            for word, words in option.descriptions.items()
         ]
-    how = {"dest": one.name, "metavar": one.metavar}
-    if isinstance(one, Flag):
-        how = {"dest": one.name, "action": "store_true"}
-    elif isinstance(one, Unchecked) and one.flag_value is not None:
-        how = {"dest": one.name, "action": "store_const", "const": one.flag_value}
-    elif isinstance(one, Unchecked) and one.takes_several:
-        how["nargs"] = "+"
-    elif isinstance(one, Text) and one.implied_text:
-        how |= {"nargs": "?", "const": one.implied_text}
-    elif one.is_repeatable:
-        how["action"] = "append"
-    if one.is_required:
-        how["required"] = True
-    letters = [f"-{one.letter}"] if one.letter else []
-    words = _help_of(one).replace("%", "%%")  # which argparse would fill in
-    made = group.add_argument(*letters, one.flag, help=words, **how)
-    made.known = getattr(one, "choices", ())  # not argparse's choices, which say less if missed
-    return [made]
+    letters = [f"-{option.letter}"] if option.letter else []
+    words = _help_of(option).replace("%", "%%")  # which argparse would fill in
+    settings = _argparse_settings(option)
+    action = group.add_argument(*letters, option.flag, help=words, **settings)
+    # not argparse's choices, whose errors say less
+    action.known = getattr(option, "choices", ())
+    return [action]
 
 
-def _help_of(one: Option) -> str:
+def _add_positional(group: Any, option: Option) -> Any:
+    """Add an argument without a flag; return the action that argparse makes of it."""
+    settings: dict[str, Any] = {}
+    if option.positional_count != "1":
+        settings["nargs"] = option.positional_count
+    words = option.plain_description.replace("%", "%%")
+    action = group.add_argument(option.name, metavar=option.metavar, help=words, **settings)
+    # argparse's error says which argument is missing
+    action.required = option.positional_count not in {"*", "?"}
+    action.known = getattr(option, "choices", ())
+    return action
+
+
+def _argparse_settings(option: Option) -> dict[str, Any]:
+    """Return what argparse must know of an option with a flag."""
+    settings: dict[str, Any] = {"dest": option.name, "metavar": option.metavar}
+    if isinstance(option, Flag):
+        settings = {"dest": option.name, "action": "store_true"}
+    elif isinstance(option, Unchecked) and option.flag_value is not None:
+        settings = {"dest": option.name, "action": "store_const", "const": option.flag_value}
+    elif isinstance(option, Unchecked) and option.takes_several:
+        settings["nargs"] = "+"
+    elif isinstance(option, Text) and option.implied_text:
+        settings |= {"nargs": "?", "const": option.implied_text}
+    elif option.is_repeatable:
+        settings["action"] = "append"
+    if option.is_required:
+        settings["required"] = True
+    return settings
+
+
+def _help_of(option: Option) -> str:
     """Return what an option does, whether it can be repeated, and its default."""
-    if isinstance(one, Flag):
-        return one.negated_description or one.plain_description
-    sentences = [one.plain_description]
-    if one.is_repeatable and not (isinstance(one, Unchecked) and one.takes_several):
+    if isinstance(option, Flag):
+        return option.negated_description or option.plain_description
+    sentences = [option.plain_description]
+    if option.is_repeatable and not (isinstance(option, Unchecked) and option.takes_several):
         sentences.append("Can be repeated")
-    if one.default_description:
-        sentences.append(f"Default: {one.default_description}".replace("`", ""))
+    if option.default_description:
+        sentences.append(f"Default: {option.default_description}".replace("`", ""))
     return ". ".join(sentences)
 
 
-def given_options(given: argparse.Namespace, described: type[Options]) -> dict[str, Any]:
-    """The options that are given, as the library takes them.
+def given_options(arguments: argparse.Namespace, described: type[Options]) -> dict[str, Any]:
+    """Return the options that were given, as keywords of the library.
 
     Raises
     ------
     ConfigError
         If a text is no number or mapping where one is asked for.
     """
-    found: dict[str, Any] = {}
-    for name, one in option_fields(described).items():
-        if isinstance(one, Direction):
-            words = [word for word in one.descriptions if getattr(given, word)]
+    options: dict[str, Any] = {}
+    for name, option in option_fields(described).items():
+        if isinstance(option, Direction):
+            words = [word for word in option.descriptions if getattr(arguments, word)]
             if len(words) > 1:
-                both = " and ".join(f"--{word}" for word in words)
-                msg = f"{both} contradict each other; give one of them"
+                flags = " and ".join(f"--{word}" for word in words)
+                msg = f"{flags} contradict each other; give one of them"
                 raise ConfigError(msg)
-            found |= dict.fromkeys([one.keyword] if words else [], *words)
-        elif one.command_name is not None:
-            value = getattr(given, name)
-            is_off = value is False and isinstance(one, Flag)
-            if value is not None and not is_off:
-                found[one.keyword] = one.parse(value)
-    return found
+            options |= dict.fromkeys([option.keyword] if words else [], *words)
+        elif option.command_name is not None:
+            argument = getattr(arguments, name)
+            is_off = argument is False and isinstance(option, Flag)
+            if argument is not None and not is_off:
+                options[option.keyword] = option.parse(argument)
+    return options
 
 
 def named_source(text: str) -> tuple[str, str]:
-    """The name, perhaps none, and the file of NAME=FILE; a file that is there is no such thing."""
+    """Return the name, perhaps empty, and the file of NAME=FILE; an existing file has no name."""
     name, equals, path = text.partition("=")
     # any text, even what no path can be
     is_named = equals and not os.path.exists(text)  # noqa: PTH110

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from parivox.cli.options import add_command
-from parivox.cli.process import printing, say
+from parivox.cli.process import print_status, printing
 from parivox.options.papers import PapersListCommand, PapersRunCommand
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ examples:
 
 def add_to(commands: Any, words: str) -> None:
     """Add the command, its sub-commands and their options."""
-    whole = add_command(
+    command = add_command(
         commands,
         "papers",
         None,
@@ -32,13 +32,13 @@ def add_to(commands: Any, words: str) -> None:
         "values and their uncertainty.",
         examples=EXAMPLES,
     )
-    inner = whole.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    subcommands = command.add_subparsers(title="commands", metavar="COMMAND", required=True)
     words = "their tables, figures and claims, and which can be computed"
     usage = "parivox papers list [PAPER]"
-    add_command(inner, "list", _list, PapersListCommand, help=words, usage=usage)
+    add_command(subcommands, "list", _list, PapersListCommand, help=words, usage=usage)
     words = "compute items of a paper beside print"
     add_command(
-        inner,
+        subcommands,
         "run",
         _run,
         PapersRunCommand,
@@ -48,16 +48,16 @@ def add_to(commands: Any, words: str) -> None:
     )
 
 
-def _list(given: argparse.Namespace) -> None:
+def _list(arguments: argparse.Namespace) -> None:
     from parivox.papers import PAPERS, paper_named  # noqa: PLC0415 - what takes time to load
     from parivox.report.papers import print_items  # noqa: PLC0415
 
-    papers = [*PAPERS.values()] if given.paper is None else [paper_named(given.paper)]
+    papers = [*PAPERS.values()] if arguments.paper is None else [paper_named(arguments.paper)]
     with printing():
         print_items(papers)
 
 
-def _run(given: argparse.Namespace) -> None:
+def _run(arguments: argparse.Namespace) -> None:
     from parivox.papers import run  # noqa: PLC0415 - what takes time to load
     from parivox.report.papers import (  # noqa: PLC0415
         check_reproduced,
@@ -65,18 +65,18 @@ def _run(given: argparse.Namespace) -> None:
         write_reproduced,
     )
 
-    if given.out is not None:
-        check_reproduced(given.out)
-    found = run(
-        given.paper,
-        table=given.table,
-        figure=given.figure,
-        claim=given.claim,
-        data=given.data,
+    if arguments.out is not None:
+        check_reproduced(arguments.out)
+    reproduced = run(
+        arguments.paper,
+        table=arguments.table,
+        figure=arguments.figure,
+        claim=arguments.claim,
+        data=arguments.data,
     )
-    if given.out is not None:
-        write_reproduced(given.out, found)
+    if arguments.out is not None:
+        write_reproduced(arguments.out, reproduced)
     with printing():
-        print_reproduced(found)
-    if given.out is not None:
-        say(f"written to {given.out}: charts, figures as CSV, claims in README.md")
+        print_reproduced(reproduced)
+    if arguments.out is not None:
+        print_status(f"written to {arguments.out}: charts, figures as CSV, claims in README.md")

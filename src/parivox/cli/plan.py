@@ -35,9 +35,9 @@ def add_to(commands: Any, words: str) -> None:
     )
 
 
-def _run(given: argparse.Namespace) -> None:
+def _run(arguments: argparse.Namespace) -> None:
     from parivox.decide.sample_size_plan import plan  # noqa: PLC0415 - what takes time to load
     from parivox.report.plan import print_plan  # noqa: PLC0415
 
-    found = plan(given.pilot, **given_options(given, PlanOptions))
-    print_result(found, partial(print_plan, details=given.verbose), json=given.json)
+    size_plan = plan(arguments.pilot, **given_options(arguments, PlanOptions))
+    print_result(size_plan, partial(print_plan, details=arguments.verbose), json=arguments.json)

@@ -1,4 +1,4 @@
-"""The process of a command: how it is set up, and its streams, whatever state they are in."""
+"""The process of a command: signals, memory, and standard streams in whatever state they are."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 CLEAR = "\r\x1b[K"
-"""What takes the line of a terminal away on which the cursor is."""
+"""What clears the line of a terminal on which the cursor is."""
 
 
-class Ended(KeyboardInterrupt):
-    """SIGTERM, which ends a command as Ctrl-C does: what is half written goes first."""
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, which ends a command as Ctrl-C does: half-written files are removed first."""
 
 
-def set_up() -> None:
-    """End in order, start no BLAS threads, look for garbage seldom, and keep memory at hand.
+def set_up_process() -> None:
+    """End in order on SIGTERM, start no BLAS threads, collect garbage seldom, and keep memory.
 
     Counting has no use for the threads, and makes rows by the thousand but hardly a cycle. At the
-    end, when Python would look through all there is, all of it goes anyway.
+    end, when Python would search all objects for garbage, all memory is released anyway.
     """
     with contextlib.suppress(ValueError):  # in a thread, which no signal reaches
         if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-            signal.signal(signal.SIGTERM, _end)
+            signal.signal(signal.SIGTERM, _terminate)
     gc.set_threshold(200_000)
     atexit.register(gc.freeze)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     keep_memory()
 
 
-def _end(*_: object) -> NoReturn:
-    raise Ended
+def _terminate(*_: object) -> NoReturn:
+    raise Terminated
 
 
-def prepare() -> None:
+def prepare_streams() -> None:
     """Make the streams fit for any text; refuse a standard output that is closed.
 
     Raises
@@ -69,60 +69,60 @@ def prepare() -> None:
         raise ConfigError(msg)
 
 
-def is_redrawn() -> bool:
-    """Whether standard error is a terminal on which a line can be drawn again."""
+def can_redraw_line() -> bool:
+    """Return whether standard error is a terminal on which a line can be redrawn."""
     return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def say(text: str) -> None:
-    """Tell a line on standard error, if it takes any: in a terminal in place of the progress."""
-    start = CLEAR if is_redrawn() else ""
+def print_status(text: str) -> None:
+    """Print a line on standard error, if possible: in a terminal in place of the progress."""
+    start = CLEAR if can_redraw_line() else ""
     with contextlib.suppress(OSError):
         sys.stderr.write(f"{start}parivox: {printable(text)}\n")
 
 
-def say_error(sentence: str) -> None:
-    """Tell a mistake on standard error: in a terminal in colour, its mend on a line of its own."""
+def print_error(sentence: str) -> None:
+    """Print a mistake on standard error: in a terminal in colour, with the hint on its own line."""
     if not sys.stderr.isatty():
-        say(f"error: {sentence}")
+        print_status(f"error: {sentence}")
         return
-    what, separator, mend = sentence.rpartition("; ")
-    if not separator or mend.count(")") > mend.count("("):  # that which is no mend
-        what, mend = sentence, ""
+    problem, separator, hint = sentence.rpartition("; ")
+    if not separator or hint.count(")") > hint.count("("):  # that which is no mend
+        problem, hint = sentence, ""
     from rich.text import Text  # noqa: PLC0415 - what takes time to load
 
     from parivox.report.words import STYLES, terminal  # noqa: PLC0415
 
     console = terminal(stderr=True, soft_wrap=True)
     with contextlib.suppress(OSError):
-        console.print(Text.assemble(("error: ", STYLES["worse"]), what))
-        if mend:
-            console.print(Text.assemble(("hint: ", "bold"), mend))
+        console.print(Text.assemble(("error: ", STYLES["worse"]), problem))
+        if hint:
+            console.print(Text.assemble(("hint: ", "bold"), hint))
 
 
 @contextlib.contextmanager
-def warnings_told() -> Iterator[None]:
-    """Tell what was guessed on standard error, each once."""
+def warnings_printed() -> Iterator[None]:
+    """Print what was guessed on standard error, each guess once."""
     with warnings.catch_warnings():
         warnings.filterwarnings("always", category=EncodingGuessed)
         # of NumPy, for who writes code: what is undefined is missing with a reason
         warnings.filterwarnings("ignore", category=RuntimeWarning)
-        others, told = warnings.showwarning, set()
+        show_other_warning, printed = warnings.showwarning, set()
 
-        def tell(message: Warning | str, category: type[Warning], *where: Any) -> None:
+        def print_guess(message: Warning | str, category: type[Warning], *location: Any) -> None:
             if not issubclass(category, EncodingGuessed):
-                others(message, category, *where)
-            elif str(message) not in told:
-                told.add(str(message))
-                say(str(message))
+                show_other_warning(message, category, *location)
+            elif str(message) not in printed:
+                printed.add(str(message))
+                print_status(str(message))
 
-        warnings.showwarning = tell  # type: ignore[assignment]
+        warnings.showwarning = print_guess  # type: ignore[assignment]
         yield
 
 
 @contextlib.contextmanager
 def printing() -> Iterator[None]:
-    """Print to standard output; what fails there is a sentence.
+    """Print to standard output; a failure there is a sentence.
 
     Raises
     ------
@@ -135,9 +135,9 @@ def printing() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        silence()
-        why = error.strerror or str(error)
-        msg = f"standard output cannot be written ({why}); send it elsewhere"
+        discard_output()
+        reason = error.strerror or str(error)
+        msg = f"standard output cannot be written ({reason}); send it elsewhere"
         raise ConfigError(msg) from error
 
 
@@ -148,23 +148,23 @@ def print_json(text: str) -> None:
     sys.stdout.write(text)
 
 
-def silence() -> None:
-    """Drop what standard output still holds, which Python would try to write at its end."""
+def discard_output() -> None:
+    """Discard what standard output still buffers, which Python would try to write at its end."""
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def print_lines(lines: Iterable[str]) -> None:
-    """Print lines of words."""
+def print_lines(words: Iterable[str]) -> None:
+    """Print lines on standard output."""
     with printing():
-        for line in lines:
-            sys.stdout.write(f"{printable(line)}\n")
+        for printed_line in words:
+            sys.stdout.write(f"{printable(printed_line)}\n")
 
 
-def print_result(result: Any, in_words: Callable[[Any], None], *, json: bool) -> None:
+def print_result(analysis: Any, print_in_words: Callable[[Any], None], *, json: bool) -> None:
     """Print a result as JSON or in words."""
     with printing():
         if json:
-            print_json(result.to_json())
+            print_json(analysis.to_json())
         else:
-            in_words(result)
+            print_in_words(analysis)

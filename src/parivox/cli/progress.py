@@ -1,4 +1,4 @@
-"""How progress shows on standard error: a line that is redrawn, a line now and then, or JSON."""
+"""Progress on standard error: a line that is redrawn, a line now and then, or JSON."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from threading import Event, Lock, Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Self
 
-from parivox.cli.process import CLEAR, is_redrawn, say
+from parivox.cli.process import CLEAR, can_redraw_line, print_status
 from parivox.errors import ConfigError, printable
 from parivox.runtime.progress import report_progress_to
 
@@ -19,77 +19,79 @@ if TYPE_CHECKING:
     from parivox.runtime.progress import Progress
 
 PATIENCE_S = 2.0
-"""Before a terminal shows anything."""
+"""How long nothing is shown in a terminal, as most commands end sooner."""
 REDRAWN_S = 0.25
 LOGGED_S = 10.0
-"""Between lines where there is no terminal: few enough for the log of a cluster."""
+"""Time between lines where there is no terminal: few enough for the log of a cluster."""
 JSON_S = 1.0
-"""Between lines of JSON of one stage that goes on."""
+"""Time between lines of JSON within one stage."""
 
 
 @contextmanager
-def progress_shown(form: str | None, *, quiet: bool) -> Iterator[None]:
-    """Show the progress of what is done meanwhile.
+def progress_shown(progress_format: str | None, *, quiet: bool) -> Iterator[None]:
+    """Show the progress of what runs in the context.
 
     Raises
     ------
     ConfigError
-        If it is asked for in a form that there is not, or not at all as well.
+        If the format is not known, or progress is asked for and suppressed.
     """
-    if form not in {None, "json"}:
-        msg = f"--progress {form!r} is not known; give json, or leave --progress out"
+    if progress_format not in {None, "json"}:
+        msg = f"--progress {progress_format!r} is not known; give json, or leave --progress out"
         raise ConfigError(msg)
-    if form and quiet:
+    if progress_format and quiet:
         msg = "--quiet and --progress contradict each other; give one of them"
         raise ConfigError(msg)
     if quiet:
         yield
-    elif form:
-        with report_progress_to(_Lines()):
+    elif progress_format:
+        with report_progress_to(_JsonProgress()):
             yield
     else:
-        with _Latest() as latest, report_progress_to(latest):
+        with _TerminalProgress() as terminal_progress, report_progress_to(terminal_progress):
             yield
 
 
-class _Lines:
-    """Lines of JSON, for programs."""
+class _JsonProgress:
+    """Progress as lines of JSON, for programs."""
 
     def __init__(self) -> None:
         self.stages: tuple[str, ...] = ()
         self.due = 0.0
 
-    def __call__(self, at: Progress) -> None:
-        """Write what is told, unless the stage goes on and was told of a moment ago."""
+    def __call__(self, progress: Progress) -> None:
+        """Write a message, unless the stage continues and the last message was a moment ago."""
         now = monotonic()
-        if at.stages == self.stages and not at.is_over and now < self.due:
+        if progress.stages == self.stages and not progress.is_over and now < self.due:
             return
-        self.stages, self.due = at.stages, now + JSON_S
-        found = {
-            "stage": at.stage,
-            "done": at.done,
-            "total": at.total,
-            "unit": at.unit,
-            "share": None if at.share is None else round(at.share, 4),
-            "elapsed_s": round(at.elapsed_s, 3),
-            "eta_s": None if at.eta_s is None else round(at.eta_s, 3),
+        self.stages, self.due = progress.stages, now + JSON_S
+        message = {
+            "stage": progress.stage,
+            "done": progress.done,
+            "total": progress.total,
+            "unit": progress.unit,
+            "share": None if progress.share is None else round(progress.share, 4),
+            "elapsed_s": round(progress.elapsed_s, 3),
+            "eta_s": None if progress.eta_s is None else round(progress.eta_s, 3),
         }
-        _write(json.dumps(found) + "\n")
+        _write(json.dumps(message) + "\n")
 
 
-class _Latest:
-    """What was told last, while a stage is open; a thread shows it."""
+class _TerminalProgress:
+    """The latest progress, while a stage is open; a thread shows it."""
 
     def __init__(self) -> None:
         self.found: tuple[float, Progress] | None = None
         self.drawn = ""
         self.lock, self.ended = Lock(), Event()
-        self.thread = Thread(target=self._draw if is_redrawn() else self._log, daemon=True)
+        self.thread = Thread(target=self._draw if can_redraw_line() else self._log, daemon=True)
 
-    def __call__(self, at: Progress) -> None:
-        """Keep what is told; the line goes as the last stage ends."""
+    def __call__(self, progress: Progress) -> None:
+        """Keep the latest progress; clear the line when the last stage ends."""
         with self.lock:
-            self.found = None if at.is_over and len(at.stages) == 1 else (monotonic(), at)
+            self.found = (
+                None if progress.is_over and len(progress.stages) == 1 else (monotonic(), progress)
+            )
             if self.found is None:
                 self._clear()
 
@@ -103,7 +105,7 @@ class _Latest:
         self._clear()
 
     def _now(self) -> Progress | None:
-        """How far it is by now."""
+        """Return the progress, with the time that has passed since."""
         return self.found and self.found[1].after(monotonic() - self.found[0])
 
     def _clear(self) -> None:
@@ -119,30 +121,30 @@ class _Latest:
         console = Console(stderr=True)
         while not self.ended.wait(REDRAWN_S):
             with self.lock:
-                if (at := self._now()) is None:
+                if (progress := self._now()) is None:
                     continue
-                line = _fitted(at, console.width - 1)
-                if line != self.drawn:
-                    _write(CLEAR + line)
-                    self.drawn = line
+                drawn_line = _fitted_line(progress, console.width - 1)
+                if drawn_line != self.drawn:
+                    _write(CLEAR + drawn_line)
+                    self.drawn = drawn_line
 
     def _log(self) -> None:
         while not self.ended.wait(LOGGED_S):
-            if (at := self._now()) is not None:
-                say(str(at))
+            if (progress := self._now()) is not None:
+                print_status(str(progress))
 
 
-def _fitted(at: Progress, room: int) -> str:
-    """The words that fit a line: figures first, then the stage, then those it is a part of."""
+def _fitted_line(progress: Progress, width: int) -> str:
+    """Return words that fit a line: figures come first, then the stage, then its outer stages."""
     from rich.cells import cell_len, set_cell_size  # noqa: PLC0415 - for what takes long
 
-    figures, words = f", {at.figures}", ""
-    for first in range(len(at.stages)):
-        words = printable(": ".join(at.stages[first:]))
-        if cell_len(words) + len(figures) <= room:
+    figures, words = f", {progress.figures}", ""
+    for first_stage in range(len(progress.stages)):
+        words = printable(": ".join(progress.stages[first_stage:]))
+        if cell_len(words) + len(figures) <= width:
             return words + figures
-    words = set_cell_size(words, max(room - len(figures) - 3, 0)).rstrip()
-    return set_cell_size(f"{words}...{figures}", room).rstrip()
+    words = set_cell_size(words, max(width - len(figures) - 3, 0)).rstrip()
+    return set_cell_size(f"{words}...{figures}", width).rstrip()
 
 
 def _write(text: str) -> None:

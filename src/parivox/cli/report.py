@@ -1,4 +1,4 @@
-"""``parivox report``: the page of an audit, its figures and its tables."""
+"""``parivox report``: the HTML report of an audit, its figures and its tables."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from parivox.cli.options import add_command, check_out_is_named
-from parivox.cli.process import print_lines, printing, say
+from parivox.cli.process import print_lines, print_status, printing
 from parivox.errors import ConfigError
 from parivox.options.audit import NEVER, ProgressCommand, ReportCommand, ReportDetailsCommand
 
@@ -23,8 +23,8 @@ examples:
   parivox report audit/ --format markdown > model-card-section.md
   parivox report audit/ --out annex.xlsx
 """
-_OF_PAGE = ("title", "speaker_ids")
-_MOST_NAMED = 6
+_REPORT_OPTIONS = ("title", "speaker_ids")
+_MAX_NAMED_LABELS = 6
 
 
 def add_to(commands: Any, words: str) -> None:
@@ -33,7 +33,9 @@ def add_to(commands: Any, words: str) -> None:
         commands,
         "report",
         _run,
-        *(ReportCommand, ReportDetailsCommand, ProgressCommand),
+        ReportCommand,
+        ReportDetailsCommand,
+        ProgressCommand,
         help=words,
         usage="parivox report AUDIT [--out FILE] [--figures FOLDER] [options]",
         description="Export a self-contained HTML report, or figures and tables for a paper, a "
@@ -42,46 +44,58 @@ def add_to(commands: Any, words: str) -> None:
     )
 
 
-def page_options(given: argparse.Namespace) -> dict[str, Any]:
-    """Options of a page that were given."""
-    found = {name: getattr(given, name) for name in _OF_PAGE}
-    return {name: value for name, value in found.items() if value is not None}
+def report_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of an HTML report that were given."""
+    settings = {name: getattr(arguments, name) for name in _REPORT_OPTIONS}
+    return {name: setting for name, setting in settings.items() if setting is not None}
 
 
-def context_of(given: argparse.Namespace) -> Context | None:
-    """What the context file says, so that it is refused before anything is done."""
+def given_context(arguments: argparse.Namespace) -> Context | None:
+    """Return the context, so that a wrong file is refused before anything is done."""
     from parivox.report.context import read_context  # noqa: PLC0415 - on request
 
-    return read_context(given.context)
+    return read_context(arguments.context)
 
 
-def labelled_by(audit: Audit, context: Context | None) -> Audit:
-    """The audit with the labels of a context; those that name nothing in it are told."""
+def with_labels(audit: Audit, context: Context | None) -> Audit:
+    """Return the audit with the labels of a context; print those that name nothing in it."""
     if context is None or not context.labels:
         return audit
     from parivox.report.labels import labelled  # noqa: PLC0415 - on request
 
-    made = labelled(audit, context)
-    unused = [repr(name) for name in context.labels if name not in made.record["labels"]]
+    labelled_audit = labelled(audit, context)
+    unused = [repr(name) for name in context.labels if name not in labelled_audit.record["labels"]]
     if unused:
-        left = f" and {len(unused) - _MOST_NAMED} more" if len(unused) > _MOST_NAMED else ""
-        say(f"labels that name nothing in this audit: {', '.join(unused[:_MOST_NAMED])}{left}")
-    return made
+        more_names = (
+            f" and {len(unused) - _MAX_NAMED_LABELS} more"
+            if len(unused) > _MAX_NAMED_LABELS
+            else ""
+        )
+        print_status(
+            "labels that name nothing in this audit: "
+            f"{', '.join(unused[:_MAX_NAMED_LABELS])}{more_names}"
+        )
+    return labelled_audit
 
 
-def loaded(folder: str) -> Audit:
-    """The audit of a folder; what another version of Parivox wrote is told."""
+def load_audit(folder: str) -> Audit:
+    """Return the audit of a folder; print what another version of Parivox wrote in it."""
     from parivox.auditing import load  # noqa: PLC0415 - what takes time to load
 
     audit = load(folder)
-    if other := audit.record.get("other_version"):
-        names = {why: [name for name in other if other[name] == why] for why in other.values()}
-        parts = "; ".join(f"{', '.join(found)}: {why}" for why, found in names.items())
-        say(f"written by another version of Parivox: {parts}")
+    if names_of_version := audit.record.get("other_version"):
+        names = {
+            reason: [name for name in names_of_version if names_of_version[name] == reason]
+            for reason in names_of_version.values()
+        }
+        differences = "; ".join(
+            f"{', '.join(tables_)}: {reason}" for reason, tables_ in names.items()
+        )
+        print_status(f"written by another version of Parivox: {differences}")
     return audit
 
 
-def _run(given: argparse.Namespace) -> None:
+def _run(arguments: argparse.Namespace) -> None:
     from parivox.report.audit_queries import check_speaker_ids  # noqa: PLC0415
     from parivox.report.report_files import (  # noqa: PLC0415 - what takes time to load
         check_report,
@@ -89,35 +103,39 @@ def _run(given: argparse.Namespace) -> None:
         encoded_tables,
     )
 
-    kind = _kind(given)
+    kind = _output_kind(arguments)
     if kind == "page":
-        check_report(given.out)
-    elif given.out is not None:
-        check_tables(given.out, kind)
-    page, context, formats = page_options(given), context_of(given), _formats(given)
-    audit = labelled_by(loaded(given.audit), context)
-    check_speaker_ids(audit, given.speaker_ids or NEVER)
-    lines = _write(audit, given, kind, page | {"context": context}, formats)
-    print_lines(lines)
-    if given.out is None and kind:
+        check_report(arguments.out)
+    elif arguments.out is not None:
+        check_tables(arguments.out, kind)
+    report_settings, context, formats = (
+        report_options(arguments),
+        given_context(arguments),
+        _figure_formats(arguments),
+    )
+    audit = with_labels(load_audit(arguments.audit), context)
+    check_speaker_ids(audit, arguments.speaker_ids or NEVER)
+    messages = _write_files(audit, arguments, kind, report_settings | {"context": context}, formats)
+    print_lines(messages)
+    if arguments.out is None and kind:
         with printing():
             sys.stdout.buffer.write(encoded_tables(audit, kind))
 
 
-def _kind(given: argparse.Namespace) -> str:
-    """What is written to the file, or printed: the page, or tables in a format; perhaps nothing."""
+def _output_kind(arguments: argparse.Namespace) -> str:
+    """Return what is written or printed: "page", a format of tables, or empty for figures only."""
     from parivox.report.report_files import TABLES, check_format, format_of  # noqa: PLC0415
 
-    check_out_is_named(given.out, "file")
-    if given.format is not None:
-        check_format(given.format)
-        if given.format == "xlsx" and given.out is None:
+    check_out_is_named(arguments.out, "file")
+    if arguments.format is not None:
+        check_format(arguments.format)
+        if arguments.format == "xlsx" and arguments.out is None:
             msg = "--format xlsx: a workbook is not text to print; name a file with --out"
             raise ConfigError(msg)
-        kind = str(given.format)
-    elif given.out is not None:
-        kind = format_of(given.out) or "page"
-    elif given.figures is not None:
+        kind = str(arguments.format)
+    elif arguments.out is not None:
+        kind = format_of(arguments.out) or "page"
+    elif arguments.figures is not None:
         kind = ""
     else:
         msg = (
@@ -125,50 +143,54 @@ def _kind(given: argparse.Namespace) -> str:
             f"--format {', '.join(TABLES)}"
         )
         raise ConfigError(msg)
-    for name in _OF_PAGE:
-        if kind != "page" and getattr(given, name) is not None:
+    for name in _REPORT_OPTIONS:
+        if kind != "page" and getattr(arguments, name) is not None:
             option = f"--{name.replace('_', '-')}"
             msg = f"{option} is of a page; give --out report.html, or leave {option} out"
             raise ConfigError(msg)
     return kind
 
 
-def _formats(given: argparse.Namespace) -> list[str]:
-    """Formats of the figures, if there are to be any."""
-    if given.figures is None:
-        if given.formats is not None:
+def _figure_formats(arguments: argparse.Namespace) -> list[str]:
+    """Return the formats of figures; empty if none are asked for."""
+    if arguments.figures is None:
+        if arguments.formats is not None:
             msg = "--formats is of figures; give --figures FOLDER, or leave --formats out"
             raise ConfigError(msg)
         return []
     from parivox.report.figures import check_figures  # noqa: PLC0415 - on request
 
-    asked = "svg" if given.formats is None else given.formats
-    formats = list(dict.fromkeys(one.strip() for one in asked.split(",")))
-    check_figures(given.figures, formats)
+    text = "svg" if arguments.formats is None else arguments.formats
+    formats = list(dict.fromkeys(name.strip() for name in text.split(",")))
+    check_figures(arguments.figures, formats)
     return formats
 
 
-def _write(
+def _write_files(
     audit: Audit,
-    given: argparse.Namespace,
+    arguments: argparse.Namespace,
     kind: str,
-    page: dict[str, Any],
+    report_settings: dict[str, Any],
     formats: list[str],
 ) -> list[str]:
-    """Write what is asked for, and tell of each in a line."""
+    """Write what is asked for; return one line on each file or folder."""
     from parivox.report.figures import write_figures  # noqa: PLC0415
     from parivox.report.report_files import write_page, write_tables  # noqa: PLC0415
 
-    lines = []
-    if given.figures is not None:
-        write_figures(audit, given.figures, formats=formats)
-        lines.append(f"{given.figures}: every figure as {', '.join(formats)}; index.md says more")
-    if given.out is not None:
+    messages = []
+    if arguments.figures is not None:
+        write_figures(audit, arguments.figures, formats=formats)
+        messages.append(
+            f"{arguments.figures}: every figure as {', '.join(formats)}; index.md says more"
+        )
+    if arguments.out is not None:
         if kind == "page":
-            write_page(audit, given.out, **page)
-            lines.append(f"{given.out}: the page; it opens in any browser, and needs no network")
+            write_page(audit, arguments.out, **report_settings)
+            messages.append(
+                f"{arguments.out}: the page; it opens in any browser, and needs no network"
+            )
         else:
-            write_tables(audit, given.out, format=kind)
-            lines.append(f"{given.out}: the tables")
-        given.outcome = "everything was written"
-    return lines
+            write_tables(audit, arguments.out, format=kind)
+            messages.append(f"{arguments.out}: the tables")
+        arguments.outcome = "everything was written"
+    return messages

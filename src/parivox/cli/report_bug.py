@@ -41,31 +41,31 @@ def add_to(commands: Any, words: str) -> None:
 
 
 def _run(_: argparse.Namespace) -> None:
-    print_lines(_lines())
+    print_lines(_version_lines())
 
 
-def _lines() -> Iterator[str]:
+def _version_lines() -> Iterator[str]:
     python = f"{platform.python_implementation()} {platform.python_version()}"
     system = " ".join((platform.system(), platform.machine(), *platform.libc_ver())).strip()
     encodings = f"{sys.stdout.encoding} out, {locale.getpreferredencoding(do_setlocale=False)} else"
     yield f"Parivox {__version__}, {python}, {system}, {processor_count()} processors, {encodings}"
-    for extra, packages in _packages().items():
-        found = ", ".join(f"{name} {_version(name)}" for name in packages)
-        yield f"{extra or 'core'}: {found}"
+    for extra, packages in _packages_by_extra().items():
+        versions = ", ".join(f"{name} {_version(name)}" for name in packages)
+        yield f"{extra or 'core'}: {versions}"
 
 
-def _packages() -> dict[str, list[str]]:
-    """Names of the packages that core and each extra need; none where Parivox is no package."""
-    found: dict[str, list[str]] = {}
+def _packages_by_extra() -> dict[str, list[str]]:
+    """Return the packages that the core and each extra need; none if Parivox is not installed."""
+    packages_by_extra: dict[str, list[str]] = {}
     try:
         required = importlib.metadata.requires("parivox") or []
     except importlib.metadata.PackageNotFoundError:
         required = []
-    for line in required:
-        name, extra = _NAME.findall(line)[0], "".join(_EXTRA.findall(line))
-        if extra != "dev" and name != "parivox" and "python_version" not in line:
-            found.setdefault(extra, []).append(name)
-    return found
+    for requirement in required:
+        name, extra = _NAME.findall(requirement)[0], "".join(_EXTRA.findall(requirement))
+        if extra != "dev" and name != "parivox" and "python_version" not in requirement:
+            packages_by_extra.setdefault(extra, []).append(name)
+    return packages_by_extra
 
 
 def _version(name: str) -> str:

@@ -36,7 +36,11 @@ def add_to(commands: Any, words: str) -> None:
         commands,
         "score",
         _run,
-        *(ScoreCommand, ScoreFileOptions, ScoreOptions, AllPairsOptions, VerifyOptions),
+        ScoreCommand,
+        ScoreFileOptions,
+        ScoreOptions,
+        AllPairsOptions,
+        VerifyOptions,
         ProgressCommand,
         help=words,
         usage="parivox score TRIALS --embeddings DIR --out FILE [options]",
@@ -46,96 +50,99 @@ def add_to(commands: Any, words: str) -> None:
     )
 
 
-def _run(given: argparse.Namespace) -> None:
+def _run(arguments: argparse.Namespace) -> None:
     from parivox.report.systems import print_scored  # noqa: PLC0415 - what takes time to load
 
-    check_out_is_named(given.out, "file")
-    _check(given)
-    if given.all_pairs:
-        _count_all_pairs(given)
+    check_out_is_named(arguments.out, "file")
+    _check_arguments(arguments)
+    if arguments.all_pairs:
+        _count_all_pairs(arguments)
         return
-    shared = given_options(given, ScoreFileOptions)
-    given.outcome = "what was scored is kept; the same command goes on from there"
-    if given.system is None:
+    file_options = given_options(arguments, ScoreFileOptions)
+    arguments.outcome = "what was scored is kept; the same command goes on from there"
+    if arguments.system is None:
         from parivox.scoring.run import score  # noqa: PLC0415
 
-        found = score(given.trials, **shared, **given_options(given, ScoreOptions))
+        scored = score(arguments.trials, **file_options, **given_options(arguments, ScoreOptions))
     else:
         from parivox.scoring.verifying import score_with_system  # noqa: PLC0415
 
-        own = given_options(given, VerifyOptions)
-        system = _verifying(given.system, own.pop("device", VerifyOptions.device))
-        found = score_with_system(given.trials, system, **shared, **own)
+        verify_options = given_options(arguments, VerifyOptions)
+        system = _load_verifier(
+            arguments.system, verify_options.pop("device", VerifyOptions.device)
+        )
+        scored = score_with_system(arguments.trials, system, **file_options, **verify_options)
     with printing():
-        print_scored(found)
+        print_scored(scored)
 
 
-def _count_all_pairs(given: argparse.Namespace) -> None:
+def _count_all_pairs(arguments: argparse.Namespace) -> None:
     """Count every pair, and write the counts and the tally."""
     from parivox.report.systems import print_scored_pairs  # noqa: PLC0415
     from parivox.scoring.all_pairs_counts import check_out, score_all_pairs  # noqa: PLC0415
 
-    options = given_options(given, ScoreOptions) | given_options(given, AllPairsOptions)
+    options = given_options(arguments, ScoreOptions) | given_options(arguments, AllPairsOptions)
     embeddings = options.pop("embeddings")
-    options |= {"encoding": given.encoding, "quotes": given.quotes}
-    check_out(given.out, overwrite=given.overwrite)
-    found = score_all_pairs(embeddings, **options)
-    counts, tally = found.write(given.out, overwrite=given.overwrite)
+    options |= {"encoding": arguments.encoding, "quotes": arguments.quotes}
+    check_out(arguments.out, overwrite=arguments.overwrite)
+    pairs = score_all_pairs(embeddings, **options)
+    counts, tally = pairs.write(arguments.out, overwrite=arguments.overwrite)
     with printing():
-        print_scored_pairs(found, counts, tally)
+        print_scored_pairs(pairs, counts, tally)
 
 
-def _check(given: argparse.Namespace) -> None:
+def _check_arguments(arguments: argparse.Namespace) -> None:
     """Refuse options that do not belong together."""
-    _check_trials(given)
-    if (given.embeddings is None) == (given.system is None):
+    _check_trials(arguments)
+    if (arguments.embeddings is None) == (arguments.system is None):
         msg = "give either --embeddings DIR, of parivox embed, or --system NAME"
         raise ConfigError(msg)
-    if given.system is not None and given.recordings is None:
+    if arguments.system is not None and arguments.recordings is None:
         msg = "--system takes --recordings, the folder or table of the recordings; give it, too"
         raise ConfigError(msg)
-    is_compared = given.system is None
-    needs = "--system" if is_compared else "--embeddings"
-    for one in option_fields(VerifyOptions if is_compared else ScoreOptions).values():
-        if getattr(given, one.name) is not None:
-            msg = f"{one.flag} goes with {needs}; leave it out"
+    compares_embeddings = arguments.system is None
+    required = "--system" if compares_embeddings else "--embeddings"
+    for option in option_fields(VerifyOptions if compares_embeddings else ScoreOptions).values():
+        if getattr(arguments, option.name) is not None:
+            msg = f"{option.flag} goes with {required}; leave it out"
             raise ConfigError(msg)
 
 
-def _check_trials(given: argparse.Namespace) -> None:
+def _check_trials(arguments: argparse.Namespace) -> None:
     """Refuse a list and all pairs, neither of them, and options of the other one."""
-    if bool(given.all_pairs) != bool(given.counts):
+    if bool(arguments.all_pairs) != bool(arguments.counts):
         msg = (
             "--all-pairs: pairs are counted, not written as rows; give --counts with it"
-            if given.all_pairs
+            if arguments.all_pairs
             else "--counts: counts all pairs; give --all-pairs with it or, of a list, score it, "
             "and give the file to parivox count"
         )
         raise ConfigError(msg)
-    if bool(given.all_pairs) == (given.trials is not None):
+    if bool(arguments.all_pairs) == (arguments.trials is not None):
         msg = (
-            f"{given.trials}: is a list, in the place of which --all-pairs stands; leave one out"
-            if given.all_pairs
+            f"{arguments.trials}: is a list, in the place of which --all-pairs stands; leave "
+            "one out"
+            if arguments.all_pairs
             else "which trials? give a list of them, or --all-pairs --counts"
         )
         raise ConfigError(msg)
-    others = ["system", "models", "models_by", "format", "columns", "ray"]
-    if not given.all_pairs:
-        others = [*option_fields(AllPairsOptions)]
-    described = {
-        name: one
-        for of in (ScoreCommand, ScoreFileOptions, ScoreOptions, AllPairsOptions)
-        for name, one in option_fields(of).items()
+    excluded_options = ["system", "models", "models_by", "format", "columns", "ray"]
+    if not arguments.all_pairs:
+        excluded_options = [*option_fields(AllPairsOptions)]
+    option_of_name = {
+        name: option
+        for options_class in (ScoreCommand, ScoreFileOptions, ScoreOptions, AllPairsOptions)
+        for name, option in option_fields(options_class).items()
     }
-    for name in others:
-        if getattr(given, name):
-            needs = "a list of trials" if given.all_pairs else "--all-pairs --counts"
-            msg = f"{described[name].flag} goes with {needs}; leave it out"
+    for name in excluded_options:
+        if getattr(arguments, name):
+            required = "a list of trials" if arguments.all_pairs else "--all-pairs --counts"
+            msg = f"{option_of_name[name].flag} goes with {required}; leave it out"
             raise ConfigError(msg)
 
 
-def _verifying(name: str, device: str) -> Any:
-    """The system that is named, which must compare recordings itself."""
+def _load_verifier(name: str, device: str) -> Any:
+    """Return the named system, which must compare recordings itself."""
     from parivox.embedding.systems import VerifyingSystem  # noqa: PLC0415
     from parivox.embedding.systems.named import load  # noqa: PLC0415 - what takes time to load
 

@@ -26,7 +26,7 @@ examples:
 
 def add_to(commands: Any, words: str) -> None:
     """Add the command, its sub-commands and their options."""
-    whole = add_command(
+    command = add_command(
         commands,
         "shards",
         None,
@@ -36,32 +36,36 @@ def add_to(commands: Any, words: str) -> None:
         "the results.",
         examples=EXAMPLES,
     )
-    inner = whole.add_subparsers(
+    subcommands = command.add_subparsers(
         title="commands", metavar="COMMAND", required=True, prog="parivox shards"
     )
     add_command(
-        inner,
+        subcommands,
         "plan",
         _plan,
-        *(ShardsPlanCommand, AuditOptions, ProgressCommand),
+        ShardsPlanCommand,
+        AuditOptions,
+        ProgressCommand,
         help="plan the shards, with hashes of all files",
         usage="parivox shards plan SCORES... --out RUN --speakers FILE --by ATTRIBUTES [options]",
         description="Plan an audit in shards.",
     )
     add_command(
-        inner,
+        subcommands,
         "run",
         _run,
-        *(ShardsRunCommand, ProgressCommand),
+        ShardsRunCommand,
+        ProgressCommand,
         help="run all shards, or one",
         usage="parivox shards run RUN [--shard 7/32 | --workers N | --ray [ADDRESS]]",
         description="Count the trials of each shard. Finished shards are kept.",
     )
     add_command(
-        inner,
+        subcommands,
         "merge",
         _merge,
-        *(ShardsMergeCommand, ProgressCommand),
+        ShardsMergeCommand,
+        ProgressCommand,
         help="merge the shards into one audit",
         usage="parivox shards merge RUN --out DIR",
         description="Merge the counts: after the first pass, set the thresholds; after the "
@@ -69,58 +73,58 @@ def add_to(commands: Any, words: str) -> None:
     )
 
 
-def _plan(given: argparse.Namespace) -> None:
+def _plan(arguments: argparse.Namespace) -> None:
     from parivox.share.shard_plan import plan  # noqa: PLC0415
 
-    options = given_options(given, AuditOptions)
-    check_out_is_named(given.out, "folder")
+    options = given_options(arguments, AuditOptions)
+    check_out_is_named(arguments.out, "folder")
     named: dict[str, list[str]] = {}
-    for text in given.scores:
+    for text in arguments.scores:
         name, equals, path = text.partition("=")
         is_named = equals and not os.path.exists(text)  # noqa: PTH110 - any text
         named.setdefault(name if is_named else "", []).append(path if is_named else text)
-    if given.threshold_from:
-        options["threshold_from"] = given.threshold_from[-1]
-    shards = given_options(given, ShardsPlanCommand).get("shards", ShardsPlanCommand.shards)
-    made = plan(named, out=given.out, shards=shards, **options)
-    n, rows = len(made), sum(one.last - one.first for one in made.shards)
-    run = f"parivox shards run {shlex.quote(str(given.out))}"
-    lines = [
-        f"{given.out} plans {rows:,} rows in {n} parts.",
-        f"Run them: {run} --workers N, or --shard 1/{n} to {n}/{n}.",
+    if arguments.threshold_from:
+        options["threshold_from"] = arguments.threshold_from[-1]
+    shards = given_options(arguments, ShardsPlanCommand).get("shards", ShardsPlanCommand.shards)
+    shard_plan = plan(named, out=arguments.out, shards=shards, **options)
+    n_shards, n_rows = len(shard_plan), sum(shard.last - shard.first for shard in shard_plan.shards)
+    run_command = f"parivox shards run {shlex.quote(str(arguments.out))}"
+    messages = [
+        f"{arguments.out} plans {n_rows:,} rows in {n_shards} parts.",
+        f"Run them: {run_command} --workers N, or --shard 1/{n_shards} to {n_shards}/{n_shards}.",
     ]
-    print_lines(lines)
+    print_lines(messages)
 
 
-def _run(given: argparse.Namespace) -> None:
+def _run(arguments: argparse.Namespace) -> None:
     from parivox.share.shard_run import run  # noqa: PLC0415
 
-    options = given_options(given, ShardsRunCommand)
+    options = given_options(arguments, ShardsRunCommand)
     options.pop("folder")
-    given.outcome = "what is done is kept; run it again"
-    run(given.folder, **options)
-    if given.shard is None:
-        print_lines([f"All parts are done: parivox shards merge {given.folder} --out AUDIT."])
+    arguments.outcome = "what is done is kept; run it again"
+    run(arguments.folder, **options)
+    if arguments.shard is None:
+        print_lines([f"All parts are done: parivox shards merge {arguments.folder} --out AUDIT."])
 
 
-def _merge(given: argparse.Namespace) -> None:
+def _merge(arguments: argparse.Namespace) -> None:
     from parivox.auditing import check_folder, check_format  # noqa: PLC0415
     from parivox.share.shard_merging import merge  # noqa: PLC0415
 
-    kind = given.format or ShardsMergeCommand.format
-    check_format(kind)
-    check_out_is_named(given.out, "folder")
-    check_folder(given.out)
-    result = merge(given.folder)
-    if result is None:
-        lines = [
+    table_format = arguments.format or ShardsMergeCommand.format
+    check_format(table_format)
+    check_out_is_named(arguments.out, "folder")
+    check_folder(arguments.out)
+    merged_audit = merge(arguments.folder)
+    if merged_audit is None:
+        messages = [
             "The thresholds are found on the counts of all parts.",
-            f"Run the array again, for the second pass, then merge {given.folder} again.",
+            f"Run the array again, for the second pass, then merge {arguments.folder} again.",
         ]
-        print_lines(lines)
+        print_lines(messages)
         return
-    result.write(given.out, format=kind)
+    merged_audit.write(arguments.out, format=table_format)
     from parivox.report.terminal import print_summary  # noqa: PLC0415
 
     with printing():
-        print_summary(result, out=Path(given.out))
+        print_summary(merged_audit, out=Path(arguments.out))

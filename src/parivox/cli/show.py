@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.cli.options import add_command
 from parivox.cli.process import printing
-from parivox.cli.report import context_of, labelled_by, loaded
+from parivox.cli.report import given_context, load_audit, with_labels
 from parivox.errors import ConfigError
 from parivox.options.audit import ShowCommand
 
@@ -36,18 +36,20 @@ def add_to(commands: Any, words: str) -> None:
     )
 
 
-def _run(given: argparse.Namespace) -> None:
+def _run(arguments: argparse.Namespace) -> None:
     from parivox.report.selection import group_details, narrowed_audit  # noqa: PLC0415 - what takes time to load
     from parivox.report.terminal import print_summary  # noqa: PLC0415
     from parivox.report.words import print_text  # noqa: PLC0415
 
-    if given.group and given.verbose:
+    if arguments.group and arguments.verbose:
         msg = "-v is of the summary, and a group is told whole; leave one of them out"
         raise ConfigError(msg)
-    chosen = {name: getattr(given, name) for name in ("system", "by", "operating_point")}
-    audit = narrowed_audit(labelled_by(loaded(given.audit), context_of(given)), **chosen)
+    selection = {name: getattr(arguments, name) for name in ("system", "by", "operating_point")}
+    audit = narrowed_audit(
+        with_labels(load_audit(arguments.audit), given_context(arguments)), **selection
+    )
     with printing():
-        if given.group:
-            print_text(group_details(audit, given.group))
+        if arguments.group:
+            print_text(group_details(audit, arguments.group))
         else:
-            print_summary(audit, out=Path(given.audit), details=given.verbose)
+            print_summary(audit, out=Path(arguments.audit), details=arguments.verbose)

@@ -23,7 +23,7 @@ examples:
 
 def add_to(commands: Any, words: str) -> None:
     """Add the command, its sub-commands and their options."""
-    whole = add_command(
+    command = add_command(
         commands,
         "systems",
         None,
@@ -33,12 +33,12 @@ def add_to(commands: Any, words: str) -> None:
         "check one.",
         examples=EXAMPLES,
     )
-    inner = whole.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    subcommands = command.add_subparsers(title="commands", metavar="COMMAND", required=True)
     words = "systems that can be named, and why not"
     usage = "parivox systems list [options]"
-    add_command(inner, "list", _list, SystemsListCommand, help=words, usage=usage)
+    add_command(subcommands, "list", _list, SystemsListCommand, help=words, usage=usage)
     add_command(
-        inner,
+        subcommands,
         "check",
         _check,
         SystemOptions,
@@ -51,35 +51,35 @@ def add_to(commands: Any, words: str) -> None:
     )
 
 
-def _list(given: argparse.Namespace) -> None:
+def _list(arguments: argparse.Namespace) -> None:
     from dataclasses import asdict  # noqa: PLC0415 - what takes time to load
 
     from parivox.embedding.systems.named import known_systems  # noqa: PLC0415
     from parivox.report.systems import print_known  # noqa: PLC0415
 
-    known = known_systems()
+    systems = known_systems()
     with printing():
-        if given.json:
-            print_json(_json([asdict(one) for one in known]))
+        if arguments.json:
+            print_json(_to_json([asdict(system) for system in systems]))
         else:
-            print_known(known)
+            print_known(systems)
 
 
-def _check(given: argparse.Namespace) -> None:
+def _check(arguments: argparse.Namespace) -> None:
     from parivox.embedding.probe import probe  # noqa: PLC0415 - what takes time to load
     from parivox.embedding.systems.named import load  # noqa: PLC0415
     from parivox.report.systems import print_probed  # noqa: PLC0415
 
-    system = load(given.system, **given_options(given, SystemOptions))
-    found = probe(system)
+    system = load(arguments.system, **given_options(arguments, SystemOptions))
+    probed = probe(system)
     with printing():
-        if given.json:
-            print_json(_json({"provenance": dict(system.provenance), "probe": found.to_json()}))
+        if arguments.json:
+            print_json(_to_json({"provenance": dict(system.provenance), "probe": probed.to_json()}))
         else:
-            print_probed(system, found)
-    if not found.sound:
+            print_probed(system, probed)
+    if not probed.sound:
         sys.exit(1)
 
 
-def _json(found: Any) -> str:
-    return json.dumps(found, indent=2, ensure_ascii=False, default=str) + "\n"
+def _to_json(document: Any) -> str:
+    return json.dumps(document, indent=2, ensure_ascii=False, default=str) + "\n"

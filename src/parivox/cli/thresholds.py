@@ -38,7 +38,9 @@ def add_to(commands: Any, words: str) -> None:
         commands,
         "thresholds",
         _run,
-        *(ThresholdOptions, ThresholdCommand, ProgressCommand),
+        ThresholdOptions,
+        ThresholdCommand,
+        ProgressCommand,
         help=words,
         usage="parivox thresholds SCORES --by GROUPING [--speakers FILE] [options]",
         description="Set one common threshold and one per group, and compare them on held-out "
@@ -47,30 +49,32 @@ def add_to(commands: Any, words: str) -> None:
     )
 
 
-def _run(given: argparse.Namespace) -> None:
+def _run(arguments: argparse.Namespace) -> None:
     from parivox.data.rule_file import EXAMPLE  # noqa: PLC0415
     from parivox.decide.threshold_selection import thresholds  # noqa: PLC0415
 
-    if given.example:
+    if arguments.example:
         with printing():
             sys.stdout.write(EXAMPLE)
         return
-    if given.scores is None:
+    if arguments.scores is None:
         msg = "missing SCORES; for example parivox thresholds scores.csv --by gender"
         raise ConfigError(msg)
-    check_out_is_named(given.out, "file")
-    if given.out is not None:
-        writable_file(given.out, "rules.yaml")
-    name, source = named_source(given.scores)
-    tables = [getattr(given, table) for table in (*TABLES, "groups", "normalised")]
+    check_out_is_named(arguments.out, "file")
+    if arguments.out is not None:
+        writable_file(arguments.out, "rules.yaml")
+    name, source = named_source(arguments.scores)
+    tables = [getattr(arguments, table) for table in (*TABLES, "groups", "normalised")]
     check_standard_input([source, *tables])
-    found = thresholds({name: source} if name else source, **given_options(given, ThresholdOptions))
-    if given.out is not None:
-        found.write(given.out)
+    selection = thresholds(
+        {name: source} if name else source, **given_options(arguments, ThresholdOptions)
+    )
+    if arguments.out is not None:
+        selection.write(arguments.out)
     with printing():
-        if given.json:
-            print_json(found.to_json())
+        if arguments.json:
+            print_json(selection.to_json())
             return
         from parivox.report.thresholds import print_thresholds  # noqa: PLC0415
 
-        print_thresholds(found, out=given.out and shlex.quote(given.out))
+        print_thresholds(selection, out=arguments.out and shlex.quote(arguments.out))

@@ -45,7 +45,7 @@ examples:
   parivox trials variants scores.csv --speakers s.csv --by gender --chart spread.svg --dets det.svg
 """
 _TABLES = ("utterances", "speakers", "out")
-_WORDS = {
+_KIND_DESCRIPTIONS = {
     "inclusive": "the same number of pairs of the same difficulty for every speaker",
     "balanced": "the same number of speakers, utterances and pairs for every group",
     "cross": "nontarget pairs between all groups",
@@ -54,7 +54,7 @@ _WORDS = {
 
 def add_to(commands: Any, words: str) -> None:
     """Add the command, its sub-commands and their options."""
-    whole = add_command(
+    command = add_command(
         commands,
         "trials",
         None,
@@ -63,16 +63,18 @@ def add_to(commands: Any, words: str) -> None:
         description="Check, describe, grade, convert and build trial lists.",
         examples=EXAMPLES,
     )
-    inner = whole.add_subparsers(
+    subcommands = command.add_subparsers(
         title="commands", metavar="COMMAND", required=True, prog="parivox trials"
     )
-    _add_looks(inner)
-    _add_build(inner)
+    _add_looks(subcommands)
+    _add_build(subcommands)
     add_command(
-        inner,
+        subcommands,
         "variants",
         _variants,
-        *(described.VariantsOptions, described.VariantsCommand, ProgressCommand),
+        described.VariantsOptions,
+        described.VariantsCommand,
+        ProgressCommand,
         help="measure how results vary between lists drawn from the same pairs",
         usage="parivox trials variants SCORES --by ATTRIBUTES [options]",
         description="Draw several lists from scored pairs and compare how much the results of "
@@ -112,16 +114,18 @@ def _add_looks(commands: Any) -> None:
     for run, options, words, description in looks:
         name = run.__name__.lstrip("_")
         usage = f"parivox trials {name} LIST [options]"
-        every = (*options, ProgressCommand)
-        add_command(commands, name, run, *every, help=words, usage=usage, description=description)
+        option_classes = (*options, ProgressCommand)
+        add_command(
+            commands, name, run, *option_classes, help=words, usage=usage, description=description
+        )
 
 
-def _list_options(given: argparse.Namespace, options: type[Options]) -> dict[str, Any]:
-    check_standard_input([given.list, given.speakers, given.utterances])
-    return given_options(given, options)
+def _list_options(arguments: argparse.Namespace, options: type[Options]) -> dict[str, Any]:
+    check_standard_input([arguments.list, arguments.speakers, arguments.utterances])
+    return given_options(arguments, options)
 
 
-def _check(given: argparse.Namespace) -> None:
+def _check(arguments: argparse.Namespace) -> None:
     from parivox.report.trials import (  # noqa: PLC0415 - what takes time to load
         check_details,
         check_summary,
@@ -129,62 +133,66 @@ def _check(given: argparse.Namespace) -> None:
     from parivox.report.words import print_text  # noqa: PLC0415
     from parivox.trials.checks import check  # noqa: PLC0415
 
-    asked = _list_options(given, described.CheckOptions)
-    if given.pilot is not None:
+    options = _list_options(arguments, described.CheckOptions)
+    if arguments.pilot is not None:
         from parivox.decide.sample_size_plan import plan  # noqa: PLC0415 - on request
 
-        asked["pilot"] = plan(given.pilot)
-    found = check(given.list, **asked)
-    in_words = check_details if given.verbose else check_summary
-    print_result(found, lambda found: print_text(in_words(found)), json=given.json)
-    if given.strict and not found.passed:
+        options["pilot"] = plan(arguments.pilot)
+    checked = check(arguments.list, **options)
+    in_words = check_details if arguments.verbose else check_summary
+    print_result(checked, lambda checked: print_text(in_words(checked)), json=arguments.json)
+    if arguments.strict and not checked.passed:
         sys.exit(1)
 
 
-def _describe(given: argparse.Namespace) -> None:
+def _describe(arguments: argparse.Namespace) -> None:
     from parivox.report.trials import description_summary  # noqa: PLC0415
     from parivox.report.words import print_text  # noqa: PLC0415
     from parivox.trials.description import describe  # noqa: PLC0415
 
-    found = describe(given.list, **_list_options(given, described.DescribeOptions))
-    print_result(found, lambda found: print_text(description_summary(found)), json=given.json)
+    description = describe(arguments.list, **_list_options(arguments, described.DescribeOptions))
+    print_result(
+        description,
+        lambda description: print_text(description_summary(description)),
+        json=arguments.json,
+    )
 
 
-def _grade(given: argparse.Namespace) -> None:
+def _grade(arguments: argparse.Namespace) -> None:
     from parivox.report.trials import grades_summary  # noqa: PLC0415
     from parivox.report.words import print_text  # noqa: PLC0415
     from parivox.trials.grades import grade  # noqa: PLC0415
 
-    check_out_is_named(given.out, "file")
-    found = grade(given.list, **_list_options(given, described.GradeOptions))
-    print_result(found, lambda found: print_text(grades_summary(found)), json=False)
+    check_out_is_named(arguments.out, "file")
+    graded = grade(arguments.list, **_list_options(arguments, described.GradeOptions))
+    print_result(graded, lambda graded: print_text(grades_summary(graded)), json=False)
 
 
-def _convert(given: argparse.Namespace) -> None:
+def _convert(arguments: argparse.Namespace) -> None:
     from parivox.trials.writing import convert  # noqa: PLC0415
 
-    check_out_is_named(given.out, "file")
-    print_lines(convert(given.list, **_list_options(given, described.ConvertOptions)).told)
+    check_out_is_named(arguments.out, "file")
+    print_lines(convert(arguments.list, **_list_options(arguments, described.ConvertOptions)).told)
 
 
-def _variants(given: argparse.Namespace) -> None:
+def _variants(arguments: argparse.Namespace) -> None:
     from parivox.report.charts.variation import check_chart, save  # noqa: PLC0415
     from parivox.report.variation import print_variation  # noqa: PLC0415 - what takes time to load
     from parivox.trials.variation import variants  # noqa: PLC0415
 
     for option in ("chart", "dets"):
-        check_chart(f"--{option}", getattr(given, option))
-    found = variants(given.scores, **given_options(given, described.VariantsOptions))
-    if given.chart:
-        save(found.chart(), "--chart", given.chart)
-    if given.dets:
-        save(found.dets(), "--dets", given.dets)
-    print_result(found, print_variation, json=given.json)
+        check_chart(f"--{option}", getattr(arguments, option))
+    variation = variants(arguments.scores, **given_options(arguments, described.VariantsOptions))
+    if arguments.chart:
+        save(variation.chart(), "--chart", arguments.chart)
+    if arguments.dets:
+        save(variation.dets(), "--dets", arguments.dets)
+    print_result(variation, print_variation, json=arguments.json)
 
 
 def _add_build(commands: Any) -> None:
     """Add the command that builds lists, and one below it for each kind of list."""
-    whole = add_command(
+    command = add_command(
         commands,
         "build",
         _rebuild,
@@ -198,23 +206,27 @@ def _add_build(commands: Any) -> None:
         prog=BUILD,
     )
     kinds = described.BUILD_OPTIONS
-    every = {one.flag for options in kinds.values() for one in option_fields(options).values()}
-    for flag in sorted(every - {f"--{name}" for name in (*_TABLES, "progress")}):
-        whole.add_argument(flag, action=_OfKind, nargs="?", help=argparse.SUPPRESS)
-    inner = whole.add_subparsers(title="kinds", metavar="KIND", dest="kind", prog=BUILD)
+    flags = {
+        option.flag for options in kinds.values() for option in option_fields(options).values()
+    }
+    for flag in sorted(flags - {f"--{name}" for name in (*_TABLES, "progress")}):
+        command.add_argument(flag, action=_MisplacedOption, nargs="?", help=argparse.SUPPRESS)
+    kind_parsers = command.add_subparsers(title="kinds", metavar="KIND", dest="kind", prog=BUILD)
     for name, options in kinds.items():
         add_command(
-            inner,
+            kind_parsers,
             name,
             _build,
-            *(options, described.BuildCommand, ProgressCommand),
-            help=_WORDS[name],
+            options,
+            described.BuildCommand,
+            ProgressCommand,
+            help=_KIND_DESCRIPTIONS[name],
             usage=f"{BUILD} {name} --utterances FILE --by ATTRIBUTES --out DIR [options]",
-            description=f"Build lists with {_WORDS[name]}.",
+            description=f"Build lists with {_KIND_DESCRIPTIONS[name]}.",
         )
 
 
-class _OfKind(argparse.Action):
+class _MisplacedOption(argparse.Action):
     """An option that stands where it has no meaning."""
 
     def __call__(self, *_: object, **__: object) -> NoReturn:
@@ -226,43 +238,45 @@ class _OfKind(argparse.Action):
         raise ConfigError(msg)
 
 
-def _build(given: argparse.Namespace) -> None:
-    if given.manifest is not None:
-        msg = f"--from and {given.kind} contradict each other; give one of them"
+def _build(arguments: argparse.Namespace) -> None:
+    if arguments.manifest is not None:
+        msg = f"--from and {arguments.kind} contradict each other; give one of them"
         raise ConfigError(msg)
     for name in _TABLES:
-        before = getattr(given, f"before_{name}")
-        if before is not None and getattr(given, name) is not None:
+        given_before = getattr(arguments, f"before_{name}")
+        if given_before is not None and getattr(arguments, name) is not None:
             msg = f"--{name} is given twice; give it once"
             raise ConfigError(msg)
-        setattr(given, name, before if before is not None else getattr(given, name))
-    for name, what in (("utterances", "file"), ("by", "grouping"), ("out", "folder")):
-        if getattr(given, name) is None:
-            msg = f"--{name} is needed: name a {what}; see {BUILD} {given.kind} --help"
+        setattr(
+            arguments, name, given_before if given_before is not None else getattr(arguments, name)
+        )
+    for name, noun in (("utterances", "file"), ("by", "grouping"), ("out", "folder")):
+        if getattr(arguments, name) is None:
+            msg = f"--{name} is needed: name a {noun}; see {BUILD} {arguments.kind} --help"
             raise ConfigError(msg)
-    asked = given_options(given, described.BUILD_OPTIONS[given.kind])
+    options = given_options(arguments, described.BUILD_OPTIONS[arguments.kind])
     import parivox.trials  # noqa: PLC0415 - what takes time to load
 
-    _prepare(**{name: getattr(given, name) for name in _TABLES})
-    built = getattr(parivox.trials, f"build_{given.kind}")(**asked)
-    print_result(built, _print_built, json=given.json or given.before_json)
+    _check_paths(**{name: getattr(arguments, name) for name in _TABLES})
+    built = getattr(parivox.trials, f"build_{arguments.kind}")(**options)
+    print_result(built, _print_built, json=arguments.json or arguments.before_json)
 
 
-def _rebuild(given: argparse.Namespace) -> None:
-    if given.manifest is None:
+def _rebuild(arguments: argparse.Namespace) -> None:
+    if arguments.manifest is None:
         msg = "what is to be built? inclusive, balanced, cross, or --from a manifest"
         raise ConfigError(msg)
-    tables = {name: getattr(given, f"before_{name}") for name in _TABLES}
+    tables = {name: getattr(arguments, f"before_{name}") for name in _TABLES}
     if tables["out"] is None:
         msg = f"--out is needed: name a folder; see {BUILD} --help"
         raise ConfigError(msg)
     from parivox.trials.building import rebuild  # noqa: PLC0415
 
-    _prepare(**tables)
-    print_result(rebuild(given.manifest, **tables), _print_built, json=given.before_json)
+    _check_paths(**tables)
+    print_result(rebuild(arguments.manifest, **tables), _print_built, json=arguments.before_json)
 
 
-def _prepare(*, out: str, utterances: str | None, speakers: str | None) -> None:
+def _check_paths(*, out: str, utterances: str | None, speakers: str | None) -> None:
     check_out_is_named(out, "folder")
     check_standard_input([utterances, speakers])
 

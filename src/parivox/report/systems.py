@@ -216,7 +216,7 @@ def _duration_text(seconds: float) -> str:
 
     Examples
     --------
-    >>> [_hours(s) for s in (12.3, 754, 20_043)]
+    >>> [_duration_text(seconds) for seconds in (12.3, 754, 20_043)]
     ['12 s', '12 min 34 s', '5 h 34 min']
     """
     total_minutes = round(seconds)
