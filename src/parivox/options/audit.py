@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from parivox.core.registry import ZeroPolicy
     from parivox.runtime.progress import Progress
 
+# headings of the options in help texts and docs/cli.md
 INPUT_SECTION = "input and groups"
 MEASUREMENT_SECTION = "measurement"
 COUNTING_SECTION = "counting"
@@ -42,6 +43,17 @@ REFERENCES = ("others", "pooled", "macro", "geomean", "best")
 INTERVAL_METHODS = ("speakers", "bootstrap", "wilson", "clopper-pearson", "jeffreys")
 NEVER, OFFENDERS = "never", "offenders"
 FAIL_CONDITIONS = ("not-met", "cannot-tell", "worse")
+EER_DEFINITIONS = (
+    "linear",
+    "nearest_max",
+    "nearest_mean",
+    "clova",
+    "speechbrain",
+    "kaldi",
+    "nist_sre16",
+    "rocch",
+    "pyeer",
+)
 _LLR = "scores are natural-log likelihood ratios"
 _LLR_BASE = (
     "scores are log-likelihood ratios [to this base](metrics/calibration.md#logarithms): 10 or 2; "
@@ -115,6 +127,7 @@ class ReadOptions(Options):
         may_be_empty=True,
         example="grade=4",
     )
+    # how files are read is recorded with the files themselves, in the provenance of the audit
     scores_format: str | None = option(
         READING_SECTION,
         "format of the scores",
@@ -194,6 +207,7 @@ class ReadOptions(Options):
 class AuditOptions(ReadOptions):
     """Options of an audit."""
 
+    # docs/methods/rates.md#groups-of-trials
     allocate: tuple[str, ...] = option(
         MEASUREMENT_SECTION,
         "[allocation](metrics/allocation.md), the rule that assigns nontarget trials to groups: "
@@ -204,6 +218,8 @@ class AuditOptions(ReadOptions):
         default_text="`both`; `enrol` if nontarget trials have no test speaker",
         example="both",
     )
+    # below 30 / 0.001 = 30,000 nontarget trials, fewer than 30 false accepts set the threshold
+    # (docs/metrics/error-rates.md#operating-points)
     operating_points: tuple[str, ...] | None = option(
         MEASUREMENT_SECTION,
         "[rule that sets one threshold](metrics/error-rates.md#operating-points) for all groups: "
@@ -223,12 +239,14 @@ class AuditOptions(ReadOptions):
         "the threshold of its group, as operating point `deployed`",
         is_recorded=False,
     )
+    # docs/methods/uncertainty.md#thresholds-found-on-these-trials
     threshold_from: Any = option(
         MEASUREMENT_SECTION,
         "development scores on which the thresholds are set",
         is_repeatable=True,
         default_text="all trials of the system",
     )
+    # docs/methods/costs.md#cost-models-in-use
     cost: tuple[str, ...] = option(
         MEASUREMENT_SECTION,
         "detection cost: a [name](metrics/costs.md#cost-models) such as `sre08`, or "
@@ -238,6 +256,7 @@ class AuditOptions(ReadOptions):
         metavar="COST",
         example="sre08",
     )
+    # docs/methods/eer.md#nine-definitions
     eer: tuple[str, ...] = option(
         MEASUREMENT_SECTION,
         "[definition of the EER](metrics/eer.md): `linear`, `nearest_max`, `nearest_mean`, "
@@ -245,19 +264,10 @@ class AuditOptions(ReadOptions):
         Texts,
         ("linear",),
         metavar="RULE",
-        choices=(
-            "linear",
-            "nearest_max",
-            "nearest_mean",
-            "clova",
-            "speechbrain",
-            "kaldi",
-            "nist_sre16",
-            "rocch",
-            "pyeer",
-        ),
+        choices=EER_DEFINITIONS,
         example="linear",
     )
+    # docs/methods/rates.md#one-rate-where-the-other-is-held
     rule: tuple[RateRule, ...] = option(
         MEASUREMENT_SECTION,
         "rule that reads the FNR at a given FPR, and the reverse, from the error curve: "
@@ -268,6 +278,7 @@ class AuditOptions(ReadOptions):
         choices=("conservative", "nearest", "interp"),
         example="nearest",
     )
+    # docs/methods/bias-measures.md#references
     reference: tuple[str, ...] = option(
         MEASUREMENT_SECTION,
         "reference that groups are compared with: `others` (all other groups combined), `pooled`, "
@@ -278,6 +289,7 @@ class AuditOptions(ReadOptions):
         example="pooled",
         may_be_empty=True,
     )
+    # docs/methods/bias-measures.md#zeros
     zero: tuple[ZeroPolicy, ...] = option(
         MEASUREMENT_SECTION,
         "treatment of [rates without errors](metrics/bias-measures.md#zeros): `none`, `jeffreys`, "
@@ -288,6 +300,7 @@ class AuditOptions(ReadOptions):
         choices=("none", "jeffreys", "nist"),
         example="jeffreys",
     )
+    # docs/methods/meta-measures.md
     alpha: tuple[float, ...] = option(
         MEASUREMENT_SECTION,
         "weights of FPR in measures that combine both error types (FDR, IR, GARBE): `0.5`, "
@@ -297,6 +310,7 @@ class AuditOptions(ReadOptions):
         metavar="WEIGHT",
         is_repeatable=True,
     )
+    # docs/methods/meta-measures.md#area-under-fdr
     sweep: str | None = option(
         MEASUREMENT_SECTION,
         "meta-measures over a grid of operating points: `fpr=0.001:0.1:log100`",
@@ -315,6 +329,7 @@ class AuditOptions(ReadOptions):
         command_name="no-intervals",
         negated_description="compute no intervals, noise floors, verdicts or limits",
     )
+    # docs/methods/uncertainty.md#why-speakers
     interval: str = option(
         UNCERTAINTY_SECTION,
         "method for intervals of rates: `speakers` or `bootstrap`; `wilson`, `clopper-pearson` and "
@@ -324,6 +339,7 @@ class AuditOptions(ReadOptions):
         metavar="WAY",
         choices=INTERVAL_METHODS,
     )
+    # docs/methods/uncertainty.md#pooled-floor
     pooled_floor: bool = option(
         UNCERTAINTY_SECTION,
         "widen FNR intervals of groups with few speakers where other groups show that speakers "
@@ -341,6 +357,7 @@ class AuditOptions(ReadOptions):
         high=0.999,
         expected="a fraction from 0.5 to 0.999, as in 0.95",
     )
+    # docs/methods/uncertainty.md#intervals-from-replicates
     replicates: int = option(
         UNCERTAINTY_SECTION,
         "replicates of the bootstrap over speakers and of noise floors, 50 to 100,000",
@@ -359,6 +376,7 @@ class AuditOptions(ReadOptions):
         low=0,
         high=2**63 - 1,
     )
+    # docs/methods/uncertainty.md#thresholds-found-on-these-trials
     fixed_threshold: bool = option(
         UNCERTAINTY_SECTION,
         "keep the thresholds that were set on the audited trials in every replicate, instead of "
@@ -376,6 +394,7 @@ class AuditOptions(ReadOptions):
         high=1 << 20,
         zero_word="exact",
     )
+    # docs/methods/verdicts.md#many-groups
     primary: str | None = option(
         UNCERTAINTY_SECTION,
         "grouping whose verdicts are [confirmatory](uncertainty.md#one-question-or-many), as in "
@@ -384,6 +403,7 @@ class AuditOptions(ReadOptions):
         metavar="GROUPING",
         default_text="the first grouping at the first operating point",
     )
+    # docs/methods/verdicts.md#rules-of-a-verdict
     margin: float = option(
         UNCERTAINTY_SECTION,
         "[equivalence margin](uncertainty.md#verdicts): the largest ratio, and its reciprocal, "
@@ -396,6 +416,7 @@ class AuditOptions(ReadOptions):
         high=1e6,
         expected="a ratio above 1, as in 1.25",
     )
+    # docs/methods/verdicts.md#limits
     limit: tuple[str, ...] = option(
         UNCERTAINTY_SECTION,
         "[maximum allowed rate](uncertainty.md#limits-and-people), as in `fnr=5%`, `fpr=0.001` or "
@@ -408,6 +429,7 @@ class AuditOptions(ReadOptions):
         may_be_empty=True,
         is_common=True,
     )
+    # docs/methods/verdicts.md#attempts
     attempts: int | None = option(
         UNCERTAINTY_SECTION,
         "number of attempts: report how many speakers are rejected, and how many impostors "
@@ -417,6 +439,7 @@ class AuditOptions(ReadOptions):
         low=1,
         high=10**9,
     )
+    # docs/methods/verdicts.md#gates
     gate: tuple[str, ...] = option(
         UNCERTAINTY_SECTION,
         "[minimum sample size of a group](uncertainty.md#gates): `inference=5` (speakers, for a "
@@ -429,6 +452,7 @@ class AuditOptions(ReadOptions):
         default_text="these numbers",
         may_be_empty=True,
     )
+    # docs/methods/confounding.md#standardised-rates
     standardise: tuple[str, ...] = option(
         UNCERTAINTY_SECTION,
         "add rates [standardised](uncertainty.md#standardised-rates) over this attribute, with "

@@ -34,6 +34,7 @@ class HeldOutOptions(ReadOptions):
         is_repeatable=False,
     )
     within: None = field(default=None, init=False)
+    # docs/methods/thresholds.md#rules
     side: str = option(
         FITTING_SECTION,
         "side whose group selects the threshold or calibrator: `enrol` for the enrolment speaker; "
@@ -49,6 +50,7 @@ class HeldOutOptions(ReadOptions):
         "threshold or calibrator on these scores is judged as well",
         is_common=True,
     )
+    # docs/methods/thresholds.md#cross-fitting
     folds: int = option(
         UNCERTAINTY_SECTION,
         "folds of speakers: each speaker is judged by what was fitted on the other folds; fewer "
@@ -77,6 +79,7 @@ class HeldOutOptions(ReadOptions):
 class ThresholdOptions(HeldOutOptions):
     """Options of thresholds."""
 
+    # docs/methods/thresholds.md#aims
     aim: str = option(
         FITTING_SECTION,
         "aim of a threshold: `fpr=X`, `fnr=X`, `min-cdet`, `min-cdet:COST`; for a common threshold "
@@ -101,6 +104,7 @@ class ThresholdOptions(HeldOutOptions):
 class CalibrateOptions(HeldOutOptions):
     """Options of calibrations."""
 
+    # docs/methods/calibration.md#calibrators
     method: str = option(
         FITTING_SECTION,
         "calibration method: `logistic` (a straight line) or `isotonic` (rising steps, which need "

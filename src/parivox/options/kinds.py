@@ -330,9 +330,9 @@ class Weights(Option):
         """Return the weights, each once."""
         weights: list[float] = []
         for text in ",".join(str(element) for element in as_tuple(setting)).split(","):
-            parts = text.split(":")
+            bound_texts = text.split(":")
             try:
-                numbers = [float(part) for part in parts]
+                numbers = [float(bound_text) for bound_text in bound_texts]
             except ValueError:
                 numbers = []
             if len(numbers) == 1:
@@ -397,10 +397,12 @@ class NameMapping(Option):
     def parse(self, text: Any) -> dict[str, str]:
         """Return columns by role, from text such as ``enrol=ref_file,test=com_file``."""
         columns_by_role: dict[str, str] = {}
-        for part in text.split(","):
-            role, equals, column = (word.strip() for word in part.partition("="))
+        for assignment in text.split(","):
+            role, equals, column = (word.strip() for word in assignment.partition("="))
             if not equals or not role or not column:
-                msg = f"{self.flag} {text!r}: {part!r} is not ROLE=COLUMN, as in {self.example}"
+                msg = (
+                    f"{self.flag} {text!r}: {assignment!r} is not ROLE=COLUMN, as in {self.example}"
+                )
                 raise ConfigError(msg)
             if role in columns_by_role:
                 msg = f"{self.flag} {text!r}: {role} is given twice; give each role one column"

@@ -65,7 +65,7 @@ def parse_limits(texts: Sequence[str]) -> tuple[Limit, ...]:
     limits = []
     for text in texts:
         metric_and_group, _, maximum_text = text.rpartition("=")
-        metric, _, group = (part.strip() for part in metric_and_group.partition(":"))
+        metric, _, group = (name.strip() for name in metric_and_group.partition(":"))
         maximum = parse_maximum(maximum_text)
         metrics = RATIO_METRICS if maximum is not None and maximum[1] else LIMIT_METRICS
         if maximum is None or metric not in metrics:

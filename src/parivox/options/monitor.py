@@ -89,6 +89,7 @@ class MonitorOptions(ReadOptions):
         is_common=True,
         value_type="str | os.PathLike[str] | None",
     )
+    # docs/methods/monitoring.md#every-day
     alpha: float = option(
         UNCERTAINTY_SECTION,
         "probability of any false alarm, however often you check",
@@ -108,6 +109,7 @@ class MonitorOptions(ReadOptions):
         low=1,
         high=100,
     )
+    # docs/methods/monitoring.md#from-day-to-day
     day_sd: float = option(
         UNCERTAINTY_SECTION,
         "variation of a group's FNR from day to day that raises no alarm, as a standard deviation "
@@ -119,6 +121,7 @@ class MonitorOptions(ReadOptions):
         low=0,
         high=2,
     )
+    # docs/methods/monitoring.md#labels-that-may-be-wrong
     impostors: float = option(
         UNCERTAINTY_SECTION,
         "share of calls that may come from impostors [although labelled "

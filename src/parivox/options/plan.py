@@ -74,6 +74,7 @@ class PlanOptions(Options):
         excluded=(0, 1),
         expected="a ratio above 0, not 1",
     )
+    # docs/methods/planning.md#power
     power: float = option(
         GOAL_SECTION,
         "power: probability of detecting the ratio",

@@ -39,18 +39,18 @@ _COUNT_FROM_ZERO, _COUNT_FROM_TWO = _COUNT_BOUNDS | {"low": 0}, _COUNT_BOUNDS | 
 
 
 def _comma_separated(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",")]
+    return [name.strip() for name in text.split(",")]
 
 
 def _attributes(texts: list[str]) -> list[str]:
     """Return attributes separated by commas; numbers are edges of the bands before: days:30,90."""
     attributes: list[str] = []
-    for part in _comma_separated(",".join(texts)):
-        is_edge = part.replace(".", "", 1).lstrip("-").isdecimal()
+    for name in _comma_separated(",".join(texts)):
+        is_edge = name.replace(".", "", 1).lstrip("-").isdecimal()
         if attributes and is_edge and ":" in attributes[-1]:
-            attributes[-1] += f",{part}"
+            attributes[-1] += f",{name}"
         else:
-            attributes.append(part)
+            attributes.append(name)
     return attributes
 
 
@@ -58,7 +58,7 @@ def _thresholds(texts: list[str]) -> dict[str, Any]:
     """Return numbers by check, from texts such as ``G2=100``."""
     thresholds: dict[str, Any] = {}
     for text in texts:
-        name, equals, threshold = (part.strip() for part in text.partition("="))
+        name, equals, threshold = (word.strip() for word in text.partition("="))
         if not equals:
             msg = f"--threshold {text!r} is not CHECK=NUMBER, as in --threshold G2=100"
             raise ConfigError(msg)
@@ -96,6 +96,7 @@ class GradedOptions(ListOptions):
     """Options of the difficulty grades of trials."""
 
     conflicts: str = option_like(ReadOptions, "conflicts", section=LIST_SECTION)
+    # docs/methods/trial-lists.md#grades
     grade_by: tuple[str, ...] | None = option(
         CHECK_SECTION,
         "attributes that make a trial difficult, the most important first: `gender,nationality`",
@@ -154,6 +155,7 @@ class CheckOptions(DescribeOptions):
         "saved audit with intervals: show which differences the list can detect",
         metavar="DIR",
     )
+    # docs/methods/trial-lists.md#checks
     thresholds: Any = option(
         CHECK_SECTION,
         "threshold of a [check](trials.md#every-check), as in `G2=100`",
@@ -310,6 +312,7 @@ class RebuildCommand(Options):
 class InclusiveOptions(BuildOptions):
     """Options of inclusive lists."""
 
+    # docs/methods/trial-lists.md#inclusive-lists
     per_speaker: int = option(
         SAMPLING_SECTION,
         "target pairs, and nontarget pairs, of each speaker",
@@ -375,6 +378,7 @@ class InclusiveOptions(BuildOptions):
 class BalancedOptions(BuildOptions):
     """Options of balanced lists."""
 
+    # docs/methods/trial-lists.md#balanced-lists
     speakers_per_group: int = option(
         SAMPLING_SECTION, "speakers of each group", Number, is_required=True, **_COUNT_FROM_TWO
     )
@@ -445,6 +449,7 @@ class VariantsOptions(ListOptions):
         metavar="ATTRIBUTES",
         is_required=True,
     )
+    # docs/methods/trial-lists.md#variation-over-draws
     per_speaker: Any = option(
         SAMPLING_SECTION,
         "pairs of each class per speaker, as in `25,50,75`",

@@ -120,7 +120,8 @@ def _connected(address: str) -> Iterator[Any]:
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # no report of use leaves the machine
     import ray  # noqa: PLC0415 - takes seconds
 
-    logging.getLogger("ray").setLevel(logging.CRITICAL)  # what it logs is also raised
+    # whatever Ray logs it also raises, and exceptions become one sentence below
+    logging.getLogger("ray").setLevel(logging.CRITICAL)
     options: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
     if address == AUTO_ADDRESS:
         options |= {"address": "local", "num_cpus": processor_count(), "include_dashboard": False}
@@ -239,9 +240,8 @@ def _do_on_node(
     for outdated_key in _worker_pools.keys() - {key}:
         _worker_pools.pop(outdated_key).close()
     if key not in _worker_pools:
-        sys.modules["__main__"].__dict__.pop(
-            "__file__", None
-        )  # else the worker would import Ray too
+        # multiprocessing imports the main file in each worker, and that would import Ray
+        sys.modules["__main__"].__dict__.pop("__file__", None)
         _worker_pools[key] = WorkerPool(make_task_function, 1)
     output: TaskOutput
     try:

@@ -51,7 +51,8 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a file to write, which replaces `path` when the block ends without an error."""
     target = Path(os.path.realpath(path))
     with _hidden_folder(target.parent) as folder:
-        hidden_file = folder / Path(path).name  # writers choose the format by the extension
+        # the same name, because writers choose the format by its extension
+        hidden_file = folder / Path(path).name
         yield hidden_file
         _flush_to_disk(hidden_file)
         hidden_file.replace(target)
@@ -313,6 +314,7 @@ def _move_files(next_folder: Path, folder: Path) -> None:
     if (next_folder / _REMOVED_NAMES).exists():
         for name in (next_folder / _REMOVED_NAMES).read_text(encoding="utf-8").splitlines():
             (folder / Path(name).name).unlink(missing_ok=True)
+    # records last: see above
     for name in sorted(names, key=lambda name: (name.endswith(".json"), name)):
         (next_folder / name).replace(folder / name)
     (next_folder / _REMOVED_NAMES).unlink(missing_ok=True)

@@ -160,8 +160,9 @@ class WorkerPool(Generic[Result]):
                     yield finished.pop(0).output
                 if len(idle) == len(self.workers):
                     return
-                lines = [worker.pipe for worker in self.workers if worker.is_busy]
-                ready = connection.wait(lines, timeout=1.0)
+                # wait at most a second, to notice workers that are stuck
+                pipes = [worker.pipe for worker in self.workers if worker.is_busy]
+                ready = connection.wait(pipes, timeout=1.0)
                 ready_workers = [worker for worker in self.workers if worker.pipe in ready]
                 for worker in ready_workers:
                     finished.extend(worker.receive())

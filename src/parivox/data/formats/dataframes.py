@@ -40,7 +40,9 @@ Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 ROWS_PER_CHUNK = 1_000_000
 """Rows read at a time."""
 _STDERR_DESCRIPTOR = 2
+# run as a file, so that it imports the table engine and nothing of Parivox
 _PROBE = Path(__file__).with_name("probe.py")
+# descriptors are those of the whole process, so threads must take turns
 _STDERR_LOCK = Lock()
 
 
@@ -186,6 +188,7 @@ def _damage_error(name: str, kind: str, reason: str) -> DataError:
 
 def _table(kind: str, content: SourceBytes) -> NamedColumns:
     """Open a table in Parquet or Arrow, which is read in chunks."""
+    # no rows: names and types of columns without decoding the table
     header = _read_guarded(content, kind, lambda lazy: lazy.head(0).collect())
     rows = range(_row_count(content, kind))
     if content.rows is not None:

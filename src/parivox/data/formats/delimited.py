@@ -178,7 +178,8 @@ def head_lines(head: bytes) -> list[tuple[int, str]]:
     text = head.decode("utf-8", errors="replace").removeprefix("\ufeff")
     lines = text.split("\n")
     if len(lines) > 2 and len(head) >= 1 << 15:
-        lines.pop()  # the last line of a long file may be cut
+        # the head of a long file may end within a line
+        lines.pop()
     return [(i, line.rstrip("\r")) for i, line in enumerate(lines, 1) if line.strip()]
 
 

@@ -154,6 +154,7 @@ def _name_paths(paths: Sequence[Path]) -> dict[str, Path]:
     used_names = {*path_by_name, *(path[-1] for path in toolkit_names)}
     is_single = {path: (*path[:-1], 1) not in paths for path in paths}
     for path in sorted(paths, key=len):
+        # 1 within a path: a second element of a list, which `_check_lists` refuses where it is read
         if path in toolkit_names or (1 in path[:-1]):
             continue
         steps = [str(step) for step in path if step != 0 or not is_single[path]]
