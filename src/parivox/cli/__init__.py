@@ -160,6 +160,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parsed = argparse.Namespace(outcome="nothing was written")
     try:
         prepare_streams()
+        # options are made for the named command alone, which is faster
         command = next((word for word in command_line if not word.startswith("-")), "")
         command_parser = parser(command)
         if not command_line:

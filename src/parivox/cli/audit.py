@@ -67,6 +67,7 @@ def _run(arguments: argparse.Namespace) -> None:
         failing_findings,
     )
 
+    # whatever can be refused is refused before the audit takes its time
     options = given_options(arguments, AuditOptions)
     table_format = arguments.format or AuditCommand.format
     check_format(table_format)
@@ -99,6 +100,8 @@ def _run(arguments: argparse.Namespace) -> None:
 
 
 def _print_audit(finished_audit: Audit, arguments: argparse.Namespace, context: Any) -> None:
+    """Print the summary with labels, or JSON with the names of the data."""
+    # JSON is for programs, so labels are only for what people read
     if arguments.json:
         with printing():
             print_json(finished_audit.to_json())

@@ -50,6 +50,7 @@ def _run(arguments: argparse.Namespace) -> None:
 
     check_standard_input(arguments.files)
     inspection = inspect(*arguments.files, **given_options(arguments, InspectOptions))
+    # an audit would read the files again, which standard input does not allow
     if can_be_audited(inspection) and "-" not in arguments.files:
         try:
             inspection = replace(inspection, warnings=tuple(_new_audit_warnings(inspection)))

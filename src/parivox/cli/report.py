@@ -104,6 +104,7 @@ def _run(arguments: argparse.Namespace) -> None:
     )
 
     kind = _output_kind(arguments)
+    # files are checked before the audit is loaded, and what is printed comes last
     if kind == "page":
         check_report(arguments.out)
     elif arguments.out is not None:

@@ -112,6 +112,7 @@ def _add_looks(commands: Any) -> None:
         ),
     )
     for run, options, words, description in looks:
+        # the functions are named after their commands
         name = run.__name__.lstrip("_")
         usage = f"parivox trials {name} LIST [options]"
         option_classes = (*options, ProgressCommand)
@@ -206,6 +207,7 @@ def _add_build(commands: Any) -> None:
         prog=BUILD,
     )
     kinds = described.BUILD_OPTIONS
+    # options of a kind that are given before it are refused with a hint, not as unknown ones
     flags = {
         option.flag for options in kinds.values() for option in option_fields(options).values()
     }
@@ -242,6 +244,7 @@ def _build(arguments: argparse.Namespace) -> None:
     if arguments.manifest is not None:
         msg = f"--from and {arguments.kind} contradict each other; give one of them"
         raise ConfigError(msg)
+    # tables may be given before the kind of list or after it, but only once
     for name in _TABLES:
         given_before = getattr(arguments, f"before_{name}")
         if given_before is not None and getattr(arguments, name) is not None:

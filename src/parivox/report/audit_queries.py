@@ -117,6 +117,7 @@ def scopes(audit: Audit) -> Iterator[Scope]:
 def located_points(audit: Audit, scope_filters: Row) -> list[Row]:
     """Return the operating points of a system that have a threshold, or decisions."""
     filters = {"system": scope_filters["system"], "list": scope_filters["list"], "within": ""}
+    # a point that could not be located has a reason instead of a threshold
     return [row for row in audit.operating_points.where(**filters).rows() if not row["reason"]]
 
 
@@ -142,6 +143,7 @@ def rates_by_group(audit: Audit, filters: Row) -> dict[str, dict[tuple[str, str]
     """Return the rates of each group by metric and operating point."""
     rates: dict[str, dict[tuple[str, str], Row]] = {}
     for metric in ("fpr", "fnr"):
+        # rates with a definition follow the rules of another tool
         for row in audit.groups.where(**filters, metric=metric, definition="").rows():
             rates.setdefault(row["group"], {})[metric, row["operating_point"]] = row
     return rates

@@ -143,6 +143,7 @@ def differences_and_ratios(rates: Mapping[str, Mapping[str, float]]) -> Iterator
     }
     low = {metric: min(all_rates) for metric, all_rates in rates_of_metric.items()}
     high = {metric: max(all_rates) for metric, all_rates in rates_of_metric.items()}
+    # a ratio to a rate of 0 is infinite
     if 0 in low.values():
         return
     difference = {metric: high[metric] - low[metric] for metric in ERROR_TYPES}
@@ -178,6 +179,7 @@ def _group_eer_disagreements(
     }
     if len(eer) < 2:
         return
+    # the same threshold serves easy and hard groups, so errors need not fall on the hardest
     hardest = max(eer, key=eer.__getitem__)
     worst = {metric: max(rates, key=lambda name: rates[name][metric]) for metric in ERROR_TYPES}
     descriptions = [

@@ -87,6 +87,7 @@ def model_index(audit: Audit) -> str:
     models: dict[str, list[Row]] = {}
     for row in audit.groups.rows():
         metric_fields = metrics[_metric_name(row, row["metric"], row["definition"])]
+        # results of a model card are values, and an undefined metric has none
         if row["metric"] not in {"fpr", "fnr"} or "value" not in metric_fields:
             continue
         args = {name: number for name, number in metric_fields.items() if name != "value"}

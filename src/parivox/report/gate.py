@@ -108,6 +108,7 @@ def outcome_sentence(gate: Gate) -> str:
 
 def _condition_parts(gate: Gate) -> Iterator[tuple[str, str, str]]:
     """Yield outcome and name of each condition, and what it requires of whom, failures first."""
+    # outcomes are listed from the worst to the best
     severity = [*OUTCOMES]
     conditions = sorted(gate.conditions.rows(), key=lambda row: severity.index(row["outcome"]))
     for condition in conditions:

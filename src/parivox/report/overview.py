@@ -266,6 +266,7 @@ def overview(audit: Audit) -> Overview:
     ]
     sentences += _findings(audit, groups, "exploratory, " if confidence_note else "")
     headline, *further_findings = sentences
+    # what the audit cannot say about an error comes after what it does say
     further_findings += ([Phrase(words)] for words in _errors_without_trials(pooled_rates))
     comparisons = _counted_comparisons(groups, reference)
     n_of_verdict = Counter(comparison.verdict for comparison in comparisons)
@@ -389,6 +390,7 @@ def _counted_comparisons(groups: Sequence[GroupResult], reference: str) -> list[
     counted = list[GroupComparison]()
     for _, same_grouping in groupby(groups, key=lambda group: group.grouping):
         of_grouping = list(same_grouping)
+        # a group alone has no other group to be compared with
         if len(of_grouping) == 1:
             continue
         is_pair = _is_pair(of_grouping, reference)

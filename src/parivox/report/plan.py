@@ -71,6 +71,7 @@ def plan_summary(plan: Plan, *, details: bool = False) -> Iterator[RenderableTyp
     not_shown: dict[str, None] = {}
     for scope, rows in _rows_by(plan.groups.rows(), _SCOPE_COLUMNS).items():
         system, list_, within, point = scope
+        # further points and strata are in --json; a line at the end names them
         if within or first_points.setdefault((system, list_), point) != point:
             not_shown.setdefault(f"within {within}" if within else point)
             continue

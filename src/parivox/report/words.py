@@ -128,6 +128,7 @@ def counted_item(count: int, description: str) -> str:
     >>> counted_item(1, "speakers with unknown age"), counted_item(7, "trials without score")
     ('1 speaker with unknown age', '7 trials without score')
     """
+    # behind "that", a verb in the plural would not agree with a noun in the singular
     if count == 1 and " that " not in description:
         description = re.sub(_PLURAL_NOUNS, r"\1", description, count=1)
     return f"{count_text(count)} {description}"
