@@ -289,7 +289,7 @@ def speaker_blocks(
 
     Examples
     --------
-    >>> blocks_of(np.array([0, 0, 1])).tolist()
+    >>> speaker_blocks(np.array([0, 0, 1])).tolist()
     [0, 1, 2]
     """
     n_speakers = np.bincount(group)

@@ -271,7 +271,7 @@ class TableBuilder:
 
     Examples
     --------
-    >>> rows = Rows({"group": "str", "value": "float"})
+    >>> rows = TableBuilder({"group": "str", "value": "float"})
     >>> rows.add(group=["f", "m"], value=0.5)
     >>> rows.add(group="all")
     >>> rows.table().to_dict()
