@@ -17,7 +17,7 @@ from benchmarks.coverage.records import Row, mean, stream
 import parivox as pv
 from parivox.auditing.data_table import POINT_WARNINGS
 from parivox.auditing.missing_scores import MISSING_SCORES
-from parivox.data.value_warnings import ODDITIES
+from parivox.data.value_warnings import WARNING_SOURCE
 from parivox.errors import ParivoxError
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ def warnings_of(asked: dict[str, Any]) -> list[str]:
         return [str(error)]
     return [
         row["item"]
-        for source in (ODDITIES, MISSING_SCORES, POINT_WARNINGS)
+        for source in (WARNING_SOURCE, MISSING_SCORES, POINT_WARNINGS)
         for row in audit.data.where(source=source).rows()
         if "different numbers of" not in row["item"]
     ]

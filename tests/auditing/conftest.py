@@ -294,6 +294,6 @@ def beyond_memory(monkeypatch):
 
     def limit():
         monkeypatch.setattr(spilled_rows, "IN_MEMORY_TRIALS", 300)
-        monkeypatch.setattr(spilled_rows, "PART_TRIALS", 200)
+        monkeypatch.setattr(spilled_rows, "PARTITION_TRIALS", 200)
 
     return limit

@@ -27,7 +27,7 @@ def both(simulate):
     exact = pv.audit({"S": trials}, **options)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(spilled_rows, "IN_MEMORY_TRIALS", 1000)
-        patch.setattr(spilled_rows, "PART_TRIALS", 900)
+        patch.setattr(spilled_rows, "PARTITION_TRIALS", 900)
         patch.setattr(score_counts, "N_BINS", BINS)
         patch.setattr(cell_counts, "CHUNK_SIZE", 100)
         binned = pv.audit({"S": trials}, **options)
@@ -98,7 +98,7 @@ def long(simulate, monkeypatch):
     options = {"speakers": people, "by": "gender", "operating_points": "threshold=1.25"}
     exact = pv.audit({"S": trials}, **options)
     monkeypatch.setattr(spilled_rows, "IN_MEMORY_TRIALS", 1000)
-    monkeypatch.setattr(spilled_rows, "PART_TRIALS", 900)
+    monkeypatch.setattr(spilled_rows, "PARTITION_TRIALS", 900)
 
     def audited(rows, blocks):
         for module in ("run", "speaker_sample"):
@@ -202,7 +202,7 @@ def test_contradictions_set_aside_are_repeated_in_bins_too(trials, speakers, mon
     rows.append((*rows[0][:2], rows[0][2] + 1, rows[0][3]))
     given = dict(zip(trials, map(list, zip(*rows, strict=True)), strict=True))
     monkeypatch.setattr(spilled_rows, "IN_MEMORY_TRIALS", 1000)
-    monkeypatch.setattr(spilled_rows, "PART_TRIALS", 900)
+    monkeypatch.setattr(spilled_rows, "PARTITION_TRIALS", 900)
     audit = pv.audit(
         given,
         speakers=speakers,
@@ -225,7 +225,7 @@ def test_decisions_may_be_unknown_in_some_parts_only(simulate, monkeypatch):
     options = {"speakers": people, "by": "gender", "operating_points": ["deployed"]}
     exact = pv.audit({"S": trials}, **options)
     monkeypatch.setattr(spilled_rows, "IN_MEMORY_TRIALS", 1000)
-    monkeypatch.setattr(spilled_rows, "PART_TRIALS", 900)
+    monkeypatch.setattr(spilled_rows, "PARTITION_TRIALS", 900)
     parts = pv.audit({"S": trials}, **options)
     same = ("group", "errors", "trials", "value", "low", "high", "df", "reason")
     for metric in ("fnr", "fpr"):

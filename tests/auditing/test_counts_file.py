@@ -16,7 +16,7 @@ from tests.folders import OF_KEY
 import parivox as pv
 from parivox.data import spilled_rows
 from parivox.data.counts_file import KEY, CountRows
-from parivox.data.score_bins import AT_THRESHOLDS, Bins
+from parivox.data.score_bins import COUNTED_AT_THRESHOLDS, Bins
 from parivox.errors import DataError, ParivoxError
 
 BY = ["gender", "gender+nation"]
@@ -329,9 +329,9 @@ def test_at_thresholds_alone_the_curve_is_missing_with_that_reason(trials, peopl
         assert one == two
     for metric in ("eer", "auc", "min_cllr", "shift_target", "fnr_at_fpr", "dprime"):
         for row in audit.groups.where(metric=metric):
-            assert (row["value"], row["reason"]) == (None, AT_THRESHOLDS)
+            assert (row["value"], row["reason"]) == (None, COUNTED_AT_THRESHOLDS)
     found = pv.audit(path, operating_points=["eer", "threshold=0.5"]).operating_points.rows()
-    assert [row["reason"] for row in found] == [AT_THRESHOLDS, ""]
+    assert [row["reason"] for row in found] == [COUNTED_AT_THRESHOLDS, ""]
     assert "counted at thresholds 0.5, 1.25" in {row["item"] for row in audit.data}
     assert whole.matrix.to_polars().equals(audit.matrix.to_polars())
 
@@ -367,7 +367,7 @@ def test_long_lists_are_counted_in_partitions_and_need_a_step(
     (one,) = counted([trials], tmp_path, step=0.1, **options)
     wanted = one.read_bytes()
     monkeypatch.setattr(spilled_rows, "IN_MEMORY_TRIALS", 1000)
-    monkeypatch.setattr(spilled_rows, "PART_TRIALS", 900)
+    monkeypatch.setattr(spilled_rows, "PARTITION_TRIALS", 900)
     with pytest.raises(pv.ConfigError, match=r"as in --step 0\.001"):
         pv.count(trials, **options)
     (two,) = counted([trials], tmp_path, step=0.1, **options)

@@ -6,7 +6,7 @@ import pytest
 
 import parivox as pv
 from parivox.auditing.inputs import development_sources, named_counts_files, sources_by_name
-from parivox.data.source_bytes import stem_of
+from parivox.data.source_bytes import file_stem
 from parivox.errors import ConfigError
 
 ROWS = {"enrol": ["a/1"], "test": ["a/2"], "score": [1.0]}
@@ -27,7 +27,7 @@ ROWS = {"enrol": ["a/1"], "test": ["a/2"], "score": [1.0]}
     ],
 )
 def test_a_system_is_named_after_its_file(path, name):
-    assert stem_of(path) == name
+    assert file_stem(path) == name
 
 
 @pytest.mark.parametrize(

@@ -621,7 +621,7 @@ def test_models_of_several_recordings_have_what_all_of_them_have(
     channel = known("channel")
     if is_large:
         monkeypatch.setattr(spilled_rows, "IN_MEMORY_TRIALS", 300)
-        monkeypatch.setattr(spilled_rows, "PART_TRIALS", 200)
+        monkeypatch.setattr(spilled_rows, "PARTITION_TRIALS", 200)
     by = ["channel", "language", "same:channel", "enrol.channel"]
     found = audit_of(rows, by=by, models=models, allocate=RULES)
     assert found.record["resolution"]["exact"] != is_large

@@ -9,7 +9,7 @@ import pytest
 import parivox as pv
 from parivox.core.costs import bayes_threshold, parse_cost
 from parivox.core.counts import Counts
-from parivox.data.value_warnings import odd_llrs
+from parivox.data.value_warnings import llr_warnings
 
 RANGES = {
     "probabilities": (lambda s: 1 / (1 + np.exp(-s)), "all from 0 to 1"),
@@ -51,7 +51,7 @@ def scaled(trials, factor):
 
 
 def whats(scores, target, *more):
-    return [one.what for one in odd_llrs(Counts.from_scores(scores, target), *more)]
+    return [one.what for one in llr_warnings(Counts.from_scores(scores, target), *more)]
 
 
 def oddities(audit):
@@ -218,7 +218,7 @@ def test_bayes_thresholds_beyond_the_scores_are_named_where_scores_tell_trials_a
     assert whats(score / 12, target, math.e, cost) == [ALIKE]
     weak, classes = gaussian(3000, 0.6)
     assert whats(weak, classes, math.e, cost) == []
-    (odd,) = odd_llrs(Counts.from_scores(score / 12, target), math.e, cost)
+    (odd,) = llr_warnings(Counts.from_scores(score / 12, target), math.e, cost)
     assert "2.944 of voxsrc is above all scores" in odd.note
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.folders import OF_KEY
 
 import parivox as pv
-from parivox.data.source_bytes import zstd
+from parivox.data.source_bytes import zstd_module
 
 pytestmark = pytest.mark.slow
 
@@ -74,7 +74,7 @@ WRITERS = {
     "s.csv.gz": compressed(gzip.compress),
     "s.csv.bz2": compressed(bz2.compress),
     "s.csv.xz": compressed(lzma.compress),
-    "s.csv.zst": compressed(zstd().compress),
+    "s.csv.zst": compressed(zstd_module().compress),
     "wrongly-named.parquet": lambda t, p: t.write_csv(p),
     "headerless.txt": lambda t, p: t.select("label", "enrol", "test", "score").write_csv(
         p, separator=" "

@@ -12,7 +12,7 @@ from parivox.auditing.layout import Layout, Units, cell_layouts, walk
 from parivox.auditing.operating_points import LocatedPoint, OperatingPoint
 from parivox.auditing.speaker_counts import SpeakerCounts, count_by_speaker
 from parivox.auditing.speaker_errors import count_speaker_errors
-from parivox.data.requested_groupings import attributes_asked, make_groupings
+from parivox.data.requested_groupings import make_groupings, parsed_attributes
 from parivox.data.speakers import read_speakers
 from parivox.data.trials import read_trials
 from parivox.errors import ConfigError, DataError
@@ -48,7 +48,7 @@ def gathered(trials, first=0):
         "channel": [channel for *_, channel in trials],
     }
     people = read_speakers(PEOPLE)
-    attributes = attributes_asked(("channel",))
+    attributes = parsed_attributes(("channel",))
     read = read_trials(columns, system="s", list_="", speakers=people, attributes=attributes)
     made = make_groupings(people, ["gender", "region", "channel"], sets=[read], may_lack=True)
     return SimpleNamespace(trials=read, groupings=made, people=people)

@@ -248,7 +248,7 @@ def test_lists_beyond_memory_are_read_alike(monkeypatch, blocks):
     options = {**OPTIONS, "operating_points": f"threshold={AT}"}
     whole = pv.audit(log, **options)
     monkeypatch.setattr(spilled_rows, "IN_MEMORY_TRIALS", 500)
-    monkeypatch.setattr(spilled_rows, "PART_TRIALS", 400)
+    monkeypatch.setattr(spilled_rows, "PARTITION_TRIALS", 400)
     if blocks:
         monkeypatch.setattr("parivox.auditing.run.MAX_SEPARATE_SPEAKERS", 50)
         monkeypatch.setattr("parivox.auditing.run.N_SPEAKER_BLOCKS", 54)

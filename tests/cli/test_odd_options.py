@@ -36,7 +36,7 @@ def of_cities(count):
 
 @pytest.mark.parametrize("option", ["by", "within"])
 def test_more_groups_than_can_be_compared_are_refused(option, monkeypatch):
-    monkeypatch.setattr("parivox.data.requested_groupings.MOST_GROUPS", 10)
+    monkeypatch.setattr("parivox.data.requested_groupings.MAX_GROUPS", 10)
     trials, people = of_cities(11)
     told = rf"--{option} city: has 11 groups, more than 10; group by fewer values, by bands"
     with pytest.raises(pv.ConfigError, match=told):
@@ -77,7 +77,7 @@ def test_hundreds_of_groups_take_little_memory(tmp_path):
 
 
 def test_as_many_groups_as_can_be_compared_are_compared(monkeypatch):
-    monkeypatch.setattr("parivox.data.requested_groupings.MOST_GROUPS", 10)
+    monkeypatch.setattr("parivox.data.requested_groupings.MAX_GROUPS", 10)
     trials, people = of_cities(10)
     found = pv.audit(trials, speakers=people, by="city")
     assert len(set(found.groups.to_dict()["group"]) - {"pooled", "all"}) == 10

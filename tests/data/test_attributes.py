@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 import parivox as pv
 from parivox.data.attributes import (
-    UNKNOWN,
+    UNKNOWN_WORDS,
     AttributeCoder,
     Bands,
-    in_order,
-    number,
+    finite_number,
     parse_attribute,
     parse_by,
+    sorted_values,
 )
 from parivox.errors import ConfigError, DataError
 
@@ -118,13 +118,13 @@ def test_bands_of_text_name_the_cell():
 @BOUNDED
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_numbers_are_read_with_a_point_or_a_comma(value):
-    assert number(repr(value)) == value
-    assert number(repr(value).replace(".", ",")) == value
+    assert finite_number(repr(value)) == value
+    assert finite_number(repr(value).replace(".", ",")) == value
 
 
 @pytest.mark.parametrize("text", ["", "x", "1 0", "1_0", "nan", "inf", "-inf", "1,2,3", "1.2,3"])
 def test_what_is_no_number(text):
-    assert math.isnan(number(text))
+    assert math.isnan(finite_number(text))
 
 
 @pytest.mark.parametrize(
@@ -137,8 +137,8 @@ def test_what_is_no_number(text):
     ],
 )
 def test_values_rise_as_numbers_if_all_of_them_are(values, wanted):
-    assert in_order(values) == wanted
-    assert in_order(set(values)) == wanted
+    assert sorted_values(values) == wanted
+    assert sorted_values(set(values)) == wanted
 
 
 CELLS = st.lists(st.sampled_from([None, "", " ", "a", "b ", " b", "NA", "unknown", "C", "c"]))
@@ -154,7 +154,7 @@ def test_values_are_numbered_alike_whatever_the_chunks(chunks):
     cells = [cell for one in chunks for cell in one]
     told = [None if at < 0 else levels.values[at] for at in found]
     plain = [(cell or "").strip() for cell in cells]
-    assert told == [None if cell.lower() in UNKNOWN else cell for cell in plain]
+    assert told == [None if cell.lower() in UNKNOWN_WORDS else cell for cell in plain]
     assert list(levels.values) == sorted(set(told) - {None})
 
 
@@ -166,13 +166,13 @@ def test_numbers_are_put_in_bands_while_they_are_read(chunks):
     bands = values.bands
     for one in chunks:
         codes = values.codes(pl.Series(one, dtype=pl.String), "scores.csv")
-        numbers = [math.nan if c in {None, "n/a"} else number(c.strip()) for c in one]
+        numbers = [math.nan if c in {None, "n/a"} else finite_number(c.strip()) for c in one]
         assert codes.tolist() == bands.band_indices(np.array(numbers, dtype=float)).tolist()
     levels, place = values.ordered_values()
     assert place.tolist() == [0, 1, 2, -1]
     cells = {cell for one in chunks for cell in one}
     assert levels.values is None
-    assert set(levels.numbers) == {number(c.strip()) for c in cells - {None, "n/a"}}
+    assert set(levels.numbers) == {finite_number(c.strip()) for c in cells - {None, "n/a"}}
 
 
 def test_values_of_other_types_are_their_text():

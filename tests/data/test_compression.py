@@ -6,7 +6,7 @@ import lzma
 
 import pytest
 
-from parivox.data.source_bytes import compression_of, read_content, zstd
+from parivox.data.source_bytes import compression_of_head, read_content, zstd_module
 from parivox.errors import DataError
 
 pytestmark = pytest.mark.minimal
@@ -16,7 +16,9 @@ PACKED = {
     "gz": gzip.compress(TEXT),
     "bz2": bz2.compress(TEXT),
     "xz": lzma.compress(TEXT),
-    "zst": zstd().compress(TEXT, options={zstd().CompressionParameter.checksum_flag: 1}),
+    "zst": zstd_module().compress(
+        TEXT, options={zstd_module().CompressionParameter.checksum_flag: 1}
+    ),
 }
 
 
@@ -24,7 +26,7 @@ PACKED = {
 def test_whole(write, name):
     found = read_content(write("x", PACKED[name]))
     assert (found.payload, found.compression, found.name) == (TEXT, name, "x")
-    assert compression_of(PACKED[name]) == name
+    assert compression_of_head(PACKED[name]) == name
     import hashlib
 
     assert found.sha256 == hashlib.sha256(PACKED[name]).hexdigest()
@@ -53,7 +55,7 @@ def test_nothing_packed(write, name):
         "gz": gzip.compress,
         "bz2": bz2.compress,
         "xz": lzma.compress,
-        "zst": zstd().compress,
+        "zst": zstd_module().compress,
     }[name]
     with pytest.raises(DataError, match="x: is empty once unpacked"):
         read_content(write("x", pack(b"")))

@@ -57,7 +57,7 @@ def test_western_utf16_needs_no_mark(write, order):
 @pytest.mark.parametrize("encoding", ENCODED)
 def test_large_files_are_turned_into_utf8_on_disk(write, monkeypatch, encoding):
     monkeypatch.setattr(content_module, "IN_MEMORY_BYTES", 8)
-    monkeypatch.setattr(content_module, "_BLOCK", 7)  # which cuts characters apart
+    monkeypatch.setattr(content_module, "_CHUNK_BYTES", 7)  # which cuts characters apart
     for pack in (bytes, gzip.compress):
         found = read_content(write("people.csv", pack(ENCODED[encoding])))
         assert found.payload is None
@@ -210,7 +210,7 @@ def test_names_of_several_readings_are_refused_until_one_is_named(write, encodin
     with pytest.raises(DataError, match=r"what it says may be .*; name the right one") as refused:
         read_table(path, "speakers")
     assert readings in str(refused.value)
-    with warnings.catch_warnings(), content_module.read_as(encoding):
+    with warnings.catch_warnings(), content_module.reading_files_as(encoding):
         warnings.simplefilter("error")
         table, _, about = read_table(path, "speakers")
     assert (table["name"].to_list(), about["encoding"]) == (names, encoding)
@@ -219,9 +219,12 @@ def test_names_of_several_readings_are_refused_until_one_is_named(write, encodin
 def test_a_named_encoding_is_for_texts_that_are_not_unicode(write):
     path = write("people.csv", PEOPLE)
     for name in ("cp1250", "GB2312", "utf-8", "mac-roman"):
-        with content_module.read_as(name):
+        with content_module.reading_files_as(name):
             assert read_table(path, "speakers")[2]["encoding"] == "utf-8"
-    with content_module.read_as("utf-8"), pytest.raises(DataError, match="row 2: byte 0xe9 is"):
+    with (
+        content_module.reading_files_as("utf-8"),
+        pytest.raises(DataError, match="row 2: byte 0xe9 is"),
+    ):
         read_content(write("more.csv", "id\nJosé,Jörg\n".encode("cp1252")))
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parivox.data.recordings import read_failures
-from parivox.data.trial_values import STAGES
+from parivox.data.trial_values import STAGE_WORDS
 from parivox.data.trials import read_trials
 from parivox.errors import DataError
 
@@ -131,12 +131,14 @@ def test_a_model_cannot_fail_to_be_acquired(read, write):
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from(sorted(STAGES))), min_size=1))
+@given(
+    st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from(sorted(STAGE_WORDS))), min_size=1)
+)
 def test_the_order_of_rows_changes_nothing(rows):
     tables = [
         read_failures({"recording": [r for r, _ in some], "stage": [s for _, s in some]})
         for some in (rows, rows[::-1])
     ]
-    for stage, code in (("enrol", STAGES["enrol"]), ("acquire", STAGES["acquire"])):
-        wanted = sorted({r for r, word in rows if STAGES[word] == code})
+    for stage, code in (("enrol", STAGE_WORDS["enrol"]), ("acquire", STAGE_WORDS["acquire"])):
+        wanted = sorted({r for r, word in rows if STAGE_WORDS[word] == code})
         assert [getattr(one, stage).to_list() for one in tables] == [wanted, wanted]

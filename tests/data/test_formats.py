@@ -17,7 +17,7 @@ import parivox as pv
 from parivox.data.columns import RequestedColumns
 from parivox.data.formats import FORMATS, headerless, register, scan
 from parivox.data.formats.format import Example
-from parivox.data.source_bytes import zstd
+from parivox.data.source_bytes import zstd_module
 from parivox.data.speakers import read_speakers
 from parivox.errors import ConfigError, DataError, ParivoxError
 from parivox.report.inspection import plain_lines
@@ -26,7 +26,7 @@ PACKERS = {
     "gz": gzip.compress,
     "bz2": bz2.compress,
     "xz": lzma.compress,
-    "zst": zstd().compress,
+    "zst": zstd_module().compress,
 }
 
 

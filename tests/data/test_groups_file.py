@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parivox.data.attributes import parse_attribute
-from parivox.data.groups_file import KEEP, GroupDefinition, read_groups_file
+from parivox.data.groups_file import KEEP_NAMES, GroupDefinition, read_groups_file
 from parivox.errors import ConfigError, DataError, ParivoxError
 
 WHOLE = """\
@@ -132,7 +132,7 @@ def test_what_a_whole_file_says(read):
     )
     assert found.definitions["nationality"].others == "elsewhere"
     assert found.definitions["channel"] == GroupDefinition(
-        {"phone": ("phone",), "web": ("web",)}, KEEP
+        {"phone": ("phone",), "web": ("web",)}, KEEP_NAMES
     )
     assert found.provenance["role"] == "groups"
     assert found.provenance["format"] == "yaml"
@@ -178,7 +178,7 @@ def test_others_may_join_a_named_group_and_a_kept_value_the_group_of_its_name():
         [1, 0, 0],
         [],
     )
-    assert GroupDefinition({"women": ("f",)}, KEEP).grouped(["f", "women"]) == (
+    assert GroupDefinition({"women": ("f",)}, KEEP_NAMES).grouped(["f", "women"]) == (
         ["women"],
         [0, 0],
         [],
@@ -414,7 +414,7 @@ def test_any_bytes_are_read_or_refused_in_a_sentence(tmp_path_factory, data):
 @settings(deadline=None, max_examples=100)
 @given(
     st.dictionaries(st.text(max_size=2), st.lists(st.text(max_size=2), max_size=3), max_size=4),
-    st.none() | st.just(KEEP) | st.text(max_size=2),
+    st.none() | st.just(KEEP_NAMES) | st.text(max_size=2),
     st.lists(st.text(max_size=2), unique=True, max_size=8),
 )
 def test_no_value_is_lost_without_being_told(groups, others, values):
@@ -430,7 +430,7 @@ def test_no_value_is_lost_without_being_told(groups, others, values):
     assert len(set(made)) == len(made)
     for value, i in zip(values, of_value, strict=True):
         holder = next((name for name, held in parted.items() if value in held), None)
-        wanted = holder if holder is not None else value if others == KEEP else others
+        wanted = holder if holder is not None else value if others == KEEP_NAMES else others
         assert (made[i] if i >= 0 else None) == wanted
     if others is not None:
         assert not left_out

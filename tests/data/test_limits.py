@@ -29,7 +29,7 @@ HEADER = b"enrol,test,score,label\n"
 
 
 def packed_lines(path, times):
-    packer = content_module.zstd().ZstdCompressor()
+    packer = content_module.zstd_module().ZstdCompressor()
     with path.open("wb") as file:
         file.write(packer.compress(HEADER))
         for _ in range(times):
@@ -56,7 +56,7 @@ def test_a_small_zst_takes_no_more_than_400_mb(tmp_path):
 
 @pytest.mark.parametrize("pack", ["gz", "zst"])
 def test_what_is_packed_absurdly_well_is_refused(tmp_path, monkeypatch, pack):
-    monkeypatch.setattr(content_module, "UNPACKED_FREELY", 1 << 20)
+    monkeypatch.setattr(content_module, "FREELY_UNPACKED_BYTES", 1 << 20)
     path = tmp_path / "scores"
     if pack == "gz":
         path.write_bytes(gzip.compress(HEADER + b"\n" * (1 << 22)))
@@ -68,7 +68,7 @@ def test_what_is_packed_absurdly_well_is_refused(tmp_path, monkeypatch, pack):
 
 def test_a_zst_of_frames_and_one_that_is_cut_off_are_read_as_before(tmp_path):
     text = HEADER + b"".join(b"a/%d,b/%d,0.5,0\n" % (i, i) for i in range(90_000))
-    pack = content_module.zstd().compress
+    pack = content_module.zstd_module().compress
     path = tmp_path / "scores"
     path.write_bytes(pack(text[:1_000_000]) + pack(text[1_000_000:]))
     assert read_content(path).payload == text
@@ -149,7 +149,7 @@ def test_vectors_that_unpack_to_absurdly_much_are_refused(tmp_path, monkeypatch)
 
     from parivox.embedding.systems.precomputed import read
 
-    monkeypatch.setattr(content_module, "UNPACKED_FREELY", 1 << 20)
+    monkeypatch.setattr(content_module, "FREELY_UNPACKED_BYTES", 1 << 20)
     path = tmp_path / "vectors.npz"
     np.savez_compressed(path, ids=np.array(["a"]), vectors=np.zeros((1, 1 << 21), np.float32))
     assert zipfile.is_zipfile(path)

@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 import parivox as pv
-from parivox.data.value_warnings import fold, odd_numbers, odd_scores, odd_values
+from parivox.data.value_warnings import (
+    distant_number_warnings,
+    fold,
+    score_warnings,
+    value_warnings,
+)
 
 SPEAKERS = [f"s{i:02}" for i in range(24)]
 
@@ -141,9 +146,9 @@ def test_development_trials_that_are_audited_are_told():
 def test_nothing_is_odd_about_what_is_right():
     assert noted(trials()) == {}
     for values in (["f", "m"], ["UK", "Ukraine", "USA"], ["N", "NE", "NW", "S"], ["1", "10"]):
-        assert odd_values("group", values) == []
+        assert value_warnings("group", values) == []
     for numbers in (range(18, 90), [16000, 8000, 44100], [-3.5, -1.2, 4.0, 9.9, 30.1, 12.2, 7.7]):
-        assert odd_numbers("snr", np.array(numbers, dtype=float)) == []
+        assert distant_number_warnings("snr", np.array(numbers, dtype=float)) == []
     assert fold("Ünal") != fold("Unal")
 
 
@@ -165,7 +170,7 @@ def test_scores_of_any_system_are_not_odd(draw):
     target = np.arange(40_000) % 2
     values, place = np.unique(draw(rng, target), return_inverse=True)
     counts = [np.bincount(place, target == label) for label in (1, 0)]
-    found = odd_scores(values, *(each.astype(int) for each in counts))
+    found = score_warnings(values, *(each.astype(int) for each in counts))
     assert [one.what for one in found if one.what != "trials that share one score"] == []
 
 

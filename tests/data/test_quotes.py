@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import parivox
 from parivox.data.formats.delimited import read_text
-from parivox.data.source_bytes import SourceBytes, read_as
+from parivox.data.source_bytes import SourceBytes, reading_files_as
 from parivox.data.speakers import read_table
 from parivox.errors import DataError
 
@@ -69,7 +69,7 @@ def test_a_stray_quote_is_refused_with_its_row_and_read_where_quotes_are_signs(t
         read_table(path, "speakers")
     (problem,) = parivox.inspect(path).files[0].problems
     assert f"row {row}: " in problem
-    with read_as(quotes="none"):
+    with reading_files_as(quotes="none"):
         table, _, _ = read_table(path, "speakers")
     assert table.height == sum(map(bool, text.splitlines())) - 1
 

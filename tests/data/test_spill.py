@@ -23,10 +23,10 @@ def large(monkeypatch, tmp_path):
 
     def enlarge():
         monkeypatch.setattr(spilled_rows, "IN_MEMORY_TRIALS", 100)
-        monkeypatch.setattr(spilled_rows, "PART_TRIALS", 60)
-        monkeypatch.setattr(ids, "RUN", 70)
+        monkeypatch.setattr(spilled_rows, "PARTITION_TRIALS", 60)
+        monkeypatch.setattr(ids, "RUN_IDS", 70)
         monkeypatch.setattr(ids, "IN_MEMORY_IDS", 30)
-        monkeypatch.setattr(ids, "RANGE", 50)
+        monkeypatch.setattr(ids, "RANGE_IDS", 50)
         monkeypatch.setattr(dataframes, "ROWS_PER_CHUNK", 64)
         monkeypatch.setattr(delimited, "CHUNK_BYTES", 1000)
         monkeypatch.setattr(source_bytes, "IN_MEMORY_BYTES", 2000)

@@ -217,17 +217,17 @@ def test_few_shared_pairs_are_noted(read, write):
 
 def test_strangers_need_no_speakers_where_labels_are(read, write, plain):
     text = "enrol,test,score,label\nx/1,x/2,1,1\nx/1,y/1,0,1\n"
-    found = read(text, strangers=True, columns={"enrol": "elsewhere"})
+    found = read(text, allows_unknown_speakers=True, columns={"enrol": "elsewhere"})
     assert found.utterance_speaker.tolist() == [-1, -1, -1]
     assert [row[2] for row in plain(found)] == [True, True]
     assert found.counts_by_speaker == {}
     trials = write("list.txt", "1 x/1 x/2\n0 x/1 y/1\n")
     scores = "enrol,test,score\nx/1,x/2,1\nx/1,y/1,0\n"
-    assert read(scores, strangers=True, trials=trials).n_trials == 2
+    assert read(scores, allows_unknown_speakers=True, trials=trials).n_trials == 2
     with pytest.raises(DataError, match="are not speakers in"):
-        read(scores, strangers=True)
+        read(scores, allows_unknown_speakers=True)
     with pytest.raises(DataError, match="rows 2 and 4: the same trial"):
-        read(text + "x/1,x/2,1,0\n", strangers=True)
+        read(text + "x/1,x/2,1,0\n", allows_unknown_speakers=True)
 
 
 def test_speakers_in_another_case_are_told_so(read, csv):

@@ -242,7 +242,7 @@ def test_lists_beyond_memory_and_counts_are_refused(shifted, tmp_path, monkeypat
     pv.count(trials, speakers=speakers, by="gender", step=0.1).write(tmp_path / "some.counts")
     with pytest.raises(pv.ConfigError, match="counts do not tell who the speakers are"):
         find(tmp_path / "some.counts", by="gender")
-    for most in ("IN_MEMORY_TRIALS", "PART_TRIALS"):
+    for most in ("IN_MEMORY_TRIALS", "PARTITION_TRIALS"):
         monkeypatch.setattr(f"parivox.data.spilled_rows.{most}", 100)
     with pytest.raises(pv.ConfigError, match=r"2,130 trials are too many to hold in memory; take"):
         find(trials, speakers=speakers, **ASKED)

@@ -135,5 +135,5 @@ def test_many_trials_are_looked_at_in_blocks(monkeypatch, even, people):
     monkeypatch.setattr("parivox.trials.lists.TRIALS_PER_CHUNK", 3)
     assert pv.trials.check(even, speakers=people, by="gender").to_json() == whole
     monkeypatch.setattr("parivox.data.spilled_rows.IN_MEMORY_TRIALS", 2)
-    monkeypatch.setattr("parivox.data.spilled_rows.PART_TRIALS", 2)
+    monkeypatch.setattr("parivox.data.spilled_rows.PARTITION_TRIALS", 2)
     assert pv.trials.check(even, speakers=people, by="gender").to_json() == whole

@@ -26,10 +26,16 @@ from parivox.core.eer import eer
 from parivox.core.separation import auc
 from parivox.data.attribute_warnings import age_warnings, speaker_warnings
 from parivox.data.formats.delimited import SPANNING_RECORDS
-from parivox.data.recording_names import odd_recordings
-from parivox.data.trial_checks import name_by_speaker
-from parivox.data.trial_set import trials_in_common
-from parivox.data.value_warnings import ODDITIES, DataWarning, odd_ids, odd_llrs, odd_scores
+from parivox.data.recording_names import recording_name_warnings
+from parivox.data.trial_checks import item_by_speaker
+from parivox.data.trial_set import n_trials_in_common
+from parivox.data.value_warnings import (
+    WARNING_SOURCE,
+    DataWarning,
+    id_warnings,
+    llr_warnings,
+    score_warnings,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -106,7 +112,13 @@ def add_trial_accounts(
     _inverted_days(add, trials.decisions_by_day if trials.has_speakers else {})
     if trials.is_scored:
         for grouping, odd in reversed_scores(tally):
-            add(source=ODDITIES, grouping=grouping, item=odd.what, count=odd.count, note=odd.note)
+            add(
+                source=WARNING_SOURCE,
+                grouping=grouping,
+                item=odd.what,
+                count=odd.count,
+                note=odd.note,
+            )
     _thresholds(add, tally)
     infinite = [f"{one.point.text} at {one.threshold}" for one in found if np.isinf(one.threshold)]
     outside, useless = _unfit(found, tally) if trials.is_scored else ([], [])
@@ -166,8 +178,8 @@ def add_data_warnings(
     found = list(_of_attributes(trials, groupings))
     if trials.has_speakers and trials.is_exact:
         ids = trials.utterance_ids.series()  # where a model may have the name of a recording
-        found += odd_ids(ids.unique(maintain_order=True) if trials.n_models else ids)
-        found += odd_recordings(trials)
+        found += id_warnings(ids.unique(maintain_order=True) if trials.n_models else ids)
+        found += recording_name_warnings(trials)
         found += list_warnings(trials, groupings)
         found += recording_warnings(trials, groupings)
         if trials.is_scored:
@@ -176,22 +188,22 @@ def add_data_warnings(
             found += speaker_warnings(trials.speaker_table.ids)
     shared = 0
     if trials.has_speakers and development is not None and development.has_speakers:
-        shared = trials_in_common(trials, development)
+        shared = n_trials_in_common(trials, development)
     if shared:
         note = "thresholds fit them better than trials in use"
         found.append(DataWarning("development trials that are audited", shared, note))
     if trials.is_scored and trials.is_exact and not trials.bins.step:
-        found += odd_scores(everything.values, everything.target, everything.nontarget)
+        found += score_warnings(everything.values, everything.target, everything.nontarget)
     if options.llr and trials.is_scored and not trials.bins.no_curve_reason:
         points = [one.cost for one in options.points() or () if one.rule == "bayes" and one.cost]
-        found += odd_llrs(everything, options.log_base, [*options.costs, *points])
+        found += llr_warnings(everything, options.log_base, [*options.costs, *points])
     if trials.has_speakers and not trials.is_exact:
         found.append(DataWarning(LONG, trials.n_trials, _WITHOUT))
     for one in dict.fromkeys(found):
         rows.add(
             system=trials.system,
             list=trials.list,
-            source=ODDITIES,
+            source=WARNING_SOURCE,
             item=one.what,
             count=one.count,
             note=one.note,
@@ -220,7 +232,7 @@ def add_same_score_warnings(rows: TableBuilder, one: System, other: System) -> N
         rows.add(
             system=second.system,
             list=second.list,
-            source=ODDITIES,
+            source=WARNING_SOURCE,
             item=f"trials with {words} as in {first.system}",
             count=second.n_trials,
             note="the files may be of one system",
@@ -266,7 +278,7 @@ def _set_aside(add: Callable[..., None], trials: TrialSet, groupings: Sequence[G
                 source="scores",
                 grouping=grouping.name,
                 group=list(grouping.groups),
-                item=name_by_speaker(item),
+                item=item_by_speaker(item),
                 count=counts.astype(np.int64),
             )
 
@@ -341,7 +353,7 @@ def _inverted(add: Callable[..., None], tally: CellCounts, *, is_scored: bool) -
             # of decisions alone, those of all trials were found to be sound before
             if not is_scored or float(auc(counts)) >= CHANCE:
                 add(
-                    source=ODDITIES,
+                    source=WARNING_SOURCE,
                     grouping=cells.grouping.name,
                     item=f"trials of {group} whose decisions contradict the "
                     f"{'scores' if is_scored else 'labels'}",
@@ -383,7 +395,7 @@ def _inverted_days(add: Callable[..., None], by_day: Mapping[str, NDArray[np.int
     if wrong and len(wrong) < len(by_day):
         days = ", ".join([*wrong][:_DAYS_NAMED]) + (", ..." if len(wrong) > _DAYS_NAMED else "")
         add(
-            source=ODDITIES,
+            source=WARNING_SOURCE,
             item="trials of days whose decisions contradict the labels",
             count=sum(wrong.values()),
             note=f"{days}: nontarget trials are accepted more often than target trials",

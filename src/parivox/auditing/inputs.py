@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from parivox.data.columns import ALIASES, plain
+from parivox.data.columns import ALIASES, plain_name
 from parivox.data.counts_file import holds_counts, holds_tally, is_cut_off
 from parivox.data.formats import are_paths
 from parivox.data.recordings import read_failures, read_models, read_utterances
-from parivox.data.requested_groupings import attributes_asked, make_groupings, values_asked
-from parivox.data.source_bytes import stem_of
+from parivox.data.requested_groupings import make_groupings, parsed_attributes, requested_values
+from parivox.data.source_bytes import file_stem
 from parivox.data.speakers import read_speakers
 from parivox.data.trial_set import with_common_speakers
 from parivox.data.trials import read_trials
@@ -74,7 +74,7 @@ def sources_by_name(scores: Any) -> dict[tuple[str, str], Any]:
             msg = "scores: a system has no name; name each one, as in V2=v2.csv or V2@H=v2.csv"
             raise ConfigError(msg)
         return sources
-    return {(stem_of(scores), ""): scores}
+    return {(file_stem(scores), ""): scores}
 
 
 def _is_named(named_source: tuple[object, object]) -> bool:
@@ -83,7 +83,7 @@ def _is_named(named_source: tuple[object, object]) -> bool:
     A pair of system and list is no column, though the system may be called as one is: scores.
     """
     name, source = named_source
-    is_column = not isinstance(name, tuple) and plain(str(name)) in _TRIAL_COLUMN_NAMES
+    is_column = not isinstance(name, tuple) and plain_name(str(name)) in _TRIAL_COLUMN_NAMES
     return _is_source(source) or (are_paths(source) and not is_column)
 
 
@@ -247,10 +247,10 @@ def apply_groups_file(options: OptionsType) -> tuple[OptionsType, GroupsFile | N
 def requested_attributes(options: ReadOptions, standardise: Sequence[str] = ()) -> list[Attribute]:
     """Return the attributes that trials are grouped, standardised or chosen by."""
     return [
-        *attributes_asked(options.by or ()),
-        *attributes_asked(options.within or (), "--within"),
-        *attributes_asked(standardise, "--standardise"),
-        *attributes_asked(values_asked(options.only), "--only"),
+        *parsed_attributes(options.by or ()),
+        *parsed_attributes(options.within or (), "--within"),
+        *parsed_attributes(standardise, "--standardise"),
+        *parsed_attributes(requested_values(options.only), "--only"),
     ]
 
 
@@ -283,7 +283,7 @@ def read_grouped_trials(
     models = None if options.models is None else read_models(options.models)
     failures = None if options.failures is None else read_failures(options.failures)
     attributes = requested_attributes(options, standardise)
-    attributes += () if rules is None else attributes_asked([rules.by], "by")
+    attributes += () if rules is None else parsed_attributes([rules.by], "by")
     trial_sets = []
     for (system, list_), source in sources.items():
         list_suffix = f"@{list_}" if list_ else ""
@@ -304,7 +304,7 @@ def read_grouped_trials(
     speakers, trial_sets = with_common_speakers(speakers, trial_sets)
     if any(attribute.name == "grade" for attribute in attributes):
         trial_sets = [with_grades(trials, speakers) for trials in trial_sets]
-    if chosen_values := values_asked(options.only):
+    if chosen_values := requested_values(options.only):
         chosen_groupings = make_groupings(
             speakers, [*chosen_values], sets=trial_sets, file=groups_file, option="--only"
         )

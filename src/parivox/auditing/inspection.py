@@ -8,9 +8,9 @@ from parivox.auditing.data_table import POINT_WARNINGS
 from parivox.auditing.missing_scores import MISSING_SCORES
 from parivox.data.inspection import inspect_files
 from parivox.data.inspection.findings import CountsFindings, FileFindings, LabelFindings
-from parivox.data.source_bytes import in_encoding_given, stem_of
-from parivox.data.trial_checks import NOTE_OF_NOBODY, OF_NOBODY
-from parivox.data.value_warnings import ODDITIES, RANGE_OF_NUMBERS, DataWarning
+from parivox.data.source_bytes import file_stem, with_reading_options
+from parivox.data.trial_checks import NOTE_PLACEHOLDER_SPEAKER, PLACEHOLDER_SPEAKER
+from parivox.data.value_warnings import RANGE_OF_NUMBERS, WARNING_SOURCE, DataWarning
 from parivox.errors import DataError
 from parivox.options.audit import ReadOptions
 
@@ -27,7 +27,7 @@ _MAX_ROWS = 1_000_000
 """Trials up to which an inspection makes an audit to see what it warns of."""
 
 
-@in_encoding_given
+@with_reading_options
 def inspect(
     *sources: Any,
     columns: Mapping[str, str] | None = None,
@@ -69,7 +69,7 @@ def inspect(
         columns=columns, scores_format=scores_format, encoding=encoding, quotes=quotes
     )
     columns_of = dict(asked.columns or {})
-    return inspect_files(sources, columns_of, asked.scores_format, _Counts(), stem_of)
+    return inspect_files(sources, columns_of, asked.scores_format, _Counts(), file_stem)
 
 
 def can_be_audited(found: Inspection) -> bool:
@@ -87,7 +87,7 @@ def can_be_audited(found: Inspection) -> bool:
 
 def audit_warnings(audit: Audit) -> Iterator[DataWarning]:
     """Yield the data warnings of an audit: of data, of missing scores, of operating points."""
-    for source in (ODDITIES, MISSING_SCORES, POINT_WARNINGS):
+    for source in (WARNING_SOURCE, MISSING_SCORES, POINT_WARNINGS):
         for row in audit.data.where(source=source).rows():
             item = row["item"]
             if item.startswith(RANGE_OF_NUMBERS):  # which the inspection shows with the column
@@ -95,8 +95,8 @@ def audit_warnings(audit: Audit) -> Iterator[DataWarning]:
             if row["group"] and row["value"] is not None:
                 item = f"{item}: {row['group']} ({row['grouping']}), {100 * row['value']:.3g} %"
             yield DataWarning(item, row["count"] or 0, row["note"] or "")
-    for row in audit.data.where(source="scores", item=OF_NOBODY, grouping="").rows():
-        yield DataWarning(OF_NOBODY, row["count"], NOTE_OF_NOBODY)
+    for row in audit.data.where(source="scores", item=PLACEHOLDER_SPEAKER, grouping="").rows():
+        yield DataWarning(PLACEHOLDER_SPEAKER, row["count"], NOTE_PLACEHOLDER_SPEAKER)
 
 
 class _Counts:

@@ -56,9 +56,9 @@ from parivox.auditing.system_rows import add_rows
 from parivox.auditing.trial_table import check_trial_table, check_trials_known, write_trial_table
 from parivox.core.measures import MEASURES
 from parivox.data.counts_file import holds_counts
-from parivox.data.requested_groupings import MOST_GROUPS
+from parivox.data.requested_groupings import MAX_GROUPS
 from parivox.data.rule_file import read_rules
-from parivox.data.source_bytes import in_encoding_given
+from parivox.data.source_bytes import with_reading_options
 from parivox.data.trial_set import CommonTrials, TrialSet
 from parivox.data.trials import read_trials
 from parivox.errors import ConfigError, name_hint
@@ -91,7 +91,7 @@ MAX_GROUPINGS = 20
 
 
 @reports_progress
-@in_encoding_given
+@with_reading_options
 def audit(
     scores: Any,
     *,
@@ -177,7 +177,7 @@ def audit(
 
 
 @reports_progress
-@in_encoding_given
+@with_reading_options
 def audit_counted(
     scores: Any, counted: Callable[[GroupedTrials], TrialCounts], **options: Any
 ) -> Audit:
@@ -442,7 +442,7 @@ def _read_development_trials(
         system=system,
         list_="development",
         speakers=inputs.speakers,
-        strangers=True,
+        allows_unknown_speakers=True,
         **inputs.reading_options,
     )
 
@@ -620,9 +620,9 @@ def _check_groups(inputs: GroupedTrials, options: Options) -> None:
     n_groupings = len(inputs.groupings)
     if n_groupings > MAX_GROUPINGS:
         problem = f"{n_groupings:,} groupings{chosen_by} are more than {MAX_GROUPINGS}"
-    elif n_groups > MOST_GROUPS:
+    elif n_groups > MAX_GROUPS:
         repeats = " by every allocation and within every level" if n_repeats > 1 else ""
-        problem = f"{n_groups:,} groups{repeats}{chosen_by} are more than {MOST_GROUPS:,}"
+        problem = f"{n_groups:,} groups{repeats}{chosen_by} are more than {MAX_GROUPS:,}"
     else:
         return
     msg = (

@@ -24,18 +24,26 @@ from parivox.auditing.layout import MIN_BLOCKS_PER_GROUP, Layout, Units, block_g
 from parivox.core.cluster_errors import CodeSums, RowCodec, needs_adding_up, sum_by_code
 from parivox.core.counts import EdgeSearch
 from parivox.data.counts_file import (
-    MOST,
+    MAX_TRIALS,
     TALLY_KEY,
     TALLY_KEYS,
     TALLY_TYPES,
-    damaged,
+    damaged_file_error,
     read_header,
     read_tally,
     write_tally,
 )
-from parivox.data.metadata import described, grouping_of, need, several, text, texts, whole
+from parivox.data.metadata import (
+    checked_count,
+    checked_list,
+    checked_text,
+    checked_texts,
+    grouping_from_metadata,
+    grouping_metadata,
+    require,
+)
 from parivox.data.trial_checks import ACQUIRE, ENROL, Trials
-from parivox.data.trial_set import PIECES
+from parivox.data.trial_set import N_SCORE_PIECES
 from parivox.errors import ConfigError, ParivoxError
 from parivox.frozen import frozen
 
@@ -116,29 +124,32 @@ class SpeakerCounts:
         first = next(tallies)
         if first.sites:
             first, *tallies = _recognised([first, *tallies])
-        several, rows = [], _Rows(first.is_unit_used.size, first.groupings, first.thresholds.size)
+        checked_list, rows = (
+            [],
+            _Rows(first.is_unit_used.size, first.groupings, first.thresholds.size),
+        )
         for one in chain([first], tallies):
             _check_kind(first, one)
-            several.append(replace(one, columns={}))
+            checked_list.append(replace(one, columns={}))
             others = one.shared_properties()
             for what, mine in first.shared_properties().items():
                 if mine != others[what]:
                     msg = f"tallies of other {what} do not add up; make all with the same"
                     raise ConfigError(msg)
             rows.add(one.columns)
-        sources = sorted(source for one in several for source in one.sources)
+        sources = sorted(source for one in checked_list for source in one.sources)
         if len(set(sources)) < len(sources):
             msg = "two tallies are of the same trials, which would count twice; leave out one"
             raise ConfigError(msg)
-        groupings = tuple(_joined(several, at) for at in range(len(first.groupings)))
+        groupings = tuple(_joined(checked_list, at) for at in range(len(first.groupings)))
         return replace(
             first,
             groupings=groupings,
-            is_unit_used=np.any([one.is_unit_used for one in several], axis=0),
-            keys=np.sum([one.keys for one in several], axis=0),
+            is_unit_used=np.any([one.is_unit_used for one in checked_list], axis=0),
+            keys=np.sum([one.keys for one in checked_list], axis=0),
             sources=tuple(sources),
-            sites=tuple(sorted({site for one in several for site in one.sites})),
-            least=min(one.least for one in several),
+            sites=tuple(sorted({site for one in checked_list for site in one.sites})),
+            least=min(one.least for one in checked_list),
             columns=rows.total(),
             failed=None,
         )
@@ -192,7 +203,7 @@ class SpeakerCounts:
         place[members[order]] = np.arange(order.size)
         made = self.renumbered(place, members[order], self.thresholds)
         # nothing that is finer than a step
-        keys = np.zeros((PIECES, order.size), dtype=np.int64)
+        keys = np.zeros((N_SCORE_PIECES, order.size), dtype=np.int64)
         known = tuple(names[order].tolist())
         sha256 = hashlib.sha256("\n".join(known).encode()).hexdigest()
         return replace(
@@ -352,7 +363,7 @@ class SpeakerCounts:
             "used": self.is_unit_used.astype(int).tolist(),
             "keys": self.keys.tolist(),
             "groupings": [
-                described(one)
+                grouping_metadata(one)
                 | {"members": None if one.speaker_codes is None else one.speaker_codes.tolist()}
                 for one in self.groupings
             ],
@@ -381,29 +392,29 @@ class SpeakerCounts:
         with _checked(path):
             made = cls(
                 np.array([float.fromhex(one) for one in header["thresholds"]], dtype=np.float64),
-                np.array(several(header["used"]), dtype=np.bool_),
+                np.array(checked_list(header["used"]), dtype=np.bool_),
                 np.array(header["keys"], dtype=np.int64),
                 tuple(
                     replace(
-                        grouping_of(one),
+                        grouping_from_metadata(one),
                         speaker_codes=None
                         if one["members"] is None
                         else np.array(one["members"], dtype=np.int32),
                     )
-                    for one in several(header["groupings"])
+                    for one in checked_list(header["groupings"])
                 ),
                 bool(header["blocks"]),
-                text(header["members"]),
-                texts(header["sources"]),
+                checked_text(header["members"]),
+                checked_texts(header["sources"]),
                 columns,
-                names=texts(header.get("names", [])),
-                sites=texts(header.get("sites", [])),
-                kdf=text(header.get("kdf", "")),
-                least=whole(header.get("least", 1)),
+                names=checked_texts(header.get("names", [])),
+                sites=checked_texts(header.get("sites", [])),
+                kdf=checked_text(header.get("kdf", "")),
+                least=checked_count(header.get("least", 1)),
                 name=Path(path).name,
             )
             is_whole = made.n_trials == header["trials"] and _fits(made)
-            need(is_whole, "rows of other members")
+            require(is_whole, "rows of other members")
         return made
 
 
@@ -417,7 +428,7 @@ def read_sources(path: str | os.PathLike[str]) -> tuple[str, ...]:
     """
     header = read_header(path, TALLY_KEY)
     with _checked(path):
-        return texts(header["sources"])
+        return checked_texts(header["sources"])
 
 
 @contextmanager
@@ -426,7 +437,7 @@ def _checked(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except (KeyError, TypeError, ValueError, OverflowError, ParivoxError) as error:
-        raise damaged(str(path), f"its metadata: {error}", TALLY_KEY) from error
+        raise damaged_file_error(str(path), f"its metadata: {error}", TALLY_KEY) from error
 
 
 def count_by_speaker(
@@ -504,7 +515,7 @@ def count_by_speaker(
             group = block_groups(one.speaker_codes, member, used)
             one = replace(one, speaker_codes=group)  # noqa: PLW2901 - the same by member
         made.append(one)
-    of_member = np.zeros((n, PIECES), dtype=np.int64)
+    of_member = np.zeros((n, N_SCORE_PIECES), dtype=np.int64)
     keys = trials.score_keys
     np.add.at(of_member, member[: keys.shape[1]], keys.T)
     lost = failed.total()
@@ -651,12 +662,12 @@ class _Rows:
         return {**self.fields.decode(codes(), trials.size, TALLY_TYPES), "trials": trials}
 
 
-def _total(several: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
+def _total(checked_list: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
     """The sum of tables whose rows are told apart by two numbers: people; groups and the rest."""
-    several = [one for one in several if one["trials"].size]
-    if not several:
+    checked_list = [one for one in checked_list if one["trials"].size]
+    if not checked_list:
         return {name: np.empty(0, dtype=kind) for name, kind in TALLY_TYPES.items()}
-    joined = {name: np.concatenate([one[name] for one in several]) for name in TALLY_TYPES}
+    joined = {name: np.concatenate([one[name] for one in checked_list]) for name in TALLY_TYPES}
     sides, joined["side"] = np.unique(joined["side"], return_inverse=True)  # few of so many
     halves = [RowCodec.from_tables([joined], names) for names in (TALLY_KEYS[:3], TALLY_KEYS[3:])]
     (one, first), (other, second) = (
@@ -686,7 +697,7 @@ def _fits(tally: SpeakerCounts) -> bool:
         "side": (0, _sides(tally.groupings) - 1),
         "step": (0, tally.thresholds.size),
         "accepted": (-1, 1),
-        "trials": (1, MOST),
+        "trials": (1, MAX_TRIALS),
     }
     rises = bool((np.diff(tally.thresholds) > 0).all())
     are_groups = all(
@@ -699,7 +710,7 @@ def _fits(tally: SpeakerCounts) -> bool:
     return (
         rises
         and are_groups
-        and tally.keys.shape == (PIECES, n)
+        and tally.keys.shape == (N_SCORE_PIECES, n)
         and are_named
         and all(low < high for low, high in pairwise(tally.names))
         and all(

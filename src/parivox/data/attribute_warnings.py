@@ -59,18 +59,18 @@ SYNONYMS = (
     ("ro", "rou", "romania"),
 )
 """Words and codes with one meaning, as `fold` writes them: sexes, answers, countries."""
-_SEX = r"(?i)(^|[^a-z])(sex|gender)($|[^a-z])"
-_AGE = r"(?i)(^|[^a-z])age($|[^a-z])"
-_DECADE = (
+_SEX_NAME = r"(?i)(^|[^a-z])(sex|gender)($|[^a-z])"
+_AGE_NAME = r"(?i)(^|[^a-z])age($|[^a-z])"
+_DECADE_VALUE = (
     r"(?i)^((\d0|\d0'?s|\d+ ?[-–] ?\d+|\d+ ?\+|[<>]=? ?\d+)|teens|twenties|thirties|forties|"
     r"fifties|sixties|seventies|eighties|nineties)$"
 )
-_MIXED_CODES, _MIN_DECADES = 3, 3
+_MAX_MIXED_CODES, _MIN_DECADES = 3, 3
 """Codes and words of a mixture, at most each; ages of which all are decades, at least."""
-_MIN_AGES, _MOST_DECADES = 20, 0.4
+_MIN_AGES, _MIN_DECADE_SHARE = 20, 0.4
 """Speakers of known age; share of ages that are multiples of 10, which is a tenth by chance."""
-_LOWEST_YEARS, _ADULT = 10, 16
-_NAMES_SHOWN = 3
+_MIN_AGE_IN_YEARS, _MIN_ADULT_AGE = 10, 16
+_MAX_NAMES_SHOWN = 3
 
 
 def attribute_warnings(name: str, values: Sequence[str]) -> list[DataWarning]:
@@ -99,12 +99,14 @@ def attribute_warnings(name: str, values: Sequence[str]) -> list[DataWarning]:
     ["values of 'age' that are decades or bands among ages"]
     """
     warnings = []
-    same = _same_meaning(values)
-    if same:
-        note = "; ".join(" and ".join(f"'{printable(value)}'" for value in pair) for pair in same)
-        n_values = len({value for pair in same for value in pair})
+    synonyms = _same_meaning(values)
+    if synonyms:
+        note = "; ".join(
+            " and ".join(f"'{printable(value)}'" for value in pair) for pair in synonyms
+        )
+        n_values = len({value for pair in synonyms for value in pair})
         warnings.append(DataWarning(f"values of {name!r} that may mean the same", n_values, note))
-    if re.search(_AGE, name):
+    if re.search(_AGE_NAME, name):
         return [*warnings, *_decades_among_ages(name, values)]
     return [*warnings, *_two_codings(name, values)]
 
@@ -122,13 +124,13 @@ def number_warnings(name: str, numbers: NDArray[np.float64]) -> list[DataWarning
     ["codes of 'gender' that may be of two codings"]
     """
     distinct = np.unique(numbers[np.isfinite(numbers)])
-    listed = ", ".join(f"{number:g}" for number in distinct[: 2 * _NAMES_SHOWN])
+    listed = ", ".join(f"{number:g}" for number in distinct[: 2 * _MAX_NAMES_SHOWN])
     are_decades = distinct.size >= _MIN_DECADES and bool((distinct % 10 == 0).all())
-    if re.search(_AGE, name) and are_decades:
+    if re.search(_AGE_NAME, name) and are_decades:
         return [
             DataWarning(f"values of {name!r} that are all decades, not ages", distinct.size, listed)
         ]
-    if re.search(_SEX, name) and {0.0, 1.0, 2.0} <= set(distinct.tolist()):
+    if re.search(_SEX_NAME, name) and {0.0, 1.0, 2.0} <= set(distinct.tolist()):
         what = f"codes of {name!r} that may be of two codings"
         return [DataWarning(what, distinct.size, f"{listed}: 0 and 1, or 1 and 2, or 0 is unknown")]
     return []
@@ -156,19 +158,19 @@ def age_warnings(name: str, ages: NDArray[np.float64]) -> list[DataWarning]:
     """
     ages = ages[np.isfinite(ages)]
     is_decade = ages % 10 == 0
-    if not re.search(_AGE, name) or ages.size < _MIN_AGES or is_decade.all():
+    if not re.search(_AGE_NAME, name) or ages.size < _MIN_AGES or is_decade.all():
         return []
     warnings = []
-    if is_decade.mean() >= _MOST_DECADES:
+    if is_decade.mean() >= _MIN_DECADE_SHARE:
         note = "years may be mixed with decades"
         warnings.append(
             DataWarning(f"speakers whose {name!r} is a multiple of 10", int(is_decade.sum()), note)
         )
-    low = np.unique(ages[ages < _LOWEST_YEARS])
-    has_gap = not ((ages >= _LOWEST_YEARS) & (ages < _ADULT)).any()
-    n_low = int((ages < _LOWEST_YEARS).sum())
+    low = np.unique(ages[ages < _MIN_AGE_IN_YEARS])
+    has_gap = not ((ages >= _MIN_AGE_IN_YEARS) & (ages < _MIN_ADULT_AGE)).any()
+    n_low = int((ages < _MIN_AGE_IN_YEARS).sum())
     if has_gap and _MIN_DECADES <= n_low < ages.size / 2:
-        listed = ", ".join(f"{number:g}" for number in low[: 2 * _NAMES_SHOWN])
+        listed = ", ".join(f"{number:g}" for number in low[: 2 * _MAX_NAMES_SHOWN])
         note = f"{listed}: children, or decades?"
         warnings.append(DataWarning(f"speakers whose {name!r} is below 10", n_low, note))
     return warnings
@@ -226,7 +228,7 @@ def _same_meaning(values: Sequence[str]) -> list[tuple[str, ...]]:
         short = [other for other in values if folded[other] == initials and other.isupper()]
         if short and short[0] not in grouped:
             groups.append((short[0], value))
-    return groups[:_NAMES_SHOWN]
+    return groups[:_MAX_NAMES_SHOWN]
 
 
 def _begin_alike(values: Sequence[str], folded: dict[str, str]) -> bool:
@@ -240,7 +242,7 @@ def _two_codings(name: str, values: Sequence[str]) -> list[DataWarning]:
     known = [value for value in values if value.lower() not in LOOKS_UNKNOWN]
     codes = sorted(value for value in known if re.fullmatch(r"\d", value))
     words = sorted(value for value in known if re.search(r"[^\W\d_]", value))
-    is_mixed = 1 < len(codes) <= _MIXED_CODES and 1 < len(words) <= _MIXED_CODES
+    is_mixed = 1 < len(codes) <= _MAX_MIXED_CODES and 1 < len(words) <= _MAX_MIXED_CODES
     if not is_mixed or len(codes) + len(words) < len(known):
         return []
     note = " and ".join(
@@ -251,11 +253,13 @@ def _two_codings(name: str, values: Sequence[str]) -> list[DataWarning]:
 
 def _decades_among_ages(name: str, values: Sequence[str]) -> list[DataWarning]:
     """Tell whether decades or bands stand among single ages."""
-    decades = [value for value in values if re.match(_DECADE, value) and not value.isdecimal()]
+    decades = [
+        value for value in values if re.match(_DECADE_VALUE, value) and not value.isdecimal()
+    ]
     ages = [value for value in values if value.isdecimal()]
     if not decades or not ages:
         return []
-    note = ", ".join(f"'{printable(value)}'" for value in decades[:_NAMES_SHOWN])
+    note = ", ".join(f"'{printable(value)}'" for value in decades[:_MAX_NAMES_SHOWN])
     return [
         DataWarning(f"values of {name!r} that are decades or bands among ages", len(decades), note)
     ]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from parivox.data.columns import ATTRIBUTE
+from parivox.data.columns import ATTRIBUTE_PREFIX
 from parivox.data.ids import IdDictionary
 from parivox.errors import ConfigError
 from parivox.frozen import frozen
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from parivox.data.formats.format import Scan
 
-LEVELS = ("speaker", "recording", "trial")
-UNKNOWN = ("", "na", "n/a", "unknown", "nan", "none", "null")
+ATTRIBUTE_SOURCES = ("speaker", "recording", "trial")
+UNKNOWN_WORDS = ("", "na", "n/a", "unknown", "nan", "none", "null")
 """What stands for an unknown attribute, in lower case."""
 
 
@@ -77,11 +77,15 @@ class Bands:
 
     def band_names(self, numbers: NDArray[np.float64]) -> list[str]:
         """Names in order; by whole numbers where all of these and all edges are."""
-        whole = bool((numbers % 1 == 0).all()) and all(edge.is_integer() for edge in self.edges)
+        are_whole = bool((numbers % 1 == 0).all()) and all(edge.is_integer() for edge in self.edges)
         between = []
-        for (low, start), (high, end) in pairwise(zip(self.edges, self.edge_texts, strict=True)):
-            last = str(int(high) - 1) if whole else f"<{end}"
-            between.append(start if whole and high - low == 1 else f"{start}-{last}")
+        for (lower, lower_text), (upper, upper_text) in pairwise(
+            zip(self.edges, self.edge_texts, strict=True)
+        ):
+            upper_label = str(int(upper) - 1) if are_whole else f"<{upper_text}"
+            between.append(
+                lower_text if are_whole and upper - lower == 1 else f"{lower_text}-{upper_label}"
+            )
         return [f"<{self.edge_texts[0]}", *between, f"{self.edge_texts[-1]}+"]
 
     def band_indices(self, numbers: NDArray[np.float64]) -> NDArray[np.int32]:
@@ -91,45 +95,47 @@ class Bands:
         return band
 
     def parse_cells(
-        self, cells: Sequence[str | None], what: str, where: str
+        self, cells: Sequence[str | None], attribute_text: str, table_name: str
     ) -> NDArray[np.float64]:
         """Cells as numbers, NaN for what is unknown; any other text is an error."""
-        found = np.array([math.nan if cell is None else number(cell) for cell in cells])
-        for cell, one in zip(cells, found.tolist(), strict=True):
-            if cell is not None and math.isnan(one):
-                name = what.rpartition(":")[0]
+        numbers = np.array([math.nan if cell is None else finite_number(cell) for cell in cells])
+        for cell, parsed in zip(cells, numbers.tolist(), strict=True):
+            if cell is not None and math.isnan(parsed):
+                name = attribute_text.rpartition(":")[0]
                 msg = (
-                    f"{what}: {where} holds {cell!r} for {name}, which is not a number; "
-                    f"use {name} without bands"
+                    f"{attribute_text}: {table_name} holds {cell!r} for {name}, which is not a "
+                    f"number; use {name} without bands"
                 )
                 raise ConfigError(msg)
-        return found
+        return numbers
 
 
-def number(text: str) -> float:
+def finite_number(text: str) -> float:
     """Read a finite number, NaN for anything else; a comma may stand for the point.
 
     Examples
     --------
-    >>> number("1.5"), number("1,5"), number("1_000")
+    >>> finite_number("1.5"), finite_number("1,5"), finite_number("1_000")
     (1.5, 1.5, nan)
     """
     try:
-        found = float(text.replace(",", ".", 1)) if "_" not in text else math.nan
+        parsed = float(text.replace(",", ".", 1)) if "_" not in text else math.nan
     except ValueError:
         return math.nan
-    return found if math.isfinite(found) else math.nan
+    return parsed if math.isfinite(parsed) else math.nan
 
 
 def parse_by(text: str, option: str = "--by") -> list[Attribute]:
     """Read a grouping: attributes joined by ``+``."""
-    parts = [part.strip() for part in text.split("+")]
-    if not all(parts) or len({part.lower() for part in parts}) < len(parts):
+    attribute_texts = [text_part.strip() for text_part in text.split("+")]
+    if not all(attribute_texts) or len({text_part.lower() for text_part in attribute_texts}) < len(
+        attribute_texts
+    ):
         msg = (
             f"{option} {text!r} names no attribute or one twice; write it as in gender+nationality"
         )
         raise ConfigError(msg)
-    return [parse_attribute(part, option) for part in parts]
+    return [parse_attribute(text_part, option) for text_part in attribute_texts]
 
 
 def has_bands(text: str) -> bool:
@@ -154,33 +160,35 @@ def parse_attribute(text: str, option: str = "--by") -> Attribute:
     >>> parse_attribute("same:age:18,30")
     Attribute(text='same:age:18,30', name='age', side='same', source='', edges=(18.0, 30.0))
     """
-    rest, side, level = text, "", ""
-    found = re.match(r"same:(?=.*[^\d\s,.:+-])(?=\s*\S)", rest)
-    if found:
-        side, rest = "same", rest[found.end() :].strip()
+    remaining, side, level = text, "", ""
+    same_prefix = re.match(r"same:(?=.*[^\d\s,.:+-])(?=\s*\S)", remaining)
+    if same_prefix:
+        side, remaining = "same", remaining[same_prefix.end() :].strip()
     for prefix in ("enrol", "test") if not side else ():
-        if rest.startswith(f"{prefix}.") and len(rest) > len(prefix) + 1:
-            side, rest = prefix, rest[len(prefix) + 1 :]
+        if remaining.startswith(f"{prefix}.") and len(remaining) > len(prefix) + 1:
+            side, remaining = prefix, remaining[len(prefix) + 1 :]
             break
-    for prefix in LEVELS:
-        if rest.startswith(f"{prefix}.") and len(rest) > len(prefix) + 1:
-            level, rest = prefix, rest[len(prefix) + 1 :]
+    for prefix in ATTRIBUTE_SOURCES:
+        if remaining.startswith(f"{prefix}.") and len(remaining) > len(prefix) + 1:
+            level, remaining = prefix, remaining[len(prefix) + 1 :]
             break
-    name, colon, ends = rest.partition(":")
+    name, colon, edge_text = remaining.partition(":")
     name = name.strip()
-    if name == "same" and not ends.strip() and colon:
+    if name == "same" and not edge_text.strip() and colon:
         msg = f"{option} {text}: an attribute must follow same:, as in same:device"
         raise ConfigError(msg)
     if not colon:
         return Attribute(text, name, side, level)
-    edges = tuple(number(end.strip()) if "," not in end else math.nan for end in ends.split(","))
+    edges = tuple(
+        finite_number(end.strip()) if "," not in end else math.nan for end in edge_text.split(",")
+    )
     if any(math.isnan(e) for e in edges) or any(a >= b for a, b in pairwise(edges)):
         msg = f"{option} {text}: edges of bands are rising numbers, as in {name}:18,30,60"
         if all(math.isnan(edge) for edge in edges):
             msg += f"; if {text!r} is the name of a column, rename it"
         raise ConfigError(msg)
-    head = text[: len(text) - len(rest)]
-    ends_text = ",".join(end.strip() for end in ends.split(","))
+    head = text[: len(text) - len(remaining)]
+    ends_text = ",".join(end.strip() for end in edge_text.split(","))
     return Attribute(f"{head}{name}:{ends_text}", name, side, level, edges)
 
 
@@ -196,16 +204,16 @@ class AttributeCoder:
 
     def codes(self, column: pl.Series, source: str) -> NDArray[np.int32]:
         """Code of each cell, -1 where it is unknown."""
-        codes, fresh = self._texts.learn(column.cast(pl.String).fill_null(""))
-        cells = [None if cell.lower() in UNKNOWN else cell for cell in fresh]
+        codes, new_texts = self._texts.learn(column.cast(pl.String).fill_null(""))
+        cells = [None if cell.lower() in UNKNOWN_WORDS else cell for cell in new_texts]
         if self.bands is not None:
             numbers = self.bands.parse_cells(cells, self.attribute.text, source)
             self._numbers.update(distinct_numbers(numbers).tolist())
             self._code += self.bands.band_indices(numbers).tolist()
         else:
             for cell in cells:
-                place = self._place.setdefault(cell, len(self._place)) if cell is not None else -1
-                self._code.append(place)
+                code = self._place.setdefault(cell, len(self._place)) if cell is not None else -1
+                self._code.append(code)
         return np.array(self._code, dtype=np.int32)[codes]
 
     @property
@@ -216,51 +224,60 @@ class AttributeCoder:
     def ordered_values(self) -> tuple[AttributeValues, NDArray[np.int32]]:
         """The values in order, and the place of each code among them; last, of -1."""
         if self.bands is not None:
-            n = len(self.bands.edges) + 1
-            levels = AttributeValues(None, np.array(sorted(self._numbers)))
-            return levels, np.array([*range(n), -1], dtype=np.int32)
-        values = in_order(self._place)
-        place = {value: i for i, value in enumerate(values)}
-        ranks = [place[value] for value in self._place]
+            n_bands = len(self.bands.edges) + 1
+            band_values = AttributeValues(None, np.array(sorted(self._numbers)))
+            return band_values, np.array([*range(n_bands), -1], dtype=np.int32)
+        values = sorted_values(self._place)
+        rank = {value: i for i, value in enumerate(values)}
+        ranks = [rank[value] for value in self._place]
         return AttributeValues(tuple(values)), np.array([*ranks, -1], dtype=np.int32)
 
 
-def names_of(attributes: Iterable[Attribute]) -> tuple[str, ...]:
+def column_names(attributes: Iterable[Attribute]) -> tuple[str, ...]:
     """Names of the columns of attributes, for either side or for both."""
     return tuple(
-        dict.fromkeys(name for one in attributes for name in (one.text_without_bands, one.name))
+        dict.fromkeys(
+            column
+            for attribute in attributes
+            for column in (attribute.text_without_bands, attribute.name)
+        )
     )
 
 
-def columns_of(attributes: Sequence[Attribute], scan: Scan) -> Iterator[tuple[str, str, Attribute]]:
+def attribute_columns(
+    attributes: Sequence[Attribute], scan: Scan
+) -> Iterator[tuple[str, str, Attribute]]:
     """Yield key of ``Trials.extra_columns``, role and attribute of each column of a file."""
-    found = set()
+    seen_keys = set()
     for attribute in attributes:
-        ends = attribute.band_suffix
+        band_suffix = attribute.band_suffix
         for name in (attribute.text_without_bands, attribute.name):
             for side in ("", "enrol.", "test."):
-                role = f"{ATTRIBUTE}{side}{name}"
-                if role in scan.columns and role + ends not in found:
-                    found.add(role + ends)
-                    yield role + ends, role, attribute
+                role = f"{ATTRIBUTE_PREFIX}{side}{name}"
+                if role in scan.columns and role + band_suffix not in seen_keys:
+                    seen_keys.add(role + band_suffix)
+                    yield role + band_suffix, role, attribute
 
 
-def sides_of(key: str) -> list[str]:
+def side_keys(key: str) -> list[str]:
     """Keys of an attribute's columns: of the whole trial, of its enrolment, of its test side."""
-    return [ATTRIBUTE + side + key.removeprefix(ATTRIBUTE) for side in ("", "enrol.", "test.")]
+    return [
+        ATTRIBUTE_PREFIX + side + key.removeprefix(ATTRIBUTE_PREFIX)
+        for side in ("", "enrol.", "test.")
+    ]
 
 
-def whole_of(key: str) -> str:
+def trial_key(key: str) -> str:
     """The key of the whole trial for that of either side.
 
     Examples
     --------
-    >>> whole_of("@enrol.sex"), whole_of("@device")
+    >>> trial_key("@enrol.sex"), trial_key("@device")
     ('@sex', '@device')
     """
     for side in ("enrol.", "test."):
-        if key.startswith(ATTRIBUTE + side):
-            return ATTRIBUTE + key.removeprefix(ATTRIBUTE + side)
+        if key.startswith(ATTRIBUTE_PREFIX + side):
+            return ATTRIBUTE_PREFIX + key.removeprefix(ATTRIBUTE_PREFIX + side)
     return key
 
 
@@ -277,10 +294,10 @@ def distinct_numbers(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.unique(numbers[~np.isnan(numbers)])
 
 
-def in_order(values: Sequence[str] | dict[str, int] | set[str]) -> list[str]:
+def sorted_values(values: Sequence[str] | dict[str, int] | set[str]) -> list[str]:
     """Values in rising order: as numbers if all of them are, else as text."""
     rising = sorted(values)
-    numbers = {value: number(value) for value in rising}
-    if all(one == one for one in numbers.values()):  # noqa: PLR0124 - NaN is not itself
+    numbers = {value: finite_number(value) for value in rising}
+    if all(parsed == parsed for parsed in numbers.values()):  # noqa: PLR0124 - NaN is not itself
         rising.sort(key=lambda value: numbers[value])
     return rising

@@ -15,7 +15,7 @@ from parivox.errors import ConfigError, DataError, name_hint
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-_SIDES = {
+_SIDE_WORDS = {
     "enrol": [
         "enrol",
         "enroll",
@@ -31,54 +31,72 @@ _SIDES = {
     ],
     "test": ["test", "com", "comparison", "probe", "segment", "right", "b", "2"],
 }
-_UTTERANCE = [
+_UTTERANCE_WORDS = [
     *("utterance", "utt", "file", "path", "wav", "audio", "recording", "segment", "id"),
     *("templateid", "referenceid", "audiofilepath"),
 ]
-SPEAKER = (
+SPEAKER_NAMES = (
     *("speaker", "spk", "speakerid", "spkid", "spkr", "subject", "subjectid"),
     *("customer", "customerid", "client", "clientid", "caller", "callerid", "user", "userid"),
 )
-"""Names of a column of speakers, in `plain` spelling, the surest first."""
-CALL = frozenset({"call", "callid", "attempt", "attemptid"})
+"""Names of a column of speakers, in `plain_name` spelling, the surest first."""
+CALL_NAMES = frozenset({"call", "callid", "attempt", "attemptid"})
 """Names of the column of tests in a log with a row a call."""
-_SCORE = ["score", "scores", "sc", "llr", "similarity", "sim", "cosine", "cos", "distance", "dist"]
-_OUTCOME = {
+_SCORE_WORDS = [
+    "score",
+    "scores",
+    "sc",
+    "llr",
+    "similarity",
+    "sim",
+    "cosine",
+    "cos",
+    "distance",
+    "dist",
+]
+_OUTCOME_WORDS = {
     "decision": ["decision", "decided", "accept", "accepted", "isaccepted"],
     "threshold": ["threshold", "thr", "deployedthreshold"],
     "status": ["status", "trialstatus"],
     "stage": ["stage", "failurestage"],
     "seconds": ["seconds", "elapsed", "elapsedseconds", "elapsedtime"],
 }
-_LABEL = [
+_LABEL_WORDS = [
     *("label", "labels", "lab", "target", "istarget", "targettype", "trialtype", "key", "class"),
     *("same", "issame", "samespeaker", "match", "genuine", "ytrue", "groundtruth", "truth"),
 ]
 
 
-def _side_aliases(side: Iterable[str], things: Iterable[str]) -> set[str]:
-    return {a + b for s in side for t in things for a, b in ((s, t), (t, s))}
+def _side_aliases(side_words: Iterable[str], nouns: Iterable[str]) -> set[str]:
+    return {
+        first_word + second_word
+        for side_word in side_words
+        for noun in nouns
+        for first_word, second_word in ((side_word, noun), (noun, side_word))
+    }
 
 
-_CLAIMED = {"claimed", "claim"} | _side_aliases(["claimed"], (*SPEAKER, "id", "identity"))
+_CLAIM_ALIASES = {"claimed", "claim"} | _side_aliases(
+    ["claimed"], (*SPEAKER_NAMES, "id", "identity")
+)
 
 ALIASES: dict[str, frozenset[str]] = {
     **{
-        side: frozenset({w for w in words if len(w) > 1} | _side_aliases(words, _UTTERANCE))
-        for side, words in _SIDES.items()
+        side: frozenset({w for w in words if len(w) > 1} | _side_aliases(words, _UTTERANCE_WORDS))
+        for side, words in _SIDE_WORDS.items()
     },
-    "score": frozenset(_SCORE),
-    "label": frozenset(_LABEL),
+    "score": frozenset(_SCORE_WORDS),
+    "label": frozenset(_LABEL_WORDS),
     **{
-        f"{side}_speaker": frozenset(_side_aliases(words, SPEAKER))
-        for side, words in _SIDES.items()
+        f"{side}_speaker": frozenset(_side_aliases(words, SPEAKER_NAMES))
+        for side, words in _SIDE_WORDS.items()
     },
     "side": frozenset({"side"}),
-    **{role: frozenset(words) for role, words in _OUTCOME.items()},
+    **{role: frozenset(words) for role, words in _OUTCOME_WORDS.items()},
 }
 """Names that columns are known by, in lower case, letters and digits only."""
 
-WORDS = {
+CELL_WORDS = {
     **dict.fromkeys(("accept", "reject"), ("decision",)),
     **dict.fromkeys(("target", "nontarget"), ("label",)),
     "failed": ("decision", "score"),
@@ -86,10 +104,10 @@ WORDS = {
 }
 """What cells may say in words of the user's own, and the roles of the columns where they do."""
 
-_TRIAL = ("enrol", "test", "score", "label", "enrol_speaker", "test_speaker")
-_CUSTOMER = {"enrol", "enrol_speaker", "test_speaker"}
+_TRIAL_ROLES = ("enrol", "test", "score", "label", "enrol_speaker", "test_speaker")
+_CUSTOMER_ROLES = {"enrol", "enrol_speaker", "test_speaker"}
 """Roles that one column may have, as that of the customers in a log of calls has."""
-ATTRIBUTE = "@"
+ATTRIBUTE_PREFIX = "@"
 """What the role of an attribute's column begins with: ``@device``, ``@enrol.device``."""
 
 
@@ -102,49 +120,54 @@ class RequestedColumns:
     # attributes that trials are grouped by, of which columns may be in the file
     attributes: tuple[str, ...] = ()
     option: str = "--scores-format"  # with which the user names the format, as messages say it
-    words: Mapping[str, str] = field(default_factory=dict)  # the user's for some of `WORDS`
+    words: Mapping[str, str] = field(default_factory=dict)  # the user's for some of `CELL_WORDS`
 
     def __post_init__(self) -> None:
         for role in self.by_role:
-            if role not in {*ALIASES, *WORDS}:
-                known = ", ".join((*ALIASES, *WORDS))
-                msg = f"--columns: {role!r} is not a role or word; known are {known}"
+            if role not in {*ALIASES, *CELL_WORDS}:
+                known_names = ", ".join((*ALIASES, *CELL_WORDS))
+                msg = f"--columns: {role!r} is not a role or word; known are {known_names}"
                 raise ConfigError(msg)
-        of_cells = {word: text for word, text in self.by_role.items() if word in WORDS}
-        of_columns = {role: name for role, name in self.by_role.items() if role not in WORDS}
-        object.__setattr__(self, "words", {**self.words, **of_cells})
-        object.__setattr__(self, "by_role", of_columns)
-        named = list(self.by_role.values())
-        for column in dict.fromkeys(named):
-            roles = [role for role, one in self.by_role.items() if one == column]
-            if len(roles) > 1 and not set(roles) <= _CUSTOMER:
-                both = " and ".join(roles)
-                msg = f"--columns: {column!r} is named for {both}; name a column for each of them"
+        cell_words = {word: text for word, text in self.by_role.items() if word in CELL_WORDS}
+        column_roles = {role: name for role, name in self.by_role.items() if role not in CELL_WORDS}
+        object.__setattr__(self, "words", {**self.words, **cell_words})
+        object.__setattr__(self, "by_role", column_roles)
+        columns = list(self.by_role.values())
+        for column in dict.fromkeys(columns):
+            roles = [role for role, role_column in self.by_role.items() if role_column == column]
+            if len(roles) > 1 and not set(roles) <= _CUSTOMER_ROLES:
+                role_names = " and ".join(roles)
+                msg = (
+                    f"--columns: {column!r} is named for {role_names}; name a column for each of "
+                    "them"
+                )
                 raise ConfigError(msg)
 
 
-def plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """A column name without case, blanks and signs.
 
     Examples
     --------
-    >>> plain(" Enrol_File ")
+    >>> plain_name(" Enrol_File ")
     'enrolfile'
     """
     return re.sub(r"[^0-9a-z]", "", name.lower())
 
 
-def name_columns(names: Sequence[str], asked: RequestedColumns, source: str) -> dict[str, int]:
+def column_positions(
+    names: Sequence[str], requested: RequestedColumns, source: str
+) -> dict[str, int]:
     """Position of the column of each role, by the user's names first, then by known ones.
 
     Examples
     --------
-    >>> name_columns(["ref_file", "com_file", "sc"], RequestedColumns(), "scores.csv")
+    >>> column_positions(["ref_file", "com_file", "sc"], RequestedColumns(), "scores.csv")
     {'enrol': 0, 'test': 1, 'score': 2}
     """
-    found: dict[str, int] = {}
-    for role, column in asked.by_role.items():
-        if column not in names and asked.may_be_elsewhere:
+    positions: dict[str, int] = {}
+    for role, column in requested.by_role.items():
+        if column not in names and requested.may_be_elsewhere:
             continue
         if column not in names:
             msg = (
@@ -152,32 +175,35 @@ def name_columns(names: Sequence[str], asked: RequestedColumns, source: str) -> 
                 "it with --columns"
             )
             raise DataError(msg)
-        found[role] = list(names).index(column)
-    free = [i for i in range(len(names)) if i not in found.values()]
+        positions[role] = list(names).index(column)
+    free = [i for i in range(len(names)) if i not in positions.values()]
     for role, aliases in ALIASES.items():
-        if role not in found:
-            found |= _named(names, free, role, aliases, source)
-    found |= _of_calls(names, found, asked, source)
+        if role not in positions:
+            positions |= _aliased_position(names, free, role, aliases, source)
+    positions |= _call_log_positions(names, positions, requested, source)
     # ids, labels and scores are what trials are made of, so nothing to group them by
-    taken = {found[role] for role in _TRIAL if role in found}
-    return found | _attributes(names, asked.attributes, taken)
+    taken_positions = {positions[role] for role in _TRIAL_ROLES if role in positions}
+    return positions | _attribute_positions(names, requested.attributes, taken_positions)
 
 
-def _named(
-    names: Sequence[str], free: Iterable[int], role: str, words: Collection[str], source: str
+def _aliased_position(
+    names: Sequence[str], free: Iterable[int], role: str, aliases: Collection[str], source: str
 ) -> dict[str, int]:
     """The column of a role by its known names, if there is one; of several, that of the role's."""
-    fits = [i for i in free if plain(names[i]) in words]
-    exact = [i for i in fits if plain(names[i]) == plain(role)]
-    if len(exact or fits) > 1:
-        both = " and ".join(repr(names[i]) for i in (exact or fits)[:2])
-        msg = f"{source}: columns {both} may both be {role}; say which with --columns {role}=..."
+    matches = [i for i in free if plain_name(names[i]) in aliases]
+    exact = [i for i in matches if plain_name(names[i]) == plain_name(role)]
+    if len(exact or matches) > 1:
+        candidates = " and ".join(repr(names[i]) for i in (exact or matches)[:2])
+        msg = (
+            f"{source}: columns {candidates} may both be {role}; say which with --columns "
+            f"{role}=..."
+        )
         raise DataError(msg)
-    return {role: (exact or fits)[0]} if fits else {}
+    return {role: (exact or matches)[0]} if matches else {}
 
 
-def _of_calls(
-    names: Sequence[str], found: Mapping[str, int], asked: RequestedColumns, source: str
+def _call_log_positions(
+    names: Sequence[str], positions: Mapping[str, int], requested: RequestedColumns, source: str
 ) -> dict[str, int]:
     """Further roles in a log with a row a call, where customers stand for their enrolments.
 
@@ -185,80 +211,88 @@ def _of_calls(
 
     Examples
     --------
-    >>> _of_calls(["call_id", "customer", "score"], {"score": 2}, RequestedColumns(), "calls.csv")
+    >>> _call_log_positions(
+    ...     ["call_id", "customer", "score"], {"score": 2}, RequestedColumns(), "calls.csv"
+    ... )
     {'test': 0, 'test_speaker': 1, 'enrol': 1, 'enrol_speaker': 1}
     """
-    is_known = "test" in found and "test" not in asked.by_role
-    if is_known or not {"score", "decision"} & set(found):
+    is_known = "test" in positions and "test" not in requested.by_role
+    if is_known or not {"score", "decision"} & set(positions):
         return {}
-    free = [i for i in range(len(names)) if i not in found.values()]
-    roles = {} if "test" in found else _named(names, free, "test", CALL, source)
-    if "enrol" in found or "test" not in {**found, **roles}:
+    free = [i for i in range(len(names)) if i not in positions.values()]
+    roles = (
+        {} if "test" in positions else _aliased_position(names, free, "test", CALL_NAMES, source)
+    )
+    if "enrol" in positions or "test" not in {**positions, **roles}:
         return roles
-    claimed = _named(names, free, "enrol", _CLAIMED, source)
-    roles |= _named(names, free, "test_speaker", SPEAKER, source)
-    who = claimed.get("enrol", roles.get("test_speaker"))
-    if who is not None:
-        roles |= {"enrol": who, "enrol_speaker": who}
-    return {role: place for role, place in roles.items() if role not in found}
+    claimed = _aliased_position(names, free, "enrol", _CLAIM_ALIASES, source)
+    roles |= _aliased_position(names, free, "test_speaker", SPEAKER_NAMES, source)
+    customer_position = claimed.get("enrol", roles.get("test_speaker"))
+    if customer_position is not None:
+        roles |= {"enrol": customer_position, "enrol_speaker": customer_position}
+    return {role: position for role, position in roles.items() if role not in positions}
 
 
-def are_customers(columns: Mapping[str, str]) -> bool:
+def enrolments_are_customers(columns: Mapping[str, str]) -> bool:
     """Whether enrolments have the names of their speakers, so that a test may have such a name.
 
     Examples
     --------
-    >>> are_customers({"enrol": "claimed", "enrol_speaker": "claimed", "test": "call"})
+    >>> enrolments_are_customers({"enrol": "claimed", "enrol_speaker": "claimed", "test": "call"})
     True
     """
     return "enrol" in columns and columns["enrol"] == columns.get("enrol_speaker")
 
 
-def alone(columns: Mapping[str, str]) -> str:
+def only_customer_column(columns: Mapping[str, str]) -> str:
     """The column of customers that stands for either side of every trial; empty if there is none.
 
     Examples
     --------
-    >>> alone({"enrol": "customer", "test_speaker": "customer", "test": "call"})
+    >>> only_customer_column({"enrol": "customer", "test_speaker": "customer", "test": "call"})
     'customer'
     """
     return columns["enrol"] if columns.get("enrol") == columns.get("test_speaker", "") else ""
 
 
-def names_no_callers(columns: Mapping[str, str]) -> bool:
+def lacks_caller_column(columns: Mapping[str, str]) -> bool:
     """Whether claimed customers are the only speakers that labelled trials name.
 
     Examples
     --------
-    >>> names_no_callers({"enrol": "claim", "enrol_speaker": "claim", "test": "call", "label": "y"})
+    >>> lacks_caller_column(
+    ...     {"enrol": "claim", "enrol_speaker": "claim", "test": "call", "label": "y"}
+    ... )
     True
     """
-    if "label" not in columns or not are_customers(columns):
+    if "label" not in columns or not enrolments_are_customers(columns):
         return False
-    return "test_speaker" not in columns or bool(alone(columns))
+    return "test_speaker" not in columns or bool(only_customer_column(columns))
 
 
-def _attributes(
-    names: Sequence[str], wanted: Sequence[str], taken: Collection[int] = ()
+def _attribute_positions(
+    names: Sequence[str], attributes: Sequence[str], taken_positions: Collection[int] = ()
 ) -> dict[str, int]:
     """Position of the column, or of one for either side, of each attribute that there is.
 
     Examples
     --------
-    >>> _attributes(["enrol", "test", "device", "ref_sex", "probe_sex"], ["device", "sex", "age"])
+    >>> _attribute_positions(
+    ...     ["enrol", "test", "device", "ref_sex", "probe_sex"], ["device", "sex", "age"]
+    ... )
     {'@device': 2, '@enrol.sex': 3, '@test.sex': 4}
     """
-    found: dict[str, int] = {}
-    for attribute in wanted:
-        free = [(i, name) for i, name in enumerate(names) if i not in taken]
+    positions: dict[str, int] = {}
+    for attribute in attributes:
+        free = [(i, name) for i, name in enumerate(names) if i not in taken_positions]
         exact = [i for i, name in free if name == attribute]
-        fits = exact or [i for i, name in free if plain(name) == plain(attribute)]
-        if fits:
-            found[ATTRIBUTE + attribute] = fits[0]
+        matches = exact or [i for i, name in free if plain_name(name) == plain_name(attribute)]
+        if matches:
+            positions[ATTRIBUTE_PREFIX + attribute] = matches[0]
             continue
-        for side, words in _SIDES.items():
-            known = _side_aliases([w for w in words if len(w) > 1], [plain(attribute)])
-            place = next((i for i, name in free if plain(name) in known), None)
-            if place is not None:
-                found[f"{ATTRIBUTE}{side}.{attribute}"] = place
-    return found
+        for side, words in _SIDE_WORDS.items():
+            side_names = _side_aliases([w for w in words if len(w) > 1], [plain_name(attribute)])
+            position = next((i for i, name in free if plain_name(name) in side_names), None)
+            if position is not None:
+                positions[f"{ATTRIBUTE_PREFIX}{side}.{attribute}"] = position
+    return positions

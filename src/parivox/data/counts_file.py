@@ -54,10 +54,10 @@ KEY, TALLY_KEY = "parivox_counts", "parivox_tally"
 VERSION = "1"
 """Of both."""
 _MAGIC = b"PAR1"
-MOST = 1 << 53
+MAX_TRIALS = 1 << 53
 """Trials in one file, so that every sum is exact."""
 
-_KEYS = {
+_KEY_TYPES = {
     "block": pl.Int32,
     "level": pl.Int32,
     "enrol_group": pl.Int32,
@@ -68,19 +68,19 @@ _KEYS = {
     "accepted": pl.Int8,
     "threshold": pl.Float64,
 }
-SIDES = ("enrol_group", "test_group")
-_CELL = ("block", "level", *SIDES)
-SUMS = {"count": pl.Int64, "microseconds": pl.Int64, "timed": pl.Int64}
-_KINDS = {**_KEYS, **SUMS}
-_MAY_LACK = ("value", "threshold")
-_FLAGS = ("has value", "has threshold")
-_RUN = (*(name for name in _KEYS if name not in _MAY_LACK), *_FLAGS)
+SIDE_COLUMNS = ("enrol_group", "test_group")
+_CELL_COLUMNS = ("block", "level", *SIDE_COLUMNS)
+SUM_TYPES = {"count": pl.Int64, "microseconds": pl.Int64, "timed": pl.Int64}
+_COLUMN_TYPES = {**_KEY_TYPES, **SUM_TYPES}
+_NULLABLE = ("value", "threshold")
+_PRESENCE_FLAGS = ("has value", "has threshold")
+_RUN_COLUMNS = (*(name for name in _KEY_TYPES if name not in _NULLABLE), *_PRESENCE_FLAGS)
 """What tells runs of rows apart, in the order of the rows."""
-_BLOCK = 1 << 16
+_CHUNK_ROWS = 1 << 16
 """Rows, so that all that is made of them stays near the processor."""
-_BITS = 62
+_MAX_CODE_BITS = 62
 """Of a number that tells rows apart."""
-_TALLY_KINDS = {
+_TALLY_TYPES = {
     "target": pl.Boolean,
     "enrol": pl.Int32,
     "test": pl.Int32,
@@ -91,13 +91,13 @@ _TALLY_KINDS = {
 }
 _UNSEALED = "0" * 64
 """In the metadata of a tally, where the hash of the file as it is with this comes to stand."""
-TALLY_KEYS = tuple(_TALLY_KINDS)[:-1]
+TALLY_KEYS = tuple(_TALLY_TYPES)[:-1]
 """Columns that tell rows of a tally apart."""
-TALLY_TYPES = {name: pl.Series(dtype=kind).to_numpy().dtype for name, kind in _TALLY_KINDS.items()}
+TALLY_TYPES = {name: pl.Series(dtype=kind).to_numpy().dtype for name, kind in _TALLY_TYPES.items()}
 
 
 class CountRows:
-    """Rows of counts, by the name of the column as in ``_KINDS``.
+    """Rows of counts, by the name of the column as in ``_COLUMN_TYPES``.
 
     They tell block, level, groups and class of the trials, how they failed, their score or the
     lower edge of its bin, decision and threshold; how many they are, the sum of what they took, and
@@ -110,81 +110,89 @@ class CountRows:
         columns: Mapping[str, NDArray[Any]],
         numbered: Mapping[str, Numbered] | None = None,
     ) -> None:
-        self.columns = {name: columns[name] for name in _KINDS}
+        self.columns = {name: columns[name] for name in _COLUMN_TYPES}
         self._numbered = dict(numbered or {})
 
     def distinct_numbers(self, name: str) -> Numbered:
         """Scores or thresholds that occur, rising, and the place of each cell; -1 where none is."""
         if name not in self._numbered:
             column = collapse_constant(self.columns[name])
-            empty = np.isnan(column)
-            if empty.any():
-                place = np.full(column.size, -1, dtype=np.int32)
-                values, place[~empty] = _numbered(column[~empty])
-                self._numbered[name] = values, place
+            is_empty = np.isnan(column)
+            if is_empty.any():
+                positions = np.full(column.size, -1, dtype=np.int32)
+                distinct, positions[~is_empty] = _distinct_and_positions(column[~is_empty])
+                self._numbered[name] = distinct, positions
             else:
-                self._numbered[name] = _numbered(column)
+                self._numbered[name] = _distinct_and_positions(column)
         return self._numbered[name]
 
     def with_columns(self, columns: Mapping[str, NDArray[Any]]) -> CountRows:
         """The same rows with other columns."""
-        known = {name: one for name, one in self._numbered.items() if name not in columns}
-        return CountRows({**self.columns, **columns}, known)
+        numbers = {
+            name: distinct_and_positions
+            for name, distinct_and_positions in self._numbered.items()
+            if name not in columns
+        }
+        return CountRows({**self.columns, **columns}, numbers)
 
     @classmethod
-    def total(cls, parts: Iterable[CountRows]) -> CountRows:
+    def total(cls, row_parts: Iterable[CountRows]) -> CountRows:
         """The sum of several, which come in turn: each combination once, in a fixed order."""
-        waiting: list[_RowRuns] = []
-        for one in parts:
-            waiting.append(_RowRuns(one))
-            if needs_adding_up([*map(len, waiting)]):
-                waiting = [_RowRuns(_total(waiting))]
-        return _total(waiting)
+        tables: list[_RowRuns] = []
+        for rows in row_parts:
+            tables.append(_RowRuns(rows))
+            if needs_adding_up([*map(len, tables)]):
+                tables = [_RowRuns(_total_of_runs(tables))]
+        return _total_of_runs(tables)
 
     def timed_by_cell(self) -> CountRows:
         """The same, what trials took summed up over those of the same groups, in the first row."""
         scored = np.flatnonzero(self.columns["failed"] == 0)
         if not scored.size:
             return self
-        keys = np.stack([self.columns[name][scored] for name in _CELL])
+        keys = np.stack([self.columns[name][scored] for name in _CELL_COLUMNS])
         starts = np.append(0, 1 + np.flatnonzero((keys[:, 1:] != keys[:, :-1]).any(axis=0)))
-        made = dict(self.columns)
+        columns = dict(self.columns)
         for name in ("microseconds", "timed"):
-            made[name] = np.zeros_like(self.columns[name])
-            made[name][scored[starts]] = np.add.reduceat(self.columns[name][scored], starts)
-        return CountRows(made)
+            columns[name] = np.zeros_like(self.columns[name])
+            columns[name][scored[starts]] = np.add.reduceat(self.columns[name][scored], starts)
+        return CountRows(columns)
 
     def __len__(self) -> int:
         return int(self.columns["count"].size)
 
     def written(self, header: Mapping[str, Any]) -> bytes:
         """The file: a function of the rows and the header alone."""
-        made = [pl.Series(name, self.columns[name], dtype=kind) for name, kind in _KINDS.items()]
-        frame = pl.DataFrame(made).with_columns(pl.col(_MAY_LACK).fill_nan(None))
-        return _parquet(frame, {KEY: _json(header)})
+        series = [
+            pl.Series(name, self.columns[name], dtype=kind) for name, kind in _COLUMN_TYPES.items()
+        ]
+        frame = pl.DataFrame(series).with_columns(pl.col(_NULLABLE).fill_nan(None))
+        return _parquet(frame, {KEY: _json_text(header)})
 
     def sha256(self, header: Mapping[str, Any]) -> str:
         """Hash of the rows and the header, whatever wrote the file."""
-        digest = hashlib.sha256(_json(header).encode())
+        digest = hashlib.sha256(_json_text(header).encode())
         for column in self.columns.values():
             digest.update(column.tobytes())
         return digest.hexdigest()
 
 
-NO_ROWS = CountRows({name: pl.Series(dtype=kind).to_numpy() for name, kind in _KINDS.items()})
+NO_ROWS = CountRows(
+    {name: pl.Series(dtype=kind).to_numpy() for name, kind in _COLUMN_TYPES.items()}
+)
 """Those of a file of which nothing but its metadata is read."""
 
 
-def _numbered(column: FloatArray) -> Numbered:
+def _distinct_and_positions(column: FloatArray) -> Numbered:
     """Numbers that occur, rising, and the place of each."""
     if column.size:
         grid = ScoreGrid(float(column.min()), float(column.max()))
-        found = grid.index_scores(column) if grid.has_cells else None
-        if found is not None:
-            return found
+        numbered = grid.index_scores(column) if grid.has_cells else None
+        if numbered is not None:
+            return numbered
     # in the order of their first, which is found in a third of the time that any order takes
-    values = np.sort(pl.Series(column).unique(maintain_order=True).to_numpy()) + 0.0
-    return values, (EdgeSearch(values).step_indices(column) - 1).astype(np.int32)
+    distinct = np.sort(pl.Series(column).unique(maintain_order=True).to_numpy()) + 0.0
+    return distinct, (EdgeSearch(distinct).step_indices(column) - 1).astype(np.int32)
 
 
 class _RowRuns:
@@ -192,78 +200,90 @@ class _RowRuns:
 
     def __init__(self, rows: CountRows) -> None:
         columns = dict(rows.columns)
-        for name, flag in zip(_MAY_LACK, _FLAGS, strict=True):
+        for name, flag in zip(_NULLABLE, _PRESENCE_FLAGS, strict=True):
             columns[flag] = np.broadcast_to(~np.isnan(collapse_constant(columns[name])), len(rows))
         is_first = np.ones(len(rows), dtype=np.bool_)
         is_first[1:] = False
-        for name in _RUN:
+        for name in _RUN_COLUMNS:
             if columns[name].strides != (0,):
                 is_first[1:] |= columns[name][1:] != columns[name][:-1]
         starts = np.flatnonzero(is_first)
-        self.runs = pl.DataFrame({name: columns[name].take(starts) for name in _RUN})
+        self.runs = pl.DataFrame({name: columns[name].take(starts) for name in _RUN_COLUMNS})
         self.lengths = np.diff(starts, append=len(rows))
-        self.numbered = {name: rows.distinct_numbers(name) for name in _MAY_LACK}
-        self.sums = {name: columns[name] for name in SUMS}
+        self.numbered = {name: rows.distinct_numbers(name) for name in _NULLABLE}
+        self.sums = {name: columns[name] for name in SUM_TYPES}
 
     def __len__(self) -> int:
         return int(self.sums["count"].size)
 
 
-def _total(tables: Sequence[_RowRuns]) -> CountRows:
+def _total_of_runs(tables: Sequence[_RowRuns]) -> CountRows:
     """The sum of tables: each combination once, scores and thresholds rising within a run."""
-    tables = [one for one in tables if len(one)]
+    tables = [table for table in tables if len(table)]
     if not tables:
         return NO_ROWS
-    every = pl.concat([one.runs for one in tables])
-    runs = every.unique().sort(_RUN).with_row_index("run")
-    number = every.join(runs, on=_RUN, how="left", maintain_order="left")["run"].to_numpy()
-    ends = np.cumsum([one.lengths.size for one in tables])
+    all_runs = pl.concat([table.runs for table in tables])
+    runs = all_runs.unique().sort(_RUN_COLUMNS).with_row_index("run")
+    run_number = all_runs.join(runs, on=_RUN_COLUMNS, how="left", maintain_order="left")[
+        "run"
+    ].to_numpy()
+    ends = np.cumsum([table.lengths.size for table in tables])
     codes = [
-        np.repeat(of.astype(np.int64), one.lengths)
-        for of, one in zip(np.split(number, ends[:-1]), tables, strict=True)
+        np.repeat(run_codes.astype(np.int64), table.lengths)
+        for run_codes, table in zip(np.split(run_number, ends[:-1]), tables, strict=True)
     ]
     steps, width = [], (runs.height - 1).bit_length()
-    for name in _MAY_LACK:
-        values = np.unique(np.concatenate([one.numbered[name][0] for one in tables]))
-        values = values if values.size else np.array([np.nan])
-        bits, distinct = (values.size - 1).bit_length(), None
-        if width + bits > _BITS:  # few of so many occur
-            distinct, joined = np.unique(np.concatenate(codes), return_inverse=True)
-            codes = np.split(joined, np.cumsum([one.size for one in codes])[:-1])
+    for name in _NULLABLE:
+        distinct_values = np.unique(np.concatenate([table.numbered[name][0] for table in tables]))
+        distinct_values = distinct_values if distinct_values.size else np.array([np.nan])
+        bits, distinct = (distinct_values.size - 1).bit_length(), None
+        if width + bits > _MAX_CODE_BITS:  # few of so many occur
+            distinct, joined_codes = np.unique(np.concatenate(codes), return_inverse=True)
+            codes = np.split(joined_codes, np.cumsum([table.size for table in codes])[:-1])
             width = distinct.size.bit_length()
-        for code, one in zip(codes, tables, strict=True):
-            own, place = one.numbered[name]
-            known = np.append(np.searchsorted(values, own), 0)  # the last of none
-            for start in range(0, code.size, _BLOCK):
-                part = code[start : start + _BLOCK]
-                part <<= bits
-                part |= known.take(place[start : start + _BLOCK] if place.size > 1 else place)
+        for code, table in zip(codes, tables, strict=True):
+            table_values, positions = table.numbered[name]
+            value_code = np.append(
+                np.searchsorted(distinct_values, table_values), 0
+            )  # the last of none
+            for start in range(0, code.size, _CHUNK_ROWS):
+                code_chunk = code[start : start + _CHUNK_ROWS]
+                code_chunk <<= bits
+                code_chunk |= value_code.take(
+                    positions[start : start + _CHUNK_ROWS] if positions.size > 1 else positions
+                )
         width += bits
-        steps.append((name, values, bits, distinct))
+        steps.append((name, distinct_values, bits, distinct))
     names = [
-        name for name in SUMS if any(collapse_constant(one.sums[name]).any() for one in tables)
+        name
+        for name in SUM_TYPES
+        if any(collapse_constant(table.sums[name]).any() for table in tables)
     ]
-    found, sums = _summed(codes, 1 << width, [[one.sums[name] for name in names] for one in tables])
-    n = found.size
-    made = dict.fromkeys(SUMS, np.broadcast_to(np.int64(0), n)) | dict(
+    combinations, sums = _summed_by_code(
+        codes, 1 << width, [[table.sums[name] for name in names] for table in tables]
+    )
+    n_rows = combinations.size
+    columns = dict.fromkeys(SUM_TYPES, np.broadcast_to(np.int64(0), n_rows)) | dict(
         zip(names, sums, strict=True)
     )
-    for name, values, bits, distinct in reversed(steps):
-        made[name] = values.take(found & ((1 << bits) - 1))
-        found >>= bits
-        found = found if distinct is None else distinct[found]
-    lengths = np.bincount(found, minlength=runs.height)
-    for name in _RUN:
+    for name, distinct_values, bits, distinct in reversed(steps):
+        columns[name] = distinct_values.take(combinations & ((1 << bits) - 1))
+        combinations >>= bits
+        combinations = combinations if distinct is None else distinct[combinations]
+    lengths = np.bincount(combinations, minlength=runs.height)
+    for name in _RUN_COLUMNS:
         column = runs[name].to_numpy()
         is_same = (column == column[0]).all()
-        made[name] = np.broadcast_to(column[0], n) if is_same else np.repeat(column, lengths)
-    for name, flag in zip(_MAY_LACK, _FLAGS, strict=True):
-        if not collapse_constant(made[flag]).all():
-            made[name] = np.where(made[flag], made[name], np.nan)
-    return CountRows(made)
+        columns[name] = (
+            np.broadcast_to(column[0], n_rows) if is_same else np.repeat(column, lengths)
+        )
+    for name, flag in zip(_NULLABLE, _PRESENCE_FLAGS, strict=True):
+        if not collapse_constant(columns[flag]).all():
+            columns[name] = np.where(columns[flag], columns[name], np.nan)
+    return CountRows(columns)
 
 
-def _summed(
+def _summed_by_code(
     codes: Sequence[NDArray[Any]], size: int, weights: Sequence[Sequence[NDArray[Any]]]
 ) -> tuple[NDArray[Any], Sequence[NDArray[Any]]]:
     """Codes of some tables that occur, rising, and sums of weights of each."""
@@ -271,21 +291,21 @@ def _summed(
         sums = CodeSums(size)
         for code, (weight,) in zip(codes, weights, strict=True):
             sums.add(code, weight)
-        found, n = sums.total()
-        return found, [n]
+        occurring, total = sums.total()
+        return occurring, [total]
     return sum_by_code(
         np.concatenate(codes), size, *map(np.concatenate, zip(*weights, strict=True))
     )
 
 
-def _json(header: Mapping[str, Any]) -> str:
+def _json_text(header: Mapping[str, Any]) -> str:
     return json.dumps(header, ensure_ascii=False, allow_nan=False, sort_keys=True)
 
 
 def _parquet(frame: pl.DataFrame, metadata: dict[str, str]) -> bytes:
     """A file that is quickly read: its rows are one group, so that no column is copied."""
-    file, rows = io.BytesIO(), max(frame.height, 1)
-    frame.write_parquet(file, compression="lz4", row_group_size=rows, metadata=metadata)
+    file, group_size = io.BytesIO(), max(frame.height, 1)
+    frame.write_parquet(file, compression="lz4", row_group_size=group_size, metadata=metadata)
     return file.getvalue()
 
 
@@ -329,59 +349,65 @@ def read_counts(source: str | os.PathLike[str]) -> tuple[SourceBytes, dict[str, 
 
     Their numbers are checked, but for the groups and levels that the metadata name.
     """
-    content, header, frame = _read(source, KEY, _KINDS)
-    columns = _columns(frame)
-    _check(frame, columns, content.name)
+    content, header, frame = _read_parquet(source, KEY, _COLUMN_TYPES)
+    columns = _compact_columns(frame)
+    _refuse_impossible_rows(frame, columns, content.name)
     return content, header, CountRows(columns)
 
 
-def _columns(frame: pl.DataFrame) -> dict[str, NDArray[Any]]:
+def _compact_columns(frame: pl.DataFrame) -> dict[str, NDArray[Any]]:
     """Columns, NaN in empty cells; one whose cells are all the same takes no memory."""
-    made = {}
+    columns = {}
     for column in frame.get_columns():
-        n, empty = len(column), column.null_count()
-        is_same = 0 < n == empty or (
-            n > empty == 0 and column[0] == column[-1] and column.min() == column.max()
+        n_cells, n_empty = len(column), column.null_count()
+        is_same = 0 < n_cells == n_empty or (
+            n_cells > n_empty == 0 and column[0] == column[-1] and column.min() == column.max()
         )
         if is_same:
-            made[column.name] = np.broadcast_to(column.head(1).to_numpy().copy(), n)
+            columns[column.name] = np.broadcast_to(column.head(1).to_numpy().copy(), n_cells)
         else:
-            made[column.name] = column.to_numpy()  # which has NaN in empty cells of numbers
-    return made
+            columns[column.name] = column.to_numpy()  # which has NaN in empty cells of numbers
+    return columns
 
 
 def lies_between(column: NDArray[Any], low: float, high: float) -> bool:
     """Whether all cells are at least `low` and at most `high`."""
-    each = collapse_constant(column)
-    return bool(not each.size or (low <= each.min() and each.max() <= high))
+    distinct = collapse_constant(column)
+    return bool(not distinct.size or (low <= distinct.min() and distinct.max() <= high))
 
 
-def _check(frame: pl.DataFrame, columns: Mapping[str, NDArray[Any]], name: str) -> None:
+def _refuse_impossible_rows(
+    frame: pl.DataFrame, columns: Mapping[str, NDArray[Any]], name: str
+) -> None:
     """Refuse numbers that no counts have."""
-    empty = {one: frame[one].null_count() for one in columns}
-    if sum(empty.values()) > sum(empty[one] for one in _MAY_LACK):
-        raise damaged(name, "it holds empty cells")
+    n_empty = {column_name: frame[column_name].null_count() for column_name in columns}
+    if sum(n_empty.values()) > sum(n_empty[column_name] for column_name in _NULLABLE):
+        raise damaged_file_error(name, "it holds empty cells")
     is_failed = collapse_constant(columns["failed"]) != 0
-    good = {
-        "a score that is not a number": not any(frame[one].is_nan().any() for one in _MAY_LACK)
+    conditions = {
+        "a score that is not a number": not any(
+            frame[column_name].is_nan().any() for column_name in _NULLABLE
+        )
         and (np.isnan(collapse_constant(columns["value"])) == is_failed).all(),
         "a failure of no known kind": lies_between(columns["failed"], 0, 2),
         "a decision of no known kind": lies_between(columns["accepted"], -1, 1),
-        "a count below 1": lies_between(columns["count"], 1, MOST),
-        "impossible times": all(lies_between(columns[one], 0, MOST) for one in SUMS)
+        "a count below 1": lies_between(columns["count"], 1, MAX_TRIALS),
+        "impossible times": all(
+            lies_between(columns[column_name], 0, MAX_TRIALS) for column_name in SUM_TYPES
+        )
         and (lies_between(columns["timed"], 0, 0) or _are_timed_once(frame)),
     }
-    for what, is_good in good.items():
+    for problem, is_good in conditions.items():
         if not is_good:
-            raise damaged(name, f"it holds {what}")
-    if any(columns[one].sum(dtype=np.float64) > MOST for one in SUMS):
-        raise damaged(name, "its counts are too large")
+            raise damaged_file_error(name, f"it holds {problem}")
+    if any(columns[column_name].sum(dtype=np.float64) > MAX_TRIALS for column_name in SUM_TYPES):
+        raise damaged_file_error(name, "its counts are too large")
 
 
 def _are_timed_once(frame: pl.DataFrame) -> bool:
     """Whether no more trials of the same groups are timed than there are."""
-    few = (pl.col("timed").sum() <= pl.col("count").sum()).over(_CELL)
-    return bool(frame.select(few.all()).item())
+    is_possible = (pl.col("timed").sum() <= pl.col("count").sum()).over(_CELL_COLUMNS)
+    return bool(frame.select(is_possible.all()).item())
 
 
 def read_tally(
@@ -394,17 +420,19 @@ def read_tally(
     DataError
         If it is none, is damaged, or was made in another version.
     """
-    content, header, frame = _read(path, TALLY_KEY, _TALLY_KINDS)
+    content, header, frame = _read_parquet(path, TALLY_KEY, _TALLY_TYPES)
     if frame.null_count().sum_horizontal().sum():
-        raise damaged(content.name, "some cells are empty", TALLY_KEY)
-    seal, found = str(header.get("sha256")), content.for_polars
-    data = found if isinstance(found, bytes) else found.read_bytes()
-    at, view, digest = data.rfind(seal.encode()), memoryview(data), hashlib.sha256()
-    for part in (view[:at], _UNSEALED.encode(), view[at + len(seal) :]):
-        digest.update(part)
+        raise damaged_file_error(content.name, "some cells are empty", TALLY_KEY)
+    seal, engine_source = str(header.get("sha256")), content.for_polars
+    payload = engine_source if isinstance(engine_source, bytes) else engine_source.read_bytes()
+    seal_start, view, digest = payload.rfind(seal.encode()), memoryview(payload), hashlib.sha256()
+    for piece in (view[:seal_start], _UNSEALED.encode(), view[seal_start + len(seal) :]):
+        digest.update(piece)
     if digest.hexdigest() != seal:
-        raise damaged(content.name, "its bytes are not those that were written", TALLY_KEY)
-    return _columns(frame), header
+        raise damaged_file_error(
+            content.name, "its bytes are not those that were written", TALLY_KEY
+        )
+    return _compact_columns(frame), header
 
 
 def check_files(paths: Iterable[str | os.PathLike[str]]) -> None:
@@ -433,87 +461,91 @@ def _header(file: Path | io.BytesIO, name: str, key: str) -> dict[str, Any]:
     try:
         header = json.loads(parquet_metadata(file)[key])
     except (*ENGINE_ERRORS, KeyError, RecursionError) as error:
-        raise damaged(name, error_summary(error), key) from error
+        raise damaged_file_error(name, error_summary(error), key) from error
     if not isinstance(header, dict):
-        raise damaged(name, "its metadata is not an object", key)
+        raise damaged_file_error(name, "its metadata is not an object", key)
     if header.get(key) != VERSION:
-        what, _, again = _WORDS[key]
+        noun, _, remedy = _FILE_WORDS[key]
         msg = (
-            f"{name}: {what} of version {header.get(key)!r}, this Parivox reads {VERSION!r}; "
-            f"{again}"
+            f"{name}: {noun} of version {header.get(key)!r}, this Parivox reads {VERSION!r}; "
+            f"{remedy}"
         )
         raise DataError(msg)
     return header
 
 
-def _read(
+def _read_parquet(
     source: str | os.PathLike[str], key: str, kinds: Mapping[str, Any]
 ) -> tuple[SourceBytes, dict[str, Any], pl.DataFrame]:
     """A Parquet file whose metadata say under a key what it holds, with columns of known kinds."""
     content = read_content(source)
-    found = content.for_polars
-    header = _header(io.BytesIO(found) if isinstance(found, bytes) else found, content.name, key)
+    engine_source = content.for_polars
+    header = _header(
+        io.BytesIO(engine_source) if isinstance(engine_source, bytes) else engine_source,
+        content.name,
+        key,
+    )
     frame = binary_frame(content, "parquet")
     if dict(frame.schema) != kinds:
-        raise damaged(content.name, f"its columns are {', '.join(frame.columns)}", key)
+        raise damaged_file_error(content.name, f"its columns are {', '.join(frame.columns)}", key)
     return content, header, frame
 
 
-_WORDS = {
+_FILE_WORDS = {
     KEY: ("counts", "whole counts", "count again"),
     TALLY_KEY: ("a tally", "a whole tally", "make it again"),
 }
 
 
-def damaged(name: str, problem: str, key: str = KEY) -> DataError:
+def damaged_file_error(name: str, problem: str, key: str = KEY) -> DataError:
     """What is said of a file of counts, or of a tally, that does not hold what it must."""
-    _, whole, again = _WORDS[key]
-    return DataError(f"{name}: does not hold {whole} ({problem}); copy it or {again}")
+    _, expected, remedy = _FILE_WORDS[key]
+    return DataError(f"{name}: does not hold {expected} ({problem}); copy it or {remedy}")
 
 
-def check_out(path: str | os.PathLike[str], *, key: str = KEY) -> Path:
+def check_output(path: str | os.PathLike[str], *, key: str = KEY) -> Path:
     """The file to write counts to, if it may be written: a new one, or one with counts in it.
 
     Or with what another key says.
     """
     text = os.fsdecode(path)
-    out, named = Path(text), f"--out {text}"
-    what = _WORDS[key][0].removeprefix("a ")
+    out, option_text = Path(text), f"--out {text}"
+    noun = _FILE_WORDS[key][0].removeprefix("a ")
     try:
         if text and out.exists():
             if out.is_dir():
                 msg = f"--out {text}: is a folder; name a file, as in day1.counts"
                 raise ConfigError(msg)
             if not holds_counts(out, key):
-                msg = f"--out {text}: is there and holds no {what}; name a new file"
+                msg = f"--out {text}: is there and holds no {noun}; name a new file"
                 raise ConfigError(msg)
         if text and out.parent.is_dir() and os.access(out.parent, os.W_OK | os.X_OK):
             return out
     except (OSError, ValueError) as error:
-        raise write_error(named, error) from error
+        raise write_error(option_text, error) from error
     reason = f"{out.parent} is not a folder that can be written" if text else "names no file"
-    raise write_error(named, PermissionError(reason))
+    raise write_error(option_text, PermissionError(reason))
 
 
-def check_both(path: str | os.PathLike[str]) -> tuple[Path, Path]:
+def check_counts_and_tally(path: str | os.PathLike[str]) -> tuple[Path, Path]:
     """The files to write counts and their tally to, of one name, if they may be written."""
-    out = check_out(path)
-    beside = out.with_suffix(".tally")
-    if beside == out:
+    out = check_output(path)
+    tally_path = out.with_suffix(".tally")
+    if tally_path == out:
         msg = f"--out {out}: is the name of the tally beside it; give another, as in day1.counts"
         raise ConfigError(msg)
-    return out, check_out(beside, key=TALLY_KEY)
+    return out, check_output(tally_path, key=TALLY_KEY)
 
 
 def write_file(
     path: str | os.PathLike[str], data: bytes, tally: Callable[[Path], None] | None = None
 ) -> None:
     """Write all of a file of counts, and of the tally beside it if there is one, or nothing."""
-    out, beside = (check_out(path), None) if tally is None else check_both(path)
-    with explain_write_errors(f"--out {out}"), atomic_file(out) as aside:
-        aside.write_bytes(data)
-        if tally is not None and beside is not None:
-            tally(beside)
+    out, tally_path = (check_output(path), None) if tally is None else check_counts_and_tally(path)
+    with explain_write_errors(f"--out {out}"), atomic_file(out) as temporary:
+        temporary.write_bytes(data)
+        if tally is not None and tally_path is not None:
+            tally(tally_path)
 
 
 def write_over(path: str | os.PathLike[str], data: bytes) -> None:
@@ -524,8 +556,8 @@ def write_over(path: str | os.PathLike[str], data: bytes) -> None:
     ConfigError
         If the file cannot be written.
     """
-    with explain_write_errors(str(path)), atomic_file(path) as aside:
-        aside.write_bytes(data)
+    with explain_write_errors(str(path)), atomic_file(path) as temporary:
+        temporary.write_bytes(data)
 
 
 def write_tally(
@@ -538,10 +570,12 @@ def write_tally(
     ConfigError
         If the file cannot be written.
     """
-    made = pl.DataFrame(
-        [pl.Series(name, columns[name], kind) for name, kind in _TALLY_KINDS.items()]
+    frame = pl.DataFrame(
+        [pl.Series(name, columns[name], kind) for name, kind in _TALLY_TYPES.items()]
     )
-    whole = {**header, TALLY_KEY: VERSION, "sha256": _UNSEALED}
-    start, unsealed, end = _parquet(made, {TALLY_KEY: _json(whole)}).rpartition(_UNSEALED.encode())
-    seal = hashlib.sha256(start + unsealed + end).hexdigest().encode()
-    write_over(path, start + seal + end)
+    full_header = {**header, TALLY_KEY: VERSION, "sha256": _UNSEALED}
+    before_seal, unsealed, after_seal = _parquet(
+        frame, {TALLY_KEY: _json_text(full_header)}
+    ).rpartition(_UNSEALED.encode())
+    seal = hashlib.sha256(before_seal + unsealed + after_seal).hexdigest().encode()
+    write_over(path, before_seal + seal + after_seal)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from parivox.data.columns import ATTRIBUTE, plain
+from parivox.data.columns import ATTRIBUTE_PREFIX, plain_name
 from parivox.data.trial_values import labels
 
 if TYPE_CHECKING:
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 _DAY_NAMES = frozenset(
     ("day", "date", "time", "datetime", "timestamp", "calldate", "calltime", "created", "createdat")
 )
-"""Names of a column that tells when a call was, as `parivox.data.columns.plain` spells them."""
+"""Names of a column with the time of a call, as `parivox.data.columns.plain_name` spells them."""
 _MAX_DAYS = 10_000
-_LENGTH = 10  # of a date such as 2026-11-22, which a time may follow
+_DATE_LENGTH = 10  # of a date such as 2026-11-22, which a time may follow
 
 
 def day_columns(scan: Scan) -> tuple[str, ...]:
     """Return the column that tells the day of each decision, if one column does."""
     if "decision" not in scan.columns:
         return ()
-    named = tuple(name for name in scan.ignored if plain(name) in _DAY_NAMES)
-    return named if len(named) == 1 else ()
+    day_names = tuple(name for name in scan.ignored if plain_name(name) in _DAY_NAMES)
+    return day_names if len(day_names) == 1 else ()
 
 
 class DecisionsByDay:
@@ -48,7 +48,7 @@ class DecisionsByDay:
     """
 
     def __init__(self, columns: Sequence[str]) -> None:
-        self._roles = [ATTRIBUTE + name for name in columns]
+        self._roles = [ATTRIBUTE_PREFIX + name for name in columns]
         self._counts: dict[str, NDArray[np.int64]] = {}
 
     def add(self, chunk: Chunk, accepted: NDArray[np.int8]) -> None:
@@ -60,13 +60,13 @@ class DecisionsByDay:
         for role in self._roles:
             if is_target is None or role not in chunk.columns or len(self._counts) > _MAX_DAYS:
                 continue
-            day = chunk[role].cast(pl.String).str.strip_chars().str.slice(0, _LENGTH)
+            day = chunk[role].cast(pl.String).str.strip_chars().str.slice(0, _DATE_LENGTH)
             rows = pl.DataFrame({"day": day, "target": is_target, "accepted": accepted})
-            known = rows.filter((pl.col("accepted") >= 0) & pl.col("day").is_not_null())
-            counts = known.group_by("day", "target", "accepted").len()
+            decided_rows = rows.filter((pl.col("accepted") >= 0) & pl.col("day").is_not_null())
+            counts = decided_rows.group_by("day", "target", "accepted").len()
             for name, target, decision, count in counts.iter_rows():
-                of_day = self._counts.setdefault(name, np.zeros((2, 2), dtype=np.int64))
-                of_day[int(target), decision] += count
+                day_counts = self._counts.setdefault(name, np.zeros((2, 2), dtype=np.int64))
+                day_counts[int(target), decision] += count
 
     def counts(self) -> dict[str, NDArray[np.int64]]:
         """Return trials of each day, ``[nontarget or target, rejected or accepted]``."""

@@ -76,29 +76,29 @@ ENCODINGS = {
 }
 """The encodings that are looked for, the likeliest first, by the names that Python has for them."""
 
-_MOST_WORDS = 20_000
+_MAX_WORDS = 20_000
 """Different words of a file that are judged."""
-_MOST_ODD = 0.1
+_MAX_ODD_SHARE = 0.1
 """Share of words that may be misspelt in a reading that is plausible."""
-_RULED_OUT = 0.2
+_RULED_OUT_SHARE = 0.2
 """Share of the words in which two readings differ that must be odd in one alone to rule it out."""
-_LIKELIEST = next(iter(ENCODINGS))
+_LIKELIEST_ENCODING = next(iter(ENCODINGS))
 """By far the most frequent: one odd word rules out another encoding, of which else it takes two."""
 # The second byte of a character is no control character, no blank, no digit and no comma.
 _WORD = re.compile(rb"[\x40-\xff]*[\x80-\xff][\x40-\xff]*")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _SIGNS = frozenset("’‘“”„‚–—…«»‹›´°€©®™§、。・「」（）：，　\xa0")
-_WITHIN = frozenset("’´–・")
+_SIGNS_WITHIN_WORDS = frozenset("’´–・")
 """Signs that may stand between letters."""
-_BASE = dict(zip("øæœłđðþßıåİ", "oaolddtsiai", strict=True))
+_BASE_LETTERS = dict(zip("øæœłđðþßıåİ", "oaolddtsiai", strict=True))
 _VOWELS = frozenset("aeiouy")
-_NEVER = re.compile(
+_IMPOSSIBLE_SPELLING = re.compile(
     "ñ(?![aeiouáéíóú])|ń[aeiouyó]|ã(?![oeis]|$)|õ(?!e)|ă[oe]|ő[eo]|(?<![aeıioöuü])ğ|[aeiouyöü]þ"
     "|ς(?!$)|[βγδζθκλμξπστφχψ]$|^[α-ω]{4,}$|[ךםןףץ](?!$)"
     "|[бвгджзклмнпрстфхцчшщ]й|^[бвгджзйклмнпрстфхцчшщ]{3,}$"
 )
 """What no language with these letters writes."""
-_IN_JAPANESE = {"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "IDEOGRAPHIC"}
+_JAPANESE_SCRIPTS = {"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "IDEOGRAPHIC"}
 _NASAL = re.compile("ã[oe]|õe")
 
 
@@ -110,7 +110,7 @@ class NonAsciiWords:
 
     def add(self, line: bytes) -> None:
         """Take in a line, or several."""
-        if len(self.words) < _MOST_WORDS:
+        if len(self.words) < _MAX_WORDS:
             self.words.update(dict.fromkeys(_WORD.findall(line)))
 
     def readings(self) -> dict[str, str]:
@@ -120,18 +120,24 @@ class NonAsciiWords:
         readings differ, if any does.
         """
         words = list(self.words)
-        plausible = [one for name in ENCODINGS if (one := _reading(name, words)) is not None]
+        plausible = [
+            reading for name in ENCODINGS if (reading := _decoded_words(name, words)) is not None
+        ]
         if not plausible:
             return {}
-        best = min(plausible, key=lambda one: sum(one.odd))
-        every: dict[tuple[str, ...], _DecodedWords] = {best.texts: best}
-        for one in plausible:
-            every.setdefault(one.texts, one)
-        left = [one for one in every.values() if one is best or not one.is_ruled_out_by(best)]
-        shown = left if len(left) > 1 else list(every.values())
-        columns = list(zip(*(one.texts for one in shown), strict=True))
-        at = max(range(len(columns)), key=lambda i: len(set(columns[i])))
-        return {one.name: one.texts[at] for one in left}
+        best = min(plausible, key=lambda reading: sum(reading.odd))
+        distinct: dict[tuple[str, ...], _DecodedWords] = {best.texts: best}
+        for reading in plausible:
+            distinct.setdefault(reading.texts, reading)
+        remaining = [
+            reading
+            for reading in distinct.values()
+            if reading is best or not reading.is_ruled_out_by(best)
+        ]
+        shown = remaining if len(remaining) > 1 else list(distinct.values())
+        columns = list(zip(*(reading.texts for reading in shown), strict=True))
+        column = max(range(len(columns)), key=lambda i: len(set(columns[i])))
+        return {reading.name: reading.texts[column] for reading in remaining}
 
 
 @dataclass(frozen=True)
@@ -144,57 +150,70 @@ class _DecodedWords:
 
     def is_ruled_out_by(self, best: _DecodedWords) -> bool:
         """Whether words that the two read differently are odd in this reading alone."""
-        both = zip(self.texts, best.texts, self.odd, best.odd, strict=True)
-        differ = [odd - odd_there for text, there, odd, odd_there in both if text != there]
-        least = 1 if best.name == _LIKELIEST else 2
-        return sum(differ) >= max(least, _RULED_OUT * len(differ))
+        word_pairs = zip(self.texts, best.texts, self.odd, best.odd, strict=True)
+        differ = [
+            is_odd - is_odd_in_best
+            for word, best_word, is_odd, is_odd_in_best in word_pairs
+            if word != best_word
+        ]
+        min_odd_words = 1 if best.name == _LIKELIEST_ENCODING else 2
+        return sum(differ) >= max(min_odd_words, _RULED_OUT_SHARE * len(differ))
 
 
-def _reading(name: str, words: Iterable[bytes]) -> _DecodedWords | None:
+def _decoded_words(name: str, words: Iterable[bytes]) -> _DecodedWords | None:
     """The words in an encoding; None where that makes no words of them."""
     try:
         texts = tuple(word.decode(name) for word in words)
     except UnicodeDecodeError:
         return None
-    one = ENCODINGS[name]
-    wrong = [_is_wrong(text, one) for text in texts]
-    if sum(wrong) > _MOST_ODD * len(wrong):
+    encoding = ENCODINGS[name]
+    is_wrong = [_is_impossible(text, encoding) for text in texts]
+    if sum(is_wrong) > _MAX_ODD_SHARE * len(is_wrong):
         return None
     return _DecodedWords(
-        name, texts, tuple(w or _is_odd(t, one) for w, t in zip(wrong, texts, strict=True))
+        name,
+        texts,
+        tuple(
+            is_wrong_word or _is_unlikely(decoded, encoding)
+            for is_wrong_word, decoded in zip(is_wrong, texts, strict=True)
+        ),
     )
 
 
-def _is_wrong(text: str, encoding: _Encoding) -> bool:
+def _is_impossible(text: str, encoding: _Encoding) -> bool:
     """Whether no language that is written in an encoding has such a word."""
     text = text.rstrip("ªº").replace("l·l", "ll")
-    for at, sign in enumerate(text):
-        is_within = text[at - 1 : at].isalpha() and text[at + 1 : at + 2].isalpha()
+    for position, sign in enumerate(text):
+        is_within = (
+            text[position - 1 : position].isalpha() and text[position + 1 : position + 2].isalpha()
+        )
         is_sign = sign > "\x7f" and not sign.isalpha()
-        if is_sign and (sign not in _SIGNS or (is_within and sign not in _WITHIN)):
+        if is_sign and (sign not in _SIGNS or (is_within and sign not in _SIGNS_WITHIN_WORDS)):
             return True
     return any(_is_no_word(word, encoding) for word in _LETTERS.findall(text))
 
 
 def _is_no_word(word: str, encoding: _Encoding) -> bool:
-    beyond = [letter for letter in word if letter > "\x7f"]
-    if not beyond:
+    non_ascii = [letter for letter in word if letter > "\x7f"]
+    if not non_ascii:
         return False
     scripts = {_script(letter) for letter in word}
     if encoding.common:
-        known = _IN_JAPANESE if encoding.script == "JAPANESE" else set()
-        if not scripts <= (known or {encoding.script}) or any("ㄱ" <= one <= "ㆎ" for one in word):
+        japanese_scripts = _JAPANESE_SCRIPTS if encoding.script == "JAPANESE" else set()
+        if not scripts <= (japanese_scripts or {encoding.script}) or any(
+            "ㄱ" <= letter_ <= "ㆎ" for letter_ in word
+        ):
             return True
-        return bool(encoding.within) and not _can_write(word, encoding.within)
+        return bool(encoding.within) and not _is_encodable(word, encoding.within)
     if scripts != {encoding.script} or _has_odd_capitals(word):
         return True
-    used = {_lower(letter) for letter in beyond}
-    if not any(used <= set(alphabet) for alphabet in encoding.alphabets):
+    used_letters = {_lower_letter(letter) for letter in non_ascii}
+    if not any(used_letters <= set(alphabet) for alphabet in encoding.alphabets):
         return True
-    return encoding.script == "LATIN" and len(beyond) > max(3, len(word) / 2)
+    return encoding.script == "LATIN" and len(non_ascii) > max(3, len(word) / 2)
 
 
-def _is_odd(text: str, encoding: _Encoding) -> bool:
+def _is_unlikely(text: str, encoding: _Encoding) -> bool:
     """Whether a word is unlikely: by its sounds, signs beside letters, or no common character."""
     words = _LETTERS.findall(text)
     if words and any(sign in _SIGNS and sign not in "’´" for sign in text):
@@ -205,44 +224,49 @@ def _is_odd(text: str, encoding: _Encoding) -> bool:
             and not set(word) & set(encoding.common)
             for word in words
         )
-    lower = ["".join(map(_lower, word)) for word in words]
+    lower = ["".join(map(_lower_letter, word)) for word in words]
     return any(
-        _NEVER.search(word) or (encoding.script == "LATIN" and _stumbles(word)) for word in lower
+        _IMPOSSIBLE_SPELLING.search(word)
+        or (encoding.script == "LATIN" and _has_misplaced_accent(word))
+        for word in lower
     )
 
 
-def _stumbles(word: str) -> bool:
+def _has_misplaced_accent(word: str) -> bool:
     """Whether a letter with an accent stands between vowels as a vowel, or consonants as one.
 
     Examples
     --------
-    >>> [_stumbles(word) for word in ("hélène", "hélčne", "jiří", "jiøí", "niccolň")]
+    >>> [_has_misplaced_accent(word) for word in ("hélène", "hélčne", "jiří", "jiøí", "niccolň")]
     [False, True, False, True, True]
     """
     word = _NASAL.sub("an", word)
-    kinds = [_base(letter) in _VOWELS for letter in word]
-    for at, letter in enumerate(word):
-        beside = [kinds[i] for i in (at - 1, at + 1) if 0 <= i < len(word)]
-        is_alone = not at or (kinds[at] and len(beside) < 2)
-        if letter > "\x7f" and not is_alone and {*beside} == {kinds[at]}:
+    is_vowel = [_base_letter(letter) in _VOWELS for letter in word]
+    for position, letter in enumerate(word):
+        neighbours = [is_vowel[i] for i in (position - 1, position + 1) if 0 <= i < len(word)]
+        is_alone = not position or (is_vowel[position] and len(neighbours) < 2)
+        if letter > "\x7f" and not is_alone and {*neighbours} == {is_vowel[position]}:
             return True
     return False
 
 
 def _has_odd_capitals(word: str) -> bool:
     """Whether a letter beyond ASCII is a capital within a word, or small among capitals."""
-    for at, letter in enumerate(word):
-        before, after = word[at - 1 : at] if at else "", word[at + 1 : at + 2]
-        if letter <= "\x7f" and (not before or before <= "\x7f"):
+    for position, letter in enumerate(word):
+        previous, following = (
+            word[position - 1 : position] if position else "",
+            word[position + 1 : position + 2],
+        )
+        if letter <= "\x7f" and (not previous or previous <= "\x7f"):
             continue
-        if letter.isupper() and before.islower():
+        if letter.isupper() and previous.islower():
             return True
-        if letter.islower() and before.isupper() and (at > 1 or after.isupper()):
+        if letter.islower() and previous.isupper() and (position > 1 or following.isupper()):
             return True
     return False
 
 
-def _lower(letter: str) -> str:
+def _lower_letter(letter: str) -> str:
     return "ı" if letter == "İ" else letter.lower()
 
 
@@ -252,11 +276,11 @@ def _script(letter: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _base(letter: str) -> str:
-    return _BASE.get(letter) or unicodedata.normalize("NFD", letter)[0]
+def _base_letter(letter: str) -> str:
+    return _BASE_LETTERS.get(letter) or unicodedata.normalize("NFD", letter)[0]
 
 
-def _can_write(word: str, encoding: str) -> bool:
+def _is_encodable(word: str, encoding: str) -> bool:
     try:
         word.encode(encoding)
     except UnicodeEncodeError:
@@ -267,24 +291,24 @@ def _can_write(word: str, encoding: str) -> bool:
 _NO_TEXT_CODECS = {"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape"}
 
 
-def encoding_named(name: str) -> str:
+def python_encoding(name: str) -> str:
     """An encoding of text as Python calls it, whatever of its names is given.
 
     Examples
     --------
-    >>> encoding_named("Windows-1250"), encoding_named("GB2312"), encoding_named("Shift-JIS")
+    >>> python_encoding("Windows-1250"), python_encoding("GB2312"), python_encoding("Shift-JIS")
     ('cp1250', 'gb2312', 'shift_jis')
     """
     try:
-        found = codecs.lookup(name)
-        "".encode(found.name)  # which codecs of bytes refuse
+        codec = codecs.lookup(name)
+        "".encode(codec.name)  # which codecs of bytes refuse
     except (LookupError, ValueError, TypeError, UnicodeError):
-        found = None
-    if found is None or found.name in _NO_TEXT_CODECS:
+        codec = None
+    if codec is None or codec.name in _NO_TEXT_CODECS:
         msg = (
             f"--encoding {name!r} is not an encoding of text that Python knows; give a name such "
             "as "
             f"{', '.join(list(ENCODINGS)[:2])}, gbk or utf-8"
         )
         raise ConfigError(msg)
-    return found.name
+    return codec.name

@@ -12,8 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parivox.data.attribute_warnings import attribute_warnings, number_warnings
-from parivox.data.attributes import number
-from parivox.data.value_warnings import RANGE_OF_NUMBERS, DataWarning, odd_numbers, odd_values
+from parivox.data.attributes import finite_number
+from parivox.data.value_warnings import (
+    RANGE_OF_NUMBERS,
+    DataWarning,
+    distant_number_warnings,
+    value_warnings,
+)
 from parivox.frozen import frozen
 
 if TYPE_CHECKING:
@@ -28,7 +33,7 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int32]
     Sides = tuple[Codes, Codes]
 
-SAME = ("different", "same")
+SAME_VALUES = ("different", "same")
 """Values of ``same:x``."""
 
 
@@ -56,15 +61,18 @@ class Grouping:
     def side_coder(self, trials: TrialSet) -> Callable[[Trials], Sides]:
         """What gives the group of either side of each trial of a partition, -1 for none."""
         if self.speaker_codes is not None or all(
-            part.is_of_utterances for part in self._attribute_codes
+            trials_part.is_of_utterances for trials_part in self._attribute_codes
         ):
-            of = self.utterance_codes(trials)
-            return lambda part: (of.take(part.enrol), of.take(part.test))
-        known = [part.side_coder(trials) for part in self._attribute_codes]
+            utterance_codes = self.utterance_codes(trials)
+            return lambda trials_part: (
+                utterance_codes.take(trials_part.enrol),
+                utterance_codes.take(trials_part.test),
+            )
+        attribute_coders = [trials_part.side_coder(trials) for trials_part in self._attribute_codes]
 
-        def sides(part: Trials) -> Sides:
-            codes = [one(part) for one in known]
-            enrol, test = (self._group_codes([both[i] for both in codes]) for i in (0, 1))
+        def sides(trials_part: Trials) -> Sides:
+            codes = [coder(trials_part) for coder in attribute_coders]
+            enrol, test = (self._group_codes([side_pair[i] for side_pair in codes]) for i in (0, 1))
             return enrol, test
 
         return sides
@@ -73,38 +81,44 @@ class Grouping:
         """Group of each utterance; not for attributes of trials."""
         if self.speaker_codes is not None:
             return trials.utterance_codes(self.speaker_codes)
-        return self._group_codes([part.utterance_codes(trials) for part in self._attribute_codes])
+        return self._group_codes(
+            [attribute.utterance_codes(trials) for attribute in self._attribute_codes]
+        )
 
     def side_codes(self, trials: TrialSet, side: str) -> Codes | None:
         """Group of each utterance as the enrolment, or as the test recording, of a trial.
 
         None where it takes the other side, or the trial, to tell.
         """
-        for part in self._attribute_codes:
-            if part.trial_codes or part.attribute.side not in {"", side}:
+        for attribute in self._attribute_codes:
+            if attribute.trial_codes or attribute.attribute.side not in {"", side}:
                 return None
         return self.utterance_codes(trials)
 
     def _group_codes(self, codes: Sequence[Codes]) -> Codes:
-        return self._combination_groups[combined(codes, self._attribute_codes)]
+        return self._combination_groups[combination_codes(codes, self._attribute_codes)]
 
     def utterance_values(self, trials: TrialSet) -> list[Codes]:
         """Value of each utterance by each attribute: what the groups of both sides follow from."""
         if not self._attribute_codes and self.speaker_codes is not None:
             return [trials.utterance_codes(self.speaker_codes)]
-        return [part.utterance_codes(trials) for part in self._attribute_codes]
+        return [attribute.utterance_codes(trials) for attribute in self._attribute_codes]
 
     @property
     def attribute_values(self) -> tuple[tuple[str, ...], ...]:
         """Values of each attribute in order: all of those that bands or a groups file make."""
-        found = [*self.counted_values]
-        for i, part in enumerate(self._attribute_codes):
-            used = {of[i] for of in self.group_values}
+        ordered = [*self.counted_values]
+        for i, attribute in enumerate(self._attribute_codes):
+            used_values = {group[i] for group in self.group_values}
             is_made = (
-                part.ungrouped is not None or part.attribute.edges or part.attribute.side == "same"
+                attribute.ungrouped is not None
+                or attribute.attribute.edges
+                or attribute.attribute.side == "same"
             )
-            found.append(tuple(one for one in part.values if is_made or one in used))
-        return tuple(found)
+            ordered.append(
+                tuple(value for value in attribute.values if is_made or value in used_values)
+            )
+        return tuple(ordered)
 
     @property
     def speaker_numbers(self) -> NDArray[np.float64] | None:
@@ -117,46 +131,62 @@ class Grouping:
     def speaker_values(self) -> list[Codes]:
         """Of each of its attributes that is of speakers, the value of all speakers of the table."""
         return [
-            part.speaker_codes for part in self._attribute_codes if part.speaker_codes is not None
+            attribute.speaker_codes
+            for attribute in self._attribute_codes
+            if attribute.speaker_codes is not None
         ]
 
     def data_warnings(self) -> Iterator[DataWarning]:
         """What is odd about the values of its attributes, and the range of those in bands."""
-        parts = self._attribute_codes or (None,) * len(self.attributes)
-        for text, part, values in zip(self.attributes, parts, self.attribute_values, strict=True):
-            numbers = np.array([number(value) for value in values])
-            if part is not None and (banded := (part.ungrouped or part).banded_numbers).size:
-                name, note = part.attribute.name, f"from {banded.min():g} to {banded.max():g}"
-                yield DataWarning(f"{RANGE_OF_NUMBERS} {name!r}", int(banded.size), note)
-                yield from odd_numbers(name, banded)
-                yield from number_warnings(name, banded)
+        attribute_codes = self._attribute_codes or (None,) * len(self.attributes)
+        for text, attribute, values in zip(
+            self.attributes, attribute_codes, self.attribute_values, strict=True
+        ):
+            numbers = np.array([finite_number(value) for value in values])
+            if (
+                attribute is not None
+                and (banded_numbers := (attribute.ungrouped or attribute).banded_numbers).size
+            ):
+                name, note = (
+                    attribute.attribute.name,
+                    f"from {banded_numbers.min():g} to {banded_numbers.max():g}",
+                )
+                yield DataWarning(f"{RANGE_OF_NUMBERS} {name!r}", int(banded_numbers.size), note)
+                yield from distant_number_warnings(name, banded_numbers)
+                yield from number_warnings(name, banded_numbers)
             elif np.isnan(numbers).any():
-                yield from odd_values(text, values)
+                yield from value_warnings(text, values)
                 yield from attribute_warnings(text, values)
             else:
-                yield from odd_numbers(text, numbers)
+                yield from distant_number_warnings(text, numbers)
                 yield from number_warnings(text, numbers)
 
     @property
     def is_of_trials(self) -> bool:
         """Whether both sides of a trial are always in one group."""
-        return any(not part.is_of_utterances for part in self._attribute_codes)
+        return any(not attribute.is_of_utterances for attribute in self._attribute_codes)
 
     def trial_columns(self, trials: TrialSet) -> list[str]:
         """Columns of the trials that the groups are made of."""
-        found = [
-            part.trial_codes[trials.key][:2] for part in self._attribute_codes if part.trial_codes
+        column_pairs = [
+            attribute.trial_codes[trials.key][:2]
+            for attribute in self._attribute_codes
+            if attribute.trial_codes
         ]
-        return sorted({key for both in found for key in both})
+        return sorted({key for pair in column_pairs for key in pair})
 
     @property
     def is_of_recordings(self) -> bool:
         """Whether any of its attributes is of the recordings."""
-        return any(part.row_codes is not None for part in self._attribute_codes)
+        return any(attribute.row_codes is not None for attribute in self._attribute_codes)
 
     def excluded_values(self, trials: TrialSet) -> list[tuple[str, str, int]]:
         """Values that the groups file leaves out: attribute, value and how often it occurs."""
-        return [one for part in self._attribute_codes for one in part.excluded_values(trials)]
+        return [
+            excluded
+            for attribute in self._attribute_codes
+            for excluded in attribute.excluded_values(trials)
+        ]
 
 
 @frozen
@@ -195,42 +225,61 @@ class AttributeCodes:
         return trials.recordings.utterance_codes(self.row_codes)
 
     def side_coder(self, trials: TrialSet) -> Callable[[Trials], Sides]:
-        """What gives the values of either side of each trial of a partition."""
-        if self.trial_codes:
-            one, other, place = self.trial_codes[trials.key]
-            raw: Callable[[Trials], Sides] = lambda part: (  # noqa: E731 - one of two forms
-                place[part.extra_columns[one]],
-                place[part.extra_columns[other]],
-            )
-        else:
-            of_utterance = self.utterance_codes(trials)
-            raw = lambda part: (of_utterance[part.enrol], of_utterance[part.test])  # noqa: E731
+        """Return what gives the values of both sides of the trials of a partition."""
+        both_sides = self._raw_side_coder(trials)
         side = self.attribute.side
         if not side:
-            return raw
+            return both_sides
         if side == "same":
-            return lambda part: _same_value(*raw(part))
-        at = 0 if side == "enrol" else 1
-        return lambda part: (raw(part)[at],) * 2
+            return lambda partition: _same_value(*both_sides(partition))
+        # the value of one side stands for the whole trial, so both sides get it
+        side_index = 0 if side == "enrol" else 1
+        return lambda partition: (both_sides(partition)[side_index],) * 2
+
+    def _raw_side_coder(self, trials: TrialSet) -> Callable[[Trials], Sides]:
+        """Return what gives each side its own value, whatever `Attribute.side` asks for."""
+        if self.trial_codes:
+            enrol_column, test_column, final_code = self.trial_codes[trials.key]
+            return lambda partition: (
+                final_code[partition.extra_columns[enrol_column]],
+                final_code[partition.extra_columns[test_column]],
+            )
+        utterance_codes = self.utterance_codes(trials)
+        return lambda partition: (
+            utterance_codes[partition.enrol],
+            utterance_codes[partition.test],
+        )
 
     def excluded_values(self, trials: TrialSet) -> list[tuple[str, str, int]]:
         """Values that are no group any more, and of how many speakers, utterances or trials."""
         if self.ungrouped is None or not self.excluded_codes:
             return []
         if self.speaker_codes is not None and self.ungrouped.speaker_codes is not None:
-            used = trials.speakers_in_use
-            codes = [self.ungrouped.speaker_codes[used]]
+            speakers_in_use = trials.speakers_in_use
+            codes = [self.ungrouped.speaker_codes[speakers_in_use]]
             unit = "speakers"
         elif self.row_codes is not None:
             codes, unit = [self.ungrouped.utterance_codes(trials)], "utterances"
         else:
-            one, _, place = self.ungrouped.trial_codes[trials.key]
-            codes, unit = [place[part.extra_columns[one]] for part in trials.partitions()], "trials"
-        n = len(self.ungrouped.values)
-        count = sum((np.bincount(c[c >= 0], minlength=n) for c in codes), np.zeros(n, dtype=int))
+            enrol_column, _, final_code = self.ungrouped.trial_codes[trials.key]
+            codes, unit = (
+                [
+                    final_code[partition.extra_columns[enrol_column]]
+                    for partition in trials.partitions()
+                ],
+                "trials",
+            )
+        n_values = len(self.ungrouped.values)
+        count = sum(
+            (
+                np.bincount(value_codes[value_codes >= 0], minlength=n_values)
+                for value_codes in codes
+            ),
+            np.zeros(n_values, dtype=int),
+        )
         return [
-            (unit, f"{self.attribute.text} {v!r}", int(count[i]))
-            for v, i in self.excluded_codes.items()
+            (unit, f"{self.attribute.text} {excluded!r}", int(count[code]))
+            for excluded, code in self.excluded_codes.items()
         ]
 
 
@@ -240,14 +289,16 @@ def _same_value(enrol: Codes, test: Codes) -> Sides:
     return code, code
 
 
-def combined(codes: Sequence[Codes], parts: Sequence[AttributeCodes]) -> NDArray[np.int64]:
+def combination_codes(
+    codes: Sequence[Codes], attributes: Sequence[AttributeCodes]
+) -> NDArray[np.int64]:
     """One number for the values of several attributes; -1 if one of them is unknown."""
     if len(codes) == 1:
         return codes[0].astype(np.int64)
-    found = np.zeros(codes[0].shape, dtype=np.int64)
-    known = np.ones(codes[0].shape, dtype=bool)
-    for code, part in zip(codes, parts, strict=True):
-        found = found * len(part.values) + code
-        known &= code >= 0
-    found[~known] = -1
-    return found
+    combination = np.zeros(codes[0].shape, dtype=np.int64)
+    is_known = np.ones(codes[0].shape, dtype=bool)
+    for value_codes, attribute in zip(codes, attributes, strict=True):
+        combination = combination * len(attribute.values) + value_codes
+        is_known &= value_codes >= 0
+    combination[~is_known] = -1
+    return combination

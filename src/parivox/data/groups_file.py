@@ -41,13 +41,13 @@ if TYPE_CHECKING:
     from parivox.data.attributes import Attribute
     from parivox.data.yaml_text import YamlNode
 
-KEEP = "keep"
+KEEP_NAMES = "keep"
 """Under ``others``: values that no group holds keep their names."""
-MOST_BYTES = 1 << 20
-_SHOWN, _COMPARED = 8, 10_000
+MAX_BYTES = 1 << 20
+_MAX_SHOWN, _MAX_COMPARED = 8, 10_000
 """How many texts a message shows, and among how many it looks for near ones."""
-_CHOICES = ("by", "within", "reference")
-_KEYS = (*_CHOICES, "groups", "others")
+_OPTION_KEYS = ("by", "within", "reference")
+_KEYS = (*_OPTION_KEYS, "groups", "others")
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,8 @@ class GroupDefinition:
     """
 
     groups: Mapping[str, tuple[str, ...]]  # values of each group, by its name, in order
-    # group of the values that no group holds; `KEEP` where each keeps its name, None where they are
-    # left out
+    # group of the values that no group holds; `KEEP_NAMES` where each keeps its name, None where
+    # they are left out
     others: str | None = None
     # where each group stands, for messages
     locations: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
@@ -74,32 +74,49 @@ class GroupDefinition:
         The index of the group is -1 for values that are left out; values that keep their names are
         groups in the order in which they are given.
         """
-        of = {value: name for name, members in self.groups.items() for value in members}
-        names = [of.get(v, v if self.others == KEEP else self.others) for v in values]
-        found = dict.fromkeys(name for name in names if name is not None)
-        groups = [name for name in self.groups if name in found]
-        groups += [name for name in found if name not in self.groups]
-        place: dict[str | None, int] = {name: i for i, name in enumerate(groups)}
-        left_out = [v for v, name in zip(values, names, strict=True) if name is None]
-        return groups, [place.get(name, -1) for name in names], left_out
+        group_of_value = {
+            value: name for name, group_values in self.groups.items() for value in group_values
+        }
+        names = [
+            group_of_value.get(
+                attribute_value, attribute_value if self.others == KEEP_NAMES else self.others
+            )
+            for attribute_value in values
+        ]
+        occurring = dict.fromkeys(name for name in names if name is not None)
+        groups = [name for name in self.groups if name in occurring]
+        groups += [name for name in occurring if name not in self.groups]
+        group_index: dict[str | None, int] = {name: i for i, name in enumerate(groups)}
+        excluded = [
+            attribute_value
+            for attribute_value, name in zip(values, names, strict=True)
+            if name is None
+        ]
+        return groups, [group_index.get(name, -1) for name in names], excluded
 
     def absent_values(self, values: Iterable[str]) -> list[str]:
         """Values that the file names and the data do not hold."""
-        known = set(values)
-        return [v for members in self.groups.values() for v in members if v not in known]
+        present = set(values)
+        return [
+            value
+            for group_values in self.groups.values()
+            for value in group_values
+            if value not in present
+        ]
 
     def refuse_empty_groups(self, values: Sequence[str]) -> None:
         """Refuse a group that holds no value of the data: it would be missing without a word.
 
         One value of several may well be absent; a list may name every spelling that there is.
         """
-        known = set(values)
-        for name, members in self.groups.items():
-            if known.isdisjoint(members):
-                near = _near(members, values) or values
+        present = set(values)
+        for name, group_values in self.groups.items():
+            if present.isdisjoint(group_values):
+                similar = _similar_names(group_values, values) or values
                 msg = (
                     f"{self.locations.get(name, 'groups')}: group {name!r} holds no value that "
-                    f"occurs ({_listed(members)}); nearest: {_listed(near) or 'there is none'}; "
+                    f"occurs ({_listed(group_values)}); nearest: "
+                    f"{_listed(similar) or 'there is none'}; "
                     "correct its values, or take the group out"
                 )
                 raise ConfigError(msg)
@@ -122,24 +139,28 @@ class GroupsFile:
 
         That of ``language`` serves ``enrol.language``, too, unless that has one of its own.
         """
-        known = {_plain(text): recipe for text, recipe in self.definitions.items()}
-        found = (known.get(_plain(text)) for text in _names(attribute))
-        return next((recipe for recipe in found if recipe is not None), None)
+        by_plain_name = {
+            _plain_attribute(text): candidate for text, candidate in self.definitions.items()
+        }
+        candidates = (
+            by_plain_name.get(_plain_attribute(text)) for text in _definition_names(attribute)
+        )
+        return next((candidate for candidate in candidates if candidate is not None), None)
 
     def record(self) -> dict[str, Any]:
         """What the file says, for the audit's record: the same for every way to write it."""
-        choices = {key: getattr(self, key) for key in _CHOICES}
+        choices = {key: getattr(self, key) for key in _OPTION_KEYS}
         return {key: list(texts) for key, texts in choices.items() if texts is not None} | {
             "groups": {
-                _plain(attribute): {
+                _plain_attribute(attribute): {
                     "groups": [
-                        {"group": group, "values": sorted(members)}
-                        for group, members in recipe.groups.items()
+                        {"group": group, "values": sorted(group_values)}
+                        for group, group_values in definition.groups.items()
                     ],
-                    "others": recipe.others,
+                    "others": definition.others,
                 }
-                for attribute, recipe in sorted(
-                    self.definitions.items(), key=lambda item: _plain(item[0])
+                for attribute, definition in sorted(
+                    self.definitions.items(), key=lambda named: _plain_attribute(named[0])
                 )
             }
         }
@@ -160,29 +181,29 @@ def read_groups_file(source: Any) -> GroupsFile:
         return source
     provenance: dict[str, Any] = {"role": "groups", "name": "groups", "format": "mapping"}
     if isinstance(source, Mapping):
-        found: YamlNode | None = yaml_text.node_of(source, "groups")
+        root: YamlNode | None = yaml_text.node_of(source, "groups")
     elif isinstance(source, (str, os.PathLike)):
-        text, provenance = _read(source)
-        found = yaml_text.read_yaml(text, provenance["name"])
+        text, provenance = _read_text(source)
+        root = yaml_text.read_yaml(text, provenance["name"])
     else:
         msg = (
             f"--groups: a {type(source).__name__} is not a groups file; give the path of a YAML "
             "file, or a mapping"
         )
         raise ConfigError(msg)
-    return _parsed(found, provenance)
+    return _parsed(root, provenance)
 
 
-def _read(source: str | os.PathLike[str]) -> tuple[str, dict[str, Any]]:
+def _read_text(source: str | os.PathLike[str]) -> tuple[str, dict[str, Any]]:
     """Text of a file, and what was read."""
     path = Path(source)
     if path.is_file() and not path.stat().st_size:
-        raise ConfigError(_nothing(path.name))
+        raise ConfigError(_empty_file_problem(path.name))
     content = read_content(source)
     name = content.name
-    if content.payload is None or len(content.payload) > MOST_BYTES:
+    if content.payload is None or len(content.payload) > MAX_BYTES:
         msg = (
-            f"{name}: is larger than {MOST_BYTES >> 20} MiB, so it is not a groups file; name "
+            f"{name}: is larger than {MAX_BYTES >> 20} MiB, so it is not a groups file; name "
             "another"
         )
         raise ConfigError(msg)
@@ -195,134 +216,163 @@ def _read(source: str | os.PathLike[str]) -> tuple[str, dict[str, Any]]:
     return text, provenance
 
 
-def _parsed(found: YamlNode | None, provenance: dict[str, Any]) -> GroupsFile:
+def _parsed(root: YamlNode | None, provenance: dict[str, Any]) -> GroupsFile:
     name = str(provenance["name"])
-    if found is None or not found.content:
-        raise ConfigError(_nothing(name))
-    entries = _mapping(found, "the file", "by: gender")
+    if root is None or not root.content:
+        raise ConfigError(_empty_file_problem(name))
+    entries = _node_mapping(root, "the file", "by: gender")
     for key, node in entries.items():
         if key not in _KEYS:
             msg = f"{node.location}: {key!r} is not known; {name_hint(key, _KEYS)}"
             raise ConfigError(msg)
-    choices = {key: _texts(entries[key], key) if key in entries else None for key in _CHOICES}
-    recipes = _recipes(entries)
-    used = {
-        _plain(text)
+    choices = {
+        key: _node_texts(entries[key], key) if key in entries else None for key in _OPTION_KEYS
+    }
+    definitions = _definitions(entries)
+    used_names = {
+        _plain_attribute(text)
         for key in ("by", "within")
         for grouping in choices[key] or ()
-        for one in parse_by(grouping, f"{name}: {key}")
-        for text in _names(one)
+        for parsed_attribute in parse_by(grouping, f"{name}: {key}")
+        for text in _definition_names(parsed_attribute)
     }
-    rest = [attribute for attribute in recipes if _plain(attribute) not in used]
+    unused = [
+        attribute for attribute in definitions if _plain_attribute(attribute) not in used_names
+    ]
     if choices["by"] is None:
-        choices["by"] = tuple(rest) or None
-    elif rest:
-        node = _mapping(entries["groups"], "groups", "gender: [f, m]")[rest[0]]
+        choices["by"] = tuple(unused) or None
+    elif unused:
+        node = _node_mapping(entries["groups"], "groups", "gender: [f, m]")[unused[0]]
         msg = (
-            f"{node.location}: no grouping of 'by' uses the groups of {rest[0]!r}; "
-            f"{name_hint(rest[0], sorted(used))}; add it to 'by', or take it out"
+            f"{node.location}: no grouping of 'by' uses the groups of {unused[0]!r}; "
+            f"{name_hint(unused[0], sorted(used_names))}; add it to 'by', or take it out"
         )
         raise ConfigError(msg)
-    return GroupsFile(name, definitions=recipes, provenance=provenance, **choices)
+    return GroupsFile(name, definitions=definitions, provenance=provenance, **choices)
 
 
-def _recipes(entries: Mapping[str, YamlNode]) -> dict[str, GroupDefinition]:
-    groups = _mapping(entries["groups"], "groups", "gender: [f, m]") if "groups" in entries else {}
-    others = _mapping(entries["others"], "others", "gender: keep") if "others" in entries else {}
-    known = {_plain(attribute): attribute for attribute in groups}
-    if len(known) < len(groups):
-        one, node = next((a, n) for a, n in groups.items() if known[_plain(a)] != a)
-        msg = f"{node.location}: {one!r} and {known[_plain(one)]!r} are one attribute; join the two"
+def _definitions(entries: Mapping[str, YamlNode]) -> dict[str, GroupDefinition]:
+    groups = (
+        _node_mapping(entries["groups"], "groups", "gender: [f, m]") if "groups" in entries else {}
+    )
+    others = (
+        _node_mapping(entries["others"], "others", "gender: keep") if "others" in entries else {}
+    )
+    by_plain_name = {_plain_attribute(attribute): attribute for attribute in groups}
+    if len(by_plain_name) < len(groups):
+        second_name, node = next(
+            (a, second_node)
+            for a, second_node in groups.items()
+            if by_plain_name[_plain_attribute(a)] != a
+        )
+        msg = (
+            f"{node.location}: {second_name!r} and "
+            f"{by_plain_name[_plain_attribute(second_name)]!r} are one attribute; join the two"
+        )
         raise ConfigError(msg)
-    rest: dict[str, str] = {}
+    others_of: dict[str, str] = {}
     for attribute, node in others.items():
-        if _plain(attribute) not in known:
+        if _plain_attribute(attribute) not in by_plain_name:
             msg = (
                 f"{node.location}: 'others' names {attribute!r}, of which there are no groups; "
                 f"{name_hint(attribute, groups)}"
             )
             raise ConfigError(msg)
-        if _plain(attribute) in rest:
+        if _plain_attribute(attribute) in others_of:
             msg = f"{node.location}: 'others' names {attribute!r} twice; keep one"
             raise ConfigError(msg)
         if not isinstance(node.content, str) or not node.content:
             msg = (
-                f"{node.location}: 'others' of {attribute!r} is not text; write {KEEP}, or the "
+                f"{node.location}: 'others' of {attribute!r} is not text; write {KEEP_NAMES}, "
+                "or the "
                 "name of the group that they shall be"
             )
             raise ConfigError(msg)
-        rest[_plain(attribute)] = node.content
+        others_of[_plain_attribute(attribute)] = node.content
     return {
-        attribute: _recipe(attribute, node, rest.get(_plain(attribute)))
+        attribute: _definition(attribute, node, others_of.get(_plain_attribute(attribute)))
         for attribute, node in groups.items()
     }
 
 
-def _recipe(attribute: str, node: YamlNode, others: str | None) -> GroupDefinition:
+def _definition(attribute: str, node: YamlNode, others: str | None) -> GroupDefinition:
     if isinstance(node.content, list):  # values that stay as they are
-        kept = _texts(node, f"groups of {attribute}")
-        return GroupDefinition({v: (v,) for v in kept}, others, dict.fromkeys(kept, node.location))
-    named = _mapping(node, f"groups of {attribute}", "women: [f, F]")
-    groups = {name: _texts(members, f"group {name!r}") for name, members in named.items()}
-    holder: dict[str, str] = {}
-    for name, members in groups.items():
-        for value in members:
-            if value in holder:
+        kept_values = _node_texts(node, f"groups of {attribute}")
+        return GroupDefinition(
+            {kept_value: (kept_value,) for kept_value in kept_values},
+            others,
+            dict.fromkeys(kept_values, node.location),
+        )
+    group_nodes = _node_mapping(node, f"groups of {attribute}", "women: [f, F]")
+    groups = {
+        name: _node_texts(values_node, f"group {name!r}")
+        for name, values_node in group_nodes.items()
+    }
+    group_of_value: dict[str, str] = {}
+    for name, values_node in groups.items():
+        for value in values_node:
+            if value in group_of_value:
                 msg = (
-                    f"{named[name].location}: groups {holder[value]!r} and {name!r} of {attribute} "
+                    f"{group_nodes[name].location}: groups {group_of_value[value]!r} and "
+                    f"{name!r} of {attribute} "
                     f"both hold {value!r}; keep it in one"
                 )
                 raise ConfigError(msg)
-            holder[value] = name
+            group_of_value[value] = name
     return GroupDefinition(
-        groups, others, {name: members.location for name, members in named.items()}
+        groups, others, {name: values_node.location for name, values_node in group_nodes.items()}
     )
 
 
-def _mapping(node: YamlNode, what: str, example: str) -> dict[str, YamlNode]:
+def _node_mapping(node: YamlNode, description: str, example: str) -> dict[str, YamlNode]:
     if not isinstance(node.content, dict) or not node.content:
         kind = "a list" if isinstance(node.content, list) else "one text"
         problem = f"is {kind}" if node.content else "is empty"
-        msg = f"{node.location}: {what} {problem}; write lines as in '{example}'"
+        msg = f"{node.location}: {description} {problem}; write lines as in '{example}'"
         raise ConfigError(msg)
     if "" in node.content:
-        msg = f"{node.content[''].location}: {what} holds an entry without a name; name it"
+        msg = f"{node.content[''].location}: {description} holds an entry without a name; name it"
         raise ConfigError(msg)
     return node.content
 
 
-def _texts(node: YamlNode, what: str) -> tuple[str, ...]:
+def _node_texts(node: YamlNode, description: str) -> tuple[str, ...]:
     """One text, or several in a list."""
     if isinstance(node.content, dict):
-        msg = f"{node.location}: {what} is a mapping; write a text, or a list as in [a, b]"
+        msg = f"{node.location}: {description} is a mapping; write a text, or a list as in [a, b]"
         raise ConfigError(msg)
     nodes = [node] if isinstance(node.content, str) else node.content
-    texts = [one.content for one in nodes if isinstance(one.content, str)]
+    texts = [child.content for child in nodes if isinstance(child.content, str)]
     if len(texts) < len(nodes):
         msg = (
-            f"{node.location}: {what} holds a list or mapping in a list; write texts, as in [a, b]"
+            f"{node.location}: {description} holds a list or mapping in a list; write texts, "
+            "as in [a, b]"
         )
         raise ConfigError(msg)
     if not texts or not all(texts):
-        msg = f"{node.location}: {what} is empty, or holds an empty text; write a text, or [a, b]"
+        msg = (
+            f"{node.location}: {description} is empty, or holds an empty text; write a text, "
+            "or [a, b]"
+        )
         raise ConfigError(msg)
     if len(set(texts)) < len(texts):
-        twice = next(one for one, n in Counter(texts).items() if n > 1)
-        msg = f"{node.location}: {what} names {twice!r} twice; name it once"
+        repeated = next(child for child, count in Counter(texts).items() if count > 1)
+        msg = f"{node.location}: {description} names {repeated!r} twice; name it once"
         raise ConfigError(msg)
-    if what in _CHOICES:
-        for one, following in pairwise(texts):
-            if ":" in one and re.fullmatch(r"[\d.]+", following):
-                whole = f"{one},{following}"
+    if description in _OPTION_KEYS:
+        for child, next_text in pairwise(texts):
+            if ":" in child and re.fullmatch(r"[\d.]+", next_text):
+                bands = f"{child},{next_text}"
                 msg = (
-                    f"{node.location}: {what} holds {one!r} and then {following!r}, since a comma "
-                    f'parts a list; put bands in quotes, as in "{whole}"'
+                    f"{node.location}: {description} holds {child!r} and then {next_text!r}, "
+                    "since a comma "
+                    f'parts a list; put bands in quotes, as in "{bands}"'
                 )
                 raise ConfigError(msg)
     return tuple(texts)
 
 
-def _names(attribute: Attribute) -> tuple[str, ...]:
+def _definition_names(attribute: Attribute) -> tuple[str, ...]:
     """What its groups may stand under: as it is asked for, and, of one side, as of any."""
     if attribute.side == "same":  # whose values are none of the attribute's own
         return (attribute.text,)
@@ -330,22 +380,22 @@ def _names(attribute: Attribute) -> tuple[str, ...]:
     return attribute.text, attribute.name + bands
 
 
-def _plain(attribute: str) -> str:
+def _plain_attribute(attribute: str) -> str:
     """An attribute whatever its case and the blanks around its edges."""
     return re.sub(r"\s*([:,])\s*", r"\1", attribute.strip()).lower()
 
 
-def _near(names: Iterable[str], known: Sequence[str]) -> list[str]:
+def _similar_names(names: Iterable[str], candidates: Sequence[str]) -> list[str]:
     """Known texts that look like any of these."""
-    lower = {one.lower(): one for one in reversed(known[:_COMPARED])}
-    few = islice(names, _SHOWN)
-    found = (get_close_matches(name.lower(), lower, n=3, cutoff=0.5) for name in few)
-    return list(dict.fromkeys(lower[one] for near in found for one in near))[:3]
+    lower = {candidate.lower(): candidate for candidate in reversed(candidates[:_MAX_COMPARED])}
+    names_shown = islice(names, _MAX_SHOWN)
+    matches = (get_close_matches(name.lower(), lower, n=3, cutoff=0.5) for name in names_shown)
+    return list(dict.fromkeys(lower[candidate] for similar in matches for candidate in similar))[:3]
 
 
 def _listed(texts: Iterable[str]) -> str:
-    return ", ".join(repr(text) for text in islice(texts, _SHOWN))
+    return ", ".join(repr(text) for text in islice(texts, _MAX_SHOWN))
 
 
-def _nothing(name: str) -> str:
+def _empty_file_problem(name: str) -> str:
     return f"{name}: says nothing; write 'groups:' with an attribute below it, or 'by:'"

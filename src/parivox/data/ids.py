@@ -27,21 +27,23 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int32]
     Hashes: TypeAlias = tuple[NDArray[np.uint64], NDArray[np.uint64]]
 
-RUN = 1 << 20
+RUN_IDS = 1 << 20
 """Ids of a run: the chunk that reaches so many is its last one."""
 IN_MEMORY_IDS = 8_000_000
 """Ids held in memory: beyond so many, the runs go to disk."""
-RANGE = 4_000_000
+RANGE_IDS = 4_000_000
 """Ids merged at once, about."""
-_SAMPLE = 256  # ids a range that its limits are chosen from
+_SAMPLED_IDS_PER_RANGE = 256  # ids a range that its limits are chosen from
 _SALT = tuple(int.from_bytes(os.urandom(8), "little") for _ in range(2))
-_BLOCK = 1 << 16  # rows looked at together: what is made of them stays in the processor's cache
-UNKNOWN = np.int32(-2)
+_CHUNK_ROWS = (
+    1 << 16
+)  # rows looked at together: what is made of them stays in the processor's cache
+UNKNOWN_SPEAKER = np.int32(-2)
 """The value of an id of which it is told that nobody knows it, unless another row does."""
-_FIRST, _STIR = np.uint64(1), np.uint64(0x9E3779B97F4A7C15)
+_FIRST_MULTIPLIER, _MULTIPLIER_STEP = np.uint64(1), np.uint64(0x9E3779B97F4A7C15)
 """Hashes are multiplied by powers of an odd number, its bits spread evenly: 2**64 over the golden
 ratio."""
-_SPARSE = 2  # slots for each text, at least
+_SLOTS_PER_TEXT = 2  # slots for each text, at least
 
 
 class IdDictionary:
@@ -61,28 +63,28 @@ class IdDictionary:
 
     def codes(self, chunk: Chunk, role: str) -> Codes:
         """Codes of one column, shape (row,); its empty cells are an error."""
-        codes, fresh = self.learn(_texts(chunk, role))
-        if "" in fresh:
+        codes, new_texts = self.learn(_id_texts(chunk, role))
+        if "" in new_texts:
             chunk.refuse(codes == self._code[""], role)
         return codes
 
     def learn(self, text: pl.Series) -> tuple[Codes, list[str]]:
         """Code of each text without blanks around it, and the texts that were not known before."""
-        place, distinct = _plain(*_numbered(text))
-        first = np.empty(len(distinct), dtype=np.int32)
-        first[place[::-1]] = np.arange(place.size, dtype=np.int32)[::-1]
+        position, distinct = _stripped(*_numbered(text))
+        first_row = np.empty(len(distinct), dtype=np.int32)
+        first_row[position[::-1]] = np.arange(position.size, dtype=np.int32)[::-1]
         ids = distinct.to_list()
-        fresh = [ids[i] for i in np.argsort(first).tolist() if ids[i] not in self._code]
-        self._code |= {one: code for code, one in enumerate(fresh, self.size)}
-        return np.array([self._code[one] for one in ids], dtype=np.int32)[place], fresh
+        fresh = [ids[i] for i in np.argsort(first_row).tolist() if ids[i] not in self._code]
+        self._code |= {new_id: code for code, new_id in enumerate(fresh, self.size)}
+        return np.array([self._code[new_id] for new_id in ids], dtype=np.int32)[position], fresh
 
     def sorted(self) -> tuple[pl.Series, Codes]:
         """Ids in rising order, and the place of each code among them."""
         ids = pl.Series([*self._code], dtype=pl.String)
         order = ids.arg_sort().to_numpy()
-        place = np.empty(order.size, dtype=np.int32)
-        place[order] = np.arange(order.size, dtype=np.int32)
-        return ids.gather(order), place
+        rank = np.empty(order.size, dtype=np.int32)
+        rank[order] = np.arange(order.size, dtype=np.int32)
+        return ids.gather(order), rank
 
 
 class IdCollector:
@@ -99,7 +101,7 @@ class IdCollector:
 
     def read(self, chunk: Chunk, *roles: str) -> list[Codes]:
         """Read the ids in some columns; give the number of the text of each row in the run."""
-        columns = [_texts(chunk, role).alias("id") for role in roles]
+        columns = [_id_texts(chunk, role).alias("id") for role in roles]
         numbers, fresh = self._open.read(pl.concat(columns) if len(columns) > 1 else columns[0])
         if (fresh.str.strip_chars() == "").any():
             for role in roles:
@@ -109,7 +111,7 @@ class IdCollector:
     @property
     def is_full(self) -> bool:
         """Whether the run that is being read has as many ids as one may have."""
-        return self._open.size >= RUN
+        return self._open.size >= RUN_IDS
 
     def end_run(self) -> None:
         """End the run that is being read, so that the next ids begin another one."""
@@ -125,7 +127,7 @@ class IdCollector:
         """Add a run of ids, in any order; blanks around them do not count."""
         self._runs.append(texts.str.strip_chars())
         self._sizes.append(len(texts))
-        size = -(-len(texts) * _SAMPLE // RANGE)
+        size = -(-len(texts) * _SAMPLED_IDS_PER_RANGE // RANGE_IDS)
         # as a list, since a series would hold the texts of the whole run
         self._sample += texts.sample(size, with_replacement=True, seed=self.runs).to_list()
         if self._folder is None and sum(self._sizes) > IN_MEMORY_IDS:
@@ -145,7 +147,7 @@ class IdCollector:
     def values(self) -> Codes:
         """The value of each text of the run that is being read: to be filled in.
 
-        -1 for none, `UNKNOWN` where it is told to be unknown.
+        -1 for none, `UNKNOWN_SPEAKER` where it is told to be unknown.
         """
         if self._named.size < self._open.size:
             rest = np.full(self._open.size - self._named.size, -1, dtype=np.int32)
@@ -165,38 +167,40 @@ class IdCollector:
         limits = self._limits()
         scattered = [self._scatter(number, limits) for number in range(self.runs)]
         # zeros are written, lest a full disk kill what fills the map
-        places = [
+        run_positions = [
             self._kept(f"places-{number}", np.zeros(size, dtype=np.int32))
             for number, size in enumerate(self._sizes)
         ]
         folder = None if self._folder is None else ScratchFolder()  # that outlives the runs
-        parts: list[pl.Series | Path] = []
-        lengths, start = [], 0
+        range_ids: list[pl.Series | Path] = []
+        lengths, n_merged = [], 0
         for k in range(len(limits) + 1):
             slices = [self._slice(number, k) for number in range(self.runs)]
             codes, ids = _numbered(pl.concat(slices))
-            codes += np.int32(start)
+            codes += np.int32(n_merged)
             ends = np.cumsum([*map(len, slices)])[:-1]
-            for place, (order, cuts), here in zip(
-                places, scattered, np.split(codes, ends), strict=True
+            for positions, (order, cuts), slice_codes in zip(
+                run_positions, scattered, np.split(codes, ends), strict=True
             ):
-                place[order[cuts[k] : cuts[k + 1]]] = here
+                positions[order[cuts[k] : cuts[k + 1]]] = slice_codes
             lengths.append(len(ids))
-            start += len(ids)
-            parts.append(ids if folder is None else _write_ids(ids, folder, f"part-{k}"))
-        values, clash = np.full(start, -1, dtype=np.int32), False
-        for number, own in self._values.items():
-            clash = _set_values(values, places[number], own) or clash
+            n_merged += len(ids)
+            range_ids.append(ids if folder is None else _write_ids(ids, folder, f"part-{k}"))
+        values, has_clash = np.full(n_merged, -1, dtype=np.int32), False
+        for number, run_values in self._values.items():
+            has_clash = _merge_values(values, run_positions[number], run_values) or has_clash
         folders = [] if folder is None else [folder]
-        return MergedIds(parts, lengths, places, values, folders, clash=clash)
+        return MergedIds(range_ids, lengths, run_positions, values, folders, has_clash=has_clash)
 
     def _limits(self) -> pl.Series:
         """Ids that part the ranges, chosen so that these are of about one size."""
         if self._folder is None:
             return pl.Series("id", [], dtype=pl.String)
-        n = -(-sum(self._sizes) // RANGE)
+        n_ranges = -(-sum(self._sizes) // RANGE_IDS)
         sample = pl.Series("id", self._sample, dtype=pl.String).sort()
-        return sample.gather([len(sample) * k // n for k in range(1, n)]).unique().sort()
+        return (
+            sample.gather([len(sample) * k // n_ranges for k in range(1, n_ranges)]).unique().sort()
+        )
 
     def _scatter(self, number: int, limits: pl.Series) -> tuple[Codes, list[int]]:
         """Cut a run into its ranges: which text is where then, and where each range begins."""
@@ -204,36 +208,36 @@ class IdCollector:
             size = self._sizes[number]
             return np.arange(size, dtype=np.int32), [0, size]
         ids = _read_ids(self._folder / f"run-{number}")
-        home = limits.search_sorted(ids, side="right").to_numpy().astype(np.uint16)
-        order = np.argsort(home, kind="stable").astype(np.int32)  # which is fast
+        range_of_id = limits.search_sorted(ids, side="right").to_numpy().astype(np.uint16)
+        order = np.argsort(range_of_id, kind="stable").astype(np.int32)  # which is fast
         ids = ids.gather(order)
-        cuts = [0, *np.cumsum(np.bincount(home, minlength=len(limits) + 1)).tolist()]
+        cuts = [0, *np.cumsum(np.bincount(range_of_id, minlength=len(limits) + 1)).tolist()]
         for k, (start, end) in enumerate(pairwise(cuts)):
             _write_ids(ids[start:end], self._folder, f"slice-{number}-{k}")
         (self._folder / f"run-{number}").unlink()
         return self._kept(f"order-{number}", order), cuts
 
-    def _slice(self, number: int, k: int) -> pl.Series:
+    def _slice(self, number: int, range_number: int) -> pl.Series:
         """One range of one run, which is then gone."""
         ids, self._runs[number] = self._runs[number], None
         if ids is not None:
             return ids
         assert self._folder is not None
-        path = self._folder / f"slice-{number}-{k}"
+        path = self._folder / f"slice-{number}-{range_number}"
         ids = _read_ids(path)
         path.unlink()
         return ids
 
 
-def _set_values(value: Codes, at: Codes, own: Codes) -> bool:
+def _merge_values(values: Codes, positions: Codes, run_values: Codes) -> bool:
     """Note the values of some ids; tell whether one of them has another one already."""
-    unknown = at[own == UNKNOWN]
-    value[unknown[value[unknown] < 0]] = UNKNOWN
-    known = own >= 0
-    at, own = at[known], own[known]
-    first = value[at] < 0
-    value[at[first]] = own[first]
-    return bool((value[at] != own).any())
+    unknown_positions = positions[run_values == UNKNOWN_SPEAKER]
+    values[unknown_positions[values[unknown_positions] < 0]] = UNKNOWN_SPEAKER
+    is_known = run_values >= 0
+    positions, run_values = positions[is_known], run_values[is_known]
+    is_first = values[positions] < 0
+    values[positions[is_first]] = run_values[is_first]
+    return bool((values[positions] != run_values).any())
 
 
 class MergedIds:
@@ -241,27 +245,27 @@ class MergedIds:
 
     def __init__(
         self,
-        parts: Sequence[pl.Series | Path],
+        chunks: Sequence[pl.Series | Path],
         lengths: Sequence[int],
-        places: Sequence[Codes],
+        run_positions: Sequence[Codes],
         values: Codes,
         folders: Sequence[ScratchFolder],
         *,
-        clash: bool = False,
+        has_clash: bool = False,
     ) -> None:
-        self._parts, self._lengths, self._folders = parts, lengths, folders
+        self._parts, self._lengths, self._folders = chunks, lengths, folders
         self._starts = np.cumsum([0, *lengths])
-        self.run_positions = places  # of each run, the place of each of its texts among all
-        # what was kept for each id, -1 for nothing, `UNKNOWN` where that is told to be unknown
+        self.run_positions = run_positions  # of each run, the place of each of its texts among all
+        # the speaker code of each id, -1 for none, `UNKNOWN_SPEAKER` where a file says so
         self.values = values
-        self.has_clash = clash  # whether two things were kept for one of them
+        self.has_clash = has_clash  # whether two things were kept for one of them
 
     def __len__(self) -> int:
         return int(self._starts[-1])
 
-    def __getitem__(self, at: int) -> str:
-        part = int(np.searchsorted(self._starts, at, side="right")) - 1
-        return str(self._part(part)[int(at - self._starts[part])])
+    def __getitem__(self, position: int) -> str:
+        chunk_number = int(np.searchsorted(self._starts, position, side="right")) - 1
+        return str(self._part(chunk_number)[int(position - self._starts[chunk_number])])
 
     def __iter__(self) -> Iterator[str]:
         for _, ids in self.chunks():
@@ -283,8 +287,8 @@ class MergedIds:
 
     def chunks(self) -> Iterator[tuple[int, pl.Series]]:
         """The ids in pieces, each with the place of its first."""
-        for k, start in enumerate(self._starts[:-1].tolist()):
-            yield start, self._part(k)
+        for number, start in enumerate(self._starts[:-1].tolist()):
+            yield start, self._part(number)
 
     def series(self) -> pl.Series:
         """All ids at once."""
@@ -292,15 +296,17 @@ class MergedIds:
 
     def positions(self, wanted: pl.Series) -> Codes:
         """Place of each of some ids, -1 where it is not among these."""
-        found = np.full(len(wanted), -1, dtype=np.int32)
+        merged_positions = np.full(len(wanted), -1, dtype=np.int32)
         for start, ids in self.chunks():
-            here = places_in(wanted, ids)
-            found = np.where(here >= 0, here + np.int32(start), found)
-        return found
+            chunk_positions = positions_in(wanted, ids)
+            merged_positions = np.where(
+                chunk_positions >= 0, chunk_positions + np.int32(start), merged_positions
+            )
+        return merged_positions
 
     def _part(self, number: int) -> pl.Series:
-        part = self._parts[number]
-        return part if isinstance(part, pl.Series) else _read_ids(part)
+        chunk = self._parts[number]
+        return chunk if isinstance(chunk, pl.Series) else _read_ids(chunk)
 
 
 def _write_ids(ids: pl.Series, folder: ScratchFolder, name: str) -> Path:
@@ -314,11 +320,11 @@ def _read_ids(path: Path) -> pl.Series:
     return pl.read_ipc(path.read_bytes())["id"]
 
 
-def places_in(wanted: pl.Series, among: pl.Series) -> Codes:
+def positions_in(wanted: pl.Series, known: pl.Series) -> Codes:
     """Place of each text among distinct others, -1 where it is not there."""
-    listed = pl.DataFrame({"id": among, "place": np.arange(len(among), dtype=np.int32)})
-    found = pl.DataFrame({"id": wanted}).join(listed, on="id", how="left", maintain_order="left")
-    return found["place"].fill_null(-1).to_numpy().astype(np.int32)
+    listed = pl.DataFrame({"id": known, "place": np.arange(len(known), dtype=np.int32)})
+    joined = pl.DataFrame({"id": wanted}).join(listed, on="id", how="left", maintain_order="left")
+    return joined["place"].fill_null(-1).to_numpy().astype(np.int32)
 
 
 def _numbered(text: pl.Series) -> tuple[Codes, pl.Series]:
@@ -327,17 +333,17 @@ def _numbered(text: pl.Series) -> tuple[Codes, pl.Series]:
         return np.empty(0, dtype=np.int32), text
     texts = NumberedTexts()
     numbers, _ = texts.read(text)
-    place, distinct = texts.in_order()
-    return place.take(numbers), distinct
+    position, distinct = texts.in_order()
+    return position.take(numbers), distinct
 
 
-def _plain(codes: Codes, texts: pl.Series) -> tuple[Codes, pl.Series]:
+def _stripped(codes: Codes, texts: pl.Series) -> tuple[Codes, pl.Series]:
     """The places among ids in rising order, which have no blanks around them."""
-    plain = texts.str.strip_chars()
-    if (plain == texts).all():
+    stripped = texts.str.strip_chars()
+    if (stripped == texts).all():
         return codes, texts
-    place, ids = _numbered(plain)
-    return place.take(codes), ids
+    position, ids = _numbered(stripped)
+    return position.take(codes), ids
 
 
 class NumberedTexts:
@@ -366,29 +372,34 @@ class NumberedTexts:
     def in_order(self) -> tuple[Codes, pl.Series]:
         """The place of each text by its number, and all texts in rising order."""
         texts = self.texts.sort(multithreaded=False)  # several threads take half as much again
-        place = np.empty(self.size, dtype=np.int32)
+        position = np.empty(self.size, dtype=np.int32)
         # to find each again is faster than the order that sorts them
-        place[self.find(texts)] = np.arange(self.size, dtype=np.int32)
-        return place, texts
+        position[self.find(texts)] = np.arange(self.size, dtype=np.int32)
+        return position, texts
 
     def read(self, text: pl.Series) -> tuple[Codes, pl.Series]:
         """Number of each text, and the texts that were not known before."""
         hashes = _hashes(text)
         numbers = self._found(hashes)
-        unknown = np.flatnonzero(numbers < 0)
-        if not unknown.size:
+        unknown_rows = np.flatnonzero(numbers < 0)
+        if not unknown_rows.size:
             return numbers, text[:0]
-        hashes = _taken(hashes, unknown)
-        alike = _one_of_each(hashes)
-        first = np.flatnonzero(alike == np.arange(alike.size, dtype=np.int32))
-        number = np.empty(alike.size, dtype=np.int32)
-        number[first] = np.arange(self.size, self.size + first.size, dtype=np.int32)
-        numbers[unknown] = number.take(alike)
-        fresh = text.gather(unknown.take(first))
-        self._each.append(fresh)
-        one, other = _taken(hashes, first)
-        self._hashes = np.append(self._hashes[0], one), np.append(self._hashes[1], other)
-        return numbers, fresh
+        hashes = _hashes_at(hashes, unknown_rows)
+        representatives = _representative_rows(hashes)
+        first_rows = np.flatnonzero(
+            representatives == np.arange(representatives.size, dtype=np.int32)
+        )
+        number = np.empty(representatives.size, dtype=np.int32)
+        number[first_rows] = np.arange(self.size, self.size + first_rows.size, dtype=np.int32)
+        numbers[unknown_rows] = number.take(representatives)
+        new_texts = text.gather(unknown_rows.take(first_rows))
+        self._each.append(new_texts)
+        first_hashes, second_hashes = _hashes_at(hashes, first_rows)
+        self._hashes = (
+            np.append(self._hashes[0], first_hashes),
+            np.append(self._hashes[1], second_hashes),
+        )
+        return numbers, new_texts
 
     def find(self, text: pl.Series) -> Codes:
         """Number of each text, -1 for those that are not known."""
@@ -397,81 +408,108 @@ class NumberedTexts:
     def _found(self, hashes: Hashes) -> Codes:
         self._enter()
         numbers = np.full(hashes[0].size, -1, dtype=np.int32)
-        for start in range(0, numbers.size if self.size else 0, _BLOCK):
-            some = slice(start, start + _BLOCK)
-            here, mine = numbers[some], (hashes[0][some], hashes[1][some])
-            left, stir = np.arange(here.size), _FIRST
-            while left.size:
-                found = self._table.take(_slots(mine[0], stir, self._table))
-                here[left] = found
-                again = np.flatnonzero(_differ(_taken(self._hashes, found), mine) & (found >= 0))
-                left, mine, stir = left.take(again), _taken(mine, again), _stirred(stir)
+        for start in range(0, numbers.size if self.size else 0, _CHUNK_ROWS):
+            chunk = slice(start, start + _CHUNK_ROWS)
+            chunk_numbers, chunk_hashes = numbers[chunk], (hashes[0][chunk], hashes[1][chunk])
+            open_rows, multiplier = np.arange(chunk_numbers.size), _FIRST_MULTIPLIER
+            while open_rows.size:
+                candidates = self._table.take(_slots(chunk_hashes[0], multiplier, self._table))
+                chunk_numbers[open_rows] = candidates
+                collided = np.flatnonzero(
+                    _hashes_differ(_hashes_at(self._hashes, candidates), chunk_hashes)
+                    & (candidates >= 0)
+                )
+                open_rows, chunk_hashes, multiplier = (
+                    open_rows.take(collided),
+                    _hashes_at(chunk_hashes, collided),
+                    _next_multiplier(multiplier),
+                )
         return numbers
 
     def _enter(self) -> None:
         """Enter the texts that are not in the table yet, or all of them in a larger one."""
-        if self._table.size < _SPARSE * self.size:
-            self._table = np.full(1 << (_SPARSE * self.size).bit_length(), -1, dtype=np.int32)
+        if self._table.size < _SLOTS_PER_TEXT * self.size:
+            self._table = np.full(
+                1 << (_SLOTS_PER_TEXT * self.size).bit_length(), -1, dtype=np.int32
+            )
             self._entered = 0
-        left, stir = np.arange(self._entered, self.size, dtype=np.int32), _FIRST
-        while left.size:
-            slot = _slots(self._hashes[0].take(left), stir, self._table)
+        open_numbers, multiplier = (
+            np.arange(self._entered, self.size, dtype=np.int32),
+            _FIRST_MULTIPLIER,
+        )
+        while open_numbers.size:
+            slot = _slots(self._hashes[0].take(open_numbers), multiplier, self._table)
             is_free = self._table.take(slot) < 0
-            self._table[slot[is_free]] = left[is_free]
-            left = left[self._table.take(slot) != left]  # one of those in a slot has stayed
-            stir = _stirred(stir)
+            self._table[slot[is_free]] = open_numbers[is_free]
+            open_numbers = open_numbers[
+                self._table.take(slot) != open_numbers
+            ]  # one of those in a slot has stayed
+            multiplier = _next_multiplier(multiplier)
         self._entered = self.size
 
 
-def _one_of_each(hashes: Hashes) -> Codes:
+def _representative_rows(hashes: Hashes) -> Codes:
     """One row that has each row's text, the same for the same text."""
     n = hashes[0].size
     table = np.empty(max(1 << n.bit_length(), 1 << 10), dtype=np.int32)
-    of_each, left, stir = np.empty(n, dtype=np.int32), np.arange(n, dtype=np.int32), _FIRST
-    while left.size:
-        blocks = [slice(start, start + _BLOCK) for start in range(0, left.size, _BLOCK)]
-        for some in blocks:
-            slot = _slots(hashes[0][some], stir, table)
-            table[slot] = np.arange(some.start, some.start + slot.size, dtype=np.int32)
-        again = []
-        for some in blocks:  # one of those in a slot has stayed
-            mine = hashes[0][some], hashes[1][some]
-            found = table.take(_slots(mine[0], stir, table))
-            of_each[left[some]] = left.take(found)
-            again.append(some.start + np.flatnonzero(_differ(_taken(hashes, found), mine)))
-        rest = np.concatenate(again)
-        left, hashes, stir = left.take(rest), _taken(hashes, rest), _stirred(stir)
-    return of_each
+    representatives, open_rows, multiplier = (
+        np.empty(n, dtype=np.int32),
+        np.arange(n, dtype=np.int32),
+        _FIRST_MULTIPLIER,
+    )
+    while open_rows.size:
+        chunks = [
+            slice(start, start + _CHUNK_ROWS) for start in range(0, open_rows.size, _CHUNK_ROWS)
+        ]
+        for chunk in chunks:
+            slot = _slots(hashes[0][chunk], multiplier, table)
+            table[slot] = np.arange(chunk.start, chunk.start + slot.size, dtype=np.int32)
+        collided_rows = []
+        for chunk in chunks:  # one of those in a slot has stayed
+            chunk_hashes = hashes[0][chunk], hashes[1][chunk]
+            candidates = table.take(_slots(chunk_hashes[0], multiplier, table))
+            representatives[open_rows[chunk]] = open_rows.take(candidates)
+            collided_rows.append(
+                chunk.start
+                + np.flatnonzero(_hashes_differ(_hashes_at(hashes, candidates), chunk_hashes))
+            )
+        collided = np.concatenate(collided_rows)
+        open_rows, hashes, multiplier = (
+            open_rows.take(collided),
+            _hashes_at(hashes, collided),
+            _next_multiplier(multiplier),
+        )
+    return representatives
 
 
 def _hashes(text: pl.Series) -> Hashes:
-    one, other = (text.hash(seed).to_numpy() for seed in _SALT)
-    return one, other
+    first_hashes, second_hashes = (text.hash(seed).to_numpy() for seed in _SALT)
+    return first_hashes, second_hashes
 
 
-def _taken(hashes: Hashes, rows: NDArray[np.integer[Any]]) -> Hashes:
+def _hashes_at(hashes: Hashes, rows: NDArray[np.integer[Any]]) -> Hashes:
     return hashes[0].take(rows), hashes[1].take(rows)
 
 
-def _differ(some: Hashes, others: Hashes) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = some[0] != others[0]
-    found |= some[1] != others[1]
-    return found
+def _hashes_differ(hashes: Hashes, other_hashes: Hashes) -> NDArray[np.bool_]:
+    is_different: NDArray[np.bool_] = hashes[0] != other_hashes[0]
+    is_different |= hashes[1] != other_hashes[1]
+    return is_different
 
 
-def _slots(hashes: NDArray[np.uint64], stir: np.uint64, table: Codes) -> NDArray[np.int64]:
+def _slots(hashes: NDArray[np.uint64], multiplier: np.uint64, table: Codes) -> NDArray[np.int64]:
     """Where in a table each text is sought, in the turn of a `stir`."""
-    slots = hashes * stir
+    slots = hashes * multiplier
     slots >>= np.uint64(65 - table.size.bit_length())
     return slots.view(np.int64)
 
 
-def _stirred(stir: np.uint64) -> np.uint64:
+def _next_multiplier(multiplier: np.uint64) -> np.uint64:
     with np.errstate(over="ignore"):  # which is meant to happen
-        return stir * _STIR
+        return multiplier * _MULTIPLIER_STEP
 
 
-def _texts(chunk: Chunk, role: str) -> pl.Series:
+def _id_texts(chunk: Chunk, role: str) -> pl.Series:
     """A column of ids as text; an empty cell is an error."""
     text = chunk[role].cast(pl.String)
     if text.null_count():

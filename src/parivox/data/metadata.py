@@ -7,76 +7,99 @@ from typing import Any
 import numpy as np
 
 from parivox.data.attributes import parse_by
-from parivox.data.counts_file import MOST
+from parivox.data.counts_file import MAX_TRIALS
 from parivox.data.grouping import Grouping
 
 
-def need(is_so: object, problem: str) -> None:
+def require(condition: object, problem: str) -> None:
     """Refuse metadata and rows that no file of counts has."""
-    if not is_so:
+    if not condition:
         raise ValueError(problem)
 
 
-def described(grouping: Grouping) -> dict[str, Any]:
+def grouping_metadata(grouping: Grouping) -> dict[str, Any]:
     """A grouping: its attributes with their values in order, and each group as places of values."""
     values = grouping.attribute_values
-    places = [{value: i for i, value in enumerate(one)} for one in values]
+    value_positions = [
+        {value: i for i, value in enumerate(attribute_values)} for attribute_values in values
+    ]
     return {
         "name": grouping.name,
         "attributes": [*grouping.attributes],
-        "values": [[*one] for one in values],
+        "values": [[*attribute_values] for attribute_values in values],
         "groups": [
-            [place[value] for place, value in zip(places, part, strict=True)]
-            for part in grouping.group_values
+            [positions[value] for positions, value in zip(value_positions, group, strict=True)]
+            for group in grouping.group_values
         ],
         "of_speakers": grouping.speaker_codes is not None,
     }
 
 
-def grouping_of(value: Any) -> Grouping:
+def grouping_from_metadata(metadata: Any) -> Grouping:
     """A grouping as the header tells it."""
-    name = text(value["name"])
-    attributes = texts(value["attributes"])
-    values = tuple(texts(one) for one in several(value["values"]))
-    places = [[whole(at) for at in several(one)] for one in several(value["groups"])]
+    name = checked_text(metadata["name"])
+    attributes = checked_texts(metadata["attributes"])
+    values = tuple(checked_texts(attribute) for attribute in checked_list(metadata["values"]))
+    value_positions = [
+        [checked_count(position) for position in checked_list(attribute)]
+        for attribute in checked_list(metadata["groups"])
+    ]
     is_column = name.strip() and attributes == (name,)  # whatever a column is called
-    written = [name] if is_column else [one.text for one in parse_by(name)]
-    need("+".join(attributes) == name and written == [*attributes], f"grouping {name!r}")
-    are_once = all(len(set(one)) == len(one) for one in values)
-    need(len(values) == len(attributes) and are_once, f"values of {name!r}")
-    parts = tuple(tuple(of[at] for of, at in zip(values, one, strict=True)) for one in places)
-    groups = tuple("+".join(part) for part in parts)
-    need(len(set(groups)) == len(groups) and places == sorted(places), f"groups of {name!r}")
-    need(name != "all" and "pooled" not in groups, f"a name of rows of the audit in {name!r}")
-    need(isinstance(value["of_speakers"], bool), f"whose groups {name!r} are")
-    nobody = np.empty(0, dtype=np.int32) if value["of_speakers"] else None
+    written = [name] if is_column else [attribute.text for attribute in parse_by(name)]
+    require("+".join(attributes) == name and written == [*attributes], f"grouping {name!r}")
+    are_once = all(len(set(attribute)) == len(attribute) for attribute in values)
+    require(len(values) == len(attributes) and are_once, f"values of {name!r}")
+    group_values = tuple(
+        tuple(
+            attribute_values[position]
+            for attribute_values, position in zip(values, attribute, strict=True)
+        )
+        for attribute in value_positions
+    )
+    groups = tuple("+".join(group) for group in group_values)
+    require(
+        len(set(groups)) == len(groups) and value_positions == sorted(value_positions),
+        f"groups of {name!r}",
+    )
+    require(name != "all" and "pooled" not in groups, f"a name of rows of the audit in {name!r}")
+    require(isinstance(metadata["of_speakers"], bool), f"whose groups {name!r} are")
+    nobody = np.empty(0, dtype=np.int32) if metadata["of_speakers"] else None
     return Grouping(
-        name, groups, nobody, attributes=attributes, group_values=parts, counted_values=values
+        name,
+        groups,
+        nobody,
+        attributes=attributes,
+        group_values=group_values,
+        counted_values=values,
     )
 
 
-def texts(value: Any, n: int | None = None) -> tuple[str, ...]:
+def checked_texts(entries: Any, n_texts: int | None = None) -> tuple[str, ...]:
     """Texts, perhaps of a known number."""
-    return tuple(text(one) for one in several(value, n))
+    return tuple(checked_text(entry_text) for entry_text in checked_list(entries, n_texts))
 
 
-def text(value: Any) -> str:
+def checked_text(content: Any) -> str:
     """A text that can be written."""
-    need(isinstance(value, str), f"{str(value)[:40]} where a text should be")
-    found = str(value)
-    found.encode()  # which half of a character cannot be
-    return found
+    require(isinstance(content, str), f"{str(content)[:40]} where a text should be")
+    checked = str(content)
+    checked.encode()  # which half of a character cannot be
+    return checked
 
 
-def whole(value: Any) -> int:
+def checked_count(number: Any) -> int:
     """A count."""
-    is_whole = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST
-    need(is_whole, f"{str(value)[:40]} where a count should be")
-    return int(value)
+    is_whole = isinstance(number, int) and not isinstance(number, bool) and 0 <= number < MAX_TRIALS
+    require(is_whole, f"{str(number)[:40]} where a count should be")
+    return int(number)
 
 
-def several(value: Any, n: int | None = None) -> list[Any]:
+def checked_list(entries: Any, n_entries: int | None = None) -> list[Any]:
     """A list, perhaps of a known length."""
-    is_list = isinstance(value, list) and (n is None or len(value) == n)
-    need(is_list, f"{str(value)[:40]} where a list{'' if n is None else f' of {n}'} should be")
-    return list(value)
+    is_list = isinstance(entries, list) and (n_entries is None or len(entries) == n_entries)
+    require(
+        is_list,
+        f"{str(entries)[:40]} where a list{'' if n_entries is None else f' of {n_entries}'} "
+        "should be",
+    )
+    return list(entries)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from parivox.data.columns import plain
-from parivox.data.ids import places_in
-from parivox.data.joining import before
+from parivox.data.columns import plain_name
+from parivox.data.ids import positions_in
+from parivox.data.joining import text_before
 from parivox.data.value_warnings import DataWarning
 from parivox.frozen import frozen
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from parivox.data.recordings import Utterances
     from parivox.data.trial_set import TrialSet
 
-RECORDING = ("recording", "video", "session", "call")
+RECORDING_COLUMNS = ("recording", "video", "session", "call")
 """Columns of the table of utterances that tell what was recorded at once, best first."""
 GIVE_RECORDINGS = "give --utterances with a column recording"
 """What settles which utterances are of one recording."""
-_MAX_OWN_SHARE, _OWN_SPEAKERS = 0.05, (1.5, 8.0)
+_MAX_OWN_SPEAKER_SHARE, _OWN_SPEAKER_LIMITS = 0.05, (1.5, 8.0)
 """A folder name of more speakers than this share of them, within these limits, is shared."""
-_MAX_SHARED = 0.1
+_MAX_SHARED_NAMES = 0.1
 """Share of folders with such names above which folders may be no recordings."""
-_SAME_FOLDERS = 0.9
-_SPEAKER_FOLDERS = 1.2
+_MIN_SESSION_SHARE = 0.9
+_MAX_FOLDERS_PER_SPEAKER = 1.2
 """Folders per speaker, at most, where a part of the path stands for the speaker."""
 _MAX_DEPTH = 12
-_NAMES_SHOWN = 3
-_SESSION = (
+_MAX_NAMES_SHOWN = 3
+_SESSION_FOLDER = (
     r"(?i)(^|/)((recording|rec|record|video|vid|session|sess|ses|call|visit|day|meeting|interview|"
     r"conversation|episode|chapter|tape|take)[-_. ]?\d+|(19|20)\d\d[-_.]?[01]\d[-_.]?[0-3]\d)($|/)"
 )
 """Folders that call themselves a session, or a date: recordings of each speaker, if shared."""
-_NUMBERED = r"\d$"
+_NUMBERED_FOLDER = r"\d$"
 
 
 @frozen
@@ -94,23 +94,29 @@ def recording_names(
     ('folder of the path', "folder names 'de'")
     """
     if utterances is not None:
-        columns = {plain(name).removesuffix("id"): name for name in utterances.attributes.columns}
-        column = next((columns[word] for word in RECORDING if word in columns), None)
+        columns = {
+            plain_name(name).removesuffix("id"): name for name in utterances.attributes.columns
+        }
+        column = next((columns[word] for word in RECORDING_COLUMNS if word in columns), None)
         if column is not None:
-            row = places_in(ids, utterances.table["utterance"])
-            at = pl.Series(row, dtype=pl.Int64)
-            names = utterances.attributes[column].gather(at.set(at < 0, None)).alias("name")
+            row = positions_in(ids, utterances.table["utterance"])
+            table_rows = pl.Series(row, dtype=pl.Int64)
+            names = (
+                utterances.attributes[column]
+                .gather(table_rows.set(table_rows < 0, None))
+                .alias("name")
+            )
             return RecordingNames(names, f"column {column!r} of --utterances")
-    folder = before(ids, r"/[^/]*$").alias("name")
+    folder = text_before(ids, r"/[^/]*$").alias("name")
     folder = folder.set(~folder.str.contains("/", literal=True), None)
-    each = pl.DataFrame({"speaker": speaker, "name": folder}).drop_nulls()
-    if not each.height:
+    speaker_folders = pl.DataFrame({"speaker": speaker, "name": folder}).drop_nulls()
+    if not speaker_folders.height:
         return RecordingNames(folder, "")
-    if _part_alike(each["speaker"], each["name"]):
-        first = each["name"].str.replace(r"/.*$", "")
-        if not _part_alike(each["speaker"], first):
+    if _divide_rows_alike(speaker_folders["speaker"], speaker_folders["name"]):
+        first_folders = speaker_folders["name"].str.replace(r"/.*$", "")
+        if not _divide_rows_alike(speaker_folders["speaker"], first_folders):
             return RecordingNames(folder.clear(len(ids)), "")  # folders are the speakers' own
-    doubt, shared = _doubt_of_folders(each.filter(pl.col("speaker") >= 0).unique())
+    doubt, shared = _doubt_of_folders(speaker_folders.filter(pl.col("speaker") >= 0).unique())
     return RecordingNames(folder, "folder of the path", doubt, shared)
 
 
@@ -121,13 +127,13 @@ def recording_names_of(trials: TrialSet) -> RecordingNames:
     return recording_names(ids, table, trials.utterance_speaker[trials.n_models :])
 
 
-def odd_recordings(trials: TrialSet) -> list[DataWarning]:
+def recording_name_warnings(trials: TrialSet) -> list[DataWarning]:
     """What is odd about folders that might be taken for recordings: many speakers share them."""
-    found = recording_names_of(trials)
-    if not found.doubt:
+    recordings = recording_names_of(trials)
+    if not recordings.doubt:
         return []
-    note = f"{found.doubt}; same-recording trials are unknown: {GIVE_RECORDINGS}"
-    return [DataWarning("shared folder names, not taken for recordings", found.shared, note)]
+    note = f"{recordings.doubt}; same-recording trials are unknown: {GIVE_RECORDINGS}"
+    return [DataWarning("shared folder names, not taken for recordings", recordings.shared, note)]
 
 
 def _doubt_of_folders(folders: pl.DataFrame) -> tuple[str, int]:
@@ -141,47 +147,53 @@ def _doubt_of_folders(folders: pl.DataFrame) -> tuple[str, int]:
         return "", 0
     names = folders.select("speaker", name=_without_speaker(folders)).unique()
     names = names.with_columns(speakers=pl.len().over("name"))
-    limit = float(np.clip(_MAX_OWN_SHARE * n_speakers, *_OWN_SPEAKERS))
+    limit = float(np.clip(_MAX_OWN_SPEAKER_SHARE * n_speakers, *_OWN_SPEAKER_LIMITS))
     shared = names.filter(pl.col("speakers") > limit)
-    if shared.height <= _MAX_SHARED * names.height:
+    if shared.height <= _MAX_SHARED_NAMES * names.height:
         return "", 0
-    is_session = shared["name"].str.contains(_SESSION)
-    if float(is_session.mean() or 0.0) >= _SAME_FOLDERS:  # type: ignore[arg-type]
+    is_session = shared["name"].str.contains(_SESSION_FOLDER)
+    if float(is_session.mean() or 0.0) >= _MIN_SESSION_SHARE:  # type: ignore[arg-type]
         return "", 0
-    each = (
+    shared_names = (
         shared.select("name", "speakers")
         .unique()
         .sort("speakers", "name", descending=[True, False])
     )
-    shown = ", ".join(repr(name) for name in each["name"].head(_NAMES_SHOWN).to_list())
-    more = ", ..." if each.height > _NAMES_SHOWN else ""
+    shown = ", ".join(repr(name) for name in shared_names["name"].head(_MAX_NAMES_SHOWN).to_list())
+    more = ", ..." if shared_names.height > _MAX_NAMES_SHOWN else ""
     may_be = "look like an attribute (language, device, type of session)"
-    if each["name"].str.contains(_NUMBERED).all():
+    if shared_names["name"].str.contains(_NUMBERED_FOLDER).all():
         may_be = "may number the recordings of each speaker, or be an attribute"
-    most = int(each["speakers"][0])
+    most_speakers = int(shared_names["speakers"][0])
     doubt = (
-        f"folder names {shown}{more}, shared by up to {most:,} of {n_speakers:,} speakers, {may_be}"
+        f"folder names {shown}{more}, shared by up to {most_speakers:,} of {n_speakers:,} "
+        f"speakers, {may_be}"
     )
-    return doubt, each.height
+    return doubt, shared_names.height
 
 
 def _without_speaker(folders: pl.DataFrame) -> pl.Series:
     """Folders without the part of the path that stands for the speaker, and what all have first."""
-    parts = folders["name"].str.split("/")
+    folders_of_path = folders["name"].str.split("/")
     n_speakers = folders["speaker"].n_unique()
-    for place in range(min(int(parts.list.len().max() or 0), _MAX_DEPTH)):  # type: ignore[arg-type]
-        part = parts.list.get(place, null_on_oob=True)
-        n_pairs = pl.DataFrame({"speaker": folders["speaker"], "part": part}).n_unique()
-        if not part.null_count() and n_pairs == part.n_unique() <= _SPEAKER_FOLDERS * n_speakers:
-            both = pl.concat_list(parts.list.head(place), parts.list.slice(place + 1))
-            parts = folders.select(both.alias("name"))["name"]
+    for depth in range(min(int(folders_of_path.list.len().max() or 0), _MAX_DEPTH)):  # type: ignore[arg-type]
+        folder = folders_of_path.list.get(depth, null_on_oob=True)
+        n_pairs = pl.DataFrame({"speaker": folders["speaker"], "part": folder}).n_unique()
+        if (
+            not folder.null_count()
+            and n_pairs == folder.n_unique() <= _MAX_FOLDERS_PER_SPEAKER * n_speakers
+        ):
+            remaining = pl.concat_list(
+                folders_of_path.list.head(depth), folders_of_path.list.slice(depth + 1)
+            )
+            folders_of_path = folders.select(remaining.alias("name"))["name"]
             break
-    while (parts.list.len() > 1).all() and parts.list.first().n_unique() == 1:
-        parts = parts.list.slice(1)
-    return parts.list.join("/")
+    while (folders_of_path.list.len() > 1).all() and folders_of_path.list.first().n_unique() == 1:
+        folders_of_path = folders_of_path.list.slice(1)
+    return folders_of_path.list.join("/")
 
 
-def _part_alike(one: pl.Series, other: pl.Series) -> bool:
+def _divide_rows_alike(first: pl.Series, second: pl.Series) -> bool:
     """Whether two columns part the rows alike."""
-    n = one.n_unique()
-    return n == other.n_unique() == pl.DataFrame({"one": one, "other": other}).n_unique()
+    n_values = first.n_unique()
+    return n_values == second.n_unique() == pl.DataFrame({"one": first, "other": second}).n_unique()

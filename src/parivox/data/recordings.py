@@ -8,28 +8,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox.data.columns import SPEAKER
+from parivox.data.columns import SPEAKER_NAMES
 from parivox.data.formats import SIDE_PROBLEM, are_segments, segment_side_ids
-from parivox.data.ids import places_in
+from parivox.data.ids import positions_in
 from parivox.data.joining import (
     first_components,
     listed_ids,
-    mend_of_ids,
+    missing_ids_remedy,
     placeholders,
-    speakers_by,
+    speakers_by_pattern,
     spreadsheet_damage,
 )
 from parivox.data.speakers import (
-    UTTERANCE,
-    by_role,
+    UTTERANCE_NAMES,
+    contradictory_rows,
     find_column,
     known_values,
-    merged,
+    merged_rows,
     read_table,
-    two_values,
+    role_columns,
 )
 from parivox.data.trial_checks import ACQUIRE, ENROL
-from parivox.data.trial_values import NO_STAGE, stages
+from parivox.data.trial_values import STAGE_PROBLEM, stages
 from parivox.errors import DataError
 from parivox.frozen import frozen
 
@@ -58,31 +58,38 @@ class Utterances:
         """Whether the table says whose each utterance is."""
         return "speaker" in self.table.columns
 
-    def speakers(self, ids: pl.Series, name: str, what: str = "utterance ids") -> pl.Series:
+    def speakers(self, ids: pl.Series, name: str, noun: str = "utterance ids") -> pl.Series:
         """Speaker of each of these distinct ids of a file; one that the table lacks is an error."""
-        found = pl.DataFrame({"utterance": ids}).join(
+        id_speakers = pl.DataFrame({"utterance": ids}).join(
             self.table, on="utterance", how="left", maintain_order="left"
         )["speaker"]
-        if found.null_count():
-            missing, there = ids.filter(found.is_null()), self.table["utterance"]
-            mend = spreadsheet_damage(missing, there, self.name) or mend_of_ids(missing, there)
-            msg = f"{name}: {listed_ids(missing, ids, what)} are not in {self.name}; {mend}"
+        if id_speakers.null_count():
+            missing, table_ids = ids.filter(id_speakers.is_null()), self.table["utterance"]
+            remedy = spreadsheet_damage(missing, table_ids, self.name) or missing_ids_remedy(
+                missing, table_ids
+            )
+            msg = f"{name}: {listed_ids(missing, ids, noun)} are not in {self.name}; {remedy}"
             raise DataError(msg)
-        return found
+        return id_speakers
 
     def refuse_nobody(self) -> None:
         """Refuse placeholders in the place of speakers, where no table of speakers lists them."""
-        odd = (
+        placeholder_rows = (
             self.table.filter(pl.col("speaker").is_in(placeholders()))
             if self.names_speakers
             else None
         )
-        if odd is not None and odd.height:
-            row = odd.row(0, named=True)
-            such = "the only such row" if odd.height == 1 else f"one of {odd.height:,} such rows"
+        if placeholder_rows is not None and placeholder_rows.height:
+            row = placeholder_rows.row(0, named=True)
+            count_text = (
+                "the only such row"
+                if placeholder_rows.height == 1
+                else f"one of {placeholder_rows.height:,} such rows"
+            )
             msg = (
                 f"{self.name}, row {row['row']}: the speaker {row['speaker']!r} stands for nobody "
-                f"({such}); give the speaker, remove the row, or list it in a table of speakers "
+                f"({count_text}); give the speaker, remove the row, or list it in a table of "
+                "speakers "
                 "if somebody is called so"
             )
             raise DataError(msg)
@@ -101,21 +108,22 @@ class SpeakerPattern(Utterances):
     ['id1']
     """
 
-    def speakers(self, ids: pl.Series, name: str, what: str = "utterance ids") -> pl.Series:
+    def speakers(self, ids: pl.Series, name: str, noun: str = "utterance ids") -> pl.Series:
         """Speaker of each of these ids of a file; one that does not fit is an error."""
-        found = speakers_by(self.name, ids)
-        if found.null_count():
-            odd = ids.filter(found.is_null() | (found == ""))
+        id_speakers = speakers_by_pattern(self.name, ids)
+        if id_speakers.null_count():
+            unmatched = ids.filter(id_speakers.is_null() | (id_speakers == ""))
             msg = (
-                f"{name}: {listed_ids(odd, ids, what)} are not as --utterances {self.name!r} has "
+                f"{name}: {listed_ids(unmatched, ids, noun)} are not as --utterances "
+                f"{self.name!r} has "
                 "them; correct it, or give a table of utterances"
             )
             raise DataError(msg)
-        return found.alias("speaker")
+        return id_speakers.alias("speaker")
 
     def all_speakers(self, ids: Iterable[pl.Series], name: str) -> pl.Series:
         """Every speaker that the ids of a file tell."""
-        return pl.concat([self.speakers(part, name).unique() for part in ids])
+        return pl.concat([self.speakers(id_chunk, name).unique() for id_chunk in ids])
 
 
 def is_pattern(source: Any) -> bool:
@@ -135,47 +143,55 @@ def read_utterances(source: Any) -> Utterances:
         return SpeakerPattern(
             pl.DataFrame(schema={"row": pl.Int64, **texts}), source, {}, pl.DataFrame()
         )
-    whole, name, provenance = read_table(source, "utterances")
-    columns = {"utterance": find_column(whole, "utterance", UTTERANCE, name)}
-    speaker = find_column(whole, "speaker", SPEAKER, "")
+    raw_table, name, provenance = read_table(source, "utterances")
+    columns = {"utterance": find_column(raw_table, "utterance", UTTERANCE_NAMES, name)}
+    speaker = find_column(raw_table, "speaker", SPEAKER_NAMES, "")
     if speaker:
         columns["speaker"] = speaker
-    taken = {*columns.values(), "row"}
-    rest = [column for column in whole.columns if column not in taken]
-    rows = by_role(whole, columns, name)
+    role_columns_and_row = {*columns.values(), "row"}
+    attribute_columns = [
+        column for column in raw_table.columns if column not in role_columns_and_row
+    ]
+    rows = role_columns(raw_table, columns, name)
     table = rows.frame
     for role in columns:
         rows.ids(role)
-    if speaker and (odd := two_values(table, "utterance", "speaker")):
-        one, other = odd
+    if speaker and (contradiction := contradictory_rows(table, "utterance", "speaker")):
+        first_row, second_row = contradiction
         msg = (
-            f"{name}, rows {one['row']} and {other['row']}: utterance {one['utterance']!r} has the "
-            f"speakers {one['speaker']!r} and {other['speaker']!r}; keep one"
+            f"{name}, rows {first_row['row']} and {second_row['row']}: utterance "
+            f"{first_row['utterance']!r} has the "
+            f"speakers {first_row['speaker']!r} and {second_row['speaker']!r}; keep one"
         )
         raise DataError(msg)
     distinct = table.unique(list(columns), keep="first", maintain_order=True)
-    known = known_values(table.select("row", "utterance").hstack(whole.select(rest)), rest)
-    if distinct.height < known.height:
-        each, differing = merged(known, "utterance", rest)
+    attributes = known_values(
+        table.select("row", "utterance").hstack(raw_table.select(attribute_columns)),
+        attribute_columns,
+    )
+    if distinct.height < attributes.height:
+        merged_attributes, differing = merged_rows(attributes, "utterance", attribute_columns)
         for column in differing:
-            one, other = two_values(known, "utterance", column) or ({}, {})
+            first_row, second_row = contradictory_rows(attributes, "utterance", column) or ({}, {})
             msg = (
-                f"{name}, rows {one['row']} and {other['row']}, column {column!r}: utterance "
-                f"{one['utterance']!r} is {one[column]!r} and {other[column]!r}; keep one"
+                f"{name}, rows {first_row['row']} and {second_row['row']}, column {column!r}: "
+                "utterance "
+                f"{first_row['utterance']!r} is {first_row[column]!r} and "
+                f"{second_row[column]!r}; keep one"
             )
             raise DataError(msg)
-        known = each
+        attributes = merged_attributes
     return Utterances(
         distinct,
         name,
         {**provenance, "columns": columns},
-        known.select(rest),
-        whole.height - distinct.height,
+        attributes.select(attribute_columns),
+        raw_table.height - distinct.height,
     )
 
 
-_MODEL = "model modelid enrol enrolment enroll enrollment enrolmentid template"
-MODEL = tuple(_MODEL.split())
+_MODEL_WORDS = "model modelid enrol enrolment enroll enrollment enrolmentid template"
+MODEL_NAMES = tuple(_MODEL_WORDS.split())
 
 
 @frozen
@@ -212,33 +228,36 @@ class Models:
         else:
             speaker = recordings.str.extract("^([^/]+)/")
             if speaker.null_count():
-                whose, mend = self.name, "give the speakers of the recordings with --utterances"
+                table_name, remedy = (
+                    self.name,
+                    "give the speakers of the recordings with --utterances",
+                )
                 if utterances is not None:
-                    whose, mend = utterances.name, f"give {self.name} one"
-                msg = f"{whose}: has no column 'speaker'; name it so, or {mend}"
+                    table_name, remedy = utterances.name, f"give {self.name} one"
+                msg = f"{table_name}: has no column 'speaker'; name it so, or {remedy}"
                 raise DataError(msg)
-        known = pl.DataFrame({"recording": recordings, "speaker": speaker})
-        table = self.table.join(known, on="recording", maintain_order="left")
-        return replace(self, table=table, speaker_of=_speaker_of(table, self.name))
+        recording_speakers = pl.DataFrame({"recording": recordings, "speaker": speaker})
+        table = self.table.join(recording_speakers, on="recording", maintain_order="left")
+        return replace(self, table=table, speaker_of=_model_speakers(table, self.name))
 
     def speakers(self, ids: pl.Series, scores: str) -> pl.Series:
         """Speaker of each model; one that the table lacks is an error."""
-        found = pl.DataFrame({"model": ids}).join(
+        model_speakers = pl.DataFrame({"model": ids}).join(
             self.speaker_of, on="model", how="left", maintain_order="left"
         )["speaker"]
-        if found.null_count():
-            missing = ids.filter(found.is_null())
+        if model_speakers.null_count():
+            missing = ids.filter(model_speakers.is_null())
             msg = (
                 f"{scores}: {listed_ids(missing, ids, 'enrolment ids')} are not models in "
                 f"{self.name}; add them to it"
             )
             raise DataError(msg)
-        return found
+        return model_speakers
 
     def recordings(self, ids: pl.Series) -> tuple[NDArray[np.int32], pl.Series]:
         """Recordings of these models: the place of the model, and the recording, a pair a row."""
-        place = pl.DataFrame({"model": ids, "place": np.arange(len(ids), dtype=np.int32)})
-        pairs = self.table.join(place, on="model").sort("place", "recording")
+        model_positions = pl.DataFrame({"model": ids, "place": np.arange(len(ids), dtype=np.int32)})
+        pairs = self.table.join(model_positions, on="model").sort("place", "recording")
         return pairs["place"].to_numpy(), pairs["recording"]
 
     def failed_models(self, enrol: pl.Series) -> pl.Series:
@@ -259,11 +278,15 @@ class Models:
         self, ids: MergedIds, speaker: NDArray[np.int32], names: Sequence[str], scores: str
     ) -> None:
         """Refuse a recording that is of another speaker as an utterance of the trials."""
-        place = ids.positions(self.table["recording"])
-        theirs = np.where(place >= 0, speaker[place], -1) if len(ids) else place
-        other = pl.Series("other", names, dtype=pl.String).gather(np.maximum(theirs, 0))
-        known = self.table.with_columns(other).filter(pl.Series(theirs >= 0))
-        self._refuse_others(known, lambda row: f" and of {row['other']!r} in {scores}; correct one")
+        positions = ids.positions(self.table["recording"])
+        trial_speakers = np.where(positions >= 0, speaker[positions], -1) if len(ids) else positions
+        trial_names = pl.Series("other", names, dtype=pl.String).gather(
+            np.maximum(trial_speakers, 0)
+        )
+        compared = self.table.with_columns(trial_names).filter(pl.Series(trial_speakers >= 0))
+        self._refuse_others(
+            compared, lambda row: f" and of {row['other']!r} in {scores}; correct one"
+        )
 
     def check_speakers(
         self, utterances: Utterances | None, speakers: Speakers, *, by_path: bool
@@ -274,30 +297,34 @@ class Models:
         """
         if utterances is not None and utterances.names_speakers:
             name = utterances.name
-            known = utterances.table.select(recording="utterance", at="row", other="speaker")
+            listed = utterances.table.select(recording="utterance", at="row", other="speaker")
             self._refuse_others(
-                self.table.join(known, on="recording"),
+                self.table.join(listed, on="recording"),
                 lambda row: f" and of {row['other']!r} in row {row['at']} of {name}; correct one",
             )
         elif by_path:
-            first = self.table["recording"].str.extract("^([^/]+)/").alias("other")
-            is_speaker = first.is_in(pl.Series([list(speakers.ids)], dtype=pl.List(pl.String)))
+            path_speakers = self.table["recording"].str.extract("^([^/]+)/").alias("other")
+            is_speaker = path_speakers.is_in(
+                pl.Series([list(speakers.ids)], dtype=pl.List(pl.String))
+            )
             self._refuse_others(
-                self.table.with_columns(first).filter(is_speaker),
+                self.table.with_columns(path_speakers).filter(is_speaker),
                 lambda row: (
                     f", but begins with the speaker {row['other']!r}; correct one, or tell whose "
                     "it is with --utterances"
                 ),
             )
 
-    def _refuse_others(self, known: pl.DataFrame, where: Callable[[dict[str, Any]], str]) -> None:
+    def _refuse_others(
+        self, compared: pl.DataFrame, contradiction: Callable[[dict[str, Any]], str]
+    ) -> None:
         """Refuse a recording of which something else names another speaker."""
-        odd = known.filter(pl.col("speaker") != pl.col("other"))
-        if odd.height:
-            row = odd.sort("row").row(0, named=True)
+        contradictory = compared.filter(pl.col("speaker") != pl.col("other"))
+        if contradictory.height:
+            row = contradictory.sort("row").row(0, named=True)
             msg = (
                 f"{self.name}, row {row['row']}: recording {row['recording']!r} of model "
-                f"{row['model']!r} is of speaker {row['speaker']!r} here{where(row)}"
+                f"{row['model']!r} is of speaker {row['speaker']!r} here{contradiction(row)}"
             )
             raise DataError(msg)
 
@@ -316,18 +343,18 @@ def read_models(source: Any) -> Models:
     """
     if isinstance(source, Models):
         return source
-    whole, name, provenance = read_table(source, "models")
-    columns = {"model": find_column(whole, "model", MODEL, name)}
-    rest = whole.select(pl.exclude(columns["model"]))
-    speaker = find_column(rest, "speaker", SPEAKER, "")
+    raw_table, name, provenance = read_table(source, "models")
+    columns = {"model": find_column(raw_table, "model", MODEL_NAMES, name)}
+    other_columns = raw_table.select(pl.exclude(columns["model"]))
+    speaker = find_column(other_columns, "speaker", SPEAKER_NAMES, "")
     if speaker:
         columns["speaker"] = speaker
-        rest = rest.select(pl.exclude(speaker))
-    columns["recording"] = find_column(rest, "recording", UTTERANCE, name)
-    side = find_column(rest, "side", ("side",), "")
+        other_columns = other_columns.select(pl.exclude(speaker))
+    columns["recording"] = find_column(other_columns, "recording", UTTERANCE_NAMES, name)
+    side = find_column(other_columns, "side", ("side",), "")
     if side and are_segments(columns["model"], columns["recording"]):
         columns["side"] = side
-    rows = by_role(whole, columns, name)
+    rows = role_columns(raw_table, columns, name)
     table = rows.frame
     for role in ("model", *(["speaker"] if speaker else []), "recording"):
         rows.ids(role)
@@ -338,7 +365,7 @@ def read_models(source: Any) -> Models:
     pairs = table.unique(["model", "recording"], keep="first", maintain_order=True)
     repeated = table.height - pairs.height
     speaker_of = (
-        _speaker_of(table, name)
+        _model_speakers(table, name)
         if speaker
         else pl.DataFrame(schema={"model": pl.String, "speaker": pl.String})
     )
@@ -354,26 +381,30 @@ def models_of_speakers(ids: pl.Series, name: str) -> Models:
     [('anna', 'anna')]
     """
     text = dict.fromkeys(("model", "recording", "speaker"), pl.String)
-    none = pl.DataFrame(schema={"row": pl.Int64, **text})
-    return Models(none, pl.DataFrame({"model": ids, "speaker": ids}), name, {}, 0)
+    no_rows = pl.DataFrame(schema={"row": pl.Int64, **text})
+    return Models(no_rows, pl.DataFrame({"model": ids, "speaker": ids}), name, {}, 0)
 
 
-def _speaker_of(table: pl.DataFrame, name: str) -> pl.DataFrame:
+def _model_speakers(table: pl.DataFrame, name: str) -> pl.DataFrame:
     """Models and their speakers, each model once; a model or a recording is one speaker's."""
-    if odd := two_values(table, "model", "speaker"):
-        one, other = odd
+    if contradiction := contradictory_rows(table, "model", "speaker"):
+        first_row, second_row = contradiction
         msg = (
-            f"{name}, rows {one['row']} and {other['row']}: model {one['model']!r} has recordings "
-            f"of the speakers {one['speaker']!r} and {other['speaker']!r}; a model is one "
+            f"{name}, rows {first_row['row']} and {second_row['row']}: model "
+            f"{first_row['model']!r} has recordings "
+            f"of the speakers {first_row['speaker']!r} and {second_row['speaker']!r}; a model "
+            "is one "
             "speaker's, so correct one"
         )
         raise DataError(msg)
-    if odd := two_values(table, "recording", "speaker"):
-        one, other = odd
+    if contradiction := contradictory_rows(table, "recording", "speaker"):
+        first_row, second_row = contradiction
         msg = (
-            f"{name}, rows {one['row']} and {other['row']}: recording {one['recording']!r} is of "
-            f"speaker {one['speaker']!r} in model {one['model']!r} and of {other['speaker']!r} in "
-            f"model {other['model']!r}; correct one"
+            f"{name}, rows {first_row['row']} and {second_row['row']}: recording "
+            f"{first_row['recording']!r} is of "
+            f"speaker {first_row['speaker']!r} in model {first_row['model']!r} and of "
+            f"{second_row['speaker']!r} in "
+            f"model {second_row['model']!r}; correct one"
         )
         raise DataError(msg)
     return table.unique("model", keep="first", maintain_order=True).select("model", "speaker")
@@ -407,15 +438,21 @@ class Failures:
         """
         if not len(self.causes):
             return np.full(len(failed), -1, dtype=np.int32)
-        here = self.table.filter(pl.Series(stages(self.table["stage"]) == stage))
-        known = here.select("recording", "cause").filter(pl.col("cause") != "")
+        stage_rows = self.table.filter(pl.Series(stages(self.table["stage"]) == stage))
+        recording_causes = stage_rows.select("recording", "cause").filter(pl.col("cause") != "")
         if models is not None:
-            of_models = models.table.join(known, on="recording", maintain_order="left")
-            known = pl.concat((known, of_models.select(recording="model", cause="cause")))
-        first = known.unique("recording", keep="first", maintain_order=True)
-        asked = pl.DataFrame({"recording": failed})
-        told = asked.join(first, on="recording", how="left", maintain_order="left")["cause"]
-        return places_in(told, self.causes)
+            model_causes = models.table.join(
+                recording_causes, on="recording", maintain_order="left"
+            )
+            recording_causes = pl.concat(
+                (recording_causes, model_causes.select(recording="model", cause="cause"))
+            )
+        first_causes = recording_causes.unique("recording", keep="first", maintain_order=True)
+        failed_ids = pl.DataFrame({"recording": failed})
+        causes = failed_ids.join(first_causes, on="recording", how="left", maintain_order="left")[
+            "cause"
+        ]
+        return positions_in(causes, self.causes)
 
     def check_speakers(
         self,
@@ -428,33 +465,38 @@ class Failures:
 
         Without a table of speakers, the first component of a path is one.
         """
-        mend = ""
+        remedy = ""
         if utterances is not None and utterances.names_speakers:
-            there = utterances.table["utterance"]
-            odd = recordings.filter(~recordings.is_in(there.implode()))
-            mend = spreadsheet_damage(odd, there, utterances.name)
+            table_ids = utterances.table["utterance"]
+            unknown_ids = recordings.filter(~recordings.is_in(table_ids.implode()))
+            remedy = spreadsheet_damage(unknown_ids, table_ids, utterances.name)
         elif speakers is not None:
-            whose = first_components(recordings)
-            known = list(speakers.ids if speakers.choose_id_column(whose) else ())
-            odd = recordings.filter(~whose.is_in(pl.Series([known], dtype=pl.List(pl.String))))
+            path_speakers = first_components(recordings)
+            speaker_ids = list(speakers.ids if speakers.choose_id_column(path_speakers) else ())
+            unknown_ids = recordings.filter(
+                ~path_speakers.is_in(pl.Series([speaker_ids], dtype=pl.List(pl.String)))
+            )
         else:
-            odd = recordings.filter(~recordings.str.contains(r"[/\\]"))
-        if not len(odd):
+            unknown_ids = recordings.filter(~recordings.str.contains(r"[/\\]"))
+        if not len(unknown_ids):
             return
-        at = self.table.filter(pl.col("recording").is_in(odd.implode())).sort("row").row(0)
-        row, recording = at[:2]
-        others = f" ({len(odd):,} such recordings)" if len(odd) > 1 else ""
+        first_row = (
+            self.table.filter(pl.col("recording").is_in(unknown_ids.implode())).sort("row").row(0)
+        )
+        row, recording = first_row[:2]
+        count_text = f" ({len(unknown_ids):,} such recordings)" if len(unknown_ids) > 1 else ""
         if models is not None and recording in models.speaker_of["model"]:
-            mend = f"it is a model of {models.name}, which can fail at the stage enrol only"
+            remedy = f"it is a model of {models.name}, which can fail at the stage enrol only"
         msg = (
             f"{self.name}, row {row}: recording {recording!r} is in no trial and of no known "
-            f"speaker{others}; {mend or 'correct the id, or give its speaker with --utterances'}"
+            f"speaker{count_text}; "
+            f"{remedy or 'correct the id, or give its speaker with --utterances'}"
         )
         raise DataError(msg)
 
 
-REASON = ("reason", "cause", "why")
-_MOST_CAUSES, _OTHER = 50, "other"
+REASON_NAMES = ("reason", "cause", "why")
+_MAX_CAUSES, _OTHER_CAUSE = 50, "other"
 
 
 def read_failures(source: Any) -> Failures:
@@ -469,24 +511,31 @@ def read_failures(source: Any) -> Failures:
     """
     if isinstance(source, Failures):
         return source
-    whole, name, provenance = read_table(source, "failures")
+    raw_table, name, provenance = read_table(source, "failures")
     columns = {
-        "recording": find_column(whole, "recording", (*UTTERANCE, "model", "modelid"), name),
-        "stage": find_column(whole, "stage", ("stage", "failurestage", "step"), name),
+        "recording": find_column(
+            raw_table, "recording", (*UTTERANCE_NAMES, "model", "modelid"), name
+        ),
+        "stage": find_column(raw_table, "stage", ("stage", "failurestage", "step"), name),
     }
-    if cause := find_column(whole, "reason", REASON, ""):
+    if cause := find_column(raw_table, "reason", REASON_NAMES, ""):
         columns["cause"] = cause
-    rows = by_role(whole, columns, name)
+    rows = role_columns(raw_table, columns, name)
     recording, stage = rows.ids("recording"), stages(rows["stage"])
-    rows.refuse(stage < 0, "stage", *NO_STAGE)
+    rows.refuse(stage < 0, "stage", *STAGE_PROBLEM)
     enrol, acquire = (
-        recording.filter(pl.Series(stage == one)).unique().sort() for one in (ENROL, ACQUIRE)
+        recording.filter(pl.Series(stage == stage_code)).unique().sort()
+        for stage_code in (ENROL, ACQUIRE)
     )
     table = rows.frame
     if cause:  # what is told of one recording alone may name it
         table = table.with_columns(pl.col("cause").fill_null(""))
         counts = table.group_by("cause").agg(pl.col("recording").n_unique()).sort("cause")
-        often = counts.filter(pl.col("recording") > 1).top_k(_MOST_CAUSES, by="recording")["cause"]
-        told = pl.col("cause").is_in(often.implode()) | (pl.col("cause") == "")
-        table = table.with_columns(cause=pl.when(told).then("cause").otherwise(pl.lit(_OTHER)))
+        frequent_causes = counts.filter(pl.col("recording") > 1).top_k(_MAX_CAUSES, by="recording")[
+            "cause"
+        ]
+        is_listed = pl.col("cause").is_in(frequent_causes.implode()) | (pl.col("cause") == "")
+        table = table.with_columns(
+            cause=pl.when(is_listed).then("cause").otherwise(pl.lit(_OTHER_CAUSE))
+        )
     return Failures(enrol, acquire, name, {**provenance, "columns": columns}, table)

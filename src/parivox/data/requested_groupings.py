@@ -10,13 +10,13 @@ from parivox.data.attributes import (
     Attribute,
     AttributeCoder,
     distinct_numbers,
-    in_order,
     parse_by,
-    sides_of,
+    side_keys,
+    sorted_values,
 )
-from parivox.data.columns import ATTRIBUTE, plain
-from parivox.data.grouping import SAME, AttributeCodes, Grouping, combined
-from parivox.data.speakers import column_named
+from parivox.data.columns import ATTRIBUTE_PREFIX, plain_name
+from parivox.data.grouping import SAME_VALUES, AttributeCodes, Grouping, combination_codes
+from parivox.data.speakers import matching_column
 from parivox.errors import ConfigError, DataError, name_hint
 
 if TYPE_CHECKING:
@@ -30,36 +30,36 @@ if TYPE_CHECKING:
     from parivox.data.trial_set import TrialSet
 
 POOLED = "pooled"
-MOST = 10_000_000
+MAX_COMBINATIONS = 10_000_000
 """Combinations of values that are looked for."""
-MOST_GROUPS = 1_000
+MAX_GROUPS = 1_000
 """Groups of one audit: it compares each with each, and each has a curve."""
-FEW, MANY = 2, 50
+MIN_DEFAULT_VALUES, MAX_DEFAULT_VALUES = 2, 50
 """Without a choice, attributes with so many values are grouped by."""
-_NAMES = frozenset(("recording", "session", "video", "file", "path"))
+_FILE_COLUMN_NAMES = frozenset(("recording", "session", "video", "file", "path"))
 
 
-def attributes_asked(by: Iterable[str], option: str = "--by") -> list[Attribute]:
+def parsed_attributes(by: Iterable[str], option: str = "--by") -> list[Attribute]:
     """Attributes that groupings are made of, each once."""
-    return list(dict.fromkeys(one for text in by for one in parse_by(text, option)))
+    return list(dict.fromkeys(attribute for text in by for attribute in parse_by(text, option)))
 
 
-def values_asked(only: Iterable[str]) -> dict[str, list[str]]:
+def requested_values(conditions: Iterable[str]) -> dict[str, list[str]]:
     """Values that trials are to have, by grouping.
 
     Examples
     --------
-    >>> values_asked(["grade=3", "gender=f", "grade=4"])
+    >>> requested_values(["grade=3", "gender=f", "grade=4"])
     {'grade': ['3', '4'], 'gender': ['f']}
     """
-    found: dict[str, list[str]] = {}
-    for text in only:
+    wanted_values: dict[str, list[str]] = {}
+    for text in conditions:
         grouping, _, value = (word.strip() for word in text.partition("="))
         if not grouping or not value:
             msg = f"--only {text!r} is not ATTRIBUTE=VALUE, as in --only grade=4"
             raise ConfigError(msg)
-        found.setdefault(grouping, []).append(value)
-    return found
+        wanted_values.setdefault(grouping, []).append(value)
+    return wanted_values
 
 
 def make_groupings(
@@ -94,107 +94,145 @@ def make_groupings(
     [('<18', '18-59', '60+'), ('f', 'm')]
     """
     if speakers_in_use is None:
-        speakers_in_use = np.unique(np.concatenate([one.speakers_in_use for one in sets]))
-    used = np.asarray(speakers_in_use, dtype=np.int64)
-    source = AttributeLookup(speakers, sets, file, option)
+        speakers_in_use = np.unique(np.concatenate([trials.speakers_in_use for trials in sets]))
+    used_speakers = np.asarray(speakers_in_use, dtype=np.int64)
+    lookup = AttributeLookup(speakers, sets, file, option)
     if by is None:
-        chosen = source.choices(used)
+        attribute_lists = lookup.choices(used_speakers)
     else:
-        chosen = [[source.values(one) for one in source.named(text)] for text in by]
-    made = [_grouping(parts, used, sets, option) for parts in chosen]
-    names = [one.name.lower() for one in made]
-    for one in made:
-        if names.count(one.name.lower()) > 1:
-            msg = f"{option} names {one.name!r} twice; name each grouping once"
+        attribute_lists = [[lookup.values(trials) for trials in lookup.named(text)] for text in by]
+    groupings = [
+        _combined_grouping(attributes, used_speakers, sets, option)
+        for attributes in attribute_lists
+    ]
+    names = [trials.name.lower() for trials in groupings]
+    for trials in groupings:
+        if names.count(trials.name.lower()) > 1:
+            msg = f"{option} names {trials.name!r} twice; name each grouping once"
             raise ConfigError(msg)
-        if one.name == "all" or POOLED in one.groups:
+        if trials.name == "all" or POOLED in trials.groups:
             msg = (
-                f"{option} {one.name}: 'all' as a grouping and 'pooled' as a group name rows of "
+                f"{option} {trials.name}: 'all' as a grouping and 'pooled' as a group name rows of "
                 "the audit itself; rename that attribute or value"
             )
             raise ConfigError(msg)
-        if not one.groups and not may_lack:
-            whose = "speaker of these trials" if one.speaker_codes is not None else "trial"
+        if not trials.groups and not may_lack:
+            holder = "speaker of these trials" if trials.speaker_codes is not None else "trial"
             msg = (
-                f"{option} {one.name}: is unknown for every {whose}; "
-                f"name another attribute of {', '.join(source.names()) or 'none'}"
+                f"{option} {trials.name}: is unknown for every {holder}; "
+                f"name another attribute of {', '.join(lookup.names()) or 'none'}"
             )
             raise DataError(msg)
-    return made
+    return groupings
 
 
-def _grouping(
-    parts: Sequence[AttributeCodes], used: NDArray[np.int64], sets: Sequence[TrialSet], option: str
+def _combined_grouping(
+    attributes: Sequence[AttributeCodes],
+    used_speakers: NDArray[np.int64],
+    sets: Sequence[TrialSet],
+    option: str,
 ) -> Grouping:
     """Combine attributes; every combination that occurs is a group."""
-    sizes = [len(part.values) for part in parts]
+    sizes = [len(attribute.values) for attribute in attributes]
     total = int(np.prod(sizes, dtype=np.float64))
-    name = "+".join(part.attribute.text for part in parts)
-    if total > MOST:
+    name = "+".join(attribute.attribute.text for attribute in attributes)
+    if total > MAX_COMBINATIONS:
         msg = f"{option} {name}: has {total:,} combinations of values; group by fewer, or by bands"
         raise ConfigError(msg)
-    of_speaker: Codes | None = None
-    if all(p.speaker_codes is not None and not p.attribute.side for p in parts):
-        code = combined([p.speaker_codes for p in parts if p.speaker_codes is not None], parts)[:-1]
-        found, speakers_of = np.unique(code[code >= 0], return_counts=True)
-        here = np.unique(code[used])
-        of_speaker = code.astype(np.int32)
+    speaker_codes: Codes | None = None
+    if all(
+        attribute.speaker_codes is not None and not attribute.attribute.side
+        for attribute in attributes
+    ):
+        combination = combination_codes(
+            [
+                attribute.speaker_codes
+                for attribute in attributes
+                if attribute.speaker_codes is not None
+            ],
+            attributes,
+        )[:-1]
+        combinations, n_speakers = np.unique(combination[combination >= 0], return_counts=True)
+        used_combinations = np.unique(combination[used_speakers])
+        speaker_codes = combination.astype(np.int32)
     else:
-        found = here = speakers_of = _occurring(parts, sets)  # none is unused
-    places = [at.tolist() for at in np.unravel_index(found, sizes)] if found.size else [[]]
+        combinations = used_combinations = n_speakers = _occurring_combinations(
+            attributes, sets
+        )  # none is unused
+    value_indices = (
+        [indices.tolist() for indices in np.unravel_index(combinations, sizes)]
+        if combinations.size
+        else [[]]
+    )
     values = [
-        tuple(part.values[i] for part, i in zip(parts, at, strict=True))
-        for at in zip(*places, strict=True)
+        tuple(attribute.values[index] for attribute, index in zip(attributes, indices, strict=True))
+        for indices in zip(*value_indices, strict=True)
     ]
-    named = ["+".join(one) for one in values]
-    if len(set(named)) < len(named):
-        twice = next(one for one in named if named.count(one) > 1)
-        msg = f"{option} {name}: two groups would be named {twice!r}; take the + out of the values"
+    group_names = ["+".join(group_name) for group_name in values]
+    if len(set(group_names)) < len(group_names):
+        repeated_name = next(
+            group_name for group_name in group_names if group_names.count(group_name) > 1
+        )
+        msg = (
+            f"{option} {name}: two groups would be named {repeated_name!r}; take the + out of "
+            "the values"
+        )
         raise ConfigError(msg)
-    if POOLED in named:
+    if POOLED in group_names:
         msg = (
             f"{option} {name}: a group is named {POOLED!r}, as the row of all groups is; rename it"
         )
         raise ConfigError(msg)
-    kept = np.isin(found, here)
-    if kept.sum() > MOST_GROUPS:
+    is_kept_combination = np.isin(combinations, used_combinations)
+    if is_kept_combination.sum() > MAX_GROUPS:
         msg = (
-            f"{option} {name}: has {kept.sum():,} groups, more than {MOST_GROUPS:,}; group by "
+            f"{option} {name}: has {is_kept_combination.sum():,} groups, more than "
+            f"{MAX_GROUPS:,}; group by "
             "fewer values, by bands of a number, or merge values with --groups"
         )
         raise ConfigError(msg)
-    place = np.full(total + 1, -1, dtype=np.int32)  # the last entry is for unknown
-    place[found[kept]] = np.arange(kept.sum())
-    pairs = list(zip(named, values, kept.tolist(), speakers_of.tolist(), strict=True))
+    group_index = np.full(total + 1, -1, dtype=np.int32)  # the last entry is for unknown
+    group_index[combinations[is_kept_combination]] = np.arange(is_kept_combination.sum())
+    group_rows = list(
+        zip(group_names, values, is_kept_combination.tolist(), n_speakers.tolist(), strict=True)
+    )
     return Grouping(
         name,
-        tuple(one for one, _, is_kept, _ in pairs if is_kept),
-        None if of_speaker is None else place[of_speaker],
-        {one: n for one, _, is_kept, n in pairs if not is_kept},
-        tuple(part.attribute.text for part in parts),
-        tuple(of for _, of, is_kept, _ in pairs if is_kept),
-        _attribute_codes=tuple(parts),
-        _combination_groups=place,
+        tuple(group_name for group_name, _, is_kept, _ in group_rows if is_kept),
+        None if speaker_codes is None else group_index[speaker_codes],
+        {group_name: n for group_name, _, is_kept, n in group_rows if not is_kept},
+        tuple(attribute.attribute.text for attribute in attributes),
+        tuple(values_of_group for _, values_of_group, is_kept, _ in group_rows if is_kept),
+        _attribute_codes=tuple(attributes),
+        _combination_groups=group_index,
     )
 
 
-def _occurring(parts: Sequence[AttributeCodes], sets: Sequence[TrialSet]) -> NDArray[np.int64]:
+def _occurring_combinations(
+    attributes: Sequence[AttributeCodes], sets: Sequence[TrialSet]
+) -> NDArray[np.int64]:
     """Combinations of values that any utterance or trial has."""
-    found: set[int] = set()
+    combinations: set[int] = set()
     for trials in sets:
-        if all(part.is_of_utterances for part in parts):
-            codes = [combined([part.utterance_codes(trials) for part in parts], parts)]
-            found.update(np.unique(codes[0]).tolist())
+        if all(attribute.is_of_utterances for attribute in attributes):
+            codes = [
+                combination_codes(
+                    [attribute.utterance_codes(trials) for attribute in attributes], attributes
+                )
+            ]
+            combinations.update(np.unique(codes[0]).tolist())
             continue
-        known = [part.side_coder(trials) for part in parts]
-        for whole in trials.partitions():
-            for some in (whole, whole.failed):
-                if some is not None:
-                    both = [one(some) for one in known]
+        coders = [attribute.side_coder(trials) for attribute in attributes]
+        for partition in trials.partitions():
+            for rows in (partition, partition.failed):
+                if rows is not None:
+                    attribute_sides = [coder(rows) for coder in coders]
                     for side in (0, 1):
-                        code = combined([one[side] for one in both], parts)
-                        found.update(np.unique(code).tolist())
-    return np.array(sorted(found - {-1}), dtype=np.int64)
+                        combination = combination_codes(
+                            [coder[side] for coder in attribute_sides], attributes
+                        )
+                        combinations.update(np.unique(combination).tolist())
+    return np.array(sorted(combinations - {-1}), dtype=np.int64)
 
 
 class AttributeLookup:
@@ -204,11 +242,11 @@ class AttributeLookup:
         self,
         speakers: Speakers,
         sets: Sequence[TrialSet],
-        file: GroupsFile | None,
+        groups_file: GroupsFile | None,
         option: str,
     ) -> None:
-        self.speakers, self.sets, self.file, self.option = speakers, sets, file, option
-        tables = [one.recordings.table for one in sets if one.recordings is not None]
+        self.speakers, self.sets, self.file, self.option = speakers, sets, groups_file, option
+        tables = [trials.recordings.table for trials in sets if trials.recordings is not None]
         self.table = tables[0] if tables else None
 
     @property
@@ -217,64 +255,82 @@ class AttributeLookup:
 
     def names(self) -> list[str]:
         """Every attribute that there is."""
-        trials = {key.removeprefix(ATTRIBUTE) for one in self.sets for key in one.attribute_values}
+        trials = {
+            key.removeprefix(ATTRIBUTE_PREFIX)
+            for trial_set in self.sets
+            for key in trial_set.attribute_values
+        }
         return [*self.speakers.attributes.columns, *self._of_recordings, *sorted(trials)]
 
-    def sensible(self, used: NDArray[np.int64]) -> list[AttributeCodes]:
+    def sensible(self, used_speakers: NDArray[np.int64]) -> list[AttributeCodes]:
         """Every attribute of speakers or recordings that has a sensible number of values."""
-        own, rest = self._columns()
-        both = {name.lower() for name in own} & {name.lower() for name in rest}
-        found = []
-        for level, columns in (("speaker", own), ("recording", rest)):
+        speaker_columns, recording_columns = self._columns()
+        shared_names = {name.lower() for name in speaker_columns} & {
+            name.lower() for name in recording_columns
+        }
+        groupable = []
+        for source, columns in (("speaker", speaker_columns), ("recording", recording_columns)):
             for name in columns:
-                text = f"{level}.{name}" if name.lower() in both else name
-                part = self.values(Attribute(text, name, source=level))
-                if part.speaker_codes is not None:
-                    codes = part.speaker_codes[np.unique(used)]
+                text = f"{source}.{name}" if name.lower() in shared_names else name
+                attribute = self.values(Attribute(text, name, source=source))
+                if attribute.speaker_codes is not None:
+                    codes = attribute.speaker_codes[np.unique(used_speakers)]
                 else:
-                    codes = np.concatenate([part.utterance_codes(one) for one in self.sets])
-                known = codes[codes >= 0]
-                n_values = np.unique(known).size
-                is_name = n_values == known.size > FEW
-                if FEW <= n_values <= MANY and not is_name:
-                    found.append(part)
-        return found
+                    codes = np.concatenate(
+                        [attribute.utterance_codes(trials) for trials in self.sets]
+                    )
+                known_codes = codes[codes >= 0]
+                n_values = np.unique(known_codes).size
+                is_name = n_values == known_codes.size > MIN_DEFAULT_VALUES
+                if MIN_DEFAULT_VALUES <= n_values <= MAX_DEFAULT_VALUES and not is_name:
+                    groupable.append(attribute)
+        return groupable
 
     def _columns(self) -> tuple[list[str], list[str]]:
         """Attributes of speakers and of recordings that have a name to be grouped by."""
-        own = [name for name in self.speakers.attributes.columns if plain(name)]
-        return own, [name for name in self._of_recordings if plain(name) not in {"", *_NAMES}]
+        speaker_columns = [name for name in self.speakers.attributes.columns if plain_name(name)]
+        return speaker_columns, [
+            name
+            for name in self._of_recordings
+            if plain_name(name) not in {"", *_FILE_COLUMN_NAMES}
+        ]
 
-    def choices(self, used: NDArray[np.int64]) -> list[list[AttributeCodes]]:
+    def choices(self, used_speakers: NDArray[np.int64]) -> list[list[AttributeCodes]]:
         """What to group by where nothing is named."""
-        own, rest = self._columns()
-        found = self.sensible(used)
-        for part in found:
-            table = self.speakers if part.row_codes is None or self.table is None else self.table
-            columns = own if table is self.speakers else rest
-            same = [c for c in columns if c.lower() == part.attribute.name.lower()]
-            if len(same) > 1:  # which would be two groupings of one name
+        speaker_columns, recording_columns = self._columns()
+        groupable = self.sensible(used_speakers)
+        for attribute in groupable:
+            table = (
+                self.speakers if attribute.row_codes is None or self.table is None else self.table
+            )
+            columns = speaker_columns if table is self.speakers else recording_columns
+            same_names = [
+                column for column in columns if column.lower() == attribute.attribute.name.lower()
+            ]
+            if len(same_names) > 1:  # which would be two groupings of one name
                 msg = (
-                    f"{table.name}: columns {same[0]!r} and {same[1]!r} differ in upper and lower "
+                    f"{table.name}: columns {same_names[0]!r} and {same_names[1]!r} differ in "
+                    "upper and lower "
                     "case only; rename one, or name one with --by"
                 )
                 raise DataError(msg)
-        if not own and not rest:
+        if not speaker_columns and not recording_columns:
             msg = (
                 "no attribute of anybody is known to group by; give a table of people with "
                 "--speakers, one of recordings with --utterances, or name a column of the trials "
                 "with --by"
             )
             raise DataError(msg)
-        if not found:
+        if not groupable:
             msg = (
-                f"{self.speakers.name}: no attribute has {FEW} to {MANY} values among the speakers "
+                f"{self.speakers.name}: no attribute has {MIN_DEFAULT_VALUES} to "
+                f"{MAX_DEFAULT_VALUES} values among the speakers "
                 "of these trials (one value for each speaker is not a grouping); name one with "
                 "--by, "
-                f"of {', '.join([*own, *rest]) or 'none'}"
+                f"of {', '.join([*speaker_columns, *recording_columns]) or 'none'}"
             )
             raise DataError(msg)
-        return [[part] for part in found]
+        return [[attribute] for attribute in groupable]
 
     def named(self, grouping: str) -> list[Attribute]:
         """The attributes of a grouping, which a column's own name may look like."""
@@ -284,42 +340,56 @@ class AttributeLookup:
 
     def values(self, attribute: Attribute) -> AttributeCodes:
         """An attribute with its values, after what the groups file does to them."""
-        part = self._found(attribute)
-        recipe = None if self.file is None else self.file.definition(attribute)
-        if recipe is None:
-            return part
-        recipe.refuse_empty_groups(part.values)
-        values, places, removed = recipe.grouped(part.values)
-        place = np.array([*places, -1], dtype=np.int32)
+        attribute_codes = self._found(attribute)
+        definition = None if self.file is None else self.file.definition(attribute)
+        if definition is None:
+            return attribute_codes
+        definition.refuse_empty_groups(attribute_codes.values)
+        values, group_indices, excluded = definition.grouped(attribute_codes.values)
+        group_index = np.array([*group_indices, -1], dtype=np.int32)
         return AttributeCodes(
-            part.attribute,
+            attribute_codes.attribute,
             values,
-            None if part.speaker_codes is None else place[part.speaker_codes],
-            None if part.row_codes is None else place[part.row_codes],
-            {key: (one, two, place[codes]) for key, (one, two, codes) in part.trial_codes.items()},
-            {value: part.values.index(value) for value in removed},
-            part,
+            None
+            if attribute_codes.speaker_codes is None
+            else group_index[attribute_codes.speaker_codes],
+            None if attribute_codes.row_codes is None else group_index[attribute_codes.row_codes],
+            {
+                key: (enrol_key, test_key, group_index[codes])
+                for key, (enrol_key, test_key, codes) in attribute_codes.trial_codes.items()
+            },
+            {value: attribute_codes.values.index(value) for value in excluded},
+            attribute_codes,
         )
 
     def _found(self, attribute: Attribute) -> AttributeCodes:
         text = attribute.text_without_bands
-        literal = Attribute(attribute.text, text, "", "", attribute.edges)
+        literal_attribute = Attribute(attribute.text, text, "", "", attribute.edges)
         # a column may itself be called what could be an attribute with a side or bands
-        whole = Attribute(attribute.text, attribute.text)
-        for one in dict.fromkeys((whole, literal, attribute)):
-            places = self._places(one)
-            if one.edges != attribute.edges:  # a column of trials has been put in bands already
-                places.pop("trial", None)
+        column_attribute = Attribute(attribute.text, attribute.text)
+        for candidate in dict.fromkeys((column_attribute, literal_attribute, attribute)):
+            sources = self._places(candidate)
+            if (
+                candidate.edges != attribute.edges
+            ):  # a column of trials has been put in bands already
+                sources.pop("trial", None)
             of_whole_trials = any(
-                sides_of(_key(one))[0] in trials.extra_columns for trials in self.sets
+                side_keys(_trial_column_key(candidate))[0] in trials.extra_columns
+                for trials in self.sets
             )
-            if one.side and len(places) > 1 and of_whole_trials:
-                places.pop("trial")  # the sides of which are not told apart
-            if places:
-                found = [self._read(one, level) for level in places]
-                for level, other in zip([*places][1:], found[1:], strict=True):
-                    self._agree(one, found[0], other, (next(iter(places)), level), places)
-                return found[0]
+            if candidate.side and len(sources) > 1 and of_whole_trials:
+                sources.pop("trial")  # the sides of which are not told apart
+            if sources:
+                codes_by_source = [self._read(candidate, source) for source in sources]
+                for source, second_codes in zip([*sources][1:], codes_by_source[1:], strict=True):
+                    self._agree(
+                        candidate,
+                        codes_by_source[0],
+                        second_codes,
+                        (next(iter(sources)), source),
+                        sources,
+                    )
+                return codes_by_source[0]
         raise self._unknown(attribute)
 
     def _agree(
@@ -332,7 +402,7 @@ class AttributeLookup:
     ) -> None:
         """Refuse an attribute of two levels that do not say the same of some trial."""
         differ = next(
-            (pair for trials in self.sets for pair in _differences(first, other, trials)), None
+            (pair for trials in self.sets for pair in _disagreements(first, other, trials)), None
         )
         if differ is None:
             return
@@ -349,13 +419,13 @@ class AttributeLookup:
     def _places(self, one: Attribute) -> dict[str, str]:
         """Levels that have the attribute, with the name of what has it."""
         found = {}
-        if column_named(one.name, self.speakers.attributes.columns):
+        if matching_column(one.name, self.speakers.attributes.columns):
             found["speaker"] = self.speakers.name
-        if self.table is not None and column_named(one.name, self._of_recordings):
+        if self.table is not None and matching_column(one.name, self._of_recordings):
             found["recording"] = self.table.name
-        for trials in [s for s in self.sets if _key(one) in s.attribute_values][:1]:
+        for trials in [s for s in self.sets if _trial_column_key(one) in s.attribute_values][:1]:
             # the file that has the column: the scores or, if these have none, the trial list
-            roles = sides_of(ATTRIBUTE + one.name)
+            roles = side_keys(ATTRIBUTE_PREFIX + one.name)
             files = [file for file in trials.provenance if file["role"] in {"scores", "trials"}]
             having = [file for file in files if any(role in file["columns"] for role in roles)]
             found["trial"] = str((having or files)[0]["name"])
@@ -381,12 +451,12 @@ class AttributeLookup:
         if level == "trial":
             return self._of_trials(one)
         table = self.speakers if level == "speaker" or self.table is None else self.table
-        column = table.attributes[column_named(one.name, table.attributes.columns)]
+        column = table.attributes[matching_column(one.name, table.attributes.columns)]
         coder = AttributeCoder(one)
         codes = coder.codes(column, table.name)
         levels, place = coder.ordered_values()
         codes = np.append(place[codes], np.int32(-1))
-        values, numbers = list(SAME if one.side == "same" else levels.values or ()), None
+        values, numbers = list(SAME_VALUES if one.side == "same" else levels.values or ()), None
         if one.bands is not None:
             numbers = one.bands.parse_cells(column.to_list(), one.text, table.name)
             values = values or one.bands.band_names(levels.numbers)
@@ -398,7 +468,7 @@ class AttributeLookup:
 
     def _of_trials(self, one: Attribute) -> AttributeCodes:
         """An attribute that stands in the rows of every set of trials."""
-        key = _key(one)
+        key = _trial_column_key(one)
         for trials in self.sets:
             if key not in trials.attribute_values:
                 msg = (
@@ -412,7 +482,9 @@ class AttributeLookup:
         if one.bands is not None:
             values = one.bands.band_names(banded)
         else:
-            values = in_order({v for s in self.sets for v in s.attribute_values[key].values or ()})
+            values = sorted_values(
+                {v for s in self.sets for v in s.attribute_values[key].values or ()}
+            )
         place = {value: i for i, value in enumerate(values)}
         found = {}
         for trials in self.sets:
@@ -420,12 +492,12 @@ class AttributeLookup:
             codes = [place[v] for v in mine] if mine is not None else range(len(values))
             keys = self._sides(one, key, trials)
             found[trials.key] = (*keys, np.array([*codes, -1], dtype=np.int32))
-        values = list(SAME) if one.side == "same" else values
+        values = list(SAME_VALUES) if one.side == "same" else values
         return AttributeCodes(one, values, trial_codes=found, banded_numbers=banded)
 
     def _sides(self, one: Attribute, key: str, trials: TrialSet) -> tuple[str, str]:
         """Keys of the columns of either side."""
-        whole, *sides = sides_of(key)
+        whole, *sides = side_keys(key)
         more = trials.extra_columns
         if whole in more:
             if one.side:
@@ -448,7 +520,7 @@ class AttributeLookup:
         return needed[0], needed[-1]
 
 
-def _differences(
+def _disagreements(
     first: AttributeCodes, other: AttributeCodes, trials: TrialSet
 ) -> Iterator[tuple[str, str]]:
     """Values of one side of a trial that two attributes do not agree about, one a partition."""
@@ -465,5 +537,5 @@ def _differences(
                 yield first.values[a[known][odd[0]]], other.values[b[known][odd[0]]]
 
 
-def _key(one: Attribute) -> str:
-    return ATTRIBUTE + one.name + one.band_suffix
+def _trial_column_key(one: Attribute) -> str:
+    return ATTRIBUTE_PREFIX + one.name + one.band_suffix

@@ -49,9 +49,9 @@ unknown: 0.35
 thresholds:
   f: 0.37
 """
-_VERSION, _FOUND = "parivox-thresholds", "found"
-_KEYS = (_VERSION, "by", "side", "common", "unknown", "thresholds", _FOUND)
-_HEAD = EXAMPLE.partition("\n")[0]
+_VERSION_KEY, _SELECTION_KEY = "parivox-thresholds", "found"
+_KEYS = (_VERSION_KEY, "by", "side", "common", "unknown", "thresholds", _SELECTION_KEY)
+_FIRST_LINE = EXAMPLE.partition("\n")[0]
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class RuleFile:
     """What a rule file says."""
 
     by: str  # one grouping
-    side: str  # whose group it is: one of `SIDES`
+    side: str  # whose group it is: one of `SIDE_COLUMNS`
     common: float
     unknown: float  # for people of unknown group
     thresholds: Mapping[str, float]  # of groups that have one of their own
@@ -68,20 +68,20 @@ class RuleFile:
 
     def text(self, *, as_json: bool = False) -> str:
         """The file, as YAML or JSON."""
-        entries = {_VERSION: VERSION} | {name: getattr(self, name) for name in _KEYS[1:]}
+        entries = {_VERSION_KEY: VERSION} | {name: getattr(self, name) for name in _KEYS[1:]}
         if as_json:
             return json.dumps(entries, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-        return "\n".join([_HEAD, *_lines(entries)]) + "\n"
+        return "\n".join([_FIRST_LINE, *_lines(entries)]) + "\n"
 
     def record(self) -> dict[str, Any]:
         """What the file says, for the audit's record."""
-        said = {name: getattr(self, name) for name in _KEYS[1:-1]}
-        return said | {
+        fields = {name: getattr(self, name) for name in _KEYS[1:-1]}
+        return fields | {
             "thresholds": dict(self.thresholds),
             "trials_sha256": self.found.get("trials_sha256", ""),
         }
 
-    def grouping(self, people: Speakers, sets: Sequence[TrialSet], **how: Any) -> Grouping:
+    def grouping(self, speakers: Speakers, sets: Sequence[TrialSet], **options: Any) -> Grouping:
         """The groups that it is of.
 
         Raises
@@ -90,15 +90,17 @@ class RuleFile:
             If none of those that it names occurs.
         """
         name = self.provenance["name"]
-        (made,) = make_groupings(people, [self.by], sets=sets, option=f"{name}: by", **how)
-        if self.thresholds and not set(self.thresholds) & set(made.groups):
-            first = next(iter(self.thresholds))
+        (rule_grouping,) = make_groupings(
+            speakers, [self.by], sets=sets, option=f"{name}: by", **options
+        )
+        if self.thresholds and not set(self.thresholds) & set(rule_grouping.groups):
+            first_group = next(iter(self.thresholds))
             msg = (
                 f"{name}: none of its groups by {self.by} occurs in the trials; "
-                f"{name_hint(first, made.groups)}"
+                f"{name_hint(first_group, rule_grouping.groups)}"
             )
             raise ConfigError(msg)
-        return made
+        return rule_grouping
 
     def decide(self, trials: TrialSet, grouping: Grouping) -> TrialSet:
         """The trials with the threshold that decides each of them.
@@ -115,18 +117,23 @@ class RuleFile:
                 "leave out that column, or --thresholds"
             )
             raise ConfigError(msg)
-        each = [self.thresholds.get(group, self.common) for group in grouping.groups]
-        levels, place = np.unique([*each, self.unknown], return_inverse=True)
-        of_group: NDArray[np.int32] = place.astype(np.int32)
-        sides, at = grouping.side_coder(trials), SIDES.index(self.side)
+        group_thresholds = [self.thresholds.get(group, self.common) for group in grouping.groups]
+        thresholds, position = np.unique([*group_thresholds, self.unknown], return_inverse=True)
+        group_threshold: NDArray[np.int32] = position.astype(np.int32)
+        sides, side = grouping.side_coder(trials), SIDES.index(self.side)
 
-        def decided(part: Trials) -> Trials:
-            more = {**part.extra_columns, "threshold": of_group[sides(part)[at]]}
-            failed = None if part.failed is None else decided(part.failed)
-            return replace(part, extra_columns=more, failed=failed)
+        def with_thresholds(partition: Trials) -> Trials:
+            extra_columns = {
+                **partition.extra_columns,
+                "threshold": group_threshold[sides(partition)[side]],
+            }
+            failed = None if partition.failed is None else with_thresholds(partition.failed)
+            return replace(partition, extra_columns=extra_columns, failed=failed)
 
-        made = trials.with_trial_columns(decided, more=["threshold"], levels={})
-        return replace(made, thresholds=np.append(levels, np.nan))
+        decided_trials = trials.with_trial_columns(
+            with_thresholds, column_names=["threshold"], added_values={}
+        )
+        return replace(decided_trials, thresholds=np.append(thresholds, np.nan))
 
 
 def read_rules(source: Any) -> RuleFile:
@@ -166,34 +173,38 @@ def read_rules(source: Any) -> RuleFile:
 
 
 def _parsed(node: YamlNode | None, name: str, provenance: dict[str, Any]) -> RuleFile:
-    mend = "parivox thresholds --example prints one"
-    if node is None or not isinstance(node.content, dict) or _VERSION not in node.content:
-        msg = f"{name}: is not a rule file, of which a line says '{_VERSION}: {VERSION}'; {mend}"
+    remedy = "parivox thresholds --example prints one"
+    if node is None or not isinstance(node.content, dict) or _VERSION_KEY not in node.content:
+        msg = (
+            f"{name}: is not a rule file, of which a line says '{_VERSION_KEY}: {VERSION}'; "
+            f"{remedy}"
+        )
         raise ConfigError(msg)
     entries = node.content
-    for key, one in entries.items():
+    for key, child in entries.items():
         if key not in _KEYS:
-            msg = f"{one.location}: {key!r} is not known; {name_hint(key, _KEYS)}"
+            msg = f"{child.location}: {key!r} is not known; {name_hint(key, _KEYS)}"
             raise ConfigError(msg)
-    if entries[_VERSION].content != str(VERSION):
+    if entries[_VERSION_KEY].content != str(VERSION):
         msg = (
-            f"{entries[_VERSION].location}: is of version {entries[_VERSION].content!r}, of which "
+            f"{entries[_VERSION_KEY].location}: is of version "
+            f"{entries[_VERSION_KEY].content!r}, of which "
             "this Parivox knows 1 only; update Parivox, or write the rule again"
         )
         raise ConfigError(msg)
     missing = [key for key in ("by", "common", "thresholds") if key not in entries]
     if missing:
-        msg = f"{name}: says nothing of {missing[0]!r}; {mend}"
+        msg = f"{name}: says nothing of {missing[0]!r}; {remedy}"
         raise ConfigError(msg)
     by, side = (entries[key].content if key in entries else SIDES[0] for key in ("by", "side"))
-    for key, value in (("by", by), ("side", side)):
-        if not isinstance(value, str) or not value or (key == "side" and value not in SIDES):
-            wanted = "enrol or test" if key == "side" else "one grouping, as in gender"
-            msg = f"{entries[key].location}: {key} is not {wanted}; {mend}"
+    for key, content in (("by", by), ("side", side)):
+        if not isinstance(content, str) or not content or (key == "side" and content not in SIDES):
+            expected = "enrol or test" if key == "side" else "one grouping, as in gender"
+            msg = f"{entries[key].location}: {key} is not {expected}; {remedy}"
             raise ConfigError(msg)
     groups = entries["thresholds"].content
-    rest = entries[_FOUND].content if _FOUND in entries else {}
-    found = rest if isinstance(rest, dict) else {}
+    selection_content = entries[_SELECTION_KEY].content if _SELECTION_KEY in entries else {}
+    selection = selection_content if isinstance(selection_content, dict) else {}
     if not isinstance(groups, dict):
         msg = (
             f"{entries['thresholds'].location}: thresholds is not a mapping; write lines as in 'f: "
@@ -206,31 +217,31 @@ def _parsed(node: YamlNode | None, name: str, provenance: dict[str, Any]) -> Rul
         str(side),
         common,
         _number(entries["unknown"], "unknown") if "unknown" in entries else common,
-        {group: _number(one, f"the threshold of {group!r}") for group, one in groups.items()},
-        {key: one.content for key, one in found.items() if isinstance(one.content, str)},
+        {group: _number(child, f"the threshold of {group!r}") for group, child in groups.items()},
+        {key: child.content for key, child in selection.items() if isinstance(child.content, str)},
         provenance,
     )
 
 
-def _number(node: YamlNode, what: str) -> float:
+def _number(node: YamlNode, description: str) -> float:
     try:
-        found = float(node.content)  # type: ignore[arg-type]
+        parsed = float(node.content)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        found = math.nan
+        parsed = math.nan
     is_odd = "_" in str(node.content)  # which Python reads, and nobody means
-    if is_odd or not math.isfinite(found):
-        msg = f"{node.location}: {what} is not a number; write one, as in 0.35"
+    if is_odd or not math.isfinite(parsed):
+        msg = f"{node.location}: {description} is not a number; write one, as in 0.35"
         raise ConfigError(msg)
-    return found
+    return parsed
 
 
 def _lines(entries: Mapping[str, Any], indent: str = "") -> list[str]:
     """Entries as YAML; texts as JSON writes them, which YAML reads alike."""
     lines = []
-    for key, value in entries.items():
+    for key, content in entries.items():
         name = f"{indent}{json.dumps(key, ensure_ascii=False) if indent else key}:"
-        if isinstance(value, Mapping) and value:
-            lines += [name, *_lines(value, f"{indent}  ")]
+        if isinstance(content, Mapping) and content:
+            lines += [name, *_lines(content, f"{indent}  ")]
         else:
-            lines.append(f"{name} {json.dumps(value, ensure_ascii=False)}")
+            lines.append(f"{name} {json.dumps(content, ensure_ascii=False)}")
     return lines

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from parivox.core.counts import FloatArray
 
-AT_THRESHOLDS = "counted at given thresholds only"
-MOST_PLACES = 1 << 20
+COUNTED_AT_THRESHOLDS = "counted at given thresholds only"
+MAX_LISTED_BINS = 1 << 20
 """Of more bins than this, only those are made that have a score."""
-FINEST = 1 << 50
+MAX_STEPS = 1 << 50
 """Most steps from zero to a score: beyond them the next edge cannot be told from the last."""
 
 
@@ -47,7 +47,7 @@ class Bins:
     @property
     def no_curve_reason(self) -> str:
         """Why there is no curve of error rates; empty if there is one."""
-        return AT_THRESHOLDS if self.thresholds and not self.step else ""
+        return COUNTED_AT_THRESHOLDS if self.thresholds and not self.step else ""
 
     @property
     def width(self) -> float:
@@ -56,37 +56,37 @@ class Bins:
 
     @cached_property
     def _ratio(self) -> tuple[float, float]:
-        up, down = Decimal(self.step).as_integer_ratio()
-        return float(up), float(down)
+        numerator, denominator = Decimal(self.step).as_integer_ratio()
+        return float(numerator), float(denominator)
 
     def binned(self, scores: FloatArray) -> FloatArray:
         """Where each score is counted: the same place in whatever file it stands."""
         if self.is_exact:
             return scores
-        found = np.full(scores.shape, -np.inf)
+        edges = np.full(scores.shape, -np.inf)
         if self.step:
             finite = np.isfinite(scores)
-            found[finite] = self._edges(scores[finite])
-            found[~finite] = scores[~finite]
+            edges[finite] = self._edges(scores[finite])
+            edges[~finite] = scores[~finite]
         if self.thresholds:
             lowest = np.array([-np.inf, *self.thresholds])
-            given = lowest[EdgeSearch(lowest[1:]).step_indices(scores)]
-            found = np.maximum(found, given)
-        return found
+            threshold_edges = lowest[EdgeSearch(lowest[1:]).step_indices(scores)]
+            edges = np.maximum(edges, threshold_edges)
+        return edges
 
     def _edges(self, scores: FloatArray) -> FloatArray:
         """Lower edges: whole multiples of the step, each the nearest number to its decimal."""
-        up, down = self._ratio
-        if np.abs(scores).max(initial=0.0) > FINEST * self.width:
+        numerator, denominator = self._ratio
+        if np.abs(scores).max(initial=0.0) > MAX_STEPS * self.width:
             msg = (
                 f"--step {self.step}: is too fine for scores as far from 0 as "
                 f"{float(np.abs(scores).max()):.6g}; give a larger one"
             )
             raise ConfigError(msg)
-        place = np.floor(scores / self.width)
-        place -= place * up / down > scores
-        place += (place + 1) * up / down <= scores
-        edges: FloatArray = place * up / down
+        multiple = np.floor(scores / self.width)
+        multiple -= multiple * numerator / denominator > scores
+        multiple += (multiple + 1) * numerator / denominator <= scores
+        edges: FloatArray = multiple * numerator / denominator
         return edges
 
     def edges_between(self, low: float, high: float) -> FloatArray:
@@ -99,14 +99,14 @@ class Bins:
         >>> Bins("", (0.7,)).edges_between(0.2, 1.2).tolist()
         [-inf, 0.7]
         """
-        found = np.array([-np.inf])
+        edges = np.array([-np.inf])
         if self.step:
-            up, down = self._ratio
-            first, last = (float(one) for one in self._edges(np.array([low, high])))
-            places = np.arange(np.rint(first / self.width), np.rint(last / self.width) + 1)
-            found = places * up / down
-        given = np.array([one for one in self.thresholds if found[0] < one <= high])
-        return np.unique(np.concatenate((found, given)))
+            numerator, denominator = self._ratio
+            first, last = (float(edge) for edge in self._edges(np.array([low, high])))
+            multiples = np.arange(np.rint(first / self.width), np.rint(last / self.width) + 1)
+            edges = multiples * numerator / denominator
+        threshold_edges = np.array([edge for edge in self.thresholds if edges[0] < edge <= high])
+        return np.unique(np.concatenate((edges, threshold_edges)))
 
     def binned_positions(self, scores: FloatArray) -> tuple[FloatArray, NDArray[np.integer[Any]]]:
         """Where scores are counted, rising, and the place of each score among these.
@@ -119,13 +119,13 @@ class Bins:
         """
         finite = scores if np.isfinite(scores).all() else scores[np.isfinite(scores)]
         low, high = float(finite.min(initial=np.inf)), float(finite.max(initial=-np.inf))
-        are_few = high - low < MOST_PLACES * (self.width or np.inf)
+        are_few = high - low < MAX_LISTED_BINS * (self.width or np.inf)
         if self.is_exact or not finite.size or not are_few:
-            values, place = np.unique(self.binned(scores), return_inverse=True)
-            return values, place
-        inside = self.edges_between(low, high if self.step else np.inf)
-        values = np.unique(np.concatenate(([-np.inf], inside, [np.inf] if self.step else [])))
-        return values, EdgeSearch(values).step_indices(scores) - 1
+            edges, positions = np.unique(self.binned(scores), return_inverse=True)
+            return edges, positions
+        inner_edges = self.edges_between(low, high if self.step else np.inf)
+        edges = np.unique(np.concatenate(([-np.inf], inner_edges, [np.inf] if self.step else [])))
+        return edges, EdgeSearch(edges).step_indices(scores) - 1
 
     def has_threshold(self, threshold: float) -> bool:
         """Whether counts at this threshold are exact."""
@@ -133,11 +133,11 @@ class Bins:
 
     def in_words(self) -> str:
         """In words, for messages."""
-        at = ", ".join(f"{t:g}" for t in self.thresholds[:8])
-        at += f" and {len(self.thresholds) - 8} more" if len(self.thresholds) > 8 else ""
+        listed = ", ".join(f"{t:g}" for t in self.thresholds[:8])
+        listed += f" and {len(self.thresholds) - 8} more" if len(self.thresholds) > 8 else ""
         if self.step:
-            return f"bins of {self.step}" + (f" with edges at {at}" if at else "")
-        return f"thresholds {at}" if at else "each score"
+            return f"bins of {self.step}" + (f" with edges at {listed}" if listed else "")
+        return f"thresholds {listed}" if listed else "each score"
 
 
 def parse_bins(step: object = None, thresholds: Sequence[object] = ()) -> Bins:
@@ -161,14 +161,14 @@ def parse_bins(step: object = None, thresholds: Sequence[object] = ()) -> Bins:
             )
             raise ConfigError(msg)
         width = f"{number.normalize():f}"
-    found = []
-    for given in thresholds:
+    edges = []
+    for threshold_text in thresholds:
         try:
-            level = float(str(given))
+            threshold = float(str(threshold_text))
         except ValueError:
-            level = np.nan
-        if not np.isfinite(level):
-            msg = f"--threshold {given}: is not a number; give a score, as in 0.5"
+            threshold = np.nan
+        if not np.isfinite(threshold):
+            msg = f"--threshold {threshold_text}: is not a number; give a score, as in 0.5"
             raise ConfigError(msg)
-        found.append(level + 0.0)
-    return Bins(width, tuple(sorted(set(found))))
+        edges.append(threshold + 0.0)
+    return Bins(width, tuple(sorted(set(edges))))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from parivox.data.attributes import names_of
+from parivox.data.attributes import column_names
 from parivox.data.columns import RequestedColumns
 from parivox.data.formats import scan
 from parivox.data.trial_values import scores
@@ -30,7 +30,7 @@ class ScoreFileExtent(NamedTuple):
     sha256: str  # of its bytes
 
 
-def extent_of(
+def score_file_extent(
     source: Any,
     *,
     columns: Mapping[str, str] | None = None,
@@ -45,14 +45,14 @@ def extent_of(
     DataError
         If it cannot be read, or holds no row.
     """
-    asked = RequestedColumns(dict(columns or {}), attributes=names_of(attributes))
-    scanned = scan(source, columns=asked, format=format, name="scores")
+    requested = RequestedColumns(dict(columns or {}), attributes=column_names(attributes))
+    scanned = scan(source, columns=requested, format=format, name="scores")
     rows, low, high = 0, np.inf, -np.inf
     for chunk in scanned.chunks():
         rows += len(chunk)
         if "score" in chunk.columns:
-            found = scores(chunk, scanned)
-            finite = found[np.isfinite(found)]
+            chunk_scores = scores(chunk, scanned)
+            finite = chunk_scores[np.isfinite(chunk_scores)]
             low, high = min(low, finite.min(initial=np.inf)), max(high, finite.max(initial=-np.inf))
     if not rows:
         msg = f"{scanned.name}: holds no trial; give a file with one trial a row"
@@ -74,8 +74,8 @@ class TrialLocation(NamedTuple):
     shard: int  # counted from 1
 
 
-def pair_in_two_parts(
-    parts: Sequence[FileRows],
+def pair_in_two_shards(
+    shards: Sequence[FileRows],
     *,
     columns: Mapping[str, str] | None = None,
     format: str | None = None,  # noqa: A002 - the option's name
@@ -84,25 +84,34 @@ def pair_in_two_parts(
 
     None if there is none.
     """
-    asked = RequestedColumns(dict(columns or {}))
-    found = []
-    for path in dict.fromkeys(one.path for one in parts):
-        own = {one.first: i for i, one in enumerate(parts, 1) if one.path == path}
-        first, seen = np.array(sorted(own)), 0
-        number = np.array([own[row] for row in sorted(own)])
-        for chunk in scan(path, columns=asked, format=format, name="scores").chunks():
-            told = [one for one in ("score", "decision") if one in chunk.columns]
-            at = np.searchsorted(first, np.arange(seen, seen := seen + len(chunk)), "right") - 1
-            sides = {one: chunk[one].cast(pl.String).str.strip_chars() for one in ("enrol", "test")}
-            rows = {"row": pl.Series(chunk.rows, dtype=pl.Int64), "part": number[at]}
+    requested = RequestedColumns(dict(columns or {}))
+    tables = []
+    for path in dict.fromkeys(shard.path for shard in shards):
+        shard_of_row = {shard.first: i for i, shard in enumerate(shards, 1) if shard.path == path}
+        first_rows, n_seen = np.array(sorted(shard_of_row)), 0
+        shard_numbers = np.array([shard_of_row[row] for row in sorted(shard_of_row)])
+        for chunk in scan(path, columns=requested, format=format, name="scores").chunks():
+            outcome_columns = [shard for shard in ("score", "decision") if shard in chunk.columns]
+            position = (
+                np.searchsorted(
+                    first_rows, np.arange(n_seen, n_seen := n_seen + len(chunk)), "right"
+                )
+                - 1
+            )
+            sides = {
+                shard: chunk[shard].cast(pl.String).str.strip_chars() for shard in ("enrol", "test")
+            }
+            rows = {"row": pl.Series(chunk.rows, dtype=pl.Int64), "part": shard_numbers[position]}
             table = pl.DataFrame({**sides, "file": [path] * len(chunk), **rows})
-            is_told = [chunk[one].cast(pl.String).str.strip_chars() != "" for one in told]
-            found.append(table.filter(pl.any_horizontal(False, *is_told)))
-    table = pl.concat(found).drop_nulls()
-    again = table.filter(pl.col("part").n_unique().over("enrol", "test") > 1)
-    if not again.height:
+            has_outcome = [
+                chunk[shard].cast(pl.String).str.strip_chars() != "" for shard in outcome_columns
+            ]
+            tables.append(table.filter(pl.any_horizontal(False, *has_outcome)))
+    table = pl.concat(tables).drop_nulls()
+    repeated = table.filter(pl.col("part").n_unique().over("enrol", "test") > 1)
+    if not repeated.height:
         return None
-    enrol, test, *place = again.row(0)
-    same = again.filter((pl.col("enrol") == enrol) & (pl.col("test") == test))
-    other = same.filter(pl.col("part") != place[-1]).row(0)
-    return f"({enrol}, {test})", TrialLocation(*place), TrialLocation(*other[2:])
+    enrol, test, *first_location = repeated.row(0)
+    same_pair = repeated.filter((pl.col("enrol") == enrol) & (pl.col("test") == test))
+    second_location = same_pair.filter(pl.col("part") != first_location[-1]).row(0)
+    return f"({enrol}, {test})", TrialLocation(*first_location), TrialLocation(*second_location[2:])

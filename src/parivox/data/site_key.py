@@ -23,13 +23,17 @@ from parivox.runtime.disk import atomic_file, explain_write_errors, lock_folder
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-SHORTEST, LONGEST = 16, 64
+MIN_KEY_BYTES, MAX_KEY_BYTES = 16, 64
 """Bytes of a key: fewer could be guessed, more are none of BLAKE2b's."""
-_LEAST_DISTINCT = 8
+_MIN_DISTINCT_BYTES = 8
 """Different bytes of a key: fewer are hardly random."""
-_TOO_MUCH = 1 << 12
-_NAME, _SITE, _BLOCK = b"parivox name", b"parivox site", b"parivox block"  # uses of one key
-_MARK = b"parivox mark"
+_MAX_READ_BYTES = 1 << 12
+_NAME_USE, _SITE_USE, _BLOCK_USE = (
+    b"parivox name",
+    b"parivox site",
+    b"parivox block",
+)  # uses of one key
+_MARK_USE = b"parivox mark"
 
 KDF = "scrypt-15-8-1"
 """How keys are derived: scrypt with N = 2 ** 15, r = 8 and p = 1."""
@@ -37,7 +41,7 @@ NO_KDF = ""
 """Of files of 0.2.0, which used the bytes of the key as they are."""
 KDFS = (NO_KDF, KDF)
 _SALT = b"parivox site key"  # alike everywhere, as one key is to give one name at any time
-_MAKE = "make a random one with --new-key FILE"
+_NEW_KEY_REMEDY = "make a random one with --new-key FILE"
 
 
 @dataclass(frozen=True)
@@ -58,58 +62,59 @@ class SiteKey:
         """
         try:
             with Path(path).open("rb") as file:
-                secret = file.read(_TOO_MUCH).strip()
+                secret = file.read(_MAX_READ_BYTES).strip()
         except FileNotFoundError:
             if _may_be_secret(str(path)):
                 msg = (
                     "--key: names no file; if that was the secret itself, it may now be in the "
-                    f"history of commands: {_MAKE}"
+                    f"history of commands: {_NEW_KEY_REMEDY}"
                 )
                 raise ConfigError(msg) from None
-            msg = f"--key {path}: file not found; check the path, or {_MAKE}"
+            msg = f"--key {path}: file not found; check the path, or {_NEW_KEY_REMEDY}"
             raise ConfigError(msg) from None
         except (OSError, ValueError) as error:
             msg = f"--key {path}: cannot be read ({error}); name a file"
             raise ConfigError(msg) from error
-        if not SHORTEST <= len(secret) <= LONGEST:
+        if not MIN_KEY_BYTES <= len(secret) <= MAX_KEY_BYTES:
             msg = (
-                f"--key {path}: holds {len(secret)} bytes, a key has {SHORTEST} to {LONGEST}; "
-                f"{_MAKE}"
+                f"--key {path}: holds {len(secret)} bytes, a key has {MIN_KEY_BYTES} to "
+                f"{MAX_KEY_BYTES}; "
+                f"{_NEW_KEY_REMEDY}"
             )
             raise ConfigError(msg)
-        if len({*secret}) < _LEAST_DISTINCT:
+        if len({*secret}) < _MIN_DISTINCT_BYTES:
             msg = (
                 f"--key {path}: has {len({*secret})} different characters and can be guessed; "
-                f"{_MAKE}"
+                f"{_NEW_KEY_REMEDY}"
             )
             raise ConfigError(msg)
-        return cls(_derived(secret, kdf), kdf)
+        return cls(_derived_secret(secret, kdf), kdf)
 
     @property
     def site(self) -> str:
         """What tells this key apart from others, and tells nothing of it."""
-        return self._hash(_SITE, [])
+        return self._hash(_SITE_USE, [])
 
     def pseudonyms(self, ids: Sequence[str]) -> list[str]:
         """The name of each speaker."""
-        return [self._hash(_NAME, [one]) for one in ids]
+        return [self._hash(_NAME_USE, [speaker_id]) for speaker_id in ids]
 
     def block_pseudonym(self, names: Iterable[str]) -> str:
         """The name of a block, from those of its speakers."""
-        return self._hash(_BLOCK, sorted(names))
+        return self._hash(_BLOCK_USE, sorted(names))
 
     def mark(self, text: str) -> str:
         """What tells whether two texts are the same, and without the key nothing of them."""
-        return self._hash(_MARK, [text])
+        return self._hash(_MARK_USE, [text])
 
     def _hash(self, use: bytes, words: Iterable[str]) -> str:
-        made = hashlib.blake2b(use, digest_size=8, key=self.secret)
-        for one in words:
-            made.update(b"\0" + one.encode())
-        return made.hexdigest()
+        digest = hashlib.blake2b(use, digest_size=8, key=self.secret)
+        for word in words:
+            digest.update(b"\0" + word.encode())
+        return digest.hexdigest()
 
 
-def _derived(secret: bytes, kdf: str) -> bytes:
+def _derived_secret(secret: bytes, kdf: str) -> bytes:
     if kdf == NO_KDF:
         return secret
     return hashlib.scrypt(secret, salt=_SALT, n=1 << 15, r=8, p=1, maxmem=1 << 26, dklen=32)
@@ -117,7 +122,7 @@ def _derived(secret: bytes, kdf: str) -> bytes:
 
 def _may_be_secret(text: str) -> bool:
     """Whether a text that names no file may be a key that was typed: it is not repeated then."""
-    return len(text) >= SHORTEST and not {*text} & {"/", "\\", "."}
+    return len(text) >= MIN_KEY_BYTES and not {*text} & {"/", "\\", "."}
 
 
 @contextmanager
@@ -177,7 +182,7 @@ class CountingLog:
         ConfigError
             If that is damaged.
         """
-        return cls._read(record_beside(key))
+        return cls._read(counting_log_path(key))
 
     @classmethod
     def _read(cls, path: Path) -> CountingLog:
@@ -185,27 +190,27 @@ class CountingLog:
             return cls(path, ())
         try:
             entries = json.loads(path.read_bytes())[_KIND]
-            known = tuple(
+            checked = tuple(
                 {
-                    "trials": str(one["trials"]),
-                    "groups": str(one["groups"]),
-                    "by": [str(name) for name in one["by"]],
-                    "withheld": bool(one["withheld"]),
+                    "trials": str(entry["trials"]),
+                    "groups": str(entry["groups"]),
+                    "by": [str(name) for name in entry["by"]],
+                    "withheld": bool(entry["withheld"]),
                 }
-                for one in entries
+                for entry in entries
             )
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             msg = f"{path}: is damaged; it tells what was counted with the key. Restore it"
             raise ConfigError(msg) from error
-        return cls(path, known)
+        return cls(path, checked)
 
     def check(self, entry: dict[str, Any], name: str) -> None:
         """Refuse to count trials by other groups than before, if any were withheld."""
-        for before in self.entries:
-            is_other = before["trials"] == entry["trials"] and before["groups"] != entry["groups"]
-            if is_other and (before["withheld"] or entry["withheld"]):
+        for earlier in self.entries:
+            is_other = earlier["trials"] == entry["trials"] and earlier["groups"] != entry["groups"]
+            if is_other and (earlier["withheld"] or entry["withheld"]):
                 msg = (
-                    f"{name}: its trials were counted by {', '.join(before['by'])} with this key, "
+                    f"{name}: its trials were counted by {', '.join(earlier['by'])} with this key, "
                     "by other groups, other speakers in them or another --withhold or --blocks, "
                     "and groups were withheld; subtracting the counts could give them back. Count "
                     "as before, or add --regroup if no reader has both files"
@@ -225,6 +230,6 @@ class CountingLog:
                 aside.write_text(f"{text}\n", encoding="utf-8", newline="\n")
 
 
-def record_beside(key: str | os.PathLike[str]) -> Path:
+def counting_log_path(key: str | os.PathLike[str]) -> Path:
     """Where it is noted what was counted with the key of a file; links are followed."""
     return Path(f"{os.path.realpath(key)}.counted")

@@ -36,19 +36,26 @@ if TYPE_CHECKING:
 
     from parivox.runtime.progress import Stage
 
-_NO_TEXT = (b"PAR1", b"ARROW1", b"\xff\xff\xff\xff", b"PK\x03\x04", b"PK\x05\x06", b"\xd0\xcf\x11")
-_MARKS = {
+_BINARY_STARTS = (
+    b"PAR1",
+    b"ARROW1",
+    b"\xff\xff\xff\xff",
+    b"PK\x03\x04",
+    b"PK\x05\x06",
+    b"\xd0\xcf\x11",
+)
+_BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF16_LE: "utf-16-le",
     codecs.BOM_UTF16_BE: "utf-16-be",
 }
 # Patterns stay text until they are needed: most files are ASCII.
-_HIGH = rb"[\x80-\xff]"
-_HIGH_IN_UTF8 = rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"
-_MOST_SHOWN = 6
-LONGEST_LINE = 1 << 26
-_NOT_IN_TEXT = bytes([*range(0x09), *range(0x0E, 0x1A)])
-_GIVEN: ContextVar[str] = ContextVar("encoding of texts that are not Unicode", default="")
+_NON_ASCII_BYTE = rb"[\x80-\xff]"
+_UTF8_CHARACTER = rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"
+_MAX_READINGS_SHOWN = 6
+MAX_LINE_BYTES = 1 << 26
+_BINARY_CONTROL_BYTES = bytes([*range(0x09), *range(0x0E, 0x1A)])
+_ENCODING: ContextVar[str] = ContextVar("encoding of texts that are not Unicode", default="")
 _QUOTES: ContextVar[str] = ContextVar("what quotes are in texts", default="")
 _NOBODY: ContextVar[tuple[str, ...]] = ContextVar("words that stand for no speaker", default=())
 NOBODY_WORDS = "nobody"
@@ -59,7 +66,7 @@ R = TypeVar("R")
 
 
 @contextmanager
-def read_as(
+def reading_files_as(
     encoding: str | None = None,
     quotes: str | None = None,
     columns: Mapping[str, str] | None = None,
@@ -77,9 +84,9 @@ def read_as(
     """
     tokens: list[tuple[ContextVar[Any], Token[Any]]] = []
     if encoding is not None:
-        from parivox.data.encodings import encoding_named  # noqa: PLC0415 - where it is given
+        from parivox.data.encodings import python_encoding  # noqa: PLC0415 - where it is given
 
-        tokens.append((_GIVEN, _GIVEN.set(encoding_named(encoding))))
+        tokens.append((_ENCODING, _ENCODING.set(python_encoding(encoding))))
     if quotes is not None:
         tokens.append((_QUOTES, _QUOTES.set(quotes)))
     if isinstance(columns, Mapping) and columns.get(NOBODY_WORDS):
@@ -92,34 +99,36 @@ def read_as(
             variable.reset(token)
 
 
-def nobody_asked() -> tuple[str, ...]:
+def nobody_words() -> tuple[str, ...]:
     """Words of the user that stand for no speaker."""
     return _NOBODY.get()
 
 
-def encoding_asked() -> str:
+def requested_encoding() -> str:
     """The encoding that is given for what is read now, as Python calls it; empty if none is."""
-    return _GIVEN.get()
+    return _ENCODING.get()
 
 
-def quotes_asked() -> str:
+def requested_quotes() -> str:
     """What quotes are in what is read now: ``none`` for signs as others; empty where they quote."""
     return _QUOTES.get()
 
 
-def in_encoding_given(reading: Callable[P, R]) -> Callable[P, R]:
+def with_reading_options(reader: Callable[P, R]) -> Callable[P, R]:
     """Read all files of a function as its arguments `encoding`, `quotes` and `columns` say."""
 
-    @wraps(reading)
-    def wrapped(*args: P.args, **given: P.kwargs) -> R:
-        asked = {name: cast("Any", given.get(name)) for name in ("encoding", "quotes", "columns")}
-        with read_as(**asked):
-            return reading(*args, **given)
+    @wraps(reader)
+    def wrapped(*args: P.args, **keywords: P.kwargs) -> R:
+        reading_options = {
+            name: cast("Any", keywords.get(name)) for name in ("encoding", "quotes", "columns")
+        }
+        with reading_files_as(**reading_options):
+            return reader(*args, **keywords)
 
     return wrapped
 
 
-def encoding_of(head: bytes, blocks: Callable[[], Iterable[bytes]], name: str) -> str:
+def encoding_of_text(head: bytes, read_chunks: Callable[[], Iterable[bytes]], name: str) -> str:
     r"""Name of a file's encoding, as Python knows it, or an empty string if it is no text.
 
     A text is in UTF-8, in UTF-16, in what is given, or in the one encoding in which its words can
@@ -128,103 +137,114 @@ def encoding_of(head: bytes, blocks: Callable[[], Iterable[bytes]], name: str) -
 
     Examples
     --------
-    >>> encoding_of(b"i\0d\0", list, "s.csv"), encoding_of(b"PAR1", list, "s.csv")
+    >>> encoding_of_text(b"i\0d\0", list, "s.csv"), encoding_of_text(b"PAR1", list, "s.csv")
     ('utf-16-le', '')
     """
-    if head.startswith(_NO_TEXT):
+    if head.startswith(_BINARY_STARTS):
         return ""
-    marked = next((encoding for mark, encoding in _MARKS.items() if head.startswith(mark)), "utf-8")
-    if marked.startswith("utf-16"):
-        return marked
-    if encoding_asked().startswith(("utf-16", "utf-32")):
-        return encoding_asked()
+    marked_encoding = next(
+        (encoding for mark, encoding in _BYTE_ORDER_MARKS.items() if head.startswith(mark)), "utf-8"
+    )
+    if marked_encoding.startswith("utf-16"):
+        return marked_encoding
+    if requested_encoding().startswith(("utf-16", "utf-32")):
+        return requested_encoding()
     if b"\x00" in head:  # western text in UTF-16 without a mark: every other byte is zero
         half = len(head) // 2
         zeros = {"utf-16-be": head[::2].count(0), "utf-16-le": head[1::2].count(0)}
-        few, many = sorted(zeros, key=lambda order: zeros[order])
-        return many if half > 1 and zeros[few] < 0.1 * half and zeros[many] > 0.9 * half else ""
-    return marked if _is_utf8(blocks()) else _other(blocks(), name)
+        rare_order, common_order = sorted(zeros, key=lambda order: zeros[order])
+        return (
+            common_order
+            if half > 1 and zeros[rare_order] < 0.1 * half and zeros[common_order] > 0.9 * half
+            else ""
+        )
+    return marked_encoding if _is_utf8(read_chunks()) else _other_encoding(read_chunks(), name)
 
 
-def _is_utf8(blocks: Iterable[bytes]) -> bool:
+def _is_utf8(chunks: Iterable[bytes]) -> bool:
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        for block in blocks:
-            if not block.isascii() or decoder.getstate()[0]:  # ASCII is known at once
-                decoder.decode(block)
+        for chunk in chunks:
+            if not chunk.isascii() or decoder.getstate()[0]:  # ASCII is known at once
+                decoder.decode(chunk)
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         return False
     return True
 
 
-def _other(blocks: Iterable[bytes], name: str) -> str:
+def _other_encoding(chunks: Iterable[bytes], name: str) -> str:
     """What a text that is not UTF-8 is in."""
     from parivox.data.encodings import NonAsciiWords  # noqa: PLC0415 - most files are UTF-8
 
-    row, whole, alone, first = 1, 0, 0, (0, b"")
+    row_number, n_utf8_characters, n_stray_bytes, first_stray = 1, 0, 0, (0, b"")
     words = NonAsciiWords()
-    for line in _lines(blocks):
+    for line in _lines(chunks):
         if not line.isascii():
-            if len(line.translate(None, _NOT_IN_TEXT)) < len(line):
+            if len(line.translate(None, _BINARY_CONTROL_BYTES)) < len(line):
                 return ""
             words.add(line)
-            rest, pairs = re.subn(_HIGH_IN_UTF8, b"", line)
-            stray = re.findall(_HIGH, rest)
-            if stray and not alone:
-                first = row, stray[0]
-            whole += pairs
-            alone += len(stray)
-        row += 1
-    where = f"{name}, row {first[0]}: byte 0x{first[1].hex()} is not UTF-8"
-    if whole >= alone:
-        msg = f"{where}, as other parts are; save the file in the encoding UTF-8"
+            without_utf8, n_characters = re.subn(_UTF8_CHARACTER, b"", line)
+            stray = re.findall(_NON_ASCII_BYTE, without_utf8)
+            if stray and not n_stray_bytes:
+                first_stray = row_number, stray[0]
+            n_utf8_characters += n_characters
+            n_stray_bytes += len(stray)
+        row_number += 1
+    location = f"{name}, row {first_stray[0]}: byte 0x{first_stray[1].hex()} is not UTF-8"
+    if n_utf8_characters >= n_stray_bytes:
+        msg = f"{location}, as other parts are; save the file in the encoding UTF-8"
         raise DataError(msg)
-    asked = encoding_asked()
-    if asked.startswith("utf-8"):
-        msg = f"{where}, which --encoding names; name another, or leave it out"
+    requested = requested_encoding()
+    if requested.startswith("utf-8"):
+        msg = f"{location}, which --encoding names; name another, or leave it out"
         raise DataError(msg)
-    return asked or _guessed(words.readings(), name, where)
+    return requested or _guessed_encoding(words.readings(), name, location)
 
 
-def _lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
+def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Lines without their ends; one that is longer than a row may be is cut."""
-    left = b""
-    for block in blocks:
-        *whole, left = (left + block).split(b"\n")
-        yield from whole
-        if len(left) > LONGEST_LINE:
-            yield left
-            left = b""
-    yield left
+    unfinished = b""
+    for chunk in chunks:
+        *complete, unfinished = (unfinished + chunk).split(b"\n")
+        yield from complete
+        if len(unfinished) > MAX_LINE_BYTES:
+            yield unfinished
+            unfinished = b""
+    yield unfinished
 
 
-def _guessed(readings: Mapping[str, str], name: str, where: str) -> str:
+def _guessed_encoding(readings: Mapping[str, str], name: str, location: str) -> str:
     """The one encoding in which words make sense; a warning shows one of them."""
     if len(readings) == 1:
-        ((found, word),) = readings.items()
+        ((encoding, word),) = readings.items()
         warnings.warn(
-            f"{name}: is not UTF-8 and is read as {found}, a guess by its words such as {word!r}; "
+            f"{name}: is not UTF-8 and is read as {encoding}, a guess by its words such as "
+            f"{word!r}; "
             "if they are spelt otherwise, name the encoding with --encoding",
             EncodingGuessed,
             stacklevel=2,
         )
-        return found
+        return encoding
     if not readings:
         msg = (
-            f"{where}, and in none of the encodings that are looked for does it make words; name "
+            f"{location}, and in none of the encodings that are looked for does it make "
+            "words; name "
             "its encoding with --encoding, as in --encoding cp1252, or save it as UTF-8"
         )
         raise DataError(msg)
-    shown = ", ".join(f"{word!r} (in {one})" for one, word in list(readings.items())[:_MOST_SHOWN])
+    shown = ", ".join(
+        f"{word!r} (in {candidate})"
+        for candidate, word in list(readings.items())[:_MAX_READINGS_SHOWN]
+    )
     msg = (
-        f"{where}, and what it says may be {shown}; name the right one with --encoding, as in "
+        f"{location}, and what it says may be {shown}; name the right one with --encoding, as in "
         f"--encoding {next(iter(readings))}, or save it as UTF-8"
     )
     raise DataError(msg)
 
 
-def transcoded(blocks: Iterable[bytes], encoding: str, name: str) -> Iterator[bytes]:
+def transcoded(chunks: Iterable[bytes], encoding: str, name: str) -> Iterator[bytes]:
     r"""The text in UTF-8, without a byte order mark.
 
     Examples
@@ -233,32 +253,32 @@ def transcoded(blocks: Iterable[bytes], encoding: str, name: str) -> Iterator[by
     'José €'
     """
     decoder = codecs.getincrementaldecoder(encoding)()
-    row = 1
+    row_number = 1
     mark = "\ufeff"
     try:
-        for block in blocks:
-            text = decoder.decode(block)
-            row += text.count("\n")
+        for chunk in chunks:
+            text = decoder.decode(chunk)
+            row_number += text.count("\n")
             yield text.removeprefix(mark).encode()
             mark = "" if text else mark
         decoder.decode(b"", final=True)
-    except UnicodeDecodeError as wrong:
-        row += wrong.object[: wrong.start].decode(encoding, errors="replace").count("\n")
-        msg = f"{name}, row {row}: is not text in {encoding.upper()}, "
+    except UnicodeDecodeError as error:
+        row_number += error.object[: error.start].decode(encoding, errors="replace").count("\n")
+        msg = f"{name}, row {row_number}: is not text in {encoding.upper()}, "
         msg += (
             "which --encoding names; name another, or save it as UTF-8"
-            if encoding == encoding_asked()
+            if encoding == requested_encoding()
             else "though the file begins as such; it may be cut off, so copy or save it again"
         )
-        raise DataError(msg) from wrong
+        raise DataError(msg) from error
 
 
 IN_MEMORY_BYTES = 256 << 20
 """Unpacked files beyond this many bytes are read in batches from disk."""
-HEAD = 1 << 16
-LONGEST_HEADER = 1 << 20
-_BLOCK = 1 << 24
-_STDIN: list[IO[bytes]] = []  # standard input, once it has been read
+HEAD_BYTES = 1 << 16
+MAX_HEADER_BYTES = 1 << 20
+_CHUNK_BYTES = 1 << 24
+_READ_STDIN: list[IO[bytes]] = []  # standard input, once it has been read
 _STARTS = {
     "gz": b"\x1f\x8b",
     "bz2": b"BZh",
@@ -266,12 +286,12 @@ _STARTS = {
     "zst": b"\x28\xb5\x2f\xfd",
 }
 _OPENERS: dict[str, Any] = {"gz": gzip.open, "bz2": bz2.open, "xz": lzma.open}
-_PACKED_BLOCK = 1 << 20
-UNPACKED_FREELY = 128 << 20
+_PACKED_CHUNK_BYTES = 1 << 20
+FREELY_UNPACKED_BYTES = 128 << 20
 """Bytes to which anything may be unpacked."""
-MOST_TIMES = 200
+MAX_UNPACKING_RATIO = 200
 """How many times its size a packed file may take beyond that."""
-KEPT_FREE = 256 << 20
+MIN_FREE_DISK_BYTES = 256 << 20
 """Bytes of the disk that unpacked files leave to others."""
 
 
@@ -288,16 +308,16 @@ class FileRows:
         return self.path
 
 
-def called_apart(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
+def distinct_names(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
     """What messages call each of several files: its path where two have one name, else nothing.
 
     Examples
     --------
-    >>> called_apart(["a/day.csv", "b/day.csv"]), called_apart(["a/day.csv", "b/night.csv"])
+    >>> distinct_names(["a/day.csv", "b/day.csv"]), distinct_names(["a/day.csv", "b/night.csv"])
     (['a/day.csv', 'b/day.csv'], ['', ''])
     """
-    are_apart = len({Path(one).name for one in paths}) == len(paths)
-    return ["" if are_apart else os.fspath(one) for one in paths]
+    are_apart = len({Path(path).name for path in paths}) == len(paths)
+    return ["" if are_apart else os.fspath(path) for path in paths]
 
 
 @frozen
@@ -329,8 +349,10 @@ class SourceBytes:
     def head(self) -> bytes:
         """First bytes, as many as it takes to know the format: to the end of a long header."""
         with self.open() as file:
-            head = file.read(HEAD)
-            return head if head.count(b"\n") > 1 else head + file.read(LONGEST_HEADER - HEAD)
+            head = file.read(HEAD_BYTES)
+            return (
+                head if head.count(b"\n") > 1 else head + file.read(MAX_HEADER_BYTES - HEAD_BYTES)
+            )
 
     @property
     def size(self) -> int:
@@ -343,8 +365,8 @@ class SourceBytes:
     @property
     def provenance(self) -> dict[str, Any]:
         """What it took to read it, and the hash of its bytes."""
-        found: dict[str, Any] = {"compression": self.compression, "sha256": self.sha256}
-        return found | ({"encoding": self.encoding} if self.encoding else {}) | self.dialect
+        record: dict[str, Any] = {"compression": self.compression, "sha256": self.sha256}
+        return record | ({"encoding": self.encoding} if self.encoding else {}) | self.dialect
 
     @property
     def for_polars(self) -> bytes | Path:
@@ -358,13 +380,13 @@ class SourceBytes:
 def read_content(source: str | os.PathLike[str]) -> SourceBytes:
     """Read a file, or standard input where the name is ``-``."""
     if os.fspath(source) == "-":
-        if sys.stdin.buffer in _STDIN:
+        if sys.stdin.buffer in _READ_STDIN:
             msg = (
                 "standard input: can be read once, but '-' is named twice; "
                 "save it as a file and name that"
             )
             raise DataError(msg)
-        _STDIN[:] = [sys.stdin.buffer]
+        _READ_STDIN[:] = [sys.stdin.buffer]
         return _in_utf8(_read_bytes("standard input", sys.stdin.buffer))
     if not os.fspath(source):
         msg = "'': the name of a file is empty; give its name"
@@ -389,7 +411,7 @@ def read_content(source: str | os.PathLike[str]) -> SourceBytes:
         raise DataError(msg) from error
 
 
-class _Hashed(io.RawIOBase):
+class _HashedFile(io.RawIOBase):
     """A file that is hashed as it is read."""
 
     def __init__(self, file: IO[bytes], start: bytes, reading: Stage) -> None:
@@ -401,14 +423,14 @@ class _Hashed(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        block, self.start = self.start[: len(buffer)], self.start[len(buffer) :]
-        if not block:
-            block = self.file.read(len(buffer))
-            self.hash.update(block)
-            self.size += len(block)
-            self.reading.add(len(block))
-        buffer[: len(block)] = block
-        return len(block)
+        chunk, self.start = self.start[: len(buffer)], self.start[len(buffer) :]
+        if not chunk:
+            chunk = self.file.read(len(buffer))
+            self.hash.update(chunk)
+            self.size += len(chunk)
+            self.reading.add(len(chunk))
+        buffer[: len(chunk)] = chunk
+        return len(chunk)
 
 
 def _read_bytes(name: str, file: IO[bytes], path: Path | None = None) -> SourceBytes:
@@ -416,124 +438,129 @@ def _read_bytes(name: str, file: IO[bytes], path: Path | None = None) -> SourceB
     if not start:
         msg = f"{name}: is empty; give one trial, speaker or utterance a row"
         raise DataError(msg)
-    compression = compression_of(start)
+    compression = compression_of_head(start)
     if not compression and path is not None and path.is_file():
         if path.stat().st_size > IN_MEMORY_BYTES:
             content = SourceBytes(name, None, path, "", "")
             digest = hashlib.sha256()
-            for block in _blocks(content, f"hashing {name}"):
-                digest.update(block)
+            for chunk in _byte_chunks(content, f"hashing {name}"):
+                digest.update(chunk)
             return replace(content, sha256=digest.hexdigest())
-        data = path.read_bytes()  # which `file` would join with what it holds already, as a copy
-        return SourceBytes(name, data, None, hashlib.sha256(data).hexdigest(), "")
-    n = path.stat().st_size if path is not None and path.is_file() else None
-    with stage(f"unpacking {name}", n, "bytes") as reading:
-        return _read_unpacked(name, _Hashed(file, start, reading), compression)
+        payload = path.read_bytes()  # which `file` would join with what it holds already, as a copy
+        return SourceBytes(name, payload, None, hashlib.sha256(payload).hexdigest(), "")
+    n_bytes = path.stat().st_size if path is not None and path.is_file() else None
+    with stage(f"unpacking {name}", n_bytes, "bytes") as reading:
+        return _read_unpacked(name, _HashedFile(file, start, reading), compression)
 
 
-def _read_unpacked(name: str, hashed: _Hashed, compression: str) -> SourceBytes:
+def _read_unpacked(name: str, hashed: _HashedFile, compression: str) -> SourceBytes:
     """What is left to be unpacked, or comes through a pipe."""
-    blocks = unpacked(io.BufferedReader(hashed, 1 << 20), compression, name)
+    chunks = unpacked_chunks(io.BufferedReader(hashed, 1 << 20), compression, name)
     if compression:
-        blocks = _bounded(blocks, hashed, name)
-    first_blocks: list[bytes] = []
+        chunks = _limited_chunks(chunks, hashed, name)
+    first_chunks: list[bytes] = []
     size = 0
-    for block in blocks:
-        first_blocks.append(block)
-        size += len(block)
+    for chunk in chunks:
+        first_chunks.append(chunk)
+        size += len(chunk)
         if size > IN_MEMORY_BYTES:
             break
     else:
         if not size:
             msg = f"{name}: is empty once unpacked; give one trial, speaker or utterance a row"
             raise DataError(msg)
-        return SourceBytes(name, b"".join(first_blocks), None, hashed.hash.hexdigest(), compression)
-    folder, large = _on_disk(chain(first_blocks, blocks))
+        return SourceBytes(name, b"".join(first_chunks), None, hashed.hash.hexdigest(), compression)
+    folder, large = _written_to_disk(chain(first_chunks, chunks))
     return SourceBytes(name, None, large, hashed.hash.hexdigest(), compression, folder)
 
 
-def check_unpacked(unpacked: int, packed: int, name: str) -> None:
+def check_unpacked(unpacked_chunks: int, packed: int, name: str) -> None:
     """Refuse what takes absurdly more room once unpacked: tables and vectors never do."""
-    if unpacked > UNPACKED_FREELY and unpacked > MOST_TIMES * packed:
+    if unpacked_chunks > FREELY_UNPACKED_BYTES and unpacked_chunks > MAX_UNPACKING_RATIO * packed:
         msg = (
-            f"{name}: takes {unpacked >> 20:,} MiB and more once unpacked, over {MOST_TIMES} times "
+            f"{name}: takes {unpacked_chunks >> 20:,} MiB and more once unpacked, over "
+            f"{MAX_UNPACKING_RATIO} times "
             "its size, as no table does; if it is one, unpack it and give that"
         )
         raise DataError(msg)
 
 
-def _bounded(blocks: Iterable[bytes], packed: _Hashed, name: str) -> Iterator[bytes]:
+def _limited_chunks(chunks: Iterable[bytes], packed: _HashedFile, name: str) -> Iterator[bytes]:
     """The blocks, until they take absurdly more room than what they were made of, or than is free.
 
     Those of a genuine table may take as much of the disk as it has, but for a rest.
     """
     size = 0
-    for block in blocks:
-        size += len(block)
+    for chunk in chunks:
+        size += len(chunk)
         check_unpacked(size, packed.size, name)
-        home = tempfile.gettempdir()
-        if size > IN_MEMORY_BYTES and shutil.disk_usage(home).free < KEPT_FREE:
+        temporary_folder = tempfile.gettempdir()
+        if (
+            size > IN_MEMORY_BYTES
+            and shutil.disk_usage(temporary_folder).free < MIN_FREE_DISK_BYTES
+        ):
             msg = (
-                f"{name}: takes {size >> 20:,} MiB and more once unpacked, for which {home} has no "
+                f"{name}: takes {size >> 20:,} MiB and more once unpacked, for which "
+                f"{temporary_folder} has no "
                 "room; free some of its disk, or name a folder on another in the environment "
                 "variable TMPDIR"
             )
             raise DataError(msg)
-        yield block
+        yield chunk
 
 
-def _on_disk(blocks: Iterable[bytes]) -> tuple[ScratchFolder, Path]:
+def _written_to_disk(chunks: Iterable[bytes]) -> tuple[ScratchFolder, Path]:
     folder = ScratchFolder()
-    with folder.file_to_write("content") as path, path.open("wb") as out:
-        out.writelines(blocks)
+    with folder.file_to_write("content") as path, path.open("wb") as file:
+        file.writelines(chunks)
     return folder, path
 
 
-def _blocks(content: SourceBytes, name: str) -> Iterator[bytes]:
+def _byte_chunks(content: SourceBytes, name: str) -> Iterator[bytes]:
     if content.payload is not None:
         yield content.payload
         return
     with content.open() as file, stage(name, content.size, "bytes") as reading:
-        while block := file.read(_BLOCK):
-            yield block
-            reading.add(len(block))
+        while chunk := file.read(_CHUNK_BYTES):
+            yield chunk
+            reading.add(len(chunk))
 
 
 def _in_utf8(content: SourceBytes) -> SourceBytes:
     """The content, its text in UTF-8."""
-    blocks_of = partial(_blocks, content, f"decoding {content.name}")
-    encoding = encoding_of(content.head, blocks_of, content.name)
+    read_chunks = partial(_byte_chunks, content, f"decoding {content.name}")
+    encoding = encoding_of_text(content.head, read_chunks, content.name)
     if not encoding or encoding.startswith("utf-8"):
         return replace(content, encoding=encoding)
-    blocks = transcoded(blocks_of(), encoding, content.name)
+    chunks = transcoded(read_chunks(), encoding, content.name)
     if content.payload is not None:
-        return replace(content, payload=b"".join(blocks), encoding=encoding)
-    folder, path = _on_disk(blocks)
+        return replace(content, payload=b"".join(chunks), encoding=encoding)
+    folder, path = _written_to_disk(chunks)
     return replace(content, path=path, folder=folder, encoding=encoding)
 
 
-def compression_of(head: bytes) -> str:
+def compression_of_head(head: bytes) -> str:
     """Name of the compression that a file's first bytes tell, or an empty string.
 
     Examples
     --------
-    >>> compression_of(b"BZh91AY"), compression_of(b"enrol,test")
+    >>> compression_of_head(b"BZh91AY"), compression_of_head(b"enrol,test")
     ('bz2', '')
     """
     return next((name for name, start in _STARTS.items() if head.startswith(start)), "")
 
 
-def unpacked(file: IO[bytes], compression: str, name: str) -> Iterator[bytes]:
+def unpacked_chunks(file: IO[bytes], compression: str, name: str) -> Iterator[bytes]:
     """Blocks of the unpacked file."""
     opened: Any = file
     errors: tuple[type[Exception], ...] = (OSError, lzma.LZMAError, zlib.error, ValueError)
     try:
         if compression == "zst":  # loaded for these files only
-            opened, errors = zstd().open(file), (*errors, zstd().ZstdError)
+            opened, errors = zstd_module().open(file), (*errors, zstd_module().ZstdError)
         elif compression:
             opened = _OPENERS[compression](file)
-        while block := opened.read(_PACKED_BLOCK):
-            yield block
+        while chunk := opened.read(_PACKED_CHUNK_BYTES):
+            yield chunk
     except EOFError as error:
         msg = (
             f"{name}: the {compression} file ends too early, so it is truncated; "
@@ -548,7 +575,7 @@ def unpacked(file: IO[bytes], compression: str, name: str) -> Iterator[bytes]:
         raise DataError(msg) from error
 
 
-def zstd() -> Any:
+def zstd_module() -> Any:
     """What packs and unpacks zst files, which Python itself has from 3.14 on."""
     return import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
 
@@ -559,22 +586,22 @@ ENDINGS = {
 }  # fmt: skip
 
 
-def stem_of_all(stems: Sequence[str]) -> str:
+def common_stem(stems: Sequence[str]) -> str:
     """What the names of several files have in common, which may be nothing.
 
     Examples
     --------
-    >>> stem_of_all(["day-1", "day-2"]), stem_of_all(["day-1"]), stem_of_all(["a", "b"])
+    >>> common_stem(["day-1", "day-2"]), common_stem(["day-1"]), common_stem(["a", "b"])
     ('day', 'day-1', '')
     """
     common = os.path.commonprefix(stems)  # noqa: RUF071 - letters, not folders
     return common if len(set(stems)) == 1 else common.rstrip("0123456789-_. ")
 
 
-def stem_of(source: object) -> str:
+def file_stem(source: object) -> str:
     """Name of a system after its file, or its files, without any of the endings of formats."""
     if isinstance(source, (list, tuple)):
-        return stem_of_all([stem_of(one) for one in source]) or "scores"
+        return common_stem([file_stem(file) for file in source]) or "scores"
     if not isinstance(source, (str, os.PathLike)):
         return "scores"
     name = os.fspath(source)

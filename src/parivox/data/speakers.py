@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox.data.attributes import UNKNOWN
-from parivox.data.columns import SPEAKER, plain
+from parivox.data.attributes import UNKNOWN_WORDS
+from parivox.data.columns import SPEAKER_NAMES, plain_name
 from parivox.data.formats import table_format
 from parivox.data.formats.dataframes import dataframe_from
 from parivox.data.formats.format import Chunk, has_text_cells
@@ -32,14 +32,14 @@ _UTTERANCE = (
     "utterance utt utteranceid uttid file filename path segment segmentid recording recordingid "
     "call callid id"
 )
-UTTERANCE = tuple(_UTTERANCE.split())
-ID = (*SPEAKER, "id")
-"""Names of the id column of a table of speakers, in `plain` spelling, the surest first."""
-_HALF = 0.5
-_UNNAMED = re.compile(r"|unnamed[:_ ]*\d+.*|index|level_\d+|__index_level_\d+__")
+UTTERANCE_NAMES = tuple(_UTTERANCE.split())
+SPEAKER_ID_NAMES = (*SPEAKER_NAMES, "id")
+"""Names of the id column of a table of speakers, in `plain_name` spelling, the surest first."""
+_MIN_ID_SHARE = 0.5
+_PANDAS_INDEX_NAME = re.compile(r"|unnamed[:_ ]*\d+.*|index|level_\d+|__index_level_\d+__")
 """An index that pandas wrote beside the data, in lower case."""
-_SAME = "\x1f"
-_OF_KALDI = ("speakers", "utterances", "table")  # what a folder of Kaldi's may be given as
+_CELL_SEPARATOR = "\x1f"
+_KALDI_ROLES = ("speakers", "utterances", "table")  # what a folder of Kaldi's may be given as
 
 
 class Speakers:
@@ -68,7 +68,7 @@ class Speakers:
         self._aside: dict[str, int] = {}
         self._without_id = self._repeated = 0
         if id is not None:
-            self._set_id_column(column_called(id, self.columns, name, "--id"))
+            self._set_id_column(requested_column(id, self.columns, name, "--id"))
 
     @property
     def columns(self) -> list[str]:
@@ -94,53 +94,64 @@ class Speakers:
         """
         needed = needed.unique()
         if self._id is None:
-            columns, shares = id_columns(needed, self._table.select(self.columns), ID)
+            columns, shares = id_columns(needed, self._table.select(self.columns), SPEAKER_ID_NAMES)
             if not columns:
                 return 0.0
             if len(columns) > 1:
-                one, other = columns[:2]
-                counts = " and ".join(f"{round(shares[c] * len(needed)):,}" for c in (one, other))
+                first_column, second_column = columns[:2]
+                counts = " and ".join(
+                    f"{round(shares[column] * len(needed)):,}"
+                    for column in (first_column, second_column)
+                )
                 msg = (
-                    f"{self.name}: columns {one!r} and {other!r} may both be the ids of the "
+                    f"{self.name}: columns {first_column!r} and {second_column!r} may both be "
+                    "the ids of the "
                     f"speakers (they hold {counts} of {len(needed):,} that are needed); name the "
                     "right one with --id, or call it 'speaker'"
                 )
                 raise DataError(msg)
             self._set_id_column(columns[0])
-        return coverage(needed, pl.Series(self._ids, dtype=pl.String))
+        return id_coverage(needed, pl.Series(self._ids, dtype=pl.String))
 
     def _set_id_column(self, column: str) -> None:
-        rest = [c for c in self.columns if c != column]
-        known = known_values(self._table.filter(pl.col(column) != ""), rest)
-        table, self._aside = merged(known, column, rest)
+        attribute_columns = [name for name in self.columns if name != column]
+        known_rows = known_values(self._table.filter(pl.col(column) != ""), attribute_columns)
+        table, self._aside = merged_rows(known_rows, column, attribute_columns)
         if self._aside and self._conflicts == "error":
-            raise self._two_values(known, column, next(iter(self._aside)))
-        self._without_id = self._table.height - known.height
-        self._repeated = known.height - table.height
+            raise self._two_values(known_rows, column, next(iter(self._aside)))
+        self._without_id = self._table.height - known_rows.height
+        self._repeated = known_rows.height - table.height
         table = table.sort(column)
         self._id = column
         self._ids = tuple(table[column].to_list())
-        self._attributes = table.select(rest)
+        self._attributes = table.select(attribute_columns)
         if not self._ids:
             msg = f"{self.name}: column {column!r} holds no id; name the id column with --id"
             raise DataError(msg)
 
-    def _two_values(self, known: pl.DataFrame, column: str, attribute: str) -> DataError:
-        one, other = two_values(known, column, attribute) or ({}, {})
-        mend = "keep one, or make it unknown with --conflicts set-aside"
-        of_one = known.group_by(column).len()["len"]
-        if 2 * int((of_one > 1).sum()) > len(of_one) or known[attribute].is_unique().all():
-            mend = f"it looks like a table of recordings, to be given as --utterances; else {mend}"
+    def _two_values(self, known_rows: pl.DataFrame, column: str, attribute: str) -> DataError:
+        first_row, second_row = contradictory_rows(known_rows, column, attribute) or ({}, {})
+        remedy = "keep one, or make it unknown with --conflicts set-aside"
+        rows_per_speaker = known_rows.group_by(column).len()["len"]
+        if (
+            2 * int((rows_per_speaker > 1).sum()) > len(rows_per_speaker)
+            or known_rows[attribute].is_unique().all()
+        ):
+            remedy = (
+                f"it looks like a table of recordings, to be given as --utterances; else {remedy}"
+            )
         return DataError(
-            f"{self.name}, rows {one['row']} and {other['row']}, column {attribute!r}: speaker "
-            f"{one[column]!r} is {one[attribute]!r} and {other[attribute]!r}; {mend}"
+            f"{self.name}, rows {first_row['row']} and {second_row['row']}, column "
+            f"{attribute!r}: speaker "
+            f"{first_row[column]!r} is {first_row[attribute]!r} and "
+            f"{second_row[attribute]!r}; {remedy}"
         )
 
     def _ensure_id_column(self) -> None:
         if self._id is None:
-            unique = [c for c in self.columns if self._table[c].is_unique().all()]
-            named = [c for c in unique if not is_unnamed(c)]
-            self._set_id_column((named or unique or self.columns)[0])
+            unique = [column for column in self.columns if self._table[column].is_unique().all()]
+            named_columns = [column for column in unique if not is_pandas_index(column)]
+            self._set_id_column((named_columns or unique or self.columns)[0])
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -168,10 +179,12 @@ class Speakers:
         """
         self._ensure_id_column()
         table = self._attributes.select(sorted(self._attributes.columns))
-        lines = [_SAME.join(table.columns)]
+        lines = [_CELL_SEPARATOR.join(table.columns)]
         rows = table.rows() or [()] * len(self._ids)  # without columns, a table has no rows
         for id_, row in zip(self._ids, rows, strict=True):
-            lines.append(_SAME.join((id_, *("" if cell is None else cell for cell in row))))
+            lines.append(
+                _CELL_SEPARATOR.join((id_, *("" if cell is None else cell for cell in row)))
+            )
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
     @property
@@ -179,26 +192,36 @@ class Speakers:
         """What was read: one entry."""
         if not self._file:
             return []
-        file = {name: value for name, value in self._file.items() if name != "sha256"}
+        file = {name: recorded for name, recorded in self._file.items() if name != "sha256"}
         return [{**file, "ids_sha256": self.ids_sha256, "columns": {"id": self._id}}]
 
     def notes(self, in_use: Iterable[int]) -> list[DataNote]:
         """Unknown attributes of these speakers, and those set aside."""
-        used = self.attributes[list(in_use)] if self.attributes.width else self.attributes
-        found = [
-            DataNote("speakers", f"speakers with unknown {c}", used[c].null_count())
-            for c in used.columns
-            if used[c].null_count()
+        used_attributes = (
+            self.attributes[list(in_use)] if self.attributes.width else self.attributes
+        )
+        speaker_notes = [
+            DataNote(
+                "speakers",
+                f"speakers with unknown {attribute}",
+                used_attributes[attribute].null_count(),
+            )
+            for attribute in used_attributes.columns
+            if used_attributes[attribute].null_count()
         ]
         if self._without_id:
-            found.append(DataNote("speakers", "rows without id", self._without_id, "left out"))
+            speaker_notes.append(
+                DataNote("speakers", "rows without id", self._without_id, "left out")
+            )
         if self._repeated:
-            found.append(
+            speaker_notes.append(
                 DataNote("speakers", "rows that repeat a speaker", self._repeated, "merged")
             )
-        return found + [
-            DataNote("speakers", f"speakers with two values of {c}", n, "taken as unknown")
-            for c, n in self._aside.items()
+        return speaker_notes + [
+            DataNote(
+                "speakers", f"speakers with two values of {attribute}", count, "taken as unknown"
+            )
+            for attribute, count in self._aside.items()
         ]
 
     def __repr__(self) -> str:
@@ -243,19 +266,19 @@ def speakers_of(names: pl.Series) -> Speakers:
     return Speakers(table, name="the trials", id="speaker", conflicts="error", provenance={})
 
 
-def read_table(source: Any, what: str) -> tuple[pl.DataFrame, str, dict[str, Any]]:
+def read_table(source: Any, role: str) -> tuple[pl.DataFrame, str, dict[str, Any]]:
     """A whole table as stripped text with a column ``row``, its name, and what was read.
 
     `what` is its role, by which messages call a source that has no name.
     """
     rows: Rows | None = None
-    provenance: dict[str, Any] = {"role": what, "name": what, "format": "dataframe"}
+    provenance: dict[str, Any] = {"role": role, "name": role, "format": "dataframe"}
     if not isinstance(source, (str, os.PathLike)):
-        frame = dataframe_from(source, what)
+        frame = dataframe_from(source, role)
     elif (
         source != ""
-        and what in _OF_KALDI
-        and (kaldi := kaldi_table(Path(source), what)) is not None
+        and role in _KALDI_ROLES
+        and (kaldi := kaldi_table(Path(source), role)) is not None
     ):
         frame, rows = kaldi[0].drop("row"), kaldi[0]["row"].to_numpy()
         provenance |= kaldi[1]
@@ -263,7 +286,7 @@ def read_table(source: Any, what: str) -> tuple[pl.DataFrame, str, dict[str, Any
         content = read_content(source)
         kind = table_format(content)
         assert kind.table is not None
-        frame, rows = _whole(kind.table(content), content.name)
+        frame, rows = _frame_with_rows(kind.table(content), content.name)
         provenance |= {"name": content.name, "format": kind.name, **content.provenance}
     name = str(provenance["name"])
     frame = frame.rename({c: f"{c} (column)" for c in frame.columns if c == "row"})
@@ -281,7 +304,7 @@ def read_table(source: Any, what: str) -> tuple[pl.DataFrame, str, dict[str, Any
     blank = pl.all_horizontal(pl.all().exclude("row").is_null())
     numbers = pl.Series("row", range(1, text.height + 1) if rows is None else rows, pl.Int64)
     text = text.insert_column(0, numbers).filter(~blank)
-    if provenance.get("separator") == " " and what in {"table", "utterances"}:
+    if provenance.get("separator") == " " and role in {"table", "utterances"}:
         text = _utt2spk(text)
     if not text.height:
         msg = f"{name}: holds no row; give a file with rows below its header"
@@ -300,57 +323,66 @@ def _utt2spk(table: pl.DataFrame) -> pl.DataFrame:
     [(1, 'a-1', 'a'), (2, 'a-2', 'a')]
     """
     _, *names = table.columns
-    are_known = any(plain(name) in {*UTTERANCE, *SPEAKER} for name in names)
+    are_known = any(plain_name(name) in {*UTTERANCE_NAMES, *SPEAKER_NAMES} for name in names)
     if len(names) != 2 or are_known or names[1] not in table[names[1]]:
         return table
-    first = pl.DataFrame({"row": [1], "utterance": names[:1], "speaker": names[1:]})
-    return pl.concat((first, table.rename({names[0]: "utterance", names[1]: "speaker"})))
+    first_row = pl.DataFrame({"row": [1], "utterance": names[:1], "speaker": names[1:]})
+    return pl.concat((first_row, table.rename({names[0]: "utterance", names[1]: "speaker"})))
 
 
-def _whole(table: NamedColumns, name: str) -> tuple[pl.DataFrame, Rows]:
+def _frame_with_rows(table: NamedColumns, name: str) -> tuple[pl.DataFrame, Rows]:
     """The whole table, and the row of each record."""
-    parts = list(table.chunks({f"f{at}": at for at in range(len(table.names))}))
-    if not parts:
+    chunks = list(table.chunks({f"f{position}": position for position in range(len(table.names))}))
+    if not chunks:
         return pl.DataFrame(), []
-    frame = pl.concat([part for _, part in parts])
+    frame = pl.concat([frame_chunk for _, frame_chunk in chunks])
     # Excel adds columns without anything in them.
-    kept = [at for at, one in enumerate(table.names) if one or frame[:, at].count()]
-    names = [table.names[at] for at in kept]
+    kept_positions = [
+        position
+        for position, column_name in enumerate(table.names)
+        if column_name or frame[:, position].count()
+    ]
+    names = [table.names[position] for position in kept_positions]
     if len(set(names)) < len(names):
-        twice = next(one for one in names if names.count(one) > 1)
-        msg = f"{name}: has two columns named {twice!r}; rename one"
+        repeated = next(column_name for column_name in names if names.count(column_name) > 1)
+        msg = f"{name}: has two columns named {repeated!r}; rename one"
         raise DataError(msg)
-    frame = frame.select(**{one: f"f{at}" for one, at in zip(names, kept, strict=True)})
-    return frame, np.concatenate([np.asarray(rows) for rows, _ in parts])
+    frame = frame.select(
+        **{
+            column_name: f"f{position}"
+            for column_name, position in zip(names, kept_positions, strict=True)
+        }
+    )
+    return frame, np.concatenate([np.asarray(rows) for rows, _ in chunks])
 
 
-def by_role(table: pl.DataFrame, columns: Mapping[str, str], name: str) -> Chunk:
+def role_columns(table: pl.DataFrame, columns: Mapping[str, str], name: str) -> Chunk:
     """The columns of some roles, and the column ``row``."""
     return Chunk(table.select("row", **columns), table["row"].to_numpy(), name, columns)
 
 
-def find_column(table: pl.DataFrame, role: str, known: Sequence[str], name: str) -> str:
+def find_column(table: pl.DataFrame, role: str, known_names: Sequence[str], name: str) -> str:
     """The column of a role by its known names; without `name`, one that is missing is empty."""
     columns = [column for column in table.columns if column != "row"]
-    names = {plain(column): column for column in reversed(columns)}
-    for word in known:
+    names = {plain_name(column): column for column in reversed(columns)}
+    for word in known_names:
         if word in names:
             return names[word]
     if not name:
         return ""
-    there = ", ".join(repr(column) if column else "one without a name" for column in columns)
-    instead = f" but {there}" if columns else " besides"
+    listed = ", ".join(repr(column) if column else "one without a name" for column in columns)
+    instead = f" but {listed}" if columns else " besides"
     msg = f"{name}: has no column {role!r}{instead}; name it so"
     raise DataError(msg)
 
 
 def known_values(table: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
     """The table, whose cells that stand for an unknown value in some columns are null."""
-    is_unknown = pl.col(columns).str.to_lowercase().is_in(UNKNOWN)
+    is_unknown = pl.col(columns).str.to_lowercase().is_in(UNKNOWN_WORDS)
     return table.with_columns(pl.when(~is_unknown).then(pl.col(columns)))
 
 
-def merged(
+def merged_rows(
     table: pl.DataFrame, key: str, columns: Sequence[str]
 ) -> tuple[pl.DataFrame, dict[str, int]]:
     """Each id once, in the order in which they appear, with what any of its rows says.
@@ -361,7 +393,7 @@ def merged(
     Examples
     --------
     >>> table = pl.DataFrame({"id": ["a", "b", "a"], "sex": ["f", "m", None], "n": ["1", "1", "2"]})
-    >>> merged(table, "id", ["sex", "n"])[0].rows()
+    >>> merged_rows(table, "id", ["sex", "n"])[0].rows()
     [('a', 'f', None), ('b', 'm', '1')]
     """
     values = table.group_by(key, maintain_order=True).agg(pl.col(columns).drop_nulls().unique())
@@ -372,7 +404,7 @@ def merged(
     return values.with_columns(*one), {c: n for c, n in differing.items() if n}
 
 
-def two_values(
+def contradictory_rows(
     table: pl.DataFrame, key: str, column: str
 ) -> tuple[dict[str, Any], dict[str, Any]] | None:
     """The first two rows that say different things of one id, if there are any.
@@ -380,16 +412,16 @@ def two_values(
     Examples
     --------
     >>> table = pl.DataFrame({"row": [2, 3], "id": ["a", "a"], "sex": ["f", "m"]})
-    >>> [row["row"] for row in two_values(table, "id", "sex")]
+    >>> [row["row"] for row in contradictory_rows(table, "id", "sex")]
     [2, 3]
     """
     values = table.drop_nulls(column).unique([key, column], keep="first", maintain_order=True)
-    odd = values.filter(pl.col(key).is_duplicated())
-    if not odd.height:
+    differing = values.filter(pl.col(key).is_duplicated())
+    if not differing.height:
         return None
-    first = table.filter(pl.col(key).is_in(odd[key].implode()))[key][0]
-    one, other = odd.filter(pl.col(key) == first)[:2].rows(named=True)
-    return one, other
+    first_key = table.filter(pl.col(key).is_in(differing[key].implode()))[key][0]
+    first_row, second_row = differing.filter(pl.col(key) == first_key)[:2].rows(named=True)
+    return first_row, second_row
 
 
 def id_columns(
@@ -398,7 +430,7 @@ def id_columns(
     """The column of a table that holds these ids, and the share of them that each column covers.
 
     A running number covers numeric ids as well as the ids themselves do. So a column of a known
-    name (in `plain` spelling, the surest first) goes before all others, and one without a
+    name (in `plain_name` spelling, the surest first) goes before all others, and one without a
     name, as pandas writes its index, behind them, as long as they cover more than half of the ids,
     or as many as any. Columns of any other names are told apart by what they cover only if no other
     one of distinct cells covers half, too. No column is given where none holds any of the distinct
@@ -412,51 +444,58 @@ def id_columns(
     >>> id_columns(pl.Series(["0", "1"]), table.select("", "no"), ["speaker"])[0]
     ['no']
     """
-    shares = {column: coverage(needed, table[column]) for column in table.columns}
-    most = max(shares.values(), default=0.0)
-    if not most:
+    shares = {column: id_coverage(needed, table[column]) for column in table.columns}
+    highest_share = max(shares.values(), default=0.0)
+    if not highest_share:
         return [], shares
-    likely = [c for c, share in shares.items() if share == most or share > _HALF]
-    found = [c for c in likely if plain(c) in names]
-    if found:
-        surest = min(names.index(plain(c)) for c in found)
-        found = [c for c in found if plain(c) == names[surest]]
+    likely = [
+        candidate
+        for candidate, share in shares.items()
+        if share == highest_share or share > _MIN_ID_SHARE
+    ]
+    candidates = [candidate for candidate in likely if plain_name(candidate) in names]
+    if candidates:
+        surest = min(names.index(plain_name(candidate)) for candidate in candidates)
+        candidates = [
+            candidate for candidate in candidates if plain_name(candidate) == names[surest]
+        ]
     else:
-        found = [
-            c
-            for c in likely
-            if not is_unnamed(c) and (shares[c] == most or table[c].is_unique().all())
-        ] or [c for c in likely if shares[c] == most]
-    first, ids = table[found[0]], needed.implode()
-    others = []
-    for column in found[1:]:  # unless it holds the ids in the same rows
-        other = table[column]
-        has_id = first.is_in(ids) | other.is_in(ids)
-        if not (first.eq_missing(other) | ~has_id).all():
-            others.append(column)
-    return [found[0], *others], shares
+        candidates = [
+            candidate
+            for candidate in likely
+            if not is_pandas_index(candidate)
+            and (shares[candidate] == highest_share or table[candidate].is_unique().all())
+        ] or [candidate for candidate in likely if shares[candidate] == highest_share]
+    first_column, ids = table[candidates[0]], needed.implode()
+    differing_columns = []
+    for column in candidates[1:]:  # unless it holds the ids in the same rows
+        second_column = table[column]
+        has_id = first_column.is_in(ids) | second_column.is_in(ids)
+        if not (first_column.eq_missing(second_column) | ~has_id).all():
+            differing_columns.append(column)
+    return [candidates[0], *differing_columns], shares
 
 
-def is_unnamed(column: str) -> bool:
+def is_pandas_index(column: str) -> bool:
     """Whether a column is an index that pandas wrote beside the data."""
-    return _UNNAMED.fullmatch(column.strip().lower()) is not None
+    return _PANDAS_INDEX_NAME.fullmatch(column.strip().lower()) is not None
 
 
-def coverage(needed: pl.Series, column: pl.Series) -> float:
+def id_coverage(needed: pl.Series, column: pl.Series) -> float:
     """Share of some ids that a column holds, in [0, 1]."""
     return float(needed.is_in(column.unique().drop_nulls().implode()).mean() or 0.0)  # type: ignore[arg-type]
 
 
-def column_named(asked: str, columns: Sequence[str]) -> str:
+def matching_column(name: str, columns: Sequence[str]) -> str:
     """The column of that name, whatever its case; empty if there is none or more than one."""
-    same = [column for column in columns if column.lower() == asked.strip().lower()]
-    return asked if asked in columns else same[0] if len(same) == 1 else ""
+    matches = [column for column in columns if column.lower() == name.strip().lower()]
+    return name if name in columns else matches[0] if len(matches) == 1 else ""
 
 
-def column_called(asked: str, columns: list[str], name: str, option: str) -> str:
+def requested_column(requested: str, columns: list[str], name: str, option: str) -> str:
     """A column by its name, whatever its case; that there is none is an error."""
-    found = column_named(asked, columns)
-    if found or asked in columns:  # a column may have no name
-        return found
-    msg = f"{option} {asked!r} is not a column of {name}; {name_hint(asked, columns)}"
+    column = matching_column(requested, columns)
+    if column or requested in columns:  # a column may have no name
+        return column
+    msg = f"{option} {requested!r} is not a column of {name}; {name_hint(requested, columns)}"
     raise ConfigError(msg)

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_KINDS = {"str": pl.String, "int": pl.Int64, "bool": pl.Boolean}
-_SHOWN = 20
-_LONGEST = 1 << 16  # of a header
+_POLARS_TYPES = {"str": pl.String, "int": pl.Int64, "bool": pl.Boolean}
+_MAX_ROWS_SHOWN = 20
+_MAX_HEADER_BYTES = 1 << 16  # of a header
 _FORMULA = r"^[=+\-@\t\r\n]"
 _INNER_FORMULA = r"(?s)(.[;\t\r\n]\"*)([=+\-@])"
-_COMMANDS = [*map(chr, (*range(9), 11, 12, *range(14, 32), *range(0x7F, 0xA0)))]
-_ODD = rf"{_FORMULA}|{_INNER_FORMULA}|[\x00-\x08\x0B\x0C\x0E-\x1F\x7F-\x{{9F}}]"
+_CONTROL_CHARACTERS = [*map(chr, (*range(9), 11, 12, *range(14, 32), *range(0x7F, 0xA0)))]
+_UNSAFE_TEXT = rf"{_FORMULA}|{_INNER_FORMULA}|[\x00-\x08\x0B\x0C\x0E-\x1F\x7F-\x{{9F}}]"
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
@@ -67,38 +67,38 @@ class Table:
         if len(set(lengths.values())) > 1:
             msg = f"columns of a table have different lengths ({lengths}); give one length"
             raise DataError(msg)
-        made = []
+        series = []
         for name, kind in columns.items():
             if kind == "float":  # an array makes None NaN, and text a number
                 array = np.array(cells[name], dtype=np.float64)
-                made.append(pl.Series(name, array, nan_to_null=True))
+                series.append(pl.Series(name, array, nan_to_null=True))
             else:
-                made.append(pl.Series(name, cells[name], dtype=_KINDS[kind]))
-        return cls(pl.DataFrame(made))
+                series.append(pl.Series(name, cells[name], dtype=_POLARS_TYPES[kind]))
+        return cls(pl.DataFrame(series))
 
     @classmethod
     def of_arrays(cls, columns: Mapping[str, NDArray[Any] | CodedColumn]) -> Table:
         """Build a table of any columns from arrays of one length: for tables of trials."""
-        made = {}
+        series = {}
         for name, cells in columns.items():
             if isinstance(cells, CodedColumn):
                 values = pl.Series([*cells.values, None])
-                places = np.where(cells.codes < 0, len(cells.values), cells.codes)
-                made[name] = values.gather(places)
+                positions = np.where(cells.codes < 0, len(cells.values), cells.codes)
+                series[name] = values.gather(positions)
             else:
-                made[name] = pl.Series(cells)
-        return cls(pl.DataFrame(made))
+                series[name] = pl.Series(cells)
+        return cls(pl.DataFrame(series))
 
     @classmethod
     def joined(cls, tables: Sequence[Table]) -> Table:
         """Rows of several tables; what one of them lacks is undefined there."""
-        return cls(pl.concat([one.to_polars() for one in tables], how="diagonal"))
+        return cls(pl.concat([table.to_polars() for table in tables], how="diagonal"))
 
     def packed(self) -> bytes:
         """The table in little room."""
-        data = io.BytesIO()
-        self._frame.write_ipc(data, compression="zstd")
-        return data.getvalue()
+        buffer = io.BytesIO()
+        self._frame.write_ipc(buffer, compression="zstd")
+        return buffer.getvalue()
 
     @classmethod
     def unpacked(cls, data: bytes) -> Table:
@@ -137,12 +137,16 @@ class Table:
             self._frame.write_parquet(path)
         else:
             text = pl.col(pl.String)
-            odd = self._frame.select(text.unique().str.contains(_ODD).any())
-            suspect = [one.name for one in odd if one.item()]
-            made = self._frame.with_columns(_safe(suspect)) if suspect else self._frame
-            made = made.with_columns(text.replace("", None))  # which would be written as ""
-            names = [f"'{name}" if re.match(_FORMULA, name) else name for name in made.columns]
-            made.rename(dict(zip(made.columns, names, strict=True))).write_csv(path)
+            has_odd_text = self._frame.select(text.unique().str.contains(_UNSAFE_TEXT).any())
+            odd_columns = [column.name for column in has_odd_text if column.item()]
+            frame = (
+                self._frame.with_columns(_spreadsheet_safe(odd_columns))
+                if odd_columns
+                else self._frame
+            )
+            frame = frame.with_columns(text.replace("", None))  # which would be written as ""
+            names = [f"'{name}" if re.match(_FORMULA, name) else name for name in frame.columns]
+            frame.rename(dict(zip(frame.columns, names, strict=True))).write_csv(path)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -153,8 +157,8 @@ class Table:
         """Rows whose columns hold these values; None stands for undefined."""
         if not values:
             return self
-        asked = [pl.col(name).eq_missing(pl.lit(value)) for name, value in values.items()]
-        return Table(self._frame.filter(*asked))
+        conditions = [pl.col(name).eq_missing(pl.lit(wanted)) for name, wanted in values.items()]
+        return Table(self._frame.filter(*conditions))
 
     def renamed(
         self, column: str, names: Mapping[Any, str], *, by: str = "", to: str = ""
@@ -169,13 +173,15 @@ class Table:
         >>> table.renamed("group", {"f": "women"}).to_dict()
         {'group': ['women', 'm']}
         """
-        parts = [pl.col(name) for name in (by, column) if name]
+        key_columns = [pl.col(name) for name in (by, column) if name]
         keys = {"\0".join(key) if by else key: label for key, label in names.items()}
-        found = pl.concat_str(parts, separator="\0").replace_strict(
+        renamed_column = pl.concat_str(key_columns, separator="\0").replace_strict(
             keys, default=pl.col(column), return_dtype=pl.String
         )
         return Table(
-            self._frame.with_columns((found if keys else pl.col(column)).alias(to or column))
+            self._frame.with_columns(
+                (renamed_column if keys else pl.col(column)).alias(to or column)
+            )
         )
 
     def rows(self) -> list[dict[str, Any]]:
@@ -201,7 +207,7 @@ class Table:
         opening = "{"
         for column in self._frame:
             yield f"{opening}{_json(column.name)}: ["
-            yield _cells(column)
+            yield _json_cells(column)
             yield "]"
             opening = ", "
         yield "}" if self._frame.width else "{}"
@@ -214,15 +220,15 @@ class Table:
         """The table as a pandas dataframe; undefined numbers are NaN, undefined counts NA."""
         import pandas as pd  # noqa: PLC0415 - an optional dependency
 
-        made = {}
+        columns = {}
         for column in self._frame:
             if column.dtype == pl.Int64 and column.null_count():
-                made[column.name] = pd.array(column.to_list(), dtype="Int64")
+                columns[column.name] = pd.array(column.to_list(), dtype="Int64")
             elif column.dtype.is_numeric():
-                made[column.name] = column.to_numpy()
+                columns[column.name] = column.to_numpy()
             else:
-                made[column.name] = pd.Series(column.to_list(), dtype=object)
-        return pd.DataFrame(made)
+                columns[column.name] = pd.Series(column.to_list(), dtype=object)
+        return pd.DataFrame(columns)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self._frame.__arrow_c_stream__(requested_schema)
@@ -241,11 +247,11 @@ class Table:
 
         head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
         body = "".join(
-            "<tr>" + "".join(f"<td>{escape(_cell(cell))}</td>" for cell in row) + "</tr>"
-            for row in self._frame.head(_SHOWN).iter_rows()
+            "<tr>" + "".join(f"<td>{escape(_html_cell(cell))}</td>" for cell in row) + "</tr>"
+            for row in self._frame.head(_MAX_ROWS_SHOWN).iter_rows()
         )
-        left = len(self) - _SHOWN
-        foot = f"<p>and {left:,} more rows</p>" if left > 0 else ""
+        n_hidden = len(self) - _MAX_ROWS_SHOWN
+        foot = f"<p>and {n_hidden:,} more rows</p>" if n_hidden > 0 else ""
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{foot}"
 
 
@@ -258,21 +264,23 @@ def columns_in(path: Path) -> tuple[str, ...]:
         with silence_engine(), path.open(encoding="utf-8") as file:
             if path.suffix.lower() == ".parquet":
                 return tuple(pl.read_parquet_schema(path))
-            return tuple(file.readline(_LONGEST).rstrip("\n").split(","))
+            return tuple(file.readline(_MAX_HEADER_BYTES).rstrip("\n").split(","))
     except ENGINE_ERRORS:
         return ()
 
 
-def _safe(names: Sequence[str]) -> pl.Expr:
+def _spreadsheet_safe(names: Sequence[str]) -> pl.Expr:
     """Columns of text that spreadsheets take for no formula, nor terminals for a command."""
     text = pl.col(names)
     is_formula = text.str.contains(_FORMULA) & ~text.str.contains(_NUMBER)
     inside = text.str.replace_all(_INNER_FORMULA, "${1}'${2}")
     safe = pl.when(is_formula).then("'" + inside).otherwise(inside)
-    return safe.str.replace_many(_COMMANDS, [*map(printable, _COMMANDS)]).name.keep()
+    return safe.str.replace_many(
+        _CONTROL_CHARACTERS, [*map(printable, _CONTROL_CHARACTERS)]
+    ).name.keep()
 
 
-def _cells(column: pl.Series) -> str:
+def _json_cells(column: pl.Series) -> str:
     """A column as JSON has it, without brackets."""
     if column.dtype not in {pl.Float64, pl.Int64}:
         values = column.to_list()
@@ -287,5 +295,5 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def _cell(cell: object) -> str:
+def _html_cell(cell: object) -> str:
     return "" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else str(cell)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
 
 UNSCORED = "trials without score"
-_FAR_APART = 1e-3
+_MAX_ROUNDING_DIFFERENCE = 1e-3
 """Difference of two orders of a pair, relative to their size, that rounding does not make."""
 UNSCORED_OF_CLASS = ("nontarget trials without score", "target trials without score")
 UNSCORED_TESTS = "nontarget trials without score (by test speaker)"
@@ -35,15 +35,15 @@ CONFLICTS = "contradicting rows"
 REVERSED = "reversed pairs"
 REVERSED_FAR = "pairs in both orders that have different scores"
 REPEATED = "trials that occur more than once"
-OF_ITSELF = "trials of an utterance with itself"
+SAME_UTTERANCE = "trials of an utterance with itself"
 WITHOUT_TEST_SPEAKER = "nontarget trials without a test speaker"
 NOTE_WITHOUT_TEST_SPEAKER = (
     "they count for the group of the enrolment speaker, whose FPR then has no interval; name the "
     "callers in a column test_speaker to have one"
 )
 INFINITE = "infinite scores"
-OF_NOBODY = "trials of nobody"
-NOTE_OF_NOBODY = (
+PLACEHOLDER_SPEAKER = "trials of nobody"
+NOTE_PLACEHOLDER_SPEAKER = (
     "left out, as the speaker of a side is a placeholder such as nan or unknown; list it in the "
     "table of speakers if somebody is called so"
 )
@@ -94,17 +94,17 @@ class Trials:
     def __len__(self) -> int:
         return int(self.score.size)
 
-    def chunks(self, rows: int) -> Iterator[Trials]:
+    def chunks(self, chunk_size: int) -> Iterator[Trials]:
         """So many of the trials at a time, as views; those that failed are left out.
 
         Without any, one part that has none.
         """
-        for first in range(0, max(len(self), 1), rows):
-            at = slice(first, first + rows)
-            more = {name: column[at] for name, column in self.extra_columns.items()}
+        for start in range(0, max(len(self), 1), chunk_size):
+            rows = slice(start, start + chunk_size)
+            more = {name: column[rows] for name, column in self.extra_columns.items()}
             yield Trials(
-                *(self.enrol[at], self.test[at], self.target[at]),
-                *(self.score[at], self.conflict[at], more),
+                *(self.enrol[rows], self.test[rows], self.target[rows]),
+                *(self.score[rows], self.conflict[rows], more),
             )
 
     def without_conflicts(self) -> Trials:
@@ -178,17 +178,17 @@ class CheckCounts:
     ) -> None:
         """Count trials, given by their recordings of one side, for the speaker of each."""
         if speaker is not None and utterances.size:
-            whose = speaker[utterances]
-            found = np.bincount(whose[whose >= 0], minlength=self.n_speakers)
-            self.counts_by_speaker[item] = self.counts_by_speaker.get(item, 0) + found
+            owners = speaker[utterances]
+            n_trials = np.bincount(owners[owners >= 0], minlength=self.n_speakers)
+            self.counts_by_speaker[item] = self.counts_by_speaker.get(item, 0) + n_trials
 
     def note_first_pair(
-        self, what: str, enrol: NDArray[np.int32], test: NDArray[np.int32], hit: Bools
+        self, kind: str, enrol: NDArray[np.int32], test: NDArray[np.int32], is_wrong: Bools
     ) -> None:
         """Remember the first pair that something is wrong with."""
-        if what not in self.first_pairs and hit.any():
-            at = int(hit.argmax())
-            self.first_pairs[what] = int(enrol[at]), int(test[at])
+        if kind not in self.first_pairs and is_wrong.any():
+            row = int(is_wrong.argmax())
+            self.first_pairs[kind] = int(enrol[row]), int(test[row])
 
 
 class UtteranceFacts(NamedTuple):
@@ -210,16 +210,18 @@ class UtteranceFacts(NamedTuple):
         None  # whether its speaker is a placeholder; None where none is
     )
 
-    def is_same_utterance(self, enrol: NDArray[np.int32], test: NDArray[np.int32], n: int) -> Bools:
+    def is_same_utterance(
+        self, enrol: NDArray[np.int32], test: NDArray[np.int32], n_utterances: int
+    ) -> Bools:
         """Whether a trial compares a recording with itself, or with a model made of it."""
         if self.model_recordings is None:
             return np.asarray(enrol == test)
-        key = enrol.astype(np.int64) * n + test
-        place = np.searchsorted(self.model_recordings, key).clip(
+        key = enrol.astype(np.int64) * n_utterances + test
+        position = np.searchsorted(self.model_recordings, key).clip(
             max=max(self.model_recordings.size - 1, 0)
         )
         return (
-            self.model_recordings[place] == key
+            self.model_recordings[position] == key
             if self.model_recordings.size
             else np.zeros(key.size, dtype=bool)
         )
@@ -227,9 +229,9 @@ class UtteranceFacts(NamedTuple):
 
 def check_partition(
     scored: EncodedRows,
-    listed: EncodedRows | None,
+    list_rows: EncodedRows | None,
     *,
-    n: int,
+    n_utterances: int,
     facts: UtteranceFacts,
     counts: CheckCounts,
 ) -> Trials:
@@ -239,68 +241,74 @@ def check_partition(
     """
     speaker = facts.speaker
     counts.rows += scored.score.size
-    if listed is not None:
-        listed = _without_nobody(listed, facts, counts)
-        scored, doubt = _join_trial_list(scored, listed, n, facts, counts)
+    if list_rows is not None:
+        list_rows = _without_placeholder_speakers(list_rows, facts, counts)
+        scored, is_doubtful = _join_trial_list(scored, list_rows, n_utterances, facts, counts)
     else:
-        scored = _without_nobody(scored, facts, counts)
-        doubt = np.zeros(scored.score.size, dtype=bool)
-    scored = _decisions_as_scores(scored, facts, counts)
-    empty = np.isnan(scored.score)
-    failed = _failed_stages(scored, facts)
-    if failed is not None:
-        doubt = _check_failed_are_unscored(scored, failed, empty, doubt, counts)
-        empty &= failed == 0
-        scored.score[failed > 0] = -np.inf  # so that it is in order; no metric sees it
-        scored = scored._replace(extra_columns={**scored.extra_columns, "failed": failed})
-    if empty.any():
-        missing = _without_score(scored, empty, n, counts)
-        counts.unscored += missing.score.size
-        _count_unscored(missing, speaker, counts)
-        scored, doubt = scored.take(~empty), doubt[~empty]
+        scored = _without_placeholder_speakers(scored, facts, counts)
+        is_doubtful = np.zeros(scored.score.size, dtype=bool)
+    scored = _with_decisions_as_scores(scored, facts, counts)
+    is_unscored = np.isnan(scored.score)
+    failed_stages = _failed_stages(scored, facts)
+    if failed_stages is not None:
+        is_doubtful = _doubtful_failed(scored, failed_stages, is_unscored, is_doubtful, counts)
+        is_unscored &= failed_stages == 0
+        scored.score[failed_stages > 0] = -np.inf  # so that it is in order; no metric sees it
+        scored = scored._replace(extra_columns={**scored.extra_columns, "failed": failed_stages})
+    if is_unscored.any():
+        unscored_rows = _unscored_trials(scored, is_unscored, n_utterances, counts)
+        counts.unscored += unscored_rows.score.size
+        _count_unscored(unscored_rows, speaker, counts)
+        scored, is_doubtful = scored.take(~is_unscored), is_doubtful[~is_unscored]
     target = scored.label == 1
-    unknown = np.flatnonzero(scored.label < 0)
-    if speaker is not None and unknown.size:
-        sides = (side.take(unknown) for side in (scored.enrol, scored.test))
-        target[unknown] = np.equal(*(speaker.take(side) for side in sides))
-    key, order = _in_order(pair_key(scored.enrol, scored.test, n), 2 * n * n)
+    unlabelled = np.flatnonzero(scored.label < 0)
+    if speaker is not None and unlabelled.size:
+        unlabelled_sides = (side.take(unlabelled) for side in (scored.enrol, scored.test))
+        target[unlabelled] = np.equal(*(speaker.take(side) for side in unlabelled_sides))
+    pair_keys, order = _sorted_keys(
+        pair_key(scored.enrol, scored.test, n_utterances), 2 * n_utterances * n_utterances
+    )
     more = {name: column.take(order) for name, column in scored.extra_columns.items()}
     trials = Trials(
         *(scored.enrol.take(order), scored.test.take(order), target.take(order)),
-        *(scored.score.take(order), doubt.take(order), more),
+        *(scored.score.take(order), is_doubtful.take(order), more),
     )
-    key, trials = _drop_duplicates(key, trials, speaker, counts)
+    pair_keys, trials = _drop_duplicates(pair_keys, trials, speaker, counts)
     _check_decisions(trials, facts.thresholds, counts)
     if facts.are_some_unknown and speaker is not None:
         counts.note_first_pair(
             "enrolment", trials.enrol, trials.test, speaker.take(trials.enrol) < 0
         )
     if speaker is not None:
-        wrong = trials.target != (speaker.take(trials.enrol) == speaker.take(trials.test))
-        if wrong.any():
-            counts.wrong_labels += int(wrong.sum())
-            counts.note_first_pair("label", trials.enrol, trials.test, wrong)
-            np.logical_or(trials.conflict, wrong, out=trials.conflict)
+        is_mislabelled = trials.target != (speaker.take(trials.enrol) == speaker.take(trials.test))
+        if is_mislabelled.any():
+            counts.wrong_labels += int(is_mislabelled.sum())
+            counts.note_first_pair("label", trials.enrol, trials.test, is_mislabelled)
+            np.logical_or(trials.conflict, is_mislabelled, out=trials.conflict)
     if trials.conflict.any():
         counts.conflicts += int(trials.conflict.sum())
         counts.conflict_targets += int(trials.target[trials.conflict].sum())
         counts.count_by_speaker(CONFLICTS, trials.enrol[trials.conflict], speaker)
-    if failed is not None:
-        key, trials = _split_failed(key, trials, speaker, counts)
-    _count_oddities(key, trials, facts, n, counts)
+    if failed_stages is not None:
+        pair_keys, trials = _split_failed(pair_keys, trials, speaker, counts)
+    _count_unusual_trials(pair_keys, trials, facts, n_utterances, counts)
     return trials
 
 
-def _without_score(rows: EncodedRows, empty: Bools, n: int, counts: CheckCounts) -> EncodedRows:
+def _unscored_trials(
+    rows: EncodedRows, is_unscored: Bools, n_utterances: int, counts: CheckCounts
+) -> EncodedRows:
     """Return one row of each trial that has a score in no row."""
-    key = pair_key(rows.enrol, rows.test, n)
-    trials, first = np.unique(key[empty], return_index=True)
-    first = first[~np.isin(trials, key[~empty])]
-    counts.repeated_unscored += int(empty.sum()) - first.size
-    return rows.take(np.flatnonzero(empty)[first])
+    pair_keys = pair_key(rows.enrol, rows.test, n_utterances)
+    unscored_keys, first_rows = np.unique(pair_keys[is_unscored], return_index=True)
+    first_rows = first_rows[~np.isin(unscored_keys, pair_keys[~is_unscored])]
+    counts.repeated_unscored += int(is_unscored.sum()) - first_rows.size
+    return rows.take(np.flatnonzero(is_unscored)[first_rows])
 
 
-def _without_nobody(rows: EncodedRows, facts: UtteranceFacts, counts: CheckCounts) -> EncodedRows:
+def _without_placeholder_speakers(
+    rows: EncodedRows, facts: UtteranceFacts, counts: CheckCounts
+) -> EncodedRows:
     """Return the rows without those of which a side has a placeholder for a speaker.
 
     Rows that are labelled nontarget need no test speaker, so a placeholder there is none.
@@ -313,7 +321,7 @@ def _without_nobody(rows: EncodedRows, facts: UtteranceFacts, counts: CheckCount
     return rows.take(~is_lost)
 
 
-def _decisions_as_scores(
+def _with_decisions_as_scores(
     rows: EncodedRows, facts: UtteranceFacts, counts: CheckCounts
 ) -> EncodedRows:
     """Decisions in the place of scores, where there are none."""
@@ -338,151 +346,189 @@ def _failed_stages(rows: EncodedRows, facts: UtteranceFacts) -> NDArray[np.int8]
     return stage
 
 
-def _check_failed_are_unscored(
-    rows: EncodedRows, failed: NDArray[np.int8], empty: Bools, doubt: Bools, counts: CheckCounts
+def _doubtful_failed(
+    rows: EncodedRows,
+    failed_stages: NDArray[np.int8],
+    is_unscored: Bools,
+    is_doubtful: Bools,
+    counts: CheckCounts,
 ) -> Bools:
     """A trial that failed can have no score: True where one has, or was doubtful before."""
-    odd = (failed > 0) & ~empty
-    counts.failed_scored += int(odd.sum())
-    counts.note_first_pair("failed", rows.enrol, rows.test, odd)
-    return doubt | odd
+    is_contradictory = (failed_stages > 0) & ~is_unscored
+    counts.failed_scored += int(is_contradictory.sum())
+    counts.note_first_pair("failed", rows.enrol, rows.test, is_contradictory)
+    return is_doubtful | is_contradictory
 
 
 def _check_decisions(
     trials: Trials, thresholds: NDArray[np.float64] | None, counts: CheckCounts
 ) -> None:
     """Mark decisions that their own scores and thresholds contradict."""
-    decided, at = trials.extra_columns.get("accepted"), trials.extra_columns.get("threshold")
-    if decided is None or at is None or thresholds is None:
+    decided, threshold_index = (
+        trials.extra_columns.get("accepted"),
+        trials.extra_columns.get("threshold"),
+    )
+    if decided is None or threshold_index is None or thresholds is None:
         return
-    level = thresholds[at]
-    wrong = (decided >= 0) & ~np.isnan(level) & ((trials.score >= level) != (decided == 1))
+    threshold = thresholds[threshold_index]
+    is_contradictory = (
+        (decided >= 0) & ~np.isnan(threshold) & ((trials.score >= threshold) != (decided == 1))
+    )
     if "failed" in trials.extra_columns:
-        wrong &= trials.extra_columns["failed"] == 0
-    if wrong.any():
-        counts.wrong_decisions += int(wrong.sum())
-        counts.note_first_pair("decision", trials.enrol, trials.test, wrong)
-        np.logical_or(trials.conflict, wrong, out=trials.conflict)
+        is_contradictory &= trials.extra_columns["failed"] == 0
+    if is_contradictory.any():
+        counts.wrong_decisions += int(is_contradictory.sum())
+        counts.note_first_pair("decision", trials.enrol, trials.test, is_contradictory)
+        np.logical_or(trials.conflict, is_contradictory, out=trials.conflict)
 
 
 def _split_failed(
-    key: Ints, trials: Trials, speaker: NDArray[np.int32] | None, counts: CheckCounts
+    pair_keys: Ints, trials: Trials, speaker: NDArray[np.int32] | None, counts: CheckCounts
 ) -> tuple[Ints, Trials]:
     """The trials that were scored, with those that failed beside them."""
-    hit = trials.extra_columns["failed"] > 0
-    failed = trials.take(hit).without_conflicts()
+    has_failed = trials.extra_columns["failed"] > 0
+    failed = trials.take(has_failed).without_conflicts()
     counts.failed += len(failed)
     counts.count_by_speaker(FAILED, failed.enrol, speaker)
     more = {name: column for name, column in trials.extra_columns.items() if name != "failed"}
-    scored = replace(trials, extra_columns=more).take(~hit)
-    return key[~hit], replace(scored, failed=failed)
+    scored = replace(trials, extra_columns=more).take(~has_failed)
+    return pair_keys[~has_failed], replace(scored, failed=failed)
 
 
-def pair_key(enrol: NDArray[np.int32], test: NDArray[np.int32], n: int) -> Ints:
+def pair_key(enrol: NDArray[np.int32], test: NDArray[np.int32], n_utterances: int) -> Ints:
     """One number per ordered pair, in the canonical order; below 2 n^2."""
-    low = np.minimum(enrol, test).astype(np.int64)
-    low *= n
-    low += np.maximum(enrol, test)
-    low *= 2
-    low += enrol > test
-    return low
+    key = np.minimum(enrol, test).astype(np.int64)
+    key *= n_utterances
+    key += np.maximum(enrol, test)
+    key *= 2
+    key += enrol > test
+    return key
 
 
-def _in_order(key: Ints, limit: int) -> tuple[Ints, Ints]:
+def _sorted_keys(keys: Ints, limit: int) -> tuple[Ints, Ints]:
     """Keys below a limit in rising order, and the place that each had."""
-    bits = key.size.bit_length()
+    bits = keys.size.bit_length()
     if limit > 1 << (63 - bits):
-        order = np.argsort(key)
-        return key[order], order
-    key <<= bits  # with the place in its lowest bits: one array is sorted in half the time
-    key |= np.arange(key.size)
-    key = pl.Series(key).sort(multithreaded=False).to_numpy()  # NumPy's takes up to twice as long
-    return key >> bits, key & ((1 << bits) - 1)
+        order = np.argsort(keys)
+        return keys[order], order
+    keys <<= bits  # with the place in its lowest bits: one array is sorted in half the time
+    keys |= np.arange(keys.size)
+    keys = pl.Series(keys).sort(multithreaded=False).to_numpy()  # NumPy's takes up to twice as long
+    return keys >> bits, keys & ((1 << bits) - 1)
 
 
 def _drop_duplicates(
-    key: Ints, trials: Trials, speaker: NDArray[np.int32] | None, counts: CheckCounts
+    pair_keys: Ints, trials: Trials, speaker: NDArray[np.int32] | None, counts: CheckCounts
 ) -> tuple[Ints, Trials]:
     """Drop exact duplicates; mark what is left of a pair that occurs again."""
-    again = key[1:] == key[:-1]
-    if not again.any():
-        return key, trials
-    involved = np.concatenate((again, [False])) | np.concatenate(([False], again))
-    at = np.flatnonzero(involved)
+    repeats_previous = pair_keys[1:] == pair_keys[:-1]
+    if not repeats_previous.any():
+        return pair_keys, trials
+    is_repeated = np.concatenate((repeats_previous, [False])) | np.concatenate(
+        ([False], repeats_previous)
+    )
+    repeated_rows = np.flatnonzero(is_repeated)
     columns: list[NDArray[Any]] = [trials.score, trials.target, *trials.extra_columns.values()]
-    rank = np.lexsort((trials.conflict[at], *(column[at] for column in columns), key[at]))
-    whole: list[NDArray[Any]] = [key, trials.enrol, trials.test, trials.conflict, *columns]
-    for column in whole:
-        column[at] = column[at[rank]]
-    equal = key[1:] == key[:-1]
+    rank = np.lexsort(
+        (
+            trials.conflict[repeated_rows],
+            *(column[repeated_rows] for column in columns),
+            pair_keys[repeated_rows],
+        )
+    )
+    all_columns: list[NDArray[Any]] = [
+        pair_keys,
+        trials.enrol,
+        trials.test,
+        trials.conflict,
+        *columns,
+    ]
+    for column in all_columns:
+        column[repeated_rows] = column[repeated_rows[rank]]
+    is_duplicate = pair_keys[1:] == pair_keys[:-1]
     for column in columns:
-        equal &= _equal_cells(column[1:], column[:-1])
-    keep = np.concatenate(([True], ~equal))
-    counts.duplicates += int(equal.sum())
-    counts.count_by_speaker(DUPLICATES, trials.enrol[~keep], speaker)
-    key, trials = key[keep], trials.take(keep)
-    again = key[1:] == key[:-1]
-    clash = np.concatenate((again, [False])) | np.concatenate(([False], again))
-    if clash.any():
-        counts.conflict_pairs += int((again & ~np.concatenate(([False], again[:-1]))).sum())
-        counts.note_first_pair("pair", trials.enrol, trials.test, clash)
-        np.logical_or(trials.conflict, clash, out=trials.conflict)
-    return key, trials
+        is_duplicate &= _are_equal_cells(column[1:], column[:-1])
+    is_kept = np.concatenate(([True], ~is_duplicate))
+    counts.duplicates += int(is_duplicate.sum())
+    counts.count_by_speaker(DUPLICATES, trials.enrol[~is_kept], speaker)
+    pair_keys, trials = pair_keys[is_kept], trials.take(is_kept)
+    repeats_previous = pair_keys[1:] == pair_keys[:-1]
+    is_contradictory = np.concatenate((repeats_previous, [False])) | np.concatenate(
+        ([False], repeats_previous)
+    )
+    if is_contradictory.any():
+        counts.conflict_pairs += int(
+            (repeats_previous & ~np.concatenate(([False], repeats_previous[:-1]))).sum()
+        )
+        counts.note_first_pair("pair", trials.enrol, trials.test, is_contradictory)
+        np.logical_or(trials.conflict, is_contradictory, out=trials.conflict)
+    return pair_keys, trials
 
 
-def _equal_cells(one: NDArray[Any], other: NDArray[Any]) -> Bools:
+def _are_equal_cells(first: NDArray[Any], second: NDArray[Any]) -> Bools:
     """Where two columns say the same; two unknown numbers are the same."""
-    same: Bools = one == other
-    if one.dtype.kind == "f":
-        same |= np.isnan(one) & np.isnan(other)
-    return same
+    is_equal: Bools = first == second
+    if first.dtype.kind == "f":
+        is_equal |= np.isnan(first) & np.isnan(second)
+    return is_equal
 
 
 def _join_trial_list(
-    scored: EncodedRows, listed: EncodedRows, n: int, facts: UtteranceFacts, counts: CheckCounts
+    scored: EncodedRows,
+    list_rows: EncodedRows,
+    n_utterances: int,
+    facts: UtteranceFacts,
+    counts: CheckCounts,
 ) -> tuple[EncodedRows, Bools]:
     """Scores with the labels of the trial list; True where the list contradicts itself or them."""
-    wanted = pair_key(listed.enrol, listed.test, n)
-    counts.list_rows += wanted.size
-    order = np.lexsort((*listed.extra_columns.values(), listed.label, wanted))
-    wanted, listed = wanted[order], listed.take(order)
-    first = np.concatenate(([True], wanted[1:] != wanted[:-1]))[: wanted.size]
-    starts = np.flatnonzero(first)
-    again = ~first
-    for column in (listed.label, *listed.extra_columns.values()):
-        again[1:] &= _equal_cells(column[1:], column[:-1])
-    counts.list_duplicates += int(again.sum())
-    clash = np.zeros(starts.size, dtype=bool)
-    clash[np.cumsum(first)[~first & ~again] - 1] = True
-    wanted, listed = wanted[starts], listed.take(starts)
-    counts.note_first_pair("trials", listed.enrol, listed.test, clash)
-    have = pair_key(scored.enrol, scored.test, n)
-    place = np.searchsorted(wanted, have)
-    found = place < wanted.size
-    found[found] = wanted[place[found]] == have[found]
-    met = np.zeros(wanted.size, dtype=bool)
-    met[place[found]] = True
-    counts.found_in_scores += int(met.sum())
-    counts.not_in_trials += int((~found).sum())
-    scored, place = scored.take(found), place[found]
-    own, theirs = scored.label, listed.label[place]
-    doubt = clash[place]
-    differ = (own >= 0) & (theirs >= 0) & (own != theirs)
-    counts.note_first_pair("list", scored.enrol, scored.test, differ)
+    list_keys = pair_key(list_rows.enrol, list_rows.test, n_utterances)
+    counts.list_rows += list_keys.size
+    order = np.lexsort((*list_rows.extra_columns.values(), list_rows.label, list_keys))
+    list_keys, list_rows = list_keys[order], list_rows.take(order)
+    is_first = np.concatenate(([True], list_keys[1:] != list_keys[:-1]))[: list_keys.size]
+    starts = np.flatnonzero(is_first)
+    is_duplicate = ~is_first
+    for column in (list_rows.label, *list_rows.extra_columns.values()):
+        is_duplicate[1:] &= _are_equal_cells(column[1:], column[:-1])
+    counts.list_duplicates += int(is_duplicate.sum())
+    list_contradicts = np.zeros(starts.size, dtype=bool)
+    list_contradicts[np.cumsum(is_first)[~is_first & ~is_duplicate] - 1] = True
+    list_keys, list_rows = list_keys[starts], list_rows.take(starts)
+    counts.note_first_pair("trials", list_rows.enrol, list_rows.test, list_contradicts)
+    score_keys = pair_key(scored.enrol, scored.test, n_utterances)
+    list_position = np.searchsorted(list_keys, score_keys)
+    is_in_list = list_position < list_keys.size
+    is_in_list[is_in_list] = list_keys[list_position[is_in_list]] == score_keys[is_in_list]
+    has_score = np.zeros(list_keys.size, dtype=bool)
+    has_score[list_position[is_in_list]] = True
+    counts.found_in_scores += int(has_score.sum())
+    counts.not_in_trials += int((~is_in_list).sum())
+    scored, list_position = scored.take(is_in_list), list_position[is_in_list]
+    score_labels, list_labels = scored.label, list_rows.label[list_position]
+    is_doubtful = list_contradicts[list_position]
+    labels_differ = (score_labels >= 0) & (list_labels >= 0) & (score_labels != list_labels)
+    counts.note_first_pair("list", scored.enrol, scored.test, labels_differ)
     more = {
         **scored.extra_columns,
-        **{name: column[place] for name, column in listed.extra_columns.items()},
+        **{name: column[list_position] for name, column in list_rows.extra_columns.items()},
     }
-    joined = scored._replace(label=np.where(theirs >= 0, theirs, own), extra_columns=more)
-    lost = ~met
+    joined = scored._replace(
+        label=np.where(list_labels >= 0, list_labels, score_labels), extra_columns=more
+    )
+    is_unscored = ~has_score
     if facts.failed_enrol is not None and facts.failed_test is not None:
-        never = lost & (facts.failed_enrol[listed.enrol] | facts.failed_test[listed.test])
-        lost &= ~never
-        joined, doubt = _append_unscored(joined, listed.take(never)), np.append(doubt, clash[never])
-        differ = np.append(differ, np.zeros(int(never.sum()), dtype=bool))
-    counts.not_in_scores += int(lost.sum())
-    _count_unscored(listed.take(lost), facts.speaker, counts)
-    return joined, doubt | differ
+        has_failed = is_unscored & (
+            facts.failed_enrol[list_rows.enrol] | facts.failed_test[list_rows.test]
+        )
+        is_unscored &= ~has_failed
+        joined, is_doubtful = (
+            _append_unscored(joined, list_rows.take(has_failed)),
+            np.append(is_doubtful, list_contradicts[has_failed]),
+        )
+        labels_differ = np.append(labels_differ, np.zeros(int(has_failed.sum()), dtype=bool))
+    counts.not_in_scores += int(is_unscored.sum())
+    _count_unscored(list_rows.take(is_unscored), facts.speaker, counts)
+    return joined, is_doubtful | labels_differ
 
 
 def _count_unscored(
@@ -499,60 +545,65 @@ def _count_unscored(
     counts.count_by_speaker(UNSCORED_TESTS, rows.test[~is_target], speaker)
 
 
-def name_by_speaker(item: str) -> str:
+def item_by_speaker(item: str) -> str:
     """Name what is counted by speaker, with the side whose speaker counts."""
     return item if item == UNSCORED_TESTS else f"{item} (by enrolment speaker)"
 
 
-def _append_unscored(scored: EncodedRows, listed: EncodedRows) -> EncodedRows:
+def _append_unscored(scored: EncodedRows, list_rows: EncodedRows) -> EncodedRows:
     """Scored rows with some of the trial list that have no score."""
     more = {}
     for name, column in scored.extra_columns.items():
         unknown = UNKNOWN_CELL[column.dtype.kind]
-        rest = np.full(listed.label.size, unknown, dtype=column.dtype)
-        more[name] = np.concatenate((column, listed.extra_columns.get(name, rest)))
+        unknown_cells = np.full(list_rows.label.size, unknown, dtype=column.dtype)
+        more[name] = np.concatenate((column, list_rows.extra_columns.get(name, unknown_cells)))
     return EncodedRows(
-        np.concatenate((scored.enrol, listed.enrol)),
-        np.concatenate((scored.test, listed.test)),
-        np.concatenate((scored.label, listed.label)),
-        np.concatenate((scored.score, np.full(listed.label.size, np.nan))),
+        np.concatenate((scored.enrol, list_rows.enrol)),
+        np.concatenate((scored.test, list_rows.test)),
+        np.concatenate((scored.label, list_rows.label)),
+        np.concatenate((scored.score, np.full(list_rows.label.size, np.nan))),
         more,
     )
 
 
-def _count_oddities(
-    key: Ints, trials: Trials, facts: UtteranceFacts, n: int, counts: CheckCounts
+def _count_unusual_trials(
+    pair_keys: Ints, trials: Trials, facts: UtteranceFacts, n_utterances: int, counts: CheckCounts
 ) -> None:
     """Count what is no error but worth knowing, on the trials that are kept."""
     speaker = facts.speaker
     if trials.conflict.any():
-        key, trials = key[~trials.conflict], trials.without_conflicts()
-    back = np.flatnonzero((key[1:] ^ key[:-1]) == 1)
-    if back.size:
-        counts.reversed += int(back.size)
-        counts.count_by_speaker(REVERSED, trials.enrol[back + 1], speaker)
-        gap = trials.score[back + 1] != trials.score[back]
-        counts.reversed_differ += int(gap.sum())
-        pair = trials.score[back[gap] + 1], trials.score[back[gap]]
+        pair_keys, trials = pair_keys[~trials.conflict], trials.without_conflicts()
+    reversed_rows = np.flatnonzero((pair_keys[1:] ^ pair_keys[:-1]) == 1)
+    if reversed_rows.size:
+        counts.reversed += int(reversed_rows.size)
+        counts.count_by_speaker(REVERSED, trials.enrol[reversed_rows + 1], speaker)
+        scores_differ = trials.score[reversed_rows + 1] != trials.score[reversed_rows]
+        counts.reversed_differ += int(scores_differ.sum())
+        score_pair = (
+            trials.score[reversed_rows[scores_differ] + 1],
+            trials.score[reversed_rows[scores_differ]],
+        )
         with np.errstate(invalid="ignore"):
-            apart = np.abs(pair[0] - pair[1])
-            known = trials.score[np.isfinite(trials.score)]
-            size = np.fmax(np.abs(pair[0]), float(np.std(known)) if known.size else 0.0)
-        counts.reversed_by = max(counts.reversed_by, float(np.fmax.reduce(apart, initial=0.0)))
-        counts.reversed_far += int((apart > _FAR_APART * size).sum())
-    itself = facts.is_same_utterance(trials.enrol, trials.test, n)
-    counts.same_utterance += int(itself.sum())
-    counts.count_by_speaker(OF_ITSELF, trials.enrol[itself], speaker)
-    finite = np.isfinite(trials.score)
-    counts.infinite += int(trials.score.size - finite.sum())
-    counts.count_by_speaker(INFINITE, trials.enrol[~finite], speaker)
+            difference = np.abs(score_pair[0] - score_pair[1])
+            finite_scores = trials.score[np.isfinite(trials.score)]
+            score_scale = np.fmax(
+                np.abs(score_pair[0]), float(np.std(finite_scores)) if finite_scores.size else 0.0
+            )
+        counts.reversed_by = max(counts.reversed_by, float(np.fmax.reduce(difference, initial=0.0)))
+        counts.reversed_far += int((difference > _MAX_ROUNDING_DIFFERENCE * score_scale).sum())
+    is_same_utterance = facts.is_same_utterance(trials.enrol, trials.test, n_utterances)
+    counts.same_utterance += int(is_same_utterance.sum())
+    counts.count_by_speaker(SAME_UTTERANCE, trials.enrol[is_same_utterance], speaker)
+    is_finite = np.isfinite(trials.score)
+    counts.infinite += int(trials.score.size - is_finite.sum())
+    counts.count_by_speaker(INFINITE, trials.enrol[~is_finite], speaker)
     counts.n_kept += trials.score.size
     counts.targets += int(trials.target.sum())
     if facts.are_some_unknown and speaker is not None:
         counts.without_test_speaker += int((speaker.take(trials.test) < 0).sum())
-    bounded = trials.score if finite.all() else trials.score[finite]
-    counts.low = min(counts.low, float(bounded.min(initial=np.inf)))
-    counts.high = max(counts.high, float(bounded.max(initial=-np.inf)))
+    range_scores = trials.score if is_finite.all() else trials.score[is_finite]
+    counts.low = min(counts.low, float(range_scores.min(initial=np.inf)))
+    counts.high = max(counts.high, float(range_scores.max(initial=-np.inf)))
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,21 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import polars as pl
 
-from parivox.data.attributes import AttributeCoder, AttributeValues, columns_of, sides_of, whole_of
-from parivox.data.columns import alone, names_no_callers
+from parivox.data.attributes import (
+    AttributeCoder,
+    AttributeValues,
+    attribute_columns,
+    side_keys,
+    trial_key,
+)
+from parivox.data.columns import lacks_caller_column, only_customer_column
 from parivox.data.decision_days import DecisionsByDay
-from parivox.data.ids import UNKNOWN, IdCollector, IdDictionary
-from parivox.data.joining import named_rows
-from parivox.data.spilled_rows import RowStore, ranges
+from parivox.data.ids import UNKNOWN_SPEAKER, IdCollector, IdDictionary
+from parivox.data.joining import column_speaker_rows
+from parivox.data.spilled_rows import RowStore, utterance_partitions
 from parivox.data.trial_checks import DataNote, EncodedRows
-from parivox.data.trial_notes import labels_or_scores
-from parivox.data.trial_values import DAY, decisions, failures, labels, numbers, scores
+from parivox.data.trial_notes import score_format_hint
+from parivox.data.trial_values import SECONDS_PER_DAY, decisions, failures, labels, numbers, scores
 from parivox.errors import DataError
 
 if TYPE_CHECKING:
@@ -30,7 +36,7 @@ if TYPE_CHECKING:
     from parivox.data.spilled_rows import FinalCodes
     from parivox.runtime.disk import ScratchFolder
 
-MOST_VALUES = 10_000
+MAX_TRIAL_ATTRIBUTE_VALUES = 10_000
 """An attribute of trials with more values is no grouping; its numbers may be put in bands."""
 
 
@@ -79,13 +85,13 @@ class TrialRows:
             return
         self.is_scored = "decision" not in scanned.columns  # unless there are scores, too
         if self.is_scored and "score" not in scanned.columns:
-            mend = (
+            remedy = (
                 "this is a trial list. Pass it with --trials, together with a score file"
                 if {"enrol", "test"} <= set(scanned.columns)
                 else "name them with --columns enrol=...,test=...,score=..."
             )
-            msg = f"{scanned.name}: no score column{scanned.found_columns_text}; {mend}"
-            raise DataError(msg + labels_or_scores(scanned))
+            msg = f"{scanned.name}: no score column{scanned.found_columns_text}; {remedy}"
+            raise DataError(msg + score_format_hint(scanned))
         self._read_rows(scanned, "scores")
         self.scored = self.listed = self.ids.runs
 
@@ -95,20 +101,20 @@ class TrialRows:
         self.listed = self.ids.runs
 
     def _read_rows(self, scanned: Scan, name: str) -> None:
-        rows = RowStore(name)
+        row_store = RowStore(name)
         self.scans.append(scanned)
-        for one in scanned.files:
-            for chunk in chunks_of_trials(one):
-                rows.add(self._encoded(chunk, one, scored=name == "scores"))
+        for file in scanned.files:
+            for chunk in trial_chunks(file):
+                row_store.add(self._encoded(chunk, file, scored=name == "scores"))
                 if any(ids.is_full for ids in self._every_ids):
                     self._end_run()
         self._end_run()
-        self.stores.append(rows)
+        self.stores.append(row_store)
 
     @property
     def files(self) -> list[Scan]:
         """Every file by itself."""
-        return [one for scanned in self.scans for one in scanned.files]
+        return [file for scanned in self.scans for file in scanned.files]
 
     @property
     def _every_ids(self) -> list[IdCollector]:
@@ -123,13 +129,14 @@ class TrialRows:
         run, n = self.ids.runs, len(chunk)
         label = labels(chunk) if "label" in chunk.columns else np.full(n, -1, dtype=np.int8)
         enrol, test = self._coded_ids(chunk, label)
-        more: dict[str, NDArray[Any]] = {}
-        for key, role, attribute in columns_of(self.attributes, scanned):
-            values = self.values.setdefault(whole_of(key), AttributeCoder(attribute))
-            more[key] = values.codes(chunk[role], chunk.name)
-            if values.n_values > MOST_VALUES:
+        extra_columns: dict[str, NDArray[Any]] = {}
+        for key, role, attribute in attribute_columns(self.attributes, scanned):
+            coder = self.values.setdefault(trial_key(key), AttributeCoder(attribute))
+            extra_columns[key] = coder.codes(chunk[role], chunk.name)
+            if coder.n_values > MAX_TRIAL_ATTRIBUTE_VALUES:
                 msg = (
-                    f"{chunk.name}: column {chunk.columns[role]!r} has more than {MOST_VALUES:,} "
+                    f"{chunk.name}: column {chunk.columns[role]!r} has more than "
+                    f"{MAX_TRIAL_ATTRIBUTE_VALUES:,} "
                     "values, so no trials can be grouped by it; if they are numbers, give bands, "
                     f"as in {attribute.name}:1,30"
                 )
@@ -138,15 +145,15 @@ class TrialRows:
         if self.unscored:
             score = cast("Any", np.zeros(n, dtype=np.float16))  # which take little room
             if self.keeps_scores and "score" in chunk.columns:
-                more["kept_score"] = scores(chunk, scanned)
+                extra_columns["kept_score"] = scores(chunk, scanned)
         if scored:
-            more |= self._outcomes(chunk)
-            if "accepted" in more:
-                self.by_day.add(chunk, more["accepted"])
+            extra_columns |= self._outcomes(chunk)
+            if "accepted" in extra_columns:
+                self.by_day.add(chunk, extra_columns["accepted"])
             if "score" in chunk.columns:
                 score = self.sign * scores(chunk, scanned) + 0.0
                 self.is_scored = self.is_scored or not np.isnan(score).all()
-        return EncodedRows(enrol, test, label, score, more, run)
+        return EncodedRows(enrol, test, label, score, extra_columns, run)
 
     def _coded_ids(
         self, chunk: Chunk, label: NDArray[np.int8]
@@ -162,94 +169,106 @@ class TrialRows:
         if self.needs_speakers:
             if "enrol_speaker" in sides and "enrol_speaker" in chunk.columns:
                 self._note_speakers(enrol, self.named.codes_of_speakers(chunk, "enrol_speaker"))
-            speaker = test_speakers(chunk, label, self.named, infers_callers=self.infers_callers)
+            speaker = test_speaker_codes(
+                chunk, label, self.named, infers_callers=self.infers_callers
+            )
             if speaker is not None:
                 self._note_speakers(test, speaker)
         return enrol, test
 
     def _outcomes(self, chunk: Chunk) -> dict[str, NDArray[Any]]:
         """What became of the trials besides their scores."""
-        found: dict[str, NDArray[Any]] = {}
+        outcomes: dict[str, NDArray[Any]] = {}
         if "decision" in chunk.columns:
-            found["accepted"] = decisions(chunk)
-            self.is_decided = self.is_decided or bool((found["accepted"] >= 0).any())
+            outcomes["accepted"] = decisions(chunk)
+            self.is_decided = self.is_decided or bool((outcomes["accepted"] >= 0).any())
         if "threshold" in chunk.columns:
-            found["threshold"] = self._thresholds(numbers(chunk, "threshold"))
+            outcomes["threshold"] = self._thresholds(numbers(chunk, "threshold"))
         if "status" in chunk.columns:
-            found["failed"] = failures(chunk)
+            outcomes["failed"] = failures(chunk)
         if "seconds" in chunk.columns:
-            found["seconds"] = numbers(chunk, "seconds", least=0.0, most=DAY)
-        return found
+            outcomes["seconds"] = numbers(chunk, "seconds", lowest=0.0, highest=SECONDS_PER_DAY)
+        return outcomes
 
-    def _thresholds(self, level: NDArray[np.float64]) -> NDArray[np.int32]:
+    def _thresholds(self, thresholds: NDArray[np.float64]) -> NDArray[np.int32]:
         """Code of each trial's threshold, in the order in which they appear; -1 for none."""
         if self.sign < 0:
-            level = 0.0 - level
-        is_known = ~np.isnan(level)
-        found, place = np.unique(level[is_known], return_inverse=True)
-        self.thresholds = np.append(self.thresholds, found[~np.isin(found, self.thresholds)])
+            thresholds = 0.0 - thresholds
+        is_known = ~np.isnan(thresholds)
+        distinct, position = np.unique(thresholds[is_known], return_inverse=True)
+        self.thresholds = np.append(self.thresholds, distinct[~np.isin(distinct, self.thresholds)])
         order = np.argsort(self.thresholds)
-        codes = np.full(level.size, -1, dtype=np.int32)
-        codes[is_known] = order[np.searchsorted(self.thresholds, found, sorter=order)][place]
+        codes = np.full(thresholds.size, -1, dtype=np.int32)
+        codes[is_known] = order[np.searchsorted(self.thresholds, distinct, sorter=order)][position]
         return codes
 
-    def _note_speakers(self, codes: NDArray[np.int32], owner: NDArray[np.int32]) -> None:
+    def _note_speakers(self, codes: NDArray[np.int32], speaker_codes: NDArray[np.int32]) -> None:
         """Take the speaker of each utterance of a run from a column, -1 where it tells none."""
-        named = self.ids.values
-        if (owner < 0).any():
-            unknown = codes[owner == UNKNOWN]
-            named[unknown[named[unknown] < 0]] = UNKNOWN
-            codes, owner = codes[owner >= 0], owner[owner >= 0]
-        fresh = np.flatnonzero(named[codes] < 0)[::-1]  # the first row has the last word
-        named[codes[fresh]] = owner[fresh]
-        if (named[codes] != owner).any():
+        speaker_of_id = self.ids.values
+        if (speaker_codes < 0).any():
+            unknown_ids = codes[speaker_codes == UNKNOWN_SPEAKER]
+            speaker_of_id[unknown_ids[speaker_of_id[unknown_ids] < 0]] = UNKNOWN_SPEAKER
+            codes, speaker_codes = codes[speaker_codes >= 0], speaker_codes[speaker_codes >= 0]
+        unnamed_rows = np.flatnonzero(speaker_of_id[codes] < 0)[
+            ::-1
+        ]  # the first row has the last word
+        speaker_of_id[codes[unnamed_rows]] = speaker_codes[unnamed_rows]
+        if (speaker_of_id[codes] != speaker_codes).any():
             self.check_names()
 
     def check_names(self) -> None:
         """Refuse an utterance of which columns name two speakers."""
         files = self.files
-        named = named_rows(files).unique(
+        speaker_rows = column_speaker_rows(files).unique(
             ["utterance", "speaker"], keep="first", maintain_order=True
         )
-        twice = named.filter(pl.col("utterance").is_duplicated())
-        if twice.height:  # else they differ in the blanks around them only
-            later = twice.filter(~pl.col("utterance").is_first_distinct()).row(0, named=True)
-            above = twice.filter(pl.col("utterance") == later["utterance"]).row(0, named=True)
-            source, other = (files[one["scan"]] for one in (later, above))
-            where = f" of {other.name}" if source is not other else ""
+        contradictory_rows = speaker_rows.filter(pl.col("utterance").is_duplicated())
+        if contradictory_rows.height:  # else they differ in the blanks around them only
+            later_row = contradictory_rows.filter(~pl.col("utterance").is_first_distinct()).row(
+                0, named=True
+            )
+            earlier_row = contradictory_rows.filter(
+                pl.col("utterance") == later_row["utterance"]
+            ).row(0, named=True)
+            source, other_source = (
+                files[file_row["scan"]] for file_row in (later_row, earlier_row)
+            )
+            other_file = f" of {other_source.name}" if source is not other_source else ""
             msg = (
-                f"{source.location(later['row'], later['role'])}: utterance {later['utterance']!r} "
-                f"is of speaker {later['speaker']!r} here and of {above['speaker']!r} in row "
-                f"{above['row']}{where}; correct one of them"
+                f"{source.location(later_row['row'], later_row['role'])}: utterance "
+                f"{later_row['utterance']!r} "
+                f"is of speaker {later_row['speaker']!r} here and of "
+                f"{earlier_row['speaker']!r} in row "
+                f"{earlier_row['row']}{other_file}; correct one of them"
             )
             raise DataError(msg)
 
     def partitions(
-        self, rank: FinalCodes, n: int, folder: ScratchFolder | None
+        self, final_codes: FinalCodes, n_ids: int, folder: ScratchFolder | None
     ) -> Iterator[list[EncodedRows]]:
         """Rows of either file, in one partition or, on disk, in several."""
         if folder is None:
-            yield [store.all_rows(rank) for store in self.stores]
+            yield [store.all_rows(final_codes) for store in self.stores]
             return
-        part_of = ranges(self.stores, rank, n)
+        partition_of_id = utterance_partitions(self.stores, final_codes, n_ids)
         for store in self.stores:
-            store.scatter(rank, part_of, folder)
-        for number in range(int(part_of.max(initial=0)) + 1):
+            store.scatter(final_codes, partition_of_id, folder)
+        for number in range(int(partition_of_id.max(initial=0)) + 1):
             yield [store.partition(number, folder) for store in self.stores]
 
     def levels(self) -> tuple[dict[str, AttributeValues], dict[str, NDArray[np.int32]]]:
         """Values of the attributes in the rows, and the final codes of what is coded there."""
-        levels: dict[str, AttributeValues] = {}
+        attribute_values: dict[str, AttributeValues] = {}
         columns: dict[str, NDArray[np.int32]] = {}
-        for key, values in self.values.items():
-            levels[key], place = values.ordered_values()
-            columns |= dict.fromkeys(sides_of(key), place)
+        for key, coder in self.values.items():
+            attribute_values[key], final_code = coder.ordered_values()
+            columns |= dict.fromkeys(side_keys(key), final_code)
         if self.thresholds.size:
-            place = np.empty(self.thresholds.size + 1, dtype=np.int32)
-            place[np.argsort(self.thresholds)] = np.arange(self.thresholds.size)
-            place[-1] = -1
-            columns["threshold"] = place
-        return levels, columns
+            final_code = np.empty(self.thresholds.size + 1, dtype=np.int32)
+            final_code[np.argsort(self.thresholds)] = np.arange(self.thresholds.size)
+            final_code[-1] = -1
+            columns["threshold"] = final_code
+        return attribute_values, columns
 
     def deployed(self) -> NDArray[np.float64]:
         """Every threshold, rising, then NaN."""
@@ -262,56 +281,63 @@ class TrialRows:
 
     def notes(self) -> list[DataNote]:
         """What stands in for labels, and columns that stand where they do not count."""
-        found = []
+        row_notes = []
         if not any("label" in scanned.columns for scanned in self.scans):
             item, note = "trials labelled by their speakers", "the file has no labels"
-            if who := alone(self.scans[0].columns):
-                note = f"the file has no labels and no claims: {who!r} is who calls and is claimed"
-            found.append(DataNote("scores", item, self.stores[-1].rows, note))
+            if customer_column := only_customer_column(self.scans[0].columns):
+                note = (
+                    f"the file has no labels and no claims: {customer_column!r} is who calls "
+                    "and is claimed"
+                )
+            row_notes.append(DataNote("scores", item, self.stores[-1].rows, note))
         for scanned, store in zip(self.scans[1:], self.stores[1:], strict=True):
             for role in ("decision", "threshold", "status", "seconds"):
                 if role in scanned.columns:
                     item = f"rows whose column {scanned.columns[role]!r} is not used"
                     note = "what became of a trial is told by the score file"
-                    found.append(DataNote("trials", item, store.rows, note))
-        first = self.scans[0].columns
-        if "stage" in first and "status" not in first:
-            item = f"rows whose column {first['stage']!r} is not used"
-            found.append(DataNote("scores", item, self.stores[0].rows, "there is no status"))
-        return found
+                    row_notes.append(DataNote("trials", item, store.rows, note))
+        score_columns = self.scans[0].columns
+        if "stage" in score_columns and "status" not in score_columns:
+            item = f"rows whose column {score_columns['stage']!r} is not used"
+            row_notes.append(DataNote("scores", item, self.stores[0].rows, "there is no status"))
+        return row_notes
 
     def provenance(self) -> list[dict[str, Any]]:
         """What was read."""
-        files = []
+        file_records = []
         roles = ("trials",) if self.unscored else ("scores", "trials")
         for role, scanned in zip(roles, self.scans, strict=False):
-            for one in scanned.files:
-                name = Path(one.name).name  # which may be told by its path
-                entry: dict[str, Any] = {"role": role, "name": name, "format": one.format}
-                if one.content is not None:
-                    entry |= one.content.provenance
-                files.append(entry | {"columns": one.columns, "ignored": list(one.ignored)})
-        return files
+            for file in scanned.files:
+                name = Path(file.name).name  # which may be told by its path
+                file_record: dict[str, Any] = {"role": role, "name": name, "format": file.format}
+                if file.content is not None:
+                    file_record |= file.content.provenance
+                file_records.append(
+                    file_record | {"columns": file.columns, "ignored": list(file.ignored)}
+                )
+        return file_records
 
 
-def chunks_of_trials(scanned: Scan) -> Iterator[Chunk]:
+def trial_chunks(scanned: Scan) -> Iterator[Chunk]:
     """Chunks without blank rows; no trial, or no column of either side, is an error."""
     for role in ("enrol", "test"):
         if role not in scanned.columns:
-            people = scanned.columns.get(f"{role}_speaker") if role == "enrol" else None
-            mend = f"name it with --columns {role}=..."
-            if people is not None:
-                mend += f"; or, where people are enrolled once, as themselves, {role}={people}"
+            speaker_column = scanned.columns.get(f"{role}_speaker") if role == "enrol" else None
+            remedy = f"name it with --columns {role}=..."
+            if speaker_column is not None:
+                remedy += (
+                    f"; or, where people are enrolled once, as themselves, {role}={speaker_column}"
+                )
             if scanned.format == "jsonl" and "file" in scanned.ignored:
-                mend = "it tells of recordings, not of pairs; give it as --utterances"
+                remedy = "it tells of recordings, not of pairs; give it as --utterances"
             msg = (
-                f"{scanned.name}: has no column of {role} "
-                f"utterances{scanned.found_columns_text}; {mend}"
+                f"{scanned.name}: has no column of {role} utterances{scanned.found_columns_text}; "
+                f"{remedy}"
             )
             raise DataError(msg)
     is_empty = True
-    for whole in scanned.chunks():
-        if chunk := whole.without_blanks():
+    for chunk_with_blanks in scanned.chunks():
+        if chunk := chunk_with_blanks.without_blanks():
             is_empty = False
             yield chunk
     if is_empty:
@@ -319,20 +345,22 @@ def chunks_of_trials(scanned: Scan) -> Iterator[Chunk]:
         raise DataError(msg)
 
 
-def test_speakers(
-    chunk: Chunk, label: NDArray[np.int8], named: IdDictionary, *, infers_callers: bool
+def test_speaker_codes(
+    chunk: Chunk, label: NDArray[np.int8], speaker_names: IdDictionary, *, infers_callers: bool
 ) -> NDArray[np.int32] | None:
     """Code of the speaker of each row's test recording, -1 where the row does not tell.
 
     None where no row does. A nontarget trial, of `label` 0, may be of somebody whom nobody knows:
-    `UNKNOWN`. Where no column names who calls, labels tell whether it is who is claimed, if
+    `UNKNOWN_SPEAKER`. Where no column names who calls, labels tell whether it is who is claimed, if
     `infers_callers`.
     """
     is_target = label == 1
-    if names_no_callers(chunk.columns):
+    if lacks_caller_column(chunk.columns):
         if "test_speaker" not in chunk.columns and not infers_callers:
             return None
-        speaker = np.where(is_target, named.codes_of_speakers(chunk, "enrol_speaker"), UNKNOWN)
+        speaker = np.where(
+            is_target, speaker_names.codes_of_speakers(chunk, "enrol_speaker"), UNKNOWN_SPEAKER
+        )
         if "test_speaker" not in chunk.columns:  # ids may begin with their speaker
             is_path = chunk["test"].cast(pl.String).str.contains(r"[/\\]")
             speaker[is_path.to_numpy()] = -1
@@ -341,12 +369,14 @@ def test_speakers(
         return None
     is_empty = chunk.is_empty("test_speaker")
     if not (is_empty & (label >= 0)).any():
-        return named.codes_of_speakers(chunk, "test_speaker")
+        return speaker_names.codes_of_speakers(chunk, "test_speaker")
     if "enrol_speaker" in chunk.columns:  # a target trial is of who enrolled
-        claimed = pl.when(pl.Series(is_empty & is_target)).then("enrol_speaker")
-        filled = chunk.frame.with_columns(test_speaker=claimed.otherwise("test_speaker"))
+        claimed_speaker = pl.when(pl.Series(is_empty & is_target)).then("enrol_speaker")
+        filled = chunk.frame.with_columns(test_speaker=claimed_speaker.otherwise("test_speaker"))
         chunk = replace(chunk, frame=filled)
-    speaker = np.full(len(chunk), UNKNOWN)
-    is_told = ~is_empty | (label != 0)
-    speaker[is_told] = named.codes_of_speakers(chunk.select(pl.Series(is_told)), "test_speaker")
+    speaker = np.full(len(chunk), UNKNOWN_SPEAKER)
+    is_known = ~is_empty | (label != 0)
+    speaker[is_known] = speaker_names.codes_of_speakers(
+        chunk.select(pl.Series(is_known)), "test_speaker"
+    )
     return speaker

@@ -16,7 +16,7 @@ import polars as pl
 
 from parivox.data.score_bins import Bins
 from parivox.data.speakers import speakers_of
-from parivox.data.spilled_rows import CheckedParts
+from parivox.data.spilled_rows import CheckedPartitions
 from parivox.data.trial_checks import (
     UNSCORED_OF_CLASS,
     UNSCORED_TESTS,
@@ -41,10 +41,12 @@ if TYPE_CHECKING:
 
     Sides = tuple[NDArray[np.int32], NDArray[np.int32]]
 
-_SLICE = 100_000  # cells hashed at once
-_TRIALS = 50_000  # trials whose scores are summed at once: they stay in the processor's cache
-_BITS = 22
-PIECES = 3
+_UNUSED_SLICE = 100_000  # cells hashed at once
+_MAX_SUMMED_TRIALS = (
+    50_000  # trials whose scores are summed at once: they stay in the processor's cache
+)
+_PIECE_BITS = 22
+N_SCORE_PIECES = 3
 """Of the 64 bits of a score: sums of each are exact."""
 
 
@@ -68,19 +70,19 @@ class UtteranceRows:
     model: NDArray[np.int32]  # model of each recording that models are made of
     model_row: NDArray[np.int32]  # where that recording stands
 
-    def utterance_codes(self, of_row: NDArray[np.int32]) -> NDArray[np.int32]:
+    def utterance_codes(self, row_codes: NDArray[np.int32]) -> NDArray[np.int32]:
         """Value of each utterance from that of each row; -1 for models whose recordings differ."""
-        known = np.append(of_row, np.int32(-1))
-        found = known[self.row]
+        codes_or_unknown = np.append(row_codes, np.int32(-1))
+        codes = codes_or_unknown[self.row]
         if self.model.size:
-            several = known[self.model_row]
+            recording_codes = codes_or_unknown[self.model_row]
             n = int(self.model.max()) + 1
             low, high = np.full(n, np.iinfo(np.int32).max, dtype=np.int32), np.full(n, -1, np.int32)
-            np.minimum.at(low, self.model, several)
-            np.maximum.at(high, self.model, several)
-            at = np.unique(self.model)
-            found[at] = np.where(low[at] == high[at], high[at], -1)
-        return found
+            np.minimum.at(low, self.model, recording_codes)
+            np.maximum.at(high, self.model, recording_codes)
+            models = np.unique(self.model)
+            codes[models] = np.where(low[models] == high[models], high[models], -1)
+        return codes
 
 
 class GroupsTrials(Protocol):
@@ -120,7 +122,7 @@ class TrialSet:
     # infinite scores, trials of an utterance with itself, reversed pairs (by the enrolment whose id
     # is the higher one). Only what occurs.
     counts_by_speaker: dict[str, NDArray[np.int64]]
-    _partitions: Sequence[Trials] | CheckedParts = field(repr=False)
+    _partitions: Sequence[Trials] | CheckedPartitions = field(repr=False)
     n_models: int = 0  # so many of the first utterances are models of one or several recordings
     # where the table of utterances tells what is known of them
     recordings: UtteranceRows | None = None
@@ -172,21 +174,21 @@ class TrialSet:
         of names.
         """
         n = int(self.utterance_speaker.max(initial=-1)) + 1
-        keys, speaker = np.zeros((PIECES, n)), self.utterance_speaker.astype(np.intp)
+        keys, speaker = np.zeros((N_SCORE_PIECES, n)), self.utterance_speaker.astype(np.intp)
         speaker[speaker < 0] = n  # whom nobody knows
-        for part in self.partitions():
-            if "count" in part.extra_columns:
+        for partition in self.partitions():
+            if "count" in partition.extra_columns:
                 continue
-            for kept in part.without_conflicts().chunks(_TRIALS):
-                bits = (kept.score + 0.0).view(np.uint64)
-                sides = [speaker.take(side) for side in (kept.enrol, kept.test)]
-                for i in range(PIECES):
-                    shift = np.uint64((PIECES - 1 - i) * _BITS)
-                    piece = (bits >> shift) & np.uint64((1 << _BITS) - 1)
-                    if piece.any():  # of numbers of 32 bits, the last one is 0
-                        weight = piece.astype(np.float64)
+            for chunk in partition.without_conflicts().chunks(_MAX_SUMMED_TRIALS):
+                bits = (chunk.score + 0.0).view(np.uint64)
+                sides = [speaker.take(side) for side in (chunk.enrol, chunk.test)]
+                for i in range(N_SCORE_PIECES):
+                    shift = np.uint64((N_SCORE_PIECES - 1 - i) * _PIECE_BITS)
+                    bit_piece = (bits >> shift) & np.uint64((1 << _PIECE_BITS) - 1)
+                    if bit_piece.any():  # of numbers of 32 bits, the last one is 0
+                        weights = bit_piece.astype(np.float64)
                         for side in sides:
-                            keys[i] += np.bincount(side, weight, minlength=n + 1)[:n]
+                            keys[i] += np.bincount(side, weights, minlength=n + 1)[:n]
         return keys.astype(np.int64)
 
     @cached_property
@@ -195,17 +197,17 @@ class TrialSet:
         is_unknown = self.utterance_speaker < 0
         if self.speaker_table is None or is_unknown.all() or not is_unknown.any():
             return 0
-        kept = (part.without_conflicts() for part in self.partitions())
-        return sum(int(is_unknown.take(part.test).sum()) for part in kept)
+        partitions = (partition.without_conflicts() for partition in self.partitions())
+        return sum(int(is_unknown.take(partition.test).sum()) for partition in partitions)
 
-    def utterance_codes(self, of_speaker: NDArray[np.int32]) -> NDArray[np.int32]:
+    def utterance_codes(self, speaker_codes: NDArray[np.int32]) -> NDArray[np.int32]:
         """The code of each utterance from that of its speaker, -1 where this is unknown."""
-        return np.append(of_speaker, np.int32(-1)).astype(np.int32).take(self.utterance_speaker)
+        return np.append(speaker_codes, np.int32(-1)).astype(np.int32).take(self.utterance_speaker)
 
     @cached_property
     def list_digest(self) -> bytes:
         """Hash of the pairs and labels of all trials, whatever their scores."""
-        return _digest(self)
+        return _list_digest(self)
 
     @property
     def is_exact(self) -> bool:
@@ -239,7 +241,7 @@ class TrialSet:
         self, layouts: Sequence[object]
     ) -> Iterator[tuple[Trials, Sequence[int]]]:
         """Partitions, each with the numbers of the layouts that its trials count in: all."""
-        return ((part, range(len(layouts))) for part in self.partitions())
+        return ((partition, range(len(layouts))) for partition in self.partitions())
 
     def side_coder(self, grouping: GroupsTrials) -> Callable[[Trials], Sides]:
         """What gives the groups of both sides of each trial of a partition, -1 for none."""
@@ -247,33 +249,33 @@ class TrialSet:
 
     def with_trial_columns(
         self,
-        change: Callable[[Trials], Trials],
+        add_columns: Callable[[Trials], Trials],
         *,
-        more: Collection[str],
-        levels: Mapping[str, AttributeValues],
+        column_names: Collection[str],
+        added_values: Mapping[str, AttributeValues],
     ) -> TrialSet:
         """The same trials with further columns, which `change` gives a partition.
 
         `more` are their names, and `levels` the values of attributes among them.
         """
-        parts: list[Trials] | CheckedParts = (
-            [] if isinstance(self._partitions, list) else CheckedParts(ScratchFolder())
+        partitions: list[Trials] | CheckedPartitions = (
+            [] if isinstance(self._partitions, list) else CheckedPartitions(ScratchFolder())
         )
-        for part in self.partitions():
-            parts.append(change(part))
-        columns = self.extra_columns | frozenset(more)
+        for partition in self.partitions():
+            partitions.append(add_columns(partition))
+        columns = self.extra_columns | frozenset(column_names)
         return replace(
             self,
-            _partitions=parts,
-            attribute_values={**self.attribute_values, **levels},
+            _partitions=partitions,
+            attribute_values={**self.attribute_values, **added_values},
             extra_columns=columns,
         )
 
     def with_rows(self, rows: NDArray[np.bool_]) -> TrialSet:
         """Some of the trials that contradict nothing, held in memory; what failed is kept."""
-        (part,) = self.partitions()
-        kept = part.without_conflicts().take(rows)
-        return replace(self, _partitions=[kept], n_trials=len(kept))
+        (partition,) = self.partitions()
+        trials = partition.without_conflicts().take(rows)
+        return replace(self, _partitions=[trials], n_trials=len(trials))
 
     def with_values(
         self, values: Mapping[str, Collection[str]], groupings: Sequence[GroupsTrials]
@@ -285,62 +287,81 @@ class TrialSet:
         ConfigError
             If there is no such value, or no such trial.
         """
-        wished = []
-        for one in groupings:
-            for value in values[one.name]:
-                if value not in one.groups:
-                    msg = f"--only {one.name}={value}: {name_hint(value, one.groups)}"
+        coders = []
+        for grouping in groupings:
+            for value in values[grouping.name]:
+                if value not in grouping.groups:
+                    msg = f"--only {grouping.name}={value}: {name_hint(value, grouping.groups)}"
                     raise ConfigError(msg)
-            codes = [i for i, group in enumerate(one.groups) if group in values[one.name]]
-            wished.append((one.side_coder(self), codes))
+            codes = [i for i, group in enumerate(grouping.groups) if group in values[grouping.name]]
+            coders.append((grouping.side_coder(self), codes))
 
-        def some(part: Trials) -> Trials:
-            sides = [np.isin(side, codes) for on, codes in wished for side in on(part)]
-            kept = part.take(np.logical_and.reduce(sides))
-            return replace(kept, failed=None if part.failed is None else some(part.failed))
+        def restricted(partition: Trials) -> Trials:
+            sides = [
+                np.isin(side, codes)
+                for side_coder, codes in coders
+                for side in side_coder(partition)
+            ]
+            matching = partition.take(np.logical_and.reduce(sides))
+            return replace(
+                matching, failed=None if partition.failed is None else restricted(partition.failed)
+            )
 
-        parts: list[Trials] | CheckedParts = (
-            [] if self.fits_in_memory else CheckedParts(ScratchFolder())
+        partitions: list[Trials] | CheckedPartitions = (
+            [] if self.fits_in_memory else CheckedPartitions(ScratchFolder())
         )
-        used, n, low, high = np.zeros(len(self.utterance_ids), dtype=bool), 0, np.inf, -np.inf
-        for part in self.partitions():
-            parts.append(made := some(part))
-            for rows in (made, made.failed):
+        is_used, n, lowest, highest = (
+            np.zeros(len(self.utterance_ids), dtype=bool),
+            0,
+            np.inf,
+            -np.inf,
+        )
+        for partition in self.partitions():
+            partitions.append(matching_trials := restricted(partition))
+            for rows in (matching_trials, matching_trials.failed):
                 if rows is not None:
-                    used[rows.enrol] = used[rows.test] = True
-            scores = made.score[~made.conflict]
+                    is_used[rows.enrol] = is_used[rows.test] = True
+            scores = matching_trials.score[~matching_trials.conflict]
             n += scores.size
             finite = scores[np.isfinite(scores)]
-            low, high = finite.min(initial=low), finite.max(initial=high)
-        asked = " and ".join(f"{name}={', '.join(every)}" for name, every in values.items())
+            lowest, highest = finite.min(initial=lowest), finite.max(initial=highest)
+        condition = " and ".join(f"{name}={', '.join(wanted)}" for name, wanted in values.items())
         if not n:
-            msg = f"--only {asked}: none of the {self.n_trials:,} trials of {self.name} is so"
+            msg = f"--only {condition}: none of the {self.n_trials:,} trials of {self.name} is so"
             raise ConfigError(msg)
-        of_all = (*UNSCORED_OF_CLASS, UNSCORED_TESTS)
-        note = DataNote("scores", f"trials that are not {asked}", self.n_trials - n, "set aside")
+        unscored_notes = (*UNSCORED_OF_CLASS, UNSCORED_TESTS)
+        note = DataNote(
+            "scores", f"trials that are not {condition}", self.n_trials - n, "set aside"
+        )
         return replace(
             self,
-            _partitions=parts,
+            _partitions=partitions,
             n_trials=n,
-            score_range=(float(low), float(high)) if np.isfinite(low) else (0.0, 0.0),
-            utterance_speaker=np.where(used, self.utterance_speaker, np.int32(-1)),
+            score_range=(float(lowest), float(highest)) if np.isfinite(lowest) else (0.0, 0.0),
+            utterance_speaker=np.where(is_used, self.utterance_speaker, np.int32(-1)),
             data_notes=[*self.data_notes, note],
             # counted over all trials, which are not those that are left
-            counts_by_speaker={k: v for k, v in self.counts_by_speaker.items() if k not in of_all},
-            content_sha256=hashlib.sha256(f"{self.content_sha256}\0{asked}".encode()).hexdigest(),
+            counts_by_speaker={
+                note_name: counts
+                for note_name, counts in self.counts_by_speaker.items()
+                if note_name not in unscored_notes
+            },
+            content_sha256=hashlib.sha256(
+                f"{self.content_sha256}\0{condition}".encode()
+            ).hexdigest(),
         )
 
     def with_weighted_rows(
-        self, parts: Sequence[Trials], sha256: str, data: Sequence[DataNote]
+        self, partitions: Sequence[Trials], sha256: str, data_notes: Sequence[DataNote]
     ) -> TrialSet:
         """Other trials of the same utterances, as rows that weigh their number."""
-        n = sum(int(part.extra_columns["count"].sum()) for part in parts)
+        n = sum(int(partition.extra_columns["count"].sum()) for partition in partitions)
         return replace(
             self,
-            _partitions=list(parts),
+            _partitions=list(partitions),
             n_trials=n,
             content_sha256=sha256,
-            data_notes=data,
+            data_notes=data_notes,
             counts_by_speaker={},
         )
 
@@ -351,22 +372,24 @@ class TrialSet:
             "threshold" in self.extra_columns and self.is_scored
         )
 
-    def decisions(self, part: Trials) -> NDArray[np.int8]:
+    def decisions(self, partition: Trials) -> NDArray[np.int8]:
         """1 for trials that were accepted, 0 for rejected ones, -1 where it is not known."""
-        found = np.full(len(part), -1, dtype=np.int8)
-        if "threshold" in part.extra_columns and self.is_scored:
-            level = self.thresholds[part.extra_columns["threshold"]]
-            found = np.where(np.isnan(level), -1, part.score >= level).astype(np.int8)
-        decision = part.extra_columns.get("accepted")
-        return found if decision is None else np.where(decision < 0, found, decision)
+        accepted = np.full(len(partition), -1, dtype=np.int8)
+        if "threshold" in partition.extra_columns and self.is_scored:
+            threshold = self.thresholds[partition.extra_columns["threshold"]]
+            accepted = np.where(np.isnan(threshold), -1, partition.score >= threshold).astype(
+                np.int8
+            )
+        decision = partition.extra_columns.get("accepted")
+        return accepted if decision is None else np.where(decision < 0, accepted, decision)
 
 
-def check_test_speakers(trials: TrialSet, why: str) -> None:
+def check_test_speakers(trials: TrialSet, reason: str) -> None:
     """Refuse trials without a test speaker where, as `why` says, all must be known."""
     n = trials.n_without_test_speaker
     if n:
         msg = (
-            f"{trials.name}: holds {n:,} {WITHOUT_TEST_SPEAKER}, but {why}; name it in a column "
+            f"{trials.name}: holds {n:,} {WITHOUT_TEST_SPEAKER}, but {reason}; name it in a column "
             "test_speaker, or remove these rows"
         )
         raise DataError(msg)
@@ -374,34 +397,41 @@ def check_test_speakers(trials: TrialSet, why: str) -> None:
 
 def speakers_in(speaker: NDArray[np.int32]) -> NDArray[np.intp]:
     """Speakers that any utterance is of, rising; -1 stands for none."""
-    used = np.zeros(int(speaker.max(initial=-1)) + 2, dtype=bool)
-    used[speaker] = True
-    return np.flatnonzero(used[:-1])
+    is_used = np.zeros(int(speaker.max(initial=-1)) + 2, dtype=bool)
+    is_used[speaker] = True
+    return np.flatnonzero(is_used[:-1])
 
 
 def with_common_speakers(
-    people: Speakers | None, sets: Sequence[TrialSet]
+    speaker_table: Speakers | None, sets: Sequence[TrialSet]
 ) -> tuple[Speakers, list[TrialSet]]:
     """Trials whose speakers count in one table; where none was given, it is made of their names."""
-    if people is not None:
-        return people, list(sets)
-    own = [one.speaker_table for one in sets if one.speaker_table is not None]
-    if len(own) == 1:
-        return own[0], list(sets)
-    names = np.unique(np.concatenate([np.array(one.ids, dtype=object) for one in own]))
-    whole = speakers_of(pl.Series(names.tolist(), dtype=pl.String))
-    made = []
-    for one, mine in zip(sets, own, strict=True):
-        place = np.searchsorted(names, np.array(mine.ids, dtype=object)).astype(np.int32)
-        aside = {}
-        for item, counts in one.counts_by_speaker.items():
-            aside[item] = np.zeros(names.size, dtype=np.int64)
-            aside[item][place] = counts
-        speaker = np.append(place, np.int32(-1))[one.utterance_speaker]
-        made.append(
-            replace(one, utterance_speaker=speaker, counts_by_speaker=aside, speaker_table=whole)
+    if speaker_table is not None:
+        return speaker_table, list(sets)
+    speaker_tables = [table.speaker_table for table in sets if table.speaker_table is not None]
+    if len(speaker_tables) == 1:
+        return speaker_tables[0], list(sets)
+    names = np.unique(
+        np.concatenate([np.array(table.ids, dtype=object) for table in speaker_tables])
+    )
+    common_table = speakers_of(pl.Series(names.tolist(), dtype=pl.String))
+    trial_sets = []
+    for table, own_table in zip(sets, speaker_tables, strict=True):
+        positions = np.searchsorted(names, np.array(own_table.ids, dtype=object)).astype(np.int32)
+        counts_by_speaker = {}
+        for item, counts in table.counts_by_speaker.items():
+            counts_by_speaker[item] = np.zeros(names.size, dtype=np.int64)
+            counts_by_speaker[item][positions] = counts
+        speaker = np.append(positions, np.int32(-1))[table.utterance_speaker]
+        trial_sets.append(
+            replace(
+                table,
+                utterance_speaker=speaker,
+                counts_by_speaker=counts_by_speaker,
+                speaker_table=common_table,
+            )
         )
-    return whole, made
+    return common_table, trial_sets
 
 
 @frozen
@@ -423,50 +453,55 @@ class CommonTrials:
         ConfigError
             If systems on one list have no trial in common, or too many to be matched.
         """
-        digests = [one.list_digest for one in sets]
-        on_list: dict[str, list[int]] = {}
-        for i, one in enumerate(sets):
-            on_list.setdefault(one.list, []).append(i)
-        differing = [of for of in on_list.values() if len({digests[i] for i in of}) > 1]
-        for i in (i for of in differing for i in of if not sets[i].is_exact):
+        digests = [trials.list_digest for trials in sets]
+        sets_by_list: dict[str, list[int]] = {}
+        for i, trials in enumerate(sets):
+            sets_by_list.setdefault(trials.list, []).append(i)
+        differing = [
+            set_indices
+            for set_indices in sets_by_list.values()
+            if len({digests[i] for i in set_indices}) > 1
+        ]
+        for i in (i for set_indices in differing for i in set_indices if not sets[i].is_exact):
             msg = (
                 f"--compare: {_names(sets, differing[0])} have different trials, too many "
                 f"({sets[i].n_trials:,}) to be matched with each other; give each system the same "
                 "trials"
             )
             raise ConfigError(msg)
-        is_matched = len(set(digests)) > 1 and all(one.is_exact for one in sets)
+        is_matched = len(set(digests)) > 1 and all(trials.is_exact for trials in sets)
         keys = _trial_keys(sets) if is_matched else []
         restricted: dict[int, TrialSet] = {}
-        for of in differing:
-            common = reduce(np.intersect1d, [keys[i] for i in of])
+        for set_indices in differing:
+            common = reduce(np.intersect1d, [keys[i] for i in set_indices])
             if not common.size:
                 msg = (
-                    f"--compare: {_names(sets, of)} have no trial in common (the same two ids and "
+                    f"--compare: {_names(sets, set_indices)} have no trial in common (the "
+                    "same two ids and "
                     "label); give them the same trials, or name their lists, as in A@x=a.csv "
                     "B@y=b.csv, to compare these as wholes"
                 )
                 raise ConfigError(msg)
-            restricted |= {i: sets[i].with_rows(np.isin(keys[i], common)) for i in of}
+            restricted |= {i: sets[i].with_rows(np.isin(keys[i], common)) for i in set_indices}
         return cls(sets, restricted, digests, keys)
 
     def is_restricted(self, i: int, j: int) -> bool:
         """Whether two sets are compared on the trials that they have in common."""
-        is_one_list = self.sets[i].list == self.sets[j].list
-        return is_one_list and self._digests[i] != self._digests[j]
+        share_list = self.sets[i].list == self.sets[j].list
+        return share_list and self._digests[i] != self._digests[j]
 
     def in_words(self, i: int, j: int) -> str:
         """What two sets have in common and which trials are compared, in words."""
         if self._digests[i] == self._digests[j]:
             return "the same trials"
-        one, other = self.sets[i], self.sets[j]
-        sizes = f"{one.n_trials:,} and {other.n_trials:,}"
+        first_set, second_set = self.sets[i], self.sets[j]
+        sizes = f"{first_set.n_trials:,} and {second_set.n_trials:,}"
         if self.is_restricted(i, j):
-            n = sum(self.sets[k].list == one.list for k in self.restricted)
-            whose = f" to all {n} systems" if n > 2 else ""
+            n = sum(self.sets[k].list == first_set.list for k in self.restricted)
+            restriction = f" to all {n} systems" if n > 2 else ""
             common = self.restricted[i].n_trials
-            return f"{common:,} of {sizes} trials in common{whose}, which are compared"
-        speakers = _speakers_in_common(one, other)
+            return f"{common:,} of {sizes} trials in common{restriction}, which are compared"
+        speakers = _speakers_in_common(first_set, second_set)
         if not self._keys:
             return f"{speakers}; lists compared as wholes"
         common = np.intersect1d(self._keys[i], self._keys[j]).size
@@ -474,48 +509,52 @@ class CommonTrials:
         return f"{trials} in common, lists compared as wholes; {speakers}"
 
 
-def _names(sets: Sequence[TrialSet], of: Sequence[int]) -> str:
-    return " and ".join(sets[i].system for i in of)
+def _names(sets: Sequence[TrialSet], set_indices: Sequence[int]) -> str:
+    return " and ".join(sets[i].system for i in set_indices)
 
 
-def _digest(trials: TrialSet) -> bytes:
-    used = np.zeros(len(trials.utterance_ids), dtype=bool)
-    for part in trials.partitions():
-        kept = part.without_conflicts()
-        used[kept.enrol] = used[kept.test] = True
-    place = np.cumsum(used, dtype=np.int64)
-    names, *columns = (hashlib.sha256() for _ in range(4))
+def _list_digest(trials: TrialSet) -> bytes:
+    is_used = np.zeros(len(trials.utterance_ids), dtype=bool)
+    for partition in trials.partitions():
+        clean_trials = partition.without_conflicts()
+        is_used[clean_trials.enrol] = is_used[clean_trials.test] = True
+    rank = np.cumsum(is_used, dtype=np.int64)
+    id_digest, *column_digests = (hashlib.sha256() for _ in range(4))
     start = 0
     for _, ids in trials.utterance_ids.chunks():
-        names.update("\0".join(ids.filter(used[start : start + len(ids)]).to_list()).encode())
-        names.update(b"\0")
+        id_digest.update(
+            "\0".join(ids.filter(is_used[start : start + len(ids)]).to_list()).encode()
+        )
+        id_digest.update(b"\0")
         start += len(ids)
-    for part in trials.partitions():
-        kept = part.without_conflicts()
+    for partition in trials.partitions():
+        clean_trials = partition.without_conflicts()
         for digest, cells in zip(
-            columns, (place[kept.enrol], place[kept.test], kept.target), strict=True
+            column_digests,
+            (rank[clean_trials.enrol], rank[clean_trials.test], clean_trials.target),
+            strict=True,
         ):
             digest.update(cells.tobytes())
-    return b"".join(digest.digest() for digest in (names, *columns))
+    return b"".join(digest.digest() for digest in (id_digest, *column_digests))
 
 
-def _speakers_in_common(one: TrialSet, other: TrialSet) -> str:
+def _speakers_in_common(first_set: TrialSet, second_set: TrialSet) -> str:
     """How many speakers two sets have in common, in words."""
-    n, m = one.speakers_in_use.size, other.speakers_in_use.size
-    shared = np.intersect1d(one.speakers_in_use, other.speakers_in_use).size
-    if not shared:
+    n_first, n_second = first_set.speakers_in_use.size, second_set.speakers_in_use.size
+    n_shared = np.intersect1d(first_set.speakers_in_use, second_set.speakers_in_use).size
+    if not n_shared:
         return "no speaker in common"
-    if shared == n == m:
-        return f"the same speakers, {n}"
-    return f"{shared} of {n} and {m} speakers in common"
+    if n_shared == n_first == n_second:
+        return f"the same speakers, {n_first}"
+    return f"{n_shared} of {n_first} and {n_second} speakers in common"
 
 
-def trials_in_common(one: TrialSet, other: TrialSet) -> int:
+def n_trials_in_common(first_set: TrialSet, second_set: TrialSet) -> int:
     """How many trials two sets share; 0 where either is too large to be matched."""
-    if not (one.is_exact and other.is_exact):
+    if not (first_set.is_exact and second_set.is_exact):
         return 0
-    mine, theirs = _trial_keys((one, other))
-    return int(np.intersect1d(mine, theirs).size)
+    first_keys, second_keys = _trial_keys((first_set, second_set))
+    return int(np.intersect1d(first_keys, second_keys).size)
 
 
 def _trial_keys(sets: Sequence[TrialSet]) -> list[NDArray[np.int64]]:
@@ -523,13 +562,15 @@ def _trial_keys(sets: Sequence[TrialSet]) -> list[NDArray[np.int64]]:
 
     The same two ids and label have the same number.
     """
-    ids = [one.utterance_ids.series() for one in sets]
-    ends = np.cumsum([len(own) for own in ids])
+    ids = [trials.utterance_ids.series() for trials in sets]
+    ends = np.cumsum([len(set_ids) for set_ids in ids])
     numbers = pl.concat(ids).rank("dense").to_numpy().astype(np.int64)
     n = int(numbers.max()) + 1
     keys = []
-    for one, number in zip(sets, np.split(numbers, ends[:-1]), strict=True):
-        (part,) = one.partitions()
-        kept = part.without_conflicts()
-        keys.append((number[kept.enrol] * n + number[kept.test]) * 2 + kept.target)
+    for trials, number in zip(sets, np.split(numbers, ends[:-1]), strict=True):
+        (partition,) = trials.partitions()
+        clean_trials = partition.without_conflicts()
+        keys.append(
+            (number[clean_trials.enrol] * n + number[clean_trials.test]) * 2 + clean_trials.target
+        )
     return keys

@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from parivox.data.attributes import names_of
-from parivox.data.columns import RequestedColumns, are_customers
+from parivox.data.attributes import column_names
+from parivox.data.columns import RequestedColumns, enrolments_are_customers
 from parivox.data.decision_days import day_columns
 from parivox.data.formats import scan, scan_again
-from parivox.data.ids import UNKNOWN, places_in
+from parivox.data.ids import UNKNOWN_SPEAKER, positions_in
 from parivox.data.joining import (
-    NOBODY,
+    NOBODY_POSITION,
     check_speaker_columns,
     first_components,
     listed_ids,
     placeholders,
-    speaker_indices,
+    positions_of_speakers,
+    unmatched_pairs_message,
     utterance_speakers,
-    why_nothing_fits,
 )
 from parivox.data.recordings import models_of_speakers, read_failures, read_models, read_utterances
 from parivox.data.speakers import speakers_of
-from parivox.data.spilled_rows import CheckedParts, FinalCodes, records
+from parivox.data.spilled_rows import CheckedPartitions, FinalCodes, trial_records
 from parivox.data.trial_checks import (
     ACQUIRE,
     ENROL,
@@ -38,10 +38,10 @@ from parivox.data.trial_checks import (
 )
 from parivox.data.trial_notes import (
     check_columns,
-    contradiction,
-    enrolment_of_nobody,
+    contradiction_error,
+    exclusion_reasons,
+    placeholder_enrolment_error,
     reading_notes,
-    why_none_left,
 )
 from parivox.data.trial_rows import TrialRows
 from parivox.data.trial_set import FailureCauses, TrialSet, UtteranceRows, speakers_in
@@ -62,10 +62,10 @@ if TYPE_CHECKING:
 
 __all__ = ["DataNote", "TrialSet", "Trials", "read_trials"]
 
-POLICIES = ("error", "set-aside")
+CONFLICT_POLICIES = ("error", "set-aside")
 ORIENTATIONS = (None, "distance", "similarity")
-_SLICE = 100_000  # ids hashed at once
-_TRIALS = 50_000  # trials, likewise: what is made of them stays in the processor's cache
+_MAX_HASHED_IDS = 100_000  # ids hashed at once
+_MAX_HASHED_TRIALS = 50_000  # trials, likewise: what is made of them stays in the processor's cache
 
 
 def read_trials(
@@ -83,7 +83,7 @@ def read_trials(
     columns: Mapping[str, str] | None = None,  # of some roles, in any of the two files
     orientation: str | None = None,  # "distance" negates the scores
     conflicts: str = "error",
-    strangers: bool = False,
+    allows_unknown_speakers: bool = False,
     unscored: bool = False,
     keeps_scores: bool = False,
 ) -> TrialSet:
@@ -105,29 +105,33 @@ def read_trials(
     >>> [(t.target.tolist(), t.score.tolist()) for t in found.partitions()]
     [([True, False], [0.9, 0.1])]
     """
-    if conflicts not in POLICIES:
-        msg = f"--conflicts {conflicts!r} is not known; choose from {', '.join(POLICIES)}"
+    if conflicts not in CONFLICT_POLICIES:
+        msg = f"--conflicts {conflicts!r} is not known; choose from {', '.join(CONFLICT_POLICIES)}"
         raise ConfigError(msg)
     if orientation not in ORIENTATIONS:
         msg = f"orientation {orientation!r} is not known; choose 'distance' or 'similarity'"
         raise ConfigError(msg)
-    asked = RequestedColumns(
-        dict(columns or {}), strangers or trials is not None, names_of(attributes)
+    requested_columns = RequestedColumns(
+        dict(columns or {}), allows_unknown_speakers or trials is not None, column_names(attributes)
     )
-    scans = [scan(source, columns=asked, format=format, name="scores")]
+    scans = [scan(source, columns=requested_columns, format=format, name="scores")]
     if trials is not None:
-        scans.append(scan(trials, columns=asked, format=None, name="trials"))
-    if not strangers:
-        check_columns(asked, scans)
-    days = () if scans[0].file_scans else day_columns(scans[0])
-    if days:
-        wider = replace(asked, attributes=(*asked.attributes, *days))
-        scans[0] = scan_again(scans[0], source, wider)
-    needed = not (strangers and any("label" in one.columns for one in scans))
+        scans.append(scan(trials, columns=requested_columns, format=None, name="trials"))
+    if not allows_unknown_speakers:
+        check_columns(requested_columns, scans)
+    day_names = () if scans[0].file_scans else day_columns(scans[0])
+    if day_names:
+        extended_columns = replace(
+            requested_columns, attributes=(*requested_columns.attributes, *day_names)
+        )
+        scans[0] = scan_again(scans[0], source, extended_columns)
+    needs_speakers = not (
+        allows_unknown_speakers and any("label" in scanned.columns for scanned in scans)
+    )
     tables = TrialTables(
         speakers,
-        None if utterances is None or not needed else read_utterances(utterances),
-        None if models is None or not needed else read_models(models),
+        None if utterances is None or not needs_speakers else read_utterances(utterances),
+        None if models is None or not needs_speakers else read_models(models),
         None if failures is None else read_failures(failures),
     )
     if tables.models is not None:
@@ -135,73 +139,82 @@ def read_trials(
     rows = TrialRows(
         attributes,
         is_distance=orientation == "distance",
-        has_models=tables.models is not None or all(are_customers(one.columns) for one in scans),
-        needs_speakers=needed,
+        has_models=tables.models is not None
+        or all(enrolments_are_customers(scanned.columns) for scanned in scans),
+        needs_speakers=needs_speakers,
         infers_callers=not tables.names_speakers,
         unscored=unscored,
         keeps_scores=keeps_scores,
-        day_columns=days,
+        day_columns=day_names,
     )
     rows.read_scores(scans[0])
-    for one in scans[1:]:
-        rows.read_list(one)
+    for scanned in scans[1:]:
+        rows.read_list(scanned)
     with stage("checking the trials"):
-        return _checked(rows, tables, system, list_, conflicts)
+        return _check_trials(rows, tables, system, list_, conflicts)
 
 
-def _checked(
+def _check_trials(
     rows: TrialRows, tables: TrialTables, system: str, list_: str, conflicts: str
 ) -> TrialSet:
     """Number the ids, find the speakers, and check the trials, a partition after the other."""
-    failed = _add_failed(rows, tables)
-    own = rows.ids.merge()
-    if own.has_clash:
+    failed_runs = _add_failed(rows, tables)
+    utterance_ids = rows.ids.merge()
+    if utterance_ids.has_clash:
         rows.check_names()
     models = None if rows.model_ids is None else rows.model_ids.merge()
     if models is not None and tables.models is None:
         tables = replace(tables, models=models_of_speakers(models.series(), rows.scans[0].name))
-    ids = own if models is None else models + own
+    ids = utterance_ids if models is None else models + utterance_ids
     n_models = 0 if models is None else len(models)
-    people, speaker, sources = find_speakers(rows, tables, own, models)
-    names = () if people is None else people.ids
-    of_nobody = speaker == NOBODY
-    speaker[of_nobody] = -1
-    facts = _facts(rows, tables, own, models, speaker, failed)
-    if of_nobody.any():
-        facts = facts._replace(has_placeholder_speaker=of_nobody, are_some_unknown=True)
-    levels, columns = rows.levels()
+    speaker_table, speaker, sources = find_speakers(rows, tables, utterance_ids, models)
+    speaker_names = () if speaker_table is None else speaker_table.ids
+    is_placeholder = speaker == NOBODY_POSITION
+    speaker[is_placeholder] = -1
+    facts = _utterance_facts(rows, tables, utterance_ids, models, speaker, failed_runs)
+    if is_placeholder.any():
+        facts = facts._replace(has_placeholder_speaker=is_placeholder, are_some_unknown=True)
+    attribute_values, column_codes = rows.levels()
     codes = FinalCodes(
-        (own if models is None else models).run_positions, own.run_positions, n_models, columns
+        (utterance_ids if models is None else models).run_positions,
+        utterance_ids.run_positions,
+        n_models,
+        column_codes,
     )
-    counts = CheckCounts(n_speakers=len(names))
-    digest, of_failed = hashlib.sha256(), hashlib.sha256()
-    _hash_ids(digest, ids, speaker, names)
+    counts = CheckCounts(n_speakers=len(speaker_names))
+    digest, failed_digest = hashlib.sha256(), hashlib.sha256()
+    _hash_ids(digest, ids, speaker, speaker_names)
     is_large = any(store.folder is not None for store in rows.stores)
-    parts: list[Trials] | CheckedParts = CheckedParts(ScratchFolder()) if is_large else []
-    folder = parts.folder if isinstance(parts, CheckedParts) else None
+    partitions: list[Trials] | CheckedPartitions = (
+        CheckedPartitions(ScratchFolder()) if is_large else []
+    )
+    folder = partitions.folder if isinstance(partitions, CheckedPartitions) else None
     for scored, *listed in rows.partitions(codes, len(ids), folder):
-        part = check_partition(
-            scored, listed[0] if listed else None, n=len(ids), facts=facts, counts=counts
+        partition = check_partition(
+            scored, listed[0] if listed else None, n_utterances=len(ids), facts=facts, counts=counts
         )
         if "enrolment" in counts.first_pairs:
-            raise enrolment_of_nobody(rows.scans, ids[counts.first_pairs["enrolment"][0]])
+            raise placeholder_enrolment_error(rows.scans, ids[counts.first_pairs["enrolment"][0]])
         if conflicts == "error" and counts.first_pairs:
-            raise contradiction(rows.scans, counts, ids, facts.speaker, names)
-        _hash_trials(part, digest, of_failed)
-        parts.append(part)
+            raise contradiction_error(rows.scans, counts, ids, facts.speaker, speaker_names)
+        _hash_trials(partition, digest, failed_digest)
+        partitions.append(partition)
     if counts.failed:
-        digest.update(of_failed.digest())
+        digest.update(failed_digest.digest())
     if not counts.n_kept and not counts.failed:
-        why = why_none_left(counts)
+        reason = exclusion_reasons(counts)
         if len(rows.scans) > 1 and not counts.found_in_scores:
-            why += f"; {why_nothing_fits(*rows.scans)}"
-        msg = f"{rows.scans[0].name}: no trial is left to audit; {why}"
+            reason += f"; {unmatched_pairs_message(*rows.scans)}"
+        msg = f"{rows.scans[0].name}: no trial is left to audit; {reason}"
         raise DataError(msg)
-    recordings, causes = _recordings(tables, own, models), _causes(tables, own, models, failed)
+    recordings, causes = (
+        _utterance_rows(tables, utterance_ids, models),
+        _failure_causes(tables, utterance_ids, models, failed_runs),
+    )
     ids.forget_runs()
     notes = reading_notes(counts, rows.scans, is_scored=rows.is_scored)
     may_fail = tables.failures is not None or "status" in rows.scans[0].columns
-    nowhere = np.zeros(len(ids), dtype=bool)
+    no_failures = np.zeros(len(ids), dtype=bool)
     return TrialSet(
         system,
         list_,
@@ -213,21 +226,21 @@ def _checked(
         digest.hexdigest(),
         [*rows.provenance(), *tables.provenance()],
         counts.counts_by_speaker,
-        parts,
+        partitions,
         n_models,
         recordings,
-        levels,
+        attribute_values,
         rows.deployed(),
         (
-            nowhere if facts.failed_enrol is None else facts.failed_enrol,
-            nowhere if facts.failed_test is None else facts.failed_test,
+            no_failures if facts.failed_enrol is None else facts.failed_enrol,
+            no_failures if facts.failed_test is None else facts.failed_test,
         )
         if may_fail
         else None,
         causes,
         rows.is_scored,
-        frozenset(next(iter(parts)).extra_columns) - rows.empty_columns(),
-        people,
+        frozenset(next(iter(partitions)).extra_columns) - rows.empty_columns(),
+        speaker_table,
         rows.by_day.counts(),
     )
 
@@ -245,20 +258,20 @@ def _add_failed(rows: TrialRows, tables: TrialTables) -> _FailedRuns | None:
     failures = tables.failures
     if failures is None:
         return None
-    enrol, enrolled = failures.enrol, rows.model_ids or rows.ids
+    failed_enrolments, enrolment_ids = failures.enrol, rows.model_ids or rows.ids
     if tables.models is not None:
-        enrol = tables.models.failed_models(enrol)
-    first, enrol = enrolled.runs, enrol.unique().sort()
-    enrolled.add(enrol)
+        failed_enrolments = tables.models.failed_models(failed_enrolments)
+    enrol_run, failed_enrolments = enrolment_ids.runs, failed_enrolments.unique().sort()
+    enrolment_ids.add(failed_enrolments)
     rows.ids.add(failures.acquire)
     causes = (
-        failures.cause_positions(enrol, ENROL, tables.models),
+        failures.cause_positions(failed_enrolments, ENROL, tables.models),
         failures.cause_positions(failures.acquire, ACQUIRE, None),
     )
-    return _FailedRuns(first, rows.ids.runs - 1, causes)
+    return _FailedRuns(enrol_run, rows.ids.runs - 1, causes)
 
 
-def _facts(
+def _utterance_facts(
     rows: TrialRows,
     tables: TrialTables,
     ids: MergedIds,
@@ -268,12 +281,12 @@ def _facts(
 ) -> UtteranceFacts:
     """What the checks need to know of the utterances."""
     n_models = 0 if models is None else len(models)
-    failed_enrol = failed_test = made_of = None
+    failed_enrol = failed_test = model_recordings = None
     if models is not None and tables.models is not None:
-        model, recording = tables.models.recordings(models.series())
-        place = ids.positions(recording)
-        made_of = model.astype(np.int64) * speaker.size + place + n_models
-        made_of = np.sort(made_of[place >= 0])
+        model_index, recording = tables.models.recordings(models.series())
+        position = ids.positions(recording)
+        model_recordings = model_index.astype(np.int64) * speaker.size + position + n_models
+        model_recordings = np.sort(model_recordings[position >= 0])
     if failed is not None:
         failed_enrol, failed_test = np.zeros((2, speaker.size), dtype=bool)
         failed_enrol[(ids if models is None else models).run_positions[failed.enrol]] = True
@@ -283,38 +296,40 @@ def _facts(
         failed_enrol,
         failed_test,
         rows.deployed() if rows.thresholds.size and rows.is_scored else None,
-        made_of,
+        model_recordings,
         rows.is_scored,
         rows.needs_speakers and bool((speaker < 0).any()),
     )
 
 
-def _causes(
-    tables: TrialTables, ids: MergedIds, models: MergedIds | None, failed: _FailedRuns | None
+def _failure_causes(
+    tables: TrialTables, ids: MergedIds, models: MergedIds | None, failed_runs: _FailedRuns | None
 ) -> FailureCauses | None:
     """Why what failed did; None where no reason is told."""
-    if tables.failures is None or failed is None or not len(tables.failures.causes):
+    if tables.failures is None or failed_runs is None or not len(tables.failures.causes):
         return None
     n_models = 0 if models is None else len(models)
     enrol, test = np.full((2, n_models + len(ids)), -1, dtype=np.int32)
-    enrol[(ids if models is None else models).run_positions[failed.enrol]] = failed.causes[0]
-    test[n_models + ids.run_positions[failed.test]] = failed.causes[1]
+    enrol[(ids if models is None else models).run_positions[failed_runs.enrol]] = (
+        failed_runs.causes[0]
+    )
+    test[n_models + ids.run_positions[failed_runs.test]] = failed_runs.causes[1]
     return FailureCauses(tuple(tables.failures.causes), enrol, test)
 
 
-def _recordings(
+def _utterance_rows(
     tables: TrialTables, ids: MergedIds, models: MergedIds | None
 ) -> UtteranceRows | None:
     """Where the utterances stand in their table."""
     if tables.utterances is None or not tables.utterances.attributes.width:
         return None
-    listed = tables.utterances.table["utterance"]
-    row = np.concatenate([places_in(part, listed) for _, part in ids.chunks()])
+    listed_ids = tables.utterances.table["utterance"]
+    row = np.concatenate([positions_in(ids_chunk, listed_ids) for _, ids_chunk in ids.chunks()])
     model, model_row = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32)
     if models is not None and tables.models is not None:
         row = np.concatenate((np.full(len(models), -1, dtype=np.int32), row))
         model, recording = tables.models.recordings(models.series())
-        model_row = places_in(recording, listed)
+        model_row = positions_in(recording, listed_ids)
     return UtteranceRows(tables.utterances, row, model, model_row)
 
 
@@ -322,26 +337,28 @@ def _hash_ids(
     digest: Any, ids: MergedIds, speaker: NDArray[np.int32], names: Sequence[str]
 ) -> None:
     """Hash the ids and whose they are."""
-    for _, part in ids.chunks():
-        for first in range(0, len(part), _SLICE):
-            digest.update(part[first : first + _SLICE].str.join("\n").item().encode() + b"\n")
-    used = speakers_in(speaker)
-    whose = [names[i] for i in used.tolist()]
-    digest.update(b"\x00" + "\n".join(whose).encode() + b"\x00")
-    place = np.full(int(used.max(initial=-1)) + 2, -1, dtype="<i4")  # last, of none
-    place[used] = np.arange(used.size)
-    for first in range(0, speaker.size, _SLICE):
-        digest.update(place[speaker[first : first + _SLICE]].tobytes())
+    for _, chunk in ids.chunks():
+        for start in range(0, len(chunk), _MAX_HASHED_IDS):
+            digest.update(
+                chunk[start : start + _MAX_HASHED_IDS].str.join("\n").item().encode() + b"\n"
+            )
+    used_speakers = speakers_in(speaker)
+    used_names = [names[i] for i in used_speakers.tolist()]
+    digest.update(b"\x00" + "\n".join(used_names).encode() + b"\x00")
+    rank = np.full(int(used_speakers.max(initial=-1)) + 2, -1, dtype="<i4")  # last, of none
+    rank[used_speakers] = np.arange(used_speakers.size)
+    for start in range(0, speaker.size, _MAX_HASHED_IDS):
+        digest.update(rank[speaker[start : start + _MAX_HASHED_IDS]].tobytes())
 
 
-def _hash_trials(part: Trials, digest: Any, of_failed: Any) -> None:
+def _hash_trials(partition: Trials, digest: Any, failed_digest: Any) -> None:
     """Hash the trials of a partition, those that failed apart: so partitions change nothing."""
-    for trials, to in ((part, digest), (part.failed, of_failed)):
-        for block in () if trials is None else trials.chunks(_TRIALS):
-            to.update(records(block))
+    for trials, target_digest in ((partition, digest), (partition.failed, failed_digest)):
+        for chunk in () if trials is None else trials.chunks(_MAX_HASHED_TRIALS):
+            target_digest.update(trial_records(chunk))
 
 
-_FAILURES = 2  # where an utterance stands that is in no trial
+_FAILURES_FILE = 2  # where an utterance stands that is in no trial
 
 
 @frozen
@@ -360,19 +377,19 @@ class TrialTables:
 
     def notes(self) -> list[DataNote]:
         """Rows that say once more what others say."""
-        found = []
+        table_notes = []
         if self.utterances is not None and self.utterances.n_repeated_rows:
             item, count = "rows that repeat an utterance", self.utterances.n_repeated_rows
-            found.append(DataNote("utterances", item, count, "merged"))
+            table_notes.append(DataNote("utterances", item, count, "merged"))
         if self.models is not None and self.models.n_repeated_rows:
             item, count = "rows that repeat a recording of a model", self.models.n_repeated_rows
-            found.append(DataNote("models", item, count, "merged"))
-        return found
+            table_notes.append(DataNote("models", item, count, "merged"))
+        return table_notes
 
     def provenance(self) -> list[dict[str, Any]]:
         """What was read, but for the speakers."""
         tables = (self.utterances, self.models, self.failures)
-        return [one.provenance for one in tables if one is not None and one.provenance]
+        return [table.provenance for table in tables if table is not None and table.provenance]
 
 
 def find_speakers(
@@ -386,123 +403,141 @@ def find_speakers(
     speaker = np.full(n_models + len(ids), -1, dtype=np.int32)
     if not rows.needs_speakers:
         return tables.speakers, speaker, []
-    names, place = rows.named.sorted()
-    files = _files(rows, ids)
-    people = tables.speakers
-    if people is None:
-        every = _names(rows, tables, ids, files, names)
-        people = speakers_of(every.filter(~every.is_in(placeholders())))
+    named_speakers, name_rank = rows.named.sorted()
+    files = _source_files(rows, ids)
+    speaker_table = tables.speakers
+    if speaker_table is None:
+        all_names = _all_speaker_names(rows, tables, ids, files, named_speakers)
+        speaker_table = speakers_of(all_names.filter(~all_names.is_in(placeholders())))
     notes: list[DataNote] = []
     scores = rows.scans[0].name
     if models is not None and tables.models is not None:
-        theirs = tables.models.speakers(models.series(), scores)
-        speaker[:n_models] = speaker_indices(theirs, people, tables.models.name, may_be_nobody=True)
-        tables.models.check_speakers(tables.utterances, people, by_path=not len(names))
+        model_speakers = tables.models.speakers(models.series(), scores)
+        speaker[:n_models] = positions_of_speakers(
+            model_speakers, speaker_table, tables.models.name, may_be_nobody=True
+        )
+        tables.models.check_speakers(
+            tables.utterances, speaker_table, by_path=not len(named_speakers)
+        )
         are_read = bool(tables.models.provenance)
         item = "that are models" if are_read else "that have the name of their speaker"
         notes.append(DataNote("models", f"enrolments {item}", n_models))
-    own, named = speaker[n_models:], ids.values >= 0
-    if len(names):
+    utterance_speaker, has_name = speaker[n_models:], ids.values >= 0
+    if len(named_speakers):
         if tables.utterances is not None and tables.names_speakers:
-            for start, part in ids.chunks():
-                codes = ids.values[start : start + len(part)]
-                at = np.flatnonzero(codes >= 0)
-                whose = names.gather(place[codes[at]])
-                check_speaker_columns(part.gather(at), whose, tables.utterances, rows.files)
-        found = speaker_indices(names, people, scores, may_be_nobody=True)
-        own[named] = found[place][ids.values[named]]
+            for start, chunk in ids.chunks():
+                codes = ids.values[start : start + len(chunk)]
+                named_rows = np.flatnonzero(codes >= 0)
+                column_speakers = named_speakers.gather(name_rank[codes[named_rows]])
+                check_speaker_columns(
+                    chunk.gather(named_rows), column_speakers, tables.utterances, rows.files
+                )
+        speaker_positions = positions_of_speakers(
+            named_speakers, speaker_table, scores, may_be_nobody=True
+        )
+        utterance_speaker[has_name] = speaker_positions[name_rank][ids.values[has_name]]
         item = "utterances with a speaker in a column"
-        notes.append(DataNote("scores", item, int(named.sum())))
-    rest = _find_others(rows, tables, people, ids, files, own)
-    if rest and tables.names_speakers:
-        notes.append(DataNote("utterances", "utterances with a speaker in the table", rest))
-    elif rest:
-        notes.append(DataNote("scores", "utterance ids that begin with their speaker", rest))
+        notes.append(DataNote("scores", item, int(has_name.sum())))
+    n_derived = _derive_speakers(rows, tables, speaker_table, ids, files, utterance_speaker)
+    if n_derived and tables.names_speakers:
+        notes.append(DataNote("utterances", "utterances with a speaker in the table", n_derived))
+    elif n_derived:
+        notes.append(DataNote("scores", "utterance ids that begin with their speaker", n_derived))
     if tables.models is not None:
-        tables.models.check_trials(ids, own, people.ids, scores)
-    return people, speaker, notes
+        tables.models.check_trials(ids, utterance_speaker, speaker_table.ids, scores)
+    return speaker_table, speaker, notes
 
 
-def _find_others(
+def _derive_speakers(
     rows: TrialRows,
     tables: TrialTables,
-    people: Speakers,
+    speaker_table: Speakers,
     ids: MergedIds,
     files: NDArray[np.int8],
     speaker: NDArray[np.int32],
 ) -> int:
     """Find the speakers that no column names; give how many utterances these are of."""
-    names = [rows.scans[0].name, rows.scans[-1].name]
+    file_names = [rows.scans[0].name, rows.scans[-1].name]
     if tables.failures is not None:
-        names.append(tables.failures.name)
-    found = 0
-    for start, part in ids.chunks():
-        of = files[start : start + len(part)]
-        for which, name in enumerate(names):
-            at = np.flatnonzero(of == which)
-            if at.size:
-                mine = part if at.size == len(part) else part.gather(at)
-                if which == _FAILURES and tables.failures is not None:
-                    tables.failures.check_speakers(mine, people, tables.utterances, tables.models)
-                speaker[start + at] = utterance_speakers(
-                    mine, people, tables.utterances, name, known=bool(found), may_be_nobody=True
+        file_names.append(tables.failures.name)
+    n_found = 0
+    for start, chunk in ids.chunks():
+        chunk_files = files[start : start + len(chunk)]
+        for file_index, name in enumerate(file_names):
+            id_rows = np.flatnonzero(chunk_files == file_index)
+            if id_rows.size:
+                file_ids = chunk if id_rows.size == len(chunk) else chunk.gather(id_rows)
+                if file_index == _FAILURES_FILE and tables.failures is not None:
+                    tables.failures.check_speakers(
+                        file_ids, speaker_table, tables.utterances, tables.models
+                    )
+                speaker[start + id_rows] = utterance_speakers(
+                    file_ids,
+                    speaker_table,
+                    tables.utterances,
+                    name,
+                    is_known_position=bool(n_found),
+                    may_be_nobody=True,
                 )
-                found += at.size
+                n_found += id_rows.size
     if tables.utterances is not None and tables.names_speakers:
-        _find_listed(tables.utterances, people, ids, speaker)
-    return found
+        _look_up_speakers(tables.utterances, speaker_table, ids, speaker)
+    return n_found
 
 
-def _find_listed(
-    utterances: Utterances, people: Speakers, ids: MergedIds, speaker: NDArray[np.int32]
+def _look_up_speakers(
+    utterances: Utterances, speaker_table: Speakers, ids: MergedIds, speaker: NDArray[np.int32]
 ) -> None:
     """Find the speakers that the trials do not know and that the table of utterances does."""
-    listed, named = utterances.table["utterance"], utterances.table["speaker"]
-    for start, part in ids.chunks():
-        at = np.flatnonzero(ids.values[start : start + len(part)] == UNKNOWN)
-        place = places_in(part.gather(at), listed)
-        whose = named.gather(place[place >= 0])
-        speaker[start + at[place >= 0]] = speaker_indices(whose, people, utterances.name)
+    listed_ids, listed_speakers = utterances.table["utterance"], utterances.table["speaker"]
+    for start, chunk in ids.chunks():
+        unknown_rows = np.flatnonzero(ids.values[start : start + len(chunk)] == UNKNOWN_SPEAKER)
+        position = positions_in(chunk.gather(unknown_rows), listed_ids)
+        found_speakers = listed_speakers.gather(position[position >= 0])
+        speaker[start + unknown_rows[position >= 0]] = positions_of_speakers(
+            found_speakers, speaker_table, utterances.name
+        )
 
 
-def _files(rows: TrialRows, ids: MergedIds) -> NDArray[np.int8]:
+def _source_files(rows: TrialRows, ids: MergedIds) -> NDArray[np.int8]:
     """Which file holds each utterance of whose speaker no column tells, -1 for the others.
 
     0 stands for the scores, 1 for the trial list, 2 for the failures.
     """
-    found = np.full(len(ids), _FAILURES, dtype=np.int8)
+    file_of_id = np.full(len(ids), _FAILURES_FILE, dtype=np.int8)
     for run in range(rows.listed - 1, -1, -1):  # the scores come last, and have the last word
-        found[ids.run_positions[run]] = 0 if run < rows.scored else 1
-    found[ids.values != -1] = -1
-    return found
+        file_of_id[ids.run_positions[run]] = 0 if run < rows.scored else 1
+    file_of_id[ids.values != -1] = -1
+    return file_of_id
 
 
-def _names(
+def _all_speaker_names(
     rows: TrialRows, tables: TrialTables, ids: MergedIds, files: NDArray[np.int8], names: pl.Series
 ) -> pl.Series:
     """Every speaker's name, where no table of speakers is given."""
-    found = [names]
+    name_series = [names]
     if tables.models is not None:
-        found.append(tables.models.speaker_of["speaker"])
+        name_series.append(tables.models.speaker_of["speaker"])
     if tables.utterances is not None and tables.names_speakers:
-        parts = (part for _, part in ids.chunks())
-        found.append(tables.utterances.all_speakers(parts, rows.scans[0].name))
-        return pl.concat(found).unique().sort()
-    for start, part in ids.chunks():
-        of = files[start : start + len(part)]
-        first = part.gather(np.flatnonzero(of >= 0))
-        bare = first.filter(~first.str.contains(r"[/\\]"))
-        if len(bare):
+        chunks = (chunk for _, chunk in ids.chunks())
+        name_series.append(tables.utterances.all_speakers(chunks, rows.scans[0].name))
+        return pl.concat(name_series).unique().sort()
+    for start, chunk in ids.chunks():
+        chunk_files = files[start : start + len(chunk)]
+        column_ids = chunk.gather(np.flatnonzero(chunk_files >= 0))
+        ids_without_folder = column_ids.filter(~column_ids.str.contains(r"[/\\]"))
+        if len(ids_without_folder):
             if tables.failures is not None:
-                mine = part.gather(np.flatnonzero(of == _FAILURES))
-                tables.failures.check_speakers(mine, None, None, tables.models)
+                failed_ids = chunk.gather(np.flatnonzero(chunk_files == _FAILURES_FILE))
+                tables.failures.check_speakers(failed_ids, None, None, tables.models)
             mend = "give a table with --speakers or --utterances"
             if tables.utterances is not None:
                 mend = f"give {tables.utterances.name} a column 'speaker'"
             msg = (
-                f"{rows.scans[0].name}: {listed_ids(bare, first, 'utterance ids')} tell no "
+                f"{rows.scans[0].name}: "
+                f"{listed_ids(ids_without_folder, column_ids, 'utterance ids')} tell no "
                 f"speaker; {mend}, or the columns enrol_speaker and test_speaker"
             )
             raise DataError(msg)
-        found.append(first_components(first).unique())
-    return pl.concat([one.alias("speaker") for one in found]).unique().sort()
+        name_series.append(first_components(column_ids).unique())
+    return pl.concat([series.alias("speaker") for series in name_series]).unique().sort()

@@ -16,18 +16,18 @@ from parivox.errors import ConfigError
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-DEEPEST = 4
+MAX_DEPTH = 4
 """Mappings and lists within each other."""
 
 
 class YamlNode(NamedTuple):
     """A text, a list or a mapping, and where it stands."""
 
-    content: Value
+    content: NodeContent
     location: str
 
 
-Value: TypeAlias = "str | list[YamlNode] | dict[str, YamlNode]"
+NodeContent: TypeAlias = "str | list[YamlNode] | dict[str, YamlNode]"
 
 
 def read_yaml(text: str, name: str) -> YamlNode | None:
@@ -45,7 +45,7 @@ def read_yaml(text: str, name: str) -> YamlNode | None:
         if parser.check_event(yaml.StreamEndEvent):
             return None
         parser.get_event()  # the document starts
-        found = _node(parser, name, 0)
+        root = _parsed_node(parser, name, 0)
         parser.get_event()  # the document ends
         if not parser.check_event(yaml.StreamEndEvent):
             line = parser.peek_event().start_mark.line + 1
@@ -56,10 +56,10 @@ def read_yaml(text: str, name: str) -> YamlNode | None:
     except ValueError as error:  # a version of thousands of digits
         msg = f"{name}: is not YAML ({error!s:.100}); take out what begins with %"
         raise ConfigError(msg) from error
-    return found
+    return root
 
 
-def _node(parser: Any, name: str, depth: int) -> YamlNode:
+def _parsed_node(parser: Any, name: str, depth: int) -> YamlNode:
     event = parser.get_event()
     where = f"{name}: line {event.start_mark.line + 1}"
     if event.anchor is not None or event.tag is not None:  # an alias has an anchor, too
@@ -69,43 +69,43 @@ def _node(parser: Any, name: str, depth: int) -> YamlNode:
         )
         raise ConfigError(msg)
     if isinstance(event, yaml.ScalarEvent):
-        return YamlNode(_text(event.value, where), where)
-    if depth == DEEPEST:
-        raise ConfigError(_deep(where))
-    value: Value
+        return YamlNode(_stripped_text(event.value, where), where)
+    if depth == MAX_DEPTH:
+        raise ConfigError(_depth_problem(where))
+    children: NodeContent
     if isinstance(event, yaml.SequenceStartEvent):
-        value = []
+        children = []
         while not parser.check_event(yaml.SequenceEndEvent):
-            value.append(_node(parser, name, depth + 1))
+            children.append(_parsed_node(parser, name, depth + 1))
     else:
-        value = {}
+        children = {}
         while not parser.check_event(yaml.MappingEndEvent):
-            key, entry = (_node(parser, name, depth + 1) for _ in range(2))
-            _enter(value, key, entry)
+            key, child = (_parsed_node(parser, name, depth + 1) for _ in range(2))
+            _add_entry(children, key, child)
     parser.get_event()
-    return YamlNode(value, where)
+    return YamlNode(children, where)
 
 
-def node_of(value: object, where: str, depth: int = 0) -> YamlNode:
+def node_of(python_object: object, location: str, depth: int = 0) -> YamlNode:
     """The same of mappings, lists and texts in Python; numbers become text."""
-    if isinstance(value, str):
-        return YamlNode(_text(value, where), where)
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return YamlNode(str(value), where)
-    if not isinstance(value, (list, tuple, Mapping)):
-        msg = f"{where}: {value!r} is not text; write it as text, in quotes"
+    if isinstance(python_object, str):
+        return YamlNode(_stripped_text(python_object, location), location)
+    if isinstance(python_object, (int, float)) and not isinstance(python_object, bool):
+        return YamlNode(str(python_object), location)
+    if not isinstance(python_object, (list, tuple, Mapping)):
+        msg = f"{location}: {python_object!r} is not text; write it as text, in quotes"
         raise ConfigError(msg)
-    if depth == DEEPEST:
-        raise ConfigError(_deep(where))
-    if isinstance(value, (list, tuple)):
-        return YamlNode([node_of(one, where, depth + 1) for one in value], where)
+    if depth == MAX_DEPTH:
+        raise ConfigError(_depth_problem(location))
+    if isinstance(python_object, (list, tuple)):
+        return YamlNode([node_of(child, location, depth + 1) for child in python_object], location)
     entries: dict[str, YamlNode] = {}
-    for key, entry in value.items():
-        _enter(entries, *(node_of(one, where, depth + 1) for one in (key, entry)))
-    return YamlNode(entries, where)
+    for key, child_object in python_object.items():
+        _add_entry(entries, *(node_of(child, location, depth + 1) for child in (key, child_object)))
+    return YamlNode(entries, location)
 
 
-def _enter(entries: dict[str, YamlNode], key: YamlNode, entry: YamlNode) -> None:
+def _add_entry(entries: dict[str, YamlNode], key: YamlNode, child: YamlNode) -> None:
     """Add an entry, which stands where its key does."""
     if not isinstance(key.content, str):
         msg = f"{key.location}: a name is a list or mapping; give a text before the colon"
@@ -113,21 +113,21 @@ def _enter(entries: dict[str, YamlNode], key: YamlNode, entry: YamlNode) -> None
     if key.content in entries:
         msg = f"{key.location}: {key.content!r} stands twice; keep one, or join the two"
         raise ConfigError(msg)
-    entries[key.content] = YamlNode(entry.content, key.location)
+    entries[key.content] = YamlNode(child.content, key.location)
 
 
-def _text(text: str, where: str) -> str:
+def _stripped_text(text: str, location: str) -> str:
     """Text as tables hold it: no blanks around it, nothing that UTF-8 cannot write."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        msg = f"{where}: {text!r} holds half a character; write the character itself"
+        msg = f"{location}: {text!r} holds half a character; write the character itself"
         raise ConfigError(msg) from error
     return text.strip()
 
 
-def _deep(where: str) -> str:
-    return f"{where}: lists and mappings lie more than {DEEPEST} deep; write them flat"
+def _depth_problem(location: str) -> str:
+    return f"{location}: lists and mappings lie more than {MAX_DEPTH} deep; write them flat"
 
 
 def _syntax_error(error: yaml.YAMLError, text: str, name: str) -> str:
@@ -137,7 +137,7 @@ def _syntax_error(error: yaml.YAMLError, text: str, name: str) -> str:
         line = text.count("\n", 0, position) + 1
         return f"{name}: line {line}: holds {text[position : position + 1]!r}; take it out"
     problem = getattr(error, "problem", None) or "it ends too early"
-    mend = "put texts with special signs in quotes, and indent alike what belongs together"
+    remedy = "put texts with special signs in quotes, and indent alike what belongs together"
     if "'\\t'" in problem:
-        mend = "indent with blanks, not with tabs"
-    return f"{name}: line {mark.line + 1}: is not YAML ({problem}); {mend}"
+        remedy = "indent with blanks, not with tabs"
+    return f"{name}: line {mark.line + 1}: is not YAML ({problem}); {remedy}"

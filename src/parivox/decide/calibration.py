@@ -20,7 +20,7 @@ from parivox.core.counts import Counts
 from parivox.core.crossfit import held_out, jackknife, level_apart
 from parivox.core.llr import cllr, min_cllr
 from parivox.core.verdict import holm
-from parivox.data.source_bytes import in_encoding_given
+from parivox.data.source_bytes import with_reading_options
 from parivox.decide.calibrator_file import Calibrator
 from parivox.decide.fitting_trials import (
     EVERYONE,
@@ -184,7 +184,7 @@ class Calibration(NotebookView):
 
 
 @reports_progress
-@in_encoding_given
+@with_reading_options
 def calibrate(
     scores: Any,
     *,

@@ -13,7 +13,7 @@ from parivox.auditing import TableBuilder, check_polarity, missing_class_reason
 from parivox.core.costs import parse_cost
 from parivox.core.crossfit import Limits, held_out
 from parivox.data.rule_file import RuleFile
-from parivox.data.source_bytes import in_encoding_given
+from parivox.data.source_bytes import with_reading_options
 from parivox.decide.fitting_trials import (
     EVERYONE,
     NORMALISED,
@@ -182,7 +182,7 @@ class Thresholds(NotebookView):
 
 
 @reports_progress
-@in_encoding_given
+@with_reading_options
 def thresholds(
     scores: Any,
     *,

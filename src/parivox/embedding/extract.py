@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox.data.source_bytes import in_encoding_given
+from parivox.data.source_bytes import with_reading_options
 from parivox.embedding.audio import LONGEST_SECONDS, STATUSES, Excerpt, check_decoders
 from parivox.embedding.batches import Batch, embed_batch
 from parivox.embedding.identity import check_one_speaker
@@ -128,7 +128,7 @@ class Embedded(NotebookView):
 
 
 @reports_progress
-@in_encoding_given
+@with_reading_options
 def embed(
     source: Any,
     system: str | Load,

@@ -13,7 +13,7 @@ import numpy as np
 
 from parivox.auditing import TableBuilder, load, read_one_system
 from parivox.data.site_key import KDF, NO_KDF, SiteKey, key_file
-from parivox.data.source_bytes import in_encoding_given
+from parivox.data.source_bytes import with_reading_options
 from parivox.data.table import Table
 from parivox.data.trial_set import TrialSet
 from parivox.errors import ConfigError, DataError
@@ -98,7 +98,7 @@ class Monitor(NotebookView):
 
 
 @reports_progress
-@in_encoding_given
+@with_reading_options
 def monitor(
     scores: Any = None,
     *,

@@ -22,8 +22,8 @@ from parivox.auditing import (
 from parivox.core.measures import BOTH
 from parivox.core.shrinkage import LOW_POWER
 from parivox.core.verdict import holm
-from parivox.data.trial_checks import FAILED, OF_NOBODY, UNSCORED, WITHOUT_TEST_SPEAKER
-from parivox.data.value_warnings import ODDITIES, RANGE_OF_NUMBERS
+from parivox.data.trial_checks import FAILED, PLACEHOLDER_SPEAKER, UNSCORED, WITHOUT_TEST_SPEAKER
+from parivox.data.value_warnings import RANGE_OF_NUMBERS, WARNING_SOURCE
 from parivox.report.audit_queries import (
     ERROR_TYPES,
     VERDICTS,
@@ -428,7 +428,7 @@ def thresholds_set_here_text(audit: Audit) -> str:
 
 def data_warnings(audit: Audit) -> list[str]:
     """Return what is unusual about values, ids and scores, by system; without number ranges."""
-    notes = _notes_by_system(audit, ODDITIES)
+    notes = _notes_by_system(audit, WARNING_SOURCE)
     return [note for note in notes if RANGE_OF_NUMBERS not in note]
 
 
@@ -584,7 +584,7 @@ def unscored_trials_text(audit: Audit, system: Row) -> str:
 
 def placeholder_speakers_text(audit: Audit, system: Row) -> str:
     """Return how many trials name a placeholder for a speaker; empty for none."""
-    rows = audit.data.where(**system, grouping="", item=OF_NOBODY).rows()
+    rows = audit.data.where(**system, grouping="", item=PLACEHOLDER_SPEAKER).rows()
     n_trials = sum(row["count"] for row in rows)
     return f"{count_of(n_trials, 'trial')} of nobody excluded" if n_trials else ""
 

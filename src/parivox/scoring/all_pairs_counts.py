@@ -27,7 +27,7 @@ from parivox.auditing import (
 from parivox.data.counts_file import holds_counts, holds_tally
 from parivox.data.recording_names import recording_names_of
 from parivox.data.score_bins import parse_bins
-from parivox.data.source_bytes import in_encoding_given
+from parivox.data.source_bytes import with_reading_options
 from parivox.data.trial_checks import DataNote, Trials
 from parivox.errors import ConfigError, DataError
 from parivox.options.audit import CountOptions
@@ -122,7 +122,7 @@ def check_out(out: str | Path, *, overwrite: bool) -> tuple[Path, Path]:
 
 
 @reports_progress
-@in_encoding_given
+@with_reading_options
 def score_all_pairs(
     embeddings: str | Path | Vectors,
     *,

@@ -12,10 +12,10 @@ import polars as pl
 
 from parivox.data.columns import RequestedColumns
 from parivox.data.formats import scan
-from parivox.data.ids import places_in
+from parivox.data.ids import positions_in
 from parivox.data.joining import listed_ids
 from parivox.data.recordings import read_models
-from parivox.data.trial_rows import chunks_of_trials
+from parivox.data.trial_rows import trial_chunks
 from parivox.data.trial_values import labels
 from parivox.errors import DataError
 
@@ -99,7 +99,7 @@ def read_list(
 
 def _frames(scanned: Scan) -> Iterator[pl.DataFrame]:
     """The list in the pieces that it is read in."""
-    for chunk in chunks_of_trials(scanned):
+    for chunk in trial_chunks(scanned):
         frame = pl.DataFrame({role: chunk.ids(role) for role in ("enrol", "test")})
         if "label" in chunk.columns:
             words = pl.Series(["nontarget", "target"]).gather(labels(chunk))
@@ -117,7 +117,7 @@ def recording_places(
     plural: str = "recordings",
 ) -> NDArray[np.int32]:
     """Place of each of some distinct ids among those of a source; one that it lacks is an error."""
-    positions = places_in(ids, known_ids)
+    positions = positions_in(ids, known_ids)
     if (positions < 0).any():
         missing = ids.filter(pl.Series(positions < 0))
         mend = f"{mend}, or make the ids alike"
@@ -174,4 +174,6 @@ def read_enrolments(trials: TrialList, models: Any = None) -> Enrolments:
         raise DataError(msg)
     recordings = recording.unique().sort()
     member_starts = np.concatenate(([0], np.cumsum(n_members)))
-    return Enrolments(recordings, member_starts, places_in(recording, recordings), are_models=True)
+    return Enrolments(
+        recordings, member_starts, positions_in(recording, recordings), are_models=True
+    )

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox.data.columns import plain
+from parivox.data.columns import plain_name
 from parivox.data.formats.format import ENGINE_ERRORS
-from parivox.data.joining import listed_ids, speaker_indices
+from parivox.data.joining import listed_ids, positions_of_speakers
 from parivox.data.recordings import read_utterances
 from parivox.data.source_bytes import read_content
-from parivox.data.speakers import UTTERANCE, read_speakers
+from parivox.data.speakers import UTTERANCE_NAMES, read_speakers
 from parivox.embedding.systems.precomputed import SUFFIXES
 from parivox.errors import ConfigError, DataError
 from parivox.scoring.vectors import open_vectors
@@ -62,7 +62,7 @@ class Cohort:
         if self.vectors.speaker is not None:
             speaker_ids = self.vectors.speaker.gather(self.places).fill_null(speaker_ids)
         speaker_table = read_speakers(str(speakers))
-        speaker_positions = speaker_indices(speaker_ids, speaker_table, self.name)
+        speaker_positions = positions_of_speakers(speaker_ids, speaker_table, self.name)
         counts_by_attribute: dict[str, dict[str, dict[str, int]]] = {}
         for attribute in speaker_table.attributes.get_columns():
             speaker_rows = pl.DataFrame(
@@ -134,7 +134,7 @@ def _ids(path: Path) -> pl.Series:
     lines = [line for line in lines if line]
     if not lines or "\0" in lines[0] or any(sign in lines[0] for sign in ",;\t "):
         return read_utterances(str(path)).table["utterance"]
-    if plain(lines[0]) in UTTERANCE:
+    if plain_name(lines[0]) in UTTERANCE_NAMES:
         lines = lines[1:]
     return pl.Series(lines, dtype=pl.String).unique(maintain_order=True)
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox.data.ids import places_in
-from parivox.data.source_bytes import in_encoding_given
+from parivox.data.ids import positions_in
+from parivox.data.source_bytes import with_reading_options
 from parivox.errors import ConfigError
 from parivox.runtime.cluster import Cluster, check_address
 from parivox.runtime.disk import atomic_file, sha256_of
@@ -71,7 +71,7 @@ class Scored(NotebookView):
 
 
 @reports_progress
-@in_encoding_given
+@with_reading_options
 def score(
     trials: Any,
     *,
@@ -307,7 +307,7 @@ class _ScoringJob:
         """
         # Recordings that failed take no room in what is prepared.
         slot = np.where(self.is_good, np.cumsum(self.is_good) - 1, -1)
-        positions = places_in(self.enrolments.recordings, self.recordings)
+        positions = positions_in(self.enrolments.recordings, self.recordings)
         usable = self.enrolments.without_failed(self.is_good[positions])
         averages_embeddings = self.averaged == "embeddings"
         averaged = (
@@ -334,7 +334,7 @@ class _ScoringJob:
         usable_ids = self.recordings.filter(pl.Series(self.is_good))
         ids = pl.concat([usable_ids, self.trial_list.enrol.gather(averaged)])
         strangers = self.method.stranger_scores(self.prepared, ids)
-        test = places_in(self.trial_list.test, self.recordings)
+        test = positions_in(self.trial_list.test, self.recordings)
         status = self.vectors.status.gather(self.places)
         # an enrolment of which all recordings failed has the status of the first
         first_members = self.enrolments.members[self.enrolments.member_starts[:-1]]
@@ -354,7 +354,7 @@ class _ScoringJob:
         yield from self.method.notes(self.places)
         if self.enrolments.are_models:
             members, member_starts = self.enrolments.members, self.enrolments.member_starts
-            is_failed = ~self.is_good[places_in(self.enrolments.recordings, self.recordings)]
+            is_failed = ~self.is_good[positions_in(self.enrolments.recordings, self.recordings)]
             n_failed_members = np.add.reduceat(
                 is_failed[members], member_starts[:-1], dtype=np.int64
             )
@@ -398,8 +398,8 @@ class _ScoringInputs:
 
     def with_scores(self, chunk: pl.DataFrame) -> pl.DataFrame:
         """The chunk with score, status and stage."""
-        enrol = places_in(chunk["enrol"], self.enrol_ids).astype(np.int64)
-        test = places_in(chunk["test"], self.test_ids).astype(np.int64)
+        enrol = positions_in(chunk["enrol"], self.enrol_ids).astype(np.int64)
+        test = positions_in(chunk["test"], self.test_ids).astype(np.int64)
         has_no_enrolment = np.diff(self.member_starts)[enrol] == 0
         has_failed_test = self.test[test] < 0
         is_scored = ~(has_no_enrolment | has_failed_test)

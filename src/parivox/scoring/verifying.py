@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox.data.ids import places_in
-from parivox.data.source_bytes import in_encoding_given
+from parivox.data.ids import positions_in
+from parivox.data.source_bytes import with_reading_options
 from parivox.embedding.audio import LONGEST_SECONDS, Decoded, Excerpt, check_decoders
 from parivox.embedding.batches import Batch, decode_batch
 from parivox.embedding.recordings import (
@@ -64,7 +64,7 @@ _OUTCOME = {
 
 
 @reports_progress
-@in_encoding_given
+@with_reading_options
 def score_with_system(
     trials: Any,
     system: VerifyingSystem,
@@ -146,9 +146,9 @@ def score_with_system(
         system,
         [Excerpt(*row) for row in hashed_recordings.select(EXCERPT).rows()],
         needed,
-        places_in(enrolments.recordings, needed)[enrolments.members],
+        positions_in(enrolments.recordings, needed)[enrolments.members],
         enrolments.member_starts,
-        places_in(trial_list.test, needed),
+        positions_in(trial_list.test, needed),
         choice,
     )
     name = f"verifying {trial_list.rows:,} trials"
@@ -161,8 +161,8 @@ def score_with_system(
                     verifier.check_kind(resumable_file.read(number).collect())
                     verifying.add(chunk.height, is_new=False)
                     continue
-                enrol = places_in(chunk["enrol"], trial_list.enrol)
-                test = places_in(chunk["test"], trial_list.test)
+                enrol = positions_in(chunk["enrol"], trial_list.enrol)
+                test = positions_in(chunk["test"], trial_list.test)
                 for n_trials, is_new in verifier.do_pieces(resumable_file, number, enrol, test):
                     verifying.add(n_trials, is_new=is_new)
                 pieces = [

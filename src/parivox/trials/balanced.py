@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 import numpy as np
 
 from parivox.data.attributes import parse_attribute, parse_by
-from parivox.data.columns import plain
+from parivox.data.columns import plain_name
 from parivox.data.recordings import read_utterances
-from parivox.data.source_bytes import in_encoding_given
+from parivox.data.source_bytes import with_reading_options
 from parivox.data.speakers import read_speakers
 from parivox.errors import ConfigError, DataError, name_hint
 from parivox.options.trials import BalancedOptions
@@ -61,7 +61,7 @@ _SPEAKERS, _SPREAD, _TARGET, _UTTERANCES = range(4)  # keys of the streams of on
 
 
 @reports_progress
-@in_encoding_given
+@with_reading_options
 def build_balanced(
     utterances: Any,
     *,
@@ -181,11 +181,11 @@ def design(pool: Pool, options: BalancedOptions) -> Design:
 
 def _balanced_attribute(balance: str | None, by: str, columns: Sequence[str]) -> str:
     """Return the attribute to balance, or `NONE`."""
-    group_attributes = {plain(attribute.name) for attribute in parse_by(by)}
+    group_attributes = {plain_name(attribute.name) for attribute in parse_by(by)}
     if balance is None:
-        gender_columns = [name for name in columns if plain(name) in _GENDER_COLUMNS]
+        gender_columns = [name for name in columns if plain_name(name) in _GENDER_COLUMNS]
         usual = gender_columns[0] if gender_columns else NONE
-        return NONE if plain(usual) in group_attributes else usual
+        return NONE if plain_name(usual) in group_attributes else usual
     if balance == NONE:
         return NONE
     if not isinstance(cast("Any", balance), str):
@@ -193,14 +193,14 @@ def _balanced_attribute(balance: str | None, by: str, columns: Sequence[str]) ->
             f"balance={balance!r} is not text; name an attribute, as in balance='gender', or 'none'"
         )
         raise ConfigError(msg)
-    name = plain(parse_attribute(balance, "--balance").name)
+    name = plain_name(parse_attribute(balance, "--balance").name)
     if name in group_attributes:
         msg = (
             f"--balance {balance}: is what --by {by} makes groups of, so that there is nothing to "
             "balance; name another attribute, or none"
         )
         raise ConfigError(msg)
-    columns_by_name = {plain(column): column for column in columns}
+    columns_by_name = {plain_name(column): column for column in columns}
     if name not in columns_by_name:
         msg = (
             f"--balance {balance!r}: is not an attribute of speakers; "

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox.data.source_bytes import read_as
+from parivox.data.source_bytes import reading_files_as
 from parivox.data.table import Table
 from parivox.errors import ConfigError, DataError
 from parivox.options.trials import BUILD_OPTIONS, BuildOptions
@@ -236,7 +236,7 @@ def rebuild(
                 raise ConfigError(msg)
             tables[role] = path.parent / source["path"]
     encoding, quotes = former.get("encoding"), former.get("quotes")
-    with read_as(encoding, quotes):
+    with reading_files_as(encoding, quotes):
         pool = Pool.read(
             tables["utterances"],
             tables["speakers"],

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from parivox.data.source_bytes import in_encoding_given
+from parivox.data.source_bytes import with_reading_options
 from parivox.errors import ConfigError, DataError
 from parivox.options.trials import CrossOptions
 from parivox.runtime.progress import reports_progress
@@ -50,7 +50,7 @@ _ORDER, _TARGET, _CELLS = range(3)  # keys of the streams of one list
 
 
 @reports_progress
-@in_encoding_given
+@with_reading_options
 def build_cross(
     utterances: Any,
     *,

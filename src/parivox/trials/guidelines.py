@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from parivox.data.recording_names import GIVE_RECORDINGS, RECORDING
+from parivox.data.recording_names import GIVE_RECORDINGS, RECORDING_COLUMNS
 from parivox.data.trial_checks import DUPLICATES
 from parivox.trials.grades import OTHER_RECORDING, hardest, highest
 from parivox.trials.list_counts import shares_or_nan, speakers_by_group
@@ -344,13 +344,13 @@ def _g9_same_recordings(counts: ListCounts, check: Check) -> Finding:
     for grouping, pair_counts in zip(
         trial_list.groupings, counts.pair_counts_by_grouping, strict=True
     ):
-        if not _is_made_of(grouping, *RECORDING):
+        if not _is_made_of(grouping, *RECORDING_COLUMNS):
             subject = "the share of same-recording target trials, which may be easier,"
             group_shares += _shares_of_groups(
                 subject, grouping, pair_counts, pair_counts.is_target, pair_counts.same_recording
             )
     if not group_shares:
-        reason = _few_groups_reason(trial_list, *RECORDING) or (
+        reason = _few_groups_reason(trial_list, *RECORDING_COLUMNS) or (
             trial_list.recording_names.doubt
             or "no recordings are known of target trials in two or more groups",
             GIVE_RECORDINGS,

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 
-from parivox.data.source_bytes import in_encoding_given
+from parivox.data.source_bytes import with_reading_options
 from parivox.errors import ConfigError, DataError
 from parivox.options.kinds import as_tuple
 from parivox.options.trials import InclusiveOptions
@@ -62,7 +62,7 @@ _TARGET, _ORDER, _UTTERANCES = range(3)  # keys of the streams of one list
 
 
 @reports_progress
-@in_encoding_given
+@with_reading_options
 def build_inclusive(
     utterances: Any,
     *,

@@ -13,11 +13,11 @@ import numpy as np
 import polars as pl
 
 from parivox.data.attributes import Attribute, parse_attribute
-from parivox.data.columns import plain
+from parivox.data.columns import plain_name
 from parivox.data.recording_names import recording_names_of
 from parivox.data.recordings import read_utterances
-from parivox.data.requested_groupings import AttributeLookup, attributes_asked, make_groupings
-from parivox.data.source_bytes import in_encoding_given
+from parivox.data.requested_groupings import AttributeLookup, make_groupings, parsed_attributes
+from parivox.data.source_bytes import with_reading_options
 from parivox.data.speakers import read_speakers
 from parivox.data.trial_set import check_test_speakers
 from parivox.data.trial_values import LABELS
@@ -152,7 +152,7 @@ class TrialList:
         return codes
 
 
-@in_encoding_given
+@with_reading_options
 def read_list(
     source: Any,
     *,
@@ -183,7 +183,7 @@ def read_list(
     )
     table = None if speakers is None else read_speakers(speakers, id=id, conflicts=conflicts)
     attributes = [
-        *attributes_asked(options.by or ()),
+        *parsed_attributes(options.by or ()),
         *parse_difficulty(options.grade_by or ()),
     ]
     with stage("reading the list"):
@@ -282,7 +282,7 @@ def usual_difficulty(speakers: Speakers, groupings: Sequence[Grouping]) -> list[
     These are those of paper 002 that the speakers have, else those of the groups. They are of
     speakers, whatever columns of that name there are elsewhere.
     """
-    columns = {plain(column): column for column in reversed(speakers.attributes.columns)}
+    columns = {plain_name(column): column for column in reversed(speakers.attributes.columns)}
     names = []
     for words in _USUAL_COLUMNS:
         usual_columns = [columns[word] for word in words if word in columns]

@@ -17,7 +17,7 @@ import polars as pl
 from parivox.data.joining import listed_ids, utterance_speakers
 from parivox.data.recording_names import recording_names
 from parivox.data.recordings import Utterances, read_utterances
-from parivox.data.requested_groupings import AttributeLookup, attributes_asked, make_groupings
+from parivox.data.requested_groupings import AttributeLookup, make_groupings, parsed_attributes
 from parivox.data.speakers import Speakers, read_speakers
 from parivox.data.table import Table
 from parivox.errors import ConfigError, DataError, name_hint
@@ -98,7 +98,7 @@ class Pool:
             table.refuse_nobody()
         named_attributes = parse_difficulty(() if grade_by is None else as_tuple(grade_by))
         if speakers is None:
-            attributes_in_use = [*attributes_asked([by]), *named_attributes]
+            attributes_in_use = [*parsed_attributes([by]), *named_attributes]
             speaker_table = _speakers_of_utterances(table, attributes_in_use)
         else:
             speaker_table = read_speakers(speakers, id=id)

@@ -23,8 +23,8 @@ from parivox.core.rates import threshold_at_eer
 from parivox.core.resampled_curves import ResampledCurves, curve_edges
 from parivox.core.resampling import MIN_STRATUM_SPEAKERS, speaker_weights
 from parivox.data.recording_names import recording_names_of
-from parivox.data.requested_groupings import attributes_asked, make_groupings
-from parivox.data.source_bytes import in_encoding_given
+from parivox.data.requested_groupings import make_groupings, parsed_attributes
+from parivox.data.source_bytes import with_reading_options
 from parivox.data.speakers import read_speakers
 from parivox.data.table import Table
 from parivox.errors import ConfigError, DataError
@@ -150,7 +150,7 @@ class Variation(NotebookView):
         return import_module(VARIATION_CHART_MODULE).dets(self)
 
 
-@in_encoding_given
+@with_reading_options
 def variants(
     source: Any,
     *,
@@ -584,7 +584,7 @@ def read_scored_pairs(
         source,
         table,
         utterances,
-        attributes_asked([by]),
+        parsed_attributes([by]),
         columns=columns,
         orientation=orientation,
     )

@@ -24,7 +24,7 @@ def audit(people):
 
 def beyond_memory(patch):
     patch.setattr(spilled_rows, "IN_MEMORY_TRIALS", 500)
-    patch.setattr(spilled_rows, "PART_TRIALS", 400)
+    patch.setattr(spilled_rows, "PARTITION_TRIALS", 400)
 
 
 def in_blocks(patch):

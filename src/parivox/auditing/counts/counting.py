@@ -34,11 +34,11 @@ from parivox.auditing.outcomes import MICROSECONDS
 from parivox.auditing.participants import Participants
 from parivox.auditing.system import check_polarity
 from parivox.core.cluster_errors import index_codes, sum_by_code
-from parivox.data.counts_file import SUMS, CountRows
+from parivox.data.counts_file import SUM_TYPES, CountRows
 from parivox.data.score_bins import parse_bins
 from parivox.data.site_key import CountingLog, SiteKey, key_file
-from parivox.data.source_bytes import in_encoding_given
-from parivox.data.trial_checks import name_by_speaker
+from parivox.data.source_bytes import with_reading_options
+from parivox.data.trial_checks import item_by_speaker
 from parivox.data.trial_set import TrialSet, check_test_speakers
 from parivox.errors import ConfigError, DataError
 from parivox.options.audit import CountOptions
@@ -67,7 +67,7 @@ _NONE = np.int32(-1)
 
 
 @reports_progress
-@in_encoding_given
+@with_reading_options
 def count(
     scores: Any,
     *,
@@ -463,8 +463,8 @@ class _Blocks:
             cell, one = np.divmod(cell, size)
             columns[name] = (one + low[name]).astype(np.int32)
         columns["block"] = np.full(found.size, block, dtype=np.int32)
-        none = [np.zeros(found.size, dtype=np.int64)] * (len(SUMS) - len(sums))
-        columns |= dict(zip(SUMS, [*sums, *none], strict=True))
+        none = [np.zeros(found.size, dtype=np.int64)] * (len(SUM_TYPES) - len(sums))
+        columns |= dict(zip(SUM_TYPES, [*sums, *none], strict=True))
         return CountRows(columns)
 
     def seen(self, withheld: dict[tuple[str, str, str], str]) -> Iterator[Seen]:
@@ -632,7 +632,7 @@ def _notes(
             for k, name in enumerate(grouping.groups):
                 count = int(of_speaker[group == k].sum())
                 if count and (grouping.name, "", name) not in withheld:
-                    item_of = name_by_speaker(item)
+                    item_of = item_by_speaker(item)
                     yield Note("scores", item_of, count, "", grouping.name, name)
     for grouping in groupings:
         for unit, value, count in grouping.excluded_values(trials):

@@ -14,10 +14,10 @@ from parivox.auditing.counts.header import read_trial_counts
 from parivox.auditing.counts.suppression import shown
 from parivox.auditing.counts.trial_counts import Seen
 from parivox.auditing.speaker_counts import SpeakerCounts, read_sources, with_failed_trials
-from parivox.data.attributes import has_bands, in_order
-from parivox.data.counts_file import NO_ROWS, SIDES, CountRows, check_files, holds_tally
+from parivox.data.attributes import has_bands, sorted_values
+from parivox.data.counts_file import NO_ROWS, SIDE_COLUMNS, CountRows, check_files, holds_tally
 from parivox.data.grouping import Grouping
-from parivox.data.source_bytes import stem_of, stem_of_all
+from parivox.data.source_bytes import common_stem, file_stem
 from parivox.errors import DataError
 
 if TYPE_CHECKING:
@@ -126,8 +126,8 @@ def _with_tally(one: TrialCounts, tallies: Mapping[Any, set[str]]) -> TrialCount
 
 def _name(read: list[TrialCounts], sources: Sequence[str | os.PathLike[str]]) -> None:
     """Name a system without a name after its files: ``day`` for day1.counts and day2.counts."""
-    stems = [stem_of(source) for one, source in zip(read, sources, strict=True) if not one.system]
-    name = stem_of_all(stems)
+    stems = [file_stem(source) for one, source in zip(read, sources, strict=True) if not one.system]
+    name = common_stem(stems)
     for i, one in enumerate(read):
         read[i] = one if one.system else replace(one, system=name or "counts")
 
@@ -237,7 +237,9 @@ def _joined(text: str, known: Sequence[tuple[Sequence[str], str]]) -> tuple[str,
     except CycleError:
         msg = f"{name}: the values of {text} stand in another order in other files; count again"
         raise DataError(msg) from None
-    rank = {value: i for i, value in enumerate(in_order({one for of, _ in known for one in of}))}
+    rank = {
+        value: i for i, value in enumerate(sorted_values({one for of, _ in known for one in of}))
+    }
     made: list[str] = []
     ready: list[str] = []
     while sorter.is_active():
@@ -254,7 +256,7 @@ def _placed(
     columns: dict[str, NDArray[Any]] = {}
     for block in range((len(within) + 1) * len(groupings)):
         at, i = divmod(block, len(groupings))
-        moves = [(side, one.groupings[i], groupings[i]) for side in SIDES]
+        moves = [(side, one.groupings[i], groupings[i]) for side in SIDE_COLUMNS]
         if at:
             moves.append(("level", one.within[at - 1], within[at - 1]))
         for name, mine, theirs in moves:
@@ -355,7 +357,7 @@ def _without_withheld(one: TrialCounts) -> TrialCounts:
     """The counts without groups and levels that are withheld in some file."""
     lost = {f"{of}={level}" for of, level in one.levels_withheld}
     columns = dict(one.rows.columns)
-    for side in SIDES:
+    for side in SIDE_COLUMNS:
         columns[side] = columns[side].copy()
     for block in range((len(one.within) + 1) * len(one.groupings)):
         here = columns["block"] == block
@@ -368,7 +370,7 @@ def _without_withheld(one: TrialCounts) -> TrialCounts:
         for level, name in enumerate(names):
             if name not in lost:
                 is_shown[level, :-1] = [not why for why in one.missing(grouping, name)]
-        for side in SIDES:
+        for side in SIDE_COLUMNS:
             group = columns[side][here]
             columns[side][here] = np.where(is_shown[columns["level"][here], group], group, -1)
     within = []

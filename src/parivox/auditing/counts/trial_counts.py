@@ -19,7 +19,7 @@ from parivox.auditing.layout import walk
 from parivox.auditing.outcomes import FailureShare
 from parivox.auditing.participants import Participants
 from parivox.data.counts_file import KEY, VERSION, CountRows, write_file, write_over
-from parivox.data.metadata import described
+from parivox.data.metadata import grouping_metadata
 from parivox.data.score_bins import Bins
 from parivox.data.trial_checks import DataNote, Trials
 from parivox.errors import ConfigError
@@ -329,8 +329,8 @@ class TrialCounts:
             "withhold": self.least,
             "withheld": [[*place, why] for place, why in self.withheld.items()],
             "levels_withheld": [[*place, why] for place, why in self.levels_withheld.items()],
-            "groupings": [described(one) for one in self.groupings],
-            "within": [described(one) for one in self.within],
+            "groupings": [grouping_metadata(one) for one in self.groupings],
+            "within": [grouping_metadata(one) for one in self.within],
             "groupings_chosen_by": self.chosen_by,
             "seen": [{"speakers": one.speakers, "failed": one.failed} for one in self.seen],
             "notes": [

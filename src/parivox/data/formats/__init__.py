@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from parivox.data.columns import WORDS, RequestedColumns, plain
+from parivox.data.columns import CELL_WORDS, RequestedColumns, plain_name
 from parivox.data.formats.dataframes import BINARY, scan_frame
 from parivox.data.formats.delimited import DELIMITED, check_text, head_lines, is_text, read_header
 from parivox.data.formats.format import CERTAIN_FIT, FORMATS, POSSIBLE_FIT, Format, Scan, register
 from parivox.data.formats.headerless import HEADERLESS, headerless, mostly_numbers, text_sample
 from parivox.data.formats.jsonl import JSONL
 from parivox.data.formats.xlsx import XLSX
-from parivox.data.source_bytes import FileRows, called_apart, read_content
+from parivox.data.source_bytes import FileRows, distinct_names, read_content
 from parivox.data.trial_values import is_label
 from parivox.errors import ConfigError, DataError
 
@@ -59,7 +59,7 @@ def scan(source: Any, *, columns: RequestedColumns, format: str | None, name: st
         msg = f"{columns.option} {format!r} is not known; choose from {', '.join(FORMATS)}"
         raise ConfigError(msg)
     if are_paths(source):
-        named_paths = zip(source, called_apart(source), strict=True)
+        named_paths = zip(source, distinct_names(source), strict=True)
         return _scan_files([_scan_file(path, columns, format, name) for path, name in named_paths])
     if not isinstance(source, (str, os.PathLike)):
         return _interpret(scan_frame(source, columns, name), columns)
@@ -309,7 +309,7 @@ def translate_words(scanned: Scan, asked: RequestedColumns) -> Scan:
     user_words = {
         word: text
         for word, text in asked.words.items()
-        if any(role in scanned.columns for role in WORDS[word])
+        if any(role in scanned.columns for role in CELL_WORDS[word])
     }
     if not user_words:
         return scanned
@@ -317,8 +317,8 @@ def translate_words(scanned: Scan, asked: RequestedColumns) -> Scan:
     for word, text in user_words.items():
         for alternative in text.split("|"):
             word_of_text[alternative.strip().lower()] = word
-    roles = {role for word in user_words for role in WORDS[word] if role in scanned.columns}
-    failure_roles = roles & {*WORDS["failed"]} if "failed" in user_words else set()
+    roles = {role for word in user_words for role in CELL_WORDS[word] if role in scanned.columns}
+    failure_roles = roles & {*CELL_WORDS["failed"]} if "failed" in user_words else set()
     columns = dict(scanned.columns)
     if failure_roles:
         columns.setdefault("status", columns[min(failure_roles)])
@@ -331,7 +331,9 @@ def translate_words(scanned: Scan, asked: RequestedColumns) -> Scan:
             lower = cell.str.strip_chars().str.to_lowercase()
             word = lower.replace_strict(word_of_text, default="")
             # a word of another role is left as it is: `nobody` is no decision
-            role_words = [name for name in user_words if role in WORDS[name] and name != "failed"]
+            role_words = [
+                name for name in user_words if role in CELL_WORDS[name] and name != "failed"
+            ]
             is_kept: Any = True
             if role in failure_roles:
                 is_failed.append(word.fill_null("") == "failed")
@@ -355,7 +357,7 @@ def are_segments(model: str, segment: str) -> bool:
     >>> are_segments("modelid", "segmentid"), are_segments("model", "recording")
     (True, False)
     """
-    return plain(model).startswith("model") and plain(segment).startswith("segment")
+    return plain_name(model).startswith("model") and plain_name(segment).startswith("segment")
 
 
 def segment_side_ids(segment: pl.Series, side: pl.Series) -> pl.Series:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox.data.columns import ALIASES, CALL, plain
+from parivox.data.columns import ALIASES, CALL_NAMES, plain_name
 from parivox.data.formats.format import (
     CERTAIN_FIT,
     ENGINE_ERRORS,
@@ -22,7 +22,7 @@ from parivox.data.formats.format import (
     error_summary,
     named_format,
 )
-from parivox.data.source_bytes import LONGEST_HEADER, quotes_asked
+from parivox.data.source_bytes import MAX_HEADER_BYTES, requested_quotes
 from parivox.errors import DataError, StrayQuote
 from parivox.runtime.progress import stage
 
@@ -57,10 +57,10 @@ def read_header(content: SourceBytes) -> tuple[list[str], str, int]:
         msg = f"{content.name}: holds blank lines only; give a file with a header and rows below it"
         raise DataError(msg)
     names, separator, data_lines = _split_header(lines)
-    if not data_lines and len(content.head) == LONGEST_HEADER:
+    if not data_lines and len(content.head) == MAX_HEADER_BYTES:
         msg = (
             f"{content.name}: its header, row {lines[-1][0]}, is longer than "
-            f"{LONGEST_HEADER >> 20} MiB; give a table of fewer columns"
+            f"{MAX_HEADER_BYTES >> 20} MiB; give a table of fewer columns"
         )
         raise DataError(msg)
     if not data_lines:
@@ -99,8 +99,8 @@ def _header_fit(head: bytes, columns: RequestedColumns) -> float:
     if not lines:
         return 0
     names, _, _ = _split_header(lines)
-    plain_names = {plain(name) for name in names}
-    n_roles = len([aliases for aliases in (*ALIASES.values(), CALL) if aliases & plain_names])
+    plain_names = {plain_name(name) for name in names}
+    n_roles = len([aliases for aliases in (*ALIASES.values(), CALL_NAMES) if aliases & plain_names])
     requested_names = set(columns.by_role.values())
     requested_present = requested_names & set(names)
     # one known name is too few: a table of speakers may have it as well
@@ -115,9 +115,9 @@ def _table(content: SourceBytes) -> NamedColumns:
     check_text(content)
     names, separator, start = read_header(content)
     content.dialect["separator"] = separator
-    quote = None if separator == " " or quotes_asked() else '"'
-    if separator != " " and quotes_asked():
-        content.dialect["quotes"] = quotes_asked()
+    quote = None if separator == " " or requested_quotes() else '"'
+    if separator != " " and requested_quotes():
+        content.dialect["quotes"] = requested_quotes()
 
     def chunks(positions: Mapping[str, int]) -> Iterator[tuple[Rows, pl.DataFrame]]:
         numbers = [position for role, position in positions.items() if role == "score"]
@@ -189,7 +189,7 @@ def split_line(line: str, separator: str) -> list[str]:
         line = line.replace("*", " ", 1)
     if separator in " *":
         return line.split()
-    if quotes_asked():
+    if requested_quotes():
         return [cell.strip() for cell in line.split(separator)]
     try:
         return [cell.strip() for cell in next(csv.reader([line], delimiter=separator), [])]

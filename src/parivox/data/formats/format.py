@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from parivox.data.columns import name_columns
+from parivox.data.columns import column_positions
 from parivox.errors import DataError
 from parivox.frozen import frozen
 
@@ -244,7 +244,7 @@ def scan_named_columns(
     content: SourceBytes | None = None,
 ) -> Scan:
     """Return the trials of a table whose columns have names."""
-    positions = name_columns(table.names, columns, name)
+    positions = column_positions(table.names, columns, name)
     if table.types:
         for role, position in positions.items():
             column, dtype = table.names[position], table.types[position]

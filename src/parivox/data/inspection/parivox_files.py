@@ -11,7 +11,7 @@ from typing import Any
 
 from parivox.data.counts_file import holds_tally
 from parivox.data.inspection.findings import FileFindings
-from parivox.data.kaldi import without_folder
+from parivox.data.kaldi import missing_folder_problem
 from parivox.errors import DataError
 from parivox.runtime.disk import is_written_by_parivox
 
@@ -66,7 +66,7 @@ def recognise_parivox_file(source: Any, name: str) -> FileFindings | None:
         return FileFindings(name, "tally", "parquet")
     path = Path(source)
     try:
-        if problem := without_folder(path):
+        if problem := missing_folder_problem(path):
             return FileFindings(name, "unknown", own="a file of Kaldi's", problems=(problem,))
         recognised = _folder_kind(path, name) if path.is_dir() else _file_kind(path)
     except (DataError, OSError, ValueError, RuntimeError, zipfile.BadZipFile):
