@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from parivox.data.formats.dataframes import lazy_parquet, name_classes
-from parivox.data.speakers import UTTERANCE, find_column
+from parivox.data.speakers import UTTERANCE_NAMES, find_column
 from parivox.embedding.audio import check_decoders
 from parivox.errors import DataError
 from parivox.runtime.disk import ScratchFolder
@@ -55,7 +55,7 @@ def unpack_recordings(source: Any, name: str) -> tuple[pl.DataFrame, ScratchFold
                 )
             )
         flat = chunk.select(c for c, kind in chunk.schema.items() if not kind.is_nested())
-        id_column = find_column(flat, "", ("audioid", *UTTERANCE), "")
+        id_column = find_column(flat, "", ("audioid", *UTTERANCE_NAMES), "")
         ids_or_file_names = pl.Series(ids, dtype=pl.String).fill_null(pl.Series(files))
         utterance = flat[id_column].cast(pl.String) if id_column else ids_or_file_names
         attribute_columns = flat.drop(id_column, _FILE, strict=False) if id_column else flat

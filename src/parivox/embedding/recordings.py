@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import polars as pl
 
-from parivox.data.columns import SPEAKER
-from parivox.data.kaldi import lines
+from parivox.data.columns import SPEAKER_NAMES
+from parivox.data.kaldi import numbered_lines
 from parivox.data.speakers import (
-    UTTERANCE,
-    by_role,
-    column_called,
+    UTTERANCE_NAMES,
     find_column,
     read_table,
+    requested_column,
+    role_columns,
 )
 from parivox.embedding.audio import MIX
 from parivox.embedding.datasets import unpack_recordings
@@ -284,13 +284,13 @@ def _read_table_source(
 
     def column(role: str, known_names: Sequence[str], *, is_needed: bool = False) -> str:
         if role in user_columns:
-            return column_called(user_columns[role], column_names, name, f"--columns {role}")
+            return requested_column(user_columns[role], column_names, name, f"--columns {role}")
         return find_column(full_table, role, known_names, name if is_needed else "")
 
     file = column("file", FILE, is_needed=True)
     columns = {
-        "utterance": column("utterance", UTTERANCE[:4]) or file,
-        "speaker": column("speaker", SPEAKER),
+        "utterance": column("utterance", UTTERANCE_NAMES[:4]) or file,
+        "speaker": column("speaker", SPEAKER_NAMES),
         "recording": column("recording", _RECORDING),
         "file": file,
     }
@@ -305,7 +305,7 @@ def _read_table_source(
             end=(seconds[0].fill_null(0) + seconds[1]).cast(pl.String)
         )
         numbers["end"] = "end"
-    rows = by_role(full_table, {role: c for role, c in columns.items() if c}, name)
+    rows = role_columns(full_table, {role: c for role, c in columns.items() if c}, name)
     table = rows.frame
     for role in ("utterance", "file", "speaker"):
         if columns[role]:
@@ -472,18 +472,20 @@ def read_data_folder(scp: Path) -> list[dict[str, object]]:
     folder, or else from the folder of the list.
     """
     files = {}
-    for number, key, value in lines(scp, 2):
+    for number, key, value in numbered_lines(scp, 2):
         if key in files:
             msg = f"{scp}: line {number}: recording {key!r} is there twice; keep one"
             raise DataError(msg)
         files[key] = _resolve_scp_line(scp, number, value)
     segments, owners = scp.with_name("segments"), scp.with_name("utt2spk")
-    speaker = {key: value for _, key, value in lines(owners, 2)} if owners.is_file() else {}
+    speaker = (
+        {key: value for _, key, value in numbered_lines(owners, 2)} if owners.is_file() else {}
+    )
     recordings: list[dict[str, object]] = []
     if not segments.is_file():
         recordings += ({"utterance": key, "recording": key, **file} for key, file in files.items())
     else:
-        for number, key, value in lines(segments, 4):
+        for number, key, value in numbered_lines(segments, 4):
             recording_id, start, end = value.split()[:3]
             if recording_id not in files:
                 msg = (

@@ -17,7 +17,7 @@ from parivox.auditing import (
 )
 from parivox.data.formats.format import pair_location
 from parivox.data.groups_file import read_groups_file
-from parivox.data.score_extent import pair_in_two_parts
+from parivox.data.score_extent import pair_in_two_shards
 from parivox.data.trial_set import TrialSet
 from parivox.errors import DataError
 from parivox.runtime.disk import sha256_of
@@ -171,7 +171,7 @@ def _mismatch_error(
 def _trial_in_two_shards(plan: Plan) -> tuple[str, TrialLocation, TrialLocation] | None:
     """Return a pair of recordings that has a score or decision in two shards, and where."""
     plan_options = plan.asked
-    return pair_in_two_parts(
+    return pair_in_two_shards(
         plan.shards, columns=plan_options.columns, format=plan_options.scores_format
     )
 

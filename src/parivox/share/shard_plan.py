@@ -32,8 +32,14 @@ from parivox.data.counts_file import holds_counts, holds_tally
 from parivox.data.formats import check_same_columns
 from parivox.data.kaldi import kaldi_table
 from parivox.data.recordings import is_pattern
-from parivox.data.score_extent import extent_of
-from parivox.data.source_bytes import FileRows, called_apart, read_as, read_content, stem_of
+from parivox.data.score_extent import score_file_extent
+from parivox.data.source_bytes import (
+    FileRows,
+    distinct_names,
+    file_stem,
+    read_content,
+    reading_files_as,
+)
 from parivox.errors import ConfigError, DataError
 from parivox.options.audit import (
     INPUT_SECTION,
@@ -263,12 +269,12 @@ def plan(scores: Any, *, out: str | os.PathLike[str], shards: int = 32, **option
         msg = f"{repeated}: is named twice, so that its trials would count twice; name it once"
         raise ConfigError(msg)
     attributes = requested_attributes(apply_groups_file(audit_options)[0])
-    called_by_path = dict(zip(paths, called_apart(paths), strict=True))
+    called_by_path = dict(zip(paths, distinct_names(paths), strict=True))
     inputs: list[dict[str, Any]] = []
     score_ranges: list[tuple[float, float]] = []
     columns_by_file: list[tuple[str, Iterable[str]]] = []
     for path in paths:
-        extent = extent_of(
+        extent = score_file_extent(
             FileRows(path, called=called_by_path[path]),
             columns=audit_options.columns,
             attributes=attributes,
@@ -363,7 +369,7 @@ def _plan_from_document(home: Path, document: Mapping[str, Any]) -> Plan:
     paths = [
         input_file["path"] for input_file in document["inputs"] if input_file["role"] == "scores"
     ]
-    called_by_path = dict(zip(paths, called_apart(paths), strict=True))
+    called_by_path = dict(zip(paths, distinct_names(paths), strict=True))
     return Plan(
         folder=home,
         id=document["id"],
@@ -381,7 +387,7 @@ def _plan_from_document(home: Path, document: Mapping[str, Any]) -> Plan:
 def gather_trials(plan: Plan, rows: FileRows | list[str]) -> tuple[GroupedTrials, CountOptions]:
     """Return trials of a plan, of some rows or all files, and how they are counted."""
     count_options, groups_file = apply_groups_file(plan.counted())
-    with read_as(count_options.encoding, count_options.quotes, count_options.columns):
+    with reading_files_as(count_options.encoding, count_options.quotes, count_options.columns):
         # some rows may lack a group or a class that the whole list has
         trials = read_grouped_trials({plan.name: rows}, count_options, groups_file, may_lack=True)
         return trials, count_options
@@ -486,7 +492,7 @@ def _name_and_paths(scores: Any) -> tuple[tuple[str, str], list[str]]:
             raise ConfigError(msg)
     system_and_list = split_name(name) if name else ("", "")
     if not system_and_list[0]:
-        system_and_list = (stem_of(paths), system_and_list[1])
+        system_and_list = (file_stem(paths), system_and_list[1])
     return system_and_list, [os.path.realpath(path) for path in paths]
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.data.columns import ALIASES, SPEAKER, RequestedColumns, plain
+from parivox.data.columns import ALIASES, SPEAKER_NAMES, RequestedColumns, plain_name
 from parivox.data.counts_file import holds_counts
 from parivox.data.formats import may_be_trials, scan, table_format
 from parivox.data.inspection.findings import FileFindings, Inspection
@@ -40,7 +40,7 @@ from parivox.data.inspection.trials import (
     first_rows,
     inspect_trials,
 )
-from parivox.data.recordings import MODEL
+from parivox.data.recordings import MODEL_NAMES
 from parivox.data.source_bytes import read_content
 from parivox.data.value_warnings import DataWarning
 from parivox.errors import DataError, StrayQuote, printable
@@ -174,7 +174,7 @@ def _identify(
         trials_problem = "" if isinstance(error, StrayQuote) else problem
         problems = dict.fromkeys(message for message in (trials_problem, str(error)) if message)
         return FileFindings(source.name, "unknown", problems=tuple(problems))
-    plain_names = {plain(column) for column in inspected.columns}
+    plain_names = {plain_name(column) for column in inspected.columns}
     if problem and all(plain_names & ALIASES[side] for side in ("enrol", "test")):
         return FileFindings(source.name, "trials", inspected.findings.format, problems=(problem,))
     return inspected
@@ -203,7 +203,9 @@ def _inspect_as_trials(
     else:
         if {"enrol", "test"} <= set(scanned.columns):
             outcome_roles = {"score", "label", "decision"} & set(scanned.columns)
-            if not outcome_roles and any(plain(name) in SPEAKER for name in scanned.ignored):
+            if not outcome_roles and any(
+                plain_name(name) in SPEAKER_NAMES for name in scanned.ignored
+            ):
                 return None, ""  # models and their recordings, with the speaker of each
             trials = inspect_trials(scanned, source.data, source.name, requested_columns)
             return (None if _is_model_table(trials) else trials), ""
@@ -215,7 +217,9 @@ def _inspect_as_trials(
 def _is_model_table(trials: InspectedTrials) -> bool:
     """Whether rows are models with their recordings, in the form of NIST, instead of trials."""
     columns, test = trials.scan.columns, trials.rows.test
-    is_nist = set(columns) <= {"enrol", "test", "side"} and plain(columns["enrol"]) in MODEL
+    is_nist = (
+        set(columns) <= {"enrol", "test", "side"} and plain_name(columns["enrol"]) in MODEL_NAMES
+    )
     return is_nist and not trials.scan.ignored and np.unique(test).size == test.size
 
 

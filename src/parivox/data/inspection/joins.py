@@ -9,15 +9,15 @@ import numpy as np
 import polars as pl
 
 from parivox.core.cluster_errors import count_distinct
-from parivox.data.attributes import UNKNOWN, parse_attribute
-from parivox.data.columns import SPEAKER, plain
-from parivox.data.ids import places_in
+from parivox.data.attributes import UNKNOWN_WORDS, parse_attribute
+from parivox.data.columns import SPEAKER_NAMES, plain_name
+from parivox.data.ids import positions_in
 from parivox.data.inspection.findings import DifferingAttribute, Join, LabelFindings
 from parivox.data.inspection.tables import with_kind
 from parivox.data.inspection.trials import auc_where_labelled
-from parivox.data.joining import DIFFERENCES, pattern_of, pattern_of_speakers, placeholders
-from parivox.data.recordings import MODEL
-from parivox.data.speakers import ID, UTTERANCE, Speakers, id_columns
+from parivox.data.joining import DIFFERENCES, id_difference, placeholders, speaker_pattern_hint
+from parivox.data.recordings import MODEL_NAMES
+from parivox.data.speakers import SPEAKER_ID_NAMES, UTTERANCE_NAMES, Speakers, id_columns
 from parivox.data.trial_checks import pair_key
 
 if TYPE_CHECKING:
@@ -65,9 +65,9 @@ def settle_kinds(
     settled = []
     for table in tables:
         if table.findings.kind == "speakers":
-            column, share = _id_column(ids, table, UTTERANCE)
-            _, share_of_speakers = _id_column(named_speakers, table, ID)
-            is_unclear = plain(column) not in SPEAKER and not are_speakers
+            column, share = _id_column(ids, table, UTTERANCE_NAMES)
+            _, share_of_speakers = _id_column(named_speakers, table, SPEAKER_ID_NAMES)
+            is_unclear = plain_name(column) not in SPEAKER_NAMES and not are_speakers
             if share > share_of_speakers or (share and is_unclear):
                 settled.append(with_kind(table, "utterances", {"utterance": column}))
                 continue
@@ -78,7 +78,7 @@ def settle_kinds(
     needed = needed.unique(maintain_order=True)
     for index, table in enumerate(settled):
         if table.findings.kind == "speakers":
-            column, share = _id_column(needed, table, ID)
+            column, share = _id_column(needed, table, SPEAKER_ID_NAMES)
             if share and table.roles.get("speaker") != column:
                 settled[index] = with_kind(table, "speakers", {"speaker": column})
     return settled
@@ -174,9 +174,9 @@ def _id_column(needed: pl.Series, table: InspectedTable, names: Sequence[str]) -
 def _lookup(what: str, file_name: str, ids: pl.Series, table: InspectedTable) -> Join:
     """Look up ids in the column of a table that holds most of them."""
     role, names = {
-        "utterances": ("utterance", UTTERANCE),
-        "models": ("model", MODEL),
-        "speakers": ("speaker", ID),
+        "utterances": ("utterance", UTTERANCE_NAMES),
+        "models": ("model", MODEL_NAMES),
+        "speakers": ("speaker", SPEAKER_ID_NAMES),
     }[table.findings.kind]
     column, share = _id_column(ids, table, names)
     if not share:
@@ -229,7 +229,7 @@ def _join_of_speakers(
         table.table, name=str(provenance["name"]), id=None, conflicts="error", provenance=provenance
     )
     share = join.met / max(join.count, 1)
-    pattern, template = pattern_of_speakers(trials.ids, speakers, share)
+    pattern, template = speaker_pattern_hint(trials.ids, speakers, share)
     return replace(join, pattern=pattern, template=template)
 
 
@@ -254,7 +254,7 @@ def _pair_joins(trials: InspectedTrials, trial_list: InspectedTrials) -> Iterato
     n_common = np.intersect1d(scored, listed, assume_unique=True).size
     pattern = ""
     if 2 * n_common < min(scored.size, listed.size):
-        pattern = pattern_of(trials.scan, trial_list.scan)
+        pattern = id_difference(trials.scan, trial_list.scan)
     for searched, target, searched_keys, target_keys in (
         (list_findings, findings, listed, scored),
         (findings, list_findings, scored, listed),
@@ -337,7 +337,7 @@ def _pair_keys(
     all_ids = pl.concat((trials.ids, trial_list.ids)).unique(maintain_order=True)
     keys = []
     for inspected in (trials, trial_list):
-        positions = places_in(inspected.ids, all_ids)
+        positions = positions_in(inspected.ids, all_ids)
         keys.append(
             pair_key(positions[inspected.rows.enrol], positions[inspected.rows.test], len(all_ids))
         )
@@ -446,7 +446,7 @@ def _attribute_codes(
     A model has a group if all of its recordings have the same one; -1 stands for none.
     """
     cell, roles = pl.col(column.name), table.roles
-    is_known = ~cell.str.to_lowercase().is_in(UNKNOWN)
+    is_known = ~cell.str.to_lowercase().is_in(UNKNOWN_WORDS)
     values = table.table.filter(is_known).select(id=roles["utterance"], value=cell).unique("id")
     for model in models:
         model_roles = model.roles

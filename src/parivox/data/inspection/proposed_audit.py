@@ -14,13 +14,13 @@ from parivox.data.inspection.findings import FileFindings, SharedAttribute
 from parivox.data.inspection.joins import differing_attributes
 from parivox.data.inspection.tables import InspectedTable
 from parivox.data.inspection.trials import InspectedTrials, is_llr
-from parivox.data.kaldi import tells_speakers
-from parivox.data.recording_names import odd_recordings
-from parivox.data.requested_groupings import attributes_asked, make_groupings
-from parivox.data.source_bytes import encoding_asked, quotes_asked
+from parivox.data.kaldi import has_speaker_files
+from parivox.data.recording_names import recording_name_warnings
+from parivox.data.requested_groupings import make_groupings, parsed_attributes
+from parivox.data.source_bytes import requested_encoding, requested_quotes
 from parivox.data.speakers import read_speakers
 from parivox.data.trials import read_trials
-from parivox.data.value_warnings import NO_LLRS, TO_BASE_10
+from parivox.data.value_warnings import BASE_10_LLRS, NOT_LLR_SUBJECTS
 from parivox.errors import ConfigError, ParivoxError
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class ProposedAudit:
         self.columns = columns
         is_used = any(source.findings.format == format_ for source in sources)
         self.format = format_ if is_used else None
-        encoding = encoding_asked()
+        encoding = requested_encoding()
         encodings = {(source.findings.read or {}).get("encoding") for source in sources}
         self.encoding = encoding if encoding in encodings else ""
         self.sources_by_kind: dict[str, list[Source]] = {}
@@ -132,7 +132,7 @@ class ProposedAudit:
             if has_trials and findings.whole and not findings.problems:
                 try:
                     trials = self._read_trials(source, groups)
-                    self.warnings_by_source[id(source)] = odd_recordings(trials)
+                    self.warnings_by_source[id(source)] = recording_name_warnings(trials)
                     self._check_shared(trials)
                     is_checked = True
                     _check_groupings(trials, groups)
@@ -178,7 +178,7 @@ class ProposedAudit:
             failures=first_path.get("failures"),
             columns=self.columns or None,
             format=self.format if source.findings.format == self.format else None,
-            attributes=attributes_asked(names),
+            attributes=parsed_attributes(names),
         )
 
     def _check_shared(self, trials: TrialSet) -> None:
@@ -262,7 +262,7 @@ class ProposedAudit:
         return [
             source.word
             for source in tables
-            if source.findings.format == "kaldi" and tells_speakers(source.data)
+            if source.findings.format == "kaldi" and has_speaker_files(source.data)
         ]
 
     def _reading_options(self) -> Iterator[str]:
@@ -271,8 +271,8 @@ class ProposedAudit:
             yield from ("--scores-format", self.format)
         if self.encoding:
             yield from ("--encoding", self.encoding)
-        if quotes_asked():
-            yield from ("--quotes", quotes_asked())
+        if requested_quotes():
+            yield from ("--quotes", requested_quotes())
         if self.columns:
             option = ",".join(f"{role}={column}" for role, column in self.columns.items())
             yield from ("--columns", option)
@@ -292,10 +292,10 @@ class ProposedAudit:
         if not files or not all(are_similarities) or not all(map(is_llr, files)):
             return
         messages_by_file = [{warning.what for warning in findings.odd} for findings in files]
-        if not any(NO_LLRS & messages for messages in messages_by_file):
-            if not any(TO_BASE_10 in messages for messages in messages_by_file):
+        if not any(NOT_LLR_SUBJECTS & messages for messages in messages_by_file):
+            if not any(BASE_10_LLRS in messages for messages in messages_by_file):
                 yield "--llr"
-            elif all(TO_BASE_10 in messages for messages in messages_by_file):
+            elif all(BASE_10_LLRS in messages for messages in messages_by_file):
                 yield from ("--llr-base", "10")
 
     def _score_arguments(self) -> list[str]:

@@ -11,17 +11,28 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from parivox.data.attribute_warnings import attribute_warnings, number_warnings
-from parivox.data.attributes import UNKNOWN
-from parivox.data.columns import ALIASES, SPEAKER, name_columns, plain
+from parivox.data.attributes import UNKNOWN_WORDS
+from parivox.data.columns import ALIASES, SPEAKER_NAMES, column_positions, plain_name
 from parivox.data.formats.delimited import SPANNING_RECORDS
 from parivox.data.formats.headerless import mostly_scores
 from parivox.data.groups_file import read_groups_file
 from parivox.data.inspection.findings import Column, FileFindings, IdFindings
-from parivox.data.recordings import MODEL, REASON, read_failures, read_models, read_utterances
-from parivox.data.requested_groupings import FEW, MANY
-from parivox.data.speakers import UTTERANCE, Speakers, find_column, read_table
+from parivox.data.recordings import (
+    MODEL_NAMES,
+    REASON_NAMES,
+    read_failures,
+    read_models,
+    read_utterances,
+)
+from parivox.data.requested_groupings import MAX_DEFAULT_VALUES, MIN_DEFAULT_VALUES
+from parivox.data.speakers import UTTERANCE_NAMES, Speakers, find_column, read_table
 from parivox.data.trial_values import DECISIONS, is_decision, is_label
-from parivox.data.value_warnings import DataWarning, odd_ids, odd_numbers, odd_values
+from parivox.data.value_warnings import (
+    DataWarning,
+    distant_number_warnings,
+    id_warnings,
+    value_warnings,
+)
 from parivox.errors import DataError, ParivoxError
 from parivox.frozen import frozen
 
@@ -30,7 +41,7 @@ if TYPE_CHECKING:
 
     from parivox.data.columns import RequestedColumns
 
-_RECORDING_NAMES = tuple(word for word in UTTERANCE if word != "id")
+_RECORDING_NAMES = tuple(word for word in UTTERANCE_NAMES if word != "id")
 _ID_NAME_PATTERN = r"(?i)(^|[ _.-])(id|code|nr|no|name)$"
 _OUTCOMES = {"score", "decision", "label"}
 _ID_ROLES = {
@@ -125,7 +136,7 @@ def with_kind(inspected: InspectedTable, kind: str, roles: dict[str, str]) -> In
     for role, name in id_columns.items():
         distinct = inspected.distinct(name)
         ids.append(IdFindings(f"{role}s", len(distinct), tuple(distinct.head(_MAX_EXAMPLE_IDS))))
-        odd += odd_ids(distinct)
+        odd += id_warnings(distinct)
     unique_role = {"speakers": "speaker", "utterances": "utterance"}.get(kind, "")
     if unique_role in roles:
         filled = table[roles[unique_role]].drop_nulls()
@@ -186,15 +197,20 @@ def _table_kind(table: pl.DataFrame) -> tuple[str, dict[str, str]]:
     def named(**roles: str) -> dict[str, str]:
         return {role: column for role, column in roles.items() if column}
 
-    speaker, recording = find(SPEAKER), find(_RECORDING_NAMES)
-    model_column, stage, reason = find(MODEL), find(sorted(ALIASES["stage"])), find(REASON)
+    speaker, recording = find(SPEAKER_NAMES), find(_RECORDING_NAMES)
+    model_column, stage, reason = (
+        find(MODEL_NAMES),
+        find(sorted(ALIASES["stage"])),
+        find(REASON_NAMES),
+    )
     if model_column and speaker:
-        recording = find(UTTERANCE, model_column, speaker)
+        recording = find(UTTERANCE_NAMES, model_column, speaker)
         return "models", named(model=model_column, speaker=speaker, recording=recording)
     if (
         model_column
         and recording
-        and set(map(plain, columns)) <= {plain(model_column), plain(recording), "side"}
+        and set(map(plain_name, columns))
+        <= {plain_name(model_column), plain_name(recording), "side"}
     ):
         return "models", named(model=model_column, recording=recording)
     has_speaker = speaker or find(
@@ -250,7 +266,7 @@ def roles_of_trials(frame: pl.DataFrame, requested_columns: RequestedColumns) ->
     columns of ids have some in common, or are paths, and a further column holds labels or scores.
     """
     try:
-        positions = name_columns(frame.columns, requested_columns, "")
+        positions = column_positions(frame.columns, requested_columns, "")
     except DataError:
         positions = {}
     named_roles = {role: frame.columns[position] for role, position in positions.items()}
@@ -333,7 +349,7 @@ def _call_log_roles(
         completed_columns = replace(
             requested_columns, by_role={**requested_columns.by_role, **roles}
         )
-        if {"enrol", "test"} <= set(name_columns(frame.columns, completed_columns, "")):
+        if {"enrol", "test"} <= set(column_positions(frame.columns, completed_columns, "")):
             return roles
     person_roles = {
         "enrol": claimed_column,
@@ -391,9 +407,11 @@ def _first_cells(frame: pl.DataFrame, column: str) -> list[str]:
 
 def _look_like_sides(frame: pl.DataFrame, ids: Sequence[str]) -> bool:
     """Whether the first two columns hold ids of one kind, or paths, but not a speaker."""
-    if len(ids) < len(_SIDES) or any(plain(column) in SPEAKER for column in frame.columns):
+    if len(ids) < len(_SIDES) or any(
+        plain_name(column) in SPEAKER_NAMES for column in frame.columns
+    ):
         return False
-    if all(plain(column) in UTTERANCE for column in ids[: len(_SIDES)]):
+    if all(plain_name(column) in UTTERANCE_NAMES for column in ids[: len(_SIDES)]):
         return False
     if frame[ids[0]].equals(frame[ids[1]]):  # an id and its path
         return False
@@ -409,15 +427,15 @@ def _side_columns(
     named_roles: dict[str, str],
 ) -> dict[str, str]:
     """Return a column for each side without a known name; none in a table of models."""
-    speaker_columns = [column for column in free_columns if plain(column) in SPEAKER]
+    speaker_columns = [column for column in free_columns if plain_name(column) in SPEAKER_NAMES]
     has_outcome = bool({"decision", "score"} & set(named_roles))
     if speaker_columns and not has_outcome:
         return {}  # models and their recordings, with the speaker of each
-    known_names = {"enrol": MODEL, "test": UTTERANCE}
+    known_names = {"enrol": MODEL_NAMES, "test": UTTERANCE_NAMES}
     column_by_side: dict[str, str] = {}
     for side in missing_sides:
         remaining = [column for column in free_columns if column not in column_by_side.values()]
-        candidates = [column for column in remaining if plain(column) in known_names[side]]
+        candidates = [column for column in remaining if plain_name(column) in known_names[side]]
         if not candidates and len(missing_sides) == 1 and has_outcome:
             candidates = [
                 column for column in ids if column in remaining and column not in speaker_columns
@@ -459,7 +477,7 @@ class CellCounter:
     def add(self, cells: pl.Series) -> None:
         """Count some cells."""
         text = cells.cast(pl.String, strict=False).str.strip_chars()
-        known = text.filter(~(text.is_null() | text.str.to_lowercase().is_in(UNKNOWN)))
+        known = text.filter(~(text.is_null() | text.str.to_lowercase().is_in(UNKNOWN_WORDS)))
         self._unknown += len(cells) - len(known)
         counted = known.rename("value").value_counts().cast(_COUNTS_SCHEMA)  # type: ignore[arg-type]
         if self._number_ranges is not None and len(known):
@@ -491,9 +509,11 @@ class CellCounter:
         n_distinct = self._counts.height
         n_cells = int(self._counts["count"].sum())
         ordered = self._counts.sort(["count", "value"], descending=[True, False])["value"]
-        is_name = n_distinct == n_cells > FEW
+        is_name = n_distinct == n_cells > MIN_DEFAULT_VALUES
         examples = (
-            ordered.head(_MAX_EXAMPLES).to_list() if n_distinct <= MANY and not is_name else []
+            ordered.head(_MAX_EXAMPLES).to_list()
+            if n_distinct <= MAX_DEFAULT_VALUES and not is_name
+            else []
         )
         is_many = (
             numbers is not None and n_distinct > _MAX_UNBANDED_NUMBERS and not is_name and not role
@@ -507,7 +527,10 @@ class CellCounter:
             tuple(examples),
             numbers,
             () if role or (is_name and numbers is None) else self._odd(name, ordered),
-            bool(bands) or (not role and FEW <= n_distinct <= MANY and not is_name),
+            bool(bands)
+            or (
+                not role and MIN_DEFAULT_VALUES <= n_distinct <= MAX_DEFAULT_VALUES and not is_name
+            ),
             bands,
         )
 
@@ -515,9 +538,9 @@ class CellCounter:
         """Return warnings about distinct values, which may all be numbers."""
         if not self._number_ranges:
             listed = values.to_list()
-            return (*odd_values(name, listed), *attribute_warnings(name, listed))
+            return (*value_warnings(name, listed), *attribute_warnings(name, listed))
         numbers = values.str.replace(",", ".", literal=True).cast(pl.Float64).to_numpy()
-        return (*odd_numbers(name, numbers), *number_warnings(name, numbers))
+        return (*distant_number_warnings(name, numbers), *number_warnings(name, numbers))
 
 
 def _bands(counts: pl.DataFrame) -> str:

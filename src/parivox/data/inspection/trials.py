@@ -14,10 +14,16 @@ import polars as pl
 from parivox.core.cluster_errors import count_distinct
 from parivox.core.counts import Counts
 from parivox.core.separation import auc
-from parivox.data.attributes import sides_of, whole_of
-from parivox.data.columns import ATTRIBUTE, RequestedColumns, are_customers, name_columns, plain
+from parivox.data.attributes import side_keys, trial_key
+from parivox.data.columns import (
+    ATTRIBUTE_PREFIX,
+    RequestedColumns,
+    column_positions,
+    enrolments_are_customers,
+    plain_name,
+)
 from parivox.data.formats import scan_again
-from parivox.data.ids import UNKNOWN, IdDictionary
+from parivox.data.ids import UNKNOWN_SPEAKER, IdDictionary
 from parivox.data.inspection.findings import (
     FileFindings,
     IdFindings,
@@ -33,16 +39,22 @@ from parivox.data.trial_checks import (
     DUPLICATES,
     INFINITE,
     NOTE_WITHOUT_TEST_SPEAKER,
-    OF_ITSELF,
     REVERSED,
+    SAME_UTTERANCE,
     UNSCORED,
     WITHOUT_TEST_SPEAKER,
     EncodedRows,
     pair_key,
 )
-from parivox.data.trial_rows import test_speakers
+from parivox.data.trial_rows import test_speaker_codes
 from parivox.data.trial_values import DECISIONS, LABELS, is_decision, labels, scores
-from parivox.data.value_warnings import DataWarning, odd_ids, odd_llrs, odd_scores, odd_targets
+from parivox.data.value_warnings import (
+    DataWarning,
+    id_warnings,
+    llr_warnings,
+    score_warnings,
+    target_trial_warnings,
+)
 from parivox.errors import DataError
 from parivox.frozen import frozen
 from parivox.runtime.progress import stage
@@ -138,8 +150,8 @@ def _bases(name: str) -> Iterator[str]:
 def _has_sides(attribute: str, names: Sequence[str]) -> bool:
     """Whether an attribute has a column for each side."""
     with suppress(DataError):
-        positions = name_columns(names, RequestedColumns(attributes=(attribute,)), "")
-        return set(sides_of(ATTRIBUTE + attribute)[1:]) <= set(positions)
+        positions = column_positions(names, RequestedColumns(attributes=(attribute,)), "")
+        return set(side_keys(ATTRIBUTE_PREFIX + attribute)[1:]) <= set(positions)
     return False
 
 
@@ -156,7 +168,7 @@ class _TrialInspector:
         self.problems: list[str] = []  # what an audit would refuse first
         trial_roles = {*_ID_ROLES, *_SPEAKER_ROLES, "side", "score", "label"}
         self.cells = {
-            whole_of(role): CellCounter() for role in scanned.columns if role not in trial_roles
+            trial_key(role): CellCounter() for role in scanned.columns if role not in trial_roles
         }
 
     def first_chunks(self) -> Iterator[Chunk]:
@@ -195,7 +207,9 @@ class _TrialInspector:
             chunk = chunk.select(~lacks_id)
         if not chunk:
             return
-        if are_customers(self.scan.columns):  # a call may have the same number as a customer
+        if enrolments_are_customers(
+            self.scan.columns
+        ):  # a call may have the same number as a customer
             name = pl.col("enrol").cast(pl.String).str.strip_chars()
             chunk = replace(chunk, frame=chunk.frame.with_columns(enrol="customer " + name))
         enrol, test = (self.ids.codes(chunk, role) for role in _ID_ROLES)
@@ -206,14 +220,14 @@ class _TrialInspector:
             self.owners.append((enrol, owner))
         self._add_test_speakers(chunk, test, label)
         for role in chunk.frame.columns:
-            if whole_of(role) in self.cells:
-                self.cells[whole_of(role)].add(chunk[role])
+            if trial_key(role) in self.cells:
+                self.cells[trial_key(role)].add(chunk[role])
 
     def _add_test_speakers(
         self, chunk: Chunk, test: NDArray[np.int32], label: NDArray[np.int8]
     ) -> None:
         """Add the speakers of test recordings, as an audit does."""
-        speaker = test_speakers(chunk, label, self.speakers, infers_callers=True)
+        speaker = test_speaker_codes(chunk, label, self.speakers, infers_callers=True)
         if speaker is not None:
             self.owners.append((test, speaker))
 
@@ -295,7 +309,7 @@ class _TrialInspector:
             whose=_speaker_rule(rule, speaker, rows) if len(ids) else None,
             labels=_label_counts(rows) if "label" in columns else None,
             scores=_score_summary(rows) if "score" in columns else None,
-            odd=(*self.warnings.values(), *odd_ids(ids)),
+            odd=(*self.warnings.values(), *id_warnings(ids)),
             problems=tuple(self.problems),
             ignored=tuple(column for column in scanned.ignored if column not in used_columns),
         )
@@ -353,22 +367,22 @@ class _TrialInspector:
         self.add_warning(CONFLICTS, int(counts_of_different[counts_of_different > 1].sum()), note)
         is_reversed = (distinct_keys[1:] ^ distinct_keys[:-1]) == 1
         self.add_warning(REVERSED, int(is_reversed.sum()), "each direction is a trial")
-        self.add_warning(OF_ITSELF, int((scored.enrol == scored.test).sum()))
+        self.add_warning(SAME_UTTERANCE, int((scored.enrol == scored.test).sum()))
 
     def _column(self, role: str, cells: CellCounter) -> Column:
         """Return one column; of an attribute with a column per side, one for both."""
-        if not role.startswith(ATTRIBUTE):
+        if not role.startswith(ATTRIBUTE_PREFIX):
             return cells.column(self.scan.columns[role], role)
         names_by_role = {
             side_role: name
             for side_role, name in self.scan.columns.items()
-            if whole_of(side_role) == role
+            if trial_key(side_role) == role
         }
         if len(names_by_role) > 1:
-            counted_column = cells.column(role.removeprefix(ATTRIBUTE))
+            counted_column = cells.column(role.removeprefix(ATTRIBUTE_PREFIX))
             return replace(counted_column, sides=tuple(names_by_role.values()))
         ((role_name, name),) = names_by_role.items()
-        return cells.column(name if role_name == role else role_name.removeprefix(ATTRIBUTE))
+        return cells.column(name if role_name == role else role_name.removeprefix(ATTRIBUTE_PREFIX))
 
     def _speakers(self, ids: pl.Series, new_position: NDArray[np.int32]) -> tuple[pl.Series, str]:
         """Return the speaker of each id, null if not known, and the rule that gives it."""
@@ -381,14 +395,14 @@ class _TrialInspector:
         speaker_index = np.full(len(ids), -1, dtype=np.int64)
         for codes, owner_codes in reversed(self.owners):
             is_known = owner_codes >= 0
-            unknown = new_position[codes[owner_codes == UNKNOWN]]
-            speaker_index[unknown[speaker_index[unknown] < 0]] = UNKNOWN
+            unknown = new_position[codes[owner_codes == UNKNOWN_SPEAKER]]
+            speaker_index[unknown[speaker_index[unknown] < 0]] = UNKNOWN_SPEAKER
             speaker_index[new_position[codes[is_known]]] = name_position[owner_codes[is_known]]
         known_names = names.gather(
             pl.Series(np.where(speaker_index < 0, -1, speaker_index)).replace(-1, None)
         )
         by_path = (
-            pl.when(pl.Series(speaker_index == UNKNOWN))
+            pl.when(pl.Series(speaker_index == UNKNOWN_SPEAKER))
             .then(None)
             .otherwise(known_names.fill_null(components))
         )
@@ -497,7 +511,7 @@ def auc_where_labelled(score: NDArray[np.float64], label: NDArray[np.int8]) -> f
 
 def is_llr(findings: FileFindings) -> bool:
     """Whether the name of the score column is that of log-likelihood ratios."""
-    return plain((findings.roles or {}).get("score", "")) == "llr"
+    return plain_name((findings.roles or {}).get("score", "")) == "llr"
 
 
 def add_score_warnings(trials: InspectedTrials) -> InspectedTrials:
@@ -516,12 +530,14 @@ def add_score_warnings(trials: InspectedTrials) -> InspectedTrials:
     if is_distance:
         distinct_scores = -distinct_scores
     is_same_recording = (trials.rows.enrol == trials.rows.test)[is_scored] & (label == 1)
-    target_warnings = odd_targets(int((label == 1).sum()), int(is_same_recording.sum()), 0)
+    target_warnings = target_trial_warnings(
+        int((label == 1).sum()), int(is_same_recording.sum()), 0
+    )
     warnings = (
         *trials.findings.odd,
         *target_warnings,
-        *odd_scores(distinct_scores, target, nontarget),
+        *score_warnings(distinct_scores, target, nontarget),
     )
     if is_llr(trials.findings) and scores.auc is not None and not is_distance:
-        warnings += tuple(odd_llrs(Counts(distinct_scores, target, nontarget)))
+        warnings += tuple(llr_warnings(Counts(distinct_scores, target, nontarget)))
     return replace(trials, findings=replace(trials.findings, odd=warnings))
