@@ -171,7 +171,7 @@ def _named_sources(sources: list[str]) -> Any:
     """
     from parivox.auditing import split_name  # noqa: PLC0415
     from parivox.data.counts_file import holds_counts, holds_tally  # noqa: PLC0415
-    from parivox.data.source_bytes import stem_of  # noqa: PLC0415
+    from parivox.data.source_bytes import file_stem  # noqa: PLC0415
 
     if len(sources) == 1 and "=" not in sources[0]:
         return sources[0]
@@ -188,7 +188,7 @@ def _named_sources(sources: list[str]) -> Any:
         return counts
     named: dict[tuple[str, str], str] = {}
     for (arguments, path), text in zip(pairs, sources, strict=True):
-        name = arguments or (stem_of(path), "")
+        name = arguments or (file_stem(path), "")
         if name in named:
             full_name = "@".join(filter(None, name))
             msg = (

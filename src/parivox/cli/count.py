@@ -50,16 +50,16 @@ def add_to(commands: Any, words: str) -> None:
 
 def _run(arguments: argparse.Namespace) -> None:
     from parivox.auditing import count  # noqa: PLC0415
-    from parivox.data.counts_file import check_both, check_out  # noqa: PLC0415
-    from parivox.data.site_key import record_beside  # noqa: PLC0415
+    from parivox.data.counts_file import check_counts_and_tally, check_output  # noqa: PLC0415
+    from parivox.data.site_key import counting_log_path  # noqa: PLC0415
 
     options = given_options(arguments, CountOptions)
     check_out_is_named(arguments.out, "file")
     key = arguments.key if arguments.new_key is None else arguments.new_key
     if key is None:
-        check_out(arguments.out)
+        check_output(arguments.out)
     else:
-        _check_keeps_key(check_both(arguments.out), key)
+        _check_keeps_key(check_counts_and_tally(arguments.out), key)
     name, equals, path = arguments.scores.partition("=")
     tables = [getattr(arguments, name) for name in (*TABLES, "groups")]
     check_standard_input([arguments.scores.rpartition("=")[2], *tables])
@@ -71,12 +71,15 @@ def _run(arguments: argparse.Namespace) -> None:
         counts.write(arguments.out)
     except BaseException:
         if arguments.new_key is not None:  # nothing was counted with it
-            for file in (Path(arguments.new_key), record_beside(arguments.new_key)):
+            for file in (Path(arguments.new_key), counting_log_path(arguments.new_key)):
                 file.unlink(missing_ok=True)
         raise
     report_lines = [f"Counts are in {arguments.out}: {counts.size()}.", *counts.told_apart()]
     if counts.tally is not None:
-        report_lines += [f"A tally is in {check_both(arguments.out)[1]}.", counts.tally.reveals]
+        report_lines += [
+            f"A tally is in {check_counts_and_tally(arguments.out)[1]}.",
+            counts.tally.reveals,
+        ]
         few_blocks = ", ".join(
             f"{n_blocks} of {group}"
             for group, n_blocks in counts.tally.groups_of_few_blocks().items()
@@ -90,9 +93,9 @@ def _run(arguments: argparse.Namespace) -> None:
 
 def _check_keeps_key(files: Sequence[str | os.PathLike[str]], key: str) -> None:
     """Refuse counts and a tally that would take the place of the key, or of its record."""
-    from parivox.data.site_key import record_beside  # noqa: PLC0415
+    from parivox.data.site_key import counting_log_path  # noqa: PLC0415
 
-    key_paths = {os.path.realpath(key), os.path.realpath(record_beside(key))}
+    key_paths = {os.path.realpath(key), os.path.realpath(counting_log_path(key))}
     for file in files:
         if os.path.realpath(file) in key_paths:
             msg = (

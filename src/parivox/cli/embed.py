@@ -64,7 +64,7 @@ def _embed_recordings(arguments: argparse.Namespace) -> Any:
             msg = f"nothing to do: give {hint}; see parivox embed --help"
             raise ConfigError(msg)
     check_out_is_named(arguments.out, "folder")
-    from parivox.data.source_bytes import read_as  # noqa: PLC0415
+    from parivox.data.source_bytes import reading_files_as  # noqa: PLC0415
     from parivox.embedding.extract import embed  # noqa: PLC0415 - what takes time to load
     from parivox.embedding.recordings import read_source  # noqa: PLC0415
     from parivox.embedding.systems.named import load  # noqa: PLC0415
@@ -76,7 +76,7 @@ def _embed_recordings(arguments: argparse.Namespace) -> Any:
     arguments.outcome = "what is finished is kept; the same command goes on with it"
     options = given_options(arguments, EmbedOptions)
     reading_options = {name: options.get(name) for name in ("encoding", "quotes", "columns")}
-    with read_as(**reading_options):
+    with reading_files_as(**reading_options):
         source = read_source(arguments.recordings, columns=options.pop("columns", None))
     for speaker_line in () if arguments.quiet else speaker_lines(source):
         print_status(speaker_line)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from parivox.auditing import apply_groups_file, read_grouped_trials, sources_by_name
-from parivox.data.source_bytes import in_encoding_given
-from parivox.data.trial_rows import chunks_of_trials
+from parivox.data.source_bytes import with_reading_options
+from parivox.data.trial_rows import trial_chunks
 from parivox.data.trial_set import TrialSet
 from parivox.data.trial_values import scores as scores_of
 from parivox.decide.calibrator_file import read_calibrator
@@ -69,7 +69,7 @@ class Applied(NotebookView):
         return tuple(lines)
 
 
-@in_encoding_given
+@with_reading_options
 def apply_calibrator(
     scores: Any,
     calibrator: Any,
@@ -158,7 +158,7 @@ def apply_calibrator(
     group_of_utterance = _group_of_utterance(scores, lines, options) if lines.groups else None
     n_with_group_line = n_positive = n_negative = 0
     with ListWriter(path, path.suffix.removeprefix(".")) as writer:
-        for chunk in chunks_of_trials(source_scan):
+        for chunk in trial_chunks(source_scan):
             enrol, test = map(chunk.ids, ("enrol", "test"))
             group = None
             if group_of_utterance is not None:

@@ -7,7 +7,7 @@ import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from parivox.data.columns import alone, are_customers
+from parivox.data.columns import enrolments_are_customers, only_customer_column
 from parivox.data.formats import FORMATS
 from parivox.data.formats.delimited import SPANNING_RECORDS
 from parivox.errors import printable
@@ -141,7 +141,7 @@ def _next_command_lines(inspection: Inspection, n_problems: int) -> Iterator[tup
     if missing:
         yield "where", f"{'; '.join(missing)}, yet to be given"
     for difference in inspection.differing:
-        words = f"by {difference.by} alone, {_percent_text(difference.share)} of the target trials"
+        words = f"by {difference.by} only_customer_column, {_percent_text(difference.share)} of the target trials"
         words += f" would be in no group, as their sides differ; {difference.instead} is of one"
         yield "why", f"{words} side, for --within too"
 
@@ -219,7 +219,7 @@ def _file_headline(inspected: FileFindings) -> str:
         words = "trials, of which none can be read"
     elif inspected.kind == "scores" and "score" not in (inspected.roles or {}):
         words = "decisions on trials"
-    if is_trials and are_customers(inspected.roles or {}):
+    if is_trials and enrolments_are_customers(inspected.roles or {}):
         words += ", a call a row"
     if inspected.counted is not None and inspected.counted.system:
         words += f", of {inspected.counted.system}"
@@ -319,7 +319,11 @@ def _speaker_source_text(inspected: FileFindings, *, has_table: bool) -> str:
     by_label = ""
     if speaker_source.wrong:
         contradicted = f", but {_percent_text(speaker_source.wrong)} of the labels contradict that"
-        option = "--columns test_speaker=..." if alone(inspected.roles or {}) else "--utterances"
+        option = (
+            "--columns test_speaker=..."
+            if only_customer_column(inspected.roles or {})
+            else "--utterances"
+        )
         by_label = f"{contradicted}: see {option}"
     elif speaker_source.wrong is not None:
         by_label = ", consistent with the labels"
@@ -348,7 +352,7 @@ def _labels_text(inspected: FileFindings) -> str:
     words = f"target {labels.target:,}, nontarget {labels.nontarget:,}"
     if bool(labels.target) != bool(labels.nontarget):
         words += f" (only {'FNR' if labels.target else 'FPR'} can be audited)"
-    if labels.by == "speakers" and (only_column := alone(inspected.roles or {})):
+    if labels.by == "speakers" and (only_column := only_customer_column(inspected.roles or {})):
         return f"none and no claims, so {only_column!r} is who calls and is claimed: {words}"
     if labels.by == "speakers":
         return f"none, so by whose the sides are: {words}"

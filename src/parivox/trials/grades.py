@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from parivox.data.attributes import AttributeValues
-from parivox.data.columns import ATTRIBUTE
+from parivox.data.columns import ATTRIBUTE_PREFIX
 from parivox.data.table import Table
 from parivox.errors import ConfigError
 from parivox.shown import NotebookView
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 TRIVIAL, OTHER_RECORDING = 1, 3
 """Grades of trials of one speaker."""
-GRADE = f"{ATTRIBUTE}grade"
+GRADE = f"{ATTRIBUTE_PREFIX}grade"
 """The column of trials that `with_grades` makes."""
 Mixes = dict[str, dict[int, float]]
 """Shares of grades that are wished for, of nontarget and of target trials by their label."""

@@ -15,13 +15,13 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 import polars as pl
 
-from parivox.data.columns import ATTRIBUTE, RequestedColumns
+from parivox.data.columns import ATTRIBUTE_PREFIX, RequestedColumns
 from parivox.data.formats import scan
 from parivox.data.joining import first_components, listed_ids, utterance_speakers
 from parivox.data.recordings import read_utterances
-from parivox.data.source_bytes import in_encoding_given
+from parivox.data.source_bytes import with_reading_options
 from parivox.data.speakers import read_speakers
-from parivox.data.trial_rows import chunks_of_trials
+from parivox.data.trial_rows import trial_chunks
 from parivox.data.trial_values import labels, scores
 from parivox.errors import ConfigError, DataError
 from parivox.runtime.disk import ScratchFolder, atomic_file, explain_write_errors, write_error
@@ -258,7 +258,7 @@ class Converted(NotebookView):
         return tuple(lines)
 
 
-@in_encoding_given
+@with_reading_options
 def convert(
     source: Any,
     out: str | os.PathLike[str],
@@ -328,7 +328,7 @@ def convert(
     holds_columns = to in FORMATS_WITH_FURTHER_COLUMNS
     n_target = 0
     with ListWriter(path, to) as writer:
-        for chunk in chunks_of_trials(source_scan):
+        for chunk in trial_chunks(source_scan):
             target = is_target(chunk, speaker_of_utterance)
             cells = {}
             for role, name in column_names.items():
@@ -370,7 +370,7 @@ def further_columns(source_scan: Scan) -> dict[str, str]:
     A column whose role is known is called by it.
     """
     names = {
-        role: role.removeprefix(ATTRIBUTE)
+        role: role.removeprefix(ATTRIBUTE_PREFIX)
         for role in source_scan.columns
         if role not in _TRIAL_COLUMNS
     }
@@ -410,7 +410,7 @@ def _speaker_of_utterance(
     """Return the speaker of each utterance of the list: columns ``utterance`` and ``speaker``."""
     # distinct ids of each chunk only, as a list may be longer than memory
     ids = pl.Series("utterance", [], dtype=pl.String)
-    for chunk in chunks_of_trials(source_scan):
+    for chunk in trial_chunks(source_scan):
         ids_of_sides = pl.concat([chunk.ids(side).alias("utterance") for side in _SIDES])
         ids = pl.concat([ids, ids_of_sides]).unique()
     ids = ids.sort()
