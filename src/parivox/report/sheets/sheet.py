@@ -154,6 +154,7 @@ class Sheet:
         column_indices = [
             i
             for i, column in enumerate(self.columns)
+            # the names of rows and columns of text stay, even if they are empty
             if not i or column.is_words or any(has_content(row[i]) for row in self.rows)
         ]
         return replace(
