@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from parivox.auditing.operating_points import NO_TRIALS, missing_class_reason
-from parivox.auditing.outcomes import NO_OUTCOMES, failure_rates, times
+from parivox.auditing.outcomes import NO_OUTCOMES, failure_rates, seconds_values
 from parivox.auditing.schema import BaseValue, Key
 from parivox.core import bias
 from parivox.core.counts import Counts, Curve
@@ -306,7 +306,7 @@ def estimate_cell(
         texts = [located.point.text for located in points.located]
         rows.update(failure_rates(rows, outcomes, texts))
     if outcomes.seconds is not None:
-        rows.update(times(outcomes.seconds))
+        rows.update(seconds_values(outcomes.seconds))
     rows.update(_metrics_of_scores(cell, points, options))
     if no_curve:
         rows.update({(name, "", ""): cell.base("both", math.nan, no_curve) for name in metrics})

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError, ArithmeticError)
 """What JSON may end in that is not as it was written."""
-_SPARE = "pairing.parquet"
+_REMOVABLE_FILE = "pairing.parquet"
 """What may be taken out of a folder before it is handed on: docs/gate.md#what-is-kept."""
 HASHES = "SHA256SUMS"
 """Hashes of all other files, as ``sha256sum -c`` reads them."""
@@ -51,7 +51,10 @@ def write_folder(
     not among the hashes, so that the folder can be handed on without it.
     """
     out = check_folder(folder)
-    with explain_write_errors(_named(folder), "folder"), atomic_folder(out, _own_files()) as aside:
+    with (
+        explain_write_errors(_option_text(folder), "folder"),
+        atomic_folder(out, _audit_files()) as aside,
+    ):
         for name, table in with_progress(
             tables.items(), f"writing {os.fsdecode(folder)}", "tables"
         ):
@@ -59,26 +62,26 @@ def write_folder(
         for name, pieces in texts.items():
             with (aside / name).open("w", encoding="utf-8", newline="\n") as file:
                 file.writelines(pieces)
-        (aside / HASHES).write_text(_hashes(aside), encoding="utf-8", newline="\n")
+        (aside / HASHES).write_text(_hash_lines(aside), encoding="utf-8", newline="\n")
         if key is not None:
             key.write(aside)
 
 
-def _hashes(folder: Path) -> str:
+def _hash_lines(folder: Path) -> str:
     names = sorted(path.name for path in folder.iterdir())
     return "".join(f"{_hash(folder / name)}  {name}\n" for name in names)
 
 
 def _hash(path: Path) -> str:
-    return sha256_of(_checked(path))
+    return sha256_of(_regular_file(path))
 
 
-def _bytes(path: Path) -> bytes:
-    return _checked(path).read_bytes()
+def _read_bytes(path: Path) -> bytes:
+    return _regular_file(path).read_bytes()
 
 
-def _checked(path: Path) -> Path:
-    """A file that is one; what a link to a device gives has no end."""
+def _regular_file(path: Path) -> Path:
+    """Return a path unless it is a device or the like, whose content has no end."""
     if path.exists() and not path.is_file():
         msg = f"{path.name} is not a file"
         raise ValueError(msg)
@@ -93,44 +96,48 @@ def check_format(format: str) -> None:  # noqa: A002 - the option's word
 
 
 def check_folder(folder: str | os.PathLike[str]) -> Path:
-    """The folder to write to, links followed, if it may be written."""
+    """Return the folder to write to, links followed, if it may be written."""
     text = os.fsdecode(folder)
     if not text or text != utf8_text(text):
-        why = "its name is not UTF-8" if text else "names no folder"
-        msg = f"--out {text or repr(text)}: {why}; name a folder that is new or empty"
+        reason = "its name is not UTF-8" if text else "names no folder"
+        msg = f"--out {text or repr(text)}: {reason}; name a folder that is new or empty"
         raise ConfigError(msg)
     try:
-        out = Path(os.path.realpath(text))
-        missing: list[str] = []
-        above = out
-        while not _is_there(above):
-            above, missing = above.parent, [above.name, *missing]
-        for name in missing:
-            _is_there(above / name)  # which tells now what is too long a name
-        is_folder = above.is_dir()
-        strangers = [] if missing or not is_folder else _strangers(out)
+        target = Path(os.path.realpath(text))
+        missing_names: list[str] = []
+        existing_parent = target
+        while not _exists(existing_parent):
+            existing_parent, missing_names = (
+                existing_parent.parent,
+                [existing_parent.name, *missing_names],
+            )
+        for name in missing_names:
+            # A name that is too long raises an error here, not after the audit has run.
+            _exists(existing_parent / name)
+        is_folder = existing_parent.is_dir()
+        foreign_files = [] if missing_names or not is_folder else _foreign_files(target)
     except (OSError, ValueError) as error:
-        raise write_error(_named(folder), error, "folder") from error
-    if not missing and not is_folder:
+        raise write_error(_option_text(folder), error, "folder") from error
+    if not missing_names and not is_folder:
         msg = f"--out {text}: is a file, not a folder; name a folder that is new or empty"
         raise ConfigError(msg)
-    if strangers:
+    if foreign_files:
         msg = (
-            f"--out {text}: holds {strangers[0]!r}, which is not an earlier audit's; "
+            f"--out {text}: holds {foreign_files[0]!r}, which is not an earlier audit's; "
             "name a folder that is new or empty"
         )
         raise ConfigError(msg)
-    if not os.access(above, os.W_OK | os.X_OK):
-        refused = PermissionError(f"{above} is not a folder that can be written")
-        raise write_error(_named(folder), refused, "folder")
-    return out
+    if not os.access(existing_parent, os.W_OK | os.X_OK):
+        refused = PermissionError(f"{existing_parent} is not a folder that can be written")
+        raise write_error(_option_text(folder), refused, "folder")
+    return target
 
 
-def _named(folder: str | os.PathLike[str]) -> str:
+def _option_text(folder: str | os.PathLike[str]) -> str:
     return f"--out {os.fsdecode(folder)}"
 
 
-def _is_there(path: Path) -> bool:
+def _exists(path: Path) -> bool:
     try:
         path.stat()
     except FileNotFoundError:
@@ -138,21 +145,21 @@ def _is_there(path: Path) -> bool:
     return True
 
 
-def _strangers(folder: Path) -> list[str]:
-    """What in a folder is not of an earlier audit or of one that was being written."""
-    modes = {entry.name: entry.lstat().st_mode for entry in folder.iterdir()}
-    begun = {
+def _foreign_files(folder: Path) -> list[str]:
+    """Return the files that are not of an earlier audit or of one that was being written."""
+    modes = {path.name: path.lstat().st_mode for path in folder.iterdir()}
+    unfinished = {
         name
         for name, mode in modes.items()
         if name.startswith(HIDDEN_PREFIX) and stat.S_ISDIR(mode)
     }
     # a key alone may wait for an audit that is to be repeated with it
-    own = _own_files() if begun or _holds_audit(folder) else {PRIVATE}
-    plain = {name for name in own if not stat.S_ISDIR(modes.get(name, 0))}
-    return sorted(modes.keys() - begun - plain)
+    audit_files = _audit_files() if unfinished or _holds_audit(folder) else {PRIVATE}
+    plain_files = {name for name in audit_files if not stat.S_ISDIR(modes.get(name, 0))}
+    return sorted(modes.keys() - unfinished - plain_files)
 
 
-def _own_files() -> set[str]:
+def _audit_files() -> set[str]:
     tables = {f"{name}.{kind}" for name in TABLES for kind in ("csv", "parquet")}
     return {"audit.json", "provenance.json", HASHES, PRIVATE, *tables}
 
@@ -181,60 +188,65 @@ def read_folder(
     """
     home = Path(folder)
     try:
-        record = json.loads(_bytes(current_path(home, "audit.json")))
+        record = json.loads(_read_bytes(current_path(home, "audit.json")))
         version = record.pop("parivox_audit")
     except (*_UNREADABLE, OSError) as error:
         if current_path(home, "audit.json").is_file() and current_path(home, HASHES).is_file():
             _check_hashes(home)
-        msg = f"{folder}: does not hold an audit ({_why_none(home)}); name the --out folder of one"
+        reason = _no_audit_reason(home)
+        msg = f"{folder}: does not hold an audit ({reason}); name the --out folder of one"
         raise DataError(msg) from error
     if version != SCHEMA_VERSION:
         is_newer = str(version).isdecimal() and int(version) > int(SCHEMA_VERSION)
-        mend = "update Parivox" if is_newer else "audit again, or use the Parivox that wrote it"
+        remedy = "update Parivox" if is_newer else "audit again, or use the Parivox that wrote it"
         msg = (
             f"{folder}: written in version {version!r}, this Parivox reads {SCHEMA_VERSION!r}; "
-            f"{mend}"
+            f"{remedy}"
         )
         raise DataError(msg)
     _check_hashes(home)
     try:
         provenance = _provenance(home)
-        other = _OtherVersion(record["versions"]["parivox"])
-        record["options"] = other.options(record["options"])
+        other_version = _OtherVersion(record["versions"]["parivox"])
+        record["options"] = other_version.options(record["options"])
         cells = record.pop("tables")
         tables = {
-            name: other.table(name, cells[name]) if name in cells else other.no_table(name)
+            name: other_version.table(name, cells[name])
+            if name in cells
+            else other_version.no_table(name)
             for name in TABLES
             if name not in CURVES
         }
-        other.set_aside(cells.keys() - TABLES.keys())
+        other_version.set_aside(cells.keys() - TABLES.keys())
     except (*_UNREADABLE, OSError, ParivoxError) as error:
         msg = f"{folder}: audit.json is damaged ({error!r:.200}); audit again"
         raise DataError(msg) from error
     _check_curves(home)
     for name in CURVES:
-        tables[name] = _curve(current_path(home, f"{name}.parquet"), name, record["options"], other)
-    if other.found:
-        record["other_version"] = record.get("other_version", {}) | other.found
+        tables[name] = _read_curve(
+            current_path(home, f"{name}.parquet"), name, record["options"], other_version
+        )
+    if other_version.differences:
+        record["other_version"] = record.get("other_version", {}) | other_version.differences
     return tables, record, provenance
 
 
 def _provenance(home: Path) -> list[dict[str, Any]]:
-    """The files that were read."""
-    entries = json.loads(_bytes(current_path(home, "provenance.json")))
+    """Return the files that were read."""
+    entries = json.loads(_read_bytes(current_path(home, "provenance.json")))
     if not isinstance(entries, list) or not all(map(_is_entry, entries)):
         msg = "provenance.json is no list of files"
         raise ValueError(msg)
     return entries
 
 
-def _is_entry(entry: Any) -> bool:
-    """Whether this tells of a file by its role, its name and its columns, as what is read does."""
-    if not isinstance(entry, dict) or not isinstance(entry.get("role"), str):
+def _is_entry(file_entry: Any) -> bool:
+    """Return whether an entry has the role, the name and the columns of a file."""
+    if not isinstance(file_entry, dict) or not isinstance(file_entry.get("role"), str):
         return False
-    columns = entry.get("columns", {})
-    is_named = isinstance(entry.get("name", ""), str) and isinstance(columns, dict)
-    return is_named and (entry["role"] != "speakers" or isinstance(columns.get("id"), str))
+    columns = file_entry.get("columns", {})
+    is_named = isinstance(file_entry.get("name", ""), str) and isinstance(columns, dict)
+    return is_named and (file_entry["role"] != "speakers" or isinstance(columns.get("id"), str))
 
 
 def _check_curves(home: Path) -> None:
@@ -245,23 +257,25 @@ def _check_curves(home: Path) -> None:
     if PrivateKey.is_in(home):
         return
     paths = (current_path(home, f"{name}.parquet") for name in CURVES)
-    known = [UndecodedTable(str(path), "parquet", path) for path in paths if path.is_file()]
-    if known:
-        check_decodes(*known)
+    undecoded = [UndecodedTable(str(path), "parquet", path) for path in paths if path.is_file()]
+    if undecoded:
+        check_decodes(*undecoded)
 
 
-def _curve(path: Path, name: str, options: Mapping[str, Any], other: _OtherVersion) -> Table:
+def _read_curve(
+    path: Path, name: str, options: Mapping[str, Any], other_version: _OtherVersion
+) -> Table:
     if (name in ON_REQUEST and not options[name]) or (
         name not in FIRST_COLUMNS and not path.is_file()
     ):
-        return other.no_table(name)
+        return other_version.no_table(name)
     table = Table.read(path)
     if table.columns == tuple(TABLES[name]):
         return table
     if not FIRST_COLUMNS.get(name, {}).keys() <= {*table.columns}:
         msg = f"{path}: its columns are not those of version {SCHEMA_VERSION}; audit again"
         raise DataError(msg)
-    return other.table(name, table.to_dict())
+    return other_version.table(name, table.to_dict())
 
 
 class _OtherVersion:
@@ -270,78 +284,78 @@ class _OtherVersion:
     def __init__(self, writer: str) -> None:
         self.missing = f"missing: Parivox {writer} has no such {{}}; audit again to have it"
         # `table.column`, `table` or `option NAME`: that it was missing or set aside, and why
-        self.found: dict[str, str] = {}
+        self.differences: dict[str, str] = {}
 
     def table(self, name: str, cells: dict[str, list[Any]]) -> Table:
         """A table with the columns of today; those that came after it was written are empty."""
         columns = TABLES[name]
         n_rows = len(cells[next(iter(columns))])
         self.set_aside(f"{name}.{column}" for column in cells.keys() - columns.keys())
-        blank = {}
+        empty_columns = {}
         for column, kind in columns.items():
             if column not in cells and column not in FIRST_COLUMNS.get(name, ()):
-                self.found[f"{name}.{column}"] = self.missing.format("column")
-                blank[column] = ["" if kind == "str" else None] * n_rows
+                self.differences[f"{name}.{column}"] = self.missing.format("column")
+                empty_columns[column] = ["" if kind == "str" else None] * n_rows
         for column, kind in columns.items():
             if kind == "str" and None in cells.get(column, ()):
                 msg = f"{name}.{column} lacks a text"
                 raise ValueError(msg)
-        return Table.of(cells | blank, columns)
+        return Table.of(cells | empty_columns, columns)
 
     def no_table(self, name: str) -> Table:
         """A table that was not written: nothing was asked of it, or it came later."""
         if name not in FIRST_COLUMNS:
-            self.found[name] = self.missing.format("table")
+            self.differences[name] = self.missing.format("table")
         elif name not in ON_REQUEST:
             raise KeyError(name)
         return Table.empty(TABLES[name])
 
     def options(self, chosen: dict[str, Any]) -> dict[str, Any]:
         """Options as they were chosen; those that came later are at their default."""
-        known = json.loads(json.dumps(Options().recorded()))
-        for name, one in option_fields(AuditOptions).items():
-            if name in chosen and one.is_recorded:
-                one.check(chosen[name])
-        later = {name: value for name, value in known.items() if name not in chosen}
+        defaults = json.loads(json.dumps(Options().recorded()))
+        for name, option in option_fields(AuditOptions).items():
+            if name in chosen and option.is_recorded:
+                option.check(chosen[name])
+        later = {name: default for name, default in defaults.items() if name not in chosen}
         for name in later:
-            self.found[f"option {name}"] = self.missing.format("option")
+            self.differences[f"option {name}"] = self.missing.format("option")
         return chosen | later
 
     def set_aside(self, names: Iterable[str]) -> None:
         """Tables and columns that are not known."""
-        why = "set aside: not known to the Parivox that read it; update Parivox to have it"
-        self.found |= dict.fromkeys(sorted(names), why)
+        reason = "set aside: not known to the Parivox that read it; update Parivox to have it"
+        self.differences |= dict.fromkeys(sorted(names), reason)
 
 
 def _check_hashes(home: Path) -> None:
     """Refuse a folder of which a file is not as it was written, or not named among the hashes."""
-    mend = "audit again or fetch the folder anew"
+    remedy = "audit again or fetch the folder anew"
     try:
-        lines = _bytes(current_path(home, HASHES)).decode().splitlines()
+        lines = _read_bytes(current_path(home, HASHES)).decode().splitlines()
         hashes = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
     except (OSError, UnicodeDecodeError) as error:
-        msg = f"{home}: {HASHES} is missing or unreadable, which tells altered files; {mend}"
+        msg = f"{home}: {HASHES} is missing or unreadable, which tells altered files; {remedy}"
         raise DataError(msg) from error
-    there = {
-        name for name in _own_files() - {HASHES, PRIVATE} if current_path(home, name).is_file()
+    existing = {
+        name for name in _audit_files() - {HASHES, PRIVATE} if current_path(home, name).is_file()
     }
-    wrong = sorted((there | {"audit.json", "provenance.json"}) - hashes.keys())
-    if wrong:
-        msg = f"{home}: {HASHES} is altered: it does not name {wrong[0]}; {mend}"
+    unnamed = sorted((existing | {"audit.json", "provenance.json"}) - hashes.keys())
+    if unnamed:
+        msg = f"{home}: {HASHES} is altered: it does not name {unnamed[0]}; {remedy}"
         raise DataError(msg)
     for name, digest in hashes.items():
-        if name == _SPARE and not current_path(home, name).is_file():
+        if name == _REMOVABLE_FILE and not current_path(home, name).is_file():
             continue
         try:
             if name != Path(name).name or _hash(current_path(home, name)) != digest:
-                msg = f"{home}: {name} is altered since it was written; {mend}"
+                msg = f"{home}: {name} is altered since it was written; {remedy}"
                 raise DataError(msg)
         except (OSError, ValueError) as error:
-            msg = f"{home}: {name} is missing; {mend}"
+            msg = f"{home}: {name} is missing; {remedy}"
             raise DataError(msg) from error
 
 
-def _why_none(home: Path) -> str:
+def _no_audit_reason(home: Path) -> str:
     """Why a folder holds no audit that can be read, in plain words."""
     if not home.is_dir():
         return "it is a file, not a folder" if home.exists() else "there is no such folder"

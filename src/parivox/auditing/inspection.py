@@ -65,21 +65,23 @@ def inspect(
     >>> [one.kind for one in found.files], found.joins[0].met
     (['scores', 'speakers'], 2)
     """
-    asked = ReadOptions.from_keywords(
+    options = ReadOptions.from_keywords(
         columns=columns, scores_format=scores_format, encoding=encoding, quotes=quotes
     )
-    columns_of = dict(asked.columns or {})
-    return inspect_files(sources, columns_of, asked.scores_format, _Counts(), file_stem)
+    columns_of = dict(options.columns or {})
+    return inspect_files(
+        sources, columns_of, options.scores_format, _CountsFileInspector(), file_stem
+    )
 
 
-def can_be_audited(found: Inspection) -> bool:
-    """Whether the proposed command is an audit that runs as it stands, of a list of some size."""
-    has_problems = found.problems or any(one.problems for one in found.files)
-    n_rows = sum(one.rows or 0 for one in found.files if one.kind == "scores")
-    is_whole = not any(word in found.next.split() for word in MISSING_WORDS)
+def can_be_audited(inspection: Inspection) -> bool:
+    """Return whether the proposed command is an audit that runs, of a list of some size."""
+    has_problems = inspection.problems or any(file.problems for file in inspection.files)
+    n_rows = sum(file.rows or 0 for file in inspection.files if file.kind == "scores")
+    is_complete = not any(word in inspection.next.split() for word in MISSING_WORDS)
     return (
-        found.next.startswith("parivox audit ")
-        and is_whole
+        inspection.next.startswith("parivox audit ")
+        and is_complete
         and not has_problems
         and 0 < n_rows <= _MAX_ROWS
     )
@@ -89,41 +91,47 @@ def audit_warnings(audit: Audit) -> Iterator[DataWarning]:
     """Yield the data warnings of an audit: of data, of missing scores, of operating points."""
     for source in (WARNING_SOURCE, MISSING_SCORES, POINT_WARNINGS):
         for row in audit.data.where(source=source).rows():
-            item = row["item"]
-            if item.startswith(RANGE_OF_NUMBERS):  # which the inspection shows with the column
+            text = row["item"]
+            if text.startswith(RANGE_OF_NUMBERS):  # which the inspection shows with the column
                 continue
             if row["group"] and row["value"] is not None:
-                item = f"{item}: {row['group']} ({row['grouping']}), {100 * row['value']:.3g} %"
-            yield DataWarning(item, row["count"] or 0, row["note"] or "")
+                text = f"{text}: {row['group']} ({row['grouping']}), {100 * row['value']:.3g} %"
+            yield DataWarning(text, row["count"] or 0, row["note"] or "")
     for row in audit.data.where(source="scores", item=PLACEHOLDER_SPEAKER, grouping="").rows():
         yield DataWarning(PLACEHOLDER_SPEAKER, row["count"], NOTE_PLACEHOLDER_SPEAKER)
 
 
-class _Counts:
+class _CountsFileInspector:
     """Files of counts, as an audit reads them."""
 
     def inspect(self, name: str, path: Any) -> FileFindings:
-        """What one file holds."""
+        """Return what one file holds."""
         from parivox.auditing.counts.header import (  # noqa: PLC0415 - for files of counts only
             read_trial_counts,
         )
 
         try:
-            one = read_trial_counts(path)
+            counts = read_trial_counts(path)
         except DataError as error:
             return FileFindings(name, "counts", "parquet", problems=(str(error),))
-        first = one.columns["block"] == 0  # each block holds every trial
-        n, target, failed = (one.columns[name][first] for name in ("count", "target", "failed"))
-        targets, nontargets = (int(n[(failed == 0) & of].sum()) for of in (target, ~target))
+        is_first_block = counts.columns["block"] == 0  # each block holds every trial
+        n_trials, target, failed = (
+            counts.columns[column][is_first_block] for column in ("count", "target", "failed")
+        )
+        n_target, n_nontarget = (
+            int(n_trials[(failed == 0) & is_of_class].sum()) for is_of_class in (target, ~target)
+        )
         return FileFindings(
-            *(name, "counts", "parquet"),
-            rows=len(one.rows),
-            labels=LabelFindings(targets, nontargets),
-            counted=_counted(one, int(n[failed > 0].sum())),
+            name,
+            "counts",
+            "parquet",
+            rows=len(counts.rows),
+            labels=LabelFindings(n_target, n_nontarget),
+            counted=_inspected_counts(counts, int(n_trials[failed > 0].sum())),
         )
 
     def refusal(self, paths: Sequence[Any]) -> str:
-        """What an audit of several says against them; empty for nothing."""
+        """Return what an audit of several files says against them; empty for nothing."""
         from parivox.auditing.counts.merging import read_counts_files  # noqa: PLC0415 - for files of counts only
 
         try:
@@ -133,23 +141,24 @@ class _Counts:
         return ""
 
 
-def _counted(one: TrialCounts, failed: int) -> CountsFindings:
-    withheld = [
-        f"{group} ({by}{f', {level}' if level else ''})" for by, level, group in one.withheld
-    ]
-    withheld += [f"{level} ({within})" for within, level in one.levels_withheld]
-    lost = [f"scores within {one.bins.step} of each other"] if one.bins.step else []
-    if one.bins.no_curve_reason:
-        lost = ["EER, minimum costs and other thresholds"]
+def _inspected_counts(counts: TrialCounts, n_failed: int) -> CountsFindings:
+    withheld = []
+    for grouping, stratum, group in counts.withheld:
+        stratum_suffix = f", {stratum}" if stratum else ""
+        withheld.append(f"{group} ({grouping}{stratum_suffix})")
+    withheld += [f"{level} ({within})" for within, level in counts.levels_withheld]
+    unavailable = [f"scores within {counts.bins.step} of each other"] if counts.bins.step else []
+    if counts.bins.no_curve_reason:
+        unavailable = ["EER, minimum costs and other thresholds"]
     return CountsFindings(
-        one.system,
-        one.list,
-        failed,
-        tuple(sorted(one.contents)),
-        one.bins.in_words() if one.is_scored else "",
-        {of.name: of.groups for of in one.groupings},
-        {of.name: of.groups for of in one.within},
-        one.least,
+        counts.system,
+        counts.list,
+        n_failed,
+        tuple(sorted(counts.contents)),
+        counts.bins.in_words() if counts.is_scored else "",
+        {grouping.name: grouping.groups for grouping in counts.groupings},
+        {grouping.name: grouping.groups for grouping in counts.within},
+        counts.least,
         tuple(withheld),
-        (*one.unknown(), *lost, "other groups"),
+        (*counts.unknown(), *unavailable, "other groups"),
     )

@@ -78,27 +78,28 @@ class Options(AuditOptions):
         implied["allocate"] = allocate = self.allocate or ("both",)
         if self.compat is not None and "enrol" not in allocate:  # all that bt4vt knows
             implied["allocate"] = (*allocate, "enrol")
-        for name, value in implied.items():
-            object.__setattr__(self, name, value)
-        self.points()  # so that a wrong point is told before any file is read
+        for name, setting in implied.items():
+            object.__setattr__(self, name, setting)
+        # Both are parsed here, so that a wrong point is reported before any file is read.
+        self.points()
         self.sweep_points()
 
     def _check_intervals(self) -> None:
         """Refuse what needs intervals without them."""
         needing = ("compare", "limit", "attempts", "standardise", "primary")
-        named = next((f"--{name}" for name in needing if getattr(self, name)), None)
+        flags = [f"--{name}" for name in needing if getattr(self, name)]
         if self.speaker_ids != NEVER:
-            named = named or f"--speaker-ids {self.speaker_ids}"
-        if named and not self.intervals:
-            msg = f"{named} needs intervals; leave out --no-intervals"
+            flags.append(f"--speaker-ids {self.speaker_ids}")
+        if flags and not self.intervals:
+            msg = f"{flags[0]} needs intervals; leave out --no-intervals"
             raise ConfigError(msg)
 
     def points(self) -> list[OperatingPoint] | None:
-        """Operating points asked for; None for the default ones."""
+        """Return the operating points asked for; None for the default ones."""
         if self.operating_points is None:
             return None
-        how: dict[str, Any] = {"llr": self.llr, "log_base": self.log_base}
-        return [parse_point(text, self.costs, **how) for text in self.operating_points]
+        scales: dict[str, Any] = {"llr": self.llr, "log_base": self.log_base}
+        return [parse_point(text, self.costs, **scales) for text in self.operating_points]
 
     @property
     def log_base(self) -> float:
@@ -106,7 +107,7 @@ class Options(AuditOptions):
         return math.e if self.llr_base is None else self.llr_base
 
     def primary_of(self, groupings: Sequence[str]) -> tuple[str, str]:
-        """The grouping that the audit is about, and the operating point if one is named."""
+        """Return the grouping that the audit is about, and the operating point if one is named."""
         text = groupings[0] if self.primary is None else self.primary.strip()
         grouping = text if text in groupings else text.rpartition("@")[0] or text
         if grouping not in groupings:
@@ -136,10 +137,12 @@ class Options(AuditOptions):
         return self.sweep or SWEEP
 
     def recorded(self) -> dict[str, Any]:
-        """Options as the record of the audit has them; how files are read comes last."""
-        described = [one for one in option_fields(type(self)).values() if one.is_recorded]
-        described.sort(key=lambda one: one.section == READING_SECTION)
-        return {one.name: getattr(self, one.name) for one in described}
+        """Return the options as the record of the audit has them; how files are read comes last."""
+        recorded_fields = [
+            option for option in option_fields(type(self)).values() if option.is_recorded
+        ]
+        recorded_fields.sort(key=lambda option: option.section == READING_SECTION)
+        return {option.name: getattr(self, option.name) for option in recorded_fields}
 
 
 def parse_minimums(texts: Sequence[str]) -> SampleSizeMinimums:
@@ -150,18 +153,18 @@ def parse_minimums(texts: Sequence[str]) -> SampleSizeMinimums:
     >>> parse_minimums(["speakers=8"])
     SampleSizeMinimums(inference=5, speakers=8, errors=5, pairs=45)
     """
-    found: dict[str, int] = {}
+    minimums: dict[str, int] = {}
     for text in texts:
-        name, equals, value = (part.strip() for part in text.partition("="))
-        known = list(SampleSizeMinimums.__dataclass_fields__)
-        if not equals or name not in known or not value.isdecimal():
+        name, equals, number = (word.strip() for word in text.partition("="))
+        names = list(SampleSizeMinimums.__dataclass_fields__)
+        if not equals or name not in names or not number.isdecimal():
             msg = (
-                f"--gate {text!r} is not NAME=NUMBER with one of the names {', '.join(known)}, as "
+                f"--gate {text!r} is not NAME=NUMBER with one of the names {', '.join(names)}, as "
                 "in speakers=10"
             )
             raise ConfigError(msg)
-        if name in found:
+        if name in minimums:
             msg = f"--gate {name} is given twice; give it once"
             raise ConfigError(msg)
-        found[name] = int(value)
-    return SampleSizeMinimums(**found)
+        minimums[name] = int(number)
+    return SampleSizeMinimums(**minimums)

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 SECONDS = np.concatenate(([0.0], np.geomspace(1e-3, 1e6, 4501)))
 """Lower edges of the bins of seconds, half a percent wide."""
-_INVERTED, _SURE = 0.1, 4
+_MIN_INVERSION, _MIN_STANDARD_ERRORS = 0.1, 4
+"""How much more often nontarget trials are accepted, for decisions to be taken as inverted."""
 MICROSECONDS = 1e6
 """Seconds are added up in whole millionths."""
 ATTEMPTS, SHARES = "attempts", "shares"
@@ -37,7 +38,7 @@ _QUANTILES = {"q50": 0.5, "q95": 0.95}
 
 @dataclass(frozen=True)
 class FailureShare:
-    """So many of so many."""
+    """Recordings that failed, of those that were attempted."""
 
     n_failed: int
     n_attempted: int
@@ -72,8 +73,8 @@ def are_inverted(deployed: Counts | None) -> bool:
     """
     if deployed is None or not (deployed.n_target and deployed.n_nontarget):
         return False
-    at = deployed.at([1.0])
-    rates = float(at.fpr[0]), 1 - float(at.fnr[0])
+    rates_at_decision = deployed.at([1.0])
+    rates = float(rates_at_decision.fpr[0]), 1 - float(rates_at_decision.fnr[0])
     return are_rates_inverted(rates, (int(deployed.n_nontarget), int(deployed.n_target)))
 
 
@@ -90,7 +91,7 @@ def are_rates_inverted(accepted: tuple[float, float], n_trials: tuple[int, int])
     if not all(n_trials):
         return False
     standard_error = math.sqrt(sum(0.25 / n for n in n_trials))
-    return accepted[0] - accepted[1] > max(_INVERTED, _SURE * standard_error)
+    return accepted[0] - accepted[1] > max(_MIN_INVERSION, _MIN_STANDARD_ERRORS * standard_error)
 
 
 def failure_rates(
@@ -101,33 +102,37 @@ def failure_rates(
     `rows` have FPR and FNR at the operating points.
     """
     shares = {"fte": outcomes.enrolment_failures, "fta": outcomes.recording_failures}
-    rates = {metric: _share(share, outcomes.no_shares_reason) for metric, share in shares.items()}
+    rates = {
+        metric: _failure_rate(share, outcomes.no_shares_reason) for metric, share in shares.items()
+    }
     for metric, base in rates.items():
         yield (metric, "", ""), base
     assert outcomes.failed_trials is not None
-    acquire, both = outcomes.failed_trials[0], outcomes.failed_trials.sum(axis=0)
+    acquire, all_failed = outcomes.failed_trials[0], outcomes.failed_trials.sum(axis=0)
     some_failed = any(share is None or share.n_failed for share in shares.values())
-    lacks_rows = some_failed and not both.any()
+    lacks_rows = some_failed and not all_failed.any()
     for point in points:
         if ("fpr", "", point) not in rows:
             continue
         fpr, fnr = rows["fpr", "", point], rows["fnr", "", point]
-        for metric, base, lost, adds in (
+        for metric, base, n_failed, is_error in (
             ("far", fpr, acquire[0], False),
             ("frr", fnr, acquire[1], True),
-            ("gfar", fpr, both[0], False),
-            ("gfrr", fnr, both[1], True),
+            ("gfar", fpr, all_failed[0], False),
+            ("gfrr", fnr, all_failed[1], True),
         ):
             yield (
                 (metric, ATTEMPTS, point),
-                _counted(base, int(lost), adds=adds, lacks_rows=lacks_rows),
+                _rate_of_attempts(base, int(n_failed), is_error=is_error, lacks_rows=lacks_rows),
             )
             stages = ("fta", "fte") if metric.startswith("g") else ("fta",)
-            joined = _joined(base, [rates[stage] for stage in stages], adds=adds)
-            yield (metric, SHARES, point), joined
+            joined_rate = _rate_joined_with_failures(
+                base, [rates[stage] for stage in stages], is_error=is_error
+            )
+            yield (metric, SHARES, point), joined_rate
 
 
-def _share(share: FailureShare | None, no_shares: str) -> BaseValue:
+def _failure_rate(share: FailureShare | None, no_shares: str) -> BaseValue:
     if no_shares:
         return BaseValue(math.nan, None, 0, math.nan, no_shares)
     if share is None:
@@ -139,38 +144,43 @@ def _share(share: FailureShare | None, no_shares: str) -> BaseValue:
     )
 
 
-def _counted(base: BaseValue, lost: int, *, adds: bool, lacks_rows: bool) -> BaseValue:
+def _rate_of_attempts(
+    base: BaseValue, n_failed: int, *, is_error: bool, lacks_rows: bool
+) -> BaseValue:
     """A rate of all attempts: those that failed are rejections."""
-    trials = base.trials + lost
+    trials = base.trials + n_failed
     if base.errors is None or not trials:
         return base._replace(value=math.nan, reason=base.reason or "no trials", trials=trials)
-    errors = base.errors + (lost if adds else 0)
+    errors = base.errors + (n_failed if is_error else 0)
     if lacks_rows:
         return BaseValue(math.nan, None, trials, base.threshold, _NO_ROWS)
     return BaseValue(errors / trials, errors, trials, base.threshold, "")
 
 
-def _joined(base: BaseValue, failed: Sequence[BaseValue], *, adds: bool) -> BaseValue:
+def _rate_joined_with_failures(
+    base: BaseValue, failure_rates: Sequence[BaseValue], *, is_error: bool
+) -> BaseValue:
     """A rate of comparisons joined with the shares of recordings that failed."""
-    made = math.prod(1 - share.value for share in failed)
-    value = base.value * made + (1 - made if adds else 0.0)
-    reason = next((one.reason for one in (base, *failed) if one.reason), "")
-    return BaseValue(math.nan if reason else value, None, base.trials, base.threshold, reason)
+    share_without_failure = math.prod(1 - share.value for share in failure_rates)
+    rate = base.value * share_without_failure + (1 - share_without_failure if is_error else 0.0)
+    reasons = [rate.reason for rate in (base, *failure_rates) if rate.reason]
+    reason = reasons[0] if reasons else ""
+    return BaseValue(math.nan if reason else rate, None, base.trials, base.threshold, reason)
 
 
-def times(seconds: tuple[float, int, IntArray | None]) -> Iterator[tuple[Key, BaseValue]]:
-    """Mean and quantiles of the seconds that trials took, these within half a percent."""
-    total, n, grid = seconds
-    reason = "" if n else "no trial tells its seconds"
+def seconds_values(seconds: tuple[float, int, IntArray | None]) -> Iterator[tuple[Key, BaseValue]]:
+    """Yield the mean and quantiles of the seconds that trials took, these within half a percent."""
+    total, n_trials, bins = seconds
+    reason = "" if n_trials else "no trial tells its seconds"
     yield (
         ("seconds", "mean", ""),
-        BaseValue(total / n if n else math.nan, None, n, math.nan, reason),
+        BaseValue(total / n_trials if n_trials else math.nan, None, n_trials, math.nan, reason),
     )
     for name, share in _QUANTILES.items():
-        value, why = math.nan, reason or "not known from counts alone"
-        if n and grid is not None:
+        quantile, quantile_reason = math.nan, reason or "not known from counts alone"
+        if n_trials and bins is not None:
             # what at least that share of the trials took no longer than
-            up_to = np.cumsum(grid)
-            at = int(np.searchsorted(up_to, share * up_to[-1]))
-            value, why = float(SECONDS[min(at + 1, SECONDS.size - 1)]), ""
-        yield ("seconds", name, ""), BaseValue(value, None, n, math.nan, why)
+            cumulative = np.cumsum(bins)
+            bin_index = int(np.searchsorted(cumulative, share * cumulative[-1]))
+            quantile, quantile_reason = float(SECONDS[min(bin_index + 1, SECONDS.size - 1)]), ""
+        yield ("seconds", name, ""), BaseValue(quantile, None, n_trials, math.nan, quantile_reason)

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 PRIVATE = "private.json"
-_KIND = "parivox_private"
-_SIZE = 32
-_LEAST_DISTINCT = 8
+_KEY_FIELD = "parivox_private"
+_KEY_BYTES = 32
+_MIN_DISTINCT_BYTES = 8
 """Different bytes of a key that can be random."""
-_LARGEST = 4096  # bytes of the file
+_MAX_FILE_BYTES = 4096  # bytes of the file
 CHOICE_ROLES = ("groups", "thresholds")
 """Roles of files that hold what was chosen, and nothing about people."""
 
@@ -39,7 +39,7 @@ class PrivateKey:
 
     @classmethod
     def of_folder(cls, folder: str | os.PathLike[str]) -> PrivateKey:
-        """The key of the audit that a folder holds, or a new one.
+        """Return the key of the audit that a folder holds, or a new one.
 
         Raises
         ------
@@ -48,7 +48,7 @@ class PrivateKey:
         """
         path = current_path(Path(folder), PRIVATE)
         if not path.exists():
-            return cls(secrets.token_bytes(_SIZE))
+            return cls(secrets.token_bytes(_KEY_BYTES))
         try:
             return cls._read(path)
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
@@ -57,19 +57,20 @@ class PrivateKey:
 
     @classmethod
     def _read(cls, path: Path) -> PrivateKey:
-        """The key of a file; whatever else it holds raises what reading it may raise."""
-        if not path.is_file() or path.stat().st_size > _LARGEST:  # a device or pipe has no end
+        """Return the key of a file; any other content raises what reading it may raise."""
+        # What a link to a device or pipe gives has no end, so that only small files are read.
+        if not path.is_file() or path.stat().st_size > _MAX_FILE_BYTES:
             msg = f"{path.name} is not a small file"
             raise ValueError(msg)
         secret = bytes.fromhex(json.loads(path.read_bytes())["key"])
-        if len(secret) != _SIZE or len({*secret}) < _LEAST_DISTINCT:
+        if len(secret) != _KEY_BYTES or len({*secret}) < _MIN_DISTINCT_BYTES:
             msg = f"its key has {len(secret)} bytes, of which {len({*secret})} differ"
             raise ValueError(msg)
         return cls(secret)
 
     @classmethod
     def is_in(cls, folder: Path) -> bool:
-        """Whether a folder holds a key that its owner, who runs this, alone can read."""
+        """Return whether a folder holds a key that its owner, who runs this, alone can read."""
         path = current_path(folder, PRIVATE)
         try:
             cls._read(path)
@@ -85,7 +86,7 @@ class PrivateKey:
         return self._mac("name")[:8]
 
     def sealed(self, digest: str) -> str:
-        """The HMAC of a hash, after the name of the key; what is sealed or empty stays."""
+        """Return the HMAC of a hash, after the name of the key; what is sealed or empty stays."""
         if not digest or ":" in digest:
             return digest
         return f"{self.name}:{self._mac(digest)}"
@@ -95,7 +96,7 @@ class PrivateKey:
 
     def write(self, folder: Path) -> None:
         """Write the key, so that nobody else can read it."""
-        text = json.dumps({_KIND: "1", "key": self.secret.hex()}, indent=1)
+        text = json.dumps({_KEY_FIELD: "1", "key": self.secret.hex()}, indent=1)
         path = folder / PRIVATE
         path.touch(mode=0o600)
         path.write_text(f"{text}\n", encoding="utf-8", newline="\n")
@@ -104,7 +105,7 @@ class PrivateKey:
 def sealed_provenance(
     entries: Sequence[Mapping[str, Any]], key: PrivateKey
 ) -> list[dict[str, Any]]:
-    """What was read, with HMACs in the place of hashes.
+    """Return what was read, with HMACs in the place of hashes.
 
     Of speakers, their ids alone are covered; of other data, the bytes of the file. Files of
     choices keep their hash.
@@ -112,17 +113,21 @@ def sealed_provenance(
     return [_sealed(entry, key) for entry in entries]
 
 
-def _sealed(entry: Mapping[str, Any], key: PrivateKey) -> dict[str, Any]:
-    if entry.get("role") in CHOICE_ROLES:
-        return dict(entry)
-    sealed = {name: value for name, value in entry.items() if name not in {"sha256", "ids_sha256"}}
-    if "ids_sha256" in entry:
-        sealed["ids_hmac"] = key.sealed(entry["ids_sha256"])
-    elif "sha256" in entry:
-        sealed["bytes_hmac"] = key.sealed(entry["sha256"])
+def _sealed(file_entry: Mapping[str, Any], key: PrivateKey) -> dict[str, Any]:
+    if file_entry.get("role") in CHOICE_ROLES:
+        return dict(file_entry)
+    hashes = {"sha256", "ids_sha256"}
+    sealed = {name: cell for name, cell in file_entry.items() if name not in hashes}
+    if "ids_sha256" in file_entry:
+        sealed["ids_hmac"] = key.sealed(file_entry["ids_sha256"])
+    elif "sha256" in file_entry:
+        sealed["bytes_hmac"] = key.sealed(file_entry["sha256"])
     return sealed
 
 
-def are_comparable(sealed: str, other: str) -> bool:
-    """Whether two hashes were made with one key, so that unequal ones are of different things."""
-    return bool(sealed and other) and sealed.rpartition(":")[0] == other.rpartition(":")[0]
+def are_comparable(sealed: str, other_sealed: str) -> bool:
+    """Return whether two hashes were made with one key, so that they can be compared."""
+    return (
+        bool(sealed and other_sealed)
+        and sealed.rpartition(":")[0] == other_sealed.rpartition(":")[0]
+    )

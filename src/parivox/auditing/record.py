@@ -28,115 +28,135 @@ if TYPE_CHECKING:
 
 def audit_record(
     options: Options,
-    read: GroupedTrials,
+    inputs: GroupedTrials,
     systems: Sequence[System],
-    file: GroupsFile | None,
-    rules: RuleFile | None,
+    groups_file: GroupsFile | None,
+    threshold_rules: RuleFile | None,
 ) -> dict[str, Any]:
-    """How the audit was made, independent of files' names, order and format."""
-    people = read.speakers
-    named = {system_name(one.trials.system, one.trials.list): one for one in systems}
-    with_ids = {name: one.trials for name, one in named.items() if one.trials.has_speakers}
+    """Return how the audit was made, independent of files' names, order and format."""
+    speakers = inputs.speakers
+    systems_by_name = {
+        system_name(system.trials.system, system.trials.list): system for system in systems
+    }
+    trials_with_ids = {
+        name: system.trials
+        for name, system in systems_by_name.items()
+        if system.trials.has_speakers
+    }
     record: dict[str, Any] = {
         "versions": {"parivox": __version__, "schema": SCHEMA_VERSION},
         "options": options.recorded(),
-        "groupings": [grouping.name for grouping in read.groupings],
-        "groupings_chosen_by": read.chosen_by,
-        "inputs": [_input(one) for one in read.trial_sets],
-        "development": [_input(one.development) for one in systems if one.development is not None],
+        "groupings": [grouping.name for grouping in inputs.groupings],
+        "groupings_chosen_by": inputs.chosen_by,
+        "inputs": [_input_content(trials) for trials in inputs.trial_sets],
+        "development": [
+            _input_content(system.development)
+            for system in systems
+            if system.development is not None
+        ],
         "resolution": {
-            "exact": all(one.is_exact for one in read.trial_sets),
-            "bounds": {name: _bounds(one) for name, one in named.items()},
+            "exact": all(trials.is_exact for trials in inputs.trial_sets),
+            "bounds": {name: _bounds(system) for name, system in systems_by_name.items()},
         },
-        "definitions": all_definitions(options, in_blocks=any(map(_in_blocks, systems))),
+        "definitions": all_definitions(options, in_blocks=any(map(_has_speaker_blocks, systems))),
     }
     primary = {
-        name: "{grouping}@{operating_point}".format(**one.primary)
-        for name, one in named.items()
-        if one.speaker_sample is not None and one.primary["operating_point"]
+        name: "{grouping}@{operating_point}".format(**system.primary)
+        for name, system in systems_by_name.items()
+        if system.speaker_sample is not None and system.primary["operating_point"]
     }
     if primary:
         record["primary"] = primary
     if options.compat:
         record["compat"] = DIFFERENCES
-    if file is not None:
-        record["groups_file"] = file.record()
-    if rules is not None:
-        record["thresholds"] = rules.record()
-    unmet = {
-        name: _list_checks(trials, people, read)
-        for name, trials in with_ids.items()
-        if people is not None
+    if groups_file is not None:
+        record["groups_file"] = groups_file.record()
+    if threshold_rules is not None:
+        record["thresholds"] = threshold_rules.record()
+    failed_list_checks = {
+        name: _failed_list_checks(trials, speakers, inputs)
+        for name, trials in trials_with_ids.items()
+        if speakers is not None
     }
-    if any(unmet.values()):
-        record["list_checks"] = unmet
+    if any(failed_list_checks.values()):
+        record["list_checks"] = failed_list_checks
     confounded = {
-        name: confounding_relations(one.trials.trials_by_speaker, read.groupings, options)
-        for name, one in named.items()
+        name: confounding_relations(system.trials.trials_by_speaker, inputs.groupings, options)
+        for name, system in systems_by_name.items()
         if options.intervals
-        and one.trials.trials_by_speaker is not None
-        and not one.trials.has_speaker_blocks
+        and system.trials.trials_by_speaker is not None
+        and not system.trials.has_speaker_blocks
     }
     if any(confounded.values()):
         record["confounding"] = confounded
     return record
 
 
-def _in_blocks(system: System) -> bool:
-    """Whether its speakers are taken in blocks."""
+def _has_speaker_blocks(system: System) -> bool:
+    """Return whether its speakers are taken in blocks."""
     return system.speaker_sample is not None and any(
-        one.has_speaker_blocks for one in system.speaker_sample.strata_uncertainty
+        uncertainty.has_speaker_blocks for uncertainty in system.speaker_sample.strata_uncertainty
     )
 
 
 def _bounds(system: System) -> dict[str, float]:
-    """How far rates and scores may be from exact ones, where trials are counted in bins."""
+    """Return how far rates and scores may be from exact ones, where trials are counted in bins."""
     bounds = {"rate": system.counts.rate_bound, "score": system.counts.bin_width}
     if system.speaker_sample is not None:
         bounds["replicates"] = system.speaker_sample.rate_bound
     return bounds
 
 
-def _input(trials: TrialSet | TrialCounts) -> dict[str, Any]:
-    """The content of one system's trials: ids, labels and scores by their hash, no attributes."""
-    found: dict[str, Any] = {
+def _input_content(trials: TrialSet | TrialCounts) -> dict[str, Any]:
+    """Return the content of one system's trials: ids, labels and scores as a hash."""
+    content: dict[str, Any] = {
         "system": trials.system,
         "list": trials.list,
         "trials": trials.n_trials,
         "content_sha256": trials.content_sha256,
     }
     if not trials.has_speakers:
-        return found | {"counts_files": len(trials.sources)}
-    return found
+        return content | {"counts_files": len(trials.sources)}
+    return content
 
 
 def provenance_entries(
-    read: GroupedTrials, systems: Sequence[System], *files: GroupsFile | RuleFile | None
+    inputs: GroupedTrials, systems: Sequence[System], *files: GroupsFile | RuleFile | None
 ) -> list[dict[str, Any]]:
-    """Every file that was read, once."""
-    development = [one.development for one in systems if one.development is not None]
-    every = [] if read.speakers is None else list(read.speakers.provenance)
-    every += [entry for one in (*read.trial_sets, *development) for entry in one.provenance]
-    every += [dict(one.provenance) for one in files if one is not None]
-    shared = {"utterances", "models", "failures"}  # read once, told by every system
-    return [e for i, e in enumerate(every) if e["role"] not in shared or e not in every[:i]]
+    """Return every file that was read, once."""
+    development_sets = [system.development for system in systems if system.development is not None]
+    entries = [] if inputs.speakers is None else list(inputs.speakers.provenance)
+    for trials in (*inputs.trial_sets, *development_sets):
+        entries += trials.provenance
+    entries += [dict(file.provenance) for file in files if file is not None]
+    # These files are read once, but every system has them among its own.
+    shared_roles = {"utterances", "models", "failures"}
+    return [
+        entry
+        for i, entry in enumerate(entries)
+        if entry["role"] not in shared_roles or entry not in entries[:i]
+    ]
 
 
-def _list_checks(trials: TrialSet, people: Speakers, read: GroupedTrials) -> list[dict[str, Any]]:
-    """Checks that the trial list fails, as the check of that list has it; "inf" for infinite.
+def _failed_list_checks(
+    trials: TrialSet, speakers: Speakers, inputs: GroupedTrials
+) -> list[dict[str, Any]]:
+    """Return the checks that the trial list fails, as the check of that list has them.
+
+    An infinite statistic is "inf".
 
     Lists too large for memory are not checked.
     """
     if not trials.is_exact or not trials.n_trials:
         return []
     names = ("id", "what", "statistic", "threshold", "offenders", "sentence")
-    found = []
-    trial_list = new_trial_list(trials, people, groupings=read.groupings)
-    if read.list_design is not None:
-        trial_list = read.list_design.regrade(trial_list)
-    for one in failed_checks(trial_list, read.list_design):
-        row = {name: getattr(one, name) for name in names}
+    rows = []
+    trial_list = new_trial_list(trials, speakers, groupings=inputs.groupings)
+    if inputs.list_design is not None:
+        trial_list = inputs.list_design.regrade(trial_list)
+    for check in failed_checks(trial_list, inputs.list_design):
+        row = {name: getattr(check, name) for name in names}
         if row["statistic"] == float("inf"):
             row["statistic"] = "inf"
-        found.append(row)
-    return found
+        rows.append(row)
+    return rows

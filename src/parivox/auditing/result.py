@@ -72,7 +72,9 @@ class Audit(NotebookView):
     provenance: list[dict[str, Any]]
 
     def __repr__(self) -> str:
-        inputs = ", ".join(system_name(one["system"], one["list"]) for one in self.record["inputs"])
+        inputs = ", ".join(
+            system_name(content["system"], content["list"]) for content in self.record["inputs"]
+        )
         groupings = ", ".join(self.record["groupings"])
         sizes = ", ".join(f"{name} {len(table)}" for name, table in self.tables().items())
         return printable(f"<Audit of {inputs} by {groupings}; rows: {sizes}>")
@@ -84,13 +86,17 @@ class Audit(NotebookView):
 
     def tables(self) -> dict[str, Table]:
         """Every table by name; those on request only if there is anything in them."""
-        found = {name: getattr(self, name) for name in TABLES}
-        return {n: table for n, table in found.items() if n not in ON_REQUEST or len(table)}
+        all_tables = {name: getattr(self, name) for name in TABLES}
+        return {
+            name: table
+            for name, table in all_tables.items()
+            if name not in ON_REQUEST or len(table)
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """All of the audit but its curves, as JSON can hold it (infinite values as "inf")."""
-        whole: dict[str, Any] = json.loads(self.to_json())
-        return whole
+        tables_and_record: dict[str, Any] = json.loads(self.to_json())
+        return tables_and_record
 
     def to_json(self) -> str:
         """The audit as one line of JSON a table; the schema is shipped as ``audit.schema.json``."""
@@ -144,27 +150,29 @@ class Audit(NotebookView):
         return sealed
 
     def _sealed(self, key: PrivateKey) -> Audit:
-        """The same with HMACs by a key in the place of hashes."""
+        """Return the same with HMACs by a key in the place of hashes."""
         pairing = self.pairing
         if len(pairing):
             cells = pairing.to_dict()
-            members = [key.sealed(one) for one in cells["members"]]
+            members = [key.sealed(digest) for digest in cells["members"]]
             pairing = Table.of(cells | {"members": members}, TABLES["pairing"])
         provenance = sealed_provenance(self.provenance, key)
         return replace(self, pairing=pairing, provenance=provenance)
 
 
-def _storable(value: Any) -> Any:
-    """Names of files as UTF-8 can hold them."""
-    if isinstance(value, str):
-        return utf8_text(value)
-    if isinstance(value, dict):
-        return {_storable(key): _storable(one) for key, one in value.items()}
-    return [_storable(one) for one in value] if isinstance(value, (list, tuple)) else value
+def _storable(content: Any) -> Any:
+    """Return names of files as UTF-8 can hold them, nested as they are."""
+    if isinstance(content, str):
+        return utf8_text(content)
+    if isinstance(content, dict):
+        return {_storable(key): _storable(nested) for key, nested in content.items()}
+    return (
+        [_storable(nested) for nested in content] if isinstance(content, (list, tuple)) else content
+    )
 
 
 def loaded_audit(audit: Audit | str | os.PathLike[str]) -> Audit:
-    """An audit, or the one that a folder holds."""
+    """Return an audit, or the one that a folder holds."""
     if isinstance(audit, Audit):
         return audit
     try:

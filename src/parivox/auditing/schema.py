@@ -37,7 +37,7 @@ _COUNT = {"errors": "int", "trials": "int"}
 _RANGE = {"low": "float", "high": "float"}
 _FLOOR = {"floor_mean": "float", "floor_95": "float"}
 _P = {"p": "float", "p_holm": "float", "p_bh": "float"}
-_WHY = {"reason": "str", "within": "str"}
+_REASON = {"reason": "str", "within": "str"}
 
 FIRST_COLUMNS: dict[str, dict[str, str]] = {
     "groups": {
@@ -49,7 +49,7 @@ FIRST_COLUMNS: dict[str, dict[str, str]] = {
         "nontarget_trials": "int",
         "speakers": "int",
         "threshold": "float",
-        **_WHY,
+        **_REASON,
         **_RANGE,
         "interval": "str",
         "deff": "float",
@@ -65,7 +65,7 @@ FIRST_COLUMNS: dict[str, dict[str, str]] = {
         "reference": "str",
         "zero": "str",
         "value": "float",
-        **_WHY,
+        **_REASON,
         **_RANGE,
         **_P,
         **_FLOOR,
@@ -93,7 +93,7 @@ FIRST_COLUMNS: dict[str, dict[str, str]] = {
         "verdict": "str",
         "gates": "str",
         "sentence": "str",
-        **_WHY,
+        **_REASON,
     },
     "limits": {
         **_GROUP,
@@ -104,7 +104,7 @@ FIRST_COLUMNS: dict[str, dict[str, str]] = {
         "value": "float",
         **_RANGE,
         "verdict": "str",
-        **_WHY,
+        **_REASON,
     },
     "comparison": {
         "system": "str",
@@ -127,7 +127,7 @@ FIRST_COLUMNS: dict[str, dict[str, str]] = {
         "log_high": "float",
         "p": "float",
         "speakers": "str",
-        **_WHY,
+        **_REASON,
     },
     "matrix": {
         **_KEY,
@@ -136,7 +136,7 @@ FIRST_COLUMNS: dict[str, dict[str, str]] = {
         "test_group": "str",
         **_COUNT,
         "value": "float",
-        **_WHY,
+        **_REASON,
     },
     "operating_points": {
         "system": "str",
@@ -148,7 +148,7 @@ FIRST_COLUMNS: dict[str, dict[str, str]] = {
         "fpr": "float",
         "fnr": "float",
         "cdet_norm": "float",
-        **_WHY,
+        **_REASON,
     },
     "data": {
         "system": "str",
@@ -264,10 +264,11 @@ class BaseValue(NamedTuple):
 
 
 _MANY_ROWS = 20_000
+"""Rows from which on they are packed."""
 
 
 class TableBuilder:
-    """Rows of one table, added in blocks; `columns` are those of the table, with their kinds.
+    """A table being filled, several rows at a time; `columns` are its columns, with their kinds.
 
     Examples
     --------
@@ -281,27 +282,36 @@ class TableBuilder:
     def __init__(self, columns: Mapping[str, str]) -> None:
         self.columns = columns
         self.cells: dict[str, list[Any]] = {name: [] for name in columns}
-        self._settled: list[bytes] = []
+        self._packed_tables: list[bytes] = []
 
-    def add(self, **block: Any) -> None:
-        """Add a block of rows: lists or arrays of one length, single values repeated.
+    def add(self, **new_columns: Any) -> None:
+        """Add rows: lists or arrays of one length, single values repeated.
 
         A column that is not given is missing: None, or empty where it holds text.
         """
-        block = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in block.items()}
-        n = next((len(cells) for cells in block.values() if isinstance(cells, list)), 1)
-        for name, mine in self.cells.items():
-            cells = block.pop(name, "" if self.columns[name] == "str" else None)
-            mine.extend(cells if isinstance(cells, list) else [cells] * n)
-        assert not block, f"no such columns: {list(block)}"
+        new_columns = {
+            name: cells.tolist() if isinstance(cells, np.ndarray) else cells
+            for name, cells in new_columns.items()
+        }
+        lengths = [len(cells) for cells in new_columns.values() if isinstance(cells, list)]
+        n_rows = lengths[0] if lengths else 1
+        for name, column in self.cells.items():
+            cells = new_columns.pop(name, "" if self.columns[name] == "str" else None)
+            column.extend(cells if isinstance(cells, list) else [cells] * n_rows)
+        assert not new_columns, f"no such columns: {list(new_columns)}"
 
     def pack(self) -> None:
         """Pack rows that nobody looks at again, once they are many: into a tenth of the room."""
-        if len(next(iter(self.cells.values()))) >= _MANY_ROWS:
-            self._settled.append(Table.of(self.cells, self.columns).packed())
+        first_column = next(iter(self.cells.values()))
+        if len(first_column) >= _MANY_ROWS:
+            self._packed_tables.append(Table.of(self.cells, self.columns).packed())
             self.cells = {name: [] for name in self.columns}
 
     def table(self) -> Table:
-        """The rows as a table."""
-        rest = Table.of(self.cells, self.columns)
-        return Table.joined([*map(Table.unpacked, self._settled), rest]) if self._settled else rest
+        """Return the rows as a table."""
+        unpacked_rows = Table.of(self.cells, self.columns)
+        return (
+            Table.joined([*map(Table.unpacked, self._packed_tables), unpacked_rows])
+            if self._packed_tables
+            else unpacked_rows
+        )

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
 
 
-_AT_ONCE = 1 << 16  # trials whose pairs of groups are counted together: they fit the cache
+_TRIALS_PER_CHUNK = (
+    1 << 16
+)  # trials whose pairs of groups are counted together: they fit into the cache
 
 
 class SpeakerErrors(NamedTuple):
@@ -40,11 +42,11 @@ class SpeakerErrors(NamedTuple):
     nontarget: ErrorsByPair
 
     def for_rate(self, rate: str) -> ErrorsBySpeaker | ErrorsByPair:
-        """Who the trials of FPR or FNR are of."""
+        """Return the errors of FPR, by pair of speakers, or of FNR, by speaker."""
         return self.target if rate == "fnr" else self.nontarget
 
     def cell_slice(self, start: int, stop: int) -> SpeakerErrors:
-        """Cells `start` to `stop`, the latter excluded."""
+        """Return cells `start` to `stop`, the latter excluded."""
         if (start, stop) == (0, self.target.n_cells):
             return self
         return SpeakerErrors(
@@ -55,46 +57,51 @@ class SpeakerErrors(NamedTuple):
 def count_speaker_errors(
     trials: TrialSet | SpeakerCounts,
     layouts: Sequence[Layout],
-    blocks: Iterable[PlacedTrials],
-    found: Sequence[LocatedPoint],
-    members: Units,
+    chunks: Iterable[PlacedTrials],
+    located_points: Sequence[LocatedPoint],
+    units: Units,
 ) -> list[tuple[SpeakerErrors, SpeakerErrors]]:
-    """Tally the trials of every layout, by cell (``level * groups + group``) and by level.
+    """Count errors and trials of every layout by speaker or pair, by cell and by stratum.
 
-    A level has every trial that counts in one of its cells, once; where that is all trials, it is
-    the very tally of the first layout.
+    A cell is ``stratum * n_groups + group``.
+
+    A stratum has every trial that counts in one of its cells, once; where that is all trials, it
+    is the very object of the first layout.
 
     Parameters
     ----------
     trials
         The encoded trials, or a tally of them whose thresholds include those of the points.
-    layouts, blocks
+    layouts, chunks
         What the cells are of, the first of all trials; `parivox.auditing.layout.walk`.
-    found
+    located_points
         Operating points: trials are accepted at their thresholds or, at ``deployed``, as decided.
         Where a point was not found, errors mean nothing.
-    members
-        Who the speakers are.
+    units
+        Whom uncertainty is measured over.
     """
-    cells = [_Gathering(one.n_cells, members) for one in layouts]
-    levels = [_Gathering(one.n_strata, members) for one in layouts]
-    for here in blocks:
-        accepted = _Acceptances.of(trials, here, found)
-        classes = _by_class(trials, here, members)
-        for i, at in here.cells_by_layout.items():
-            cells[i].add(classes, at.cells, accepted)
+    cell_errors = [_ErrorSums(layout.n_cells, units) for layout in layouts]
+    stratum_errors = [_ErrorSums(layout.n_strata, units) for layout in layouts]
+    for placed in chunks:
+        acceptances = _Acceptances.of_trials(trials, placed, located_points)
+        classes = _units_by_class(trials, placed, units)
+        for i, trial_cells in placed.cells_by_layout.items():
+            cell_errors[i].add(classes, trial_cells.cells, acceptances)
             if layouts[i].allocation == "either":  # cells share trials
-                levels[i].add(classes, [at.stratum], accepted)
-    for one in (*cells, *levels):
-        one.join()
-    every, n_every = cells[0].finish(), cells[0].n_trials()
-    made = [(every, every)]
-    for layout, many, few in zip(layouts[1:], cells[1:], levels[1:], strict=True):
+                stratum_errors[i].add(classes, [trial_cells.stratum], acceptances)
+    for sums in (*cell_errors, *stratum_errors):
+        sums.join()
+    all_errors, n_all = cell_errors[0].finish(), cell_errors[0].n_trials()
+    errors_by_layout = [(all_errors, all_errors)]
+    for layout, of_cells, of_strata in zip(
+        layouts[1:], cell_errors[1:], stratum_errors[1:], strict=True
+    ):
         if layout.allocation != "either":
-            few.pieces = many.rolled_up(layout.n_groups)
-        is_all = layout.n_strata == 1 and few.n_trials() == n_every
-        made.append((many.finish(), every if is_all else few.finish()))
-    return made
+            of_strata.part_sums = of_cells.sums_by_stratum(layout.n_groups)
+        has_all_trials = layout.n_strata == 1 and of_strata.n_trials() == n_all
+        pooled = all_errors if has_all_trials else of_strata.finish()
+        errors_by_layout.append((of_cells.finish(), pooled))
+    return errors_by_layout
 
 
 class Matrix(NamedTuple):
@@ -107,114 +114,136 @@ class Matrix(NamedTuple):
 def count_matrices(
     trials: TrialSet | TrialCounts | SpeakerCounts,
     groupings: Sequence[Grouping],
-    found: Sequence[LocatedPoint],
+    located_points: Sequence[LocatedPoint],
     within: Sequence[Grouping] = (),
 ) -> list[tuple[Grouping, str, Matrix]]:
-    """False accepts and trials of nontarget pairs, by group of either side.
+    """Return the false accepts and trials of nontarget pairs, by group of either side.
 
     See docs/methods/rates.md#cross-group-matrix. Each grouping comes for all trials first, then
-    within every level, named as the column ``within`` has it.
+    within every stratum, named as the column ``within`` has it.
     """
-    layouts = [Layout(g, CROSS, w) for w in (None, *within) for g in groupings]
-    sums = [np.zeros((2, len(found), one.n_cells), dtype=np.int64) for one in layouts]
-    for here in walk(trials, layouts, at_once=_AT_ONCE, layouts_at_once=MAX_LAYOUTS_TOGETHER):
-        accepted = _Acceptances.of(trials, here, found)
-        nontarget = np.flatnonzero(~here.trials.target)
-        for i, at in here.cells_by_layout.items():
-            cell = at.cells[0].take(nontarget)
-            inside = np.flatnonzero(cell >= 0)
-            n, errors = accepted.counted(
-                cell.take(inside), nontarget.take(inside), layouts[i].n_cells, is_target=False
+    layouts = [
+        Layout(grouping, CROSS, strata) for strata in (None, *within) for grouping in groupings
+    ]
+    sums = [
+        np.zeros((2, len(located_points), layout.n_cells), dtype=np.int64) for layout in layouts
+    ]
+    for placed in walk(
+        trials, layouts, at_once=_TRIALS_PER_CHUNK, layouts_at_once=MAX_LAYOUTS_TOGETHER
+    ):
+        acceptances = _Acceptances.of_trials(trials, placed, located_points)
+        nontarget = np.flatnonzero(~placed.trials.target)
+        for i, trial_cells in placed.cells_by_layout.items():
+            cell = trial_cells.cells[0].take(nontarget)
+            in_cell = np.flatnonzero(cell >= 0)
+            n_trials, errors = acceptances.count_entries(
+                cell.take(in_cell), nontarget.take(in_cell), layouts[i].n_cells, is_target=False
             )
             sums[i][0] += errors
-            sums[i][1] += n
-    made = []
-    for one, both in zip(layouts, sums, strict=True):
-        assert one.grouping is not None
-        n_groups = len(one.grouping.groups)
-        by_level = both.reshape(2, len(found), one.n_strata, n_groups, n_groups)
-        for level, name in enumerate(one.stratum_names()):
-            made.append((one.grouping, name, Matrix(*by_level[:, :, level])))
-    return made
+            sums[i][1] += n_trials
+    matrices = []
+    for layout, layout_sums in zip(layouts, sums, strict=True):
+        assert layout.grouping is not None
+        n_groups = len(layout.grouping.groups)
+        by_stratum = layout_sums.reshape(
+            2, len(located_points), layout.n_strata, n_groups, n_groups
+        )
+        for stratum, name in enumerate(layout.stratum_names()):
+            matrices.append((layout.grouping, name, Matrix(*by_stratum[:, :, stratum])))
+    return matrices
 
 
 class _Acceptances(NamedTuple):
-    """How the trials of one block went at the operating points."""
+    """Which trials of one chunk are accepted at the operating points."""
 
-    points: int
+    n_points: int
     order: NDArray[np.intp]  # those of the points that are thresholds, in rising order of these
-    passed: IntArray  # at how many of the thresholds, the lowest first, each trial is accepted
+    n_passed: IntArray  # at how many of the thresholds, the lowest first, each trial is accepted
     # which point is the decisions that were made; which trials were accepted, of which it is known
     decided: tuple[int, Bools, Bools] | None
     weight: IntArray | None  # how many trials each of them stands for; None for one
 
     @classmethod
-    def of(
+    def of_trials(
         cls,
         trials: TrialSet | TrialCounts | SpeakerCounts,
-        here: PlacedTrials,
-        found: Sequence[LocatedPoint],
+        placed: PlacedTrials,
+        located_points: Sequence[LocatedPoint],
     ) -> _Acceptances:
-        """Those of one block; of trials that failed, nobody is let in."""
-        part = here.trials
-        scored = [i for i, one in enumerate(found) if one.point.rule != DEPLOYED]
-        levels = np.array([found[i].threshold for i in scored])
-        order = np.argsort(levels)  # NaN, which lets nobody in, last
-        passed = np.searchsorted(levels[order], part.score, side="right")
-        if here.are_failed:
-            passed[:] = 0
+        """Return those of one chunk; of recordings that failed, all trials are rejected."""
+        trials_of_chunk = placed.trials
+        score_points = [
+            i for i, located in enumerate(located_points) if located.point.rule != DEPLOYED
+        ]
+        thresholds = np.array([located_points[i].threshold for i in score_points])
+        order = np.argsort(thresholds)  # NaN, at which no trial is accepted, comes last
+        n_passed = np.searchsorted(thresholds[order], trials_of_chunk.score, side="right")
+        if placed.are_failed:
+            n_passed[:] = 0
         decided = None
-        if len(scored) < len(found):
-            at = next(i for i, one in enumerate(found) if one.point.rule == DEPLOYED)
-            rejected = np.zeros(len(part), dtype=np.int8)
-            decisions = rejected if here.are_failed else trials.decisions(part)
-            decided = at, decisions == 1, decisions >= 0
-        points = np.array(scored, dtype=np.intp)[order]
-        return cls(len(found), points, passed, decided, part.extra_columns.get("count"))
+        if len(score_points) < len(located_points):
+            rules = [located.point.rule for located in located_points]
+            deployed_point = rules.index(DEPLOYED)
+            rejected = np.zeros(len(trials_of_chunk), dtype=np.int8)
+            decisions = rejected if placed.are_failed else trials.decisions(trials_of_chunk)
+            decided = deployed_point, decisions == 1, decisions >= 0
+        points = np.array(score_points, dtype=np.intp)[order]
+        return cls(
+            len(located_points),
+            points,
+            n_passed,
+            decided,
+            trials_of_chunk.extra_columns.get("count"),
+        )
 
-    def counted(
-        self, at: NDArray[np.integer[Any]], row: NDArray[np.intp], n: int, *, is_target: bool
+    def count_entries(
+        self,
+        entry: NDArray[np.integer[Any]],
+        row: NDArray[np.intp],
+        n_entries: int,
+        *,
+        is_target: bool,
     ) -> tuple[IntArray, IntArray]:
-        """Trials, of all points or of each, and errors ``[point, entry]``.
+        """Return the trials, of all points or of each, and the errors ``[point, entry]``.
 
-        Trial `row` counts in entry `at` of `n`.
+        Trial `row` counts in one `entry` of `n_entries`.
         """
-        steps = self.order.size + 1
-        code = at.astype(np.int64) * steps
-        code += self.passed.take(row)
-        up_to = self._count(code, row, n * steps).reshape(n, steps)
-        np.cumsum(up_to, axis=1, out=up_to)
-        trials = up_to[:, -1].copy()
-        errors = np.empty((self.points, n), dtype=np.int64)
-        rejected = up_to[:, :-1].T
+        n_steps = self.order.size + 1
+        code = entry.astype(np.int64) * n_steps
+        code += self.n_passed.take(row)
+        cumulative = self._count(code, row, n_entries * n_steps).reshape(n_entries, n_steps)
+        np.cumsum(cumulative, axis=1, out=cumulative)
+        trials = cumulative[:, -1].copy()
+        errors = np.empty((self.n_points, n_entries), dtype=np.int64)
+        rejected = cumulative[:, :-1].T
         errors[self.order] = rejected if is_target else trials - rejected
         if self.decided is None:
             return trials, errors
-        point, accepted, known = self.decided
-        wrong = (~accepted if is_target else accepted) & known
-        errors[point] = self._count(at, row, n, wrong)
-        if known.all():
+        point, accepted, is_known = self.decided
+        wrong = (~accepted if is_target else accepted) & is_known
+        errors[point] = self._count(entry, row, n_entries, wrong)
+        if is_known.all():
             return trials, errors
-        each = np.repeat(trials[None], self.points, axis=0)
-        each[point] = self._count(at, row, n, known)
-        return each, errors
+        trials_by_point = np.repeat(trials[None], self.n_points, axis=0)
+        trials_by_point[point] = self._count(entry, row, n_entries, is_known)
+        return trials_by_point, errors
 
     def _count(
         self,
-        at: NDArray[np.integer[Any]],
+        entry: NDArray[np.integer[Any]],
         row: NDArray[np.intp],
-        n: int,
-        chosen: Bools | None = None,
+        n_entries: int,
+        is_counted: Bools | None = None,
     ) -> IntArray:
-        """How many of the chosen trials are in each of `n` places."""
-        if chosen is not None:
-            inside = chosen[row]
-            at, row = at[inside], row[inside]
+        """Return the number of trials, or of those that `is_counted` chooses, in each entry."""
+        if is_counted is not None:
+            is_row_counted = is_counted[row]
+            entry, row = entry[is_row_counted], row[is_row_counted]
         weight = None if self.weight is None else self.weight[row]
-        return np.bincount(at, weight, minlength=n).astype(np.int64, copy=False)
+        return np.bincount(entry, weight, minlength=n_entries).astype(np.int64, copy=False)
 
 
-class _Class(NamedTuple):
+class _ClassUnits(NamedTuple):
     """Target trials by speaker, or nontarget trials by pair of speakers."""
 
     rows: NDArray[np.intp]
@@ -223,106 +252,126 @@ class _Class(NamedTuple):
     codes: IntArray  # those that occur, rising
 
 
-def _by_class(trials: TrialSet | SpeakerCounts, here: PlacedTrials, members: Units) -> list[_Class]:
-    """Nontarget trials by pair, target trials by speaker."""
-    part, speaker = here.trials, trials.utterance_speaker
-    target, nontarget = np.flatnonzero(part.target), np.flatnonzero(~part.target)
-    pair = members.pair_numbers(*(speaker[side[nontarget]] for side in (part.enrol, part.test)))
-    made = []
-    for rows, code, size in (
-        (nontarget, pair, members.n_units * members.n_units),
-        (target, members.unit_numbers(speaker[part.enrol[target]]), members.n_units),
+def _units_by_class(
+    trials: TrialSet | SpeakerCounts, placed: PlacedTrials, units: Units
+) -> list[_ClassUnits]:
+    """Return the nontarget trials by pair, then the target trials by speaker."""
+    trials_of_chunk, speaker = placed.trials, trials.utterance_speaker
+    target, nontarget = (
+        np.flatnonzero(trials_of_chunk.target),
+        np.flatnonzero(~trials_of_chunk.target),
+    )
+    pair = units.pair_numbers(
+        speaker[trials_of_chunk.enrol[nontarget]], speaker[trials_of_chunk.test[nontarget]]
+    )
+    classes = []
+    for rows, code, n_unit_codes in (
+        (nontarget, pair, units.n_units * units.n_units),
+        (target, units.unit_numbers(speaker[trials_of_chunk.enrol[target]]), units.n_units),
     ):
-        codes, number = index_codes(code, size)
-        made.append(_Class(rows, number, codes))
-    return made
+        codes, number = index_codes(code, n_unit_codes)
+        classes.append(_ClassUnits(rows, number, codes))
+    return classes
 
 
-class _Piece(NamedTuple):
-    """Trials and errors by the code of (cell, member): of scored trials, of failed ones, of all."""
+class _PartSums(NamedTuple):
+    """Trials and errors by the code of a cell and a unit, of some of the trials."""
 
     code: IntArray
     trials: IntArray
     errors: IntArray
 
     @classmethod
-    def joined(cls, pieces: Sequence[_Piece]) -> _Piece:
-        """The sum of several, or of one in which a code occurs more than once."""
-        first = pieces[0]
-        if len(pieces) == 1 and (first.code[1:] > first.code[:-1]).all():
-            return first
-        trials = [one.trials for one in pieces]
-        if len({one.ndim for one in trials}) > 1:  # some decisions are known of all trials
-            trials = [np.broadcast_to(one.trials, one.errors.shape) for one in pieces]
-        code = np.concatenate([one.code for one in pieces])
+    def joined(cls, part_sums: Sequence[_PartSums]) -> _PartSums:
+        """Return the sum of several parts, or of one in which a code occurs more than once."""
+        only = part_sums[0]
+        if len(part_sums) == 1 and (only.code[1:] > only.code[:-1]).all():
+            return only
+        trials = [sums.trials for sums in part_sums]
+        if len({table.ndim for table in trials}) > 1:  # some decisions are known of all trials
+            trials = [np.broadcast_to(sums.trials, sums.errors.shape) for sums in part_sums]
+        code = np.concatenate([sums.code for sums in part_sums])
         order = np.argsort(code, kind="stable")
         code = code[order]
         starts = np.flatnonzero(np.concatenate(([True], code[1:] != code[:-1])))[: code.size]
 
-        def sums(tables: Sequence[IntArray]) -> IntArray:
-            made = np.empty((*tables[0].shape[:-1], starts.size), dtype=np.int64)
-            for point in np.ndindex(made.shape[:-1]):  # one by one, to save memory
-                whole = np.concatenate([one[point] for one in tables])
-                np.add.reduceat(whole[order], starts, out=made[point])
-            return made
+        def sum_tables(tables: Sequence[IntArray]) -> IntArray:
+            table_sums = np.empty((*tables[0].shape[:-1], starts.size), dtype=np.int64)
+            for point in np.ndindex(table_sums.shape[:-1]):  # point by point, to save memory
+                trials_at_point = np.concatenate([table[point] for table in tables])
+                np.add.reduceat(trials_at_point[order], starts, out=table_sums[point])
+            return table_sums
 
-        return cls(code[starts], sums(trials), sums([one.errors for one in pieces]))
+        return cls(
+            code[starts], sum_tables(trials), sum_tables([sums.errors for sums in part_sums])
+        )
 
 
-class _Gathering:
-    """The tallies of one layout in the making, block by block: nontarget trials, then target."""
+class _ErrorSums:
+    """Errors of one layout being added up, chunk by chunk: nontarget trials, then target."""
 
-    def __init__(self, n_cells: int, members: Units) -> None:
-        self.n_cells, self.in_blocks = n_cells, members.are_blocks
-        self.reach = members.n_units * members.n_units, members.n_units
-        self.pieces: tuple[list[_Piece], list[_Piece]] = [], []
+    def __init__(self, n_cells: int, units: Units) -> None:
+        self.n_cells, self.in_blocks = n_cells, units.are_blocks
+        self.n_unit_codes = units.n_units * units.n_units, units.n_units
+        self.part_sums: tuple[list[_PartSums], list[_PartSums]] = [], []
 
     def add(
         self,
-        classes: Sequence[_Class],
+        classes: Sequence[_ClassUnits],
         cells: Sequence[NDArray[np.int32]],
-        accepted: _Acceptances,
+        acceptances: _Acceptances,
     ) -> None:
         """Add the trials of both classes; each may be in a second cell too."""
-        for is_target, (one, reach) in enumerate(zip(classes, self.reach, strict=True)):
-            span = one.codes.size
-            code, which = [], []
+        for is_target, (units_of_class, n_unit_codes) in enumerate(
+            zip(classes, self.n_unit_codes, strict=True)
+        ):
+            n_units = units_of_class.codes.size
+            cell_codes, rows = [], []
             for cell in cells:
-                here = cell[one.rows]
-                inside = np.flatnonzero(here >= 0)
-                code.append(here[inside].astype(np.int64) * span + one.number[inside])
-                which.append(one.rows[inside])
-            used, at = index_codes(np.concatenate(code), self.n_cells * span)
-            n, errors = accepted.counted(
-                at, np.concatenate(which), used.size, is_target=bool(is_target)
+                row_cells = cell[units_of_class.rows]
+                in_cell = np.flatnonzero(row_cells >= 0)
+                cell_codes.append(
+                    row_cells[in_cell].astype(np.int64) * n_units + units_of_class.number[in_cell]
+                )
+                rows.append(units_of_class.rows[in_cell])
+            used_codes, entry = index_codes(np.concatenate(cell_codes), self.n_cells * n_units)
+            n_trials, errors = acceptances.count_entries(
+                entry, np.concatenate(rows), used_codes.size, is_target=bool(is_target)
             )
-            whole_code = used // span * reach + one.codes[used % span]
-            self.pieces[is_target].append(_Piece(whole_code, n, errors))
+            cell, unit = np.divmod(used_codes, n_units)
+            code = cell * n_unit_codes + units_of_class.codes[unit]
+            self.part_sums[is_target].append(_PartSums(code, n_trials, errors))
 
     def join(self) -> None:
         """Add up the parts of each class."""
-        for pieces in self.pieces:
-            pieces[:] = [_Piece.joined(pieces)] if pieces else []
+        for part_sums in self.part_sums:
+            part_sums[:] = [_PartSums.joined(part_sums)] if part_sums else []
 
     def n_trials(self) -> list[int | list[int]]:
-        """How many of either class, at each point if they differ."""
-        each = (
-            sum((one.trials.sum(axis=-1) for one in pieces), np.array(0)) for pieces in self.pieces
+        """Return the trials of either class, at each point if they differ."""
+        n_by_class = (
+            sum((sums.trials.sum(axis=-1) for sums in part_sums), np.array(0))
+            for part_sums in self.part_sums
         )
-        return [n.tolist() for n in each]
+        return [n.tolist() for n in n_by_class]
 
-    def rolled_up(self, groups: int) -> tuple[list[_Piece], list[_Piece]]:
-        """The same by level, of which each has so many cells."""
+    def sums_by_stratum(self, n_groups: int) -> tuple[list[_PartSums], list[_PartSums]]:
+        """Return the sums by stratum, each of which has `n_groups` cells."""
         nontarget, target = (
-            [one._replace(code=one.code // n // groups * n + one.code % n) for one in pieces]
-            for n, pieces in zip(np.maximum(self.reach, 1).tolist(), self.pieces, strict=True)
+            [
+                sums._replace(code=sums.code // n // n_groups * n + sums.code % n)
+                for sums in part_sums
+            ]
+            for n, part_sums in zip(
+                np.maximum(self.n_unit_codes, 1).tolist(), self.part_sums, strict=True
+            )
         )
         return nontarget, target
 
     def finish(self) -> SpeakerErrors:
-        """The tallies."""
-        nontarget, target = map(_Piece.joined, self.pieces)
-        (_, n), size = np.maximum(self.reach, 1).tolist(), (self.n_cells, self.in_blocks)
+        """Return the errors and trials by speaker and by pair."""
+        nontarget, target = map(_PartSums.joined, self.part_sums)
+        (_, n), size = np.maximum(self.n_unit_codes, 1).tolist(), (self.n_cells, self.in_blocks)
         cell, pair = np.divmod(nontarget.code, n * n)
         return SpeakerErrors(
             ErrorsBySpeaker(target.code // n, target.code % n, target.errors, target.trials, *size),

@@ -17,7 +17,7 @@ from parivox.auditing.curves import (
     det_columns,
     point_index_by_threshold,
 )
-from parivox.auditing.estimates import key_columns
+from parivox.auditing.estimates import key_columns as metric_columns
 from parivox.auditing.failures import add_cause_rows
 from parivox.auditing.limits import add_error_burden_rows, add_limit_rows
 from parivox.auditing.meta import add_meta_rows, add_sweep_rows
@@ -46,269 +46,397 @@ if TYPE_CHECKING:
 
 def add_rows(
     system: System,
-    parts: Iterable[tuple[CellMetrics, JudgedGroups | None]],
-    rows: Mapping[str, TableBuilder],
+    metrics_with_judged: Iterable[tuple[CellMetrics, JudgedGroups | None]],
+    tables: Mapping[str, TableBuilder],
 ) -> None:
     """Add this system's rows to every table but ``data``.
 
-    `parts` are the cells of each of its groupings and levels, with which of the groups of each are
-    judged in all systems and lists.
+    `metrics_with_judged` are the metrics of each of its groupings and strata, with which of the
+    groups of each are judged in all systems and lists.
     """
-    options, sample, points = system.design.options, system.speaker_sample, system.points
-    for level in system.counts.strata:
-        _operating_points(rows["operating_points"], system, level)
+    options, counts = system.design.options, system.counts
+    for stratum in counts.strata:
+        _add_operating_points(tables["operating_points"], system, stratum)
     pairing = Pairing.from_system(system)
-    n_cells = sum(len(cells.counts) + 1 for cells in system.counts.group_counts) + len(
-        system.counts.strata
-    )
-    for one, judged_here in _told(parts, n_cells):
-        where = {**system.name_columns, **one.key_columns}
-        _group_rows(rows["groups"], system, one, where)
-        _curves(rows, system, one, where)
-        add_pairing_rows(rows["pairing"], where, one, pairing)
-        if one.group_counts is None or one.area_estimates is None:
+    n_cells = len(counts.strata) + sum(len(cells.counts) + 1 for cells in counts.group_counts)
+    for metrics, judged in _with_progress(metrics_with_judged, n_cells):
+        key_columns = {**system.name_columns, **metrics.key_columns}
+        _add_group_rows(tables["groups"], system, metrics, key_columns)
+        _add_curves(tables, system, metrics, key_columns)
+        add_pairing_rows(tables["pairing"], key_columns, metrics, pairing)
+        if metrics.group_counts is None or metrics.area_estimates is None:
             continue
-        grouping, names, of = one.group_counts.grouping, one.cell_names, one.uncertainty
-        blocks = each_bias_measure(
-            one.error_estimates, one.draws, one.cost_estimates, names[:-1], points, options
-        )
-        ratios = add_bias_rows(rows["bias"], where, grouping, blocks, options, of)
-        p_all = add_meta_rows(
-            *(
-                rows["meta"],
-                where,
-                names[:-1],
-                one.error_estimates,
-                one.area_estimates,
-                one.draws,
-                options,
-            ),
-            uncertainty=of,
-            judged=judged_here,
-        )
-        if sample is not None and of is not None:
-            rates = one.error_estimates.with_metrics(*RATES)
-            add_interaction_rows(rows["meta"], where, grouping, rates, of.equal_rates_draws)
-            if not of.has_speaker_blocks:
-                # of trials between bands too
-                whole = sample.strata_uncertainty[system.counts.strata.index(one.stratum)]
-                add_trend_rows(rows["bias"], where, grouping, points.located, whole, options)
-            add_verdict_rows(
-                *(rows["verdicts"], where, names[:-1], points.located, ratios, p_all, of, options),
-                primary_point=system.primary,
-            )
-            at = (rows["limits"], where, names, points.located)
-            add_limit_rows(*at, ratios, one.estimates, of, options)
-            add_error_burden_rows(*at, of, options)
+        _add_measures(tables, system, metrics, judged, key_columns)
         if options.sweep:
-            add_sweep_rows(rows["sweep"], where, one.group_counts, system.sweep_points, options)
-        _make_room(one, rows)
-    add_cause_rows(rows["failures"], system.name_columns, system.counts.attempts, system.design)
-    for layout, tallied in () if sample is None else sample.standardised:
+            add_sweep_rows(
+                tables["sweep"], key_columns, metrics.group_counts, system.sweep_points, options
+            )
+        _free_memory(metrics, tables)
+    add_cause_rows(tables["failures"], system.name_columns, counts.attempts, system.design)
+    _add_standardised_rows(tables["groups"], system)
+    _add_matrices(tables["matrix"], system)
+    if options.compat:
+        _add_compat_rows(tables, system)
+
+
+def _add_measures(
+    tables: Mapping[str, TableBuilder],
+    system: System,
+    metrics: CellMetrics,
+    judged: JudgedGroups | None,
+    key_columns: Mapping[str, str],
+) -> None:
+    """Add bias, meta-measures, verdicts and limits of one grouping."""
+    assert metrics.group_counts is not None
+    assert metrics.area_estimates is not None
+    options, points = system.design.options, system.points
+    grouping, uncertainty = metrics.group_counts.grouping, metrics.uncertainty
+    group_names = metrics.cell_names[:-1]
+    bias_measures = each_bias_measure(
+        metrics.error_estimates,
+        metrics.draws,
+        metrics.cost_estimates,
+        group_names,
+        points,
+        options,
+    )
+    ratios = add_bias_rows(
+        tables["bias"], key_columns, grouping, bias_measures, options, uncertainty
+    )
+    p_all_groups = add_meta_rows(
+        tables["meta"],
+        key_columns,
+        group_names,
+        metrics.error_estimates,
+        metrics.area_estimates,
+        metrics.draws,
+        options,
+        uncertainty=uncertainty,
+        judged=judged,
+    )
+    if system.speaker_sample is None or uncertainty is None:
+        return
+    rates = metrics.error_estimates.with_metrics(*RATES)
+    add_interaction_rows(
+        tables["meta"], key_columns, grouping, rates, uncertainty.equal_rates_draws
+    )
+    if not uncertainty.has_speaker_blocks:
+        # Trends are over all trials of the stratum, those between bands too.
+        stratum_index = system.counts.strata.index(metrics.stratum)
+        stratum_uncertainty = system.speaker_sample.strata_uncertainty[stratum_index]
+        add_trend_rows(
+            tables["bias"], key_columns, grouping, points.located, stratum_uncertainty, options
+        )
+    add_verdict_rows(
+        tables["verdicts"],
+        key_columns,
+        group_names,
+        points.located,
+        ratios,
+        p_all_groups,
+        uncertainty,
+        options,
+        primary_point=system.primary,
+    )
+    limits = (tables["limits"], key_columns, metrics.cell_names, points.located)
+    add_limit_rows(*limits, ratios, metrics.estimates, uncertainty, options)
+    add_error_burden_rows(*limits, uncertainty, options)
+
+
+def _add_standardised_rows(groups_table: TableBuilder, system: System) -> None:
+    """Add the standardised rates of each grouping."""
+    if system.speaker_sample is None:
+        return
+    for layout, errors in system.speaker_sample.standardised:
         assert layout.grouping is not None
         assert layout.within is not None
-        of_layout = {"grouping": layout.grouping.name, "allocation": layout.allocation}
-        where = {**system.name_columns, **of_layout, "within": ""}
-        strata = layout.within
+        key_columns = {
+            **system.name_columns,
+            "grouping": layout.grouping.name,
+            "allocation": layout.allocation,
+            "within": "",
+        }
         add_standardised_rows(
-            rows["groups"], where, layout.grouping, strata, tallied, points.located, options
+            groups_table,
+            key_columns,
+            layout.grouping,
+            layout.within,
+            errors,
+            system.points.located,
+            system.design.options,
         )
-    _matrices(rows["matrix"], system)
-    if options.compat:
-        _compat(rows, system)
 
 
-def _make_room(one: CellMetrics, rows: Mapping[str, TableBuilder]) -> None:
-    """Put rows away, and forget the curves of cells that nobody looks at again."""
-    for table in rows.values():
+def _free_memory(metrics: CellMetrics, tables: Mapping[str, TableBuilder]) -> None:
+    """Pack rows, and forget the curves of cells that nobody looks at again."""
+    for table in tables.values():
         table.pack()
-    for counts in one.cell_counts:
-        if counts is not None and counts is not one.stratum.counts:
+    for counts in metrics.cell_counts:
+        # The curve of a whole stratum serves other groupings again.
+        if counts is not None and counts is not metrics.stratum.counts:
             counts.forget_curve()
 
 
-def _told(
-    parts: Iterable[tuple[CellMetrics, JudgedGroups | None]], n_cells: int
+def _with_progress(
+    metrics_with_judged: Iterable[tuple[CellMetrics, JudgedGroups | None]], n_cells: int
 ) -> Iterator[tuple[CellMetrics, JudgedGroups | None]]:
-    """The same, and a stage that tells for how many of the cells there are rows."""
-    with stage("measures and verdicts", n_cells, "groups") as at:
-        for one, judged in parts:
-            yield one, judged
-            at.add(len(one.cell_names))
+    """Yield the same, and report for how many of the cells there are rows."""
+    with stage("measures and verdicts", n_cells, "groups") as progress:
+        for metrics, judged in metrics_with_judged:
+            yield metrics, judged
+            progress.add(len(metrics.cell_names))
 
 
-def _group_rows(
-    rows: TableBuilder, system: System, one: CellMetrics, where: Mapping[str, str]
+def _add_group_rows(
+    groups_table: TableBuilder,
+    system: System,
+    metrics: CellMetrics,
+    key_columns: Mapping[str, str],
 ) -> None:
-    """Rows of every cell; without counts, nothing is known of it but why."""
-    speakers = [one.stratum.n_speakers] if one.group_counts is None else one.group_counts.n_speakers
-    if one.uncertainty is not None:
-        columns = one.uncertainty.columns(one.estimates)
+    """Add the base metrics of every cell; without counts, nothing is known of it but why."""
+    n_speakers: Sequence[int | None] = [metrics.stratum.n_speakers]
+    if metrics.group_counts is not None:
+        n_speakers = metrics.group_counts.n_speakers
+    if metrics.uncertainty is not None:
+        columns = metrics.uncertainty.columns(metrics.estimates)
     else:
-        note = f"no interval: {system.no_intervals_reason}" if system.no_intervals_reason else ""
-        columns = {"note": np.where(np.isnan(one.estimates.values), "", note)}
-    more = {name: of.T.ravel() for name, of in columns.items()}
-    _add_cells(rows, where, one.cell_names, one.base_values, one.cell_counts, speakers, more)
+        note = ""
+        if system.no_intervals_reason:
+            note = f"no interval: {system.no_intervals_reason}"
+        columns = {"note": np.where(np.isnan(metrics.estimates.values), "", note)}
+    # Rows are cell by cell, arrays are [key, cell].
+    interval_columns = {name: column.T.ravel() for name, column in columns.items()}
+    _add_cells(
+        groups_table,
+        key_columns,
+        metrics.cell_names,
+        metrics.base_values,
+        metrics.cell_counts,
+        n_speakers,
+        interval_columns,
+    )
 
 
 def _add_cells(
-    rows: TableBuilder,
-    where: Mapping[str, str],
-    names: Sequence[str],
-    bases: Sequence[Mapping[Key, BaseValue]],
+    table: TableBuilder,
+    key_columns: Mapping[str, str],
+    cell_names: Sequence[str],
+    base_values: Sequence[Mapping[Key, BaseValue]],
     counts: Sequence[Counts | None],
-    speakers: Sequence[int | None],
-    more: Mapping[str, Any],
+    n_speakers: Sequence[int | None],
+    more_columns: Mapping[str, Any],
 ) -> None:
-    """The base metrics of some cells, one after the other."""
-    keys = list(bases[0])
-    found = [of[key] for of in bases for key in keys]
-    known = [of is not None for of in counts for _ in keys]
-    of_cells = {
-        "group": names,
-        "speakers": speakers,
-        "target_trials": [None if of is None else int(of.n_target) for of in counts],
-        "nontarget_trials": [None if of is None else int(of.n_nontarget) for of in counts],
+    """Add the base metrics of some cells, one after the other."""
+    keys = list(base_values[0])
+    values = [values_of_cell[key] for values_of_cell in base_values for key in keys]
+    is_known = [cell_counts is not None for cell_counts in counts for _ in keys]
+    columns_of_cells: dict[str, Sequence[Any]] = {
+        "group": cell_names,
+        "speakers": n_speakers,
+        "target_trials": [
+            None if cell_counts is None else int(cell_counts.n_target) for cell_counts in counts
+        ],
+        "nontarget_trials": [
+            None if cell_counts is None else int(cell_counts.n_nontarget) for cell_counts in counts
+        ],
     }
-    rows.add(
-        **where,
-        **{name: [of for of in cells for _ in keys] for name, cells in of_cells.items()},
-        **{name: of * len(names) for name, of in key_columns(keys).items()},
-        value=[base.value for base in found],
-        errors=[base.errors for base in found],
-        trials=[of.trials if is_known else None for of, is_known in zip(found, known, strict=True)],
-        threshold=[base.threshold for base in found],
-        reason=[base.reason for base in found],
-        **more,
+    repeated_columns = {
+        name: [cell for cell in cells for _ in keys] for name, cells in columns_of_cells.items()
+    }
+    table.add(
+        **key_columns,
+        **repeated_columns,
+        **{name: column * len(cell_names) for name, column in metric_columns(keys).items()},
+        value=[value.value for value in values],
+        errors=[value.errors for value in values],
+        trials=[
+            value.trials if has_counts else None
+            for value, has_counts in zip(values, is_known, strict=True)
+        ],
+        threshold=[value.threshold for value in values],
+        reason=[value.reason for value in values],
+        **more_columns,
     )
 
 
-def _curves(
-    rows: Mapping[str, TableBuilder], system: System, one: CellMetrics, where: Mapping[str, str]
+def _add_curves(
+    tables: Mapping[str, TableBuilder],
+    system: System,
+    metrics: CellMetrics,
+    key_columns: Mapping[str, str],
 ) -> None:
-    """Curves and, but within levels, trials and intervals along the threshold; offenders."""
-    key = {name: of for name, of in where.items() if name != "within"}
-    for group, counts in zip(one.cell_names, one.cell_counts, strict=True):
+    """Add curves and, but within strata, trials and intervals along the threshold; offenders."""
+    keys_without_stratum = {name: text for name, text in key_columns.items() if name != "within"}
+    for group, counts in zip(metrics.cell_names, metrics.cell_counts, strict=True):
         if counts is None:
             continue
         if not system.no_curve_reason:
-            rows["det"].add(**where, group=group, **det_columns(counts))
-        if not where["within"] and system.shared_thresholds.size:
-            rows["bins"].add(**key, group=group, **bin_columns(counts, system.shared_thresholds))
-    sample, uncertainty, found = system.speaker_sample, one.uncertainty, system.points.located
-    if sample is None or uncertainty is None or where["within"]:
+            tables["det"].add(**key_columns, group=group, **det_columns(counts))
+        if not key_columns["within"] and system.shared_thresholds.size:
+            tables["bins"].add(
+                **keys_without_stratum, group=group, **bin_columns(counts, system.shared_thresholds)
+            )
+    if not key_columns["within"]:
+        _add_bands_and_offenders(tables, system, metrics, keys_without_stratum)
+
+
+def _add_bands_and_offenders(
+    tables: Mapping[str, TableBuilder],
+    system: System,
+    metrics: CellMetrics,
+    key_columns: Mapping[str, str],
+) -> None:
+    """Add intervals along the threshold and, where they are asked for, the ids of speakers."""
+    sample, uncertainty = system.speaker_sample, metrics.uncertainty
+    if sample is None or uncertainty is None:
         return
+    located_points = system.points.located
     if system.shared_thresholds.size:
-        parts = [band_columns(uncertainty.rate_intervals, point_index_by_threshold(found))]
-        between = sample.bands_between_points.get((where["grouping"], where["allocation"]))
-        parts += [] if between is None else [between]
-        add_band_rows(rows["bands"], key, one.cell_names, parts)
+        bands = [band_columns(uncertainty.rate_intervals, point_index_by_threshold(located_points))]
+        grouping_and_allocation = key_columns["grouping"], key_columns["allocation"]
+        if grouping_and_allocation in sample.bands_between_points:
+            bands.append(sample.bands_between_points[grouping_and_allocation])
+        add_band_rows(tables["bands"], key_columns, metrics.cell_names, bands)
     ids = system.speaker_ids
     if system.design.options.speaker_ids == OFFENDERS and ids is not None:
-        for names, of in (
-            (one.cell_names[:-1], uncertainty.group_errors),
-            (one.cell_names[-1:], uncertainty.pooled_errors),
+        for cell_names, errors in (
+            (metrics.cell_names[:-1], uncertainty.group_errors),
+            (metrics.cell_names[-1:], uncertainty.pooled_errors),
         ):
-            if names:
-                add_offender_rows(rows["offenders"], key, names, of, found, ids)
+            if cell_names:
+                add_offender_rows(
+                    tables["offenders"], key_columns, cell_names, errors, located_points, ids
+                )
 
 
-def _operating_points(rows: TableBuilder, system: System, level: Stratum) -> None:
-    """The thresholds, and what each gives on all trials or within a level."""
-    found = system.points.located
+def _add_operating_points(table: TableBuilder, system: System, stratum: Stratum) -> None:
+    """Add the thresholds, and what each gives on all trials or within a stratum."""
+    located_points = system.points.located
     source = SAME_TRIALS if system.development is None else "development trials"
-    if level.name:
-        found = [f if f.reason else _again(system, f, level) for f in found]
-    rows.add(
+    if stratum.name:
+        located_points = [
+            located if located.reason else _located_in_stratum(system, located, stratum)
+            for located in located_points
+        ]
+    table.add(
         **system.name_columns,
-        operating_point=[f.point.text for f in found],
-        definition=[f.point.definition for f in found],
-        threshold=[f.threshold for f in found],
+        operating_point=[located.point.text for located in located_points],
+        definition=[located.point.definition for located in located_points],
+        threshold=[located.threshold for located in located_points],
         source=[
-            "given" if f.point.rule in {"threshold", "bayes", DEPLOYED} else source for f in found
+            "given" if located.point.rule in {"threshold", "bayes", DEPLOYED} else source
+            for located in located_points
         ],
-        fpr=[f.fpr for f in found],
-        fnr=[f.fnr for f in found],
-        cdet_norm=[f.cdet_norm for f in found],
-        reason=[f.reason for f in found],
-        within=level.name,
+        fpr=[located.fpr for located in located_points],
+        fnr=[located.fnr for located in located_points],
+        cdet_norm=[located.cdet_norm for located in located_points],
+        reason=[located.reason for located in located_points],
+        within=stratum.name,
     )
 
 
-def _again(system: System, found: LocatedPoint, level: Stratum) -> LocatedPoint:
-    """A point at its threshold on the trials of one level."""
-    point = found.point
+def _located_in_stratum(system: System, located: LocatedPoint, stratum: Stratum) -> LocatedPoint:
+    """Return a point at its threshold on the trials of one stratum."""
+    point = located.point
     if point.rule != DEPLOYED:
-        point = replace(point, rule="threshold", rule_value=found.threshold)
-    (here,) = locate_points(
-        [point], level.counts, system.design.options.costs[0], deployed=level.outcomes
+        point = replace(point, rule="threshold", rule_value=located.threshold)
+    (in_stratum,) = locate_points(
+        [point], stratum.counts, system.design.options.costs[0], deployed=stratum.outcomes
     )
-    return replace(here, point=found.point)
+    return replace(in_stratum, point=located.point)
 
 
-def _matrices(rows: TableBuilder, system: System) -> None:
-    """False accepts between groups."""
+def _add_matrices(table: TableBuilder, system: System) -> None:
+    """Add the false accepts between groups."""
     design = system.design
     matrices = None if system.speaker_sample is None else system.speaker_sample.matrices
     if matrices is None:
-        found, outer = system.points.located, design.within
-        matrices = count_matrices(system.trials, design.groupings, found, outer)
-    missing = {
+        matrices = count_matrices(
+            system.trials, design.groupings, system.points.located, design.within
+        )
+    suppression_reasons = {
         (cells.grouping.name, cells.stratum.name): cells.suppression_reasons
         for cells in system.counts.group_counts
     }
-    for grouping, level, (errors, totals) in matrices:
+    for grouping, stratum, matrix in matrices:
         names = np.array(grouping.groups, dtype=object)
-        own = missing[grouping.name, level]
-        why = [one or other for one in own for other in own]
-        for f, counted, total in zip(system.points.located, errors, totals, strict=True):
-            n = total.reshape(-1)
-            lost = bool(f.reason)
+        group_reasons = suppression_reasons[grouping.name, stratum]
+        pair_reasons = [
+            enrol_reason or test_reason
+            for enrol_reason in group_reasons
+            for test_reason in group_reasons
+        ]
+        for located, point_errors, totals in zip(
+            system.points.located, matrix.errors, matrix.trials, strict=True
+        ):
+            n_trials = totals.reshape(-1)
+            is_undefined = bool(located.reason)
             reason = [
-                mine or ("" if of else NO_TRIALS["fpr"]) or f.reason
-                for mine, of in zip(why, n.tolist(), strict=True)
+                pair_reason or ("" if n_pair_trials else NO_TRIALS["fpr"]) or located.reason
+                for pair_reason, n_pair_trials in zip(pair_reasons, n_trials.tolist(), strict=True)
             ]
-            value = np.where((n == 0) | lost, np.nan, counted.reshape(-1) / np.maximum(n, 1))
-            rows.add(
+            rates = np.where(
+                (n_trials == 0) | is_undefined,
+                np.nan,
+                point_errors.reshape(-1) / np.maximum(n_trials, 1),
+            )
+            table.add(
                 **system.name_columns,
                 grouping=grouping.name,
-                operating_point=f.point.text,
+                operating_point=located.point.text,
                 enrol_group=np.repeat(names, names.size),
                 test_group=np.tile(names, names.size),
-                errors=[None] * n.size if lost else _unless(why, counted.reshape(-1)),
-                trials=_unless(why, n),
-                value=value,
+                errors=[None] * n_trials.size
+                if is_undefined
+                else _none_if_suppressed(pair_reasons, point_errors.reshape(-1)),
+                trials=_none_if_suppressed(pair_reasons, n_trials),
+                value=rates,
                 reason=reason,
-                within=level,
+                within=stratum,
             )
-            rows.pack()
+            table.pack()
 
 
-def _compat(rows: Mapping[str, TableBuilder], system: System) -> None:
+def _add_compat_rows(tables: Mapping[str, TableBuilder], system: System) -> None:
     """Add another tool's numbers, under that tool's allocation."""
-    options, level = system.design.options, system.counts.strata[0]
-    everything = level.counts
-    whole = compat_metrics(everything, everything, options)
-    where = {**system.name_columns, "within": level.name, "grouping": "all", "allocation": ""}
-    _add_cells(rows["groups"], where, ["all"], [whole], [everything], [level.n_speakers], {})
+    options, stratum = system.design.options, system.counts.strata[0]
+    all_counts = stratum.counts
+    all_values = compat_metrics(all_counts, all_counts, options)
+    key_columns = {
+        **system.name_columns,
+        "within": stratum.name,
+        "grouping": "all",
+        "allocation": "",
+    }
+    _add_cells(
+        tables["groups"], key_columns, ["all"], [all_values], [all_counts], [stratum.n_speakers], {}
+    )
     for cells in system.counts.group_counts:
-        if cells.allocation != "enrol" or cells.stratum is not level:
+        if cells.allocation != "enrol" or cells.stratum is not stratum:
             continue
-        where |= {"grouping": cells.grouping.name, "allocation": "enrol"}
-        missing = list(zip(cells.counts, cells.suppression_reasons, strict=True))
-        own = [
-            suppressed_values(whole, why) if why else compat_metrics(counts, everything, options)
-            for counts, why in missing
+        key_columns |= {"grouping": cells.grouping.name, "allocation": "enrol"}
+        counts_and_reasons = list(zip(cells.counts, cells.suppression_reasons, strict=True))
+        group_values = [
+            suppressed_values(all_values, reason)
+            if reason
+            else compat_metrics(counts, all_counts, options)
+            for counts, reason in counts_and_reasons
         ]
-        known = [None if why else counts for counts, why in missing]
-        groups, speakers = cells.grouping.groups, cells.n_speakers[:-1]
-        _add_cells(rows["groups"], where, groups, own, known, speakers, {})
-        named = dict(zip(groups, own, strict=True))
-        against = {name: named[name] for name in options.reference if name in named}
-        add_compat_ratios(rows["bias"], where, groups, own, {"all": whole, **against})
+        known_counts = [None if reason else counts for counts, reason in counts_and_reasons]
+        groups, n_speakers = cells.grouping.groups, cells.n_speakers[:-1]
+        _add_cells(
+            tables["groups"], key_columns, groups, group_values, known_counts, n_speakers, {}
+        )
+        values_by_group = dict(zip(groups, group_values, strict=True))
+        references = {
+            name: values_by_group[name] for name in options.reference if name in values_by_group
+        }
+        add_compat_ratios(
+            tables["bias"], key_columns, groups, group_values, {"all": all_values, **references}
+        )
 
 
-def _unless(why: Sequence[str], numbers: NDArray[np.int64]) -> list[int | None]:
-    """Numbers where there is no reason against them."""
-    pairs = zip(why, numbers.tolist(), strict=True)
-    return [None if mine else number for mine, number in pairs]
+def _none_if_suppressed(reasons: Sequence[str], numbers: NDArray[np.int64]) -> list[int | None]:
+    """Return the numbers of pairs of groups of which neither is suppressed."""
+    pairs = zip(reasons, numbers.tolist(), strict=True)
+    return [None if reason else number for reason, number in pairs]

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from parivox.data.trial_checks import Trials
     from parivox.data.trial_set import TrialSet
 
-KINDS = {".csv", ".parquet"}
-_FIRST = ("system", "list", "enrol_speaker", "test_speaker", "target", "score")
+SUFFIXES = {".csv", ".parquet"}
+_KEY_COLUMNS = ("system", "list", "enrol_speaker", "test_speaker", "target", "score")
 """Columns that every such table begins with, by which an earlier one is known."""
 
 
 def check_trial_table(path: str | os.PathLike[str], inputs: Sequence[Any]) -> Path:
-    """The CSV or Parquet file to write, if its folder is there and it is not among the `inputs`.
+    """Return the CSV or Parquet file to write, if it can be written and is not among the `inputs`.
 
     Raises
     ------
@@ -45,21 +45,21 @@ def check_trial_table(path: str | os.PathLike[str], inputs: Sequence[Any]) -> Pa
     """
     try:
         file = Path(os.fsdecode(path))
-        is_there = file.exists()
+        exists = file.exists()
     except (TypeError, ValueError, OSError):
         msg = f"--trial-table {path!r}: is not a name of a file; give one, as in trials.csv"
         raise ConfigError(msg) from None
-    read = [Path(one) for one in inputs if isinstance(one, (str, os.PathLike))]
-    if is_there and any(one.exists() and one.samefile(file) for one in read):
+    input_paths = [Path(source) for source in inputs if isinstance(source, (str, os.PathLike))]
+    if exists and any(path.exists() and path.samefile(file) for path in input_paths):
         msg = f"--trial-table {file}: is read by this audit; name another file"
         raise ConfigError(msg)
-    if file.suffix.lower() not in KINDS:
+    if file.suffix.lower() not in SUFFIXES:
         msg = f"--trial-table {file}: is neither CSV nor Parquet; name it trials.csv or .parquet"
         raise ConfigError(msg)
     if file.is_dir() or not file.parent.is_dir() or not os.access(file.parent, os.W_OK):
         msg = f"--trial-table {file}: cannot be written there; name a file in a folder that exists"
         raise ConfigError(msg)
-    if is_there and not _is_earlier(file):
+    if exists and not _is_earlier(file):
         msg = (
             f"--trial-table {file}: is there already, and is not a table of trials of Parivox's; "
             "name "
@@ -70,58 +70,68 @@ def check_trial_table(path: str | os.PathLike[str], inputs: Sequence[Any]) -> Pa
 
 
 def _is_earlier(file: Path) -> bool:
-    """Whether a file is an earlier table of trials, or holds nothing."""
-    return not file.stat().st_size or columns_in(file)[: len(_FIRST)] == _FIRST
+    """Return whether a file is an earlier table of trials, or holds nothing."""
+    return not file.stat().st_size or columns_in(file)[: len(_KEY_COLUMNS)] == _KEY_COLUMNS
 
 
-def check_trials_known(sets: Sequence[TrialSet | TrialCounts]) -> None:
+def check_trials_known(trial_sets: Sequence[TrialSet | TrialCounts]) -> None:
     """Refuse counts, which hold no trials, and lists that are not held in memory."""
-    if any(not one.has_speakers for one in sets):
+    if any(not trials.has_speakers for trials in trial_sets):
         msg = "--trial-table: counts hold no trials; give the scores"
         raise ConfigError(msg)
-    large = next((one for one in sets if not one.is_exact), None)
-    if large is not None:
+    for trials in trial_sets:
+        if trials.is_exact:
+            continue
         msg = (
-            f"--trial-table: {large.n_trials:,} trials are too many to hold in memory; give a part "
-            "of the list"
+            f"--trial-table: {trials.n_trials:,} trials are too many to hold in memory; give "
+            "a part of the list"
         )
         raise ConfigError(msg)
 
 
-def write_trial_table(path: Path, measured: Sequence[System], seed: int) -> None:
+def write_trial_table(path: Path, systems: Sequence[System], seed: int) -> None:
     """Write every scored trial, in place of what is there.
 
     Speakers are numbered, and trials ordered, as drawn with the seed: neither follows their ids.
     """
-    known = [one.trials for one in measured if one.trials.has_speakers]
-    n = 1 + max(int(trials.utterance_speaker.max(initial=-1)) for trials in known)
-    number = np.random.default_rng((seed, 4)).permutation(n).astype(np.int32)
-    tables = [_table(one, number, seed) for one in measured]
+    trial_sets = [system.trials for system in systems if system.trials.has_speakers]
+    n_speakers = 1 + max(int(trials.utterance_speaker.max(initial=-1)) for trials in trial_sets)
+    number = np.random.default_rng((seed, 4)).permutation(n_speakers).astype(np.int32)
+    tables = [_system_table(system, number, seed) for system in systems]
     with explain_write_errors(f"--trial-table {path}"), atomic_file(path) as aside:
         Table.joined(tables).write(aside)
 
 
-def _table(one: System, number: NDArray[np.int32], seed: int) -> Table:
-    """The trials of one system and list, which are in memory."""
-    trials = one.trials
+def _system_table(system: System, number: NDArray[np.int32], seed: int) -> Table:
+    """Return the trials of one system and list, which are in memory."""
+    trials = system.trials
     assert trials.has_speakers
-    (part,) = (part.without_conflicts() for part in trials.partitions())
-    nought = np.zeros(len(part), dtype=np.int32)
+    (partition,) = trials.partitions()
+    audited_trials = partition.without_conflicts()
+    zeros = np.zeros(len(audited_trials), dtype=np.int32)
     columns: dict[str, NDArray[Any] | CodedColumn] = {
-        "system": CodedColumn(nought, [trials.system]),
-        "list": CodedColumn(nought, [trials.list]),
-        "enrol_speaker": number[trials.utterance_speaker[part.enrol]],
-        "test_speaker": np.append(number, np.int32(-1))[trials.utterance_speaker[part.test]],
-        "target": part.target,
-        "score": part.score,
+        "system": CodedColumn(zeros, [trials.system]),
+        "list": CodedColumn(zeros, [trials.list]),
+        "enrol_speaker": number[trials.utterance_speaker[audited_trials.enrol]],
+        "test_speaker": np.append(number, np.int32(-1))[
+            trials.utterance_speaker[audited_trials.test]
+        ],
+        "target": audited_trials.target,
+        "score": audited_trials.score,
     }
-    for found in one.points.located:
-        columns[f"error at {found.point.text}"] = _errors(trials, part, found)
-    for grouping in (*one.design.groupings, *one.design.within, *one.design.standardise_over):
-        for side, codes in zip(("enrol", "test"), grouping.side_coder(trials)(part), strict=True):
+    for located in system.points.located:
+        columns[f"error at {located.point.text}"] = _errors(trials, audited_trials, located)
+    for grouping in (
+        *system.design.groupings,
+        *system.design.within,
+        *system.design.standardise_over,
+    ):
+        for side, codes in zip(
+            ("enrol", "test"), grouping.side_coder(trials)(audited_trials), strict=True
+        ):
             columns[f"{grouping.name} of {side}"] = CodedColumn(codes, grouping.groups)
     # in an order that tells no more of the ids than the numbers do
-    order = np.random.default_rng((seed, 5)).permutation(len(part))
+    order = np.random.default_rng((seed, 5)).permutation(len(audited_trials))
     for name, cells in columns.items():
         shuffled = cells.codes[order] if isinstance(cells, CodedColumn) else cells[order]
         columns[name] = (
@@ -130,13 +140,13 @@ def _table(one: System, number: NDArray[np.int32], seed: int) -> Table:
     return Table.of_arrays(columns)
 
 
-def _errors(trials: TrialSet, part: Trials, found: LocatedPoint) -> CodedColumn:
-    """Whether each trial went wrong at an operating point; undefined where it is not known."""
-    if found.reason:
-        return CodedColumn(np.full(len(part), -1), [False, True])
-    if found.point.rule == DEPLOYED:
-        decided = trials.decisions(part)
-        wrong = np.where(decided < 0, -1, (decided == 1) != part.target)
-        return CodedColumn(wrong, [False, True])
-    wrong = (part.score >= found.threshold) != part.target
-    return CodedColumn(wrong.astype(np.int64), [False, True])
+def _errors(trials: TrialSet, audited_trials: Trials, located: LocatedPoint) -> CodedColumn:
+    """Return whether each trial is an error at an operating point; undefined where unknown."""
+    if located.reason:
+        return CodedColumn(np.full(len(audited_trials), -1), [False, True])
+    if located.point.rule == DEPLOYED:
+        decisions = trials.decisions(audited_trials)
+        is_error = np.where(decisions < 0, -1, (decisions == 1) != audited_trials.target)
+        return CodedColumn(is_error, [False, True])
+    is_error = (audited_trials.score >= located.threshold) != audited_trials.target
+    return CodedColumn(is_error.astype(np.int64), [False, True])
