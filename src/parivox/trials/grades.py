@@ -218,7 +218,9 @@ def with_grades(trials: TrialSet, speakers: Speakers) -> TrialSet:
         return replace(chunk, extra_columns={**chunk.extra_columns, GRADE: codes}, failed=failed)
 
     return trials.with_trial_columns(
-        add_grades, more={GRADE}, levels={GRADE: AttributeValues(grades)}
+        add_grades,
+        column_names={GRADE},
+        added_values={GRADE: AttributeValues(grades)},
     )
 
 
