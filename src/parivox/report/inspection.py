@@ -141,7 +141,7 @@ def _next_command_lines(inspection: Inspection, n_problems: int) -> Iterator[tup
     if missing:
         yield "where", f"{'; '.join(missing)}, yet to be given"
     for difference in inspection.differing:
-        words = f"by {difference.by} only_customer_column, {_percent_text(difference.share)} of the target trials"
+        words = f"by {difference.by} alone, {_percent_text(difference.share)} of the target trials"
         words += f" would be in no group, as their sides differ; {difference.instead} is of one"
         yield "why", f"{words} side, for --within too"
 
