@@ -75,11 +75,9 @@ def _new_audit_warnings(inspection: Inspection) -> Iterator[DataWarning]:
 
     words = shlex.split(inspection.next)[1:]
     audited = audit_command_line([*words, "--no-intervals", "--quiet"], argparse.Namespace())
-    columns = (
-        warning for file in inspection.files for column in file.columns for warning in column.odd
-    )
-    known_kinds = {
-        warning.what
-        for warning in (*columns, *(warning for file in inspection.files for warning in file.odd))
-    }
+    known_kinds: set[str] = set()
+    for file in inspection.files:
+        known_kinds.update(warning.what for warning in file.odd)
+        for column in file.columns:
+            known_kinds.update(warning.what for warning in column.odd)
     yield from (warning for warning in audit_warnings(audited) if warning.what not in known_kinds)

@@ -175,7 +175,8 @@ def worst_tenth(tally: ErrorsBySpeaker) -> WorstTenth:
     rank = np.arange(tally.cell.size) - np.searchsorted(tally.cell, tally.cell)
     total = tally.sum_by_cell(errors)
     with np.errstate(invalid="ignore", divide="ignore"):
-        observed = tally.sum_by_cell(worst_first * (rank < tenth[tally.cell])) / total
+        errors_of_tenth = np.where(rank < tenth[tally.cell], worst_first, 0)
+        observed = tally.sum_by_cell(errors_of_tenth) / total
         expected = _expected_worst_tenth_errors(tally, total, tenth) / total
     reason = np.select([tally.n_speakers == 0, total == 0], ["no_trials", "no_errors"], default="")
     return WorstTenth(tenth, observed, np.minimum(expected, 1.0), reason)

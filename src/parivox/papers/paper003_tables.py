@@ -163,9 +163,8 @@ def fair_ginis(
     rejects = rng.binomial(TRIALS // SPEAKERS, ndtr(speaker_quantiles)).sum(axis=-1)
     first_speaker, second_speaker = np.triu_indices(SPEAKERS, 1)
     # trials are spread over pairs of speakers as evenly as whole numbers allow
-    trials_per_pair = TRIALS // first_speaker.size + (
-        np.arange(first_speaker.size) < TRIALS % first_speaker.size
-    )
+    trials_per_pair = np.full(first_speaker.size, TRIALS // first_speaker.size)
+    trials_per_pair[: TRIALS % first_speaker.size] += 1
     speaker_effects, pair_effects = (
         rng.standard_normal(speaker_shape),
         rng.standard_normal((*speaker_shape[:2], first_speaker.size)),

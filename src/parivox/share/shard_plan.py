@@ -76,7 +76,7 @@ _WHOLE_LIST_OPTIONS = ("trials", "compare", "standardise", "trial_table", "metri
 """Options that take all trials at once."""
 
 
-class TallyInputs(NamedTuple):
+class SpeakerCountInputs(NamedTuple):
     """What the speaker counts of all shards need from the score counts of all."""
 
     thresholds: FloatArray
@@ -176,7 +176,7 @@ class Plan:
             if sections[name] not in {INPUT_SECTION, READING_SECTION}
         }
 
-    def found(self) -> TallyInputs | None:
+    def found(self) -> SpeakerCountInputs | None:
         """What was found on the counts of all parts; None until these are there.
 
         Raises
@@ -191,7 +191,9 @@ class Plan:
         try:
             if document["plan"] == self.id:
                 thresholds = [float.fromhex(text) for text in document["thresholds"]]
-                return TallyInputs(np.array(thresholds), decoded_speakers(document["speakers"]))
+                return SpeakerCountInputs(
+                    np.array(thresholds), decoded_speakers(document["speakers"])
+                )
         except (KeyError, TypeError, ValueError) as error:
             raise damaged_file_error(path) from error
         msg = f"{path}: is of another plan; remove it, and merge again"

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from parivox.options.audit import CountOptions
     from parivox.runtime.progress import Progress
     from parivox.runtime.workers import AnnounceItem, Runner
-    from parivox.share.shard_plan import Plan, TallyInputs
+    from parivox.share.shard_plan import Plan, SpeakerCountInputs
 
 
 def run_shard(
@@ -90,16 +90,17 @@ def run_shard(
         if not lock_folder(home, lock, waits=waits):
             msg = f"{plan.said(number)}: another process runs it; wait until that has ended"
             raise ConfigError(msg)
-        record, tally_inputs = ShardRecord.read(plan, number), plan.found()
+        record, speaker_count_inputs = ShardRecord.read(plan, number), plan.found()
         # the first pass makes the score counts, the second the speaker counts: their thresholds are
         # set on the score counts of all shards
         if not record.has_intact_file(COUNTS_FILE):
             with _reporting_failures(plan, number):
                 record = record.with_file(COUNTS_FILE, *_count_scores(plan, number).origin)
-        if tally_inputs is not None and not record.has_intact_file(SPEAKER_COUNTS_FILE):
+        if speaker_count_inputs is not None and not record.has_intact_file(SPEAKER_COUNTS_FILE):
             with _reporting_failures(plan, number):
                 record = record.with_file(
-                    SPEAKER_COUNTS_FILE, *_count_by_speaker(plan, number, tally_inputs).origin
+                    SPEAKER_COUNTS_FILE,
+                    *_count_by_speaker(plan, number, speaker_count_inputs).origin,
                 )
     return record.hashes
 
@@ -137,7 +138,9 @@ def _count_scores(plan: Plan, number: int) -> _ShardTrials:
     return shard_trials
 
 
-def _count_by_speaker(plan: Plan, number: int, tally_inputs: TallyInputs) -> _ShardTrials:
+def _count_by_speaker(
+    plan: Plan, number: int, speaker_count_inputs: SpeakerCountInputs
+) -> _ShardTrials:
     """Write the speaker counts of a shard."""
     shard_trials = _read_shard(plan, number)
     speaker_block = None
@@ -145,10 +148,10 @@ def _count_by_speaker(plan: Plan, number: int, tally_inputs: TallyInputs) -> _Sh
     if plan.step:  # blocks of the speakers of all shards, so that they are the same in each
         finest = finest_groups(groupings, len(shard_trials.speaker_table.ids))
         speaker_block = blocks_replacing_speakers(
-            finest, tally_inputs.speakers, MAX_SEPARATE_SPEAKERS, N_SPEAKER_BLOCKS
+            finest, speaker_count_inputs.speakers, MAX_SEPARATE_SPEAKERS, N_SPEAKER_BLOCKS
         )
     speaker_counts = count_by_speaker(
-        shard_trials.trials, tally_inputs.thresholds, groupings, speaker_block
+        shard_trials.trials, speaker_count_inputs.thresholds, groupings, speaker_block
     )
     speaker_counts.write(plan.home(number) / SPEAKER_COUNTS_FILE)
     return shard_trials
