@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import product
 from typing import TYPE_CHECKING
 
 from parivox.data.source_bytes import NOBODY_WORDS
@@ -32,13 +33,13 @@ _SIDE_WORDS = {
     "test": ["test", "com", "comparison", "probe", "segment", "right", "b", "2"],
 }
 _UTTERANCE_WORDS = [
-    *("utterance", "utt", "file", "path", "wav", "audio", "recording", "segment", "id"),
-    *("templateid", "referenceid", "audiofilepath"),
-]
+    "utterance", "utt", "file", "path", "wav", "audio", "recording", "segment", "id",
+    "templateid", "referenceid", "audiofilepath",
+]  # fmt: skip
 SPEAKER_NAMES = (
-    *("speaker", "spk", "speakerid", "spkid", "spkr", "subject", "subjectid"),
-    *("customer", "customerid", "client", "clientid", "caller", "callerid", "user", "userid"),
-)
+    "speaker", "spk", "speakerid", "spkid", "spkr", "subject", "subjectid",
+    "customer", "customerid", "client", "clientid", "caller", "callerid", "user", "userid",
+)  # fmt: skip
 """Names of a column of speakers, in `plain_name` spelling, the surest first."""
 CALL_NAMES = frozenset({"call", "callid", "attempt", "attemptid"})
 """Names of the column of tests in a log with a row a call."""
@@ -62,17 +63,15 @@ _OUTCOME_WORDS = {
     "seconds": ["seconds", "elapsed", "elapsedseconds", "elapsedtime"],
 }
 _LABEL_WORDS = [
-    *("label", "labels", "lab", "target", "istarget", "targettype", "trialtype", "key", "class"),
-    *("same", "issame", "samespeaker", "match", "genuine", "ytrue", "groundtruth", "truth"),
-]
+    "label", "labels", "lab", "target", "istarget", "targettype", "trialtype", "key", "class",
+    "same", "issame", "samespeaker", "match", "genuine", "ytrue", "groundtruth", "truth",
+]  # fmt: skip
 
 
 def _side_aliases(side_words: Iterable[str], nouns: Iterable[str]) -> set[str]:
-    return {
-        first_word + second_word
-        for side_word in side_words
-        for noun in nouns
-        for first_word, second_word in ((side_word, noun), (noun, side_word))
+    pairs = list(product(side_words, nouns))
+    return {side_word + noun for side_word, noun in pairs} | {
+        noun + side_word for side_word, noun in pairs
     }
 
 

@@ -229,13 +229,11 @@ def _parsed(root: YamlNode | None, provenance: dict[str, Any]) -> GroupsFile:
         key: _node_texts(entries[key], key) if key in entries else None for key in _OPTION_KEYS
     }
     definitions = _definitions(entries)
-    used_names = {
-        _plain_attribute(text)
-        for key in ("by", "within")
-        for grouping in choices[key] or ()
-        for parsed_attribute in parse_by(grouping, f"{name}: {key}")
-        for text in _definition_names(parsed_attribute)
-    }
+    used_names: set[str] = set()
+    for key in ("by", "within"):
+        for grouping in choices[key] or ():
+            for parsed_attribute in parse_by(grouping, f"{name}: {key}"):
+                used_names.update(map(_plain_attribute, _definition_names(parsed_attribute)))
     unused = [
         attribute for attribute in definitions if _plain_attribute(attribute) not in used_names
     ]

@@ -488,8 +488,10 @@ def id_coverage(needed: pl.Series, column: pl.Series) -> float:
 
 def matching_column(name: str, columns: Sequence[str]) -> str:
     """The column of that name, whatever its case; empty if there is none or more than one."""
+    if name in columns:
+        return name
     matches = [column for column in columns if column.lower() == name.strip().lower()]
-    return name if name in columns else matches[0] if len(matches) == 1 else ""
+    return matches[0] if len(matches) == 1 else ""
 
 
 def requested_column(requested: str, columns: list[str], name: str, option: str) -> str:

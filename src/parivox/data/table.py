@@ -296,4 +296,6 @@ def _json(value: object) -> str:
 
 
 def _html_cell(cell: object) -> str:
-    return "" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else str(cell)
+    if cell is None:
+        return ""
+    return f"{cell:.6g}" if isinstance(cell, float) else str(cell)

@@ -103,8 +103,12 @@ class Trials:
             rows = slice(start, start + chunk_size)
             more = {name: column[rows] for name, column in self.extra_columns.items()}
             yield Trials(
-                *(self.enrol[rows], self.test[rows], self.target[rows]),
-                *(self.score[rows], self.conflict[rows], more),
+                self.enrol[rows],
+                self.test[rows],
+                self.target[rows],
+                self.score[rows],
+                self.conflict[rows],
+                more,
             )
 
     def without_conflicts(self) -> Trials:
@@ -270,8 +274,12 @@ def check_partition(
     )
     more = {name: column.take(order) for name, column in scored.extra_columns.items()}
     trials = Trials(
-        *(scored.enrol.take(order), scored.test.take(order), target.take(order)),
-        *(scored.score.take(order), is_doubtful.take(order), more),
+        scored.enrol.take(order),
+        scored.test.take(order),
+        target.take(order),
+        scored.score.take(order),
+        is_doubtful.take(order),
+        more,
     )
     pair_keys, trials = _drop_duplicates(pair_keys, trials, speaker, counts)
     _check_decisions(trials, facts.thresholds, counts)

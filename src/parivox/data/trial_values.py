@@ -46,9 +46,9 @@ _ENROL_STAGE_WORDS = (
     "failure-to-enrol",
 )
 _ACQUIRE_STAGE_WORDS = (
-    *("acquire", "acquisition", "acquired", "test", "verify", "verification", "probe", "fta"),
+    "acquire", "acquisition", "acquired", "test", "verify", "verification", "probe", "fta",
     "failure-to-acquire",
-)
+)  # fmt: skip
 STAGE_PROBLEM = ("is not a stage", "use enrol or acquire")
 STAGE_WORDS = {
     **dict.fromkeys(_ENROL_STAGE_WORDS, ENROL),

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     Ints = NDArray[np.integer]
 
 LOOKS_UNKNOWN = {
-    *("#n/a", "#na", "<na>", "<unk>", "n.a.", "n.a", "n. a.", "n.k.", "nk", "nat", "unk"),
-    *("missing", "not available", "not known", "not specified", "unspecified", "undefined"),
-}
+    "#n/a", "#na", "<na>", "<unk>", "n.a.", "n.a", "n. a.", "n.k.", "nk", "nat", "unk",
+    "missing", "not available", "not known", "not specified", "unspecified", "undefined",
+}  # fmt: skip
 """What is taken for a value as it stands, but is likely to say that none is known."""
 RANGE_OF_NUMBERS = "different numbers of"
 """How the item begins that tells the range of an attribute, which is not odd."""
@@ -228,7 +228,9 @@ def distant_number_warnings(name: str, numbers: Floats) -> list[DataWarning]:
     if not odd.size or not others.size:
         return []
     printable = ", ".join(f"{number:g}" for number in odd[: 2 * _MAX_EXAMPLES])
-    note = f"{printable}{', ...' * (odd.size > 2 * _MAX_EXAMPLES)}; the others are from "
+    if odd.size > 2 * _MAX_EXAMPLES:
+        printable += ", ..."
+    note = f"{printable}; the others are from "
     note += f"{others[0]:g} to {others[-1]:g}"
     return [DataWarning(f"numbers of {name!r} far from all others", int(odd.size), note)]
 
