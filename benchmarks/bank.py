@@ -32,17 +32,17 @@ TIMES = 3.0  # as long as the same number of trials among few people
 FAR = 5.0  # standard deviations that the farthest of 122 rates may lie from the true one
 
 
-def data(folder: Path, *, small: bool) -> None:
+def make_files(folder: Path, *, small: bool) -> None:
     """Make the files that are not there."""
-    wanted = [*(f"{name}.parquet" for name in NAMES), "customers.csv", "few.csv", "truth.json"]
-    if all((folder / name).exists() for name in wanted):
+    file_names = [*(f"{name}.parquet" for name in NAMES), "customers.csv", "few.csv", "truth.json"]
+    if all((folder / name).exists() for name in file_names):
         return
     command = [sys.executable, "-m", "benchmarks.customers", str(folder)]
-    part = 50 if small else 1
-    command += ["--trials", str(TRIALS // part), "--customers", str(CUSTOMERS // part)]
-    made = run_child(command)
-    if made.code:
-        raise RuntimeError(made.err)
+    divisor = 50 if small else 1
+    command += ["--trials", str(TRIALS // divisor), "--customers", str(CUSTOMERS // divisor)]
+    usage = run_child(command)
+    if usage.code:
+        raise RuntimeError(usage.err)
 
 
 def audit(folder: Path, name: str, out: Path) -> Usage:
@@ -52,11 +52,11 @@ def audit(folder: Path, name: str, out: Path) -> Usage:
     return run_child([*command, "--by", "gender", "--by", "gender+region", "--out", str(out)])
 
 
-def farthest(written: Path, known: Path) -> tuple[int, float]:
+def farthest(written: Path, truth_file: Path) -> tuple[int, float]:
     """Rates compared with the true ones, and how many standard deviations off the farthest is."""
     truth = {
         (row["group"], row["within"], row["metric"]): row["value"]
-        for row in json.loads(known.read_text(encoding="utf-8"))
+        for row in json.loads(truth_file.read_text(encoding="utf-8"))
     }
     compared, worst = 0, 0.0
     with written.open(encoding="utf-8", newline="") as file:
@@ -76,7 +76,7 @@ def farthest(written: Path, known: Path) -> tuple[int, float]:
 
 def report(folder: Path, *, small: bool = False) -> tuple[list[str], list[Gate]]:
     """Audit all three files, and return a Markdown table and its gates."""
-    data(folder, small=small)
+    make_files(folder, small=small)
     lines = [
         "|trials of|CPU s|wall s|peak MB|rates compared|farthest, in standard deviations|",
         "|---|---:|---:|---:|---:|---:|",
@@ -106,8 +106,8 @@ def report(folder: Path, *, small: bool = False) -> tuple[list[str], list[Gate]]
         for name in ("bank", "once"):
             for words, took in (("CPU", cpu), ("time", wall)):
                 times = took[name] / took["few"] if name in took and "few" in took else None
-                told = f"bank, {NAMES[name][0]}: {words} against few people"
-                gates.append(Gate(told, times, TIMES, "x"))
+                gate_name = f"bank, {NAMES[name][0]}: {words} against few people"
+                gates.append(Gate(gate_name, times, TIMES, "x"))
     return lines, gates
 
 

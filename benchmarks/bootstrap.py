@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.compute import BY, read
+from benchmarks.compute import GROUPINGS, read
 from benchmarks.measure import Gate, Usage, demo_data, interleave, ratio, run_child
 
 if TYPE_CHECKING:
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
     from parivox.data.trial_set import TrialSet
 
     Array = NDArray[Any]
-    Values = dict[str, NDArray[np.float64]]
+    Figures = dict[str, NDArray[np.float64]]
 
 REPLICATES = 1000
 OF_PEER = 3
 ROUNDS = 3
 BINS = 4096
-SAME = 1e-9  # largest difference from the peer's values, scores not binned
+EXACT = 1e-9  # largest difference from the peer's values, scores not binned
 BINNED = 1e-3  # largest difference of an EER that binning may make
 MEMORY = 1074  # MB: 1 GiB
 LIMITS = {"fixed": 200, "again": 25}  # ours takes at most this part of the peer's CPU
-WHAT = {
+DESCRIPTIONS = {
     "fixed": "FPR, FNR and cost at two fixed thresholds",
     "again": "EER, smallest cost, and rates and cost at two thresholds found again",
 }
@@ -65,7 +65,9 @@ class Trials:
         self.trials: TrialSet
         self.trials, self.people = read(*demo_data())
         used = np.unique(self.trials.utterance_speaker)
-        self.groupings: list[Grouping] = make_groupings(self.people, BY, speakers_in_use=used)
+        self.groupings: list[Grouping] = make_groupings(
+            self.people, GROUPINGS, speakers_in_use=used
+        )
         self.layouts: list[Layout] = [Layout(None, "", None)]
         self.layouts += [Layout(grouping, "both", None) for grouping in self.groupings]
         self.cost = parse_cost("voxsrc")
@@ -78,7 +80,7 @@ class Trials:
     @property
     def names(self) -> list[str]:
         """All, then every group."""
-        return ["all", *(group for one in self.groupings for group in one.groups)]
+        return ["all", *(group for grouping in self.groupings for group in grouping.groups)]
 
     def draw(self, replicates: int) -> Array:
         """How often each speaker is drawn, within gender and nationality."""
@@ -88,7 +90,7 @@ class Trials:
         assert strata is not None
         return speaker_weights(pool_small_strata(strata), replicates, seed=5)
 
-    def fixed(self, weights: Array) -> Values:
+    def fixed(self, weights: Array) -> Figures:
         """Rates at fixed thresholds, `[replicate, group, point, fpr and fnr]`, and costs."""
         import numpy as np
 
@@ -98,8 +100,15 @@ class Trials:
         from parivox.core.resampling import weighted
 
         points = [
-            LocatedPoint(OperatingPoint(str(at), "threshold", at), at, np.nan, np.nan, np.nan, "")
-            for at in self.thresholds
+            LocatedPoint(
+                OperatingPoint(str(threshold), "threshold", threshold),
+                threshold,
+                np.nan,
+                np.nan,
+                np.nan,
+                "",
+            )
+            for threshold in self.thresholds
         ]
         blocks = walk(self.trials, self.layouts)
         rates = []
@@ -108,10 +117,10 @@ class Trials:
             sums = [weighted(tally, weights) for tally in (cells.nontarget, cells.target)]
             with np.errstate(invalid="ignore"):  # of cells whose speakers were not drawn
                 rates.append(np.stack([errors / trials for errors, trials in sums], axis=-1))
-        found = np.concatenate(rates, axis=2).swapaxes(1, 2)
-        return {"rates": found, "cost": self._cost(found)}
+        rates_by_group = np.concatenate(rates, axis=2).swapaxes(1, 2)
+        return {"rates": rates_by_group, "cost": self._cost(rates_by_group)}
 
-    def again(self, weights: Array, bins: int | None = BINS) -> Values:
+    def again(self, weights: Array, bins: int | None = BINS) -> Figures:
         """What each replicate's own curves say, bins or exact scores."""
         import numpy as np
 
@@ -123,20 +132,22 @@ class Trials:
         from parivox.core.resampled_curves import ResampledCurves, curve_edges
 
         (placed,) = walk(self.trials, self.layouts)
-        part, speaker = placed.trials, self.trials.utterance_speaker
+        all_trials, speaker = placed.trials, self.trials.utterance_speaker
         edges = None
         if bins is not None:
-            edges = curve_edges(Counts.from_scores(part.score, part.target), bins=bins)
+            edges = curve_edges(Counts.from_scores(all_trials.score, all_trials.target), bins=bins)
         layouts = [
-            (at.cells, one.n_groups)
-            for one, at in zip(self.layouts, placed.cells_by_layout.values(), strict=True)
+            (placed_cells.cells, layout.n_groups)
+            for layout, placed_cells in zip(
+                self.layouts, placed.cells_by_layout.values(), strict=True
+            )
         ]
-        sides = speaker[part.enrol], speaker[part.test]
-        curves = ResampledCurves(part.score, part.target, *sides, layouts, edges)
+        sides = speaker[all_trials.enrol], speaker[all_trials.test]
+        curves = ResampledCurves(all_trials.score, all_trials.target, *sides, layouts, edges)
         n = len(weights), len(self.names)
-        rates, own = np.empty((*n, 2, 2)), np.empty((*n, 2))
-        for which, found in curves.replicates(weights):
-            everything = found[0][0]
+        rates, curve_figures = np.empty((*n, 2, 2)), np.empty((*n, 2))
+        for replicate_rows, cell_counts in curves.replicates(weights):
+            everything = cell_counts[0][0]
             thresholds = np.stack(
                 [
                     threshold_at_fpr(everything.curve, 0.01),
@@ -144,13 +155,16 @@ class Trials:
                 ],
                 axis=-1,
             )
-            for i, counts in enumerate(counts for cells in found for counts in cells):
-                at = counts.at(thresholds)
-                rates[which, i, :, 0], rates[which, i, :, 1] = at.fpr, at.fnr
-                own[which, i, 0] = eer(counts)
-                own[which, i, 1] = min_cdet(counts, cost=self.cost).value
-        told = {"rates": rates, "cost": self._cost(rates)}
-        return {**told, "eer": own[..., 0], "min_cdet": own[..., 1]}
+            for i, counts in enumerate(counts for cells in cell_counts for counts in cells):
+                point_rates = counts.at(thresholds)
+                rates[replicate_rows, i, :, 0], rates[replicate_rows, i, :, 1] = (
+                    point_rates.fpr,
+                    point_rates.fnr,
+                )
+                curve_figures[replicate_rows, i, 0] = eer(counts)
+                curve_figures[replicate_rows, i, 1] = min_cdet(counts, cost=self.cost).value
+        figures = {"rates": rates, "cost": self._cost(rates)}
+        return {**figures, "eer": curve_figures[..., 0], "min_cdet": curve_figures[..., 1]}
 
     def _cost(self, rates: Array) -> Array:
         return rates[..., 1] + self.cost.beta * rates[..., 0]
@@ -160,16 +174,16 @@ class Trials:
         import numpy as np
 
         peer = np.load(path)
-        place = {name: i for i, name in enumerate(peer["speakers"].tolist())}
-        weights = peer["weights"][:, [place[name] for name in self.people.ids]]
+        row_by_speaker = {name: i for i, name in enumerate(peer["speakers"].tolist())}
+        weights = peer["weights"][:, [row_by_speaker[name] for name in self.people.ids]]
         self.thresholds = peer["thresholds"].tolist()
         order = [self.names.index(name) for name in peer["groups"].tolist()]
 
-        def off(found: Values, names: list[str]) -> float:
-            differences = [np.abs(found[name][:, order] - peer[name]) for name in names]
-            for one, name in zip(differences, names, strict=True):
-                assert np.array_equal(np.isnan(one), np.isnan(peer[name])), name
-            return max(float(np.nanmax(one)) for one in differences)
+        def off(figures: Figures, names: list[str]) -> float:
+            differences = [np.abs(figures[name][:, order] - peer[name]) for name in names]
+            for distances, name in zip(differences, names, strict=True):
+                assert np.array_equal(np.isnan(distances), np.isnan(peer[name])), name
+            return max(float(np.nanmax(distances)) for distances in differences)
 
         if job == "fixed":
             return {"exact": off(self.fixed(weights), ["rates", "cost"])}
@@ -179,14 +193,14 @@ class Trials:
 
 def child(job: str, replicates: int, peer: Path | None, *, trace: bool) -> dict[str, float]:
     """Do one job on trials in memory, and tell what it took or how far it is off a peer."""
-    whole = Trials()
+    trials = Trials()
     if peer is not None:
-        return whole.compare(job, peer)
+        return trials.compare(job, peer)
     if trace:
         tracemalloc.start()
     start = time.process_time()
-    do: dict[str, Callable[[Array], Values]] = {"fixed": whole.fixed, "again": whole.again}
-    do[job](whole.draw(replicates))
+    do: dict[str, Callable[[Array], Figures]] = {"fixed": trials.fixed, "again": trials.again}
+    do[job](trials.draw(replicates))
     return {"cpu": time.process_time() - start, "peak": tracemalloc.get_traced_memory()[1] / 1e6}
 
 
@@ -194,21 +208,23 @@ def measure(rounds: int, replicates: int) -> tuple[dict[str, list[Usage]], dict[
     """Run all jobs, and once more each of ours for its memory and against the peer's values."""
     ours = [sys.executable, "-m", "benchmarks.bootstrap", "--replicates", str(replicates), "--job"]
     peer = [sys.executable, "-m", "benchmarks.peers.sklearn_bootstrap"]
-    data = [str(path) for path in demo_data()]
+    data_files = [str(path) for path in demo_data()]
     with tempfile.TemporaryDirectory() as folder:
-        kept = {job: str(Path(folder) / f"{job}.npz") for job in LIMITS}
+        peer_files = {job: str(Path(folder) / f"{job}.npz") for job in LIMITS}
         jobs: dict[str, Callable[[], Usage]] = {}
         for job in LIMITS:
             jobs[job] = partial(run_child, [*ours, job])
-            theirs = [*peer, job, *data, str(OF_PEER), kept[job]]
+            theirs = [*peer, job, *data_files, str(OF_PEER), peer_files[job]]
             jobs[f"sklearn {job}"] = partial(run_child, theirs)
         uses = interleave(jobs, rounds=rounds, say=lambda line: print(line, flush=True))
         again = {f"{job} traced": run_child([*ours, job, "--trace"]) for job in LIMITS}
-        again |= {f"{job} compared": run_child([*ours, job, "--peer", kept[job]]) for job in LIMITS}
+        again |= {
+            f"{job} compared": run_child([*ours, job, "--peer", peer_files[job]]) for job in LIMITS
+        }
     return uses, again
 
 
-def told(use: Usage) -> dict[str, float]:
+def figures_of(use: Usage) -> dict[str, float]:
     """What a child says; nothing if it failed."""
     return {} if use.code else dict(json.loads(use.out))
 
@@ -217,23 +233,23 @@ def report(rounds: int = ROUNDS, replicates: int = REPLICATES) -> tuple[list[str
     """Return Markdown lines and the gates."""
     uses, once = measure(rounds, replicates)
     cpu = {
-        name: min((one["cpu"] for one in map(told, runs) if one), default=None)
+        name: min((figures["cpu"] for figures in map(figures_of, runs) if figures), default=None)
         for name, runs in uses.items()
     }
-    how = f"{replicates:,} replicates of 31 groups and all trials, which are in memory; "
+    setting = f"{replicates:,} replicates of 31 groups and all trials, which are in memory; "
     lines = [
-        f"{how}the loop made {OF_PEER}, and its CPU is multiplied.",
+        f"{setting}the loop made {OF_PEER}, and its CPU is multiplied.",
         "",
         "|what|by|CPU s|peak MB above the counts|times parivox|",
         "|---|---|---:|---:|---:|",
     ]
     gates = []
     for job, limit in LIMITS.items():
-        ours, one = cpu[job], cpu[f"sklearn {job}"]
-        theirs = None if one is None else one * replicates
-        peak = told(once[f"{job} traced"]).get("peak")
-        off = told(once[f"{job} compared"])
-        for who, seconds, memory in (
+        ours, loop_cpu = cpu[job], cpu[f"sklearn {job}"]
+        theirs = None if loop_cpu is None else loop_cpu * replicates
+        peak = figures_of(once[f"{job} traced"]).get("peak")
+        off = figures_of(once[f"{job} compared"])
+        for contender, seconds, memory in (
             ("parivox", ours, peak),
             ("scikit-learn loop", theirs, None),
         ):
@@ -243,16 +259,16 @@ def report(rounds: int = ROUNDS, replicates: int = REPLICATES) -> tuple[list[str
                 "" if memory is None else f"{memory:.0f}",
                 "" if times is None else f"{times:.0f}",
             ]
-            lines.append(f"| {WHAT[job]} | {who} | {' | '.join(cells)} |")
+            lines.append(f"| {DESCRIPTIONS[job]} | {contender} | {' | '.join(cells)} |")
         name = f"bootstrap, {SHORT[job]}"
         gates += [
             Gate(f"{name}: CPU of parivox / CPU of the loop", ratio(ours, theirs), 1 / limit),
             Gate(f"{name}: peak memory above the counts", peak, MEMORY, " MB"),
-            Gate(f"{name}: distance from the loop's values", off.get("exact"), SAME),
+            Gate(f"{name}: distance from the loop's values", off.get("exact"), EXACT),
         ]
         if job == "again":
-            what = f"{name}: distance of an EER in {BINS:,} bins from the loop's"
-            gates.append(Gate(what, off.get("binned"), BINNED))
+            gate_name = f"{name}: distance of an EER in {BINS:,} bins from the loop's"
+            gates.append(Gate(gate_name, off.get("binned"), BINNED))
     return lines, gates
 
 

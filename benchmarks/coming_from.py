@@ -23,33 +23,33 @@ BOB = ("bob.bio.base==8.1.1", "bob.measure==6.1.1", "scikit-learn<1.6", "setupto
 
 def trials(page: str) -> dict[str, Any]:
     """What the page makes before any tool is asked."""
-    made: dict[str, Any] = {}
+    namespace: dict[str, Any] = {}
     for example in doctest.DocTestParser().get_examples(page.partition("\nIn Parivox ")[0]):
-        exec(example.source, made)  # noqa: S102 - the page is our own
-    return made
+        exec(example.source, namespace)  # noqa: S102 - the page is our own
+    return namespace
 
 
 def main() -> int:
     """Install, run and compare; return 1 if something else is printed than the page shows."""
     page = PAGE.read_text(encoding="utf-8")
-    made = trials(page)
-    frame, is_woman = made["trials"], made["women"][made["enrol"]]
+    namespace = trials(page)
+    frame, is_woman = namespace["trials"], namespace["women"][namespace["enrol"]]
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         table, scores = work / "decisions.csv", work / "scores-dev"
         decided = {"score": (frame.score >= 0).astype(int), "label_value": frame.label}
-        decided["gender"] = ["f" if one else "m" for one in is_woman]
-        made["pd"].DataFrame(decided).to_csv(table, index=False)
+        decided["gender"] = ["f" if is_female else "m" for is_female in is_woman]
+        namespace["pd"].DataFrame(decided).to_csv(table, index=False)
         five = [frame.enrol.str[:3], frame.enrol, frame.test.str[:3], frame.test, frame.score]
-        made["pd"].concat(five, axis=1).to_csv(scores, sep=" ", header=False, index=False)
+        namespace["pd"].concat(five, axis=1).to_csv(scores, sep=" ", header=False, index=False)
         aequitas, bob = Environment(work / "aequitas"), Environment(work / "bob")
         aequitas.pip("install", "--no-compile", *AEQUITAS)
         bob.pip("install", "--no-compile", *BOB)
         job = ROOT / "benchmarks" / "peers" / "aequitas_job.py"
-        asked = ("bio", "metrics", scores, "-c", "far", "-f", "0.01")
+        metrics_command = ("bio", "metrics", scores, "-c", "far", "-f", "0.01")
         printed = {
             "aequitas": aequitas.run(aequitas.programs / "python", job, table).out,
-            "bob": bob.run(bob.programs / "bob", *asked).out.replace(f"{work}/", ""),
+            "bob": bob.run(bob.programs / "bob", *metrics_command).out.replace(f"{work}/", ""),
         }
     wrong = 0
     for name, out in printed.items():

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 LIMIT = 12.0
 ROUNDS = 5
-BY = ["gender", "nationality", "gender+nationality"]
+GROUPINGS = ["gender", "nationality", "gender+nationality"]
 OPERATING_POINTS = ["fpr=0.01", "min-cdet"]
 
 
@@ -44,13 +44,15 @@ def compute_from_trials(trials: Any, speakers: Any) -> object:
     from parivox.auditing.system_rows import add_rows
     from parivox.data.requested_groupings import make_groupings
 
-    options = Options(by=tuple(BY), operating_points=tuple(OPERATING_POINTS), intervals=False)
+    options = Options(
+        by=tuple(GROUPINGS), operating_points=tuple(OPERATING_POINTS), intervals=False
+    )
     used = np.unique(trials.utterance_speaker)
     groupings = make_groupings(speakers, options.by, speakers_in_use=used)
     rows = {name: TableBuilder(columns) for name, columns in TABLES.items()}
     design = Design(groupings=groupings, options=options, metrics={})
     system = measure_system(trials, design)
-    add_rows(system, ((part, None) for part in metrics_by_grouping(system)), rows)
+    add_rows(system, ((metrics, None) for metrics in metrics_by_grouping(system)), rows)
     return {name: block.table() for name, block in rows.items()}
 
 
@@ -76,16 +78,16 @@ def measure(rounds: int = ROUNDS) -> dict[str, float]:
     return {"compute": min(computing), "argsort": min(sorting), "trials": float(scores.size)}
 
 
-def report(found: dict[str, float] | None) -> tuple[list[str], list[Gate]]:
+def report(seconds: dict[str, float] | None) -> tuple[list[str], list[Gate]]:
     """Return Markdown lines and the gate, from what `measure` returned or none."""
     name = "computing in memory, times one np.argsort of all scores"
-    if found is None:
+    if seconds is None:
         return ["Not measured."], [Gate(name, None, LIMIT)]
-    times = found["compute"] / found["argsort"]
+    times = seconds["compute"] / seconds["argsort"]
     lines = [
-        f"* trials in memory: {found['trials']:,.0f}",
-        f"* all groups and metrics: {found['compute']:.3f} CPU s",
-        f"* one `np.argsort` of the scores: {found['argsort']:.3f} CPU s",
+        f"* trials in memory: {seconds['trials']:,.0f}",
+        f"* all groups and metrics: {seconds['compute']:.3f} CPU s",
+        f"* one `np.argsort` of the scores: {seconds['argsort']:.3f} CPU s",
         f"* ratio: {times:.1f}",
     ]
     return lines, [Gate(name, times, LIMIT)]
@@ -97,11 +99,11 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     options = parser.parse_args()
-    found = measure(options.rounds)
+    seconds = measure(options.rounds)
     if options.json:
-        print(json.dumps(found))
+        print(json.dumps(seconds))
         return 0
-    lines, gates = report(found)
+    lines, gates = report(seconds)
     print("\n".join(lines), "", *gates, sep="\n")
     return int(not all(gate.passed for gate in gates))
 

@@ -27,7 +27,7 @@ REGIONS = ("east", "north", "south", "west")
 NAMES = ("customer", "gender", "region")
 FAILING = {"f": 0.04, "m": 0.02}
 TARGET_MEAN = {("f", "east"): 2.4, ("m", "west"): 2.9}
-OTHERS = 4
+IMPOSTORS = 4
 CALLS = 1_000_000
 
 
@@ -66,43 +66,43 @@ def make(
     # where calls are used again and again, each fails once and for all
     lost = rng.random((customers, calls_each or 1)) < failing[gender][:, None]
     writer = None
-    calls = trials // (1 + OTHERS)
-    for first in range(0, calls, CALLS):
-        number = np.arange(first, min(first + CALLS, calls))
+    calls = trials // (1 + IMPOSTORS)
+    for start in range(0, calls, CALLS):
+        number = np.arange(start, min(start + CALLS, calls))
         caller = number % customers
         channel = rng.integers(0, len(CHANNELS), number.size)
-        share = (customers - 1) // OTHERS  # one of each share, so that no two are the same
-        apart = rng.integers(0, share, (number.size, OTHERS)) + 1 + share * np.arange(OTHERS)
-        others = (caller[:, None] + apart) % customers
-        claimed = np.concatenate([caller[:, None], others], axis=1)
+        share = (customers - 1) // IMPOSTORS  # one of each share, so that no two are the same
+        apart = rng.integers(0, share, (number.size, IMPOSTORS)) + 1 + share * np.arange(IMPOSTORS)
+        claimed_others = (caller[:, None] + apart) % customers
+        claimed = np.concatenate([caller[:, None], claimed_others], axis=1)
         target = claimed == caller[:, None]
         score = rng.normal(size=claimed.shape) + np.where(
             target, means[gender[claimed], region[claimed]], 0.1 * (gender[claimed] == 0)
         )
-        size = number.size * (1 + OTHERS)
-        chance = np.repeat(failing[gender[caller]], 1 + OTHERS)
+        size = number.size * (1 + IMPOSTORS)
+        chance = np.repeat(failing[gender[caller]], 1 + IMPOSTORS)
         flat = rng.random(size) < chance
         if not once:  # a call fails in all of its trials
-            flat = np.repeat(flat[:: 1 + OTHERS], 1 + OTHERS)
+            flat = np.repeat(flat[:: 1 + IMPOSTORS], 1 + IMPOSTORS)
         enrol = np.char.add(ids[claimed.ravel()], "/enrolment")
-        calls_of = np.repeat(number, 1 + OTHERS)
+        calls_of = np.repeat(number, 1 + IMPOSTORS)
         if once:
-            calls_of = calls_of * (1 + OTHERS) + np.tile(np.arange(1 + OTHERS), number.size)
+            calls_of = calls_of * (1 + IMPOSTORS) + np.tile(np.arange(1 + IMPOSTORS), number.size)
         if calls_each:  # every pair of calls at most once
-            one, other = np.divmod(number // customers, calls_each - 1)
-            other += other >= one
-            calls_of = np.repeat(one, 1 + OTHERS)
-            flat = np.repeat(lost[caller, one], 1 + OTHERS)
-            apart_of = np.repeat(other, 1 + OTHERS).astype(str)
+            test_call, enrol_call = np.divmod(number // customers, calls_each - 1)
+            enrol_call += enrol_call >= test_call
+            calls_of = np.repeat(test_call, 1 + IMPOSTORS)
+            flat = np.repeat(lost[caller, test_call], 1 + IMPOSTORS)
+            apart_of = np.repeat(enrol_call, 1 + IMPOSTORS).astype(str)
             enrol = np.char.add(np.char.add(ids[claimed.ravel()], "/call"), apart_of)
-        whose = np.repeat(ids[caller], 1 + OTHERS)
+        caller_ids = np.repeat(ids[caller], 1 + IMPOSTORS)
         block = pa.table({
             "enrol": enrol,
-            "test": np.char.add(np.char.add(whose, "/call"), calls_of.astype(str)),
+            "test": np.char.add(np.char.add(caller_ids, "/call"), calls_of.astype(str)),
             "label": target.ravel().astype(np.int8),
             "score": pa.array(score.ravel().astype(np.float32), mask=flat),
-            "channel": np.repeat(channels[channel], 1 + OTHERS),
-            "threshold": np.repeat(thresholds[channel], 1 + OTHERS),
+            "channel": np.repeat(channels[channel], 1 + IMPOSTORS),
+            "threshold": np.repeat(thresholds[channel], 1 + IMPOSTORS),
             "status": np.where(flat, "no_speech", "ok"),
         })  # fmt: skip
         writer = writer or pq.ParquetWriter(folder / name, block.schema)
@@ -118,18 +118,18 @@ def above(threshold: float, mean: float) -> float:
 
 def truth() -> list[dict[str, object]]:
     """True error rates by group and channel, and shares of recordings that fail."""
-    found: list[dict[str, object]] = []
+    rows: list[dict[str, object]] = []
     for g in GENDERS:
-        found.append({"group": g, "within": "", "metric": "fta", "value": FAILING[g]})
+        rows.append({"group": g, "within": "", "metric": "fta", "value": FAILING[g]})
         for r in REGIONS:
             for channel, t in CHANNELS.items():
-                where = {"group": f"{g}+{r}", "within": f"channel={channel}"}
+                keys = {"group": f"{g}+{r}", "within": f"channel={channel}"}
                 fnr = 1 - above(t, mean_of(g, r))
                 frr = FAILING[g] + (1 - FAILING[g]) * fnr
-                found.append({**where, "metric": "fnr", "value": fnr})
-                found.append({**where, "metric": "frr", "value": frr})
-                found.append({**where, "metric": "fpr", "value": above(t, 0.1 * (g == "f"))})
-    return found
+                rows.append({**keys, "metric": "fnr", "value": fnr})
+                rows.append({**keys, "metric": "frr", "value": frr})
+                rows.append({**keys, "metric": "fpr", "value": above(t, 0.1 * (g == "f"))})
+    return rows
 
 
 def main() -> None:
@@ -139,14 +139,14 @@ def main() -> None:
     parse.add_argument("--trials", type=int, default=50_000_000)
     parse.add_argument("--customers", type=int, default=2_000_000)
     parse.add_argument("--people", type=int, default=1_251)
-    given = parse.parse_args()
-    given.folder.mkdir(parents=True, exist_ok=True)
-    bank = (given.folder, given.trials, given.customers)
+    options = parse.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    bank = (options.folder, options.trials, options.customers)
     make(*bank, "bank.parquet", "customers.csv")
     make(*bank, "once.parquet", "customers.csv", once=True)
-    few = (given.folder, given.trials, given.people, "few.parquet", "few.csv")
+    few = (options.folder, options.trials, options.people, "few.parquet", "few.csv")
     make(*few, calls_each=120)
-    (given.folder / "truth.json").write_text(json.dumps(truth(), indent=1) + "\n")
+    (options.folder / "truth.json").write_text(json.dumps(truth(), indent=1) + "\n")
 
 
 if __name__ == "__main__":

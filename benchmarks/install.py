@@ -40,8 +40,8 @@ def extras() -> dict[str, str]:
     """Every extra that users install, and what pyproject.toml says above it."""
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     names = tomllib.loads(text)["project"]["optional-dependencies"].keys() - {"dev"}
-    said = re.findall(r"^# (.*)\n([a-z]+) = \[", text, re.MULTILINE)
-    return {name: words for words, name in said if name in names}
+    comments = re.findall(r"^# (.*)\n([a-z]+) = \[", text, re.MULTILINE)
+    return {name: words for words, name in comments if name in names}
 
 
 @dataclass(frozen=True)
@@ -63,15 +63,15 @@ class Environment:
         """Run a command as the new user; one that fails ends everything."""
         home = {"HOME": str(self.folder / "home"), "PIP_NO_CACHE_DIR": "1"}
         unset = ("PYTHONPATH", "PYTHONPYCACHEPREFIX")  # what puts code and bytecode elsewhere
-        kept = {name: os.environ.pop(name, None) for name in (*unset, *home, *variables)}
+        saved_variables = {name: os.environ.pop(name, None) for name in (*unset, *home, *variables)}
         os.environ.update(home | variables)
         try:
             use = run_child([str(word) for word in command])
         finally:
-            for name, value in kept.items():
+            for name, saved in saved_variables.items():
                 os.environ.pop(name, None)
-                if value is not None:
-                    os.environ[name] = value
+                if saved is not None:
+                    os.environ[name] = saved
         if use.code:
             sys.exit(f"{' '.join(map(str, command))}: failed\n{use.out}{use.err}")
         return use
@@ -93,21 +93,21 @@ class Environment:
 
 def sizes(wheel: Path, work: Path) -> list[str]:
     """Measure core and each extra; the lines of the table."""
-    found = {}
+    sizes_by_extra = {}
     for name in ("", *extras()):
         environment = Environment(work / (name or "core"))
         environment.pip("install", f"{wheel}[{name}]" if name else wheel)
-        found[name] = environment.size()
+        sizes_by_extra[name] = environment.size()
         shutil.rmtree(environment.folder)
-        print(name or "core", *found[name], flush=True)
-    packages, size, bytecode = found.pop("")
+        print(name or "core", *sizes_by_extra[name], flush=True)
+    packages, size, bytecode = sizes_by_extra.pop("")
     lines = [
         "| install | provides | packages | MB |",
         "|---|---|---:|---:|",
         f"| `parivox` | the program and the library | {packages} | {size:.0f} |",
     ]
     for name, words in extras().items():
-        more, larger, _ = found[name]
+        more, larger, _ = sizes_by_extra[name]
         lines.append(f"| `parivox[{name}]` | {words} | +{more - packages} | +{larger - size:.0f} |")
     lines += [
         "",
@@ -129,7 +129,7 @@ def demo(wheel: Path, work: Path) -> tuple[list[str], list[Gate]]:
     ran = by_pip.run(by_pip.programs / "parivox", "demo", "--out", by_pip.folder / "out")
     clone = by_make.folder / "clone"
     by_make.run("git", "clone", "--quiet", ROOT, clone)
-    made = by_make.run(
+    make_run = by_make.run(
         "make", "-C", clone, f"PYTHON={sys.executable}", "demo", PIP_NO_INDEX="1",
         PIP_FIND_LINKS=str(store),
     )  # fmt: skip
@@ -144,14 +144,15 @@ def demo(wheel: Path, work: Path) -> tuple[list[str], list[Gate]]:
         ("---", *["---:"] * 6),
         (pip, f"{loaded:.0f} MB", f"{installed.cpu:.0f} s", f"{ran.cpu:.0f} s", f"{wall:.0f} s",
          f"{megabytes:.0f} MB", f"{bytecode:.0f} MB"),
-        (make, "same", f"{made.cpu - ran.cpu:.0f} s", f"{ran.cpu:.0f} s", f"{made.wall:.0f} s",
+        (make, "same", f"{make_run.cpu - ran.cpu:.0f} s", f"{ran.cpu:.0f} s",
+         f"{make_run.wall:.0f} s",
          f"{cloned:.0f} MB", f"{compiled:.0f} MB"),
     ]  # fmt: skip
     lines = [f"| {' | '.join(row)} |" for row in rows]
     gates = [
         Gate("pip install and demo, without download", cpu, SECONDS, " CPU s"),
         Gate("pip install and demo, with bytecode", megabytes + bytecode, MEGABYTES, " MB"),
-        Gate("make demo, without download", made.cpu, SECONDS, " CPU s"),
+        Gate("make demo, without download", make_run.cpu, SECONDS, " CPU s"),
         Gate("make demo, with bytecode", cloned + compiled, MEGABYTES, " MB"),
     ]
     return lines, gates
@@ -160,9 +161,9 @@ def demo(wheel: Path, work: Path) -> tuple[list[str], list[Gate]]:
 def write(name: str, lines: list[str]) -> None:
     """Put lines between their marks on the page."""
     start, end = MARKS[name]
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(start)
+    before, _, after = PAGE.read_text(encoding="utf-8").partition(start)
     text = "\n".join(["", *lines, "", ""])
-    PAGE.write_text(f"{before}{start}{text}{end}{rest.partition(end)[2]}", encoding="utf-8")
+    PAGE.write_text(f"{before}{start}{text}{end}{after.partition(end)[2]}", encoding="utf-8")
 
 
 def main() -> int:
@@ -170,19 +171,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("parts", nargs="*", help="sizes or demo; both without")
     parser.add_argument("--write", action="store_true", help="write docs/install.md")
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         run_child([sys.executable, "-m", "build", "--wheel", "--outdir", folder, str(ROOT)])
         (wheel,) = work.glob("*.whl")
-        found, gates = dict[str, list[str]](), list[Gate]()
-        if "demo" in (given.parts or MARKS):
-            found["demo"], gates = demo(wheel, work)
-        if "sizes" in (given.parts or MARKS):
-            found["sizes"] = sizes(wheel, work)
-    for name, lines in found.items():
+        tables, gates = dict[str, list[str]](), list[Gate]()
+        if "demo" in (options.parts or MARKS):
+            tables["demo"], gates = demo(wheel, work)
+        if "sizes" in (options.parts or MARKS):
+            tables["sizes"] = sizes(wheel, work)
+    for name, lines in tables.items():
         print("", *lines, sep="\n")
-        if given.write:
+        if options.write:
             write(name, lines)
     print("", *gates, sep="\n")
     return int(not all(gate.passed for gate in gates))

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from parivox.runtime.workers import AnnounceItem, TaskOutput
 
-PARTS = 8
+SHARDS = 8
 LIMIT = 300.0  # seconds for one command
 
 
@@ -52,13 +52,13 @@ def content(folder: Path) -> dict[str, bytes]:
 
 def plan(home: Path, trials: int) -> Path:
     """A plan of so many synthetic trials, to be copied."""
-    made = [sys.executable, "-m", "benchmarks.synthetic", str(home), "--trials", str(trials)]
-    subprocess.run(made, check=True, stdout=subprocess.DEVNULL)
+    generation = [sys.executable, "-m", "benchmarks.synthetic", str(home), "--trials", str(trials)]
+    subprocess.run(generation, check=True, stdout=subprocess.DEVNULL)
     scores, speakers = home / f"trials-{trials}.parquet", home / "speakers.csv"
-    whole = pl.read_parquet(scores)  # two parts may not count one pair
-    whole.unique(["enrol", "test"], keep="first", maintain_order=True).write_parquet(scores)
+    trial_table = pl.read_parquet(scores)  # two parts may not count one pair
+    trial_table.unique(["enrol", "test"], keep="first", maintain_order=True).write_parquet(scores)
     words = ("--speakers", speakers, "--by", "gender", "--operating-point", "fpr=0.01")
-    more = ("--shards", PARTS, "--replicates", 50, "--out", home / "plan")
+    more = ("--shards", SHARDS, "--replicates", 50, "--out", home / "plan")
     subprocess.run(
         command("shards", "plan", scores, *words, *more), check=True, stdout=subprocess.DEVNULL
     )
@@ -67,19 +67,19 @@ def plan(home: Path, trials: int) -> Path:
 
 def children(pid: int) -> list[int]:
     """Worker processes of a process."""
-    found = []
+    pids = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
             if int(stat.read_text().rpartition(")")[2].split()[1]) == pid:
                 is_worker = "spawn_main" in (stat.parent / "cmdline").read_text()
-                found += [int(stat.parent.name)] if is_worker else []
-    return found
+                pids += [int(stat.parent.name)] if is_worker else []
+    return pids
 
 
 def kill(words: list[str], whom: str, after: float) -> tuple[int, bool]:
     """Run a command, and kill it or a worker of it after so many seconds; its exit code, and if."""
-    with tempfile.TemporaryFile("w+") as said:
-        process = subprocess.Popen(words, stderr=said, stdout=subprocess.DEVNULL)
+    with tempfile.TemporaryFile("w+") as stderr:
+        process = subprocess.Popen(words, stderr=stderr, stdout=subprocess.DEVNULL)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(after)
         victims = [process.pid] if process.poll() is None else []
@@ -88,8 +88,8 @@ def kill(words: list[str], whom: str, after: float) -> tuple[int, bool]:
         for pid in victims:
             os.kill(pid, signal.SIGKILL)
         code = process.wait(LIMIT)
-        said.seek(0)
-        words_said = said.read()
+        stderr.seek(0)
+        words_said = stderr.read()
         if "Traceback" in words_said or (not victims and code):
             raise RuntimeError(words_said)
     return code, bool(victims)
@@ -99,21 +99,21 @@ def kill_often(home: Path, planned: Path, kills: int, seed: int) -> None:
     """Kill so often; tell and compare."""
     draw = random.Random(seed)  # noqa: S311 - nothing secret
     run, merge = home / "run", home / "audit"
-    both = {
+    commands = {
         "run": command("shards", "run", run, "--workers", 2),
         "merge": command("shards", "merge", run, "--out", merge),
     }
-    took, whole, killed, finished = dict.fromkeys(both, LIMIT), None, 0, 0
+    took, expected, killed, finished = dict.fromkeys(commands, LIMIT), None, 0, 0
     while killed < kills or finished < 2:
         for folder in (run, merge):
             shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(planned, run)
-        for stage, words in both.items():
+        for stage, words in commands.items():
             while True:
                 began = time.monotonic()
                 whom = draw.choice(("driver", "worker", "merge"))
                 is_spared = (
-                    whole is None or killed >= kills or (whom == "merge") == (stage == "run")
+                    expected is None or killed >= kills or (whom == "merge") == (stage == "run")
                 )
                 after = LIMIT if is_spared else draw.uniform(0.05, 1.0) * took[stage]
                 code, was_killed = kill(words, whom, after)
@@ -124,11 +124,11 @@ def kill_often(home: Path, planned: Path, kills: int, seed: int) -> None:
                     break
             took[stage] = min(took[stage], time.monotonic() - began)
         finished += 1
-        whole = whole or content(merge)
-        if content(merge) != whole:
+        expected = expected or content(merge)
+        if content(merge) != expected:
             msg = "the audit has other bytes"
             raise RuntimeError(msg)
-        print(f"audit {finished}: the same {len(whole)} files", flush=True)
+        print(f"audit {finished}: the same {len(expected)} files", flush=True)
 
 
 def noting(folder: Path, log: Path) -> Callable[[int, AnnounceItem], TaskOutput]:
@@ -157,11 +157,11 @@ def ray_killed(home: Path, planned: Path) -> None:
         shutil.copytree(planned, folder)
         began = time.monotonic()
         with Cluster(nodes.address).open(partial(noting, folder, log)) as do:
-            for so_far, _ in enumerate(do(range(1, PARTS + 1)), 1):
-                if is_killed and so_far == PARTS // 2:
+            for so_far, _ in enumerate(do(range(1, SHARDS + 1)), 1):
+                if is_killed and so_far == SHARDS // 2:
                     nodes.remove_node(workers[0], allow_graceful=False)
             find_thresholds(folder)
-            deque(do(range(1, PARTS + 1)), maxlen=0)
+            deque(do(range(1, SHARDS + 1)), maxlen=0)
         took = time.monotonic() - began
         nodes.shutdown()
         subprocess.run(
@@ -171,8 +171,8 @@ def ray_killed(home: Path, planned: Path) -> None:
         )
         bytes_of.append(content(home / f"{name}-a"))
         begun = len(log.read_text().splitlines())
-        print(f"{name}: {took:.0f} s, {begun - 2 * PARTS} parts begun twice", flush=True)
-        if begun - 2 * PARTS > is_killed or bytes_of[-1] != bytes_of[0]:
+        print(f"{name}: {took:.0f} s, {begun - 2 * SHARDS} parts begun twice", flush=True)
+        if begun - 2 * SHARDS > is_killed or bytes_of[-1] != bytes_of[0]:
             msg = "more was done again than processors were lost, or the audit has other bytes"
             raise RuntimeError(msg)
 
@@ -184,14 +184,14 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=400_000)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--ray", action="store_true")
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        planned = plan(home, given.trials)
-        if given.ray:
+        planned = plan(home, options.trials)
+        if options.ray:
             ray_killed(home, planned)
         else:
-            kill_often(home, planned, given.kills, given.seed)
+            kill_often(home, planned, options.kills, options.seed)
 
 
 if __name__ == "__main__":

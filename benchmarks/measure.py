@@ -68,8 +68,8 @@ class Gate:
     def __str__(self) -> str:
         """Return one line: the verdict, the name, the value and the limit."""
         verdict = "pass" if self.passed else "FAIL"
-        found = "not measured" if self.value is None else f"{self.value:.3g}{self.unit}"
-        return f"{verdict}: {self.name}: {found} (at most {self.limit:.3g}{self.unit})"
+        figure = "not measured" if self.value is None else f"{self.value:.3g}{self.unit}"
+        return f"{verdict}: {self.name}: {figure} (at most {self.limit:.3g}{self.unit})"
 
 
 def _environment() -> dict[str, str]:
@@ -117,8 +117,8 @@ def interleave(
             if use.code:
                 failed.add(name)
                 uses[name] = [use]
-                last = use.err.strip().splitlines()[-1:] or ["no message"]
-                say(f"round {turn + 1}, {name}: failed with exit code {use.code}: {last[0]}")
+                last_line = use.err.strip().splitlines()[-1:] or ["no message"]
+                say(f"round {turn + 1}, {name}: failed with exit code {use.code}: {last_line[0]}")
             else:
                 uses[name].append(use)
                 say(f"round {turn + 1}, {name}: {use.cpu:.2f} CPU s, {use.peak:.0f} MB")
@@ -136,9 +136,9 @@ def middle_cpu(uses: Iterable[Usage]) -> float | None:
     return statistics.median(good) if good else None
 
 
-def ratio(value: float | None, reference: float | None) -> float | None:
+def ratio(figure: float | None, reference: float | None) -> float | None:
     """Divide, where both are known."""
-    return None if value is None or not reference else value / reference
+    return None if figure is None or not reference else figure / reference
 
 
 def machine() -> str:
@@ -149,14 +149,14 @@ def machine() -> str:
         lines = cpuinfo.read_text(encoding="utf-8").splitlines()
         names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
         model = names[0] if names else model
-    found = []
+    versions = []
     for library in LIBRARIES:
         try:
-            found.append(f"{library} {importlib.metadata.version(library)}")
+            versions.append(f"{library} {importlib.metadata.version(library)}")
         except importlib.metadata.PackageNotFoundError:
             continue
     python = f"{platform.python_implementation()} {platform.python_version()}"
-    return f"{model}, {os.cpu_count()} cores, {platform.system()}; {python}; {', '.join(found)}"
+    return f"{model}, {os.cpu_count()} cores, {platform.system()}; {python}; {', '.join(versions)}"
 
 
 def demo_data() -> tuple[Path, Path]:

@@ -37,8 +37,8 @@ def write_trials(home: Path) -> None:
     label = (enrol == test).astype(int)
     pl.DataFrame(
         {
-            "enrol": [f"{ids[one]}/e{k % 50}" for k, one in enumerate(enrol.tolist())],
-            "test": [f"{ids[one]}/t{k}" for k, one in enumerate(test.tolist())],
+            "enrol": [f"{ids[speaker]}/e{k % 50}" for k, speaker in enumerate(enrol.tolist())],
+            "test": [f"{ids[speaker]}/t{k}" for k, speaker in enumerate(test.tolist())],
             "score": np.round(rng.normal(label * 2.0), 4),
             "label": label,
         }
@@ -56,7 +56,7 @@ def write_workbook(home: Path) -> None:
     sheets = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
     start = '<?xml version="1.0"?>'
     row = f"<row>{'<c><v>1</v></c>' * COLUMNS}</row>"
-    parts = {
+    files = {
         "[Content_Types].xml": f'{start}<Types xmlns="{packages}/content-types">'
         '<Default Extension="xml" ContentType="application/xml"/>'
         '<Default Extension="rels" '
@@ -76,11 +76,11 @@ def write_workbook(home: Path) -> None:
         f"{row * ROWS}</sheetData></worksheet>",
     }
     with zipfile.ZipFile(home / "big.xlsx", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as book:
-        for name, text in parts.items():
+        for name, text in files.items():
             book.writestr(name, text)
 
 
-def taken(words: Sequence[str], home: Path) -> tuple[int, float, float]:
+def usage_of(words: Sequence[str], home: Path) -> tuple[int, float, float]:
     """Exit code, largest resident megabytes, and CPU seconds of a command."""
     process = subprocess.Popen(
         [sys.executable, "-m", "parivox", *words, "--quiet"],
@@ -95,17 +95,21 @@ def taken(words: Sequence[str], home: Path) -> tuple[int, float, float]:
 
 def measured(name: str, home: Path) -> float:
     """Run one of them."""
-    by = [word for k in range(ATTRIBUTES) for word in ("--by", f"a{k:03d}")]
-    asked = ["audit", "trials.csv", "--speakers", "speakers.csv"]
+    groupings = [word for k in range(ATTRIBUTES) for word in ("--by", f"a{k:03d}")]
+    audit_words = ["audit", "trials.csv", "--speakers", "speakers.csv"]
     commands: dict[str, tuple[list[str], int, Callable[[Path], None]]] = {
-        "500 attributes": ([*asked, *by, "--no-intervals", "--out", "many"], 0, write_trials),
-        "900 groups": ([*asked, "--by", "g", "--out", "groups"], 0, write_trials),
+        "500 attributes": (
+            [*audit_words, *groupings, "--no-intervals", "--out", "many"],
+            0,
+            write_trials,
+        ),
+        "900 groups": ([*audit_words, "--by", "g", "--out", "groups"], 0, write_trials),
         "workbook": (["inspect", "big.xlsx"], 2, write_workbook),
     }
     words, code, write = commands[name]
     write(home)
-    found, megabytes, seconds = taken(words, home)
-    assert found == code, f"{name}: exit code {found}"
+    exit_code, megabytes, seconds = usage_of(words, home)
+    assert exit_code == code, f"{name}: exit code {exit_code}"
     return seconds if GOALS[name][1] == "CPU s" else megabytes
 
 
@@ -113,14 +117,14 @@ def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", choices=[*GOALS])
-    given = parser.parse_args()
+    options = parser.parse_args()
     missed = False
-    for name in [given.only] if given.only else GOALS:
+    for name in [options.only] if options.only else GOALS:
         goal, unit = GOALS[name]
         with tempfile.TemporaryDirectory() as folder:
-            value = measured(name, Path(folder))
-        missed |= value > goal
-        print(f"{name}: {value:,.1f} {unit}, goal {goal:,} {unit}", flush=True)
+            figure = measured(name, Path(folder))
+        missed |= figure > goal
+        print(f"{name}: {figure:,.1f} {unit}, goal {goal:,} {unit}", flush=True)
     sys.exit(missed)
 
 

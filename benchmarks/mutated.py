@@ -65,7 +65,7 @@ JOINING = {'"', "'", ",", "\x00", "\t", "\n"}
 """Signs that may join or split cells, so that another number of rows would be right."""
 OUTCOMES = {None, 0, 1, 2, 3}
 """Exit codes of commands: docs/exit-codes.md."""
-KEPT = Path(__file__).parents[1] / "tests" / "old_audits"
+OLD_AUDITS = Path(__file__).parents[1] / "tests" / "old_audits"
 STORED = ("audit.json", "provenance.json", "pairing.parquet", "det.parquet")
 
 
@@ -84,49 +84,51 @@ class Kind:
 # ---- changes
 
 
-def changed(data: bytes, draw: random.Random) -> bytes:
+def changed(content: bytes, draw: random.Random) -> bytes:
     """A file with some bytes changed, lost or doubled, or cut off."""
-    held, way = bytearray(data), draw.random()
-    if way < 0.05:
-        return bytes(held[: draw.randrange(len(held) + 1)])
+    mutant, chance = bytearray(content), draw.random()
+    if chance < 0.05:
+        return bytes(mutant[: draw.randrange(len(mutant) + 1)])
     for _ in range(draw.choice((1, 1, 2, 2, 3, 5))):
-        place = draw.randrange(max(len(held), 1))
+        offset = draw.randrange(max(len(mutant), 1))
         if draw.random() < 0.3:  # the end of many formats says where all the rest is
-            place = max(len(held) - 1 - draw.randrange(900), 0)
-        if way < 0.8 and held:
-            byte = held[place]
+            offset = max(len(mutant) - 1 - draw.randrange(900), 0)
+        if chance < 0.8 and mutant:
+            byte = mutant[offset]
             choices = (0, 255, 127, 128, draw.randrange(256), byte ^ (1 << draw.randrange(8)))
-            held[place] = draw.choice(choices)
-        elif way < 0.9:
-            del held[place : place + draw.randrange(1, 9)]
+            mutant[offset] = draw.choice(choices)
+        elif chance < 0.9:
+            del mutant[offset : offset + draw.randrange(1, 9)]
         else:
-            held[place:place] = held[place : place + draw.randrange(1, 40)]
-    return bytes(held)
+            mutant[offset:offset] = mutant[offset : offset + draw.randrange(1, 40)]
+    return bytes(mutant)
 
 
-def with_odd_cells(data: bytes, draw: random.Random, odd_cells: Sequence[str]) -> bytes:
+def with_odd_cells(content: bytes, draw: random.Random, odd_cells: Sequence[str]) -> bytes:
     """A text with some cells replaced; the first line is kept."""
-    head, newline, rest = data.decode().partition("\n")
-    lines = rest.split("\n")
+    head, newline, body = content.decode().partition("\n")
+    lines = body.split("\n")
     for _ in range(draw.choice((1, 1, 2, 4))):
         row = draw.randrange(len(lines))
-        separator = next((one for one in (",", "\t", ": ", " ") if one in lines[row]), "\n")
+        separator = next(
+            (candidate for candidate in (",", "\t", ": ", " ") if candidate in lines[row]), "\n"
+        )
         cells = lines[row].split(separator)
         cells[draw.randrange(len(cells))] = draw.choice(odd_cells)
         lines[row] = separator.join(cells)
     return (head + newline + "\n".join(lines)).encode()
 
 
-def is_text(data: bytes) -> bool:
+def is_text(content: bytes) -> bool:
     """Whether cells of it can be replaced."""
     try:
-        data.decode()
+        content.decode()
     except UnicodeDecodeError:
         return False
-    return b"\x00" not in data
+    return b"\x00" not in content
 
 
-def made(kind: Kind, number: int) -> bytes:
+def mutated_file(kind: Kind, number: int) -> bytes:
     """The changed file of a number."""
     draw = random.Random(f"{kind.name}/{number}")  # noqa: S311 - no secrets
     seed = draw.choice(kind.seeds)
@@ -138,46 +140,46 @@ def made(kind: Kind, number: int) -> bytes:
 # ---- valid files
 
 
-def table_bytes(frame: pl.DataFrame, way: Any) -> bytes:
+def table_bytes(frame: pl.DataFrame, file_format: Any) -> bytes:
     """A table as Parquet of a compression, as Arrow, or as a workbook."""
-    data = io.BytesIO()
-    if way == "arrow":
-        frame.write_ipc(data)
-    elif way == "arrow-stream":
-        frame.write_ipc_stream(data)
-    elif way == "xlsx":
+    buffer = io.BytesIO()
+    if file_format == "arrow":
+        frame.write_ipc(buffer)
+    elif file_format == "arrow-stream":
+        frame.write_ipc_stream(buffer)
+    elif file_format == "xlsx":
         book = Workbook()
         sheet = book.active
         for row in (frame.columns, *frame.rows()):
             sheet.append(row)
-        book.save(data)
+        book.save(buffer)
     else:
-        frame.write_parquet(data, compression=way)
-    return data.getvalue()
+        frame.write_parquet(buffer, compression=file_format)
+    return buffer.getvalue()
 
 
 def numpy_bytes(save: Callable[..., Any], *arrays: Any, **named: Any) -> bytes:
     """What `numpy.save` or `numpy.savez` writes."""
-    data = io.BytesIO()
-    save(data, *arrays, **named)
-    return data.getvalue()
+    buffer = io.BytesIO()
+    save(buffer, *arrays, **named)
+    return buffer.getvalue()
 
 
 def wave_bytes() -> bytes:
     """A second of a tone as WAV."""
-    data = io.BytesIO()
-    with wave.open(data, "wb") as file:
+    buffer = io.BytesIO()
+    with wave.open(buffer, "wb") as file:
         file.setnchannels(1)
         file.setsampwidth(2)
         file.setframerate(16_000)
         tone = np.sin(np.arange(16_000) / 20) * 8000
         file.writeframes(tone.astype("<i2").tobytes())
-    return data.getvalue()
+    return buffer.getvalue()
 
 
-def kept(*names: str) -> list[bytes]:
+def stored_files(*names: str) -> list[bytes]:
     """Files that earlier releases wrote."""
-    return [(KEPT / name).read_bytes() for name in names]
+    return [(OLD_AUDITS / name).read_bytes() for name in names]
 
 
 # ---- what reads them
@@ -220,12 +222,14 @@ def loaded_with(path: Path, folder: Path, name: str) -> None:
     shutil.copy(path, copy / name)
     sums = copy / "SHA256SUMS"
     names = [line.split("  ")[1] for line in sums.read_text().splitlines()]
-    digests = [hashlib.sha256((copy / one).read_bytes()).hexdigest() for one in names]
+    digests = [hashlib.sha256((copy / file_name).read_bytes()).hexdigest() for file_name in names]
     sums.write_text(
-        "".join(f"{digest}  {one}\n" for digest, one in zip(digests, names, strict=True))
+        "".join(
+            f"{digest}  {file_name}\n" for digest, file_name in zip(digests, names, strict=True)
+        )
     )
     command("show", str(copy))(path)
-    command("gate", str(copy), "--policy", str(KEPT / "1-policy.yaml"))(path)
+    command("gate", str(copy), "--policy", str(OLD_AUDITS / "1-policy.yaml"))(path)
     pv.compare(pv.load(copy), pv.load(folder))
 
 
@@ -251,8 +255,8 @@ def kinds(home: Path) -> Iterator[Kind]:  # noqa: PLR0915 - a list of them
     trials, people = pl.read_csv(scores), pl.read_csv(speakers)
     ids = trials["enrol"].unique().sort().to_list()
     ways = ("zstd", "snappy", "uncompressed", "arrow", "arrow-stream")
-    binary = [table_bytes(trials, way) for way in ways]
-    binary_people = [table_bytes(people, way) for way in ways]
+    binary = [table_bytes(trials, file_format) for file_format in ways]
+    binary_people = [table_bytes(people, file_format) for file_format in ways]
     columns = trials.select("label", "enrol", "test", "score")
     spaced = columns.write_csv(separator=" ", include_header=False).encode()
     whole_rows = [cell for cell in ODD_CELLS if not {*cell} & JOINING]
@@ -260,13 +264,15 @@ def kinds(home: Path) -> Iterator[Kind]:  # noqa: PLR0915 - a list of them
     def audit(path: Path) -> Any:
         return pv.audit({"S": path}, speakers=speakers, by="gender", intervals=False)
 
-    told = partial(all_rows_told, speakers=speakers)
-    asked = ("--speakers", str(speakers), "--by", "gender")
-    shown = command("audit", "FILE", *asked, "--no-intervals", "--quiet")
+    all_told = partial(all_rows_told, speakers=speakers)
+    options = ("--speakers", str(speakers), "--by", "gender")
+    shown = command("audit", "FILE", *options, "--no-intervals", "--quiet")
     inspect = command("inspect", "FILE")
-    workbook, workbook_of_people = (table_bytes(one, "xlsx") for one in (trials.head(40), people))
+    workbook, workbook_of_people = (
+        table_bytes(frame, "xlsx") for frame in (trials.head(40), people)
+    )
     yield Kind("scores, csv", ".csv", [text, text.replace(b",", b"\t")], audit)
-    yield Kind("scores, each row", ".csv", [text], told, whole_rows, changes_bytes=False)
+    yield Kind("scores, each row", ".csv", [text], all_told, whole_rows, changes_bytes=False)
     yield Kind("scores, spaces", ".txt", [spaced], audit)
     yield Kind("scores, binary", ".parquet", binary, audit)
     yield Kind("scores, packed", ".csv.gz", [gzip.compress(text)], audit)
@@ -275,7 +281,9 @@ def kinds(home: Path) -> Iterator[Kind]:  # noqa: PLR0915 - a list of them
     yield Kind("speakers, csv", ".csv", [people_text], read_speakers)
     yield Kind("speakers, binary", ".parquet", binary_people, lambda path: read_speakers(path).ids)
     yield Kind("speakers, workbook", ".xlsx", [workbook_of_people], read_speakers)
-    utterances = pl.DataFrame({"utterance": ids, "speaker": [one.split("/")[0] for one in ids]})
+    utterances = pl.DataFrame(
+        {"utterance": ids, "speaker": [utterance.split("/")[0] for utterance in ids]}
+    )
     yield Kind("utterances", ".csv", [utterances.write_csv().encode()], read_utterances)
     failures = b"recording,stage,reason\ns0/0.wav,acquire,noise\ns1/0.wav,enrol,short\n"
     yield Kind("failures", ".csv", [failures], read_failures)
@@ -284,15 +292,15 @@ def kinds(home: Path) -> Iterator[Kind]:  # noqa: PLR0915 - a list of them
     yield Kind("inspect, text", ".csv", [text, people_text, spaced], inspect)
     yield Kind("inspect, binary", ".parquet", [*binary, *binary_people], inspect)
     yield Kind("inspect, workbook", ".xlsx", [workbook_of_people], inspect)
-    counts, tally = (KEPT / f"0.2.0-bins.{one}" for one in ("counts", "tally"))
+    counts, tally = (OLD_AUDITS / f"0.2.0-bins.{suffix}" for suffix in ("counts", "tally"))
     plain = partial(pv.audit, intervals=False)
     yield Kind("counts", ".counts", [counts.read_bytes()], lambda path: plain([path, tally]))
     yield Kind("tally", ".tally", [tally.read_bytes()], lambda path: plain([counts, path]))
-    states = kept("0.2.0-stream.state", "1-stream.state")
+    states = stored_files("0.2.0-stream.state", "1-stream.state")
     yield Kind("state", ".state", states, command("monitor", "--state", "FILE"))
-    yield Kind("rules", ".yaml", kept("0.2.0-rules.yaml", "1-rules.yaml"), read_rules)
-    yield Kind("policy", ".yaml", kept("0.2.0-policy.yaml", "1-policy.yaml"), read_policy)
-    calibrators = kept("0.2.0-isotonic.json", "0.2.0-logistic.json", "1-logistic.json")
+    yield Kind("rules", ".yaml", stored_files("0.2.0-rules.yaml", "1-rules.yaml"), read_rules)
+    yield Kind("policy", ".yaml", stored_files("0.2.0-policy.yaml", "1-policy.yaml"), read_policy)
+    calibrators = stored_files("0.2.0-isotonic.json", "0.2.0-logistic.json", "1-logistic.json")
     yield Kind("calibrator", ".json", calibrators, read_calibrator)
     groups = b"by: [gender]\ngroups:\n  gender:\n    women: [f]\n    men: [m]\nreference: others\n"
     yield Kind("groups", ".yaml", [groups], read_groups_file)
@@ -305,7 +313,7 @@ def kinds(home: Path) -> Iterator[Kind]:  # noqa: PLR0915 - a list of them
     with_ids = partial(read_beside, ids="\n".join(ids))
     yield Kind("embeddings, npy", ".npy", [numpy_bytes(np.save, vectors)], with_ids)
     embeddings = pl.DataFrame({"utterance": ids, "embedding": vectors.tolist()})
-    tables = [table_bytes(embeddings, way) for way in ("zstd", "uncompressed")]
+    tables = [table_bytes(embeddings, file_format) for file_format in ("zstd", "uncompressed")]
     yield Kind("embeddings, parquet", ".parquet", tables, precomputed.read)
     sound = partial(audio.decode, rate=16_000)
     yield Kind("recording", ".wav", [wave_bytes()], lambda path: sound(audio.Excerpt(str(path))))
@@ -321,8 +329,8 @@ def kinds_of_folders(home: Path, scores: Path, speakers: Path) -> Iterator[Kind]
     )
     (manifest,) = lists.glob("*.manifest.json")
     yield Kind("manifest", ".json", [manifest.read_bytes()], read_manifest)
-    asked = ("--speakers", str(speakers), "--by", "gender", "--shards", "2")
-    command("shards", "plan", str(scores), *asked, "--out", str(home / "run"))(scores)
+    options = ("--speakers", str(speakers), "--by", "gender", "--shards", "2")
+    command("shards", "plan", str(scores), *options, "--out", str(home / "run"))(scores)
     plan = (home / "run" / "plan.json").read_bytes()
     yield Kind("plan", ".json", [plan], read_plan_of)
     folder = home / "audit"
@@ -343,15 +351,19 @@ def _stop(*_: object) -> None:
     raise _Hang
 
 
-def work(first: int, last: int, wanted: Sequence[str], home: Path) -> None:
+def work(start: int, stop: int, kind_texts: Sequence[str], home: Path) -> None:
     """Read the files of some numbers; each is noted before it is read, and a line told of each."""
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGALRM, _stop)
-    every = [one for one in kinds(home) if any(text in one.name for text in wanted or [""])]
-    for number in range(first, last):
-        kind = every[number % len(every)]
+    chosen_kinds = [
+        candidate
+        for candidate in kinds(home)
+        if any(text in candidate.name for text in kind_texts or [""])
+    ]
+    for number in range(start, stop):
+        kind = chosen_kinds[number % len(chosen_kinds)]
         path = home / f"file{kind.ending}"
-        path.write_bytes(made(kind, number))
+        path.write_bytes(mutated_file(kind, number))
         print(f"begin {number} {kind.name}", flush=True)
         signal.alarm(LONGEST_S)
         try:
@@ -369,14 +381,14 @@ def work(first: int, last: int, wanted: Sequence[str], home: Path) -> None:
 
 
 def watch(
-    first: int, last: int, wanted: Sequence[str]
+    start: int, stop: int, kind_texts: Sequence[str]
 ) -> tuple[Counter[tuple[str, str]], list[str]]:
     """Have files read by a worker, and by another where one dies; count what became of them."""
     outcomes: Counter[tuple[str, str]] = Counter()
     faults: list[str] = []
-    while first < last:
+    while start < stop:
         with tempfile.TemporaryDirectory() as home:
-            words = ["--work", str(first), str(last), home, "--kinds", *wanted]
+            words = ["--work", str(start), str(stop), home, "--kinds", *kind_texts]
             worker = subprocess.Popen(
                 [sys.executable, "-m", "benchmarks.mutated", *words],
                 stdout=subprocess.PIPE,
@@ -386,21 +398,21 @@ def watch(
             assert worker.stdout is not None
             name = ""
             for line in worker.stdout:
-                what, _, rest = line.rstrip("\n").partition(" ")
-                if what == "begin":
-                    number, _, name = rest.partition(" ")
-                    first = int(number) + 1
-                elif what == "end":
-                    outcome = rest.split(" ")[0]
+                event, _, details = line.rstrip("\n").partition(" ")
+                if event == "begin":
+                    number, _, name = details.partition(" ")
+                    start = int(number) + 1
+                elif event == "end":
+                    outcome = details.split(" ")[0]
                     outcomes[name, outcome] += 1
                     if outcome == "FAULT":
-                        faults.append(f"{number} ({name}): {rest}")
+                        faults.append(f"{number} ({name}): {details}")
                         print(faults[-1], flush=True)
                     name = ""
             code = worker.wait()
             if code:
                 outcomes[name, "FAULT"] += 1
-                faults.append(f"{first - 1} ({name}): the worker ended with {code}")
+                faults.append(f"{start - 1} ({name}): the worker ended with {code}")
                 print(faults[-1], flush=True)
                 if not name:
                     return outcomes, faults  # it does not begin at all
@@ -415,19 +427,19 @@ def main() -> None:
     parser.add_argument("--kinds", nargs="*", default=[], metavar="TEXT")
     parser.add_argument("--only", type=int, metavar="NUMBER", help="one file, in this process")
     parser.add_argument("--work", nargs=3, metavar=("FIRST", "LAST", "HOME"))
-    given = parser.parse_args()
-    if given.work:
-        first, last, home = given.work
-        work(int(first), int(last), given.kinds, Path(home))
+    options = parser.parse_args()
+    if options.work:
+        start, stop, home = options.work
+        work(int(start), int(stop), options.kinds, Path(home))
         return
-    if given.only is not None:
+    if options.only is not None:
         with tempfile.TemporaryDirectory() as folder:
-            work(given.only, given.only + 1, given.kinds, Path(folder))
+            work(options.only, options.only + 1, options.kinds, Path(folder))
         return
-    started, first = time.monotonic(), given.seed * 10**9
-    outcomes, faults = watch(first, first + given.files, given.kinds)
+    started, start = time.monotonic(), options.seed * 10**9
+    outcomes, faults = watch(start, start + options.files, options.kinds)
     for name in dict.fromkeys(name for name, _ in outcomes):
-        counts = [outcomes[name, what] for what in ("read", "refused", "FAULT")]
+        counts = [outcomes[name, outcome] for outcome in ("read", "refused", "FAULT")]
         print(f"{name:24}" + "".join(f"{count:10,}" for count in counts))
     seconds = time.monotonic() - started
     print(f"{sum(outcomes.values()):,} files, {len(faults)} faults, {seconds:.0f} s")

@@ -20,7 +20,7 @@ from benchmarks.measure import Gate, Usage, run_child
 
 from parivox.runtime.workers import ONE_THREAD
 
-TRIALS, PARTS = 10_000_000, 8
+TRIALS, N_SHARDS = 10_000_000, 8
 PEAK = 1000.0  # megabytes of one part
 LEAN_PASSES = 2.2  # CPU of either pass over a part
 ADDED_UP = 0.05  # CPU of adding up all parts, of that of their passes
@@ -49,11 +49,11 @@ low, high = score.min(), score.max()
 code = ((score - low) * (65535 / (high - low))).astype(np.int64) * 2 + target
 np.bincount(code, minlength=131072)
 for grouping in groupings:
-    values = people.select(pl.concat_str(grouping.split("+"), separator="+")).to_series()
-    group = values.cast(pl.Categorical).to_physical().fill_null(0).to_numpy().astype(np.int64)
-    one, other = group.take(enrol), group.take(test)
-    same = np.flatnonzero(one == other)
-    np.bincount(one[same] * 131072 + code[same])
+    names = people.select(pl.concat_str(grouping.split("+"), separator="+")).to_series()
+    group = names.cast(pl.Categorical).to_physical().fill_null(0).to_numpy().astype(np.int64)
+    of_enrol, of_test = group.take(enrol), group.take(test)
+    rows = np.flatnonzero(of_enrol == of_test)
+    np.bincount(of_enrol[rows] * 131072 + code[rows])
 """
 """Read, number and count the rows of a part, and nothing else."""
 ADD_UP = """
@@ -63,13 +63,13 @@ from parivox.cli.process import set_up_process
 set_up_process()  # as of a command
 from parivox.auditing.counts.merging import read_all
 run = Path(sys.argv[1])
-counts, tallies = (sorted(run.glob(f"*-of-*/trials.{what}")) for what in ("counts", "tally"))
+counts, tallies = (sorted(run.glob(f"*-of-*/trials.{suffix}")) for suffix in ("counts", "tally"))
 def took(*files):
     start = time.process_time()
-    read_all([(None, one) for one in files])
+    read_all([(None, path) for path in files])
     return time.process_time() - start
-whole = run / "trials.counts"
-print(min(took(*counts) + took(whole, *tallies) - took(whole) for _ in range(3)))
+total = run / "trials.counts"
+print(min(took(*counts) + took(total, *tallies) - took(total) for _ in range(3)))
 """
 """Read and add up the counts and the tallies of all parts: CPU s of that alone, at the least."""
 
@@ -78,31 +78,33 @@ def _parivox(*words: str) -> Usage:
     return run_child([sys.executable, "-m", "parivox", *words, "--quiet"])
 
 
-def report(folder: Path, trials: int = TRIALS, parts: int = PARTS) -> tuple[list[str], list[Gate]]:
+def report(
+    folder: Path, trials: int = TRIALS, n_shards: int = N_SHARDS
+) -> tuple[list[str], list[Gate]]:
     """Plan, run every part, merge; return a Markdown table and its gates."""
-    path = scale.data(folder, trials, text=False)
+    path = scale.trials_file(folder, trials, text=False)
     speakers = folder / "speakers.csv"
     rows: list[tuple[str, Usage]] = []
     with tempfile.TemporaryDirectory() as temporary:
         run, out = Path(temporary) / "run", Path(temporary) / "audit"
-        asked = [word for one in scale.GROUPINGS[1:] for word in ("--by", one)]
+        audit_options = [word for grouping in scale.GROUPINGS[1:] for word in ("--by", grouping)]
         for point in (f"threshold={scale.THRESHOLD}", "fpr=0.01"):
-            asked += ["--operating-point", point]
-        words = [str(path), str(trials // parts), str(speakers), *scale.GROUPINGS[1:]]
+            audit_options += ["--operating-point", point]
+        words = [str(path), str(trials // n_shards), str(speakers), *scale.GROUPINGS[1:]]
         read = run_child([sys.executable, "-c", LEAN, *words])
         rows.append(("lean pass over a part", read))
-        whole = scale.audit(path, speakers, Path(temporary) / "whole")
-        rows.append(("audit in one piece", whole))
-        plan = ["shards", "plan", str(path), "--speakers", str(speakers), *asked]
-        rows.append(("plan", _parivox(*plan, "--shards", str(parts), "--out", str(run))))
-        for what in ("counts", "tally"):
-            every = [
-                _parivox("shards", "run", str(run), "--shard", f"{i}/{parts}")
-                for i in range(1, parts + 1)
+        audit = scale.audit(path, speakers, Path(temporary) / "whole")
+        rows.append(("audit in one piece", audit))
+        plan = ["shards", "plan", str(path), "--speakers", str(speakers), *audit_options]
+        rows.append(("plan", _parivox(*plan, "--shards", str(n_shards), "--out", str(run))))
+        for count_kind in ("counts", "tally"):
+            shard_runs = [
+                _parivox("shards", "run", str(run), "--shard", f"{i}/{n_shards}")
+                for i in range(1, n_shards + 1)
             ]
-            rows.append((f"{what} of one part, on average", _mean(every)))
+            rows.append((f"{count_kind} of one part, on average", _mean(shard_runs)))
             merged = _parivox("shards", "merge", str(run), "--out", str(out))
-            rows.append(("thresholds" if what == "counts" else "merge and audit", merged))
+            rows.append(("thresholds" if count_kind == "counts" else "merge and audit", merged))
         added = run_child([sys.executable, "-c", ADD_UP, str(run)])
         added = replace(added, cpu=float(added.out or "nan"))
         rows.append(("of that and thresholds: adding up", added))
@@ -121,7 +123,7 @@ def report(folder: Path, trials: int = TRIALS, parts: int = PARTS) -> tuple[list
     return lines, [
         # a trial that stands in two parts counts twice, in a cell of each grouping
         Gate(
-            f"{trials:,} trials in {parts} parts: wrong counts",
+            f"{trials:,} trials in {n_shards} parts: wrong counts",
             wrong,
             duplicates * len(scale.GROUPINGS),
         ),
@@ -131,40 +133,52 @@ def report(folder: Path, trials: int = TRIALS, parts: int = PARTS) -> tuple[list
         ),
         Gate(
             "adding up all parts: CPU, of that of their passes",
-            added.cpu / max(parts * sum(use.cpu for use in passes.values()), 1e-9),
+            added.cpu / max(n_shards * sum(use.cpu for use in passes.values()), 1e-9),
             ADDED_UP,
         ),
         Gate("peak memory of a part", peak, PEAK, " MB"),
     ]
 
 
-def workers(folder: Path, trials: int, parts: int, rounds: int = 2) -> tuple[list[str], list[Gate]]:
+def workers(
+    folder: Path, trials: int, n_shards: int, rounds: int = 2
+) -> tuple[list[str], list[Gate]]:
     """Time of both passes by one worker of one thread and by two, on a machine that is idle."""
-    path = scale.data(folder, trials, text=False)
+    path = scale.trials_file(folder, trials, text=False)
     took: dict[int, list[float]] = {1: [], 2: []}
     with tempfile.TemporaryDirectory() as temporary:
         planned, run = Path(temporary) / "plan", Path(temporary) / "run"
-        asked = ("--by", "gender", "--by", "nationality", "--operating-point", "fpr=0.01")
-        plan = ("shards", "plan", str(path), "--speakers", str(folder / "speakers.csv"), *asked)
-        _parivox(*plan, "--shards", str(parts), "--out", str(planned))
+        audit_options = ("--by", "gender", "--by", "nationality", "--operating-point", "fpr=0.01")
+        plan = (
+            "shards",
+            "plan",
+            str(path),
+            "--speakers",
+            str(folder / "speakers.csv"),
+            *audit_options,
+        )
+        _parivox(*plan, "--shards", str(n_shards), "--out", str(planned))
         os.environ |= ONE_THREAD
         for count in sorted(took) * rounds:
             shutil.copytree(planned, run)
             took[count].append(_parivox("shards", "run", str(run), "--workers", str(count)).wall)
             shutil.rmtree(run)
     lines = ["| workers | s |", "|---:|---:|"]
-    lines += [f"| {n} | {', '.join(f'{one:.1f}' for one in every)} |" for n, every in took.items()]
+    lines += [
+        f"| {n} | {', '.join(f'{duration:.1f}' for duration in durations)} |"
+        for n, durations in took.items()
+    ]
     return lines, [Gate("time of two workers, of one", min(took[2]) / min(took[1]), 1 / 1.7)]
 
 
-def _mean(every: list[Usage]) -> Usage:
+def _mean(usages: list[Usage]) -> Usage:
     """One part: its time on average, its memory at most."""
-    n = len(every)
+    n = len(usages)
     return replace(
-        every[0],
-        cpu=sum(one.cpu for one in every) / n,
-        wall=sum(one.wall for one in every) / n,
-        peak=max(one.peak for one in every),
+        usages[0],
+        cpu=sum(usage.cpu for usage in usages) / n,
+        wall=sum(usage.wall for usage in usages) / n,
+        peak=max(usage.peak for usage in usages),
     )
 
 
@@ -173,7 +187,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Audit synthetic trials in parts.")
     parser.add_argument("--folder", type=Path, default=scale.FOLDER)
     parser.add_argument("--trials", type=int, default=TRIALS)
-    parser.add_argument("--parts", type=int, default=PARTS)
+    parser.add_argument("--parts", type=int, default=N_SHARDS)
     parser.add_argument("--workers", action="store_true", help="time of one and of two, idle")
     options = parser.parse_args()
     measured = workers if options.workers else report

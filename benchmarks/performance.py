@@ -9,18 +9,18 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-HERE = Path(__file__).parent
-PAGE = HERE.parent / "docs" / "performance.md"
+FOLDER = Path(__file__).parent
+PAGE = FOLDER.parent / "docs" / "performance.md"
 BLOCK = re.compile(r"(<!-- found in (\S+?)(?:: (.+?))? -->\n).*?(<!-- /found -->)", flags=re.DOTALL)
 
 
 def section(file: str, title: str | None) -> str:
     """Return what a file of results says under a title, or after its own."""
-    text = (HERE / file).read_text(encoding="utf-8")
+    text = (FOLDER / file).read_text(encoding="utf-8")
     start = f"## {title}" if title else "# "
-    parts = re.split(r"^(?=#+ )", text, flags=re.MULTILINE)
-    (found,) = (part for part in parts if part.startswith(start))
-    return found.partition("\n")[2].strip()
+    sections = re.split(r"^(?=#+ )", text, flags=re.MULTILINE)
+    (body,) = (candidate for candidate in sections if candidate.startswith(start))
+    return body.partition("\n")[2].strip()
 
 
 def render(page: str) -> str:

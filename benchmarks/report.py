@@ -24,7 +24,7 @@ COST = 1.5  # times the CPU of the audit without a page
 DEMO, MANY = 1.3, 3.0  # MB (10^6 bytes)
 GROWTH = 1.05  # times the size of a page of fewer trials: counts have digits more
 SMALL, LARGE, LARGEST = 1_000_000, 10_000_000, 100_000_000
-PLAIN, WITH = "without a page", "with a page"
+PLAIN, WITH_PAGE = "without a page", "with a page"
 GROUPS, SPEAKERS_EACH, UTTERANCES_EACH, SYSTEMS = 100, 8, 6, 3
 NONTARGET_EACH = 400
 """Trials of each group of the page of many groups, against speakers of the group."""
@@ -39,10 +39,10 @@ def command(scores: list[str], speakers: Path, *more: str) -> list[str]:
 def demo(page: Path | None, out: Path) -> Usage:
     """Audit two lists, as `make demo` does."""
     scores, speakers = demo_data()
-    other = scores.with_name(scores.name.replace("34v2", "34l"))
-    by = ["--by", "gender", "--by", "gender+nationality", "--compare", "--out", str(out)]
+    second_scores = scores.with_name(scores.name.replace("34v2", "34l"))
+    options = ["--by", "gender", "--by", "gender+nationality", "--compare", "--out", str(out)]
     shown = [] if page is None else ["--report", str(page)]
-    return run_child(command([f"V2={scores}", f"L={other}"], speakers, *by, *shown))
+    return run_child(command([f"V2={scores}", f"L={second_scores}"], speakers, *options, *shown))
 
 
 def many(folder: Path) -> Usage:
@@ -57,17 +57,17 @@ def many(folder: Path) -> Usage:
     pl.DataFrame({"id": names, "group": groups}).write_csv(folder / "people.csv")
     utterances = np.arange(n * UTTERANCES_EACH).reshape(GROUPS, -1)
     enrol, test = [], []
-    left, right = np.triu_indices(UTTERANCES_EACH, 1)
-    own = utterances.reshape(n, UTTERANCES_EACH)
-    enrol.append(own[:, left].ravel())
-    test.append(own[:, right].ravel())
+    enrol_columns, right = np.triu_indices(UTTERANCES_EACH, 1)
+    by_speaker = utterances.reshape(n, UTTERANCES_EACH)
+    enrol.append(by_speaker[:, enrol_columns].ravel())
+    test.append(by_speaker[:, right].ravel())
     for members in utterances:
         pairs = np.stack(np.triu_indices(members.size, 1))
         owner = members // UTTERANCES_EACH
         pairs = pairs[:, owner[pairs[0]] != owner[pairs[1]]]
-        chosen = draw.choice(pairs.shape[1], NONTARGET_EACH, replace=False)
-        enrol.append(members[pairs[0, chosen]])
-        test.append(members[pairs[1, chosen]])
+        drawn_pairs = draw.choice(pairs.shape[1], NONTARGET_EACH, replace=False)
+        enrol.append(members[pairs[0, drawn_pairs]])
+        test.append(members[pairs[1, drawn_pairs]])
     sides = np.concatenate(enrol), np.concatenate(test)
     target = sides[0] // UTTERANCES_EACH == sides[1] // UTTERANCES_EACH
     ids = [f"{names[i // UTTERANCES_EACH]}/{i}" for i in range(n * UTTERANCES_EACH)]
@@ -75,18 +75,20 @@ def many(folder: Path) -> Usage:
     scores = []
     for system in range(SYSTEMS):
         path = folder / f"system{system}.parquet"
-        made = draw.normal(np.where(target, 2.5, 0.0)).round(4)
-        pl.DataFrame({**table, "score": made, "label": target.astype(int)}).write_parquet(path)
+        system_scores = draw.normal(np.where(target, 2.5, 0.0)).round(4)
+        pl.DataFrame({**table, "score": system_scores, "label": target.astype(int)}).write_parquet(
+            path
+        )
         scores.append(f"{path.stem}={path}")
     more = ["--by", "group", "--compare", "--report", str(folder / "many.html")]
     return run_child(command(scores, folder / "people.csv", *more))
 
 
-def large(data: Path, trials: int, page: Path) -> Usage:
+def large(data_folder: Path, trials: int, page: Path) -> Usage:
     """Audit synthetic trials and write the page."""
-    scores = scale.data(data, trials, text=False)
-    by = ["--by", "gender", "--by", "nationality", "--report", str(page)]
-    return run_child(command([str(scores)], data / "speakers.csv", *by))
+    scores = scale.trials_file(data_folder, trials, text=False)
+    options = ["--by", "gender", "--by", "nationality", "--report", str(page)]
+    return run_child(command([str(scores)], data_folder / "speakers.csv", *options))
 
 
 def megabytes(use: Usage, page: Path) -> float | None:
@@ -98,7 +100,7 @@ def megabytes(use: Usage, page: Path) -> float | None:
 
 
 def report(
-    rounds: int = ROUNDS, data: Path = scale.FOLDER, *, is_scaled: bool = False
+    rounds: int = ROUNDS, data_folder: Path = scale.FOLDER, *, is_scaled: bool = False
 ) -> tuple[list[str], list[Gate]]:
     """Return Markdown lines and the gates."""
     lines = ["| page of | MB | CPU s, audit and page | peak MB |", "|---|---:|---:|---:|"]
@@ -107,29 +109,32 @@ def report(
         page = folder / "demo.html"
         jobs = {
             PLAIN: partial(demo, None, folder / "plain"),
-            WITH: partial(demo, page, folder / "with"),
+            WITH_PAGE: partial(demo, page, folder / "with"),
         }
         uses = interleave(jobs, rounds=rounds, say=lambda line: print(line, flush=True))
-        made = {"two systems, 20 groups": (uses[WITH][-1], page)}
-        told = f"{SYSTEMS} systems, {GROUPS} groups"
-        made[told] = (many(folder), folder / "many.html")
+        pages = {"two systems, 20 groups": (uses[WITH_PAGE][-1], page)}
+        many_name = f"{SYSTEMS} systems, {GROUPS} groups"
+        pages[many_name] = (many(folder), folder / "many.html")
         counts = (SMALL, LARGEST if is_scaled else LARGE)
         for trials in counts:
             path = folder / f"{trials}.html"
-            made[f"{trials:,} trials"] = (large(data, trials, path), path)
-        sizes = {name: megabytes(*pair) for name, pair in made.items()}
-        for name, (use, _) in made.items():
+            pages[f"{trials:,} trials"] = (large(data_folder, trials, path), path)
+        sizes = {name: megabytes(*pair) for name, pair in pages.items()}
+        for name, (use, _) in pages.items():
             size = sizes[name]
             cells = "failed" if size is None else f"{size:.2f}"
             lines.append(f"| {name} | {cells} | {use.cpu:.1f} | {use.peak:.0f} |")
-    plain, shown = least_cpu(uses[PLAIN]), least_cpu(uses[WITH])
+    plain, shown = least_cpu(uses[PLAIN]), least_cpu(uses[WITH_PAGE])
     if plain and shown:
-        lines += ["", f"Two systems on VoxCeleb1-H: {plain:.1f} CPU s {PLAIN}, {shown:.1f} {WITH}."]
+        lines += [
+            "",
+            f"Two systems on VoxCeleb1-H: {plain:.1f} CPU s {PLAIN}, {shown:.1f} {WITH_PAGE}.",
+        ]
     small, big = (sizes[f"{trials:,} trials"] for trials in counts)
     gates = [
         Gate("CPU of an audit with its page / without", ratio(shown, plain), COST),
         Gate("page of the demo", sizes["two systems, 20 groups"], DEMO, " MB"),
-        Gate(f"page of {told}", sizes[told], MANY, " MB"),
+        Gate(f"page of {many_name}", sizes[many_name], MANY, " MB"),
         Gate(
             f"size of a page of {counts[1] // SMALL} times the trials",
             ratio(big, small),

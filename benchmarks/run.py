@@ -35,20 +35,24 @@ from benchmarks.measure import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-HERE = Path(__file__).parent
-RESULTS = HERE / "RESULTS.md"
+FOLDER = Path(__file__).parent
+RESULTS_PAGE = FOLDER / "RESULTS.md"
 ROUNDS = 5
 EER = 0.02402282  # ResNetSE34V2 on VoxCeleb1-H: whoever says otherwise did another job
-PARIVOX, WITH = "parivox audit", "parivox audit, intervals"
+PARIVOX, WITH_INTERVALS = "parivox audit", "parivox audit, intervals"
 PLAIN, PLAIN_WITH = "parivox, default options", "parivox, default options, intervals"
-ALL = [
-    *(word for by in ("gender", "nationality", "gender+nationality") for word in ("--by", by)),
-    *(word for at in ("fpr=0.01", "min-cdet") for word in ("--operating-point", at)),
+AUDIT_OPTIONS = [
+    *(
+        word
+        for grouping in ("gender", "nationality", "gender+nationality")
+        for word in ("--by", grouping)
+    ),
+    *(word for point in ("fpr=0.01", "min-cdet") for word in ("--operating-point", point)),
 ]
 """Three groupings: what the peers do a part of."""
 OURS = {
-    PARIVOX: ([*ALL, "--no-intervals"], "every metric and measure, written to files"),
-    WITH: (ALL, "the same with intervals, floors and verdicts"),
+    PARIVOX: ([*AUDIT_OPTIONS, "--no-intervals"], "every metric and measure, written to files"),
+    WITH_INTERVALS: (AUDIT_OPTIONS, "the same with intervals, floors and verdicts"),
     PLAIN: (["--no-intervals"], "as it is without options but that one"),
     PLAIN_WITH: ([], "as it is without options"),
 }
@@ -81,8 +85,8 @@ def parivox_job(scores: Path, speakers: Path, *more: str) -> Usage:
                     eer = float(row["value"])
                 if row["grouping"] != "all" and row["group"] != "pooled":
                     groups.add((row["grouping"], row["group"]))
-    said = json.dumps({"eer": eer, "groups": len(groups)})
-    return Usage(use.cpu, use.wall, use.peak, use.code, said, use.err)
+    answer = json.dumps({"eer": eer, "groups": len(groups)})
+    return Usage(use.cpu, use.wall, use.peak, use.code, answer, use.err)
 
 
 def contenders(scores: Path, speakers: Path, *, quick: bool) -> dict[str, list[str]]:
@@ -97,7 +101,7 @@ def contenders(scores: Path, speakers: Path, *, quick: bool) -> dict[str, list[s
 def gates(uses: dict[str, list[Usage]]) -> list[Gate]:
     """Return the asserted ratios, and that everyone found the same EER; print each."""
     ours = least_cpu(uses.get(PARIVOX, []))
-    found = [
+    checked = [
         Gate(
             f"CPU of parivox / CPU of {peer}",
             ratio(ours, least_cpu(uses.get(peer, []))),
@@ -106,17 +110,17 @@ def gates(uses: dict[str, list[Usage]]) -> list[Gate]:
         for peer, limit in LIMITS.items()
     ]
     plain, sure = (least_cpu(uses.get(name, [])) for name in (PLAIN, PLAIN_WITH))
-    told = "CPU of the audit with default options / the same without intervals"
-    found.append(Gate(told, ratio(sure, plain), WITH_LIMIT))
+    gate_name = "CPU of the audit with default options / the same without intervals"
+    checked.append(Gate(gate_name, ratio(sure, plain), WITH_LIMIT))
     for name, runs in uses.items():
         good = [json.loads(use.out) for use in runs if not use.code]
-        said = [answer["eer"] for answer in good if answer["eer"] is not None]
-        if said:
-            off = max(abs(eer - EER) for eer in said)
-            found.append(Gate(f"EER of {name}, distance from {EER}", off, 1e-8))
-    for gate in found:
+        eers = [answer["eer"] for answer in good if answer["eer"] is not None]
+        if eers:
+            off = max(abs(eer - EER) for eer in eers)
+            checked.append(Gate(f"EER of {name}, distance from {EER}", off, 1e-8))
+    for gate in checked:
         print(gate)
-    return found
+    return checked
 
 
 def peer_table(uses: dict[str, list[Usage]]) -> list[str]:
@@ -136,8 +140,8 @@ def peer_table(uses: dict[str, list[Usage]]) -> list[str]:
             continue
         groups = json.loads(good[0].out)["groups"]
         peak = max(use.peak for use in good)
-        parts = [ratio(least, floor), ratio(least, ours)]
-        times = " | ".join("" if part is None else f"{part:.2f}" for part in parts)
+        ratios = [ratio(least, floor), ratio(least, ours)]
+        times = " | ".join("" if multiple is None else f"{multiple:.2f}" for multiple in ratios)
         lines.append(
             f"| {name} | {job} | {groups} | {len(good)} | {least:.2f} | {middle:.2f} "
             f"| {peak:.0f} | {times} |"
@@ -154,9 +158,9 @@ def compute_section(rounds: int) -> tuple[list[str], list[Gate]]:
     return compute_report(None if use.code else json.loads(use.out))
 
 
-def verdicts(found: list[Gate]) -> list[str]:
+def verdicts(checked: list[Gate]) -> list[str]:
     """Return the gates as a Markdown list."""
-    return [f"* {gate}" for gate in found]
+    return [f"* {gate}" for gate in checked]
 
 
 def main() -> int:
@@ -209,12 +213,12 @@ def main() -> int:
             bank.report, options.folder / "bank"
         )
     for title, measure in sections.items():
-        table, found = measure()
-        print(f"{title}:", *table, *found, sep="\n", flush=True)
-        everything += found
-        lines += ["", f"## {title}", "", *table, "", *verdicts(found)]
+        table, section_gates = measure()
+        print(f"{title}:", *table, *section_gates, sep="\n", flush=True)
+        everything += section_gates
+        lines += ["", f"## {title}", "", *table, "", *verdicts(section_gates)]
     if options.scale and not options.quick:  # else sections of the page would have no results
-        RESULTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        RESULTS_PAGE.write_text("\n".join(lines) + "\n", encoding="utf-8")
         performance.write()
     failed = [gate.name for gate in everything if not gate.passed]
     print(f"{len(everything) - len(failed)} of {len(everything)} gates pass")

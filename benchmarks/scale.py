@@ -27,17 +27,17 @@ PEAK = 1100.0  # megabytes
 CURVE = 1e-4  # how far a curve metric may lie from the exact one
 
 
-def data(folder: Path, trials: int, *, text: bool) -> Path:
+def trials_file(folder: Path, trials: int, *, text: bool) -> Path:
     """Return the Parquet file of so many trials, made if it is not there."""
     path = folder / f"trials-{trials}.parquet"
-    wanted = [path, path.with_suffix(".json"), folder / "speakers.csv"]
-    wanted += [path.with_suffix(".csv")] if text else []
-    if not all(file.exists() for file in wanted):
+    files = [path, path.with_suffix(".json"), folder / "speakers.csv"]
+    files += [path.with_suffix(".csv")] if text else []
+    if not all(file.exists() for file in files):
         command = [sys.executable, "-m", "benchmarks.synthetic", str(folder)]
         command += ["--trials", str(trials), *(["--csv"] if text else [])]
-        made = run_child(command)
-        if made.code:
-            raise RuntimeError(made.err)
+        generation = run_child(command)
+        if generation.code:
+            raise RuntimeError(generation.err)
     return path
 
 
@@ -61,7 +61,7 @@ def audit(scores: Path, speakers: Path, out: Path) -> Usage:
     return run_child([*command, "--out", str(out)])
 
 
-def differences(written: Path, known: Path) -> tuple[int, int, float | None]:
+def differences(written: Path, truth_file: Path) -> tuple[int, int, float | None]:
     """Compare the written counts with the truth.
 
     Returns
@@ -73,9 +73,9 @@ def differences(written: Path, known: Path) -> tuple[int, int, float | None]:
     distance : float or None
         How far the overall EER lies outside of the bounds known for the exact one.
     """
-    truth = json.loads(known.read_text(encoding="utf-8"))
-    place = truth["thresholds"].index(THRESHOLD)
-    found = {}
+    truth = json.loads(truth_file.read_text(encoding="utf-8"))
+    threshold_index = truth["thresholds"].index(THRESHOLD)
+    written_counts = {}
     distance = None
     with written.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
@@ -83,7 +83,7 @@ def differences(written: Path, known: Path) -> tuple[int, int, float | None]:
                 continue
             if row["operating_point"] == f"threshold={THRESHOLD}":
                 key = row["grouping"].lower(), row["group"], row["metric"]
-                found[key] = row["errors"], row["trials"]
+                written_counts[key] = row["errors"], row["trials"]
             if row["grouping"] == "all" and row["metric"] == "eer":
                 low, high = truth["between"]["eer"]
                 distance = max(low - float(row["value"]), float(row["value"]) - high, 0.0)
@@ -94,8 +94,8 @@ def differences(written: Path, known: Path) -> tuple[int, int, float | None]:
                 if not counts[trials]:
                     continue
                 compared += 1
-                expected = str(counts[errors][place]), str(counts[trials])
-                wrong += found.get((grouping, group, metric)) != expected
+                expected = str(counts[errors][threshold_index]), str(counts[trials])
+                wrong += written_counts.get((grouping, group, metric)) != expected
     return compared, wrong, distance
 
 
@@ -111,7 +111,7 @@ def report(folder: Path, sizes: tuple[int, ...] = SIZES) -> tuple[list[str], lis
     with tempfile.TemporaryDirectory() as temporary:
         outs: dict[Path, Path] = {}
         for trials in sizes:
-            path = data(folder, trials, text=trials == sizes[0])
+            path = trials_file(folder, trials, text=trials == sizes[0])
             files = [path, path.with_suffix(".csv")] if trials == sizes[0] else [path]
             for file in files:
                 out = Path(temporary) / file.name
@@ -120,8 +120,8 @@ def report(folder: Path, sizes: tuple[int, ...] = SIZES) -> tuple[list[str], lis
                 row = f"| {trials:,} | {file.suffix[1:]} | {file.stat().st_size / 1e6:.0f} "
                 cost = f"| {use.cpu:.1f} | {use.wall:.1f} | {use.peak:.0f} "
                 if use.code:
-                    last = use.err.strip().splitlines()[-1:] or ["no message"]
-                    print(f"{name}: failed: {last[0]}")  # may name a path: not for the table
+                    error_lines = use.err.strip().splitlines()[-1:] or ["no message"]
+                    print(f"{name}: failed: {error_lines[0]}")  # may name a path: not for the table
                     lines.append(f"{row}{cost}| failed | | |")
                     gates.append(Gate(f"{name}: wrong counts", None, 0))
                     continue
@@ -137,12 +137,12 @@ def report(folder: Path, sizes: tuple[int, ...] = SIZES) -> tuple[list[str], lis
                     cpu[trials] = use.cpu
                     if trials == sizes[-1]:  # smaller ones may be held in memory, exactly
                         gates.append(Gate(f"{name}: peak memory", use.peak, PEAK, " MB"))
-        first, last_size = sizes[0], sizes[-1]
-        small, large = cpu.get(first), cpu.get(last_size)
+        smallest, largest = sizes[0], sizes[-1]
+        small, large = cpu.get(smallest), cpu.get(largest)
         growth = None if small is None or large is None else large / small
         gates.append(Gate("CPU of ten times the trials", growth, LINEAR, "x"))
         written = [
-            outs.get((folder / f"trials-{first}").with_suffix(s)) for s in (".parquet", ".csv")
+            outs.get((folder / f"trials-{smallest}").with_suffix(s)) for s in (".parquet", ".csv")
         ]
         unlike = None
         if written[0] is not None and written[1] is not None:

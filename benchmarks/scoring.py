@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-RESULTS = Path(__file__).with_name("SCORING.md")
+RESULTS_PAGE = Path(__file__).with_name("SCORING.md")
 ROUNDS = 3
 RECORDINGS, SIZE, TRIALS = 100_000, 256, 1_000_000
 VOICES, SPOKEN = 2_000, 3.0
@@ -51,13 +51,13 @@ COSINE = COMPARISONS["cosine"]
 
 def least(jobs: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
     """CPU seconds of each job, the least of some rounds that take turns."""
-    found = dict.fromkeys(jobs, np.inf)
+    seconds = dict.fromkeys(jobs, np.inf)
     for _ in range(rounds):
         for name, job in jobs.items():
             start = time.process_time()
             job()
-            found[name] = min(found[name], time.process_time() - start)
-    return found
+            seconds[name] = min(seconds[name], time.process_time() - start)
+    return seconds
 
 
 def speechbrain(vectors: Mapping[str, Any], lines: list[str]) -> list[str]:
@@ -65,41 +65,41 @@ def speechbrain(vectors: Mapping[str, Any], lines: list[str]) -> list[str]:
     import torch
 
     similarity = torch.nn.CosineSimilarity(dim=-1, eps=1e-6)
-    found = []
+    scored = []
     for line in lines:
-        one, other = line.split()
-        value = similarity(vectors[one], vectors[other])[0].item()
-        found.append(f"{one} {other} {value:f}")
-    return found
+        enrol, test = line.split()
+        cosine = similarity(vectors[enrol], vectors[test])[0].item()
+        scored.append(f"{enrol} {test} {cosine:f}")
+    return scored
 
 
 def wespeaker(vectors: Mapping[str, Any], lines: list[str]) -> list[str]:
     """Arrays in a dictionary; a line split, scikit-learn's matrix of one by one, a line written."""
     from sklearn.metrics.pairwise import cosine_similarity
 
-    found = []
+    scored = []
     for line in lines:
-        one, other = line.split()
-        value = cosine_similarity(vectors[one].reshape(1, -1), vectors[other].reshape(1, -1))
-        found.append(f"{one} {other} {value[0][0]:.5f}")
-    return found
+        enrol, test = line.split()
+        matrix = cosine_similarity(vectors[enrol].reshape(1, -1), vectors[test].reshape(1, -1))
+        scored.append(f"{enrol} {test} {matrix[0][0]:.5f}")
+    return scored
 
 
-def einsum(kept: Array, enrol: Array, test: Array, chunk: int = 1 << 16) -> Array:
+def einsum(prepared: Array, enrol: Array, test: Array, chunk: int = 1 << 16) -> Array:
     """Both sides gathered, a chunk at a time."""
-    found = np.empty(enrol.size, dtype=np.float32)
+    scores = np.empty(enrol.size, dtype=np.float32)
     for start in range(0, enrol.size, chunk):
-        at = slice(start, start + chunk)
-        found[at] = np.einsum("ij,ij->i", kept[enrol[at]], kept[test[at]])
-    return found
+        rows = slice(start, start + chunk)
+        scores[rows] = np.einsum("ij,ij->i", prepared[enrol[rows]], prepared[test[rows]])
+    return scores
 
 
-def gather(kept: Array, test: Array, chunk: int = 512) -> None:
+def gather(prepared: Array, test: Array, chunk: int = 512) -> None:
     """Fetch one vector a trial into the cache, and do nothing with it."""
-    room = np.empty((chunk, kept.shape[1]), dtype=kept.dtype)
+    room = np.empty((chunk, prepared.shape[1]), dtype=prepared.dtype)
     for start in range(0, test.size, chunk):
-        some = test[start : start + chunk]
-        kept.take(some, axis=0, out=room[: some.size], mode="clip")
+        rows = test[start : start + chunk]
+        prepared.take(rows, axis=0, out=room[: rows.size], mode="clip")
 
 
 def report(rounds: int = ROUNDS) -> tuple[list[str], list[Gate]]:
@@ -108,28 +108,28 @@ def report(rounds: int = ROUNDS) -> tuple[list[str], list[Gate]]:
 
     torch.set_num_threads(1)
     draw = np.random.default_rng(0)
-    values = draw.standard_normal((RECORDINGS, 1, SIZE), dtype=np.float32)
-    kept = COSINE.prepare(values.astype(np.float64)).astype(np.float32)
+    embeddings = draw.standard_normal((RECORDINGS, 1, SIZE), dtype=np.float32)
+    prepared = COSINE.prepare(embeddings.astype(np.float64)).astype(np.float32)
     ids = pl.Series([f"id{i // 120:05d}/{i % 120:03d}.wav" for i in range(RECORDINGS)])
     enrol, test = draw.integers(0, RECORDINGS, (2, TRIALS))
     ordered = np.sort(draw.integers(0, RECORDINGS // 100, TRIALS))
     order = np.lexsort((test, ordered))
-    each = TRIALS // (RECORDINGS // 100)  # trials of an enrolment, all with neighbours
-    block = np.repeat(np.arange(RECORDINGS // 100), each)
-    begin = draw.integers(0, RECORDINGS - each, RECORDINGS // 100)
-    neighbours = np.repeat(begin, each) + np.tile(np.arange(each), RECORDINGS // 100)
-    copy = np.empty_like(kept)
+    run_length = TRIALS // (RECORDINGS // 100)  # trials of an enrolment, all with neighbours
+    block = np.repeat(np.arange(RECORDINGS // 100), run_length)
+    begin = draw.integers(0, RECORDINGS - run_length, RECORDINGS // 100)
+    neighbours = np.repeat(begin, run_length) + np.tile(np.arange(run_length), RECORDINGS // 100)
+    copy = np.empty_like(prepared)
     most = max(LOOPED.values())
-    listed = {side: ids.gather(which) for side, which in (("enrol", enrol), ("test", test))}
+    listed = {side: ids.gather(rows) for side, rows in (("enrol", enrol), ("test", test))}
     vectors = Vectors(
-        "vectors", ids, values, np.arange(RECORDINGS), pl.repeat("ok", RECORDINGS, eager=True),
+        "vectors", ids, embeddings, np.arange(RECORDINGS), pl.repeat("ok", RECORDINGS, eager=True),
         None, "cosine", {},
     )  # fmt: skip
     lines = [" ".join(pair) for pair in zip(*(s[:most] for s in listed.values()), strict=True)]
     used = {name for line in lines for name in line.split()}
-    place = {name: at for at, name in enumerate(ids)}
-    arrays = {name: values[place[name], 0] for name in used}
-    tensors = {name: torch.from_numpy(values[place[name]]) for name in used}
+    row_of_id = {name: row for row, name in enumerate(ids)}
+    arrays = {name: embeddings[row_of_id[name], 0] for name in used}
+    tensors = {name: torch.from_numpy(embeddings[row_of_id[name]]) for name in used}
     with tempfile.TemporaryDirectory() as folder:
         trials = Path(folder) / "trials.parquet"
         pl.DataFrame(listed).write_parquet(trials)
@@ -137,20 +137,20 @@ def report(rounds: int = ROUNDS) -> tuple[list[str], list[Gate]]:
             "list to file": partial(
                 score, str(trials), embeddings=vectors, out=Path(folder) / "s", overwrite=True
             ),
-            "pairs": partial(pair_scores, kept, enrol, test, COSINE),
-            "chunked einsum": partial(einsum, kept, enrol, test),
+            "pairs": partial(pair_scores, prepared, enrol, test, COSINE),
+            "chunked einsum": partial(einsum, prepared, enrol, test),
             "pairs, ordered by enrolment": partial(
-                pair_scores, kept, ordered[order], test[order], COSINE
+                pair_scores, prepared, ordered[order], test[order], COSINE
             ),
-            "pairs, ordered, in a block": partial(pair_scores, kept, block, neighbours, COSINE),
-            "no more than gathered": partial(gather, kept, test[order]),
-            "copy": partial(np.copyto, copy, kept),
+            "pairs, ordered, in a block": partial(pair_scores, prepared, block, neighbours, COSINE),
+            "no more than gathered": partial(gather, prepared, test[order]),
+            "copy": partial(np.copyto, copy, prepared),
             "as SpeechBrain": partial(speechbrain, tensors, lines[: LOOPED["as SpeechBrain"]]),
             "as wespeaker": partial(wespeaker, arrays, lines[: LOOPED["as wespeaker"]]),
         }
         cpu = least(jobs, rounds)
     rate = {name: LOOPED.get(name, TRIALS) / cpu[name] / 1e6 for name in jobs if name != "copy"}
-    copied = kept.nbytes / cpu["copy"] / 1e9
+    copied = prepared.nbytes / cpu["copy"] / 1e9
     read = {name: 4 * SIZE * rate[name] / 1e3 for name in rate if "ordered" in name}
     random, near = read.values()
     fetched = 4 * SIZE * rate["no more than gathered"] / 1e3
@@ -176,8 +176,8 @@ def report(rounds: int = ROUNDS) -> tuple[list[str], list[Gate]]:
         "| test vectors of an enrolment | GB/s | of the copy | counting both vectors of a trial |",
         "|---|---:|---:|---:|",
         *(
-            f"| {where} | {rate:.1f} | {rate / copied:.2f} | {2 * rate / copied:.2f} |"
-            for where, rate in (("scattered", random), ("stored side by side", near))
+            f"| {layout} | {rate:.1f} | {rate / copied:.2f} | {2 * rate / copied:.2f} |"
+            for layout, rate in (("scattered", random), ("stored side by side", near))
         ),
         f"| scattered, fetched and no more | {fetched:.1f} | {fetched / copied:.2f} | |",
     ]
@@ -214,8 +214,8 @@ def embedding_report(
 
     def torch_network(windows: Array) -> Array:
         with torch.inference_mode():
-            found = linear(lstm(torch.from_numpy(windows))[1][0][-1])
-        return np.asarray(found.numpy())
+            embeddings = linear(lstm(torch.from_numpy(windows))[1][0][-1])
+        return np.asarray(embeddings.numpy())
 
     networks: dict[str, tuple[Callable[[Array], Array], int]] = {
         "NumPy": (Network(weights), Network.batch),
@@ -226,12 +226,14 @@ def embedding_report(
     seconds = len(windows) * 77 * 0.01  # of audio that so many overlapping windows cover
 
     def run(network: Callable[[Array], Array], batch: int) -> Array:
-        parts = [network(windows[at : at + batch]) for at in range(0, len(windows), batch)]
-        return np.concatenate(parts)
+        batches = [
+            network(windows[start : start + batch]) for start in range(0, len(windows), batch)
+        ]
+        return np.concatenate(batches)
 
-    outputs = [run(*how) for how in networks.values()]
-    apart = max(float(np.abs(outputs[0] - other).max()) for other in outputs[1:])
-    cpu = least({name: partial(run, *how) for name, how in networks.items()}, rounds)
+    outputs = [run(*setup) for setup in networks.values()]
+    apart = max(float(np.abs(outputs[0] - output).max()) for output in outputs[1:])
+    cpu = least({name: partial(run, *setup) for name, setup in networks.items()}, rounds)
     lines = [
         f"ge2e's network, one thread, in turns; the outputs differ by {apart:.1e} at most.",
         "",
@@ -248,13 +250,17 @@ def embedding_report(
             walls = _whole_runs(_synthesised(Path(folder)))
     else:
         walls = _whole_runs(recordings)
-    of = f"{VOICES:,} synthetic recordings of {SPOKEN:g} s" if recordings is None else "recordings"
-    again, one, two = walls["again"], walls["1"], walls["2"]
-    told = f"{one:.1f} s with one worker, {two:.1f} s with two, {again:.2f} s once more"
-    lines += ["", f"`embed` of {of}: {told}."]
+    recordings_text = (
+        f"{VOICES:,} synthetic recordings of {SPOKEN:g} s" if recordings is None else "recordings"
+    )
+    again, one_worker, two_workers = walls["again"], walls["1"], walls["2"]
+    summary = (
+        f"{one_worker:.1f} s with one worker, {two_workers:.1f} s with two, {again:.2f} s once more"
+    )
+    lines += ["", f"`embed` of {recordings_text}: {summary}."]
     gates += [
-        Gate("time of two workers, of one", two / one, 1 / 1.7),
-        Gate("time of a second embed, of the first", again / two, 0.02),
+        Gate("time of two workers, of one", two_workers / one_worker, 1 / 1.7),
+        Gate("time of a second embed, of the first", again / two_workers, 0.02),
     ]
     return lines, gates
 
@@ -276,13 +282,13 @@ def _whole_runs(recordings: Path) -> dict[str, float]:
     from parivox.embedding.extract import embed
     from parivox.embedding.systems.ge2e import load_ge2e
 
-    found: dict[str, float] = {}
+    seconds: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as folder:
         for name, out, workers in (("1", "one", 1), ("2", "two", 2), ("again", "two", 2)):
             start = time.perf_counter()
             embed(recordings, load_ge2e, Path(folder) / out, workers=workers)
-            found[name] = time.perf_counter() - start
-    return found
+            seconds[name] = time.perf_counter() - start
+    return seconds
 
 
 def main() -> int:
@@ -294,20 +300,20 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--embedding", action="store_true", help="ge2e, too")
     parser.add_argument("--recordings", type=Path, help="to embed, in place of synthetic ones")
-    parser.add_argument("--write", action="store_true", help=f"into {RESULTS.name}")
+    parser.add_argument("--write", action="store_true", help=f"into {RESULTS_PAGE.name}")
     options = parser.parse_args()
-    found = [report(options.rounds)]
+    sections = [report(options.rounds)]
     if options.embedding or options.recordings:
-        found.append(embedding_report(options.recordings, options.rounds))
+        sections.append(embedding_report(options.recordings, options.rounds))
     written = ["# Scoring and embedding", "", "Written by `python -m benchmarks.scoring --write`."]
     written += ["", f"Machine: {machine()}."]
-    for lines, gates in found:
+    for lines, gates in sections:
         written += ["", *lines, "", *(f"* {gate}" for gate in gates)]
     print(*written, sep="\n")
     if options.write:
-        RESULTS.write_text("\n".join(written) + "\n", encoding="utf-8")
+        RESULTS_PAGE.write_text("\n".join(written) + "\n", encoding="utf-8")
         performance.write()
-    return int(not all(gate.passed for _, gates in found for gate in gates))
+    return int(not all(gate.passed for _, gates in sections for gate in gates))
 
 
 if __name__ == "__main__":

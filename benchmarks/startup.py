@@ -31,8 +31,8 @@ def report(rounds: int = ROUNDS) -> tuple[list[str], list[Gate]]:
     jobs = {name: partial(run_child, command) for name, command in COMMANDS.items()}
     run_child(COMMANDS["parivox --help"])  # compiles the modules, once
     uses = interleave(jobs, rounds=rounds, say=lambda _: None)
-    wall = {name: median_ms(found, "wall") for name, found in uses.items()}
-    cpu = {name: median_ms(found, "cpu") for name, found in uses.items()}
+    wall = {name: median_ms(runs, "wall") for name, runs in uses.items()}
+    cpu = {name: median_ms(runs, "cpu") for name, runs in uses.items()}
     bare = wall["python -c pass"]
     lines = [
         f"Whole processes, median of {rounds} rounds.",

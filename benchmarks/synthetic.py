@@ -84,20 +84,20 @@ def shuffled(index: IntArray, *, rows: int, columns: int, key: int) -> tuple[Int
     return row, column
 
 
-def target_pairs(first: int, count: int) -> tuple[IntArray, IntArray]:
+def target_pairs(start: int, count: int) -> tuple[IntArray, IntArray]:
     """Return the target pairs number first, first + 1, ...: (enrol, test) utterances."""
-    index = np.arange(first, first + count, dtype=np.int64)
+    index = np.arange(start, start + count, dtype=np.int64)
     enrol, step = shuffled(index, rows=UTTERANCES, columns=UTTERANCES_EACH - 1, key=SEED)
-    speaker, place = np.divmod(enrol, UTTERANCES_EACH)
-    return enrol, speaker * UTTERANCES_EACH + (place + step + 1) % UTTERANCES_EACH
+    speaker, utterance_place = np.divmod(enrol, UTTERANCES_EACH)
+    return enrol, speaker * UTTERANCES_EACH + (utterance_place + step + 1) % UTTERANCES_EACH
 
 
-def nontarget_pairs(first: int, count: int) -> tuple[IntArray, IntArray, int]:
+def nontarget_pairs(start: int, count: int) -> tuple[IntArray, IntArray, int]:
     """Return `count` nontarget pairs from number `first` on, and the number to go on from."""
-    index = np.arange(first, first + count + count // 100 + 100, dtype=np.int64)
+    index = np.arange(start, start + count + count // 100 + 100, dtype=np.int64)
     enrol, test = shuffled(index, rows=UTTERANCES, columns=UTTERANCES, key=SEED + 1)
     different = np.flatnonzero(enrol // UTTERANCES_EACH != test // UTTERANCES_EACH)[:count]
-    return enrol[different], test[different], first + int(different[-1]) + 1
+    return enrol[different], test[different], start + int(different[-1]) + 1
 
 
 class Truth:
@@ -117,21 +117,23 @@ class Truth:
         self, enrol: IntArray, test: IntArray, score: FloatArray, target: np.ndarray[Any, Any]
     ) -> None:
         """Count trials, each once; a group has those with both speakers in it."""
-        place = ((score.astype(np.float64) - GRID[0]) / (GRID[1] - GRID[0])).astype(np.int64)
+        score_bins = ((score.astype(np.float64) - GRID[0]) / (GRID[1] - GRID[0])).astype(np.int64)
         # column 0: trials; then, per threshold, errors
         for is_target, histogram in self.histogram.items():
-            chosen = target == is_target
-            np.add(histogram, np.bincount(place[chosen], minlength=histogram.size), out=histogram)
-            wrong = [(score[chosen] >= threshold) != is_target for threshold in THRESHOLDS]
-            sides = enrol[chosen] // UTTERANCES_EACH, test[chosen] // UTTERANCES_EACH
+            is_kind = target == is_target
+            np.add(
+                histogram, np.bincount(score_bins[is_kind], minlength=histogram.size), out=histogram
+            )
+            wrong = [(score[is_kind] >= threshold) != is_target for threshold in THRESHOLDS]
+            sides = enrol[is_kind] // UTTERANCES_EACH, test[is_kind] // UTTERANCES_EACH
             everyone: tuple[list[str], IntArray] = (["all"], np.zeros(SPEAKERS, dtype=np.int64))
             for grouping, (groups, of_speaker) in {"all": everyone, **self.groupings}.items():
                 group = of_speaker[sides[0]]
                 within = group == of_speaker[sides[1]]
                 columns = [within, *(within & row for row in wrong)]
-                found = [np.bincount(group[row], minlength=len(groups)) for row in columns]
+                counts = [np.bincount(group[row], minlength=len(groups)) for row in columns]
                 key = (grouping, is_target)
-                self.counts[key] = self.counts.get(key, 0) + np.stack(found, axis=1)
+                self.counts[key] = self.counts.get(key, 0) + np.stack(counts, axis=1)
 
     def brackets(self) -> dict[str, list[float]]:
         """Return bounds within which every exact curve metric of all trials lies."""
@@ -170,10 +172,10 @@ def chunks(trials: int, truth: Truth) -> Iterator[tuple[IntArray, IntArray, Floa
     """Yield (enrol, test, score, target) of up to CHUNK trials, and count them."""
     rng = np.random.default_rng(SEED)
     women = truth.groupings["gender"][1] == 0
-    made = targets_made = nontargets_next = number = 0
+    n_made = targets_made = nontargets_next = number = 0
     again: tuple[np.ndarray[Any, Any], ...] = ()
-    while made < trials:
-        size = min(CHUNK, trials - made)
+    while n_made < trials:
+        size = min(CHUNK, trials - n_made)
         fresh = size - DUPLICATES
         targets = round(TARGETS * fresh)
         enrol_t, test_t = target_pairs(targets_made, targets)
@@ -197,7 +199,7 @@ def chunks(trials: int, truth: Truth) -> Iterator[tuple[IntArray, IntArray, Floa
             np.concatenate((score, again[2][copied])),
             np.concatenate((target, again[3][copied])),
         )
-        made += size
+        n_made += size
         number += 1
 
 
@@ -246,7 +248,7 @@ def generate(folder: Path, trials: int, *, csv: bool = False) -> Path:
     if text is not None:
         text.close()
     duplicates = DUPLICATES * -(-trials // CHUNK)
-    known = {
+    truth_record = {
         "rows": rows,
         "exact_duplicates": duplicates,
         "distinct_trials": rows - duplicates,
@@ -254,7 +256,9 @@ def generate(folder: Path, trials: int, *, csv: bool = False) -> Path:
         "groups": truth.report(),
         "between": truth.brackets(),
     }
-    path.with_suffix(".json").write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+    path.with_suffix(".json").write_text(
+        json.dumps(truth_record, indent=1) + "\n", encoding="utf-8"
+    )
     return path
 
 

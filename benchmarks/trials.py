@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.measure import Gate, Usage, interleave, least_cpu, ratio, run_child
-from benchmarks.scale import PEAK, data
+from benchmarks.scale import PEAK, trials_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +31,10 @@ PER_SPEAKER = 500
 GROUPS = 100
 ROUNDS = 3
 TIMES_READING = 3.0
-SAME, DIFFERENT = 10, 1_000  # times faster than enumerating pairs of one and of two speakers
+SAME_FACTOR, DIFFERENT_FACTOR = (
+    10,
+    1_000,
+)  # times faster than enumerating pairs of one and of two speakers
 READ, CHECK, GRADE = "read", "check", "grade"
 INCLUSIVE, CROSS, DRAW = "build inclusive", "build cross", "draw"
 SAME_PEER, DIFFERENT_PEER = "itertools, same speaker", "itertools, different speakers"
@@ -49,15 +52,15 @@ JOBS = {
 
 def inputs(folder: Path, trials: int) -> tuple[Path, Path, Path]:
     """The list, the speakers and the utterances, made if they are not there."""
-    found = folder / f"list-{trials}.txt", folder / "people.csv", folder / "utterances.csv"
-    if not all(path.exists() for path in found):
-        scores = data(folder, trials, text=False)
-        made = run_child(
+    paths = folder / f"list-{trials}.txt", folder / "people.csv", folder / "utterances.csv"
+    if not all(path.exists() for path in paths):
+        scores = trials_file(folder, trials, text=False)
+        generation = run_child(
             [sys.executable, "-m", "benchmarks.trials", "--make", str(scores), str(folder)]
         )
-        if made.code:
-            raise RuntimeError(made.err)
-    return found
+        if generation.code:
+            raise RuntimeError(generation.err)
+    return paths
 
 
 def make(scores: Path, folder: Path) -> None:
@@ -77,31 +80,31 @@ def make(scores: Path, folder: Path) -> None:
     pv.trials.convert(scores, folder / f"list-{trials}.txt", to="voxceleb")
 
 
-def job(name: str, given: list[str], out: Path) -> None:
+def job(name: str, words: list[str], out: Path) -> None:
     """Do one of the jobs, in a process of its own."""
     import parivox as pv
     from parivox.cli.process import set_up_process
 
     set_up_process()
-    list_, people, utterances, trials = given
-    who: dict[str, Any] = {"speakers": people}
+    list_, people, utterances, trials = words
+    options: dict[str, Any] = {"speakers": people}
     if name == READ:
         from parivox.trials.lists import read_list
 
-        read_list(list_, **who, by=["gender", "nationality"])
+        read_list(list_, **options, by=["gender", "nationality"])
     elif name == CHECK:
-        pv.trials.check(list_, **who, by=["gender", "nationality"])
+        pv.trials.check(list_, **options, by=["gender", "nationality"])
     elif name == GRADE:
-        pv.trials.grade(list_, **who, grade_by=["gender", "nationality"], out=out / "g.parquet")
+        pv.trials.grade(list_, **options, grade_by=["gender", "nationality"], out=out / "g.parquet")
     elif name == INCLUSIVE:
         pv.trials.build_inclusive(
-            utterances, **who, by="gender", per_speaker=PER_SPEAKER, seed=1, out=out / "lists"
+            utterances, **options, by="gender", per_speaker=PER_SPEAKER, seed=1, out=out / "lists"
         )
     elif name == DRAW:
         draw(utterances, people)
     elif name == CROSS:
         pv.trials.build_cross(
-            utterances, **who, by="region", trials=int(trials), seed=1, out=out / "lists"
+            utterances, **options, by="region", trials=int(trials), seed=1, out=out / "lists"
         )
 
 
@@ -117,21 +120,23 @@ def draw(utterances: str, people: str) -> None:
     pool = Pool.read(utterances, people, by="gender")
     start = time.process_time()
     pairs = target_pairs(pool.utterance_starts, pool.recording_ends, 3)
-    wanted = np.full(len(pool.speaker_ids), PER_SPEAKER)
+    per_speaker = np.full(len(pool.speaker_ids), PER_SPEAKER)
     pairs.utterances_at(
-        Draws(1).distinct_numbers(pairs.count_by_speaker(pool.utterance_starts), wanted)
+        Draws(1).distinct_numbers(pairs.count_by_speaker(pool.utterance_starts), per_speaker)
     )
-    same = time.process_time() - start
+    same_seconds = time.process_time() - start
     start = time.process_time()
-    asked = InclusiveOptions(by="gender", per_speaker=PER_SPEAKER)
-    trials = sum(len(block.enrol) for block in design(pool, asked).draw(Draws(1)))
-    print(json.dumps({"same": same, "whole": time.process_time() - start, "trials": trials}))
+    options = InclusiveOptions(by="gender", per_speaker=PER_SPEAKER)
+    trials = sum(len(block.enrol) for block in design(pool, options).draw(Draws(1)))
+    print(
+        json.dumps({"same": same_seconds, "whole": time.process_time() - start, "trials": trials})
+    )
 
 
-def child(name: str, given: list[str]) -> Usage:
+def child(name: str, words: list[str]) -> Usage:
     """Run one of the jobs."""
     with tempfile.TemporaryDirectory() as out:
-        return run_child([sys.executable, "-m", "benchmarks.trials", "--job", name, *given, out])
+        return run_child([sys.executable, "-m", "benchmarks.trials", "--job", name, *words, out])
 
 
 def report(folder: Path, *, rounds: int, small: bool = False) -> tuple[list[str], list[Gate]]:
@@ -139,32 +144,38 @@ def report(folder: Path, *, rounds: int, small: bool = False) -> tuple[list[str]
     folder.mkdir(parents=True, exist_ok=True)
     trials = TRIALS // 100 if small else TRIALS
     list_, people, utterances = inputs(folder, trials)
-    given = [str(list_), str(people), str(utterances), str(trials)]
+    words = [str(list_), str(people), str(utterances), str(trials)]
     peer = [sys.executable, "-m", "benchmarks.peers.itertools_pairs", str(utterances), str(people)]
     jobs: dict[str, Callable[[], Usage]] = {
-        name: partial(child, name, given) for name in (READ, CHECK, GRADE, INCLUSIVE, DRAW, CROSS)
+        name: partial(child, name, words) for name in (READ, CHECK, GRADE, INCLUSIVE, DRAW, CROSS)
     }
     jobs[SAME_PEER] = partial(run_child, [*peer, "same", str(PER_SPEAKER)])
     jobs[DIFFERENT_PEER] = partial(run_child, [*peer, "different", str(PER_SPEAKER)])
     uses = interleave(jobs, rounds=rounds, say=lambda line: print(line, flush=True))
     cpu = {name: least_cpu(runs) for name, runs in uses.items()}
-    drawn = {what: told(uses[DRAW], what) for what in ("same", "whole")}
-    listed = told(uses[SAME_PEER], "cpu")
-    part = ratio(told(uses[DIFFERENT_PEER], "cpu"), told(uses[DIFFERENT_PEER], "listed"))
-    whole = None if part is None else part * (told(uses[DIFFERENT_PEER], "all") or 0)
+    drawn = {figure: least_figure(uses[DRAW], figure) for figure in ("same", "whole")}
+    listed = least_figure(uses[SAME_PEER], "cpu")
+    pair_seconds = ratio(
+        least_figure(uses[DIFFERENT_PEER], "cpu"), least_figure(uses[DIFFERENT_PEER], "listed")
+    )
+    list_seconds = (
+        None
+        if pair_seconds is None
+        else pair_seconds * (least_figure(uses[DIFFERENT_PEER], "all") or 0)
+    )
     lines = ["|job|what it does|CPU s, least|peak MB|", "|---|---|---:|---:|"]
     for name, runs in uses.items():
         most = peak(runs)
-        found = "failed |" if most is None else f"{cpu[name]:.2f} | {most:.0f}"
-        lines.append(f"| {name} | {JOBS[name]} | {found} |")
-    if None not in {listed, whole, *drawn.values()}:
+        cells = "failed |" if most is None else f"{cpu[name]:.2f} | {most:.0f}"
+        lines.append(f"| {name} | {JOBS[name]} | {cells} |")
+    if None not in {listed, list_seconds, *drawn.values()}:
         lines += [
             "",
             (
                 f"CPU s without reading: same-speaker pairs {drawn['same']:.3f} drawn, "
                 f"{listed:.2f} listed; the whole list {drawn['whole']:.3f} drawn, "
-                f"different-speaker pairs of one gender {whole:,.0f} listed, estimated from the "
-                "part that the peer lists."
+                f"different-speaker pairs of one gender {list_seconds:,.0f} listed, estimated from "
+                "the part that the peer lists."
             ),
         ]
     gates = [
@@ -176,11 +187,11 @@ def report(folder: Path, *, rounds: int, small: bool = False) -> tuple[list[str]
             Gate(f"peak memory to {name}", peak(uses[name]), PEAK, " MB")
             for name in (CHECK, GRADE, INCLUSIVE, CROSS)
         ),
-        Gate("draw same-speaker pairs / list them", ratio(drawn["same"], listed), 1 / SAME),
+        Gate("draw same-speaker pairs / list them", ratio(drawn["same"], listed), 1 / SAME_FACTOR),
         Gate(
             "draw a list / list different-speaker pairs",
-            ratio(drawn["whole"], whole),
-            1 / DIFFERENT,
+            ratio(drawn["whole"], list_seconds),
+            1 / DIFFERENT_FACTOR,
         ),
     ]
     return lines, gates
@@ -191,9 +202,9 @@ def peak(runs: list[Usage]) -> float | None:
     return max((use.peak for use in runs if not use.code), default=None)
 
 
-def told(runs: list[Usage], what: str) -> float | None:
+def least_figure(runs: list[Usage], figure: str) -> float | None:
     """The least of a number that the runs print."""
-    return min((json.loads(use.out)[what] for use in runs if not use.code), default=None)
+    return min((json.loads(use.out)[figure] for use in runs if not use.code), default=None)
 
 
 def main() -> int:
@@ -202,8 +213,8 @@ def main() -> int:
         make(*map(Path, sys.argv[2:]))
         return 0
     if sys.argv[1:2] == ["--job"]:
-        name, *given, out = sys.argv[2:]
-        job(name, given, Path(out))
+        name, *words, out = sys.argv[2:]
+        job(name, words, Path(out))
         return 0
     parser = argparse.ArgumentParser(description="Measure trial lists.")
     parser.add_argument("--folder", type=Path, default=FOLDER)

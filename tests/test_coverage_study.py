@@ -160,7 +160,7 @@ def test_the_study_of_findings_reads_words_that_reports_say(part, shift):
     people = {"speaker": [f"s{i}" for i in range(n)], "half": ["f", "m"] * (n // 2)}
     audit = pv.audit(scores, speakers=people, by="half", operating_points="fpr=0.05")
     differs = bool(shift)
-    said = part("findings")._said(audit)
+    said = part("findings")._findings(audit)
     assert said["half"] == said["and EER"] == differs
     (words,) = [
         words

@@ -94,24 +94,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     if not options.cells:
         lines = (
-            f"{of:5.1f} min  {cell}"
+            f"{minutes:5.1f} min  {cell}"
             for study in options.studies
-            for cell, of in _minutes(study).items()
+            for cell, minutes in _minutes(study).items()
         )
         print("\n".join(lines))
         return 0
-    asked = [
-        (study, cell, options.datasets or (QUICK if options.quick else module.DATASETS))
-        for study in options.studies
-        if study != "page"
-        for module in (STUDIES[study],)
-        for cell in _cells(module)
-        if any(text in cell for text in options.cells)
-    ]
+    runs = []
+    for study in [name for name in options.studies if name != "page"]:
+        usual = QUICK if options.quick else STUDIES[study].DATASETS
+        runs += [
+            (study, cell, options.datasets or usual)
+            for cell in _cells(STUDIES[study])
+            if any(text in cell for text in options.cells)
+        ]
     with ProcessPoolExecutor(os.cpu_count()) as workers:
-        running = [workers.submit(_run, *one, options.seed) for one in asked]
-        for one in as_completed(running):
-            study, rows, seconds = one.result()
+        running = [workers.submit(_run, *run, options.seed) for run in runs]
+        for future in as_completed(running):
+            study, rows, seconds = future.result()
             if not options.quick:
                 keep(study, rows, options.seed, seconds / 60, _cells(STUDIES[study]))
             print(f"{study}, {rows[0]['cell']} ({seconds:.0f} s)", flush=True)
@@ -143,19 +143,20 @@ def _cells(module: ModuleType) -> list[str]:
 
 def _minutes(study: str) -> dict[str, float]:
     """What each cell took when it was kept; of others, what the longest of these did."""
-    kept = {row["cell"]: row["minutes"] for row in read().get(study, [])}
+    minutes_by_cell = {row["cell"]: row["minutes"] for row in read().get(study, [])}
     cells = _cells(STUDIES[study])
-    longest = max((kept[cell] for cell in cells if cell in kept), default=nan)
-    return {cell: kept.get(cell, longest) for cell in cells}
+    longest = max((minutes_by_cell[cell] for cell in cells if cell in minutes_by_cell), default=nan)
+    return {cell: minutes_by_cell.get(cell, longest) for cell in cells}
 
 
 def _listed() -> Iterator[str]:
     """What there is to run, and how long it takes."""
     for name, module in STUDIES.items():
         about = " ".join((module.__doc__ or "").partition("\n\n")[0].split())
-        of = _minutes(name).values()
-        minutes = f"{len(of):3} cells of {max(of):.1f} min at most, {sum(of):.0f} in all"
-        yield f"{name:14}{minutes:43}{about}"
+        minutes = _minutes(name).values()
+        longest, total = max(minutes), sum(minutes)
+        duration = f"{len(minutes):3} cells of {longest:.1f} min at most, {total:.0f} in all"
+        yield f"{name:14}{duration:43}{about}"
     yield f"{'page':57}docs/coverage.md from what is kept; each study writes it, too."
 
 

@@ -43,23 +43,23 @@ DESIGNS = tuple(
 )
 
 
-def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
+def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
     """Study each design, then real speakers."""
     for design in DESIGNS:
         name = f"{design.name}, {design.times:g} times/{design.kind}/{design.rate}"
-        if wanted(name):
+        if is_wanted(name):
             rng = stream(seed, f"alike/{name}")
-            where = {"cell": name, "design": design.name, "kind": design.kind, "rate": design.rate}
+            labels = {"cell": name, "design": design.name, "kind": design.kind, "rate": design.rate}
             batches = max(_number(datasets, design.times) // AT_ONCE, 1)
             drawn = (design.draw(AT_ONCE, rng) for _ in range(batches))
-            yield [where | {"times": design.times} | _shares(drawn, 0)]
+            yield [labels | {"times": design.times} | _shares(drawn, 0)]
     for times in TIMES:
         name = f"V2, {times:g} times/fnr"
-        if wanted(name):
-            rate, unlike, every = real(times, stream(seed, f"alike/{name}"), LARGEST)
-            where = {"cell": name, "design": "V2, speakers permuted", "kind": "fnr", "rate": rate}
-            some = islice(every, max(_number(datasets, times), 1))
-            yield [where | {"times": times} | _shares(some, unlike)]
+        if is_wanted(name):
+            rate, unlike, tallies = real(times, stream(seed, f"alike/{name}"), LARGEST)
+            labels = {"cell": name, "design": "V2, speakers permuted", "kind": "fnr", "rate": rate}
+            first_tallies = islice(tallies, max(_number(datasets, times), 1))
+            yield [labels | {"times": times} | _shares(first_tallies, unlike)]
 
 
 def _number(datasets: int, times: float) -> int:
@@ -68,19 +68,23 @@ def _number(datasets: int, times: float) -> int:
 
 def _shares(drawn: Iterable[Tally], unlike: int) -> Row:
     """Share of data sets in which the one group is called alike, or would be by other levels."""
-    said = np.concatenate([_said(data, unlike) for data in drawn], axis=-1).astype(np.float64)
+    verdict_flags = np.concatenate(
+        [_alike_flags(dataset, unlike) for dataset in drawn], axis=-1
+    ).astype(np.float64)
     names = ("said", *(f"within_{100 * level:g}" for level in LEVELS))
-    made: Row = {"datasets": said.shape[-1]}
-    for name, values in zip(names, said, strict=True):
-        made |= mean(values, name)
-    return made
+    row: Row = {"datasets": verdict_flags.shape[-1]}
+    for name, flags in zip(names, verdict_flags, strict=True):
+        row |= mean(flags, name)
+    return row
 
 
-def _said(data: Tally, group: int) -> NDArray[np.bool_]:
+def _alike_flags(dataset: Tally, group: int) -> NDArray[np.bool_]:
     """Whether a group is called alike, and whether its interval of each level lies within."""
-    known = moments(replace(data, cell=(data.cell != group).astype(np.int64), n_cells=2))
-    ratios = [ratio_interval(*halves(rate_interval(known, level))) for level in LEVELS]
+    group_moments = moments(
+        replace(dataset, cell=(dataset.cell != group).astype(np.int64), n_cells=2)
+    )
+    ratios = [ratio_interval(*halves(rate_interval(group_moments, level))) for level in LEVELS]
     usual = ratios[0]
     code = verdicts(usual.value, usual.low, usual.high, 1.0, margin=MARGIN).code
-    within = [(of.low >= 1 / MARGIN) & (of.high <= MARGIN) for of in ratios]
-    return np.stack([of[..., 0].reshape(-1) for of in (code == "no_difference", *within)])
+    within = [(ratio.low >= 1 / MARGIN) & (ratio.high <= MARGIN) for ratio in ratios]
+    return np.stack([flags[..., 0].reshape(-1) for flags in (code == "no_difference", *within)])

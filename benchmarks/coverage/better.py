@@ -41,20 +41,20 @@ DESIGNS = tuple(
 )
 
 
-def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
+def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
     """Study each design, then real speakers."""
     for design in DESIGNS:
         name = f"{design.name}, {_TIMES[design.times]}/{design.kind}/{design.rate}"
-        if wanted(name):
+        if is_wanted(name):
             rng = stream(seed, f"better/{name}")
-            where = {"cell": name, "design": design.name, "kind": design.kind, "rate": design.rate}
-            yield [where | _shares(drawn_of(design, datasets, rng), 0, design.times, datasets)]
+            labels = {"cell": name, "design": design.name, "kind": design.kind, "rate": design.rate}
+            yield [labels | _shares(drawn_of(design, datasets, rng), 0, design.times, datasets)]
     for times, words in _TIMES.items():
         name = f"V2, {words}/fnr/{POINT}"
-        if wanted(name):
+        if is_wanted(name):
             rate, unlike, drawn = real(times, stream(seed, f"better/{name}"))
-            where = {"cell": name, "design": "V2, speakers permuted", "kind": "fnr", "rate": rate}
-            yield [where | _shares(islice(drawn, datasets), unlike, times, datasets)]
+            labels = {"cell": name, "design": "V2, speakers permuted", "kind": "fnr", "rate": rate}
+            yield [labels | _shares(islice(drawn, datasets), unlike, times, datasets)]
 
 
 def real(
@@ -66,42 +66,57 @@ def real(
     of its own.
     """
     trials = voxceleb()
-    chosen = within(trials)
-    at = threshold(trials, "fpr", POINT, chosen)
-    alike = tally(trials, "fnr", at, chosen)
+    is_within = within(trials)
+    score_threshold = threshold(trials, "fpr", POINT, is_within)
+    alike = tally(trials, "fnr", score_threshold, is_within)
     rate = float(alike.errors.sum() / alike.trials.sum())
-    other = tally(trials, "fnr", threshold(trials, "fnr", times * rate, chosen), chosen)
-    found = replace(alike, errors=np.stack((alike.errors, other.errors)))
-    unlike = int(np.argmin(np.abs(found.n_speakers - speakers)))
+    raised = tally(trials, "fnr", threshold(trials, "fnr", times * rate, is_within), is_within)
+    dealt = replace(alike, errors=np.stack((alike.errors, raised.errors)))
+    unlike = int(np.argmin(np.abs(dealt.n_speakers - speakers)))
 
     def drawn() -> Iterator[Tally]:
         while True:
-            one = shuffled(found, rng)
-            yield replace(one, errors=np.where(one.cell == unlike, *one.errors[::-1]))
+            dataset = shuffled(dealt, rng)
+            yield replace(dataset, errors=np.where(dataset.cell == unlike, *dataset.errors[::-1]))
 
     return float(f"{rate:.3g}"), unlike, drawn()
 
 
 def _shares(drawn: Iterable[Tally], unlike: int, times: float, datasets: int) -> Row:
     """Share of data sets in which any of the equal groups, and the other one, are named."""
-    said = np.array([_said(data) for data in drawn])  # [data set, what, group]
-    is_own = (np.arange(said.shape[-1]) == unlike) & (times != 1)
-    made: Row = {"unlike": _TIMES[times], "datasets": datasets}
-    for who, of in (("equal", ~is_own), ("own", is_own)):
-        for i, what in enumerate(("better", "plainly", "worse")):
-            named = said[:, i, of].any(axis=-1) if of.any() else np.full(len(said), np.nan)
-            made |= mean(np.asarray(named, dtype=np.float64), f"{who}_{what}")
-    return made
+    verdict_flags = np.array(
+        [_judgement_flags(dataset) for dataset in drawn]
+    )  # [data set, what, group]
+    is_own = (np.arange(verdict_flags.shape[-1]) == unlike) & (times != 1)
+    row: Row = {"unlike": _TIMES[times], "datasets": datasets}
+    for label, is_member in (("equal", ~is_own), ("own", is_own)):
+        for i, judgement in enumerate(("better", "plainly", "worse")):
+            named = (
+                verdict_flags[:, i, is_member].any(axis=-1)
+                if is_member.any()
+                else np.full(len(verdict_flags), np.nan)
+            )
+            row |= mean(np.asarray(named, dtype=np.float64), f"{label}_{judgement}")
+    return row
 
 
-def _said(data: Tally) -> NDArray[np.bool_]:
+def _judgement_flags(dataset: Tally) -> NDArray[np.bool_]:
     """Whether each group is called better, plainly so, and worse; of one rate."""
-    own = rate_interval(moments(data))
-    ratio = ratio_interval(own, rate_interval(others(data)))
+    rates = rate_interval(moments(dataset))
+    ratio = ratio_interval(rates, rate_interval(others(dataset)))
     code = verdicts(ratio.value, ratio.low, ratio.high, holm(ratio.p)).code
-    at = int(worst(data.sum_by_cell(data.errors), data.sum_by_cell(data.trials)))
-    left = rate_interval(others(data.select(data.cell != at)))
-    rest = ratio_interval(own.without_limits(np.arange(data.n_cells) == at, "left out"), left)
-    lower = verdicts(rest.value, rest.low, rest.high, holm(of_lower(rest.p, rest.value))).code
+    worst_group = int(
+        worst(dataset.sum_by_cell(dataset.errors), dataset.sum_by_cell(dataset.trials))
+    )
+    remaining_rates = rate_interval(others(dataset.select(dataset.cell != worst_group)))
+    remaining_ratio = ratio_interval(
+        rates.without_limits(np.arange(dataset.n_cells) == worst_group, "left out"), remaining_rates
+    )
+    lower = verdicts(
+        remaining_ratio.value,
+        remaining_ratio.low,
+        remaining_ratio.high,
+        holm(of_lower(remaining_ratio.p, remaining_ratio.value)),
+    ).code
     better = code == "better"
     return np.stack((better, better & (lower == "better"), code == "worse"))

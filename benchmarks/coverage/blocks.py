@@ -38,7 +38,7 @@ GROUPS = (2, 10, 50)
 RATES: dict[Literal["fnr", "fpr"], float] = {"fnr": 0.02, "fpr": 0.003}
 EER, FPR = 0.03, 0.01
 POINT = parse_point(f"fpr={FPR}", [parse_cost("voxsrc")])
-GENUINE, STRANGERS, EACH = 20, 5, 4
+GENUINE, STRANGERS, TRIALS_PER_STRANGER = 20, 5, 4
 """Target trials of a speaker; others whom it is compared with, and trials with each of them."""
 HEAVY = 1.2  # standard deviation of log trials where few speakers have most of them
 LEVEL = 0.95
@@ -75,28 +75,28 @@ CASES = [
 ]
 
 
-def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
+def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
     """Study rates by group, then a rate of all at a threshold that is found again."""
     for case in CASES:
         name = f"blocks/{case.kind}/{case.groups}/{case.shape}"
-        if not wanted(name):
+        if not is_wanted(name):
             continue
         rng, rate = stream(seed, name), RATES[case.kind]
         group = case.group_of_speakers()
         block = speaker_blocks(group, min_size=FEWEST if case.blocks else 1)
         n = datasets * (MORE if case.has_more else 1)
-        found = collected(_limits(case, group, block, rng) for _ in range(n))
-        where = {"cell": name, "kind": case.kind, "groups": case.groups, "shape": case.shape}
-        where |= {"blocks": case.blocks, "rate": rate, "level": LEVEL}
+        limits_by_method = collected(_limits(case, group, block, rng) for _ in range(n))
+        labels = {"cell": name, "kind": case.kind, "groups": case.groups, "shape": case.shape}
+        labels |= {"blocks": case.blocks, "rate": rate, "level": LEVEL}
         rows = []
-        for (method, _), (low, high) in found.items():
-            rows.append(where | {"method": method} | interval_row(rate, low, high))
+        for (method, _), (low, high) in limits_by_method.items():
+            rows.append(labels | {"method": method} | interval_row(rate, low, high))
             smallest = interval_row(rate, low[:, :1], high[:, :1])
             rows[-1] |= {f"smallest_{key}": smallest[key] for key in ("coverage", "coverage_error")}
         yield rows
     for groups in GROUPS[:2]:
         name = f"blocks/found again/{groups}"
-        if wanted(name):
+        if is_wanted(name):
             # fewer, as each takes ten times as long
             yield _at_found(name, groups, max(datasets // 6, 2), stream(seed, name))
 
@@ -104,8 +104,8 @@ def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[l
 def group_of_speakers(groups: int) -> IntArray:
     """The group of each speaker: sizes in geometric progression, the smallest first."""
     size = np.geomspace(1, UNLIKE, groups)
-    last = np.rint(SPEAKERS * np.cumsum(size) / size.sum()).astype(np.int64)
-    return np.repeat(np.arange(groups), np.diff(last, prepend=0))
+    group_ends = np.rint(SPEAKERS * np.cumsum(size) / size.sum()).astype(np.int64)
+    return np.repeat(np.arange(groups), np.diff(group_ends, prepend=0))
 
 
 def _limits(
@@ -113,39 +113,41 @@ def _limits(
 ) -> Limits:
     """Limits [1, group] of one data set, told from speakers and from blocks."""
     drawn = _misses if case.kind == "fnr" else _false_accepts
-    every = drawn(group, RATES[case.kind], case.shape, rng)
-    made = {"speakers": every, "blocks": in_blocks(every, block)}
-    found: Limits = {}
-    for method, tally in made.items():
-        each = rate_interval(moments(tally), LEVEL)
-        found[method, LEVEL] = each.low[None], each.high[None]
-    return found
+    errors = drawn(group, RATES[case.kind], case.shape, rng)
+    tallies = {"speakers": errors, "blocks": in_blocks(errors, block)}
+    limits_by_method: Limits = {}
+    for method, tally in tallies.items():
+        interval = rate_interval(moments(tally), LEVEL)
+        limits_by_method[method, LEVEL] = interval.low[None], interval.high[None]
+    return limits_by_method
 
 
 def in_blocks(
-    every: ErrorsBySpeaker | ErrorsByPair, block: NDArray[np.int32]
+    tally: ErrorsBySpeaker | ErrorsByPair, block: NDArray[np.int32]
 ) -> ErrorsBySpeaker | ErrorsByPair:
     """The same by blocks of speakers; a pair within a block is one with a stranger."""
     n = int(block.max()) + 1
-    if isinstance(every, ErrorsBySpeaker):
-        code = every.cell * n + block[every.speaker]
+    if isinstance(tally, ErrorsBySpeaker):
+        code = tally.cell * n + block[tally.speaker]
         reach = n
     else:
         members = Units(2 * n, block)
         reach = members.n_units**2
-        code = every.cell * reach + members.pair_numbers(
-            *(one.astype(np.int32) for one in (every.first_speaker, every.second_speaker))
+        code = tally.cell * reach + members.pair_numbers(
+            tally.first_speaker.astype(np.int32), tally.second_speaker.astype(np.int32)
         )
-    codes, at = np.unique(code, return_inverse=True)
+    codes, code_index = np.unique(code, return_inverse=True)
     errors, trials = (
-        np.bincount(at, values, minlength=codes.size).astype(np.int64)
-        for values in (every.errors, every.trials)
+        np.bincount(code_index, numbers, minlength=codes.size).astype(np.int64)
+        for numbers in (tally.errors, tally.trials)
     )
-    cell, who = np.divmod(codes, reach)
-    if isinstance(every, ErrorsBySpeaker):
-        return ErrorsBySpeaker(cell, who, errors, trials, every.n_cells, in_blocks=True)
-    one, other = np.divmod(who, 2 * n)
-    return ErrorsByPair(cell, one, other, errors, trials, every.n_cells, in_blocks=True)
+    cell, unit = np.divmod(codes, reach)
+    if isinstance(tally, ErrorsBySpeaker):
+        return ErrorsBySpeaker(cell, unit, errors, trials, tally.n_cells, in_blocks=True)
+    first_unit, second_unit = np.divmod(unit, 2 * n)
+    return ErrorsByPair(
+        cell, first_unit, second_unit, errors, trials, tally.n_cells, in_blocks=True
+    )
 
 
 def _trials(n: int, mean: float, shape: str, rng: np.random.Generator) -> IntArray:
@@ -159,8 +161,8 @@ def _trials(n: int, mean: float, shape: str, rng: np.random.Generator) -> IntArr
 def _misses(group: IntArray, rate: float, shape: str, rng: np.random.Generator) -> ErrorsBySpeaker:
     """Rejected target trials of every speaker."""
     trials = _trials(group.size, GENUINE, shape, rng)
-    none = np.zeros_like(trials)
-    design = ErrorsBySpeaker(group, np.arange(group.size), none, trials, int(group[-1]) + 1)
+    no_errors = np.zeros_like(trials)
+    design = ErrorsBySpeaker(group, np.arange(group.size), no_errors, trials, int(group[-1]) + 1)
     drawn = simulate.misses(design, rate, 1, rng, skewed=shape == "heavy")
     return ErrorsBySpeaker(group, design.speaker, drawn.errors[0], trials, design.n_cells)
 
@@ -168,19 +170,26 @@ def _misses(group: IntArray, rate: float, shape: str, rng: np.random.Generator) 
 def _pairs(group: IntArray, shape: str, rng: np.random.Generator) -> ErrorsByPair:
     """Each speaker with a few others of its group; some are met far more often."""
     n = np.bincount(group)
-    first = np.cumsum(n) - n
-    one = np.repeat(np.arange(group.size), STRANGERS)
-    at = rng.random(one.size)
+    group_starts = np.cumsum(n) - n
+    speaker = np.repeat(np.arange(group.size), STRANGERS)
+    position = rng.random(speaker.size)
     if shape == "heavy":
-        at = at**2  # a tenth of a group is met by a third of it
-    of = group[one]
-    other = first[of] + np.floor(at * n[of]).astype(np.int64)
-    other = np.where(other == one, first[of] + (one - first[of] + 1) % n[of], other)
-    low, high = np.minimum(one, other), np.maximum(one, other)
+        position = position**2  # a tenth of a group is met by a third of it
+    speaker_group = group[speaker]
+    partner = group_starts[speaker_group] + np.floor(position * n[speaker_group]).astype(np.int64)
+    partner = np.where(
+        partner == speaker,
+        group_starts[speaker_group]
+        + (speaker - group_starts[speaker_group] + 1) % n[speaker_group],
+        partner,
+    )
+    low, high = np.minimum(speaker, partner), np.maximum(speaker, partner)
     codes, times = np.unique(low * group.size + high, return_counts=True)
     low, high = np.divmod(codes, group.size)
-    none = np.zeros_like(codes)
-    return ErrorsByPair(group[low], low, high, none, EACH * times, int(group[-1]) + 1)
+    no_errors = np.zeros_like(codes)
+    return ErrorsByPair(
+        group[low], low, high, no_errors, TRIALS_PER_STRANGER * times, int(group[-1]) + 1
+    )
 
 
 def _false_accepts(
@@ -189,8 +198,14 @@ def _false_accepts(
     """Accepted nontarget trials of pairs."""
     design = _pairs(group, shape, rng)
     drawn = simulate.false_accepts(design, rate, 1, rng, skewed=shape == "heavy")
-    own = design.cell, design.first_speaker, design.second_speaker, drawn.errors[0], design.trials
-    return ErrorsByPair(*own, design.n_cells)
+    columns = (
+        design.cell,
+        design.first_speaker,
+        design.second_speaker,
+        drawn.errors[0],
+        design.trials,
+    )
+    return ErrorsByPair(*columns, design.n_cells)
 
 
 # --- a threshold that is found again -------------------------------------------------------------
@@ -202,13 +217,16 @@ def _at_found(name: str, groups: int, datasets: int, rng: np.random.Generator) -
     true = float(ndtr(-ndtri(FPR) - distance))
     group = group_of_speakers(groups)
     block = speaker_blocks(group)
-    every = [_found_again(group, block, distance, rng) for _ in range(datasets)]
-    where = {"cell": name, "kind": "fnr", "groups": groups, "shape": "found again"}
-    where |= {"rate": true, "level": LEVEL}
+    limits_by_dataset = [_found_again(group, block, distance, rng) for _ in range(datasets)]
+    labels = {"cell": name, "kind": "fnr", "groups": groups, "shape": "found again"}
+    labels |= {"rate": true, "level": LEVEL}
     rows = []
-    for method in every[0]:
-        low, high = (np.array([[one[method][side]] for one in every]) for side in (0, 1))
-        rows.append(where | {"method": method} | interval_row(true, low, high))
+    for method in limits_by_dataset[0]:
+        low, high = (
+            np.array([[dataset_limits[method][side]] for dataset_limits in limits_by_dataset])
+            for side in (0, 1)
+        )
+        rows.append(labels | {"method": method} | interval_row(true, low, high))
     return rows
 
 
@@ -217,7 +235,9 @@ def _found_again(
 ) -> dict[str, tuple[float, float]]:
     """Limits of one data set: the threshold as it is, and as replicates of blocks find it."""
     one_cell = np.zeros_like(group)
-    targets = ErrorsBySpeaker(one_cell, np.arange(group.size), one_cell, one_cell + EACH, 1)
+    targets = ErrorsBySpeaker(
+        one_cell, np.arange(group.size), one_cell, one_cell + TRIALS_PER_STRANGER, 1
+    )
     pairs = _pairs(group, "even", rng)
     nontargets = ErrorsByPair(
         np.zeros_like(pairs.cell),
@@ -234,10 +254,10 @@ def _found_again(
     threshold = float(POINT.threshold(counts))
     wrong = np.bincount(drawn.speaker, drawn.target < threshold, minlength=group.size)
     tally = ErrorsBySpeaker(one_cell, targets.speaker, wrong.astype(np.int64), targets.trials, 1)
-    found = rate_interval(moments(in_blocks(tally, block)), LEVEL)
+    interval = rate_interval(moments(in_blocks(tally, block)), LEVEL)
     edges = np.append(-np.inf, step_thresholds(counts, [threshold]))
-    enrol = block[np.concatenate((drawn.speaker, drawn.one))]
-    test = block[np.concatenate((drawn.speaker, drawn.other))]
+    enrol = block[np.concatenate((drawn.speaker, drawn.first_speaker))]
+    test = block[np.concatenate((drawn.speaker, drawn.second_speaker))]
     curves = ResampledCurves(
         score,
         is_target,
@@ -252,9 +272,9 @@ def _found_again(
     strata[block] = group
     weights = speaker_weights(strata, REPLICATES, int(rng.integers(2**31)))
     rates = np.concatenate([_fnr(counts) for _, ((counts,),) in curves.replicates(weights)])
-    again = limits(found.rate, np.array([rates.var(ddof=1)]), found.df, LEVEL)
+    again = limits(interval.rate, np.array([rates.var(ddof=1)]), interval.df, LEVEL)
     return {
-        "as it is": (float(found.low[0]), float(found.high[0])),
+        "as it is": (float(interval.low[0]), float(interval.high[0])),
         "found again": (float(again[0][0]), float(again[1][0])),
     }
 

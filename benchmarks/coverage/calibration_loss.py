@@ -69,34 +69,34 @@ CASES = (
 REPLICATES = 400
 
 
-def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
+def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
     """Study each case; a row for the calibration loss of everyone and of the first group."""
     for system, speakers, slope in REAL:
         name = f"calibration_loss/calibrate/{system}/{speakers}/x {slope:g}"
-        if wanted(name):
+        if is_wanted(name):
             rng = stream(seed, name)
             truth, drawn = _calibrated(system, speakers, slope, datasets, rng)
-            where: Row = {"cell": name, "command": "calibrate", "scores": system}
-            where |= {"speakers": speakers, "slope": slope, "level": LEVEL}
-            yield [where | row for row in _told(truth, drawn)]
+            labels: Row = {"cell": name, "command": "calibrate", "scores": system}
+            labels |= {"speakers": speakers, "slope": slope, "level": LEVEL}
+            yield [labels | row for row in _loss_rows(truth, drawn)]
     cases = [("audit", case, _audited) for case in CASES]
     cases += [("calibrate", case, _judged) for case in (CASES[0], CASES[-1])]
     for command, case, losses in cases:
         name = case.name(command)
-        if wanted(name):
+        if is_wanted(name):
             rng = stream(seed, name)
             drawn = np.array([losses(case, rng) for _ in range(datasets)])
-            where = {"cell": name, "command": command, "scores": f"d {case.separation:g}"}
-            where |= {"speakers": case.speakers, "slope": case.slope, "level": LEVEL}
-            yield [where | row for row in _told(_loss(case), drawn)]
+            labels = {"cell": name, "command": command, "scores": f"d {case.separation:g}"}
+            labels |= {"speakers": case.speakers, "slope": case.slope, "level": LEVEL}
+            yield [labels | row for row in _loss_rows(_loss(case), drawn)]
 
 
-def _told(truth: float, drawn: FloatArray) -> Iterator[Row]:
+def _loss_rows(truth: float, drawn: FloatArray) -> Iterator[Row]:
     """A row for everyone and one for the first group, of ``[dataset, cell, number]``."""
-    for c, of in enumerate(("everyone", "first group")):
-        plain, found, low, high = drawn[:, c].T
-        row: Row = {"of": of, "true": float(f"{truth:.4g}")}
-        row |= {"plain": float(f"{plain.mean():.4g}"), "found": float(f"{found.mean():.4g}")}
+    for c, group in enumerate(("everyone", "first group")):
+        plain, corrected, low, high = drawn[:, c].T
+        row: Row = {"of": group, "true": float(f"{truth:.4g}")}
+        row |= {"plain": float(f"{plain.mean():.4g}"), "found": float(f"{corrected.mean():.4g}")}
         row |= mean((low <= 0)[:, None] * 1.0, "holds_0")
         yield row | interval_row(truth, low[:, None], high[:, None])
 
@@ -110,20 +110,20 @@ def _calibrated(
     truth = _cost(slope * best.llr(trials.score), trials.target) - _cost(
         best.llr(trials.score), trials.target
     )
-    n, found = trials.group.size, []
+    n, losses = trials.group.size, []
     for _ in range(datasets):
         drawn = np.sort(rng.integers(n, size=speakers))
         group = rng.permutation(speakers) % 2
         fold = deal(group, FOLDS, int(rng.integers(2**31)))
-        here = drawn_material(trials, drawn, group, fold, 0.0)
+        material = drawn_material(trials, drawn, group, fold, 0.0)
         line = Isotonic(best.scores, slope * best.llrs)
-        lines: dict[int, list[Line]] = {held: [line] * 3 for held in held_out(FOLDS, 3).tolist()}
-        costs = judge_lines(here, [CrossFitRatios(here, lines)], LEVEL).costs
+        lines: dict[int, list[Line]] = {folds: [line] * 3 for folds in held_out(FOLDS, 3).tolist()}
+        costs = judge_lines(material, [CrossFitRatios(material, lines)], LEVEL).costs
         plain = costs["cllr"].estimate[0] - costs["min_cllr"].estimate[0]
         loss = costs["cal_loss"]
         ends = loss.limits.low[0], np.maximum(loss.limits.high[0], 0)
-        found.append(np.stack((plain, loss.estimate[0], *ends), axis=-1)[[-1, 0]])
-    return truth, np.array(found)
+        losses.append(np.stack((plain, loss.estimate[0], *ends), axis=-1)[[-1, 0]])
+    return truth, np.array(losses)
 
 
 def _cost(llr: FloatArray, target: NDArray[np.bool_]) -> float:
@@ -165,10 +165,10 @@ def _tables(
     """Scores and speakers, in two groups, of a list of simulated speakers."""
     llr, target, enrol, test = _list(case, rng)
     ids = np.array([f"s{i}" for i in range(case.speakers)])
-    place = np.arange(llr.size).astype(str)
+    trial_number = np.arange(llr.size).astype(str)
     scores = {
-        "enrol": np.char.add(np.char.add(ids[enrol], "/e"), place),
-        "test": np.char.add(np.char.add(ids[test], "/t"), place),
+        "enrol": np.char.add(np.char.add(ids[enrol], "/e"), trial_number),
+        "test": np.char.add(np.char.add(ids[test], "/t"), trial_number),
         "score": case.slope * llr,
         "label": target.astype(np.int64),
     }
@@ -180,11 +180,11 @@ def _list(
 ) -> tuple[FloatArray, NDArray[np.bool_], IntArray, IntArray]:
     """Log-likelihood ratios, classes and both speakers of a list of trials."""
     n, spread, rho = case.speakers, np.sqrt(case.separation), case.correlation
-    own, as_impostor = rng.standard_normal((2, n))
+    speaker_effect, as_impostor = rng.standard_normal((2, n))
     of_target = np.repeat(np.arange(n), case.targets)
     enrol = np.repeat(np.arange(n), case.nontargets)
     test = (enrol + 1 + rng.integers(n - 1, size=enrol.size)) % n
-    target = np.sqrt(rho) * own[of_target]
+    target = np.sqrt(rho) * speaker_effect[of_target]
     target += np.sqrt(1 - rho) * rng.standard_normal(target.size)
     nontarget = np.sqrt(rho / 2) * (as_impostor[enrol] + as_impostor[test])
     nontarget += np.sqrt(1 - rho) * rng.standard_normal(nontarget.size)

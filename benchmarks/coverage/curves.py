@@ -33,24 +33,26 @@ BINS = 1024
 COST = parse_cost("voxsrc")
 
 
-def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
+def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
     """Study groups of one size and true EER, cell by cell."""
     for speakers in SPEAKERS:
         for rate in EERS:
             name = f"curves/{speakers}/{rate}"
-            if not wanted(name):
+            if not is_wanted(name):
                 continue
             rng = stream(seed, name)
             distance = -2 * float(ndtri(rate))
             threshold, true = _truth(distance)
-            every = [_limits(speakers, distance, threshold, rng) for _ in range(datasets)]
-            where = {"cell": name, "speakers": speakers, "rate": rate}
+            limits_by_dataset = [
+                _limits(speakers, distance, threshold, rng) for _ in range(datasets)
+            ]
+            cell_labels = {"cell": name, "speakers": speakers, "rate": rate}
             rows = []
-            for metric, value in true.items():
-                limits = collected(found[metric] for found in every)
+            for metric, truth in true.items():
+                limits = collected(dataset_limits[metric] for dataset_limits in limits_by_dataset)
                 for (method, level), ends in limits.items():
-                    labels = {"metric": metric, "true": value, "method": method, "level": level}
-                    rows.append(where | labels | interval_row(value, *ends))
+                    labels = {"metric": metric, "true": truth, "method": method, "level": level}
+                    rows.append(cell_labels | labels | interval_row(truth, *ends))
             yield rows
 
 
@@ -59,8 +61,8 @@ def _truth(distance: float) -> tuple[float, dict[str, float]]:
     miss, false_accept = map(float, COST.weights)
     best = distance / 2 + log(COST.beta) / distance
     cost = (miss * ndtr(best - distance) + false_accept * ndtr(-best)) / min(miss, false_accept)
-    values = {"EER": ndtr(-distance / 2), "minimum cost": cost, "cost at a fixed threshold": cost}
-    return best, {name: float(value) for name, value in values.items()}
+    truths = {"EER": ndtr(-distance / 2), "minimum cost": cost, "cost at a fixed threshold": cost}
+    return best, {name: float(truth) for name, truth in truths.items()}
 
 
 def _limits(
@@ -77,25 +79,25 @@ def _limits(
     curves = ResampledCurves(
         score,
         target,
-        np.concatenate((drawn.speaker, drawn.one)),
-        np.concatenate((drawn.speaker, drawn.other)),
+        np.concatenate((drawn.speaker, drawn.first_speaker)),
+        np.concatenate((drawn.speaker, drawn.second_speaker)),
         [((cell,), GROUPS)],
         curve_edges(Counts.from_scores(score, target), bins=BINS, thresholds=[threshold]),
     )
     strata = np.repeat(np.arange(GROUPS), sizes)
     weights = speaker_weights(strata, REPLICATES, int(rng.integers(2**31)))
     estimate = np.stack([_metrics(counts, threshold) for counts in curves.original()[0]], axis=-1)
-    parts = [
+    replicate_metrics = [
         np.stack([_metrics(counts, threshold) for counts in cells], axis=-1)
         for _, (cells,) in curves.replicates(weights)
     ]
-    replicates = np.moveaxis(np.concatenate(parts, axis=1), 0, 1)
-    found: dict[str, Limits] = {metric: {} for metric in _truth(distance)[1]}
+    replicates = np.moveaxis(np.concatenate(replicate_metrics, axis=1), 0, 1)
+    limits_by_metric: dict[str, Limits] = {metric: {} for metric in _truth(distance)[1]}
     for level in LEVELS:
-        each = from_replicates(estimate, replicates, speakers - 1.0, confidence=level)
-        for i, limits in enumerate(found.values()):
-            limits["bootstrap", level] = each.low[i][None], each.high[i][None]
-    return found
+        interval = from_replicates(estimate, replicates, speakers - 1.0, confidence=level)
+        for i, limits in enumerate(limits_by_metric.values()):
+            limits["bootstrap", level] = interval.low[i][None], interval.high[i][None]
+    return limits_by_metric
 
 
 def _metrics(counts: Counts, threshold: float) -> FloatArray:

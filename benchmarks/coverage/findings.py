@@ -35,7 +35,7 @@ class Design:
     """A list, and the groups that its speakers are dealt out to."""
 
     name: str
-    by: tuple[str, str, str]
+    groupings: tuple[str, str, str]
     group: str = ""  # whose speakers alone take part
     shares: tuple[int, ...] = ()  # of the values of the second attribute; none: as they are
 
@@ -51,14 +51,19 @@ class Design:
         if self.group:
             gender, nationality = self.group.split("+")
             people = people.filter(gender=gender, nationality=nationality)
-        of = [trials[side].str.split("/").list.first() for side in SIDES]
-        trials = trials.filter(of[0].is_in(people["speaker"].implode()))
-        people = people.filter(pl.col("speaker").is_in(pl.concat(of).implode()))
+        side_speakers = [trials[side].str.split("/").list.first() for side in SIDES]
+        trials = trials.filter(side_speakers[0].is_in(people["speaker"].implode()))
+        people = people.filter(pl.col("speaker").is_in(pl.concat(side_speakers).implode()))
         if self.shares:
-            place = np.arange(people.height)
-            pairs = place % 2, np.repeat(np.arange(len(self.shares)), self._sizes(people.height))
-            names = zip(self.by, pairs, strict=False)
-            return trials, people.select("speaker", **{name: pl.Series(of) for name, of in names})
+            speaker_number = np.arange(people.height)
+            pairs = (
+                speaker_number % 2,
+                np.repeat(np.arange(len(self.shares)), self._sizes(people.height)),
+            )
+            names = zip(self.groupings, pairs, strict=False)
+            return trials, people.select(
+                "speaker", **{name: pl.Series(numbers) for name, numbers in names}
+            )
         return trials, people
 
     def _sizes(self, speakers: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -72,60 +77,66 @@ DESIGNS = (
 )
 
 
-def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
+def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
     """Study what is said of fair systems, list by list."""
-    lists = [(design, first) for design in DESIGNS for first in range(0, datasets, AT_ONCE)]
-    for design, first in lists:
-        last = min(first + AT_ONCE, datasets)
-        name = f"{design.name}, lists {first + 1} to {last}"
-        if not wanted(name):
+    lists = [(design, start) for design in DESIGNS for start in range(0, datasets, AT_ONCE)]
+    for design, start in lists:
+        stop = min(start + AT_ONCE, datasets)
+        name = f"{design.name}, lists {start + 1} to {stop}"
+        if not is_wanted(name):
             continue
-        rng = stream(seed, f"findings/{design.name}/{first}")
+        rng = stream(seed, f"findings/{design.name}/{start}")
         trials, people = design.read()
-        said: dict[str, list[bool]] = {}
-        for _ in range(first, last):
+        flags_by_question: dict[str, list[bool]] = {}
+        for _ in range(start, stop):
             dealt = people.with_columns(speaker=rng.permutation(people["speaker"].to_numpy()))
-            audit = pv.audit(trials, speakers=dealt, by=design.by, replicates=REPLICATES)
-            for what, is_said in _said(audit).items():
-                said.setdefault(what, []).append(is_said)
-        where = {"cell": name, "design": design.name, "speakers": people.height}
+            audit = pv.audit(trials, speakers=dealt, by=design.groupings, replicates=REPLICATES)
+            for question, is_said in _findings(audit).items():
+                flags_by_question.setdefault(question, []).append(is_said)
+        labels = {"cell": name, "design": design.name, "speakers": people.height}
         yield [
-            where | {"datasets": len(values), "of": what, "said": sum(values)}
-            for what, values in said.items()
+            labels | {"datasets": len(flags), "of": question, "said": sum(flags)}
+            for question, flags in flags_by_question.items()
         ]
 
 
 def shares(rows: Sequence[Row]) -> Iterator[Row]:
     """Add up the lists of all cells: a row for each design and what is asked of it."""
-    for design, of in dict.fromkeys((row["design"], row["of"]) for row in rows):
-        some = [row for row in rows if (row["design"], row["of"]) == (design, of)]
-        said, datasets = (sum(row[name] for row in some) for name in ("said", "datasets"))
-        each = np.arange(datasets, dtype=np.float64) < said
-        where = {"design": design, "of": of, "datasets": datasets}
-        yield where | mean(each.astype(np.float64), "said")
+    for design, question in dict.fromkeys((row["design"], row["of"]) for row in rows):
+        question_rows = [row for row in rows if (row["design"], row["of"]) == (design, question)]
+        n_said, datasets = (
+            sum(row[name] for row in question_rows) for name in ("said", "datasets")
+        )
+        is_said = np.arange(datasets, dtype=np.float64) < n_said
+        labels = {"design": design, "of": question, "datasets": datasets}
+        yield labels | mean(is_said.astype(np.float64), "said")
 
 
-def _said(audit: Audit) -> dict[str, bool]:
+def _findings(audit: Audit) -> dict[str, bool]:
     """Whether anything is said: by grouping at the first point, then in more and more of all."""
-    every = list(scopes(audit))
-    found: dict[str, bool] = {}
-    verdicts, own, sums = False, False, False
-    for scope in every:
+    all_scopes = list(scopes(audit))
+    differs_by_grouping: dict[str, bool] = {}
+    verdicts, has_eer_finding, sums = False, False, False
+    for scope in all_scopes:
         for i, point in enumerate(located_points(audit, scope.filters)):
-            at = {"operating_point": point["operating_point"], "group": "", "metric": "fpr+fnr"}
-            (row,) = audit.verdicts.where(**scope.filters, **at).rows()
+            point_filters = {
+                "operating_point": point["operating_point"],
+                "group": "",
+                "metric": "fpr+fnr",
+            }
+            (row,) = audit.verdicts.where(**scope.filters, **point_filters).rows()
             is_said = row["verdict"] == "differs"
             verdicts |= is_said
             if not i:
-                found[scope.grouping] = is_said
-        own |= any(
+                differs_by_grouping[scope.grouping] = is_said
+        has_eer_finding |= any(
             words.startswith(("harder:", "easier:"))
-            or (what == "the harder group" and not words.startswith("inconclusive"))
-            for what, words in findings.group_eer_lines(audit, scope.filters)
+            or (label == "the harder group" and not words.startswith("inconclusive"))
+            for label, words in findings.group_eer_lines(audit, scope.filters)
         )
         sums |= any(True for _ in findings.interaction_sentences(audit, scope.filters))
-    return found | {
+    return differs_by_grouping | {
         "three groupings, two points": verdicts,
-        "and EER": verdicts or own,
-        "and whether attributes add up": verdicts or own or sums,
+        "and EER": verdicts or has_eer_finding,
+        "and whether attributes add up": verdicts or has_eer_finding or sums,
     }

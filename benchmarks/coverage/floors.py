@@ -31,7 +31,7 @@ REPLICATES = 199
 LEVEL = 0.05
 FLOOR_DATASETS = 4000  # drawn from the simulator itself
 MANY_PAIRS = 10_000  # the recentred bootstrap, for comparison alone, takes long on more
-EACH = 276  # target, and nontarget, trials per speaker of paper 003
+TRIALS_PER_SPEAKER = 276  # target, and nontarget, trials per speaker of paper 003
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Design:
     name: str
     rates: Mapping[str, tuple[float, ...]]
     speakers: tuple[int, ...] = (8,) * 9
-    trials: tuple[int, ...] = (EACH,) * 9
+    trials: tuple[int, ...] = (TRIALS_PER_SPEAKER,) * 9
     skewed: bool = False
     spread: Spread = SPREAD
     worse: float = 1.0  # times the rate of the first group
@@ -71,26 +71,28 @@ class Design:
         return simulate.false_accepts(design, true, datasets, rng, **options)
 
 
-BOTH = ("fnr", "fpr")
-UNEVEN = tuple(round(EACH * 8 ** (k / 8) / 3.5) for k in range(9))  # 1 : 8 between groups
+ERROR_KINDS = ("fnr", "fpr")
+UNEVEN = tuple(
+    round(TRIALS_PER_SPEAKER * 8 ** (k / 8) / 3.5) for k in range(9)
+)  # 1 : 8 between groups
 FAIR = (
-    Design("9 x 8", dict.fromkeys(BOTH, (0.018, 0.003, 0.001))),
-    Design("9 x 8, skewed speakers", dict.fromkeys(BOTH, (0.018, 0.003)), skewed=True),
-    Design("9 x 8, trials 1:8 between groups", dict.fromkeys(BOTH, (0.003,)), trials=UNEVEN),
-    Design("4 x 5", dict.fromkeys(BOTH, (0.018,)), (5,) * 4, (EACH,) * 4),
-    Design("VoxCeleb1-H", dict.fromkeys(BOTH, (0.018, 0.001))),
+    Design("9 x 8", dict.fromkeys(ERROR_KINDS, (0.018, 0.003, 0.001))),
+    Design("9 x 8, skewed speakers", dict.fromkeys(ERROR_KINDS, (0.018, 0.003)), skewed=True),
+    Design("9 x 8, trials 1:8 between groups", dict.fromkeys(ERROR_KINDS, (0.003,)), trials=UNEVEN),
+    Design("4 x 5", dict.fromkeys(ERROR_KINDS, (0.018,)), (5,) * 4, (TRIALS_PER_SPEAKER,) * 4),
+    Design("VoxCeleb1-H", dict.fromkeys(ERROR_KINDS, (0.018, 0.001))),
 )
 UNFAIR = (
-    Design("9 x 8, one doubled", dict.fromkeys(BOTH, (0.018,)), worse=2.0),
+    Design("9 x 8, one doubled", dict.fromkeys(ERROR_KINDS, (0.018,)), worse=2.0),
     Design(
         "9 x 8, weak speaker effects, one doubled",
-        dict.fromkeys(BOTH, (0.018,)),
+        dict.fromkeys(ERROR_KINDS, (0.018,)),
         worse=2.0,
         spread=WEAK,
     ),
-    Design("9 x 30, one doubled", dict.fromkeys(BOTH, (0.018,)), (30,) * 9, worse=2.0),
+    Design("9 x 30, one doubled", dict.fromkeys(ERROR_KINDS, (0.018,)), (30,) * 9, worse=2.0),
 )
-FLOOR = Design("floor", dict.fromkeys(BOTH, (0.018, 0.001)))
+FLOOR = Design("floor", dict.fromkeys(ERROR_KINDS, (0.018, 0.001)))
 JOINT = (FAIR[0], FAIR[-1], UNFAIR[0])
 JOINT_RATES = (0.018,)
 
@@ -110,52 +112,55 @@ MEASURES: dict[str, tuple[Callable[[FloatArray], FloatArray], bool]] = {
 }
 
 
-def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
+def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
     """Study type I errors, power, and floors, cell by cell."""
-    every = [
+    cells = [
         *((design, kind, rate) for design in (*FAIR, *UNFAIR) for kind, rate in design.points),
         *((design, "both", rate) for design in JOINT for rate in JOINT_RATES),
         *((FLOOR, kind, rate) for kind, rate in FLOOR.points),
     ]
-    for design, kind, rate in every:
+    for design, kind, rate in cells:
         name = f"{design.name}/{kind}/{rate}"
-        if wanted(name):
+        if is_wanted(name):
             rng = stream(seed, name)
             if design is FLOOR:
-                found = _floors(kind, rate, datasets, rng)
+                rows = _floors(kind, rate, datasets, rng)
             elif kind == "both":
-                found = _joint(design, rate, datasets, rng)
+                rows = _joint(design, rate, datasets, rng)
             else:
-                found = _rejections(design.draw(kind, rate, datasets, rng), rng)
-            where = {"cell": name, "design": design.name, "kind": kind, "rate": rate}
-            yield [where | row for row in found]
+                rows = _rejections(design.draw(kind, rate, datasets, rng), rng)
+            labels = {"cell": name, "design": design.name, "kind": kind, "rate": rate}
+            yield [labels | row for row in rows]
 
 
 def _rejections(drawn: Tally, rng: np.random.Generator) -> list[Row]:
     """Share of p values of at most 0.05, by method and measure; NaN where p is refused."""
     p: dict[tuple[str, str], list[float]] = {}
-    for data in _one_by_one(drawn):
-        for (method, measure), value in _p_values(data, rng).items():
-            p.setdefault((method, measure), []).append(value)
+    for dataset in _one_by_one(drawn):
+        for (method, measure), p_value in _p_values(dataset, rng).items():
+            p.setdefault((method, measure), []).append(p_value)
     rows = []
-    for (method, measure), values in p.items():
-        where = {"method": method, "measure": measure, "datasets": len(values)}
-        rows.append(where | rejected(np.array(values)))
+    for (method, measure), p_values in p.items():
+        labels = {"method": method, "measure": measure, "datasets": len(p_values)}
+        rows.append(labels | rejected(np.array(p_values)))
     return [*rows, *_single(drawn)]
 
 
 def _single(drawn: Tally) -> list[Row]:
     """Share of p values of at most 0.05 of each group's ratio to all others."""
-    own, rest = moments(drawn), rate_interval(others(drawn))
-    p = {"others": ratio_interval(rate_interval(own), rest).p}
+    group_moments, other_rates = moments(drawn), rate_interval(others(drawn))
+    p = {"others": ratio_interval(rate_interval(group_moments), other_rates).p}
     if isinstance(drawn, ErrorsBySpeaker):
-        floored = rate_interval(own, pooled_floor=other_kappa2(own))
-        p["others, pooled floor"] = ratio_interval(floored, rest).p
+        floored = rate_interval(group_moments, pooled_floor=other_kappa2(group_moments))
+        p["others, pooled floor"] = ratio_interval(floored, other_rates).p
     rows = []
-    for method, values in p.items():
-        for measure, some in (("first group", values[:, :1]), ("other groups", values[:, 1:])):
-            where = {"method": method, "measure": measure, "datasets": some.shape[0]}
-            rows.append(where | rejected(some))
+    for method, p_values in p.items():
+        for measure, group_p_values in (
+            ("first group", p_values[:, :1]),
+            ("other groups", p_values[:, 1:]),
+        ):
+            labels = {"method": method, "measure": measure, "datasets": group_p_values.shape[0]}
+            rows.append(labels | rejected(group_p_values))
     return rows
 
 
@@ -169,27 +174,27 @@ def rejected(p: FloatArray) -> Row:
 def _joint(design: Design, rate: float, datasets: int, rng: np.random.Generator) -> list[Row]:
     """Measures of both rates, whose null draws are independent of each other."""
     p: dict[str, list[float]] = {"GARBE": [], "FDR": []}
-    drawn = [_one_by_one(design.draw(kind, rate, datasets, rng)) for kind in BOTH]
+    drawn = [_one_by_one(design.draw(kind, rate, datasets, rng)) for kind in ERROR_KINDS]
     for misses, passes in zip(*drawn, strict=True):
         nulls = [
             permuted(cast("ErrorsBySpeaker", misses), None, REPLICATES, rng),
             gamma_multinomial(moments(passes), REPLICATES, rng),
         ]
         fnr, fpr = (
-            data.sum_by_cell(data.errors) / data.sum_by_cell(data.trials)
-            for data in (misses, passes)
+            dataset.sum_by_cell(dataset.errors) / dataset.sum_by_cell(dataset.trials)
+            for dataset in (misses, passes)
         )
         for measure, function in (("GARBE", garbe), ("FDR", fdr)):
-            at = floor(
+            noise_floor = floor(
                 function(fpr, fnr, alpha=0.5).value,
                 function(nulls[1].rates, nulls[0].rates, alpha=0.5).value,
                 higher_is_fairer=measure == "FDR",
             )
-            p[measure].append(float(at.p))
+            p[measure].append(float(noise_floor.p))
     return [
         {"method": "permutation and gamma-multinomial", "measure": measure, "datasets": datasets}
-        | rejected(np.array(values))
-        for measure, values in p.items()
+        | rejected(np.array(p_values))
+        for measure, p_values in p.items()
     ]
 
 
@@ -198,45 +203,52 @@ def _one_by_one(drawn: Tally) -> Iterator[Tally]:
         yield replace(drawn, errors=errors)
 
 
-def _p_values(data: Tally, rng: np.random.Generator) -> dict[tuple[str, str], float]:
+def _p_values(dataset: Tally, rng: np.random.Generator) -> dict[tuple[str, str], float]:
     """P value of each measure by each method, for one data set."""
-    errors, trials = data.sum_by_cell(data.errors), data.sum_by_cell(data.trials)
+    errors, trials = dataset.sum_by_cell(dataset.errors), dataset.sum_by_cell(dataset.trials)
     observed = {False: errors / trials, True: without_zeros(errors, trials)}
-    found = {}
-    for method, null in _nulls(data, rng).items():
+    p_values = {}
+    for method, null in _nulls(dataset, rng).items():
         for measure, (function, lifted) in MEASURES.items():
-            at = floor(function(observed[lifted]), function(null[lifted]))
-            found[method, measure] = float(at.p)
-    return found
+            noise_floor = floor(function(observed[lifted]), function(null[lifted]))
+            p_values[method, measure] = float(noise_floor.p)
+    return p_values
 
 
-def _nulls(data: Tally, rng: np.random.Generator) -> dict[str, dict[bool, FloatArray]]:
+def _nulls(dataset: Tally, rng: np.random.Generator) -> dict[str, dict[bool, FloatArray]]:
     """Null rates by each method, as they are and without zeros."""
-    drawn = {"gamma-multinomial": gamma_multinomial(moments(data), REPLICATES, rng)}
-    if isinstance(data, ErrorsBySpeaker):
-        drawn["permutation"] = permuted(data, None, REPLICATES, rng)
+    drawn = {"gamma-multinomial": gamma_multinomial(moments(dataset), REPLICATES, rng)}
+    if isinstance(dataset, ErrorsBySpeaker):
+        drawn["permutation"] = permuted(dataset, None, REPLICATES, rng)
     nulls = {
         method: {False: null.rates, True: null.nonzero_rates} for method, null in drawn.items()
     }
-    if isinstance(data, ErrorsByPair) and data.cell.size < MANY_PAIRS:
-        nulls["recentred bootstrap"] = dict.fromkeys((False, True), _recentred(data, rng))
+    if isinstance(dataset, ErrorsByPair) and dataset.cell.size < MANY_PAIRS:
+        nulls["recentred bootstrap"] = dict.fromkeys((False, True), _recentred(dataset, rng))
     return nulls
 
 
-def _recentred(data: ErrorsByPair, rng: np.random.Generator) -> FloatArray:
+def _recentred(dataset: ErrorsByPair, rng: np.random.Generator) -> FloatArray:
     """Null rates of the recentred vertex bootstrap; groups without errors have none.
 
     See docs/methods/noise-floors.md#recentred-bootstrap.
     """
-    cell, speaker = data.cell_speakers
+    cell, speaker = dataset.cell_speakers
     strata = np.empty(speaker.max() + 1, dtype=np.int64)
     strata[speaker] = cell
     weights = speaker_weights(strata, REPLICATES, int(rng.integers(2**31)))
-    errors, trials = weighted(data, weights)
-    own, all_ = data.sum_by_cell(data.errors), data.sum_by_cell(data.trials)
+    errors, trials = weighted(dataset, weights)
+    observed_errors, observed_trials = (
+        dataset.sum_by_cell(dataset.errors),
+        dataset.sum_by_cell(dataset.trials),
+    )
     with np.errstate(invalid="ignore"):
-        rate = own / all_
-        null = errors / trials * (own.sum() / all_.sum() / np.where(rate > 0, rate, np.nan))
+        rate = observed_errors / observed_trials
+        null = (
+            errors
+            / trials
+            * (observed_errors.sum() / observed_trials.sum() / np.where(rate > 0, rate, np.nan))
+        )
     return np.asarray(null)
 
 
@@ -253,12 +265,12 @@ def _floors(kind: str, rate: float, datasets: int, rng: np.random.Generator) -> 
         | mean(true, "mean")
         | {"q95": cut, "q95_error": float(np.diff(ends)[0] / 4)}
     ]
-    told = []
-    for data in _one_by_one(FLOOR.draw(kind, rate, datasets, rng)):
-        null = gamma_multinomial(moments(data), REPLICATES, rng)
-        at = floor(0.0, gini(null.rates).value)
-        told.append((float(at.mean), float(at.q95)))
-    means, cuts = np.transpose(told)
-    where = {"method": "gamma-multinomial", "measure": "Gini", "datasets": datasets}
-    rows.append(where | mean(means, "mean") | mean(cuts, "q95"))
+    floors = []
+    for dataset in _one_by_one(FLOOR.draw(kind, rate, datasets, rng)):
+        null = gamma_multinomial(moments(dataset), REPLICATES, rng)
+        noise_floor = floor(0.0, gini(null.rates).value)
+        floors.append((float(noise_floor.mean), float(noise_floor.q95)))
+    means, cuts = np.transpose(floors)
+    labels = {"method": "gamma-multinomial", "measure": "Gini", "datasets": datasets}
+    rows.append(labels | mean(means, "mean") | mean(cuts, "q95"))
     return rows

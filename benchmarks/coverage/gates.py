@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 DATASETS = 500
 FPR, LEVEL, POWER, GROUPS = 0.01, 0.95, 0.8, 3
 LIMIT = 1.5
-KEPT = 0.5
+KEPT_SHARE = 0.5
 """Of the errors, in groups that fare alike."""
 CONDITION = read_policy(
     {"parivox-policy": 1, "conditions": [{"name": "FNR", "rate": "fnr", "not": "worse"}]}
@@ -58,52 +58,56 @@ class Lot(NamedTuple):
     rate: float  # of FNR where errors are kept as in groups that fare alike
 
 
-def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
+def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
     """Study each case; a row for each condition."""
     for system, times, moved in CASES:
         name = f"gates/{system}/{times:g}{'/moved' if moved else ''}"
-        if not wanted(name):
+        if not is_wanted(name):
             continue
         rng = stream(seed, name)
         lot = _lot(system)
         fails = [_fails(lot, times, moved, rng) for _ in range(datasets)]
-        where: dict[str, Any] = {"cell": name, "system": system, "times": times, "level": LEVEL}
-        where |= {"moved": moved}
-        where |= {"speakers": lot.speakers, "groups": GROUPS, "rate": float(f"{lot.rate:.3g}")}
+        labels: dict[str, Any] = {"cell": name, "system": system, "times": times, "level": LEVEL}
+        labels |= {"moved": moved}
+        labels |= {"speakers": lot.speakers, "groups": GROUPS, "rate": float(f"{lot.rate:.3g}")}
         yield [
-            where
+            labels
             | {"condition": condition, "datasets": datasets}
-            | mean(np.array([[one[condition]] for one in fails], dtype=np.float64), "fails")
+            | mean(
+                np.array([[failures[condition]] for failures in fails], dtype=np.float64), "fails"
+            )
             for condition in fails[0]
         ]
 
 
 def _lot(system: str) -> Lot:
     trials = real.voxceleb(system)
-    chosen = real.within(trials, real.GROUPS[0])
-    at = real.threshold(trials, "fpr", FPR, chosen)
-    target, nontarget = (real.tally(trials, kind, at, chosen) for kind in ("fnr", "fpr"))
+    is_in_group = real.within(trials, real.GROUPS[0])
+    threshold = real.threshold(trials, "fpr", FPR, is_in_group)
+    target, nontarget = (
+        real.tally(trials, kind, threshold, is_in_group) for kind in ("fnr", "fpr")
+    )
     assert isinstance(target, ErrorsBySpeaker)
     assert isinstance(nontarget, ErrorsByPair)
     target = target.select(cell=np.zeros_like(target.cell), n_cells=1)
     nontarget = nontarget.select(cell=np.zeros_like(nontarget.cell), n_cells=1)
-    thinned = _thinned(target, np.full(1, KEPT), np.random.default_rng(1))
-    known = moments(thinned)
-    each = float(target.trials.sum() / target.speaker.size)
-    rate = float(target.errors.sum() / target.trials.sum()) * KEPT
-    icc = float(icc_of(rate_interval(known).deff, each)[0])
-    names, every = [str(i) for i in range(GROUPS)], np.ones(GROUPS)
+    thinned = _thinned(target, np.full(1, KEPT_SHARE), np.random.default_rng(1))
+    thinned_moments = moments(thinned)
+    trials_each = float(target.trials.sum() / target.speaker.size)
+    rate = float(target.errors.sum() / target.trials.sum()) * KEPT_SHARE
+    icc = float(icc_of(rate_interval(thinned_moments).deff, trials_each)[0])
+    names, unit_weights = [str(i) for i in range(GROUPS)], np.ones(GROUPS)
     pilot = PilotGroups(
         metric="fnr",
         names=names,
-        errors=rate * each * every,
-        trials=each * every,
-        speakers=every,
-        df=np.nan * every,
-        trials_per_speaker=each * every,
-        icc=icc * every,
+        errors=rate * trials_each * unit_weights,
+        trials=trials_each * unit_weights,
+        speakers=unit_weights,
+        df=np.nan * unit_weights,
+        trials_per_speaker=trials_each * unit_weights,
+        icc=icc * unit_weights,
         icc_from=np.full(GROUPS, "pooled"),
-        icc_now=icc * every,
+        icc_now=icc * unit_weights,
         are_disjoint=True,
     )
     # both errors, as verdicts have it
@@ -111,16 +115,16 @@ def _lot(system: str) -> Lot:
     return Lot(target, nontarget, np.unique(target.speaker), needed["speakers_to_fail"][0], rate)
 
 
-def _thinned(tally: Any, kept: FloatArray, rng: np.random.Generator) -> Any:
+def _thinned(tally: Any, kept_shares: FloatArray, rng: np.random.Generator) -> Any:
     """The tally with errors kept by chance, of each cell so many."""
-    return tally.chosen(errors=rng.binomial(tally.errors, kept[tally.cell]))
+    return tally.select(errors=rng.binomial(tally.errors, kept_shares[tally.cell]))
 
 
 def _dealt(lot: Lot, rng: np.random.Generator) -> IntArray:
     """Return a group of each speaker, drawn at random; -1 for speakers who are in none."""
-    some = rng.permutation(lot.people)[: GROUPS * lot.speakers]
+    speakers = rng.permutation(lot.people)[: GROUPS * lot.speakers]
     group = np.full(int(lot.people.max()) + 1, -1)
-    group[some] = np.arange(some.size) % GROUPS
+    group[speakers] = np.arange(speakers.size) % GROUPS
     return group
 
 
@@ -129,8 +133,8 @@ def _moved(group: IntArray, share: float, rng: np.random.Generator) -> IntArray:
     before = group.copy()
     for k in range(GROUPS):
         speakers = np.flatnonzero(group == k)
-        some = rng.choice(speakers, int(share * speakers.size), replace=False)
-        before[some] = (k + 1) % GROUPS
+        moved_speakers = rng.choice(speakers, int(share * speakers.size), replace=False)
+        before[moved_speakers] = (k + 1) % GROUPS
     return before
 
 
@@ -143,8 +147,11 @@ def _targets(lot: Lot, group: IntArray) -> ErrorsBySpeaker:
 
 def _nontargets(lot: Lot, group: IntArray) -> ErrorsByPair:
     """Return the nontarget trials within each group."""
-    one, other = group[lot.nontarget.first_speaker], group[lot.nontarget.second_speaker]
-    pair = np.where(one == other, one, -1)
+    first_group, second_group = (
+        group[lot.nontarget.first_speaker],
+        group[lot.nontarget.second_speaker],
+    )
+    pair = np.where(first_group == second_group, first_group, -1)
     order = np.argsort(pair, kind="stable")[np.count_nonzero(pair < 0) :]
     return lot.nontarget.select(order, cell=pair[order], n_cells=GROUPS)
 
@@ -154,26 +161,26 @@ def _fails(lot: Lot, times: float, moved: float, rng: np.random.Generator) -> di
     group = _dealt(lot, rng)
     target, nontarget = _targets(lot, group), _nontargets(lot, group)
     before = _targets(lot, _moved(group, moved, rng)) if moved else target
-    kept = np.full(GROUPS, KEPT)
-    more = np.where(np.arange(GROUPS) == 0, KEPT * times, KEPT)
-    first, second = _thinned(target, more, rng), _thinned(before, kept, rng)
-    tallies = (first, _thinned(nontarget, kept, rng))
-    rates = [rate_interval(moments(one)) for one in tallies]
+    kept_shares = np.full(GROUPS, KEPT_SHARE)
+    more = np.where(np.arange(GROUPS) == 0, KEPT_SHARE * times, KEPT_SHARE)
+    current, baseline = _thinned(target, more, rng), _thinned(before, kept_shares, rng)
+    tallies = (current, _thinned(nontarget, kept_shares, rng))
+    rates = [rate_interval(moments(tally)) for tally in tallies]
     ratios = [
-        ratio_interval(rate, rate_interval(others(one)))
-        for rate, one in zip(rates, tallies, strict=True)
+        ratio_interval(rate, rate_interval(others(tally)))
+        for rate, tally in zip(rates, tallies, strict=True)
     ]
-    p_holm = holm(np.concatenate([one.p for one in ratios])).reshape(2, -1)
+    p_holm = holm(np.concatenate([interval.p for interval in ratios])).reshape(2, -1)
     codes = [
-        verdicts(one.value, one.low, one.high, p, confidence=LEVEL).code
-        for one, p in zip(ratios, p_holm, strict=True)
+        verdicts(interval.value, interval.low, interval.high, p, confidence=LEVEL).code
+        for interval, p in zip(ratios, p_holm, strict=True)
     ]
 
-    def broken(value: FloatArray, low: FloatArray, most: float, df: FloatArray) -> bool:
-        return bool((holm(exceeds(value, low, most, df, LEVEL)) < 1 - LEVEL).any())
+    def broken(estimate: FloatArray, low: FloatArray, most: float, df: FloatArray) -> bool:
+        return bool((holm(exceeds(estimate, low, most, df, LEVEL)) < 1 - LEVEL).any())
 
     fnr, ratio = rates[0], ratios[0]
-    changes = _changes(first, second, rng, has_moved=moved > 0)
+    changes = _changes(current, baseline, rng, has_moved=moved > 0)
     return {
         "FNR not worse": bool((codes[0] == "worse").any()),
         "FPR not worse": bool((codes[1] == "worse").any()),
@@ -192,24 +199,24 @@ def _changes(
     They are paired, unless people have moved between groups.
     """
     weights = rng.exponential(size=(N_DRAWS, int(new.speaker.max()) + 1))
-    made = []
-    for release, one in (("old", old), ("new", new)):
-        drawn = safe_divide(*weighted(one, weights))
-        value = safe_divide(one.sum_by_cell(one.errors), one.sum_by_cell(one.trials))
+    rates_by_release = []
+    for release, tally in (("old", old), ("new", new)):
+        drawn = safe_divide(*weighted(tally, weights))
+        rate = safe_divide(tally.sum_by_cell(tally.errors), tally.sum_by_cell(tally.trials))
         texts = encoded_draws(drawn)
-        made.append(
+        rates_by_release.append(
             [
                 ReleaseRate(
-                    float(value[i]),
+                    float(rate[i]),
                     float(drawn[:, i].std(ddof=1)),
                     float(np.log(drawn[:, i]).std(ddof=1)),
-                    *(float(one.n_speakers[i] - 1), "list", texts[i], 1.0, ""),
+                    *(float(tally.n_speakers[i] - 1), "list", texts[i], 1.0, ""),
                     members_hash=release if has_moved else "",
                 )
                 for i in range(GROUPS)
             ]
         )
-    rows = [contrast([a, b], [-1, 1], LEVEL) for a, b in zip(*made, strict=True)]
-    found = [[row[name] for row in rows] for name in ("log_ratio", "log_low", "df")]
-    logs, low, df = (np.array(one, dtype=np.float64) for one in found)
+    rows = [contrast([a, b], [-1, 1], LEVEL) for a, b in zip(*rates_by_release, strict=True)]
+    columns = [[row[name] for row in rows] for name in ("log_ratio", "log_low", "df")]
+    logs, low, df = (np.array(column, dtype=np.float64) for column in columns)
     return np.exp(logs), np.exp(low), df

@@ -64,12 +64,12 @@ class Design:
             trials = voxceleb()
             return tally(trials, self.kind, np.inf, within(trials))
         sizes = (self.speakers,) * self.groups
-        each = np.rint(np.geomspace(*self.trials, self.groups)).astype(int)
+        trials_each = np.rint(np.geomspace(*self.trials, self.groups)).astype(int)
         if self.kind == "fnr":
-            return simulate.target_design(sizes, each)
+            return simulate.target_design(sizes, trials_each)
         if self.crossed:
             return simulate.enrolled_design(sizes, 1)
-        return simulate.nontarget_design(sizes, each)
+        return simulate.nontarget_design(sizes, trials_each)
 
     def draw(self, datasets: int, rng: np.random.Generator) -> Tally:
         """Draw data sets: a tally whose errors are [dataset, entry]."""
@@ -156,18 +156,21 @@ class Dealt:
         """
         trials = voxceleb(system)
         of_all = within(trials, self.group or None)
-        at = threshold(trials, "fpr", point, of_all)
-        at_raised = threshold(trials, "fpr", self.times * point, of_all)
-        known = of_all & (trials.target == (kind == "fnr"))
+        base_threshold = threshold(trials, "fpr", point, of_all)
+        raised_threshold = threshold(trials, "fpr", self.times * point, of_all)
+        is_counted = of_all & (trials.target == (kind == "fnr"))
         if kind == "fnr":
-            data = tally(trials, kind, at, known)
-            rate = float(f"{data.errors.sum() / data.trials.sum():.3g}")
-            return rate, (shuffled(data, rng) for _ in range(datasets))
+            dataset = tally(trials, kind, base_threshold, is_counted)
+            rate = float(f"{dataset.errors.sum() / dataset.trials.sum():.3g}")
+            return rate, (shuffled(dataset, rng) for _ in range(datasets))
         trials = replace(
             trials,
-            **{name: getattr(trials, name)[known] for name in ("one", "other", "target", "score")},
+            **{
+                name: getattr(trials, name)[is_counted]
+                for name in ("first_speaker", "second_speaker", "target", "score")
+            },
         )
-        members = np.unique(np.concatenate((trials.one, trials.other)))
+        members = np.unique(np.concatenate((trials.first_speaker, trials.second_speaker)))
         groups = trials.group[members]
         if self.shares:
             ends = np.rint(members.size * np.cumsum(self.shares) / sum(self.shares))
@@ -178,13 +181,13 @@ class Dealt:
             for _ in range(datasets):
                 group = np.zeros_like(trials.group)
                 group[members] = rng.permutation(groups)
-                here = replace(trials, group=group)
-                data = tally(here, kind, at, within(here))
+                dealt = replace(trials, group=group)
+                dataset = tally(dealt, kind, base_threshold, within(dealt))
                 if self.raised:
-                    worse = tally(here, kind, at_raised, within(here)).errors
-                    is_raised = data.cell == np.argmin(np.abs(data.n_speakers - self.raised))
-                    data = replace(data, errors=np.where(is_raised, worse, data.errors))
-                yield data
+                    worse = tally(dealt, kind, raised_threshold, within(dealt)).errors
+                    is_raised = dataset.cell == np.argmin(np.abs(dataset.n_speakers - self.raised))
+                    dataset = replace(dataset, errors=np.where(is_raised, worse, dataset.errors))
+                yield dataset
 
         return point, drawn()
 
@@ -203,51 +206,51 @@ TOGETHER = (
 )
 
 
-def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
+def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
     """Study type I errors and power, cell by cell."""
     for design in (*FAIR, *UNFAIR):
         name = f"{design.name}/{design.kind}/{design.rate}"
-        if wanted(name):
-            where = {"cell": name, "design": design.name, "kind": design.kind, "rate": design.rate}
-            where |= {"fair": design in FAIR}
+        if is_wanted(name):
+            labels = {"cell": name, "design": design.name, "kind": design.kind, "rate": design.rate}
+            labels |= {"fair": design in FAIR}
             rng = stream(seed, f"heterogeneity/{name}")
             drawn = drawn_of(design, datasets, rng)
-            found = _rejections(drawn, rng, is_permuted=design.permuted)
-            yield [where | row for row in found]
+            rows = _rejections(drawn, rng, is_permuted=design.permuted)
+            yield [labels | row for row in rows]
     for targets, passes in TOGETHER:
         name = f"{targets.name}/both/asked together"
-        if wanted(name):
+        if is_wanted(name):
             rng = stream(seed, f"heterogeneity/{name}")
-            where = {"cell": name, "design": targets.name, "fair": True}
-            found = _together(targets, passes, datasets // 2, rng)
-            yield [where | {"kind": "both", "rate": 0.0} | row for row in found]
+            labels = {"cell": name, "design": targets.name, "fair": True}
+            rows = _together(targets, passes, datasets // 2, rng)
+            yield [labels | {"kind": "both", "rate": 0.0} | row for row in rows]
     for system in SYSTEMS:
         for dealt in DEALT:
             for kind in dealt.kinds:
                 for point in POINTS:
                     name = f"{system}, {dealt.name}/{kind}/{point}"
-                    if wanted(name):
+                    if is_wanted(name):
                         rng = stream(seed, f"heterogeneity/{name}")
                         rate, drawn = dealt.draw(system, kind, point, datasets, rng)
-                        where = {"cell": name, "design": f"{system}, {dealt.words}", "kind": kind}
-                        where |= {"rate": rate, "fair": not dealt.raised}
-                        yield [where | row for row in _rejections(drawn, rng)]
+                        labels = {"cell": name, "design": f"{system}, {dealt.words}", "kind": kind}
+                        labels |= {"rate": rate, "fair": not dealt.raised}
+                        yield [labels | row for row in _rejections(drawn, rng)]
 
 
 def drawn_of(design: Design, datasets: int, rng: np.random.Generator) -> Iterator[Tally]:
     """Draw data sets one after the other."""
-    for first in range(0, datasets, AT_ONCE):
-        drawn = design.draw(min(AT_ONCE, datasets - first), rng)
+    for start in range(0, datasets, AT_ONCE):
+        drawn = design.draw(min(AT_ONCE, datasets - start), rng)
         yield from (replace(drawn, errors=errors) for errors in drawn.errors)
 
 
-def shuffled(data: Tally, rng: np.random.Generator) -> ErrorsBySpeaker:
+def shuffled(dataset: Tally, rng: np.random.Generator) -> ErrorsBySpeaker:
     """The same speakers, with all their trials, in other groups."""
-    assert isinstance(data, ErrorsBySpeaker)
-    cell = rng.permutation(data.cell)
+    assert isinstance(dataset, ErrorsBySpeaker)
+    cell = rng.permutation(dataset.cell)
     order = np.argsort(cell, kind="stable")
-    counts = data.errors[..., order], data.trials[order]
-    return ErrorsBySpeaker(cell[order], data.speaker[order], *counts, data.n_cells)
+    counts = dataset.errors[..., order], dataset.trials[order]
+    return ErrorsBySpeaker(cell[order], dataset.speaker[order], *counts, dataset.n_cells)
 
 
 def _rejections(
@@ -255,59 +258,70 @@ def _rejections(
 ) -> list[Row]:
     """Share of p values of at most 0.05, by measure."""
     p: dict[str, list[float]] = {"heterogeneity": [], PLAINLY: [], "Gini": [], "tau_log": []}
-    for data in drawn:
-        for measure, value in _p_values(data, rng, is_permuted=is_permuted).items():
-            p[measure].append(value)
+    for dataset in drawn:
+        for measure, p_value in _p_values(dataset, rng, is_permuted=is_permuted).items():
+            p[measure].append(p_value)
     return [
-        {"measure": measure, "datasets": len(values)} | rejected(np.array(values))
-        for measure, values in p.items()
+        {"measure": measure, "datasets": len(p_values)} | rejected(np.array(p_values))
+        for measure, p_values in p.items()
     ]
 
 
 def _p_values(
-    data: Tally, rng: np.random.Generator, *, is_permuted: bool = False
+    dataset: Tally, rng: np.random.Generator, *, is_permuted: bool = False
 ) -> dict[str, float]:
     """P value of each measure for one data set, drawn as an audit does."""
-    if isinstance(data, ErrorsBySpeaker) and (is_permuted or null_method(data) == "permutation"):
-        null = permuted(data, None, REPLICATES, rng)
+    if isinstance(dataset, ErrorsBySpeaker) and (
+        is_permuted or null_method(dataset) == "permutation"
+    ):
+        null = permuted(dataset, None, REPLICATES, rng)
     else:
-        null = gamma_multinomial(moments(data), REPLICATES, rng)
-    errors, trials = data.sum_by_cell(data.errors), data.sum_by_cell(data.trials)
+        null = gamma_multinomial(moments(dataset), REPLICATES, rng)
+    errors, trials = dataset.sum_by_cell(dataset.errors), dataset.sum_by_cell(dataset.trials)
     rates = safe_divide(errors, trials)
-    seen = np.where(expect_errors(errors, trials), rates, np.nan)
-    found = {
-        "heterogeneity": heterogeneity(seen, null.rates),
+    estimable_rates = np.where(expect_errors(errors, trials), rates, np.nan)
+    comparisons = {
+        "heterogeneity": heterogeneity(estimable_rates, null.rates),
         "Gini": (gini(rates).value, gini(null.rates).value),
         "tau_log": (log_spread(without_zeros(errors, trials)), log_spread(null.nonzero_rates)),
     }
-    p = {measure: float(floor(*each).p) for measure, each in found.items()}
-    known = rate_interval(moments(data))
+    p = {measure: float(floor(*comparison).p) for measure, comparison in comparisons.items()}
+    interval = rate_interval(moments(dataset))
     # also by a test that does not take speakers to vary alike in all groups
-    return p | {PLAINLY: max(p["heterogeneity"], float(welch(known.rate, known.se, known.df)))}
+    return p | {
+        PLAINLY: max(p["heterogeneity"], float(welch(interval.rate, interval.se, interval.df)))
+    }
 
 
 def _together(
     targets: Design, passes: Design, datasets: int, rng: np.random.Generator
 ) -> list[Row]:
     """Share of data sets of which something is said, by what is asked of both rates."""
-    said: dict[str, list[bool]] = {"which": [], "whether": [], "both at full": [], "both": []}
+    flags_by_question: dict[str, list[bool]] = {
+        "which": [],
+        "whether": [],
+        "both at full": [],
+        "both": [],
+    }
     pairs = zip(drawn_of(targets, datasets, rng), drawn_of(passes, datasets, rng), strict=True)
-    for each in pairs:
-        of_all = holm([_p_values(data, rng)["heterogeneity"] for data in each])
-        of_groups = holm(np.concatenate([_of_groups(data) for data in each]))
-        asked = np.concatenate(asked_together(of_groups, of_all))
-        said["which"].append(bool(np.nanmin(of_groups) < LEVEL))
-        said["whether"].append(bool(np.nanmin(of_all) < LEVEL))
-        said["both at full"].append(said["which"][-1] or said["whether"][-1])
-        said["both"].append(bool(np.nanmin(asked) < LEVEL))
+    for pair in pairs:
+        of_all = holm([_p_values(dataset, rng)["heterogeneity"] for dataset in pair])
+        of_groups = holm(np.concatenate([_of_groups(dataset) for dataset in pair]))
+        joint_p = np.concatenate(asked_together(of_groups, of_all))
+        flags_by_question["which"].append(bool(np.nanmin(of_groups) < LEVEL))
+        flags_by_question["whether"].append(bool(np.nanmin(of_all) < LEVEL))
+        flags_by_question["both at full"].append(
+            flags_by_question["which"][-1] or flags_by_question["whether"][-1]
+        )
+        flags_by_question["both"].append(bool(np.nanmin(joint_p) < LEVEL))
     return [
-        {"asked": asked, "datasets": datasets}
-        | mean(np.array(values, dtype=np.float64), "rejected")
-        for asked, values in said.items()
+        {"asked": question, "datasets": datasets}
+        | mean(np.array(flags, dtype=np.float64), "rejected")
+        for question, flags in flags_by_question.items()
     ]
 
 
-def _of_groups(data: Tally) -> FloatArray:
+def _of_groups(dataset: Tally) -> FloatArray:
     """P value of each group's ratio to all others."""
-    rest = rate_interval(others(data))
-    return np.asarray(ratio_interval(rate_interval(moments(data)), rest).p)
+    other_rates = rate_interval(others(dataset))
+    return np.asarray(ratio_interval(rate_interval(moments(dataset)), other_rates).p)

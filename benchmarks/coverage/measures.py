@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 from benchmarks.coverage.floors import (
-    BOTH,
+    ERROR_KINDS,
     FAIR,
     REPLICATES,
     UNFAIR,
@@ -57,7 +57,7 @@ DRAWS = 9999
 class Rates(NamedTuple):
     """Rates [..., group] of one kind of error under a zero policy, without zeros, and pooled."""
 
-    own: FloatArray
+    plain: FloatArray
     lifted: FloatArray
     pooled: FloatArray
 
@@ -70,7 +70,7 @@ class Measure(NamedTuple):
     """
 
     name: str
-    of: Callable[..., FloatArray]
+    measured: Callable[..., FloatArray]
     logs: bool = False
     lifted: bool = False
     higher_is_fairer: bool = False
@@ -108,23 +108,24 @@ def measures(zero: ZeroPolicy) -> tuple[tuple[Measure, ...], tuple[Measure, ...]
         return SINGLE, JOINT
     # no rate is 0, so that it is one whether such rates stay
     single, joint = (
-        [each for each in all_ if each.logs == each.lifted] for all_ in (SINGLE, JOINT)
+        [measure for measure in candidates if measure.logs == measure.lifted]
+        for candidates in (SINGLE, JOINT)
     )
-    return tuple(each for each in single if each.name != "tau_log"), tuple(joint)
+    return tuple(measure for measure in single if measure.name != "tau_log"), tuple(joint)
 
 
-def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
+def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
     """Study designs with both kinds of errors at one rate, and the real errors of VoxCeleb1-H."""
     for design in DESIGNS:
         for rate in design.rates["fpr"]:
             for zero in ZEROS:
                 name = f"{design.name}/{rate}/{zero}"
-                if wanted(name):
-                    where = {"cell": name, "design": design.name, "rate": rate, "zero": zero}
+                if is_wanted(name):
+                    labels = {"cell": name, "design": design.name, "rate": rate, "zero": zero}
                     # the same data sets and null draws under all policies
                     rng = stream(seed, f"measures/{design.name}/{rate}")
-                    yield [where | row for row in _rejections(design, rate, zero, datasets, rng)]
-    if wanted("real"):
+                    yield [labels | row for row in _rejections(design, rate, zero, datasets, rng)]
+    if is_wanted("real"):
         yield [{"cell": "real", **row} for row in _real(stream(seed, "measures/real"))]
 
 
@@ -133,18 +134,18 @@ def _rejections(
 ) -> list[Row]:
     """Share of p values of at most 0.05, by kind of error and measure."""
     p: dict[tuple[str, str], list[float]] = {}
-    for first in range(0, datasets, AT_ONCE):
-        number = min(AT_ONCE, datasets - first)
-        drawn = [design.draw(kind, rate, number, rng) for kind in BOTH]
-        for errors in zip(*(each.errors for each in drawn), strict=True):
+    for start in range(0, datasets, AT_ONCE):
+        number = min(AT_ONCE, datasets - start)
+        drawn = [design.draw(kind, rate, number, rng) for kind in ERROR_KINDS]
+        for errors in zip(*(batch.errors for batch in drawn), strict=True):
             misses, passes = (
-                replace(all_, errors=e) for all_, e in zip(drawn, errors, strict=True)
+                replace(batch, errors=e) for batch, e in zip(drawn, errors, strict=True)
             )
-            for key, value in _p_values(misses, passes, zero, rng).items():
-                p.setdefault(key, []).append(value)
+            for key, p_value in _p_values(misses, passes, zero, rng).items():
+                p.setdefault(key, []).append(p_value)
     return [
-        {"kind": kind, "measure": measure, "datasets": len(values)} | rejected(np.array(values))
-        for (kind, measure), values in p.items()
+        {"kind": kind, "measure": measure, "datasets": len(p_values)} | rejected(np.array(p_values))
+        for (kind, measure), p_values in p.items()
     ]
 
 
@@ -154,32 +155,32 @@ def _p_values(
     """P value of each measure for one data set, by kind of error."""
     fnr, fpr = _observed(misses, zero), _observed(passes, zero)
     null = _null(misses, zero, REPLICATES, rng)
-    own = _of(gamma_multinomial(moments(passes), REPLICATES, rng), zero)
-    found = {}
+    fpr_null = _null_rates(gamma_multinomial(moments(passes), REPLICATES, rng), zero)
+    p_values = {}
     single, joint = measures(zero)
     for measure in single:
-        found["fnr", measure.name] = _p(measure, fnr, null)
-        found["fpr", measure.name] = _p(measure, fpr, own)
+        p_values["fnr", measure.name] = _p(measure, fnr, null)
+        p_values["fpr", measure.name] = _p(measure, fpr, fpr_null)
     for measure in joint:
-        found["both", measure.name] = _p_joint(measure, (fpr, fnr), (own, null))
-    return found
+        p_values["both", measure.name] = _p_joint(measure, (fpr, fnr), (fpr_null, null))
+    return p_values
 
 
 def _null(misses: Tally, zero: ZeroPolicy, draws: int, rng: np.random.Generator) -> Rates:
     """Null rates of FNR, drawn as an audit does."""
-    own = cast("ErrorsBySpeaker", misses)
-    if null_method(own) == "permutation":
-        return _of(permuted(own, None, draws, rng), zero)
-    return _of(gamma_multinomial(moments(own), draws, rng), zero)
+    speaker_errors = cast("ErrorsBySpeaker", misses)
+    if null_method(speaker_errors) == "permutation":
+        return _null_rates(permuted(speaker_errors, None, draws, rng), zero)
+    return _null_rates(gamma_multinomial(moments(speaker_errors), draws, rng), zero)
 
 
-def _of(null: EqualRatesDraws, zero: ZeroPolicy) -> Rates:
+def _null_rates(null: EqualRatesDraws, zero: ZeroPolicy) -> Rates:
     errors = np.where((null.reason == "")[..., None], null.errors, np.nan)
     return _rates(errors, np.broadcast_to(null.trials, errors.shape), zero)
 
 
-def _observed(data: Tally, zero: ZeroPolicy = "none") -> Rates:
-    return _rates(data.sum_by_cell(data.errors), data.sum_by_cell(data.trials), zero)
+def _observed(dataset: Tally, zero: ZeroPolicy = "none") -> Rates:
+    return _rates(dataset.sum_by_cell(dataset.errors), dataset.sum_by_cell(dataset.trials), zero)
 
 
 def _rates(errors: FloatArray, trials: FloatArray, zero: ZeroPolicy) -> Rates:
@@ -188,39 +189,49 @@ def _rates(errors: FloatArray, trials: FloatArray, zero: ZeroPolicy) -> Rates:
     return Rates(rates, lifted, smoothed(errors.sum(axis=-1), trials.sum(axis=-1), zero))
 
 
-def _p(measure: Measure, data: Rates, null: Rates) -> float:
+def _p(measure: Measure, rates: Rates, null: Rates) -> float:
     """P value of a measure of one rate."""
-    observed = measure.of(data.lifted if measure.lifted else data.own, data.pooled)
-    draws = measure.of(null.lifted if measure.logs else null.own, null.pooled)
+    observed = measure.measured(rates.lifted if measure.lifted else rates.plain, rates.pooled)
+    draws = measure.measured(null.lifted if measure.logs else null.plain, null.pooled)
     return float(floor(observed, draws, higher_is_fairer=measure.higher_is_fairer).p)
 
 
-def _p_joint(measure: Measure, data: tuple[Rates, Rates], null: tuple[Rates, Rates]) -> float:
+def _p_joint(measure: Measure, rate_pair: tuple[Rates, Rates], null: tuple[Rates, Rates]) -> float:
     """P value of a measure of FPR and FNR."""
-    observed = measure.of(*(each.lifted if measure.lifted else each.own for each in data))
-    draws = measure.of(*(each.lifted if measure.logs else each.own for each in null))
+    observed = measure.measured(
+        *(rates.lifted if measure.lifted else rates.plain for rates in rate_pair)
+    )
+    draws = measure.measured(*(rates.lifted if measure.logs else rates.plain for rates in null))
     return float(floor(observed, draws, higher_is_fairer=measure.higher_is_fairer).p)
 
 
 def _real(rng: np.random.Generator) -> Iterator[Row]:
     """Values, floors and p values of the real errors on VoxCeleb1-H."""
     trials = voxceleb()
-    misses, passes = (tally(trials, kind, THRESHOLD, within(trials)) for kind in BOTH)
+    misses, passes = (tally(trials, kind, THRESHOLD, within(trials)) for kind in ERROR_KINDS)
     fnr, fpr = _observed(misses), _observed(passes)
     null = _null(misses, "none", DRAWS, rng)
-    own = _of(gamma_multinomial(moments(passes), DRAWS, rng), "none")
-    for kind, data, drawn in (("fnr", fnr, null), ("fpr", fpr, own)):
-        where = {"design": "real", "kind": kind}
-        value = gini(data.own).value
-        at = floor(value, gini(drawn.own).value)
-        yield where | {"measure": "Gini"} | _floor_row(value, at.mean, at.q95, at.p)
-        tau = tau_log(data.lifted, drawn.lifted)
-        at = floor(0.0, _tau(drawn.lifted))
-        yield where | {"measure": "tau_log"} | _floor_row(tau.value, at.mean, at.q95, tau.p)
-    value = garbe(fpr.own, fnr.own, alpha=0.5).value
-    at = floor(value, garbe(own.own, null.own, alpha=0.5).value)
-    where = {"design": "real", "kind": "both", "measure": "GARBE"}
-    yield where | _floor_row(value, at.mean, at.q95, at.p)
+    fpr_null = _null_rates(gamma_multinomial(moments(passes), DRAWS, rng), "none")
+    for kind, rates, drawn in (("fnr", fnr, null), ("fpr", fpr, fpr_null)):
+        labels = {"design": "real", "kind": kind}
+        estimate = gini(rates.plain).value
+        noise_floor = floor(estimate, gini(drawn.plain).value)
+        yield (
+            labels
+            | {"measure": "Gini"}
+            | _floor_row(estimate, noise_floor.mean, noise_floor.q95, noise_floor.p)
+        )
+        tau = tau_log(rates.lifted, drawn.lifted)
+        noise_floor = floor(0.0, _tau(drawn.lifted))
+        yield (
+            labels
+            | {"measure": "tau_log"}
+            | _floor_row(tau.value, noise_floor.mean, noise_floor.q95, tau.p)
+        )
+    estimate = garbe(fpr.plain, fnr.plain, alpha=0.5).value
+    noise_floor = floor(estimate, garbe(fpr_null.plain, null.plain, alpha=0.5).value)
+    labels = {"design": "real", "kind": "both", "measure": "GARBE"}
+    yield labels | _floor_row(estimate, noise_floor.mean, noise_floor.q95, noise_floor.p)
 
 
 def _tau(drawn: FloatArray) -> FloatArray:

@@ -51,31 +51,35 @@ MEASURES = ("mean gain", "gain", "fpr change", "fnr change", "worst's gain")
 LEVEL = 0.95
 
 
-def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
+def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
     """Study each case; a row for each rule and measure."""
     cost = parse_cost("voxsrc")
     for system, text, shift in CASES:
         name = f"mitigation/{system}/{text}/{shift:g}"
-        if not wanted(name):
+        if not is_wanted(name):
             continue
         trials, rng = real.voxceleb(system), stream(seed, name)
         aim = None if text == CALIBRATE else parse_aim(text, cost)
         drawn = [_drawn(trials, aim, shift, rng) for _ in range(datasets)]
-        found, low, high, true = (np.stack(one) for one in list(zip(*drawn, strict=True))[:4])
+        gains, low, high, true = (np.stack(column) for column in list(zip(*drawn, strict=True))[:4])
         truth, reach = true.mean(axis=0), stdtrit(FOLDS - 1, 0.5 + LEVEL / 2)
         errors = np.sqrt(np.mean(((high - low) / 2 / reach) ** 2, axis=0))
-        told = np.array([one[4] for one in drawn])
-        where = {"cell": name, "system": system, "aim": text, "shift": shift, "level": LEVEL}
-        where |= {"speakers": SPEAKERS, "folds": FOLDS, **mean(told[:, None], "told_apart")}
+        is_told_apart = np.array([draw[4] for draw in drawn])
+        labels = {"cell": name, "system": system, "aim": text, "shift": shift, "level": LEVEL}
+        labels |= {
+            "speakers": SPEAKERS,
+            "folds": FOLDS,
+            **mean(is_told_apart[:, None], "told_apart"),
+        }
         yield [
-            where
+            labels
             | {"rule": rule, "measure": measure, "true": float(f"{truth[r, m]:.5g}")}
-            | {"found": float(f"{found[:, r, m].mean():.5g}")}
-            | {"wide": float(f"{errors[r, m] / found[:, r, m].std(ddof=1):.3g}")}
+            | {"found": float(f"{gains[:, r, m].mean():.5g}")}
+            | {"wide": float(f"{errors[r, m] / gains[:, r, m].std(ddof=1):.3g}")}
             | {"holds_0": float(np.mean((low[:, r, m] <= 0) & (high[:, r, m] >= 0)))}
             | interval_row(truth[r, m], low[:, r, m : m + 1], high[:, r, m : m + 1])
-            for r, rule in enumerate(RULES[: found.shape[1]])
-            for m, measure in enumerate(MEASURES[: found.shape[2]])
+            for r, rule in enumerate(RULES[: gains.shape[1]])
+            for m, measure in enumerate(MEASURES[: gains.shape[2]])
             if r
         ]
 
@@ -88,57 +92,65 @@ def _drawn(
     drawn = np.sort(rng.integers(n, size=SPEAKERS))
     group = rng.permutation(SPEAKERS) % 2
     fold = deal(group, FOLDS, int(rng.integers(2**31)))
-    here = drawn_material(trials, drawn, group, fold, shift)
+    material = drawn_material(trials, drawn, group, fold, shift)
     everyone = rng.permutation(n) % 2
-    there = drawn_material(
+    population = drawn_material(
         trials, np.arange(n), everyone, everyone, shift
     )  # folds are not asked for
     if aim is None:
-        return _calibrated(here, there)
+        return _calibrated(material, population)
     may = np.ones(2, dtype=bool)
-    fits = fit_thresholds(here, aim, may, 3)
-    thresholds = {held: one.thresholds for held, one in fits.items()}
-    judged = judge_rules(here, [CrossFitThresholds(here.score, thresholds)], aim, LEVEL)
+    fits = fit_thresholds(material, aim, may, 3)
+    thresholds = {folds: fit.thresholds for folds, fit in fits.items()}
+    judged = judge_rules(material, [CrossFitThresholds(material.score, thresholds)], aim, LEVEL)
     elsewhere = dict.fromkeys(held_out(2).tolist(), fits[0].thresholds)
-    true = judge_rules(there, [CrossFitThresholds(there.score, elsewhere)], aim, LEVEL)
-    every, worst = [], int(judged.cost.estimate[0, :-1].argmax())
-    for one in (judged, true):
-        cost, first = one.mean_cost, one.cost
-        ends = first.change_limits
-        every.append(
+    true = judge_rules(population, [CrossFitThresholds(population.score, elsewhere)], aim, LEVEL)
+    measured, worst = [], int(judged.cost.estimate[0, :-1].argmax())
+    for judgement in (judged, true):
+        cost, group_cost = judgement.mean_cost, judgement.cost
+        ends = group_cost.change_limits
+        measured.append(
             [
                 (-cost.change, -cost.change_limits.high, -cost.change_limits.low),
-                (-first.change[:, 0], -ends.high[:, 0], -ends.low[:, 0]),
+                (-group_cost.change[:, 0], -ends.high[:, 0], -ends.low[:, 0]),
                 *(
-                    (of.change[:, 0], of.change_limits.low[:, 0], of.change_limits.high[:, 0])
-                    for of in (one.changes[rate] for rate in RATES)
+                    (
+                        change.change[:, 0],
+                        change.change_limits.low[:, 0],
+                        change.change_limits.high[:, 0],
+                    )
+                    for change in (judgement.changes[rate] for rate in RATES)
                 ),
-                (-first.change[:, worst], -ends.high[:, worst], -ends.low[:, worst]),
+                (-group_cost.change[:, worst], -ends.high[:, worst], -ends.low[:, worst]),
             ]
         )
-    found, low, high = (np.stack(one, axis=-1) for one in zip(*every[0], strict=True))
-    apart = threshold_differences(here, aim, may, fits[0], LEVEL).p_values.min() <= 1 - LEVEL
-    return found, low, high, np.stack([one[0] for one in every[1]], axis=-1), bool(apart)
+    gains, low, high = (np.stack(column, axis=-1) for column in zip(*measured[0], strict=True))
+    apart = threshold_differences(material, aim, may, fits[0], LEVEL).p_values.min() <= 1 - LEVEL
+    return gains, low, high, np.stack([row[0] for row in measured[1]], axis=-1), bool(apart)
 
 
 def _calibrated(
-    here: FittingTrials, there: FittingTrials
+    material: FittingTrials, population: FittingTrials
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, bool]:
     """The same of calibrators; their gains are falls of Cllr."""
-    own, p = fit_lines("V", here, "logistic", ["", ""])
-    common = {held: [one[-1]] * len(one) for held, one in own.items()}
-    judged = judge_lines(here, [CrossFitRatios(here, lines) for lines in (common, own)], LEVEL)
-    mean, first = judged.mean_costs["cllr"], judged.costs["cllr"]
-    ends = first.change_limits
+    group_lines, p = fit_lines("V", material, "logistic", ["", ""])
+    common = {
+        folds: [fold_lines[-1]] * len(fold_lines) for folds, fold_lines in group_lines.items()
+    }
+    judged = judge_lines(
+        material, [CrossFitRatios(material, lines) for lines in (common, group_lines)], LEVEL
+    )
+    mean, group_cost = judged.mean_costs["cllr"], judged.costs["cllr"]
+    ends = group_cost.change_limits
     costs = np.empty((2, 2))  # [rule, group]
-    for r, lines in enumerate((common, own)):
-        rows, said = CrossFitRatios(there, dict.fromkeys(own, lines[0])).llrs_without()
+    for r, lines in enumerate((common, group_lines)):
+        rows, llrs = CrossFitRatios(population, dict.fromkeys(group_lines, lines[0])).llrs_without()
         for g in range(2):
-            some = there.group[rows] == g
-            costs[r, g] = cllr(said[some], there.target[rows[some]])
+            is_in_group = population.group[rows] == g
+            costs[r, g] = cllr(llrs[is_in_group], population.target[rows[is_in_group]])
     true = costs[0] - costs
     return (
-        np.stack((-mean.change, -first.change[:, 0]), axis=-1),
+        np.stack((-mean.change, -group_cost.change[:, 0]), axis=-1),
         np.stack((-mean.change_limits.high, -ends.high[:, 0]), axis=-1),
         np.stack((-mean.change_limits.low, -ends.low[:, 0]), axis=-1),
         np.stack((true.mean(axis=-1), true[:, 0]), axis=-1),
@@ -154,16 +166,26 @@ def drawn_material(
     Who is drawn twice is two people, who are not compared with each other.
     """
     n = trials.group.size
-    times, first = np.bincount(drawn, minlength=n), np.searchsorted(drawn, np.arange(n))
-    same = trials.one == trials.other
-    copies = times[trials.one] * np.where(same, 1, times[trials.other])
+    times, first_copy = np.bincount(drawn, minlength=n), np.searchsorted(drawn, np.arange(n))
+    is_same = trials.first_speaker == trials.second_speaker
+    copies = times[trials.first_speaker] * np.where(is_same, 1, times[trials.second_speaker])
     rows = np.repeat(np.arange(copies.size), copies)
     turn = np.arange(rows.size) - np.repeat(np.cumsum(copies) - copies, copies)
-    of_other = times[trials.other][rows]
-    one = first[trials.one][rows] + np.where(same[rows], turn, turn // of_other)
-    other = np.where(same[rows], one, first[trials.other][rows] + turn % of_other)
-    owner = group[one].astype(np.int32)
+    of_other = times[trials.second_speaker][rows]
+    enrol_speaker = first_copy[trials.first_speaker][rows] + np.where(
+        is_same[rows], turn, turn // of_other
+    )
+    test_speaker = np.where(
+        is_same[rows], enrol_speaker, first_copy[trials.second_speaker][rows] + turn % of_other
+    )
+    owner = group[enrol_speaker].astype(np.int32)
     score = trials.score[rows] + shift * (owner == 0)
     return FittingTrials.from_arrays(
-        score, trials.target[rows], (one, other), one, owner, fold, ("a", "b")
+        score,
+        trials.target[rows],
+        (enrol_speaker, test_speaker),
+        enrol_speaker,
+        owner,
+        fold,
+        ("a", "b"),
     )

@@ -46,7 +46,7 @@ DATASETS = 1000
 DAYS = 365
 ALPHA = 0.05
 AT_ONCE = 100
-ANY = "any"
+ANY_REFERENCE = "any"
 
 
 class Case(NamedTuple):
@@ -115,47 +115,50 @@ REPLAYS = (
 )
 
 
-def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
+def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
     """Study each case; a row for each thing that groups are held against."""
     for case in CASES:
-        if not wanted(case.name):
+        if not is_wanted(case.name):
             continue
-        rng, found = stream(seed, case.name), []
-        of = np.repeat(np.arange(len(case.speakers)), case.speakers)
+        rng, batches = stream(seed, case.name), []
+        speaker_group = np.repeat(np.arange(len(case.speakers)), case.speakers)
         n = datasets if case.times == 1 else -(-datasets // 5)
         rise = RISE if case.times > 1 else None
-        for first in range(0, n, AT_ONCE):
-            days = _simulated(case, of, min(AT_ONCE, n - first), rng)
-            found.append(_watched(days, of, case.margin, rise))
-        where: Row = {"cell": case.name, "speakers": "+".join(map(str, case.speakers))}
-        where |= {"rate": case.rate, "icc": case.icc, "calls": case.calls, "times": case.times}
-        where |= {"margin": case.margin, "alpha": ALPHA, "streams": n}
-        yield [where | row for row in _told(found, rise)]
+        for start in range(0, n, AT_ONCE):
+            days = _simulated(case, speaker_group, min(AT_ONCE, n - start), rng)
+            batches.append(_watched(days, speaker_group, case.margin, rise))
+        labels: Row = {"cell": case.name, "speakers": "+".join(map(str, case.speakers))}
+        labels |= {"rate": case.rate, "icc": case.icc, "calls": case.calls, "times": case.times}
+        labels |= {"margin": case.margin, "alpha": ALPHA, "streams": n}
+        yield [labels | row for row in _alarm_rows(batches, rise)]
     for replay in REPLAYS:
         cell = f"monitor/real/{replay.name}"
-        if not wanted(cell):
+        if not is_wanted(cell):
             continue
         n, rng = -(-datasets // 5), stream(seed, cell)
-        found = [_replayed(replay, rng, n)]
-        where = {"cell": cell, "speakers": "f, m of H", "margin": 1.25, "alpha": ALPHA}
-        told = replay.rise if replay.rise < LENGTH else None
-        yield [where | {"replay": replay.name, "streams": n} | row for row in _told(found, told)]
+        batches = [_replayed(replay, rng, n)]
+        labels = {"cell": cell, "speakers": "f, m of H", "margin": 1.25, "alpha": ALPHA}
+        rise_day = replay.rise if replay.rise < LENGTH else None
+        yield [
+            labels | {"replay": replay.name, "streams": n} | row
+            for row in _alarm_rows(batches, rise_day)
+        ]
 
 
-def _simulated(case: Case, of: IntArray, streams: int, rng: np.random.Generator) -> Days:
+def _simulated(case: Case, speaker_group: IntArray, streams: int, rng: np.random.Generator) -> Days:
     """Errors and calls of each day, ``[stream, speaker]``."""
     strength = 1 / case.icc - 1
-    size = (streams, of.size)
+    size = (streams, speaker_group.size)
     rate = rng.beta(case.rate * strength, (1 - case.rate) * strength, size)
     calls = case.calls * rng.gamma(case.shape, 1 / case.shape, size)
     for day in range(DAYS):
         trials = rng.poisson(calls)
-        rises = (of == 0) & (day >= RISE)
+        rises = (speaker_group == 0) & (day >= RISE)
         now = np.where(rises, np.minimum(rate * case.times, 1), rate)
         yield rng.binomial(trials, now).astype(np.float64), trials.astype(np.float64)
 
 
-def _replayed(replay: Replay, rng: np.random.Generator, streams: int) -> _Found:
+def _replayed(replay: Replay, rng: np.random.Generator, streams: int) -> _Alarms:
     """Target trials of VoxCeleb1-H in random order, each system at its FPR of 1 %.
 
     Where rates vary, the threshold of a group and day is the one at which its FNR is what that of
@@ -164,35 +167,37 @@ def _replayed(replay: Replay, rng: np.random.Generator, streams: int) -> _Found:
     systems = [real.voxceleb(system) for system in ("V2", "L")]
     trials = systems[0]
     rows = np.flatnonzero(trials.target)
-    speaker, n = trials.one[rows], trials.group.size
+    speaker, n = trials.first_speaker[rows], trials.group.size
     sex = np.array([name[0] == "m" for name in trials.names])[trials.group].astype(np.int64)
-    scores = [one.score[rows] for one in systems]
+    scores = [system_trials.score[rows] for system_trials in systems]
     is_all = np.ones(trials.target.size, dtype=bool)
-    limits = [real.threshold(one, "fpr", 0.01, is_all) for one in systems]
+    limits = [real.threshold(system_trials, "fpr", 0.01, is_all) for system_trials in systems]
     ranked = [[np.sort(score[sex[speaker] == g]) for g in (0, 1)] for score in scores]
-    place = np.argsort(rng.random((streams, speaker.size)), axis=1)[:, : LENGTH * A_DAY]
+    trial_order = np.argsort(rng.random((streams, speaker.size)), axis=1)[:, : LENGTH * A_DAY]
     start = np.arange(streams)[:, None] * n
 
     def days() -> Days:
         for day in range(LENGTH):
-            here = place[:, day * A_DAY : (day + 1) * A_DAY]
-            at = (start + speaker[here]).ravel()
+            day_trials = trial_order[:, day * A_DAY : (day + 1) * A_DAY]
+            speaker_cells = (start + speaker[day_trials]).ravel()
             system = int(day >= replay.rise)
             common = replay.common_sd * rng.standard_normal((streams, 1))
-            own = replay.group_sd * rng.standard_normal((streams, 2))
+            group_effect = replay.group_sd * rng.standard_normal((streams, 2))
             variance = replay.common_sd**2 + replay.group_sd**2
-            factor = np.exp(common + own - variance / 2)  # of mean 1
+            factor = np.exp(common + group_effect - variance / 2)  # of mean 1
             threshold = np.empty((streams, 2))
             for g, ordered in enumerate(ranked[system]):
                 below = np.searchsorted(ordered, limits[system])
                 rank = np.minimum((below * factor[:, g]).astype(np.int64), ordered.size - 1)
                 threshold[:, g] = ordered[rank]
-            is_error = scores[system][here] < np.take_along_axis(
-                threshold, sex[speaker[here]], axis=1
+            is_error = scores[system][day_trials] < np.take_along_axis(
+                threshold, sex[speaker[day_trials]], axis=1
             )
             errors, calls = (
-                np.bincount(at, weights, streams * n).reshape(streams, n).astype(np.float64)
-                for weights in (is_error.ravel(), np.ones(at.size))
+                np.bincount(speaker_cells, weights, streams * n)
+                .reshape(streams, n)
+                .astype(np.float64)
+                for weights in (is_error.ravel(), np.ones(speaker_cells.size))
             )
             yield errors, calls
 
@@ -200,74 +205,78 @@ def _replayed(replay: Replay, rng: np.random.Generator, streams: int) -> _Found:
     return _watched(days(), sex, 1.25, rise, is_tested=replay.is_tested)
 
 
-class _Found(NamedTuple):
+class _Alarms(NamedTuple):
     """By what groups are held against."""
 
-    first: dict[str, IntArray]  # [stream, group]: day of the first alarm, `DAYS` for none
+    first_alarms: dict[str, IntArray]  # [stream, group]: day of the first alarm, `DAYS` for none
     varying: dict[str, BoolArray]  # [stream, group]: not judged on the last day, as rates vary
     once: FloatArray | None  # [day since the rise, stream]: one look that knows the day of the rise
 
 
 def _watched(
-    days: Days, of: IntArray, margin: float, rise: int | None, *, is_tested: bool = True
-) -> _Found:
+    days: Days, speaker_group: IntArray, margin: float, rise: int | None, *, is_tested: bool = True
+) -> _Alarms:
     """Look every day, at the days from each week on: sums of products with those before it.
 
     Sums over days from a week on are those of all days less those before, so that only products of
     both have to be added up anew.
     """
     sd = DAY_SD if is_tested else 0.0
-    groups = [np.flatnonzero(of == g) for g in range(int(of.max()) + 1)]
+    groups = [np.flatnonzero(speaker_group == g) for g in range(int(speaker_group.max()) + 1)]
     limit = np.log(2 * len(groups) * MAX_START_WEEKS / ALPHA)
     level = -ndtri(ALPHA / (2 * len(groups)))
-    first: dict[str, IntArray] = {}
+    first_alarms: dict[str, IntArray] = {}
     varying: dict[str, BoolArray] = {}
     total, before, once = np.zeros(0), np.zeros(0), list[Any]()
     since = total
     by_day: list[FloatArray] = []  # [stream, what, group] of each day
     squares = np.zeros(0)  # [stream, week, side, group]
-    for day, both in enumerate(days):
-        today = np.stack(both, axis=-1)  # [stream, speaker, what]
+    for day, counts in enumerate(days):
+        today = np.stack(counts, axis=-1)  # [stream, speaker, what]
         if not day:
             total = np.zeros_like(today)
             before = np.zeros((len(today), MAX_START_WEEKS, *today.shape[1:]))
-            first = {name: np.full((len(today), len(groups)), DAYS) for name in (OTHERS, BEFORE)}
+            first_alarms = {
+                name: np.full((len(today), len(groups)), DAYS) for name in (OTHERS, BEFORE)
+            }
             squares = np.zeros((len(today), MAX_START_WEEKS, 2, len(groups)))
         week = min(day // DAYS_PER_WEEK, MAX_START_WEEKS - 1)
         if day == week * DAYS_PER_WEEK:
             before[:, week] = total
         total += today
-        known = before[:, : week + 1]
+        earlier = before[:, : week + 1]
         if rise is not None and day == rise:  # it need not be the first day of a week
             since = total - today
-        sides = [_sums(known[:, :, at], total[:, at]) for at in groups]
-        now, past = (_moments([one[i] for one in sides]) for i in (0, 1))
-        shared = JointMoments(*_stacked([one[2] for one in sides]))
-        everyone = SpeakerMoments(*(one.sum(axis=-1, keepdims=True) for one in vars(now).values()))
-        rest = everyone.excluding(now)
+        sides = [_sums(earlier[:, :, members], total[:, members]) for members in groups]
+        now, past = (_moments([side[i] for side in sides]) for i in (0, 1))
+        shared = JointMoments(*_stacked([side[2] for side in sides]))
+        everyone = SpeakerMoments(
+            *(sums.sum(axis=-1, keepdims=True) for sums in vars(now).values())
+        )
+        other_groups = everyone.excluding(now)
         rho = intra_class_correlation(now.select((slice(None), 0)))[:, None, None]
         by_day.append(_products(today, groups))
         trials = by_day[-1][:, 1]
-        others = trials.sum(axis=-1, keepdims=True) - trials
-        squares[:, : week + 1] += np.stack((trials, others), axis=1)[:, None] ** 2
+        other_trials = trials.sum(axis=-1, keepdims=True) - trials
+        squares[:, : week + 1] += np.stack((trials, other_trials), axis=1)[:, None] ** 2
         evidence = _evidence(
-            (now, past, rest), shared, by_day, squares[:, : week + 1], margin, rho, sd
+            (now, past, other_groups), shared, by_day, squares[:, : week + 1], margin, rho, sd
         )
         for name, (of_week, p) in evidence.items():
             varying[name] = p <= DAY_LEVEL
             is_alarm = of_week.max(axis=1) >= limit
             if is_tested:
                 is_alarm &= ~varying[name]
-            first[name][is_alarm & (first[name] == DAYS)] = day
+            first_alarms[name][is_alarm & (first_alarms[name] == DAYS)] = day
         if rise is not None and day >= rise:
-            at = groups[0]
-            a, b, c = _sums(since[:, None, at], total[:, at])
+            members = groups[0]
+            a, b, c = _sums(since[:, None, members], total[:, members])
             excess, variance = score(a, b, margin, correlation=rho[:, 0], shared=c)
             once.append((excess > level * np.sqrt(variance))[:, 0])
-    small = [len(at) < MIN_SPEAKERS for at in groups]
-    for days_of in first.values():
+    small = [len(members) < MIN_SPEAKERS for members in groups]
+    for days_of in first_alarms.values():
         days_of[:, small] = DAYS
-    return _Found(first, varying, np.array(once, dtype=np.float64) if once else None)
+    return _Alarms(first_alarms, varying, np.array(once, dtype=np.float64) if once else None)
 
 
 def _evidence(
@@ -280,19 +289,23 @@ def _evidence(
     sd: float,
 ) -> dict[str, tuple[FloatArray, FloatArray]]:
     """Evidence of each week and p of the test of day-to-day variation, by what is held against."""
-    now, past, rest = moments
-    own, of_others = np.moveaxis(squares, 2, 0)
+    now, past, other_groups = moments
+    group_squares, of_others = np.moveaxis(squares, 2, 0)
     days = SpeakerMoments(*np.moveaxis(np.stack(by_day), 2, 0).swapaxes(1, 2))
-    others = SpeakerMoments(*(one.sum(axis=-1, keepdims=True) - one for one in vars(days).values()))
-    p, pairs = day_variation_p(days, others, sd)
-    daily = DailySquares(own, of_others, _allowed(sd, pairs))
-    found = score(now, rest, margin, correlation=correlation, daily=daily)
-    evidence = {OTHERS: (log_evidence(*found), p)}
-    if own.shape[1] > MIN_EARLIER_WEEKS:
+    other_days = SpeakerMoments(
+        *(sums.sum(axis=-1, keepdims=True) - sums for sums in vars(days).values())
+    )
+    p, pairs = day_variation_p(days, other_days, sd)
+    daily = DailySquares(group_squares, of_others, _allowed(sd, pairs))
+    scores = score(now, other_groups, margin, correlation=correlation, daily=daily)
+    evidence = {OTHERS: (log_evidence(*scores), p)}
+    if group_squares.shape[1] > MIN_EARLIER_WEEKS:
         p, pairs = day_variation_p(days, None, sd)
-        daily = DailySquares(own, own[:, :1] - own, _allowed(sd, pairs))
-        found = score(now, past, margin, correlation=correlation, shared=shared, daily=daily)
-        evidence[BEFORE] = (log_evidence(*found)[:, MIN_EARLIER_WEEKS:], p)
+        daily = DailySquares(
+            group_squares, group_squares[:, :1] - group_squares, _allowed(sd, pairs)
+        )
+        scores = score(now, past, margin, correlation=correlation, shared=shared, daily=daily)
+        evidence[BEFORE] = (log_evidence(*scores)[:, MIN_EARLIER_WEEKS:], p)
     return evidence
 
 
@@ -304,21 +317,26 @@ def _allowed(sd: float, pairs: IntArray) -> FloatArray:
 def _products(today: FloatArray, groups: list[IntArray]) -> FloatArray:
     """Sums over the speakers of each group of what `Moments` holds, ``[stream, what, group]``."""
     errors, trials = today[..., 0], today[..., 1]
-    each = (errors, trials, errors * errors, errors * trials, trials * trials)
-    return np.stack([[one[:, at].sum(axis=1) for at in groups] for one in each]).transpose(2, 0, 1)
+    products = (errors, trials, errors * errors, errors * trials, trials * trials)
+    return np.stack(
+        [[product[:, members].sum(axis=1) for members in groups] for product in products]
+    ).transpose(2, 0, 1)
 
 
 def _sums(
     before: FloatArray, total: FloatArray
 ) -> tuple[SpeakerMoments, SpeakerMoments, JointMoments]:
     """Of the days since, of those before, and of both, ``[stream, week]``."""
-    then, whole = before.sum(axis=2), total.sum(axis=1)[:, None]
+    earlier_sums, all_sums = before.sum(axis=2), total.sum(axis=1)[:, None]
     with_now = [[(before[..., i] @ total[..., j, None])[..., 0] for j in (0, 1)] for i in (0, 1)]
     pairs = ((0, 0), (0, 1), (1, 1))
     past = [np.einsum("skn,skn->sk", before[..., i], before[..., j]) for i, j in pairs]
-    every = [np.einsum("sn,sn->s", total[..., i], total[..., j])[:, None] for i, j in pairs]
-    since = [every[p] - with_now[i][j] - with_now[j][i] + past[p] for p, (i, j) in enumerate(pairs)]
-    left = whole - then
+    all_products = [np.einsum("sn,sn->s", total[..., i], total[..., j])[:, None] for i, j in pairs]
+    since = [
+        all_products[p] - with_now[i][j] - with_now[j][i] + past[p]
+        for p, (i, j) in enumerate(pairs)
+    ]
+    later_sums = all_sums - earlier_sums
     shared = JointMoments(
         with_now[0][0] - past[0],
         with_now[1][0] - past[1],
@@ -326,42 +344,47 @@ def _sums(
         with_now[1][1] - past[2],
     )
     return (
-        SpeakerMoments(left[..., 0], left[..., 1], *since),
-        SpeakerMoments(then[..., 0], then[..., 1], *past),
+        SpeakerMoments(later_sums[..., 0], later_sums[..., 1], *since),
+        SpeakerMoments(earlier_sums[..., 0], earlier_sums[..., 1], *past),
         shared,
     )
 
 
-def _moments(of: list[Any]) -> SpeakerMoments:
-    return SpeakerMoments(*_stacked(of))
+def _moments(group_sums: list[Any]) -> SpeakerMoments:
+    return SpeakerMoments(*_stacked(group_sums))
 
 
-def _stacked(of: list[Any]) -> Iterator[FloatArray]:
+def _stacked(group_sums: list[Any]) -> Iterator[FloatArray]:
     """Sums of all groups, ``[..., group]``."""
-    return (np.stack([vars(one)[name] for one in of], axis=-1) for name in vars(of[0]))
+    return (
+        np.stack([vars(sums)[name] for sums in group_sums], axis=-1) for name in vars(group_sums[0])
+    )
 
 
-def _told(found: list[_Found], rise: int | None) -> Iterator[Row]:
-    every = {name: np.concatenate([one.first[name] for one in found]) for name in (OTHERS, BEFORE)}
+def _alarm_rows(batches: list[_Alarms], rise: int | None) -> Iterator[Row]:
+    days_by_reference = {
+        name: np.concatenate([batch.first_alarms[name] for batch in batches])
+        for name in (OTHERS, BEFORE)
+    }
     if rise is None:
-        every[ANY] = np.concatenate([*every.values()], axis=1)
-    for name, first in every.items():
+        days_by_reference[ANY_REFERENCE] = np.concatenate([*days_by_reference.values()], axis=1)
+    for name, first_alarms in days_by_reference.items():
         if rise is None:
-            alarms = np.any(first < DAYS, axis=1, keepdims=True) * 1.0
+            alarms = np.any(first_alarms < DAYS, axis=1, keepdims=True) * 1.0
             row = {"against": name, **mean(alarms, "alarms")}
-            if name != ANY:
-                held = np.concatenate([one.varying[name] for one in found])
-                is_held = np.asarray(held.any(axis=1, keepdims=True), dtype=np.float64)
+            if name != ANY_REFERENCE:
+                varying = np.concatenate([batch.varying[name] for batch in batches])
+                is_held = np.asarray(varying.any(axis=1, keepdims=True), dtype=np.float64)
                 row |= mean(is_held, "varying")
             yield row
             continue
-        own = first[:, 0].astype(np.float64)
-        row = {"against": name, **mean((own < rise).astype(np.float64)[:, None], "before")}
-        delay = np.where(own < DAYS, own - rise, np.inf)
+        alarm_days = first_alarms[:, 0].astype(np.float64)
+        row = {"against": name, **mean((alarm_days < rise).astype(np.float64)[:, None], "before")}
+        delay = np.where(alarm_days < DAYS, alarm_days - rise, np.inf)
         delay = delay[delay >= 0]
         row |= {f"delay_{100 * q:.0f}": _quantile(delay, q) for q in (0.5, 0.8)}
         row |= {"found": float(np.mean(np.isfinite(delay)))}
-        once = [one.once for one in found if one.once is not None]
+        once = [batch.once for batch in batches if batch.once is not None]
         if name == BEFORE and once:
             power: FloatArray = np.mean(np.concatenate(once, axis=1), axis=1)
             for q in (0.5, 0.8):
@@ -372,5 +395,5 @@ def _told(found: list[_Found], rise: int | None) -> Iterator[Row]:
 
 def _quantile(delay: Any, q: float) -> int | None:
     """Days until an alarm in a share of the streams, the day itself being the first."""
-    value = np.quantile(delay, q, method="inverted_cdf")
-    return int(value) + 1 if np.isfinite(value) else None
+    quantile = np.quantile(delay, q, method="inverted_cdf")
+    return int(quantile) + 1 if np.isfinite(quantile) else None

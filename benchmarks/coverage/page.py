@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 PAGE = Path(__file__).parents[2] / "docs" / "coverage.md"
-NONE = "–"
+NO_FIGURE = "–"
 METHOD_NAMES = {
     "trials": "trials",
     "bootstrap": "bootstrap",
@@ -30,14 +30,14 @@ def write(path: Path = PAGE) -> None:
 def line(row: Row) -> str:
     """Return a row for the terminal."""
     left_out = {"cell", "about", "minutes"}
-    return ", ".join(f"{name} {value}" for name, value in row.items() if name not in left_out)
+    return ", ".join(f"{name} {figure}" for name, figure in row.items() if name not in left_out)
 
 
-def render(results: dict[str, list[Row]]) -> str:
+def render(studies: dict[str, list[Row]]) -> str:
     """Return the page as Markdown."""
     text = TEMPLATE
     for name, table in TABLES.items():
-        text = text.replace(f"<<{name}>>", "\n".join(table(results)))
+        text = text.replace(f"<<{name}>>", "\n".join(table(studies)))
     return text
 
 
@@ -46,11 +46,11 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}", *(body or ["Not yet run."])]
 
 
-def _share(value: float | None, error: float | None = None, places: int = 3) -> str:
+def _share(figure: float | None, error: float | None = None, places: int = 3) -> str:
     """Return `.941 ± .005`."""
-    if value is None:
-        return NONE
-    text = f"{value:.{places}f}".removeprefix("0")
+    if figure is None:
+        return NO_FIGURE
+    text = f"{figure:.{places}f}".removeprefix("0")
     return text if error is None else f"{text} ± {f'{error:.{places}f}'.removeprefix('0')}"
 
 
@@ -61,24 +61,24 @@ def _percent(rate: float) -> str:
 def _theirs(row: Row, figure: float | None, datasets: int, name: str = "coverage") -> str:
     """Return the figure to meet, starred if it differs by more than two Monte Carlo errors."""
     if figure is None or row[name] is None:
-        return NONE
+        return NO_FIGURE
     places = 2 if row["method"] == "trials" else 3
     apart = published.differs(row[name], row[f"{name}_error"], figure, datasets, places)
     return _share(figure, places=places) + ("\\*" if apart else "")
 
 
-def _rows(results: dict[str, list[Row]], study: str, **where: Any) -> list[Row]:
+def _rows(studies: dict[str, list[Row]], study: str, **labels: Any) -> list[Row]:
     return [
         row
-        for row in results.get(study, [])
-        if all(row.get(name) == value for name, value in where.items())
+        for row in studies.get(study, [])
+        if all(row.get(name) == label for name, label in labels.items())
     ]
 
 
-def _rates(results: dict[str, list[Row]], kind: str) -> list[str]:
+def _rates(studies: dict[str, list[Row]], kind: str) -> list[str]:
     datasets = published.FNR_DATASETS if kind == "fnr" else published.FPR_DATASETS
     lines = []
-    for row in _rows(results, "rates", kind=kind, level=0.95):
+    for row in _rows(studies, "rates", kind=kind, level=0.95):
         key = (kind, row["speakers"], row["shape"], row["rate"], row["method"])
         width = published.WIDTH.get(key)
         lines.append(
@@ -89,8 +89,8 @@ def _rates(results: dict[str, list[Row]], kind: str) -> list[str]:
                 _share(row["coverage"], row["coverage_error"]),
                 _theirs(row, published.COVERAGE.get(key), datasets),
                 f"{row['below']:.3f} / {row['above']:.3f}",
-                NONE if row["log_width"] is None else f"{row['log_width']:.2f}",
-                NONE if width is None else f"{width:.2f}",
+                NO_FIGURE if row["log_width"] is None else f"{row['log_width']:.2f}",
+                NO_FIGURE if width is None else f"{width:.2f}",
             )
         )
     order = list(METHOD_NAMES.values())
@@ -107,37 +107,43 @@ def _rates(results: dict[str, list[Row]], kind: str) -> list[str]:
     return _table((*head, "log width", "to meet"), lines)
 
 
-def _levels(results: dict[str, list[Row]]) -> list[str]:
+def _levels(studies: dict[str, list[Row]]) -> list[str]:
     lines = []
-    for row in _rows(results, "rates", method="speakers", level=0.90):
-        found = [row, *_rows(results, "rates", cell=row["cell"], method="speakers", level=0.99)]
-        floor = [
-            *_rows(results, "rates", cell=row["cell"], method="pooled floor", level=0.90),
-            *_rows(results, "rates", cell=row["cell"], method="pooled floor", level=0.99),
+    for row in _rows(studies, "rates", method="speakers", level=0.90):
+        speaker_rows = [
+            row,
+            *_rows(studies, "rates", cell=row["cell"], method="speakers", level=0.99),
         ]
-        cells = [_share(each["coverage"], each["coverage_error"]) for each in (*found, *floor)]
+        floor = [
+            *_rows(studies, "rates", cell=row["cell"], method="pooled floor", level=0.90),
+            *_rows(studies, "rates", cell=row["cell"], method="pooled floor", level=0.99),
+        ]
+        cells = [
+            _share(level_row["coverage"], level_row["coverage_error"])
+            for level_row in (*speaker_rows, *floor)
+        ]
         lines.append(
             (
                 KINDS[row["kind"]],
                 f"{row['speakers']}" + ("" if row["shape"] == "even" else f", {row['shape']}"),
                 _percent(row["rate"]),
                 *cells,
-                *[NONE] * (4 - len(cells)),
+                *[NO_FIGURE] * (4 - len(cells)),
             )
         )
     head = ("error", "speakers", "rate", "90 %", "99 %", "pooled floor, 90 %", "99 %")
     return _table(head, lines)
 
 
-def _ratios(results: dict[str, list[Row]]) -> list[str]:
+def _ratios(studies: dict[str, list[Row]]) -> list[str]:
     lines = []
-    for row in _rows(results, "ratios", method="speakers", level=0.95):
+    for row in _rows(studies, "ratios", method="speakers", level=0.95):
         if "other" not in row:
             continue
         key = (row["kind"], row["one"], row["other"], row["rate"])
         datasets = published.FNR_DATASETS if row["kind"] == "fnr" else published.FPR_DATASETS
-        rest = [
-            _rows(results, "ratios", cell=row["cell"], method="speakers", level=level)[0]
+        level_rows = [
+            _rows(studies, "ratios", cell=row["cell"], method="speakers", level=level)[0]
             for level in (0.90, 0.99)
         ]
         lines.append(
@@ -148,23 +154,26 @@ def _ratios(results: dict[str, list[Row]]) -> list[str]:
                 _share(row["coverage"], row["coverage_error"]),
                 _theirs(row, published.RATIOS.get(key), datasets),
                 f"{row['log_width']:.2f}",
-                *(_share(each["coverage"], each["coverage_error"]) for each in rest),
+                *(
+                    _share(level_row["coverage"], level_row["coverage_error"])
+                    for level_row in level_rows
+                ),
             )
         )
     head = ("error", "speakers", "rate", "95 %", "to meet", "log width", "90 %", "99 %")
     return _table(head, lines)
 
 
-def _enrolled(results: dict[str, list[Row]]) -> list[str]:
+def _enrolled(studies: dict[str, list[Row]]) -> list[str]:
     lines = []
-    for row in _rows(results, "ratios", level=0.95):
+    for row in _rows(studies, "ratios", level=0.95):
         if "other" in row:
             continue
-        rest = [
+        level_rows = [
             next(
-                other
-                for other in _rows(results, "ratios", cell=row["cell"], level=level)
-                if (other["one"], other["method"]) == (row["one"], row["method"])
+                candidate
+                for candidate in _rows(studies, "ratios", cell=row["cell"], level=level)
+                if (candidate["one"], candidate["method"]) == (row["one"], row["method"])
             )
             for level in (0.90, 0.99)
         ]
@@ -175,7 +184,10 @@ def _enrolled(results: dict[str, list[Row]]) -> list[str]:
                 {"speakers": "rate, closed form"}.get(row["method"], "ratio, joint bootstrap"),
                 _share(row["coverage"], row["coverage_error"]),
                 f"{row['log_width']:.2f}",
-                *(_share(each["coverage"], each["coverage_error"]) for each in rest),
+                *(
+                    _share(level_row["coverage"], level_row["coverage_error"])
+                    for level_row in level_rows
+                ),
                 _share(row["undefined"], places=2),
             )
         )
@@ -183,11 +195,11 @@ def _enrolled(results: dict[str, list[Row]]) -> list[str]:
     return _table((*head, "none"), lines)
 
 
-def _real(results: dict[str, list[Row]]) -> list[str]:
+def _real(studies: dict[str, list[Row]]) -> list[str]:
     lines = []
-    for row in _rows(results, "real", method="speakers", level=0.95):
+    for row in _rows(studies, "real", method="speakers", level=0.95):
         key = (row["group"], row["kind"], row["speakers"], row["rate"])
-        (naive,) = _rows(results, "real", cell=row["cell"], method="trials")
+        (naive,) = _rows(studies, "real", cell=row["cell"], method="trials")
         lines.append(
             (
                 f"{row['group']}",
@@ -204,14 +216,14 @@ def _real(results: dict[str, list[Row]]) -> list[str]:
     return _table(head, lines)
 
 
-def _curves(results: dict[str, list[Row]]) -> list[str]:
+def _curves(studies: dict[str, list[Row]]) -> list[str]:
     lines = []
-    for row in _rows(results, "curves", level=0.95):
-        rest = [
+    for row in _rows(studies, "curves", level=0.95):
+        level_rows = [
             next(
-                other
-                for other in _rows(results, "curves", cell=row["cell"], level=level)
-                if (other["metric"], other["method"]) == (row["metric"], row["method"])
+                candidate
+                for candidate in _rows(studies, "curves", cell=row["cell"], level=level)
+                if (candidate["metric"], candidate["method"]) == (row["metric"], row["method"])
             )
             for level in (0.90, 0.99)
         ]
@@ -223,7 +235,10 @@ def _curves(results: dict[str, list[Row]]) -> list[str]:
                 _share(row["coverage"], row["coverage_error"]),
                 f"{row['below']:.3f} / {row['above']:.3f}",
                 f"{row['log_width']:.2f}",
-                *(_share(each["coverage"], each["coverage_error"]) for each in rest),
+                *(
+                    _share(level_row["coverage"], level_row["coverage_error"])
+                    for level_row in level_rows
+                ),
                 _share(row["undefined"], places=2),
             )
         )
@@ -232,11 +247,11 @@ def _curves(results: dict[str, list[Row]]) -> list[str]:
     return _table((*head, "none"), lines)
 
 
-def _thresholds(results: dict[str, list[Row]]) -> list[str]:
+def _thresholds(studies: dict[str, list[Row]]) -> list[str]:
     lines = []
-    for row in _rows(results, "thresholds", method="found again"):
-        of = {name: row[name] for name in ("cell", "point")}
-        (stays,) = _rows(results, "thresholds", method="as it is", **of)
+    for row in _rows(studies, "thresholds", method="found again"):
+        labels = {name: row[name] for name in ("cell", "point")}
+        (stays,) = _rows(studies, "thresholds", method="as it is", **labels)
         lines.append(
             (
                 row["speakers"],
@@ -245,10 +260,10 @@ def _thresholds(results: dict[str, list[Row]]) -> list[str]:
                 f"{KINDS[row['kind']]}, {_percent(row['true'])}",
                 *(
                     cell
-                    for one in (stays, row)
+                    for threshold_row in (stays, row)
                     for cell in (
-                        _share(one["coverage"], one["coverage_error"]),
-                        f"{one['log_width']:.2f}",
+                        _share(threshold_row["coverage"], threshold_row["coverage_error"]),
+                        f"{threshold_row['log_width']:.2f}",
                     )
                 ),
                 f"{row['below']:.3f} / {row['above']:.3f}",
@@ -259,30 +274,30 @@ def _thresholds(results: dict[str, list[Row]]) -> list[str]:
     return _table((*head, "**found again**", "log width", "truth below / above"), lines)
 
 
-def _null(results: dict[str, list[Row]], *, fair: bool) -> list[str]:
+def _null(studies: dict[str, list[Row]], *, fair: bool) -> list[str]:
     measures = ("Gini", "max/min", "max - min", "sd of log")
     lines = []
     cells = dict.fromkeys(
         (row["cell"], row["method"])
-        for row in results.get("floors", [])
+        for row in studies.get("floors", [])
         if "rejected" in row and ("doubled" in row["design"]) != fair and row["measure"] == "Gini"
     )
     for cell, method in cells:
-        rows = {row["measure"]: row for row in _rows(results, "floors", cell=cell, method=method)}
-        first = rows["Gini"]
-        key = (first["design"], first["kind"], first["rate"], method)
-        gini = {**first, "method": method}
+        rows = {row["measure"]: row for row in _rows(studies, "floors", cell=cell, method=method)}
+        gini_row = rows["Gini"]
+        key = (gini_row["design"], gini_row["kind"], gini_row["rate"], method)
+        gini = {**gini_row, "method": method}
         theirs = _theirs(gini, published.GINI.get(key), published.FLOOR_DATASETS, "rejected")
         lines.append(
             (
-                first["design"],
-                KINDS[first["kind"]],
-                _percent(first["rate"]),
+                gini_row["design"],
+                KINDS[gini_row["kind"]],
+                _percent(gini_row["rate"]),
                 method,
-                _share(first["rejected"], first["rejected_error"]),
+                _share(gini_row["rejected"], gini_row["rejected_error"]),
                 *([theirs] if fair else []),
                 *(_share(rows[measure]["rejected"]) for measure in measures[1:]),
-                _share(first["refused"], places=2),
+                _share(gini_row["refused"], places=2),
             )
         )
     head = ["design", "error", "rate", "null draws", "Gini", "to meet", *measures[1:], "no p"]
@@ -291,11 +306,11 @@ def _null(results: dict[str, list[Row]], *, fair: bool) -> list[str]:
     return _table(head, lines)
 
 
-def _single(results: dict[str, list[Row]]) -> list[str]:
+def _single(studies: dict[str, list[Row]]) -> list[str]:
     lines = []
-    for row in _rows(results, "floors", measure="first group"):
-        same = {"cell": row["cell"], "method": row["method"]}
-        (rest,) = _rows(results, "floors", measure="other groups", **same)
+    for row in _rows(studies, "floors", measure="first group"):
+        labels = {"cell": row["cell"], "method": row["method"]}
+        (other_groups,) = _rows(studies, "floors", measure="other groups", **labels)
         lines.append(
             (
                 row["design"],
@@ -303,15 +318,15 @@ def _single(results: dict[str, list[Row]]) -> list[str]:
                 _percent(row["rate"]),
                 "pooled floor" if row["method"].endswith("floor") else "**speakers**",
                 _share(row["rejected"], row["rejected_error"]),
-                _share(rest["rejected"], rest["rejected_error"]),
-                _share(rest["refused"], places=2),
+                _share(other_groups["rejected"], other_groups["rejected_error"]),
+                _share(other_groups["refused"], places=2),
             )
         )
     head = ("design", "error", "rate", "interval", "first group", "other groups", "no p")
     return _table(head, lines)
 
 
-def _joint(results: dict[str, list[Row]]) -> list[str]:
+def _joint(studies: dict[str, list[Row]]) -> list[str]:
     lines = [
         (
             row["design"],
@@ -320,14 +335,14 @@ def _joint(results: dict[str, list[Row]]) -> list[str]:
             _share(row["rejected"], row["rejected_error"]),
             _share(row["refused"], places=2),
         )
-        for row in _rows(results, "floors", kind="both")
+        for row in _rows(studies, "floors", kind="both")
     ]
     return _table(("design", "FPR = FNR", "measure", "rejected", "no p"), lines)
 
 
-def _floors(results: dict[str, list[Row]]) -> list[str]:
+def _floors(studies: dict[str, list[Row]]) -> list[str]:
     lines = []
-    for row in _rows(results, "floors", design="floor"):
+    for row in _rows(studies, "floors", design="floor"):
         mean, cut = published.FLOORS[row["kind"], row["rate"], row["method"]]
         lines.append(
             (
@@ -344,7 +359,7 @@ def _floors(results: dict[str, list[Row]]) -> list[str]:
     return _table(head, lines)
 
 
-def _spread(results: dict[str, list[Row]]) -> list[str]:
+def _spread(studies: dict[str, list[Row]]) -> list[str]:
     lines = [
         (
             f"{row['groups']} x {row['speakers']}",
@@ -356,28 +371,28 @@ def _spread(results: dict[str, list[Row]]) -> list[str]:
             f"{row['value']:.2f}",
             f"{row['width']:.2f}",
         )
-        for row in _rows(results, "spread")
+        for row in _rows(studies, "spread")
     ]
     head = ("groups x speakers", "error", "true", "held", "below it", "above it", "mean", "width")
     return _table(head, lines)
 
 
-def _heterogeneity(results: dict[str, list[Row]], *, fair: bool) -> list[str]:
-    found: dict[tuple[str, str, float], dict[str, str]] = {}
-    for row in _rows(results, "heterogeneity", fair=fair):
+def _heterogeneity(studies: dict[str, list[Row]], *, fair: bool) -> list[str]:
+    shares_by_design: dict[tuple[str, str, float], dict[str, str]] = {}
+    for row in _rows(studies, "heterogeneity", fair=fair):
         if row["kind"] == "both":
             continue
-        of_design = found.setdefault((row["design"], row["kind"], row["rate"]), {})
+        of_design = shares_by_design.setdefault((row["design"], row["kind"], row["rate"]), {})
         of_design[row["measure"]] = _share(row["rejected"], row["rejected_error"])
     measures = ("heterogeneity", "plainly", "Gini", "tau_log")
     lines = [
-        (design, KINDS[kind], _percent(rate), *(shares.get(name, NONE) for name in measures))
-        for (design, kind, rate), shares in found.items()
+        (design, KINDS[kind], _percent(rate), *(shares.get(name, NO_FIGURE) for name in measures))
+        for (design, kind, rate), shares in shares_by_design.items()
     ]
     return _table(("design", "error", "rate", *measures), lines)
 
 
-def _better(results: dict[str, list[Row]]) -> list[str]:
+def _better(studies: dict[str, list[Row]]) -> list[str]:
     lines = [
         (
             row["design"],
@@ -385,18 +400,18 @@ def _better(results: dict[str, list[Row]]) -> list[str]:
             _percent(row["rate"]),
             row["unlike"],
             *(
-                NONE if row[name] is None else _share(row[name], row[f"{name}_error"])
-                for who in ("equal", "own")
-                for name in (f"{who}_better", f"{who}_plainly", f"{who}_worse")
+                NO_FIGURE if row[name] is None else _share(row[name], row[f"{name}_error"])
+                for group in ("equal", "own")
+                for name in (f"{group}_better", f"{group}_plainly", f"{group}_worse")
             ),
         )
-        for row in _rows(results, "better")
+        for row in _rows(studies, "better")
     ]
     head = ("groups", "error", "rate", "one is", "an equal one better", "plainly", "worse")
     return _table((*head, "that one better", "plainly", "worse"), lines)
 
 
-def _mitigation(results: dict[str, list[Row]]) -> list[str]:
+def _mitigation(studies: dict[str, list[Row]]) -> list[str]:
     lines = [
         (
             *(row["system"], row["aim"], f"{row['shift']:g}", row["rule"], row["measure"]),
@@ -406,13 +421,13 @@ def _mitigation(results: dict[str, list[Row]]) -> list[str]:
             _share(row["coverage"], row["coverage_error"]),
             f"{row['datasets']:,}",
         )
-        for row in _rows(results, "mitigation")
+        for row in _rows(studies, "mitigation")
     ]
     head = ("scores", "aim", "shift", "rule", "of", "told apart", "true", "found", "wide")
     return _table((*head, "holds 0", "coverage", "draws"), lines)
 
 
-def _calibration_loss(results: dict[str, list[Row]]) -> list[str]:
+def _calibration_loss(studies: dict[str, list[Row]]) -> list[str]:
     lines = [
         (
             *(row["command"], row["scores"], str(row["speakers"]), f"x {row['slope']:g}"),
@@ -420,13 +435,13 @@ def _calibration_loss(results: dict[str, list[Row]]) -> list[str]:
             _share(row["holds_0"], row["holds_0_error"]),
             _share(row["coverage"], row["coverage_error"]),
         )
-        for row in _rows(results, "calibration_loss")
+        for row in _rows(studies, "calibration_loss")
     ]
     head = ("command", "scores", "speakers", "ratios", "of", "true", "Cllr - min", "corrected")
     return _table((*head, "**holds 0**", "coverage"), lines)
 
 
-def _streams(results: dict[str, list[Row]]) -> list[str]:
+def _streams(studies: dict[str, list[Row]]) -> list[str]:
     lines = [
         (
             *(row["speakers"], _percent(row["rate"]), f"{row['icc']:g}", f"{row['calls']:g}"),
@@ -434,72 +449,75 @@ def _streams(results: dict[str, list[Row]]) -> list[str]:
             f"{row['streams']:,}",
             _share(row["alarms"], row["alarms_error"]),
         )
-        for row in _rows(results, "monitor")
+        for row in _rows(studies, "monitor")
         if "alarms" in row and "rate" in row
     ]
     head = ("speakers", "FNR", "correlation", "calls a day", "against", "streams")
     return _table((*head, "**ever an alarm**"), lines)
 
 
-def _delays(results: dict[str, list[Row]]) -> list[str]:
+def _delays(studies: dict[str, list[Row]]) -> list[str]:
     lines = [
         (
             row["speakers"],
             *(f"{row['margin']:g}", row["against"], _share(row["before"], row["before_error"])),
             _share(row["found"]),
             *(
-                NONE if row.get(name) is None else f"{row[name]}"
+                NO_FIGURE if row.get(name) is None else f"{row[name]}"
                 for name in ("delay_50", "delay_80", "once_50", "once_80")
             ),
         )
-        for row in _rows(results, "monitor", times=2.0)
+        for row in _rows(studies, "monitor", times=2.0)
     ]
     head = ("speakers", "margin", "against", "alarm before", "alarm after", "days to 50 %")
     return _table((*head, "80 %", "one look, 50 %", "80 %"), lines)
 
 
-def _replays(results: dict[str, list[Row]]) -> list[str]:
+def _replays(studies: dict[str, list[Row]]) -> list[str]:
     lines = []
-    for row in _rows(results, "monitor"):
+    for row in _rows(studies, "monitor"):
         if "replay" in row and "days of" not in row["replay"]:
             name = "before" if "before" in row else "alarms"
-            days = (f"{row[of]}" if row.get(of) else NONE for of in ("delay_50", "delay_80"))
+            days = (
+                f"{row[column]}" if row.get(column) else NO_FIGURE
+                for column in ("delay_50", "delay_80")
+            )
             false = _share(row[name], row[f"{name}_error"])
             lines.append((row["replay"], row["against"], f"{row['streams']}", false, *days))
     head = ("decided by", "against", "streams", "**false alarm**", "days to 50 %", "80 %")
     return _table(head, lines)
 
 
-def _varying_days(results: dict[str, list[Row]]) -> list[str]:
+def _varying_days(studies: dict[str, list[Row]]) -> list[str]:
     lines = []
-    for row in _rows(results, "monitor"):
+    for row in _rows(studies, "monitor"):
         if "days of" in row.get("replay", ""):
             name = "before" if "before" in row else "alarms"
             false = _share(row[name], row[f"{name}_error"])
             varying = row.get("varying")
-            judged = NONE if varying is None else _share(varying, row["varying_error"])
-            days = f"{row['delay_50']}" if row.get("delay_50") else NONE
-            found = _share(row["found"]) if "found" in row else NONE
+            judged = NO_FIGURE if varying is None else _share(varying, row["varying_error"])
+            days = f"{row['delay_50']}" if row.get("delay_50") else NO_FIGURE
+            alarmed = _share(row["found"]) if "found" in row else NO_FIGURE
             cells = (row["replay"], row["against"], f"{row['streams']}", false, judged)
-            lines.append((*cells, found, days))
+            lines.append((*cells, alarmed, days))
     head = ("decided by", "against", "streams", "**false alarm**", "not judged at the end")
     return _table((*head, "alarm after", "days to 50 %"), lines)
 
 
-def _gates(results: dict[str, list[Row]]) -> list[str]:
+def _gates(studies: dict[str, list[Row]]) -> list[str]:
     lines = [
         (
             *(row["system"], f"{row['times']:g}", f"{row.get('moved', 0):g}"),
             *(str(row["speakers"]), row["condition"]),
             _share(row["fails"], row["fails_error"]),
         )
-        for row in _rows(results, "gate")
+        for row in _rows(studies, "gate")
     ]
     head = ("scores", "one group is", "changed group", "speakers", "condition", "fails")
     return _table(head, lines)
 
 
-def _warnings(results: dict[str, list[Row]]) -> list[str]:
+def _warnings(studies: dict[str, list[Row]]) -> list[str]:
     lines = [
         (
             row["fault"] or "none",
@@ -508,12 +526,12 @@ def _warnings(results: dict[str, list[Row]]) -> list[str]:
             str(row["datasets"]),
             _share(row["warned"], row["warned_error"]),
         )
-        for row in _rows(results, "data_warnings")
+        for row in _rows(studies, "data_warnings")
     ]
     return _table(("fault", "scores", "trials", "lists", "warned"), lines)
 
 
-def _alike(results: dict[str, list[Row]]) -> list[str]:
+def _alike(studies: dict[str, list[Row]]) -> list[str]:
     shares = ("within_95", "said", "within_99")
     lines = [
         (
@@ -524,45 +542,48 @@ def _alike(results: dict[str, list[Row]]) -> list[str]:
             f"{row['datasets']:,}",
             *(f"{_percent(row[name])} ± {100 * row[f'{name}_error']:.2g}" for name in shares),
         )
-        for row in _rows(results, "alike")
+        for row in _rows(studies, "alike")
     ]
     head = ("groups", "error", "rate", "one has, times", "data sets", "95 % within")
     return _table((*head, "**called alike**", "99 % within"), lines)
 
 
-def _asked_together(results: dict[str, list[Row]]) -> list[str]:
-    found: dict[str, dict[str, str]] = {}
-    for row in _rows(results, "heterogeneity", kind="both"):
+def _asked_together(studies: dict[str, list[Row]]) -> list[str]:
+    shares_by_design: dict[str, dict[str, str]] = {}
+    for row in _rows(studies, "heterogeneity", kind="both"):
         share = _share(row["rejected"], row["rejected_error"])
-        found.setdefault(row["design"], {})[row["asked"]] = share
-    asked = ("which", "whether", "both at full", "both")
-    lines = [(design, *(shares[one] for one in asked)) for design, shares in found.items()]
+        shares_by_design.setdefault(row["design"], {})[row["asked"]] = share
+    questions = ("which", "whether", "both at full", "both")
+    lines = [
+        (design, *(shares[question] for question in questions))
+        for design, shares in shares_by_design.items()
+    ]
     return _table(
         ("design", "which differ", "whether any do", "both, each at .05", "as done"), lines
     )
 
 
-def _best_guesses(results: dict[str, list[Row]]) -> list[str]:
+def _best_guesses(studies: dict[str, list[Row]]) -> list[str]:
     lines = [
         (
             row["design"],
             KINDS[row["kind"]],
             _percent(row["rate"]),
             f"{row['spread']:g}",
-            ("yes" if row["adds_up"] else "no") if row["crossed"] and row["spread"] else NONE,
+            ("yes" if row["adds_up"] else "no") if row["crossed"] and row["spread"] else NO_FIGURE,
             f"{row['raw']:.2f}",
             f"**{row['guess']:.2f}**",
             _share(row["held"], row["held_error"]),
             _share(row["ratio"], row["ratio_error"]),
             _share(row["rejected"], row["rejected_error"]),
         )
-        for row in _rows(results, "shrinkage", part="all")
+        for row in _rows(studies, "shrinkage", part="all")
     ]
     head = ("groups", "error", "rate", "spread", "adds up", "raw is off by", "best guess by")
     return _table((*head, "limits hold", "of ratios", "interaction p ≤ .05"), lines)
 
 
-def _named(results: dict[str, list[Row]]) -> list[str]:
+def _named(studies: dict[str, list[Row]]) -> list[str]:
     lines = [
         (
             row["design"],
@@ -573,7 +594,7 @@ def _named(results: dict[str, list[Row]]) -> list[str]:
             f"{row['raw']:.2f}",
             f"{row['guess']:.2f}",
         )
-        for row in _rows(results, "shrinkage", part="named")
+        for row in _rows(studies, "shrinkage", part="named")
     ]
     head = (
         "groups",
@@ -587,30 +608,28 @@ def _named(results: dict[str, list[Row]]) -> list[str]:
     return _table(head, lines)
 
 
-def _blocks(results: dict[str, list[Row]]) -> list[str]:
+def _blocks(studies: dict[str, list[Row]]) -> list[str]:
     """A line for each design: rates told from speakers, and from blocks of them."""
-    found: dict[str, dict[str, Row]] = {}
-    for row in _rows(results, "blocks"):
+    rows_by_cell: dict[str, dict[str, Row]] = {}
+    for row in _rows(studies, "blocks"):
         if row["shape"] != "found again":
-            found.setdefault(row["cell"], {})[row["method"]] = row
-    lines = [
-        (
-            KINDS[of["blocks"]["kind"]],
-            f"{of['blocks']['groups']}, {of['blocks']['shape']}",
-            *(
-                _share(row[name], row[f"{name}_error"])
-                for name in ("coverage", "smallest_coverage")
-                for row in (of["speakers"], of["blocks"])
-            ),
-            f"{of['blocks']['log_width'] / of['speakers']['log_width']:.2f}",
-        )
-        for of in found.values()
-    ]
+            rows_by_cell.setdefault(row["cell"], {})[row["method"]] = row
+    lines = []
+    for rows_by_method in rows_by_cell.values():
+        by_speakers, by_blocks = rows_by_method["speakers"], rows_by_method["blocks"]
+        shares = [
+            _share(row[name], row[f"{name}_error"])
+            for name in ("coverage", "smallest_coverage")
+            for row in (by_speakers, by_blocks)
+        ]
+        case = f"{by_blocks['groups']}, {by_blocks['shape']}"
+        width = f"{by_blocks['log_width'] / by_speakers['log_width']:.2f}"
+        lines.append((KINDS[by_blocks["kind"]], case, *shares, width))
     head = ("error", "groups", "of all groups, by speakers", "by blocks")
     return _table((*head, "of the smallest, by speakers", "by blocks", "width"), lines)
 
 
-def _blocks_found_again(results: dict[str, list[Row]]) -> list[str]:
+def _blocks_found_again(studies: dict[str, list[Row]]) -> list[str]:
     lines = [
         (
             f"{row['groups']}",
@@ -619,28 +638,28 @@ def _blocks_found_again(results: dict[str, list[Row]]) -> list[str]:
             f"{row['below']:.3f} / {row['above']:.3f}",
             f"{row['log_width']:.3f}",
         )
-        for row in _rows(results, "blocks", shape="found again")
+        for row in _rows(studies, "blocks", shape="found again")
     ]
     return _table(("groups", "threshold", "coverage", "truth below / above", "log width"), lines)
 
 
-def _findings(results: dict[str, list[Row]]) -> list[str]:
-    found: dict[str, list[Row]] = {}
-    for row in findings.shares(results.get("findings", [])):
-        found.setdefault(row["design"], []).append(row)
+def _findings(studies: dict[str, list[Row]]) -> list[str]:
+    rows_by_design: dict[str, list[Row]] = {}
+    for row in findings.shares(studies.get("findings", [])):
+        rows_by_design.setdefault(row["design"], []).append(row)
     lines = [
         (
             design,
             *(_share(row["said"], row["said_error"]) for row in rows),
             f"{rows[0]['datasets']}",
         )
-        for design, rows in found.items()
+        for design, rows in rows_by_design.items()
     ]
     head = ("speakers of", "first grouping", "second", "both", "all, at two points", "and EERs")
     return _table((*head, "and whether attributes add up", "data sets"), lines)
 
 
-def _plans(results: dict[str, list[Row]]) -> list[str]:
+def _plans(studies: dict[str, list[Row]]) -> list[str]:
     lines = [
         (
             KINDS[row["kind"]],
@@ -652,7 +671,7 @@ def _plans(results: dict[str, list[Row]]) -> list[str]:
             _share(row["planned"]),
             _share(row["found"], row["found_error"]),
         )
-        for row in _rows(results, "plans")
+        for row in _rows(studies, "plans")
     ]
     head = ("error", "rates", "speakers", "trials each", "correlation", "planned", "found")
     return _table(head, lines)
@@ -670,23 +689,25 @@ DESIGNS = {
 LIMIT = 0.08  # at .05, wherever a p value is offered
 
 
-def _measures(results: dict[str, list[Row]], kind: str) -> list[str]:
+def _measures(studies: dict[str, list[Row]], kind: str) -> list[str]:
     """Share of p values of at most .05: measures down, designs across, bold above the limit."""
-    found: dict[tuple[str, str], dict[tuple[str, float], Row]] = {}
-    for row in _rows(results, "measures", kind=kind):
+    rows_by_measure: dict[tuple[str, str], dict[tuple[str, float], Row]] = {}
+    for row in _rows(studies, "measures", kind=kind):
         if row["design"] != "real":
-            place = row["design"], row["rate"]
-            found.setdefault((row["zero"], row["measure"]), {})[place] = row
+            column = row["design"], row["rate"]
+            rows_by_measure.setdefault((row["zero"], row["measure"]), {})[column] = row
     designs = sorted(
-        {place for rows in found.values() for place in rows},
-        key=lambda place: (list(DESIGNS).index(place[0]), -place[1]),
+        {column for rows in rows_by_measure.values() for column in rows},
+        key=lambda column: (list(DESIGNS).index(column[0]), -column[1]),
     )
     lines = [
         (
             measure if zero == "none" else f"{measure}, {zero}",
-            *(_against_limit(rows[place]) if place in rows else NONE for place in designs),
+            *(_against_limit(rows[column]) if column in rows else NO_FIGURE for column in designs),
         )
-        for (zero, measure), rows in sorted(found.items(), key=lambda each: each[0][0] != "none")
+        for (zero, measure), rows in sorted(
+            rows_by_measure.items(), key=lambda pair: pair[0][0] != "none"
+        )
     ]
     names = (f"{DESIGNS[design]} {_percent(rate)}" for design, rate in designs)
     return _table(("measure", *names), lines)
@@ -699,28 +720,29 @@ def _against_limit(row: Row) -> str:
     return f"**{text}**" if fair and above else text
 
 
-def _real_floors(results: dict[str, list[Row]]) -> list[str]:
+def _real_floors(studies: dict[str, list[Row]]) -> list[str]:
     lines = [
         (
             {**KINDS, "both": "both"}[row["kind"]],
             row["measure"],
             *(_share(row[name]) for name in ("value", "mean", "q95", "p")),
         )
-        for row in _rows(results, "measures", design="real")
+        for row in _rows(studies, "measures", design="real")
     ]
     head = ("error", "measure", "value", "floor, mean", "95 % quantile", "p")
     return _table(head, lines)
 
 
-def _about(results: dict[str, list[Row]]) -> list[str]:
+def _about(studies: dict[str, list[Row]]) -> list[str]:
     return [
-        f"* {each}" for each in sorted({row["about"] for rows in results.values() for row in rows})
+        f"* {about}"
+        for about in sorted({row["about"] for rows in studies.values() for row in rows})
     ]
 
 
 TABLES = {
-    "fnr": lambda results: _rates(results, "fnr"),
-    "fpr": lambda results: _rates(results, "fpr"),
+    "fnr": lambda studies: _rates(studies, "fnr"),
+    "fpr": lambda studies: _rates(studies, "fpr"),
     "levels": _levels,
     "ratios": _ratios,
     "enrolled": _enrolled,
@@ -737,17 +759,17 @@ TABLES = {
     "gates": _gates,
     "warnings": _warnings,
     "blocks, found again": _blocks_found_again,
-    "type I": lambda results: _null(results, fair=True),
+    "type I": lambda studies: _null(studies, fair=True),
     "joint": _joint,
-    "FNR by measure": lambda results: _measures(results, "fnr"),
-    "FPR by measure": lambda results: _measures(results, "fpr"),
-    "both by measure": lambda results: _measures(results, "both"),
+    "FNR by measure": lambda studies: _measures(studies, "fnr"),
+    "FPR by measure": lambda studies: _measures(studies, "fpr"),
+    "both by measure": lambda studies: _measures(studies, "both"),
     "real floors": _real_floors,
-    "power": lambda results: _null(results, fair=False),
+    "power": lambda studies: _null(studies, fair=False),
     "single": _single,
     "floors": _floors,
-    "heterogeneity": lambda results: _heterogeneity(results, fair=True),
-    "power of heterogeneity": lambda results: _heterogeneity(results, fair=False),
+    "heterogeneity": lambda studies: _heterogeneity(studies, fair=True),
+    "power of heterogeneity": lambda studies: _heterogeneity(studies, fair=False),
     "asked together": _asked_together,
     "better": _better,
     "alike": _alike,

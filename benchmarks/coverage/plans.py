@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from benchmarks.coverage import simulate
-from benchmarks.coverage.rates import parts
+from benchmarks.coverage.rates import batches
 from benchmarks.coverage.ratios import halves
 from benchmarks.coverage.records import Row, mean, stream
 
@@ -32,7 +32,7 @@ class Design:
 
     kind: str
     rate: float  # of the others
-    own: float  # of the group
+    group_rate: float  # of the group
     trials: int
     groups: int  # others
     speakers: tuple[int, ...]  # of each group, one cell each
@@ -54,53 +54,63 @@ DESIGNS = (
 )
 
 
-def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
+def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
     """Study what is promised and what is found, cell by cell."""
     for design in DESIGNS:
         for speakers in design.speakers:
             shape = "skewed" if design.skewed else "even"
-            name = f"{design.kind}/{design.rate}/{design.own}/{design.groups}/{speakers}/{shape}"
-            if wanted(name):
-                where = {"cell": name, "kind": design.kind, "rate": design.rate, "own": design.own}
-                where |= {"trials": design.trials, "groups": design.groups, "speakers": speakers}
-                where |= {"shape": shape, "datasets": datasets}
-                yield [where | _row(design, speakers, datasets, stream(seed, f"plans/{name}"))]
+            rates = f"{design.rate}/{design.group_rate}"
+            name = f"{design.kind}/{rates}/{design.groups}/{speakers}/{shape}"
+            if is_wanted(name):
+                labels = {
+                    "cell": name,
+                    "kind": design.kind,
+                    "rate": design.rate,
+                    "own": design.group_rate,
+                }
+                labels |= {"trials": design.trials, "groups": design.groups, "speakers": speakers}
+                labels |= {"shape": shape, "datasets": datasets}
+                yield [labels | _row(design, speakers, datasets, stream(seed, f"plans/{name}"))]
 
 
 def _row(design: Design, speakers: int, datasets: int, rng: np.random.Generator) -> Row:
     """What is planned with the others' true correlation, and how often the group is found."""
     sides = 1 if design.kind == "fnr" else 2
-    ratio = design.own / design.rate
+    ratio = design.group_rate / design.rate
     sizes = speakers, design.groups * speakers
     drawn = list(_drawn(design, sizes, datasets, rng))
-    found = np.concatenate([_is_told(tally, is_worse=ratio > 1) for tally in drawn])
+    is_found = np.concatenate([_is_told(tally, is_worse=ratio > 1) for tally in drawn])
     trials = drawn[0].sum_by_cell(drawn[0].trials)
-    each = sides * trials / sizes
+    trials_each = sides * trials / sizes
     rates = np.concatenate([tally.sum_by_cell(tally.errors)[:, 1] for tally in drawn]) / trials[1]
     deff = np.mean((rates - design.rate) ** 2) * trials[1] / (design.rate * (1 - design.rate))
-    icc = max(float(deff) - 1, 0) / (sides * (each[1] - 1))
-    one, rest = (Sample(n, m, icc, sides) for n, m in zip(sizes, each, strict=True))
-    planned = power_to_detect(ratio, design.rate, one, rest)
-    return {"icc": float(f"{icc:.3g}"), "planned": float(f"{planned:.4f}")} | mean(found, "found")
+    icc = max(float(deff) - 1, 0) / (sides * (trials_each[1] - 1))
+    group_sample, other_sample = (
+        Sample(n, m, icc, sides) for n, m in zip(sizes, trials_each, strict=True)
+    )
+    planned = power_to_detect(ratio, design.rate, group_sample, other_sample)
+    return {"icc": float(f"{icc:.3g}"), "planned": float(f"{planned:.4f}")} | mean(
+        is_found, "found"
+    )
 
 
 def _drawn(
     design: Design, sizes: tuple[int, int], datasets: int, rng: np.random.Generator
 ) -> Iterator[ErrorsBySpeaker | ErrorsByPair]:
     """Draw the group and all others together."""
-    rates = [design.own, design.rate]
+    rates = [design.group_rate, design.rate]
     targets = simulate.target_design(sizes, design.trials)
     nontargets = simulate.nontarget_design(sizes, design.trials)
     if design.kind == "fnr":
-        for some in parts(datasets, targets.cell.size):
-            yield simulate.misses(targets, rates, some, rng, skewed=design.skewed)
+        for batch in batches(datasets, targets.cell.size):
+            yield simulate.misses(targets, rates, batch, rng, skewed=design.skewed)
     else:
-        for some in parts(datasets, nontargets.cell.size):
-            yield simulate.false_accepts(nontargets, rates, some, rng, skewed=design.skewed)
+        for batch in batches(datasets, nontargets.cell.size):
+            yield simulate.false_accepts(nontargets, rates, batch, rng, skewed=design.skewed)
 
 
 def _is_told(drawn: ErrorsBySpeaker | ErrorsByPair, *, is_worse: bool) -> NDArray[np.float64]:
     """Whether the group is told from the others, ``[dataset]``."""
     ratio = ratio_interval(*halves(rate_interval(moments(drawn))))
-    told = ratio.low > 1 if is_worse else ratio.high < 1
-    return told[:, 0].astype(np.float64)
+    is_outside = ratio.low > 1 if is_worse else ratio.high < 1
+    return is_outside[:, 0].astype(np.float64)

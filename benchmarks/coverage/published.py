@@ -135,11 +135,13 @@ FLOORS = {
 }
 
 
-def differs(found: float, error: float, published: float, datasets: int, places: int = 3) -> bool:
+def differs(
+    measured: float, error: float, published: float, datasets: int, places: int = 3
+) -> bool:
     """Whether two shares lie further apart than two standard errors of their difference.
 
     `places` is how many decimals the published one was rounded to.
     """
     theirs = sqrt(published * (1 - published) / datasets)
     least = 2 * sqrt(error**2 + theirs**2) + 0.5 * 10.0**-places
-    return abs(found - published) > least
+    return abs(measured - published) > least

@@ -51,19 +51,19 @@ CASES = (
 )
 
 
-def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
+def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
     """Study intervals of one rate, cell by cell."""
     for case in CASES:
         for rate in RATES[case.kind]:
             name = f"{case.kind}/{case.speakers}/{case.shape}/{rate}"
-            if wanted(name):
+            if is_wanted(name):
                 rng = stream(seed, name)
                 drawn = chunks(case.kind, [case.speakers] * GROUPS, rate, datasets, rng, case.shape)
                 limits = collected(methods(tally, rng) for tally in drawn)
-                where = {"cell": name, "kind": case.kind, "speakers": case.speakers}
-                where |= {"shape": case.shape, "rate": rate}
+                labels = {"cell": name, "kind": case.kind, "speakers": case.speakers}
+                labels |= {"shape": case.shape, "rate": rate}
                 yield [
-                    where | {"method": method, "level": level} | interval_row(rate, low, high)
+                    labels | {"method": method, "level": level} | interval_row(rate, low, high)
                     for (method, level), (low, high) in limits.items()
                 ]
 
@@ -80,16 +80,16 @@ def chunks(
     design: ErrorsBySpeaker | ErrorsByPair = simulate.nontarget_design(speakers)
     if kind == "fnr":
         design = simulate.target_design(speakers)
-    for some in parts(datasets, design.cell.size):
+    for batch in batches(datasets, design.cell.size):
         skewed = shape == "skewed"
         if isinstance(design, ErrorsBySpeaker):
-            now = simulate.unequal(design, some, rng) if shape == "unequal" else design
-            yield simulate.misses(now, rate, some, rng, skewed=skewed)
+            now = simulate.unequal(design, batch, rng) if shape == "unequal" else design
+            yield simulate.misses(now, rate, batch, rng, skewed=skewed)
         else:
-            yield simulate.false_accepts(design, rate, some, rng, skewed=skewed)
+            yield simulate.false_accepts(design, rate, batch, rng, skewed=skewed)
 
 
-def parts(datasets: int, entries: int) -> list[int]:
+def batches(datasets: int, entries: int) -> list[int]:
     """Numbers of data sets that are held at a time."""
     most = max(1, min(50, AT_ONCE // entries))
     return [min(most, datasets - done) for done in range(0, datasets, most)]
@@ -97,21 +97,24 @@ def parts(datasets: int, entries: int) -> list[int]:
 
 def methods(tally: ErrorsBySpeaker | ErrorsByPair, rng: np.random.Generator) -> Limits:
     """Return limits [dataset, group] by every method and level."""
-    known = moments(tally)
-    found: Limits = {}
+    group_moments = moments(tally)
+    limits: Limits = {}
     for level in LEVELS:
-        each = rate_interval(known, level)
-        found["speakers", level] = each.low, each.high
+        interval = rate_interval(group_moments, level)
+        limits["speakers", level] = interval.low, interval.high
         if isinstance(tally, ErrorsBySpeaker):
-            floored = rate_interval(known, level, other_kappa2(known))
-            found["pooled floor", level] = floored.low, floored.high
-    found["trials", 0.95] = wilson(known.rate, known.trials, float(ndtri(0.975)))
+            floored = rate_interval(group_moments, level, other_kappa2(group_moments))
+            limits["pooled floor", level] = floored.low, floored.high
+    limits["trials", 0.95] = wilson(group_moments.rate, group_moments.trials, float(ndtri(0.975)))
     low, high = bootstrapped(tally, rng)
     # without errors there is no variance to be drawn: the rule for none, as everywhere
-    default = found["speakers", 0.95]
-    some = known.errors > 0
-    found["bootstrap", 0.95] = np.where(some, low, default[0]), np.where(some, high, default[1])
-    return found
+    default = limits["speakers", 0.95]
+    has_errors = group_moments.errors > 0
+    limits["bootstrap", 0.95] = (
+        np.where(has_errors, low, default[0]),
+        np.where(has_errors, high, default[1]),
+    )
+    return limits
 
 
 def wilson(rate: FloatArray, n: FloatArray, quantile: float | FloatArray) -> Ends:
@@ -144,7 +147,13 @@ def bootstrapped(tally: ErrorsBySpeaker | ErrorsByPair, rng: np.random.Generator
 
 def collected(drawn: Iterable[Limits]) -> Limits:
     """Put the data sets of all chunks together."""
-    every = list(drawn)
-    low = {key: np.concatenate([limits[key][0] for limits in every]) for key in every[0]}
-    high = {key: np.concatenate([limits[key][1] for limits in every]) for key in every[0]}
+    limits_by_chunk = list(drawn)
+    low = {
+        key: np.concatenate([limits[key][0] for limits in limits_by_chunk])
+        for key in limits_by_chunk[0]
+    }
+    high = {
+        key: np.concatenate([limits[key][1] for limits in limits_by_chunk])
+        for key in limits_by_chunk[0]
+    }
     return {key: (low[key], high[key]) for key in low}

@@ -11,9 +11,9 @@ from benchmarks.coverage.rates import (
     LEVELS,
     RATES,
     REPLICATES,
+    batches,
     chunks,
     collected,
-    parts,
 )
 from benchmarks.coverage.records import Row, interval_row, stream
 
@@ -37,44 +37,50 @@ ENROLLED = (8, 25, 67)  # speakers of three groups; each speaker is tested again
 ENROLLED_TRIALS = 2  # of each ordered pair: 198 per speaker who enrols
 
 
-def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
+def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
     """Study ratios of two groups of one true rate, cell by cell."""
-    for kind, one, other in CASES:
+    for kind, first_size, second_size in CASES:
         for rate in RATES[kind]:
-            name = f"{kind}/{one} against {other}/{rate}"
-            if wanted(name):
+            name = f"{kind}/{first_size} against {second_size}/{rate}"
+            if is_wanted(name):
                 rng = stream(seed, name)
-                drawn = chunks(kind, [one, other] * PAIRS, rate, datasets, rng)
-                where = {"cell": name, "kind": kind, "one": one, "other": other, "rate": rate}
+                drawn = chunks(kind, [first_size, second_size] * PAIRS, rate, datasets, rng)
+                labels = {
+                    "cell": name,
+                    "kind": kind,
+                    "one": first_size,
+                    "other": second_size,
+                    "rate": rate,
+                }
                 yield [
-                    where | {"method": method, "level": level} | interval_row(1, *limits)
+                    labels | {"method": method, "level": level} | interval_row(1, *limits)
                     for (method, level), limits in collected(map(_ratios, drawn)).items()
                 ]
     for rate in RATES["fpr"]:
         name = f"enrol/{'+'.join(map(str, ENROLLED))}/{rate}"
-        if wanted(name):
+        if is_wanted(name):
             yield _enrolled(name, rate, datasets, stream(seed, name))
 
 
 def _ratios(tally: ErrorsBySpeaker | ErrorsByPair) -> Limits:
-    found: Limits = {}
-    known = moments(tally)
+    limits: Limits = {}
+    group_moments = moments(tally)
     for level in LEVELS:
-        ratio = ratio_interval(*halves(rate_interval(known, level)))
-        found["speakers", level] = ratio.low, ratio.high
-    return found
+        ratio = ratio_interval(*halves(rate_interval(group_moments, level)))
+        limits["speakers", level] = ratio.low, ratio.high
+    return limits
 
 
-def halves(each: Interval) -> tuple[Interval, Interval]:
+def halves(interval: Interval) -> tuple[Interval, Interval]:
     """Return every other group, and the groups between them."""
 
-    def from_(first: int) -> Interval:
-        of = {
-            name: value[..., first::2]
-            for name, value in vars(each).items()
-            if isinstance(value, np.ndarray)
+    def from_(start: int) -> Interval:
+        columns = {
+            name: column[..., start::2]
+            for name, column in vars(interval).items()
+            if isinstance(column, np.ndarray)
         }
-        return replace(each, **of)
+        return replace(interval, **columns)
 
     return from_(0), from_(1)
 
@@ -85,37 +91,37 @@ def _enrolled(name: str, rate: float, datasets: int, rng: np.random.Generator) -
     strata = np.repeat(np.arange(len(ENROLLED)), ENROLLED)
     df = np.array(ENROLLED) - 1.0
 
-    def limits(some: int) -> Limits:
-        tally = simulate.false_accepts(design, rate, some, rng)
-        known = moments(tally)
-        found: Limits = {}
+    def limits(batch: int) -> Limits:
+        tally = simulate.false_accepts(design, rate, batch, rng)
+        group_moments = moments(tally)
+        limits_by_method: Limits = {}
         for level in LEVELS:
-            each = rate_interval(known, level)
-            found["speakers", level] = each.low, each.high
+            interval = rate_interval(group_moments, level)
+            limits_by_method["speakers", level] = interval.low, interval.high
         weights = speaker_weights(strata, REPLICATES, int(rng.integers(2**31)))
         errors, trials = weighted(tally, weights)
-        own = errors / trials
-        rest = (errors.sum(axis=-1, keepdims=True) - errors) / (
+        group_rates = errors / trials
+        other_rates = (errors.sum(axis=-1, keepdims=True) - errors) / (
             trials.sum(axis=-1, keepdims=True) - trials
         )
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = own / rest
+            ratio = group_rates / other_rates
         e, n = tally.sum_by_cell(tally.errors), tally.sum_by_cell(tally.trials)
         rest_of_all = (e.sum(axis=-1, keepdims=True) - e) / (n.sum() - n)
         with np.errstate(divide="ignore", invalid="ignore"):
             estimate = e / n / rest_of_all
         for level in LEVELS:
             joint = from_replicates(estimate, ratio, df, scale="log", confidence=level)
-            found["joint bootstrap, ratio", level] = joint.low, joint.high
-        return found
+            limits_by_method["joint bootstrap, ratio", level] = joint.low, joint.high
+        return limits_by_method
 
-    where = {"cell": name, "kind": "fpr", "rate": rate}
+    labels = {"cell": name, "kind": "fpr", "rate": rate}
     return [
-        where
+        labels
         | {"one": size, "method": method, "level": level}
         | interval_row(1 if "ratio" in method else rate, low[:, [g]], high[:, [g]])
         for (method, level), (low, high) in collected(
-            limits(some) for some in parts(datasets, design.cell.size)
+            limits(batch) for batch in batches(datasets, design.cell.size)
         ).items()
         for g, size in enumerate(ENROLLED)
     ]

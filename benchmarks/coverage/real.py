@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from benchmarks.coverage.rates import AT_ONCE, LEVELS, collected, parts, wilson
+from benchmarks.coverage.rates import AT_ONCE, LEVELS, batches, collected, wilson
 from benchmarks.coverage.records import Row, interval_row, stream
 from benchmarks.measure import demo_data
 
@@ -43,8 +43,8 @@ CASES = (
 class Trials:
     """Trials of a score file: arrays [trial]; `group` [speaker] is an index of `names`."""
 
-    one: IntArray
-    other: IntArray
+    first_speaker: IntArray
+    second_speaker: IntArray
     target: NDArray[np.bool_]
     score: FloatArray
     group: IntArray
@@ -69,36 +69,42 @@ def voxceleb(system: str = "V2") -> Trials:
     order = pl.Enum(used)
     sides = [trials[side].cast(order).to_physical().to_numpy() for side in ("ref_file", "com_file")]
     group = pl.DataFrame({"speaker": used}).join(people, on="speaker", maintain_order="left")
-    names, of = np.unique(group["group"].to_numpy().astype(str), return_inverse=True)
+    names, speaker_groups = np.unique(group["group"].to_numpy().astype(str), return_inverse=True)
     return Trials(
         np.minimum(*sides).astype(np.int64),
         np.maximum(*sides).astype(np.int64),
         trials["target"].to_numpy(),
         trials["score"].to_numpy(),
-        of.astype(np.int64),
+        speaker_groups.astype(np.int64),
         names.tolist(),
     )
 
 
-def threshold(trials: Trials, kind: str, rate: float, chosen: NDArray[np.bool_]) -> float:
+def threshold(trials: Trials, kind: str, rate: float, is_chosen: NDArray[np.bool_]) -> float:
     """Return the threshold at which the chosen trials of one kind have about this error rate."""
-    own = np.sort(trials.score[chosen & (trials.target == (kind == "fnr"))])
-    return float(own[round(own.size * (rate if kind == "fnr" else 1 - rate))])
+    scores = np.sort(trials.score[is_chosen & (trials.target == (kind == "fnr"))])
+    return float(scores[round(scores.size * (rate if kind == "fnr" else 1 - rate))])
 
 
 def tally(
-    trials: Trials, kind: str, at: float, chosen: NDArray[np.bool_]
+    trials: Trials, kind: str, score_threshold: float, is_chosen: NDArray[np.bool_]
 ) -> ErrorsBySpeaker | ErrorsByPair:
     """Tally errors at a threshold by the group of both speakers."""
-    here = chosen & (trials.target == (kind == "fnr"))
-    one, other, score = trials.one[here], trials.other[here], trials.score[here]
+    is_counted = is_chosen & (trials.target == (kind == "fnr"))
+    first_speaker, second_speaker, score = (
+        trials.first_speaker[is_counted],
+        trials.second_speaker[is_counted],
+        trials.score[is_counted],
+    )
     n = trials.group.size
-    codes, where = np.unique((trials.group[one] * n + one) * n + other, return_inverse=True)
-    wrong = (score >= at) != trials.target[here]
-    errors = np.bincount(where, wrong).astype(np.int64)
+    codes, code_index = np.unique(
+        (trials.group[first_speaker] * n + first_speaker) * n + second_speaker, return_inverse=True
+    )
+    wrong = (score >= score_threshold) != trials.target[is_counted]
+    errors = np.bincount(code_index, wrong).astype(np.int64)
     cell, pair = np.divmod(codes, n * n)
     sides = np.divmod(pair, n)
-    counts: tuple[Any, ...] = (errors, np.bincount(where), len(trials.names))
+    counts: tuple[Any, ...] = (errors, np.bincount(code_index), len(trials.names))
     if kind == "fnr":
         return ErrorsBySpeaker(cell, sides[0], *counts)
     return ErrorsByPair(cell, *sides, *counts)
@@ -106,61 +112,80 @@ def tally(
 
 def within(trials: Trials, group: str | None = None) -> NDArray[np.bool_]:
     """Return which trials lie within one group, or within any."""
-    own = trials.group[trials.one]
-    same: NDArray[np.bool_] = own == trials.group[trials.other]
-    return same if group is None else same & (own == trials.names.index(group))
+    first_group = trials.group[trials.first_speaker]
+    is_same: NDArray[np.bool_] = first_group == trials.group[trials.second_speaker]
+    return is_same if group is None else is_same & (first_group == trials.names.index(group))
 
 
-def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
+def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
     """Study sub-samples of the two largest groups, cell by cell."""
     for kind, rate, speakers in CASES:
         for group in GROUPS:
             name = f"{group}/{kind}/{speakers}/{rate}"
-            if not wanted(name):
+            if not is_wanted(name):
                 continue
             trials = voxceleb()
-            chosen = within(trials, group)
-            at = threshold(trials, kind, rate, chosen)
-            whole = tally(trials, kind, at, chosen)
-            true = float(whole.errors.sum() / whole.trials.sum())
+            is_chosen = within(trials, group)
+            score_threshold = threshold(trials, kind, rate, is_chosen)
+            group_tally = tally(trials, kind, score_threshold, is_chosen)
+            true = float(group_tally.errors.sum() / group_tally.trials.sum())
             rng = stream(seed, name)
-            entries = whole.cell.size * (1 if kind == "fpr" else speakers)
+            entries = group_tally.cell.size * (1 if kind == "fpr" else speakers)
             limits = collected(
-                _limits(drawn(whole, speakers, some, rng))
-                for some in parts(datasets, max(entries, AT_ONCE // 50))
+                _limits(drawn(group_tally, speakers, batch, rng))
+                for batch in batches(datasets, max(entries, AT_ONCE // 50))
             )
-            where = {"cell": name, "kind": kind, "group": group, "speakers": speakers}
-            where |= {"rate": rate, "true_rate": true, "of": int(np.max(whole.n_speakers))}
+            labels = {"cell": name, "kind": kind, "group": group, "speakers": speakers}
+            labels |= {"rate": rate, "true_rate": true, "of": int(np.max(group_tally.n_speakers))}
             yield [
-                where | {"method": method, "level": level} | interval_row(true, low, high)
+                labels | {"method": method, "level": level} | interval_row(true, low, high)
                 for (method, level), (low, high) in limits.items()
             ]
 
 
 def drawn(
-    whole: ErrorsBySpeaker | ErrorsByPair, speakers: int, samples: int, rng: np.random.Generator
+    group_tally: ErrorsBySpeaker | ErrorsByPair,
+    speakers: int,
+    samples: int,
+    rng: np.random.Generator,
 ) -> ErrorsBySpeaker | ErrorsByPair:
     """Draw speakers of one group without replacement, each sample a cell of its own."""
     people = np.unique(
-        whole.speaker if isinstance(whole, ErrorsBySpeaker) else whole.cell_speakers[1]
+        group_tally.speaker
+        if isinstance(group_tally, ErrorsBySpeaker)
+        else group_tally.cell_speakers[1]
     )
     order = np.argsort(rng.random((samples, people.size)), axis=1)[:, :speakers]
     member = np.zeros((samples, int(people.max()) + 1), dtype=np.bool_)
     member[np.arange(samples)[:, None], people[order]] = True
-    if isinstance(whole, ErrorsBySpeaker):
-        cell, at = np.nonzero(member[:, whole.speaker])
-        return ErrorsBySpeaker(cell, whole.speaker[at], whole.errors[at], whole.trials[at], samples)
-    cell, at = np.nonzero(member[:, whole.first_speaker] & member[:, whole.second_speaker])
-    counts = whole.errors[at], whole.trials[at]
-    return ErrorsByPair(cell, whole.first_speaker[at], whole.second_speaker[at], *counts, samples)
+    if isinstance(group_tally, ErrorsBySpeaker):
+        cell, entry_index = np.nonzero(member[:, group_tally.speaker])
+        return ErrorsBySpeaker(
+            cell,
+            group_tally.speaker[entry_index],
+            group_tally.errors[entry_index],
+            group_tally.trials[entry_index],
+            samples,
+        )
+    cell, entry_index = np.nonzero(
+        member[:, group_tally.first_speaker] & member[:, group_tally.second_speaker]
+    )
+    counts = group_tally.errors[entry_index], group_tally.trials[entry_index]
+    return ErrorsByPair(
+        cell,
+        group_tally.first_speaker[entry_index],
+        group_tally.second_speaker[entry_index],
+        *counts,
+        samples,
+    )
 
 
 def _limits(sample: ErrorsBySpeaker | ErrorsByPair) -> Limits:
-    known = moments(sample)
-    found: Limits = {}
+    group_moments = moments(sample)
+    limits: Limits = {}
     for level in LEVELS:
-        each = rate_interval(known, level)
-        found["speakers", level] = each.low[:, None], each.high[:, None]
-    low, high = wilson(known.rate, known.trials, NORMAL_975)
-    found["trials", 0.95] = low[:, None], high[:, None]
-    return found
+        interval = rate_interval(group_moments, level)
+        limits["speakers", level] = interval.low[:, None], interval.high[:, None]
+    low, high = wilson(group_moments.rate, group_moments.trials, NORMAL_975)
+    limits["trials", 0.95] = low[:, None], high[:, None]
+    return limits

@@ -31,15 +31,15 @@ def stream(seed: int, name: str) -> np.random.Generator:
     return np.random.default_rng([seed, zlib.crc32(name.encode())])
 
 
-def mean(values: FloatArray, name: str) -> Row:
+def mean(figures: FloatArray, name: str) -> Row:
     """Return a mean over data sets with its Monte Carlo error.
 
     `values` is [dataset] or [dataset, group]; groups of one data set may depend on each other, so
     that data sets are the sample. NaN is left out.
     """
-    known = ~np.isnan(values)
-    total = np.where(known, values, 0.0).reshape(values.shape[0], -1).sum(axis=1)
-    number = known.reshape(values.shape[0], -1).sum(axis=1)
+    is_known = ~np.isnan(figures)
+    total = np.where(is_known, figures, 0.0).reshape(figures.shape[0], -1).sum(axis=1)
+    number = is_known.reshape(figures.shape[0], -1).sum(axis=1)
     if not number.any():
         return {name: None, f"{name}_error": None}
     centre = total.sum() / number.sum()
@@ -56,24 +56,24 @@ def interval_row(truth: ArrayLike, low: FloatArray, high: FloatArray) -> Row:
     Arrays are [dataset, group]. Undefined intervals are no misses, but their share is told; the
     width is that of the logarithm, over intervals that exclude 0.
     """
-    known = np.isfinite(low) & np.isfinite(high)
+    is_known = np.isfinite(low) & np.isfinite(high)
     true = np.broadcast_to(np.asarray(truth, dtype=np.float64), low.shape)
     below, above = true < low, true > high
-    apart = known & (low > 0)
+    apart = is_known & (low > 0)
     width = np.log(np.where(apart, high, 1.0) / np.where(apart, low, 1.0))
     return {
-        **mean(np.where(known, ~(below | above), np.nan), "coverage"),
-        "below": _short(np.mean(below[known])) if known.any() else None,
-        "above": _short(np.mean(above[known])) if known.any() else None,
+        **mean(np.where(is_known, ~(below | above), np.nan), "coverage"),
+        "below": _short(np.mean(below[is_known])) if is_known.any() else None,
+        "above": _short(np.mean(above[is_known])) if is_known.any() else None,
         **mean(np.where(apart, width, np.nan), "log_width"),
-        "undefined": _short(1 - known.mean()),
+        "undefined": _short(1 - is_known.mean()),
         "datasets": int(low.shape[0]),
         "intervals": int(low.size),
     }
 
 
-def _short(value: Any) -> float:
-    return float(f"{value:.5g}")
+def _short(figure: Any) -> float:
+    return float(f"{figure:.5g}")
 
 
 def read(folder: Path = RESULTS) -> dict[str, list[Row]]:
@@ -97,29 +97,31 @@ def keep(
     fresh = {row["cell"] for row in rows}
     versions = {"parivox": parivox.__version__, "Python": platform.python_version()}
     versions |= {library: importlib.metadata.version(library) for library in LIBRARIES}
-    about = ", ".join([f"seed {seed}", *(f"{name} {of}" for name, of in versions.items())])
-    kept = [row for row in (_rows(file) if file.exists() else []) if row["cell"] not in fresh]
-    every = kept + [row | {"about": about, "minutes": round(minutes, 2)} for row in rows]
-    place = {cell: i for i, cell in enumerate(order)}
-    every.sort(key=lambda row: place.get(row["cell"], len(place)))
-    columns = list(dict.fromkeys(name for row in every for name in row))
+    about = ", ".join(
+        [f"seed {seed}", *(f"{name} {version}" for name, version in versions.items())]
+    )
+    kept_rows = [row for row in (_rows(file) if file.exists() else []) if row["cell"] not in fresh]
+    all_rows = kept_rows + [row | {"about": about, "minutes": round(minutes, 2)} for row in rows]
+    cell_order = {cell: i for i, cell in enumerate(order)}
+    all_rows.sort(key=lambda row: cell_order.get(row["cell"], len(cell_order)))
+    columns = list(dict.fromkeys(name for row in all_rows for name in row))
     folder.mkdir(exist_ok=True)
     with file.open("w", encoding="utf-8", newline="") as text:
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(columns)
-        writer.writerows([_cell(row, name) for name in columns] for row in every)
+        writer.writerows([_cell(row, name) for name in columns] for row in all_rows)
 
 
 def _cell(row: Row, name: str) -> str:
     """Return a value as a file holds it: as JSON, but words without quotation marks."""
     if name not in row:
         return ""
-    value = row[name]
-    is_plain = isinstance(value, str) and isinstance(_value(value), str) and value != ""
-    return value if is_plain else json.dumps(value, allow_nan=False)
+    figure = row[name]
+    is_plain = isinstance(figure, str) and isinstance(_parsed(figure), str) and figure != ""
+    return figure if is_plain else json.dumps(figure, allow_nan=False)
 
 
-def _value(cell: str) -> Any:
+def _parsed(cell: str) -> Any:
     try:
         return json.loads(cell)
     except json.JSONDecodeError:
@@ -130,6 +132,6 @@ def _rows(file: Path) -> list[Row]:
     """Return the rows of a file, without what is empty."""
     with file.open(encoding="utf-8", newline="") as text:
         return [
-            {name: _value(cell) for name, cell in row.items() if cell}
+            {name: _parsed(cell) for name, cell in row.items() if cell}
             for row in csv.DictReader(text)
         ]

@@ -68,17 +68,19 @@ class Design:
             halves = np.stack((np.arange(n) % 2, np.arange(n) // 2), axis=-1)
             return halves if n > 9 else np.arange(n)[:, None]
         names = np.array([name.split("+") for name in voxceleb().names])
-        return np.stack([np.unique(one, return_inverse=True)[1] for one in names.T], axis=-1)
+        return np.stack([np.unique(column, return_inverse=True)[1] for column in names.T], axis=-1)
 
     def rates(self, spread: float, rng: np.random.Generator) -> FloatArray:
         """Draw the groups' true rates."""
         attributes = self.attributes()
-        own = rng.standard_normal(len(attributes))
+        effects = rng.standard_normal(len(attributes))
         if attributes.shape[1] > 1:
-            of = [rng.standard_normal(one.max() + 1)[one] for one in attributes.T]
-            added = np.sum(of, axis=0) / np.sqrt(len(of))
-            own = np.sqrt(self.adds_up) * added + np.sqrt(1 - self.adds_up) * own
-        rates = self.rate * np.exp(spread * own)
+            attribute_effects = [
+                rng.standard_normal(codes.max() + 1)[codes] for codes in attributes.T
+            ]
+            added = np.sum(attribute_effects, axis=0) / np.sqrt(len(attribute_effects))
+            effects = np.sqrt(self.adds_up) * added + np.sqrt(1 - self.adds_up) * effects
+        rates = self.rate * np.exp(spread * effects)
         if self.raised:
             rates[np.argmin(np.abs(self.tally().n_speakers - self.raised))] *= self.times
         return np.minimum(rates, 0.9)
@@ -107,27 +109,27 @@ NAMED = (
 )
 
 
-def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
+def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
     """Study best guesses of all groups, then those of groups that verdicts name."""
     for design in DESIGNS:
         for spread in SPREADS if design.adds_up else SPREADS[1:]:
             name = f"{design.name}/{design.kind}/{design.rate}/{design.adds_up:g}/{spread}"
-            if wanted(name):
+            if is_wanted(name):
                 rng = stream(seed, f"shrinkage/{name}")
-                where: Row = {"cell": name, "design": design.name, "kind": design.kind}
-                where |= {"rate": design.rate, "spread": spread, "part": "all"}
-                where |= {"crossed": design.attributes().shape[1] > 1, "adds_up": design.adds_up}
+                labels: Row = {"cell": name, "design": design.name, "kind": design.kind}
+                labels |= {"rate": design.rate, "spread": spread, "part": "all"}
+                labels |= {"crossed": design.attributes().shape[1] > 1, "adds_up": design.adds_up}
                 drawn = (_drawn(design, spread, rng) for _ in range(datasets))
-                yield [where | _of_all(drawn, design.attributes(), rng)]
+                yield [labels | _of_all(drawn, design.attributes(), rng)]
     for design in NAMED:
         name = f"named/{design.name}/{design.kind}/{design.rate}"
-        if wanted(name):
+        if is_wanted(name):
             rng = stream(seed, f"shrinkage/{name}")
-            where = {"cell": name, "design": design.name, "kind": design.kind}
-            where |= {"rate": design.rate, "part": "named"}
+            labels = {"cell": name, "design": design.name, "kind": design.kind}
+            labels |= {"rate": design.rate, "part": "named"}
             spread = 0.0 if design.raised else 0.4
             drawn = (_drawn(design, spread, rng) for _ in range(4 * datasets))
-            yield [where | row for row in _of_named(drawn, design.attributes())]
+            yield [labels | row for row in _of_named(drawn, design.attributes())]
 
 
 def _drawn(design: Design, spread: float, rng: np.random.Generator) -> tuple[Tally, FloatArray]:
@@ -135,54 +137,56 @@ def _drawn(design: Design, spread: float, rng: np.random.Generator) -> tuple[Tal
     rates = design.rates(spread, rng)
     if design.is_real:
         trials = voxceleb()
-        at = threshold(trials, "fpr", HIGHEST, within(trials))
-        found = shuffled(tally(trials, "fnr", at, within(trials)), rng)
-        whole = float(found.errors.sum() / found.trials.sum())
-        kept = np.minimum(rates / whole, 1)
-        errors = rng.binomial(np.asarray(found.errors, dtype=np.int64), kept[found.cell])
-        return replace(found, errors=errors), kept * whole
-    made = design.tally()
-    if isinstance(made, ErrorsBySpeaker):
-        missed = simulate.misses(made, rates, 1, rng)
+        score_threshold = threshold(trials, "fpr", HIGHEST, within(trials))
+        dataset = shuffled(tally(trials, "fnr", score_threshold, within(trials)), rng)
+        overall_rate = float(dataset.errors.sum() / dataset.trials.sum())
+        group_rates = np.minimum(rates / overall_rate, 1)
+        errors = rng.binomial(np.asarray(dataset.errors, dtype=np.int64), group_rates[dataset.cell])
+        return replace(dataset, errors=errors), group_rates * overall_rate
+    groups = design.tally()
+    if isinstance(groups, ErrorsBySpeaker):
+        missed = simulate.misses(groups, rates, 1, rng)
         return replace(missed, errors=missed.errors[0]), rates
-    passed = simulate.false_accepts(made, rates, 1, rng)
+    passed = simulate.false_accepts(groups, rates, 1, rng)
     return replace(passed, errors=passed.errors[0]), rates
 
 
-def _guessed(data: Tally, attributes: IntArray) -> tuple[Any, Any]:
+def _guessed(dataset: Tally, attributes: IntArray) -> tuple[Any, Any]:
     """Best guesses as an audit makes them, and how speakers vary."""
-    own = moments(data)
-    floored = other_kappa2(own) if own.sides == 1 else None
-    logs = log_rates(own.rate, rate_interval(own, 0.95, floored).n_eff)
-    return shrunken(*logs, attributes, own.df), own
+    group_moments = moments(dataset)
+    floored = other_kappa2(group_moments) if group_moments.sides == 1 else None
+    logs = log_rates(group_moments.rate, rate_interval(group_moments, 0.95, floored).n_eff)
+    return shrunken(*logs, attributes, group_moments.df), group_moments
 
 
 def _of_all(
     drawn: Iterator[tuple[Tally, FloatArray]], attributes: IntArray, rng: np.random.Generator
 ) -> Row:
     """Root mean squared errors, what limits hold, and how often attributes seem not to add up."""
-    found: dict[str, list[FloatArray]] = {
+    figures: dict[str, list[FloatArray]] = {
         name: [] for name in ("raw", "guess", "held", "ratio", "p")
     }
-    for data, rates in drawn:
-        guess, own = _guessed(data, attributes)
-        known = np.where(own.trials > 0, own.trials, np.nan)
-        found["raw"].append((np.log(without_zeros(own.errors, known) / rates)) ** 2)
-        found["guess"].append((guess.log_rate - np.log(rates)) ** 2)
-        found["held"].append(_holds(guess.rate, rates))
-        shares = own.trials / own.trials.sum()
+    for dataset, rates in drawn:
+        guess, group_moments = _guessed(dataset, attributes)
+        trials = np.where(group_moments.trials > 0, group_moments.trials, np.nan)
+        figures["raw"].append((np.log(without_zeros(group_moments.errors, trials) / rates)) ** 2)
+        figures["guess"].append((guess.log_rate - np.log(rates)) ** 2)
+        figures["held"].append(_holds(guess.rate, rates))
+        shares = group_moments.trials / group_moments.trials.sum()
         true = rates * (1 - shares) / ((shares * rates).sum() - shares * rates)
-        found["ratio"].append(_holds(guess.ratio(shares, to_others=True), true))
-        found["p"].append(np.array(_p(data, own, attributes, rng)))
-    made = {name: np.array(values) for name, values in found.items()}
-    lost = np.isnan(made["guess"])
-    row: Row = {"datasets": len(made["p"])}
+        figures["ratio"].append(_holds(guess.ratio(shares, to_others=True), true))
+        figures["p"].append(np.array(_p(dataset, group_moments, attributes, rng)))
+    arrays = {name: np.array(datasets) for name, datasets in figures.items()}
+    lost = np.isnan(arrays["guess"])
+    row: Row = {"datasets": len(arrays["p"])}
     for name in ("raw", "guess"):
-        row |= mean(np.where(lost, np.nan, made[name]), name)
+        row |= mean(np.where(lost, np.nan, arrays[name]), name)
         row[name] = float(f"{np.sqrt(row[name]):.4g}")
         row[f"{name}_error"] = float(f"{row[f'{name}_error'] / (2 * row[name]):.3g}")
-    row |= mean(made["held"], "held") | mean(made["ratio"], "ratio")
-    return row | mean(np.where(np.isnan(made["p"]), np.nan, made["p"] <= 0.05)[:, None], "rejected")
+    row |= mean(arrays["held"], "held") | mean(arrays["ratio"], "ratio")
+    return row | mean(
+        np.where(np.isnan(arrays["p"]), np.nan, arrays["p"] <= 0.05)[:, None], "rejected"
+    )
 
 
 def _holds(guess: Any, truth: FloatArray) -> FloatArray:
@@ -190,48 +194,50 @@ def _holds(guess: Any, truth: FloatArray) -> FloatArray:
     return np.where(np.isnan(guess.value), np.nan, inside)
 
 
-def _p(data: Tally, own: Any, attributes: IntArray, rng: np.random.Generator) -> float:
+def _p(dataset: Tally, group_moments: Any, attributes: IntArray, rng: np.random.Generator) -> float:
     """P value of the interaction; NaN of one attribute."""
     if attributes.shape[1] < 2:
         return float("nan")
-    if isinstance(data, ErrorsBySpeaker) and null_method(data) == "permutation":
-        null = permuted(data, None, REPLICATES, rng)
+    if isinstance(dataset, ErrorsBySpeaker) and null_method(dataset) == "permutation":
+        null = permuted(dataset, None, REPLICATES, rng)
     else:
-        null = gamma_multinomial(own, REPLICATES, rng)
-    seen = interaction(without_zeros(own.errors, own.trials), null.nonzero_rates, attributes)
-    return float(floor(seen.value, seen.draws).p)
+        null = gamma_multinomial(group_moments, REPLICATES, rng)
+    excess = interaction(
+        without_zeros(group_moments.errors, group_moments.trials), null.nonzero_rates, attributes
+    )
+    return float(floor(excess.value, excess.draws).p)
 
 
 def _of_named(drawn: Iterator[tuple[Tally, FloatArray]], attributes: IntArray) -> Iterator[Row]:
     """What is told of groups that are called worse or better, in times the truth, by power."""
-    told: list[NDArray[np.float64]] = []
+    log_ratios: list[NDArray[np.float64]] = []
     datasets = 0
-    for data, rates in drawn:
+    for dataset, rates in drawn:
         datasets += 1
-        guess, own = _guessed(data, attributes)
-        raw = ratio_interval(rate_interval(own), rate_interval(others(data)))
+        guess, group_moments = _guessed(dataset, attributes)
+        raw = ratio_interval(rate_interval(group_moments), rate_interval(others(dataset)))
         p = holm(raw.p)
         named = np.isin(verdicts(raw.value, raw.low, raw.high, p).code, ["worse", "better"])
         named &= raw.value > 0
-        shares = own.trials / own.trials.sum()
+        shares = group_moments.trials / group_moments.trials.sum()
         true = rates * (1 - shares) / ((shares * rates).sum() - shares * rates)
         best = guess.ratio(shares, to_others=True)
         chance = power(best.value, raw.low, raw.high, 0.05 * raw.p / p)
         away = np.where(raw.value > 1, 1.0, -1.0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            each = (away * np.log(raw.value / true), away * np.log(best.value / true), chance)
-        told.append(np.stack(each)[:, named])
-    raw_, best_, chance = np.concatenate(told, axis=1)
-    for name, some in (
+            columns = (away * np.log(raw.value / true), away * np.log(best.value / true), chance)
+        log_ratios.append(np.stack(columns)[:, named])
+    raw_, best_, chance = np.concatenate(log_ratios, axis=1)
+    for name, in_band in (
         (f"below {LOW:g}", chance < LOW),
         (f"{LOW:g} to {FAIR:g}", (chance >= LOW) & (chance < FAIR)),
         (f"{FAIR:g} and above", chance >= FAIR),
     ):
-        if some.any():
+        if in_band.any():
             yield {
                 "power": name,
-                "named": float(f"{some.sum() / datasets:.4g}"),
-                "raw": float(f"{np.exp(raw_[some].mean()):.4g}"),
-                "guess": float(f"{np.exp(best_[some].mean()):.4g}"),
+                "named": float(f"{in_band.sum() / datasets:.4g}"),
+                "raw": float(f"{np.exp(raw_[in_band].mean()):.4g}"),
+                "guess": float(f"{np.exp(best_[in_band].mean()):.4g}"),
                 "datasets": datasets,
             }

@@ -48,8 +48,10 @@ WEAK = Spread(target=0.05, nontarget=0.012, pair=0.02)
 def target_design(speakers: Sequence[int], trials: ArrayLike = TRIALS) -> ErrorsBySpeaker:
     """Return groups of so many speakers, each with so many target trials (one number per group)."""
     cell = np.repeat(np.arange(len(speakers)), speakers)
-    each = np.broadcast_to(np.asarray(trials, dtype=np.int64), len(speakers))[cell]
-    return ErrorsBySpeaker(cell, np.arange(cell.size), np.zeros_like(each), each, len(speakers))
+    trials_each = np.broadcast_to(np.asarray(trials, dtype=np.int64), len(speakers))[cell]
+    return ErrorsBySpeaker(
+        cell, np.arange(cell.size), np.zeros_like(trials_each), trials_each, len(speakers)
+    )
 
 
 def nontarget_design(speakers: Sequence[int], trials: ArrayLike = TRIALS) -> ErrorsByPair:
@@ -57,15 +59,27 @@ def nontarget_design(speakers: Sequence[int], trials: ArrayLike = TRIALS) -> Err
 
     `trials` is the number per speaker of each group: the whole is shared out among its pairs.
     """
-    each = np.broadcast_to(np.asarray(trials, dtype=np.float64), len(speakers))
-    first = np.concatenate(([0], np.cumsum(speakers)[:-1]))
+    trials_each = np.broadcast_to(np.asarray(trials, dtype=np.float64), len(speakers))
+    group_starts = np.concatenate(([0], np.cumsum(speakers)[:-1]))
     pairs = [np.triu_indices(size, 1) for size in speakers]
-    sizes = [one.size for one, _ in pairs]
-    shared = [max(1, round(n * s / m)) for n, s, m in zip(each, speakers, sizes, strict=True)]
+    sizes = [first_speaker.size for first_speaker, _ in pairs]
+    shared = [
+        max(1, round(n * s / m)) for n, s, m in zip(trials_each, speakers, sizes, strict=True)
+    ]
     return ErrorsByPair(
         np.repeat(np.arange(len(speakers)), sizes),
-        np.concatenate([one + at for (one, _), at in zip(pairs, first, strict=True)]),
-        np.concatenate([other + at for (_, other), at in zip(pairs, first, strict=True)]),
+        np.concatenate(
+            [
+                first_speaker + start
+                for (first_speaker, _), start in zip(pairs, group_starts, strict=True)
+            ]
+        ),
+        np.concatenate(
+            [
+                second_speaker + start
+                for (_, second_speaker), start in zip(pairs, group_starts, strict=True)
+            ]
+        ),
         np.zeros(sum(sizes), dtype=np.int64),
         np.repeat(np.array(shared, dtype=np.int64), sizes),
         len(speakers),
@@ -79,8 +93,10 @@ def enrolled_design(speakers: Sequence[int], trials: int) -> ErrorsByPair:
     codes = (group[enrol] * group.size + np.minimum(enrol, test)) * group.size
     pairs, orders = np.unique(codes + np.maximum(enrol, test), return_counts=True)
     cell, pair = np.divmod(pairs, group.size**2)
-    one, other = np.divmod(pair, group.size)
-    return ErrorsByPair(cell, one, other, np.zeros_like(pairs), trials * orders, len(speakers))
+    first_speaker, second_speaker = np.divmod(pair, group.size)
+    return ErrorsByPair(
+        cell, first_speaker, second_speaker, np.zeros_like(pairs), trials * orders, len(speakers)
+    )
 
 
 def unequal(design: ErrorsBySpeaker, datasets: int, rng: np.random.Generator) -> ErrorsBySpeaker:
@@ -101,12 +117,14 @@ def misses(
     skewed: bool = False,
 ) -> ErrorsBySpeaker:
     """Draw rejected target trials: `errors` of shape (dataset, entry), one true rate per group."""
-    wanted = np.broadcast_to(np.asarray(rate, dtype=np.float64), design.n_cells)[design.cell]
+    true_rates = np.broadcast_to(np.asarray(rate, dtype=np.float64), design.n_cells)[design.cell]
     shape = datasets, design.cell.size
     if skewed:
         worse = rng.random(shape) < WORSE
-        wanted = np.where(worse, CARRIED / WORSE * wanted, (1 - CARRIED) / (1 - WORSE) * wanted)
-    latent = ndtri(wanted) + sqrt(spread.target) * rng.standard_normal(shape)
+        true_rates = np.where(
+            worse, CARRIED / WORSE * true_rates, (1 - CARRIED) / (1 - WORSE) * true_rates
+        )
+    latent = ndtri(true_rates) + sqrt(spread.target) * rng.standard_normal(shape)
     chance = ndtr(latent / sqrt(1 - spread.target))
     return replace(design, errors=rng.binomial(_trials(design), chance))
 
@@ -125,7 +143,9 @@ def false_accepts(
     rates = np.broadcast_to(np.asarray(rate, dtype=np.float64), design.n_cells)
     effect = sqrt(spread.nontarget) * rng.standard_normal((datasets, n_speakers))
     if skewed:
-        levels, shifts = np.transpose([_worse_speakers(value) for value in rates.tolist()])
+        levels, shifts = np.transpose(
+            [_worse_speakers(group_rate) for group_rate in rates.tolist()]
+        )
         worse = (rng.random((datasets, n_speakers)) < WORSE).astype(np.float64)
         level = levels[design.cell] + shifts[design.cell] * (
             worse[:, design.first_speaker] + worse[:, design.second_speaker]
@@ -135,10 +155,10 @@ def false_accepts(
     latent = level + effect[:, design.first_speaker]
     latent += effect[:, design.second_speaker]
     # a pair may lie in two cells, once in each order of enrolment and test
-    pairs, where = np.unique(
+    pairs, pair_index = np.unique(
         design.first_speaker * n_speakers + design.second_speaker, return_inverse=True
     )
-    latent += sqrt(spread.pair) * rng.standard_normal((datasets, pairs.size))[:, where]
+    latent += sqrt(spread.pair) * rng.standard_normal((datasets, pairs.size))[:, pair_index]
     chance = ndtr(latent / sqrt(1 - 2 * spread.nontarget - spread.pair))
     return replace(design, errors=rng.binomial(_trials(design), chance))
 
@@ -152,12 +172,12 @@ def _worse_speakers(rate: float) -> tuple[float, float]:
 
     Such that the rate is the one asked for and pairs with a worse speaker carry 70 % of the errors.
     """
-    none, one, two = (1 - WORSE) ** 2, 2 * WORSE * (1 - WORSE), WORSE**2
-    level = float(ndtri((1 - CARRIED) * rate / none))
+    no_worse, one_worse, two_worse = (1 - WORSE) ** 2, 2 * WORSE * (1 - WORSE), WORSE**2
+    level = float(ndtri((1 - CARRIED) * rate / no_worse))
 
     def excess(shift: float) -> float:
-        found = one * ndtr(level + shift) + two * ndtr(level + 2 * shift)
-        return float(found - CARRIED * rate)
+        error_rate = one_worse * ndtr(level + shift) + two_worse * ndtr(level + 2 * shift)
+        return float(error_rate - CARRIED * rate)
 
     return level, float(brentq(excess, 0.0, 20.0))
 
@@ -169,7 +189,7 @@ class Scores:
     Attributes
     ----------
     target, nontarget : float64 ndarrays of shape (trial,)
-    speaker, one, other : integer ndarrays of shape (trial,)
+    speaker, first_speaker, second_speaker : integer ndarrays of shape (trial,)
     target_cell, nontarget_cell : integer ndarrays of shape (trial,)
     """
 
@@ -177,8 +197,8 @@ class Scores:
     speaker: NDArray[np.integer[Any]]
     target_cell: NDArray[np.integer[Any]]
     nontarget: FloatArray
-    one: NDArray[np.integer[Any]]
-    other: NDArray[np.integer[Any]]
+    first_speaker: NDArray[np.integer[Any]]
+    second_speaker: NDArray[np.integer[Any]]
     nontarget_cell: NDArray[np.integer[Any]]
 
 
@@ -187,18 +207,18 @@ def scores(
 ) -> Scores:
     """Draw scores: N(distance, 1) of target and N(0, 1) of nontarget trials over all speakers."""
     n_speakers = int(nontargets.second_speaker.max()) + 1
-    of = np.repeat(np.arange(targets.cell.size), _trials(targets))
+    target_entry = np.repeat(np.arange(targets.cell.size), _trials(targets))
     pair = np.repeat(np.arange(nontargets.cell.size), _trials(nontargets))
-    own = sqrt(SPREAD.target) * rng.standard_normal(n_speakers)
+    speaker_effect = sqrt(SPREAD.target) * rng.standard_normal(n_speakers)
     effect = sqrt(SPREAD.nontarget) * rng.standard_normal(n_speakers)
     of_pair = effect[nontargets.first_speaker] + effect[nontargets.second_speaker]
     of_pair += sqrt(SPREAD.pair) * rng.standard_normal(of_pair.size)
     return Scores(
         distance
-        + own[targets.speaker][of]
-        + sqrt(1 - SPREAD.target) * rng.standard_normal(of.size),
-        targets.speaker[of],
-        targets.cell[of],
+        + speaker_effect[targets.speaker][target_entry]
+        + sqrt(1 - SPREAD.target) * rng.standard_normal(target_entry.size),
+        targets.speaker[target_entry],
+        targets.cell[target_entry],
         of_pair[pair]
         + sqrt(1 - 2 * SPREAD.nontarget - SPREAD.pair) * rng.standard_normal(pair.size),
         nontargets.first_speaker[pair],

@@ -27,20 +27,20 @@ DESIGNS = ((9, 8), (9, 30), (18, 20))  # groups, speakers in each
 SPREADS = (0.0, 0.2, 0.4, 0.8)
 
 
-def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
+def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
     """Study how often the interval holds the true spread, cell by cell."""
     for (groups, speakers), kind, spread in product(DESIGNS, ("fnr", "fpr"), SPREADS):
         name = f"{groups} x {speakers}/{kind}/{spread}"
-        if wanted(name):
-            where = {"cell": name, "groups": groups, "speakers": speakers, "kind": kind}
-            found = _covered(kind, groups, speakers, spread, datasets, stream(seed, name))
-            yield [where | {"spread": spread, "datasets": datasets} | found]
+        if is_wanted(name):
+            labels = {"cell": name, "groups": groups, "speakers": speakers, "kind": kind}
+            row = _covered(kind, groups, speakers, spread, datasets, stream(seed, name))
+            yield [labels | {"spread": spread, "datasets": datasets} | row]
 
 
 def rates_of(groups: int, spread: float) -> FloatArray:
     """Rates of groups whose logarithms have a standard deviation, like draws of a normal one."""
-    at = ndtri((np.arange(groups) + 0.5) / groups)
-    return np.asarray(RATE * np.exp(spread * at / at.std(ddof=1)))
+    quantiles = ndtri((np.arange(groups) + 0.5) / groups)
+    return np.asarray(RATE * np.exp(spread * quantiles / quantiles.std(ddof=1)))
 
 
 def _covered(
@@ -49,7 +49,7 @@ def _covered(
     rates, sizes = rates_of(groups, spread), (speakers,) * groups
     of_target = simulate.misses(simulate.target_design(sizes), rates, datasets, rng)
     of_pairs = simulate.false_accepts(simulate.nontarget_design(sizes), rates, datasets, rng)
-    held, below, above, widths, values = [], [], [], [], []
+    is_covered, below, above, widths, estimates = [], [], [], [], []
     for i in range(datasets):
         if kind == "fnr":
             target = replace(of_target, errors=of_target.errors[i])
@@ -60,16 +60,16 @@ def _covered(
             null = gamma_multinomial(moments(pairs), REPLICATES, rng)
             errors, trials = (pairs.sum_by_cell(a) for a in (pairs.errors, pairs.trials))
         observed = without_zeros(errors, trials)
-        found = spread_interval(np.log(observed), np.log(null.nonzero_rates))
-        held.append(found.low <= spread <= found.high)
-        below.append(spread < found.low)
-        above.append(spread > found.high)
-        widths.append(found.high - found.low)
-        values.append(tau_log(observed, null.nonzero_rates).value)
+        interval = spread_interval(np.log(observed), np.log(null.nonzero_rates))
+        is_covered.append(interval.low <= spread <= interval.high)
+        below.append(spread < interval.low)
+        above.append(spread > interval.high)
+        widths.append(interval.high - interval.low)
+        estimates.append(tau_log(observed, null.nonzero_rates).value)
     return {
-        **mean(np.array(held, dtype=np.float64), "coverage"),
+        **mean(np.array(is_covered, dtype=np.float64), "coverage"),
         "below": float(np.mean(below)),
         "above": float(np.mean(above)),
         "width": float(np.median(widths)),
-        "value": float(np.mean(values)),
+        "value": float(np.mean(estimates)),
     }

@@ -44,27 +44,27 @@ RATES = {"fpr=0.01": "fnr", "fpr=0.001": "fnr", "fnr=0.01": "fpr", "eer": "fnr",
 LEVEL = 0.95
 
 
-def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
+def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
     """Study the trials of one list, cell by cell."""
     for speakers, rate in CASES:
         name = f"thresholds/{speakers}/{rate}"
-        if not wanted(name):
+        if not is_wanted(name):
             continue
         rng, distance = stream(seed, name), -2 * float(ndtri(rate))
         designs, groups = _designs(speakers)
-        n = min(int(np.sum(one.trials)) for one in designs)
+        n = min(int(np.sum(design.trials)) for design in designs)
         points = [parse_point(text, [COST]) for text in RATES]
-        points = [one for one in points if not one.rule_value * n < MIN_EXPECTED_ERRORS]
+        points = [point for point in points if not point.rule_value * n < MIN_EXPECTED_ERRORS]
         drawn = (_limits(designs, groups, distance, points, rng) for _ in range(datasets))
-        where = {"cell": name, "speakers": speakers, "rate": rate, "level": LEVEL}
-        found = collected(drawn)
+        cell_labels = {"cell": name, "speakers": speakers, "rate": rate, "level": LEVEL}
+        limits_by_method = collected(drawn)
         rows = []
         for i, point in enumerate(points):
             true = _truth(point, distance)
             for method in ("as it is", "found again"):
-                ends = (of[:, i : i + 1] for of in found[method, LEVEL])
+                ends = (side[:, i : i + 1] for side in limits_by_method[method, LEVEL])
                 labels = {"point": point.text, "kind": RATES[point.text], "true": true}
-                rows.append(where | labels | {"method": method} | interval_row(true, *ends))
+                rows.append(cell_labels | labels | {"method": method} | interval_row(true, *ends))
         yield rows
 
 
@@ -73,13 +73,15 @@ def _designs(speakers: str) -> tuple[Design, IntArray]:
     if speakers == H:
         trials = real.voxceleb()
         within = real.within(trials)
-        every = [real.tally(trials, kind, 0.0, within) for kind in ("fnr", "fpr")]
+        tallies = [real.tally(trials, kind, 0.0, within) for kind in ("fnr", "fpr")]
         groups = trials.group
     else:
         sizes = [int(speakers)]
-        every = [simulate.target_design(sizes), simulate.nontarget_design(sizes)]
+        tallies = [simulate.target_design(sizes), simulate.nontarget_design(sizes)]
         groups = np.zeros(sizes, dtype=np.int64)
-    target, nontarget = (replace(one, cell=np.zeros_like(one.cell), n_cells=1) for one in every)
+    target, nontarget = (
+        replace(tally, cell=np.zeros_like(tally.cell), n_cells=1) for tally in tallies
+    )
     assert isinstance(target, ErrorsBySpeaker)
     assert isinstance(nontarget, ErrorsByPair)
     return (target, nontarget), groups
@@ -87,13 +89,13 @@ def _designs(speakers: str) -> tuple[Design, IntArray]:
 
 def _truth(point: OperatingPoint, distance: float) -> float:
     """The rate of all speakers at the threshold that a point has on them."""
-    at = {
+    threshold = {
         "fpr": -ndtri(point.rule_value),
         "fnr": distance + ndtri(point.rule_value),
         "eer": distance / 2,
         "min-cdet": distance / 2 + log(COST.beta) / distance,
     }[point.rule]
-    return float(ndtr(at - distance) if RATES[point.text] == "fnr" else ndtr(-at))
+    return float(ndtr(threshold - distance) if RATES[point.text] == "fnr" else ndtr(-threshold))
 
 
 def _limits(
@@ -115,22 +117,22 @@ def _limits(
         else (drawn.nontarget >= t, designs[1])
         for p, t in zip(points, thresholds, strict=True)
     ]
-    found = [rate_interval(moments(_with_errors(*one)), LEVEL) for one in wrong]
+    intervals = [rate_interval(moments(_with_errors(*errors)), LEVEL) for errors in wrong]
     curves = ResampledCurves(
         score,
         target,
-        np.concatenate((drawn.speaker, drawn.one)),
-        np.concatenate((drawn.speaker, drawn.other)),
+        np.concatenate((drawn.speaker, drawn.first_speaker)),
+        np.concatenate((drawn.speaker, drawn.second_speaker)),
         [((np.zeros(score.size, dtype=np.int64),), 1)],
         curve_edges(Counts.from_scores(score, target), bins=BINS, thresholds=thresholds),
     )
     weights = speaker_weights(groups, REPLICATES, int(rng.integers(2**31)))
-    parts = [_rates(counts, points) for _, ((counts,),) in curves.replicates(weights)]
+    replicate_rates = [_rates(counts, points) for _, ((counts,),) in curves.replicates(weights)]
     rate, df, low, high = (
-        np.concatenate([getattr(one, name) for one in found])
+        np.concatenate([getattr(interval, name) for interval in intervals])
         for name in ("rate", "df", "low", "high")
     )
-    variance = np.concatenate(parts).var(axis=0, ddof=1)
+    variance = np.concatenate(replicate_rates).var(axis=0, ddof=1)
     again = limits(rate, variance, df, LEVEL)
     return {
         ("as it is", LEVEL): (low[None], high[None]),
@@ -142,8 +144,8 @@ def _with_errors(
     wrong: FloatArray, design: ErrorsBySpeaker | ErrorsByPair
 ) -> ErrorsBySpeaker | ErrorsByPair:
     """A design with the errors of its trials, which stand in its order."""
-    entry = np.repeat(np.arange(design.cell.size), np.asarray(design.trials))
-    errors = np.bincount(entry, wrong, minlength=design.cell.size)
+    trial_entry = np.repeat(np.arange(design.cell.size), np.asarray(design.trials))
+    errors = np.bincount(trial_entry, wrong, minlength=design.cell.size)
     return replace(design, errors=errors.astype(np.int64))
 
 
@@ -151,5 +153,5 @@ def _rates(counts: Counts, points: list[OperatingPoint]) -> FloatArray:
     """The rate of each replicate at the threshold of its own, [replicate, point]."""
     n = counts.target.shape[0]
     thresholds = [np.broadcast_to(point.threshold(counts), n) for point in points]
-    at = counts.at(np.stack(thresholds, axis=-1))
-    return np.where([RATES[point.text] == "fnr" for point in points], at.fnr, at.fpr)
+    rates = counts.at(np.stack(thresholds, axis=-1))
+    return np.where([RATES[point.text] == "fnr" for point in points], rates.fnr, rates.fpr)

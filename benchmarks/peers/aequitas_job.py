@@ -14,14 +14,14 @@ from aequitas.group import Group
 
 frame = pd.read_csv(sys.argv[1])
 counts, _ = Group().get_crosstabs(frame, attr_cols=["gender"])
-found = Bias().get_disparity_predefined_groups(
+disparities = Bias().get_disparity_predefined_groups(
     counts,
     original_df=frame,
     ref_groups_dict={"gender": "m"},
     check_significance=True,
     mask_significance=False,
 )
-fair = Fairness().get_group_value_fairness(found)
+fair = Fairness().get_group_value_fairness(disparities)
 for rate in ("fpr", "fnr"):
-    told = [rate, f"{rate}_disparity", f"{rate}_significance", f"{rate.upper()} Parity"]
-    print(fair[["attribute_value", *told]])
+    columns = [rate, f"{rate}_disparity", f"{rate}_significance", f"{rate.upper()} Parity"]
+    print(fair[["attribute_value", *columns]])

@@ -15,10 +15,10 @@ import sys
 import time
 from itertools import combinations, product
 
-PART = 20  # utterances of which all different-speaker pairs are listed
+LISTED_UTTERANCES = 20  # utterances of which all different-speaker pairs are listed
 
 
-def main(utterances: str, speakers: str, which: str, n: str) -> None:
+def main(utterances: str, speakers: str, pair_kind: str, n: str) -> None:
     """Read both tables, list pairs, draw from them, and print what it took."""
     with open(speakers, encoding="utf-8", newline="") as file:  # noqa: PTH123
         gender = {row["id"]: row["gender"] for row in csv.DictReader(file)}
@@ -27,34 +27,38 @@ def main(utterances: str, speakers: str, which: str, n: str) -> None:
         for row in csv.DictReader(file):
             of_speaker.setdefault(row["utterance"].partition("/")[0], []).append(row["utterance"])
     draw = random.Random(1)  # noqa: S311 - a draw of pairs
-    if which == "same":
+    if pair_kind == "same":
         start = time.process_time()
-        found = [pair for own in of_speaker.values() for pair in same(own, int(n), draw)]
-        print(json.dumps({"cpu": time.process_time() - start, "drawn": len(found)}))
+        drawn_pairs = [
+            pair
+            for recordings in of_speaker.values()
+            for pair in same_speaker(recordings, int(n), draw)
+        ]
+        print(json.dumps({"cpu": time.process_time() - start, "drawn": len(drawn_pairs)}))
         return
-    every = {speaker: len(own) for speaker, own in of_speaker.items()}
-    total = {sex: sum(every[s] for s in every if gender[s] == sex) for sex in gender.values()}
-    whole = sum(size * (total[gender[speaker]] - size) for speaker, size in every.items())
-    first = next(iter(of_speaker))
-    others = [
+    sizes = {speaker: len(recordings) for speaker, recordings in of_speaker.items()}
+    total = {sex: sum(sizes[s] for s in sizes if gender[s] == sex) for sex in gender.values()}
+    n_pairs = sum(size * (total[gender[speaker]] - size) for speaker, size in sizes.items())
+    first_speaker = next(iter(of_speaker))
+    other_recordings = [
         utterance
-        for speaker, own in of_speaker.items()
-        if speaker != first and gender[speaker] == gender[first]
-        for utterance in own
+        for speaker, recordings in of_speaker.items()
+        if speaker != first_speaker and gender[speaker] == gender[first_speaker]
+        for utterance in recordings
     ]
     start = time.process_time()
-    pairs = list(product(of_speaker[first][:PART], others))
+    pairs = list(product(of_speaker[first_speaker][:LISTED_UTTERANCES], other_recordings))
     draw.sample(pairs, int(n))
     used = time.process_time() - start
-    print(json.dumps({"cpu": used, "listed": len(pairs), "all": whole}))
+    print(json.dumps({"cpu": used, "listed": len(pairs), "all": n_pairs}))
 
 
-def same(own: list[str], n: int, draw: random.Random) -> list[tuple[str, str]]:
+def same_speaker(recordings: list[str], n: int, draw: random.Random) -> list[tuple[str, str]]:
     """N pairs of two recordings, of all of them."""
     pairs = [
-        (one, other)
-        for one, other in combinations(own, 2)
-        if one.rpartition("/")[0] != other.rpartition("/")[0]
+        (enrol, test)
+        for enrol, test in combinations(recordings, 2)
+        if enrol.rpartition("/")[0] != test.rpartition("/")[0]
     ]
     return draw.sample(pairs, n)
 

@@ -51,20 +51,20 @@ def main(scores: str, speakers: str) -> None:
             row["VoxCeleb1 ID"]: (row["Gender"], row["Nationality"])
             for row in csv.DictReader(file, delimiter="\t")
         }
-    values: defaultdict[str, list[float]] = defaultdict(list)
+    scores_by_group: defaultdict[str, list[float]] = defaultdict(list)
     labels: defaultdict[str, list[int]] = defaultdict(list)
     with Path(scores).open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             gender, nationality = people[row["ref_file"].split("/", 1)[0]]
             score, label = float(row["sc"]), int(row["lab"])
             for group in ("all", gender, nationality, f"{gender}+{nationality}"):
-                values[group].append(score)
+                scores_by_group[group].append(score)
                 labels[group].append(label)
-    found = {}
-    for group, group_scores in values.items():
+    metrics = {}
+    for group, group_scores in scores_by_group.items():
         rates = error_rates(np.array(group_scores), np.array(labels[group], dtype=np.float64))
-        found[group] = (eer(*rates), min_cost(*rates))
-    print(json.dumps({"eer": found["all"][0], "groups": len(found) - 1}))
+        metrics[group] = (eer(*rates), min_cost(*rates))
+    print(json.dumps({"eer": metrics["all"][0], "groups": len(metrics) - 1}))
 
 
 if __name__ == "__main__":

@@ -51,10 +51,10 @@ def draw(people: pd.DataFrame, replicates: int) -> Array:
     return weights
 
 
-def own_thresholds(fpr: FloatArray, fnr: FloatArray, at: FloatArray) -> list[float]:
+def own_thresholds(fpr: FloatArray, fnr: FloatArray, thresholds: FloatArray) -> list[float]:
     """Return the threshold of the largest FPR within the target, and of the smallest cost."""
-    held = int(np.argmax(fpr <= FPR_TARGET))
-    return [float(at[held]), float(at[np.argmin(fnr + RATIO * fpr)])]
+    within_target = int(np.argmax(fpr <= FPR_TARGET))
+    return [float(thresholds[within_target]), float(thresholds[np.argmin(fnr + RATIO * fpr)])]
 
 
 def at_fixed(
@@ -66,12 +66,12 @@ def at_fixed(
     def measure(weight: Array) -> dict[str, FloatArray]:
         rates = np.full((len(rows), len(accepted), 2), np.nan)
         for i, mine in enumerate(rows.values()):
-            kept = mine[weight[mine] > 0]
-            if not 0 < label[kept].sum() < kept.size:
+            drawn = mine[weight[mine] > 0]
+            if not 0 < label[drawn].sum() < drawn.size:
                 continue
             for j, hit in enumerate(accepted):
                 (tn, fp), (fn, tp) = confusion_matrix(
-                    label[kept], hit[kept], labels=[0, 1], sample_weight=weight[kept]
+                    label[drawn], hit[drawn], labels=[0, 1], sample_weight=weight[drawn]
                 )
                 rates[i, j] = fp / (fp + tn), fn / (fn + tp)
         return {"rates": rates, "cost": rates[..., 1] + RATIO * rates[..., 0]}
@@ -87,23 +87,30 @@ def found_again(
     def measure(weight: Array) -> dict[str, FloatArray]:
         thresholds: list[float] = []
         rates = np.full((len(rows), 2, 2), np.nan)
-        found = np.full((len(rows), 2), np.nan)
+        curve_metrics = np.full((len(rows), 2), np.nan)
         for i, mine in enumerate(rows.values()):  # all trials first
-            kept = mine[weight[mine] > 0]
-            if not 0 < label[kept].sum() < kept.size:
+            drawn = mine[weight[mine] > 0]
+            if not 0 < label[drawn].sum() < drawn.size:
                 continue
-            fpr, fnr, at = det_curve(label[kept], score[kept], sample_weight=weight[kept])
-            thresholds = thresholds or own_thresholds(fpr, fnr, at)
-            found[i] = eer(fpr, fnr), (fnr + RATIO * fpr).min()
-            target, weights = label[kept] == 1, weight[kept]
+            fpr, fnr, curve_thresholds = det_curve(
+                label[drawn], score[drawn], sample_weight=weight[drawn]
+            )
+            thresholds = thresholds or own_thresholds(fpr, fnr, curve_thresholds)
+            curve_metrics[i] = eer(fpr, fnr), (fnr + RATIO * fpr).min()
+            target, weights = label[drawn] == 1, weight[drawn]
             for j, threshold in enumerate(thresholds):
-                hit = score[kept] >= threshold
+                hit = score[drawn] >= threshold
                 rates[i, j] = (
                     np.average(hit[~target], weights=weights[~target]),
                     1 - np.average(hit[target], weights=weights[target]),
                 )
         cost = rates[..., 1] + RATIO * rates[..., 0]
-        return {"rates": rates, "cost": cost, "eer": found[:, 0], "min_cdet": found[:, 1]}
+        return {
+            "rates": rates,
+            "cost": cost,
+            "eer": curve_metrics[:, 0],
+            "min_cdet": curve_metrics[:, 1],
+        }
 
     return measure
 
@@ -121,14 +128,17 @@ def main(job: str, scores: str, speakers: str, replicates: str, out: str) -> Non
     start = time.process_time()
     weights = draw(people, int(replicates))
     measure = JOBS[job](label, score, rows, thresholds)
-    found = [
+    replicate_figures = [
         measure(np.where(enrol == test, mine[enrol], mine[enrol] * mine[test])) for mine in weights
     ]
     used = time.process_time() - start
-    kept = {name: np.stack([one[name] for one in found]) for name in found[0]}
-    kept |= {"speakers": people.index.to_numpy().astype(str), "groups": np.array(list(rows))}
-    kept |= {"weights": weights, "thresholds": np.array(thresholds)}
-    np.savez(out, allow_pickle=False, **kept)
+    arrays = {
+        name: np.stack([figures[name] for figures in replicate_figures])
+        for name in replicate_figures[0]
+    }
+    arrays |= {"speakers": people.index.to_numpy().astype(str), "groups": np.array(list(rows))}
+    arrays |= {"weights": weights, "thresholds": np.array(thresholds)}
+    np.savez(out, allow_pickle=False, **arrays)
     print(json.dumps({"cpu": used / len(weights), "groups": len(rows) - 1}))
 
 

@@ -59,13 +59,13 @@ def main(scores: str, speakers: str) -> None:
     """Measure every group and print the overall EER and how many groups there are."""
     table = read(scores, speakers)
     score, label = table["score"].to_numpy(), table["label"].to_numpy()
-    results: dict[str, dict[str, float]] = {}
+    metrics_by_group: dict[str, dict[str, float]] = {}
     threshold = None
     for name, rows in groups(table):
-        results[name] = measure(label[rows], score[rows], threshold)
-        threshold = results["all"]["threshold"]
-    overall = results.pop("all")
-    ratios = {name: found["cdet"] / overall["cdet"] for name, found in results.items()}
+        metrics_by_group[name] = measure(label[rows], score[rows], threshold)
+        threshold = metrics_by_group["all"]["threshold"]
+    overall = metrics_by_group.pop("all")
+    ratios = {name: metrics["cdet"] / overall["cdet"] for name, metrics in metrics_by_group.items()}
     print(json.dumps({"eer": overall["eer"], "groups": len(ratios)}))
 
 

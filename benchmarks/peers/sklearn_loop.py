@@ -43,17 +43,17 @@ def measure(
     labels: FloatArray, scores: FloatArray, thresholds: list[float] | None
 ) -> dict[str, float]:
     """Return the metrics of one group; without thresholds, its own ones are taken."""
-    fpr, fnr, at = det_curve(labels, scores)
+    fpr, fnr, curve_thresholds = det_curve(labels, scores)
     cost = fnr + (1 - P_TARGET) / P_TARGET * fpr
     best = int(np.argmin(cost))
-    held = int(np.argmax(fpr <= FPR_TARGET))
+    within_target = int(np.argmax(fpr <= FPR_TARGET))
     reverse = int(len(fnr) - 1 - np.argmax(fnr[::-1] <= FPR_TARGET))
     target = labels == 1
     of_target, of_nontarget = scores[target], scores[~target]
-    found = {
+    metrics = {
         "eer": eer(fpr, fnr),
         "min_cdet": float(cost[best]),
-        "fnr_at_fpr": float(fnr[held]),
+        "fnr_at_fpr": float(fnr[within_target]),
         "fpr_at_fnr": float(fpr[reverse]),
         "auc": float(roc_auc_score(labels, scores)),
         "dprime": float(
@@ -63,35 +63,35 @@ def measure(
         "min_cllr": min_cllr(labels, scores),
     }
     for name, mine in (("target", of_target), ("nontarget", of_nontarget)):
-        found[f"{name}_mean"] = float(mine.mean())
-        for share, value in zip(QUANTILES, np.quantile(mine, QUANTILES), strict=True):
-            found[f"{name}_{share}"] = float(value)
+        metrics[f"{name}_mean"] = float(mine.mean())
+        for share, score_quantile in zip(QUANTILES, np.quantile(mine, QUANTILES), strict=True):
+            metrics[f"{name}_{share}"] = float(score_quantile)
     if thresholds is None:
-        thresholds = [float(at[held]), float(at[best])]
+        thresholds = [float(curve_thresholds[within_target]), float(curve_thresholds[best])]
     for i, threshold in enumerate(thresholds):
         fnr_there = float((of_target < threshold).mean())
         fpr_there = float((of_nontarget >= threshold).mean())
-        found[f"threshold{i}"] = threshold
-        found[f"fnr{i}"], found[f"fpr{i}"] = fnr_there, fpr_there
-        found[f"cdet{i}"] = fnr_there + (1 - P_TARGET) / P_TARGET * fpr_there
-        found[f"hter{i}"] = (fnr_there + fpr_there) / 2
-    return found
+        metrics[f"threshold{i}"] = threshold
+        metrics[f"fnr{i}"], metrics[f"fpr{i}"] = fnr_there, fpr_there
+        metrics[f"cdet{i}"] = fnr_there + (1 - P_TARGET) / P_TARGET * fpr_there
+        metrics[f"hter{i}"] = (fnr_there + fpr_there) / 2
+    return metrics
 
 
 def main(scores: str, speakers: str) -> None:
     """Measure every group and print the overall EER and how many groups there are."""
     table = read_both(scores, speakers)
     score, label = table["score"].to_numpy(), table["label"].to_numpy()
-    results: dict[str, dict[str, float]] = {}
+    metrics_by_group: dict[str, dict[str, float]] = {}
     thresholds = None
     for name, rows in groups(table):
-        results[name] = measure(label[rows], score[rows], thresholds)
-        thresholds = [results["all"][f"threshold{i}"] for i in range(2)]
-    overall = results.pop("all")
+        metrics_by_group[name] = measure(label[rows], score[rows], thresholds)
+        thresholds = [metrics_by_group["all"][f"threshold{i}"] for i in range(2)]
+    overall = metrics_by_group.pop("all")
     compared = [key for key in overall if key.startswith(("eer", "min_cdet", "f", "cdet", "hter"))]
     ratios = {
-        name: {key: found[key] / overall[key] for key in compared if overall[key]}
-        for name, found in results.items()
+        name: {key: metrics[key] / overall[key] for key in compared if overall[key]}
+        for name, metrics in metrics_by_group.items()
     }
     print(json.dumps({"eer": overall["eer"], "groups": len(ratios)}))
 

@@ -27,8 +27,8 @@ def read(scores: str, speakers: str) -> pd.DataFrame:
     speaker = enrol.categories.str.split("/", n=1).str[0]
     table = pd.DataFrame({"score": trials["sc"], "label": trials["lab"]})
     for attribute in ("Gender", "Nationality"):
-        values, names = pd.factorize(people[attribute].reindex(speaker))
-        table[attribute] = pd.Categorical.from_codes(values[enrol.codes], names)
+        codes, names = pd.factorize(people[attribute].reindex(speaker))
+        table[attribute] = pd.Categorical.from_codes(codes[enrol.codes], names)
     return table
 
 
@@ -67,8 +67,8 @@ def placed(
     """
     table = pd.DataFrame({"score": trials["sc"], "label": trials["lab"]})
     for attribute in ("Gender", "Nationality"):
-        values, names = pd.factorize(people[attribute])
-        enrol, test = values[places[0]], values[places[1]]
+        codes, names = pd.factorize(people[attribute])
+        enrol, test = codes[places[0]], codes[places[1]]
         table[attribute] = pd.Categorical.from_codes(np.where(enrol == test, enrol, -1), names)
     return table
 
@@ -77,6 +77,6 @@ def groups(table: pd.DataFrame) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
     """Yield each group's name and its rows, for all trials and for the three groupings."""
     yield "all", np.arange(len(table))
     for grouping in GROUPINGS:
-        found = table.groupby(list(grouping), observed=True, sort=True).indices
-        for name, rows in found.items():
+        rows_by_group = table.groupby(list(grouping), observed=True, sort=True).indices
+        for name, rows in rows_by_group.items():
             yield "+".join(name if isinstance(name, tuple) else (name,)), rows
