@@ -60,15 +60,15 @@ def test_a_table_has_no_name():
 
 
 def test_cells_of_a_table_are_no_names_of_files(monkeypatch):
-    asked = []
-    monkeypatch.setattr("os.path.isfile", lambda path: bool(asked.append(path)))
+    paths = []
+    monkeypatch.setattr("os.path.isfile", lambda path: bool(paths.append(path)))
     assert named_counts_files(ROWS) is None
-    assert asked == []
+    assert paths == []
 
 
 def test_names_before_files():
-    found = sources_by_name({"V2@H": "h.csv", "V2@E": "e.csv", "L": "l.csv"})
-    assert found == {("V2", "H"): "h.csv", ("V2", "E"): "e.csv", ("L", ""): "l.csv"}
+    sources = sources_by_name({"V2@H": "h.csv", "V2@E": "e.csv", "L": "l.csv"})
+    assert sources == {("V2", "H"): "h.csv", ("V2", "E"): "e.csv", ("L", ""): "l.csv"}
 
 
 def test_dataframes_and_mappings_are_told_apart(optional):
@@ -76,9 +76,9 @@ def test_dataframes_and_mappings_are_told_apart(optional):
     for table in (ROWS, pl.DataFrame(ROWS), pd.DataFrame(ROWS), pa.table(ROWS)):
         assert list(sources_by_name(table)) == [("scores", "")]
         assert list(sources_by_name({"A": table, "B@x": table})) == [("A", ""), ("B", "x")]
-    series = {name: pl.Series(values) for name, values in ROWS.items()}
+    series = {name: pl.Series(cells) for name, cells in ROWS.items()}
     assert list(sources_by_name(series)) == [("scores", "")]
-    columns = {name: pd.Series(values) for name, values in ROWS.items()}
+    columns = {name: pd.Series(cells) for name, cells in ROWS.items()}
     assert list(sources_by_name(columns)) == [("scores", "")]
 
 
@@ -96,8 +96,8 @@ def test_development_scores_of_one_system_serve_all_of_its_lists():
 
 def test_of_several_systems_each_needs_its_own():
     sources = sources_by_name({"A": "1.csv", "B": "2.csv"})
-    found = development_sources({"B": "b.csv", "A": "a.csv"}, sources)
-    assert found == {("A", ""): "a.csv", ("B", ""): "b.csv"}
+    development = development_sources({"B": "b.csv", "A": "a.csv"}, sources)
+    assert development == {("A", ""): "a.csv", ("B", ""): "b.csv"}
     with pytest.raises(ConfigError, match="several systems"):
         development_sources("dev.csv", sources)
     with pytest.raises(ConfigError, match="A"):
@@ -129,26 +129,26 @@ def test_several_systems_and_lists_in_one_audit(twins):
 @pytest.mark.slow
 def test_the_same_trials_under_two_names_give_the_same_numbers(twins):
     for name in ("groups", "bias", "meta", "matrix", "det", "sweep"):
-        one, other = (
+        listed, unlisted = (
             twins.tables()[name].where(system=s, list=x).to_polars().drop("system", "list")
             for s, x in (("S", "dev"), ("T", ""))
         )
-        assert one.equals(other), name
+        assert listed.equals(unlisted), name
 
 
 @pytest.mark.slow
 def test_lists_of_one_system_have_operating_points_of_their_own(simulate):
-    one, people = simulate(seed=1)
-    two, _ = simulate(seed=2)
-    both = pv.audit(
-        {"S@one": one, "S@two": two},
+    first_trials, people = simulate(seed=1)
+    second_trials, _ = simulate(seed=2)
+    joint = pv.audit(
+        {"S@one": first_trials, "S@two": second_trials},
         speakers=people,
         by="gender",
         operating_points="fpr=0.1",
         intervals=False,
     )
-    for name, source in (("one", one), ("two", two)):
+    for name, source in (("one", first_trials), ("two", second_trials)):
         alone = pv.audit(source, speakers=people, by="gender", operating_points="fpr=0.1")
-        (here,) = both.operating_points.where(list=name)
-        (there,) = alone.operating_points
-        assert here["threshold"] == there["threshold"]
+        (joint_point,) = joint.operating_points.where(list=name)
+        (lone_point,) = alone.operating_points
+        assert joint_point["threshold"] == lone_point["threshold"]

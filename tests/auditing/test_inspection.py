@@ -14,12 +14,12 @@ from parivox.report.inspection import labelled_lines
 def counted(tmp_path):
     """Count trials of 12 speakers, two of them of a small country, as one file."""
 
-    def done(name, first=0, *, by=("gender", "country"), **options):
+    def write_counts(name, test_offset=0, *, by=("gender", "country"), **options):
         ids = [f"s{i:02}" for i in range(12)]
         pairs = [(a, b) for a in ids for b in ids]
         trials = {
             "enrol": [f"{a}/1" for a, _ in pairs],
-            "test": [f"{b}/{first + 2}" for _, b in pairs],
+            "test": [f"{b}/{test_offset + 2}" for _, b in pairs],
             "score": [float(a == b) + 0.01 * (i % 7) for i, (a, b) in enumerate(pairs)],
             "channel": ["xy"[i % 2] for i in range(len(pairs))],
         }
@@ -32,26 +32,30 @@ def counted(tmp_path):
         pv.count({"sys": trials}, speakers=people, by=list(by), **options).write(path)
         return path
 
-    return done
+    return write_counts
 
 
-def told(*paths):
+def printed_lines(*paths):
     return "\n".join(f"{label}: {words}" for label, words in labelled_lines(pv.inspect(*paths)))
 
 
 def test_counts_are_told_in_five_lines_below_their_name(counted):
     path = counted("day1.counts", within="channel", step=1.0)
-    found = pv.inspect(path)
-    (one,) = found.files
-    assert (one.kind, one.labels.target, one.labels.nontarget) == ("counts", 12, 132)
-    assert one.counted.groupings == {"gender": ("f", "m"), "country": ("A", "B", "C")}
-    assert one.counted.within == {"channel": ("x", "y")}
-    assert "C (country)" in one.counted.withheld
-    assert "other groups" in one.counted.lacks
-    assert shlex.split(found.next) == ["parivox", "audit", str(path)]
-    shown = [label for label, _ in labelled_lines(found)]
+    inspection = pv.inspect(path)
+    (counts_file,) = inspection.files
+    assert (counts_file.kind, counts_file.labels.target, counts_file.labels.nontarget) == (
+        "counts",
+        12,
+        132,
+    )
+    assert counts_file.counted.groupings == {"gender": ("f", "m"), "country": ("A", "B", "C")}
+    assert counts_file.counted.within == {"channel": ("x", "y")}
+    assert "C (country)" in counts_file.counted.withheld
+    assert "other groups" in counts_file.counted.lacks
+    assert shlex.split(inspection.next) == ["parivox", "audit", str(path)]
+    shown = [label for label, _ in labelled_lines(inspection)]
     assert shown == ["", "next", "", "trials", "scores", "grouped by", "withheld", "not in it"]
-    words = told(path)
+    words = printed_lines(path)
     assert "of sys;" in words
     assert "trials: target 12, nontarget 132\n" in words
     assert "scores: counted at bins of 1\n" in words
@@ -69,7 +73,7 @@ def test_counts_are_told_in_five_lines_below_their_name(counted):
     ],
 )
 def test_what_bins_and_thresholds_take_away_is_told(counted, options, scores, lacks):
-    words = told(counted("a.counts", withhold=0, **options))
+    words = printed_lines(counted("a.counts", withhold=0, **options))
     assert scores in words
     assert lacks in words
     assert "withheld: nothing, however few speakers a group has" in words
@@ -77,10 +81,10 @@ def test_what_bins_and_thresholds_take_away_is_told(counted, options, scores, la
 
 def test_counts_that_fit_each_other_are_told_so(counted):
     paths = [counted("a.counts", by=["country"]), counted("b.counts", 1, by=["country"])]
-    found = pv.inspect(*paths)
-    assert found.problems == ()
-    assert "the 2 files of counts fit each other" in told(*paths)
-    assert shlex.split(found.next)[2:] == [str(path) for path in paths]
+    inspection = pv.inspect(*paths)
+    assert inspection.problems == ()
+    assert "the 2 files of counts fit each other" in printed_lines(*paths)
+    assert shlex.split(inspection.next)[2:] == [str(path) for path in paths]
 
 
 def test_counts_that_do_not_fit_are_a_problem_in_the_words_of_the_audit(counted):
@@ -97,7 +101,7 @@ def test_counts_that_do_not_fit_are_a_problem_in_the_words_of_the_audit(counted)
 def test_damaged_counts_are_a_problem_in_the_words_of_the_audit(tmp_path):
     path = tmp_path / "a.counts"
     pl.DataFrame({"a": [1]}).write_parquet(path, metadata={KEY: "1"})
-    (found,) = pv.inspect(path).files
+    (counts_file,) = pv.inspect(path).files
     with pytest.raises(pv.DataError) as refused:
         pv.audit(path)
-    assert (found.kind, found.problems) == ("counts", (str(refused.value),))
+    assert (counts_file.kind, counts_file.problems) == ("counts", (str(refused.value),))

@@ -26,10 +26,10 @@ def _list(inverted: str, *, separation: float = 2.5, varying: bool = False) -> p
     for i in range(_SPEAKERS):
         threshold = 1.2 + (rng.normal() if varying else 0)
         for k in range(10):
-            other = (i + 2 * (k + 1)) % _SPEAKERS
+            impostor = (i + 2 * (k + 1)) % _SPEAKERS
             for test, label, mean in (
                 (f"s{i}/{k}", "target", separation),
-                (f"s{other}/n{k}_{i}", "nontarget", 0),
+                (f"s{impostor}/n{k}_{i}", "nontarget", 0),
             ):
                 score = float(rng.normal(mean))
                 is_inverted = inverted == "all" or (inverted == "north" and i % 2 == 1)
@@ -50,26 +50,26 @@ def test_inverted_decisions_are_refused_unless_asked_for():
 
 
 def test_inverted_decisions_of_one_group_are_told():
-    found = _audited(_list("north"))
-    (row,) = found.data.where(item=_ODD).rows()
+    audit = _audited(_list("north"))
+    (row,) = audit.data.where(item=_ODD).rows()
     assert (row["grouping"], row["count"]) == ("accent", 400)
-    assert any("of north whose decisions" in one.short for one in overview(found).caveats)
+    assert any("of north whose decisions" in caveat.short for caveat in overview(audit).caveats)
 
 
 @pytest.mark.parametrize("varying", [False, True])
 @pytest.mark.parametrize("separation", [0.77, 2.5])
 def test_sound_decisions_are_not_told(varying, separation):
     """Also of an EER of 35 %."""
-    found = _audited(_list("none", separation=separation, varying=varying))
-    assert not [row for row in found.data.rows() if "contradict the scores" in row["item"]]
+    audit = _audited(_list("none", separation=separation, varying=varying))
+    assert not [row for row in audit.data.rows() if "contradict the scores" in row["item"]]
 
 
 @pytest.mark.parametrize(("threshold", "does"), [(-60, "accepts"), (70, "rejects")])
 def test_thresholds_of_another_scale_are_told(threshold, does):
-    found = _audited(_list("none"), operating_points=[f"threshold={threshold}", "threshold=1"])
-    (row,) = found.data.where(item=OUTSIDE).rows()
+    audit = _audited(_list("none"), operating_points=[f"threshold={threshold}", "threshold=1"])
+    (row,) = audit.data.where(item=OUTSIDE).rows()
     assert (row["count"], row["note"]) == (1, f"threshold={threshold} {does} all trials")
-    assert any(f"{does} all trials" in one.short for one in overview(found).caveats)
+    assert any(f"{does} all trials" in caveat.short for caveat in overview(audit).caveats)
 
 
 def test_deployed_thresholds_of_another_scale_are_told():

@@ -18,11 +18,11 @@ CHEAP = {"reference": "pooled", "zero": "none", "cost": "voxsrc", "intervals": F
 """Fewer measures of bias than by default, without intervals: they are not what is tested here."""
 
 
-def band(value, *edges):
+def band(cell, *edges):
     """Name of the band that holds a number."""
-    if value is None:
+    if cell is None:
         return None
-    number = float(value)
+    number = float(cell)
     if number < edges[0]:
         return f"<{edges[0]}"
     for low, high in pairwise(edges):
@@ -31,19 +31,20 @@ def band(value, *edges):
     return f"{edges[-1]}+"
 
 
-def same(one, two):
-    if one is None or two is None:
+def same_or_different(enrol_group, test_group):
+    if enrol_group is None or test_group is None:
         return None
-    return "same" if one == two else "different"
+    return "same" if enrol_group == test_group else "different"
 
 
-def joined(*parts):
+def joined(*sides_by_attribute):
     """Both sides' groups of an intersection."""
 
     def sides(row):
-        both = [part(row) for part in parts]
+        pairs = [sides_of(row) for sides_of in sides_by_attribute]
         return tuple(
-            None if None in values else "+".join(values) for values in zip(*both, strict=True)
+            None if None in side_groups else "+".join(side_groups)
+            for side_groups in zip(*pairs, strict=True)
         )
 
     return sides
@@ -53,44 +54,67 @@ def joined(*parts):
 def sides(bank):
     """The groups of both sides of a row, by the name of the grouping."""
 
-    def own(of, name, *edges):
-        def found(row):
-            cells = [of(row[side])[name] for side in ("enrol", "test")]
+    def both_sides(attributes_of, name, *edges):
+        def banded(row):
+            cells = [attributes_of(row[side])[name] for side in ("enrol", "test")]
             return tuple(band(cell, *edges) if edges else cell for cell in cells)
 
-        return found
+        return banded
 
-    gender, region = own(bank.customer, "gender"), own(bank.customer, "region")
-    channel, language = own(bank.call, "channel"), own(bank.call, "language")
-    found = {
+    gender, region = both_sides(bank.customer, "gender"), both_sides(bank.customer, "region")
+    channel, language = both_sides(bank.call, "channel"), both_sides(bank.call, "language")
+    sides_by_grouping = {
         "gender": gender,
         "gender+region": joined(gender, region),
         "channel": channel,
         "language": language,
-        "age:30,50": own(bank.call, "age", 30, 50),
+        "age:30,50": both_sides(bank.call, "age", 30, 50),
         "enrol.channel": lambda row: (channel(row)[0],) * 2,
         "test.channel": lambda row: (channel(row)[1],) * 2,
-        "same:channel": lambda row: (same(*channel(row)),) * 2,
-        "same:gender": lambda row: (same(*gender(row)),) * 2,
+        "same:channel": lambda row: (same_or_different(*channel(row)),) * 2,
+        "same:gender": lambda row: (same_or_different(*gender(row)),) * 2,
         "device": lambda row: (row["device"],) * 2,
         "days apart:1,30": lambda row: (band(row["days apart"], 1, 30),) * 2,
     }
-    found["enrol.age:40"] = lambda row: (own(bank.call, "age", 40)(row)[0],) * 2
-    found["gender+same:channel"] = joined(gender, found["same:channel"])
-    found["channel+device"] = joined(channel, found["device"])
-    found["gender+enrol.language"] = joined(gender, lambda row: (language(row)[0],) * 2)
-    return found
+    sides_by_grouping["enrol.age:40"] = lambda row: (both_sides(bank.call, "age", 40)(row)[0],) * 2
+    sides_by_grouping["gender+same:channel"] = joined(gender, sides_by_grouping["same:channel"])
+    sides_by_grouping["channel+device"] = joined(channel, sides_by_grouping["device"])
+    sides_by_grouping["gender+enrol.language"] = joined(gender, lambda row: (language(row)[0],) * 2)
+    return sides_by_grouping
 
 
 GROUPINGS = (
-    *("gender", "gender+region", "channel", "language", "age:30,50", "enrol.channel"),
-    *("test.channel", "same:channel", "same:gender", "device", "days apart:1,30"),
-    *("enrol.age:40", "gender+same:channel", "channel+device", "gender+enrol.language"),
+    "gender",
+    "gender+region",
+    "channel",
+    "language",
+    "age:30,50",
+    "enrol.channel",
+    "test.channel",
+    "same:channel",
+    "same:gender",
+    "device",
+    "days apart:1,30",
+    "enrol.age:40",
+    "gender+same:channel",
+    "channel+device",
+    "gender+enrol.language",
 )
 LEVELS = ("channel", "same:gender", "device", "gender")
 SURE = (
-    *("low", "high", "interval", "deff", "n_eff", "df", "se", "note"),
-    *("p", "p_holm", "p_bh", "floor_mean", "floor_95"),
+    "low",
+    "high",
+    "interval",
+    "deff",
+    "n_eff",
+    "df",
+    "se",
+    "note",
+    "p",
+    "p_holm",
+    "p_bh",
+    "floor_mean",
+    "floor_95",
 )
 NO_KEY = ("reason", "interval", "note")
 
@@ -99,16 +123,16 @@ NO_KEY = ("reason", "interval", "note")
 def audit_of(bank):
     """Audit some rows of the bank with everything that it knows of them."""
 
-    def made(rows, *columns, **options):
+    def audit_rows(rows, *columns, **options):
         columns = columns or ("device", "days apart")
-        told = {"speakers": bank.customers, "utterances": bank.calls, "operating_points": POINT}
-        return pv.audit(bank.table(rows, *columns), **{**told, **CHEAP, **options})
+        tables = {"speakers": bank.customers, "utterances": bank.calls, "operating_points": POINT}
+        return pv.audit(bank.table(rows, *columns), **{**tables, **CHEAP, **options})
 
-    return made
+    return audit_rows
 
 
 @pytest.fixture(scope="session")
-def whole(bank, audit_of):
+def audit_by_levels(bank, audit_of):
     return audit_of(
         bank.scored,
         by=GROUPINGS,
@@ -121,14 +145,16 @@ def whole(bank, audit_of):
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("grouping", GROUPINGS)
 def test_groups_are_those_of_a_plain_loop(
-    whole, bank, sides, allocated, errors, shown, grouping, rule
+    audit_by_levels, bank, sides, allocated, errors, shown, grouping, rule
 ):
     placed = allocated(bank.scored, sides[grouping], rule)
-    found = shown(whole, POINT, grouping=grouping, allocation=rule, within="")
+    counts = shown(audit_by_levels, POINT, grouping=grouping, allocation=rule, within="")
     occurring = {g for row in bank.scored for g in sides[grouping](row) if g is not None}
-    assert {*found} == {*occurring, "pooled"}
-    assert found == {group: errors(placed.get(group, []), 1.0) for group in found}
-    for row in whole.groups.where(grouping=grouping, allocation=rule, within="", metric="fpr"):
+    assert {*counts} == {*occurring, "pooled"}
+    assert counts == {group: errors(placed.get(group, []), 1.0) for group in counts}
+    for row in audit_by_levels.groups.where(
+        grouping=grouping, allocation=rule, within="", metric="fpr"
+    ):
         if row["trials"]:
             assert row["value"] == row["errors"] / row["trials"]
 
@@ -136,36 +162,36 @@ def test_groups_are_those_of_a_plain_loop(
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("grouping", GROUPINGS)
 def test_speakers_of_a_group_take_part_in_it_on_the_side_that_is_of_it(
-    whole, bank, sides, allocated, grouping, rule
+    audit_by_levels, bank, sides, allocated, grouping, rule
 ):
-    found = whole.groups.where(
+    group_rows = audit_by_levels.groups.where(
         grouping=grouping, allocation=rule, within="", metric="fpr", operating_point=POINT
     )
     everyone = set()
     for group, rows in allocated(bank.scored, sides[grouping], rule).items():
         if group == "pooled":
             continue
-        who = {
+        group_speakers = {
             bank.who(row[side])
             for row in rows
-            for side, own in zip(("enrol", "test"), sides[grouping](row), strict=True)
-            if own == group
+            for side, side_group in zip(("enrol", "test"), sides[grouping](row), strict=True)
+            if side_group == group
         }
-        everyone |= who
-        assert [row["speakers"] for row in found.where(group=group)] == [len(who)]
-    assert [row["speakers"] for row in found.where(group="pooled")] == [len(everyone)]
+        everyone |= group_speakers
+        assert [row["speakers"] for row in group_rows.where(group=group)] == [len(group_speakers)]
+    assert [row["speakers"] for row in group_rows.where(group="pooled")] == [len(everyone)]
 
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("grouping", GROUPINGS)
-def test_no_trial_is_left_out_untold(whole, bank, sides, allocated, grouping, rule):
-    told = {
+def test_no_trial_is_left_out_untold(audit_by_levels, bank, sides, allocated, grouping, rule):
+    excluded = {
         row["item"].partition(",")[0]: row["count"]
-        for row in whole.data.where(source="scores", grouping=grouping, group="")
+        for row in audit_by_levels.data.where(source="scores", grouping=grouping, group="")
         if row["item"].endswith(f"(allocation {rule})")
     }
-    unknown = sum(count for item, count in told.items() if "unknown" in item)
-    between = sum(count for item, count in told.items() if "between" in item)
+    unknown = sum(count for item, count in excluded.items() if "unknown" in item)
+    between = sum(count for item, count in excluded.items() if "between" in item)
     inside = len(allocated(bank.scored, sides[grouping], rule).get("pooled", []))
     assert inside + unknown + between == len(bank.scored)
     apart = [sides[grouping](row) for row in bank.scored]
@@ -174,30 +200,32 @@ def test_no_trial_is_left_out_untold(whole, bank, sides, allocated, grouping, ru
 
 
 @pytest.mark.parametrize("grouping", GROUPINGS)
-def test_matrix_is_that_of_a_plain_loop(whole, bank, sides, grouping):
+def test_matrix_is_that_of_a_plain_loop(audit_by_levels, bank, sides, grouping):
     counts = {}
     for row in bank.scored:
         pair = sides[grouping](row)
         if not row["label"] and None not in pair:
             cell = counts.setdefault(pair, [0, 0])
-            cell[0] += row["score"] >= 1.0
+            cell[0] += int(row["score"] >= 1.0)
             cell[1] += 1
-    rows = whole.matrix.where(grouping=grouping, operating_point=POINT, within="")
+    rows = audit_by_levels.matrix.where(grouping=grouping, operating_point=POINT, within="")
     for row in rows:
-        wanted = counts.pop((row["enrol_group"], row["test_group"]), [0, 0])
-        assert [row["errors"], row["trials"]] == wanted
+        expected = counts.pop((row["enrol_group"], row["test_group"]), [0, 0])
+        assert [row["errors"], row["trials"]] == expected
     assert len(rows)
     assert not counts
 
 
-def test_bands_stand_in_rising_order(whole):
-    for grouping, wanted in {
+def test_bands_stand_in_rising_order(audit_by_levels):
+    for grouping, expected in {
         "age:30,50": ["<30", "30-49", "50+"],
         "days apart:1,30": ["<1", "1-29", "30+"],
         "same:channel": ["different", "same"],
     }.items():
-        rows = whole.groups.where(grouping=grouping, allocation="both", within="", metric="eer")
-        assert [row["group"] for row in rows] == [*wanted, "pooled"]
+        rows = audit_by_levels.groups.where(
+            grouping=grouping, allocation="both", within="", metric="eer"
+        )
+        assert [row["group"] for row in rows] == [*expected, "pooled"]
 
 
 def level_rows(bank, sides, grouping, level):
@@ -210,9 +238,9 @@ def level_rows(bank, sides, grouping, level):
     [("channel", "app"), ("same:gender", "same"), ("device", "old"), ("gender", "f")],
 )
 def test_a_level_holds_what_an_audit_of_its_trials_alone_says(
-    whole, bank, sides, audit_of, grouping, level
+    audit_by_levels, bank, sides, audit_of, grouping, level
 ):
-    (point,) = whole.operating_points.where(operating_point="fpr=0.1", within="")
+    (point,) = audit_by_levels.operating_points.where(operating_point="fpr=0.1", within="")
     inside = audit_of(
         level_rows(bank, sides, grouping, level),
         by=GROUPINGS,
@@ -224,42 +252,48 @@ def test_a_level_holds_what_an_audit_of_its_trials_alone_says(
     # what is found at the group's own or at the cheapest threshold of all trials has another source
     same_source = ~pl.col("metric").is_in(["fnr_at_fpr"])
     plain = pl.col("measure").is_in(["difference", "ratio", "neg_log_ratio"])
-    for table, kept in (("groups", same_source), ("bias", same_source & plain), ("matrix", True)):
-        both = [
-            getattr(one, table).where(within=within).to_polars().drop("within").filter(kept)
-            for one, within in ((whole, name), (inside, ""))
+    for table, row_filter in (
+        ("groups", same_source),
+        ("bias", same_source & plain),
+        ("matrix", True),
+    ):
+        tables = [
+            getattr(audit, table).where(within=within).to_polars().drop("within").filter(row_filter)
+            for audit, within in ((audit_by_levels, name), (inside, ""))
         ]
-        mine, alone = both[0], both[1].with_columns(text)
+        mine, alone = tables[0], tables[1].with_columns(text)
         key = [c for c in alone.columns if alone[c].dtype == pl.String and c not in NO_KEY]
         # a level may have no trial of a group that the whole has
-        rest = mine.join(alone, on=key, how="anti")
-        counts = [c for c in ("trials", "target_trials", "nontarget_trials") if c in rest.columns]
-        assert rest.select(counts).fill_null(0).sum().row(0) == (0,) * len(counts)
+        unmatched = mine.join(alone, on=key, how="anti")
+        counts = [
+            c for c in ("trials", "target_trials", "nontarget_trials") if c in unmatched.columns
+        ]
+        assert unmatched.select(counts).fill_null(0).sum().row(0) == (0,) * len(counts)
         mine = mine.join(alone, on=key, how="semi")
         assert mine.height == alone.height > 0
         mine, alone = mine.sort(key), alone.sort(key)
         shared = [c for c in mine.columns if c not in SURE]
         assert mine.select(shared).equals(alone.select(shared), null_equal=True)
-    found = {
+    level_points = {
         row["operating_point"]: (row["threshold"], row["fpr"], row["fnr"], row["cdet_norm"])
-        for row in whole.operating_points.where(within=name)
+        for row in audit_by_levels.operating_points.where(within=name)
     }
     alone = [
         (row["threshold"], row["fpr"], row["fnr"], row["cdet_norm"])
         for row in inside.operating_points
     ]
-    assert list(found.values()) == alone
+    assert list(level_points.values()) == alone
 
 
 def test_intervals_within_a_level_are_those_of_its_trials_alone(bank, sides, audit_of):
-    by = ("gender", "device", "same:channel")  # what is no closed form rests on all trials
-    how = {"by": by, "allocate": ("both", "enrol"), "intervals": True}
-    some = audit_of(bank.scored, within="channel", **how)
-    inside = audit_of(level_rows(bank, sides, "channel", "app"), **how)
+    groupings = ("gender", "device", "same:channel")  # what is no closed form rests on all trials
+    options = {"by": groupings, "allocate": ("both", "enrol"), "intervals": True}
+    by_channel = audit_of(bank.scored, within="channel", **options)
+    inside = audit_of(level_rows(bank, sides, "channel", "app"), **options)
     rates = pl.col("metric").is_in(["fpr", "fnr"])
     mine, alone = (
         audit.groups.where(within=within, operating_point=POINT).to_polars().filter(rates)
-        for audit, within in ((some, "channel=app"), (inside, ""))
+        for audit, within in ((by_channel, "channel=app"), (inside, ""))
     )
     key = ["grouping", "group", "allocation", "metric"]
     mine = mine.join(alone, on=key, how="semi").drop("within").sort(key)
@@ -268,60 +302,64 @@ def test_intervals_within_a_level_are_those_of_its_trials_alone(bank, sides, aud
     assert mine.equals(alone, null_equal=True)
 
 
-def test_thresholds_within_a_level_are_those_of_all_trials(whole):
+def test_thresholds_within_a_level_are_those_of_all_trials(audit_by_levels):
     for point in (POINT, "fpr=0.1"):
-        rows = whole.operating_points.where(operating_point=point)
+        rows = audit_by_levels.operating_points.where(operating_point=point)
         assert len({row["threshold"] for row in rows}) == 1
         assert len(rows) == 1 + 3 + 2 + 2 + 2
-        rows = whole.groups.where(operating_point=point, metric="fnr")
+        rows = audit_by_levels.groups.where(operating_point=point, metric="fnr")
         assert len({row["threshold"] for row in rows}) == 1
 
 
-def test_the_level_stands_in_the_last_column_but_for_those_of_how_sure_it_is(whole):
+def test_the_level_stands_in_the_last_column_but_for_those_of_how_sure_it_is(audit_by_levels):
     levels = ["", *(f"channel={c}" for c in ("app", "branch", "phone"))]
-    levels += [f"same:gender={one}" for one in ("different", "same")]
+    levels += [f"same:gender={level}" for level in ("different", "same")]
     levels += [*("device=new", "device=old"), *("gender=f", "gender=m")]
     sure = {"groups": 11, "bias": 8, "meta": 8}
     for name in ("groups", "bias", "meta", "matrix", "operating_points", "det"):
-        table = whole.tables()[name].to_polars()
+        table = audit_by_levels.tables()[name].to_polars()
         assert table.columns.index("within") == table.width - 1 - sure.get(name, 0)
-        found = table["within"].unique(maintain_order=True).to_list()
+        table_levels = table["within"].unique(maintain_order=True).to_list()
         # trials of different genders are all nontarget ones, and have no curve
-        assert found == [one for one in levels if name != "det" or "different" not in one]
+        assert table_levels == [
+            level for level in levels if name != "det" or "different" not in level
+        ]
 
 
-def test_bias_within_a_level_is_against_its_own_pooled_row(whole):
-    where = {"metric": "fnr", "operating_point": POINT, "within": "channel=app"}
+def test_bias_within_a_level_is_against_its_own_pooled_row(audit_by_levels):
+    row_filter = {"metric": "fnr", "operating_point": POINT, "within": "channel=app"}
     rates = {
         (row["grouping"], row["group"], row["allocation"]): row["value"]
-        for row in whole.groups.where(**where)
+        for row in audit_by_levels.groups.where(**row_filter)
     }
-    rows = whole.bias.where(**where, measure="ratio", reference="pooled", zero="none")
+    rows = audit_by_levels.bias.where(
+        **row_filter, measure="ratio", reference="pooled", zero="none"
+    )
     assert len(rows)
     for row in rows:
         pooled = rates[row["grouping"], "pooled", row["allocation"]]
-        own = rates[row["grouping"], row["group"], row["allocation"]]
+        group_rate = rates[row["grouping"], row["group"], row["allocation"]]
         if not row["reason"]:
-            assert row["value"] == own / pooled
+            assert row["value"] == group_rate / pooled
 
 
-def test_trials_in_no_level_are_told(whole, bank, sides):
+def test_trials_in_no_level_are_told(audit_by_levels, bank, sides):
     for grouping in LEVELS:
         pairs = [sides[grouping](row) for row in bank.scored]
         outside = sum(None in pair or pair[0] != pair[1] for pair in pairs)
         (row,) = (
             row
-            for row in whole.data.where(source="scores", grouping=grouping)
+            for row in audit_by_levels.data.where(source="scores", grouping=grouping)
             if row["item"] == "trials in no level of --within, or between two"
         )
         assert row["count"] == outside
 
 
-def test_without_levels_the_column_is_empty(bank, audit_of, whole):
+def test_without_levels_the_column_is_empty(bank, audit_of, audit_by_levels):
     points = [POINT, "fpr=0.1"]
     plain = audit_of(bank.scored, by=GROUPINGS, allocate=RULES, operating_points=points)
     for name in ("groups", "bias", "meta", "matrix", "operating_points", "det"):
-        outer = whole.tables()[name].to_polars().filter(within="")
+        outer = audit_by_levels.tables()[name].to_polars().filter(within="")
         assert outer.equals(plain.tables()[name].to_polars(), null_equal=True)
 
 
@@ -329,18 +367,20 @@ def test_without_levels_the_column_is_empty(bank, audit_of, whole):
 def with_gender(bank):
     """The calls with a column of the same name as one of the customers'."""
 
-    def made(**changes):
+    def calls_with_gender(**changes):
         calls = bank.calls["call"]
         column = [changes.get(call, bank.customer(call)["gender"]) for call in calls]
         return {**bank.calls, "gender": column}
 
-    return made
+    return calls_with_gender
 
 
-def test_one_attribute_of_two_levels_that_agree_is_one(bank, audit_of, with_gender, whole, shown):
-    both = audit_of(bank.scored, by="gender", utterances=with_gender())
-    assert shown(both, POINT, grouping="gender") == shown(
-        whole, POINT, grouping="gender", allocation="both", within=""
+def test_one_attribute_of_two_levels_that_agree_is_one(
+    bank, audit_of, with_gender, audit_by_levels, shown
+):
+    audit = audit_of(bank.scored, by="gender", utterances=with_gender())
+    assert shown(audit, POINT, grouping="gender") == shown(
+        audit_by_levels, POINT, grouping="gender", allocation="both", within=""
     )
 
 
@@ -350,33 +390,36 @@ def test_one_attribute_of_two_levels_that_differ_must_be_told_apart(
     call = bank.scored[0]["enrol"]
     assert bank.customer(call)["gender"] == "f"
     calls = with_gender(**{call: "m"})
-    with pytest.raises(ConfigError, match="'f' by speakers and 'm' by utterances") as told:
+    with pytest.raises(ConfigError, match="'f' by speakers and 'm' by utterances") as refusal:
         audit_of(bank.scored, by="gender", utterances=calls)
-    assert "speaker.gender or recording.gender" in str(told.value)
-    found = audit_of(bank.scored, by=["speaker.gender", "recording.gender"], utterances=calls)
+    assert "speaker.gender or recording.gender" in str(refusal.value)
+    audit = audit_of(bank.scored, by=["speaker.gender", "recording.gender"], utterances=calls)
 
-    def own(of):
-        return lambda row: tuple(of(row[side]) for side in ("enrol", "test"))
+    def both_sides(gender_of):
+        return lambda row: tuple(gender_of(row[side]) for side in ("enrol", "test"))
 
-    for name, of in (
-        ("speaker.gender", lambda one: bank.customer(one)["gender"]),
-        ("recording.gender", lambda one: "m" if one == call else bank.customer(one)["gender"]),
+    for name, gender_of in (
+        ("speaker.gender", lambda recording: bank.customer(recording)["gender"]),
+        (
+            "recording.gender",
+            lambda recording: "m" if recording == call else bank.customer(recording)["gender"],
+        ),
     ):
-        placed = allocated(bank.scored, own(of), "both")
-        wanted = {group: errors(rows, 1.0) for group, rows in placed.items()}
-        assert shown(found, POINT, grouping=name) == wanted
+        placed = allocated(bank.scored, both_sides(gender_of), "both")
+        expected = {group: errors(rows, 1.0) for group, rows in placed.items()}
+        assert shown(audit, POINT, grouping=name) == expected
 
 
 def test_one_attribute_of_trials_and_of_recordings_must_be_told_apart(bank, audit_of):
     rows = [{**row, "channel": bank.call(row["test"])["channel"]} for row in bank.scored]
     with pytest.raises(ConfigError, match=r"recording\.channel or trial\.channel"):
         audit_of(rows, "channel", by="channel")
-    found = audit_of(rows, "channel", by=["trial.channel", "test.channel"])
-    one, two = (
-        found.groups.where(grouping=name).to_polars().drop("grouping")
+    audit = audit_of(rows, "channel", by=["trial.channel", "test.channel"])
+    by_trial, by_recording = (
+        audit.groups.where(grouping=name).to_polars().drop("grouping")
         for name in ("trial.channel", "test.channel")
     )
-    assert one.equals(two, null_equal=True)
+    assert by_trial.equals(by_recording, null_equal=True)
 
 
 def test_columns_for_either_side_of_a_trial_are_the_sides_own(
@@ -391,41 +434,41 @@ def test_columns_for_either_side_of_a_trial_are_the_sides_own(
         for row in bank.scored
     ]
     options = {"utterances": {k: bank.calls[k] for k in ("call", "customer")}}
-    found = audit_of(
+    audit = audit_of(
         rows, "enrol_tongue", "test_tongue", by=["tongue", "same:tongue", "enrol.tongue"],
         allocate=RULES, **options,
     )  # fmt: skip
     language = sides["language"]
-    for name, of in {
+    for name, sides_of in {
         "tongue": language,
-        "same:tongue": lambda row: (same(*language(row)),) * 2,
+        "same:tongue": lambda row: (same_or_different(*language(row)),) * 2,
         "enrol.tongue": lambda row: (language(row)[0],) * 2,
     }.items():
         for rule in RULES:
-            placed = allocated(rows, of, rule)
-            wanted = {group: errors(some, 1.0) for group, some in placed.items()}
-            assert shown(found, POINT, grouping=name, allocation=rule) == wanted
+            placed = allocated(rows, sides_of, rule)
+            expected = {group: errors(group_rows, 1.0) for group, group_rows in placed.items()}
+            assert shown(audit, POINT, grouping=name, allocation=rule) == expected
 
 
 def test_an_attribute_may_be_unknown_in_the_first_rows(bank, audit_of, shown, allocated, errors):
     rows = sorted(bank.scored, key=lambda row: row["device"] is not None)
     assert rows[0]["device"] is None
-    found = audit_of(rows, by="device")
+    audit = audit_of(rows, by="device")
     placed = allocated(rows, lambda row: (row["device"],) * 2, "both")
-    wanted = {group: errors(some, 1.0) for group, some in placed.items()}
-    assert shown(found, POINT, grouping="device") == wanted
+    expected = {group: errors(group_rows, 1.0) for group, group_rows in placed.items()}
+    assert shown(audit, POINT, grouping="device") == expected
 
 
-def test_an_age_that_changes_between_recordings_is_no_conflict(whole, bank):
+def test_an_age_that_changes_between_recordings_is_no_conflict(audit_by_levels, bank):
     ages = {}
     for name, age in zip(bank.calls["customer"], bank.calls["age"], strict=True):
         ages.setdefault(name, set()).add(age)
     assert any(len(several) > 1 for several in ages.values())
-    assert len(whole.groups.where(grouping="age:30,50"))
+    assert len(audit_by_levels.groups.where(grouping="age:30,50"))
 
 
 @pytest.mark.parametrize(
-    ("by", "rows", "match"),
+    ("grouping", "rows", "match"),
     [
         ("days apart", {"days apart": "x"}, None),
         ("days apart:1,30", {"days apart": "long ago"}, "'long ago' .* not a number"),
@@ -436,22 +479,22 @@ def test_an_age_that_changes_between_recordings_is_no_conflict(whole, bank):
         ("trial.region", {}, "unknown attribute"),
     ],
 )
-def test_bad_attributes_of_trials(bank, audit_of, by, rows, match):
+def test_bad_attributes_of_trials(bank, audit_of, grouping, rows, match):
     few = [{**row, **rows} for row in bank.scored[:200]]
     if match is None:
-        found = audit_of(few, "days apart", by=by)
-        assert {row["group"] for row in found.groups} == {"all", "x", "pooled"}
+        audit = audit_of(few, "days apart", by=grouping)
+        assert {row["group"] for row in audit.groups} == {"all", "x", "pooled"}
         return
     with pytest.raises((ConfigError, DataError), match=match):
-        audit_of(few, by=[by, "device"] if by == "devise" else by)
+        audit_of(few, by=[grouping, "device"] if grouping == "devise" else grouping)
 
 
 def test_a_column_for_one_side_only(bank, audit_of):
     rows = [{**row, "test_net": "a"} for row in bank.scored[:200]]
     with pytest.raises(ConfigError, match="for one side only, not for the enrolment"):
         audit_of(rows, "test_net", by="net")
-    found = audit_of(rows, "test_net", by="test.net")
-    assert {row["group"] for row in found.groups} == {"all", "a", "pooled"}
+    audit = audit_of(rows, "test_net", by="test.net")
+    assert {row["group"] for row in audit.groups} == {"all", "a", "pooled"}
 
 
 def test_an_attribute_of_trials_with_too_many_values_is_no_grouping():
@@ -468,10 +511,10 @@ def test_an_attribute_of_trials_with_too_many_values_is_no_grouping():
 
 
 def test_an_attribute_that_other_trials_lack(bank, audit_of):
-    other = bank.table(bank.scored)
+    without_device = bank.table(bank.scored)
     with pytest.raises(ConfigError, match="has no such column, but other trials have"):
         pv.audit(
-            {"A": bank.table(bank.scored, "device"), "B": other},
+            {"A": bank.table(bank.scored, "device"), "B": without_device},
             speakers=bank.customers,
             utterances=bank.calls,
             by="device",
@@ -481,8 +524,8 @@ def test_an_attribute_that_other_trials_lack(bank, audit_of):
 def test_the_order_of_rows_changes_nothing(bank, audit_of):
     rows = bank.scored[:400]
     mixed = [rows[i] for i in np.random.default_rng(5).permutation(len(rows))]
-    how = {"by": ["device", "same:channel", "gender"], "within": "channel", "intervals": True}
-    assert audit_of(mixed, **how).to_json() == audit_of(rows, **how).to_json()
+    options = {"by": ["device", "same:channel", "gender"], "within": "channel", "intervals": True}
+    assert audit_of(mixed, **options).to_json() == audit_of(rows, **options).to_json()
 
 
 @pytest.fixture(scope="module")
@@ -505,19 +548,19 @@ def as_named(bank, by_device):
 def test_other_names_of_values_are_the_same_groups(bank, by_device, as_named, names):
     renamed = {"new": names[0], "old": names[1], None: None}
     rows = [{**row, "device": renamed[row["device"]]} for row in bank.scored[:400]]
-    wanted = {renamed.get(group, group): counts for group, counts in as_named.items()}
-    assert by_device(rows) == wanted
+    expected = {renamed.get(group, group): counts for group, counts in as_named.items()}
+    assert by_device(rows) == expected
 
 
-def test_one_side_of_a_trial_is_the_allocation_to_that_side(whole):
+def test_one_side_of_a_trial_is_the_allocation_to_that_side(audit_by_levels):
     for side in ("enrol", "test"):
-        one, two = (
-            whole.groups.where(grouping=grouping, allocation=rule, within="")
+        by_attribute, by_rule = (
+            audit_by_levels.groups.where(grouping=grouping, allocation=rule, within="")
             .to_polars()
             .drop("grouping", "allocation", "speakers")
             for grouping, rule in ((f"{side}.channel", "both"), ("channel", side))
         )
-        assert one.equals(two, null_equal=True)
+        assert by_attribute.equals(by_rule, null_equal=True)
 
 
 PLAIN = {
@@ -526,49 +569,54 @@ PLAIN = {
     "score": [1.0, 0.0, 1.0, 0.2, 0.9, 0.1],
     "device": ["new", "old", "old", "new", "new", "old"],
 }
-WANTED = {"all": (1, 3, 1, 3), "new": (1, 1, 1, 2), "old": (0, 2, 0, 1), "pooled": (1, 3, 1, 3)}
+EXPECTED_COUNTS = {
+    "all": (1, 3, 1, 3),
+    "new": (1, 1, 1, 2),
+    "old": (0, 2, 0, 1),
+    "pooled": (1, 3, 1, 3),
+}
 
 
 def test_speakers_may_be_known_by_the_ids_alone(shown):
-    found = pv.audit(PLAIN, by="device", operating_points="threshold=0.5", **CHEAP)
-    assert shown(found, "threshold=0.5") == WANTED
-    (row,) = found.groups.where(grouping="all", metric="fpr")
+    audit = pv.audit(PLAIN, by="device", operating_points="threshold=0.5", **CHEAP)
+    assert shown(audit, "threshold=0.5") == EXPECTED_COUNTS
+    (row,) = audit.groups.where(grouping="all", metric="fpr")
     assert row["speakers"] == 3
 
 
 def test_speakers_may_be_known_by_columns_alone(shown):
     flat = {name: [cell.replace("/", "") for cell in PLAIN[name]] for name in ("enrol", "test")}
     owners = {f"{name}_speaker": [cell[0] for cell in flat[name]] for name in flat}
-    found = pv.audit(
+    audit = pv.audit(
         {**PLAIN, **flat, **owners}, by="device", operating_points="threshold=0.5", **CHEAP
     )
-    assert shown(found, "threshold=0.5") == WANTED
+    assert shown(audit, "threshold=0.5") == EXPECTED_COUNTS
 
 
 def test_speakers_may_be_known_by_the_tables_of_recordings_and_of_models_alone(shown):
     flat = {name: [cell.replace("/", "") for cell in PLAIN[name]] for name in ("enrol", "test")}
     calls = {"call": ["a1", "a2", "b1", "b2", "c1", "c2"], "speaker": [*"aabbcc"]}
     options = {"by": "device", "operating_points": "threshold=0.5", **CHEAP}
-    found = pv.audit({**PLAIN, **flat}, utterances=calls, **options)
-    assert shown(found, "threshold=0.5") == WANTED
+    audit = pv.audit({**PLAIN, **flat}, utterances=calls, **options)
+    assert shown(audit, "threshold=0.5") == EXPECTED_COUNTS
     models = {"model": ["m-a", "m-b", "m-c"], "speaker": [*"abc"], "recording": ["a1", "b1", "c1"]}
     enrol = [f"m-{cell[0]}" for cell in PLAIN["enrol"]]
-    found = pv.audit({**PLAIN, **flat, "enrol": enrol}, utterances=calls, models=models, **options)
-    assert shown(found, "threshold=0.5") == WANTED
+    audit = pv.audit({**PLAIN, **flat, "enrol": enrol}, utterances=calls, models=models, **options)
+    assert shown(audit, "threshold=0.5") == EXPECTED_COUNTS
 
 
 def test_systems_of_different_speakers_need_no_table_of_them(shown):
-    other = {
+    other_trials = {
         "enrol": ["d/1", "e/1", "a/1"],
         "test": ["d/2", "d/1", "a/5"],
         "score": [1.0, 0.7, 0.1],
         "device": ["odd", "odd", "new"],
     }
-    both = pv.audit({"A": PLAIN, "B": other}, by="device", operating_points="threshold=0.5")
-    found = shown(both, "threshold=0.5", system="A")
-    assert {group: found[group] for group in WANTED} == WANTED
-    assert found["odd"] == (0, 0, 0, 0)
-    assert shown(both, "threshold=0.5", system="B") == {
+    audit = pv.audit({"A": PLAIN, "B": other_trials}, by="device", operating_points="threshold=0.5")
+    counts = shown(audit, "threshold=0.5", system="A")
+    assert {group: counts[group] for group in EXPECTED_COUNTS} == EXPECTED_COUNTS
+    assert counts["odd"] == (0, 0, 0, 0)
+    assert shown(audit, "threshold=0.5", system="B") == {
         "all": (1, 1, 1, 2),
         "new": (0, 0, 1, 1),
         "odd": (1, 1, 0, 1),
@@ -576,7 +624,7 @@ def test_systems_of_different_speakers_need_no_table_of_them(shown):
         "pooled": (1, 1, 1, 2),
     }
     people = {
-        row["system"]: row["speakers"] for row in both.groups.where(grouping="all", metric="fpr")
+        row["system"]: row["speakers"] for row in audit.groups.where(grouping="all", metric="fpr")
     }
     assert people == {"A": 3, "B": 3}
 
@@ -599,10 +647,10 @@ def test_models_of_several_recordings_have_what_all_of_them_have(
 ):
     calls, owners = bank.calls["call"], bank.calls["customer"]
     made_of = {f"m{call[4:]}": [call] for call in calls}
-    for one, following in pairwise(calls):
-        if bank.who(one) == bank.who(following):
-            made_of[f"m{one[4:]}"].append(following)
-    pairs = [(model, call) for model, made in made_of.items() for call in made]
+    for earlier, later in pairwise(calls):
+        if bank.who(earlier) == bank.who(later):
+            made_of[f"m{earlier[4:]}"].append(later)
+    pairs = [(model, call) for model, recordings in made_of.items() for call in recordings]
     models = {
         "model": [model for model, _ in pairs],
         "speaker": [bank.who(call) for _, call in pairs],
@@ -611,29 +659,29 @@ def test_models_of_several_recordings_have_what_all_of_them_have(
     assert len(models["model"]) > len(owners) + 1
     rows = [{**row, "enrol": f"m{row['enrol'][4:]}"} for row in bank.scored]
 
-    def known(name):
+    def model_sides(name):
         def sides(row):
-            held = {bank.call(call)[name] for call in made_of[row["enrol"]]}
-            return (held.pop() if len(held) == 1 else None, bank.call(row["test"])[name])
+            cells = {bank.call(call)[name] for call in made_of[row["enrol"]]}
+            return (cells.pop() if len(cells) == 1 else None, bank.call(row["test"])[name])
 
         return sides
 
-    channel = known("channel")
+    channel = model_sides("channel")
     if is_large:
         monkeypatch.setattr(spilled_rows, "IN_MEMORY_TRIALS", 300)
         monkeypatch.setattr(spilled_rows, "PARTITION_TRIALS", 200)
-    by = ["channel", "language", "same:channel", "enrol.channel"]
-    found = audit_of(rows, by=by, models=models, allocate=RULES)
-    assert found.record["resolution"]["exact"] != is_large
+    groupings = ["channel", "language", "same:channel", "enrol.channel"]
+    audit = audit_of(rows, by=groupings, models=models, allocate=RULES)
+    assert audit.record["resolution"]["exact"] != is_large
     for grouping, sides in {
         "channel": channel,
-        "language": known("language"),
-        "same:channel": lambda row: (same(*channel(row)),) * 2,
+        "language": model_sides("language"),
+        "same:channel": lambda row: (same_or_different(*channel(row)),) * 2,
         "enrol.channel": lambda row: (channel(row)[0],) * 2,
     }.items():
         for rule in RULES:
             placed = allocated(rows, sides, rule)
-            wanted = {group: errors(some, 1.0) for group, some in placed.items()}
-            assert shown(found, POINT, grouping=grouping, allocation=rule) == wanted
-    (itself,) = found.data.where(item="trials of an utterance with itself")
+            expected = {group: errors(group_rows, 1.0) for group, group_rows in placed.items()}
+            assert shown(audit, POINT, grouping=grouping, allocation=rule) == expected
+    (itself,) = audit.data.where(item="trials of an utterance with itself")
     assert itself["count"] == sum(row["test"] in made_of[row["enrol"]] for row in rows)

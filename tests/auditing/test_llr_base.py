@@ -36,22 +36,24 @@ def gaussian(n=4000, distance=3.0, slope=1.0, seed=5, share=0.4):
 def trials():
     score, target = gaussian(2400, seed=8, share=0.5)
     draw = np.random.default_rng(1)
-    one = draw.integers(0, 24, 2400)
-    other = np.where(target, one, (one + draw.integers(1, 24, 2400)) % 24)
+    enrol_speaker = draw.integers(0, 24, 2400)
+    test_speaker = np.where(
+        target, enrol_speaker, (enrol_speaker + draw.integers(1, 24, 2400)) % 24
+    )
     return {
-        "enrol": [f"p{a:02d}/{a}e{i}/1" for i, a in enumerate(one)],
-        "test": [f"p{b:02d}/{b}t{i}/1" for i, b in enumerate(other)],
+        "enrol": [f"p{a:02d}/{a}e{i}/1" for i, a in enumerate(enrol_speaker)],
+        "test": [f"p{b:02d}/{b}t{i}/1" for i, b in enumerate(test_speaker)],
         "score": score.tolist(),
         "label": target.tolist(),
     }
 
 
 def scaled(trials, factor):
-    return {**trials, "score": [one * factor for one in trials["score"]]}
+    return {**trials, "score": [score * factor for score in trials["score"]]}
 
 
 def whats(scores, target, *more):
-    return [one.what for one in llr_warnings(Counts.from_scores(scores, target), *more)]
+    return [warning.what for warning in llr_warnings(Counts.from_scores(scores, target), *more)]
 
 
 def oddities(audit):
@@ -74,25 +76,29 @@ def numbers(audit, name):
 
 @pytest.mark.parametrize("base", [2, 10])
 def test_an_audit_to_another_base_is_that_of_natural_logarithms(trials, base):
-    how = {"speakers": PEOPLE, "by": "accent", "operating_points": POINTS, "intervals": False,
+    options = {"speakers": PEOPLE, "by": "accent", "operating_points": POINTS, "intervals": False,
            "cost": ["voxsrc", "sre16"]}  # fmt: skip
-    natural = pv.audit(trials, llr=True, **how)
-    other = pv.audit(scaled(trials, 1 / math.log(base)), llr_base=base, **how)
+    natural = pv.audit(trials, llr=True, **options)
+    converted = pv.audit(scaled(trials, 1 / math.log(base)), llr_base=base, **options)
     for table in ("groups", "operating_points", "bias", "meta"):
-        mine, theirs = numbers(natural, table), numbers(other, table)
+        mine, theirs = numbers(natural, table), numbers(converted, table)
         assert len(mine) == len(theirs) > 0
         np.testing.assert_allclose(mine, theirs, rtol=1e-7, atol=1e-9)
     for metric in ("cllr", "cal_loss", "act_cdet_norm"):
-        values = [one.groups.where(metric=metric).to_dict()["value"] for one in (natural, other)]
-        assert None not in values[0]
-        np.testing.assert_allclose(*values, rtol=1e-9)
-    at = {row["operating_point"]: row["threshold"] for row in other.operating_points.rows()}
+        metric_values = [
+            audit.groups.where(metric=metric).to_dict()["value"] for audit in (natural, converted)
+        ]
+        assert None not in metric_values[0]
+        np.testing.assert_allclose(*metric_values, rtol=1e-9)
+    thresholds = {
+        row["operating_point"]: row["threshold"] for row in converted.operating_points.rows()
+    }
     expected = math.log(bayes_cost("sre08"), base)
-    assert at["bayes:sre08"] == pytest.approx(expected)
-    assert other.record["options"]["llr"] is True
-    assert f"multiplied by ln {base}" in json.dumps(other.record["definitions"])
-    items = [row["item"] for row in other.data.where(source="scores").rows()]
-    assert f"scores multiplied by ln {base} for Cllr and Bayes thresholds" in items
+    assert thresholds["bayes:sre08"] == pytest.approx(expected)
+    assert converted.record["options"]["llr"] is True
+    assert f"multiplied by ln {base}" in json.dumps(converted.record["definitions"])
+    data_items = [row["item"] for row in converted.data.where(source="scores").rows()]
+    assert f"scores multiplied by ln {base} for Cllr and Bayes thresholds" in data_items
     assert "multiplied by ln" not in str(natural.data.to_dict()) + json.dumps(natural.record)
 
 
@@ -117,10 +123,10 @@ def test_metrics_take_the_base(trials):
 
 
 @pytest.mark.parametrize("base", [0, 1, 3, 16, -10, 2.5, True, "e", "10", math.e, math.nan])
-@pytest.mark.parametrize("what", [pv.audit, pv.count, pv.calibrate])
-def test_any_other_base_is_refused_in_a_sentence(trials, base, what):
+@pytest.mark.parametrize("function", [pv.audit, pv.count, pv.calibrate])
+def test_any_other_base_is_refused_in_a_sentence(trials, base, function):
     with pytest.raises(pv.ConfigError) as refused:
-        what(trials, speakers=PEOPLE, by="accent", llr_base=base)
+        function(trials, speakers=PEOPLE, by="accent", llr_base=base)
     assert str(refused.value) == (
         f"--llr-base is {base!r}; give 10 or 2, or --llr alone for natural logarithms"
     )
@@ -128,28 +134,32 @@ def test_any_other_base_is_refused_in_a_sentence(trials, base, what):
 
 def test_counts_keep_their_base(trials, tmp_path):
     tenth = scaled(trials, 1 / math.log(10))
-    for name, how in (("ten", {"llr_base": 10}), ("natural", {"llr": True}), ("none", {})):
-        pv.count(tenth, speakers=PEOPLE, by="accent", withhold=0, **how).write(
+    for name, options in (("ten", {"llr_base": 10}), ("natural", {"llr": True}), ("none", {})):
+        pv.count(tenth, speakers=PEOPLE, by="accent", withhold=0, **options).write(
             tmp_path / f"{name}.counts"
         )
-    ten, natural, none = (tmp_path / f"{name}.counts" for name in ("ten", "natural", "none"))
-    whole = pv.audit(tenth, speakers=PEOPLE, by="accent", llr_base=10, intervals=False)
-    for counts, how in ((ten, {}), (ten, {"llr_base": 10}), (none, {"llr_base": 10})):
-        made = pv.audit(str(counts), intervals=False, **how)
+    ten, natural, plain = (tmp_path / f"{name}.counts" for name in ("ten", "natural", "none"))
+    expected = pv.audit(tenth, speakers=PEOPLE, by="accent", llr_base=10, intervals=False)
+    for counts, options in ((ten, {}), (ten, {"llr_base": 10}), (plain, {"llr_base": 10})):
+        audit = pv.audit(str(counts), intervals=False, **options)
         assert (
-            made.groups.where(metric="cllr").to_dict()["value"]
-            == whole.groups.where(metric="cllr").to_dict()["value"]
+            audit.groups.where(metric="cllr").to_dict()["value"]
+            == expected.groups.where(metric="cllr").to_dict()["value"]
         )
-    for counts, how in ((natural, {"llr_base": 10}), (ten, {"llr": True}), (ten, {"llr_base": 2})):
+    for counts, options in (
+        (natural, {"llr_base": 10}),
+        (ten, {"llr": True}),
+        (ten, {"llr_base": 2}),
+    ):
         with pytest.raises(pv.ConfigError, match=r"--llr-base: logarithms are .*the command"):
-            pv.audit(str(counts), intervals=False, **how)
+            pv.audit(str(counts), intervals=False, **options)
 
 
 def test_calibrations_judge_scores_to_their_base(trials):
-    how = {"speakers": PEOPLE, "by": "accent", "folds": 4}
-    natural = pv.calibrate(trials, llr=True, **how).rules.where(rule="as scored").rows()
-    other = pv.calibrate(scaled(trials, 1 / math.log(10)), llr_base=10, **how)
-    (mine,), (theirs,) = natural, other.rules.where(rule="as scored").rows()
+    options = {"speakers": PEOPLE, "by": "accent", "folds": 4}
+    natural = pv.calibrate(trials, llr=True, **options).rules.where(rule="as scored").rows()
+    converted = pv.calibrate(scaled(trials, 1 / math.log(10)), llr_base=10, **options)
+    (mine,), (theirs,) = natural, converted.rules.where(rule="as scored").rows()
     assert theirs["cllr"] == pytest.approx(mine["cllr"], rel=1e-9)
 
 
@@ -161,8 +171,8 @@ def test_calibrations_judge_scores_to_their_base(trials):
 def test_scores_of_another_range_are_named(kind, n):
     score, target = gaussian(n)
     change, words = RANGES[kind]
-    (what,) = whats(change(score), target)
-    assert words in what
+    (warning,) = whats(change(score), target)
+    assert words in warning
 
 
 @pytest.mark.parametrize("n", [2000, 50_000])
@@ -224,14 +234,17 @@ def test_bayes_thresholds_beyond_the_scores_are_named_where_scores_tell_trials_a
 
 @pytest.mark.parametrize("kind", [*RANGES, TO_10, ""])
 def test_an_inspection_and_an_audit_name_the_same(trials, kind):
-    change = RANGES[kind][0] if kind in RANGES else lambda s: s / (math.log(10) if kind else 1)
+    divisor = math.log(10) if kind == TO_10 else 1
+    change = RANGES[kind][0] if kind in RANGES else lambda score: score / divisor
     scores = {**trials, "score": change(np.array(trials["score"])).tolist()}
-    found = oddities(pv.audit(scores, speakers=PEOPLE, by="accent", llr=True, intervals=False))
-    found.pop(ALIKE, None)
-    assert bool(found) == bool(kind)
+    oddity_notes = oddities(
+        pv.audit(scores, speakers=PEOPLE, by="accent", llr=True, intervals=False)
+    )
+    oddity_notes.pop(ALIKE, None)
+    assert bool(oddity_notes) == bool(kind)
     assert not oddities(pv.audit(scores, speakers=PEOPLE, by="accent", intervals=False))
     scores["llr"] = scores.pop("score")
     inspected = pv.inspect(scores, PEOPLE)
-    assert {one.what: one.note for one in inspected.files[0].odd} == found
+    assert {oddity.what: oddity.note for oddity in inspected.files[0].odd} == oddity_notes
     asks = {"": "--llr", TO_10: "--llr-base 10"}.get(kind, "--by accent")
     assert inspected.next.endswith(asks)

@@ -11,15 +11,15 @@ N = 24
 
 
 @pytest.fixture(scope="module")
-def data():
+def trials_and_speakers():
     rng = np.random.default_rng(3)
     ids = [f"s{i:02d}" for i in range(N)]
     enrol = rng.integers(N, size=900)
     test = np.where(rng.random(900) < 0.3, enrol, rng.integers(N, size=900))
     label = (enrol == test).astype(int)
     trials = {
-        "enrol": [f"{ids[one]}/e{k}" for k, one in enumerate(enrol)],
-        "test": [f"{ids[one]}/t{k}" for k, one in enumerate(test)],
+        "enrol": [f"{ids[speaker]}/e{k}" for k, speaker in enumerate(enrol)],
+        "test": [f"{ids[speaker]}/t{k}" for k, speaker in enumerate(test)],
         "score": rng.normal(2.0 * label),
         "label": label,
         "channel": rng.choice(["phone", "web"], 900),
@@ -31,32 +31,34 @@ def data():
 @pytest.mark.parametrize("options", [{}, {"within": "channel", "allocate": ["both", "enrol"]}])
 @pytest.mark.parametrize("systems", [1, 2])
 @pytest.mark.parametrize("intervals", [False, True])
-def test_some_at_a_time_are_as_all_at_once(data, monkeypatch, options, systems, intervals):
-    trials, people = data
-    by = [f"a{k}" for k in range(7)]
+def test_some_at_a_time_are_as_all_at_once(
+    trials_and_speakers, monkeypatch, options, systems, intervals
+):
+    trials, people = trials_and_speakers
+    groupings = [f"a{k}" for k in range(7)]
     scores = dict.fromkeys("AB"[:systems], trials)
 
     def audited():
         audit = pv.audit(
-            scores, speakers=people, by=by, intervals=intervals, replicates=50, **options
+            scores, speakers=people, by=groupings, intervals=intervals, replicates=50, **options
         )
         return audit.to_json(), [table.to_dict() for table in audit.tables().values()]
 
-    wanted = audited()
+    expected = audited()
     for module in (cell_counts, speaker_errors):
         monkeypatch.setattr(module, "MAX_LAYOUTS_TOGETHER", 1)
     monkeypatch.setattr(schema, "_MANY_ROWS", 5)
-    assert audited() == wanted
+    assert audited() == expected
 
 
 def test_rows_that_are_put_away_come_back_in_order(monkeypatch):
     monkeypatch.setattr(schema, "_MANY_ROWS", 3)
     columns = {"group": "str", "value": "float", "n": "int", "is_small": "bool"}
-    rows, whole = TableBuilder(columns), TableBuilder(columns)
+    rows, unpacked = TableBuilder(columns), TableBuilder(columns)
     for k in range(8):
-        for one in (rows, whole):
-            one.add(group=[f"g{k}", ""], value=[k / 3, float("nan")], n=[k, None])
-            one.add(group="all", value=float("inf"), is_small=bool(k % 2))
+        for builder in (rows, unpacked):
+            builder.add(group=[f"g{k}", ""], value=[k / 3, float("nan")], n=[k, None])
+            builder.add(group="all", value=float("inf"), is_small=bool(k % 2))
         rows.pack()
-    assert rows.table().to_polars().equals(whole.table().to_polars())
-    assert rows.table().to_polars().schema == whole.table().to_polars().schema
+    assert rows.table().to_polars().equals(unpacked.table().to_polars())
+    assert rows.table().to_polars().schema == unpacked.table().to_polars().schema

@@ -15,7 +15,7 @@ FEW = {"reference": "others", "zero": "none"}
 
 
 @pytest.fixture(scope="module")
-def data(simulate):
+def trials_and_speakers(simulate):
     return simulate(speakers=48, utterances=4)
 
 
@@ -24,8 +24,8 @@ def scored(trials, change):
 
 
 def audited(trials, people, **more):
-    asked = {"by": "gender", "operating_points": ["fpr=0.01"], "replicates": 60} | FEW | more
-    return pv.audit({"A": trials}, speakers=people, **asked)
+    options = {"by": "gender", "operating_points": ["fpr=0.01"], "replicates": 60} | FEW | more
+    return pv.audit({"A": trials}, speakers=people, **options)
 
 
 def odd(audit):
@@ -36,8 +36,8 @@ def verdicts_of(audit, metric):
     return [(row["verdict"], row["reason"]) for row in audit.verdicts.where(metric=metric)]
 
 
-def test_a_rate_that_development_scores_miss_is_told(data, capsys):
-    trials, people = data
+def test_a_rate_that_development_scores_miss_is_told(trials_and_speakers, capsys):
+    trials, people = trials_and_speakers
     far = audited(trials, people, threshold_from=scored(trials, lambda score: score - 100))
     (point,) = far.operating_points
     assert point["fpr"] == 1
@@ -51,9 +51,9 @@ def test_a_rate_that_development_scores_miss_is_told(data, capsys):
     assert {row["reason"] for row in rows if row["group"]} == {"too_common"}
     assert all("differs by more" not in row["sentence"] for row in far.verdicts)
     print_summary(far, details=True)
-    told = " ".join(capsys.readouterr().out.split())
-    assert "missed operating points: fpr=0.01 comes to 100 %" in told
-    assert "both groups are inconclusive: error rate too high to compare" in told
+    summary = " ".join(capsys.readouterr().out.split())
+    assert "missed operating points: fpr=0.01 comes to 100 %" in summary
+    assert "both groups are inconclusive: error rate too high to compare" in summary
     shown = " ".join(html_report(far).split())
     assert "A: missed operating points: fpr=0.01 comes to 100 %" in shown
     assert "at which 1 % of all nontarget trials are accepted" not in shown
@@ -61,8 +61,8 @@ def test_a_rate_that_development_scores_miss_is_told(data, capsys):
     assert "no group of 2 differs" not in shown
 
 
-def test_a_rate_that_is_met_within_chance_is_no_miss(data):
-    trials, people = data
+def test_a_rate_that_is_met_within_chance_is_no_miss(trials_and_speakers):
+    trials, people = trials_and_speakers
     draw = np.random.default_rng(4)
     noise = draw.normal(0, 0.05, len(trials["score"]))
     near = audited(trials, people, threshold_from=scored(trials, lambda score: score + noise))
@@ -77,8 +77,8 @@ def test_a_rate_that_is_met_within_chance_is_no_miss(data):
     [np.ones_like, lambda score: (score > 1).astype(float)],
     ids=["constant", "0 or 1"],
 )
-def test_an_infinite_threshold_is_told_and_finds_nobody_alike(data, change, capsys):
-    trials, people = data
+def test_an_infinite_threshold_is_told_and_finds_nobody_alike(trials_and_speakers, change, capsys):
+    trials, people = trials_and_speakers
     audit = audited(scored(trials, change), people)
     (point,) = audit.operating_points
     assert (point["threshold"], point["fpr"], point["fnr"]) == (np.inf, 0, 1)
@@ -91,9 +91,9 @@ def test_an_infinite_threshold_is_told_and_finds_nobody_alike(data, change, caps
     for row in audit.verdicts.where(group=""):
         assert row["sentence"].endswith("both groups are inconclusive: the threshold is infinite")
     print_summary(audit, details=True)
-    told = " ".join(capsys.readouterr().out.split())
-    assert "infinite thresholds: fpr=0.01 at inf" in told
-    assert "no difference" not in told.split("FNR: target trials rejected")[0]
+    summary = " ".join(capsys.readouterr().out.split())
+    assert "infinite thresholds: fpr=0.01 at inf" in summary
+    assert "no difference" not in summary.split("FNR: target trials rejected")[0]
     shown = " ".join(html_report(audit).split())
     assert "A: infinite thresholds: fpr=0.01 at inf" in shown
     assert "no group is shown to" not in shown
@@ -101,8 +101,14 @@ def test_an_infinite_threshold_is_told_and_finds_nobody_alike(data, change, caps
 
 
 def test_alike_is_said_only_where_a_group_could_have_more_errors_by_the_margin():
-    told = [verdicts([1.0], [0.95], [1.05], [0.9], pooled=[pooled]) for pooled in (0.5, 0.79, 0.8)]
-    assert [one.code.item() for one in told] == ["no_difference", "no_difference", "cannot_tell"]
-    assert told[-1].reason.item() == "too_common"
+    judged = [
+        verdicts([1.0], [0.95], [1.05], [0.9], pooled=[pooled]) for pooled in (0.5, 0.79, 0.8)
+    ]
+    assert [verdict.code.item() for verdict in judged] == [
+        "no_difference",
+        "no_difference",
+        "cannot_tell",
+    ]
+    assert judged[-1].reason.item() == "too_common"
     fewer = verdicts([0.5], [0.4], [0.6], [0.001], pooled=[0.9])
     assert fewer.code.item() == "better"

@@ -13,10 +13,10 @@ pytestmark = pytest.mark.minimal
 
 @pytest.mark.parametrize("name", pv.__all__)
 def test_every_public_name_is_there_and_described(name):
-    found = getattr(pv, name)
+    member = getattr(pv, name)
     assert name in dir(pv)
-    if inspect.isfunction(found) or inspect.isclass(found):
-        assert inspect.getdoc(found)
+    if inspect.isfunction(member) or inspect.isclass(member):
+        assert inspect.getdoc(member)
 
 
 @pytest.mark.parametrize(
@@ -68,9 +68,9 @@ def test_importing_is_cheap(code):
 
 
 def test_functions_bring_numpy_only():
-    found = modules_after("import parivox; parivox.eer([1.0, 0.0], [1, 0])")
-    assert "numpy" in found
-    assert not found & {"polars", "scipy", "rich"}
+    modules = modules_after("import parivox; parivox.eer([1.0, 0.0], [1, 0])")
+    assert "numpy" in modules
+    assert not modules & {"polars", "scipy", "rich"}
 
 
 def test_public_names_are_not_replaced_by_modules_that_are_imported_first():

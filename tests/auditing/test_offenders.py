@@ -34,14 +34,14 @@ def test_they_are_those_with_most_errors(named, trials, speakers, group):
     for metric in ("fnr", "fpr"):
         wrong[metric], tried[metric], total[metric] = Counter(), Counter(), 0
     for enrol, test, score, label in zip(*trials.values(), strict=True):
-        both = {speaker(enrol), speaker(test)}
-        groups = {gender[one] for one in both}
+        pair = {speaker(enrol), speaker(test)}
+        groups = {gender[one] for one in pair}
         if group != "all" and groups not in ([{"f"}, {"m"}] if group == "pooled" else [{group}]):
             continue
         metric = "fnr" if label else "fpr"
         is_wrong = (score >= 1.25) != bool(label)
-        tried[metric].update(both)
-        wrong[metric].update(both if is_wrong else ())
+        tried[metric].update(pair)
+        wrong[metric].update(pair if is_wrong else ())
         total[metric] += is_wrong
     for metric in ("fnr", "fpr"):
         rows = named.offenders.where(group=group, metric=metric, operating_point=POINTS[0]).rows()
@@ -59,8 +59,8 @@ def test_their_ids_stand_in_that_table_alone(named, tmp_path):
         holds = any(column.str.contains("qz0").any() for column in columns)
         assert holds == (name == "offenders"), name
     named.write(tmp_path / "a")
-    told = {path.name for path in (tmp_path / "a").iterdir() if b"qz0" in path.read_bytes()}
-    assert told == {"offenders.csv", "audit.json"}
+    file_names = {path.name for path in (tmp_path / "a").iterdir() if b"qz0" in path.read_bytes()}
+    assert file_names == {"offenders.csv", "audit.json"}
     again = pv.load(tmp_path / "a")
     assert again.offenders.to_polars().equals(named.offenders.to_polars())
 
@@ -82,9 +82,9 @@ def test_the_rest_of_the_audit_is_the_same_with_them(named, trials, speakers):
 
 
 def test_json_with_them_follows_the_schema(named, follows_schema):
-    told = json.loads(named.to_json())
-    follows_schema(told)
-    assert "offenders" in told["tables"]
+    document = json.loads(named.to_json())
+    follows_schema(document)
+    assert "offenders" in document["tables"]
 
 
 def test_what_cannot_tell_them_is_refused(trials, speakers, tmp_path):

@@ -5,13 +5,13 @@ import pytest
 
 import parivox as pv
 
-HOW = {"by": "gender", "operating_points": ["fpr=0.05", "eer"], "replicates": 50}
+OPTIONS = {"by": "gender", "operating_points": ["fpr=0.05", "eer"], "replicates": 50}
 TABLES = ("groups", "bias", "meta", "verdicts", "operating_points", "bands")
 
 
 def filtered(trials, rows):
-    return {name: [cell for cell, kept in zip(of, rows, strict=True) if kept]
-            for name, of in trials.items()}  # fmt: skip
+    return {name: [cell for cell, is_kept in zip(cells, rows, strict=True) if is_kept]
+            for name, cells in trials.items()}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -24,27 +24,29 @@ def filtered(trials, rows):
 def test_it_is_the_audit_of_a_file_of_these(trials, speakers, only, kept):
     draw = np.random.default_rng(3)
     session = draw.choice(["one", "two", "three"], len(trials["score"])).tolist()
-    whole = {**trials, "session": session}
-    rows = [one in kept for one in session]
-    some = pv.audit(whole, speakers=speakers, only=only, **HOW)
-    alone = pv.audit(filtered(whole, rows), speakers=speakers, **HOW)
+    with_session = {**trials, "session": session}
+    rows = [session_name in kept for session_name in session]
+    selected = pv.audit(with_session, speakers=speakers, only=only, **OPTIONS)
+    alone = pv.audit(filtered(with_session, rows), speakers=speakers, **OPTIONS)
     for name in TABLES:
-        assert getattr(some, name).to_dict() == getattr(alone, name).to_dict(), name
-    (note,) = [row for row in some.data.rows() if row["item"].startswith("trials that are not")]
+        assert getattr(selected, name).to_dict() == getattr(alone, name).to_dict(), name
+    (note,) = [row for row in selected.data.rows() if row["item"].startswith("trials that are not")]
     assert (note["count"], note["note"]) == (rows.count(False), "set aside")
-    assert [*some.record["options"]["only"]] == only
+    assert [*selected.record["options"]["only"]] == only
 
 
 def test_both_sides_must_have_the_value_of_a_speaker(trials, speakers):
-    how = {**HOW, "by": "nation", "intervals": False}
+    options = {**OPTIONS, "by": "nation", "intervals": False}
     women = dict(zip(speakers["id"], speakers["gender"], strict=True))
-    rows = [all(women[one[:5]] == "f" for one in pair)
+    rows = [all(women[recording[:5]] == "f" for recording in pair)
             for pair in zip(trials["enrol"], trials["test"], strict=True)]  # fmt: skip
-    some = pv.audit(trials, speakers=speakers, only="gender=f", **{**how, "replicates": 1000})
-    (row,) = some.groups.where(grouping="all", metric="eer").rows()
+    selected = pv.audit(
+        trials, speakers=speakers, only="gender=f", **{**options, "replicates": 1000}
+    )
+    (row,) = selected.groups.where(grouping="all", metric="eer").rows()
     assert row["target_trials"] + row["nontarget_trials"] == sum(rows)
-    alone = pv.audit(filtered(trials, rows), speakers=speakers, **{**how, "replicates": 1000})
-    assert some.groups.to_dict() == alone.groups.to_dict()
+    alone = pv.audit(filtered(trials, rows), speakers=speakers, **{**options, "replicates": 1000})
+    assert selected.groups.to_dict() == alone.groups.to_dict()
 
 
 @pytest.mark.minimal

@@ -35,13 +35,13 @@ def threshold(targets, nontargets, point, **options):
     return row["threshold"]
 
 
-def brute_force(targets, nontargets, wanted):
-    """Largest threshold of those with the smallest `wanted(fp, fn)`, `wanted` None if unfit."""
-    found = []
+def brute_force(targets, nontargets, cost_of):
+    """Largest threshold of those with the smallest `cost_of(fp, fn)`, `cost_of` None if unfit."""
+    candidates = []
     for t in {*targets, *nontargets, math.inf}:
         fp, fn = sum(s >= t for s in nontargets), sum(s < t for s in targets)
-        found.append((wanted(fp, fn), -t))
-    return -min(found)[1]
+        candidates.append((cost_of(fp, fn), -t))
+    return -min(candidates)[1]
 
 
 T = [0.5, 1.0, 1.5, 1.5, 2.0, 2.5, 3.0, 3.0, 3.5, 4.0]
@@ -56,31 +56,31 @@ def test_threshold_is_taken_as_it_is():
 
 
 @pytest.mark.parametrize(
-    ("level", "wanted"), [("0.1", 2.0), ("0.25", 2.0), ("0.3", 1.5), ("0.4", 1.0)]
+    ("level", "expected"), [("0.1", 2.0), ("0.25", 2.0), ("0.3", 1.5), ("0.4", 1.0)]
 )
-def test_fpr_is_the_smallest_threshold_that_keeps_it(level, wanted):
-    found = threshold(T, N, f"fpr={level}")
-    assert sum(s >= found for s in N) <= float(level) * 10
-    assert found == wanted
+def test_fpr_is_the_smallest_threshold_that_keeps_it(level, expected):
+    fpr_threshold = threshold(T, N, f"fpr={level}")
+    assert sum(s >= fpr_threshold for s in N) <= float(level) * 10
+    assert fpr_threshold == expected
 
 
-@pytest.mark.parametrize(("level", "wanted"), [("0.1", 1.0), ("0.2", 1.5), ("0.45", 2.0)])
-def test_fnr_is_the_largest_threshold_that_keeps_it(level, wanted):
-    found = threshold(T, N, f"fnr={level}")
-    assert sum(s < found for s in T) <= float(level) * 10
-    assert found == wanted
+@pytest.mark.parametrize(("level", "expected"), [("0.1", 1.0), ("0.2", 1.5), ("0.45", 2.0)])
+def test_fnr_is_the_largest_threshold_that_keeps_it(level, expected):
+    fnr_threshold = threshold(T, N, f"fnr={level}")
+    assert sum(s < fnr_threshold for s in T) <= float(level) * 10
+    assert fnr_threshold == expected
 
 
 def test_eer_has_the_smallest_difference_of_products():
-    wanted = brute_force(T, N, lambda fp, fn: abs(fp * len(T) - fn * len(N)))
-    assert threshold(T, N, "eer") == wanted
+    expected = brute_force(T, N, lambda fp, fn: abs(fp * len(T) - fn * len(N)))
+    assert threshold(T, N, "eer") == expected
 
 
 def test_eer_ties_go_to_the_larger_threshold():
     targets, nontargets = [1.0, 3.0], [0.0, 2.0]
     # one false accept and one false reject at 2; at 1 two errors less; at 3 the same difference
-    wanted = brute_force(targets, nontargets, lambda fp, fn: abs(fp - fn))
-    assert threshold(targets, nontargets, "eer") == wanted == 2.0
+    expected = brute_force(targets, nontargets, lambda fp, fn: abs(fp - fn))
+    assert threshold(targets, nontargets, "eer") == expected == 2.0
     # no threshold balances one target against two nontargets: 1 and 2 are equally far
     assert threshold([1.0, 3.0], [1.0, 1.0, 3.0, 3.0], "eer") == brute_force(
         [1.0, 3.0], [1.0, 1.0, 3.0, 3.0], lambda fp, fn: abs(fp * 2 - fn * 4)
@@ -97,22 +97,22 @@ def test_min_cdet_ties_go_to_the_larger_threshold():
     targets, nontargets = [1.0, 3.0], [0.0, 2.0]
     equal = "0.5,1,1"
     assert threshold(targets, nontargets, "min-cdet", cost=equal) == 3.0
-    wanted = brute_force(targets, nontargets, lambda fp, fn: fp + fn)
-    assert wanted == 3.0
+    expected = brute_force(targets, nontargets, lambda fp, fn: fp + fn)
+    assert expected == 3.0
 
 
 def test_min_cdet_is_of_the_first_cost_and_a_name_means_another():
     audit = audit_of(T, N, ["min-cdet", "min-cdet:0.9,1,1"], cost=["0.05,1,1", "0.9,1,1"])
-    first, second = audit.operating_points
-    assert first["definition"] == "0.05,1,1"
-    assert first["threshold"] == brute_force(T, N, lambda fp, fn: fp * 19 + fn)
-    assert second["definition"] == "0.9,1,1"
-    assert second["threshold"] == brute_force(T, N, lambda fp, fn: fp + fn * 9)
+    first_point, second_point = audit.operating_points
+    assert first_point["definition"] == "0.05,1,1"
+    assert first_point["threshold"] == brute_force(T, N, lambda fp, fn: fp * 19 + fn)
+    assert second_point["definition"] == "0.9,1,1"
+    assert second_point["threshold"] == brute_force(T, N, lambda fp, fn: fp + fn * 9)
 
 
 def test_bayes_is_the_threshold_of_log_likelihood_ratios():
-    found = threshold(T, N, "bayes", llr=True, cost="voxsrc")
-    assert found == pytest.approx(math.log(19), abs=1e-12)
+    bayes_threshold = threshold(T, N, "bayes", llr=True, cost="voxsrc")
+    assert bayes_threshold == pytest.approx(math.log(19), abs=1e-12)
 
 
 def test_bayes_needs_them():
@@ -130,38 +130,48 @@ def test_a_model_that_averages_priors_is_no_operating_point(point):
 def test_but_it_is_a_cost():
     audit = audit_of(T, N, "eer", cost="sre16")
     (row,) = audit.groups.where(group="all", metric="min_cdet_norm")
-    parts = []
+    costs = []
     for prior in ("0.01,1,1", "0.005,1,1"):
-        (one,) = audit_of(T, N, "eer", cost=prior).groups.where(group="all", metric="cdet_norm")
-        parts.append(one["value"])
+        (cost_row,) = audit_of(T, N, "eer", cost=prior).groups.where(
+            group="all", metric="cdet_norm"
+        )
+        costs.append(cost_row["value"])
     (mean,) = audit.groups.where(group="all", metric="cdet_norm")
-    assert mean["value"] == pytest.approx(sum(parts) / 2, rel=1e-12)
+    assert mean["value"] == pytest.approx(sum(costs) / 2, rel=1e-12)
     assert row["value"] <= 1
 
 
 @pytest.mark.parametrize(
     "point",
     [
-        *(
-            "",
-            "fpr",
-            "fpr=",
-            "fpr=0",
-            "fpr=1",
-            "fpr=-0.1",
-            "fpr=1.5",
-            "fpr=nan",
-            "fpr=a",
-            "far=0.1",
-        ),
-        *("fnr=0", "fnr=1", "threshold=", "threshold=nan", "threshold=x", "eer=0.1", "eer:voxsrc"),
-        *("min-cdet:nosuch", "min-cdet=0.1", "min-cdet:0.05,1", "min-cdet:2,1,1", "err"),
+        "",
+        "fpr",
+        "fpr=",
+        "fpr=0",
+        "fpr=1",
+        "fpr=-0.1",
+        "fpr=1.5",
+        "fpr=nan",
+        "fpr=a",
+        "far=0.1",
+        "fnr=0",
+        "fnr=1",
+        "threshold=",
+        "threshold=nan",
+        "threshold=x",
+        "eer=0.1",
+        "eer:voxsrc",
+        "min-cdet:nosuch",
+        "min-cdet=0.1",
+        "min-cdet:0.05,1",
+        "min-cdet:2,1,1",
+        "err",
     ],
 )
 def test_what_is_no_operating_point_is_told_in_a_sentence(point):
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as refusal:
         audit_of(T, N, point)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(refusal.value)
 
 
 def test_points_keep_the_words_of_the_user():
@@ -186,11 +196,11 @@ def test_the_same_point_twice_is_refused(points):
 
 def test_below_one_error_a_point_is_missing_with_its_reason():
     audit = audit_of(T, N, ["fpr=0.01", "fnr=0.05", "threshold=1"])
-    lost_fpr, lost_fnr, given = audit.operating_points
+    lost_fpr, lost_fnr, fixed_point = audit.operating_points
     for row, words in ((lost_fpr, "fpr=0.01"), (lost_fnr, "fnr=0.05")):
         assert row["threshold"] is row["fpr"] is row["fnr"] is row["cdet_norm"] is None
         assert row["reason"] == f"{words} is below one error in 10 trials"
-    assert given["reason"] == ""
+    assert fixed_point["reason"] == ""
     for point in ("fpr=0.01", "fnr=0.05"):
         for row in audit.groups.where(operating_point=point):
             assert row["value"] is None
@@ -235,17 +245,17 @@ def test_thresholds_may_come_from_other_trials(simulate):
     development, _ = simulate(seed=2)
     points = ["fpr=0.1", "eer", "min-cdet", "threshold=1"]
     options = {"speakers": people, "by": "gender", "operating_points": points, "intervals": False}
-    found = pv.audit(trials, threshold_from=development, **options)
-    there = pv.audit(development, **options)
-    for here, source in zip(found.operating_points, there.operating_points, strict=True):
-        assert here["threshold"] == source["threshold"]
-        given = here["operating_point"] == "threshold=1"
-        assert here["source"] == ("given" if given else "development trials")
-        assert source["source"] == ("given" if given else "these trials")
+    audit = pv.audit(trials, threshold_from=development, **options)
+    source_audit = pv.audit(development, **options)
+    for point, source in zip(audit.operating_points, source_audit.operating_points, strict=True):
+        assert point["threshold"] == source["threshold"]
+        is_given = point["operating_point"] == "threshold=1"
+        assert point["source"] == ("given" if is_given else "development trials")
+        assert source["source"] == ("given" if is_given else "these trials")
     score = zip(trials["score"], trials["label"], strict=True)
-    accepted = [s >= found.operating_points.rows()[0]["threshold"] for s, y in score if y == 0]
-    assert found.operating_points.rows()[0]["fpr"] == sum(accepted) / len(accepted)
-    assert found.operating_points.rows()[0]["fpr"] != there.operating_points.rows()[0]["fpr"]
+    accepted = [s >= audit.operating_points.rows()[0]["threshold"] for s, y in score if y == 0]
+    assert audit.operating_points.rows()[0]["fpr"] == sum(accepted) / len(accepted)
+    assert audit.operating_points.rows()[0]["fpr"] != source_audit.operating_points.rows()[0]["fpr"]
 
 
 def test_the_default_points_are_those_that_the_development_trials_carry(simulate):
@@ -261,11 +271,11 @@ def test_the_default_points_are_those_that_the_development_trials_carry(simulate
 def test_development_trials_are_an_input_too(simulate):
     trials, people = simulate(seed=1)
     options = {"speakers": people, "by": "gender", "intervals": False}
-    first, second = (
+    first_audit, second_audit = (
         pv.audit(trials, threshold_from=simulate(seed=seed)[0], **options) for seed in (2, 3)
     )
-    assert len(first.provenance) == 3
-    assert first.record != second.record
+    assert len(first_audit.provenance) == 3
+    assert first_audit.record != second_audit.record
 
 
 def test_points_are_parsed_with_their_level_and_cost():
@@ -290,8 +300,18 @@ def test_sweeps_are_grids():
 @pytest.mark.parametrize(
     "text",
     [
-        *("", "fpr", "fpr=0.1", "fpr=0.1:0.2", "fpr=0.1:0.2:1", "fpr=0.2:0.1:5", "fpr=0:0.1:5"),
-        *("fpr=0.1:1:5", "far=0.1:0.2:5", "fpr=0.1:0.2:exp5", "fpr=nan:0.2:5", "fpr=0.1:0.2:logx"),
+        "",
+        "fpr",
+        "fpr=0.1",
+        "fpr=0.1:0.2",
+        "fpr=0.1:0.2:1",
+        "fpr=0.2:0.1:5",
+        "fpr=0:0.1:5",
+        "fpr=0.1:1:5",
+        "far=0.1:0.2:5",
+        "fpr=0.1:0.2:exp5",
+        "fpr=nan:0.2:5",
+        "fpr=0.1:0.2:logx",
     ],
 )
 def test_what_is_no_sweep(text):

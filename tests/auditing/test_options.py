@@ -69,9 +69,9 @@ def test_weights_are_finite(text):
     ],
 )
 def test_wrong_options_are_told_in_one_sentence(wrong):
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as refusal:
         Options(**wrong)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(refusal.value)
 
 
 def test_options_are_wrong_before_anything_is_read():
@@ -101,11 +101,11 @@ def test_two_spellings_of_one_cost_do_not_give_rows_of_one_key(trials, speakers)
 
 
 def test_options_are_told_as_written(small):
-    told = small.record["options"]
-    assert told["by"] == ("gender+nation",)
-    assert told["operating_points"] == ("threshold=1.25", "fpr=0.01", "fnr=0.05")
-    assert told["alpha"] == (0.0, 0.25, 0.5, 0.75, 1.0)
-    assert told["sweep"] == "fpr=0.01:0.1:log5"
+    recorded = small.record["options"]
+    assert recorded["by"] == ("gender+nation",)
+    assert recorded["operating_points"] == ("threshold=1.25", "fpr=0.01", "fnr=0.05")
+    assert recorded["alpha"] == (0.0, 0.25, 0.5, 0.75, 1.0)
+    assert recorded["sweep"] == "fpr=0.01:0.1:log5"
     assert small.record["groupings_chosen_by"] == "user"
 
 

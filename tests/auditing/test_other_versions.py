@@ -30,8 +30,8 @@ pytestmark = pytest.mark.slow
 MISSING = "missing: Parivox {} has no such {}; audit again to have it"
 DAYS = {"1": (12, 13), "0.2.0": (13, 14)}
 """Of January 2026: the last day of each kept stream, and the next."""
-KEPT = Path(__file__).parents[1] / "old_audits"
-OLD = sorted(KEPT.glob("*.zip"))
+OLD_AUDITS = Path(__file__).parents[1] / "old_audits"
+OLD = sorted(OLD_AUDITS.glob("*.zip"))
 
 
 @pytest.fixture(params=OLD, ids=lambda path: path.stem)
@@ -46,7 +46,7 @@ def old(request, tmp_path):
 def tiny(tmp_path_factory):
     """The scores and speakers of which counts and tallies are kept."""
     folder = tmp_path_factory.mktemp("tiny")
-    runpy.run_path(str(KEPT.parents[1] / "examples" / "tiny_scores.py"))["write"](folder)
+    runpy.run_path(str(OLD_AUDITS.parents[1] / "examples" / "tiny_scores.py"))["write"](folder)
     return folder / "scores.csv", folder / "speakers.csv"
 
 
@@ -62,9 +62,9 @@ def absent_from(folder):
     for table, columns in schema.ADDED_COLUMNS.items():
         parquet, csv = folder / f"{table}.parquet", folder / f"{table}.csv"
         if parquet.exists():
-            held = pl.read_parquet_schema(parquet)
+            present = pl.read_parquet_schema(parquet)
         elif csv.exists():
-            held = pl.read_csv(csv, infer_schema=False).columns
+            present = pl.read_csv(csv, infer_schema=False).columns
         elif table in schema.FIRST_COLUMNS:
             continue  # nothing was asked of it
         else:
@@ -73,12 +73,12 @@ def absent_from(folder):
         reasons |= {
             f"{table}.{column}": MISSING.format(version, "column")
             for column in columns
-            if column not in held
+            if column not in present
         }
     return reasons
 
 
-COUNTS = sorted(KEPT.glob("*.counts"))
+COUNTS = sorted(OLD_AUDITS.glob("*.counts"))
 """Of the same 496 trials."""
 
 
@@ -91,9 +91,9 @@ def folder(small, tmp_path):
 def rewrite(folder, change):
     """Change what audit.json holds, and its hash with it."""
     path = folder / "audit.json"
-    held = json.loads(path.read_text("utf-8"))
-    change(held)
-    replace(folder, "audit.json", json.dumps(held).encode())
+    document = json.loads(path.read_text("utf-8"))
+    change(document)
+    replace(folder, "audit.json", json.dumps(document).encode())
 
 
 def replace(folder, name, content):
@@ -133,27 +133,27 @@ def test_an_old_audit_is_read_and_shown(old, tmp_path, capsys):
 def test_old_counts_are_audited(path):
     audit = pv.audit(path, operating_points=["threshold=0.5"], intervals=False)
     rows = audit.groups.where(grouping="gender", operating_point="threshold=0.5")
-    found = {(row["group"], row["metric"]): (row["errors"], row["trials"]) for row in rows}
+    counts = {(row["group"], row["metric"]): (row["errors"], row["trials"]) for row in rows}
     expected = {("f", "fnr"): (12, 24), ("m", "fnr"): (5, 24), ("f", "fpr"): (1, 96)}
-    assert {key: found[key] for key in expected} == expected
+    assert {key: counts[key] for key in expected} == expected
 
 
 def test_an_old_tally_says_how_sure_its_counts_are(tiny):
     scores, speakers = tiny
-    at = {"operating_points": ["threshold=0.5"]}
-    old = pv.audit([KEPT / "0.1.0-bins.counts", KEPT / "1-bins.tally"], **at)
-    new = pv.audit(scores, speakers=speakers, by="gender", **at)
-    of = {"grouping": "all", "metric": "fnr"}
-    (one,), (other,) = (audit.groups.where(**of).rows() for audit in (old, new))
+    options = {"operating_points": ["threshold=0.5"]}
+    old = pv.audit([OLD_AUDITS / "0.1.0-bins.counts", OLD_AUDITS / "1-bins.tally"], **options)
+    new = pv.audit(scores, speakers=speakers, by="gender", **options)
+    row_filter = {"grouping": "all", "metric": "fnr"}
+    (old_row,), (new_row,) = (audit.groups.where(**row_filter).rows() for audit in (old, new))
     names = ["value", "errors", "speakers", "low", "high", "interval"]
-    assert [one[name] for name in names] == [other[name] for name in names]
-    assert one["interval"] == "speakers"
+    assert [old_row[name] for name in names] == [new_row[name] for name in names]
+    assert old_row["interval"] == "speakers"
 
 
 def test_speaker_counts_of_0_2_0_are_audited_with_their_key(tiny, tmp_path):
     scores, speakers = tiny
     options = {"operating_points": ["threshold=0.5"], "replicates": 50}
-    old = pv.audit([KEPT / "0.2.0-bins.counts", KEPT / "0.2.0-bins.tally"], **options)
+    old = pv.audit([OLD_AUDITS / "0.2.0-bins.counts", OLD_AUDITS / "0.2.0-bins.tally"], **options)
     new = pv.audit(scores, speakers=speakers, by="gender", **options)
     for group in "fm":
         rows = [
@@ -163,18 +163,18 @@ def test_speaker_counts_of_0_2_0_are_audited_with_their_key(tiny, tmp_path):
         assert [row["speakers"] for row in rows] == [4, 4]
         assert rows[0]["errors"] == rows[1]["errors"]
         assert rows[0]["low"] == pytest.approx(rows[1]["low"])
-    key = KEPT / "0.2.0-bins.key"
+    key = OLD_AUDITS / "0.2.0-bins.key"
     ids = read_speakers(speakers, id="speaker").ids
-    _, kept = read_tally(KEPT / "0.2.0-bins.tally")
-    assert {*SiteKey.read(key, NO_KDF).names(ids)} >= {*kept["names"]}
+    _, header = read_tally(OLD_AUDITS / "0.2.0-bins.tally")
+    assert {*SiteKey.read(key, NO_KDF).names(ids)} >= {*header["names"]}
     options = {"speakers": speakers, "by": "gender", "withhold": 0, "step": 0.1}
     shutil.copy(key, tmp_path)
     counts = pv.count(scores, key=tmp_path / key.name, **options)
-    assert not {*counts.tally.names} & {*kept["names"]}
+    assert not {*counts.tally.names} & {*header["names"]}
 
 
 def test_a_plan_of_0_2_0_goes_on(tiny, tmp_path):
-    with zipfile.ZipFile(KEPT / "0.2.0-run.shards") as archive:
+    with zipfile.ZipFile(OLD_AUDITS / "0.2.0-run.shards") as archive:
         archive.extractall(tmp_path)
     plan = json.loads((tmp_path / "run" / "plan.json").read_text("utf-8"))
     before = plan.pop("id")
@@ -191,17 +191,17 @@ def test_a_plan_of_0_2_0_goes_on(tiny, tmp_path):
     main(["shards", "merge", str(tmp_path / "run"), "--out", str(tmp_path / "audit"), "--quiet"])
     merged = pv.load(tmp_path / "audit")
     scores, speakers = tiny
-    whole = pv.audit(scores, speakers=speakers, by="gender", operating_points=["threshold=0.5"])
+    direct = pv.audit(scores, speakers=speakers, by="gender", operating_points=["threshold=0.5"])
     assert [
         (row["group"], row["errors"], row["trials"]) for row in merged.groups.where(metric="fnr")
-    ] == [(row["group"], row["errors"], row["trials"]) for row in whole.groups.where(metric="fnr")]
+    ] == [(row["group"], row["errors"], row["trials"]) for row in direct.groups.where(metric="fnr")]
 
 
 @pytest.mark.parametrize("name", ["0.2.0-logistic.json", "0.2.0-isotonic.json"])
 def test_a_calibrator_of_0_2_0_gives_rising_llrs(name, tmp_path):
     table = {"enrol": ["a/1"] * 3, "test": ["b/1", "b/2", "b/3"], "score": [-1.0, 0.5, 2.0]}
     speakers = {"speaker": ["a", "b"], "gender": ["f", "f"]}
-    pv.apply_calibrator(table, KEPT / name, tmp_path / "llr.csv", speakers=speakers)
+    pv.apply_calibrator(table, OLD_AUDITS / name, tmp_path / "llr.csv", speakers=speakers)
     llrs = pl.read_csv(tmp_path / "llr.csv")["score"].to_list()
     assert llrs[0] < 0 < llrs[2]
     assert llrs == sorted(llrs)
@@ -210,56 +210,59 @@ def test_a_calibrator_of_0_2_0_gives_rising_llrs(name, tmp_path):
 def test_a_rule_file_of_0_2_0_is_applied(tiny):
     scores, speakers = tiny
     options = {"by": "gender", "operating_points": ["deployed"], "intervals": False}
-    audit = pv.audit(scores, speakers=speakers, thresholds=KEPT / "0.2.0-rules.yaml", **options)
+    audit = pv.audit(
+        scores, speakers=speakers, thresholds=OLD_AUDITS / "0.2.0-rules.yaml", **options
+    )
     (row,) = audit.groups.where(grouping="all", metric="fnr").rows()
     trials = pl.read_csv(scores).filter(pl.col("label") == 1)
     assert row["errors"] == (trials["score"] < 0.244015).sum()
 
 
 def test_a_policy_of_0_2_0_judges_an_audit_of_0_2_0(tmp_path):
-    zipfile.ZipFile(KEPT / "0.2.0-plain.zip").extractall(tmp_path)
-    gate = pv.gate(tmp_path, KEPT / "0.2.0-policy.yaml", baseline=tmp_path)
+    zipfile.ZipFile(OLD_AUDITS / "0.2.0-plain.zip").extractall(tmp_path)
+    gate = pv.gate(tmp_path, OLD_AUDITS / "0.2.0-policy.yaml", baseline=tmp_path)
     assert gate.conditions.to_dict()["outcome"] == ["cannot_tell"] * 3
     assert gate.conditions.to_dict()["accepted"] == [0, 0, 1]
 
 
 def test_an_old_rule_file_decides_as_it_was_meant(tiny):
     scores, speakers = tiny
-    asked = {"by": "gender", "operating_points": ["deployed"], "intervals": False}
-    audit = pv.audit(scores, speakers=speakers, thresholds=KEPT / "1-rules.yaml", **asked)
-    at = {"f": 0.3284, "m": 0.4642}
+    options = {"by": "gender", "operating_points": ["deployed"], "intervals": False}
+    audit = pv.audit(scores, speakers=speakers, thresholds=OLD_AUDITS / "1-rules.yaml", **options)
+    thresholds = {"f": 0.3284, "m": 0.4642}
     trials = pl.read_csv(scores).join(
         pl.read_csv(speakers), left_on=pl.col("enrol").str.slice(0, 2), right_on="speaker"
     )
     for group in "fm":
-        own = trials.filter(pl.col("gender") == group, pl.col("label") == 1)
+        target_trials = trials.filter(pl.col("gender") == group, pl.col("label") == 1)
         (row,) = audit.groups.where(group=group, metric="fnr").rows()
-        assert row["errors"] == (own["score"] < at[group]).sum() > 0
+        assert row["errors"] == (target_trials["score"] < thresholds[group]).sum() > 0
     assert len(audit.record["thresholds"]["trials_sha256"]) == 64
 
 
 @pytest.mark.parametrize("method", ["logistic", "isotonic"])
 def test_an_old_calibrator_gives_the_llrs_that_it_gave(method, tmp_path):
-    path, out = KEPT / f"1-{method}.json", tmp_path / "llr.csv"
+    path, out = OLD_AUDITS / f"1-{method}.json", tmp_path / "llr.csv"
     scores = np.array([0.2, 0.345, 0.5])
     table = {"enrol": ["a/1"] * 3 + ["b/1"] * 3, "test": ["a/2", "a/3", "b/2"] * 2}
     speakers = {"speaker": ["a", "b"], "gender": ["f", "m"]}
     pv.apply_calibrator(table | {"score": [*scores] * 2}, path, out, speakers=speakers)
     groups = json.loads(path.read_text())["groups"]
     llrs = [
-        of["slope"] * scores + of["offset"]
+        calibrator["slope"] * scores + calibrator["offset"]
         if method == "logistic"
-        else np.interp(scores, of["scores"], of["llrs"])
-        for of in (groups["f"], groups["m"])
+        else np.interp(scores, calibrator["scores"], calibrator["llrs"])
+        for calibrator in (groups["f"], groups["m"])
     ]
     assert pl.read_csv(out)["score"].to_list() == pytest.approx(np.concatenate(llrs).tolist())
 
 
 def test_an_old_policy_asks_what_it_asked(tmp_path):
-    zipfile.ZipFile(KEPT / "0.1.0-plain.zip").extractall(tmp_path)
+    zipfile.ZipFile(OLD_AUDITS / "0.1.0-plain.zip").extractall(tmp_path)
     days = dt.date(2026, 1, 31), dt.date(2026, 2, 1)
     before, after = (
-        pv.gate(tmp_path, KEPT / "1-policy.yaml", baseline=tmp_path, today=day) for day in days
+        pv.gate(tmp_path, OLD_AUDITS / "1-policy.yaml", baseline=tmp_path, today=day)
+        for day in days
     )
     assert before.conditions.to_dict()["outcome"] == ["pass", "pass", "cannot_tell", "cannot_tell"]
     assert before.conditions.to_dict()["accepted"] == [0, 2, 0, 1]
@@ -267,25 +270,25 @@ def test_an_old_policy_asks_what_it_asked(tmp_path):
     assert after.record["ended"] == [
         "impostors get in alike: its door is watched (until 2026-01-31)"
     ]
-    asked = [(row["group"], row["asked"], row["most"]) for row in before.groups.rows()]
-    assert asked[:3] == [("m", "rate", 0.5), ("pooled", "rate", 0.5), ("f", "ratio", 1.5)]
+    limits = [(row["group"], row["asked"], row["most"]) for row in before.groups.rows()]
+    assert limits[:3] == [("m", "rate", 0.5), ("pooled", "rate", 0.5), ("f", "ratio", 1.5)]
 
 
 @pytest.mark.parametrize(("version", "n_errors"), [("1", 60), ("0.2.0", 86)])
 def test_an_old_state_goes_on(version, n_errors, tmp_path):
     path = tmp_path / "state"
-    path.write_bytes((KEPT / f"{version}-stream.state").read_bytes())
+    path.write_bytes((OLD_AUDITS / f"{version}-stream.state").read_bytes())
     old = pv.monitor(state=path)
     assert (old.record["days"], old.record["trials"], old.record["errors"]) == (2, 320, n_errors)
     names = [f"c{i:02}" for i in range(40)]
     people = {"customer": names, "gender": ["f", "m"] * 20}
     calls = {"call": names, "customer": names, "decision": ["reject", "accept"] * 20}
-    key = KEPT / f"{version}-stream.key"
-    asked = {"state": path, "key": key, "speakers": people, "by": "gender"}
-    last, following = (dt.date(2026, 1, day).isoformat() for day in DAYS[version])
-    with pytest.raises(ConfigError, match=f"{last} is counted already"):
-        pv.monitor(calls, day=last, **asked)
-    new = pv.monitor(calls, day=following, **asked)
+    key = OLD_AUDITS / f"{version}-stream.key"
+    options = {"state": path, "key": key, "speakers": people, "by": "gender"}
+    last_day, next_day = (dt.date(2026, 1, day).isoformat() for day in DAYS[version])
+    with pytest.raises(ConfigError, match=f"{last_day} is counted already"):
+        pv.monitor(calls, day=last_day, **options)
+    new = pv.monitor(calls, day=next_day, **options)
     assert (new.record["trials"], new.record["errors"]) == (360, n_errors + 20)
     assert new.record["speakers"] == old.record["speakers"] == 40  # the same names of the same key
 
@@ -317,15 +320,15 @@ def test_a_column_that_came_later_is_missing_with_a_reason(old, tmp_path, later_
     for table in (audit.groups, audit.det):
         assert table.columns[-2:] == ("pairs", "why")
         assert [(row["pairs"], row["why"]) for row in table] == [(None, "")] * len(table)
-    wanted = [f"{table}.{name}" for table in ("det", "groups") for name in ("pairs", "why")]
+    expected = [f"{table}.{name}" for table in ("det", "groups") for name in ("pairs", "why")]
     missing = MISSING.format(audit.record["versions"]["parivox"], "column")
-    assert audit.record["other_version"] == absent_from(old) | dict.fromkeys(wanted, missing)
+    assert audit.record["other_version"] == absent_from(old) | dict.fromkeys(expected, missing)
     page = tmp_path / "page.html"
     main(["report", str(old), "--out", str(page)])
     assert "groups.pairs" in page.read_text("utf-8")
-    told = capsys.readouterr().err
-    assert "another version of Parivox" in told
-    assert "groups.pairs" in told
+    message = capsys.readouterr().err
+    assert "another version of Parivox" in message
+    assert "groups.pairs" in message
     audit.write(tmp_path / "again")
     assert pv.load(tmp_path / "again").to_json() == audit.to_json()
 
@@ -347,11 +350,11 @@ def test_a_column_that_came_later_is_filled_and_read_again(
 
 
 def test_columns_and_tables_that_are_not_known_are_set_aside(small, folder, follows_schema):
-    def change(held):
-        groups = held["tables"]["groups"]
+    def change(document):
+        groups = document["tables"]["groups"]
         groups["shade"] = ["blue"] * len(groups["value"])
-        follows_schema(held)
-        held["tables"]["moods"] = {"mood": ["good"]}
+        follows_schema(document)
+        document["tables"]["moods"] = {"mood": ["good"]}
 
     rewrite(folder, change)
     det = pl.read_parquet(folder / "det.parquet").with_columns(shade=1)
@@ -362,11 +365,11 @@ def test_columns_and_tables_that_are_not_known_are_set_aside(small, folder, foll
     for name, table in small.tables().items():
         assert audit.tables()[name].to_polars().equals(table.to_polars()), name
     assert {*audit.record["other_version"]} == {"groups.shade", "det.shade", "moods"}
-    assert all(why.startswith("set aside") for why in audit.record["other_version"].values())
+    assert all(reason.startswith("set aside") for reason in audit.record["other_version"].values())
 
 
 def test_an_option_that_came_later_is_at_its_default(folder):
-    rewrite(folder, lambda held: held["options"].pop("attempts"))
+    rewrite(folder, lambda document: document["options"].pop("attempts"))
     audit = pv.load(folder)
     assert audit.record["options"]["attempts"] is None
     assert [*audit.record["other_version"]] == ["option attempts"]
@@ -376,10 +379,10 @@ def test_an_option_that_came_later_is_at_its_default(folder):
     ("version", "mend"), [("6", "update Parivox"), ("4", "audit again"), (None, "audit again")]
 )
 def test_another_schema_is_told_in_a_sentence(folder, version, mend, capsys):
-    rewrite(folder, lambda held: held.update(parivox_audit=version))
-    with pytest.raises(DataError, match=f"written in version {version!r}.*{mend}") as told:
+    rewrite(folder, lambda document: document.update(parivox_audit=version))
+    with pytest.raises(DataError, match=f"written in version {version!r}.*{mend}") as refusal:
         pv.load(folder)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(refusal.value)
     with pytest.raises(SystemExit) as ended:
         main(["report", str(folder), "--format", "markdown"])
     assert ended.value.code == 2
@@ -389,35 +392,35 @@ def test_another_schema_is_told_in_a_sentence(folder, version, mend, capsys):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda held: held.pop("options"),
-        lambda held: held.pop("versions"),
-        lambda held: held.pop("tables"),
-        lambda held: held["tables"].pop("groups"),
-        lambda held: held["tables"]["groups"].pop("value"),
-        lambda held: held["tables"]["groups"]["value"].pop(),
-        lambda held: held["tables"].update(groups={}),
-        lambda held: held["tables"].update(groups=[1]),
-        lambda held: held["tables"]["groups"].update(errors=["many"] * 3),
+        lambda document: document.pop("options"),
+        lambda document: document.pop("versions"),
+        lambda document: document.pop("tables"),
+        lambda document: document["tables"].pop("groups"),
+        lambda document: document["tables"]["groups"].pop("value"),
+        lambda document: document["tables"]["groups"]["value"].pop(),
+        lambda document: document["tables"].update(groups={}),
+        lambda document: document["tables"].update(groups=[1]),
+        lambda document: document["tables"]["groups"].update(errors=["many"] * 3),
     ],
 )
 def test_what_every_audit_has_may_not_be_missing(folder, change):
     rewrite(folder, change)
-    with pytest.raises(DataError, match=r"audit\.json is damaged") as told:
+    with pytest.raises(DataError, match=r"audit\.json is damaged") as refusal:
         pv.load(folder)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(refusal.value)
 
 
 def test_the_schema_has_the_columns_of_the_tables():
     path = importlib.resources.files("parivox.auditing") / "audit.schema.json"
-    held = json.loads(path.read_text("utf-8"))
+    document = json.loads(path.read_text("utf-8"))
     kinds = {"str": "texts", "float": "numbers", "int": "counts", "bool": "flags"}
     tables = {
         name: columns for name, columns in schema.FIRST_COLUMNS.items() if name not in schema.CURVES
     }
-    assert {*held["properties"]["tables"]["properties"]} == {*tables}
-    assert {*held["properties"]["tables"]["required"]} == {*tables} - {*schema.ON_REQUEST}
+    assert {*document["properties"]["tables"]["properties"]} == {*tables}
+    assert {*document["properties"]["tables"]["required"]} == {*tables} - {*schema.ON_REQUEST}
     for name, columns in tables.items():
-        table = held["$defs"][name]
+        table = document["$defs"][name]
         assert table["required"] == [*columns]
         assert table["properties"] == {
             column: {"$ref": f"#/$defs/{kinds[kind]}"} for column, kind in columns.items()

@@ -36,13 +36,13 @@ def row(group, metric, errors, trials, speakers, deff, **more):
     }
 
 
-def whole(metric, errors, trials, speakers, deff, **more):
+def all_trials_row(metric, errors, trials, speakers, deff, **more):
     return row("all", metric, errors, trials, speakers, deff, grouping="all", allocation="", **more)
 
 
 ROWS = [
-    whole("fpr", 500, 50_000, 160, 4.0),
-    whole("fnr", 1600, 20_000, 160, 14.0),
+    all_trials_row("fpr", 500, 50_000, 160, 4.0),
+    all_trials_row("fnr", 1600, 20_000, 160, 14.0),
     row("f", "fpr", 200, 12_000, 80, 3.0),
     row("f", "fnr", 800, 8_000, 80, 12.0),
     row("m", "fpr", 180, 12_000, 80, 5.0),
@@ -56,10 +56,10 @@ ROWS = [
 def pilot():
     """Make an audit of rows of its table of groups."""
 
-    def made(rows=ROWS, **changes):
-        table = [{**one, **changes} for one in rows]
+    def audit_of(rows=ROWS, **changes):
+        table = [{**group_row, **changes} for group_row in rows]
         cells = {
-            name: [one.get(name, "" if kind == "str" else None) for one in table]
+            name: [group_row.get(name, "" if kind == "str" else None) for group_row in table]
             for name, kind in TABLES["groups"].items()
         }
         tables = {name: Table.empty(columns) for name, columns in TABLES.items()}
@@ -67,7 +67,7 @@ def pilot():
         record = {"versions": {"parivox": pv.__version__}, "options": Options().recorded()}
         return Audit(**tables, record=record, provenance=[])
 
-    return made
+    return audit_of
 
 
 @pytest.fixture
@@ -84,37 +84,41 @@ def text():
     return printed
 
 
-def of(plan, group, metric="fnr"):
-    (found,) = plan.groups.where(group=group, metric=metric).rows()
-    return found
+def planned_row(plan, group, metric="fnr"):
+    (planned,) = plan.groups.where(group=group, metric=metric).rows()
+    return planned
 
 
 def test_each_group_stands_against_all_others_together(pilot):
-    found = of(pv.plan(pilot()), "f")
+    planned = planned_row(pv.plan(pilot()), "f")
     icc = (12 - 1) / (100 - 1), (10 - 1) / (100 - 1)
-    assert (found["speakers"], found["errors"], found["deff"]) == (80, 800, pytest.approx(12))
-    assert found["rate"] == pytest.approx(700 / 8000)
-    assert (found["icc"], found["icc_from"]) == (pytest.approx(icc[0]), "group")
-    one, other = Sample(80, 100, icc[0]), Sample(80, 100, icc[1], df=79)
-    assert found["worse"] == pytest.approx(detectable_ratio(700 / 8000, one, other))
-    assert found["better"] == pytest.approx(detectable_ratio(700 / 8000, one, other, better=True))
-    assert found["better"] < 1 < found["worse"]
-    assert found["speakers_needed"] == speakers_needed(2, 700 / 8000, 100, icc[0])
-    assert found["trials_needed"] == 100 * found["speakers_needed"]
+    assert (planned["speakers"], planned["errors"], planned["deff"]) == (80, 800, pytest.approx(12))
+    assert planned["rate"] == pytest.approx(700 / 8000)
+    assert (planned["icc"], planned["icc_from"]) == (pytest.approx(icc[0]), "group")
+    group_sample, others_sample = Sample(80, 100, icc[0]), Sample(80, 100, icc[1], df=79)
+    assert planned["worse"] == pytest.approx(
+        detectable_ratio(700 / 8000, group_sample, others_sample)
+    )
+    assert planned["better"] == pytest.approx(
+        detectable_ratio(700 / 8000, group_sample, others_sample, better=True)
+    )
+    assert planned["better"] < 1 < planned["worse"]
+    assert planned["speakers_needed"] == speakers_needed(2, 700 / 8000, 100, icc[0])
+    assert planned["trials_needed"] == 100 * planned["speakers_needed"]
 
 
 def test_a_nontarget_trial_has_two_speakers(pilot):
-    found = of(pv.plan(pilot()), "m", "fpr")
-    assert found["trials_per_speaker"] == 2 * 12_000 / 80
-    assert found["icc"] == pytest.approx((5 - 1) / (2 * 299))
-    each = found["trials_needed"] / found["speakers_needed"]
-    assert each == pytest.approx(found["trials_per_speaker"] / 2)
+    planned = planned_row(pv.plan(pilot()), "m", "fpr")
+    assert planned["trials_per_speaker"] == 2 * 12_000 / 80
+    assert planned["icc"] == pytest.approx((5 - 1) / (2 * 299))
+    trials_each = planned["trials_needed"] / planned["speakers_needed"]
+    assert trials_each == pytest.approx(planned["trials_per_speaker"] / 2)
 
 
 def test_the_pooled_row_is_no_group(pilot):
     plan = pv.plan(pilot())
-    assert {one["group"] for one in plan.groups} == {"f", "m"}
-    assert [one["group"] for one in plan.lists] == ["all", "f", "m"]
+    assert {plan_row["group"] for plan_row in plan.groups} == {"f", "m"}
+    assert [plan_row["group"] for plan_row in plan.lists] == ["all", "f", "m"]
 
 
 @pytest.mark.parametrize(
@@ -124,17 +128,19 @@ def test_the_pooled_row_is_no_group(pilot):
 def test_a_group_that_cannot_tell_its_design_effect_takes_that_of_all(
     pilot, group, speakers, errors, deff
 ):
-    found = of(pv.plan(pilot([*ROWS, row("x", "fnr", errors, 8000, speakers, deff)])), "x")
-    assert found["icc_from"] == "pooled", group
-    assert 9 / 99 < found["icc"] < 11 / 99
-    own = 0 if deff is None else deff
-    assert found["deff"] >= max(own, 9)
-    assert found["speakers_needed"] > 5
+    planned = planned_row(
+        pv.plan(pilot([*ROWS, row("x", "fnr", errors, 8000, speakers, deff)])), "x"
+    )
+    assert planned["icc_from"] == "pooled", group
+    assert 9 / 99 < planned["icc"] < 11 / 99
+    least_deff = 0 if deff is None else deff
+    assert planned["deff"] >= max(least_deff, 9)
+    assert planned["speakers_needed"] > 5
 
 
 def test_an_unbelievably_large_design_effect_is_not_hoped_away(pilot):
-    found = of(pv.plan(pilot([*ROWS, row("x", "fnr", 60, 600, 6, 40.0)])), "x")
-    assert (found["deff"], found["icc_from"]) == (pytest.approx(40), "pooled")
+    planned = planned_row(pv.plan(pilot([*ROWS, row("x", "fnr", 60, 600, 6, 40.0)])), "x")
+    assert (planned["deff"], planned["icc_from"]) == (pytest.approx(40), "pooled")
 
 
 @pytest.mark.slow
@@ -153,49 +159,56 @@ def test_an_unbelievably_large_design_effect_is_not_hoped_away(pilot):
 )  # fmt: skip
 def test_what_cannot_be_told_has_a_reason(pilot, text, reason, rows):
     plan = pv.plan(pilot(rows))
-    found = of(plan, "x")
-    assert found["reason"] == reason
-    assert None in {found["worse"], found["speakers_needed"]}
+    planned = planned_row(plan, "x")
+    assert planned["reason"] == reason
+    assert None in {planned["worse"], planned["speakers_needed"]}
     assert "FNR of x" in text(plan)
     assert f": {REASONS[reason]}" in text(plan)
 
 
 def test_groups_that_share_trials_are_not_told_apart(pilot):
     plan = pv.plan(pilot(ROWS, allocation="either"))
-    assert of(plan, "f", "fpr")["reason"] == "shared_trials"
-    assert of(plan, "f", "fnr")["reason"] == ""
+    assert planned_row(plan, "f", "fpr")["reason"] == "shared_trials"
+    assert planned_row(plan, "f", "fnr")["reason"] == ""
 
 
 def test_one_trial_a_speaker_is_an_independent_one(pilot):
     rows = [row(group, "fnr", 40, 400, 400, 1.0) for group in "xy"]
-    found = of(pv.plan(pilot(rows)), "x")
-    assert (found["icc"], found["deff"]) == (0, 1)
-    assert found["worse"] > 1
+    planned = planned_row(pv.plan(pilot(rows)), "x")
+    assert (planned["icc"], planned["deff"]) == (0, 1)
+    assert planned["worse"] > 1
 
 
 def test_more_trials_save_less_than_more_speakers(pilot):
     rows = pv.plan(pilot()).designs.where(metric="fnr").rows()
-    assert [one["trials_per_speaker"] for one in rows] == [25, 50, 100, 200, 400]
-    assert [one["saved"] for one in rows] == sorted(one["saved"] for one in rows)
+    assert [plan_row["trials_per_speaker"] for plan_row in rows] == [25, 50, 100, 200, 400]
+    assert [plan_row["saved"] for plan_row in rows] == sorted(
+        plan_row["saved"] for plan_row in rows
+    )
     assert rows[2]["saved"] == 0
     assert 0 < rows[3]["saved"] < 0.1
-    assert {one["groups"] for one in rows} == {2}
+    assert {plan_row["groups"] for plan_row in rows} == {2}
 
 
 def test_curves_rise_with_speakers_and_with_trials(pilot):
     rows = pv.plan(pilot()).curves.where(metric="fnr").rows()
-    power = {(one["trials_per_speaker"], one["speakers"]): one["power"] for one in rows}
-    for (trials, speakers), value in power.items():
-        assert value <= power.get((2 * trials, speakers), 1) + 1e-9
-        assert value <= power.get((trials, 2 * speakers), 1) + 1e-9
+    power = {
+        (plan_row["trials_per_speaker"], plan_row["speakers"]): plan_row["power"]
+        for plan_row in rows
+    }
+    for (trials, speakers), cell_power in power.items():
+        assert cell_power <= power.get((2 * trials, speakers), 1) + 1e-9
+        assert cell_power <= power.get((trials, 2 * speakers), 1) + 1e-9
 
 
 @pytest.mark.slow
 def test_a_list_supports_the_rate_of_30_independent_errors(pilot):
-    found = {one["group"]: one for one in pv.plan(pilot(), target_fpr=0.01).lists}
-    assert found["all"]["supported_fpr"] == pytest.approx(30 * 4.0 / 50_000)
-    assert found["all"]["is_supported"]
-    assert found["all"]["trials_needed"] == pytest.approx(30 * 4.0 / 0.01)
+    lists_by_group = {
+        plan_row["group"]: plan_row for plan_row in pv.plan(pilot(), target_fpr=0.01).lists
+    }
+    assert lists_by_group["all"]["supported_fpr"] == pytest.approx(30 * 4.0 / 50_000)
+    assert lists_by_group["all"]["is_supported"]
+    assert lists_by_group["all"]["trials_needed"] == pytest.approx(30 * 4.0 / 0.01)
     plan = pv.plan(pilot(), target_fpr=0.0005)
     (whole_list,) = plan.lists.where(grouping="all").rows()
     assert not whole_list["is_supported"]
@@ -206,39 +219,44 @@ def test_a_list_supports_the_rate_of_30_independent_errors(pilot):
 @pytest.mark.slow
 def test_the_operating_point_nearest_to_the_target_is_planned_for(pilot, text):
     lower = [
-        {**one, "operating_point": "fpr=0.001", "errors": one["errors"] // 10}
-        | {"value": one["value"] / 10}
-        for one in ROWS
+        {**plan_row, "operating_point": "fpr=0.001", "errors": plan_row["errors"] // 10}
+        | {"value": plan_row["value"] / 10}
+        for plan_row in ROWS
     ]
     audit = pilot([*ROWS, *lower])
-    assert {one["operating_point"] for one in pv.plan(audit).groups} == {"fpr=0.01", "fpr=0.001"}
+    assert {plan_row["operating_point"] for plan_row in pv.plan(audit).groups} == {
+        "fpr=0.01",
+        "fpr=0.001",
+    }
     assert "Not shown, but in --json: fpr=0.001." in text(pv.plan(audit))
     plan = pv.plan(audit, target_fpr=0.002)
-    assert {one["operating_point"] for one in plan.groups} == {"fpr=0.001"}
-    assert {one["rate"] for one in plan.groups.where(metric="fpr")} == {0.002}
+    assert {plan_row["operating_point"] for plan_row in plan.groups} == {"fpr=0.001"}
+    assert {plan_row["rate"] for plan_row in plan.groups.where(metric="fpr")} == {0.002}
     assert "at fpr=0.001, of those in the pilot nearest to FPR 0.2 %" in text(plan)
 
 
 @pytest.mark.slow
 def test_several_systems_lists_and_groupings_are_kept_apart(pilot, text):
-    other = [{**one, "system": "L", "list": "H"} for one in ROWS]
-    ages = [{**one, "grouping": "age"} for one in ROWS if one["grouping"] != "all"]
-    plan = pv.plan(pilot([*ROWS, *ages, *other]))
-    keys = {(one["system"], one["list"], one["grouping"]) for one in plan.groups}
+    listed_rows = [{**plan_row, "system": "L", "list": "H"} for plan_row in ROWS]
+    ages = [{**plan_row, "grouping": "age"} for plan_row in ROWS if plan_row["grouping"] != "all"]
+    plan = pv.plan(pilot([*ROWS, *ages, *listed_rows]))
+    keys = {
+        (plan_row["system"], plan_row["list"], plan_row["grouping"]) for plan_row in plan.groups
+    }
     assert keys == {("V2", "", "gender"), ("V2", "", "age"), ("L", "H", "gender")}
-    (first, *_) = plan.groups.where(system="L", group="f", metric="fnr").rows()
-    assert first["worse"] == of(pv.plan(pilot()), "f")["worse"]
+    (first_row, *_) = plan.groups.where(system="L", group="f", metric="fnr").rows()
+    assert first_row["worse"] == planned_row(pv.plan(pilot()), "f")["worse"]
     assert "L on H, at fpr=0.01" in text(plan)
 
 
 def test_what_is_given_wins_over_the_pilot(pilot):
     plan = pv.plan(pilot(), rate={"fnr": 0.02}, icc={"fnr": 0.3}, trials_per_speaker={"fnr": 10})
-    found = of(plan, "f")
-    assert (found["rate"], found["icc"], found["icc_from"]) == (0.02, 0.3, "given")
-    assert found["speakers_needed"] == speakers_needed(2, 0.02, 10, 0.3)
-    assert found["trials_per_speaker"] == 100, "of today's data"
+    planned = planned_row(plan, "f")
+    assert (planned["rate"], planned["icc"], planned["icc_from"]) == (0.02, 0.3, "given")
+    assert planned["speakers_needed"] == speakers_needed(2, 0.02, 10, 0.3)
+    assert planned["trials_per_speaker"] == 100, "of today's data"
     assert plan.designs.where(metric="fnr").rows()[2]["trials_per_speaker"] == 10
-    assert of(plan, "f", "fpr")["icc_from"] == "group"
+    assert planned_row(plan, "f", "fpr")["icc_from"] == "group"
 
 
 def test_a_plan_without_a_pilot_is_for_two_groups(text):
@@ -252,14 +270,14 @@ def test_a_plan_without_a_pilot_is_for_two_groups(text):
 
 def test_a_target_without_a_pilot_tells_the_trials_it_takes(text):
     plan = pv.plan(target_fpr=0.001, icc={"fpr": 0.001}, trials_per_speaker={"fpr": 101})
-    (found,) = plan.lists.rows()
-    assert found["trials_needed"] == pytest.approx(30_000 * 1.2)
+    (list_row,) = plan.lists.rows()
+    assert list_row["trials_needed"] == pytest.approx(30_000 * 1.2)
     assert "36,000" in text(plan)
 
 
 @pytest.mark.slow
 def test_a_wish_for_fewer_errors_is_harder(pilot):
-    worse, better = (of(pv.plan(pilot(), detect_ratio=r), "f") for r in (2, 0.5))
+    worse, better = (planned_row(pv.plan(pilot(), detect_ratio=r), "f") for r in (2, 0.5))
     assert better["speakers_needed"] > worse["speakers_needed"]
 
 
@@ -268,7 +286,7 @@ def test_several_groups_tested_at_once_take_more_confidence(pilot, text):
     plan = pv.plan(pilot(rows))
     assert "5 groups tested at once (Holm), give --confidence 0.9950" in text(plan)
     strict = pv.plan(pilot(rows), confidence=0.99)
-    assert of(strict, "a")["speakers_needed"] > of(plan, "a")["speakers_needed"]
+    assert planned_row(strict, "a")["speakers_needed"] > planned_row(plan, "a")["speakers_needed"]
 
 
 def test_the_plan_is_json(pilot):
@@ -281,7 +299,7 @@ def test_the_plan_is_json(pilot):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({}, "nothing to plan from"),
         ({"rate": {"fnr": 0.1}}, "--icc of fnr is missing"),
@@ -302,8 +320,8 @@ def test_the_plan_is_json(pilot):
         ({"target_fpr": 0.1, "rate": {"fpr": 0.2}}, "--target-fpr and --rate fpr differ"),
     ],
 )
-def test_nonsense_is_refused_in_one_sentence(options, told):
-    with pytest.raises(pv.ConfigError, match="^" + told.replace("(", r"\(")):
+def test_nonsense_is_refused_in_one_sentence(options, message):
+    with pytest.raises(pv.ConfigError, match="^" + message.replace("(", r"\(")):
         pv.plan(**options)
 
 
@@ -311,7 +329,7 @@ def test_a_pilot_without_intervals_is_refused_unless_the_correlation_is_given(pi
     bare = pilot(ROWS, deff=None)
     with pytest.raises(pv.DataError, match=r"no design effects.*audit again.*or give --icc"):
         pv.plan(bare)
-    assert of(pv.plan(bare, icc={"fnr": 0.1}), "f")["icc_from"] == "given"
+    assert planned_row(pv.plan(bare, icc={"fnr": 0.1}), "f")["icc_from"] == "given"
 
 
 def test_a_pilot_of_an_earlier_version_is_refused(pilot):
@@ -333,9 +351,9 @@ def test_a_real_audit_is_a_pilot(simulate):
     scores, speakers = simulate(speakers=36)
     audit = pv.audit(scores, speakers=speakers, by="gender", operating_points="fpr=0.1")
     plan = pv.plan(audit)
-    found = of(plan, "f")
-    (seen,) = audit.groups.where(group="f", metric="fnr", definition="").rows()
-    assert (found["speakers"], found["errors"]) == (seen["speakers"], seen["errors"])
-    assert found["deff"] == pytest.approx(seen["deff"])
-    assert found["worse"] > 1
-    assert found["speakers_needed"] >= 5
+    planned = planned_row(plan, "f")
+    (audit_row,) = audit.groups.where(group="f", metric="fnr", definition="").rows()
+    assert (planned["speakers"], planned["errors"]) == (audit_row["speakers"], audit_row["errors"])
+    assert planned["deff"] == pytest.approx(audit_row["deff"])
+    assert planned["worse"] > 1
+    assert planned["speakers_needed"] >= 5

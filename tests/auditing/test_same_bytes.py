@@ -50,13 +50,13 @@ def audited(source, people, folder):
 
 
 @pytest.fixture(scope="module")
-def wanted(table, people, tmp_path_factory):
+def expected_files(table, people, tmp_path_factory):
     return audited(table, people, tmp_path_factory.mktemp("wanted") / "a")
 
 
-def compressed(how):
+def compressed(compress):
     def write(table, path):
-        path.write_bytes(how(table.write_csv().encode()))
+        path.write_bytes(compress(table.write_csv().encode()))
 
     return write
 
@@ -83,13 +83,13 @@ WRITERS = {
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_formats(wanted, shuffled, people, tmp_path, name):
+def test_formats(expected_files, shuffled, people, tmp_path, name):
     WRITERS[name](shuffled, tmp_path / name)
-    assert audited(tmp_path / name, people, tmp_path / "a") == wanted
+    assert audited(tmp_path / name, people, tmp_path / "a") == expected_files
 
 
 @pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow", "columns", "arrays", "reordered"])
-def test_tables_in_memory(wanted, shuffled, people, tmp_path, kind, optional):
+def test_tables_in_memory(expected_files, shuffled, people, tmp_path, kind, optional):
     if kind in {"pandas", "pyarrow"}:
         optional("pyarrow")
         optional("pandas")
@@ -101,10 +101,10 @@ def test_tables_in_memory(wanted, shuffled, people, tmp_path, kind, optional):
         "arrays": lambda: {name: shuffled[name].to_numpy() for name in shuffled.columns},
         "reordered": lambda: shuffled.select("score", "label", "test", "enrol"),
     }[kind]()
-    assert audited(source, people, tmp_path / "a") == wanted
+    assert audited(source, people, tmp_path / "a") == expected_files
 
 
-def test_a_separate_list_of_trials(wanted, table, shuffled, people, tmp_path):
+def test_a_separate_list_of_trials(expected_files, table, shuffled, people, tmp_path):
     audit = pv.audit(
         {"S": shuffled.drop("label")},
         trials=table.drop("score"),
@@ -117,18 +117,18 @@ def test_a_separate_list_of_trials(wanted, table, shuffled, people, tmp_path):
     )
     audit.write(tmp_path / "a")
     for name in ("groups", "bias", "meta", "matrix", "operating_points"):
-        assert (tmp_path / "a" / f"{name}.csv").read_bytes() == wanted[f"{name}.csv"]
+        assert (tmp_path / "a" / f"{name}.csv").read_bytes() == expected_files[f"{name}.csv"]
 
 
-def test_the_order_of_speakers(wanted, table, people, tmp_path):
-    assert audited(table, people.reverse(), tmp_path / "a") == wanted
+def test_the_order_of_speakers(expected_files, table, people, tmp_path):
+    assert audited(table, people.reverse(), tmp_path / "a") == expected_files
 
 
-def test_another_score_gives_other_bytes(wanted, table, people, tmp_path):
+def test_another_score_gives_other_bytes(expected_files, table, people, tmp_path):
     score = table["score"].to_numpy().copy()
     score[0] += 0.001
-    other = audited(table.with_columns(score=score), people, tmp_path / "a")
-    assert other["audit.json"] != wanted["audit.json"]
+    changed = audited(table.with_columns(score=score), people, tmp_path / "a")
+    assert changed["audit.json"] != expected_files["audit.json"]
 
 
 def test_provenance_tells_files_apart(table, people, tmp_path):

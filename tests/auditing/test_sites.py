@@ -14,7 +14,7 @@ from parivox.data.site_key import KDF, CountingLog
 from parivox.errors import ConfigError, DataError
 
 KEYS = {"north": "north's own secret, which stays", "south": "south's own secret, which stays"}
-HOW = {"by": "gender", "step": 0.1}
+OPTIONS = {"by": "gender", "step": 0.1}
 CLOSED = ("fnr", "fpr")
 
 
@@ -34,13 +34,13 @@ def key(tmp_path):
 def shared(tmp_path, key):
     """Count at a site; gives both files."""
 
-    def made(name, trials, speakers, *, of=None, **options):
+    def count_at_site(name, trials, speakers, *, site=None, **options):
         counts = tmp_path / f"{name}.counts"
-        how = {"key": key(of or name), **HOW, **options}
-        pv.count({"S": trials}, speakers=speakers, **how).write(counts)
+        merged = {"key": key(site or name), **OPTIONS, **options}
+        pv.count({"S": trials}, speakers=speakers, **merged).write(counts)
         return [str(counts), str(tmp_path / f"{name}.tally")]
 
-    return made
+    return count_at_site
 
 
 def halves(trials):
@@ -51,9 +51,9 @@ def halves(trials):
 
 def renamed(trials, speakers, prefix):
     """The same list of other people."""
-    sides = {name: [prefix + one for one in trials[name]] for name in ("enrol", "test")}
+    sides = {name: [prefix + cell for cell in trials[name]] for name in ("enrol", "test")}
     frame = {**trials, **sides}
-    return frame, {**speakers, "id": [prefix + one for one in speakers["id"]]}
+    return frame, {**speakers, "id": [prefix + cell for cell in speakers["id"]]}
 
 
 def intervals(audit):
@@ -64,17 +64,17 @@ def intervals(audit):
 
 @pytest.mark.slow
 def test_names_of_one_key_add_up_to_the_audit_of_all_trials(trials, speakers, shared):
-    one, other = halves(trials)
+    first_half, second_half = halves(trials)
     files = [
-        *shared("may", one, speakers, of="north", withhold=0),
-        *shared("june", other, speakers, of="north", withhold=0),
+        *shared("may", first_half, speakers, site="north", withhold=0),
+        *shared("june", second_half, speakers, site="north", withhold=0),
     ]
-    made = pv.audit(files, replicates=60)
-    whole = pv.audit(shared("year", trials, speakers, of="north", withhold=0), replicates=60)
-    assert intervals(made).equals(intervals(whole))
-    assert made.verdicts.to_polars().equals(whole.verdicts.to_polars())
+    added = pv.audit(files, replicates=60)
+    direct = pv.audit(shared("year", trials, speakers, site="north", withhold=0), replicates=60)
+    assert intervals(added).equals(intervals(direct))
+    assert added.verdicts.to_polars().equals(direct.verdicts.to_polars())
     # at the threshold that was found in bins, the intervals are those of the rows themselves
-    point = whole.operating_points.to_polars()["threshold"][0]
+    point = direct.operating_points.to_polars()["threshold"][0]
     points = [f"threshold={point!r}"]
     exact = pv.audit({"S": trials}, speakers=speakers, by="gender", operating_points=points)
     again = pv.audit(files, operating_points=points, replicates=60)
@@ -89,23 +89,23 @@ def test_blocks_of_two_sites_give_intervals_and_tell_of_no_speaker(simulate, sha
     trials, speakers = simulate(speakers=60, utterances=4, nontarget=6000)
     north = shared("north", trials, speakers, blocks=3)
     south = shared("south", *renamed(trials, speakers, "s-"), blocks=3)
-    one = SpeakerCounts.read(north[1])
-    assert one.are_blocks
-    assert (len(one.names), one.least) == (20, 3)  # of 30 women and 30 men
-    assert not one.keys.any()
+    tally = SpeakerCounts.read(north[1])
+    assert tally.are_blocks
+    assert (len(tally.names), tally.least) == (20, 3)  # of 30 women and 30 men
+    assert not tally.keys.any()
     _, header = read_tally(north[1])
-    assert header["reveals"] == one.reveals
-    assert one.reveals.startswith("It tells, of 20 blocks of at least 3 speakers, their groups")
+    assert header["reveals"] == tally.reveals
+    assert tally.reveals.startswith("It tells, of 20 blocks of at least 3 speakers, their groups")
     for file in (*north, *south):
         content = (tmp_path / file).read_bytes()
         assert not any(word in content for word in (b"qz001", b"vx1.wav", KEYS["north"].encode()))
-    both = pv.audit([*north, *south], replicates=60)
+    joint = pv.audit([*north, *south], replicates=60)
     assert (
         pv.audit([*south, *north], replicates=60)
         .verdicts.to_polars()
-        .equals(both.verdicts.to_polars())
+        .equals(joint.verdicts.to_polars())
     )
-    rates = intervals(both)
+    rates = intervals(joint)
     assert rates["low"].null_count() == 0
     alone = intervals(pv.audit(north, operating_points=["threshold=1.5"], replicates=60))
     again = intervals(pv.audit([*north, *south], operating_points=["threshold=1.5"], replicates=60))
@@ -113,8 +113,8 @@ def test_blocks_of_two_sites_give_intervals_and_tell_of_no_speaker(simulate, sha
     assert again["value"].to_list() == pytest.approx(alone["value"].to_list())
     assert again["trials"].to_list() == [2 * n for n in alone["trials"]]
     assert ((again["high"] - again["low"]) < (alone["high"] - alone["low"])).all()
-    told = both.data.to_polars().filter(pl.col("item").str.contains("at several sites"))
-    assert told["note"].to_list() == [
+    key_rows = joint.data.to_polars().filter(pl.col("item").str.contains("at several sites"))
+    assert key_rows["note"].to_list() == [
         "their keys differ, so that one at two sites is taken for two people"
     ]
 
@@ -122,18 +122,20 @@ def test_blocks_of_two_sites_give_intervals_and_tell_of_no_speaker(simulate, sha
 def test_blocks_follow_from_the_key_alone(simulate, shared):
     trials, speakers = simulate(speakers=60, utterances=4, nontarget=3000)
     frame = pl.DataFrame(speakers).sample(fraction=1, shuffle=True, seed=3)
-    one, same, other = (
-        SpeakerCounts.read(shared(name, trials, table, of=site, blocks=3)[1])
+    tally, repeated, other_site = (
+        SpeakerCounts.read(shared(name, trials, table, site=site, blocks=3)[1])
         for name, table, site in (
             ("a", speakers, "north"),
             ("b", frame, "north"),
             ("c", speakers, "south"),
         )
     )
-    assert one.names == same.names
-    assert all(np.array_equal(one.columns[name], same.columns[name]) for name in one.columns)
-    assert not set(one.names) & set(other.names)
-    assert one.sites != other.sites
+    assert tally.names == repeated.names
+    assert all(
+        np.array_equal(tally.columns[name], repeated.columns[name]) for name in tally.columns
+    )
+    assert not set(tally.names) & set(other_site.names)
+    assert tally.sites != other_site.sites
 
 
 def test_a_group_that_one_site_withholds_is_in_no_tally(simulate, shared):
@@ -141,63 +143,71 @@ def test_a_group_that_one_site_withholds_is_in_no_tally(simulate, shared):
     nations = [*["Peru"] * 2, *["Norway", "USA"] * 29]
     few = {**speakers, "nation": nations}
     many = {**speakers, "nation": ["Peru" if i % 3 else "Norway" for i in range(60)]}
-    how = {"by": "nation", "blocks": 2}
-    north = shared("north", trials, few, **{**how, "withhold": 4})
-    south = shared("south", *renamed(trials, many, "s-"), **how)
+    options = {"by": "nation", "blocks": 2}
+    north = shared("north", trials, few, **{**options, "withhold": 4})
+    south = shared("south", *renamed(trials, many, "s-"), **options)
     tally = SpeakerCounts.read(north[1])
     (nation,) = tally.groupings
     peru = nation.groups.index("Peru")
     assert peru not in nation.speaker_codes
     rates = pv.audit([*north, *south], replicates=60).groups.to_polars()
     rates = rates.filter(pl.col("metric").is_in(CLOSED))
-    few, rest = (rates.filter(pl.col("group") == name) for name in ("Peru", "USA"))
+    few, usa = (rates.filter(pl.col("group") == name) for name in ("Peru", "USA"))
     assert few["value"].null_count() == few.height > 0
-    assert rest["low"].null_count() == 0 < rest.height
+    assert usa["low"].null_count() == 0 < usa.height
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "sentence"),
+    ("first_options", "second_options", "sentence"),
     [
         (
             {"withhold": 0},
-            {"of": "south", "withhold": 0},
+            {"site": "south", "withhold": 0},
             r"north\.tally and .*south\.tally: were made with different keys, so that nobody is",
         ),
         (
             {"blocks": 2},
-            {"of": "north", "blocks": 2},
+            {"site": "north", "blocks": 2},
             r"north\.tally and .*south\.tally: are blocks of other speakers by one key, so that",
         ),
         (
             {"withhold": 0},
-            {"of": "north", "blocks": 2},
+            {"site": "north", "blocks": 2},
             "one tells of speakers, the other of blocks of them",
         ),
         (
             {"withhold": 0},
-            {"of": "north", "withhold": 0, "step": 0.2},
+            {"site": "north", "withhold": 0, "step": 0.2},
             "count both in the same way",
         ),
     ],
     ids=["keys", "overlap", "forms", "bins"],
 )
-def test_what_does_not_add_up_is_refused(trials, speakers, shared, one, other, sentence):
-    first, second = halves(trials)
+def test_what_does_not_add_up_is_refused(
+    trials, speakers, shared, first_options, second_options, sentence
+):
+    first_half, second_half = halves(trials)
     people = pl.DataFrame(speakers)
-    some = people["id"].to_list()[:-6]  # so that these are other speakers
-    of_some = pl.col("enrol", "test").str.head(5).is_in(some)
-    second = second.filter(pl.all_horizontal(of_some))
-    files = [*shared("north", first, speakers, **one), *shared("south", second, speakers, **other)]
+    first_ids = people["id"].to_list()[:-6]  # so that these are other speakers
+    of_some = pl.col("enrol", "test").str.head(5).is_in(first_ids)
+    second_half = second_half.filter(pl.all_horizontal(of_some))
+    files = [
+        *shared("north", first_half, speakers, **first_options),
+        *shared("south", second_half, speakers, **second_options),
+    ]
     with pytest.raises((DataError, ConfigError), match=sentence):
         pv.audit(files)
 
 
 def test_one_speaker_in_two_groups_is_refused(trials, speakers, shared):
-    first, second = halves(trials)
-    turned = {**speakers, "gender": ["fm"[one == "f"] for one in speakers["gender"]]}
+    first_half, second_half = halves(trials)
+    turned = {
+        **speakers,
+        "gender": ["m" if gender == "f" else "f" for gender in speakers["gender"]],
+    }
     files = [
-        *shared("may", first, speakers, of="north", withhold=0),
-        *shared("june", second, turned, of="north", withhold=0),
+        *shared("may", first_half, speakers, site="north", withhold=0),
+        *shared("june", second_half, turned, site="north", withhold=0),
     ]
     with pytest.raises(
         ConfigError,
@@ -214,9 +224,9 @@ def test_a_tally_by_names_knows_no_table(trials, speakers, shared):
 
 def test_systems_of_other_speakers_are_audited_one_by_one(trials, speakers, shared):
     files = shared("north", trials, speakers, blocks=2)
-    others = shared("south", *renamed(trials, speakers, "s-"), blocks=2)
+    other_files = shared("south", *renamed(trials, speakers, "s-"), blocks=2)
     with pytest.raises(DataError, match="audit each by itself"):
-        pv.audit({"A": files, "B": others})
+        pv.audit({"A": files, "B": other_files})
 
 
 @pytest.mark.parametrize(
@@ -246,11 +256,11 @@ def test_systems_of_other_speakers_are_audited_one_by_one(trials, speakers, shar
     ],
 )
 def test_what_would_tell_too_much_is_refused(trials, speakers, key, options, sentence):
-    asked = {**HOW, **options}
-    if "key" in asked:
-        asked["key"] = key(asked["key"]) if len(asked["key"]) < 60 else _long(key, asked["key"])
+    merged = {**OPTIONS, **options}
+    if "key" in merged:
+        merged["key"] = key(merged["key"]) if len(merged["key"]) < 60 else _long(key, merged["key"])
     with pytest.raises((DataError, ConfigError), match=sentence):
-        pv.count({"S": trials}, speakers=speakers, **asked)
+        pv.count({"S": trials}, speakers=speakers, **merged)
 
 
 def _long(key, text):
@@ -261,21 +271,21 @@ def _long(key, text):
 
 def test_a_key_that_is_not_there_is_told_how_to_make(trials, speakers, tmp_path):
     with pytest.raises(ConfigError, match=r"file not found; .* make a random one with --new-key"):
-        pv.count({"S": trials}, speakers=speakers, key=tmp_path / "none.key", blocks=2, **HOW)
+        pv.count({"S": trials}, speakers=speakers, key=tmp_path / "none.key", blocks=2, **OPTIONS)
 
 
 @pytest.mark.parametrize("text", ["a" * 32, "0101010101010101", "abcabcabcabcabcabc"])
 def test_a_key_that_can_be_guessed_is_refused(trials, speakers, key, text):
     path = _long(key, text)
     with pytest.raises(ConfigError, match="different characters and can be guessed") as caught:
-        pv.count({"S": trials}, speakers=speakers, key=path, blocks=2, **HOW)
+        pv.count({"S": trials}, speakers=speakers, key=path, blocks=2, **OPTIONS)
     assert text not in str(caught.value)
 
 
 @pytest.mark.parametrize("secret", ["5e8b2f00a1c4d97e5e8b2f00a1c4d97e", "correct horse battery"])
 def test_a_secret_in_the_place_of_its_file_is_not_repeated(trials, speakers, secret):
     with pytest.raises(ConfigError, match="--key: names no file") as caught:
-        pv.count({"S": trials}, speakers=speakers, key=secret, blocks=2, **HOW)
+        pv.count({"S": trials}, speakers=speakers, key=secret, blocks=2, **OPTIONS)
     assert secret not in str(caught.value)
 
 
@@ -296,8 +306,8 @@ def test_a_tally_of_which_a_letter_was_changed_is_refused(trials, speakers, shar
 
 
 def test_decisions_are_shared_without_bins(speakers, shared, trials):
-    made = np.where(np.array(trials["score"]) > 1.4, "accept", "reject").tolist()
-    decided = {name: trials[name] for name in ("enrol", "test", "label")} | {"decision": made}
+    decisions = np.where(np.array(trials["score"]) > 1.4, "accept", "reject").tolist()
+    decided = {name: trials[name] for name in ("enrol", "test", "label")} | {"decision": decisions}
     files = shared("north", decided, speakers, step=None, blocks=2)
     assert "how the trials of each two went" in SpeakerCounts.read(files[1]).reveals
     rates = intervals(pv.audit(files)).filter(pl.col("group").is_in(["f", "m"]))
@@ -315,18 +325,18 @@ def test_a_tally_that_was_cut_off_is_told(shared, trials, speakers, tmp_path):
 def test_a_new_key_is_random_and_its_owner_s_alone(trials, speakers, tmp_path):
     paths = [tmp_path / "one.key", tmp_path / "other.key"]
     tallies = [
-        pv.count({"S": trials}, speakers=speakers, new_key=path, withhold=0, **HOW).tally
+        pv.count({"S": trials}, speakers=speakers, new_key=path, withhold=0, **OPTIONS).tally
         for path in paths
     ]
     assert [stat.S_IMODE(path.stat().st_mode) for path in paths] == [0o600, 0o600]
     assert len({path.read_text() for path in paths}) == 2
     assert tallies[0].sites != tallies[1].sites
-    again = pv.count({"S": trials}, speakers=speakers, key=paths[0], withhold=0, **HOW)
+    again = pv.count({"S": trials}, speakers=speakers, key=paths[0], withhold=0, **OPTIONS)
     assert again.tally.names == tallies[0].names
     with pytest.raises(ConfigError, match="exists already; use it with --key"):
-        pv.count({"S": trials}, speakers=speakers, new_key=paths[0], withhold=0, **HOW)
+        pv.count({"S": trials}, speakers=speakers, new_key=paths[0], withhold=0, **OPTIONS)
     with pytest.raises(ConfigError, match="--key and --new-key: give one of them"):
-        pv.count({"S": trials}, key=paths[0], new_key=tmp_path / "c.key", **HOW)
+        pv.count({"S": trials}, key=paths[0], new_key=tmp_path / "c.key", **OPTIONS)
 
 
 def test_a_new_key_goes_if_nothing_was_counted_with_it(trials, speakers, tmp_path):
@@ -335,13 +345,13 @@ def test_a_new_key_goes_if_nothing_was_counted_with_it(trials, speakers, tmp_pat
         pv.count({"S": trials}, speakers=speakers, new_key=path, by="nowhere", step=0.1)
     assert not path.exists()
     with pytest.raises(ConfigError, match="cannot be written"):
-        pv.count({"S": trials}, speakers=speakers, new_key=tmp_path / "no" / "key", **HOW)
+        pv.count({"S": trials}, speakers=speakers, new_key=tmp_path / "no" / "key", **OPTIONS)
 
 
 def test_tallies_record_how_their_key_was_derived(trials, speakers, shared):
-    one, other = halves(trials)
-    files = [*shared("a", one, speakers, of="north", withhold=0)]
-    files += shared("b", other, speakers, of="north", withhold=0)
+    first_half, second_half = halves(trials)
+    files = [*shared("a", first_half, speakers, site="north", withhold=0)]
+    files += shared("b", second_half, speakers, site="north", withhold=0)
     assert read_tally(files[1])[1]["kdf"] == KDF
     columns, header = read_tally(files[3])
     del header["kdf"]  # as 0.2.0 wrote it
@@ -361,26 +371,28 @@ def few(speakers):
 
 @pytest.mark.parametrize("second", ["region", ["nation", "region"]])
 def test_what_was_withheld_is_not_given_back_by_other_groups(trials, few, key, tmp_path, second):
-    how = {"speakers": few, "step": 0.5, "key": key("north"), "blocks": 5}
-    first = pv.count({"S": trials}, by="nation", **how)
-    assert first.withheld
-    pv.count({"S": trials}, by=second, **how)  # nothing is to be in a file yet
-    first.write(tmp_path / "first.counts")
+    options = {"speakers": few, "step": 0.5, "key": key("north"), "blocks": 5}
+    first_count = pv.count({"S": trials}, by="nation", **options)
+    assert first_count.withheld
+    pv.count({"S": trials}, by=second, **options)  # nothing is to be in a file yet
+    first_count.write(tmp_path / "first.counts")
     with pytest.raises(ConfigError, match=r"could give them back\. .* --regroup"):
-        pv.count({"S": trials}, by=second, **how)
-    pv.count({"S": trials}, by="nation", **how)
+        pv.count({"S": trials}, by=second, **options)
+    pv.count({"S": trials}, by="nation", **options)
     (tmp_path / "link.key").symlink_to(tmp_path / "north.key")
     with pytest.raises(ConfigError, match="could give them back"):
-        pv.count({"S": trials}, by=second, **how | {"key": tmp_path / "link.key"})
-    pv.count({"S": trials}, by=second, regroup=True, **how)
-    pv.count(halves(trials)[0], by=second, **how)
-    pv.count({"S": trials}, by=second, **how | {"key": key("south")})
+        pv.count({"S": trials}, by=second, **options | {"key": tmp_path / "link.key"})
+    pv.count({"S": trials}, by=second, regroup=True, **options)
+    pv.count(halves(trials)[0], by=second, **options)
+    pv.count({"S": trials}, by=second, **options | {"key": key("south")})
 
 
-@pytest.mark.parametrize("other", ["speakers moved", "groups joined", "fewer withheld", "blocks"])
-def test_groups_of_one_name_may_be_others(trials, few, key, tmp_path, other):
-    how = {"speakers": few, "step": 0.5, "key": key("north"), "blocks": 5, "by": "nation"}
-    pv.count({"S": trials}, **how).write(tmp_path / "first.counts")
+@pytest.mark.parametrize(
+    "change_name", ["speakers moved", "groups joined", "fewer withheld", "blocks"]
+)
+def test_groups_of_one_name_may_be_others(trials, few, key, tmp_path, change_name):
+    options = {"speakers": few, "step": 0.5, "key": key("north"), "blocks": 5, "by": "nation"}
+    pv.count({"S": trials}, **options).write(tmp_path / "first.counts")
     change = {
         "speakers moved": {"speakers": few | {"nation": ["many", *few["nation"][1:]]}},
         "groups joined": {
@@ -389,9 +401,9 @@ def test_groups_of_one_name_may_be_others(trials, few, key, tmp_path, other):
         },
         "fewer withheld": {"withhold": 0, "blocks": None},
         "blocks": {"blocks": 8},
-    }[other]
+    }[change_name]
     with pytest.raises(ConfigError, match="could give them back"):
-        pv.count({"S": trials}, **how | change)
+        pv.count({"S": trials}, **options | change)
 
 
 def test_records_of_several_processes_all_stay(key):
@@ -405,8 +417,8 @@ def test_records_of_several_processes_all_stay(key):
 
 
 def test_nothing_withheld_gives_nothing_back(trials, speakers, shared):
-    shared("first", trials, speakers, of="north", blocks=5)
-    shared("second", trials, speakers, of="north", blocks=5, by="nation")
+    shared("first", trials, speakers, site="north", blocks=5)
+    shared("second", trials, speakers, site="north", blocks=5, by="nation")
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"parivox_counted": [{}]}'])
@@ -414,7 +426,7 @@ def test_a_damaged_record_of_what_was_counted_is_refused(trials, speakers, key, 
     path = key("north")
     path.with_name("north.key.counted").write_text(text)
     with pytest.raises(ConfigError, match=r"north\.key\.counted: is damaged"):
-        pv.count({"S": trials}, speakers=speakers, key=path, blocks=5, **HOW)
+        pv.count({"S": trials}, speakers=speakers, key=path, blocks=5, **OPTIONS)
 
 
 def test_the_record_of_what_was_counted_tells_of_no_trial(trials, few, key, tmp_path):

@@ -38,11 +38,11 @@ def rows(draw):
     return [("a", "a", 10, "phone"), ("b", "b", 10, "web"), *draw(st.lists(cell, max_size=40))]
 
 
-def gathered(trials, first=0):
-    """Trials as read, with their groupings; rows are numbered from `first`."""
+def gathered(trials, start=0):
+    """Trials as read, with their groupings; rows are numbered from `start`."""
     columns = {
-        "enrol": [f"{one}/e{i}" for i, (one, *_) in enumerate(trials, first)],
-        "test": [f"{one}/t{i}" for i, (_, one, *_) in enumerate(trials, first)],
+        "enrol": [f"{speaker}/e{i}" for i, (speaker, *_) in enumerate(trials, start)],
+        "test": [f"{speaker}/t{i}" for i, (_, speaker, *_) in enumerate(trials, start)],
         "score": [score / 20 for *_, score, _ in trials],
         "decision": ["accept" if score > 8 else "reject" for *_, score, _ in trials],
         "channel": [channel for *_, channel in trials],
@@ -50,12 +50,12 @@ def gathered(trials, first=0):
     people = read_speakers(PEOPLE)
     attributes = parsed_attributes(("channel",))
     read = read_trials(columns, system="s", list_="", speakers=people, attributes=attributes)
-    made = make_groupings(people, ["gender", "region", "channel"], sets=[read], may_lack=True)
-    return SimpleNamespace(trials=read, groupings=made, people=people)
+    groupings = make_groupings(people, ["gender", "region", "channel"], sets=[read], may_lack=True)
+    return SimpleNamespace(trials=read, groupings=groupings, people=people)
 
 
-def tally(one):
-    return count_by_speaker(one.trials, THRESHOLDS, one.groupings)
+def tally(sample):
+    return count_by_speaker(sample.trials, THRESHOLDS, sample.groupings)
 
 
 def errors(trials, groupings, n_speakers):
@@ -63,83 +63,93 @@ def errors(trials, groupings, n_speakers):
     layouts: list[Layout] = cell_layouts(groupings, RULES, groupings[-1:])
     points = [OperatingPoint(f"threshold={t}", "threshold", t) for t in THRESHOLDS.tolist()]
     points.append(OperatingPoint("deployed", "deployed"))
-    found = [LocatedPoint(one, one.rule_value, *(np.nan,) * 3, "") for one in points]
+    located = [LocatedPoint(point, point.rule_value, *(np.nan,) * 3, "") for point in points]
     members = Units(n_speakers)
-    return [
-        array.tolist()
-        for both in count_speaker_errors(trials, layouts, walk(trials, layouts), found, members)
-        for one in both
-        for kind in one
-        for array in (kind.cell, kind.errors, kind.trials)
-    ]
+    counted = count_speaker_errors(trials, layouts, walk(trials, layouts), located, members)
+    by_point = [point_errors for layout_errors in counted for point_errors in layout_errors]
+    kinds = [kind for point_errors in by_point for kind in point_errors]
+    return [array.tolist() for kind in kinds for array in (kind.cell, kind.errors, kind.trials)]
 
 
-def content(one):
-    return {name: column.tolist() for name, column in one.columns.items()}
+def content(counts):
+    return {name: column.tolist() for name, column in counts.columns.items()}
 
 
 @settings(max_examples=25, deadline=None)
 @given(rows())
 def test_errors_of_a_tally_are_those_of_its_trials(trials):
-    one = gathered(trials)
-    n = len(one.people.ids)
-    made = tally(one)
-    assert made.n_trials == len(trials)
-    assert errors(made, one.groupings, n) == errors(one.trials, one.groupings, n)
+    sample = gathered(trials)
+    n = len(sample.people.ids)
+    counts = tally(sample)
+    assert counts.n_trials == len(trials)
+    assert errors(counts, sample.groupings, n) == errors(sample.trials, sample.groupings, n)
 
 
 @pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(rows(), rows())
-def test_tallies_of_disjoint_trials_add_up(some, others):
-    part, rest = gathered(some), gathered(others, first=len(some))
-    whole = gathered([*some, *others])
-    one, other = (tally(each).with_groupings(whole.groupings) for each in (part, rest))
-    for made in (one + other, other + one):
-        assert content(made) == content(tally(whole))
-        assert made.keys.tolist() == tally(whole).keys.tolist()
-        assert made.speakers_in_use.tolist() == tally(whole).speakers_in_use.tolist()
+def test_tallies_of_disjoint_trials_add_up(trials, other_trials):
+    sample, other_sample = gathered(trials), gathered(other_trials, start=len(trials))
+    joint = gathered([*trials, *other_trials])
+    counts, other_counts = (
+        tally(gathering).with_groupings(joint.groupings) for gathering in (sample, other_sample)
+    )
+    for added in (counts + other_counts, other_counts + counts):
+        assert content(added) == content(tally(joint))
+        assert added.keys.tolist() == tally(joint).keys.tolist()
+        assert added.speakers_in_use.tolist() == tally(joint).speakers_in_use.tolist()
 
 
 def test_recordings_and_trials_may_be_grouped_in_very_many_ways():
-    some, others = (
-        gathered([("a", "a", 9, "web"), ("a", "b", i, "phone")], first=2 * i) for i in range(2)
+    phone, other_phone = (
+        gathered([("a", "a", 9, "web"), ("a", "b", i, "phone")], start=2 * i) for i in range(2)
     )
     more = [str(i) for i in range(1000)]
-    made = []
-    for one in (some, others):
-        *_, channel = one.groupings
-        groups, parts = (*channel.groups, *more), (*channel.group_values, *((i,) for i in more))
-        wide = [replace(channel, name=f"{i}", groups=groups, group_values=parts) for i in range(3)]
-        made.append(count_by_speaker(one.trials, THRESHOLDS, wide))
-    whole = made[0] + made[1]
-    assert whole.columns["side"].max() > 1 << 50
-    ((part, _),) = whole.partitions_by_layout(())
-    sides = [[side.tolist() for side in whole.side_coder(one)(part)] for one in whole.groupings]
+    tallies = []
+    for sample in (phone, other_phone):
+        *_, channel = sample.groupings
+        groups, group_values = (
+            (*channel.groups, *more),
+            (*channel.group_values, *((i,) for i in more)),
+        )
+        wide = [
+            replace(channel, name=f"{i}", groups=groups, group_values=group_values)
+            for i in range(3)
+        ]
+        tallies.append(count_by_speaker(sample.trials, THRESHOLDS, wide))
+    joint = tallies[0] + tallies[1]
+    assert joint.columns["side"].max() > 1 << 50
+    ((partition, _),) = joint.partitions_by_layout(())
+    sides = [
+        [side.tolist() for side in joint.side_coder(sample)(partition)]
+        for sample in joint.groupings
+    ]
     assert sides == [[[0, 1]] * 2] * 3
-    assert whole.columns["trials"].tolist() == [2, 2]
+    assert joint.columns["trials"].tolist() == [2, 2]
 
 
 def test_a_file_holds_a_tally_and_no_id(tmp_path):
-    made = tally(gathered([("a", "b", 4, "web"), ("c", "c", 20, "phone"), ("c", "c", 20, "phone")]))
+    counts = tally(
+        gathered([("a", "b", 4, "web"), ("c", "c", 20, "phone"), ("c", "c", 20, "phone")])
+    )
     file = tmp_path / "a.tally"
-    made.write(file)
+    counts.write(file)
     again = SpeakerCounts.read(file)
-    assert content(again) == content(made)
+    assert content(again) == content(counts)
     assert again.thresholds.tolist() == THRESHOLDS.tolist()
-    assert again.shared_properties() == made.shared_properties()
-    assert again.keys.tolist() == made.keys.tolist()
+    assert again.shared_properties() == counts.shared_properties()
+    assert again.keys.tolist() == counts.keys.tolist()
     with pytest.raises(ConfigError, match="two tallies are of the same trials"):
-        again + made
+        again + counts
     assert not any(word in file.read_bytes() for word in (b"a/e0", b"c/t1"))
     assert [*tmp_path.iterdir()] == [file]
 
 
 def test_tallies_at_other_thresholds_do_not_add_up():
-    one = gathered([("a", "a", 10, "web")])
-    other = count_by_speaker(one.trials, THRESHOLDS[:2], one.groupings)
+    sample = gathered([("a", "a", 10, "web")])
+    coarser = count_by_speaker(sample.trials, THRESHOLDS[:2], sample.groupings)
     with pytest.raises(ConfigError, match="tallies of other thresholds do not add up"):
-        tally(one) + other
+        tally(sample) + coarser
 
 
 @pytest.mark.parametrize("damage", [lambda data: data[:-40], lambda _: b"enrol,test\n"])

@@ -12,7 +12,7 @@ from parivox.errors import DataError
 from parivox.report.overview import overview
 
 BANDS = ("18-30", "31-50", "51-70")
-AT = 1.0
+THRESHOLD = 1.0
 UNCERTAIN = {
     "groups": ("low", "high", "se", "deff", "n_eff", "df", "best_guess"),
     "bias": ("low", "high", "p", "p_holm", "p_bh", "floor_mean", "floor_95"),
@@ -22,15 +22,15 @@ UNCERTAIN = {
 }
 
 
-def calls(seed, *, n=1500, customers=60, known=(0.0, 0.0, 0.0)):
+def calls(seed, *, n=1500, customers=60, known_shares=(0.0, 0.0, 0.0)):
     """Calls with who is claimed and who calls; of impostors a share of each band is known."""
     draw = np.random.default_rng(seed)
     claimed = draw.integers(0, customers, n)
     genuine = draw.random(n) > 0.3
-    other = (claimed + draw.integers(1, customers, n)) % customers
-    score = draw.normal(2.0 * genuine + 0.3 * (claimed % 3 == 0), 1).round(3)
-    caller = np.where(genuine, claimed, other)
-    is_known = genuine | (draw.random(n) < np.array(known)[claimed % 3])
+    impostor = (claimed + draw.integers(1, customers, n)) % customers
+    score = draw.normal(2.0 * genuine + np.where(claimed % 3 == 0, 0.3, 0.0), 1).round(3)
+    caller = np.where(genuine, claimed, impostor)
+    is_known = genuine | (draw.random(n) < np.array(known_shares)[claimed % 3])
     names = np.array([f"c{i:03}" for i in range(customers)])
     return pl.DataFrame(
         {
@@ -39,7 +39,7 @@ def calls(seed, *, n=1500, customers=60, known=(0.0, 0.0, 0.0)):
             "caller": pl.Series(names[caller]).set(~pl.Series(is_known), None),
             "label": genuine.astype(int),
             "score": score,
-            "decision": np.where(score >= AT, "accept", "reject"),
+            "decision": np.where(score >= THRESHOLD, "accept", "reject"),
             "band": np.array(BANDS)[claimed % 3],
         }
     )
@@ -82,14 +82,14 @@ OPTIONS = {
 
 def by_hand(log):
     """Errors and trials of both rates, by band and of all."""
-    found = {}
+    counts = {}
     for band in (*BANDS, "pooled"):
         rows = log if band == "pooled" else log.filter(band=band)
         for metric, label in (("fpr", 0), ("fnr", 1)):
-            own = rows.filter(label=label)
-            is_in = own["score"] >= AT
-            found[band, metric] = int((is_in if label == 0 else ~is_in).sum()), len(own)
-    return found
+            class_rows = rows.filter(label=label)
+            is_in = class_rows["score"] >= THRESHOLD
+            counts[band, metric] = int((is_in if label == 0 else ~is_in).sum()), len(class_rows)
+    return counts
 
 
 def rates(audit, point):
@@ -103,7 +103,7 @@ def rates(audit, point):
 
 @pytest.fixture(scope="module")
 def unknown():
-    return pv.audit(calls(1).drop("decision"), operating_points=f"threshold={AT}", **OPTIONS)
+    return pv.audit(calls(1).drop("decision"), operating_points=f"threshold={THRESHOLD}", **OPTIONS)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -111,34 +111,34 @@ def unknown():
 def test_every_shape_of_log_gives_the_rates_counted_by_hand(shape, without):
     log = calls(2)
     columns = {"columns": {"label": "label"}}
-    point = f"threshold={AT}" if without == "decision" else "deployed"
-    made = in_columns(log, shape).drop(without, "band")
-    audit = pv.audit(made, operating_points=point, intervals=False, **OPTIONS | columns | {
+    point = f"threshold={THRESHOLD}" if without == "decision" else "deployed"
+    table = in_columns(log, shape).drop(without, "band")
+    audit = pv.audit(table, operating_points=point, intervals=False, **OPTIONS | columns | {
         "limits": (), "attempts": None, "reference": ["pooled"]})  # fmt: skip
     assert rates(audit, point) == by_hand(log)
     assert audit.record["options"]["allocate"] == ("enrol",)
-    told = {row["item"]: row["count"] for row in audit.data.rows() if not row["grouping"]}
-    assert told[WITHOUT_TEST_SPEAKER] == log.filter(label=0).height
-    (whole,) = {row["speakers"] for row in audit.groups.where(grouping="all").rows()}
-    assert whole == log["claimed_customer"].n_unique()
+    counts = {row["item"]: row["count"] for row in audit.data.rows() if not row["grouping"]}
+    assert counts[WITHOUT_TEST_SPEAKER] == log.filter(label=0).height
+    (n_speakers,) = {row["speakers"] for row in audit.groups.where(grouping="all").rows()}
+    assert n_speakers == log["claimed_customer"].n_unique()
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_no_row_is_counted_twice_or_lost(seed):
     draw = np.random.default_rng(seed)
-    log = calls(seed, n=400, customers=24, known=draw.random(3))
+    log = calls(seed, n=400, customers=24, known_shares=draw.random(3))
     log = pl.concat([log, log.sample(int(draw.integers(0, 30)), seed=seed)])  # exact duplicates
     is_lost = pl.Series(draw.random(len(log)) < 0.1)
     log = log.with_columns(score=pl.when(~is_lost).then("score"))
     shape = SHAPES[seed % len(SHAPES)]
-    made = in_columns(log, shape).drop("decision", "band")
+    table = in_columns(log, shape).drop("decision", "band")
     audit = pv.audit(
-        made, speakers=people(24), by="band", conflicts="set-aside", intervals=False,
+        table, speakers=people(24), by="band", conflicts="set-aside", intervals=False,
         operating_points="threshold=1",
     )  # fmt: skip
-    told = {row["item"]: row["count"] for row in audit.data.rows() if not row["grouping"]}
+    counts = {row["item"]: row["count"] for row in audit.data.rows() if not row["grouping"]}
     excluded = sum(
-        told.get(item, 0)
+        counts.get(item, 0)
         for item in (
             "trials without score",
             "rows without score whose trial is in another row",
@@ -146,7 +146,11 @@ def test_no_row_is_counted_twice_or_lost(seed):
             "contradicting rows",
         )
     )
-    assert told["target trials"] + told["nontarget trials"] + excluded == told["rows"] == len(log)
+    assert (
+        counts["target trials"] + counts["nontarget trials"] + excluded
+        == counts["rows"]
+        == len(log)
+    )
 
 
 def test_nothing_is_told_of_how_sure_such_rates_are(unknown):
@@ -155,7 +159,7 @@ def test_nothing_is_told_of_how_sure_such_rates_are(unknown):
         of_nontarget = [row for row in rows if row["metric"] in {"fpr", "eer", "min_cdet_norm"}]
         assert of_nontarget
         for row in of_nontarget:
-            assert [row[one] for one in columns if row[one] is not None] == [], row
+            assert [row[column] for column in columns if row[column] is not None] == [], row
     # as FNR has all of it
     (fnr,) = unknown.groups.where(
         grouping="band", group="18-30", metric="fnr", definition=""
@@ -183,11 +187,11 @@ def test_why_is_said_in_words_and_by_a_code(unknown):
 
 
 def test_only_a_group_whose_callers_are_all_known_has_an_interval():
-    log = calls(3, n=4000, known=(1.0, 0.5, 0.0)).drop("decision")
-    audit = pv.audit(log.drop("band"), operating_points=f"threshold={AT}", **OPTIONS)
-    assert rates(audit, f"threshold={AT}") == by_hand(log)
-    asked = {"grouping": "band", "metric": "fpr", "definition": ""}
-    ends = {row["group"]: row["high"] for row in audit.groups.where(**asked).rows()}
+    log = calls(3, n=4000, known_shares=(1.0, 0.5, 0.0)).drop("decision")
+    audit = pv.audit(log.drop("band"), operating_points=f"threshold={THRESHOLD}", **OPTIONS)
+    assert rates(audit, f"threshold={THRESHOLD}") == by_hand(log)
+    row_filter = {"grouping": "band", "metric": "fpr", "definition": ""}
+    ends = {row["group"]: row["high"] for row in audit.groups.where(**row_filter).rows()}
     assert ends.pop("18-30") is not None
     assert set(ends.values()) == {None}
     for row in audit.bias.where(metric="fpr").rows():  # all others have some who are unknown
@@ -196,25 +200,25 @@ def test_only_a_group_whose_callers_are_all_known_has_an_interval():
 
 
 def test_with_every_caller_known_nothing_differs():
-    log = calls(4, known=(1.0, 1.0, 1.0)).drop("decision", "band")
-    one = pv.audit(log, allocate="enrol", operating_points="eer", **OPTIONS)
-    for row in one.groups.where(metric="fpr", definition="").rows():
+    log = calls(4, known_shares=(1.0, 1.0, 1.0)).drop("decision", "band")
+    audit = pv.audit(log, allocate="enrol", operating_points="eer", **OPTIONS)
+    for row in audit.groups.where(metric="fpr", definition="").rows():
         assert row["high"] is not None
     assert pv.audit(log, **OPTIONS).record["options"]["allocate"] == ("both",)
-    assert not [row for row in one.data.rows() if row["item"] == WITHOUT_TEST_SPEAKER]
+    assert not [row for row in audit.data.rows() if row["item"] == WITHOUT_TEST_SPEAKER]
 
 
 def test_intervals_of_fnr_take_a_threshold_that_was_found_as_it_is():
     log = calls(5).drop("decision", "band")
-    found = pv.audit(log, operating_points="fpr=0.1", **OPTIONS)
-    (point,) = found.operating_points.rows()
-    given = pv.audit(log, operating_points=f"threshold={point['threshold']!r}", **OPTIONS)
-    one, other = (
+    with_found = pv.audit(log, operating_points="fpr=0.1", **OPTIONS)
+    (point,) = with_found.operating_points.rows()
+    with_given = pv.audit(log, operating_points=f"threshold={point['threshold']!r}", **OPTIONS)
+    found_row, given_row = (
         audit.groups.where(group="pooled", metric="fnr", definition="").rows()[0]
-        for audit in (found, given)
+        for audit in (with_found, with_given)
     )
-    assert (one["low"], one["high"]) == (other["low"], other["high"])
-    assert "the threshold, found on these trials, is taken as it is" in one["note"]
+    assert (found_row["low"], found_row["high"]) == (given_row["low"], given_row["high"])
+    assert "the threshold, found on these trials, is taken as it is" in found_row["note"]
 
 
 @pytest.mark.parametrize(
@@ -222,12 +226,14 @@ def test_intervals_of_fnr_take_a_threshold_that_was_found_as_it_is():
 )
 def test_an_allocation_that_is_asked_for_is_kept_and_said(rule, counted):
     log = calls(6).drop("decision", "band")
-    audit = pv.audit(log, allocate=rule, operating_points=f"threshold={AT}", **OPTIONS)
+    audit = pv.audit(log, allocate=rule, operating_points=f"threshold={THRESHOLD}", **OPTIONS)
     assert audit.record["options"]["allocate"] == (rule,)
-    trials = sum(n for (group, metric), (_, n) in rates(audit, f"threshold={AT}").items()
+    trials = sum(n for (group, metric), (_, n) in rates(audit, f"threshold={THRESHOLD}").items()
                  if metric == "fpr" and group != "pooled")  # fmt: skip
     assert trials == counted * log.filter(label=0).height
-    (caveat,) = [one for one in overview(audit).caveats if "test speaker" in one.short]
+    (caveat,) = [
+        candidate for candidate in overview(audit).caveats if "test speaker" in candidate.short
+    ]
     assert rule in caveat.sentence
 
 
@@ -237,34 +243,37 @@ def test_levels_are_those_of_the_enrolled_speaker():
         log, speakers=people(), by="band", within="band", operating_points="eer", intervals=False
     )
     for band in BANDS:
-        asked = {"within": f"band={band}", "group": band, "metric": "fpr", "definition": ""}
-        (row,) = audit.groups.where(**asked).rows()
+        row_filter = {"within": f"band={band}", "group": band, "metric": "fpr", "definition": ""}
+        (row,) = audit.groups.where(**row_filter).rows()
         assert row["trials"] == calls(7).filter(band=band, label=0).height
 
 
 @pytest.mark.parametrize("blocks", [False, True])
 def test_lists_beyond_memory_are_read_alike(monkeypatch, blocks):
-    log = calls(8, n=3000, known=(1.0, 0.5, 0.0)).drop("decision", "band")
-    options = {**OPTIONS, "operating_points": f"threshold={AT}"}
-    whole = pv.audit(log, **options)
+    log = calls(8, n=3000, known_shares=(1.0, 0.5, 0.0)).drop("decision", "band")
+    options = {**OPTIONS, "operating_points": f"threshold={THRESHOLD}"}
+    in_memory = pv.audit(log, **options)
     monkeypatch.setattr(spilled_rows, "IN_MEMORY_TRIALS", 500)
     monkeypatch.setattr(spilled_rows, "PARTITION_TRIALS", 400)
     if blocks:
         monkeypatch.setattr("parivox.auditing.run.MAX_SEPARATE_SPEAKERS", 50)
         monkeypatch.setattr("parivox.auditing.run.N_SPEAKER_BLOCKS", 54)
-    parts = pv.audit(log, **options)
-    assert rates(parts, f"threshold={AT}") == rates(whole, f"threshold={AT}")
-    for one, other in zip(whole.groups.rows(), parts.groups.rows(), strict=True):
-        if one["metric"] in {"fpr", "fnr"}:
-            assert (one["high"] is None) == (other["high"] is None), (one, other)
+    spilled = pv.audit(log, **options)
+    assert rates(spilled, f"threshold={THRESHOLD}") == rates(in_memory, f"threshold={THRESHOLD}")
+    for memory_row, spilled_row in zip(in_memory.groups.rows(), spilled.groups.rows(), strict=True):
+        if memory_row["metric"] in {"fpr", "fnr"}:
+            assert (memory_row["high"] is None) == (spilled_row["high"] is None), (
+                memory_row,
+                spilled_row,
+            )
 
 
 def test_systems_are_not_compared_by_such_rates():
     log = calls(9).drop("decision", "band")
-    other = log.with_columns(score=pl.col("score") * 0.5)
+    scaled = log.with_columns(score=pl.col("score") * 0.5)
     audit = pv.audit(
-        {"A": log, "B": other}, speakers=people(), by="band", compare=True,
-        operating_points=f"threshold={AT}",
+        {"A": log, "B": scaled}, speakers=people(), by="band", compare=True,
+        operating_points=f"threshold={THRESHOLD}",
     )  # fmt: skip
     rows = [row for row in audit.comparison.rows() if row["metric"] == "fpr"]
     assert rows
@@ -275,32 +284,46 @@ def test_systems_are_not_compared_by_such_rates():
 def test_the_first_screen_says_what_a_caller_would_add(unknown):
     n = calls(1).filter(label=0).height
 
-    (caveat,) = [one for one in overview(unknown).caveats if "test speaker" in one.short]
+    (caveat,) = [
+        candidate for candidate in overview(unknown).caveats if "test speaker" in candidate.short
+    ]
     assert (
         caveat.short
         == f"{n} of {n} nontarget trials have no test speaker: no interval of their FPR"
     )
     assert "FPR would have an interval and a verdict" in caveat.sentence
-    assert not [one for one in overview(unknown).finding_sentences if "no nontarget trials" in one]
+    assert not [
+        candidate
+        for candidate in overview(unknown).finding_sentences
+        if "no nontarget trials" in candidate
+    ]
 
 
 def test_excluded_nontarget_trials_are_not_called_none():
-    log = calls(10, known=(1.0, 1.0, 1.0)).drop("decision", "band")
+    log = calls(10, known_shares=(1.0, 1.0, 1.0)).drop("decision", "band")
     twice = log.filter(label=0)
     log = pl.concat([log, twice.with_columns(score=pl.col("score") + 1)])  # contradict each other
     audit = pv.audit(
         log, speakers=people(), by="band", conflicts="set-aside", operating_points="threshold=1"
     )
-    (told,) = [one for one in overview(audit).finding_sentences if "no nontarget trials" in one]
-    assert f"{2 * twice.height} contradictory rows excluded: FPR is" in told
+    (finding,) = [
+        sentence
+        for sentence in overview(audit).finding_sentences
+        if "no nontarget trials" in sentence
+    ]
+    assert f"{2 * twice.height} contradictory rows excluded: FPR is" in finding
 
 
 def test_unscored_nontarget_trials_are_not_called_none():
-    log = calls(15, known=(1.0, 1.0, 1.0)).drop("decision", "band")
+    log = calls(15, known_shares=(1.0, 1.0, 1.0)).drop("decision", "band")
     log = log.with_columns(score=pl.when(pl.col("label") == 1).then("score"))
     audit = pv.audit(log, speakers=people(), by="band", operating_points="threshold=1")
-    (told,) = [one for one in overview(audit).finding_sentences if "no nontarget trials" in one]
-    assert f"{log.filter(label=0).height} trials without score" in told
+    (finding,) = [
+        sentence
+        for sentence in overview(audit).finding_sentences
+        if "no nontarget trials" in sentence
+    ]
+    assert f"{log.filter(label=0).height} trials without score" in finding
 
 
 def test_a_recording_that_is_named_elsewhere_is_known():
@@ -315,8 +338,8 @@ def test_a_recording_that_is_named_elsewhere_is_known():
         rows, speakers={"speaker": ["a", "b"], "sex": ["f", "m"]}, by="sex", intervals=False,
         operating_points="threshold=1",
     )  # fmt: skip
-    told = {row["item"]: row["count"] for row in audit.data.rows() if not row["grouping"]}
-    assert (told["nontarget trials"], told[WITHOUT_TEST_SPEAKER]) == (2, 1)
+    counts = {row["item"]: row["count"] for row in audit.data.rows() if not row["grouping"]}
+    assert (counts["nontarget trials"], counts[WITHOUT_TEST_SPEAKER]) == (2, 1)
 
 
 def test_a_table_of_utterances_tells_who_calls():
@@ -341,7 +364,7 @@ def test_what_failed_counts_without_an_interval_where_people_are_unknown():
         status=pl.when(failed).then(pl.lit("no speech")).otherwise(pl.lit("ok")),
     )
     options = OPTIONS | {"limits": ["far=0.1", "fta=0.2"]}
-    audit = pv.audit(log, operating_points=f"threshold={AT}", **options)
+    audit = pv.audit(log, operating_points=f"threshold={THRESHOLD}", **options)
     (fta,) = audit.groups.where(grouping="all", metric="fta").rows()
     assert (fta["errors"], fta["trials"]) == (failed.sum(), len(log))
     for row in [fta, *audit.groups.where(metric="far").rows()]:
@@ -355,9 +378,9 @@ def test_the_table_of_trials_invents_nobody(tmp_path):
     log = calls(17, n=300).drop("decision", "band")
     path = tmp_path / "trials.parquet"
     pv.audit(log, speakers=people(), by="band", intervals=False, trial_table=path)
-    made = pl.read_parquet(path)
-    assert (made["test_speaker"] == -1).sum() == log.filter(label=0).height
-    assert set(made["test_speaker"]) - {-1} <= set(made["enrol_speaker"])
+    trial_table = pl.read_parquet(path)
+    assert (trial_table["test_speaker"] == -1).sum() == log.filter(label=0).height
+    assert set(trial_table["test_speaker"]) - {-1} <= set(trial_table["enrol_speaker"])
 
 
 def test_a_gate_does_not_pass_what_is_not_known(unknown):
@@ -396,14 +419,16 @@ def test_voxceleb_whose_test_speakers_are_hidden(bt4vt_data, h_v2):
         test_speaker=pl.when(pl.col("label").cast(pl.Int8) == 1).then("test_speaker")
     )
     options = {"speakers": people_of_h, "by": "gender", "operating_points": "threshold=0.3"}
-    whole = pv.audit(named, allocate="enrol", **options)
+    known_callers = pv.audit(named, allocate="enrol", **options)
     without = pv.audit(hidden, **options)
-    for one, other in zip(whole.groups.rows(), without.groups.rows(), strict=True):
-        if one["metric"] in {"fpr", "fnr"} and not one["definition"]:
-            asked = ("group", "metric", "errors", "trials", "value")
-            assert [one[name] for name in asked] == [other[name] for name in asked]
-        if one["metric"] == "fnr" and not one["definition"]:
-            assert (one["low"], one["high"]) == (other["low"], other["high"])
-        if one["metric"] == "fpr" and not one["definition"]:
-            assert one["high"] is not None
-            assert other["high"] is None
+    for known_row, hidden_row in zip(
+        known_callers.groups.rows(), without.groups.rows(), strict=True
+    ):
+        if known_row["metric"] in {"fpr", "fnr"} and not known_row["definition"]:
+            columns = ("group", "metric", "errors", "trials", "value")
+            assert [known_row[name] for name in columns] == [hidden_row[name] for name in columns]
+        if known_row["metric"] == "fnr" and not known_row["definition"]:
+            assert (known_row["low"], known_row["high"]) == (hidden_row["low"], hidden_row["high"])
+        if known_row["metric"] == "fpr" and not known_row["definition"]:
+            assert known_row["high"] is not None
+            assert hidden_row["high"] is None

@@ -75,8 +75,8 @@ def systems(v2, resnet_l):
     return {"V2": v2, "L": resnet_l}
 
 
-def one(table, **where):
-    (row,) = table.where(**where)
+def single_row(table, **row_filter):
+    (row,) = table.where(**row_filter)
     return row
 
 
@@ -84,12 +84,12 @@ def one(table, **where):
 def test_overall(systems, name):
     audit = systems[name]
     eer, cost, threshold = OVERALL[name]
-    row = one(audit.groups, group="all", metric="eer", definition="linear")
+    row = single_row(audit.groups, group="all", metric="eer", definition="linear")
     assert (row["target_trials"], row["nontarget_trials"]) == (275_488, 275_406)
     assert row["speakers"] == 1190
     digits = len(str(eer).split(".")[1])
     assert round(row["value"], digits) == eer
-    row = one(audit.groups, group="all", metric="min_cdet_norm", definition="voxsrc")
+    row = single_row(audit.groups, group="all", metric="min_cdet_norm", definition="voxsrc")
     assert round(row["value"], 6) == cost
     assert round(row["threshold"], 6) == threshold
     (point,) = audit.operating_points
@@ -98,28 +98,30 @@ def test_overall(systems, name):
 
 
 def test_errors_at_the_minimum(v2):
-    assert one(v2.groups, group="all", metric="fpr", definition="")["errors"] == 744
-    assert one(v2.groups, group="all", metric="fnr", definition="")["errors"] == 28_547
+    assert single_row(v2.groups, group="all", metric="fpr", definition="")["errors"] == 744
+    assert single_row(v2.groups, group="all", metric="fnr", definition="")["errors"] == 28_547
 
 
 @pytest.mark.parametrize("rule", ["both", "enrol"])
 @pytest.mark.parametrize("group", TABLE_4)
 def test_exact_biases_of_table_4(v2, group, rule):
     subgroup, threshold = TABLE_4[group]
-    where = {"group": group, "allocation": rule, "definition": "voxsrc"}
-    row = one(v2.bias, **where, measure="subgroup_bias")
+    row_filter = {"group": group, "allocation": rule, "definition": "voxsrc"}
+    row = single_row(v2.bias, **row_filter, measure="subgroup_bias")
     assert round(row["value"], 4) == subgroup
-    row = one(v2.bias, **where, measure="threshold_bias")
+    row = single_row(v2.bias, **row_filter, measure="threshold_bias")
     assert round(row["value"], 4) == threshold
 
 
 @pytest.mark.parametrize("group", TABLE_4)
 def test_ratios_by_the_rules_of_bt4vt(v2, group):
-    where = {"group": group, "measure": "ratio", "reference": "all", "metric": "cdet_raw"}
-    row = one(v2.bias, **where, definition="voxsrc bt4vt")
+    row_filter = {"group": group, "measure": "ratio", "reference": "all", "metric": "cdet_raw"}
+    row = single_row(v2.bias, **row_filter, definition="voxsrc bt4vt")
     # the paper rounds costs to four decimals first
-    cost = one(v2.groups, group=group, metric="cdet_raw", definition="voxsrc bt4vt")["value"]
-    overall = one(v2.groups, group="all", metric="cdet_raw", definition="voxsrc bt4vt")["value"]
+    cost = single_row(v2.groups, group=group, metric="cdet_raw", definition="voxsrc bt4vt")["value"]
+    overall = single_row(v2.groups, group="all", metric="cdet_raw", definition="voxsrc bt4vt")[
+        "value"
+    ]
     assert row["value"] == cost / overall
     assert row["value"] == pytest.approx(PRINTED[group], abs=1e-4)
 
@@ -146,20 +148,20 @@ def test_all_and_pooled_are_the_same_on_this_list(v2):
 
 
 def test_reversed_pairs_are_kept_and_told(v2):
-    row = one(v2.data, item="reversed pairs")
+    row = single_row(v2.data, item="reversed pairs")
     assert row["count"] == 2403
     assert "2,353" in row["note"]
     assert "7e-06" in row["note"]
-    assert one(v2.data, item="trials")["count"] == 550_894
+    assert single_row(v2.data, item="trials")["count"] == 550_894
 
 
 def test_mean_threshold_bias_of_either_gender(systems):
     # see docs/methods/published-tables.md#table-4-of-paper-001
-    for name, wanted in (("V2", (1.3624, 1.2846)), ("L", (1.3764, 1.2206))):
+    for name, printed in (("V2", (1.3624, 1.2846)), ("L", (1.3764, 1.2206))):
         rows = systems[name].bias.where(measure="threshold_bias", allocation="both").rows()
-        for gender, mean in zip("fm", wanted, strict=True):
-            values = [row["value"] for row in rows if row["group"].startswith(gender)]
-            assert round(math.fsum(values) / len(values), 4) == mean
+        for gender, mean in zip("fm", printed, strict=True):
+            biases = [row["value"] for row in rows if row["group"].startswith(gender)]
+            assert round(math.fsum(biases) / len(biases), 4) == mean
 
 
 def test_which_groups_are_better_off_with_which_system(systems):
@@ -180,10 +182,10 @@ def test_true_ratios_of_the_examples_in_the_text(v2):
         ("m+USA", 0.392, 1.055),
         ("m+Mexico", 0, 2.39),
     ):
-        where = {"group": group, "measure": "ratio", "allocation": "both", "zero": "none"}
-        for metric, wanted in (("fpr", fpr), ("fnr", fnr)):
-            found = one(v2.bias, **where, metric=metric, definition="")["value"]
-            assert found == pytest.approx(wanted, abs=5e-3)
+        row_filter = {"group": group, "measure": "ratio", "allocation": "both", "zero": "none"}
+        for metric, expected in (("fpr", fpr), ("fnr", fnr)):
+            ratio = single_row(v2.bias, **row_filter, metric=metric, definition="")["value"]
+            assert ratio == pytest.approx(expected, abs=5e-3)
 
 
 def test_attributes_are_found_whatever_their_case(v2):

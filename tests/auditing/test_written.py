@@ -14,8 +14,14 @@ from parivox.errors import ConfigError, DataError
 pytestmark = pytest.mark.slow
 
 NAMES = {
-    *("groups", "bias", "meta", "verdicts", "limits"),
-    *("matrix", "operating_points", "data"),
+    "groups",
+    "bias",
+    "meta",
+    "verdicts",
+    "limits",
+    "matrix",
+    "operating_points",
+    "data",
 }
 MORE = {"audit.json", "provenance.json", "private.json", "SHA256SUMS"}
 
@@ -81,9 +87,9 @@ def test_an_unknown_format_is_refused(small, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-@pytest.mark.parametrize("which", ["rich", "small"])
-def test_what_is_written_is_loaded_again(request, tmp_path, which, kind):
-    audit = request.getfixturevalue(which).write(tmp_path / "a", format=kind)
+@pytest.mark.parametrize("fixture_name", ["rich", "small"])
+def test_what_is_written_is_loaded_again(request, tmp_path, fixture_name, kind):
+    audit = request.getfixturevalue(fixture_name).write(tmp_path / "a", format=kind)
     again = pv.load(tmp_path / "a")
     for name, table in audit.tables().items():
         assert again.tables()[name].to_polars().equals(table.to_polars()), name
@@ -117,24 +123,24 @@ def test_undefined_is_empty_and_infinite_is_inf(trials, speakers, tmp_path):
 
 
 def test_json_follows_the_shipped_schema(follows_schema, small):
-    told = strict(small.to_json())
-    follows_schema(told)
-    assert set(told["tables"]) == NAMES
+    document = strict(small.to_json())
+    follows_schema(document)
+    assert set(document["tables"]) == NAMES
 
 
 @pytest.mark.slow
 def test_json_with_every_option_on_follows_it_too(follows_schema, rich):
-    told = strict(rich.to_json())
-    follows_schema(told)
-    assert set(told["tables"]) == NAMES
+    document = strict(rich.to_json())
+    follows_schema(document)
+    assert set(document["tables"]) == NAMES
 
 
 def test_json_of_lists_of_one_class_follows_it_too(follows_schema, trials, speakers):
-    kept = [i for i, y in enumerate(trials["label"]) if y]
-    only = {name: [cells[i] for i in kept] for name, cells in trials.items()}
+    target_rows = [i for i, y in enumerate(trials["label"]) if y]
+    only = {name: [cells[i] for i in target_rows] for name, cells in trials.items()}
     audit = pv.audit(only, speakers=speakers)
-    told = strict(audit.to_json())
-    follows_schema(told)
+    document = strict(audit.to_json())
+    follows_schema(document)
 
 
 def test_json_of_a_comparison_follows_it_too(follows_schema, trials, speakers):
@@ -148,17 +154,17 @@ def test_json_of_a_comparison_follows_it_too(follows_schema, trials, speakers):
         compare=True,
         replicates=50,
     )
-    told = strict(audit.to_json())
-    follows_schema(told)
-    assert set(told["tables"]) == NAMES | {"comparison"}
+    document = strict(audit.to_json())
+    follows_schema(document)
+    assert set(document["tables"]) == NAMES | {"comparison"}
 
 
 def test_json_without_intervals_follows_it_too(follows_schema, trials, speakers):
     audit = pv.audit(trials, speakers=speakers, by="gender", intervals=False)
-    told = strict(audit.to_json())
-    follows_schema(told)
-    assert set(told["tables"]) == NAMES - {"verdicts", "limits"}
-    assert set(told["tables"]["groups"]["low"]) == {None}
+    document = strict(audit.to_json())
+    follows_schema(document)
+    assert set(document["tables"]) == NAMES - {"verdicts", "limits"}
+    assert set(document["tables"]["groups"]["low"]) == {None}
 
 
 def test_json_columns_are_of_one_length(small):
@@ -213,11 +219,11 @@ def test_another_programs_audit_json_is_a_stranger(small, tmp_path):
 
 def test_an_earlier_audit_is_replaced_whole(small, tmp_path, trials, speakers):
     small.write(tmp_path / "a", format="parquet")
-    other = pv.audit(trials, speakers=speakers, by="gender")
-    other.write(tmp_path / "a")
+    replacement = pv.audit(trials, speakers=speakers, by="gender")
+    replacement.write(tmp_path / "a")
     assert not [name for name in files(tmp_path / "a") if name == "groups.parquet"]
     assert "sweep.parquet" not in files(tmp_path / "a")
-    assert pv.load(tmp_path / "a").groups.to_polars().equals(other.groups.to_polars())
+    assert pv.load(tmp_path / "a").groups.to_polars().equals(replacement.groups.to_polars())
     assert files(tmp_path) == {"a"}
 
 
@@ -236,13 +242,13 @@ def test_a_file_is_no_folder(small, tmp_path):
         small.write(tmp_path / "a" / "below")
 
 
-@pytest.mark.parametrize("at", range(8))
-def test_a_failure_half_way_leaves_nothing(small, tmp_path, monkeypatch, at):
-    left = iter(range(at))
+@pytest.mark.parametrize("n_tables", range(8))
+def test_a_failure_half_way_leaves_nothing(small, tmp_path, monkeypatch, n_tables):
+    writes_left = iter(range(n_tables))
     write = Table.write
 
     def failing(table, path):
-        if next(left, None) is None:
+        if next(writes_left, None) is None:
             msg = "No space left on device"
             raise OSError(28, msg)
         write(table, path)
@@ -285,25 +291,25 @@ def test_what_is_no_audit_is_told_in_a_sentence(tmp_path, content):
     if content is not None:
         (tmp_path / "audit.json").write_text(content)
         (tmp_path / "provenance.json").write_text("[]")
-    with pytest.raises(DataError, match="does not hold an audit") as told:
+    with pytest.raises(DataError, match="does not hold an audit") as refusal:
         pv.load(tmp_path)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(refusal.value)
 
 
 def test_why_there_is_no_audit_is_told_in_plain_words(tmp_path):
     (tmp_path / "file").touch()
     (tmp_path / "odd").mkdir()
     (tmp_path / "odd" / "audit.json").write_text("{}")
-    for path, why in (
+    for path, reason in (
         (tmp_path, "there is no audit.json in it"),
         (tmp_path / "gone", "there is no such folder"),
         (tmp_path / "file", "it is a file, not a folder"),
         (tmp_path / "odd", "its audit.json cannot be read, or is not one of Parivox's"),
     ):
-        with pytest.raises(DataError) as told:
+        with pytest.raises(DataError) as refusal:
             pv.load(path)
-        assert str(told.value) == (
-            f"{path}: does not hold an audit ({why}); name the --out folder of one"
+        assert str(refusal.value) == (
+            f"{path}: does not hold an audit ({reason}); name the --out folder of one"
         )
 
 
@@ -318,19 +324,19 @@ def test_another_version_is_told(small, tmp_path):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda told: told.pop("tables"),
-        lambda told: told["tables"].pop("bias"),
-        lambda told: told["tables"]["groups"].pop("value"),
-        lambda told: told["tables"]["groups"].update(value=["x"]),
-        lambda told: told["tables"]["groups"]["value"].pop(),
+        lambda document: document.pop("tables"),
+        lambda document: document["tables"].pop("bias"),
+        lambda document: document["tables"]["groups"].pop("value"),
+        lambda document: document["tables"]["groups"].update(value=["x"]),
+        lambda document: document["tables"]["groups"]["value"].pop(),
     ],
 )
 def test_a_damaged_audit_is_told_in_a_sentence(small, tmp_path, change):
     small.write(tmp_path / "a")
     path = tmp_path / "a" / "audit.json"
-    told = json.loads(path.read_text())
-    change(told)
-    path.write_text(json.dumps(told))
+    document = json.loads(path.read_text())
+    change(document)
+    path.write_text(json.dumps(document))
     with pytest.raises(DataError):
         pv.load(tmp_path / "a")
 

@@ -34,17 +34,17 @@ class People:
         """Add target trials of a speaker, of which some are rejected."""
         self._add(speaker, speaker, 1, (REJECTED, ACCEPTED), errors, trials, more)
 
-    def nontarget(self, one, other, errors, trials, **more):
+    def nontarget(self, enrol, test, errors, trials, **more):
         """Add nontarget trials of a pair, of which some are accepted."""
-        self._add(one, other, 0, (ACCEPTED, REJECTED), errors, trials, more)
+        self._add(enrol, test, 0, (ACCEPTED, REJECTED), errors, trials, more)
 
-    def _add(self, one, other, label, scores, errors, trials, more):
+    def _add(self, enrol, test, label, scores, errors, trials, more):
         assert errors <= trials
         for k in range(trials):
             n = len(self.rows)
             self.rows.append({
-                "enrol": f"{one}/e{n}",
-                "test": f"{other}/t{n}",
+                "enrol": f"{enrol}/e{n}",
+                "test": f"{test}/t{n}",
                 "label": label,
                 "score": scores[k >= errors],
                 **more,
@@ -60,7 +60,7 @@ class People:
                 key = keys[row[side].partition("/")[0]]
                 for i, shift in enumerate((0, 22, 44)):
                     key[i] += bits >> shift & (1 << 22) - 1
-        return sorted(range(len(keys)), key=lambda at: keys[self.table["id"][at]])
+        return sorted(range(len(keys)), key=lambda index: keys[self.table["id"][index]])
 
     @property
     def trials(self):
@@ -79,74 +79,78 @@ def people():
     speaker, or pair, of a group.
     """
 
-    def made(sizes, fnr, fpr=lambda group, i: (i % 2, 10), **attributes):
+    def make(sizes, fnr, fpr=lambda group, i: (i % 2, 10), **attributes):
         names = [(g, f"{g}{i:02d}") for g, n in sizes.items() for i in range(n)]
         table = {"id": [name for _, name in names], "group": [g for g, _ in names]}
-        found = People({**table, **attributes})
+        speakers = People({**table, **attributes})
         for group, size in sizes.items():
-            own = [name for g, name in names if g == group]
-            pairs = [(a, b) for j, a in enumerate(own) for b in own[j + 1 :]]
+            group_names = [name for g, name in names if g == group]
+            pairs = [(a, b) for j, a in enumerate(group_names) for b in group_names[j + 1 :]]
             for i in range(size):
-                found.target(own[i], *fnr(group, i))
+                speakers.target(group_names[i], *fnr(group, i))
             for i, (a, b) in enumerate(pairs):
-                found.nontarget(a, b, *fpr(group, i))
-        return found
+                speakers.nontarget(a, b, *fpr(group, i))
+        return speakers
 
-    return made
+    return make
 
 
 @pytest.fixture(scope="session")
 def alike(people):
     """Two groups of twelve who differ by chance only, with a few scores between the two usual."""
-    found = people(
+    speakers = people(
         {"a": 12, "b": 12},
-        fnr=lambda group, i: ((3 * i + (group == "b")) % 5, 12),
-        fpr=lambda group, i: ((i + (group == "b")) % 4 == 0, 3),
+        fnr=lambda group, i: ((3 * i + int(group == "b")) % 5, 12),
+        fpr=lambda group, i: ((i + int(group == "b")) % 4 == 0, 3),
     )
     draw = np.random.default_rng(8)
-    for row in found.rows:
+    for row in speakers.rows:
         row["score"] = float(np.round(0.75 * row["score"] + draw.normal(0.12, 0.1), 2))
-    return found
+    return speakers
 
 
 @pytest.fixture(scope="session")
 def tallied():
     """Tally rows by group: ``placed`` has the rows of each, ``wrong`` tells of one (or None)."""
 
-    def made(placed, groups, who, wrong):
-        own, pairs = {}, {}
+    def tally(placed, groups, speaker_of, wrong):
+        target_counts, pair_counts = {}, {}
         for cell, group in enumerate(groups):
             for row in placed.get(group, []):
-                one, two = who(row["enrol"]), who(row["test"])
-                key = (cell, one) if row["label"] else (cell, *sorted((one, two)))
-                counted = (own if row["label"] else pairs).setdefault(key, [0, 0])
+                enrol_speaker, test_speaker = speaker_of(row["enrol"]), speaker_of(row["test"])
+                key = (
+                    (cell, enrol_speaker)
+                    if row["label"]
+                    else (cell, *sorted((enrol_speaker, test_speaker)))
+                )
+                counted = (target_counts if row["label"] else pair_counts).setdefault(key, [0, 0])
                 bad = wrong(row)
-                counted[0] += bool(bad)
-                counted[1] += bad is not None
-        names = sorted({name for key in (*own, *pairs) for name in key[1:]})
+                counted[0] += int(bool(bad))
+                counted[1] += int(bad is not None)
+        names = sorted({name for key in (*target_counts, *pair_counts) for name in key[1:]})
         number = {name: i for i, name in enumerate(names)}
-        made = []
-        for kind, found in ((ErrorsBySpeaker, own), (ErrorsByPair, pairs)):
-            keys = sorted(found)
+        tallies = []
+        for kind, cell_counts in ((ErrorsBySpeaker, target_counts), (ErrorsByPair, pair_counts)):
+            keys = sorted(cell_counts)
             width = 2 if kind is ErrorsBySpeaker else 3
             codes = [[key[0], *(number[name] for name in key[1:])] for key in keys]
             columns = np.array(codes, dtype=int).reshape(-1, width).T
-            counts = np.array([found[key] for key in keys]).reshape(-1, 2).T
-            made.append(kind(*columns, *counts, len(groups)))
-        return {"fnr": made[0], "fpr": made[1]}
+            counts = np.array([cell_counts[key] for key in keys]).reshape(-1, 2).T
+            tallies.append(kind(*columns, *counts, len(groups)))
+        return {"fnr": tallies[0], "fpr": tallies[1]}
 
-    return made
+    return tally
 
 
 @pytest.fixture(scope="session")
 def one_row():
     """The one row of a table that holds these values."""
 
-    def found(table, **where):
-        (row,) = table.where(**where)
+    def find(table, **row_filter):
+        (row,) = table.where(**row_filter)
         return row
 
-    return found
+    return find
 
 
 @pytest.fixture(scope="session")
@@ -167,12 +171,14 @@ def written():
 def repeated():
     """A trial list in which a trial of one speaker stands w times, one of two v * w times."""
 
-    def made(rows, who, weight):
-        found = Counter()
+    def repeat(rows, speaker_of, weight):
+        times_by_row = Counter()
         for i, row in enumerate(rows):
-            one, two = who(row["enrol"]), who(row["test"])
-            found[i] = weight[one] * (1 if one == two else weight[two])
-        times = [found[i] for i in range(len(rows))]
+            enrol_speaker, test_speaker = speaker_of(row["enrol"]), speaker_of(row["test"])
+            times_by_row[i] = weight[enrol_speaker] * (
+                1 if enrol_speaker == test_speaker else weight[test_speaker]
+            )
+        times = [times_by_row[i] for i in range(len(rows))]
         return [np.repeat([row[name] for row in rows], times) for name in ("score", "label")]
 
-    return made
+    return repeat

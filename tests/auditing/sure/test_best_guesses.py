@@ -24,27 +24,27 @@ def audit(uneven):
 
 
 @pytest.fixture
-def said(capsys):
+def read_summary(capsys):
     """What the terminal says of an audit, in one line."""
 
-    def made(audit):
+    def read(audit):
         print_summary(audit, details=True)
         return " ".join(capsys.readouterr().out.split())
 
-    return made
+    return read
 
 
-def of(rows):
+def rows_by_group(rows):
     return {row["group"]: row for row in rows}
 
 
 def test_rates_have_best_guesses_between_their_own_and_what_is_common(audit):
-    rows = of(audit.groups.where(metric="fnr", grouping="group", definition=""))
+    rows = rows_by_group(audit.groups.where(metric="fnr", grouping="group", definition=""))
     assert rows["a"]["best_guess"] < rows["d"]["best_guess"] < rows["d"]["value"]
     assert 0 == rows["e"]["value"] < rows["e"]["best_guess"] < rows["pooled"]["value"]
     for group in "abcde":
-        value, low, high = (rows[group][name] for name in NAMES)
-        assert 0 < low < value < high < 1
+        guess, low, high = (rows[group][name] for name in NAMES)
+        assert 0 < low < guess < high < 1
     assert [rows["pooled"][name] for name in NAMES] == [None] * 3
     elsewhere = [
         r for r in audit.groups if r["metric"] not in {"fnr", "fpr"} or r["grouping"] == "all"
@@ -55,15 +55,15 @@ def test_rates_have_best_guesses_between_their_own_and_what_is_common(audit):
 
 @pytest.mark.slow
 def test_ratios_have_theirs_and_no_verdict_rests_on_them(uneven, audit):
-    rows = of(audit.verdicts.where(metric="fnr"))
+    rows = rows_by_group(audit.verdicts.where(metric="fnr"))
     assert 1 < rows["d"]["best_guess"] < rows["d"]["ratio"]
     assert rows["d"]["verdict"] == "worse"
     assert 0 < rows["d"]["power"] < 1
     assert rows["e"]["ratio"] == 0 < rows["e"]["best_guess"] < 1
     assert rows["e"]["power"] is None
-    against = of(uneven.audit(reference="d", **QUICK).verdicts.where(metric="fnr"))
+    against = rows_by_group(uneven.audit(reference="d", **QUICK).verdicts.where(metric="fnr"))
     assert against["d"]["best_guess"] == pytest.approx(1)
-    rates = of(audit.groups.where(metric="fnr", grouping="group", definition=""))
+    rates = rows_by_group(audit.groups.where(metric="fnr", grouping="group", definition=""))
     assert against["a"]["best_guess"] == pytest.approx(
         rates["a"]["best_guess"] / rates["d"]["best_guess"]
     )
@@ -72,8 +72,8 @@ def test_ratios_have_theirs_and_no_verdict_rests_on_them(uneven, audit):
 
 @pytest.mark.slow
 def test_groups_that_share_speakers_have_none(uneven):
-    made = uneven.audit(**QUICK)
-    assert any(row["best_guess"] for row in made.groups.where(metric="fpr"))
+    audit = uneven.audit(**QUICK)
+    assert any(row["best_guess"] for row in audit.groups.where(metric="fpr"))
     uneven.nontarget("a00", "b00", 1, 2)
     try:
         crossed = uneven.audit(allocate="enrol", **QUICK)
@@ -83,66 +83,66 @@ def test_groups_that_share_speakers_have_none(uneven):
 
 
 @pytest.mark.slow
-def test_the_best_guess_is_told_where_power_is_low_and_nowhere_else(people, said):
-    own = (5, 3, 6, 4, 1, 7, 2)
+def test_the_best_guess_is_told_where_power_is_low_and_nowhere_else(people, read_summary):
+    errors_of_g = (5, 3, 6, 4, 1, 7, 2)
     few = people(
         {**dict.fromkeys("abcdef", 12), "g": 7},
-        fnr=lambda group, i: (own[i] if group == "g" else i % 4, 24),
+        fnr=lambda group, i: (errors_of_g[i] if group == "g" else i % 4, 24),
         fpr=lambda group, i: (i % 2, 2),
     )
-    row = of(few.audit(**QUICK).verdicts.where(metric="fnr"))["g"]
+    row = rows_by_group(few.audit(**QUICK).verdicts.where(metric="fnr"))["g"]
     assert (row["verdict"], row["power"] < 0.5) == ("worse", True)
-    told = said(few.audit(**QUICK))
-    assert "ratios of small samples tend to be overestimated" in told
+    summary = read_summary(few.audit(**QUICK))
+    assert "ratios of small samples tend to be overestimated" in summary
     many = people(
         dict.fromkeys("abcd", 24),
         fnr=lambda group, i: ((1 + i % 2) * (5 if group == "d" else 1), 24),
     )
-    row = of(many.audit(**QUICK).verdicts.where(metric="fnr"))["d"]
+    row = rows_by_group(many.audit(**QUICK).verdicts.where(metric="fnr"))["d"]
     assert (row["verdict"], row["power"] > 0.5) == ("worse", True)
-    assert "best guess" not in said(many.audit(**QUICK))
+    assert "best guess" not in read_summary(many.audit(**QUICK))
 
 
 @pytest.fixture(scope="module")
 def two_attributes(people):
     """Twenty speakers in each of six groups by gender and country, all alike but for one group."""
 
-    def made(off):
+    def audit_with(off):
         sizes = {f"{g}{c}": 20 for g in "fm" for c in "xyz"}
         genders = [group[0] for group, n in sizes.items() for _ in range(n)]
         countries = [group[1] for group, n in sizes.items() for _ in range(n)]
         often = {g: (2 if g[0] == "f" else 1) * (off if g == "fy" else 1) for g in sizes}
-        found = people(
+        speakers = people(
             sizes,
             fnr=lambda group, i: (often[group] * (1 + i % 2), 30),
             fpr=lambda group, i: (i % 2, 2),
             gender=genders,
             country=countries,
         )
-        return found.audit(by="gender+country", **QUICK)
+        return speakers.audit(by="gender+country", **QUICK)
 
-    return made
+    return audit_with
 
 
 @pytest.mark.slow
-def test_attributes_that_add_up_are_no_news(two_attributes, said):
-    made = two_attributes(1)
-    (row,) = made.meta.where(measure="interaction", metric="fnr").rows()
+def test_attributes_that_add_up_are_no_news(two_attributes, read_summary):
+    audit = two_attributes(1)
+    (row,) = audit.meta.where(measure="interaction", metric="fnr").rows()
     assert row["value"] < 0.1
     assert row["p"] > 0.5
-    assert "add up" not in said(made)
+    assert "add up" not in read_summary(audit)
 
 
 @pytest.mark.slow
 def test_where_attributes_do_not_add_up_it_is_said_with_the_groups_that_are_off(
-    two_attributes, said
+    two_attributes, read_summary
 ):
-    made = two_attributes(6)
-    (row,) = made.meta.where(measure="interaction", metric="fnr").rows()
+    audit = two_attributes(6)
+    (row,) = audit.meta.where(measure="interaction", metric="fnr").rows()
     assert (row["high_group"], row["p"] < 0.02) == ("f+y", True)
-    told = said(made)
-    assert "is not what the attributes of gender+country add up to" in told
-    assert "above it most of all is f+y" in told
+    summary = read_summary(audit)
+    assert "is not what the attributes of gender+country add up to" in summary
+    assert "above it most of all is f+y" in summary
 
 
 def test_groups_by_one_attribute_have_no_interaction(audit):

@@ -24,8 +24,8 @@ def wrong(row):
 
 def group_of(row):
     """Group of a trial of people whose names begin with it; None between groups."""
-    one, two = row["enrol"][0], row["test"][0]
-    return one if one == two else None
+    enrol_group, test_group = row["enrol"][0], row["test"][0]
+    return enrol_group if enrol_group == test_group else None
 
 
 @pytest.fixture(scope="module")
@@ -45,59 +45,59 @@ def audit(three):
 @pytest.fixture(scope="module")
 def tallies(three, tallied):
     """Of each group, and of all groups but each."""
-    own = {g: [r for r in three.rows if group_of(r) == g] for g in "abc"}
-    rest = {g: [r for r in three.rows if group_of(r) not in {None, g}] for g in "abc"}
-    groups = tallied(own, [*"abc"], speaker_of, wrong)
-    others = {g: tallied(rest, [g], speaker_of, wrong) for g in "abc"}
-    return groups, others
+    group_rows = {g: [r for r in three.rows if group_of(r) == g] for g in "abc"}
+    rows_of_others = {g: [r for r in three.rows if group_of(r) not in {None, g}] for g in "abc"}
+    group_tallies = tallied(group_rows, [*"abc"], speaker_of, wrong)
+    tallies_of_others = {g: tallied(rows_of_others, [g], speaker_of, wrong) for g in "abc"}
+    return group_tallies, tallies_of_others
 
 
 def plain_holm(p):
     order = sorted(range(len(p)), key=lambda i: p[i])
-    found, least = [0.0] * len(p), 0.0
+    adjusted, least = [0.0] * len(p), 0.0
     for rank, i in enumerate(order):
         least = max(least, min(1.0, p[i] * (len(p) - rank)))
-        found[i] = least
-    return found
+        adjusted[i] = least
+    return adjusted
 
 
 def plain_bh(p):
     order = sorted(range(len(p)), key=lambda i: -p[i])
-    found, least = [0.0] * len(p), 1.0
+    adjusted, least = [0.0] * len(p), 1.0
     for rank, i in enumerate(order):
         least = min(least, p[i] * len(p) / (len(p) - rank))
-        found[i] = least
-    return found
+        adjusted[i] = least
+    return adjusted
 
 
 @pytest.mark.parametrize("metric", ["fpr", "fnr"])
 @pytest.mark.parametrize("reference", ["others", "pooled", "b"])
 def test_ratios_of_rates_are_in_closed_form(audit, tallies, one_row, metric, reference):
-    groups, others = tallies
-    own = rate_interval(moments(groups[metric]))
+    groups, tallies_of_others = tallies
+    group_intervals = rate_interval(moments(groups[metric]))
     trials = groups[metric].sum_by_cell(groups[metric].trials)
-    for at, group in enumerate("abc"):
+    for cell, group in enumerate("abc"):
         if group == reference:
             continue
-        mine = rate_interval(moments(groups[metric].cell_range(at, at + 1)))
+        mine = rate_interval(moments(groups[metric].cell_range(cell, cell + 1)))
         if reference == "b":
             against = rate_interval(moments(groups[metric].cell_range(1, 2)))
         else:
-            against = rate_interval(moments(others[group][metric]))
-        assert mine.high == own.high[at]
-        found = ratio_interval(mine, against)
-        share = trials[at] / trials.sum()
+            against = rate_interval(moments(tallies_of_others[group][metric]))
+        assert mine.high == group_intervals.high[cell]
+        ratio = ratio_interval(mine, against)
+        share = trials[cell] / trials.sum()
 
         def scaled(x, share=share):
             return 1 / (share + (1 - share) / x) if reference == "pooled" else x
 
-        where = {"group": group, "metric": metric, "reference": reference, "zero": "none"}
-        where["operating_point"] = POINT
-        row = one_row(audit.bias, **where, measure="ratio")
+        row_filter = {"group": group, "metric": metric, "reference": reference, "zero": "none"}
+        row_filter["operating_point"] = POINT
+        row = one_row(audit.bias, **row_filter, measure="ratio")
         for name in ("value", "low", "high"):
-            assert row[name] == pytest.approx(scaled(getattr(found, name)[0])), name
-        assert row["p"] == pytest.approx(found.p[0])
-        logs = one_row(audit.bias, **where, measure="neg_log_ratio")
+            assert row[name] == pytest.approx(scaled(getattr(ratio, name)[0])), name
+        assert row["p"] == pytest.approx(ratio.p[0])
+        logs = one_row(audit.bias, **row_filter, measure="neg_log_ratio")
         assert logs["value"] == pytest.approx(-math.log(row["value"]))
         assert logs["low"] == pytest.approx(-math.log(row["high"]))
         assert logs["high"] == pytest.approx(-math.log(row["low"]))
@@ -115,7 +115,7 @@ def test_p_values_are_adjusted_within_their_family(audit):
         assert [row["p_holm"] for row in tested] == pytest.approx(plain_holm(p))
         assert [row["p_bh"] for row in tested] == pytest.approx(plain_bh(p))
         assert all(row["p_holm"] is None for row in rows if row not in tested)
-        checked += len(tested) > 1
+        checked += int(len(tested) > 1)
     assert checked > 20
 
 
@@ -128,10 +128,10 @@ def test_a_group_that_is_the_reference_is_not_tested_against_itself(audit):
 
 
 def test_groups_that_share_speakers_are_resampled(people):
-    made = people({"a": 8, "b": 8}, fnr=lambda group, i: (i % 4, 10))
+    speakers = people({"a": 8, "b": 8}, fnr=lambda group, i: (i % 4, 10))
     for i, j in itertools.product(range(8), range(8)):
-        made.nontarget(f"a{i:02d}", f"b{j:02d}", (i * j) % 3 == 0, 2)
-    closed, joint = (made.audit(allocate=rule) for rule in ("both", "enrol"))
+        speakers.nontarget(f"a{i:02d}", f"b{j:02d}", (i * j) % 3 == 0, 2)
+    closed, joint = (speakers.audit(allocate=rule) for rule in ("both", "enrol"))
     for audit, is_shared in ((closed, False), (joint, True)):
         rows = audit.bias.where(metric="fpr", measure="ratio", operating_point=POINT).rows()
         assert len(rows) == 2
@@ -146,8 +146,13 @@ def test_a_group_against_itself_has_no_interval(trials, speakers):
         trials, speakers=speakers, by="gender", reference="f", operating_points="threshold=1.25"
     )
     for metric in ("fpr", "fnr"):
-        where = {"metric": metric, "measure": "ratio", "zero": "none"}
-        (own,) = audit.bias.where(group="f", **where)
-        assert (own["value"], own["low"], own["high"], own["p"]) == (1.0, None, None, None)
-        (other,) = audit.bias.where(group="m", **where)
-        assert other["low"] is not None
+        row_filter = {"metric": metric, "measure": "ratio", "zero": "none"}
+        (reference_row,) = audit.bias.where(group="f", **row_filter)
+        assert (
+            reference_row["value"],
+            reference_row["low"],
+            reference_row["high"],
+            reference_row["p"],
+        ) == (1.0, None, None, None)
+        (other_row,) = audit.bias.where(group="m", **row_filter)
+        assert other_row["low"] is not None

@@ -14,12 +14,12 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def audit(people):
     """Two groups of 60 who vary, audited."""
-    found = people(
+    speakers = people(
         {"a": 60, "b": 60},
-        fnr=lambda group, i: ((7 * i + (group == "b")) % 11, 20),
+        fnr=lambda group, i: ((7 * i + int(group == "b")) % 11, 20),
         fpr=lambda group, i: (int(i % 40 == 0), 2),
     )
-    return functools.partial(found.audit, reference=["others", "pooled"])
+    return functools.partial(speakers.audit, reference=["others", "pooled"])
 
 
 def beyond_memory(patch):
@@ -37,11 +37,11 @@ def in_blocks(patch):
 def many(audit):
     """The list audited in memory, beyond it, and in blocks."""
     with pytest.MonkeyPatch.context() as patch:
-        whole = audit()
+        in_memory = audit()
         beyond_memory(patch)
         alone = audit()
         in_blocks(patch)
-        return whole, alone, audit(limits="fnr=0.3", attempts=2)
+        return in_memory, alone, audit(limits="fnr=0.3", attempts=2)
 
 
 COLUMNS = ("value", "errors", "trials", "low", "high", "deff", "n_eff", "df", "se", "note")
@@ -52,11 +52,11 @@ def rates(audit):
 
 
 def test_beyond_memory_closed_forms_are_the_same(many):
-    whole, alone, _ = many
-    for one, other in zip(rates(whole), rates(alone), strict=True):
+    in_memory, alone, _ = many
+    for row, spilled_row in zip(rates(in_memory), rates(alone), strict=True):
         for name in COLUMNS:
-            same = one[name] == other[name]
-            assert same or other[name] == pytest.approx(one[name], rel=1e-9)
+            is_same = row[name] == spilled_row[name]
+            assert is_same or spilled_row[name] == pytest.approx(row[name], rel=1e-9)
 
 
 def test_speakers_who_would_be_as_many_blocks_stand_for_themselves(many, audit, monkeypatch):
@@ -67,18 +67,18 @@ def test_speakers_who_would_be_as_many_blocks_stand_for_themselves(many, audit, 
 
 
 def test_blocks_tell_about_the_same_and_are_named(many):
-    whole, _, blocks = many
-    told = 0
-    for one, other in zip(rates(whole), rates(blocks), strict=True):
-        assert other["value"] == one["value"]
-        if one["low"] is None:
+    in_memory, _, blocks = many
+    n_intervals = 0
+    for row, block_row in zip(rates(in_memory), rates(blocks), strict=True):
+        assert block_row["value"] == row["value"]
+        if row["low"] is None:
             continue
-        assert other["interval"] == "speakers in blocks"
-        assert other["low"] < other["value"] < other["high"]
+        assert block_row["interval"] == "speakers in blocks"
+        assert block_row["low"] < block_row["value"] < block_row["high"]
         # the variance is the same, told from half or fewer units
-        assert other["se"] == pytest.approx(one["se"], rel=0.6)
-        told += 1
-    assert told >= 6
+        assert block_row["se"] == pytest.approx(row["se"], rel=0.6)
+        n_intervals += 1
+    assert n_intervals >= 6
 
 
 def test_less_of_the_jackknife_is_asked_of_blocks_than_of_speakers(many, audit, monkeypatch):
@@ -89,9 +89,9 @@ def test_less_of_the_jackknife_is_asked_of_blocks_than_of_speakers(many, audit, 
     )  # three quarters, as of speakers
     before = audit()
     errors = {metric: [] for metric in ("fpr", "fnr")}
-    for one, other in zip(rates(before), rates(blocks), strict=True):
-        if one["se"] is not None:
-            errors[one["metric"]].append(other["se"] / one["se"])
+    for row, block_row in zip(rates(before), rates(blocks), strict=True):
+        if row["se"] is not None:
+            errors[row["metric"]].append(block_row["se"] / row["se"])
     # nobody's trials with others fail together, so that one half is left of three quarters
     assert np.square(errors["fpr"]) == pytest.approx(2 / 3, rel=0.2)
     assert errors["fnr"] == [1.0] * len(errors["fnr"])
@@ -99,20 +99,26 @@ def test_less_of_the_jackknife_is_asked_of_blocks_than_of_speakers(many, audit, 
 
 
 def test_how_they_are_judged_is_told_where_there_are_blocks(many):
-    told = ["rates_of_blocks" in one.record["definitions"]["uncertainty"] for one in many]
-    assert told == [False, False, True]
+    names_blocks = [
+        "rates_of_blocks" in audit.record["definitions"]["uncertainty"] for audit in many
+    ]
+    assert names_blocks == [False, False, True]
 
 
 def test_groups_in_blocks_are_compared_and_judged(many):
-    whole, _, blocks = many
+    in_memory, _, blocks = many
     for metric in ("fnr", "fpr"):
-        asked = {"metric": metric, "measure": "ratio", "zero": "none", "reference": "others"}
-        before, after = (each.bias.where(**asked).rows() for each in (whole, blocks))
-        for one, other in zip(before, after, strict=True):
-            assert other["value"] == one["value"]
-            assert other["low"] < other["value"] < other["high"]
+        row_filter = {"metric": metric, "measure": "ratio", "zero": "none", "reference": "others"}
+        before, after = (audit.bias.where(**row_filter).rows() for audit in (in_memory, blocks))
+        for memory_row, block_row in zip(before, after, strict=True):
+            assert block_row["value"] == memory_row["value"]
+            assert block_row["low"] < block_row["value"] < block_row["high"]
     assert {row["verdict"] for row in blocks.verdicts.where(metric="fnr")} <= {
-        *("worse", "better", "no_difference", "cannot_tell", "differs"),
+        "worse",
+        "better",
+        "no_difference",
+        "cannot_tell",
+        "differs",
     }
 
 
@@ -123,43 +129,54 @@ def test_what_takes_each_speaker_is_left_out(many):
 
 
 def test_blocks_are_drawn_for_all_but_rates(many):
-    whole, _, blocks = many
-    first, second = (each.groups.where(metric="eer").rows() for each in (whole, blocks))
-    for one, other in zip(first, second, strict=True):
-        assert other["low"] < other["value"] < other["high"]
-        assert other["high"] - other["low"] == pytest.approx(one["high"] - one["low"], rel=0.6)
+    in_memory, _, blocks = many
+    memory_rows, block_rows = (
+        audit.groups.where(metric="eer").rows() for audit in (in_memory, blocks)
+    )
+    for row, block_row in zip(memory_rows, block_rows, strict=True):
+        assert block_row["low"] < block_row["value"] < block_row["high"]
+        assert block_row["high"] - block_row["low"] == pytest.approx(
+            row["high"] - row["low"], rel=0.6
+        )
 
 
 def test_of_very_many_trials_too_some_blocks_are_drawn_together(many, audit, monkeypatch):
-    whole, *_ = many
+    in_memory, *_ = many
     in_blocks(monkeypatch)
     for module in ("run", "sample"):
         monkeypatch.setattr(f"parivox.auditing.{module}.MAX_COUNT_ROWS", 6000)
     monkeypatch.setattr("parivox.auditing.run.N_DRAWN_BLOCKS", 30)
     drawn = audit()
-    for one, other in zip(rates(whole), rates(drawn), strict=True):
-        assert other["value"] == one["value"]
-    first, second = (each.groups.where(metric="auc").rows() for each in (whole, drawn))
-    for one, other in zip(first, second, strict=True):
-        assert other["df"] < one["df"]
-        assert other["high"] - other["low"] == pytest.approx(one["high"] - one["low"], rel=0.8)
+    for row, drawn_row in zip(rates(in_memory), rates(drawn), strict=True):
+        assert drawn_row["value"] == row["value"]
+    memory_rows, drawn_rows = (
+        sample.groups.where(metric="auc").rows() for sample in (in_memory, drawn)
+    )
+    for row, drawn_row in zip(memory_rows, drawn_rows, strict=True):
+        assert drawn_row["df"] < row["df"]
+        assert drawn_row["high"] - drawn_row["low"] == pytest.approx(
+            row["high"] - row["low"], rel=0.8
+        )
 
 
 def test_trials_that_failed_within_a_block_are_drawn_with_it(monkeypatch):
     draw = np.random.default_rng(4)
-    who = draw.integers(0, 120, (3000, 2))
-    who[::4, 1] = who[::4, 0]
-    score = (draw.normal(size=3000) + 2 * (who[:, 0] == who[:, 1])).tolist()
+    pairs = draw.integers(0, 120, (3000, 2))
+    pairs[::4, 1] = pairs[::4, 0]
+    score = (draw.normal(size=3000) + np.where(pairs[:, 0] == pairs[:, 1], 2, 0)).tolist()
     is_failed = draw.random(3000) < 0.1
     trials = {
-        "enrol": [f"s{i:03d}/0" for i in who[:, 0]],
-        "test": [f"s{i:03d}/{k}" for k, i in enumerate(who[:, 1].tolist(), 1)],
-        "score": [None if failed else one for one, failed in zip(score, is_failed, strict=True)],
+        "enrol": [f"s{i:03d}/0" for i in pairs[:, 0]],
+        "test": [f"s{i:03d}/{k}" for k, i in enumerate(pairs[:, 1].tolist(), 1)],
+        "score": [
+            None if failed else trial_score
+            for trial_score, failed in zip(score, is_failed, strict=True)
+        ],
         "status": np.where(is_failed, "no_speech", "ok"),
     }
     speakers = {"id": [f"s{i:03d}" for i in range(120)], "sex": ["f", "m"] * 60}
     in_blocks(monkeypatch)
-    found = audit_trials(trials, speakers=speakers, by="sex", operating_points="fpr=0.05")
-    of_attempts = found.groups.where(metric="far", definition="attempts").rows()
+    audit = audit_trials(trials, speakers=speakers, by="sex", operating_points="fpr=0.05")
+    of_attempts = audit.groups.where(metric="far", definition="attempts").rows()
     assert of_attempts
     assert all(row["low"] < row["value"] < row["high"] for row in of_attempts)

@@ -19,8 +19,8 @@ def speaker_of(utterance):
 
 
 def group_of(row):
-    one, two = row["enrol"][0], row["test"][0]
-    return one if one == two else None
+    enrol_group, test_group = row["enrol"][0], row["test"][0]
+    return enrol_group if enrol_group == test_group else None
 
 
 def wrong_at(level):
@@ -30,14 +30,15 @@ def wrong_at(level):
 @pytest.fixture(scope="module")
 def five(people):
     """Five groups, the third too small for a headline; scores of two heights above 0.5."""
-    made = people(
+    speakers = people(
         SIZES,
         fnr=lambda group, i: ((5 * i + 2 * ord(group)) % 9, 20),
         fpr=lambda group, i: ((i + ord(group)) % 4, 8),
     )
-    for i, row in enumerate(made.rows):
-        row["score"] -= 0.4 * row["score"] * (i % 5 == 0)
-    return made
+    for i, row in enumerate(speakers.rows):
+        if i % 5 == 0:
+            row["score"] -= 0.4 * row["score"]
+    return speakers
 
 
 @pytest.fixture(scope="module", params=[POINTS[:1], POINTS], ids=["one", "two"])
@@ -52,29 +53,29 @@ def of_point(five, tallied):
     """Observed rates of every group, and draws of a fair system, at an operating point."""
     placed = {g: [r for r in five.rows if group_of(r) == g] for g in SIZES}
 
-    def made(point):
-        found = {}
+    def draw_at(point):
+        by_metric = {}
         level = float(point.partition("=")[2])
         tallies = tallied(placed, [*SIZES], speaker_of, wrong_at(level))
         for i, metric in enumerate(("fpr", "fnr")):
             tally, rng = tallies[metric], np.random.default_rng((SEED, i))
             if metric == "fnr" and null_method(tally) == "permutation":
                 rank = np.argsort(five.order)
-                by = np.lexsort((rank[tally.speaker], tally.cell))
+                drawing_order = np.lexsort((rank[tally.speaker], tally.cell))
                 again = replace(
                     tally,
-                    speaker=tally.speaker[by],
-                    errors=tally.errors[..., by],
-                    trials=tally.trials[..., by],
+                    speaker=tally.speaker[drawing_order],
+                    errors=tally.errors[..., drawing_order],
+                    trials=tally.trials[..., drawing_order],
                 )
                 null = permuted(again, None, REPLICATES, rng)
             else:
                 null = gamma_multinomial(moments(tally), REPLICATES, rng)
             rates = tally.sum_by_cell(tally.errors) / tally.sum_by_cell(tally.trials)
-            found[metric] = rates, null
-        return found
+            by_metric[metric] = rates, null
+        return by_metric
 
-    return made
+    return draw_at
 
 
 def gini(x):
@@ -98,11 +99,11 @@ MEASURES = {
 OF_LOGS = {"max_min", "max_geomean"}
 
 
-def check(row, wanted, value):
-    assert row["value"] == pytest.approx(value)
-    assert row["floor_mean"] == pytest.approx(float(wanted.mean))
-    assert row["floor_95"] == pytest.approx(float(wanted.q95))
-    assert row["p"] == pytest.approx(float(wanted.p))
+def check(row, expected, observed):
+    assert row["value"] == pytest.approx(observed)
+    assert row["floor_mean"] == pytest.approx(float(expected.mean))
+    assert row["floor_95"] == pytest.approx(float(expected.q95))
+    assert row["p"] == pytest.approx(float(expected.p))
 
 
 @pytest.mark.slow
@@ -112,23 +113,23 @@ def test_floors_of_one_rate_are_those_of_core(audit, of_point, metric, measure):
     if measure in {"fdr_fpd", "fdr_fnd"} - {{"fpr": "fdr_fpd", "fnr": "fdr_fnd"}[metric]}:
         assert len(audit.meta.where(measure=measure, metric=metric)) == 0
         return
-    of, checked = MEASURES[measure], 0
+    measure_of, checked = MEASURES[measure], 0
     for row in audit.meta.where(measure=measure, metric=metric, gated=False, zero="none"):
         if row["operating_point"] == "":
             continue
         rates, null = of_point(row["operating_point"])[metric]
         draws = null.nonzero_rates if measure in OF_LOGS else null.rates
-        value = of(rates)
-        check(row, floor(value, [of(one) for one in draws]), value)
+        observed = measure_of(rates)
+        check(row, floor(observed, [measure_of(replicate) for replicate in draws]), observed)
         checked += 1
     assert checked == len(audit.operating_points)
 
 
 def test_floors_of_both_rates_are_of_independent_draws(audit, of_point):
     for point in {row["operating_point"] for row in audit.operating_points}:
-        both = of_point(point)
-        fpr, fnr = (both[metric] for metric in ("fpr", "fnr"))
-        where = {"operating_point": point, "gated": False, "zero": "none"}
+        by_metric = of_point(point)
+        fpr, fnr = (by_metric[metric] for metric in ("fpr", "fnr"))
+        row_filter = {"operating_point": point, "gated": False, "zero": "none"}
 
         def fdr(x, y):
             return 1 - 0.25 * spread(x) - 0.75 * spread(y)
@@ -136,11 +137,11 @@ def test_floors_of_both_rates_are_of_independent_draws(audit, of_point):
         def garbe(x, y):
             return 0.25 * gini(x) + 0.75 * gini(y)
 
-        for measure, of, is_high in (("fdr", fdr, True), ("garbe", garbe, False)):
-            value = of(fpr[0], fnr[0])
-            draws = list(map(of, fpr[1].rates, fnr[1].rates))
-            (row,) = audit.meta.where(**where, measure=measure, alpha=0.25)
-            check(row, floor(value, draws, higher_is_fairer=is_high), value)
+        for measure, measure_of, is_high in (("fdr", fdr, True), ("garbe", garbe, False)):
+            observed = measure_of(fpr[0], fnr[0])
+            draws = list(map(measure_of, fpr[1].rates, fnr[1].rates))
+            (row,) = audit.meta.where(**row_filter, measure=measure, alpha=0.25)
+            check(row, floor(observed, draws, higher_is_fairer=is_high), observed)
 
 
 @pytest.mark.slow
@@ -149,11 +150,11 @@ def test_tau_log_is_the_spread_that_fair_systems_do_not_have(audit, of_point, me
     for row in audit.meta.where(measure="tau_log", metric=metric, gated=False):
         rates, null = of_point(row["operating_point"])[metric]
         fair = np.var(np.log(null.nonzero_rates), axis=1, ddof=1)
-        own = np.var(np.log(rates), ddof=1)
-        assert row["value"] == pytest.approx(math.sqrt(max(0, own - fair.mean())))
-        assert row["p"] == pytest.approx((1 + (fair >= own).sum()) / (REPLICATES + 1))
-        left = np.sqrt(np.maximum(fair - fair.mean(), 0))
-        assert row["floor_mean"] == pytest.approx(left.mean())
+        observed = np.var(np.log(rates), ddof=1)
+        assert row["value"] == pytest.approx(math.sqrt(max(0, observed - fair.mean())))
+        assert row["p"] == pytest.approx((1 + (fair >= observed).sum()) / (REPLICATES + 1))
+        excess = np.sqrt(np.maximum(fair - fair.mean(), 0))
+        assert row["floor_mean"] == pytest.approx(excess.mean())
         assert row["groups"] == len(SIZES)
 
 
@@ -162,10 +163,10 @@ def test_variance_of_the_rates_less_that_of_their_speakers(audit):
         rows = audit.groups.where(metric=metric, operating_point=POINTS[0], grouping="group")
         rates, n_eff = np.array([[r["value"], r["n_eff"]] for r in rows][:-1]).T
         noise = (rates * (1 - rates) / n_eff).mean()
-        where = {"metric": metric, "operating_point": POINTS[0], "gated": False}
-        (row,) = audit.meta.where(**where, measure="var_corrected")
+        row_filter = {"metric": metric, "operating_point": POINTS[0], "gated": False}
+        (row,) = audit.meta.where(**row_filter, measure="var_corrected")
         assert row["value"] == pytest.approx(np.var(rates, ddof=1) - noise)
-        (row,) = audit.meta.where(**where, measure="var_double_corrected")
+        (row,) = audit.meta.where(**row_filter, measure="var_double_corrected")
         assert row["low"] <= row["value"] <= row["high"]
 
 
@@ -180,51 +181,55 @@ def test_gates_keep_small_groups_out_of_headlines(audit, of_point):
         assert lacks["c"].startswith("6 speakers")
         assert ("15 pairs of speakers" in lacks["c"]) == (metric == "fpr")
         rates, null = of_point(POINTS[0])[metric]
-        kept = [group != "c" for group in SIZES]
+        in_headline = [group != "c" for group in SIZES]
         (row,) = audit.meta.where(
             measure="gini", metric=metric, gated=True, zero="none", operating_point=POINTS[0]
         )
-        value = gini(rates[kept])
+        observed = gini(rates[in_headline])
         assert row["groups"] == 4
-        check(row, floor(value, [gini(one[kept]) for one in null.rates]), value)
+        check(
+            row,
+            floor(observed, [gini(replicate[in_headline]) for replicate in null.rates]),
+            observed,
+        )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("gate", "kept"),
+    ("gate", "kept_groups"),
     [("speakers=6", "abcde"), ("speakers=12", "ade"), ("speakers=13", "d"), ("errors=10000", "")],
 )
-def test_gates_can_be_set(five, gate, kept):
+def test_gates_can_be_set(five, gate, kept_groups):
     gates = [gate] if gate.startswith("errors") else [gate, "pairs=1"]
     audit = five.audit(gates=gates, reference="pooled")
     (row,) = audit.meta.where(
         measure="gini", metric="fnr", gated=True, operating_point=POINTS[0], zero="none"
     )
-    assert row["groups"] == len(kept)
+    assert row["groups"] == len(kept_groups)
     rows = audit.verdicts.where(metric="fnr", operating_point=POINTS[0])
-    assert {r["group"] for r in rows if r["group"] and not r["gates"]} == {*kept}
-    (whole,) = audit.meta.where(
+    assert {r["group"] for r in rows if r["group"] and not r["gates"]} == {*kept_groups}
+    (ungated,) = audit.meta.where(
         measure="gini", metric="fnr", gated=False, operating_point=POINTS[0], zero="none"
     )
-    assert whole["groups"] == len(SIZES)
+    assert ungated["groups"] == len(SIZES)
 
 
 def test_measures_of_logarithms_have_no_p_where_a_group_has_no_errors(people):
-    made = people(
+    speakers = people(
         {"a": 10, "b": 10, "c": 10},
         fnr=lambda group, i: (0 if group == "a" else i % 6, 20),
         fpr=lambda group, i: (i % 2, 5),
     )
-    audit = made.audit(zero=["none", "jeffreys"])
-    where = {"metric": "fnr", "operating_point": POINTS[0], "gated": False}
+    audit = speakers.audit(zero=["none", "jeffreys"])
+    row_filter = {"metric": "fnr", "operating_point": POINTS[0], "gated": False}
     for measure in ("max_min", "nrb", "max_geomean"):
-        (row,) = audit.meta.where(**where, measure=measure, zero="none")
+        (row,) = audit.meta.where(**row_filter, measure=measure, zero="none")
         assert row["p"] is None, measure
-        (row,) = audit.meta.where(**where, measure=measure, zero="jeffreys")
+        (row,) = audit.meta.where(**row_filter, measure=measure, zero="jeffreys")
         assert 0 < row["p"] <= 1
-    (row,) = audit.meta.where(**where, measure="gini", zero="none")
+    (row,) = audit.meta.where(**row_filter, measure="gini", zero="none")
     assert 0 < row["p"] <= 1
-    fpr = {**where, "metric": "fpr"}
+    fpr = {**row_filter, "metric": "fpr"}
     (row,) = audit.meta.where(**fpr, measure="max_min", zero="none")
     assert 0 < row["p"] <= 1
 
@@ -232,10 +237,10 @@ def test_measures_of_logarithms_have_no_p_where_a_group_has_no_errors(people):
 @pytest.mark.slow
 def test_no_floor_is_shown_where_no_draw_is_valid(people):
     few = people({"a": 10, "b": 10}, fnr=lambda group, i: (i == 3, 10), fpr=lambda g, i: (i < 4, 5))
-    made = people(SIZES, fnr=lambda group, i: (i % 3, 6))
+    speakers = people(SIZES, fnr=lambda group, i: (i % 3, 6))
     for i in range(10):
-        made.nontarget(f"a{i:02d}", f"b{i:02d}", 1, 3)
-    crossed = made.audit(allocate="enrol")
+        speakers.nontarget(f"a{i:02d}", f"b{i:02d}", 1, 3)
+    crossed = speakers.audit(allocate="enrol")
     for audit, metric in ((few.audit(), "fpr"), (crossed, "fpr")):
         rows = audit.meta.where(measure="gini", metric=metric, operating_point=POINTS[0]).rows()
         assert rows

@@ -10,16 +10,22 @@ MOVING = {("fnr", "fpr=0.1"), ("fpr", "fnr=0.1"), ("fnr", "eer"), ("fpr", "eer")
 
 def notes(audit):
     """What is said of the threshold of each rate of all trials, and of both groups together."""
-    found = {}
+    threshold_notes = {}
     for row in audit.groups.rows():
         if row["metric"] in {"fpr", "fnr"}:
-            said = [one for one in row["note"].split("; ") if "found on these trials" in one]
+            row_notes = [
+                sentence
+                for sentence in row["note"].split("; ")
+                if "found on these trials" in sentence
+            ]
             if row["group"] not in {"all", "pooled"}:
-                assert not said
+                assert not row_notes
                 continue
-            assert not said or row["low"] < row["value"] < row["high"]
-            found.setdefault((row["metric"], row["operating_point"]), set()).update(said or [""])
-    return found
+            assert not row_notes or row["low"] < row["value"] < row["high"]
+            threshold_notes.setdefault((row["metric"], row["operating_point"]), set()).update(
+                row_notes or [""]
+            )
+    return threshold_notes
 
 
 def test_rates_that_move_with_a_threshold_found_on_the_trials_say_so(alike):

@@ -43,8 +43,8 @@ def either(request):
     return request.getfixturevalue(request.param)
 
 
-def one(table, **where):
-    (row,) = table.where(**where)
+def single_row(table, **row_filter):
+    (row,) = table.where(**row_filter)
     return row
 
 
@@ -53,35 +53,37 @@ def subgroup_bias(audit):
 
 
 def test_trials_of_one_speaker_are_far_from_independent(fixed):
-    assert one(fixed.operating_points)["threshold"] == pytest.approx(THRESHOLD, abs=1e-6)
-    row = one(fixed.groups, group="all", metric="fnr", definition="", operating_point=POINT)
+    assert single_row(fixed.operating_points)["threshold"] == pytest.approx(THRESHOLD, abs=1e-6)
+    row = single_row(fixed.groups, group="all", metric="fnr", definition="", operating_point=POINT)
     assert row["deff"] == pytest.approx(38, abs=1)
     assert row["trials"] / row["n_eff"] == pytest.approx(row["deff"])
-    row = one(fixed.groups, group="all", metric="fpr", definition="", operating_point=POINT)
+    row = single_row(fixed.groups, group="all", metric="fpr", definition="", operating_point=POINT)
     assert row["deff"] == pytest.approx(7, abs=1.5)
 
 
 def test_intervals_are_those_of_speakers_tallied_in_a_plain_loop(fixed, h_v2, tallied):
     """Of all trials; the threshold lies between two scores, so that its digits do not matter."""
-    own, pairs = {}, {}
-    level = one(fixed.operating_points)["threshold"]
+    speaker_counts, pair_counts = {}, {}
+    level = single_row(fixed.operating_points)["threshold"]
     columns = (h_v2[name].to_list() for name in ("enrol", "test", "score", "label"))
     for enrol, test, score, label in zip(*columns, strict=True):
         key = enrol[:7] if label else tuple(sorted((enrol[:7], test[:7])))
-        counted = (own if label else pairs).setdefault(key, [0, 0])
-        counted[0] += (score >= level) != label
+        counted = (speaker_counts if label else pair_counts).setdefault(key, [0, 0])
+        counted[0] += int((score >= level) != label)
         counted[1] += 1
-    rows = [{"enrol": name, "test": name, "label": 1} for name in own]
-    rows += [{"enrol": a, "test": b, "label": 0} for a, b in pairs]
+    rows = [{"enrol": name, "test": name, "label": 1} for name in speaker_counts]
+    rows += [{"enrol": a, "test": b, "label": 0} for a, b in pair_counts]
     tallies = tallied({"all": rows}, ["all"], lambda name: name, lambda row: False)
-    for metric, counts in (("fnr", own), ("fpr", pairs)):
+    for metric, counts in (("fnr", speaker_counts), ("fpr", pair_counts)):
         tally = tallies[metric]
         # entries stand in the order of their sorted keys
         tally.errors[:], tally.trials[:] = np.array([counts[key] for key in sorted(counts)]).T
-        found = rate_interval(moments(tally))
-        row = one(fixed.groups, group="all", metric=metric, definition="", operating_point=POINT)
+        interval = rate_interval(moments(tally))
+        row = single_row(
+            fixed.groups, group="all", metric=metric, definition="", operating_point=POINT
+        )
         for name in ("low", "high", "deff", "n_eff", "df", "se"):
-            assert row[name] == pytest.approx(getattr(found, name)[0], rel=1e-9)
+            assert row[name] == pytest.approx(getattr(interval, name)[0], rel=1e-9)
 
 
 def test_women_from_india_may_be_served_worse_or_not(either):
@@ -103,10 +105,10 @@ def test_men_from_norway_stand_out_until_it_is_asked_how_many_were_looked_at(eit
 
 
 def test_only_men_from_the_usa_survive_holm(either):
-    found = subgroup_bias(either)
-    assert len(found) == 18
-    assert [group for group, row in found.items() if row["p_holm"] < 0.05] == ["m+USA"]
-    assert found["m+USA"]["value"] < 1
+    rows_by_group = subgroup_bias(either)
+    assert len(rows_by_group) == 18
+    assert [group for group, row in rows_by_group.items() if row["p_holm"] < 0.05] == ["m+USA"]
+    assert rows_by_group["m+USA"]["value"] < 1
 
 
 # The generator of docs/methods/noise-floors.md#gamma-multinomial-draws may be changed: floors
@@ -120,10 +122,10 @@ FLOORS = {  # value, mean, 95 % quantile, p
 
 @pytest.mark.parametrize(("measure", "metric"), FLOORS)
 def test_what_fair_systems_show_on_these_trials(fixed, measure, metric):
-    value, mean, most, p = FLOORS[measure, metric]
-    where = {"measure": measure, "metric": metric, "operating_point": POINT, "gated": False}
-    row = one(fixed.meta, **where)
-    assert (row["value"], row["groups"]) == (pytest.approx(value, abs=5e-4), 18)
+    estimate, mean, most, p = FLOORS[measure, metric]
+    row_filter = {"measure": measure, "metric": metric, "operating_point": POINT, "gated": False}
+    row = single_row(fixed.meta, **row_filter)
+    assert (row["value"], row["groups"]) == (pytest.approx(estimate, abs=5e-4), 18)
     assert row["floor_mean"] == pytest.approx(mean, abs=0.03)
     assert row["floor_95"] == pytest.approx(most, abs=0.03)
     assert row["p"] == pytest.approx(p, abs=0.04)
@@ -131,18 +133,20 @@ def test_what_fair_systems_show_on_these_trials(fixed, measure, metric):
 
 @pytest.mark.parametrize(("metric", "tau", "p"), [("fnr", 0.286, 0.12), ("fpr", 0.604, 0.12)])
 def test_spread_without_its_noise(fixed, metric, tau, p):
-    row = one(fixed.meta, measure="tau_log", metric=metric, operating_point=POINT, gated=False)
+    row = single_row(
+        fixed.meta, measure="tau_log", metric=metric, operating_point=POINT, gated=False
+    )
     assert row["value"] == pytest.approx(tau, abs=0.05)
     assert row["p"] == pytest.approx(p, abs=0.04)
 
 
 def test_most_groups_are_under_represented_and_none_is_said_to_be_alike(fixed):
     rows = [row for row in fixed.verdicts.where(metric="fnr") if row["group"]]
-    told = {row["group"]: row for row in rows}
-    assert len(told) == 18
-    assert "5 speakers" in told["m+Mexico"]["gates"]
-    assert told["f+India"]["verdict"] == "cannot_tell"
-    gated = one(fixed.meta, measure="gini", metric="fnr", operating_point=POINT, gated=True)
+    row_by_group = {row["group"]: row for row in rows}
+    assert len(row_by_group) == 18
+    assert "5 speakers" in row_by_group["m+Mexico"]["gates"]
+    assert row_by_group["f+India"]["verdict"] == "cannot_tell"
+    gated = single_row(fixed.meta, measure="gini", metric="fnr", operating_point=POINT, gated=True)
     assert gated["groups"] == sum(not row["gates"] for row in rows) < 18
-    system = one(fixed.verdicts, group="", metric="fpr+fnr")
+    system = single_row(fixed.verdicts, group="", metric="fpr+fnr")
     assert system["verdict"] != "no_difference"

@@ -21,7 +21,7 @@ ERRORS = {
 
 
 @pytest.fixture(scope="module")
-def made(people):
+def speakers_with_errors(people):
     return people(
         dict.fromkeys(ERRORS, SIZE),
         fnr=lambda group, i: (ERRORS[group][i], TRIALS),
@@ -30,12 +30,16 @@ def made(people):
 
 
 @pytest.fixture(scope="module")
-def audit(made):
-    return made.audit(limits=["fnr=0.05", "fpr=0.01"], attempts=ATTEMPTS)
+def audit(speakers_with_errors):
+    return speakers_with_errors.audit(limits=["fnr=0.05", "fpr=0.01"], attempts=ATTEMPTS)
 
 
 def tally(group):
-    errors = ERRORS[group] if group != "pooled" else [e for own in ERRORS.values() for e in own]
+    errors = (
+        ERRORS[group]
+        if group != "pooled"
+        else [e for group_errors in ERRORS.values() for e in group_errors]
+    )
     n = len(errors)
     return ErrorsBySpeaker(np.zeros(n, int), np.arange(n), np.array(errors), np.full(n, TRIALS), 1)
 
@@ -53,29 +57,29 @@ def rate(audit, group, metric="fnr"):
 @pytest.mark.parametrize("group", [*ERRORS, "pooled"])
 @pytest.mark.parametrize(("metric", "level"), [("fnr", 0.05), ("fpr", 0.01)])
 def test_a_limit_is_judged_by_the_whole_interval(audit, group, metric, level):
-    row, own = limit(audit, group, "limit", metric), rate(audit, group, metric)
+    row, rate_row = limit(audit, group, "limit", metric), rate(audit, group, metric)
     for name in ("value", "low", "high"):
-        assert row[name] == own[name]
+        assert row[name] == rate_row[name]
     assert row["limit"] == level
-    if own["high"] <= level:
+    if rate_row["high"] <= level:
         assert row["verdict"] == "met"
     else:
-        assert row["verdict"] == ("not_met" if own["low"] > level else "cannot_tell")
+        assert row["verdict"] == ("not_met" if rate_row["low"] > level else "cannot_tell")
 
 
 def test_all_three_verdicts_on_a_limit_occur(audit):
-    told = {group: limit(audit, group, "limit")["verdict"] for group in ERRORS}
-    assert told == {"a": "met", "b": "met", "c": "cannot_tell", "d": "not_met"}
+    verdicts = {group: limit(audit, group, "limit")["verdict"] for group in ERRORS}
+    assert verdicts == {"a": "met", "b": "met", "c": "cannot_tell", "d": "not_met"}
 
 
 @pytest.mark.parametrize("group", [*ERRORS, "pooled"])
 def test_speakers_above_the_limit_are_those_of_core(audit, group):
-    row, found = limit(audit, group, "speakers_above"), share_above(tally(group), 0.05)
-    if found.reason[0]:
+    row, expected = limit(audit, group, "speakers_above"), share_above(tally(group), 0.05)
+    if expected.reason[0]:
         assert (row["value"], row["reason"]) == (None, "no errors")
         return
     for name in ("value", "low", "high"):
-        assert row[name] == pytest.approx(getattr(found, name)[0])
+        assert row[name] == pytest.approx(getattr(expected, name)[0])
     assert row["verdict"] == ""
 
 
@@ -87,8 +91,8 @@ def test_the_same_rate_can_fall_on_everyone_or_on_two(audit):
     assert limit(audit, "b", "worst_tenth_if_equal")["value"] == pytest.approx(
         limit(audit, "c", "worst_tenth_if_equal")["value"]
     )
-    one, two = (limit(audit, group, "locked_out_people")["value"] for group in "bc")
-    assert two > 10 * one
+    locked_of_b, locked_of_c = (limit(audit, group, "locked_out_people")["value"] for group in "bc")
+    assert locked_of_c > 10 * locked_of_b
 
 
 @pytest.mark.parametrize("group", [*ERRORS, "pooled"])
@@ -112,28 +116,31 @@ def test_attempts_of_people_and_of_impostors(audit, group):
     for name in ("value", "low", "high"):
         assert locked[name] == pytest.approx(fnr[name] ** ATTEMPTS)
         assert let_in[name] == pytest.approx(1 - (1 - fpr[name]) ** ATTEMPTS)
-    for name, other in (("value", "value"), ("low", "high"), ("high", "low")):
-        p = fpr[other]
-        wanted = math.ceil(math.log(0.05) / math.log(1 - p)) if p else math.inf
-        assert until[name] == wanted
-    people, found = limit(audit, group, "locked_out_people"), locked_out_people(tally(group), 3)
-    if found.reason[0]:
+    for name, rate_end in (("value", "value"), ("low", "high"), ("high", "low")):
+        p = fpr[rate_end]
+        attempts = math.ceil(math.log(0.05) / math.log(1 - p)) if p else math.inf
+        assert until[name] == attempts
+    people, expected = limit(audit, group, "locked_out_people"), locked_out_people(tally(group), 3)
+    if expected.reason[0]:
         assert (people["value"], people["reason"]) == (None, "no errors")
     else:
-        assert people["value"] == pytest.approx(found.value[0])
+        assert people["value"] == pytest.approx(expected.value[0])
         assert people["value"] > locked["value"]
 
 
 @pytest.mark.slow
-def test_what_was_not_asked_for_is_not_told(made):
-    told = {row["measure"] for row in made.audit().limits}
-    assert told == {"worst_tenth", "worst_tenth_if_equal"}
-    told = {(row["metric"], row["measure"]) for row in made.audit(limits="fpr=0.02").limits}
-    assert told >= {("fpr", "limit")}
-    assert not {measure for _, measure in told} & {"speakers_above", "locked_out"}
-    told = {row["measure"] for row in made.audit(attempts=1).limits}
-    assert "limit" not in told
-    assert "attempts_until" in told
+def test_what_was_not_asked_for_is_not_told(speakers_with_errors):
+    measures = {row["measure"] for row in speakers_with_errors.audit().limits}
+    assert measures == {"worst_tenth", "worst_tenth_if_equal"}
+    measures = {
+        (row["metric"], row["measure"])
+        for row in speakers_with_errors.audit(limits="fpr=0.02").limits
+    }
+    assert measures >= {("fpr", "limit")}
+    assert not {measure for _, measure in measures} & {"speakers_above", "locked_out"}
+    measures = {row["measure"] for row in speakers_with_errors.audit(attempts=1).limits}
+    assert "limit" not in measures
+    assert "attempts_until" in measures
 
 
 def test_a_group_of_few_speakers_meets_no_limit(people):
@@ -146,28 +153,32 @@ def test_a_group_of_few_speakers_meets_no_limit(people):
 
 
 def test_deployed_decisions_have_their_own_trials(people):
-    made = people({"a": 10, "b": 10}, fnr=lambda group, i: (i % 4, 40))
-    for i, row in enumerate(made.rows):
-        row["decision"] = None if i % 7 == 0 else ("reject", "accept")[row["score"] > 0.5]
-    audit = made.audit(operating_points=[POINT, "deployed"], limits="fnr=0.05")
-    known = {}
-    for row in made.rows:
+    speakers = people({"a": 10, "b": 10}, fnr=lambda group, i: (i % 4, 40))
+    for i, row in enumerate(speakers.rows):
+        row["decision"] = "accept" if row["score"] > 0.5 else "reject"
+        if i % 7 == 0:
+            row["decision"] = None
+    audit = speakers.audit(operating_points=[POINT, "deployed"], limits="fnr=0.05")
+    counts = {}
+    for row in speakers.rows:
         if row["label"] and row["decision"] and row["enrol"].startswith("a"):
-            counted = known.setdefault(row["enrol"][:3], [0, 0])
-            counted[0] += row["decision"] == "reject"
+            counted = counts.setdefault(row["enrol"][:3], [0, 0])
+            counted[0] += int(row["decision"] == "reject")
             counted[1] += 1
-    errors, trials = np.array([known[name] for name in sorted(known)]).T
-    found = share_above(ErrorsBySpeaker(np.zeros(10, int), np.arange(10), errors, trials, 1), 0.05)
-    where = {"group": "a", "operating_point": "deployed", "measure": "speakers_above"}
-    (row,) = audit.limits.where(**where)
-    assert row["value"] == pytest.approx(found.value[0])
-    (row,) = audit.limits.where(**{**where, "measure": "worst_tenth"})
+    errors, trials = np.array([counts[name] for name in sorted(counts)]).T
+    expected = share_above(
+        ErrorsBySpeaker(np.zeros(10, int), np.arange(10), errors, trials, 1), 0.05
+    )
+    row_filter = {"group": "a", "operating_point": "deployed", "measure": "speakers_above"}
+    (row,) = audit.limits.where(**row_filter)
+    assert row["value"] == pytest.approx(expected.value[0])
+    (row,) = audit.limits.where(**{**row_filter, "measure": "worst_tenth"})
     assert row["value"] == max(errors) / errors.sum()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("limits", "told"),
+    ("limits", "message"),
     [
         ("eer=0.1", "use a form such as fnr=5%"),
         ("fnr", "use a form such as fnr=5%"),
@@ -180,52 +191,63 @@ def test_deployed_decisions_have_their_own_trials(people):
         (["fnr=0.1", "fnr=0.1"], "twice"),
     ],
 )
-def test_what_is_no_limit_is_refused(made, limits, told):
-    with pytest.raises(pv.ConfigError, match=told):
-        made.audit(limits=limits)
+def test_what_is_no_limit_is_refused(speakers_with_errors, limits, message):
+    with pytest.raises(pv.ConfigError, match=message):
+        speakers_with_errors.audit(limits=limits)
 
 
-def test_percent_groups_and_ratios(made):
-    audit = made.audit(limits=["fnr=5%", "fnr:d=0.05", "fnr=2x"])
+def test_percent_groups_and_ratios(speakers_with_errors):
+    audit = speakers_with_errors.audit(limits=["fnr=5%", "fnr:d=0.05", "fnr=2x"])
     rows = audit.limits.where(measure="limit", group="d").rows()
     assert [(row["limit"], row["verdict"]) for row in rows] == [(0.05, "not_met")] * 2
     assert {row["group"] for row in audit.limits.where(measure="limit")} == {*ERRORS, "pooled"}
-    told = audit.limits.where(measure="ratio_limit").rows()
-    assert {row["group"] for row in told} == {*ERRORS}
-    for row in told:
-        (own,) = audit.bias.where(
+    ratio_rows = audit.limits.where(measure="ratio_limit").rows()
+    assert {row["group"] for row in ratio_rows} == {*ERRORS}
+    for row in ratio_rows:
+        (bias_row,) = audit.bias.where(
             group=row["group"], metric="fnr", measure="ratio", reference="others", zero="none"
         )
         assert [row[end] for end in ("value", "low", "high")] == [
-            own[end] for end in ("value", "low", "high")
+            bias_row[end] for end in ("value", "low", "high")
         ]
-    assert {row["group"]: row["verdict"] for row in told} == {
+    assert {row["group"]: row["verdict"] for row in ratio_rows} == {
         **dict.fromkeys("ab", "met"),
         "c": "cannot_tell",
         "d": "not_met",
     }
 
 
-def test_two_limits_of_one_rate_are_both_judged(made):
-    rows = made.audit(limits=["fnr=0.02", "fnr=0.2"]).limits.where(group="b", measure="limit")
+def test_two_limits_of_one_rate_are_both_judged(speakers_with_errors):
+    rows = speakers_with_errors.audit(limits=["fnr=0.02", "fnr=0.2"]).limits.where(
+        group="b", measure="limit"
+    )
     assert {row["limit"]: row["verdict"] for row in rows} == {0.02: "not_met", 0.2: "met"}
 
 
 def test_speakers_without_any_decision_are_not_among_those_above_a_limit():
     people = {"id": [f"s{i:02d}" for i in range(13)], "gender": ["f"] * 13}
     rng = np.random.default_rng(5)
+
+    def decision(speaker_id, score):
+        if speaker_id == "s12":
+            return ""
+        return "accept" if score > 0.5 else "reject"
+
     rows = [
-        (f"{one}/0", f"{one}/{k}", x, 1, "" if one == "s12" else "accept" if x > 0.5 else "reject")
-        for one in people["id"]
-        for k, x in enumerate(rng.normal(1 + int(one[1:]) % 3, 1, 40), 1)
+        (f"{speaker_id}/0", f"{speaker_id}/{k}", x, 1, decision(speaker_id, x))
+        for speaker_id in people["id"]
+        for k, x in enumerate(rng.normal(1 + int(speaker_id[1:]) % 3, 1, 40), 1)
     ]
     pairs = itertools.combinations(people["id"], 2)
-    rows += [(f"{one}/0", f"{other}/0", -1.0, 0, "reject") for one, other in pairs]
+    rows += [
+        (f"{speaker_id}/0", f"{impostor_id}/0", -1.0, 0, "reject")
+        for speaker_id, impostor_id in pairs
+    ]
 
     def above(rows):
         columns = map(list, zip(*rows, strict=True))
         names = ("enrol", "test", "score", "label", "decision")
-        found = pv.audit(
+        audit = pv.audit(
             dict(zip(names, columns, strict=True)),
             speakers=people,
             by="gender",
@@ -233,15 +255,15 @@ def test_speakers_without_any_decision_are_not_among_those_above_a_limit():
             limits="fnr=5%",
             replicates=50,
         )
-        (row,) = found.limits.where(
+        (row,) = audit.limits.where(
             measure="speakers_above", operating_point="deployed", group="f"
         ).rows()
         return row["value"], row["low"], row["high"]
 
-    value, low, high = above(rows)
-    assert low < value < high
+    share, low, high = above(rows)
+    assert low < share < high
     assert above([row for row in rows if row[0] != "s12/0"]) == (
-        pytest.approx(value),
+        pytest.approx(share),
         pytest.approx(low),
         pytest.approx(high),
     )

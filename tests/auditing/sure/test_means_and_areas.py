@@ -43,7 +43,7 @@ def test_means_have_intervals_that_hold_them(audit, measure):
 def test_the_mean_of_one_group_is_as_sure_as_the_group(simulate):
     trials, people = simulate(speakers=48, utterances=4)
     alone = {**people, "twin": people["nation"]}  # each value has one group only
-    found = pv.audit(
+    bias = pv.audit(
         trials,
         speakers=alone,
         by="nation+twin",
@@ -52,13 +52,15 @@ def test_the_mean_of_one_group_is_as_sure_as_the_group(simulate):
         reference="macro",
         zero="none",
     ).bias
-    own = {(r["group"].split("+")[0], r["measure"], *(r[k] for k in KEY)): r for r in found.where()}
+    group_rows = {
+        (r["group"].split("+")[0], r["measure"], *(r[k] for k in KEY)): r for r in bias.where()
+    }
     n = 0
-    for row in found.where():
+    for row in bias.where():
         measure = row["measure"].removeprefix("mean_")
         if measure == row["measure"] or row["low"] is None:
             continue
-        plain = own[row["group"].split("=")[1], measure, *(row[k] for k in KEY)]
+        plain = group_rows[row["group"].split("=")[1], measure, *(row[k] for k in KEY)]
         assert row["value"] == pytest.approx(plain["value"])
         names = ("low", "high", "floor_mean", "floor_95")
         assert [row[k] for k in names] == pytest.approx([plain[k] for k in names], nan_ok=True)
@@ -70,11 +72,11 @@ def test_a_mean_lacks_what_one_of_its_groups_lacks():
     masks = [np.array([True, True, False]), np.array([False, False, True])]
     like = np.array([[1.0, 2.0, 4.0], [1.0, np.nan, 4.0]])
     drawn = np.array([like, [[np.nan, 1.0, 1.0], [3.0, 7.0, np.inf]]])
-    found = means_over_groups(drawn, masks, defined_like=like)
-    assert found.tolist()[0] == [[1.5, 4.0], [1.0, 4.0]]
-    assert np.isnan(found[1, 0, 0])
-    assert found[1, 0, 1] == 1.0
-    assert found[1, 1].tolist() == [3.0, np.inf]
+    means = means_over_groups(drawn, masks, defined_like=like)
+    assert means.tolist()[0] == [[1.5, 4.0], [1.0, 4.0]]
+    assert np.isnan(means[1, 0, 0])
+    assert means[1, 0, 1] == 1.0
+    assert means[1, 1].tolist() == [3.0, np.inf]
 
 
 @pytest.mark.slow
@@ -103,10 +105,10 @@ def test_speakers_that_were_not_drawn_leave_less_to_tell(simulate):
     widths = []
     for speakers in (96, 24):
         trials, people = simulate(speakers=speakers, utterances=4)
-        found = pv.audit(
+        measures = pv.audit(
             trials, speakers=people, by="nation", replicates=200, operating_points="eer"
         ).meta
-        row = next(iter(found.where(measure="au_fdr", gated=False)))
+        row = next(iter(measures.where(measure="au_fdr", gated=False)))
         widths.append(row["high"] - row["low"])
     assert widths[0] < widths[1]
 
@@ -128,11 +130,11 @@ def test_what_has_no_interval_says_why(audit):
 
 def test_own_thresholds_of_others_may_be_worse_to_either_side(simulate):
     trials, people = simulate(speakers=96, utterances=6)
-    found = pv.audit(
+    bias = pv.audit(
         trials, speakers=people, by="nation", operating_points="eer", replicates=200
     ).bias
-    rows = found.where(measure="threshold_bias_cv").rows()
-    plain = {r["group"]: r for r in found.where(measure="threshold_bias").rows()}
+    rows = bias.where(measure="threshold_bias_cv").rows()
+    plain = {r["group"]: r for r in bias.where(measure="threshold_bias").rows()}
     assert any(row["low"] < 1 for row in rows)
     for row in rows:
         below, above = row["value"] / row["low"], row["high"] / row["value"]

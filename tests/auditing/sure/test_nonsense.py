@@ -76,20 +76,20 @@ WRONG = [
 
 @pytest.mark.parametrize("wrong", WRONG, ids=repr)
 def test_nonsense_is_told_in_one_sentence(people, wrong):
-    made = people({"a": 5, "b": 5}, fnr=lambda group, i: (1, 3))
-    with pytest.raises(ParivoxError) as told:
-        made.audit(**wrong)
-    assert "\n" not in str(told.value)
-    assert next(iter({*wrong} - {"intervals"} or wrong)).rstrip("s") in str(told.value).replace(
+    speakers = people({"a": 5, "b": 5}, fnr=lambda group, i: (1, 3))
+    with pytest.raises(ParivoxError) as refusal:
+        speakers.audit(**wrong)
+    assert "\n" not in str(refusal.value)
+    assert next(iter({*wrong} - {"intervals"} or wrong)).rstrip("s") in str(refusal.value).replace(
         "-", "_"
     )
 
 
 def test_numbers_of_numpy_are_numbers(people):
-    made = people({"a": 5, "b": 5}, fnr=lambda group, i: (1 + i % 2, 3))
-    plain = made.audit(replicates=60, confidence=0.5, seed=2)
-    other = made.audit(
+    speakers = people({"a": 5, "b": 5}, fnr=lambda group, i: (1 + i % 2, 3))
+    plain = speakers.audit(replicates=60, confidence=0.5, seed=2)
+    with_numpy = speakers.audit(
         replicates=np.int64(60), confidence=np.float64(0.5), seed=np.int32(2), bins=np.int64(0)
     )
-    assert plain.groups.rows() == other.groups.rows()
-    json.loads(other.to_json())
+    assert plain.groups.rows() == with_numpy.groups.rows()
+    json.loads(with_numpy.to_json())

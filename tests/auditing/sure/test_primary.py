@@ -17,8 +17,8 @@ def audited(simulate):
 
     def audit(*, systems=("scored",), **options):
         sources = {"scored": trials, "decided": decided}
-        given = {"by": ["gender", "nation"], "replicates": 50, **FEW, **options}
-        return pv.audit({name: sources[name] for name in systems}, speakers=speakers, **given)
+        merged = {"by": ["gender", "nation"], "replicates": 50, **FEW, **options}
+        return pv.audit({name: sources[name] for name in systems}, speakers=speakers, **merged)
 
     return audit
 
@@ -27,10 +27,10 @@ def confirmatory(audit):
     """Where verdicts are said to be confirmatory, by system."""
     keys = ("system", "grouping", "allocation", "operating_point", "within")
     rows = audit.verdicts.rows()
-    found = {tuple(row[key] for key in keys) for row in rows if row["confirmatory"]}
-    others = {tuple(row[key] for key in keys) for row in rows if not row["confirmatory"]}
-    assert not found & others
-    return found
+    confirmatory_keys = {tuple(row[key] for key in keys) for row in rows if row["confirmatory"]}
+    exploratory_keys = {tuple(row[key] for key in keys) for row in rows if not row["confirmatory"]}
+    assert not confirmatory_keys & exploratory_keys
+    return confirmatory_keys
 
 
 @pytest.mark.slow
@@ -44,14 +44,16 @@ def test_the_first_grouping_at_the_first_point_under_the_first_rule(audited):
 @pytest.mark.slow
 def test_what_is_named_comes_first_and_changes_no_number(audited):
     points = ["eer", "fpr=0.05"]
-    first = audited(operating_points=points)
+    unnamed = audited(operating_points=points)
     named = audited(operating_points=points, primary="nation@fpr=0.05")
     assert confirmatory(named) == {("scored", "nation", "both", "fpr=0.05", "")}
     assert named.record["groupings"] == ["nation", "gender"]
     assert named.operating_points.rows()[0]["operating_point"] == "fpr=0.05"
     keys = ("grouping", "group", "metric", "operating_point", "p_holm")
-    told, again = ({tuple(row[k] for k in keys) for row in a.verdicts} for a in (first, named))
-    assert told == again
+    unnamed_rows, named_rows = (
+        {tuple(row[k] for k in keys) for row in a.verdicts} for a in (unnamed, named)
+    )
+    assert unnamed_rows == named_rows
 
 
 @pytest.mark.slow
@@ -69,14 +71,14 @@ def test_nothing_is_confirmatory_at_a_named_point_without_a_threshold(audited):
 
 
 @pytest.mark.parametrize(
-    ("primary", "said"),
+    ("primary", "message"),
     [
         ("sex", "'sex' is not a grouping of this audit; choose from gender, nation"),
         ("gender@fpr=0.2", "'fpr=0.2' is not an operating point of scores; choose from fpr=0.01"),
     ],
 )
-def test_what_is_not_there_is_told_with_what_is(audited, primary, said):
+def test_what_is_not_there_is_told_with_what_is(audited, primary, message):
     with pytest.raises(ConfigError) as refused:
         audited(primary=primary)
     assert str(refused.value).startswith(f"--primary {primary!r}: ")
-    assert said in str(refused.value)
+    assert message in str(refused.value)

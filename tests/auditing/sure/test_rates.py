@@ -18,12 +18,12 @@ METRICS = {"fpr": "nontarget_trials", "fnr": "target_trials"}
 def sides(bank):
     """Groups of both sides of a row, of each kind of grouping."""
 
-    def own(of, name):
-        return lambda row: tuple(of(row[side])[name] for side in ("enrol", "test"))
+    def both_sides(attributes_of, name):
+        return lambda row: tuple(attributes_of(row[side])[name] for side in ("enrol", "test"))
 
     return {
-        "gender": own(bank.customer, "gender"),
-        "channel": own(bank.call, "channel"),
+        "gender": both_sides(bank.customer, "gender"),
+        "channel": both_sides(bank.call, "channel"),
         "device": lambda row: (row["device"],) * 2,
     }
 
@@ -54,7 +54,7 @@ def wrong_at(audited):
         for row in audited.operating_points.where(within="")
     }
 
-    def of(point):
+    def judge_at(point):
         def wrong(row):
             if point != "deployed":
                 return (row["score"] >= thresholds[point]) != row["label"]
@@ -64,7 +64,7 @@ def wrong_at(audited):
 
         return wrong
 
-    return of
+    return judge_at
 
 
 def speaker_of(utterance):
@@ -76,11 +76,11 @@ def went_wrong(row):
 
 
 def region(bank, row):
-    one, two = (bank.customer(row[side])["region"] for side in ("enrol", "test"))
-    return "same" if one == two else "different"
+    enrol_region, test_region = (bank.customer(row[side])["region"] for side in ("enrol", "test"))
+    return "same" if enrol_region == test_region else "different"
 
 
-def check(row, found, at, n_speakers):
+def check(row, intervals, cell_index, n_speakers):
     """That a row tells what core does, and nothing of fewer than five speakers."""
     if row["value"] is None:
         assert [row[name] for name in COLUMNS] == [None] * len(COLUMNS)
@@ -88,13 +88,15 @@ def check(row, found, at, n_speakers):
         return
     few = n_speakers < 5
     for name in COLUMNS:
-        wanted = np.nan if few and name in {"low", "high"} else getattr(found, name)[at]
+        expected = (
+            np.nan if few and name in {"low", "high"} else getattr(intervals, name)[cell_index]
+        )
         assert (np.nan if row[name] is None else row[name]) == pytest.approx(
-            wanted, rel=1e-9, nan_ok=True
+            expected, rel=1e-9, nan_ok=True
         ), name
-    assert row["value"] == pytest.approx(found.rate[at])
-    assert row["interval"] == ("" if few else found.method[at])
-    assert row["note"] == (FEW if few else found.note[at])
+    assert row["value"] == pytest.approx(intervals.rate[cell_index])
+    assert row["interval"] == ("" if few else intervals.method[cell_index])
+    assert row["note"] == (FEW if few else intervals.note[cell_index])
 
 
 @pytest.mark.parametrize("level", ["", *LEVELS])
@@ -105,7 +107,7 @@ def test_every_rate_has_the_interval_of_its_speakers(
 ):
     rows = [row for row in bank.scored if not level or region(bank, row) == level]
     placed = allocated(rows, sides[grouping], rule)
-    where = {
+    row_filter = {
         "grouping": grouping,
         "allocation": rule,
         "within": f"same:region={level}" if level else "",
@@ -113,15 +115,17 @@ def test_every_rate_has_the_interval_of_its_speakers(
     checked = 0
     for point in ("threshold=0.9", "fpr=0.02", "deployed"):
         for metric in METRICS:
-            told = audited.groups.where(**where, metric=metric, operating_point=point).rows()
-            names = [row["group"] for row in told]
+            group_rows = audited.groups.where(
+                **row_filter, metric=metric, operating_point=point
+            ).rows()
+            names = [row["group"] for row in group_rows]
             assert names[-1] == "pooled"
-            for part in (names[:-1], names[-1:]):  # groups lend each other a design effect
-                tally = tallied(placed, part, bank.who, wrong_at(point))[metric]
-                found = rate_interval(moments(tally))
-                for at, group in enumerate(part):
-                    (row,) = (row for row in told if row["group"] == group)
-                    check(row, found, at, tally.speakers[at])
+            for cells in (names[:-1], names[-1:]):  # groups lend each other a design effect
+                tally = tallied(placed, cells, bank.who, wrong_at(point))[metric]
+                intervals = rate_interval(moments(tally))
+                for cell_index, group in enumerate(cells):
+                    (row,) = (row for row in group_rows if row["group"] == group)
+                    check(row, intervals, cell_index, tally.speakers[cell_index])
                     checked += 1
     assert checked >= 3 * 2 * 3
 
@@ -136,18 +140,18 @@ def test_the_row_of_all_trials_has_an_interval_too(audited, bank, tallied, wrong
                 (row,) = audited.groups.where(
                     group="all", metric=metric, operating_point=point, within=within
                 )
-                found = rate_interval(moments(tallies[metric]))
-                check(row, found, 0, tallies[metric].speakers[0])
+                interval = rate_interval(moments(tallies[metric]))
+                check(row, interval, 0, tallies[metric].speakers[0])
 
 
 def test_decisions_that_nobody_knows_are_no_trials(audited, bank):
-    known = [row for row in bank.scored if row["decision"] is not None]
-    assert 0 < len(known) < len(bank.scored)
+    decided = [row for row in bank.scored if row["decision"] is not None]
+    assert 0 < len(decided) < len(bank.scored)
     for metric, label in (("fpr", 0), ("fnr", 1)):
         (row,) = audited.groups.where(
             group="all", metric=metric, operating_point="deployed", within=""
         )
-        trials = sum(one["label"] == label for one in known)
+        trials = sum(decided_row["label"] == label for decided_row in decided)
         assert row["trials"] == trials
         assert row["n_eff"] * row["deff"] == pytest.approx(trials)
 
@@ -169,8 +173,8 @@ def test_without_errors_the_other_groups_lend_their_design_effect(faultless, one
     assert row["interval"] == "zero-errors"
     assert row["note"].startswith("no errors; design effect of the other groups")
     lent = [one_row(audit.groups, group=g, metric="fnr") for g in "ac"]
-    variance = sum(one["trials"] ** 2 * one["se"] ** 2 for one in lent)
-    binomial = sum(one["trials"] * one["value"] * (1 - one["value"]) for one in lent)
+    variance = sum(lender["trials"] ** 2 * lender["se"] ** 2 for lender in lent)
+    binomial = sum(lender["trials"] * lender["value"] * (1 - lender["value"]) for lender in lent)
     deff = variance / binomial
     assert deff > 1
     assert row["high"] == pytest.approx(3 * deff / row["trials"])
@@ -180,27 +184,29 @@ def test_without_errors_the_other_groups_lend_their_design_effect(faultless, one
 
 @pytest.mark.slow
 def test_pooled_floor_widens_fnr_to_what_the_other_groups_show(people, allocated, tallied):
-    made = people(
+    speakers = people(
         dict.fromkeys("abcde", 6),
-        fnr=lambda group, i: (int(3 + (i % 2) + (group != "a") * (i == 0) * 14), 40),
+        fnr=lambda group, i: (3 + i % 2 + (14 if group != "a" and i == 0 else 0), 40),
     )
-    plain, floored = (made.audit(pooled_floor=wide) for wide in (False, True))
-    group_of = dict(zip(made.table["id"], made.table["group"], strict=True))
+    plain, floored = (speakers.audit(pooled_floor=wide) for wide in (False, True))
+    group_of = dict(zip(speakers.table["id"], speakers.table["group"], strict=True))
     placed = allocated(
-        made.rows,
+        speakers.rows,
         lambda row: tuple(group_of[speaker_of(row[side])] for side in ("enrol", "test")),
         "both",
     )
     tally = tallied(placed, [*"abcde"], speaker_of, went_wrong)
-    told = moments(tally["fnr"])
-    found = rate_interval(told, 0.95, other_kappa2(told))
+    fnr_moments = moments(tally["fnr"])
+    intervals = rate_interval(fnr_moments, 0.95, other_kappa2(fnr_moments))
     rows = floored.groups.where(metric="fnr", grouping="group").rows()[:-1]
-    assert [row["high"] for row in rows] == pytest.approx(found.high.tolist())
-    assert rows[0]["high"] > rate_interval(told).high[0]  # a's speakers are alike, others' are not
+    assert [row["high"] for row in rows] == pytest.approx(intervals.high.tolist())
+    assert (
+        rows[0]["high"] > rate_interval(fnr_moments).high[0]
+    )  # a's speakers are alike, others' are not
     assert "variance raised to that of the other groups" in rows[0]["note"]
     told_of_fpr = [
-        [(row["low"], row["high"]) for row in one.groups.where(metric="fpr")]
-        for one in (plain, floored)
+        [(row["low"], row["high"]) for row in audit.groups.where(metric="fpr")]
+        for audit in (plain, floored)
     ]
     assert told_of_fpr[0] == told_of_fpr[1]
 
@@ -216,11 +222,11 @@ def test_naive_intervals_are_had_by_name(faultless):
 @pytest.mark.slow
 @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.99])
 def test_intervals_are_wider_the_surer_they_are_asked_to_be(faultless, confidence):
-    usual, other = (faultless.audit(confidence=level) for level in (0.95, confidence))
+    usual, altered = (faultless.audit(confidence=level) for level in (0.95, confidence))
     for metric in ("fpr", "fnr", "eer", "cdet_norm"):
         before, after = (
-            [row["high"] - row["low"] for row in one.groups.where(metric=metric, group="a")]
-            for one in (usual, other)
+            [row["high"] - row["low"] for row in audit.groups.where(metric=metric, group="a")]
+            for audit in (usual, altered)
         )
         assert before
         assert (np.sign(np.subtract(after, before)) == np.sign(confidence - 0.95)).all()

@@ -9,64 +9,67 @@ import parivox as pv
 from parivox.auditing.result import load
 
 SIZE, TRIALS = 30, 40
-SAME = ("value", "other", "difference")
+EQUAL_COLUMNS = ("value", "other", "difference")
 
 
 @pytest.fixture(scope="module")
 def systems(people):
     """Two systems on the same trials, which find the same people hard."""
-    made = people(
+    speakers = people(
         dict.fromkeys("ab", SIZE),
         fnr=lambda _, i: (3 + i % 9, TRIALS),
         fpr=lambda _, i: (i % 5 == 0, 6),
     )
     draw = np.random.default_rng(4)
-    hard = {name: draw.normal(0, 0.12) for name in made.table["id"]}
-    for row in made.rows:
-        own = hard[row["enrol"].partition("/")[0]]
-        row["score"] = float(0.8 * row["score"] + own + draw.normal(0.1, 0.1))
-    old = {name: [row[name] for row in made.rows] for name in made.rows[0]}
+    hard = {name: draw.normal(0, 0.12) for name in speakers.table["id"]}
+    for row in speakers.rows:
+        hardness = hard[row["enrol"].partition("/")[0]]
+        row["score"] = float(0.8 * row["score"] + hardness + draw.normal(0.1, 0.1))
+    old = {name: [row[name] for row in speakers.rows] for name in speakers.rows[0]}
     new = dict(old)
     new["score"] = [
-        one + (0.02 if label else -0.02) + draw.normal(0, 0.03)
-        for one, label in zip(old["score"], old["label"], strict=True)
+        old_score + (0.02 if label else -0.02) + draw.normal(0, 0.03)
+        for old_score, label in zip(old["score"], old["label"], strict=True)
     ]
-    return made.table, old, new
+    return speakers.table, old, new
 
 
 @pytest.fixture(scope="module")
-def how(systems):
+def options(systems):
     return {"speakers": systems[0], "by": "group", "operating_points": ["fpr=0.1", "threshold=0.5"]}
 
 
 @pytest.fixture(scope="module")
-def releases(systems, how):
+def releases(systems, options):
     _, old, new = systems
-    return [pv.audit({"S": trials}, **how) for trials in (old, new)]
+    return [pv.audit({"S": trials}, **options) for trials in (old, new)]
 
 
-def rows_of(table, **where):
-    chosen = {"definition": ""} if "definition" in table.columns else {}
+def rows_of(table, **row_filter):
+    definition_filter = {"definition": ""} if "definition" in table.columns else {}
     return {
         (row["grouping"], row["group"], row["metric"], row["operating_point"]): row
-        for row in table.where(**where, **chosen)
+        for row in table.where(**row_filter, **definition_filter)
         if row["metric"] in {"fpr", "fnr"}
     }
 
 
-def test_apart_they_say_what_they_say_together(systems, how, releases):
+def test_apart_they_say_what_they_say_together(systems, options, releases):
     _, old, new = systems
-    together = pv.audit({"new": new, "old": old}, compare=True, **how)
-    wanted = rows_of(together.comparison, measure="value")
-    found = rows_of(pv.compare(*releases).changes)
-    assert found.keys() == wanted.keys()
+    together = pv.audit({"new": new, "old": old}, compare=True, **options)
+    rows_together = rows_of(together.comparison, measure="value")
+    rows_apart = rows_of(pv.compare(*releases).changes)
+    assert rows_apart.keys() == rows_together.keys()
     widths = {"fpr=0.1": [], "threshold=0.5": []}
-    for key, row in found.items():
+    for key, row in rows_apart.items():
         assert row["pairing"] == "paired"
-        for name in SAME:
-            assert row[name] == wanted[key][name]
-        for of in ("", "log_"):
-            ends = [[one[f"{of}{end}"] for end in ("low", "high")] for one in (row, wanted[key])]
+        for name in EQUAL_COLUMNS:
+            assert row[name] == rows_together[key][name]
+        for prefix in ("", "log_"):
+            ends = [
+                [change_row[f"{prefix}{end}"] for end in ("low", "high")]
+                for change_row in (row, rows_together[key])
+            ]
             if None not in ends[1] and key[2:] != ("fpr", "fpr=0.1"):
                 (low, high), (their_low, their_high) = ends
                 widths[key[3]].append((high - low) / (their_high - their_low))
@@ -78,7 +81,7 @@ def test_apart_they_say_what_they_say_together(systems, how, releases):
 
 def test_pairs_are_surer_than_other_trials(releases):
     paired = rows_of(pv.compare(*releases).changes)
-    alone = [_without_pairing(one) for one in releases]
+    alone = [_without_pairing(release) for release in releases]
     apart = rows_of(pv.compare(*alone).changes)
     assert {row["pairing"] for row in apart.values()} == {"unpaired"}
     key = ("group", "a", "fnr", "threshold=0.5")
@@ -103,13 +106,13 @@ def test_what_pairs_is_kept_in_the_folder_and_may_be_taken_out(releases, tmp_pat
     folders = [tmp_path / name for name in ("one", "two")]
     for audit, folder in zip(releases, folders, strict=True):
         audit.write(folder)
-    found = pv.compare(*folders)
-    assert found.record["releases"] == ["one", "two"]
-    assert found.changes.to_dict()["p"] == pv.compare(*releases).changes.to_dict()["p"]
+    comparison = pv.compare(*folders)
+    assert comparison.record["releases"] == ["one", "two"]
+    assert comparison.changes.to_dict()["p"] == pv.compare(*releases).changes.to_dict()["p"]
     (folders[0] / "pairing.parquet").unlink()
     assert not len(load(folders[0]).pairing)
-    told = pv.compare(*folders).changes.rows()
-    assert {row["pairing"] for row in told} == {"unpaired"}
+    unpaired_rows = pv.compare(*folders).changes.rows()
+    assert {row["pairing"] for row in unpaired_rows} == {"unpaired"}
     (folders[1] / "groups.csv").unlink()
     with pytest.raises(pv.DataError, match=r"groups.csv is missing"):
         load(folders[1])
@@ -117,59 +120,63 @@ def test_what_pairs_is_kept_in_the_folder_and_may_be_taken_out(releases, tmp_pat
 
 def test_nothing_in_the_folder_tells_of_speakers(releases, systems):
     table = releases[0].pairing.to_dict()  # a hash may hold the letters of an id by chance
-    held = {name: of for name, of in table.items() if name not in {"draws", "members"}}
-    text = "".join(str(cell) for cells in held.values() for cell in cells)
+    columns = {name: cells for name, cells in table.items() if name not in {"draws", "members"}}
+    text = "".join(str(cell) for column_cells in columns.values() for cell in column_cells)
     assert not any(name in text for name in systems[0]["id"])
 
 
-def test_three_releases_have_a_trend(systems, how, releases):
+def test_three_releases_have_a_trend(systems, options, releases):
     _, old, _ = systems
     third = dict(old)
     third["score"] = [
-        one + (0.06 if label else -0.06)
-        for one, label in zip(old["score"], old["label"], strict=True)
+        score + (0.06 if label else -0.06)
+        for score, label in zip(old["score"], old["label"], strict=True)
     ]
-    found = pv.compare(*releases, pv.audit({"S": third}, **how))
-    pairs = {(row["before"], row["release"]) for row in found.changes.rows()}
+    comparison = pv.compare(*releases, pv.audit({"S": third}, **options))
+    pairs = {(row["before"], row["release"]) for row in comparison.changes.rows()}
     names = [f"release {i}" for i in (1, 2, 3)]
     assert pairs == {(names[0], names[1]), (names[1], names[2]), (names[0], names[2])}
-    (row,) = found.trends.where(
+    (row,) = comparison.trends.where(
         grouping="group", group="a", metric="fnr", operating_point="threshold=0.5"
     )
-    first, last = (
+    first_row, last_row = (
         audit.groups.where(
             grouping="group", group="a", metric="fnr", operating_point="threshold=0.5"
         ).rows()[0]
-        for audit in (releases[0], pv.audit({"S": third}, **how))
+        for audit in (releases[0], pv.audit({"S": third}, **options))
     )
-    assert row["per_release"] == pytest.approx(math.sqrt(last["value"] / first["value"]))
+    assert row["per_release"] == pytest.approx(math.sqrt(last_row["value"] / first_row["value"]))
     assert row["per_release"] < 1
 
 
-def test_groups_that_are_new_or_gone_are_told(systems, how, releases):
+def test_groups_that_are_new_or_gone_are_told(systems, options, releases):
     table, _, new = systems
-    other = {**table, "group": ["c" if one == "b" else one for one in table["group"]]}
-    found = pv.compare(releases[0], pv.audit({"S": new}, **{**how, "speakers": other})).changes
-    told = {row["group"]: row["pairing"] for row in found.where(grouping="group", metric="fnr")}
-    assert told["a"] == "paired"
-    assert (told["b"], told["c"]) == ("gone", "new")
+    regrouped = {**table, "group": ["c" if group == "b" else group for group in table["group"]]}
+    changes = pv.compare(
+        releases[0], pv.audit({"S": new}, **{**options, "speakers": regrouped})
+    ).changes
+    pairing = {
+        row["group"]: row["pairing"] for row in changes.where(grouping="group", metric="fnr")
+    }
+    assert pairing["a"] == "paired"
+    assert (pairing["b"], pairing["c"]) == ("gone", "new")
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"operating_points": "threshold=0.4"}, "have no group of one grouping and operating"),
         ({"intervals": False}, "has no intervals"),
     ],
 )
-def test_audits_with_nothing_in_common_are_refused(systems, how, releases, change, told):
-    with pytest.raises(pv.ParivoxError, match=told):
-        pv.compare(releases[0], pv.audit({"S": systems[2]}, **{**how, **change}))
+def test_audits_with_nothing_in_common_are_refused(systems, options, releases, change, message):
+    with pytest.raises(pv.ParivoxError, match=message):
+        pv.compare(releases[0], pv.audit({"S": systems[2]}, **{**options, **change}))
 
 
-def test_one_audit_and_other_systems_are_refused(systems, how, releases):
+def test_one_audit_and_other_systems_are_refused(systems, options, releases):
     with pytest.raises(pv.ConfigError, match="one audit only"):
         pv.compare(releases[0])
-    both = pv.audit({"V": systems[1], "W": systems[2]}, **how)
+    renamed = pv.audit({"V": systems[1], "W": systems[2]}, **options)
     with pytest.raises(pv.ConfigError, match="no system is in all of the audits"):
-        pv.compare(releases[0], both)
+        pv.compare(releases[0], renamed)

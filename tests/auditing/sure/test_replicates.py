@@ -18,16 +18,16 @@ REPLICATES = 50
 @pytest.fixture(scope="module")
 def drawn(bank):
     """The audit, and what each speaker weighs in each of its replicates."""
-    kept = {}
+    weighting = {}
 
-    def keep(found, options, block, together):
-        (one,) = found.trial_sets
-        kept["draws"] = draw_speakers([one], found.groupings, options, block, together)
-        kept["ids"] = list(one.speaker_table.ids)
-        return kept["draws"]
+    def record_draws(sample, options, block, together):
+        (trial_set,) = sample.trial_sets
+        weighting["draws"] = draw_speakers([trial_set], sample.groupings, options, block, together)
+        weighting["ids"] = list(trial_set.speaker_table.ids)
+        return weighting["draws"]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(running, "_speaker_draws", keep)
+        patch.setattr(running, "_speaker_draws", record_draws)
         audit = pv.audit(
             bank.table(bank.scored, "device", "decision"),
             speakers=bank.customers,
@@ -41,18 +41,18 @@ def drawn(bank):
             bins="exact",
             replicates=REPLICATES,
         )
-    rows = kept["draws"].weights.tolist()
-    return audit, [dict(zip(kept["ids"], row, strict=True)) for row in rows]
+    rows = weighting["draws"].weights.tolist()
+    return audit, [dict(zip(weighting["ids"], row, strict=True)) for row in rows]
 
 
 @pytest.fixture(scope="module")
 def sides(bank):
-    def own(of, name):
-        return lambda row: tuple(of(row[side])[name] for side in ("enrol", "test"))
+    def both_sides(attributes_of, name):
+        return lambda row: tuple(attributes_of(row[side])[name] for side in ("enrol", "test"))
 
     return {
-        "gender": own(bank.customer, "gender"),
-        "channel": own(bank.call, "channel"),
+        "gender": both_sides(bank.customer, "gender"),
+        "channel": both_sides(bank.call, "channel"),
         "device": lambda row: (row["device"],) * 2,
     }
 
@@ -65,30 +65,35 @@ def wrong(row, point):
 
 def rates(rows, bank, weights, point, label):
     """The rate as it is and in each replicate, and how many speakers are behind it."""
-    known = [row for row in rows if row["label"] == label and wrong(row, point) is not None]
-    bad = np.array([wrong(row, point) for row in known], dtype=float)
-    pairs = [(bank.who(row["enrol"]), bank.who(row["test"])) for row in known]
-    found = []
+    decided = [row for row in rows if row["label"] == label and wrong(row, point) is not None]
+    bad = np.array([wrong(row, point) for row in decided], dtype=float)
+    pairs = [(bank.who(row["enrol"]), bank.who(row["test"])) for row in decided]
+    replicates = []
     for weight in (dict.fromkeys(weights[0], 1), *weights):
-        times = [weight[one] * (1 if one == two else weight[two]) for one, two in pairs]
-        of = np.array(times, dtype=float)
-        found.append((bad @ of) / of.sum() if of.sum() else np.nan)
-    return np.array(found)
+        times = [
+            weight[enrol_speaker] * (1 if enrol_speaker == test_speaker else weight[test_speaker])
+            for enrol_speaker, test_speaker in pairs
+        ]
+        trial_weights = np.array(times, dtype=float)
+        replicates.append(
+            (bad @ trial_weights) / trial_weights.sum() if trial_weights.sum() else np.nan
+        )
+    return np.array(replicates)
 
 
 def behind(rows, bank, labels=(0, 1)):
     """Speakers behind trials of one class, or behind the smaller of both."""
-    both = [
+    speakers_by_class = [
         {bank.who(row[side]) for row in rows if row["label"] == label for side in ("enrol", "test")}
         for label in labels
     ]
-    return min(map(len, both))
+    return min(map(len, speakers_by_class))
 
 
-def line(values, df):
-    sd = np.nanstd(values[1:], ddof=1)
+def line(replicates, df):
+    sd = np.nanstd(replicates[1:], ddof=1)
     half = stdtrit(df, 0.975) * sd
-    return values[0] - half, values[0] + half, 2 * stdtr(df, -abs(values[0]) / sd)
+    return replicates[0] - half, replicates[0] + half, 2 * stdtr(df, -abs(replicates[0]) / sd)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -101,28 +106,37 @@ def test_differences_of_rates_are_resampled_jointly(drawn, bank, sides, allocate
         if group == "pooled":
             continue
         inside = {id(row) for row in rows}
-        rest = [row for row in placed["pooled"] if id(row) not in inside]
+        rows_of_others = [row for row in placed["pooled"] if id(row) not in inside]
         for point in POINTS:
             for metric, label in (("fpr", 0), ("fnr", 1)):
-                own, df = rates(rows, bank, weights, point, label), behind(rows, bank, [label]) - 1
-                for reference, others in (("pooled", placed["pooled"]), ("others", rest)):
+                group_rates, df = (
+                    rates(rows, bank, weights, point, label),
+                    behind(rows, bank, [label]) - 1,
+                )
+                for reference, reference_rows in (
+                    ("pooled", placed["pooled"]),
+                    ("others", rows_of_others),
+                ):
                     (row,) = audit.bias.where(
                         grouping=grouping, group=group, allocation=rule, within="", metric=metric,
                         operating_point=point, measure="difference", reference=reference,
                     )  # fmt: skip
-                    against = rates(others, bank, weights, point, label)
-                    apart = own - against
+                    against = rates(reference_rows, bank, weights, point, label)
+                    apart = group_rates - against
                     fewer = df
                     is_apart = grouping == "gender" and (label or rule == "both")
                     if reference == "others" and is_apart:  # the groups share no speaker
-                        fewer = min(df, behind(rest, bank, [label]) - 1)
+                        fewer = min(df, behind(rows_of_others, bank, [label]) - 1)
                     assert row["value"] == pytest.approx(apart[0], abs=1e-12)
-                    is_still = any(np.nanmin(of) == np.nanmax(of) for of in (own, against))
+                    is_still = any(
+                        np.nanmin(replicates) == np.nanmax(replicates)
+                        for replicates in (group_rates, against)
+                    )
                     if df < 4 or np.isnan(apart).mean() > 0.05 or is_still:
                         assert (row["low"], row["p"]) == (None, None)
                         continue
-                    told = row["low"], row["high"], row["p"]
-                    assert told == pytest.approx(line(apart, fewer), abs=1e-9)
+                    interval = row["low"], row["high"], row["p"]
+                    assert interval == pytest.approx(line(apart, fewer), abs=1e-9)
                     checked += 1
     assert checked >= 8
 
@@ -132,8 +146,8 @@ def test_hter_is_resampled_at_thresholds_and_of_decisions(drawn, bank, sides, al
     audit, weights = drawn
     placed = allocated(bank.scored, sides["channel"], "either")
     for group, rows in placed.items():
-        both = [rates(rows, bank, weights, point, label) for label in (0, 1)]
-        hter = (both[0] + both[1]) / 2
+        rates_by_label = [rates(rows, bank, weights, point, label) for label in (0, 1)]
+        hter = (rates_by_label[0] + rates_by_label[1]) / 2
         df = behind(rows, bank) - 1
         (row,) = audit.groups.where(
             grouping="channel", group=group, allocation="either", within="",
@@ -155,12 +169,14 @@ def test_eer_within_a_level_is_resampled_there(
     audit, weights = drawn
 
     def region(row):
-        one, two = (bank.customer(row[side])["region"] for side in ("enrol", "test"))
-        return "same" if one == two else "different"
+        enrol_region, test_region = (
+            bank.customer(row[side])["region"] for side in ("enrol", "test")
+        )
+        return "same" if enrol_region == test_region else "different"
 
-    here = [row for row in bank.scored if region(row) == level]
+    level_rows = [row for row in bank.scored if region(row) == level]
     checked = 0
-    for group, rows in allocated(here, sides[grouping], rule).items():
+    for group, rows in allocated(level_rows, sides[grouping], rule).items():
         (row,) = audit.groups.where(
             grouping=grouping, group=group, allocation=rule, within=f"same:region={level}",
             metric="eer",
@@ -168,13 +184,15 @@ def test_eer_within_a_level_is_resampled_there(
         if row["value"] is None:
             assert row["low"] is None
             continue
-        found = []
+        replicates = []
         for weight in weights:
             score, label = repeated(rows, bank.who, weight)
-            both = 0 < label.sum() < label.size
-            found.append(float(eer(Counts.from_scores(score, label))) if both else np.nan)
+            has_both_classes = 0 < label.sum() < label.size
+            replicates.append(
+                float(eer(Counts.from_scores(score, label))) if has_both_classes else np.nan
+            )
         with np.errstate(divide="ignore"):
-            logs = np.log(found)
+            logs = np.log(replicates)
         if not np.isfinite(logs).all():
             continue  # what stands for replicates without errors is tested in core
         half = stdtrit(behind(rows, bank) - 1, 0.975) * np.std(logs, ddof=1)
@@ -187,22 +205,22 @@ def test_eer_within_a_level_is_resampled_there(
 
 def test_the_bins_of_scores_are_within_their_bound(bank, alike):
     exact, coarse = (alike.audit(operating_points="eer", bins=bins) for bins in ("exact", 64))
-    (bound,) = (one["replicates"] for one in coarse.record["resolution"]["bounds"].values())
-    (none,) = (one["replicates"] for one in exact.record["resolution"]["bounds"].values())
-    assert none <= bound < 0.2
-    for one, two in zip(exact.groups, coarse.groups, strict=True):
-        assert one["value"] == two["value"]
-        if one["metric"] in {"eer", "auc"} and one["low"] is not None:
-            assert two["se"] == pytest.approx(one["se"], rel=0.2, abs=bound)
+    (bound,) = (row["replicates"] for row in coarse.record["resolution"]["bounds"].values())
+    (exact_bound,) = (row["replicates"] for row in exact.record["resolution"]["bounds"].values())
+    assert exact_bound <= bound < 0.2
+    for row, coarse_row in zip(exact.groups, coarse.groups, strict=True):
+        assert row["value"] == coarse_row["value"]
+        if row["metric"] in {"eer", "auc"} and row["low"] is not None:
+            assert coarse_row["se"] == pytest.approx(row["se"], rel=0.2, abs=bound)
 
 
 def test_development_thresholds_stay_as_they_are(people, alike):
     """Found on other trials, they are no part of what is drawn again."""
-    kept = alike.audit(operating_points="eer", threshold_from=alike.trials)
+    development = alike.audit(operating_points="eer", threshold_from=alike.trials)
     fixed = alike.audit(operating_points="eer", fixed_threshold=True)
-    for one, two in zip(kept.groups, fixed.groups, strict=True):
-        if one["metric"] in {"hter", "cdet_norm"} and one["operating_point"] == "eer":
-            assert (one["low"], one["high"]) == (two["low"], two["high"])
+    for row, fixed_row in zip(development.groups, fixed.groups, strict=True):
+        if row["metric"] in {"hter", "cdet_norm"} and row["operating_point"] == "eer":
+            assert (row["low"], row["high"]) == (fixed_row["low"], fixed_row["high"])
 
 
 def test_a_ratio_of_a_group_without_errors_has_no_interval_of_replicates(simulate):
@@ -217,8 +235,8 @@ def test_a_ratio_of_a_group_without_errors_has_no_interval_of_replicates(simulat
         operating_points="threshold=1", replicates=50,
     )  # fmt: skip
     for metric in ("fpr", "fnr"):
-        asked = {"group": "f", "metric": metric, "measure": "ratio", "reference": "others"}
-        plain, smoothed = audit.bias.where(**asked, definition="").rows()
+        row_filter = {"group": "f", "metric": metric, "measure": "ratio", "reference": "others"}
+        plain, smoothed = audit.bias.where(**row_filter, definition="").rows()
         assert (plain["zero"], plain["value"]) == ("none", 0)
         assert plain["high"] > 0  # in closed form
         assert smoothed["value"] > 0
@@ -229,16 +247,18 @@ def test_a_ratio_of_a_group_without_errors_has_no_interval_of_replicates(simulat
 def test_replicates_that_are_all_alike_make_no_interval():
     people = {"id": [f"{g}{i}" for g in "fm" for i in range(6)], "gender": [*"ffffffmmmmmm"]}
     rows = []
-    for who in people["id"]:  # each woman is refused once in three times
-        scores = [1.0, 1.0, -1.0] if who[0] == "f" else [1.0, 1.0, float(who[1]) - 2]
-        rows += [(f"{who}/1", f"{who}/{i + 2}", score, 1) for i, score in enumerate(scores)]
+    for speaker_id in people["id"]:  # each woman is refused once in three times
+        scores = [1.0, 1.0, -1.0] if speaker_id[0] == "f" else [1.0, 1.0, float(speaker_id[1]) - 2]
+        rows += [
+            (f"{speaker_id}/1", f"{speaker_id}/{i + 2}", score, 1) for i, score in enumerate(scores)
+        ]
     rows += [
-        (f"{one}/1", f"{other}/1", 0.5 - i % 3, 0)
-        for i, one in enumerate(people["id"])
-        for other in people["id"][i + 1 :]
+        (f"{enrol_id}/1", f"{test_id}/1", 0.5 - i % 3, 0)
+        for i, enrol_id in enumerate(people["id"])
+        for test_id in people["id"][i + 1 :]
     ]
     columns = map(list, zip(*rows, strict=True))
-    found = pv.audit(
+    audit = pv.audit(
         dict(zip(("enrol", "test", "score", "label"), columns, strict=True)),
         speakers=people,
         by="gender",
@@ -246,7 +266,13 @@ def test_replicates_that_are_all_alike_make_no_interval():
         interval="bootstrap",
         replicates=50,
     )
-    of = {row["group"]: row for row in found.groups.where(metric="fnr", grouping="gender")}
-    assert (of["f"]["value"], of["f"]["low"], of["f"]["n_eff"]) == (1 / 3, None, None)
-    assert "every replicate is alike" in of["f"]["note"]
-    assert of["m"]["low"] < of["m"]["value"] < of["m"]["high"]
+    row_by_group = {
+        row["group"]: row for row in audit.groups.where(metric="fnr", grouping="gender")
+    }
+    assert (row_by_group["f"]["value"], row_by_group["f"]["low"], row_by_group["f"]["n_eff"]) == (
+        1 / 3,
+        None,
+        None,
+    )
+    assert "every replicate is alike" in row_by_group["f"]["note"]
+    assert row_by_group["m"]["low"] < row_by_group["m"]["value"] < row_by_group["m"]["high"]

@@ -18,19 +18,19 @@ def speaker_of(utterance):
 def scored(people):
     """Groups whose target scores lie so much lower; all others are alike."""
 
-    def made(lower, *, seed=3, size=16, targets=12, nontargets=6):
-        found = people(
+    def draw_scores(lower, *, seed=3, size=16, targets=12, nontargets=6):
+        speakers = people(
             dict.fromkeys(lower, size),
             fnr=lambda group, i: (0, targets),
             fpr=lambda group, i: (0, nontargets),
         )
         draw = np.random.default_rng(seed)
-        for row in found.rows:
+        for row in speakers.rows:
             shift = lower[row["enrol"][0]]
             row["score"] = float(np.round(draw.normal(3 * row["label"] - shift), 3))
-        return found
+        return speakers
 
-    return made
+    return draw_scores
 
 
 def bias(audit, group, measure):
@@ -42,8 +42,8 @@ POINT = {"operating_points": "min-cdet"}
 
 
 def test_where_the_common_threshold_is_right_it_is_near_one(scored):
-    made = scored({"a": 0, "b": 0}, size=40, targets=20, nontargets=2)
-    audit = made.audit(**POINT, cost="0.5,1,1")
+    speakers = scored({"a": 0, "b": 0}, size=40, targets=20, nontargets=2)
+    audit = speakers.audit(**POINT, cost="0.5,1,1")
     for group in "ab":
         assert bias(audit, group, "threshold_bias")["value"] >= 1
         # half of the speakers find a threshold less well than all of them do
@@ -61,45 +61,45 @@ def test_where_it_is_wrong_both_say_so(scored):
 
 
 def test_it_is_undefined_below_ten_speakers(scored, people):
-    found = scored({"a": 0, "b": 0}, size=9).audit(**POINT)
+    audit = scored({"a": 0, "b": 0}, size=9).audit(**POINT)
     for group in "ab":
-        row = bias(found, group, "threshold_bias_cv")
+        row = bias(audit, group, "threshold_bias_cv")
         assert (row["value"], row["low"], row["high"]) == (None, None, None)
         assert row["reason"] == "fewer than 10 speakers to split, or no replicates"
-        assert bias(found, group, "threshold_bias")["value"] >= 1
-    found = scored({"a": 0, "b": 0}, size=10, targets=6, nontargets=3).audit(**POINT)
-    assert bias(found, "a", "threshold_bias_cv")["value"] > 0
+        assert bias(audit, group, "threshold_bias")["value"] >= 1
+    audit = scored({"a": 0, "b": 0}, size=10, targets=6, nontargets=3).audit(**POINT)
+    assert bias(audit, "a", "threshold_bias_cv")["value"] > 0
 
 
 def test_it_is_judged_on_speakers_whose_trials_found_no_threshold(scored, repeated):
     """By trials written out for each half of each split."""
-    made = scored({"a": 0, "b": 1.0}, size=11, targets=6, nontargets=3)
-    audit = made.audit(**POINT, seed=4)
+    speakers = scored({"a": 0, "b": 1.0}, size=11, targets=6, nontargets=3)
+    audit = speakers.audit(**POINT, seed=4)
     (point,) = audit.operating_points
-    ids = made.table["id"]
+    ids = speakers.table["id"]
     strata = np.array([ord(name[0]) - ord("a") for name in ids])
-    drawn = split_halves(strata[made.order], np.random.default_rng((4, 3)))
-    both = np.empty_like(drawn)
-    both[:, made.order] = drawn
+    drawn = split_halves(strata[speakers.order], np.random.default_rng((4, 3)))
+    halves = np.empty_like(drawn)
+    halves[:, speakers.order] = drawn
     p, miss, false = COST
     for group in "ab":
-        rows = [row for row in made.rows if row["enrol"][0] == group]
+        rows = [row for row in speakers.rows if row["enrol"][0] == group]
         errors = np.zeros((2, 2))  # at the common and the own threshold: of nontarget, target
         trials = np.zeros(2)
         for split in range(N_SPLITS):
             sides = [
-                repeated(rows, speaker_of, dict(zip(ids, both[half].tolist(), strict=True)))
+                repeated(rows, speaker_of, dict(zip(ids, halves[half].tolist(), strict=True)))
                 for half in (split, N_SPLITS + split)
             ]
-            for (score, label), (other, other_label) in (sides, sides[::-1]):
-                levels = np.append(np.unique(other), np.inf)
+            for (score, label), (other_score, other_label) in (sides, sides[::-1]):
+                levels = np.append(np.unique(other_score), np.inf)
                 costs = [
-                    p * miss * (other[other_label == 1] < level).mean()
-                    + (1 - p) * false * (other[other_label == 0] >= level).mean()
+                    p * miss * (other_score[other_label == 1] < level).mean()
+                    + (1 - p) * false * (other_score[other_label == 0] >= level).mean()
                     for level in levels
                 ]
-                own = levels[int(np.argmin(costs))]
-                for i, level in enumerate((point["threshold"], own)):
+                own_threshold = levels[int(np.argmin(costs))]
+                for i, level in enumerate((point["threshold"], own_threshold)):
                     errors[i, 0] += (score[label == 0] >= level).sum()
                     errors[i, 1] += (score[label == 1] < level).sum()
                 trials += [(label == 0).sum(), (label == 1).sum()]
@@ -112,11 +112,11 @@ def test_it_is_judged_on_speakers_whose_trials_found_no_threshold(scored, repeat
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [0.0, 0.3])
 def test_where_the_smallest_cost_is_zero_it_has_no_interval(scored, width):
-    made = scored({"a": 0, "b": 0}, targets=20)
-    for row in made.rows:  # those of a are told apart, far below where the others are
+    speakers = scored({"a": 0, "b": 0}, targets=20)
+    for row in speakers.rows:  # those of a are told apart, far below where the others are
         if row["enrol"].startswith("a"):
             row["score"] = 3 * row["label"] - 20 + width * row["score"]
-    audit = made.audit(**POINT)
+    audit = speakers.audit(**POINT)
     assert bias(audit, "a", "threshold_bias")["value"] == math.inf
     crossed = bias(audit, "a", "threshold_bias_cv")
     assert crossed["value"] is None or crossed["value"] > 1
@@ -125,21 +125,21 @@ def test_where_the_smallest_cost_is_zero_it_has_no_interval(scored, width):
 
 def test_halves_are_halves_of_every_group():
     strata = np.array([0] * 10 + [1] * 7 + [2] * 3 + [-1] * 2)
-    both = split_halves(strata, np.random.default_rng(1))
-    assert both.shape == (2 * N_SPLITS, 22)
-    one, other = both[:N_SPLITS], both[N_SPLITS:]
-    assert ((one + other) == (strata >= 0)).all()
+    halves = split_halves(strata, np.random.default_rng(1))
+    assert halves.shape == (2 * N_SPLITS, 22)
+    first_halves, second_halves = halves[:N_SPLITS], halves[N_SPLITS:]
+    assert ((first_halves + second_halves) == (strata >= 0)).all()
     for stratum, size in ((0, 10), (1, 7), (2, 3)):
-        sizes = one[:, strata == stratum].sum(axis=1)
+        sizes = first_halves[:, strata == stratum].sum(axis=1)
         assert set(sizes.tolist()) <= {size // 2, math.ceil(size / 2)}
-    assert len({tuple(row) for row in one.tolist()}) > N_SPLITS / 2
+    assert len({tuple(row) for row in first_halves.tolist()}) > N_SPLITS / 2
 
 
 @pytest.mark.slow
 def test_the_seed_decides_who_is_in_which_half(scored):
-    made = scored({"a": 0, "b": 0.7}, size=11, targets=6, nontargets=3)
-    values = [
-        bias(made.audit(**POINT, seed=s), "b", "threshold_bias_cv")["value"] for s in (0, 0, 1)
+    speakers = scored({"a": 0, "b": 0.7}, size=11, targets=6, nontargets=3)
+    biases = [
+        bias(speakers.audit(**POINT, seed=s), "b", "threshold_bias_cv")["value"] for s in (0, 0, 1)
     ]
-    assert values[0] == values[1]
-    assert values[0] != values[2]
+    assert biases[0] == biases[1]
+    assert biases[0] != biases[2]

@@ -25,11 +25,11 @@ def wrong(row):
 def fitted(x, errors):
     """Level and slope of the log odds of an error, by Newton's method on single trials."""
     x, y = np.asarray(x, float), np.asarray(errors, float)
-    both = np.stack((np.ones(x.size), x))
+    design = np.stack((np.ones(x.size), x))
     beta = np.zeros(2)
     for _ in range(50):
-        p = 1 / (1 + np.exp(-beta @ both))
-        beta += np.linalg.solve(both * (p * (1 - p)) @ both.T, both @ (y - p))
+        p = 1 / (1 + np.exp(-beta @ design))
+        beta += np.linalg.solve(design * (p * (1 - p)) @ design.T, design @ (y - p))
     return beta
 
 
@@ -46,8 +46,8 @@ def aged(people):
     )
 
 
-def trend(audit, metric, **where):
-    (row,) = audit.bias.where(measure="trend", metric=metric, operating_point=POINT, **where)
+def trend(audit, metric, **row_filter):
+    (row,) = audit.bias.where(measure="trend", metric=metric, operating_point=POINT, **row_filter)
     return row
 
 
@@ -57,9 +57,12 @@ def test_a_trend_is_a_logistic_regression_on_ten_years(aged, metric, label, sign
     row = trend(audit, metric)
     assert (row["group"], row["definition"], row["reason"]) == ("age", "per 10", "")
     age = dict(zip(aged.table["id"], AGES, strict=True))
-    rows = [one for one in aged.rows if one["label"] == label]
-    x = [(age[speaker_of(one["enrol"])] + age[speaker_of(one["test"])]) / 2 / 10 for one in rows]
-    _, slope = fitted(x, [wrong(one) for one in rows])
+    rows = [trial for trial in aged.rows if trial["label"] == label]
+    x = [
+        (age[speaker_of(trial["enrol"])] + age[speaker_of(trial["test"])]) / 2 / 10
+        for trial in rows
+    ]
+    _, slope = fitted(x, [wrong(trial) for trial in rows])
     assert math.copysign(1, slope) == sign
     assert row["value"] == pytest.approx(slope)
     assert row["low"] < slope < row["high"]
@@ -69,13 +72,13 @@ def test_a_trend_is_a_logistic_regression_on_ten_years(aged, metric, label, sign
 @pytest.mark.slow
 def test_the_unit_is_the_power_of_ten_that_fits(people):
     for scale, unit in ((1, "per 10"), (0.1, "per 1"), (100, "per 1000")):
-        made = people(
+        speakers = people(
             {"a": 12},
             fnr=lambda group, i: (1 + i // 2, 20),
             income=[f"{scale * (20 + 5 * i):g}" for i in range(12)],
         )
         bands = f"income:{scale * 40:g},{scale * 60:g}"
-        row = trend(made.audit(by=bands, allocate="either"), "fnr")
+        row = trend(speakers.audit(by=bands, allocate="either"), "fnr")
         assert row["definition"] == unit
         assert (row["group"], row["reference"], row["zero"]) == ("income", "", "none")
         x = np.repeat([(20 + 5 * i) * scale / float(unit[4:]) for i in range(12)], 20)
@@ -85,36 +88,40 @@ def test_the_unit_is_the_power_of_ten_that_fits(people):
 
 def test_who_has_no_age_is_left_out_of_the_trend(people):
     ages = [*map(str, AGES[:12])]
-    whole = people({"a": 12}, fnr=lambda group, i: (1 + i % 5, 20), age=ages)
-    more = people(
+    known_ages = people({"a": 12}, fnr=lambda group, i: (1 + i % 5, 20), age=ages)
+    some_unknown = people(
         {"a": 14}, fnr=lambda group, i: (1 + i % 5, 20), age=[*ages, "unknown", "unknown"]
     )
-    one, two = (trend(m.audit(by="age:30,45", allocate="either"), "fnr") for m in (whole, more))
+    trend_row, other_row = (
+        trend(m.audit(by="age:30,45", allocate="either"), "fnr") for m in (known_ages, some_unknown)
+    )
     for name in ("value", "low", "high", "p"):
-        assert two[name] == pytest.approx(one[name])
+        assert other_row[name] == pytest.approx(trend_row[name])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("size", "errors", "ages", "why"),
+    ("size", "errors", "ages", "reason"),
     [
         (4, lambda i: 1 + i, range(30, 34), "too few speakers"),
         (8, lambda i: 1 + i % 2, [40] * 8, "all speakers have one number"),
         (8, lambda i: 0, range(30, 38), "no errors"),
-        (8, lambda i: 20 * (i > 3), range(30, 38), "errors lie all above, or all below"),
+        (8, lambda i: 20 if i > 3 else 0, range(30, 38), "errors lie all above, or all below"),
     ],
 )
-def test_why_there_is_no_trend(people, size, errors, ages, why):
-    made = people({"a": size}, fnr=lambda group, i: (errors(i), 20), age=[str(age) for age in ages])
-    row = trend(made.audit(by="age:20,50"), "fnr")
+def test_why_there_is_no_trend(people, size, errors, ages, reason):
+    speakers = people(
+        {"a": size}, fnr=lambda group, i: (errors(i), 20), age=[str(age) for age in ages]
+    )
+    row = trend(speakers.audit(by="age:20,50"), "fnr")
     assert (row["value"], row["low"], row["p"]) == (None, None, None)
-    assert row["reason"].startswith(why)
+    assert row["reason"].startswith(reason)
 
 
 def test_there_is_a_trend_of_bands_of_speakers_only(aged, people):
     assert len(aged.audit(by="folk").bias.where(measure="trend")) == 0
-    both = aged.audit(by=["folk+age:50"]).bias.where(measure="trend")
-    assert len(both) == 0
+    trends = aged.audit(by=["folk+age:50"]).bias.where(measure="trend")
+    assert len(trends) == 0
 
 
 # --- strata ---------------------------------------------------------------------------------------
@@ -125,15 +132,15 @@ STRATA = {"x": 0.1, "y": 0.4}
 @pytest.fixture(scope="module")
 def mixed(people):
     """Both groups have the same rates in both strata, but unlike shares of trials in them."""
-    found = people({"a": 10, "b": 10}, fnr=lambda group, i: (0, 0), fpr=lambda group, i: (0, 0))
+    speakers = people({"a": 10, "b": 10}, fnr=lambda group, i: (0, 0), fpr=lambda group, i: (0, 0))
     for group, shares in (("a", {"x": 90, "y": 10}), ("b", {"x": 10, "y": 90})):
-        names = [name for name in found.table["id"] if name[0] == group]
+        names = [name for name in speakers.table["id"] if name[0] == group]
         for i, name in enumerate(names):
             for kind, n in shares.items():
-                errors = round(STRATA[kind] * n) + (-1) ** i * (n > 10)
-                found.target(name, errors, n, kind=kind)
-                found.nontarget(name, names[i - 1], int(i % 5 == 0), 4, kind=kind)
-    return found
+                errors = round(STRATA[kind] * n) + ((-1) ** i if n > 10 else 0)
+                speakers.target(name, errors, n, kind=kind)
+                speakers.nontarget(name, names[i - 1], int(i % 5 == 0), 4, kind=kind)
+    return speakers
 
 
 @pytest.fixture(scope="module")
@@ -162,27 +169,29 @@ def test_standardised_intervals_are_those_of_core(levelled, mixed, tallied):
         placed.setdefault(row["enrol"][0] + row["kind"], []).append(row)
     tallies = tallied(placed, groups, speaker_of, wrong)
     for metric in ("fpr", "fnr"):
-        made = standardised(tallies[metric], [0, 0, 1, 1], [0, 1, 0, 1])
-        found = rate_interval(moments(made.tally))
-        for at, group in enumerate("ab"):
+        standard = standardised(tallies[metric], [0, 0, 1, 1], [0, 1, 0, 1])
+        intervals = rate_interval(moments(standard.tally))
+        for cell_index, group in enumerate("ab"):
             row = rate(levelled, group, "standardised kind", metric)
             for name, column in (("rate", "value"), ("low", "low"), ("high", "high")):
-                assert row[column] == pytest.approx(getattr(found, name)[at])
-            assert (row["se"], row["df"]) == pytest.approx((found.se[at], found.df[at]))
+                assert row[column] == pytest.approx(getattr(intervals, name)[cell_index])
+            assert (row["se"], row["df"]) == pytest.approx(
+                (intervals.se[cell_index], intervals.df[cell_index])
+            )
             equal, left_out, *notes = row["note"].split("; ")
             assert (equal, left_out) == ("equal weights: x, y", "0.0% of the trials left out")
-            assert "; ".join(notes) == found.note[at]
+            assert "; ".join(notes) == intervals.note[cell_index]
             assert (row["errors"], row["trials"], row["speakers"]) == (None, None, 10)
 
 
 def test_a_stratum_that_a_group_lacks_is_left_out_and_told(people):
-    made = people({"a": 8, "b": 8}, fnr=lambda group, i: (0, 0), fpr=lambda group, i: (0, 0))
-    for i, name in enumerate(made.table["id"]):
-        made.target(name, 1 + i % 3, 10, kind="x")
-        made.nontarget(name, f"{name[0]}{(i + 1) % 8:02d}", int(i % 3 == 0), 5, kind="x")
+    speakers = people({"a": 8, "b": 8}, fnr=lambda group, i: (0, 0), fpr=lambda group, i: (0, 0))
+    for i, name in enumerate(speakers.table["id"]):
+        speakers.target(name, 1 + i % 3, 10, kind="x")
+        speakers.nontarget(name, f"{name[0]}{(i + 1) % 8:02d}", int(i % 3 == 0), 5, kind="x")
         if name[0] == "a":
-            made.target(name, 9, 10, kind="only a")
-    audit = made.audit(standardise="kind")
+            speakers.target(name, 9, 10, kind="only a")
+    audit = speakers.audit(standardise="kind")
     crude, level = (rate(audit, "a", name) for name in ("", "standardised kind"))
     assert crude["value"] > 0.5
     assert level["value"] == pytest.approx(sum(1 + i % 3 for i in range(8)) / 80)
@@ -190,36 +199,38 @@ def test_a_stratum_that_a_group_lacks_is_left_out_and_told(people):
 
 
 def test_without_a_common_stratum_there_is_no_standardised_rate(people):
-    made = people({"a": 8, "b": 8}, fnr=lambda group, i: (0, 0), fpr=lambda group, i: (0, 0))
-    for i, name in enumerate(made.table["id"]):
-        made.target(name, 1 + i % 3, 10, kind=f"of {name[0]}")
-        made.nontarget(name, f"{name[0]}{(i + 1) % 8:02d}", 1, 5, kind=f"of {name[0]}")
-    row = rate(made.audit(standardise="kind"), "a", "standardised kind")
+    speakers = people({"a": 8, "b": 8}, fnr=lambda group, i: (0, 0), fpr=lambda group, i: (0, 0))
+    for i, name in enumerate(speakers.table["id"]):
+        speakers.target(name, 1 + i % 3, 10, kind=f"of {name[0]}")
+        speakers.nontarget(name, f"{name[0]}{(i + 1) % 8:02d}", 1, 5, kind=f"of {name[0]}")
+    row = rate(speakers.audit(standardise="kind"), "a", "standardised kind")
     assert (row["value"], row["low"], row["interval"]) == (None, None, "")
     assert row["reason"].startswith("no stratum in which every group has trials")
 
 
 def test_pairs_of_one_gender_can_be_weighted_alike(people):
-    made = people(
+    speakers = people(
         {"a": 8, "b": 8}, fnr=lambda group, i: (2, 10), fpr=lambda group, i: (0, 0),
         gender=["f", "m"] * 4 + ["f"] * 6 + ["m"] * 2,
     )  # fmt: skip
-    gender = dict(zip(made.table["id"], made.table["gender"], strict=True))
+    gender = dict(zip(speakers.table["id"], speakers.table["gender"], strict=True))
     for group in "ab":
-        own = [name for name in gender if name[0] == group]
-        for i, one in enumerate(own):
-            for j, two in enumerate(own[:i]):
-                same = gender[one] == gender[two]
-                made.nontarget(one, two, 2 * same + (i + j) % 2, 8)
-    audit = made.audit(standardise="same:gender")
+        group_speakers = [name for name in gender if name[0] == group]
+        for i, enrol_speaker in enumerate(group_speakers):
+            for j, test_speaker in enumerate(group_speakers[:i]):
+                is_same_gender = gender[enrol_speaker] == gender[test_speaker]
+                speakers.nontarget(enrol_speaker, test_speaker, 2 * is_same_gender + (i + j) % 2, 8)
+    audit = speakers.audit(standardise="same:gender")
     for group in "ab":
-        own = {True: [], False: []}
-        for row in made.rows:
+        group_speakers = {True: [], False: []}
+        for row in speakers.rows:
             if row["enrol"][0] == group and not row["label"]:
                 sides = (gender[speaker_of(row[side])] for side in ("enrol", "test"))
-                own[len({*sides}) == 1].append(wrong(row))
+                group_speakers[len({*sides}) == 1].append(wrong(row))
         row = rate(audit, group, "standardised same:gender", "fpr")
-        assert row["value"] == pytest.approx((np.mean(own[True]) + np.mean(own[False])) / 2)
+        assert row["value"] == pytest.approx(
+            (np.mean(group_speakers[True]) + np.mean(group_speakers[False])) / 2
+        )
         assert row["value"] != pytest.approx(rate(audit, group, metric="fpr")["value"])
 
 

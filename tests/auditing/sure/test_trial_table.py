@@ -13,17 +13,19 @@ POINT = "threshold=0.5"
 
 
 @pytest.fixture(scope="module")
-def made(people):
-    found = people(
+def people_with_decisions(people):
+    speakers = people(
         {"a": 5, "b": 6},
         fnr=lambda group, i: (i % 4, 8),
         fpr=lambda group, i: (int(i % 3 == 0), 3),
         folk=[*"xyxyxyxyxy", "unknown"],
     )
-    for i, row in enumerate(found.rows):
+    for i, row in enumerate(speakers.rows):
         row["kind"] = "uv"[i % 2]
-        row["decision"] = None if i % 9 == 0 else ("reject", "accept")[row["score"] > 0.5]
-    return found
+        row["decision"] = "accept" if row["score"] > 0.5 else "reject"
+        if i % 9 == 0:
+            row["decision"] = None
+    return speakers
 
 
 def read(path):
@@ -31,9 +33,9 @@ def read(path):
 
 
 @pytest.fixture(scope="module", params=["trials.csv", "trials.parquet"])
-def table(made, request, tmp_path_factory):
+def table(people_with_decisions, request, tmp_path_factory):
     path = tmp_path_factory.mktemp("table") / request.param
-    audit = made.audit(
+    audit = people_with_decisions.audit(
         by=["group", "folk"],
         operating_points=[POINT, "deployed", "eer"],
         standardise="kind",
@@ -43,99 +45,111 @@ def table(made, request, tmp_path_factory):
     return audit, read(path)
 
 
-def test_it_has_a_row_for_every_trial(table, made):
-    audit, found = table
-    assert found.columns[:6] == [
-        *("system", "list", "enrol_speaker", "test_speaker", "target", "score"),
-    ]
-    assert {*found.columns[6:]} == {
-        *(f"error at {row['operating_point']}" for row in audit.operating_points),
-        *(f"{name} of {side}" for name in ("group", "folk", "kind") for side in ("enrol", "test")),
-    }
-    assert found.height == len(made.rows)
-    assert found["target"].sum() == sum(row["label"] for row in made.rows)
-    assert sorted(found["score"]) == sorted(row["score"] for row in made.rows)
+def test_it_has_a_row_for_every_trial(table, people_with_decisions):
+    audit, trial_table = table
+    names = ["system", "list", "enrol_speaker", "test_speaker", "target", "score"]
+    assert trial_table.columns[:6] == names
+    errors = {f"error at {row['operating_point']}" for row in audit.operating_points}
+    attributes = ("group", "folk", "kind")
+    sides = {f"{name} of {side}" for name in attributes for side in ("enrol", "test")}
+    assert {*trial_table.columns[6:]} == errors | sides
+    assert trial_table.height == len(people_with_decisions.rows)
+    assert trial_table["target"].sum() == sum(row["label"] for row in people_with_decisions.rows)
+    assert sorted(trial_table["score"]) == sorted(
+        row["score"] for row in people_with_decisions.rows
+    )
 
 
 def test_errors_and_groups_add_up_to_the_table_of_groups(table):
-    audit, found = table
+    audit, trial_table = table
     for grouping in ("group", "folk"):
-        inside = found.filter(pl.col(f"{grouping} of enrol") == pl.col(f"{grouping} of test"))
+        inside = trial_table.filter(pl.col(f"{grouping} of enrol") == pl.col(f"{grouping} of test"))
         assert set(inside[f"{grouping} of enrol"]) == ({*"ab"} if grouping == "group" else {*"xy"})
         for point in (POINT, "deployed"):
             for metric, target in (("fpr", False), ("fnr", True)):
                 for group in {*inside[f"{grouping} of enrol"]}:
-                    own = inside.filter(
+                    group_errors = inside.filter(
                         pl.col("target") == target, pl.col(f"{grouping} of enrol") == group
                     )[f"error at {point}"].drop_nulls()
-                    where = {"grouping": grouping, "group": group, "metric": metric}
-                    (row,) = audit.groups.where(**where, operating_point=point, definition="")
-                    assert (row["errors"], row["trials"]) == (own.sum(), own.len())
+                    row_filter = {"grouping": grouping, "group": group, "metric": metric}
+                    (row,) = audit.groups.where(**row_filter, operating_point=point, definition="")
+                    assert (row["errors"], row["trials"]) == (
+                        group_errors.sum(),
+                        group_errors.len(),
+                    )
 
 
 @pytest.mark.slow
-def test_what_is_not_known_is_empty(table, made):
-    _, found = table
-    unknown = sum(row["decision"] is None for row in made.rows)
-    assert found["error at deployed"].null_count() == unknown
-    strangers = [row for row in made.rows if row["enrol"].startswith("b05/")]
-    assert found["folk of enrol"].null_count() == len(strangers)
-    assert found[f"error at {POINT}"].null_count() == 0
+def test_what_is_not_known_is_empty(table, people_with_decisions):
+    _, trial_table = table
+    unknown = sum(row["decision"] is None for row in people_with_decisions.rows)
+    assert trial_table["error at deployed"].null_count() == unknown
+    strangers = [row for row in people_with_decisions.rows if row["enrol"].startswith("b05/")]
+    assert trial_table["folk of enrol"].null_count() == len(strangers)
+    assert trial_table[f"error at {POINT}"].null_count() == 0
 
 
 @pytest.mark.slow
-def test_speakers_are_numbers_and_nobodys_id_is_told(table, made):
-    _, found = table
-    text = found.write_csv()
-    assert not [name for name in made.table["id"] if name in text]
-    numbers = {*found["enrol_speaker"], *found["test_speaker"]}
-    assert numbers == {*range(len(made.table["id"]))}
-    target = found.filter(pl.col("target"))
+def test_speakers_are_numbers_and_nobodys_id_is_told(table, people_with_decisions):
+    _, trial_table = table
+    text = trial_table.write_csv()
+    assert not [name for name in people_with_decisions.table["id"] if name in text]
+    numbers = {*trial_table["enrol_speaker"], *trial_table["test_speaker"]}
+    assert numbers == {*range(len(people_with_decisions.table["id"]))}
+    target = trial_table.filter(pl.col("target"))
     assert (target["enrol_speaker"] == target["test_speaker"]).all()
-    other = found.filter(~pl.col("target"))
-    assert (other["enrol_speaker"] != other["test_speaker"]).all()
+    nontarget = trial_table.filter(~pl.col("target"))
+    assert (nontarget["enrol_speaker"] != nontarget["test_speaker"]).all()
     trials = target.group_by("enrol_speaker").len()
     assert set(trials["len"]) == {8}
 
 
 @pytest.mark.slow
-def test_numbers_do_not_follow_ids(made, tmp_path):
+def test_numbers_do_not_follow_ids(people_with_decisions, tmp_path):
     orders = []
     for seed in (0, 1, 0):
         path = tmp_path / f"{len(orders)}.parquet"
-        made.audit(trial_table=path, seed=seed)
-        found = read(path).filter(pl.col("target"))
-        orders.append(found["enrol_speaker"].to_list())
+        people_with_decisions.audit(trial_table=path, seed=seed)
+        target_trials = read(path).filter(pl.col("target"))
+        orders.append(target_trials["enrol_speaker"].to_list())
     assert orders[0] == orders[2]
     assert orders[0] != orders[1]
     assert list(dict.fromkeys(orders[0])) != sorted({*orders[0]})
 
 
 @pytest.mark.slow
-def test_one_speaker_has_one_number_in_all_systems_and_lists(made, tmp_path):
+def test_one_speaker_has_one_number_in_all_systems_and_lists(people_with_decisions, tmp_path):
     path = tmp_path / "all.csv"
     pv.audit(
-        {"S@one": made.trials, "S@two": made.trials, "T": made.trials},
-        speakers=made.table,
+        {
+            "S@one": people_with_decisions.trials,
+            "S@two": people_with_decisions.trials,
+            "T": people_with_decisions.trials,
+        },
+        speakers=people_with_decisions.table,
         by="group",
         operating_points=POINT,
         trial_table=path,
     )
-    found = read(path).fill_null("")
-    parts = found.partition_by("system", "list")
-    assert sorted({(one["system"][0], one["list"][0]) for one in parts}) == [
+    joint_table = read(path).fill_null("")
+    tables = joint_table.partition_by("system", "list")
+    assert sorted(
+        {(system_table["system"][0], system_table["list"][0]) for system_table in tables}
+    ) == [
         ("S", "one"),
         ("S", "two"),
         ("T", ""),
     ]
-    same = [one.drop("system", "list") for one in parts]
-    assert same[0].equals(same[1])
-    assert same[0].equals(same[2])
+    bare_tables = [system_table.drop("system", "list") for system_table in tables]
+    assert bare_tables[0].equals(bare_tables[1])
+    assert bare_tables[0].equals(bare_tables[2])
 
 
-def test_what_stood_there_is_replaced_only_by_a_whole_table(made, tmp_path, monkeypatch):
+def test_what_stood_there_is_replaced_only_by_a_whole_table(
+    people_with_decisions, tmp_path, monkeypatch
+):
     path = tmp_path / "trials.csv"
-    made.audit(trial_table=path)
+    people_with_decisions.audit(trial_table=path)
     before = path.read_bytes()
 
     def half(self, path):
@@ -145,11 +159,11 @@ def test_what_stood_there_is_replaced_only_by_a_whole_table(made, tmp_path, monk
     with monkeypatch.context() as patch:
         patch.setattr(Table, "write", half)
         with pytest.raises(pv.ConfigError, match=r"cannot be written \(No space left"):
-            made.audit(trial_table=path)
+            people_with_decisions.audit(trial_table=path)
     assert path.read_bytes() == before
     assert [*tmp_path.iterdir()] == [path]
-    made.audit(trial_table=path)
-    assert read(path).height == len(made.rows)
+    people_with_decisions.audit(trial_table=path)
+    assert read(path).height == len(people_with_decisions.rows)
     assert [*tmp_path.iterdir()] == [path]
 
 
@@ -157,9 +171,9 @@ def test_what_stood_there_is_replaced_only_by_a_whole_table(made, tmp_path, monk
     "name", ["trials.txt", "trials", "trials.csv.gz", "no/such/trials.csv", ""]
 )
 def test_another_kind_of_file_or_no_folder_is_refused_before_anything_is_read(tmp_path, name):
-    with pytest.raises(pv.ConfigError, match=r"--trial-table") as told:
+    with pytest.raises(pv.ConfigError, match=r"--trial-table") as refusal:
         pv.audit("no such scores.csv", speakers="nor.csv", trial_table=tmp_path / name)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(refusal.value)
     assert [*tmp_path.iterdir()] == []
 
 
@@ -172,52 +186,52 @@ def test_a_file_that_is_no_table_of_trials_is_kept(tmp_path, name):
     assert path.read_text() == "speaker,gender\ns1,f\n"
 
 
-def test_an_earlier_table_of_trials_and_an_empty_file_are_replaced(made, tmp_path):
+def test_an_earlier_table_of_trials_and_an_empty_file_are_replaced(people_with_decisions, tmp_path):
     path = tmp_path / "trials.parquet"
     path.touch()
     for _ in range(2):
-        made.audit(trial_table=path)
-        assert read(path).height == len(made.rows)
+        people_with_decisions.audit(trial_table=path)
+        assert read(path).height == len(people_with_decisions.rows)
 
 
-def test_a_folder_is_no_file(made, tmp_path):
+def test_a_folder_is_no_file(people_with_decisions, tmp_path):
     (tmp_path / "trials.csv").mkdir()
     with pytest.raises(pv.ConfigError, match="cannot be written"):
-        made.audit(trial_table=tmp_path / "trials.csv")
+        people_with_decisions.audit(trial_table=tmp_path / "trials.csv")
 
 
-def test_counts_hold_no_trials(made, tmp_path):
+def test_counts_hold_no_trials(people_with_decisions, tmp_path):
     counts = tmp_path / "counts.json"
-    pv.count(made.trials, speakers=made.table, by="group").write(counts)
+    pv.count(people_with_decisions.trials, speakers=people_with_decisions.table, by="group").write(
+        counts
+    )
     with pytest.raises(pv.ConfigError, match=r"--trial-table: counts hold no trials"):
         pv.audit(counts, trial_table=tmp_path / "trials.csv")
     assert not (tmp_path / "trials.csv").exists()
 
 
 @pytest.mark.slow
-def test_the_order_of_its_rows_tells_nothing_of_ids(made, tmp_path):
+def test_the_order_of_its_rows_tells_nothing_of_ids(people_with_decisions, tmp_path):
     path = tmp_path / "t.csv"
-    made.audit(trial_table=path, seed=3)
+    people_with_decisions.audit(trial_table=path, seed=3)
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    first = list(dict.fromkeys(row["enrol_speaker"] for row in rows))
+    speaker_order = list(dict.fromkeys(row["enrol_speaker"] for row in rows))
     path.unlink()
-    made.audit(trial_table=path, seed=4)
+    people_with_decisions.audit(trial_table=path, seed=4)
     with path.open(encoding="utf-8", newline="") as file:
-        again = list(dict.fromkeys(row["enrol_speaker"] for row in csv.DictReader(file)))
-    assert first != again
+        other_order = list(dict.fromkeys(row["enrol_speaker"] for row in csv.DictReader(file)))
+    assert speaker_order != other_order
     assert [row["target"] for row in rows] != sorted(row["target"] for row in rows)
 
 
-def test_what_is_read_is_not_written_over(made, tmp_path):
+def test_what_is_read_is_not_written_over(people_with_decisions, tmp_path):
     path = tmp_path / "scores.csv"
-    names = list(made.trials)
-    lines = [
-        ",".join(names),
-        *(",".join(map(str, row)) for row in zip(*made.trials.values(), strict=True)),
-    ]
+    names = list(people_with_decisions.trials)
+    rows = zip(*people_with_decisions.trials.values(), strict=True)
+    lines = [",".join(names), *[",".join(map(str, row)) for row in rows]]
     path.write_text("\n".join(lines))
     before = path.read_bytes()
     with pytest.raises(pv.ConfigError, match="is read by this audit; name another file"):
-        pv.audit(path, speakers=made.table, by="group", trial_table=path)
+        pv.audit(path, speakers=people_with_decisions.table, by="group", trial_table=path)
     assert path.read_bytes() == before

@@ -13,9 +13,9 @@ FEW = "fewer than 5 speakers: no interval"
 ENDS = ("low", "high")
 
 
-def rate(audit, group, metric="fnr", **where):
+def rate(audit, group, metric="fnr", **row_filter):
     (row,) = audit.groups.where(
-        group=group, metric=metric, operating_point=POINT, grouping="group", **where
+        group=group, metric=metric, operating_point=POINT, grouping="group", **row_filter
     )
     return row
 
@@ -26,16 +26,16 @@ def check_all(audit):
         for row in table:
             if not {"value", "low", "high"} <= {*row}:
                 continue
-            low, value, high = (row[column] for column in ("low", "value", "high"))
+            low, estimate, high = (row[column] for column in ("low", "value", "high"))
             assert (low is None) == (high is None), row
             if low is not None and row.get("measure") not in SKEWED:
-                assert low <= value * (1 + 1e-9) + 1e-12, row
-                assert value <= high * (1 + 1e-9) + 1e-12, row
+                assert low <= estimate * (1 + 1e-9) + 1e-12, row
+                assert estimate <= high * (1 + 1e-9) + 1e-12, row
             for p in ("p", "p_holm", "p_bh"):
                 assert row.get(p) is None or 0 <= row[p] <= 1, row
             if name == "groups":
                 assert (row["interval"] == "") == (low is None), row
-                if value is None:
+                if estimate is None:
                     assert row["reason"], row
                 elif low is None:
                     assert row["note"], row
@@ -51,8 +51,8 @@ SKEWED = {
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 2, 4])
 def test_of_few_speakers_the_rate_stands_alone(people, size):
-    made = people({"a": size, "b": 9}, fnr=lambda group, i: (1 + i % 4, 20))
-    audit = made.audit(limits="fnr=0.1", attempts=3)
+    speakers = people({"a": size, "b": 9}, fnr=lambda group, i: (1 + i % 4, 20))
+    audit = speakers.audit(limits="fnr=0.1", attempts=3)
     check_all(audit)
     row = rate(audit, "a")
     assert row["value"] == pytest.approx(sum(1 + i % 4 for i in range(size)) / (20 * size))
@@ -69,9 +69,9 @@ def test_of_few_speakers_the_rate_stands_alone(people, size):
 
 
 def test_a_group_that_is_only_met_has_no_lock_outs(people):
-    made = people({"a": 6, "b": 6}, fnr=lambda group, i: (i % 3 if group == "a" else 0, 10))
-    made.rows = [row for row in made.rows if not (row["label"] and row["enrol"][0] == "b")]
-    audit = made.audit(limits=["fnr=0.1", "fpr=0.2"], attempts=2)
+    speakers = people({"a": 6, "b": 6}, fnr=lambda group, i: (i % 3 if group == "a" else 0, 10))
+    speakers.rows = [row for row in speakers.rows if not (row["label"] and row["enrol"][0] == "b")]
+    audit = speakers.audit(limits=["fnr=0.1", "fpr=0.2"], attempts=2)
     check_all(audit)
     row = rate(audit, "b")
     assert (row["value"], row["reason"], row["note"]) == (None, "no target trials", "")
@@ -86,20 +86,20 @@ def test_a_group_that_is_only_met_has_no_lock_outs(people):
 
 
 def test_a_list_of_one_class_has_intervals_of_that_class(people):
-    made = people({"a": 6, "b": 6}, fnr=lambda group, i: (i % 3, 10))
-    for kept, other, metric in ((1, "fpr", "fnr"), (0, "fnr", "fpr")):
-        rows = [row for row in made.rows if row["label"] == kept]
+    speakers = people({"a": 6, "b": 6}, fnr=lambda group, i: (i % 3, 10))
+    for listed_label, absent_metric, metric in ((1, "fpr", "fnr"), (0, "fnr", "fpr")):
+        rows = [row for row in speakers.rows if row["label"] == listed_label]
         trials = {name: [row[name] for row in rows] for name in rows[0]}
         options = {"by": "group", "operating_points": POINT, "orientation": "similarity"}
-        audit = pv.audit(trials, speakers=made.table, **options)
+        audit = pv.audit(trials, speakers=speakers.table, **options)
         check_all(audit)
         assert rate(audit, "a", metric)["high"] is not None
-        assert rate(audit, "a", other)["value"] is None
+        assert rate(audit, "a", absent_metric)["value"] is None
 
 
 def test_one_trial_a_speaker_is_a_binomial_sample(people):
-    made = people({"a": 20, "b": 20}, fnr=lambda group, i: (i % 5 == 0, 1))
-    audit = made.audit(limits="fnr=0.1")
+    speakers = people({"a": 20, "b": 20}, fnr=lambda group, i: (i % 5 == 0, 1))
+    audit = speakers.audit(limits="fnr=0.1")
     check_all(audit)
     row = rate(audit, "a")
     assert row["deff"] == pytest.approx(20 / 19)  # of the jackknife's S - 1
@@ -107,17 +107,17 @@ def test_one_trial_a_speaker_is_a_binomial_sample(people):
     assert (above["value"], above["reason"]) == (None, "too few trials a speaker")
 
 
-@pytest.mark.parametrize(("errors", "value"), [(0, 0.0), (10, 1.0)])
-def test_no_errors_or_nothing_else_have_an_interval_that_says_so(people, errors, value):
-    made = people(
+@pytest.mark.parametrize(("errors", "expected"), [(0, 0.0), (10, 1.0)])
+def test_no_errors_or_nothing_else_have_an_interval_that_says_so(people, errors, expected):
+    speakers = people(
         {"a": 8, "b": 8},
         fnr=lambda group, i: (errors if group == "a" else 1 + i % 4, 10),
         fpr=lambda group, i: (0, 4),
     )
-    audit = made.audit(limits="fnr=0.3", attempts=2, orientation="similarity")
+    audit = speakers.audit(limits="fnr=0.3", attempts=2, orientation="similarity")
     check_all(audit)
     row = rate(audit, "a")
-    assert (row["value"], row["interval"]) == (value, "zero-errors")
+    assert (row["value"], row["interval"]) == (expected, "zero-errors")
     assert row["note"].startswith(("no errors", "nothing but errors"))
     assert row["high"] - row["low"] >= 3 / 80 - 1e-12
     for group in ("a", "b", "pooled"):  # no group has false accepts: no design effect is known
@@ -128,13 +128,13 @@ def test_no_errors_or_nothing_else_have_an_interval_that_says_so(people, errors,
 
 
 def test_all_errors_everywhere(people):
-    made = people(
+    audit = people(
         {"a": 6, "b": 6}, fnr=lambda group, i: (10, 10), fpr=lambda group, i: (4, 4)
     ).audit(orientation="similarity", limits="fnr=0.5", attempts=3)
-    check_all(made)
+    check_all(audit)
     for metric in ("fpr", "fnr"):
-        assert rate(made, "a", metric)["high"] == 1
-    assert {row["verdict"] for row in made.verdicts if row["group"]} <= {
+        assert rate(audit, "a", metric)["high"] == 1
+    assert {row["verdict"] for row in audit.verdicts if row["group"]} <= {
         "cannot_tell",
         "no_difference",
     }
@@ -142,27 +142,27 @@ def test_all_errors_everywhere(people):
 
 @pytest.mark.slow
 def test_infinite_scores(people):
-    made = people({"a": 8, "b": 8}, fnr=lambda group, i: (1 + i % 4, 10))
-    for i, row in enumerate(made.rows):
+    speakers = people({"a": 8, "b": 8}, fnr=lambda group, i: (1 + i % 4, 10))
+    for i, row in enumerate(speakers.rows):
         if i % 5 == 0:
             row["score"] = math.copysign(math.inf, row["score"] - 0.5)
     plain = people({"a": 8, "b": 8}, fnr=lambda group, i: (1 + i % 4, 10)).audit(limits="fnr=0.2")
-    audit = made.audit(limits="fnr=0.2", operating_points=[POINT, "eer"])
+    audit = speakers.audit(limits="fnr=0.2", operating_points=[POINT, "eer"])
     check_all(audit)
     for group in "ab":
         for metric in ("fpr", "fnr"):
-            one, two = (rate(of, group, metric) for of in (plain, audit))
-            assert {**one, "threshold": None} == {**two, "threshold": None}
+            plain_rate, infinite_rate = (rate(listing, group, metric) for listing in (plain, audit))
+            assert {**plain_rate, "threshold": None} == {**infinite_rate, "threshold": None}
 
 
 @pytest.fixture(scope="module", params=["b", "others"])
 def against_four(people, request):
     """Thirty people against four, by name and as everyone else."""
-    made = people(
+    speakers = people(
         {"a": 30, "b": 4},
         fnr=lambda group, i: (12 + i % 3 if group == "a" else 2 + i % 2, 20),
     )
-    return request.param, made.audit(reference=request.param)
+    return request.param, speakers.audit(reference=request.param)
 
 
 def test_rates_are_not_judged_against_a_handful_of_speakers(against_four):
@@ -187,24 +187,27 @@ def test_nothing_is_inferred_against_a_handful_of_speakers(against_four, metric,
 def test_degrees_of_freedom_are_those_of_the_smaller_side(people):
     """docs/methods/uncertainty.md#intervals-from-replicates: S is the smaller speaker count
     involved."""
-    made = people({"a": 60, "b": 5}, fnr=lambda group, i: (1 + i % 4, 20))
-    audit = made.audit(reference="b", replicates=400)
+    speakers = people({"a": 60, "b": 5}, fnr=lambda group, i: (1 + i % 4, 20))
+    audit = speakers.audit(reference="b", replicates=400)
     rows = audit.bias.where(measure="ratio", metric="cdet_norm", operating_point=POINT)
     spreads = {}
     for row in rows.where(reference="b", group="a"):
         spreads["a"] = math.log(row["high"] / row["low"]) / 2
-    (own,) = audit.groups.where(group="b", metric="cdet_norm", operating_point=POINT)
-    assert spreads["a"] > 0.9 * math.log(own["high"] / own["low"]) / 2
+    (smaller_row,) = audit.groups.where(group="b", metric="cdet_norm", operating_point=POINT)
+    assert spreads["a"] > 0.9 * math.log(smaller_row["high"] / smaller_row["low"]) / 2
 
 
 def test_what_more_than_one_in_twenty_replicates_lack_has_no_interval(people):
     """One speaker of seven has all nontarget errors: a third of the replicates have none."""
-    made = people(
-        {"a": 7, "b": 12},
-        fnr=lambda group, i: (1 + i % 4, 10),
-        fpr=lambda group, i: (2 * (group == "a" and i < 2) + (group == "b" and i % 4 == 0), 4),
-    )
-    audit = made.audit(reference=["macro"], replicates=200)
+
+    def false_accepts(group, i):
+        if group == "a":
+            return (2 if i < 2 else 0), 4
+        return int(i % 4 == 0), 4
+
+    sizes = {"a": 7, "b": 12}
+    speakers = people(sizes, fnr=lambda group, i: (1 + i % 4, 10), fpr=false_accepts)
+    audit = speakers.audit(reference=["macro"], replicates=200)
     check_all(audit)
     (row,) = audit.bias.where(
         group="a", metric="fpr", measure="neg_log_ratio", reference="macro", operating_point=POINT
@@ -217,12 +220,18 @@ def test_what_more_than_one_in_twenty_replicates_lack_has_no_interval(people):
 
 def test_replicates_without_a_metric_are_counted_and_told(people):
     """The scores of one speaker alone overlap, so that the EER of half of the replicates is 0."""
-    made = people(
+
+    def false_rejects(group, i):
+        if group == "b":
+            return 2, 10
+        return (4 if i == 0 else 0), 10
+
+    speakers = people(
         {"a": 6, "b": 8},
-        fnr=lambda group, i: (4 if (group, i) == ("a", 0) else 0 if group == "a" else 2, 10),
+        fnr=false_rejects,
         fpr=lambda group, i: (0 if group == "a" and i else 1, 5),
     )
-    audit = made.audit(replicates=200)
+    audit = speakers.audit(replicates=200)
     check_all(audit)
     (row,) = audit.groups.where(group="a", metric="eer")
     assert row["value"] > 0
@@ -231,8 +240,8 @@ def test_replicates_without_a_metric_are_counted_and_told(people):
 
 
 def test_without_intervals_nothing_is_said_of_uncertainty(people):
-    made = people({"a": 6, "b": 6}, fnr=lambda group, i: (1 + i % 4, 10))
-    bare, full = made.audit(intervals=False), made.audit()
+    speakers = people({"a": 6, "b": 6}, fnr=lambda group, i: (1 + i % 4, 10))
+    bare, full = speakers.audit(intervals=False), speakers.audit()
     for row in (*bare.groups, *bare.bias, *bare.meta):
         for name in ("low", "high", "p", "p_holm", "p_bh", "floor_mean", "floor_95", "deff", "se"):
             assert row.get(name) is None
@@ -245,15 +254,15 @@ def test_without_intervals_nothing_is_said_of_uncertainty(people):
         "var_double_corrected",
     }
     assert not any(row["gated"] for row in bare.meta)
-    values = [[row["value"] for row in one.groups] for one in (bare, full)]
-    assert values[0] == values[1]
+    rates = [[row["value"] for row in audit.groups] for audit in (bare, full)]
+    assert rates[0] == rates[1]
 
 
 @pytest.fixture(scope="module")
 def counted(people, tmp_path_factory):
     path = tmp_path_factory.mktemp("counts") / "counts.json"
-    made = people({"a": 6, "b": 6}, fnr=lambda group, i: (1 + i % 4, 10))
-    pv.count(made.trials, speakers=made.table, by="group").write(path)
+    speakers = people({"a": 6, "b": 6}, fnr=lambda group, i: (1 + i % 4, 10))
+    pv.count(speakers.trials, speakers=speakers.table, by="group").write(path)
     return path
 
 
@@ -261,8 +270,8 @@ def test_counts_tell_why_there_is_no_interval(counted):
     audit = pv.audit(counted, operating_points=POINT)
     for row in audit.groups:
         assert row["low"] is None
-        told = "no interval: counts do not tell who the speakers are"
-        assert row["note"] == ("" if row["value"] is None else told)
+        reason = "no interval: counts do not tell who the speakers are"
+        assert row["note"] == ("" if row["value"] is None else reason)
     assert not {"verdicts", "limits"} & {*audit.tables()}
     assert all(row["p"] is None and not row["gated"] for row in audit.meta)
 
@@ -286,24 +295,24 @@ DEGENERATE = {
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", DEGENERATE)
 def test_of_little_there_is_still_a_summary(people, kind, tmp_path, capsys):
-    made = people(*DEGENERATE[kind])
-    audit = made.audit(limits="fnr=0.1", attempts=2, orientation="similarity")
+    speakers = people(*DEGENERATE[kind])
+    audit = speakers.audit(limits="fnr=0.1", attempts=2, orientation="similarity")
     check_all(audit)
     print_summary(audit, details=True)
-    told = capsys.readouterr().out
-    assert "nan" not in told.lower().split()
+    summary = capsys.readouterr().out
+    assert "nan" not in summary.lower().split()
     audit.write(tmp_path / "audit")
     assert pv.load(tmp_path / "audit").groups.rows() == audit.groups.rows()
 
 
 def test_the_share_of_replicates_without_a_value_is_told(people):
     """Three of six speakers have errors: one in 64 replicates draws none of them."""
-    made = people(
+    speakers = people(
         {"a": 6, "b": 6},
-        fnr=lambda group, i: (2 * (i < 3), 10),
+        fnr=lambda group, i: (2 if i < 3 else 0, 10),
         fpr=lambda group, i: (0, 5),
     )
-    audit = made.audit(replicates=400)
+    audit = speakers.audit(replicates=400)
     (row,) = audit.groups.where(group="a", metric="eer")
     assert row["low"] < row["value"] < row["high"]
     assert "% of the replicates" in row["note"]

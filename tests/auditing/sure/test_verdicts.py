@@ -17,7 +17,7 @@ def verdict(audit, group, metric="fnr"):
 
 def close_to(share, n, i):
     """About so many errors in n trials, one more or less from speaker to speaker."""
-    return round(share * n) + (i % 3 - 1) * (share > 0), n
+    return round(share * n) + (i % 3 - 1 if share > 0 else 0), n
 
 
 @pytest.fixture(scope="module")
@@ -66,19 +66,19 @@ def test_holm_is_over_the_groups_and_both_errors(clear):
     p = [np.nan if row["p"] is None else row["p"] for row in rows]
     of_all = [verdict(clear, "", metric)["p"] for metric in ("fpr", "fnr")]
     # it is asked at once whether groups differ at all, and which of them
-    wanted = np.maximum(holm(p), 2 * min(np.nanmin(holm(p)), holm(of_all).min()))
+    expected = np.maximum(holm(p), 2 * min(np.nanmin(holm(p)), holm(of_all).min()))
     adjusted = [np.nan if row["p_holm"] is None else row["p_holm"] for row in rows]
-    np.testing.assert_allclose(adjusted, wanted)
-    known = ~np.isnan(p)
-    assert known.sum() == 6  # all but the group that has no interval
+    np.testing.assert_allclose(adjusted, expected)
+    is_known = ~np.isnan(p)
+    assert is_known.sum() == 6  # all but the group that has no interval
     assert np.nanmin(adjusted) == pytest.approx(2 * 6 * np.nanmin(p))
 
 
 def test_the_ratio_is_that_of_the_table_of_bias(clear):
     for metric in ("fpr", "fnr"):
         for group in "abcd":
-            where = {"group": group, "metric": metric, "operating_point": POINT}
-            (bias,) = clear.bias.where(**where, reference="others", measure="ratio")
+            row_filter = {"group": group, "metric": metric, "operating_point": POINT}
+            (bias,) = clear.bias.where(**row_filter, reference="others", measure="ratio")
             row = verdict(clear, group, metric)
             assert row["ratio"] == bias["value"]
             for name in ("low", "high", "p"):
@@ -139,12 +139,12 @@ def test_a_narrower_margin_leaves_open_what_a_wider_one_closes(level):
 
 
 def test_a_real_difference_within_the_margin_is_none_that_matters(level, clear, people):
-    made = people(
+    speakers = people(
         {"a": 30, "b": 30},
         fnr=lambda group, i: (22 if group == "a" else 20, 100),
         fpr=lambda group, i: (int(i % 5 == 0), 3),
     )
-    row = verdict(made.audit(margin=1.5), "a")
+    row = verdict(speakers.audit(margin=1.5), "a")
     assert row["verdict"] == "no_difference"
     assert row["low"] < row["ratio"] < row["high"] < 1.5
 
@@ -163,13 +163,13 @@ def test_few_speakers_who_differ_leave_it_open(people):
 
 @pytest.mark.slow
 def test_a_group_without_errors_is_better_only_if_enough_is_known_of_it(people):
-    def made(n, trials):
+    def audit_of(n, trials):
         return people(
             {"a": n, "b": 20},
-            fnr=lambda group, i: (0, trials) if group == "a" else (1 + (i % 3 == 0), 30),
+            fnr=lambda group, i: (0, trials) if group == "a" else (1 + int(i % 3 == 0), 30),
         ).audit()
 
-    many, few = verdict(made(20, 60), "a"), verdict(made(5, 15), "a")
+    many, few = verdict(audit_of(20, 60), "a"), verdict(audit_of(5, 15), "a")
     assert (many["verdict"], many["ratio"]) == ("better", 0)
     assert many["sentence"].startswith("no false rejects; at most ")
     assert few["ratio"] == 0
@@ -192,11 +192,11 @@ def test_one_weak_finding_among_many_groups_is_no_finding(people):
 
 
 def test_a_named_reference_is_not_judged(level, people):
-    made = people(
+    speakers = people(
         {"a": 12, "b": 12, "c": 12},
         fnr=lambda group, i: close_to({"a": 0.1, "b": 0.1, "c": 0.4}[group], 50, i),
     )
-    audit = made.audit(reference=["b", "others"])
+    audit = speakers.audit(reference=["b", "others"])
     row = verdict(audit, "b")
     assert (row["verdict"], row["reason"]) == ("cannot_tell", "is the reference")
     assert {r["reference"] for r in audit.verdicts} == {"b"}
@@ -216,21 +216,21 @@ def test_the_reference_does_not_keep_a_system_from_having_no_differences(level):
 def test_nothing_is_concluded_at_a_point_that_was_not_found(level):
     audit = level.audit(operating_points=[POINT, "bayes"], llr=True)
     points = {row["operating_point"]: row["reason"] for row in audit.operating_points}
-    told = {row["operating_point"] for row in audit.verdicts}
-    assert told == {point for point, reason in points.items() if not reason}
+    judged_points = {row["operating_point"] for row in audit.verdicts}
+    assert judged_points == {point for point, reason in points.items() if not reason}
 
 
 @pytest.mark.slow
 def test_verdicts_follow_the_confidence(people):
-    made = people(
+    speakers = people(
         {"a": 10, "b": 10},
         fnr=lambda group, i: ((9 if group == "a" else 6) + 3 * (i % 3), 60),
         fpr=lambda group, i: (int(i % 3 == 0), 3),
     )
-    p = verdict(made.audit(), "a")["p_holm"]
+    p = verdict(speakers.audit(), "a")["p_holm"]
     assert 0.002 < p < 0.4
     for confidence in (0.6, 0.999):
-        row = verdict(made.audit(confidence=confidence), "a")
+        row = verdict(speakers.audit(confidence=confidence), "a")
         assert (row["verdict"] == "worse") == (row["p_holm"] < 1 - confidence)
         assert row["p_holm"] == pytest.approx(p, rel=1e-6)  # which no confidence changes
 
@@ -257,14 +257,14 @@ def test_better_than_one_bad_group_is_said_with_its_name(one_bad, options):
         row = verdict(audit, group)
         assert (row["verdict"], row["because_of"]) == ("better", "d")
         assert " (not confirmed without d: 1.0 times as frequent [" in row["sentence"]
-        both = verdict(audit, group, "fpr+fnr")
-        assert both["because_of"] == "d"
-        assert both["sentence"].endswith("fewer false rejects (not confirmed without d)")
+        both_rates = verdict(audit, group, "fpr+fnr")
+        assert both_rates["because_of"] == "d"
+        assert both_rates["sentence"].endswith("fewer false rejects (not confirmed without d)")
     assert verdict(audit, "d")["because_of"] == ""
     words = "better (not confirmed without d): a, b, c"
     assert verdict(audit, "")["sentence"].endswith(f"worse: d; {words}")
-    whole = verdict(audit, "", "fpr+fnr")
-    assert whole["sentence"] == f"1 of 4 groups differ: d; {words}"
+    system_verdict = verdict(audit, "", "fpr+fnr")
+    assert system_verdict["sentence"] == f"1 of 4 groups differ: d; {words}"
 
 
 def test_better_stands_where_it_does_not_rest_on_one_group(clear):
@@ -278,7 +278,7 @@ def test_better_stands_where_it_does_not_rest_on_one_group(clear):
 def test_without_the_worst_group_means_that_the_audit_of_the_others_says_it(one_bad):
     audit = one_bad.audit()
     rows = [row for row in one_bad.rows if not row["enrol"].startswith("d")]
-    others = pv.audit(
+    without_worst = pv.audit(
         {name: [row[name] for row in rows] for name in rows[0]},
         speakers=one_bad.table,
         by="group",
@@ -287,9 +287,9 @@ def test_without_the_worst_group_means_that_the_audit_of_the_others_says_it(one_
         bins="exact",
     )
     for group in "abc":
-        row = verdict(others, group)
+        row = verdict(without_worst, group)
         ends = "{:.1f} times as frequent [{:.2g}, {:.1f}]".format(
-            *(row[n] for n in ("ratio", "low", "high"))
+            row["ratio"], row["low"], row["high"]
         )
         assert verdict(audit, group)["sentence"].endswith(f"(not confirmed without d: {ends})")
 
@@ -298,18 +298,18 @@ def test_where_trials_count_for_two_groups_better_is_said_not_to_be_checked():
     speakers = [f"{group}{i:02d}" for group in "abc" for i in range(12)]
     trials = {"enrol": [], "test": [], "label": [], "score": []}
 
-    def add(one, other, k, label, score):
-        row = f"{one}/a{k}", f"{other}/b{k}", label, score
-        for name, value in zip(trials, row, strict=True):
-            trials[name].append(value)
+    def add(enrol_speaker, test_speaker, k, label, score):
+        row = f"{enrol_speaker}/a{k}", f"{test_speaker}/b{k}", label, score
+        for name, cell in zip(trials, row, strict=True):
+            trials[name].append(cell)
 
-    for i, one in enumerate(speakers):
+    for i, enrol_speaker in enumerate(speakers):
         for k in range(20):
-            add(one, one, k, 1, float(k > 1))
-        for j, other in enumerate(speakers[:i]):
-            n_wrong = {"a": 0, "b": 3, "c": 6}[max(one[0], other[0])] + (i + j) % 2
+            add(enrol_speaker, enrol_speaker, k, 1, float(k > 1))
+        for j, test_speaker in enumerate(speakers[:i]):
+            n_wrong = {"a": 0, "b": 3, "c": 6}[max(enrol_speaker[0], test_speaker[0])] + (i + j) % 2
             for k in range(10):
-                add(one, other, k, 0, float(k < n_wrong))
+                add(enrol_speaker, test_speaker, k, 0, float(k < n_wrong))
     audit = pv.audit(
         trials,
         speakers={"id": speakers, "group": [name[0] for name in speakers]},
@@ -318,29 +318,31 @@ def test_where_trials_count_for_two_groups_better_is_said_not_to_be_checked():
         operating_points=POINT,
         replicates=100,
     )
-    of = {
+    row_by_allocation = {
         row["allocation"]: row
         for row in audit.verdicts.where(group="a", metric="fpr", operating_point=POINT)
     }
-    assert [row["verdict"] for row in of.values()] == ["better", "better"]
-    assert of["either"]["because_of"] == ""
-    assert of["either"]["sentence"].endswith(
+    assert [row["verdict"] for row in row_by_allocation.values()] == ["better", "better"]
+    assert row_by_allocation["either"]["because_of"] == ""
+    assert row_by_allocation["either"]["sentence"].endswith(
         "(not checked without the worst group, as trials count for two groups)"
     )
-    assert "not checked" not in of["both"]["sentence"]
+    assert "not checked" not in row_by_allocation["both"]["sentence"]
 
 
 def test_groups_without_impostors_are_not_among_those_of_which_it_cannot_be_told(people):
     sizes = {"a": 12, "b": 12, "c": 12, "d": 12}
-    made = people(
+    speakers = people(
         sizes,
         fnr=lambda group, i: close_to(0.1, 60, i),
         fpr=lambda group, i: (0, 0) if group in "cd" else (int(i % 3 == 0), 3),
     )
-    whole = {metric: verdict(made.audit(), "", metric)["sentence"] for metric in ("fpr", "fnr")}
-    assert whole["fpr"].startswith("no significant difference; both groups are inconclusive")
-    assert "; 2 have no nontarget trials" in whole["fpr"]
-    assert "no nontarget trials" not in whole["fnr"]
+    sentences = {
+        metric: verdict(speakers.audit(), "", metric)["sentence"] for metric in ("fpr", "fnr")
+    }
+    assert sentences["fpr"].startswith("no significant difference; both groups are inconclusive")
+    assert "; 2 have no nontarget trials" in sentences["fpr"]
+    assert "no nontarget trials" not in sentences["fnr"]
 
 
 @pytest.mark.slow
@@ -353,8 +355,8 @@ def test_what_rests_on_speakers_who_vary_alike_in_all_groups_says_so(people):
         few = 1 if group in wild else 2 + i % 3
         return many if i < n else few, 60
 
-    made = people(dict.fromkeys("abcdefghi", 20), fnr=errors, fpr=lambda group, i: (0, 1))
-    audit = made.audit(replicates=999)
+    speakers = people(dict.fromkeys("abcdefghi", 20), fnr=errors, fpr=lambda group, i: (0, 1))
+    audit = speakers.audit(replicates=999)
     row = verdict(audit, "")
     assert (row["verdict"], row["p_holm"] < 0.05) == ("differs", True)
     assert row["reason"] == "if variation between speakers is similar in all groups"
@@ -362,8 +364,8 @@ def test_what_rests_on_speakers_who_vary_alike_in_all_groups_says_so(people):
         "rates differ between groups, if variation between speakers is similar in all groups "
         "(adjusted p = 0.0"
     )
-    whole = verdict(audit, "", "fpr+fnr")["sentence"]
-    assert whole.startswith(
+    sentence = verdict(audit, "", "fpr+fnr")["sentence"]
+    assert sentence.startswith(
         "rates differ between groups, if variation between speakers is similar in all groups; "
         "all 9 groups are"
     )
