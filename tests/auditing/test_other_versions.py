@@ -166,7 +166,7 @@ def test_speaker_counts_of_0_2_0_are_audited_with_their_key(tiny, tmp_path):
     key = OLD_AUDITS / "0.2.0-bins.key"
     ids = read_speakers(speakers, id="speaker").ids
     _, header = read_tally(OLD_AUDITS / "0.2.0-bins.tally")
-    assert {*SiteKey.read(key, NO_KDF).names(ids)} >= {*header["names"]}
+    assert {*SiteKey.read(key, NO_KDF).pseudonyms(ids)} >= {*header["names"]}
     options = {"speakers": speakers, "by": "gender", "withhold": 0, "step": 0.1}
     shutil.copy(key, tmp_path)
     counts = pv.count(scores, key=tmp_path / key.name, **options)
