@@ -56,7 +56,8 @@ def main() -> int:
         section = page.partition(f"\n## {name}\n")[2]
         shown = section.partition("\n```\n")[2].partition("```\n")[0]
         stands = bool(shown) and shown in out
-        wrong += not stands
+        if not stands:
+            wrong += 1
         print(f"{name}: {'as the page shows it' if stands else f'not as the page shows it:{out}'}")
     return int(wrong > 0)
 

@@ -27,6 +27,7 @@ REGIONS = ("east", "north", "south", "west")
 NAMES = ("customer", "gender", "region")
 FAILING = {"f": 0.04, "m": 0.02}
 TARGET_MEAN = {("f", "east"): 2.4, ("m", "west"): 2.9}
+WOMEN_NONTARGET_MEAN = 0.1
 IMPOSTORS = 4
 CALLS = 1_000_000
 
@@ -77,7 +78,9 @@ def make(
         claimed = np.concatenate([caller[:, None], claimed_others], axis=1)
         target = claimed == caller[:, None]
         score = rng.normal(size=claimed.shape) + np.where(
-            target, means[gender[claimed], region[claimed]], 0.1 * (gender[claimed] == 0)
+            target,
+            means[gender[claimed], region[claimed]],
+            np.where(gender[claimed] == 0, WOMEN_NONTARGET_MEAN, 0.0),
         )
         size = number.size * (1 + IMPOSTORS)
         chance = np.repeat(failing[gender[caller]], 1 + IMPOSTORS)
@@ -128,7 +131,13 @@ def truth() -> list[dict[str, object]]:
                 frr = FAILING[g] + (1 - FAILING[g]) * fnr
                 rows.append({**keys, "metric": "fnr", "value": fnr})
                 rows.append({**keys, "metric": "frr", "value": frr})
-                rows.append({**keys, "metric": "fpr", "value": above(t, 0.1 * (g == "f"))})
+                rows.append(
+                    {
+                        **keys,
+                        "metric": "fpr",
+                        "value": above(t, WOMEN_NONTARGET_MEAN if g == "f" else 0.0),
+                    }
+                )
     return rows
 
 

@@ -172,7 +172,7 @@ def ray_killed(home: Path, planned: Path) -> None:
         bytes_of.append(content(home / f"{name}-a"))
         begun = len(log.read_text().splitlines())
         print(f"{name}: {took:.0f} s, {begun - 2 * SHARDS} parts begun twice", flush=True)
-        if begun - 2 * SHARDS > is_killed or bytes_of[-1] != bytes_of[0]:
+        if begun - 2 * SHARDS > int(is_killed) or bytes_of[-1] != bytes_of[0]:
             msg = "more was done again than processors were lost, or the audit has other bytes"
             raise RuntimeError(msg)
 

@@ -56,11 +56,11 @@ if TYPE_CHECKING:
 
 LONGEST_S = 20
 ODD_CELLS = (
-    *("", " ", "nan", "NaN", "inf", "-inf", "1e999", "-1e-999", "0x10", "1_0", "١", "1,5", "--"),
-    *("unknown", "None", "null", "TRUE", "2", "-1", "target", "nontarget", "=1+1", "\ufffe"),
-    *("\x00", "\x1b[2J", "\u202e", "a" * 5000, "\ud7ff", "é", "../../x", "9" * 400, '"', "'"),
-    *("[", "]", "{", "}", "&a", "*a", "!!python/object", "~", "%", "5%", "1e308x", "- -"),
-)
+    "", " ", "nan", "NaN", "inf", "-inf", "1e999", "-1e-999", "0x10", "1_0", "١", "1,5", "--",
+    "unknown", "None", "null", "TRUE", "2", "-1", "target", "nontarget", "=1+1", "\ufffe",
+    "\x00", "\x1b[2J", "\u202e", "a" * 5000, "\ud7ff", "é", "../../x", "9" * 400, '"', "'",
+    "[", "]", "{", "}", "&a", "*a", "!!python/object", "~", "%", "5%", "1e308x", "- -",
+)  # fmt: skip
 JOINING = {'"', "'", ",", "\x00", "\t", "\n"}
 """Signs that may join or split cells, so that another number of rows would be right."""
 OUTCOMES = {None, 0, 1, 2, 3}

@@ -120,6 +120,10 @@ def report(
     ]
     passes = {name: use for name, use in rows if "one part" in name}
     peak = max(use.peak for use in passes.values())
+    step_gates = [
+        Gate(f"{name}: lean passes", use.cpu / max(lean.cpu, 1e-9), LEAN_PASSES)
+        for name, use in passes.items()
+    ]
     return lines, [
         # a trial that stands in two parts counts twice, in a cell of each grouping
         Gate(
@@ -127,10 +131,7 @@ def report(
             wrong,
             duplicates * len(scale.GROUPINGS),
         ),
-        *(
-            Gate(f"{name}: lean passes", use.cpu / max(lean.cpu, 1e-9), LEAN_PASSES)
-            for name, use in passes.items()
-        ),
+        *step_gates,
         Gate(
             "adding up all parts: CPU, of that of their passes",
             added.cpu / max(n_shards * sum(use.cpu for use in passes.values()), 1e-9),

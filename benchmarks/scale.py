@@ -95,7 +95,8 @@ def differences(written: Path, truth_file: Path) -> tuple[int, int, float | None
                     continue
                 compared += 1
                 expected = str(counts[errors][threshold_index]), str(counts[trials])
-                wrong += written_counts.get((grouping, group, metric)) != expected
+                if written_counts.get((grouping, group, metric)) != expected:
+                    wrong += 1
     return compared, wrong, distance
 
 

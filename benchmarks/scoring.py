@@ -164,28 +164,30 @@ def report(rounds: int = ROUNDS) -> tuple[list[str], list[Gate]]:
         "as SpeechBrain": "a loop: lines, a dictionary of tensors, `CosineSimilarity`",
         "as wespeaker": "a loop: lines, a dictionary of arrays, `cosine_similarity`",
     }
+    contender_lines = [f"| {name} | {words[name]} | {rate[name]:.3g} |" for name in words]
+    layout_lines = [
+        f"| {layout} | {speed:.1f} | {speed / copied:.2f} | {2 * speed / copied:.2f} |"
+        for layout, speed in (("scattered", random), ("stored side by side", near))
+    ]
     table = [
         f"{RECORDINGS:,} recordings of {SIZE} dimensions, {TRIALS:,} random trials, one thread.",
         "",
         "| contender | what it does | million trials per CPU second |",
         "|---|---|---:|",
-        *(f"| {name} | {words[name]} | {rate[name]:.3g} |" for name in words),
+        *contender_lines,
         "",
         f"Copying the vectors: {copied:.1f} GB/s, each byte counted once. {COUNTED}",
         "",
         "| test vectors of an enrolment | GB/s | of the copy | counting both vectors of a trial |",
         "|---|---:|---:|---:|",
-        *(
-            f"| {layout} | {rate:.1f} | {rate / copied:.2f} | {2 * rate / copied:.2f} |"
-            for layout, rate in (("scattered", random), ("stored side by side", near))
-        ),
+        *layout_lines,
         f"| scattered, fetched and no more | {fetched:.1f} | {fetched / copied:.2f} | |",
     ]
     gates = [
-        *(
-            Gate(f"CPU of pairs, of the loop {peer}", rate[peer] / rate["pairs"], 1 / n)
-            for peer, n in FASTER.items()
-        ),
+        Gate(f"CPU of pairs, of the loop {peer}", rate[peer] / rate["pairs"], 1 / n)
+        for peer, n in FASTER.items()
+    ]
+    gates += [
         Gate("CPU of pairs, of a chunked einsum", rate["chunked einsum"] / rate["pairs"], 1.0),
         Gate(
             "copy bandwidth over that of ordered pairs, two vectors each", copied / random / 2, 2.0
@@ -234,12 +236,16 @@ def embedding_report(
     outputs = [run(*setup) for setup in networks.values()]
     apart = max(float(np.abs(outputs[0] - output).max()) for output in outputs[1:])
     cpu = least({name: partial(run, *setup) for name, setup in networks.items()}, rounds)
+    runtime_lines = [
+        f"| {name} | {cpu[name] / seconds:.4f} | {cpu[name] / cpu['torch']:.2f} |"
+        for name in networks
+    ]
     lines = [
         f"ge2e's network, one thread, in turns; the outputs differ by {apart:.1e} at most.",
         "",
         "| runtime | CPU s per second of audio | of torch |",
         "|---|---:|---:|",
-        *(f"| {n} | {cpu[n] / seconds:.4f} | {cpu[n] / cpu['torch']:.2f} |" for n in networks),
+        *runtime_lines,
     ]
     gates = [
         Gate("CPU of ge2e in NumPy, of torch's", cpu["NumPy"] / cpu["torch"], 1.5),

@@ -32,9 +32,8 @@ UTTERANCES_EACH = 120
 UTTERANCES = SPEAKERS * UTTERANCES_EACH
 VIDEO = 6  # utterances cut from one video
 NATIONALITIES = (
-    *(799, 215, 54, 37, 26, 20, 18, 9, 8, 8, 7, 5, 4, 4, 3, 3, 3, 3, 3, 3, 2, 2, 2),
-    *(1,) * 13,
-)
+    799, 215, 54, 37, 26, 20, 18, 9, 8, 8, 7, 5, 4, 4, 3, 3, 3, 3, 3, 3, 2, 2, 2, *[1] * 13,
+)  # fmt: skip
 WOMEN = 0.45
 TARGETS = 0.1
 NONTARGET_MEAN, NONTARGET_SD = 0.1, 0.12

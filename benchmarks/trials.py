@@ -179,14 +179,14 @@ def report(folder: Path, *, rounds: int, small: bool = False) -> tuple[list[str]
             ),
         ]
     gates = [
-        *(
-            Gate(f"CPU to {name} / CPU to read", ratio(cpu[name], cpu[READ]), TIMES_READING)
-            for name in (CHECK, GRADE)
-        ),
-        *(
-            Gate(f"peak memory to {name}", peak(uses[name]), PEAK, " MB")
-            for name in (CHECK, GRADE, INCLUSIVE, CROSS)
-        ),
+        Gate(f"CPU to {name} / CPU to read", ratio(cpu[name], cpu[READ]), TIMES_READING)
+        for name in (CHECK, GRADE)
+    ]
+    gates += [
+        Gate(f"peak memory to {name}", peak(uses[name]), PEAK, " MB")
+        for name in (CHECK, GRADE, INCLUSIVE, CROSS)
+    ]
+    gates += [
         Gate("draw same-speaker pairs / list them", ratio(drawn["same"], listed), 1 / SAME_FACTOR),
         Gate(
             "draw a list / list different-speaker pairs",

@@ -35,8 +35,12 @@ LEVELS = (0.95, 0.99)
 DESIGNS = tuple(
     Design(f"{n} x {size}", kind, rate, n, size, times=times, raised=size)
     for kind, n, size, rate in (
-        *(("fnr", 9, size, rate) for size in (100, 200) for rate in (0.1, 0.05)),
-        *(("fnr", 9, 400, rate) for rate in (0.05, 0.02)),
+        ("fnr", 9, 100, 0.1),
+        ("fnr", 9, 100, 0.05),
+        ("fnr", 9, 200, 0.1),
+        ("fnr", 9, 200, 0.05),
+        ("fnr", 9, 400, 0.05),
+        ("fnr", 9, 400, 0.02),
         ("fpr", 4, 200, 0.05),
     )
     for times in TIMES

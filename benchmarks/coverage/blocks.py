@@ -8,6 +8,7 @@ replicate finds again, as sure as they are said to be?
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -69,10 +70,8 @@ class Case:
         return group_of_speakers(self.groups)
 
 
-CASES = [
-    *(Case(kind, n, shape) for kind in RATES for n in GROUPS for shape in ("even", "heavy")),
-    *(Case(kind, 9, f"{n} blocks of {FEWEST} each", n) for kind in RATES for n in (5, 12)),
-]
+CASES = [Case(kind, n, shape) for kind, n, shape in product(RATES, GROUPS, ("even", "heavy"))]
+CASES += [Case(kind, 9, f"{n} blocks of {FEWEST} each", n) for kind in RATES for n in (5, 12)]
 
 
 def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterator[list[Row]]:

@@ -97,7 +97,7 @@ def _loss_rows(truth: float, drawn: FloatArray) -> Iterator[Row]:
         plain, corrected, low, high = drawn[:, c].T
         row: Row = {"of": group, "true": float(f"{truth:.4g}")}
         row |= {"plain": float(f"{plain.mean():.4g}"), "found": float(f"{corrected.mean():.4g}")}
-        row |= mean((low <= 0)[:, None] * 1.0, "holds_0")
+        row |= mean((low <= 0)[:, None].astype(np.float64), "holds_0")
         yield row | interval_row(truth, low[:, None], high[:, None])
 
 

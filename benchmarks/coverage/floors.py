@@ -114,11 +114,9 @@ MEASURES: dict[str, tuple[Callable[[FloatArray], FloatArray], bool]] = {
 
 def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
     """Study type I errors, power, and floors, cell by cell."""
-    cells = [
-        *((design, kind, rate) for design in (*FAIR, *UNFAIR) for kind, rate in design.points),
-        *((design, "both", rate) for design in JOINT for rate in JOINT_RATES),
-        *((FLOOR, kind, rate) for kind, rate in FLOOR.points),
-    ]
+    cells = [(design, *point) for design in (*FAIR, *UNFAIR) for point in design.points]
+    cells += [(design, "both", rate) for design in JOINT for rate in JOINT_RATES]
+    cells += [(FLOOR, *point) for point in FLOOR.points]
     for design, kind, rate in cells:
         name = f"{design.name}/{kind}/{rate}"
         if is_wanted(name):

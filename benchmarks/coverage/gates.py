@@ -41,8 +41,14 @@ CONDITION = read_policy(
     {"parivox-policy": 1, "conditions": [{"name": "FNR", "rate": "fnr", "not": "worse"}]}
 ).conditions[0]
 CASES = (
-    *(("V2", 1.0, 0.0), ("L", 1.0, 0.0), ("V2", LIMIT, 0.0), ("L", LIMIT, 0.0)),
-    *(("V2", 2.0, 0.0), ("L", 2.0, 0.0), ("V2", 1.0, 0.2), ("L", 1.0, 0.2)),
+    ("V2", 1.0, 0.0),
+    ("L", 1.0, 0.0),
+    ("V2", LIMIT, 0.0),
+    ("L", LIMIT, 0.0),
+    ("V2", 2.0, 0.0),
+    ("L", 2.0, 0.0),
+    ("V2", 1.0, 0.2),
+    ("L", 1.0, 0.2),
 )
 """System, how many times as frequent false rejects are in the first group, and the share of
 speakers who changed group since the baseline."""
@@ -210,7 +216,11 @@ def _changes(
                     float(rate[i]),
                     float(drawn[:, i].std(ddof=1)),
                     float(np.log(drawn[:, i]).std(ddof=1)),
-                    *(float(tally.n_speakers[i] - 1), "list", texts[i], 1.0, ""),
+                    float(tally.n_speakers[i] - 1),
+                    "list",
+                    texts[i],
+                    1.0,
+                    "",
                     members_hash=release if has_moved else "",
                 )
                 for i in range(GROUPS)

@@ -198,10 +198,10 @@ def _p(measure: Measure, rates: Rates, null: Rates) -> float:
 
 def _p_joint(measure: Measure, rate_pair: tuple[Rates, Rates], null: tuple[Rates, Rates]) -> float:
     """P value of a measure of FPR and FNR."""
-    observed = measure.measured(
-        *(rates.lifted if measure.lifted else rates.plain for rates in rate_pair)
-    )
-    draws = measure.measured(*(rates.lifted if measure.logs else rates.plain for rates in null))
+    fpr, fnr = (rates.lifted if measure.lifted else rates.plain for rates in rate_pair)
+    null_fpr, null_fnr = (rates.lifted if measure.logs else rates.plain for rates in null)
+    observed = measure.measured(fpr, fnr)
+    draws = measure.measured(null_fpr, null_fnr)
     return float(floor(observed, draws, higher_is_fairer=measure.higher_is_fairer).p)
 
 

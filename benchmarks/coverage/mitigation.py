@@ -109,18 +109,15 @@ def _drawn(
     for judgement in (judged, true):
         cost, group_cost = judgement.mean_cost, judgement.cost
         ends = group_cost.change_limits
+        rate_changes = []
+        for change in (judgement.changes[rate] for rate in RATES):
+            rate_ends = change.change_limits
+            rate_changes.append((change.change[:, 0], rate_ends.low[:, 0], rate_ends.high[:, 0]))
         measured.append(
             [
                 (-cost.change, -cost.change_limits.high, -cost.change_limits.low),
                 (-group_cost.change[:, 0], -ends.high[:, 0], -ends.low[:, 0]),
-                *(
-                    (
-                        change.change[:, 0],
-                        change.change_limits.low[:, 0],
-                        change.change_limits.high[:, 0],
-                    )
-                    for change in (judgement.changes[rate] for rate in RATES)
-                ),
+                *rate_changes,
                 (-group_cost.change[:, worst], -ends.high[:, worst], -ends.low[:, worst]),
             ]
         )
@@ -179,7 +176,7 @@ def drawn_material(
         is_same[rows], enrol_speaker, first_copy[trials.second_speaker][rows] + turn % of_other
     )
     owner = group[enrol_speaker].astype(np.int32)
-    score = trials.score[rows] + shift * (owner == 0)
+    score = trials.score[rows] + np.where(owner == 0, shift, 0.0)
     return FittingTrials.from_arrays(
         score,
         trials.target[rows],

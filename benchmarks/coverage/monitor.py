@@ -250,9 +250,8 @@ def _watched(
         sides = [_sums(earlier[:, :, members], total[:, members]) for members in groups]
         now, past = (_moments([side[i] for side in sides]) for i in (0, 1))
         shared = JointMoments(*_stacked([side[2] for side in sides]))
-        everyone = SpeakerMoments(
-            *(sums.sum(axis=-1, keepdims=True) for sums in vars(now).values())
-        )
+        all_sums = {name: sums.sum(axis=-1, keepdims=True) for name, sums in vars(now).items()}
+        everyone = SpeakerMoments(**all_sums)
         other_groups = everyone.excluding(now)
         rho = intra_class_correlation(now.select((slice(None), 0)))[:, None, None]
         by_day.append(_products(today, groups))
@@ -292,9 +291,10 @@ def _evidence(
     now, past, other_groups = moments
     group_squares, of_others = np.moveaxis(squares, 2, 0)
     days = SpeakerMoments(*np.moveaxis(np.stack(by_day), 2, 0).swapaxes(1, 2))
-    other_days = SpeakerMoments(
-        *(sums.sum(axis=-1, keepdims=True) - sums for sums in vars(days).values())
-    )
+    other_sums = {
+        name: sums.sum(axis=-1, keepdims=True) - sums for name, sums in vars(days).items()
+    }
+    other_days = SpeakerMoments(**other_sums)
     p, pairs = day_variation_p(days, other_days, sd)
     daily = DailySquares(group_squares, of_others, _allowed(sd, pairs))
     scores = score(now, other_groups, margin, correlation=correlation, daily=daily)
@@ -370,7 +370,7 @@ def _alarm_rows(batches: list[_Alarms], rise: int | None) -> Iterator[Row]:
         days_by_reference[ANY_REFERENCE] = np.concatenate([*days_by_reference.values()], axis=1)
     for name, first_alarms in days_by_reference.items():
         if rise is None:
-            alarms = np.any(first_alarms < DAYS, axis=1, keepdims=True) * 1.0
+            alarms = np.any(first_alarms < DAYS, axis=1, keepdims=True).astype(np.float64)
             row = {"against": name, **mean(alarms, "alarms")}
             if name != ANY_REFERENCE:
                 varying = np.concatenate([batch.varying[name] for batch in batches])

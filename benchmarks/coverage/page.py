@@ -54,6 +54,10 @@ def _share(figure: float | None, error: float | None = None, places: int = 3) ->
     return text if error is None else f"{text} ± {f'{error:.{places}f}'.removeprefix('0')}"
 
 
+def _coverage(row: Row) -> str:
+    return _share(row["coverage"], row["coverage_error"])
+
+
 def _percent(rate: float) -> str:
     return f"{100 * rate:.3g} %"
 
@@ -86,7 +90,7 @@ def _rates(studies: dict[str, list[Row]], kind: str) -> list[str]:
                 f"{row['speakers']}" + ("" if row["shape"] == "even" else f", {row['shape']}"),
                 _percent(row["rate"]),
                 METHOD_NAMES[row["method"]],
-                _share(row["coverage"], row["coverage_error"]),
+                _coverage(row),
                 _theirs(row, published.COVERAGE.get(key), datasets),
                 f"{row['below']:.3f} / {row['above']:.3f}",
                 NO_FIGURE if row["log_width"] is None else f"{row['log_width']:.2f}",
@@ -118,10 +122,7 @@ def _levels(studies: dict[str, list[Row]]) -> list[str]:
             *_rows(studies, "rates", cell=row["cell"], method="pooled floor", level=0.90),
             *_rows(studies, "rates", cell=row["cell"], method="pooled floor", level=0.99),
         ]
-        cells = [
-            _share(level_row["coverage"], level_row["coverage_error"])
-            for level_row in (*speaker_rows, *floor)
-        ]
+        cells = [_coverage(level_row) for level_row in (*speaker_rows, *floor)]
         lines.append(
             (
                 KINDS[row["kind"]],
@@ -151,13 +152,10 @@ def _ratios(studies: dict[str, list[Row]]) -> list[str]:
                 KINDS[row["kind"]],
                 f"{row['one']} against {row['other']}",
                 _percent(row["rate"]),
-                _share(row["coverage"], row["coverage_error"]),
+                _coverage(row),
                 _theirs(row, published.RATIOS.get(key), datasets),
                 f"{row['log_width']:.2f}",
-                *(
-                    _share(level_row["coverage"], level_row["coverage_error"])
-                    for level_row in level_rows
-                ),
+                *map(_coverage, level_rows),
             )
         )
     head = ("error", "speakers", "rate", "95 %", "to meet", "log width", "90 %", "99 %")
@@ -182,12 +180,9 @@ def _enrolled(studies: dict[str, list[Row]]) -> list[str]:
                 f"{row['one']}",
                 _percent(row["rate"]),
                 {"speakers": "rate, closed form"}.get(row["method"], "ratio, joint bootstrap"),
-                _share(row["coverage"], row["coverage_error"]),
+                _coverage(row),
                 f"{row['log_width']:.2f}",
-                *(
-                    _share(level_row["coverage"], level_row["coverage_error"])
-                    for level_row in level_rows
-                ),
+                *map(_coverage, level_rows),
                 _share(row["undefined"], places=2),
             )
         )
@@ -207,7 +202,7 @@ def _real(studies: dict[str, list[Row]]) -> list[str]:
                 f"{row['speakers']} of {row['of']}",
                 _percent(row["true_rate"]),
                 _share(naive["coverage"]),
-                _share(row["coverage"], row["coverage_error"]),
+                _coverage(row),
                 _theirs(row, published.REAL.get(key), published.FNR_DATASETS),
                 f"{row['log_width']:.2f}",
             )
@@ -232,13 +227,10 @@ def _curves(studies: dict[str, list[Row]]) -> list[str]:
                 row["metric"],
                 f"{row['speakers']}",
                 _percent(row["rate"]),
-                _share(row["coverage"], row["coverage_error"]),
+                _coverage(row),
                 f"{row['below']:.3f} / {row['above']:.3f}",
                 f"{row['log_width']:.2f}",
-                *(
-                    _share(level_row["coverage"], level_row["coverage_error"])
-                    for level_row in level_rows
-                ),
+                *map(_coverage, level_rows),
                 _share(row["undefined"], places=2),
             )
         )
@@ -258,14 +250,10 @@ def _thresholds(studies: dict[str, list[Row]]) -> list[str]:
                 _percent(row["rate"]),
                 row["point"],
                 f"{KINDS[row['kind']]}, {_percent(row['true'])}",
-                *(
-                    cell
-                    for threshold_row in (stays, row)
-                    for cell in (
-                        _share(threshold_row["coverage"], threshold_row["coverage_error"]),
-                        f"{threshold_row['log_width']:.2f}",
-                    )
-                ),
+                _coverage(stays),
+                f"{stays['log_width']:.2f}",
+                _coverage(row),
+                f"{row['log_width']:.2f}",
                 f"{row['below']:.3f} / {row['above']:.3f}",
             )
         )
@@ -288,15 +276,17 @@ def _null(studies: dict[str, list[Row]], *, fair: bool) -> list[str]:
         key = (gini_row["design"], gini_row["kind"], gini_row["rate"], method)
         gini = {**gini_row, "method": method}
         theirs = _theirs(gini, published.GINI.get(key), published.FLOOR_DATASETS, "rejected")
+        figures = [_share(gini_row["rejected"], gini_row["rejected_error"])]
+        if fair:
+            figures.append(theirs)
+        figures += [_share(rows[measure]["rejected"]) for measure in measures[1:]]
         lines.append(
             (
                 gini_row["design"],
                 KINDS[gini_row["kind"]],
                 _percent(gini_row["rate"]),
                 method,
-                _share(gini_row["rejected"], gini_row["rejected_error"]),
-                *([theirs] if fair else []),
-                *(_share(rows[measure]["rejected"]) for measure in measures[1:]),
+                *figures,
                 _share(gini_row["refused"], places=2),
             )
         )
@@ -365,7 +355,7 @@ def _spread(studies: dict[str, list[Row]]) -> list[str]:
             f"{row['groups']} x {row['speakers']}",
             KINDS[row["kind"]],
             f"{row['spread']:g}",
-            _share(row["coverage"], row["coverage_error"]),
+            _coverage(row),
             _share(row["below"]),
             _share(row["above"]),
             f"{row['value']:.2f}",
@@ -393,20 +383,13 @@ def _heterogeneity(studies: dict[str, list[Row]], *, fair: bool) -> list[str]:
 
 
 def _better(studies: dict[str, list[Row]]) -> list[str]:
-    lines = [
-        (
-            row["design"],
-            KINDS[row["kind"]],
-            _percent(row["rate"]),
-            row["unlike"],
-            *(
-                NO_FIGURE if row[name] is None else _share(row[name], row[f"{name}_error"])
-                for group in ("equal", "own")
-                for name in (f"{group}_better", f"{group}_plainly", f"{group}_worse")
-            ),
-        )
-        for row in _rows(studies, "better")
-    ]
+    judgements = ("better", "plainly", "worse")
+    names = [f"{group}_{judgement}" for group in ("equal", "own") for judgement in judgements]
+    lines = []
+    for row in _rows(studies, "better"):
+        shares = [_share(row[name], row[f"{name}_error"]) for name in names]
+        kind, rate = KINDS[row["kind"]], _percent(row["rate"])
+        lines.append((row["design"], kind, rate, row["unlike"], *shares))
     head = ("groups", "error", "rate", "one is", "an equal one better", "plainly", "worse")
     return _table((*head, "that one better", "plainly", "worse"), lines)
 
@@ -414,11 +397,17 @@ def _better(studies: dict[str, list[Row]]) -> list[str]:
 def _mitigation(studies: dict[str, list[Row]]) -> list[str]:
     lines = [
         (
-            *(row["system"], row["aim"], f"{row['shift']:g}", row["rule"], row["measure"]),
+            row["system"],
+            row["aim"],
+            f"{row['shift']:g}",
+            row["rule"],
+            row["measure"],
             _share(row["told_apart"], row["told_apart_error"]),
-            *(f"{row['true']:+.4f}", f"{row['found']:+.4f}", f"{row['wide']:.2f}"),
+            f"{row['true']:+.4f}",
+            f"{row['found']:+.4f}",
+            f"{row['wide']:.2f}",
             _share(row["holds_0"]),
-            _share(row["coverage"], row["coverage_error"]),
+            _coverage(row),
             f"{row['datasets']:,}",
         )
         for row in _rows(studies, "mitigation")
@@ -430,10 +419,16 @@ def _mitigation(studies: dict[str, list[Row]]) -> list[str]:
 def _calibration_loss(studies: dict[str, list[Row]]) -> list[str]:
     lines = [
         (
-            *(row["command"], row["scores"], str(row["speakers"]), f"x {row['slope']:g}"),
-            *(row["of"], f"{row['true']:.4f}", f"{row['plain']:.4f}", f"{row['found']:.4f}"),
+            row["command"],
+            row["scores"],
+            str(row["speakers"]),
+            f"x {row['slope']:g}",
+            row["of"],
+            f"{row['true']:.4f}",
+            f"{row['plain']:.4f}",
+            f"{row['found']:.4f}",
             _share(row["holds_0"], row["holds_0_error"]),
-            _share(row["coverage"], row["coverage_error"]),
+            _coverage(row),
         )
         for row in _rows(studies, "calibration_loss")
     ]
@@ -444,7 +439,10 @@ def _calibration_loss(studies: dict[str, list[Row]]) -> list[str]:
 def _streams(studies: dict[str, list[Row]]) -> list[str]:
     lines = [
         (
-            *(row["speakers"], _percent(row["rate"]), f"{row['icc']:g}", f"{row['calls']:g}"),
+            row["speakers"],
+            _percent(row["rate"]),
+            f"{row['icc']:g}",
+            f"{row['calls']:g}",
             row["against"],
             f"{row['streams']:,}",
             _share(row["alarms"], row["alarms_error"]),
@@ -457,18 +455,15 @@ def _streams(studies: dict[str, list[Row]]) -> list[str]:
 
 
 def _delays(studies: dict[str, list[Row]]) -> list[str]:
-    lines = [
-        (
-            row["speakers"],
-            *(f"{row['margin']:g}", row["against"], _share(row["before"], row["before_error"])),
-            _share(row["found"]),
-            *(
-                NO_FIGURE if row.get(name) is None else f"{row[name]}"
-                for name in ("delay_50", "delay_80", "once_50", "once_80")
-            ),
-        )
-        for row in _rows(studies, "monitor", times=2.0)
-    ]
+    lines = []
+    for row in _rows(studies, "monitor", times=2.0):
+        delays = [
+            NO_FIGURE if row.get(name) is None else f"{row[name]}"
+            for name in ("delay_50", "delay_80", "once_50", "once_80")
+        ]
+        before = _share(row["before"], row["before_error"])
+        case = (row["speakers"], f"{row['margin']:g}", row["against"])
+        lines.append((*case, before, _share(row["found"]), *delays))
     head = ("speakers", "margin", "against", "alarm before", "alarm after", "days to 50 %")
     return _table((*head, "80 %", "one look, 50 %", "80 %"), lines)
 
@@ -507,8 +502,11 @@ def _varying_days(studies: dict[str, list[Row]]) -> list[str]:
 def _gates(studies: dict[str, list[Row]]) -> list[str]:
     lines = [
         (
-            *(row["system"], f"{row['times']:g}", f"{row.get('moved', 0):g}"),
-            *(str(row["speakers"]), row["condition"]),
+            row["system"],
+            f"{row['times']:g}",
+            f"{row.get('moved', 0):g}",
+            str(row["speakers"]),
+            row["condition"],
             _share(row["fails"], row["fails_error"]),
         )
         for row in _rows(studies, "gate")
@@ -533,17 +531,11 @@ def _warnings(studies: dict[str, list[Row]]) -> list[str]:
 
 def _alike(studies: dict[str, list[Row]]) -> list[str]:
     shares = ("within_95", "said", "within_99")
-    lines = [
-        (
-            row["design"],
-            KINDS[row["kind"]],
-            _percent(row["rate"]),
-            f"{row['times']:g}",
-            f"{row['datasets']:,}",
-            *(f"{_percent(row[name])} ± {100 * row[f'{name}_error']:.2g}" for name in shares),
-        )
-        for row in _rows(studies, "alike")
-    ]
+    lines = []
+    for row in _rows(studies, "alike"):
+        figures = [f"{_percent(row[name])} ± {100 * row[f'{name}_error']:.2g}" for name in shares]
+        case = (row["design"], KINDS[row["kind"]], _percent(row["rate"]), f"{row['times']:g}")
+        lines.append((*case, f"{row['datasets']:,}", *figures))
     head = ("groups", "error", "rate", "one has, times", "data sets", "95 % within")
     return _table((*head, "**called alike**", "99 % within"), lines)
 
@@ -570,7 +562,7 @@ def _best_guesses(studies: dict[str, list[Row]]) -> list[str]:
             KINDS[row["kind"]],
             _percent(row["rate"]),
             f"{row['spread']:g}",
-            ("yes" if row["adds_up"] else "no") if row["crossed"] and row["spread"] else NO_FIGURE,
+            _adds_up(row),
             f"{row['raw']:.2f}",
             f"**{row['guess']:.2f}**",
             _share(row["held"], row["held_error"]),
@@ -581,6 +573,12 @@ def _best_guesses(studies: dict[str, list[Row]]) -> list[str]:
     ]
     head = ("groups", "error", "rate", "spread", "adds up", "raw is off by", "best guess by")
     return _table((*head, "limits hold", "of ratios", "interaction p ≤ .05"), lines)
+
+
+def _adds_up(row: Row) -> str:
+    if not (row["crossed"] and row["spread"]):
+        return NO_FIGURE
+    return "yes" if row["adds_up"] else "no"
 
 
 def _named(studies: dict[str, list[Row]]) -> list[str]:
@@ -634,7 +632,7 @@ def _blocks_found_again(studies: dict[str, list[Row]]) -> list[str]:
         (
             f"{row['groups']}",
             row["method"],
-            _share(row["coverage"], row["coverage_error"]),
+            _coverage(row),
             f"{row['below']:.3f} / {row['above']:.3f}",
             f"{row['log_width']:.3f}",
         )
@@ -647,14 +645,10 @@ def _findings(studies: dict[str, list[Row]]) -> list[str]:
     rows_by_design: dict[str, list[Row]] = {}
     for row in findings.shares(studies.get("findings", [])):
         rows_by_design.setdefault(row["design"], []).append(row)
-    lines = [
-        (
-            design,
-            *(_share(row["said"], row["said_error"]) for row in rows),
-            f"{rows[0]['datasets']}",
-        )
-        for design, rows in rows_by_design.items()
-    ]
+    lines = []
+    for design, rows in rows_by_design.items():
+        shares = [_share(row["said"], row["said_error"]) for row in rows]
+        lines.append((design, *shares, f"{rows[0]['datasets']}"))
     head = ("speakers of", "first grouping", "second", "both", "all, at two points", "and EERs")
     return _table((*head, "and whether attributes add up", "data sets"), lines)
 
@@ -700,15 +694,14 @@ def _measures(studies: dict[str, list[Row]], kind: str) -> list[str]:
         {column for rows in rows_by_measure.values() for column in rows},
         key=lambda column: (list(DESIGNS).index(column[0]), -column[1]),
     )
-    lines = [
-        (
-            measure if zero == "none" else f"{measure}, {zero}",
-            *(_against_limit(rows[column]) if column in rows else NO_FIGURE for column in designs),
-        )
-        for (zero, measure), rows in sorted(
-            rows_by_measure.items(), key=lambda pair: pair[0][0] != "none"
-        )
-    ]
+    lines = []
+    for (zero, measure), rows in sorted(
+        rows_by_measure.items(), key=lambda pair: pair[0][0] != "none"
+    ):
+        shares = [
+            _against_limit(rows[column]) if column in rows else NO_FIGURE for column in designs
+        ]
+        lines.append((measure if zero == "none" else f"{measure}, {zero}", *shares))
     names = (f"{DESIGNS[design]} {_percent(rate)}" for design, rate in designs)
     return _table(("measure", *names), lines)
 
@@ -721,14 +714,11 @@ def _against_limit(row: Row) -> str:
 
 
 def _real_floors(studies: dict[str, list[Row]]) -> list[str]:
-    lines = [
-        (
-            {**KINDS, "both": "both"}[row["kind"]],
-            row["measure"],
-            *(_share(row[name]) for name in ("value", "mean", "q95", "p")),
-        )
-        for row in _rows(studies, "measures", design="real")
-    ]
+    kinds = {**KINDS, "both": "both"}
+    lines = []
+    for row in _rows(studies, "measures", design="real"):
+        figures = [_share(row[name]) for name in ("value", "mean", "q95", "p")]
+        lines.append((kinds[row["kind"]], row["measure"], *figures))
     head = ("error", "measure", "value", "floor, mean", "95 % quantile", "p")
     return _table(head, lines)
 
