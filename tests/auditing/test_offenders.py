@@ -35,17 +35,17 @@ def test_they_are_those_with_most_errors(named, trials, speakers, group):
         wrong[metric], tried[metric], total[metric] = Counter(), Counter(), 0
     for enrol, test, score, label in zip(*trials.values(), strict=True):
         pair = {speaker(enrol), speaker(test)}
-        groups = {gender[one] for one in pair}
+        groups = {gender[speaker_id] for speaker_id in pair}
         if group != "all" and groups not in ([{"f"}, {"m"}] if group == "pooled" else [{group}]):
             continue
         metric = "fnr" if label else "fpr"
         is_wrong = (score >= 1.25) != bool(label)
         tried[metric].update(pair)
         wrong[metric].update(pair if is_wrong else ())
-        total[metric] += is_wrong
+        total[metric] += int(is_wrong)
     for metric in ("fnr", "fpr"):
         rows = named.offenders.where(group=group, metric=metric, operating_point=POINTS[0]).rows()
-        most = sorted(wrong[metric].items(), key=lambda one: (-one[1], one[0]))[:10]
+        most = sorted(wrong[metric].items(), key=lambda count: (-count[1], count[0]))[:10]
         assert [(row["speaker"], row["errors"]) for row in rows] == most
         for row in rows:
             assert row["trials"] == tried[metric][row["speaker"]]

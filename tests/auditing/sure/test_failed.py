@@ -40,7 +40,7 @@ def tallied(bank, tried, groups, group_of_call):
     for call, lost in tried.items():
         if group_of_call(call) in groups:
             counted = counts.setdefault((groups.index(group_of_call(call)), bank.who(call)), [0, 0])
-            counted[0] += lost
+            counted[0] += int(lost)
             counted[1] += 1
     keys = sorted(counts)
     errors, trials = np.array([counts[key] for key in keys]).T

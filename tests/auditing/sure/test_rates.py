@@ -125,7 +125,7 @@ def test_every_rate_has_the_interval_of_its_speakers(
                 intervals = rate_interval(moments(tally))
                 for cell_index, group in enumerate(cells):
                     (row,) = (row for row in group_rows if row["group"] == group)
-                    check(row, intervals, cell_index, tally.speakers[cell_index])
+                    check(row, intervals, cell_index, tally.n_speakers[cell_index])
                     checked += 1
     assert checked >= 3 * 2 * 3
 
@@ -141,7 +141,7 @@ def test_the_row_of_all_trials_has_an_interval_too(audited, bank, tallied, wrong
                     group="all", metric=metric, operating_point=point, within=within
                 )
                 interval = rate_interval(moments(tallies[metric]))
-                check(row, interval, 0, tallies[metric].speakers[0])
+                check(row, interval, 0, tallies[metric].n_speakers[0])
 
 
 def test_decisions_that_nobody_knows_are_no_trials(audited, bank):
