@@ -65,24 +65,29 @@ def csv():
 def plain():
     """Trials as comparable tuples of ids."""
 
-    def told(found):
-        ids = list(found.utterance_ids)
+    def plain_rows(trial_set):
+        ids = list(trial_set.utterance_ids)
         return [
             (ids[e], ids[t], bool(y), float(s), bool(c))
-            for part in found.partitions()
+            for partition in trial_set.partitions()
             for e, t, y, s, c in zip(
-                part.enrol, part.test, part.target, part.score, part.conflict, strict=True
+                partition.enrol,
+                partition.test,
+                partition.target,
+                partition.score,
+                partition.conflict,
+                strict=True,
             )
         ]
 
-    return told
+    return plain_rows
 
 
 @pytest.fixture
 def count():
     """The count of one data note."""
 
-    def counted(found, item, source="scores"):
-        return {(n.source, n.item): n.count for n in found.data_notes}.get((source, item), 0)
+    def counted(trial_set, item, source="scores"):
+        return {(n.source, n.item): n.count for n in trial_set.data_notes}.get((source, item), 0)
 
     return counted

@@ -48,8 +48,13 @@ BOUNDED = settings(max_examples=100, deadline=None)
     ],
 )
 def test_attributes_as_users_write_them(text, name, side, level, edges):
-    found = parse_attribute(text)
-    assert (found.name, found.side, found.source, found.edges) == (name, side, level, edges)
+    attribute = parse_attribute(text)
+    assert (attribute.name, attribute.side, attribute.source, attribute.edges) == (
+        name,
+        side,
+        level,
+        edges,
+    )
 
 
 @pytest.mark.parametrize(
@@ -67,9 +72,17 @@ def test_groupings_that_name_nothing_or_one_attribute_twice(text):
 
 
 def test_attributes_of_a_grouping():
-    found = parse_by("gender + same:channel+days apart:1,30")
-    assert [one.text for one in found] == ["gender", "same:channel", "days apart:1,30"]
-    assert [one.text_without_bands for one in found] == ["gender", "same:channel", "days apart"]
+    attributes = parse_by("gender + same:channel+days apart:1,30")
+    assert [attribute.text for attribute in attributes] == [
+        "gender",
+        "same:channel",
+        "days apart:1,30",
+    ]
+    assert [attribute.text_without_bands for attribute in attributes] == [
+        "gender",
+        "same:channel",
+        "days apart",
+    ]
 
 
 @BOUNDED
@@ -81,18 +94,18 @@ def test_every_whole_number_is_in_the_band_that_names_it(edges, cells):
     bands = Bands(tuple(map(float, edges)), tuple(map(str, edges)))
     names = bands.band_names(np.array([18.0]))
     assert len(set(names)) == len(edges) + 1
-    for cell, at in zip(
+    for cell, band in zip(
         cells, bands.band_indices(np.array(cells, dtype=float)).tolist(), strict=True
     ):
         below = sum(edge <= cell for edge in edges)
-        assert at == below
+        assert band == below
         if below == 0:
-            assert names[at] == f"<{edges[0]}"
+            assert names[band] == f"<{edges[0]}"
         elif below == len(edges):
-            assert names[at] == f"{edges[-1]}+"
+            assert names[band] == f"{edges[-1]}+"
         else:
             low, high = edges[below - 1], edges[below] - 1
-            assert names[at] == (str(low) if low == high else f"{low}-{high}")
+            assert names[band] == (str(low) if low == high else f"{low}-{high}")
 
 
 def test_bands_of_numbers_that_are_not_whole_end_below_the_next_edge():
@@ -102,15 +115,15 @@ def test_bands_of_numbers_that_are_not_whole_end_below_the_next_edge():
         == bands.band_names(np.array([1.5]))
         == ["<0.5", "0.5-<1", "1+"]
     )
-    whole = Bands((1.0, 2.0), ("1", "2"))
-    assert whole.band_names(np.array([18.0])) == ["<1", "1", "2+"]
-    assert whole.band_names(np.array([1.5])) == ["<1", "1-<2", "2+"]
+    whole_bands = Bands((1.0, 2.0), ("1", "2"))
+    assert whole_bands.band_names(np.array([18.0])) == ["<1", "1", "2+"]
+    assert whole_bands.band_names(np.array([1.5])) == ["<1", "1-<2", "2+"]
 
 
 def test_bands_of_text_name_the_cell():
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as error_info:
         Bands((1.0,), ("1",)).parse_cells(["3", None, "old"], "age:1", "calls.csv")
-    assert str(told.value) == (
+    assert str(error_info.value) == (
         "age:1: calls.csv holds 'old' for age, which is not a number; use age without bands"
     )
 
@@ -128,7 +141,7 @@ def test_what_is_no_number(text):
 
 
 @pytest.mark.parametrize(
-    ("values", "wanted"),
+    ("values", "order"),
     [
         (["10", "9", "1,5"], ["1,5", "9", "10"]),
         (["b", "10", "9"], ["10", "9", "b"]),
@@ -136,9 +149,9 @@ def test_what_is_no_number(text):
         ([], []),
     ],
 )
-def test_values_rise_as_numbers_if_all_of_them_are(values, wanted):
-    assert sorted_values(values) == wanted
-    assert sorted_values(set(values)) == wanted
+def test_values_rise_as_numbers_if_all_of_them_are(values, order):
+    assert sorted_values(values) == order
+    assert sorted_values(set(values)) == order
 
 
 CELLS = st.lists(st.sampled_from([None, "", " ", "a", "b ", " b", "NA", "unknown", "C", "c"]))
@@ -148,14 +161,14 @@ CELLS = st.lists(st.sampled_from([None, "", " ", "a", "b ", " b", "NA", "unknown
 @given(chunks=st.lists(CELLS, max_size=4))
 def test_values_are_numbered_alike_whatever_the_chunks(chunks):
     values = AttributeCoder(parse_attribute("device"))
-    codes = [values.codes(pl.Series(one, dtype=pl.String), "scores.csv") for one in chunks]
-    levels, place = values.ordered_values()
-    found = [place[code] for one in codes for code in one.tolist()]
-    cells = [cell for one in chunks for cell in one]
-    told = [None if at < 0 else levels.values[at] for at in found]
+    codes = [values.codes(pl.Series(chunk, dtype=pl.String), "scores.csv") for chunk in chunks]
+    levels, position_by_code = values.ordered_values()
+    positions = [position_by_code[code] for chunk in codes for code in chunk.tolist()]
+    cells = [cell for chunk in chunks for cell in chunk]
+    names = [None if position < 0 else levels.values[position] for position in positions]
     plain = [(cell or "").strip() for cell in cells]
-    assert told == [None if cell.lower() in UNKNOWN_WORDS else cell for cell in plain]
-    assert list(levels.values) == sorted(set(told) - {None})
+    assert names == [None if cell.lower() in UNKNOWN_WORDS else cell for cell in plain]
+    assert list(levels.values) == sorted(set(names) - {None})
 
 
 @pytest.mark.slow
@@ -164,13 +177,13 @@ def test_values_are_numbered_alike_whatever_the_chunks(chunks):
 def test_numbers_are_put_in_bands_while_they_are_read(chunks):
     values = AttributeCoder(parse_attribute("days:1,30"))
     bands = values.bands
-    for one in chunks:
-        codes = values.codes(pl.Series(one, dtype=pl.String), "scores.csv")
-        numbers = [math.nan if c in {None, "n/a"} else finite_number(c.strip()) for c in one]
+    for chunk in chunks:
+        codes = values.codes(pl.Series(chunk, dtype=pl.String), "scores.csv")
+        numbers = [math.nan if c in {None, "n/a"} else finite_number(c.strip()) for c in chunk]
         assert codes.tolist() == bands.band_indices(np.array(numbers, dtype=float)).tolist()
-    levels, place = values.ordered_values()
-    assert place.tolist() == [0, 1, 2, -1]
-    cells = {cell for one in chunks for cell in one}
+    levels, position_by_code = values.ordered_values()
+    assert position_by_code.tolist() == [0, 1, 2, -1]
+    cells = {cell for chunk in chunks for cell in chunk}
     assert levels.values is None
     assert set(levels.numbers) == {finite_number(c.strip()) for c in cells - {None, "n/a"}}
 
@@ -181,9 +194,9 @@ def test_values_of_other_types_are_their_text():
         *values.codes(pl.Series([3, None, 1]), "scores.csv"),
         *values.codes(pl.Series([True, None]), "scores.csv"),
     ]
-    levels, place = values.ordered_values()
-    told = [None if place[c] < 0 else levels.values[place[c]] for c in codes]
-    assert told == ["3", None, "1", "true", None]
+    levels, position_by_code = values.ordered_values()
+    names = [None if position_by_code[c] < 0 else levels.values[position_by_code[c]] for c in codes]
+    assert names == ["3", None, "1", "true", None]
 
 
 def test_too_many_values_are_no_grouping():
@@ -194,9 +207,9 @@ def test_too_many_values_are_no_grouping():
         "score": [0.0] * n,
         "device": [f"v{i}" for i in range(n)],
     }
-    with pytest.raises(DataError) as told:
+    with pytest.raises(DataError) as error_info:
         pv.audit(rows, speakers={"id": ["a", "b"]}, by=["device"])
-    assert str(told.value) == (
+    assert str(error_info.value) == (
         "scores: column 'device' has more than 10,000 values, so no trials can be grouped by it; "
         "if they are numbers, give bands, as in device:1,30"
     )

@@ -124,23 +124,23 @@ def test_options_that_are_not_known(read, csv, rows):
 
 
 @pytest.mark.parametrize(
-    ("row", "left", "aside"),
+    ("row", "remaining", "aside"),
     [
         ("a/1,a/2,0.9,0", 4, 2),
         ("a/1,a/2,0.8,1", 4, 2),
         ("a/2,b/1,0.3,1", 5, 1),
     ],
 )
-def test_contradictions_can_be_set_aside(read, csv, rows, plain, count, row, left, aside):
-    found = read(csv(rows) + row + "\n", conflicts="set-aside")
-    assert found.n_trials == left
-    assert count(found, "contradicting rows") == aside
-    assert sum(conflict for *_, conflict in plain(found)) == aside
-    (part,) = found.partitions()
-    assert len(part) == left + aside
-    assert len(part.without_conflicts()) == left
+def test_contradictions_can_be_set_aside(read, csv, rows, plain, count, row, remaining, aside):
+    trial_set = read(csv(rows) + row + "\n", conflicts="set-aside")
+    assert trial_set.n_trials == remaining
+    assert count(trial_set, "contradicting rows") == aside
+    assert sum(conflict for *_, conflict in plain(trial_set)) == aside
+    (partition,) = trial_set.partitions()
+    assert len(partition) == remaining + aside
+    assert len(partition.without_conflicts()) == remaining
     reordered = csv([*reversed(rows)]).replace("label\n", f"label\n{row}\n", 1)
-    assert plain(read(reordered, conflicts="set-aside")) == plain(found)
+    assert plain(read(reordered, conflicts="set-aside")) == plain(trial_set)
 
 
 def test_what_is_odd_is_counted(read, csv, rows, plain, count):
@@ -154,9 +154,9 @@ def test_what_is_odd_is_counted(read, csv, rows, plain, count):
         ("c/2", "b/1", "", "0"),  # no score
         ("c/2", "b/1", " ", "0"),
     ]
-    found = read(csv(rows + more))
-    assert found.n_trials == 9
-    assert {note.item: note.count for note in found.data_notes if note.source == "scores"} == {
+    trial_set = read(csv(rows + more))
+    assert trial_set.n_trials == 9
+    assert {note.item: note.count for note in trial_set.data_notes if note.source == "scores"} == {
         "rows": 13,
         "trials": 9,
         "target trials": 3,
@@ -169,23 +169,23 @@ def test_what_is_odd_is_counted(read, csv, rows, plain, count):
         "infinite scores": 2,
         "utterance ids that begin with their speaker": 6,
     }
-    (told,) = (note.note for note in found.data_notes if note.item == "reversed pairs")
-    assert "1 of them with another score, by up to 0.0001" in told
-    assert found.score_range == (-0.25, 0.9)
+    (note_text,) = (note.note for note in trial_set.data_notes if note.item == "reversed pairs")
+    assert "1 of them with another score, by up to 0.0001" in note_text
+    assert trial_set.score_range == (-0.25, 0.9)
 
 
 def test_minus_zero_is_zero(read, count):
     rows = {"enrol": ["a/1", "a/1"], "test": ["b/1", "b/1"], "score": [0.0, -0.0]}
     for orientation in (None, "distance"):
-        found = read(rows, orientation=orientation)
-        assert count(found, "exact duplicates") == 1
-        assert not np.signbit(next(found.partitions()).score[0])
+        trial_set = read(rows, orientation=orientation)
+        assert count(trial_set, "exact duplicates") == 1
+        assert not np.signbit(next(trial_set.partitions()).score[0])
 
 
 def test_distances_are_negated(read, csv, rows, plain):
-    found = read(csv(rows), orientation="distance")
-    assert [row[3] for row in plain(found)] == [-0.9, -0.1, -0.3, -0.7, 0.25]
-    assert found.score_range == (-0.9, 0.25)
+    trial_set = read(csv(rows), orientation="distance")
+    assert [row[3] for row in plain(trial_set)] == [-0.9, -0.1, -0.3, -0.7, 0.25]
+    assert trial_set.score_range == (-0.9, 0.25)
 
 
 def test_no_trial_left(read):
@@ -209,22 +209,24 @@ def joined(read, csv, rows, write):
 
 
 def test_trials_are_joined_on_ids_never_on_order(joined, read, csv, rows, plain):
-    wanted = plain(read(csv(rows)))
+    reference_rows = plain(read(csv(rows)))
     backwards = "\n".join(reversed(LIST.split("\n"))).strip()
     for text in (LIST, backwards):
-        found = joined(text)
-        assert plain(found) == wanted
-        assert found.content_sha256 == read(csv(rows)).content_sha256
-        assert [entry["role"] for entry in found.provenance] == ["scores", "trials"]
+        trial_set = joined(text)
+        assert plain(trial_set) == reference_rows
+        assert trial_set.content_sha256 == read(csv(rows)).content_sha256
+        assert [entry["role"] for entry in trial_set.provenance] == ["scores", "trials"]
 
 
 def test_what_finds_no_partner_is_counted(joined, count):
-    found = joined(LIST.replace("0 b/2 c/1\n", "") + "0 c/9 a/1\n", more=[("a/2", "b/2", "0.1")])
-    assert found.n_trials == 4
-    assert count(found, "scores that are in no trial") == 2
-    assert count(found, "trials without score", "trials") == 1
-    found = joined(LIST + LIST)
-    assert count(found, "exact duplicates", "trials") == 5
+    trial_set = joined(
+        LIST.replace("0 b/2 c/1\n", "") + "0 c/9 a/1\n", more=[("a/2", "b/2", "0.1")]
+    )
+    assert trial_set.n_trials == 4
+    assert count(trial_set, "scores that are in no trial") == 2
+    assert count(trial_set, "trials without score", "trials") == 1
+    trial_set = joined(LIST + LIST)
+    assert count(trial_set, "exact duplicates", "trials") == 5
     with pytest.raises(DataError, match="of 5 rows 5 are not in the trial list"):
         joined("0 c/9 a/1\n")
 
@@ -235,8 +237,8 @@ def test_a_list_that_contradicts_itself_or_the_scores(joined, read, csv, rows, w
         match=r"list.txt, rows 2 and 6: the same trial \(a/1, b/1\) has label '0' and '1'",
     ):
         joined(LIST + "1 a/1 b/1\n")
-    found = joined(LIST + "1 a/1 b/1\n", conflicts="set-aside")
-    assert [row[:2] for row in plain(found) if row[-1]] == [("a/1", "b/1")]
+    trial_set = joined(LIST + "1 a/1 b/1\n", conflicts="set-aside")
+    assert [row[:2] for row in plain(trial_set) if row[-1]] == [("a/1", "b/1")]
     rows[1] = ("a/1", "b/1", "0.1", "1")
     with pytest.raises(
         DataError,
@@ -256,9 +258,9 @@ def test_several_contradictions_at_once_do_not_hide_trials(read):
     }
     more = {**rows, "enrol": [*rows["enrol"], "a/3"], "test": [*rows["test"], "a/1"],
             "score": [*rows["score"], 0.5], "label": [1] * 5}  # fmt: skip
-    found = read(more, people=speakers, conflicts="set-aside")
-    assert found.n_trials == 1
-    assert next(found.partitions()).conflict.sum() == 3
+    trial_set = read(more, people=speakers, conflicts="set-aside")
+    assert trial_set.n_trials == 1
+    assert next(trial_set.partitions()).conflict.sum() == 3
 
 
 def test_quoted_line_ends_count_as_an_editor_counts(read, write):
@@ -279,8 +281,8 @@ def test_what_is_odd_is_counted_by_the_speaker_of_the_enrolment(read, csv, rows,
         ("c/2", "b/1", "", "0"),
         ("b/1", "c/2", "1", "1"),
     ]
-    found = read(csv(rows + more), conflicts="set-aside")
-    assert {item: counts.tolist() for item, counts in found.counts_by_speaker.items()} == {
+    trial_set = read(csv(rows + more), conflicts="set-aside")
+    assert {item: counts.tolist() for item, counts in trial_set.counts_by_speaker.items()} == {
         "trials without score": [0, 0, 1],
         "nontarget trials without score": [0, 0, 1],
         "nontarget trials without score (by test speaker)": [0, 1, 0],
@@ -290,11 +292,15 @@ def test_what_is_odd_is_counted_by_the_speaker_of_the_enrolment(read, csv, rows,
         "trials of an utterance with itself": [0, 0, 1],
         "infinite scores": [0, 0, 2],
     }
-    noted = {item: of for item, of in found.counts_by_speaker.items() if "nontarget" not in item}
-    assert all(counts.sum() == count(found, item) for item, counts in noted.items())
+    noted = {
+        item: speaker_counts
+        for item, speaker_counts in trial_set.counts_by_speaker.items()
+        if "nontarget" not in item
+    }
+    assert all(counts.sum() == count(trial_set, item) for item, counts in noted.items())
     scores = csv([row[:3] for row in rows], header="enrol,test,score")
-    found = read(scores, trials=write("list.txt", LIST + "0 b/2 a/1\n"))
-    assert {item: counts.tolist() for item, counts in found.counts_by_speaker.items()} == {
+    trial_set = read(scores, trials=write("list.txt", LIST + "0 b/2 a/1\n"))
+    assert {item: counts.tolist() for item, counts in trial_set.counts_by_speaker.items()} == {
         "trials without score": [0, 1, 0],
         "nontarget trials without score": [0, 1, 0],
         "nontarget trials without score (by test speaker)": [1, 0, 0],

@@ -24,18 +24,18 @@ PACKED = {
 
 @pytest.mark.parametrize("name", PACKED)
 def test_whole(write, name):
-    found = read_content(write("x", PACKED[name]))
-    assert (found.payload, found.compression, found.name) == (TEXT, name, "x")
+    content = read_content(write("x", PACKED[name]))
+    assert (content.payload, content.compression, content.name) == (TEXT, name, "x")
     assert compression_of_head(PACKED[name]) == name
     import hashlib
 
-    assert found.sha256 == hashlib.sha256(PACKED[name]).hexdigest()
+    assert content.sha256 == hashlib.sha256(PACKED[name]).hexdigest()
 
 
 @pytest.mark.parametrize("name", PACKED)
-@pytest.mark.parametrize("left", [0.9, 0.5])
-def test_cut_off(write, name, left):
-    data = PACKED[name][: int(left * len(PACKED[name]))]
+@pytest.mark.parametrize("share", [0.9, 0.5])
+def test_cut_off(write, name, share):
+    data = PACKED[name][: int(share * len(PACKED[name]))]
     with pytest.raises(DataError, match=f"x: the {name} file ends too early, so it is truncated"):
         read_content(write("x", data))
 

@@ -18,19 +18,25 @@ import parivox as pv
 from parivox import inspect
 from parivox.errors import ParivoxError
 
-KEPT = Path(__file__).parents[1] / "old_audits"
+OLD_AUDITS = Path(__file__).parents[1] / "old_audits"
 SPEAKERS = {f"id{n:02d}": "fm"[n % 2] for n in range(6)}
-TRIALS = [
-    (
-        f"{one}/v/{k}.wav",
-        f"{other}/v/9.wav",
-        one == other,
-        round((n * 37 + k * 11) % 50 / 25 + (one == other), 2),
-    )
-    for n, one in enumerate(SPEAKERS)
-    for k in range(2)
-    for other in SPEAKERS
-]
+
+
+def trials_of(enrol_speaker, n):
+    """Trials of two enrolments of a speaker with everybody."""
+    return [
+        (
+            f"{enrol_speaker}/v/{k}.wav",
+            f"{test_speaker}/v/9.wav",
+            enrol_speaker == test_speaker,
+            round((n * 37 + k * 11) % 50 / 25 + (1 if enrol_speaker == test_speaker else 0), 2),
+        )
+        for k in range(2)
+        for test_speaker in SPEAKERS
+    ]
+
+
+TRIALS = [trial for n, speaker in enumerate(SPEAKERS) for trial in trials_of(speaker, n)]
 PEOPLE = {"speaker": list(SPEAKERS), "gender": list(SPEAKERS.values())}
 
 
@@ -45,7 +51,7 @@ def refused(scores, **tables):
 
 
 def espnet(mend=str):
-    return lines(mend(f"{e}*{t} {s} {int(same)}") for e, t, same, s in TRIALS)
+    return lines(mend(f"{e}*{t} {s} {int(is_target)}") for e, t, is_target, s in TRIALS)
 
 
 def normalised():
@@ -97,20 +103,20 @@ def cut(*supervisions):
 @pytest.mark.slow
 @pytest.mark.parametrize("content", [espnet(), normalised(), objects()])
 def test_the_scores_of_each_toolkit_give_the_same_rates(write, content):
-    wanted = {"enrol": [], "test": [], "label": [], "score": []}
+    reference_columns = {"enrol": [], "test": [], "label": [], "score": []}
     for row in TRIALS:
-        for name, cell in zip(wanted, row, strict=True):
-            wanted[name].append(cell)
+        for name, cell in zip(reference_columns, row, strict=True):
+            reference_columns[name].append(cell)
     groups = [
-        pv.audit(one, speakers=PEOPLE, by="gender", intervals=False).groups.to_dict()
-        for one in ({"S": write("scores", content)}, {"S": wanted})
+        pv.audit(systems, speakers=PEOPLE, by="gender", intervals=False).groups.to_dict()
+        for systems in ({"S": write("scores", content)}, {"S": reference_columns})
     ]
     assert groups[0] == groups[1]
 
 
-def proposed_in(told):
+def proposed_in(output):
     """The command that inspect proposes."""
-    return shlex.split(told.rpartition("next: parivox ")[2].splitlines()[0])
+    return shlex.split(output.rpartition("next: parivox ")[2].splitlines()[0])
 
 
 @pytest.fixture
@@ -132,9 +138,9 @@ def proposed(parivox):
     """What inspect says of some files, and what the command that it proposes prints."""
 
     def run(*files):
-        told = parivox("inspect", *files)
-        command = proposed_in(told)
-        return told, parivox(*command, "--no-intervals", "--quiet")
+        output = parivox("inspect", *files)
+        command = proposed_in(output)
+        return output, parivox(*command, "--no-intervals", "--quiet")
 
     return run
 
@@ -147,13 +153,13 @@ def proposed(parivox):
 def test_inspect_names_each_and_its_command_runs(write, proposed, content, word):
     write("people.csv", lines(["speaker,gender", *map(",".join, SPEAKERS.items())]))
     write("scores", content)
-    told, audited = proposed("scores", "people.csv")
-    assert f"scores: scores of trials, in {word}" in told
+    output, audited = proposed("scores", "people.csv")
+    assert f"scores: scores of trials, in {word}" in output
     assert audited.startswith("72 trials, 6 speakers")
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (espnet(lambda row: row.rpartition(" ")[0] if "id03/v/1" in row else row), "has 3 columns"),
         (espnet(lambda row: row[:-1] + "2" if "id03/v/1" in row else row), "'2' is not a label"),
@@ -168,8 +174,8 @@ def test_inspect_names_each_and_its_command_runs(write, proposed, content, word)
         (lines(f"{s}\t{int(y)}" for _, _, y, s in TRIALS), "paste -d ' ' TRIALS scores | cut -f 1"),
     ],
 )
-def test_scores_that_are_half_right_say_their_mend(write, content, said):
-    assert said in refused(write("scores", content))
+def test_scores_that_are_half_right_say_their_mend(write, content, message):
+    assert message in refused(write("scores", content))
 
 
 def test_labels_may_be_words_in_some_rows_and_numbers_in_others(write):
@@ -191,18 +197,20 @@ def test_ids_cut_at_a_dot_are_told_from_those_of_the_list(write):
     assert "the ids differ by their endings" in refused(scores, trials=list_)
 
 
-@pytest.mark.parametrize("whole", ["{}.v{}.wav", "{}/v.{}.wav"])
-def test_ids_cut_to_their_speakers_are_told_without_whole_ones(write, whole):
+@pytest.mark.parametrize("pattern", ["{}.v{}.wav", "{}/v.{}.wav"])
+def test_ids_cut_to_their_speakers_are_told_without_whole_ones(write, pattern):
+    enrolments = [(speaker, n) for speaker in SPEAKERS for n in range(4)]
     rows = [
-        (*(whole.format(speaker, k).partition(".")[0] for speaker, k in ((a, n), (b, 9))), a == b)
-        for a in SPEAKERS
-        for n in range(4)
+        (pattern.format(a, n).partition(".")[0], pattern.format(b, 9).partition(".")[0], a == b)
+        for a, n in enrolments
         for b in SPEAKERS
     ]
     scores = [f"{e} {t} {int(y)} {n / 8}" for n, (e, t, y) in enumerate(rows)]
-    said = refused(write("scores", lines(scores)))
-    assert "144 of 144 rows contradict others, as where ids are cut at the first full stop" in said
-    assert "set-aside" not in said
+    message = refused(write("scores", lines(scores)))
+    assert (
+        "144 of 144 rows contradict others, as where ids are cut at the first full stop" in message
+    )
+    assert "set-aside" not in message
     once = dict(zip([row[:2] for row in rows], scores, strict=True)).values()
     itself = "target trials, each of an utterance with itself"
     audit = pv.audit(write("s", lines(once)), speakers=PEOPLE, by="gender", intervals=False)
@@ -211,7 +219,10 @@ def test_ids_cut_to_their_speakers_are_told_without_whole_ones(write, whole):
 
 
 def test_target_trials_that_are_all_set_aside_are_told(write):
-    rows = [*espnet().splitlines(), *(f"{e}*{t} 9.5 1" for e, t, same, _ in TRIALS if same)]
+    rows = [
+        *espnet().splitlines(),
+        *[f"{e}*{t} 9.5 1" for e, t, is_target, _ in TRIALS if is_target],
+    ]
     path = write("scores", lines(rows))
     audit = pv.audit(path, speakers=PEOPLE, by="gender", intervals=False, conflicts="set-aside")
     rows = [(row["item"], row["count"]) for row in audit.data.where(source="oddities").rows()]
@@ -219,22 +230,25 @@ def test_target_trials_that_are_all_set_aside_are_told(write):
 
 
 @pytest.mark.parametrize(
-    ("cut", "told"),
+    ("cut", "message"),
     [
         (lambda id_: id_.partition(".")[0], "('anna' is 'anna.0.wav')"),
         (lambda id_: id_.rpartition(".")[0], "('anna.0' is 'anna.0.wav')"),
     ],
 )
-def test_ids_cut_within_a_name_are_told_from_whole_ones(write, cut, told):
-    whole = ["anna.0.wav", "anna.1.wav", "bob.0.wav", "bob.1.wav"]
-    table = {"utterance": whole, "speaker": ["anna", "anna", "bob", "bob"]}
-    pairs = [(cut(one), cut(other)) for one, other in ((whole[0], whole[1]), (whole[2], whole[3]))]
+def test_ids_cut_within_a_name_are_told_from_whole_ones(write, cut, message):
+    utterances = ["anna.0.wav", "anna.1.wav", "bob.0.wav", "bob.1.wav"]
+    table = {"utterance": utterances, "speaker": ["anna", "anna", "bob", "bob"]}
+    pairs = [
+        (cut(enrol), cut(test))
+        for enrol, test in ((utterances[0], utterances[1]), (utterances[2], utterances[3]))
+    ]
     scores = write("scores", lines(f"{e} {t} 0.5" for e, t in pairs))
     people = {"speaker": ["anna", "bob"], "gender": ["f", "m"]}
     with pytest.raises(ParivoxError, match="as SpeechBrain cuts ids; write them whole") as error:
         pv.audit(scores, utterances=table, speakers=people, by="gender")
-    assert told in str(error.value)
-    rows = [(f"{e[0]}/{e}", f"{t[0]}/{t}") for e, t in (whole[:2], whole[2:])]
+    assert message in str(error.value)
+    rows = [(f"{e[0]}/{e}", f"{t[0]}/{t}") for e, t in (utterances[:2], utterances[2:])]
     list_ = write("list", lines(f"{e} {t} target" for e, t in rows))
     scores = write("scores", lines(f"{cut(e)} {cut(t)} 0.5" for e, t in rows))
     with pytest.raises(ParivoxError, match="the ids of the scores end at a full stop"):
@@ -261,33 +275,37 @@ def test_people_without_enrolments_may_be_enrolled_as_themselves(write):
 
 
 def test_a_manifest_of_recordings_is_no_list_of_pairs(write):
-    one = write(
+    manifest = write(
         "nemo.json", lines(json.dumps({"audio_filepath": e, "label": 1}) for e, *_ in TRIALS)
     )
     assert "it tells of recordings, not of pairs; give it as --utterances" in refused(
-        write("scores.jsonl", objects()), trials=one
+        write("scores.jsonl", objects()), trials=manifest
     )
 
 
 @pytest.mark.slow
 def test_manifests_of_nemo_and_lhotse_tell_whose_recordings_are(write):
-    every = [supervision(one, k) for one in SPEAKERS for k in (0, 1, 9)]
+    supervisions = [supervision(speaker, k) for speaker in SPEAKERS for k in (0, 1, 9)]
     nemo = [
-        {"audio_filepath": one["id"], "offset": 0, "duration": 3.5, "label": one["speaker"]}
-        for one in every
+        {"audio_filepath": entry["id"], "offset": 0, "duration": 3.5, "label": entry["speaker"]}
+        for entry in supervisions
     ]
     scores = {
-        name: [row[at] for row in TRIALS]
-        for at, name in enumerate(("enrol", "test", "label", "score"))
+        name: [row[column] for row in TRIALS]
+        for column, name in enumerate(("enrol", "test", "label", "score"))
     }
-    for rows in (every, [cut(one) for one in every], nemo):
+    for rows in (supervisions, [cut(entry) for entry in supervisions], nemo):
         table = write("manifest.jsonl", lines(map(json.dumps, rows)))
-        (found,) = inspect(table).files
-        assert (found.kind, found.format) == ("utterances", "jsonl")
-        assert found.roles["speaker"] == "speaker"
-        by = "gender" if rows is not nemo else None
+        (inspected_file,) = inspect(table).files
+        assert (inspected_file.kind, inspected_file.format) == ("utterances", "jsonl")
+        assert inspected_file.roles["speaker"] == "speaker"
+        attribute = "gender" if rows is not nemo else None
         audit = pv.audit(
-            scores, utterances=table, speakers=None if by else PEOPLE, by="gender", intervals=False
+            scores,
+            utterances=table,
+            speakers=None if attribute else PEOPLE,
+            by="gender",
+            intervals=False,
         )
         assert {row["group"] for row in audit.groups} >= {"all", "f", "m"}
 
@@ -295,35 +313,37 @@ def test_manifests_of_nemo_and_lhotse_tell_whose_recordings_are(write):
 def test_a_cut_of_two_people_is_refused_with_its_row(write):
     two = [cut(supervision("id00", 0)), cut(supervision("id01", 0), supervision("id02", 0))]
     table = write("cuts.jsonl", lines(map(json.dumps, two)))
-    said = refused({"enrol": ["a"], "test": ["b"], "score": [1.0]}, utterances=table)
-    assert "cuts.jsonl, row 2: has several supervisions" in said
-    assert "trim_to_supervisions" in said
+    message = refused({"enrol": ["a"], "test": ["b"], "score": [1.0]}, utterances=table)
+    assert "cuts.jsonl, row 2: has several supervisions" in message
+    assert "trim_to_supervisions" in message
 
 
 def test_a_pair_of_three_files_is_refused_with_its_row(write):
     pairs = [{"audio_filepath": files} for files in (["a/1", "b/1"], ["a/1", "a/2", "b/2"])]
-    said = refused(
+    message = refused(
         write("scores", objects()), trials=write("p.json", lines(map(json.dumps, pairs)))
     )
-    assert "p.json, row 2: has several audio_filepath where a pair has two; write a line" in said
+    assert "p.json, row 2: has several audio_filepath where a pair has two; write a line" in message
 
 
 def test_a_line_that_was_cut_off_is_told_without_numbers(write):
-    said = refused(write("scores", objects()[:-20]))
-    assert said.endswith("; repair or remove it")
+    message = refused(write("scores", objects()[:-20]))
+    assert message.endswith("; repair or remove it")
 
 
 def test_a_channel_that_is_counted_from_another_number_is_told(write):
     table = write("s.jsonl", lines([json.dumps(supervision("id00", 0))]))
-    (found,) = inspect(table).files
-    assert found.read["channel"] == "lhotse's channel 0 is told as 1"
+    (inspected_file,) = inspect(table).files
+    assert inspected_file.read["channel"] == "lhotse's channel 0 is told as 1"
 
 
 def test_numbers_in_json_are_read_to_the_last_digit(write, read):
     scores = [0.1 + 0.2, 1 / 3, 1e-300, -2.5e17]
     rows = ({"enrol": f"a/{n}", "test": "b/1", "score": s} for n, s in enumerate(scores))
-    found = read(write("s.jsonl", lines(map(json.dumps, rows))))
-    assert sorted(s for part in found.partitions() for s in part.score) == sorted(scores)
+    trial_set = read(write("s.jsonl", lines(map(json.dumps, rows))))
+    assert sorted(s for partition in trial_set.partitions() for s in partition.score) == sorted(
+        scores
+    )
 
 
 # ---- Kaldi's folders, and ids that hold their speaker
@@ -337,13 +357,15 @@ def hyphened(id_):
 def kaldi(tmp_path):
     """A data folder as Kaldi's recipes leave it, with scores and trials."""
     (tmp_path / "data").mkdir()
-    whose = {f"{s}-v-{k}": s for s in SPEAKERS for k in (0, 1, 9)}
+    speaker_by_utterance = {f"{s}-v-{k}": s for s in SPEAKERS for k in (0, 1, 9)}
     files = {
-        "data/utt2spk": lines(map(" ".join, whose.items())),
+        "data/utt2spk": lines(map(" ".join, speaker_by_utterance.items())),
         "data/spk2utt": lines(f"{s} {s}-v-0 {s}-v-1 {s}-v-9" for s in SPEAKERS),
         "data/spk2gender": lines(map(" ".join, SPEAKERS.items())),
-        "data/utt2lang": lines(f"{u} {'de' if u[3] in '012' else 'fr'}" for u in whose),
-        "data/wav.scp": lines(f"{u} wav/{u}.wav" for u in whose),
+        "data/utt2lang": lines(
+            f"{u} {'de' if u[3] in '012' else 'fr'}" for u in speaker_by_utterance
+        ),
+        "data/wav.scp": lines(f"{u} wav/{u}.wav" for u in speaker_by_utterance),
         "scores": lines(f"{hyphened(e)} {hyphened(t)} {s}" for e, t, _, s in TRIALS),
         "trials": lines(
             f"{hyphened(e)} {hyphened(t)} {'target' if y else 'nontarget'}" for e, t, y, _ in TRIALS
@@ -357,13 +379,13 @@ def kaldi(tmp_path):
 
 @pytest.mark.slow
 def test_a_data_folder_audits_by_all_that_it_tells(kaldi, proposed):
-    told, audited = proposed("scores", "trials", "data")
-    assert "data: a table of utterances, in Kaldi's files; 18 rows" in told
-    assert "--speakers data --utterances data --by gender" in told
+    output, audited = proposed("scores", "trials", "data")
+    assert "data: a table of utterances, in Kaldi's files; 18 rows" in output
+    assert "--speakers data --utterances data --by gender" in output
     assert audited.startswith("72 trials, 6 speakers")
     tables = {"trials": kaldi / "trials", "intervals": False}
-    both = {"utterances": kaldi / "data", "speakers": kaldi / "data"}
-    whole = pv.audit({"S": kaldi / "scores"}, by="gender", **both, **tables)
+    tables_of_folder = {"utterances": kaldi / "data", "speakers": kaldi / "data"}
+    gender_audit = pv.audit({"S": kaldi / "scores"}, by="gender", **tables_of_folder, **tables)
     for people in ("data/spk2gender", "people.csv"):
         apart = pv.audit(
             {"S": kaldi / "scores"},
@@ -372,9 +394,9 @@ def test_a_data_folder_audits_by_all_that_it_tells(kaldi, proposed):
             by="gender",
             **tables,
         )
-        assert apart.groups.to_dict() == whole.groups.to_dict()
-    other = pv.audit(kaldi / "scores", utterances=kaldi / "data", by="lang", **tables)
-    assert {row["group"] for row in other.groups} >= {"de", "fr"}
+        assert apart.groups.to_dict() == gender_audit.groups.to_dict()
+    language_audit = pv.audit(kaldi / "scores", utterances=kaldi / "data", by="lang", **tables)
+    assert {row["group"] for row in language_audit.groups} >= {"de", "fr"}
     with pytest.raises(ParivoxError, match="--speakers FILE, as which Kaldi's folder may be given"):
         pv.audit(kaldi / "scores", utterances=kaldi / "data", by="gender", **tables)
 
@@ -383,8 +405,8 @@ def test_a_header_is_a_header_in_kaldis_files_too(kaldi):
     file = kaldi / "data" / "spk2gender"
     people = {**PEOPLE, "gender": ["x", "y"] * 3}
     file.write_text("speaker sex\n" + lines(map(" ".join, zip(*people.values(), strict=True))))
-    (found,) = inspect(file).files
-    assert [column.name for column in found.columns] == ["speaker", "sex"]
+    (inspected_file,) = inspect(file).files
+    assert [column.name for column in inspected_file.columns] == ["speaker", "sex"]
 
 
 @pytest.mark.slow
@@ -400,7 +422,7 @@ def test_a_data_folder_is_what_lists_are_built_of(kaldi, parivox):
 
 
 @pytest.mark.parametrize(
-    ("file", "content", "said"),
+    ("file", "content", "message"),
     [
         ("utt2spk", None, "is a folder without utt2spk"),
         ("utt2spk", "\n", "utt2spk: holds no row; give one with a line for each utterance"),
@@ -415,13 +437,13 @@ def test_a_data_folder_is_what_lists_are_built_of(kaldi, parivox):
         ),
     ],
 )
-def test_folders_that_are_half_right_say_their_mend(kaldi, file, content, said):
+def test_folders_that_are_half_right_say_their_mend(kaldi, file, content, message):
     path = kaldi / "data" / file
     path.unlink() if content is None else path.write_text(content)
-    both = {"utterances": kaldi / "data", "speakers": kaldi / "data"}
+    tables_of_folder = {"utterances": kaldi / "data", "speakers": kaldi / "data"}
     with pytest.raises(ParivoxError) as error:
-        pv.audit(kaldi / "scores", trials=kaldi / "trials", by="gender", **both)
-    assert said in str(error.value)
+        pv.audit(kaldi / "scores", trials=kaldi / "trials", by="gender", **tables_of_folder)
+    assert message in str(error.value)
 
 
 @pytest.mark.slow
@@ -429,11 +451,11 @@ def test_the_hint_of_where_the_speaker_stands_is_an_option(kaldi, proposed, pari
     tables = {"trials": kaldi / "trials", "speakers": kaldi / "people.csv", "by": "gender"}
     with pytest.raises(ParivoxError, match=r"say so with --utterances '\{speaker\}-\*\*'"):
         pv.audit(kaldi / "scores", **tables)
-    found = [
-        pv.audit({"S": kaldi / "scores"}, utterances=how, intervals=False, **tables)
-        for how in ("{speaker}-**", "{speaker:4}**", kaldi / "data" / "utt2spk")
+    audits = [
+        pv.audit({"S": kaldi / "scores"}, utterances=speaker_hint, intervals=False, **tables)
+        for speaker_hint in ("{speaker}-**", "{speaker:4}**", kaldi / "data" / "utt2spk")
     ]
-    assert found[0].groups.to_dict() == found[1].groups.to_dict() == found[2].groups.to_dict()
+    assert audits[0].groups.to_dict() == audits[1].groups.to_dict() == audits[2].groups.to_dict()
     with pytest.raises(ParivoxError, match=r"are not as --utterances '\{speaker\}_"):
         pv.audit(kaldi / "scores", utterances="{speaker}_**", **tables)
     command = ("trials", "check", "trials", "--speakers", "people.csv", "--by", "gender")
@@ -441,8 +463,8 @@ def test_the_hint_of_where_the_speaker_stands_is_an_option(kaldi, proposed, pari
         *command, "--utterances", "{speaker}-**"
     )
     labelled = zip((kaldi / "trials").read_text().splitlines(), TRIALS, strict=True)
-    (kaldi / "scored").write_text(lines(f"{row} {one[3]}" for row, one in labelled))
-    for how in ("{speaker}-**", "data"):
+    (kaldi / "scored").write_text(lines(f"{row} {trial[3]}" for row, trial in labelled))
+    for speaker_hint in ("{speaker}-**", "data"):
         parivox(
             "shards",
             "plan",
@@ -452,15 +474,15 @@ def test_the_hint_of_where_the_speaker_stands_is_an_option(kaldi, proposed, pari
             "--speakers",
             "people.csv",
             "--utterances",
-            how,
+            speaker_hint,
             "--out",
-            f"parts of {how[0]}",
+            f"parts of {speaker_hint[0]}",
         )
     rows = [(hyphened(e), hyphened(t), y, s) for e, t, y, s in TRIALS]
     windows = lines(f"C:\\d\\{e[:4]}\\{e},C:\\d\\{t[:4]}\\{t},{s},{int(y)}" for e, t, y, s in rows)
     (kaldi / "win.csv").write_text(f"enrol,test,score,label\n{windows}")
-    told, audited = proposed("win.csv", "people.csv")
-    assert "--utterances '*/*/{speaker}/**'" in told
+    output, audited = proposed("win.csv", "people.csv")
+    assert "--utterances '*/*/{speaker}/**'" in output
     assert audited.startswith("72 trials, 6 speakers")
 
 
@@ -469,12 +491,12 @@ def test_files_of_kaldi_that_tell_no_speakers_ask_for_their_folder(kaldi):
     (folder / "text").write_text(lines(f"{s}-v-0 HELLO WORLD" for s in SPEAKERS))
     (folder / "segments").write_text(lines(f"{s}-v-0 {s}-v 0.0 1.5" for s in SPEAKERS))
     for name in ("wav.scp", "text", "segments", "spk2utt"):
-        wanted = f"data/{name}: is one of the files of a data folder of Kaldi's, and its utt2spk"
-        with pytest.raises(ParivoxError, match=wanted):
+        message = f"data/{name}: is one of the files of a data folder of Kaldi's, and its utt2spk"
+        with pytest.raises(ParivoxError, match=message):
             pv.audit(kaldi / "scores", utterances=folder / name, trials=kaldi / "trials")
-        (found,) = inspect(folder / name).files
-        assert found.own == "a file of Kaldi's"
-        assert found.problems[0].endswith(f"; give the folder, as --utterances {folder}")
+        (inspected_file,) = inspect(folder / name).files
+        assert inspected_file.own == "a file of Kaldi's"
+        assert inspected_file.problems[0].endswith(f"; give the folder, as --utterances {folder}")
     (folder / "text").write_text("utterance speaker\na b\n")
     assert not inspect(folder / "text").files[0].problems
 
@@ -483,18 +505,18 @@ def test_what_a_data_folder_lacks_is_told_of_its_file(kaldi):
     folder = kaldi / "data"
     genders = (folder / "spk2gender").read_text().splitlines()
     (folder / "spk2gender").write_text(lines(genders[:-1]))
-    wanted = r"data/utt2spk: 1 of 6 speakers \('id05'\) are not in data/spk2gender"
+    message = r"data/utt2spk: 1 of 6 speakers \('id05'\) are not in data/spk2gender"
     tables = {"utterances": folder, "speakers": folder, "trials": kaldi / "trials"}
-    with pytest.raises(ParivoxError, match=wanted):
+    with pytest.raises(ParivoxError, match=message):
         pv.audit(kaldi / "scores", by="gender", **tables)
 
 
 def test_a_table_without_a_header_is_grouped_by_nothing(write):
     rows = [f"{e}\t{e[:4]}\t{SPEAKERS[e[:4]]}" for e, *_ in TRIALS[::6]]
     scores = write("s.csv", lines(["enrol,test,score", *(f"{e},{t},{s}" for e, t, _, s in TRIALS)]))
-    found = inspect(scores, write("segments.tsv", lines(rows)))
-    assert any("is there no header?" in one.what for one in found.files[1].odd)
-    assert "--by" not in found.next
+    inspection = inspect(scores, write("segments.tsv", lines(rows)))
+    assert any("is there no header?" in oddity.what for oddity in inspection.files[1].odd)
+    assert "--by" not in inspection.next
 
 
 # ---- what cannot be taken
@@ -502,9 +524,9 @@ def test_a_table_without_a_header_is_grouped_by_nothing(write):
 
 def test_a_pickle_is_refused_with_the_safe_way(write):
     path = write("embeddings.pkl", pickle.dumps({"id00@v@0.wav": [0.5, 0.25]}))
-    for said in (inspect(path).files[0].problems[0], refused(path)):
-        assert "may run code when it is opened, so it is not; save embeddings as ids" in said
-        assert 'numpy.savez(FILE, ids=[one.replace("@", "/") for one in all], ' in said
+    for message in (inspect(path).files[0].problems[0], refused(path)):
+        assert "may run code when it is opened, so it is not; save embeddings as ids" in message
+        assert 'numpy.savez(FILE, ids=[one.replace("@", "/") for one in all], ' in message
 
 
 # ---- what Parivox wrote
@@ -514,25 +536,25 @@ def test_a_pickle_is_refused_with_the_safe_way(write):
 def written(kaldi, parivox):
     """An audit, counts with their tally, and files of other commands."""
     labelled = zip((kaldi / "trials").read_text().splitlines(), TRIALS, strict=True)
-    (kaldi / "scored").write_text(lines(f"{row} {one[3]}" for row, one in labelled))
-    how = ("scored", "--utterances", "data", "--speakers", "data", "--by", "gender")
-    parivox("audit", *how, "--out", "audit", "--no-intervals")
+    (kaldi / "scored").write_text(lines(f"{row} {trial[3]}" for row, trial in labelled))
+    audit_words = ("scored", "--utterances", "data", "--speakers", "data", "--by", "gender")
+    parivox("audit", *audit_words, "--out", "audit", "--no-intervals")
     (kaldi / "site.key").write_text("0123456789abcdef" * 4)
     counts = ("--key", "site.key", "--blocks", "3", "--step", "0.02", "--withhold", "0")
-    parivox("count", *how, *counts, "--out", "north.counts")
+    parivox("count", *audit_words, *counts, "--out", "north.counts")
     (kaldi / "rules.yaml").write_text(parivox("thresholds", "--example"))
     (kaldi / "rules22").write_text(parivox("thresholds", "--example"))
     (kaldi / "context.yaml").write_text(parivox("context"))
-    ids = sorted({hyphened(one) for row in TRIALS for one in row[:2]})
+    ids = sorted({hyphened(utterance) for row in TRIALS for utterance in row[:2]})
     np.savez(kaldi / "e.npz", ids=ids, vectors=np.arange(2.0 * len(ids)).reshape(-1, 2))
-    shutil.copy(KEPT / "1-logistic.json", kaldi)
+    shutil.copy(OLD_AUDITS / "1-logistic.json", kaldi)
     return kaldi
 
 
 @pytest.mark.slow
 def test_what_parivox_wrote_is_known_and_the_proposed_command_runs(written, parivox):
     commands = {}
-    for files, said in {
+    for files, description in {
         "audit": "audit: an audit, as parivox audit writes it",
         "audit/groups.csv": "audit/groups.csv: part of an audit",
         "audit/audit.json": "audit/audit.json: part of an audit",
@@ -545,11 +567,11 @@ def test_what_parivox_wrote_is_known_and_the_proposed_command_runs(written, pari
         "context.yaml": "context.yaml: a context file, as parivox context prints it",
         "1-logistic.json": "1-logistic.json: a calibrator, as parivox calibrate writes it",
     }.items():
-        told = parivox("inspect", *files.split())
-        assert said in told
-        commands[files] = shlex.join(proposed_in(told))
+        completed = parivox("inspect", *files.split())
+        assert description in completed
+        commands[files] = shlex.join(proposed_in(completed))
     assert commands["audit/groups.csv"] == commands["audit"] == "show audit"
-    given = {
+    placeholders = {
         "SCORES --speakers PEOPLE": "SCORES",
         "--blocks 20": "--blocks 3 --withhold 0",  # of six speakers
         "SCORES": "scored --utterances data --speakers data",
@@ -558,22 +580,22 @@ def test_what_parivox_wrote_is_known_and_the_proposed_command_runs(written, pari
         "report.html": "r.md",
     }
     for command in commands.values():
-        for word, file in given.items():
+        for word, file in placeholders.items():
             command = command.replace(word, file)  # noqa: PLW2901
         assert parivox(*shlex.split(command))
 
 
 @pytest.mark.parametrize(
-    ("file", "said", "command"),
+    ("file", "description", "command"),
     [
         ("1-policy.yaml", "a policy, as parivox gate takes it", "gate AUDIT --policy"),
         ("1-stream.state", "the state of a stream, as parivox monitor keeps", "monitor --state"),
     ],
 )
-def test_what_gate_and_monitor_take_is_known(file, said, command):
-    (found,) = inspect(KEPT / file).files
-    assert said in found.own
-    assert f"parivox {command} " in found.use
+def test_what_gate_and_monitor_take_is_known(file, description, command):
+    (inspected_file,) = inspect(OLD_AUDITS / file).files
+    assert description in inspected_file.own
+    assert f"parivox {command} " in inspected_file.use
 
 
 @pytest.mark.parametrize(
@@ -586,22 +608,22 @@ def test_embeddings_are_known_by_their_folder_and_by_each_file_of_it(tmp_path, n
     for table in ("recordings.parquet", "seen.parquet"):
         pl.DataFrame({"utterance": ["a/1"], "speaker": ["a"]}).write_parquet(store / table)
     np.save(store / "embeddings.npy", np.ones((1, 1, 2), np.float32))
-    (found,) = inspect(store / name).files
-    assert "embeddings, as parivox embed makes them" in found.own
-    assert found.use == f"parivox score TRIALS --embeddings {store} --out scores.parquet"
+    (inspected_file,) = inspect(store / name).files
+    assert "embeddings, as parivox embed makes them" in inspected_file.own
+    assert inspected_file.use == f"parivox score TRIALS --embeddings {store} --out scores.parquet"
     (store / "mine.csv").write_text("utterance,lang\na/1,de\n")
     assert not inspect(store / "mine.csv").files[0].own
 
 
 def test_recordings_of_embeddings_are_still_a_table_of_utterances(tmp_path):
     (tmp_path / "store.json").write_text("{}")
-    ids = sorted({one for row in TRIALS for one in row[:2]})
-    table = pl.DataFrame({"utterance": ids, "speaker": [one[:4] for one in ids]})
+    ids = sorted({utterance for row in TRIALS for utterance in row[:2]})
+    table = pl.DataFrame({"utterance": ids, "speaker": [utterance[:4] for utterance in ids]})
     table.write_parquet(tmp_path / "recordings.parquet")
     scores = pl.DataFrame(TRIALS, ["enrol", "test", "label", "score"], orient="row")
     scores.write_csv(tmp_path / "s.csv")
-    told = inspect(tmp_path / "s.csv", tmp_path / "recordings.parquet")
-    assert f"--utterances {tmp_path / 'recordings.parquet'}" in told.next
+    inspection = inspect(tmp_path / "s.csv", tmp_path / "recordings.parquet")
+    assert f"--utterances {tmp_path / 'recordings.parquet'}" in inspection.next
 
 
 @pytest.mark.slow
@@ -616,10 +638,10 @@ def test_reports_are_known_as_what_is_to_be_read(written, parivox):
 
 def decided(yes, no, odd=""):
     """A row a trial, its result in words; every fifth is odd, if there is a word for that."""
-    rows = [
-        (e, t, odd if odd and n % 5 == 4 else (no, yes)[s > 1])
-        for n, (e, t, _, s) in enumerate(TRIALS)
-    ]
+    decisions = [yes if s > 1 else no for *_, s in TRIALS]
+    if odd:
+        decisions[4::5] = [odd] * len(decisions[4::5])
+    rows = [(e, t, decision) for (e, t, *_), decision in zip(TRIALS, decisions, strict=True)]
     return lines(["enrol,test,result", *map(",".join, rows)])
 
 
@@ -633,33 +655,33 @@ def decided(yes, no, odd=""):
     ],
 )
 def test_decisions_in_any_words_are_the_same_decisions(write, words, columns):
-    wanted = pv.audit(
+    reference_audit = pv.audit(
         {"S": write("a.csv", decided("accept", "reject"))},
         columns={"decision": "result"},
         speakers=PEOPLE,
         by="gender",
         intervals=False,
     )
-    found = pv.audit(
+    word_audit = pv.audit(
         {"S": write("b.csv", decided(*words))},
         columns={"decision": "result", **columns},
         speakers=PEOPLE,
         by="gender",
         intervals=False,
     )
-    assert found.groups.to_dict() == wanted.groups.to_dict()
+    assert word_audit.groups.to_dict() == reference_audit.groups.to_dict()
 
 
 @pytest.mark.slow
 def test_a_word_for_failures_is_one_by_the_option_that_inspect_writes(write, parivox):
     write("people.csv", lines(["speaker,gender", *map(",".join, SPEAKERS.items())]))
     write("bank.csv", decided("accepted", "rejected", "too short"))
-    told = parivox("inspect", "bank.csv", "people.csv")
-    assert "column 'result' may hold decisions" in told
-    option = shlex.split(told.partition("audit it with ")[2].splitlines()[0])
+    completed = parivox("inspect", "bank.csv", "people.csv")
+    assert "column 'result' may hold decisions" in completed
+    option = shlex.split(completed.partition("audit it with ")[2].splitlines()[0])
     assert option == ["--columns", "decision=result,failed=too short"]
-    told = parivox("inspect", "bank.csv", "people.csv", *option)
-    command = proposed_in(told)
+    completed = parivox("inspect", "bank.csv", "people.csv", *option)
+    command = proposed_in(completed)
     assert option[1] in command
     assert "58 trials, 6 speakers" in parivox(*command, "--no-intervals")
 
@@ -668,12 +690,15 @@ def test_a_word_for_failures_stands_in_scores_too_beside_decisions(read):
     rows = {"enrol": ["a/1"] * 4, "test": ["a/2", "a/3", "b/1", "b/2"]}
     cells = {"score": ["0.5", "zu kurz", "", "0.2"], "decision": ["ja", "", "leer", "nein"]}
     columns = {"accept": "ja", "reject": "nein", "failed": "zu kurz|leer"}
-    found = read({**rows, **cells}, columns=columns)
-    assert sum(len(part.failed.score) for part in found.partitions() if part.failed) == 2
+    trial_set = read({**rows, **cells}, columns=columns)
+    assert (
+        sum(len(partition.failed.score) for partition in trial_set.partitions() if partition.failed)
+        == 2
+    )
 
 
 def test_a_word_that_nobody_explains_says_how_to(write):
-    said = refused(write("d.csv", decided("ja", "nein")), columns={"decision": "result"})
-    assert "as in --columns accept=WORD,reject=WORD,failed=WORD" in said
-    said = refused(write("d.csv", decided("ja", "nein")), columns={"yes": "ja"})
-    assert "'yes' is not a role or word; known are enrol" in said
+    message = refused(write("d.csv", decided("ja", "nein")), columns={"decision": "result"})
+    assert "as in --columns accept=WORD,reject=WORD,failed=WORD" in message
+    message = refused(write("d.csv", decided("ja", "nein")), columns={"yes": "ja"})
+    assert "'yes' is not a role or word; known are enrol" in message

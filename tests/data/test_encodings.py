@@ -49,9 +49,9 @@ def test_one_table_whatever_its_encoding_which_is_said(write, encoding, pack):
 
 @pytest.mark.parametrize("order", ["utf-16-le", "utf-16-be"])
 def test_western_utf16_needs_no_mark(write, order):
-    table, _, told = read_table(write("people.csv", PEOPLE.encode(order)), "speakers")
+    table, _, read_record = read_table(write("people.csv", PEOPLE.encode(order)), "speakers")
     assert table["forename"].to_list() == ["José", "Zoë", "Ünal"]
-    assert told["encoding"] == order
+    assert read_record["encoding"] == order
 
 
 @pytest.mark.parametrize("encoding", ENCODED)
@@ -59,27 +59,31 @@ def test_large_files_are_turned_into_utf8_on_disk(write, monkeypatch, encoding):
     monkeypatch.setattr(content_module, "IN_MEMORY_BYTES", 8)
     monkeypatch.setattr(content_module, "_CHUNK_BYTES", 7)  # which cuts characters apart
     for pack in (bytes, gzip.compress):
-        found = read_content(write("people.csv", pack(ENCODED[encoding])))
-        assert found.payload is None
-        with found.open() as file:
+        content = read_content(write("people.csv", pack(ENCODED[encoding])))
+        assert content.payload is None
+        with content.open() as file:
             assert file.read().decode("utf-8-sig") == PEOPLE
-        assert found.encoding == encoding
+        assert content.encoding == encoding
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-8-sig"])
 def test_scores_are_the_same_trials_in_every_encoding(read, csv, write, encoding):
-    one = "a/José1"
-    rows = [(one, "a/2", "0.9", "1"), (one, "b/1", "0.1", "0"), ("c/1", "b/1", "0.2", "0")]
-    found = read(csv(rows).encode(encoding))
+    accented_id = "a/José1"
+    rows = [
+        (accented_id, "a/2", "0.9", "1"),
+        (accented_id, "b/1", "0.1", "0"),
+        ("c/1", "b/1", "0.2", "0"),
+    ]
+    trial_set = read(csv(rows).encode(encoding))
     plain = read(csv(rows))
-    assert found.content_sha256 == plain.content_sha256
-    assert list(found.data_notes) == list(plain.data_notes)
+    assert trial_set.content_sha256 == plain.content_sha256
+    assert list(trial_set.data_notes) == list(plain.data_notes)
 
 
 def test_a_byte_far_down_decides(write):
     text = "id,forename\n" + "".join(f"{i},x\n" for i in range(40_000)) + "z,José\n"
-    table, _, told = read_table(write("people.csv", text.encode("cp1252")), "speakers")
-    assert (told["encoding"], table["forename"][-1]) == ("cp1252", "José")
+    table, _, read_record = read_table(write("people.csv", text.encode("cp1252")), "speakers")
+    assert (read_record["encoding"], table["forename"][-1]) == ("cp1252", "José")
 
 
 @pytest.mark.parametrize(
@@ -109,13 +113,15 @@ def test_a_spreadsheets_csv(read, write):
     text = (
         "sep=;\r\nEnrol;Test;Score;Label\r\na/1;a/2;0,75;1\r\na/1;b/1;-1,5e-1;0\r\nb/1;c/1;1;0\r\n"
     )
-    found = read(text.encode("utf-8-sig"))
-    same = read("enrol,test,score,label\na/1,a/2,0.75,1\na/1,b/1,-0.15,0\nb/1,c/1,1,0\n")
-    assert found.content_sha256 == same.content_sha256
+    trial_set = read(text.encode("utf-8-sig"))
+    reference_trials = read(
+        "enrol,test,score,label\na/1,a/2,0.75,1\na/1,b/1,-0.15,0\nb/1,c/1,1,0\n"
+    )
+    assert trial_set.content_sha256 == reference_trials.content_sha256
     people = 'sep=;\nid;"Age group";note;\na;"18;25";x;\nb;30;;\n;;;\n'
-    table, _, told = read_table(write("people.csv", people), "speakers")
+    table, _, read_record = read_table(write("people.csv", people), "speakers")
     assert table.rows() == [(3, "a", "18;25", "x"), (4, "b", "30", None)]
-    assert (table.columns, told["separator"]) == (["row", "id", "Age group", "note"], ";")
+    assert (table.columns, read_record["separator"]) == (["row", "id", "Age group", "note"], ";")
 
 
 def test_the_decimal_comma_is_said(write):
@@ -124,14 +130,16 @@ def test_the_decimal_comma_is_said(write):
     from parivox.data.trial_values import scores
 
     def read(text):
-        found = scan(write("s.csv", text), columns=RequestedColumns(), format=None, name="scores")
-        values = [scores(chunk, found).tolist() for chunk in found.chunks()]
-        return values, found.content.provenance
+        scanned_file = scan(
+            write("s.csv", text), columns=RequestedColumns(), format=None, name="scores"
+        )
+        values = [scores(chunk, scanned_file).tolist() for chunk in scanned_file.chunks()]
+        return values, scanned_file.content.provenance
 
-    values, told = read("enrol;test;score\na;b;0,5\na;c;1\n")
-    assert (values, told["decimal"]) == ([[0.5, 1.0]], ",")
-    values, told = read("enrol;test;score\na;b;0.5\na;c;1\n")
-    assert (values, told.get("decimal")) == ([[0.5, 1.0]], None)
+    values, decimal_mark = read("enrol;test;score\na;b;0,5\na;c;1\n")
+    assert (values, decimal_mark["decimal"]) == ([[0.5, 1.0]], ",")
+    values, decimal_mark = read("enrol;test;score\na;b;0.5\na;c;1\n")
+    assert (values, decimal_mark.get("decimal")) == ([[0.5, 1.0]], None)
 
 
 @pytest.mark.parametrize(
@@ -189,8 +197,8 @@ def table_of(names, encoding):
 @pytest.mark.parametrize("encoding", NAMES)
 def test_names_tell_their_encoding_and_a_warning_shows_one(write, encoding):
     path = write("people.csv", table_of(NAMES[encoding], encoding))
-    told = f"^people.csv: is not UTF-8 and is read as {encoding}, a guess by its words such as '"
-    with pytest.warns(EncodingGuessed, match=told) as warned:
+    message = f"^people.csv: is not UTF-8 and is read as {encoding}, a guess by its words such as '"
+    with pytest.warns(EncodingGuessed, match=message) as warned:
         table, _, about = read_table(path, "speakers")
     assert (table["name"].to_list(), about["encoding"]) == (NAMES[encoding], encoding)
     assert any(repr(name) in str(warned[0].message) for name in NAMES[encoding])
@@ -232,18 +240,37 @@ def test_every_command_takes_an_encoding_and_tells_a_guess(write, tmp_path, caps
     from parivox.cli import main
 
     ids = [f"{name}/{k}" for name in ("Inês", "Zoë") for k in range(2)]
-    rows = [f"{one},{two},0.5\n" for one in ids for two in ids if one < two]
+    rows = [f"{utterance},{two},0.5\n" for utterance in ids for two in ids if utterance < two]
     scores = write("s.csv", ("enrol,test,score\n" + "".join(rows)).encode("cp1252"))
     people = write("p.csv", "id,sex\nInês,f\nZoë,m\n".encode("cp1252"))
-    known = ("--speakers", str(people), "--encoding", "cp1252")
+    encoding_options = ("--speakers", str(people), "--encoding", "cp1252")
     for words in (
-        ("audit", scores, *known, "--by", "sex", "--no-intervals", "--similarity"),
-        ("count", scores, *known, "--by", "sex", "--out", tmp_path / "a.counts", "--withhold", "0"),
+        ("audit", scores, *encoding_options, "--by", "sex", "--no-intervals", "--similarity"),
+        (
+            "count",
+            scores,
+            *encoding_options,
+            "--by",
+            "sex",
+            "--out",
+            tmp_path / "a.counts",
+            "--withhold",
+            "0",
+        ),
         ("inspect", scores, people, "--encoding", "cp1252"),
-        ("trials", "describe", scores, *known),
-        ("trials", "check", scores, *known),
-        ("trials", "grade", scores, *known, "--out", tmp_path / "g.csv"),
-        ("trials", "convert", scores, *known, "--to", "kaldi", "--out", tmp_path / "k.txt"),
+        ("trials", "describe", scores, *encoding_options),
+        ("trials", "check", scores, *encoding_options),
+        ("trials", "grade", scores, *encoding_options, "--out", tmp_path / "g.csv"),
+        (
+            "trials",
+            "convert",
+            scores,
+            *encoding_options,
+            "--to",
+            "kaldi",
+            "--out",
+            tmp_path / "k.txt",
+        ),
     ):
         main([str(word) for word in words])
         out, err = capsys.readouterr()
@@ -271,10 +298,10 @@ def test_western_text_comes_back_or_is_refused(tmp_path, names):
     path = tmp_path / "western"
     path.write_bytes(data)
     try:
-        found = read_content(path)
+        content = read_content(path)
     except DataError:  # it might be UTF-8 in part
         return
-    assert found.payload.decode() == data.decode(found.encoding or "utf-8")
+    assert content.payload.decode() == data.decode(content.encoding or "utf-8")
 
 
 @FUZZ
@@ -289,10 +316,10 @@ def test_any_text_in_utf16_comes_back(tmp_path, names, order):
 
 pieces = st.sampled_from(
     [
-        *(b"id,sex\n", b"enrol;test;score\n", b"sep=;\n", b"a;b;0,5\n", b"a,1.5\n", b"\n", b'"'),
-        *(codecs.BOM_UTF8, b"\xff\xfe", b"\xfe\xff", b"\x00", b"\xe9", b"\xc3\xa9", b"\x81"),
+        b"id,sex\n", b"enrol;test;score\n", b"sep=;\n", b"a;b;0,5\n", b"a,1.5\n", b"\n", b'"',
+        codecs.BOM_UTF8, b"\xff\xfe", b"\xfe\xff", b"\x00", b"\xe9", b"\xc3\xa9", b"\x81",
     ]
-)
+)  # fmt: skip
 
 
 @FUZZ

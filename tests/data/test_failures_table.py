@@ -14,25 +14,34 @@ ROWS = {"recording": ["a/2", "a/1", "a/2", "a/2"], "stage": ["enrol", "acquire",
 
 
 def test_each_recording_of_a_stage_once_in_order():
-    found = read_failures(ROWS)
-    assert found.enrol.to_list() == ["a/2"]
-    assert found.acquire.to_list() == ["a/1", "a/2"]
-    assert read_failures(found) is found
+    failure_table = read_failures(ROWS)
+    assert failure_table.enrol.to_list() == ["a/2"]
+    assert failure_table.acquire.to_list() == ["a/1", "a/2"]
+    assert read_failures(failure_table) is failure_table
 
 
 @pytest.mark.parametrize(
     ("word", "stage"),
     [
-        *((word, "enrol") for word in ("Enrol", "enrolment", "ENROLLMENT", " fte ")),
-        *((word, "enrol") for word in ("failure to enrol", "failure_to_enrol")),
-        *((word, "acquire") for word in ("acquire", "Acquisition", "test", "probe", "FTA")),
-        *((word, "acquire") for word in ("verification", "Failure-to-acquire")),
+        ("Enrol", "enrol"),
+        ("enrolment", "enrol"),
+        ("ENROLLMENT", "enrol"),
+        (" fte ", "enrol"),
+        ("failure to enrol", "enrol"),
+        ("failure_to_enrol", "enrol"),
+        ("acquire", "acquire"),
+        ("Acquisition", "acquire"),
+        ("test", "acquire"),
+        ("probe", "acquire"),
+        ("FTA", "acquire"),
+        ("verification", "acquire"),
+        ("Failure-to-acquire", "acquire"),
     ],
 )
 def test_words_for_stages(word, stage):
-    found = read_failures({"recording": ["a/1"], "stage": [word]})
-    assert getattr(found, stage).to_list() == ["a/1"]
-    assert len(found.enrol) + len(found.acquire) == 1
+    failure_table = read_failures({"recording": ["a/1"], "stage": [word]})
+    assert getattr(failure_table, stage).to_list() == ["a/1"]
+    assert len(failure_table.enrol) + len(failure_table.acquire) == 1
 
 
 @pytest.mark.parametrize(
@@ -46,10 +55,14 @@ def test_words_for_stages(word, stage):
 )
 def test_columns_are_known_by_several_names(names):
     cells = (["a/1"], ["enrol"], ["no speech"])
-    found = read_failures(dict(zip(names, cells, strict=True)))
-    assert found.enrol.to_list() == ["a/1"]
-    told = {"cause": names[2]} if names[2] != "x" else {}
-    assert found.provenance["columns"] == {"recording": names[0], "stage": names[1], **told}
+    failure_table = read_failures(dict(zip(names, cells, strict=True)))
+    assert failure_table.enrol.to_list() == ["a/1"]
+    roles = {"cause": names[2]} if names[2] != "x" else {}
+    assert failure_table.provenance["columns"] == {
+        "recording": names[0],
+        "stage": names[1],
+        **roles,
+    }
 
 
 @pytest.mark.parametrize("kind", ["csv", "tsv", "semicolon", "parquet"])
@@ -61,10 +74,10 @@ def test_any_kind_of_file(write, tmp_path, kind):
         sign = {"csv": ",", "tsv": "\t", "semicolon": ";"}[kind]
         lines = ["recording,stage,reason", *(f"{r},{s},short" for r, s in zip(*ROWS.values()))]  # noqa: B905
         path = write("failures.csv", "\n".join(lines).replace(",", sign) + "\n")
-    found, plain = read_failures(path), read_failures(ROWS)
-    assert found.enrol.equals(plain.enrol)
-    assert found.acquire.equals(plain.acquire)
-    assert found.name == path.name
+    failure_table, plain = read_failures(path), read_failures(ROWS)
+    assert failure_table.enrol.equals(plain.enrol)
+    assert failure_table.acquire.equals(plain.acquire)
+    assert failure_table.name == path.name
 
 
 @pytest.mark.parametrize(
@@ -85,9 +98,9 @@ def test_any_kind_of_file(write, tmp_path, kind):
     ],
 )
 def test_bad_tables_are_told(write, text, sentence):
-    with pytest.raises(DataError) as told:
+    with pytest.raises(DataError) as error_info:
         read_failures(write("f.csv", text))
-    assert sentence in str(told.value)
+    assert sentence in str(error_info.value)
 
 
 NOPE = "is in no trial and of no known speaker"
@@ -107,9 +120,9 @@ NOPE = "is in no trial and of no known speaker"
 )
 def test_a_failure_of_nobody_is_told_with_its_row(read, write, text, more, sentence):
     failures = write("f.csv", "recording,stage\n" + text)
-    with pytest.raises(DataError) as told:
+    with pytest.raises(DataError) as error_info:
         read("enrol,test,score\na/1,a/2,1\na/1,b/1,0\n", failures=failures, **more)
-    assert sentence in str(told.value)
+    assert sentence in str(error_info.value)
 
 
 def test_a_failure_of_nobody_is_told_without_a_table_of_speakers(write):
@@ -122,9 +135,9 @@ def test_a_failure_of_nobody_is_told_without_a_table_of_speakers(write):
 def test_a_model_cannot_fail_to_be_acquired(read, write):
     models = write("m.csv", "model,speaker,recording\nm1,a,a/1\n")
     failures = write("f.csv", "recording,stage\nm1,acquire\n")
-    with pytest.raises(DataError) as told:
+    with pytest.raises(DataError) as error_info:
         read("enrol,test,score\nm1,a/2,1\nm1,b/1,0\n", models=models, failures=failures)
-    assert str(told.value) == (
+    assert str(error_info.value) == (
         f"f.csv, row 2: recording 'm1' {NOPE}; it is a model of m.csv, which can fail at the stage "
         "enrol only"
     )
@@ -136,9 +149,11 @@ def test_a_model_cannot_fail_to_be_acquired(read, write):
 )
 def test_the_order_of_rows_changes_nothing(rows):
     tables = [
-        read_failures({"recording": [r for r, _ in some], "stage": [s for _, s in some]})
-        for some in (rows, rows[::-1])
+        read_failures(
+            {"recording": [r for r, _ in ordered_rows], "stage": [s for _, s in ordered_rows]}
+        )
+        for ordered_rows in (rows, rows[::-1])
     ]
     for stage, code in (("enrol", STAGE_WORDS["enrol"]), ("acquire", STAGE_WORDS["acquire"])):
-        wanted = sorted({r for r, word in rows if STAGE_WORDS[word] == code})
-        assert [getattr(one, stage).to_list() for one in tables] == [wanted, wanted]
+        recordings = sorted({r for r, word in rows if STAGE_WORDS[word] == code})
+        assert [getattr(table, stage).to_list() for table in tables] == [recordings, recordings]

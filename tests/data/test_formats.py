@@ -31,18 +31,18 @@ PACKERS = {
 
 
 @pytest.fixture
-def same(read, csv, rows, plain):
+def check_same_trials(read, csv, rows, plain):
     """Whether trials equal those of the plain CSV."""
-    wanted = read(csv(rows))
+    reference = read(csv(rows))
 
-    def check(found):
-        assert plain(found) == plain(wanted)
-        assert found.content_sha256 == wanted.content_sha256
-        assert list(found.utterance_ids) == list(wanted.utterance_ids)
-        assert found.utterance_speaker.tolist() == wanted.utterance_speaker.tolist()
-        assert found.score_range == wanted.score_range
-        told = [(note.item, note.count) for note in found.data_notes]
-        assert told == [(note.item, note.count) for note in wanted.data_notes]
+    def check(trial_set):
+        assert plain(trial_set) == plain(reference)
+        assert trial_set.content_sha256 == reference.content_sha256
+        assert list(trial_set.utterance_ids) == list(reference.utterance_ids)
+        assert trial_set.utterance_speaker.tolist() == reference.utterance_speaker.tolist()
+        assert trial_set.score_range == reference.score_range
+        note_counts = [(note.item, note.count) for note in trial_set.data_notes]
+        assert note_counts == [(note.item, note.count) for note in reference.data_notes]
 
     return check
 
@@ -55,44 +55,45 @@ def frame(rows):
 
 
 def test_canonical_order_and_types(read, csv, rows, plain):
-    found = read(csv(rows))
-    assert plain(found) == [
+    trial_set = read(csv(rows))
+    assert plain(trial_set) == [
         ("a/1", "a/2", True, 0.9, False),
         ("a/1", "b/1", False, 0.1, False),
         ("c/1", "a/2", False, 0.3, False),
         ("b/1", "b/2", True, 0.7, False),
         ("b/2", "c/1", False, -0.25, False),
     ]
-    (part,) = found.partitions()
-    assert [a.dtype for a in (part.enrol, part.test, part.target, part.score)] == [
+    (partition,) = trial_set.partitions()
+    columns = (partition.enrol, partition.test, partition.target, partition.score)
+    assert [column.dtype for column in columns] == [
         np.int32, np.int32, np.bool_, np.float64,
     ]  # fmt: skip
-    assert found.n_trials == 5
-    assert found.score_range == (-0.25, 0.9)
-    assert (found.n_partitions, len(part)) == (1, 5)
+    assert trial_set.n_trials == 5
+    assert trial_set.score_range == (-0.25, 0.9)
+    assert (trial_set.n_partitions, len(partition)) == (1, 5)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_any_order_of_rows(read, csv, rows, same, seed):
+def test_any_order_of_rows(read, csv, rows, check_same_trials, seed):
     random.Random(seed).shuffle(rows)
-    same(read(csv(rows)))
+    check_same_trials(read(csv(rows)))
 
 
 @pytest.mark.parametrize("packer", PACKERS)
-def test_any_compression_under_any_name(read, csv, rows, same, packer):
-    found = read(PACKERS[packer](csv(rows).encode()), name="scores.data")
-    same(found)
-    assert found.provenance[0]["compression"] == packer
+def test_any_compression_under_any_name(read, csv, rows, check_same_trials, packer):
+    trial_set = read(PACKERS[packer](csv(rows).encode()), name="scores.data")
+    check_same_trials(trial_set)
+    assert trial_set.provenance[0]["compression"] == packer
 
 
-def test_several_zst_frames(read, csv, rows, same):
+def test_several_zst_frames(read, csv, rows, check_same_trials):
     head, tail = csv(rows).encode()[:20], csv(rows).encode()[20:]
-    same(read(PACKERS["zst"](head) + PACKERS["zst"](tail)))
+    check_same_trials(read(PACKERS["zst"](head) + PACKERS["zst"](tail)))
 
 
 @pytest.mark.parametrize("separator", ["\t", ";", "|", " "])
-def test_any_separator(read, csv, rows, same, separator):
-    same(read(csv(rows).replace(",", separator)))
+def test_any_separator(read, csv, rows, check_same_trials, separator):
+    check_same_trials(read(csv(rows).replace(",", separator)))
 
 
 @pytest.mark.parametrize(
@@ -109,8 +110,8 @@ def test_any_separator(read, csv, rows, same, separator):
         lambda text: text.replace(",1\n", ",Target\n").replace(",0\n", ",imp\n"),
     ],
 )
-def test_untidy_text(read, csv, rows, same, change):
-    same(read(change(csv(rows))))
+def test_untidy_text(read, csv, rows, check_same_trials, change):
+    check_same_trials(read(change(csv(rows))))
 
 
 HEADERLESS = {
@@ -122,11 +123,11 @@ HEADERLESS = {
 
 @pytest.mark.parametrize("name", HEADERLESS)
 @pytest.mark.parametrize("blank", [" ", "\t", "  ", " \t "])
-def test_formats_without_a_header(read, rows, same, name, blank):
+def test_formats_without_a_header(read, rows, check_same_trials, name, blank):
     text = "\n".join(HEADERLESS[name](*row) for row in rows).replace(" ", blank)
-    found = read(text, name="scores.txt")
-    same(found)
-    assert found.provenance[0]["format"] == name
+    trial_set = read(text, name="scores.txt")
+    check_same_trials(trial_set)
+    assert trial_set.provenance[0]["format"] == name
 
 
 @pytest.mark.parametrize(
@@ -137,24 +138,24 @@ def test_formats_without_a_header(read, rows, same, name, blank):
     ],
 )
 def test_scores_alone_get_their_labels_from_the_speakers(read, csv, rows, plain, count, name, line):
-    found = read("\n".join(line(*row) for row in rows), name="scores.txt")
-    assert plain(found) == plain(read(csv(rows)))
-    assert found.provenance[0]["format"] == name
-    assert count(found, "trials labelled by their speakers") == 5
+    trial_set = read("\n".join(line(*row) for row in rows), name="scores.txt")
+    assert plain(trial_set) == plain(read(csv(rows)))
+    assert trial_set.provenance[0]["format"] == name
+    assert count(trial_set, "trials labelled by their speakers") == 5
 
 
-def test_parquet_and_arrow(read, rows, same, tmp_path):
+def test_parquet_and_arrow(read, rows, check_same_trials, tmp_path):
     for name, write in {
         "parquet": "write_parquet", "arrow": "write_ipc", "arrow-stream": "write_ipc_stream",
     }.items():  # fmt: skip
         path = tmp_path / f"{name}.data"
         getattr(frame(rows), write)(path)
-        found = read(path)
-        same(found)
-        assert found.provenance[0]["format"] == name
+        trial_set = read(path)
+        check_same_trials(trial_set)
+        assert trial_set.provenance[0]["format"] == name
 
 
-def test_tables_in_python(read, rows, same, optional):
+def test_tables_in_python(read, rows, check_same_trials, optional):
     table = frame(rows)
     columns = table.to_dict(as_series=False)
     for source in (
@@ -167,7 +168,7 @@ def test_tables_in_python(read, rows, same, optional):
         optional("pyarrow").table(columns),
         optional("pandas").DataFrame(columns),
     ):
-        same(read(source))
+        check_same_trials(read(source))
 
 
 def test_ids_of_digits_are_text(read, plain):
@@ -179,14 +180,14 @@ def test_ids_of_digits_are_text(read, plain):
     ]
 
 
-def test_standard_input(read, csv, rows, same, monkeypatch):
+def test_standard_input(read, csv, rows, check_same_trials, monkeypatch):
     class Stdin:
         buffer = io.BytesIO(gzip.compress(csv(rows).encode()))
 
     monkeypatch.setattr(sys, "stdin", Stdin)
-    found = read(Source("-"))
-    same(found)
-    assert found.provenance[0]["name"] == "standard input"
+    trial_set = read(Source("-"))
+    check_same_trials(trial_set)
+    assert trial_set.provenance[0]["name"] == "standard input"
 
 
 class Source:
@@ -199,11 +200,13 @@ class Source:
         return self.name
 
 
-def test_columns_that_the_user_names(read, csv, rows, same):
+def test_columns_that_the_user_names(read, csv, rows, check_same_trials):
     text = csv(rows, header="x,y,z,w")
-    same(read(text, columns={"enrol": "x", "test": "y", "score": "z", "label": "w"}))
+    check_same_trials(read(text, columns={"enrol": "x", "test": "y", "score": "z", "label": "w"}))
     text = csv(rows, header="label,y,z,score")
-    same(read(text, columns={"enrol": "label", "test": "y", "score": "z", "label": "score"}))
+    check_same_trials(
+        read(text, columns={"enrol": "label", "test": "y", "score": "z", "label": "score"})
+    )
 
 
 def test_a_format_that_the_user_names(read):
@@ -264,8 +267,10 @@ def test_detection(write, text, kind):
         r"not match the rows"
     )
     with contextlib.nullcontext() if kind else pytest.raises(DataError, match=wrong):
-        found = scan(write("trials", text), columns=RequestedColumns(), format=None, name="trials")
-        assert found.format == kind
+        scanned_file = scan(
+            write("trials", text), columns=RequestedColumns(), format=None, name="trials"
+        )
+        assert scanned_file.format == kind
 
 
 def test_columns_that_are_ignored_are_told(read, csv, rows):
@@ -324,7 +329,7 @@ def test_one_column_for_two_roles(read, csv, rows):
         read(csv(rows), columns={"enrol": "enrol", "test": "enrol"})
 
 
-def test_columns_of_either_file(read, csv, rows, same, write):
+def test_columns_of_either_file(read, csv, rows, check_same_trials, write):
     scores = csv([row[:3] for row in rows], header="enrol,test,z")
     listed = write("t.csv", csv([(*row[:2], row[3]) for row in rows], header="u1,u2,y"))
     plain_list = write("t.txt", "".join(f"{y} {e} {t}\n" for e, t, _, y in rows))
@@ -374,8 +379,10 @@ def test_types_that_are_neither_text_nor_numbers(read, tmp_path, form, role, kin
 def test_damaged_parquet_is_told_in_one_sentence_only(read, rows, tmp_path, capfd):
     frame(rows).write_parquet(tmp_path / "whole.parquet")
     data = bytearray((tmp_path / "whole.parquet").read_bytes())
-    for at in range(8, len(data) - 8, 5):
-        (tmp_path / "damaged").write_bytes(data[:at] + b"\xff\x00\x7f\x01" + data[at + 4 :])
+    for position in range(8, len(data) - 8, 5):
+        (tmp_path / "damaged").write_bytes(
+            data[:position] + b"\xff\x00\x7f\x01" + data[position + 4 :]
+        )
         with contextlib.suppress(ParivoxError):
             read(tmp_path / "damaged")
     assert capfd.readouterr().err == ""
@@ -440,24 +447,24 @@ def test_a_segment_has_two_sides(read, plain, kind):
     elif kind == "ids of digits":
         source = {**table, "modelid": [1, 1], "segmentid": [2, 2]}
         second, people = "2", read_speakers({"id": ["1", "2", "2:b"], "sex": ["f", "m", "m"]})
-    found = plain(read(source, people=people))
-    assert sorted((test, score) for _, test, _, score, _ in found) == [
+    plain_rows = plain(read(source, people=people))
+    assert sorted((test, score) for _, test, _, score, _ in plain_rows) == [
         (second, 0.5),
         (second + ":b", 0.1),
     ]
 
 
-def test_a_side_of_something_else_is_no_side(read, csv, rows, same):
+def test_a_side_of_something_else_is_no_side(read, csv, rows, check_same_trials):
     text = csv([(*row, "left") for row in rows], header="enrol,test,score,label,side")
-    found = read(text)
-    same(found)
-    assert found.provenance[0]["ignored"] == ["side"]
+    trial_set = read(text)
+    check_same_trials(trial_set)
+    assert trial_set.provenance[0]["ignored"] == ["side"]
 
 
 def test_a_column_of_sides_that_the_user_names(read, plain):
     text = "model,segment,channel,score\na/1,a/2,a,0.5\na/1,a/2,b,0.1\n"
-    found = plain(read(text, columns={"side": "channel"}))
-    assert [test for _, test, *_ in found] == ["a/2", "a/2:b"]
+    plain_rows = plain(read(text, columns={"side": "channel"}))
+    assert [test for _, test, *_ in plain_rows] == ["a/2", "a/2:b"]
 
 
 @pytest.mark.parametrize(
@@ -576,8 +583,8 @@ def test_whole_numbers_behind_labels_are_scores_as_speechbrain_writes_them(read,
 
 
 def test_whole_numbers_before_words_of_labels_are_scores_as_wespeaker_writes_them(read):
-    found = read("a/1 a/2 0 target\na/1 b/1 1 nontarget\n")
-    (trials,) = found.partitions()
+    trial_set = read("a/1 a/2 0 target\na/1 b/1 1 nontarget\n")
+    (trials,) = trial_set.partitions()
     assert sorted(zip(trials.target.tolist(), trials.score.tolist(), strict=True)) == [
         (False, 1.0),
         (True, 0.0),
@@ -593,7 +600,7 @@ def speechlab():
             "SpeechLab's columns",
             {"score": 0, "label": 1, "enrol": 2, "test": 3},
             Example("0.5 target a/1 a/2", "SpeechLab", "score, label, enrolment, test"),
-            fits=lambda first: 70 if first.has_labels(1) and first.has_scores(0) else 0,
+            fits=lambda sample: 70 if sample.has_labels(1) and sample.has_scores(0) else 0,
         )
     )
     yield added
@@ -605,8 +612,8 @@ def test_one_registration_adds_a_format(speechlab, write, csv, rows):
     scores = write("scores.txt", "\n".join(lines))
     people = {"id": ["a", "b", "c"], "gender": ["f", "m", "f"]}
     audit, plain = (
-        pv.audit(one, speakers=people, by="gender")
-        for one in (scores, write("scores.csv", csv(rows)))
+        pv.audit(path, speakers=people, by="gender")
+        for path in (scores, write("scores.csv", csv(rows)))
     )
     assert pv.inspect(scores).files[0].format == speechlab.name
     assert audit.groups.rows() == plain.groups.rows()
@@ -621,36 +628,36 @@ def test_one_registration_adds_a_format(speechlab, write, csv, rows):
 
 def test_one_list_in_several_files(read, csv, rows, write, plain):
     half = len(rows) // 2
-    rest = csv(rows[half:]).replace(",", ";").replace(".", ",")
-    files = [write("a.csv", csv(rows[:half])), write("b.csv", rest)]
-    found, whole = read(files), read(csv(rows))
-    assert plain(found) == plain(whole)
-    assert found.content_sha256 == whole.content_sha256
-    assert [one["name"] for one in found.provenance] == ["a.csv", "b.csv"]
-    assert [one.get("decimal", ".") for one in found.provenance] == [".", ","]
+    decimal_comma_rows = csv(rows[half:]).replace(",", ";").replace(".", ",")
+    files = [write("a.csv", csv(rows[:half])), write("b.csv", decimal_comma_rows)]
+    trial_set, reference = read(files), read(csv(rows))
+    assert plain(trial_set) == plain(reference)
+    assert trial_set.content_sha256 == reference.content_sha256
+    assert [source["name"] for source in trial_set.provenance] == ["a.csv", "b.csv"]
+    assert [source.get("decimal", ".") for source in trial_set.provenance] == [".", ","]
 
 
 def test_rows_of_several_files_are_told_with_their_file(read, csv, rows, write):
     files = [write("a.csv", csv(rows)), write("b.csv", csv([(*rows[0][:2], "9.5", rows[0][3])]))]
-    told = r"^a\.csv, row 2 and b\.csv, row 2: the same trial .* has score"
-    with pytest.raises(DataError, match=told):
+    message = r"^a\.csv, row 2 and b\.csv, row 2: the same trial .* has score"
+    with pytest.raises(DataError, match=message):
         read(files)
     files[1].write_text("enrol,test,score\n" + ",".join(rows[0][:3]) + "\n")
     with pytest.raises(DataError, match=r"b\.csv: has no column of label, which a\.csv has; give"):
         read(files)
     files[1].write_text("enrol,test\n" + ",".join(rows[0][:2]) + "\n")
-    told = r"b\.csv: has no column of label and score, which a\.csv has; give"
-    with pytest.raises(DataError, match=told):
+    message = r"b\.csv: has no column of label and score, which a\.csv has; give"
+    with pytest.raises(DataError, match=message):
         read(files)
 
 
 def test_files_of_one_name_are_told_apart_by_their_paths(read, csv, rows, tmp_path):
     files = [tmp_path / day / "a.csv" for day in ("monday", "tuesday")]
     half = len(rows) // 2
-    for file, some in zip(files, (rows[:half], rows[half:]), strict=True):
+    for file, half_rows in zip(files, (rows[:half], rows[half:]), strict=True):
         file.parent.mkdir()
-        file.write_text(csv(some))
-    assert [one["name"] for one in read(files).provenance] == ["a.csv", "a.csv"]
+        file.write_text(csv(half_rows))
+    assert [source["name"] for source in read(files).provenance] == ["a.csv", "a.csv"]
     files[1].write_text(csv([(*rows[0][:2], "9.5", rows[0][3])]))
     with pytest.raises(DataError, match=r"^.*monday.a\.csv, row 2 and .*tuesday.a\.csv, row 2:"):
         read(files)

@@ -78,11 +78,11 @@ texts = st.builds(
     st.sampled_from(["\n", "\r\n", "\r", "\n\n"]),
     st.sampled_from(
         [
-            *("", "enrol,test,score\n", "enrol\ttest\tscore\tlabel\n", "\ufeff", "id,sex\n"),
-            *("modelid,segmentid,side,LLR\n", "probe_id,probe_subject,bio_ref_id,score\n"),
+            "", "enrol,test,score\n", "enrol\ttest\tscore\tlabel\n", "\ufeff", "id,sex\n",
+            "modelid,segmentid,side,LLR\n", "probe_id,probe_subject,bio_ref_id,score\n",
         ]
     ),
-)
+)  # fmt: skip
 
 
 @st.composite
@@ -90,13 +90,13 @@ def damaged(draw):
     """A good file with some bytes changed, lost or added."""
     data = bytearray(draw(st.sampled_from(SEEDS)))
     for _ in range(draw(st.integers(1, 4))):
-        at = draw(st.integers(0, max(len(data) - 1, 0)))
+        position = draw(st.integers(0, max(len(data) - 1, 0)))
         cut = draw(st.integers(0, 8))
-        data[at : at + cut] = draw(st.binary(max_size=8))
+        data[position : position + cut] = draw(st.binary(max_size=8))
     return bytes(data)
 
 
-anything = st.one_of(st.binary(max_size=200), texts, damaged())
+contents = st.one_of(st.binary(max_size=200), texts, damaged())
 
 
 @pytest.fixture
@@ -108,29 +108,29 @@ def fuzzed(tmp_path):
         try:
             job(path)
         except ParivoxError as error:
-            told = str(error)
+            message = str(error)
         else:
             return
-        assert told
-        assert "\n" not in told
+        assert message
+        assert "\n" not in message
 
     return run
 
 
 @FUZZ
-@given(data=anything, chosen=st.sampled_from([None, *FORMATS]))
-def test_trials(fuzzed, data, chosen):
+@given(data=contents, format_name=st.sampled_from([None, *FORMATS]))
+def test_trials(fuzzed, data, format_name):
     speakers = read_speakers({"id": ["a", "b"], "sex": ["f", "m"]})
 
     def job(path):
-        read_trials(path, system="s", list_="", speakers=speakers, format=chosen)
+        read_trials(path, system="s", list_="", speakers=speakers, format=format_name)
         read_trials(path, system="s", list_="", speakers=speakers, conflicts="set-aside")
 
     fuzzed(data, job)
 
 
 @FUZZ
-@given(scores=anything, listed=anything)
+@given(scores=contents, listed=contents)
 def test_scores_and_their_trials(fuzzed, scores, listed, tmp_path):
     speakers = read_speakers({"id": ["a", "b"], "sex": ["f", "m"]})
     (tmp_path / "listed").write_bytes(listed)
@@ -142,24 +142,24 @@ def test_scores_and_their_trials(fuzzed, scores, listed, tmp_path):
 
 
 @FUZZ
-@given(data=anything)
+@given(data=contents)
 def test_speakers(fuzzed, data):
     fuzzed(data, lambda path: read_speakers(path).ids)
 
 
 @FUZZ
-@given(data=anything)
+@given(data=contents)
 def test_utterances(fuzzed, data):
     fuzzed(data, read_utterances)
 
 
 @pytest.mark.slow
 def test_damaged_metadata_of_parquet_leave_nothing_on_standard_error(tmp_path, capfd):
-    whole = _PARQUET.getvalue()
-    footer = int.from_bytes(whole[-8:-4], "little") + 8
+    content = _PARQUET.getvalue()
+    footer = int.from_bytes(content[-8:-4], "little") + 8
     path = tmp_path / "x.parquet"
-    for at in range(len(whole) - footer, len(whole)):
+    for position in range(len(content) - footer, len(content)):
         for byte in (0, 0x15, 0xFF):
-            path.write_bytes(whole[:at] + bytes([byte]) + whole[at + 1 :])
+            path.write_bytes(content[:position] + bytes([byte]) + content[position + 1 :])
             holds_counts(path)
     assert capfd.readouterr().err == ""

@@ -17,14 +17,14 @@ TABLE = {
 }
 
 
-def groupings(by, *, used=range(5), table=TABLE):
+def groupings(attributes, *, used=range(5), table=TABLE):
     people = read_speakers(table, id="id")
-    return make_groupings(people, by, speakers_in_use=list(used))
+    return make_groupings(people, attributes, speakers_in_use=list(used))
 
 
 def test_one_attribute_whatever_its_case():
-    (one,) = groupings(["sex"])
-    assert (one.name, one.groups, one.speaker_codes.tolist()) == (
+    (grouping,) = groupings(["sex"])
+    assert (grouping.name, grouping.groups, grouping.speaker_codes.tolist()) == (
         "sex",
         ("f", "m"),
         [0, 1, 0, -1, 1],
@@ -32,42 +32,46 @@ def test_one_attribute_whatever_its_case():
 
 
 def test_combinations_in_the_order_asked_for():
-    one, other = groupings(["note+SEX", "sex+age:30"])
-    assert one.name == "note+SEX"
-    assert one.groups == ("p+f", "q+m", "r+f", "t+m")
-    assert other.name == "sex+age:30"
-    assert other.groups == ("f+<30", "f+30+", "m+<30")
-    assert other.speaker_codes.tolist() == [0, 2, 1, -1, 2]
+    first_grouping, second_grouping = groupings(["note+SEX", "sex+age:30"])
+    assert first_grouping.name == "note+SEX"
+    assert first_grouping.groups == ("p+f", "q+m", "r+f", "t+m")
+    assert second_grouping.name == "sex+age:30"
+    assert second_grouping.groups == ("f+<30", "f+30+", "m+<30")
+    assert second_grouping.speaker_codes.tolist() == [0, 2, 1, -1, 2]
 
 
 def test_bands_hold_their_lower_edge_and_keep_their_order():
-    (one,) = groupings(["age:18,30,60"])
-    assert one.groups == ("<18", "18-29", "30-59", "60+")
-    assert one.speaker_codes.tolist() == [0, 1, 2, 3, 1]
-    (one,) = groupings(["age:18,19,100"])
-    assert one.groups == ("<18", "18", "19-99")
-    assert not one.unused_groups
-    (one,) = groupings(["height:1.5,1.75"], table={**TABLE, "height": [1.4, 1.5, 1.7, None, 1.8]})
-    assert one.groups == ("<1.5", "1.5-<1.75", "1.75+")
-    assert one.speaker_codes.tolist() == [0, 1, 1, -1, 2]
+    (grouping,) = groupings(["age:18,30,60"])
+    assert grouping.groups == ("<18", "18-29", "30-59", "60+")
+    assert grouping.speaker_codes.tolist() == [0, 1, 2, 3, 1]
+    (grouping,) = groupings(["age:18,19,100"])
+    assert grouping.groups == ("<18", "18", "19-99")
+    assert not grouping.unused_groups
+    (grouping,) = groupings(
+        ["height:1.5,1.75"], table={**TABLE, "height": [1.4, 1.5, 1.7, None, 1.8]}
+    )
+    assert grouping.groups == ("<1.5", "1.5-<1.75", "1.75+")
+    assert grouping.speaker_codes.tolist() == [0, 1, 1, -1, 2]
 
 
 def test_persons_are_no_groups_unless_asked_for():
-    assert [one.name for one in groupings(None)] == ["Sex"]  # Age and note differ for everyone
+    assert [grouping.name for grouping in groupings(None)] == [
+        "Sex"
+    ]  # Age and note differ for everyone
     table = {**TABLE, "note": ["p", "q", "r", None, None]}
-    assert [one.name for one in groupings(None, table=table)] == ["Sex"]
+    assert [grouping.name for grouping in groupings(None, table=table)] == ["Sex"]
     assert groupings(["note"])[0].groups == ("p", "q", "r", "s", "t")
-    assert [one.name for one in groupings(None, used=[0, 1])] == ["Sex", "Age", "note"]
+    assert [grouping.name for grouping in groupings(None, used=[0, 1])] == ["Sex", "Age", "note"]
 
 
 def test_bands_keep_their_digits():
     ages = {**TABLE, "Age": ["1234566", "1234567", "1234568", "2e6", ""]}
-    (one,) = groupings(["age:1234567,1234568,1500000"], table=ages)
-    assert one.name == "age:1234567,1234568,1500000"
-    assert one.groups == ("<1234567", "1234567", "1234568-1499999", "1500000+")
-    parts = {**TABLE, "Age": ["0.1", "0.30000000000000004", "0.5", "0.7", ""]}
-    (one,) = groupings(["age:0.30000000000000004, 0.6"], table=parts)
-    assert one.groups == ("<0.30000000000000004", "0.30000000000000004-<0.6", "0.6+")
+    (grouping,) = groupings(["age:1234567,1234568,1500000"], table=ages)
+    assert grouping.name == "age:1234567,1234568,1500000"
+    assert grouping.groups == ("<1234567", "1234567", "1234568-1499999", "1500000+")
+    fraction_table = {**TABLE, "Age": ["0.1", "0.30000000000000004", "0.5", "0.7", ""]}
+    (grouping,) = groupings(["age:0.30000000000000004, 0.6"], table=fraction_table)
+    assert grouping.groups == ("<0.30000000000000004", "0.30000000000000004-<0.6", "0.6+")
 
 
 def test_numbers_with_underscores_are_none():
@@ -78,31 +82,31 @@ def test_numbers_with_underscores_are_none():
 
 
 def test_numbers_rise():
-    (one,) = groupings(["age"], table={**TABLE, "Age": ["9", "10", "100", "9", ""]})
-    assert one.groups == ("9", "10", "100")
+    (grouping,) = groupings(["age"], table={**TABLE, "Age": ["9", "10", "100", "9", ""]})
+    assert grouping.groups == ("9", "10", "100")
 
 
 def test_only_groups_in_use():
-    (one,) = groupings(["sex"], used=[0, 2])
-    assert (one.groups, one.unused_groups) == (("f",), {"m": 2})
-    assert one.speaker_codes.tolist() == [0, -1, 0, -1, -1]
+    (grouping,) = groupings(["sex"], used=[0, 2])
+    assert (grouping.groups, grouping.unused_groups) == (("f",), {"m": 2})
+    assert grouping.speaker_codes.tolist() == [0, -1, 0, -1, -1]
 
 
 def test_without_a_choice_every_attribute_with_2_to_50_values():
     ages = {**TABLE, "Age": ["17", "18", "30", "60", "30"]}
-    assert [one.name for one in groupings(None, table=ages)] == ["Sex", "Age"]
+    assert [grouping.name for grouping in groupings(None, table=ages)] == ["Sex", "Age"]
     many = {
         "id": [str(i) for i in range(60)],
         "x": [str(i) for i in range(60)],
         "y": ["p", "q"] * 30,
     }
-    assert [one.name for one in groupings(None, table=many, used=range(60))] == ["y"]
+    assert [grouping.name for grouping in groupings(None, table=many, used=range(60))] == ["y"]
     with pytest.raises(DataError, match=r"no attribute has 2 to 50 values .* of x"):
         groupings(None, table={"id": ["a"], "x": ["b"]}, used=[0])
 
 
 @pytest.mark.parametrize(
-    ("by", "match"),
+    ("attribute", "match"),
     [
         ("sexx", "--by: unknown attribute 'sexx' .searched speakers.; did you mean 'Sex"),
         (
@@ -118,9 +122,9 @@ def test_without_a_choice_every_attribute_with_2_to_50_values():
         ("age:18,nan", "edges of bands are rising numbers"),
     ],
 )
-def test_bad_groupings(by, match):
+def test_bad_groupings(attribute, match):
     with pytest.raises(ConfigError, match=match):
-        groupings([by])
+        groupings([attribute])
 
 
 def test_groupings_that_clash():

@@ -12,7 +12,7 @@ from parivox.data.attributes import parse_attribute
 from parivox.data.groups_file import KEEP_NAMES, GroupDefinition, read_groups_file
 from parivox.errors import ConfigError, DataError, ParivoxError
 
-WHOLE = """\
+FULL_FILE = """\
 by: [gender, gender+nationality, "age:18,60"]
 within: channel
 reference: [pooled, men]
@@ -32,7 +32,7 @@ others:
   channel: keep
 """
 ACCEPTED = [
-    WHOLE,
+    FULL_FILE,
     "by: gender\n",
     "within: [channel]\n",
     "groups: {gender: [f, m]}\n",
@@ -106,64 +106,64 @@ REFUSED_BY_YAML = {
 
 @pytest.fixture
 def read(tmp_path):
-    def made(text):
+    def read_text(text):
         path = tmp_path / "groups.yaml"
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         return read_groups_file(path)
 
-    return made
+    return read_text
 
 
 @pytest.fixture(scope="module")
 def schema():
-    told = importlib.resources.files("parivox.data") / "groups.schema.json"
-    return json.loads(told.read_text(encoding="utf-8"))
+    path = importlib.resources.files("parivox.data") / "groups.schema.json"
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def test_what_a_whole_file_says(read):
-    found = read(WHOLE)
-    assert found.name == "groups.yaml"
-    assert found.by == ("gender", "gender+nationality", "age:18,60")
-    assert found.within == ("channel",)
-    assert found.reference == ("pooled", "men")
-    assert list(found.definitions) == ["gender", "nationality", "age:18,60", "channel"]
-    assert found.definitions["gender"] == GroupDefinition(
+    definitions = read(FULL_FILE)
+    assert definitions.name == "groups.yaml"
+    assert definitions.by == ("gender", "gender+nationality", "age:18,60")
+    assert definitions.within == ("channel",)
+    assert definitions.reference == ("pooled", "men")
+    assert list(definitions.definitions) == ["gender", "nationality", "age:18,60", "channel"]
+    assert definitions.definitions["gender"] == GroupDefinition(
         {"women": ("f", "F", "female"), "men": ("m", "M", "male")}
     )
-    assert found.definitions["nationality"].others == "elsewhere"
-    assert found.definitions["channel"] == GroupDefinition(
+    assert definitions.definitions["nationality"].others == "elsewhere"
+    assert definitions.definitions["channel"] == GroupDefinition(
         {"phone": ("phone",), "web": ("web",)}, KEEP_NAMES
     )
-    assert found.provenance["role"] == "groups"
-    assert found.provenance["format"] == "yaml"
-    assert len(found.provenance["sha256"]) == 64
+    assert definitions.provenance["role"] == "groups"
+    assert definitions.provenance["format"] == "yaml"
+    assert len(definitions.provenance["sha256"]) == 64
 
 
 @pytest.mark.minimal
 def test_values_are_merged_renamed_and_put_in_the_order_of_the_file(read):
-    gender = read(WHOLE).definitions["gender"]
+    gender = read(FULL_FILE).definitions["gender"]
     values = ["F", "M", "f", "m", "x"]
     assert gender.grouped(values) == (["women", "men"], [0, 1, 0, 1, -1], ["x"])
 
 
 @pytest.mark.minimal
 def test_groups_without_a_value_in_the_data_are_not_made(read):
-    gender = read(WHOLE).definitions["gender"]
+    gender = read(FULL_FILE).definitions["gender"]
     assert gender.grouped(["m"]) == (["men"], [0], [])
     assert gender.grouped([]) == ([], [], [])
 
 
 @pytest.mark.minimal
 def test_other_values_become_one_group_behind_the_named_ones(read):
-    nationality = read(WHOLE).definitions["nationality"]
+    nationality = read(FULL_FILE).definitions["nationality"]
     values = ["Canada", "Ghana", "India", "Peru", "USA"]
-    wanted = ["North America", "India", "elsewhere"]
-    assert nationality.grouped(values) == (wanted, [0, 2, 1, 2, 0], [])
+    groups = ["North America", "India", "elsewhere"]
+    assert nationality.grouped(values) == (groups, [0, 2, 1, 2, 0], [])
 
 
 @pytest.mark.minimal
 def test_other_values_may_keep_their_names(read):
-    channel = read(WHOLE).definitions["channel"]
+    channel = read(FULL_FILE).definitions["channel"]
     assert channel.grouped(["app", "web", "phone", "desk"]) == (
         ["phone", "web", "app", "desk"],
         [2, 1, 0, 3],
@@ -187,33 +187,33 @@ def test_others_may_join_a_named_group_and_a_kept_value_the_group_of_its_name():
 
 @pytest.mark.minimal
 def test_scalars_stay_the_text_that_is_written(read):
-    found = read(
+    definitions = read(
         "groups:\n  x: [no, NO, yes, 007, 1.50, 1_000, 2024-01-01, 0x1F, null, ~, 'a b']\n"
     )
-    assert list(found.definitions["x"].groups) == [
-        *("no", "NO", "yes", "007", "1.50", "1_000", "2024-01-01", "0x1F", "null", "~", "a b"),
-    ]
+    assert list(definitions.definitions["x"].groups) == [
+        "no", "NO", "yes", "007", "1.50", "1_000", "2024-01-01", "0x1F", "null", "~", "a b",
+    ]  # fmt: skip
 
 
 @pytest.mark.minimal
 def test_recipes_are_found_whatever_the_case_and_the_blanks_of_the_edges(read):
-    found = read(WHOLE)
+    definitions = read(FULL_FILE)
 
     def recipe(text):
-        return found.definition(parse_attribute(text))
+        return definitions.definition(parse_attribute(text))
 
-    assert recipe("Nationality") is found.definitions["nationality"]
-    assert recipe("Age: 18, 60") is found.definitions["age:18,60"]
+    assert recipe("Nationality") is definitions.definitions["nationality"]
+    assert recipe("Age: 18, 60") is definitions.definitions["age:18,60"]
     assert recipe("age:18") is recipe("age") is None
 
 
 @pytest.mark.minimal
 def test_the_recipe_of_an_attribute_serves_either_side_but_not_whether_both_are_equal(read):
-    found = read(
+    definitions = read(
         "by: [enrol.Age, test.age, 'speaker.age:18', same:age]\n"
         "groups: {age: ['17'], test.age: ['18'], 'age:18': [18+], 'same:age': [same]}\n"
     )
-    named = {text: found.definition(parse_attribute(text)) for text in found.by}
+    named = {text: definitions.definition(parse_attribute(text)) for text in definitions.by}
     assert [list(recipe.groups) for recipe in named.values()] == [["17"], ["18"], ["18+"], ["same"]]
     assert read("groups: {age: ['17']}\n").definition(parse_attribute("same:age")) is None
     with pytest.raises(ConfigError, match="no grouping of 'by' uses the groups of 'age'"):
@@ -230,12 +230,12 @@ def test_without_by_each_attribute_with_groups_is_a_grouping(read):
 
 @pytest.mark.minimal
 def test_absent_values_are_told_and_a_group_without_any_is_refused(read):
-    gender = read(WHOLE).definitions["gender"]
+    gender = read(FULL_FILE).definitions["gender"]
     assert gender.absent_values(["f", "m", "x"]) == ["F", "female", "M", "male"]
     gender.refuse_empty_groups(["f", "m", "x"])
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as error_info:
         gender.refuse_empty_groups(["Female", "m"])
-    assert str(told.value) == (
+    assert str(error_info.value) == (
         "groups.yaml: line 6: group 'women' holds no value that occurs ('f', 'F', 'female'); "
         "nearest: 'Female'; correct its values, or take the group out"
     )
@@ -248,14 +248,14 @@ def test_absent_values_are_told_and_a_group_without_any_is_refused(read):
 @pytest.mark.minimal
 def test_long_lists_are_checked_in_time_and_told_in_part():
     recipe = GroupDefinition({"all": tuple(f"x{i}" for i in range(50_000))})
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as error_info:
         recipe.refuse_empty_groups([f"y{i}" for i in range(20_000)])
-    assert len(str(told.value)) < 400
+    assert len(str(error_info.value)) < 400
 
 
 @pytest.mark.minimal
 def test_a_mapping_in_python_says_the_same_as_the_file(read):
-    of_file, of_mapping = read(WHOLE), read_groups_file(yaml.load(WHOLE, yaml.BaseLoader))
+    of_file, of_mapping = read(FULL_FILE), read_groups_file(yaml.load(FULL_FILE, yaml.BaseLoader))
     assert of_mapping.definitions == of_file.definitions
     assert of_mapping.record() == of_file.record()
     assert read_groups_file(of_file) is of_file
@@ -285,7 +285,7 @@ def test_python_mappings_are_refused_as_files_are():
 
 @pytest.mark.minimal
 def test_the_record_does_not_know_how_or_where_the_file_was_written(read):
-    other = """\
+    rewritten_file = """\
 others: {channel: keep, Nationality: elsewhere}
 groups: {channel: [phone, web], "AGE: 18, 60": {young: [<18], old: ["60+"]},
   nationality: {North America: [Canada, USA], India: [India]},
@@ -294,10 +294,12 @@ by: [gender, gender+nationality, "age:18,60"]
 within: [channel]   # a remark
 reference: [pooled, men]
 """
-    assert read(other).record() == read(WHOLE).record()
-    assert json.loads(json.dumps(read(WHOLE).record())) == read(WHOLE).record()
-    turned = WHOLE.replace("women:", "later:").replace("men:", "women:").replace("later:", "men:")
-    assert read(turned).record() != read(WHOLE).record()
+    assert read(rewritten_file).record() == read(FULL_FILE).record()
+    assert json.loads(json.dumps(read(FULL_FILE).record())) == read(FULL_FILE).record()
+    turned = (
+        FULL_FILE.replace("women:", "later:").replace("men:", "women:").replace("later:", "men:")
+    )
+    assert read(turned).record() != read(FULL_FILE).record()
 
 
 @pytest.mark.parametrize("text", ACCEPTED)
@@ -318,10 +320,10 @@ def test_editors_that_read_numbers_and_truth_values_accept_them_too(schema, opti
 @pytest.mark.parametrize("text", REFUSED_BY_FORM)
 def test_what_has_another_form_is_refused_here_and_by_the_schema(read, schema, text, optional):
     validator = optional("jsonschema").Draft202012Validator(schema)
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as error_info:
         read(text)
-    assert str(told.value).startswith("groups.yaml: ")
-    assert REFUSED_BY_FORM[text] in str(told.value)
+    assert str(error_info.value).startswith("groups.yaml: ")
+    assert REFUSED_BY_FORM[text] in str(error_info.value)
     assert not validator.is_valid(yaml.load(text, yaml.BaseLoader))
 
 
@@ -331,10 +333,10 @@ REFUSED = {**REFUSED_BY_MEANING, **REFUSED_BY_YAML}
 @pytest.mark.minimal
 @pytest.mark.parametrize("text", REFUSED)
 def test_what_contradicts_itself_or_is_no_plain_yaml_is_refused(read, text):
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as error_info:
         read(text)
-    assert str(told.value).startswith("groups.yaml: ")
-    assert REFUSED[text] in str(told.value)
+    assert str(error_info.value).startswith("groups.yaml: ")
+    assert REFUSED[text] in str(error_info.value)
 
 
 @pytest.mark.minimal
@@ -359,13 +361,13 @@ def test_yaml_is_loaded_where_a_groups_file_is_read_and_nowhere_else():
 
 def read_or_refused(source):
     try:
-        found = read_groups_file(source)
+        definitions = read_groups_file(source)
     except ParivoxError as error:
         sentence = str(error)
         assert sentence
         assert "\n" not in sentence
     else:
-        json.dumps(found.record(), ensure_ascii=False).encode()
+        json.dumps(definitions.record(), ensure_ascii=False).encode()
 
 
 words = st.text(max_size=6) | st.sampled_from(["by", "groups", "gender", "keep", "f", "no", "1"])
@@ -397,8 +399,10 @@ def test_any_document_is_read_or_refused_in_a_sentence(tmp_path_factory, documen
     st.binary(max_size=60)
     | st.text(alphabet=" \n\t-:,[]{}#&*!|>'\"%@`?abf1\\u", max_size=60).map(str.encode)
     | st.builds(
-        lambda at, piece: WHOLE.encode()[:at] + piece + WHOLE.encode()[at:],
-        st.integers(0, len(WHOLE)),
+        lambda position, piece: (
+            FULL_FILE.encode()[:position] + piece + FULL_FILE.encode()[position:]
+        ),
+        st.integers(0, len(FULL_FILE)),
         st.binary(max_size=4)
         | st.sampled_from([b"\n", b"[", b"'", b": ", b"- ", b"\t", b"*", b"&"]),
     )
@@ -417,20 +421,22 @@ def test_any_bytes_are_read_or_refused_in_a_sentence(tmp_path_factory, data):
     st.none() | st.just(KEEP_NAMES) | st.text(max_size=2),
     st.lists(st.text(max_size=2), unique=True, max_size=8),
 )
-def test_no_value_is_lost_without_being_told(groups, others, values):
-    seen = set()
+def test_no_value_is_lost_without_being_told(groups, remainder, values):
+    used_values = set()
     parted = {}
-    for name, held in groups.items():
-        parted[name] = tuple(v for v in held if v not in seen)
-        seen.update(held)
-    made, of_value, left_out = GroupDefinition(parted, others).grouped(values)
+    for name, members in groups.items():
+        parted[name] = tuple(v for v in members if v not in used_values)
+        used_values.update(members)
+    group_names, of_value, left_out = GroupDefinition(parted, remainder).grouped(values)
     assert len(of_value) == len(values)
     assert [v for v, i in zip(values, of_value, strict=True) if i < 0] == left_out
-    assert sorted({i for i in of_value if i >= 0}) == list(range(len(made)))
-    assert len(set(made)) == len(made)
+    assert sorted({i for i in of_value if i >= 0}) == list(range(len(group_names)))
+    assert len(set(group_names)) == len(group_names)
     for value, i in zip(values, of_value, strict=True):
-        holder = next((name for name, held in parted.items() if value in held), None)
-        wanted = holder if holder is not None else value if others == KEEP_NAMES else others
-        assert (made[i] if i >= 0 else None) == wanted
-    if others is not None:
+        holder = next((name for name, members in parted.items() if value in members), None)
+        group_name = value if remainder == KEEP_NAMES else remainder
+        if holder is not None:
+            group_name = holder
+        assert (group_names[i] if i >= 0 else None) == group_name
+    if remainder is not None:
         assert not left_out

@@ -71,12 +71,12 @@ def folder(tmp_path):
     return tmp_path
 
 
-def told(inspection):
+def inspection_text(inspection):
     return "\n".join(f"{label}: {words}" for label, words in labelled_lines(inspection))
 
 
-def odd(found):
-    return {one.what: one.count for one in found.odd}
+def odd(inspected_file):
+    return {oddity.what: oddity.count for oddity in inspected_file.odd}
 
 
 # ---- what a file is
@@ -84,19 +84,33 @@ def odd(found):
 
 @pytest.mark.parametrize("name", FILES)
 def test_each_file_is_recognised_for_what_it_is(folder, name):
-    (found,) = inspect(folder / name).files
-    assert found.kind == FILES[name][0]
-    assert bool(found.problems) == (found.kind == "unknown")
+    (inspected_file,) = inspect(folder / name).files
+    assert inspected_file.kind == FILES[name][0]
+    assert bool(inspected_file.problems) == (inspected_file.kind == "unknown")
 
 
 def test_trials_are_counted(folder):
-    (found,) = inspect(folder / "scores.csv").files
-    assert (found.rows, found.whole, found.format) == (4, True, "delimited")
-    assert (found.labels.target, found.labels.nontarget) == (2, 2)
-    assert (found.scores.low, found.scores.high, found.scores.distinct) == (0.2, 0.9, 4)
-    assert found.scores.auc == 1.0
-    assert [(one.what, one.count) for one in found.ids] == [("utterances", 4)]
-    assert (found.whose.rule, found.whose.speakers, found.whose.wrong) == ("component", 2, 0.0)
+    (inspected_file,) = inspect(folder / "scores.csv").files
+    assert (inspected_file.rows, inspected_file.whole, inspected_file.format) == (
+        4,
+        True,
+        "delimited",
+    )
+    assert (inspected_file.labels.target, inspected_file.labels.nontarget) == (2, 2)
+    assert (
+        inspected_file.scores.low,
+        inspected_file.scores.high,
+        inspected_file.scores.distinct,
+    ) == (0.2, 0.9, 4)
+    assert inspected_file.scores.auc == 1.0
+    assert [(id_count.what, id_count.count) for id_count in inspected_file.ids] == [
+        ("utterances", 4)
+    ]
+    assert (
+        inspected_file.whose.rule,
+        inspected_file.whose.speakers,
+        inspected_file.whose.wrong,
+    ) == ("component", 2, 0.0)
 
 
 def test_the_columns_that_trials_could_be_grouped_by_are_told(write):
@@ -105,42 +119,48 @@ def test_the_columns_that_trials_could_be_grouped_by_are_told(write):
         for i, pair in enumerate(itertools.combinations([f"a/{k}" for k in range(12)], 2))
     ]
     path = write("s.csv", text("enrol,test,score,channel,name,seconds", rows))
-    (found,) = inspect(path).files
-    groups = {column.name for column in found.columns if column.groups}
+    (inspected_file,) = inspect(path).files
+    groups = {column.name for column in inspected_file.columns if column.groups}
     assert groups == {"channel"}
-    (seconds,) = (column for column in found.columns if column.role == "seconds")
+    (seconds,) = (column for column in inspected_file.columns if column.role == "seconds")
     assert seconds.numbers == (0.0, 65.0)
     assert "--by channel" in inspect(path).next
 
 
 def test_enrolments_that_are_no_tests_are_told_apart(write):
     path = write("s.csv", "enrol,test,score\nm1,a/1,1\nm1,b/1,0\nm2,a/1,0\n")
-    (found,) = inspect(path).files
-    assert [(one.what, one.count) for one in found.ids] == [("enrolments", 2), ("tests", 2)]
+    (inspected_file,) = inspect(path).files
+    assert [(id_count.what, id_count.count) for id_count in inspected_file.ids] == [
+        ("enrolments", 2),
+        ("tests", 2),
+    ]
 
 
 def test_of_a_large_file_the_first_rows_are_told_and_that_is_said(folder, monkeypatch):
     monkeypatch.setattr(seen_trials, "MAX_INSPECTED_ROWS", 3)
     for name in ("scores.csv", "wespeaker.txt"):
-        found = inspect(folder / name)
-        assert (found.files[0].rows, found.files[0].whole) == (3, False)
-        assert "more than 3 rows, of which the first" in told(found)
+        inspection = inspect(folder / name)
+        assert (inspection.files[0].rows, inspection.files[0].whole) == (3, False)
+        assert "more than 3 rows, of which the first" in inspection_text(inspection)
     monkeypatch.setattr(seen_trials, "MAX_INSPECTED_ROWS", 4)
     assert inspect(folder / "scores.csv").files[0].whole
 
 
 def test_columns_without_known_names_are_taken_by_what_they_hold(write):
     path = write("s.csv", SCORES.replace("enrol,test,score,label", "u,v,p,y"))
-    found = inspect(path, write("people.csv", PEOPLE))
-    assert found.files[0].roles == {"enrol": "u", "test": "v", "score": "p", "label": "y"}
-    assert found.problems == found.files[0].problems == ()
-    assert "note: columns 'u', 'v', 'p', 'y' are taken for enrol, test, score, label" in told(found)
-    assert "--columns enrol=u,test=v,label=y,score=p" in found.next.replace(
+    inspection = inspect(path, write("people.csv", PEOPLE))
+    assert inspection.files[0].roles == {"enrol": "u", "test": "v", "score": "p", "label": "y"}
+    assert inspection.problems == inspection.files[0].problems == ()
+    assert (
+        "note: columns 'u', 'v', 'p', 'y' are taken for enrol, test, score, label"
+        in inspection_text(inspection)
+    )
+    assert "--columns enrol=u,test=v,label=y,score=p" in inspection.next.replace(
         "score=p,label=y", "label=y,score=p"
     )
     named = inspect(path, columns={"enrol": "u", "test": "v", "score": "p", "label": "y"})
     assert named.files[0].problems == ()
-    assert named.files[0].labels == found.files[0].labels
+    assert named.files[0].labels == inspection.files[0].labels
 
 
 DECIDED = text(
@@ -159,25 +179,25 @@ BY_SIDE = {
 def test_trials_are_trials_though_a_side_has_no_known_name(write, name):
     content, columns = BY_SIDE[name]
     path = write("s.csv", content)
-    found = inspect(path)
-    (one,) = found.files
-    assert one.kind == ("trials" if name == "labels" else "scores")
-    assert one.rows == content.count("\n") - 1
-    assert one.problems == ()
-    assert f"audit needs --columns {columns}" in told(found)
+    inspection = inspect(path)
+    (inspected_file,) = inspection.files
+    assert inspected_file.kind == ("trials" if name == "labels" else "scores")
+    assert inspected_file.rows == content.count("\n") - 1
+    assert inspected_file.problems == ()
+    assert f"audit needs --columns {columns}" in inspection_text(inspection)
     with pytest.raises(DataError, match=r"--columns|as --trials"):
         pv.audit(path)
-    assert f"--columns {columns}" in found.next
-    named = inspect(path, columns=dict(one.split("=") for one in columns.split(",")))
-    assert (named.files[0].kind, named.files[0].problems) == (one.kind, ())
+    assert f"--columns {columns}" in inspection.next
+    named = inspect(path, columns=dict(column.split("=") for column in columns.split(",")))
+    assert (named.files[0].kind, named.files[0].problems) == (inspected_file.kind, ())
 
 
 def test_tests_of_decisions_and_scores_are_known_as_calls(write):
     for content in (DECIDED, "model,call,score\nm7,c1,0.5\nm7,c2,0.25\n"):
-        (found,) = inspect(write("s.csv", content)).files
-        assert found.kind == "scores"
-        assert found.roles["enrol"] == "model"
-        assert found.roles["test"] == "call"
+        (inspected_file,) = inspect(write("s.csv", content)).files
+        assert inspected_file.kind == "scores"
+        assert inspected_file.roles["enrol"] == "model"
+        assert inspected_file.roles["test"] == "call"
 
 
 TABLES = {
@@ -192,23 +212,23 @@ TABLES = {
 @pytest.mark.parametrize("name", TABLES)
 def test_tables_with_words_of_trials_are_still_tables(write, name):
     content, kind = TABLES[name]
-    found = inspect(write("t.csv", content))
-    assert (found.files[0].kind, found.files[0].problems) == (kind, ())
+    inspection = inspect(write("t.csv", content))
+    assert (inspection.files[0].kind, inspection.files[0].problems) == (kind, ())
 
 
 def test_a_word_for_failures_joins_those_that_the_user_names(write):
     rows = [(f"c{n}", "k1", ("ja", "nein", "leer", "zu kurz")[n % 4]) for n in range(8)]
     path = write("log.csv", text("call,customer,decision", rows))
-    found = inspect(path, columns={"accept": "ja", "reject": "nein", "failed": "leer"})
-    assert "'zu kurz' is taken for what failed" in told(found)
-    assert "accept=ja,reject=nein,failed=leer|zu kurz" in found.next
+    inspection = inspect(path, columns={"accept": "ja", "reject": "nein", "failed": "leer"})
+    assert "'zu kurz' is taken for what failed" in inspection_text(inspection)
+    assert "accept=ja,reject=nein,failed=leer|zu kurz" in inspection.next
 
 
 @pytest.mark.parametrize("session", [("a", "b", "c"), ("yes", "no", "maybe")])
 def test_recordings_of_few_kinds_are_no_calls(write, session):
     rows = [(f"u{n}", f"s{n % 20}", f"s{(n + n % 2) % 20}", session[n % 3]) for n in range(120)]
-    found = inspect(write("t.csv", text("file,speaker,asked,session", rows)))
-    assert found.files[0].kind == "utterances"
+    inspection = inspect(write("t.csv", text("file,speaker,asked,session", rows)))
+    assert inspection.files[0].kind == "utterances"
 
 
 def test_a_large_file_of_trials_is_not_read_whole_to_be_known(write, monkeypatch):
@@ -224,19 +244,19 @@ def test_a_file_of_very_many_ids_is_cut_off_earlier(monkeypatch):
     monkeypatch.setattr(seen_trials, "MAX_INSPECTED_IDS", 3)
     monkeypatch.setattr(dataframes, "ROWS_PER_CHUNK", 2)
     trials = pl.DataFrame(TRIALS, schema=["enrol", "test", "score", "label"], orient="row")
-    (found,) = inspect(trials).files
-    assert (found.rows, found.whole) == (2, False)
+    (inspected_file,) = inspect(trials).files
+    assert (inspected_file.rows, inspected_file.whole) == (2, False)
 
 
 def test_columns_of_either_side_are_one_attribute(write):
     header = "bio_ref_template_id,probe_template_id,score,bio_ref_sex,probe_sex,probe_session"
     rows = [("a/1", "a/2", 1.0, "f", "f", 1), ("a/1", "b/1", 0.5, "f", "m", 2)]
     path = write("s.csv", text(header, rows))
-    found = inspect(path)
-    columns = {column.name: column.sides for column in found.files[0].columns}
+    inspection = inspect(path)
+    columns = {column.name: column.sides for column in inspection.files[0].columns}
     assert columns == {"sex": ("bio_ref_sex", "probe_sex"), "probe_session": ()}
-    assert "in bio_ref_sex and probe_sex" in told(found)
-    words = shlex.split(found.next)
+    assert "in bio_ref_sex and probe_sex" in inspection_text(inspection)
+    words = shlex.split(inspection.next)
     assert words[-4:] == ["--by", "sex", "--by", "probe_session"]
     pv.audit(path, by=["sex", "probe_session"])
 
@@ -253,9 +273,9 @@ def test_columns_of_dataframes_are_told_like_those_of_files():
 
 def test_rows_that_fit_several_formats_are_read_in_the_one_that_is_named(write):
     path = write("s.txt", "1 1 x 0.5\n0 1 y 0.25\n1 0 z 0.125\n")
-    (found,) = inspect(path).files
-    assert (found.kind, found.rows) == ("trials", 0)
-    assert "--scores-format" in found.problems[0]
+    (inspected_file,) = inspect(path).files
+    assert (inspected_file.kind, inspected_file.rows) == ("trials", 0)
+    assert "--scores-format" in inspected_file.problems[0]
     named = inspect(path, scores_format="bob-4")
     assert (named.files[0].kind, named.files[0].rows) == ("scores", 3)
     assert named.next.endswith("--scores-format bob-4")
@@ -263,9 +283,9 @@ def test_rows_that_fit_several_formats_are_read_in_the_one_that_is_named(write):
 
 def test_dataframes_and_arrays_are_looked_at_like_files():
     trials = pl.DataFrame(TRIALS, schema=["enrol", "test", "score", "label"], orient="row")
-    found = inspect(trials, {"speaker": ["007", "010"], "gender": ["f", "m"]})
-    assert [one.kind for one in found.files] == ["scores", "speakers"]
-    assert found.joins[0].met == 2
+    inspection = inspect(trials, {"speaker": ["007", "010"], "gender": ["f", "m"]})
+    assert [file.kind for file in inspection.files] == ["scores", "speakers"]
+    assert inspection.joins[0].met == 2
 
 
 # ---- what is odd
@@ -279,34 +299,36 @@ def test_what_is_odd_is_counted(write):
         ("007/1.wav", "007/1.wav", 1.0, 1),
         ("1E+05", "007/2.wav", "", 0),
     ]
-    (found,) = inspect(write("s.csv", text("enrol,test,score,label", rows))).files
-    assert odd(found) == {
+    (inspected_file,) = inspect(write("s.csv", text("enrol,test,score,label", rows))).files
+    assert odd(inspected_file) == {
         "exact duplicates": 1,
         "reversed pairs": 1,
         "trials of an utterance with itself": 1,
         "trials without score": 1,
         "ids as a spreadsheet shortens long numbers": 1,
     }
-    assert found.problems == ()
+    assert inspected_file.problems == ()
 
 
 def test_two_spellings_and_unknown_values_are_told(write):
     table = "id,gender,country\na,F,USA\nb,f,usa\nc,m,n/a\nd,m,\n"
-    (found,) = inspect(write("p.csv", table)).files
-    columns = {column.name: column for column in found.columns}
+    (inspected_file,) = inspect(write("p.csv", table)).files
+    columns = {column.name: column for column in inspected_file.columns}
     assert columns["gender"].odd[0].note == "'F' and 'f'"
     assert columns["country"].odd[0].note == "'USA' and 'usa'"
     assert columns["country"].unknown == 2
 
 
 def test_labels_that_contradict_the_first_component_are_told(write):
-    (found,) = inspect(write("s.csv", "enrol,test,score,label\na/1,a/2,1,0\na/1,b/1,0,0\n")).files
-    assert found.whose.wrong == 0.5
+    (inspected_file,) = inspect(
+        write("s.csv", "enrol,test,score,label\na/1,a/2,1,0\na/1,b/1,0,0\n")
+    ).files
+    assert inspected_file.whose.wrong == 0.5
 
 
 def test_a_table_without_header_is_suspected(write):
-    (found,) = inspect(write("p.csv", "id10001,m\nid10002,f\nid10003,f\n")).files
-    assert [one.note for one in found.odd] == ["id10001"]
+    (inspected_file,) = inspect(write("p.csv", "id10001,m\nid10002,f\nid10003,f\n")).files
+    assert [oddity.note for oddity in inspected_file.odd] == ["id10001"]
 
 
 # ---- problems, in the words of the audit
@@ -331,15 +353,15 @@ def test_problems_are_the_sentences_of_the_audit(write, name):
     scores, people = write("s.csv", BAD[name]), write("p.csv", "speaker,sex\na,f\nb,m\n")
     with pytest.raises(DataError) as refused:
         pv.audit(scores, speakers=people, by="sex")
-    found = inspect(scores, people)
-    assert [*found.files[0].problems, *found.problems] == [str(refused.value)]
-    assert found.readable
+    inspection = inspect(scores, people)
+    assert [*inspection.files[0].problems, *inspection.problems] == [str(refused.value)]
+    assert inspection.readable
 
 
 def test_a_speaker_with_two_values_is_a_problem(write):
-    (found,) = inspect(write("p.csv", "speaker,sex\na,f\na,m\n")).files
-    assert "'f' and 'm'" in found.problems[0]
-    assert odd(found) == {"speakers with several rows": 1}
+    (inspected_file,) = inspect(write("p.csv", "speaker,sex\na,f\na,m\n")).files
+    assert "'f' and 'm'" in inspected_file.problems[0]
+    assert odd(inspected_file) == {"speakers with several rows": 1}
 
 
 # ---- how files fit
@@ -348,13 +370,13 @@ def test_a_speaker_with_two_values_is_a_problem(write):
 @pytest.mark.slow
 def test_the_order_of_the_files_does_not_matter(folder):
     names = ["scores.csv", "people.csv", "utterances.csv", "list.txt"]
-    first = inspect(*(folder / name for name in names))
+    reference = inspect(*(folder / name for name in names))
     for order in itertools.permutations(names):
-        found = inspect(*(folder / name for name in order))
-        assert [one.kind for one in found.files] == [FILES[name][0] for name in order]
-        assert set(found.joins) == set(first.joins)
-        assert (found.next, found.problems) == (first.next, ())
-    assert {(one.what, one.met, one.count) for one in first.joins} == {
+        inspection = inspect(*(folder / name for name in order))
+        assert [join.kind for join in inspection.files] == [FILES[name][0] for name in order]
+        assert set(inspection.joins) == set(reference.joins)
+        assert (inspection.next, inspection.problems) == (reference.next, ())
+    assert {(join.what, join.met, join.count) for join in reference.joins} == {
         ("trials", 4, 4),
         ("utterances", 4, 4),
         ("speakers", 2, 2),
@@ -370,9 +392,9 @@ def test_the_column_of_the_speakers_is_found_by_the_trials(folder, write):
 def test_a_table_of_unknown_columns_is_of_utterances_if_it_holds_their_ids(write):
     scores = write("s.csv", "enrol,test,score\nx1,y1,1\nx2,y1,0\n")
     path = write("t.csv", "Aufnahme,Kanal\nx1,a\nx2,b\ny1,a\n")
-    found = inspect(scores, path)
-    assert found.files[1].kind == "utterances"
-    assert found.joins[0].column == "Aufnahme"
+    inspection = inspect(scores, path)
+    assert inspection.files[1].kind == "utterances"
+    assert inspection.joins[0].column == "Aufnahme"
 
 
 PATTERNS = {
@@ -406,10 +428,10 @@ def test_a_speaker_elsewhere_in_the_id_is_told(write):
 
 def test_trials_that_differ_from_a_list_by_their_endings(folder, write):
     path = write("list.txt", FILES["list.txt"][1].replace(".wav", ""))
-    found = inspect(folder / "scores.csv", path)
-    assert [(one.met, one.count) for one in found.joins] == [(0, 4), (0, 4)]
-    assert "endings" in found.joins[0].pattern
-    assert "no trial is left" in found.problems[0]
+    inspection = inspect(folder / "scores.csv", path)
+    assert [(join.met, join.count) for join in inspection.joins] == [(0, 4), (0, 4)]
+    assert "endings" in inspection.joins[0].pattern
+    assert "no trial is left" in inspection.problems[0]
 
 
 def test_a_list_of_which_some_trials_have_no_score(folder, write):
@@ -423,31 +445,31 @@ def test_enrolments_of_several_recordings_and_failures(write):
     scores = write("s.csv", "enrol,test,score\nm1,007/3.wav,1\nm1,010/1.wav,0\n")
     models = write("m.csv", FILES["models.csv"][1] + "m2,010,010/2.wav\n")
     failures = write("f.csv", "recording,stage\nm2,enrol\n")
-    found = inspect(failures, scores, models, write("p.csv", PEOPLE))
-    assert {(one.what, one.of.rpartition("/")[2], one.met) for one in found.joins} == {
+    inspection = inspect(failures, scores, models, write("p.csv", PEOPLE))
+    assert {(join.what, join.of.rpartition("/")[2], join.met) for join in inspection.joins} == {
         ("enrolments", "s.csv", 1),
         ("enrolments", "f.csv", 1),
         ("speakers", "s.csv", 2),
     }
-    assert found.problems == ()
+    assert inspection.problems == ()
 
 
 def test_distances_are_noticed(write):
-    found = inspect(write("s.csv", "enrol,test,dist,label\na/1,a/2,0.1,1\na/1,b/2,0.9,0\n"))
-    assert found.files[0].scores.auc == 0.0
-    assert found.next.endswith("--distance")
+    inspection = inspect(write("s.csv", "enrol,test,dist,label\na/1,a/2,0.1,1\na/1,b/2,0.9,0\n"))
+    assert inspection.files[0].scores.auc == 0.0
+    assert inspection.next.endswith("--distance")
 
 
 LIST = "enrol,test,label\n007/1.wav,007/2.wav,1\n007/1.wav,010/1.wav,0\n010/2.wav,007/2.wav,0\n"
 
 
 def test_labels_of_a_list_are_told_with_the_scores_that_have_none(folder, write):
-    found = inspect(folder / "kaldi.scores", write("l.csv", LIST))
-    scores = found.files[0]
+    inspection = inspect(folder / "kaldi.scores", write("l.csv", LIST))
+    scores = inspection.files[0]
     assert (scores.labels.target, scores.labels.nontarget) == (1, 2)
     assert scores.labels.by.endswith("l.csv")
     assert scores.scores.auc == 1.0
-    assert "l.csv: target 1, nontarget 2; 1 row has none" in told(found)
+    assert "l.csv: target 1, nontarget 2; 1 row has none" in inspection_text(inspection)
     assert inspect(folder / "kaldi.scores").files[0].labels.by == "speakers"
 
 
@@ -457,8 +479,12 @@ def test_a_list_shows_that_scores_are_distances(write):
 
 
 def test_without_labels_the_speakers_tell_which_trials_are_target_ones(folder):
-    (one, _) = inspect(folder / "kaldi.scores", folder / "people.csv").files
-    assert (one.labels.target, one.labels.nontarget, one.labels.by) == (2, 2, "speakers")
+    (score_file, _) = inspect(folder / "kaldi.scores", folder / "people.csv").files
+    assert (score_file.labels.target, score_file.labels.nontarget, score_file.labels.by) == (
+        2,
+        2,
+        "speakers",
+    )
 
 
 def test_speakers_that_are_not_known_tell_no_labels(folder, write):
@@ -474,7 +500,7 @@ def bank(write):
     decisions = [(f"m{i}", f"c{i}{k}", "accept") for i in n for k in (2, 3, 4)]
     models = [(f"m{i}", f"p{i}", f"c{i}{k}") for i in n for k in (0, 1)]
     calls = [
-        (f"c{i}{k}", f"p{i}", ("phone", "app")[k > 2], ("de", "fr")[i % 2])
+        (f"c{i}{k}", f"p{i}", "app" if k > 2 else "phone", ("de", "fr")[i % 2])
         for i in n
         for k in range(5)
     ]
@@ -486,31 +512,35 @@ def bank(write):
 
 
 def test_an_attribute_that_differs_between_the_sides_is_asked_of_one_side(bank):
-    found = inspect(*bank)
-    assert found.problems == ()
-    assert found.next.endswith("--by test.channel --by language")
-    (one,) = found.differing
-    assert (one.by, one.instead, one.share) == ("channel", "test.channel", pytest.approx(2 / 3))
-    assert "66.7 % of the target trials" in told(found)
-    by = ["test.channel", "language"]
-    pv.audit(bank[0], models=bank[1], utterances=bank[2], by=by)
+    inspection = inspect(*bank)
+    assert inspection.problems == ()
+    assert inspection.next.endswith("--by test.channel --by language")
+    (attribute,) = inspection.differing
+    assert (attribute.by, attribute.instead, attribute.share) == (
+        "channel",
+        "test.channel",
+        pytest.approx(2 / 3),
+    )
+    assert "66.7 % of the target trials" in inspection_text(inspection)
+    attributes = ["test.channel", "language"]
+    pv.audit(bank[0], models=bank[1], utterances=bank[2], by=attributes)
 
 
 def test_an_attribute_that_both_sides_share_is_asked_as_it_is(bank):
     bank[2].write_text(bank[2].read_text().replace("app", "phone"))
-    found = inspect(*bank)
-    assert found.differing == ()
-    assert "--by language" in found.next
+    inspection = inspect(*bank)
+    assert inspection.differing == ()
+    assert "--by language" in inspection.next
 
 
 def test_bands_that_differ_between_the_sides_are_asked_of_one_side(bank):
-    first, *rows = bank[2].read_text().splitlines()
+    header, *rows = bank[2].read_text().splitlines()
     days = [f"{row},{row[1] if row[2] in '01' else row[2] + row[1] + '0'}" for row in rows]
-    bank[2].write_text("\n".join([f"{first},days", *days]).replace("phone", "app") + "\n")
-    found = inspect(*bank)
-    (one,) = found.differing
-    assert one.by.startswith("days:")
-    assert f"--by test.{one.by}" in shlex.join(shlex.split(found.next)).replace("'", "")
+    bank[2].write_text("\n".join([f"{header},days", *days]).replace("phone", "app") + "\n")
+    inspection = inspect(*bank)
+    (attribute,) = inspection.differing
+    assert attribute.by.startswith("days:")
+    assert f"--by test.{attribute.by}" in shlex.join(shlex.split(inspection.next)).replace("'", "")
 
 
 AGES = "utterance,speaker,age\n007/1.wav,007,{}\n007/2.wav,007,30\n010/1.wav,010,41\n"
@@ -520,46 +550,48 @@ AGES += "010/2.wav,010,41\n"
 @pytest.mark.parametrize(("age", "agree"), [("30", True), ("29", False)])
 def test_attributes_of_two_levels_are_told(folder, write, age, agree):
     ages = write("ages.csv", AGES.format(age))
-    found = inspect(folder / "scores.csv", folder / "people.csv", ages)
-    (shared,) = found.shared
+    inspection = inspect(folder / "scores.csv", folder / "people.csv", ages)
+    (shared,) = inspection.shared
     assert shared.name == "age"
     assert {level: name.rpartition("/")[2] for level, name in shared.files.items()} == {
         "speaker": "people.csv",
         "recording": "ages.csv",
     }
-    assert found.problems == ()
+    assert inspection.problems == ()
     if agree:
-        assert "with the same values" in told(found)
+        assert "with the same values" in inspection_text(inspection)
         return
     with pytest.raises(pv.ConfigError) as refused:
         pv.audit(folder / "scores.csv", speakers=folder / "people.csv", utterances=ages, by="age")
     assert shared.refused == str(refused.value)
-    assert "--by speaker.age" in found.next
+    assert "--by speaker.age" in inspection.next
 
 
 def test_attributes_of_two_levels_of_a_large_file_may_differ(folder, write, monkeypatch):
     monkeypatch.setattr(seen_trials, "MAX_INSPECTED_ROWS", 3)
     ages = write("ages.csv", AGES.format("29"))
-    found = inspect(folder / "scores.csv", folder / "people.csv", ages)
-    assert found.shared[0].refused is None
-    assert "where they differ, say which is meant, speaker.age or recording.age" in told(found)
+    inspection = inspect(folder / "scores.csv", folder / "people.csv", ages)
+    assert inspection.shared[0].refused is None
+    assert "where they differ, say which is meant, speaker.age or recording.age" in inspection_text(
+        inspection
+    )
 
 
 def test_of_a_list_alone_the_scores_are_asked_for(folder):
-    found = inspect(folder / "list.txt")
-    assert shlex.split(found.next)[:3] == ["parivox", "audit", "SCORES"]
-    assert "SCORES is the file with the scores" in told(found)
+    inspection = inspect(folder / "list.txt")
+    assert shlex.split(inspection.next)[:3] == ["parivox", "audit", "SCORES"]
+    assert "SCORES is the file with the scores" in inspection_text(inspection)
 
 
 def test_a_list_with_attributes_is_called_by_its_own_name(write):
     key = write("key.tsv", "enrol\ttest\tlabel\tsex\na/1\ta/2\t1\tf\na/1\tb/1\t0\tf\n")
-    assert f"{key}: a list of trials" in told(inspect(key))
+    assert f"{key}: a list of trials" in inspection_text(inspect(key))
 
 
 def test_whose_the_calls_are_is_asked_for_where_nothing_tells_it(write):
-    found = inspect(write("s.csv", DECIDED), columns={"test": "call"})
-    assert "--utterances RECORDINGS" in found.next
-    assert "RECORDINGS is a table of the recordings" in told(found)
+    inspection = inspect(write("s.csv", DECIDED), columns={"test": "call"})
+    assert "--utterances RECORDINGS" in inspection.next
+    assert "RECORDINGS is a table of the recordings" in inspection_text(inspection)
 
 
 # ---- how a file is written
@@ -569,14 +601,14 @@ def test_whose_the_calls_are_is_asked_for_where_nothing_tells_it(write):
 def test_an_excel_csv_is_told_with_encoding_separator_and_decimals(write):
     people = "Sprecher;Größe\na;1,65\nb;1,8\n"
     for encoding, shown in (("cp1252", "cp1252"), ("utf-16", "UTF-16-LE"), ("utf-8-sig", "UTF-8")):
-        (found,) = inspect(write("p.csv", people.encode(encoding))).files
-        assert found.read["decimal"] == ","
-        assert found.read["separator"] == ";"
-        assert f"({shown}, separated by semicolons, decimals with ',')" in told(
+        (inspected_file,) = inspect(write("p.csv", people.encode(encoding))).files
+        assert inspected_file.read["decimal"] == ","
+        assert inspected_file.read["separator"] == ";"
+        assert f"({shown}, separated by semicolons, decimals with ',')" in inspection_text(
             inspect(write("p.csv", people.encode(encoding)))
         )
-    (found,) = inspect(write("q.csv", 'id;places\na;"1,x"\nb;2\n')).files
-    assert "decimal" not in found.read
+    (inspected_file,) = inspect(write("q.csv", 'id;places\na;"1,x"\nb;2\n')).files
+    assert "decimal" not in inspected_file.read
 
 
 def test_a_workbook_is_told_with_what_is_hidden_or_not_read(tmp_path, optional):
@@ -591,10 +623,12 @@ def test_a_workbook_is_told_with_what_is_hidden_or_not_read(tmp_path, optional):
     hidden.append(["x"])
     hidden.sheet_state = "hidden"
     book.save(tmp_path / "p.xlsx")
-    found = inspect(tmp_path / "p.xlsx")
-    assert (found.files[0].kind, found.files[0].rows) == ("speakers", 3)
-    assert "sheet 'Leute', header in row 3, 1 hidden row read like the others" in told(found)
-    assert "not read: sheet 'Notizen', not read: hidden sheet 'alt'" in told(found)
+    inspection = inspect(tmp_path / "p.xlsx")
+    assert (inspection.files[0].kind, inspection.files[0].rows) == ("speakers", 3)
+    assert "sheet 'Leute', header in row 3, 1 hidden row read like the others" in inspection_text(
+        inspection
+    )
+    assert "not read: sheet 'Notizen', not read: hidden sheet 'alt'" in inspection_text(inspection)
 
 
 # ---- what is told
@@ -602,30 +636,32 @@ def test_a_workbook_is_told_with_what_is_hidden_or_not_read(tmp_path, optional):
 
 @pytest.mark.slow
 def test_five_lines_or_so_a_file(folder):
-    found = inspect(*(folder / name for name in FILES if FILES[name][0] != "unknown"))
-    for one in found.files:
-        assert len([*labelled_lines(inspect(one.name))]) <= 7
+    inspection = inspect(*(folder / name for name in FILES if FILES[name][0] != "unknown"))
+    for file in inspection.files:
+        assert len([*labelled_lines(inspect(file.name))]) <= 7
 
 
 def test_of_the_speakers_at_most_two_are_shown(write):
     rows = "".join(f"p{i:03},Name {i:03},{'fm'[i % 2]}\n" for i in range(100))
-    found = inspect(write("p.csv", "id,name,sex\n" + rows))
-    shown = told(found) + to_json(found)
+    inspection = inspect(write("p.csv", "id,name,sex\n" + rows))
+    shown = inspection_text(inspection) + to_json(inspection)
     assert sum(f"p{i:03}" in shown for i in range(100)) <= 2
     assert not any(f"Name {i:03}" in shown for i in range(100))
 
 
 def test_what_files_hold_is_shown_as_it_is_on_one_line(write):
-    found = inspect(write("p.csv", "speaker,\x1b[31m[red]\na,\x1b]0;x\x07\nb,y\n"))
-    assert all(words.isprintable() for _, words in labelled_lines(found))
-    assert "[red]" in told(found)
+    inspection = inspect(write("p.csv", "speaker,\x1b[31m[red]\na,\x1b]0;x\x07\nb,y\n"))
+    assert all(words.isprintable() for _, words in labelled_lines(inspection))
+    assert "[red]" in inspection_text(inspection)
 
 
 def test_the_findings_are_json(folder):
-    found = inspect(*(folder / name for name in FILES))
-    record = json.loads(to_json(found))
-    assert [one["kind"] for one in record["files"]] == [kind for kind, _ in FILES.values()]
-    assert record["next"] == found.next
+    inspection = inspect(*(folder / name for name in FILES))
+    record = json.loads(to_json(inspection))
+    assert [file_record["kind"] for file_record in record["files"]] == [
+        kind for kind, _ in FILES.values()
+    ]
+    assert record["next"] == inspection.next
 
 
 cells = st.sampled_from(
@@ -650,12 +686,12 @@ tables = st.builds(
     max_examples=80,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-@given(one=st.binary(max_size=200) | tables, other=tables)
-def test_nothing_is_raised_whatever_the_files_hold(tmp_path, one, other):
+@given(first_content=st.binary(max_size=200) | tables, second_content=tables)
+def test_nothing_is_raised_whatever_the_files_hold(tmp_path, first_content, second_content):
     paths = tmp_path / "one", tmp_path / "other"
-    for path, content in zip(paths, (one, other), strict=True):
+    for path, content in zip(paths, (first_content, second_content), strict=True):
         path.write_bytes(content)
-    found = inspect(*paths)
-    assert len(found.files) == 2
-    json.loads(to_json(found))
-    assert all(words.isprintable() for _, words in labelled_lines(found))
+    inspection = inspect(*paths)
+    assert len(inspection.files) == 2
+    json.loads(to_json(inspection))
+    assert all(words.isprintable() for _, words in labelled_lines(inspection))

@@ -14,8 +14,8 @@ PEOPLE = "speaker,gender,age\na,f,30\nb,m,41\n"
 GROUPS = "by: [gender]\ngroups:\n  gender:\n    women: [f, F]\n    men: [m]\n"
 
 
-def told(found):
-    return "\n".join(f"{label}: {words}" for label, words in labelled_lines(found))
+def inspection_text(inspection):
+    return "\n".join(f"{label}: {words}" for label, words in labelled_lines(inspection))
 
 
 @pytest.fixture
@@ -30,12 +30,16 @@ def files(write):
 @pytest.mark.parametrize("name", ["g.yaml", "g.yml", "groups.txt"])
 def test_a_groups_file_is_told_and_goes_into_the_command(files, write, name):
     groups = write(name, "# as in the paper\n\n" + GROUPS)
-    found = pv.inspect(*files, groups)
-    assert (found.files[2].kind, found.problems, found.readable) == ("groups", (), True)
-    assert found.files[2].groups == {"gender": ("women", "men")}
-    assert "groups of: gender (2 groups: women, men)" in told(found)
-    assert "groupings: gender" in told(found)
-    words = shlex.split(found.next)
+    inspection = pv.inspect(*files, groups)
+    assert (inspection.files[2].kind, inspection.problems, inspection.readable) == (
+        "groups",
+        (),
+        True,
+    )
+    assert inspection.files[2].groups == {"gender": ("women", "men")}
+    assert "groups of: gender (2 groups: women, men)" in inspection_text(inspection)
+    assert "groupings: gender" in inspection_text(inspection)
+    words = shlex.split(inspection.next)
     assert words[-2:] == ["--groups", str(groups)]
     assert "--by" not in words
     audit = pv.audit(files[0], speakers=files[1], groups=groups)
@@ -71,39 +75,38 @@ def test_a_groups_file_that_is_refused_is_still_known_as_one(files, write, text)
     groups = write("g.yaml", text)
     with pytest.raises(pv.ParivoxError) as refused:
         pv.audit(files[0], speakers=files[1], groups=groups)
-    found = pv.inspect(*files, groups)
-    assert (found.files[2].kind, found.files[2].problems) == ("groups", (str(refused.value),))
-    assert f"once fixed: parivox audit {files[0]}" in told(found)
+    inspection = pv.inspect(*files, groups)
+    assert (inspection.files[2].kind, inspection.files[2].problems) == (
+        "groups",
+        (str(refused.value),),
+    )
+    assert f"once fixed: parivox audit {files[0]}" in inspection_text(inspection)
 
 
 def test_a_table_with_the_words_of_a_groups_file_is_no_groups_file(write):
-    (found,) = pv.inspect(write("t.csv", "speaker,groups:\na,by: x\nb,groups: y\n")).files
-    assert found.kind == "speakers"
+    (inspection,) = pv.inspect(write("t.csv", "speaker,groups:\na,by: x\nb,groups: y\n")).files
+    assert inspection.kind == "speakers"
 
 
 yaml = st.lists(
     st.sampled_from(
         [
-            *(
-                "by: gender",
-                "groups:",
-                "  gender: [f, m]",
-                "  gender:",
-                "    women: [f",
-                "others: x",
-            ),
-            *(
-                "within: [a",
-                "# note",
-                "---",
-                "",
-                "by: [",
-                "- a",
-                "groups: &a *a",
-                "\t",
-                "x: y",
-                "\x00",
-            ),
+            "by: gender",
+            "groups:",
+            "  gender: [f, m]",
+            "  gender:",
+            "    women: [f",
+            "others: x",
+            "within: [a",
+            "# note",
+            "---",
+            "",
+            "by: [",
+            "- a",
+            "groups: &a *a",
+            "\t",
+            "x: y",
+            "\x00",
         ]
     ),
     max_size=8,
@@ -116,19 +119,24 @@ yaml = st.lists(
 )
 @given(text=yaml)
 def test_nothing_is_raised_whatever_a_groups_file_says(files, write, text):
-    found = pv.inspect(*files, write("g.yaml", text))
-    assert found.files[2].kind in {"groups", "unknown"}
-    assert found.files[2].problems or found.files[2].groups or found.problems or found.files[2].by
+    inspection = pv.inspect(*files, write("g.yaml", text))
+    assert inspection.files[2].kind in {"groups", "unknown"}
+    assert (
+        inspection.files[2].problems
+        or inspection.files[2].groups
+        or inspection.problems
+        or inspection.files[2].by
+    )
 
 
 # ---- files given twice, and files of one name
 
 
 def test_a_file_that_is_given_twice_is_told_once(files):
-    found = pv.inspect(files[0], *files)
-    assert [one.kind for one in found.files] == ["scores", "speakers"]
-    assert found.problems == (f"{files[0]}: is given more than once; name it once",)
-    assert found.next == pv.inspect(*files).next
+    inspection = pv.inspect(files[0], *files)
+    assert [file.kind for file in inspection.files] == ["scores", "speakers"]
+    assert inspection.problems == (f"{files[0]}: is given more than once; name it once",)
+    assert inspection.next == pv.inspect(*files).next
 
 
 def test_scores_whose_files_have_one_name_are_named_in_the_command(files, tmp_path):
@@ -152,26 +160,26 @@ def test_scores_whose_files_have_one_name_are_named_in_the_command(files, tmp_pa
 def test_decisions_without_a_header_are_told_to_need_one(write, separator):
     rows = "a/1 a/2 accept\na/1 b/1 reject\nb/1 b/2 Accepted\n".replace(" ", separator)
     path = write("d.txt", rows)
-    (found,) = pv.inspect(path).files
-    assert found.kind == "trials"
+    (inspection,) = pv.inspect(path).files
+    assert inspection.kind == "trials"
     with pytest.raises(pv.DataError, match="put enrol, test, decision above them") as refused:
         pv.audit(path)
-    assert found.problems == (str(refused.value),)
+    assert inspection.problems == (str(refused.value),)
     header = separator.join(("enrol", "test", "decision"))
     assert pv.inspect(write("e.txt", f"{header}\n{rows}")).files[0].problems == ()
 
 
 def test_a_fourth_column_of_words_is_told_to_be_left(write):
     path = write("l.txt", "a/1 a/2 target phone\na/1 b/1 nontarget lab\n")
-    found = pv.inspect(path)
-    assert (found.files[0].kind, found.files[0].ignored) == ("trials", ("4",))
-    assert "columns: 4 (not read)" in told(found)
+    inspection = pv.inspect(path)
+    assert (inspection.files[0].kind, inspection.files[0].ignored) == ("trials", ("4",))
+    assert "columns: 4 (not read)" in inspection_text(inspection)
     with pytest.raises(pv.DataError, match=r"no score column \(found: .*, 4\)"):
         pv.audit(path)
 
 
 def test_columns_with_a_header_are_none_that_are_not_read(files):
-    assert [one.ignored for one in pv.inspect(*files).files] == [(), ()]
+    assert [file.ignored for file in pv.inspect(*files).files] == [(), ()]
 
 
 # ---- values that a spreadsheet changed
@@ -191,30 +199,32 @@ def test_columns_with_a_header_are_none_that_are_not_read(files):
 )
 def test_values_that_look_like_dates_are_told(write, column, values, shown):
     rows = "".join(f"s{n},{value}\n" for n, value in enumerate(values))
-    found = pv.inspect(write("p.csv", f"speaker,{column}\n{rows}"))
+    inspection = pv.inspect(write("p.csv", f"speaker,{column}\n{rows}"))
     says = f"values of {column!r} that look like dates: {len(shown)} ("
-    assert (says in told(found)) == bool(shown)
-    assert all(one in told(found).partition(says)[2] for one in shown)
+    assert (says in inspection_text(inspection)) == bool(shown)
+    assert all(date in inspection_text(inspection).partition(says)[2] for date in shown)
 
 
 def test_one_of_a_kind_is_told_as_one(write):
-    words = told(pv.inspect(write("p.csv", "speaker,gender\na,f\n")))
+    words = inspection_text(pv.inspect(write("p.csv", "speaker,gender\na,f\n")))
     assert "; 1 row\n" in words
     assert "1 speaker in column 'speaker'" in words
     named = "enrol,test,score,enrol_speaker,test_speaker\nu1,u2,1,a,a\n"
-    assert "speakers: columns of the file (1 speaker)" in told(pv.inspect(write("s.csv", named)))
+    assert "speakers: columns of the file (1 speaker)" in inspection_text(
+        pv.inspect(write("s.csv", named))
+    )
 
 
 def test_models_without_a_speaker_are_those_of_their_recordings(write):
     scores = write("s.csv", "enrol,test,score\nm1,c4,0.9\nm2,c4,0.1\nm2,c5,0.8\n")
     models = write("m.csv", "model,recording\nm1,c1\nm1,c2\nm2,c3\n")
     calls = "call,speaker,room\nc1,a,x\nc2,a,y\nc3,b,x\nc4,a,y\nc5,b,x\n"
-    found = pv.inspect(scores, models, write("c.csv", calls))
-    assert [one.kind for one in found.files] == ["scores", "models", "utterances"]
-    assert [(one.what, one.met, one.count) for one in found.joins[:2]] == [
+    inspection = pv.inspect(scores, models, write("c.csv", calls))
+    assert [file.kind for file in inspection.files] == ["scores", "models", "utterances"]
+    assert [(file.what, file.met, file.count) for file in inspection.joins[:2]] == [
         ("enrolments", 2, 2),
         ("utterances", 2, 2),
     ]
-    assert (found.files[0].labels.target, found.files[0].labels.nontarget) == (2, 1)
-    assert found.problems == ()
-    assert f"--models {models}" in found.next
+    assert (inspection.files[0].labels.target, inspection.files[0].labels.nontarget) == (2, 1)
+    assert inspection.problems == ()
+    assert f"--models {models}" in inspection.next

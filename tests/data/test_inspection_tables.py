@@ -25,23 +25,23 @@ def test_the_recordings_of_a_store_are_no_failures(tmp_path):
     }
     for columns in (table, {**table, "speaker": ["a", "a", "b"]}):
         pl.DataFrame(columns).write_parquet(tmp_path / "recordings.parquet")
-        found = pv.inspect(tmp_path / "recordings.parquet").files[0]
-        assert (found.kind, found.problems) == ("utterances", ())
+        inspection = pv.inspect(tmp_path / "recordings.parquet").files[0]
+        assert (inspection.kind, inspection.problems) == ("utterances", ())
 
 
 @pytest.mark.parametrize("speaker", [{}, {"speaker": ["a", "a", "b"]}])
 def test_file_names_of_recordings_are_no_speakers(speaker):
     table = {"file_name": ["a/1.wav", "a/2.wav", "b/1.wav"], "gender": ["f", "f", "m"], **speaker}
-    found = pv.inspect(table).files[0]
-    assert (found.kind, found.roles["utterance"]) == ("utterances", "file_name")
+    inspection = pv.inspect(table).files[0]
+    assert (inspection.kind, inspection.roles["utterance"]) == ("utterances", "file_name")
 
 
 @pytest.mark.parametrize("more", [{}, {"side": ["a", "a", "a"]}])
 def test_models_and_segments_of_nist_are_known(more):
     scores = {**TRIALS, "LLR": [2.1, 2.2, -1.1, -1.4]}
-    found = pv.inspect(scores, {**MODELS, **more}, SEGMENTS)
-    assert [one.kind for one in found.files] == ["scores", "models", "utterances"]
-    assert found.problems == ()
-    assert "--models" in found.next
-    assert "--utterances" in found.next
+    inspection = pv.inspect(scores, {**MODELS, **more}, SEGMENTS)
+    assert [file.kind for file in inspection.files] == ["scores", "models", "utterances"]
+    assert inspection.problems == ()
+    assert "--models" in inspection.next
+    assert "--utterances" in inspection.next
     assert pv.inspect(TRIALS).files[0].kind == "trials"

@@ -49,8 +49,8 @@ def test_a_small_zst_takes_no_more_than_400_mb(tmp_path):
         text=True,
         check=False,
     )
-    told = "scores.zst: takes .* MiB and more once unpacked, over 200 times its size, as no"
-    assert re.search(told, done.stderr)
+    message = "scores.zst: takes .* MiB and more once unpacked, over 200 times its size, as no"
+    assert re.search(message, done.stderr)
     assert int(done.stdout) < 400 << 10
 
 
@@ -103,8 +103,8 @@ def test_a_header_may_be_long_and_is_told_where_it_is_too_long(write, columns):
 
 def test_a_line_longer_than_any_row_is_refused(write, monkeypatch):
     monkeypatch.setattr(delimited, "CHUNK_BYTES", 1 << 20)
-    for rest in (b"", b"\na,b\n"):
-        path = write("people.csv", b"id,sex\na,f\nb," + b"m" * (5 << 20) + rest)
+    for ending in (b"", b"\na,b\n"):
+        path = write("people.csv", b"id,sex\na,f\nb," + b"m" * (5 << 20) + ending)
         with pytest.raises(
             ParivoxError, match=r"people.csv, row 3 or later: a line is longer than"
         ):
@@ -120,8 +120,8 @@ def test_a_workbook_of_too_many_cells_is_refused(tmp_path, monkeypatch, optional
     monkeypatch.setattr("parivox.data.formats.xlsx.MAX_CELLS", 50)
     if not is_counted_first:  # as where tags have a prefix
         monkeypatch.setattr("parivox.data.formats.xlsx._check_cell_count", lambda *_: None)
-    told = "people.xlsx: a sheet has more than 50 cells, .*; save its table as CSV or Parquet"
-    with pytest.raises(ParivoxError, match=told):
+    message = "people.xlsx: a sheet has more than 50 cells, .*; save its table as CSV or Parquet"
+    with pytest.raises(ParivoxError, match=message):
         read_table(tmp_path / "people.xlsx", "speakers")
 
 

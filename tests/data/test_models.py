@@ -24,14 +24,17 @@ TRIALS = {
 
 
 def test_models_and_their_recordings(read, plain):
-    found = read(TRIALS, models=MODELS)
-    assert list(found.utterance_ids) == [
-        *("m1", "m2", "m3"),
-        *("a/1", "a/2", "a/9", "b/1", "b/9"),
+    trial_set = read(TRIALS, models=MODELS)
+    assert list(trial_set.utterance_ids) == [
+        "m1", "m2", "m3",
+        "a/1", "a/2", "a/9", "b/1", "b/9",
+    ]  # fmt: skip
+    assert trial_set.n_models == 3
+    assert [trial_set.speaker_table.ids[i] for i in trial_set.utterance_speaker] == [
+        *"abc",
+        *"aaabb",
     ]
-    assert found.n_models == 3
-    assert [found.speaker_table.ids[i] for i in found.utterance_speaker] == [*"abc", *"aaabb"]
-    labels = {(e, t): target for e, t, target, *_ in plain(found)}
+    labels = {(e, t): target for e, t, target, *_ in plain(trial_set)}
     assert labels == {
         ("m1", "a/9"): True,
         ("m1", "b/1"): False,
@@ -43,10 +46,10 @@ def test_models_and_their_recordings(read, plain):
 
 
 def test_a_trial_of_a_model_with_one_of_its_recordings_is_of_itself(read, count):
-    found = read(TRIALS, models=MODELS)
-    assert count(found, "trials of an utterance with itself") == 2
-    assert count(found, "enrolments that are models", "models") == 3
-    assert count(found, "reversed pairs") == 0
+    trial_set = read(TRIALS, models=MODELS)
+    assert count(trial_set, "trials of an utterance with itself") == 2
+    assert count(trial_set, "enrolments that are models", "models") == 3
+    assert count(trial_set, "reversed pairs") == 0
 
 
 def test_a_model_and_an_utterance_of_one_name_do_not_mix(read, count, plain):
@@ -54,15 +57,15 @@ def test_a_model_and_an_utterance_of_one_name_do_not_mix(read, count, plain):
     calls = {"utterance": ["7", "8", "9"], "speaker": ["b", "a", "a"]}
     trials = {"enrol": ["7", "7", "8", "8"], "test": ["7", "8", "7", "8"],
               "score": [0.1, 0.9, 0.8, 0.2]}  # fmt: skip
-    found = read(trials, models=models, utterances=calls)
-    assert {(e, t): target for e, t, target, *_ in plain(found)} == {
+    trial_set = read(trials, models=models, utterances=calls)
+    assert {(e, t): target for e, t, target, *_ in plain(trial_set)} == {
         ("7", "7"): False,
         ("7", "8"): True,
         ("8", "7"): True,
         ("8", "8"): False,
     }
-    assert count(found, "trials of an utterance with itself") == 1  # model 8 is made of call 7
-    assert count(found, "reversed pairs") == 0
+    assert count(trial_set, "trials of an utterance with itself") == 1  # model 8 is made of call 7
+    assert count(trial_set, "reversed pairs") == 0
 
 
 def test_models_of_one_recording_each_are_those_recordings(read, plain):
@@ -72,15 +75,17 @@ def test_models_of_one_recording_each_are_those_recordings(read, plain):
         "score": [0.9, 0.1, 0.8, 0.2],
     }
     models = {"model": ["x1", "x2", "x3"], "speaker": [*"abc"], "recording": ["a/1", "b/1", "c/1"]}
-    of = dict(zip(models["recording"], models["model"], strict=True))
-    by_model = read({**rows, "enrol": [of[e] for e in rows["enrol"]]}, models=models)
+    model_by_recording = dict(zip(models["recording"], models["model"], strict=True))
+    by_model = read(
+        {**rows, "enrol": [model_by_recording[e] for e in rows["enrol"]]}, models=models
+    )
     alone = read(rows)
-    back = {model: recording for recording, model in of.items()}
-    assert sorted((back[e], *rest) for e, *rest in plain(by_model)) == sorted(plain(alone))
+    back = {model: recording for recording, model in model_by_recording.items()}
+    assert sorted((back[e], *cells) for e, *cells in plain(by_model)) == sorted(plain(alone))
 
 
 @pytest.mark.parametrize(
-    ("cells", "wanted"),
+    ("cells", "channel"),
     [
         ({"a/1": "x", "a/2": "x"}, "x"),
         ({"a/1": "x", "a/2": "y"}, None),
@@ -90,32 +95,39 @@ def test_models_of_one_recording_each_are_those_recordings(read, plain):
     ],
 )
 def test_an_attribute_of_recordings_is_the_models_if_all_of_them_agree(
-    read, speakers, cells, wanted
+    read, speakers, cells, channel
 ):
     calls = {**dict.fromkeys(("b/1", "c/1", "c/2", "c/3", "a/9"), "z"), **cells}
     table = {"utterance": list(calls), "channel": list(calls.values())}
-    found = read(TRIALS, models=MODELS, utterances=table, attributes=[parse_attribute("channel")])
-    (grouping,) = make_groupings(speakers, ["channel"], sets=[found])
-    codes = grouping.utterance_codes(found)
+    trial_set = read(
+        TRIALS, models=MODELS, utterances=table, attributes=[parse_attribute("channel")]
+    )
+    (grouping,) = make_groupings(speakers, ["channel"], sets=[trial_set])
+    codes = grouping.utterance_codes(trial_set)
     names = [None if code < 0 else grouping.groups[code] for code in codes]
-    told = dict(zip(list(found.utterance_ids), names, strict=True))
-    assert told["m1"] == wanted
-    assert (told["m2"], told["m3"], told["a/9"], told["b/9"]) == ("z", "z", "z", None)
-    assert told["a/1"] == (cells.get("a/1") or None)
+    channel_by_id = dict(zip(list(trial_set.utterance_ids), names, strict=True))
+    assert channel_by_id["m1"] == channel
+    assert (
+        channel_by_id["m2"],
+        channel_by_id["m3"],
+        channel_by_id["a/9"],
+        channel_by_id["b/9"],
+    ) == ("z", "z", "z", None)
+    assert channel_by_id["a/1"] == (cells.get("a/1") or None)
 
 
 def test_a_row_of_the_table_may_be_told_twice():
     twice = {name: [*cells, *cells] for name, cells in MODELS.items()}
     assert read_models(twice).table.height == 6
     assert (read_models(twice).n_repeated_rows, read_models(MODELS).n_repeated_rows) == (6, 0)
-    found = read_models(twice)
-    assert read_models(found) is found
+    model_table = read_models(twice)
+    assert read_models(model_table) is model_table
 
 
 def test_rows_that_repeat_a_recording_of_a_model_are_counted(read, count):
     twice = {name: [*cells, cells[0]] for name, cells in MODELS.items()}
-    found = read(TRIALS, models=twice)
-    assert count(found, "rows that repeat a recording of a model", "models") == 1
+    trial_set = read(TRIALS, models=twice)
+    assert count(trial_set, "rows that repeat a recording of a model", "models") == 1
 
 
 @pytest.mark.parametrize(
@@ -128,9 +140,9 @@ def test_rows_that_repeat_a_recording_of_a_model_are_counted(read, count):
     ],
 )
 def test_columns_are_known_by_several_names(names):
-    found = read_models(dict(zip(names, MODELS.values(), strict=True)))
-    assert list(found.provenance["columns"].values()) == list(names)
-    assert found.speaker_of.rows() == [("m1", "a"), ("m2", "b"), ("m3", "c")]
+    model_table = read_models(dict(zip(names, MODELS.values(), strict=True)))
+    assert list(model_table.provenance["columns"].values()) == list(names)
+    assert model_table.speaker_of.rows() == [("m1", "a"), ("m2", "b"), ("m3", "c")]
 
 
 def test_leading_zeros_are_kept(write):
@@ -168,17 +180,17 @@ def test_leading_zeros_are_kept(write):
     ],
 )
 def test_bad_tables_are_told(write, text, sentence):
-    with pytest.raises(DataError) as told:
+    with pytest.raises(DataError) as error_info:
         read_models(write("m.csv", text))
-    assert sentence in str(told.value)
+    assert sentence in str(error_info.value)
 
 
 def test_an_enrolment_that_is_no_model_is_told(read, csv, write):
     path = write("m.csv", "model,speaker,recording\nm1,a,a/1\n")
     text = csv([("m1", "a/2", "0.9", "1"), ("m9", "a/2", "0.1", "0")])
-    with pytest.raises(DataError) as told:
+    with pytest.raises(DataError) as error_info:
         read(text, models=path)
-    assert str(told.value) == (
+    assert str(error_info.value) == (
         "scores.csv: 1 of 2 enrolment ids ('m9') are not models in m.csv; add them to it"
     )
 
@@ -192,9 +204,9 @@ def test_a_model_of_nobody_is_told(read, csv, write):
 def test_a_recording_of_somebody_else_is_told(read, csv, write):
     models = write("m.csv", "model,speaker,recording\nm1,a,r1\nm1,a,r2\n")
     calls = write("calls.csv", "utterance,speaker\nr1,a\nr3,a\nr2,b\n")
-    with pytest.raises(DataError) as told:
+    with pytest.raises(DataError) as error_info:
         read(csv([("m1", "r3", "0.9", "1")]), models=models, utterances=calls)
-    assert str(told.value) == (
+    assert str(error_info.value) == (
         "m.csv, row 3: recording 'r2' of model 'm1' is of speaker 'a' here and of 'b' in row 4 of "
         "calls.csv; correct one"
     )
@@ -203,9 +215,9 @@ def test_a_recording_of_somebody_else_is_told(read, csv, write):
 def test_a_recording_that_begins_with_somebody_else_is_told(read, csv, write):
     models = write("m.csv", "model,speaker,recording\nm1,a,a/1\nm1,a,b/7\n")
     trials = csv([("m1", "a/2", "0.9", "1")])
-    with pytest.raises(DataError) as told:
+    with pytest.raises(DataError) as error_info:
         read(trials, models=models)
-    assert str(told.value) == (
+    assert str(error_info.value) == (
         "m.csv, row 3: recording 'b/7' of model 'm1' is of speaker 'a' here, but begins with the "
         "speaker 'b'; correct one, or tell whose it is with --utterances"
     )
@@ -216,9 +228,9 @@ def test_a_recording_that_begins_with_somebody_else_is_told(read, csv, write):
 def test_a_recording_of_somebody_else_in_the_trials_is_told(read, write):
     models = write("m.csv", "model,speaker,recording\nm1,a,r1\nm2,b,r2\nm2,b,r3\n")
     text = "enrol,test,score,test_speaker\nm1,r2,0.1,b\nm1,r3,0.9,a\n"
-    with pytest.raises(DataError) as told:
+    with pytest.raises(DataError) as error_info:
         read(text, models=models)
-    assert str(told.value) == (
+    assert str(error_info.value) == (
         "m.csv, row 4: recording 'r3' of model 'm2' is of speaker 'b' here and of 'a' in "
         "scores.csv; correct one"
     )
@@ -230,11 +242,15 @@ ENROLMENT = "modelid\tsegmentid\tside\nm1\ts1\ta\nm1\ts2\ta\nm2\ts2\tb\n"
 
 def test_models_of_nist_have_the_speakers_of_their_segments(read, write):
     key = "modelid\tsegmentid\tside\tLLR\nm1\ts3\ta\t0.1\nm2\ts3\ta\t0.9\n"
-    found = read(key, models=write("enroll.tsv", ENROLMENT), utterances=write("seg.csv", SEGMENTS))
-    assert list(found.utterance_ids) == ["m1", "m2", "s3"]
-    assert [found.speaker_table.ids[i] for i in found.utterance_speaker] == ["a", "b", "b"]
+    trial_set = read(
+        key, models=write("enroll.tsv", ENROLMENT), utterances=write("seg.csv", SEGMENTS)
+    )
+    assert list(trial_set.utterance_ids) == ["m1", "m2", "s3"]
+    assert [trial_set.speaker_table.ids[i] for i in trial_set.utterance_speaker] == ["a", "b", "b"]
     assert read_models(write("e.tsv", ENROLMENT)).table["recording"].to_list() == [
-        *("s1", "s2", "s2:b")
+        "s1",
+        "s2",
+        "s2:b",
     ]
 
 
@@ -251,9 +267,9 @@ def test_a_column_of_sides_beside_other_than_segments_is_passed_over():
 
 def test_models_without_speakers_take_those_with_which_their_recordings_begin(read):
     rows = {name: cells for name, cells in MODELS.items() if name != "speaker"}
-    alike, given = (read(TRIALS, models=models) for models in (rows, MODELS))
-    np.testing.assert_array_equal(alike.utterance_speaker, given.utterance_speaker)
-    assert alike.content_sha256 == given.content_sha256
+    alike, reference = (read(TRIALS, models=models) for models in (rows, MODELS))
+    np.testing.assert_array_equal(alike.utterance_speaker, reference.utterance_speaker)
+    assert alike.content_sha256 == reference.content_sha256
 
 
 @pytest.mark.parametrize(
@@ -280,17 +296,21 @@ def test_models_without_speakers_take_those_with_which_their_recordings_begin(re
 def test_models_whose_speakers_are_not_told(read, write, rows, utterances, sentence):
     models = write("m.csv", "model,recording\n" + rows)
     calls = utterances and write("seg.csv", utterances)
-    with pytest.raises(DataError) as told:
+    with pytest.raises(DataError) as error_info:
         read("enrol,test,score\nm1,s2,0.9\n", models=models, utterances=calls)
-    assert sentence in str(told.value)
+    assert sentence in str(error_info.value)
 
 
 def test_without_a_table_of_speakers_they_are_those_of_models_and_trials():
     from parivox.data.trials import read_trials
 
-    found = read_trials(TRIALS, system="s", list_="", speakers=None, models=MODELS)
-    assert found.speaker_table.ids == ("a", "b", "c")
-    assert [found.speaker_table.ids[i] for i in found.utterance_speaker[:3]] == ["a", "b", "c"]
+    trial_set = read_trials(TRIALS, system="s", list_="", speakers=None, models=MODELS)
+    assert trial_set.speaker_table.ids == ("a", "b", "c")
+    assert [trial_set.speaker_table.ids[i] for i in trial_set.utterance_speaker[:3]] == [
+        "a",
+        "b",
+        "c",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -299,8 +319,8 @@ def test_without_a_table_of_speakers_they_are_those_of_models_and_trials():
      (["m3", "c/1", "zz"], ["m3"]), (["b/1", "m2"], ["m2"])],
 )  # fmt: skip
 def test_models_that_failed(listed, failed):
-    found = read_models(MODELS).failed_models(pl.Series(listed, dtype=pl.String))
-    assert found.to_list() == failed
+    failed_models = read_models(MODELS).failed_models(pl.Series(listed, dtype=pl.String))
+    assert failed_models.to_list() == failed
 
 
 IDS = st.sampled_from([f"m{i}" for i in range(6)])
@@ -313,18 +333,22 @@ def test_the_order_of_rows_changes_nothing(rows, random):
     mixed = random.sample(rows, len(rows))
     tables = [
         read_models({
-            "model": [m for m, _ in some],
-            "speaker": [f"s{m[1:]}" for m, _ in some],
-            "recording": [f"r{m[1:]}-{k}" for m, k in some],
+            "model": [m for m, _ in ordered_rows],
+            "speaker": [f"s{m[1:]}" for m, _ in ordered_rows],
+            "recording": [f"r{m[1:]}-{k}" for m, k in ordered_rows],
         })
-        for some in (rows, mixed)
+        for ordered_rows in (rows, mixed)
     ]  # fmt: skip
     ids = pl.Series(sorted({m for m, _ in rows}))
-    (place, recording), (other, theirs) = (one.recordings(ids) for one in tables)
-    np.testing.assert_array_equal(place, other)
-    assert recording.equals(theirs)
-    wanted = sorted({(m, f"r{m[1:]}-{k}") for m, k in rows})
-    assert [(ids[p], r) for p, r in zip(place.tolist(), recording, strict=True)] == wanted
+    (positions, recordings), (mixed_positions, mixed_recordings) = (
+        table.recordings(ids) for table in tables
+    )
+    np.testing.assert_array_equal(positions, mixed_positions)
+    assert recordings.equals(mixed_recordings)
+    model_recordings = sorted({(m, f"r{m[1:]}-{k}") for m, k in rows})
+    assert [
+        (ids[p], r) for p, r in zip(positions.tolist(), recordings, strict=True)
+    ] == model_recordings
 
 
 def test_utterances_that_tell_no_speaker_need_none_for_models(read):

@@ -20,10 +20,14 @@ def trials(change=lambda score, target: score, *, seed=1, ids="{0}/v{0}/{1}.wav"
     """Every speaker with themselves and with three others, 40 trials each."""
     rng = np.random.default_rng(seed)
     rows = []
-    for i, one in enumerate(SPEAKERS):
+    for i, enrol_speaker in enumerate(SPEAKERS):
         for k in range(40):
-            other = one if k % 4 == 0 else SPEAKERS[(i + 1 + k % 3) % len(SPEAKERS)]
-            rows.append((ids.format(one, k), ids.format(other, 100 + k), int(k % 4 == 0)))
+            test_speaker = (
+                enrol_speaker if k % 4 == 0 else SPEAKERS[(i + 1 + k % 3) % len(SPEAKERS)]
+            )
+            rows.append(
+                (ids.format(enrol_speaker, k), ids.format(test_speaker, 100 + k), int(k % 4 == 0))
+            )
     target = np.array([row[2] for row in rows])
     score = np.round(rng.normal(0.1 + 0.5 * target, 0.1), 6)
     columns = dict(zip(("enrol", "test", "label"), map(list, zip(*rows, strict=True)), strict=True))
@@ -34,20 +38,21 @@ def people(column, values):
     return {"speaker": SPEAKERS, column: [values[i % len(values)] for i in range(24)]}
 
 
-def noted(scores, table=None, **how):
+def noted(scores, table=None, **options):
     """What an audit notes as odd, without the ranges of numbers."""
     table = people("sex", ["f", "m"]) if table is None else table
-    how = {"by": next(name for name in table if name != "speaker"), **how}
-    audit = pv.audit(scores, speakers=table, intervals=False, **how)
+    options = {"by": next(name for name in table if name != "speaker"), **options}
+    audit = pv.audit(scores, speakers=table, intervals=False, **options)
     rows = audit.data.where(source="oddities").rows()
     return {row["item"]: (row["count"], row["note"]) for row in rows}
 
 
 def inspected(*files):
-    found = pv.inspect(*files)
-    odd = [one for file in found.files for one in file.odd]
-    odd += [one for file in found.files for column in file.columns for one in column.odd]
-    return {one.what: (one.count, one.note) for one in odd}
+    inspection = pv.inspect(*files)
+    odd = [oddity for file in inspection.files for oddity in file.odd]
+    columns = [column for file in inspection.files for column in file.columns]
+    odd += [oddity for column in columns for oddity in column.odd]
+    return {oddity.what: (oddity.count, oddity.note) for oddity in odd}
 
 
 @pytest.mark.parametrize(
@@ -64,9 +69,9 @@ def inspected(*files):
 )
 def test_values_that_may_be_one_are_told(values, note):
     table = people("group", values)
-    found = noted(trials(), table)
-    assert note in found["values of 'group' that may be one"][1]
-    assert inspected(table) == found
+    notes = noted(trials(), table)
+    assert note in notes["values of 'group' that may be one"][1]
+    assert inspected(table) == notes
 
 
 @pytest.mark.parametrize("value", ["-", "?", "#N/A", "NaT", "UNK", "n.a.", "missing"])
@@ -76,13 +81,13 @@ def test_words_that_look_unknown_are_told_where_they_are_groups(value):
     assert inspected(table)["values of 'group' that look unknown"] == (1, repr(value))
 
 
-@pytest.mark.parametrize("by", ["age:18,60", "speaker.age:18,60"])
-def test_ages_that_are_none_are_told_with_the_range_of_bands(by):
+@pytest.mark.parametrize("attributes", ["age:18,60", "speaker.age:18,60"])
+def test_ages_that_are_none_are_told_with_the_range_of_bands(attributes):
     table = {"speaker": SPEAKERS, "age": [*range(17, 38), -1, 999, 1990]}
-    found = noted(trials(), table, by=by)
+    notes = noted(trials(), table, by=attributes)
     odd = (3, "-1, 999, 1990; the others are from 17 to 37")
-    assert found["numbers of 'age' far from all others"] == odd
-    assert found["different numbers of 'age'"] == (24, "from -1 to 1990")
+    assert notes["numbers of 'age' far from all others"] == odd
+    assert notes["different numbers of 'age'"] == (24, "from -1 to 1990")
     assert inspected(table)["numbers of 'age' far from all others"] == odd
 
 
@@ -95,11 +100,11 @@ def test_numbers_of_recordings_and_of_trials_are_told_too():
     ids = sorted({*scores["enrol"], *scores["test"]})
     table = {"utterance": ids, "snr": [i % 30 for i in range(len(ids))]}
     table["snr"][3] = 9999
-    found = noted(scores, by="snr:10,20", utterances=table)
-    assert found["numbers of 'snr' far from all others"][0] == 1
+    notes = noted(scores, by="snr:10,20", utterances=table)
+    assert notes["numbers of 'snr' far from all others"][0] == 1
 
 
-def some(share, change, seed=3):
+def change_some_scores(share, change, seed=3):
     def changed(score, _):
         hit = np.random.default_rng(seed).random(score.size) < share
         return np.where(hit, change(score), score)
@@ -108,38 +113,44 @@ def some(share, change, seed=3):
 
 
 @pytest.mark.parametrize(
-    ("change", "what"),
+    ("change", "message"),
     [
-        (some(0.1, lambda _: -999.0), "trials that share one score"),
-        (some(0.3, lambda x: -x), "target trials that score lower than 95 % of the nontarget"),
-        (some(0.5, lambda x: 100 * x), "trials whose scores seem to be on another scale"),
+        (change_some_scores(0.1, lambda _: -999.0), "trials that share one score"),
+        (
+            change_some_scores(0.3, lambda x: -x),
+            "target trials that score lower than 95 % of the nontarget",
+        ),
+        (
+            change_some_scores(0.5, lambda x: 100 * x),
+            "trials whose scores seem to be on another scale",
+        ),
     ],
 )
-def test_scores_that_cannot_all_be_meant_are_told(change, what):
+def test_scores_that_cannot_all_be_meant_are_told(change, message):
     scores = trials(change)
-    found = noted(scores)
-    assert [one for one in found if what in one]
-    assert inspected(scores, people("sex", ["f", "m"])) == found
+    notes = noted(scores)
+    assert [note for note in notes if message in note]
+    assert inspected(scores, people("sex", ["f", "m"])) == notes
 
 
 @pytest.mark.parametrize(
     "ids", ["{0}//v{0}/{1}.wav", "./{0}/v{0}/{1}.wav", "{0}/v{0}/{1}.flac", "{0}/v{0}/{1}"]
 )
 def test_ids_that_differ_in_slashes_or_ending_are_told(ids):
-    one, other = trials(), trials(seed=2, ids=ids)
-    both = {name: [*one[name], *other[name]] for name in one}
-    owners = sorted({*both["enrol"], *both["test"]})
-    table = {"utterance": owners, "speaker": [one[one.index("s") :][:3] for one in owners]}
-    what = "their ending" if ids[-1] != "v" else "slashes"
-    found = noted(both, utterances=table)
-    assert f"ids that differ in {what} only" in found
-    assert f"ids that differ in {what} only" in inspected(both)
+    first_trials, second_trials = trials(), trials(seed=2, ids=ids)
+    trials_of_both = {name: [*first_trials[name], *second_trials[name]] for name in first_trials}
+    owners = sorted({*trials_of_both["enrol"], *trials_of_both["test"]})
+    table = {"utterance": owners, "speaker": [owner[owner.index("s") :][:3] for owner in owners]}
+    difference = "their ending" if ids[-1] != "v" else "slashes"
+    notes = noted(trials_of_both, utterances=table)
+    assert f"ids that differ in {difference} only" in notes
+    assert f"ids that differ in {difference} only" in inspected(trials_of_both)
 
 
 def test_development_trials_that_are_audited_are_told():
     scores = trials()
-    found = noted(scores, threshold_from=scores, operating_points="fpr=0.1")
-    assert found["development trials that are audited"][0] == len(scores["score"])
+    notes = noted(scores, threshold_from=scores, operating_points="fpr=0.1")
+    assert notes["development trials that are audited"][0] == len(scores["score"])
     assert noted(scores, threshold_from=trials(seed=5, ids="{}/b/{}.wav")) == {}
 
 
@@ -168,10 +179,12 @@ def test_nothing_is_odd_about_what_is_right():
 def test_scores_of_any_system_are_not_odd(draw):
     rng = np.random.default_rng(4)
     target = np.arange(40_000) % 2
-    values, place = np.unique(draw(rng, target), return_inverse=True)
-    counts = [np.bincount(place, target == label) for label in (1, 0)]
-    found = score_warnings(values, *(each.astype(int) for each in counts))
-    assert [one.what for one in found if one.what != "trials that share one score"] == []
+    values, positions = np.unique(draw(rng, target), return_inverse=True)
+    counts = [np.bincount(positions, target == label) for label in (1, 0)]
+    oddities = score_warnings(values, *(label_counts.astype(int) for label_counts in counts))
+    assert [
+        oddity.what for oddity in oddities if oddity.what != "trials that share one score"
+    ] == []
 
 
 def test_what_is_odd_is_printed_and_stands_before_the_answer_of_a_page(tmp_path, optional):

@@ -26,12 +26,12 @@ def recordings(word):
 
 def counted(scores, **options):
     """How many target trials, nontarget trials and trials of nobody an audit counts."""
-    found = parivox.audit(
+    audit = parivox.audit(
         scores, by="channel", operating_points="threshold=0.5", intervals=False, **options
     )
-    of = {row["item"]: row["count"] for row in found.data.rows() if not row["grouping"]}
+    counts = {row["item"]: row["count"] for row in audit.data.rows() if not row["grouping"]}
     items = ("target trials", "nontarget trials", "trials of nobody")
-    return tuple(of.get(item, 0) for item in items)
+    return tuple(counts.get(item, 0) for item in items)
 
 
 @pytest.mark.parametrize("word", WORDS)
@@ -55,13 +55,19 @@ def test_a_name_that_is_no_placeholder_is_a_speaker(name):
 def test_a_placeholder_in_columns_of_speakers_and_in_ids_is_nobody():
     owner = dict(zip(recordings("NA")["utterance"], recordings("NA")["speaker"], strict=True))
     sides = ("enrol", "test")
-    columns = {f"{side}_speaker": [owner[one] for one in TRIALS[side]] for side in sides}
+    columns = {
+        f"{side}_speaker": [owner[utterance] for utterance in TRIALS[side]] for side in sides
+    }
     channels = {"utterance": [*owner], "channel": recordings("NA")["channel"]}
     assert counted(TRIALS | columns, utterances=channels) == (2, 1, 2)
-    paths = {side: [f"{owner[one]}/{one}" for one in TRIALS[side]] for side in sides}
+    paths = {
+        side: [f"{owner[utterance]}/{utterance}" for utterance in TRIALS[side]] for side in sides
+    }
     speakers = {"id": LISTED, "channel": ["web", "phone"]}
     assert counted(TRIALS | paths, speakers=speakers) == (2, 1, 2)
-    ids = {side: [f"{owner[one]}-{one}" for one in TRIALS[side]] for side in sides}
+    ids = {
+        side: [f"{owner[utterance]}-{utterance}" for utterance in TRIALS[side]] for side in sides
+    }
     assert counted(TRIALS | ids, speakers=speakers, utterances="{speaker}-*") == (2, 1, 2)
 
 

@@ -107,8 +107,8 @@ def test_bytes_that_ended_the_process_are_a_sentence(tmp_path):
     path = tmp_path / "people.parquet"
     for _ in range(20):
         changed = bytearray(data)
-        for place in (14, rng.randrange(20, len(data)), rng.randrange(20, len(data) - 1200)):
-            changed[place] = rng.choice([0, 128, 255])
+        for position in (14, rng.randrange(20, len(data)), rng.randrange(20, len(data) - 1200)):
+            changed[position] = rng.choice([0, 128, 255])
         path.write_bytes(changed)
         done = subprocess.run(
             [sys.executable, "-m", "parivox", "inspect", path],

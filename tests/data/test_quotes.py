@@ -48,9 +48,9 @@ def test_rows_between_two_stray_quotes_are_not_lost(tmp_path, end, is_packed):
     assert "--quotes none" in problem
     facts = audited(path, quotes="none").data
     assert {row["count"] for row in facts.rows() if row["item"] == "trials"} == {6}
-    found = parivox.inspect(path, PEOPLE, quotes="none")
-    assert found.files[0].rows == 6
-    assert found.next.endswith("--quotes none")
+    inspection = parivox.inspect(path, PEOPLE, quotes="none")
+    assert inspection.files[0].rows == 6
+    assert inspection.next.endswith("--quotes none")
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,11 @@ def test_a_cell_without_an_end_in_ragged_rows_is_refused_in_words_of_ours(tmp_pa
 def test_wherever_quotes_stand_no_line_is_lost_or_the_first_row_at_fault_is_told(rows):
     data = "".join(f"r,{','.join(cells)},end\n" for cells in rows).encode()
     content = SourceBytes("t.csv", data, None, "", "", encoding="utf-8")
-    odd = [at for at, cells in enumerate(rows, 1) if any(one in {'"', '"x'} for one in cells)]
+    odd = [
+        row_number
+        for row_number, cells in enumerate(rows, 1)
+        if any(cell in {'"', '"x'} for cell in cells)
+    ]
     try:
         blocks = list(read_text(content, ",", 5, 1, quote='"'))
     except DataError as error:
@@ -131,14 +135,14 @@ def test_cells_over_several_lines_are_reported_with_their_row(tmp_path, end):
     trials, people = spanning(end)
     (tmp_path / "s.csv").write_bytes(trials.encode())
     (tmp_path / "p.csv").write_bytes(people.encode())
-    found = parivox.audit(
+    audit = parivox.audit(
         tmp_path / "s.csv",
         speakers=tmp_path / "p.csv",
         by="sex",
         operating_points="threshold=0.5",
         intervals=False,
     )
-    rows = [row for row in found.data.rows() if "over several lines" in row["item"]]
+    rows = [row for row in audit.data.rows() if "over several lines" in row["item"]]
     assert [(row["item"], row["count"], row["note"]) for row in rows] == [
         ("rows of s.csv with a cell over several lines", 2, "the first is row 3"),
         ("rows of p.csv with a cell over several lines", 1, "the first is row 2"),
@@ -152,5 +156,5 @@ def test_a_cell_over_several_lines_in_one_of_many_blocks_is_counted_once(tmp_pat
     (tmp_path / "s.csv").write_text(spanning()[0])
     with (tmp_path / "s.csv").open("a") as file:
         file.writelines(f"a/{n},b/{n},0.{n},0,x\n" for n in range(10, 40))
-    (found,) = parivox.inspect(tmp_path / "s.csv").files
-    assert found.read["spanning"] == "2 (first: row 3)"
+    (inspection,) = parivox.inspect(tmp_path / "s.csv").files
+    assert inspection.read["spanning"] == "2 (first: row 3)"

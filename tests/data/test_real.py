@@ -9,29 +9,29 @@ from parivox.data.trials import read_trials
 
 def test_h_as_it_stands(bt4vt_data, count):
     speakers = read_speakers(bt4vt_data / "vox1_meta.csv")
-    found = read_trials(
+    trial_set = read_trials(
         bt4vt_data / "resnetse34v2_H-eval_scores.csv", system="V2", list_="H", speakers=speakers
     )
     assert speakers.provenance[0]["columns"] == {"id": "VoxCeleb1 ID"}
-    assert found.n_trials == 550_894
-    assert count(found, "target trials") == 275_488
-    assert count(found, "nontarget trials") == 275_406
-    assert count(found, "exact duplicates") == 0
-    (told,) = (note for note in found.data_notes if note.item == "reversed pairs")
-    assert told.count == 2_403
-    assert "2,353 of them with another score, by up to 7e-06" in told.note
-    assert len(found.utterance_ids) == 137_924
-    used = sorted(set(found.utterance_speaker.tolist()))
+    assert trial_set.n_trials == 550_894
+    assert count(trial_set, "target trials") == 275_488
+    assert count(trial_set, "nontarget trials") == 275_406
+    assert count(trial_set, "exact duplicates") == 0
+    (reversed_note,) = (note for note in trial_set.data_notes if note.item == "reversed pairs")
+    assert reversed_note.count == 2_403
+    assert "2,353 of them with another score, by up to 7e-06" in reversed_note.note
+    assert len(trial_set.utterance_ids) == 137_924
+    used = sorted(set(trial_set.utterance_speaker.tolist()))
     assert len(used) == 1_190
-    by = make_groupings(speakers, ["gender", "gender+nationality"], speakers_in_use=used)
-    assert [one.name for one in by] == ["gender", "gender+nationality"]
-    assert by[0].groups == ("f", "m")
+    groupings = make_groupings(speakers, ["gender", "gender+nationality"], speakers_in_use=used)
+    assert [grouping.name for grouping in groupings] == ["gender", "gender+nationality"]
+    assert groupings[0].groups == ("f", "m")
 
 
 def test_h_shuffled_in_another_format(bt4vt_data, tmp_path, h_v2):
     speakers = read_speakers(bt4vt_data / "vox1_meta.csv")
     options = {"system": "V2", "list_": "H", "speakers": speakers}
-    wanted = read_trials(bt4vt_data / "resnetse34v2_H-eval_scores.csv", **options)
+    reference = read_trials(bt4vt_data / "resnetse34v2_H-eval_scores.csv", **options)
     mixed = h_v2.sample(fraction=1.0, shuffle=True, seed=1)
     mixed.select("label", "enrol", "test", "score").write_csv(
         tmp_path / "list", separator=" ", include_header=False
@@ -39,6 +39,6 @@ def test_h_shuffled_in_another_format(bt4vt_data, tmp_path, h_v2):
     (tmp_path / "list.gz").write_bytes(gzip.compress((tmp_path / "list").read_bytes(), 1))
     mixed.select("enrol", "test", "score", "label").write_parquet(tmp_path / "h.parquet")
     for name in ("list.gz", "h.parquet"):
-        found = read_trials(tmp_path / name, **options)
-        assert found.content_sha256 == wanted.content_sha256
-        assert found.data_notes == wanted.data_notes
+        trial_set = read_trials(tmp_path / name, **options)
+        assert trial_set.content_sha256 == reference.content_sha256
+        assert trial_set.data_notes == reference.data_notes

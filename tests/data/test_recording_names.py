@@ -14,16 +14,17 @@ from parivox.data.recording_names import recording_names
 SPEAKERS = 30
 
 
-def found(ids, speakers=None, table=None):
+def names_of(ids, speakers=None, table=None):
     """What is found of ids whose speaker is the first component, or of those of a list."""
-    owner = [one.split("/")[0] for one in ids] if speakers is None else speakers
+    owner = [utterance.split("/")[0] for utterance in ids] if speakers is None else speakers
     codes = pl.Series(owner).rank("dense").cast(pl.Int32).to_numpy() - 1
     return recording_names(pl.Series(ids), table, codes)
 
 
 def layout(folders, form="id{s:03d}/{folder}/{u}.wav"):
     """Two utterances in each folder of each speaker; `folders` gives those of a speaker."""
-    rows = [(s, folder, u) for s in range(SPEAKERS) for folder in folders(s) for u in "12"]
+    places = [(s, folder) for s in range(SPEAKERS) for folder in folders(s)]
+    rows = [(s, folder, u) for s, folder in places for u in "12"]
     return [form.format(s=s, folder=folder, u=u) for s, folder, u in rows], [s for s, *_ in rows]
 
 
@@ -56,7 +57,7 @@ FORMS = {
 @pytest.mark.parametrize("kind", ATTRIBUTES)
 def test_folders_that_many_speakers_share_are_doubted(kind, form):
     ids, speakers = layout(ATTRIBUTES[kind], FORMS[form])
-    names = found(ids, speakers)
+    names = names_of(ids, speakers)
     assert "of 30 speakers" in names.doubt
     assert "id0" not in names.doubt
     assert names.trusted.null_count() == len(ids)
@@ -68,28 +69,28 @@ def test_folders_that_many_speakers_share_are_doubted(kind, form):
 @pytest.mark.parametrize("kind", RECORDINGS)
 def test_folders_of_their_own_or_called_sessions_are_recordings(kind, form):
     ids, speakers = layout(RECORDINGS[kind], FORMS[form])
-    names = found(ids, speakers)
+    names = names_of(ids, speakers)
     assert (names.doubt, names.in_words) == ("", "folder of the path")
     assert names.trusted.null_count() == 0
 
 
 def test_numbers_may_be_recordings_and_words_look_like_attributes():
-    assert "may number the recordings" in found(layout(ATTRIBUTES["numbers"])[0]).doubt
-    assert "look like an attribute" in found(layout(ATTRIBUTES["languages"])[0]).doubt
+    assert "may number the recordings" in names_of(layout(ATTRIBUTES["numbers"])[0]).doubt
+    assert "look like an attribute" in names_of(layout(ATTRIBUTES["languages"])[0]).doubt
 
 
 def test_calls_of_two_speakers_each_are_recordings():
     ids = [f"call-{a:02d}{b:02d}/{side}.wav" for a, b in itertools.combinations(range(60), 2)
            for side in "AB"][:4000]  # fmt: skip
     speakers = [s for a, b in itertools.combinations(range(60), 2) for s in (a, b)][:4000]
-    assert found(ids, speakers).doubt == ""
+    assert names_of(ids, speakers).doubt == ""
 
 
 @given(st.permutations(range(2 * 2 * SPEAKERS)))
 def test_the_order_of_ids_changes_nothing(order):
     ids, speakers = layout(ATTRIBUTES["languages"])
-    names = found([ids[i] for i in order], [speakers[i] for i in order])
-    assert names.doubt == found(ids, speakers).doubt
+    names = names_of([ids[i] for i in order], [speakers[i] for i in order])
+    assert names.doubt == names_of(ids, speakers).doubt
 
 
 def test_the_real_list_and_any_part_of_it_has_recordings(bt4vt_data):
@@ -100,9 +101,9 @@ def test_the_real_list_and_any_part_of_it_has_recordings(bt4vt_data):
     draw = np.random.default_rng(4)
     for n in (2, 5, 20, 100, 1190):
         for _ in range(20 if n < 1190 else 1):
-            chosen = draw.choice(people.to_numpy(), min(n, len(people)), replace=False).tolist()
-            some = ids.filter(ids.str.head(7).is_in(chosen)).to_list()
-            assert found(some).doubt == ""
+            speakers = draw.choice(people.to_numpy(), min(n, len(people)), replace=False).tolist()
+            sampled_ids = ids.filter(ids.str.head(7).is_in(speakers)).to_list()
+            assert names_of(sampled_ids).doubt == ""
 
 
 # ---- every place that speaks of recordings says the same
@@ -112,13 +113,16 @@ def trials(names):
     """Trials within and across the folders of each speaker, and nontarget trials."""
     rows = []
     for s in range(SPEAKERS):
-        one = [f"p{s:02d}/{name}/{u}" for name in names for u in "12"]
-        for i, (a, b) in enumerate(itertools.combinations(one, 2)):
+        utterances = [f"p{s:02d}/{name}/{u}" for name in names for u in "12"]
+        for i, (a, b) in enumerate(itertools.combinations(utterances, 2)):
             easy = a.rsplit("/", 1)[0] == b.rsplit("/", 1)[0]
             if s % 2 == 0 or not easy:
                 rows.append((a, b, 2.0 + easy + i / 99, 1))
-        other = (s + 2) % SPEAKERS
-        rows += [(one[i], f"p{other:02d}/{names[0]}/{i}", -1 - i / 9 - s / 99, 0) for i in (1, 2)]
+        partner = (s + 2) % SPEAKERS
+        rows += [
+            (utterances[i], f"p{partner:02d}/{names[0]}/{i}", -1 - i / 9 - s / 99, 0)
+            for i in (1, 2)
+        ]
     columns = zip(*rows, strict=True)
     return dict(zip(("enrol", "test", "score", "label"), map(list, columns), strict=True))
 
@@ -127,16 +131,16 @@ PEOPLE = {
     "id": [f"p{s:02d}" for s in range(SPEAKERS)],
     "sex": ["fm"[s % 2] for s in range(SPEAKERS)],
 }
-WHAT = "shared folder names, not taken for recordings"
+WARNING = "shared folder names, not taken for recordings"
 
 
 def warned(audit):
-    return [(one["item"], one["note"]) for one in audit.data.where(source="oddities").rows()
-            if one["item"] == WHAT]  # fmt: skip
+    return [(row["item"], row["note"]) for row in audit.data.where(source="oddities").rows()
+            if row["item"] == WARNING]  # fmt: skip
 
 
 def failed(audit):
-    return {one["id"]: one["sentence"] for one in audit.record["list_checks"]["scores"]}
+    return {check["id"]: check["sentence"] for check in audit.record["list_checks"]["scores"]}
 
 
 def test_an_audit_an_inspection_and_a_check_doubt_the_same_folders():
@@ -145,7 +149,9 @@ def test_an_audit_an_inspection_and_a_check_doubt_the_same_folders():
     ((item, note),) = warned(audit)
     assert "'fi', 'sv'" in note
     inspected = pv.inspect(scores, PEOPLE).files[0]
-    assert [(one.what, one.note) for one in inspected.odd if one.what == item] == [(item, note)]
+    assert [(oddity.what, oddity.note) for oddity in inspected.odd if oddity.what == item] == [
+        (item, note)
+    ]
     assert "G9" not in failed(audit)
     check = pv.trials.check(scores, speakers=PEOPLE, by="sex")
     assert (check["G9"].verdict, check["recordings"].statistic) == ("not checked", None)
@@ -160,13 +166,17 @@ def test_an_audit_an_inspection_and_a_check_doubt_the_same_folders():
 def test_a_column_settles_it_and_is_named():
     scores = trials(["fi", "sv"])
     ids = sorted({*scores["enrol"], *scores["test"]})
-    table = {"utterance": ids, "session": [one.rsplit("/", 1)[0] for one in ids]}
+    table = {"utterance": ids, "session": [utterance.rsplit("/", 1)[0] for utterance in ids]}
     audit = pv.audit(scores, speakers=PEOPLE, utterances=table, by="sex", intervals=False)
     assert warned(audit) == []
     assert failed(audit)["G9"].endswith(
         "(recordings identified by the column 'session' of --utterances)"
     )
-    assert not [one for one in pv.inspect(scores, PEOPLE, table).files[0].odd if one.what == WHAT]
+    assert not [
+        utterance
+        for utterance in pv.inspect(scores, PEOPLE, table).files[0].odd
+        if utterance.what == WARNING
+    ]
 
 
 def test_folders_that_are_trusted_are_named_as_the_source():
@@ -181,22 +191,26 @@ def test_folders_that_are_trusted_are_named_as_the_source():
 
 def test_target_trials_of_doubtful_folders_are_of_no_grade():
     by_grade = pv.audit(trials(["fi", "sv"]), speakers=PEOPLE, by="grade", intervals=False)
-    known = pv.audit(trials(["session1", "session2"]), speakers=PEOPLE, by="grade", intervals=False)
+    session_audit = pv.audit(
+        trials(["session1", "session2"]), speakers=PEOPLE, by="grade", intervals=False
+    )
     (targets,) = by_grade.groups.where(grouping="grade", group="pooled", metric="fnr").to_dict()[
         "target_trials"][:1]  # fmt: skip
     assert targets == 0
-    assert known.groups.where(grouping="grade", group="1", metric="fnr").rows()[0]["target_trials"]
+    assert session_audit.groups.where(grouping="grade", group="1", metric="fnr").rows()[0][
+        "target_trials"
+    ]
 
 
 def test_lists_built_of_doubtful_folders_say_so():
-    table = {"utterance": [f"p{s:02d}/{name}/{u}" for s in range(SPEAKERS) for name in ("fi", "sv")
-                           for u in "12"]}  # fmt: skip
-    how = {"speakers": PEOPLE, "by": "sex", "grade_by": "sex", "per_speaker": 2}
-    built = pv.trials.build_inclusive(table, **how)
+    paths = ("fi/1", "fi/2", "sv/1", "sv/2")
+    table = {"utterance": [f"p{s:02d}/{path}" for s in range(SPEAKERS) for path in paths]}
+    options = {"speakers": PEOPLE, "by": "sex", "grade_by": "sex", "per_speaker": 2}
+    built = pv.trials.build_inclusive(table, **options)
     assert any(
         "'fi', 'sv'" in note and "column recording" in note for note in built.manifest["notes"]
     )
-    table["recording"] = [one.rsplit("/", 1)[0] for one in table["utterance"]]
-    again = pv.trials.build_inclusive(table, **how)
+    table["recording"] = [utterance.rsplit("/", 1)[0] for utterance in table["utterance"]]
+    again = pv.trials.build_inclusive(table, **options)
     assert not any("folder" in note for note in again.manifest["notes"])
     assert again.lists[0].to_dict() == built.lists[0].to_dict()

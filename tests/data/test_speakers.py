@@ -11,11 +11,11 @@ pytestmark = pytest.mark.minimal
 
 def test_the_id_column_is_the_one_that_covers_the_ids(read, csv, rows, write):
     people = read_speakers(write("people.tsv", "nick\tname\tsex\nx\ta\tf\ny\tb\tm\na\tc\tf\n"))
-    found = read(csv(rows), people=people)
+    trial_set = read(csv(rows), people=people)
     assert people.ids == ("a", "b", "c")
     assert people.provenance[0]["columns"] == {"id": "name"}
     assert people.attributes.columns == ["nick", "sex"]
-    assert [people.ids[i] for i in found.utterance_speaker] == ["a", "a", "b", "b", "c"]
+    assert [people.ids[i] for i in trial_set.utterance_speaker] == ["a", "a", "b", "b", "c"]
 
 
 @pytest.fixture
@@ -64,8 +64,8 @@ def test_of_two_columns_that_cover_alike_none_is_taken(read, numbered, write):
     ):
         read(numbered, people=read_speakers(path))
     read(numbered, people=read_speakers(path, id="who"))
-    same = write("same.csv", "Nr.,who,sex\n2,2,f\n3,3,f\n0,0,m\n1,1,m\n")
-    read(numbered, people=read_speakers(same))
+    ambiguous_table = write("same.csv", "Nr.,who,sex\n2,2,f\n3,3,f\n0,0,m\n1,1,m\n")
+    read(numbered, people=read_speakers(ambiguous_table))
 
 
 def test_the_id_column_by_name():
@@ -117,16 +117,16 @@ def test_rows_that_repeat_a_speaker_are_counted(write):
     assert people.attributes["sex"].to_list() == ["f", "m"]
     (note,) = people.notes([0, 1])
     assert (note.source, note.item, note.count, note.note) == (
-        *("speakers", "rows that repeat a speaker"),
-        *(2, "merged"),
-    )
+        "speakers", "rows that repeat a speaker",
+        2, "merged",
+    )  # fmt: skip
     assert read_speakers({"id": ["a", "b"]}, id="id").notes([0, 1]) == []
 
 
 def test_content_hash_knows_neither_order_nor_format(tmp_path):
-    one = pl.DataFrame({"id": ["a", "b"], "sex": ["f", None], "age": [1, 2]})
-    one.write_parquet(tmp_path / "s.parquet")
-    one.reverse().select("age", "id", "sex").write_csv(tmp_path / "s.csv")
+    frame = pl.DataFrame({"id": ["a", "b"], "sex": ["f", None], "age": [1, 2]})
+    frame.write_parquet(tmp_path / "s.parquet")
+    frame.reverse().select("age", "id", "sex").write_csv(tmp_path / "s.csv")
     hashes = {
         read_speakers(tmp_path / name, id="id").content_sha256 for name in ("s.parquet", "s.csv")
     }
@@ -168,7 +168,7 @@ def test_ids_may_be_any_word_but_not_empty(write):
 
 
 @pytest.mark.parametrize(
-    ("ids", "there", "told"),
+    ("ids", "rewritten_ids", "mistake"),
     [
         (
             ["00042", "00107"],
@@ -187,21 +187,23 @@ def test_ids_may_be_any_word_but_not_empty(write):
     ],
 )
 def test_ids_that_a_spreadsheet_rewrote_are_named_and_not_repaired(
-    read, csv, write, ids, there, told
+    read, csv, write, ids, rewritten_ids, mistake
 ):
-    rows = "".join(f"{one};{'fm'[at % 2]}\n" for at, one in enumerate([*there, "z"]))
+    rows = "".join(
+        f"{id_};{'fm'[number % 2]}\n" for number, id_ in enumerate([*rewritten_ids, "z"])
+    )
     people = read_speakers(write("people.csv", "id;sex\n" + rows))
-    trials = csv([(f"{one}/1", "z/1", "0.5", "0") for one in ids])
+    trials = csv([(f"{id_}/1", "z/1", "0.5", "0") for id_ in ids])
     with pytest.raises(DataError) as caught:
         read(trials, people=people)
     sentence = str(caught.value)
-    assert f"a spreadsheet seems to have {told}" in sentence
+    assert f"a spreadsheet seems to have {mistake}" in sentence
     assert "import the original into the spreadsheet again, with the column as text" in sentence
-    assert ("give it a number format such as 0" in sentence) == ("leading zeros" in told)
-    calls = "call;speaker\n" + "".join(f"{one};z\n" for one in [*there, "z/1"])
+    assert ("give it a number format such as 0" in sentence) == ("leading zeros" in mistake)
+    calls = "call;speaker\n" + "".join(f"{id_};z\n" for id_ in [*rewritten_ids, "z/1"])
     with pytest.raises(DataError, match="a spreadsheet seems to have"):
         read(
-            csv([(one, "z/1", "0.5", "0") for one in ids]),
+            csv([(id_, "z/1", "0.5", "0") for id_ in ids]),
             people=read_speakers({"id": ["z"], "sex": ["f"]}),
             utterances=write("people.csv", calls),
         )

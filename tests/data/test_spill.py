@@ -57,28 +57,28 @@ def many():
     return [tuple(map(str, row)) for row in rows]
 
 
-def told(found):
-    notes = [(note.source, note.item, note.count, note.note) for note in found.data_notes]
-    aside = {item: counts.tolist() for item, counts in found.counts_by_speaker.items()}
-    return found.content_sha256, found.n_trials, found.score_range, notes, aside
+def summary(trial_set):
+    notes = [(note.source, note.item, note.count, note.note) for note in trial_set.data_notes]
+    aside = {item: counts.tolist() for item, counts in trial_set.counts_by_speaker.items()}
+    return trial_set.content_sha256, trial_set.n_trials, trial_set.score_range, notes, aside
 
 
 @pytest.mark.slow
 def test_partitions_hold_what_memory_holds(read, csv, many, people, plain, large, tmp_path):
-    whole = read(csv(many), people=people)
+    memory_trials = read(csv(many), people=people)
     large()
-    parts = read(csv(many), people=people)
-    assert whole.n_partitions == 1
-    assert parts.n_partitions > 5
-    assert plain(parts) == plain(whole)
-    assert plain(parts) == plain(whole)  # they may be read again
-    assert told(parts) == told(whole)
+    spilled_trials = read(csv(many), people=people)
+    assert memory_trials.n_partitions == 1
+    assert spilled_trials.n_partitions > 5
+    assert plain(spilled_trials) == plain(memory_trials)
+    assert plain(spilled_trials) == plain(memory_trials)  # they may be read again
+    assert summary(spilled_trials) == summary(memory_trials)
     folders = [path for path in tmp_path.iterdir() if path.is_dir()]
     files = {path.name for folder in folders for path in folder.iterdir()}
-    checked = {f"checked-{i}" for i in range(parts.n_partitions)}
+    checked = {f"checked-{i}" for i in range(spilled_trials.n_partitions)}
     assert checked < files
     assert {name.rpartition("-")[0] for name in files - checked} == {"part"}  # ids, in ranges
-    del parts
+    del spilled_trials
     gc.collect()
     assert not any(folder.exists() for folder in folders)
 
@@ -90,7 +90,7 @@ def test_any_large_format(read, csv, many, people, plain, large, ending, tmp_pat
 
     import polars as pl
 
-    whole = read(csv(many), people=people)
+    memory_trials = read(csv(many), people=people)
     frame = pl.DataFrame(many, schema=["enrol", "test", "score", "label"], orient="row")
     typed = frame.with_columns(
         pl.col("score").replace("", None).cast(pl.Float64), pl.col("label").cast(pl.Int8)
@@ -103,10 +103,10 @@ def test_any_large_format(read, csv, many, people, plain, large, ending, tmp_pat
     else:
         path.write_bytes(gzip.compress(csv(many).encode()))
     large()
-    found = read(typed if ending == "frame" else path, people=people)
-    assert found.n_partitions > 5
-    assert plain(found) == plain(whole)
-    assert told(found) == told(whole)
+    trial_set = read(typed if ending == "frame" else path, people=people)
+    assert trial_set.n_partitions > 5
+    assert plain(trial_set) == plain(memory_trials)
+    assert summary(trial_set) == summary(memory_trials)
 
 
 @pytest.mark.slow
@@ -114,12 +114,12 @@ def test_a_large_list_of_trials_is_joined(read, csv, many, people, write, plain,
     scores = csv([row[:3] for row in many], header="enrol,test,score")
     listed = "\n".join(f"{row[3]} {row[0]} {row[1]}" for row in many[::2]) + "\n0 s00/0 s11/5\n"
     options = {"people": people, "trials": write("list.txt", listed)}
-    whole = read(scores, **options)
+    memory_trials = read(scores, **options)
     large()
-    parts = read(scores, **options)
-    assert parts.n_partitions > 3
-    assert plain(parts) == plain(whole)
-    assert told(parts) == told(whole)
+    spilled_trials = read(scores, **options)
+    assert spilled_trials.n_partitions > 3
+    assert plain(spilled_trials) == plain(memory_trials)
+    assert summary(spilled_trials) == summary(memory_trials)
 
 
 @pytest.mark.slow
@@ -133,21 +133,21 @@ def test_a_large_list_of_trials_is_joined(read, csv, many, people, write, plain,
 def test_contradictions_are_found_across_chunks(
     read, csv, many, people, plain, large, change, match, tmp_path
 ):
-    place, value = change
+    column, value = change
     row = list(next(row for row in many if row[2]))
-    row[place] = str(1 - int(row[3])) if value == "flip" else value
+    row[column] = str(1 - int(row[3])) if value == "flip" else value
     text = csv([*many, tuple(row)])
-    with pytest.raises(DataError, match=match) as whole:
+    with pytest.raises(DataError, match=match) as memory_error:
         read(text, people=people)
     aside = read(text, people=people, conflicts="set-aside")
     large()
-    with pytest.raises(DataError) as parts:
+    with pytest.raises(DataError) as spill_error:
         read(text, people=people)
-    assert str(parts.value) == str(whole.value)
-    found = read(text, people=people, conflicts="set-aside")
-    assert plain(found) == plain(aside)
-    assert told(found) == told(aside)
-    del found, whole, parts
+    assert str(spill_error.value) == str(memory_error.value)
+    trial_set = read(text, people=people, conflicts="set-aside")
+    assert plain(trial_set) == plain(aside)
+    assert summary(trial_set) == summary(aside)
+    del trial_set, memory_error, spill_error
     gc.collect()
     assert [path for path in tmp_path.iterdir() if path.is_dir()] == []
 

@@ -30,13 +30,13 @@ MIDNIGHT = NOON.replace(hour=0)
 PEOPLE = [("id", "sex"), ("a", "f"), ("b", "m")]
 
 
-def filled(book, rows, *, title="People", top=1, left=1):
+def filled(book, rows, *, title="People", top=1, first_column=1):
     """Put rows into a sheet of a workbook."""
     unused = len(book.sheetnames) == 1 and book.active.title == "Sheet"
     sheet = book.active if unused else book.create_sheet()
     sheet.title = title
     for row, cells in enumerate(rows, top):
-        for column, cell in enumerate(cells, left):
+        for column, cell in enumerate(cells, first_column):
             sheet.cell(row, column, cell)
     return sheet
 
@@ -66,16 +66,16 @@ def refused(read):
     return done
 
 
-def packed(parts):
+def packed(member_texts):
     """A zip of parts."""
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as made:
-        for name, text in parts.items():
-            made.writestr(name, text)
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in member_texts.items():
+            archive.writestr(name, text)
     return out.getvalue()
 
 
-def plain(cells, **others):
+def plain(cells, **members):
     """The least workbook: one sheet with these cells as XML."""
     rels = (
         "<Relationships>"
@@ -104,7 +104,7 @@ def plain(cells, **others):
                 f'<worksheet xmlns="{MAIN}"><sheetData>{cells}</sheetData></worksheet>'
             ),
         }
-        | others
+        | members
     )
 
 
@@ -113,24 +113,35 @@ ROW = '<row><c t="inlineStr"><is><t>a</t></is></c><c t="str"><f>"f"</f><v>f</v><
 
 
 def test_the_least_workbook_is_read(write):
-    table, name, told = read_table(write("people", plain(HEADER + ROW)), "speakers")
+    table, name, read_record = read_table(write("people", plain(HEADER + ROW)), "speakers")
     assert table.columns == ["row", "id", "sex"]
     assert table.rows() == [(2, "a", "f")]
-    assert (name, told["format"], told["sheet"], told["header_row"]) == ("people", "xlsx", "S", 1)
+    assert (name, read_record["format"], read_record["sheet"], read_record["header_row"]) == (
+        "people",
+        "xlsx",
+        "S",
+        1,
+    )
 
 
 def test_title_rows_and_empty_columns_are_passed_over_and_said(book, read):
-    sheet = filled(book, [("Participants",), (), ("as of", dt.date(2024, 5, 1)), ()], left=2)
+    sheet = filled(
+        book, [("Participants",), (), ("as of", dt.date(2024, 5, 1)), ()], first_column=2
+    )
     sheet.merge_cells("B1:F1")
     rows = [("id", "sex", "Age\ngroup", "city"), ("a", "f", None, "Rome"), (), ("b", "m", "30+")]
     filled(book, [], title="unused")
     for row, cells in enumerate(rows, 5):
         for column, cell in enumerate(cells, 3):
             sheet.cell(row, column, cell)
-    table, _, told = read(book)
+    table, _, record = read(book)
     assert table.columns == ["row", "id", "sex", "Age group", "city"]
     assert table.rows() == [(6, "a", "f", None, "Rome"), (8, "b", "m", "30+", None)]
-    assert (told["sheet"], told["header_row"], told["other_sheets"]) == ("People", 5, ["unused"])
+    assert (record["sheet"], record["header_row"], record["other_sheets"]) == (
+        "People",
+        5,
+        ["unused"],
+    )
 
 
 def test_cells_are_read_as_the_sheet_shows_them(book, read):
@@ -163,13 +174,13 @@ def test_cells_are_read_as_the_sheet_shows_them(book, read):
         ("_x000D_", "General", None),
     ]
     sheet = filled(book, [("id", "cell"), *((f"s{i}", cell[0]) for i, cell in enumerate(cells))])
-    for row, (cell, code, wanted) in enumerate(cells, 2):
+    for row, (cell, code, text) in enumerate(cells, 2):
         sheet.cell(row, 2).number_format = code
-        if wanted == "'=1+1":  # a text that looks like a formula
+        if text == "'=1+1":  # a text that looks like a formula
             sheet.cell(row, 2).data_type = "s"
             sheet.cell(row, 2).value = "'" + cell
     table, _, _ = read(book)
-    assert table["cell"].to_list() == [wanted for *_, wanted in cells]
+    assert table["cell"].to_list() == [text for *_, text in cells]
 
 
 def test_days_count_from_1904_where_the_workbook_says_so(book, read, optional):
@@ -182,15 +193,15 @@ def test_days_count_from_1904_where_the_workbook_says_so(book, read, optional):
 def test_hidden_rows_are_read_and_said(book, read):
     sheet = filled(book, PEOPLE)
     sheet.row_dimensions[3].hidden = True
-    table, _, told = read(book)
-    assert (table.height, told["hidden_rows"]) == (2, 1)
+    table, _, record = read(book)
+    assert (table.height, record["hidden_rows"]) == (2, 1)
 
 
 def test_hidden_sheets_are_no_choice_unless_they_are_the_only_one(book, read, refused):
     filled(book, PEOPLE)
     filled(book, PEOPLE, title="Old").sheet_state = "hidden"
-    _, _, told = read(book)
-    assert (told["sheet"], told["hidden_sheets"]) == ("People", ["Old"])
+    _, _, record = read(book)
+    assert (record["sheet"], record["hidden_sheets"]) == ("People", ["Old"])
     notes = filled(book, [("see the other sheet",)], title="Notes")
     del book["People"]
     assert read(book)[2]["sheet"] == "Old"
@@ -332,20 +343,20 @@ def test_a_workbook_too_large_is_named(write, monkeypatch):
 
 @pytest.mark.parametrize("declared", ['SYSTEM "file:///etc/hostname"', '"&b;&b;&b;&b;"'])
 @pytest.mark.parametrize(
-    ("part", "kind", "held"),
+    ("member", "kind", "content"),
     [
         ("xl/texts.xml", "sst", "<si><t>id</t></si><si><t>&a;</t></si>"),
         ("xl/worksheets/s.xml", "worksheet", f"<sheetData>{HEADER}{ROW}&a;</sheetData>"),
         ("xl/workbook.xml", "workbook", '<sheets><sheet name="&a;" sheetId="1"/></sheets>'),
     ],
 )
-def test_entities_are_not_followed(write, declared, part, kind, held):
+def test_entities_are_not_followed(write, declared, member, kind, content):
     laughs = "".join(
         f'<!ENTITY {a} "{f"&{b};" * 50}">' for a, b in zip("bcdefg", "cdefgh", strict=True)
     )
     document = f'<!DOCTYPE {kind} [<!ENTITY a {declared}>{laughs}<!ENTITY h "ha">]>'
-    document += f'<{kind} xmlns="{MAIN}">{held}</{kind}>'
-    path = write("p.xlsx", plain(HEADER + ROW, **{part: document}))
+    document += f'<{kind} xmlns="{MAIN}">{content}</{kind}>'
+    path = write("p.xlsx", plain(HEADER + ROW, **{member: document}))
     with pytest.raises(DataError, match=r"p.xlsx: cannot be read as XLSX"):
         read_table(path, "speakers")
 
@@ -360,9 +371,11 @@ def test_a_cell_longer_than_any_program_writes_is_named(write):
 
 
 def test_rows_and_cells_out_of_order_are_read(write):
-    first = '<row r="3"><c r="B3"><v>1</v></c><c r="A3" t="inlineStr"><is><t>a</t></is></c></row>'
+    first_row = (
+        '<row r="3"><c r="B3"><v>1</v></c><c r="A3" t="inlineStr"><is><t>a</t></is></c></row>'
+    )
     second = '<row r="2"><c r="A2" t="inlineStr"><is><t>b</t></is></c></row>'
-    table, _, _ = read_table(write("p", plain(HEADER + first + second)), "speakers")
+    table, _, _ = read_table(write("p", plain(HEADER + first_row + second)), "speakers")
     assert table.rows() == [(2, "b", None), (3, "a", "1")]
 
 
@@ -377,15 +390,15 @@ def test_east_asian_dates_are_dates(write):
     kinds = "".join(f'<xf numFmtId="{kind}"/>' for kind in (0, 31, 57))
     styles = f'<styleSheet xmlns="{MAIN}"><cellXfs>{kinds}</cellXfs></styleSheet>'
     row = '<row><c t="s" s="0"><v>0</v></c><c s="{}"><v>45351</v></c></row>'
-    parts = plain(HEADER + "".join(map(row.format, range(3))), **{"xl/styles.xml": styles})
-    table, _, _ = read_table(write("p", parts), "speakers")
+    workbook = plain(HEADER + "".join(map(row.format, range(3))), **{"xl/styles.xml": styles})
+    table, _, _ = read_table(write("p", workbook), "speakers")
     assert table["sex"].to_list() == ["45351", "2024-02-29", "2024-02-29"]
 
 
 def test_what_openpyxl_warns_of_is_no_matter(write):
-    others = '</sheetData><extLst><ext uri="{CCE6A557-97BC-4b89-ADB6-D9C93CAAB3DF}"/></extLst>'
-    others += '<conditionalFormatting><cfRule type="none"/></conditionalFormatting><sheetData>'
-    assert read_table(write("p", plain(HEADER + ROW + others)), "speakers")[0].height == 1
+    extensions = '</sheetData><extLst><ext uri="{CCE6A557-97BC-4b89-ADB6-D9C93CAAB3DF}"/></extLst>'
+    extensions += '<conditionalFormatting><cfRule type="none"/></conditionalFormatting><sheetData>'
+    assert read_table(write("p", plain(HEADER + ROW + extensions)), "speakers")[0].height == 1
 
 
 def test_sheets_of_charts_are_passed_over(book, read, optional):
@@ -427,13 +440,13 @@ def test_scores_in_a_workbook_are_worth_their_csv(book, tmp_path, write):
     book.save(tmp_path / "s.xlsx")
     text = "\n".join(["Enrol,Test,Score,Label", *(",".join(map(str, row)) for row in rows)])
     speakers = read_speakers(write("p.csv", "speaker,sex\na,f\nb,m\n"))
-    found = [
+    trial_sets = [
         read_trials(source, system="s", list_="", speakers=speakers)
         for source in (tmp_path / "s.xlsx", write("s.csv", text))
     ]
-    assert found[0].content_sha256 == found[1].content_sha256
-    told = found[0].provenance[0]
-    assert (told["format"], told["sheet"], told["header_row"]) == ("xlsx", "People", 2)
+    assert trial_sets[0].content_sha256 == trial_sets[1].content_sha256
+    record = trial_sets[0].provenance[0]
+    assert (record["format"], record["sheet"], record["header_row"]) == ("xlsx", "People", 2)
 
 
 SEED = plain(HEADER + ROW)
@@ -462,24 +475,26 @@ def test_any_sheet_gives_all_its_rows_or_one_sentence(optional, tmp_path, rows, 
         sheet.merge_cells(area)
     book.save(tmp_path / "any.xlsx")
     with contextlib.suppress(ParivoxError):
-        table, _, told = read_table(tmp_path / "any.xlsx", "speakers")
-        below = sheet.iter_rows(told["header_row"] + 1, values_only=True)
-        held = [row for row in below if any(map(holds, row))]
-        assert table.height == len(held)
+        table, _, read_record = read_table(tmp_path / "any.xlsx", "speakers")
+        below = sheet.iter_rows(read_record["header_row"] + 1, values_only=True)
+        filled_rows = [row for row in below if any(map(holds, row))]
+        assert table.height == len(filled_rows)
 
 
 @FUZZ
 @given(data=st.data())
 def test_a_damaged_workbook_gives_a_table_or_one_sentence(tmp_path, data):
-    with zipfile.ZipFile(io.BytesIO(SEED)) as whole:
-        parts = {name: bytearray(whole.read(name)) for name in whole.namelist()}
-    hurt = data.draw(st.sampled_from([*parts, ""]))
-    content = parts.get(hurt, bytearray(SEED))
+    with zipfile.ZipFile(io.BytesIO(SEED)) as archive:
+        members = {name: bytearray(archive.read(name)) for name in archive.namelist()}
+    hurt = data.draw(st.sampled_from([*members, ""]))
+    content = members.get(hurt, bytearray(SEED))
     for _ in range(data.draw(st.integers(1, 3))):
-        at = data.draw(st.integers(0, max(len(content) - 1, 0)))
+        position = data.draw(st.integers(0, max(len(content) - 1, 0)))
         words = st.sampled_from([b"", b"1e999", b"-1", b"<", b"&a;", b"r1", b'"', b"\xff", b"XFE9"])
-        content[at : at + data.draw(st.integers(0, 9))] = data.draw(words | st.binary(max_size=4))
+        content[position : position + data.draw(st.integers(0, 9))] = data.draw(
+            words | st.binary(max_size=4)
+        )
     path = tmp_path / "damaged.xlsx"
-    path.write_bytes(packed(parts) if hurt else b"PK\x03\x04" + content[4:])
+    path.write_bytes(packed(members) if hurt else b"PK\x03\x04" + content[4:])
     with contextlib.suppress(ParivoxError):
         read_table(path, "speakers")

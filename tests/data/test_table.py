@@ -84,13 +84,13 @@ def test_numbers_and_plain_texts_in_a_csv_stay_as_they_are(tmp_path, text):
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(st.none() | st.floats(allow_nan=False), st.text(st.characters()))))
 def test_json_holds_every_number_and_text_as_it_is(cells):
-    numbers, texts = [one for one, _ in cells], [one for _, one in cells]
-    texts = [one.encode(errors="replace").decode() for one in texts]
+    numbers, texts = [cell for cell, _ in cells], [cell for _, cell in cells]
+    texts = [cell.encode(errors="replace").decode() for cell in texts]
     table = Table.of({"value": numbers, '"ä': texts}, {"value": "float", '"ä': "str"})
     read = json.loads(table.to_json())
-    assert [None if one is None else float(one) for one in read["value"]] == numbers
+    assert [None if cell is None else float(cell) for cell in read["value"]] == numbers
     assert read['"ä'] == texts
-    assert all(not isinstance(one, str) or one in {"inf", "-inf"} for one in read["value"])
+    assert all(not isinstance(cell, str) or cell in {"inf", "-inf"} for cell in read["value"])
 
 
 def test_into_other_libraries(table, optional):

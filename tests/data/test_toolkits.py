@@ -27,28 +27,30 @@ class Trial(NamedTuple):
 
     speaker: str
     enrol: str
-    other: str
+    test_speaker: str
     test: str
     side: str
     score: float
 
     @property
     def target(self):
-        return self.speaker == self.other
+        return self.speaker == self.test_speaker
 
 
 @pytest.fixture(scope="module")
 def trials():
     draw = random.Random(7)
-    made = []
+    rows = []
     for speaker in SPEAKERS:
-        others = draw.sample([s for s in SPEAKERS if s != speaker], 10)
-        for other in [speaker] * 5 + others:
-            score = draw.gauss(2.0 if other == speaker else 0.0, 1.0)
-            test = f"{other}/call{len(made):03d}.wav"
-            made.append(Trial(speaker, f"{speaker}/model", other, test, draw.choice("ab"), score))
-    draw.shuffle(made)
-    return made
+        impostors = draw.sample([s for s in SPEAKERS if s != speaker], 10)
+        for test_speaker in [speaker] * 5 + impostors:
+            score = draw.gauss(2.0 if test_speaker == speaker else 0.0, 1.0)
+            test = f"{test_speaker}/call{len(rows):03d}.wav"
+            rows.append(
+                Trial(speaker, f"{speaker}/model", test_speaker, test, draw.choice("ab"), score)
+            )
+    draw.shuffle(rows)
+    return rows
 
 
 @pytest.fixture(scope="module")
@@ -160,8 +162,8 @@ def voxsrc(folder, trials):
 
 
 def parquet(folder, trials):
-    made = [(t.enrol, t.test, t.score, int(t.target)) for t in trials]
-    pl.DataFrame(made, schema=["enrol", "test", "score", "label"], orient="row").write_parquet(
+    rows = [(t.enrol, t.test, t.score, int(t.target)) for t in trials]
+    pl.DataFrame(rows, schema=["enrol", "test", "score", "label"], orient="row").write_parquet(
         folder / "scores.parquet"
     )
     return folder / "scores.parquet", None
@@ -169,14 +171,14 @@ def parquet(folder, trials):
 
 def bob_4(folder, trials):
     def line(t):
-        return f"{t.speaker} {t.other} {t.test} {t.score}"
+        return f"{t.speaker} {t.test_speaker} {t.test} {t.score}"
 
     return lines(folder / "scores-dev", trials, line), None
 
 
 def bob_5(folder, trials):
     def line(t):
-        return f"{t.speaker} {t.enrol} {t.other} {t.test} {t.score}"
+        return f"{t.speaker} {t.enrol} {t.test_speaker} {t.test} {t.score}"
 
     return lines(folder / "scores-dev", trials, line), None
 
@@ -189,7 +191,7 @@ def bob_csv(folder, trials):
         rows = csv.writer(file)
         rows.writerow(header)
         rows.writerows(
-            [t.test, t.other, "f", "1", t.enrol, t.speaker, "f", t.score] for t in trials
+            [t.test, t.test_speaker, "f", "1", t.enrol, t.speaker, "f", t.score] for t in trials
         )
     return path, None
 
@@ -257,7 +259,7 @@ def csv_with_speakers(folder, trials, _):
     head = "enrol,test,score,enrol_speaker,test_speaker\n"
 
     def line(t):
-        return f"{t.enrol},{t.test},{t.score!r},{t.speaker},{t.other}"
+        return f"{t.enrol},{t.test},{t.score!r},{t.speaker},{t.test_speaker}"
 
     return lines(folder / "twin.csv", trials, line, head), None
 
@@ -333,11 +335,13 @@ def audited(files, people, folder):
 def test_the_files_of_a_toolkit_give_the_bytes_of_the_csv(name, trials, people, tmp_path):
     write, formats, twin, digits = TOOLKITS[name]
     audit, written = audited(write(tmp_path, trials), people, tmp_path / "a")
-    other, wanted = audited(twin(tmp_path, trials, digits), people, tmp_path / "b")
-    read = [one["format"] for one in audit.provenance]
-    assert [one for one in read if one != "dataframe"] == formats  # which the speakers are
-    assert audit.to_dict()["tables"] == other.to_dict()["tables"]
-    assert written == wanted
+    twin_audit, reference_files = audited(twin(tmp_path, trials, digits), people, tmp_path / "b")
+    read = [format_name["format"] for format_name in audit.provenance]
+    assert [
+        format_name for format_name in read if format_name != "dataframe"
+    ] == formats  # which the speakers are
+    assert audit.to_dict()["tables"] == twin_audit.to_dict()["tables"]
+    assert written == reference_files
 
 
 def test_a_format_is_read_by_its_name_too(trials, people, tmp_path):
@@ -345,8 +349,12 @@ def test_a_format_is_read_by_its_name_too(trials, people, tmp_path):
         scores, _ = TOOLKITS[name][0](tmp_path, trials)
         detected, named = (
             pv.audit(
-                scores, speakers=people, by="speaker.gender", scores_format=one, intervals=False
+                scores,
+                speakers=people,
+                by="speaker.gender",
+                scores_format=format_name,
+                intervals=False,
             ).to_dict()["tables"]
-            for one in (None, name)
+            for format_name in (None, name)
         )
         assert named == detected

@@ -14,11 +14,11 @@ SCORES = "enrol,test,score\nu1,u2,0.9\nu1,v1,0.1\n"
 
 def test_a_table_of_utterances(read, write, count):
     table = write("u.csv", "Utt,Spk,recording\nu1,a,r1\nu2,a,r1\nv1,b,r2\nw9,zz,r3\n")
-    found = read(SCORES, utterances=table)
-    assert found.utterance_speaker.tolist() == [0, 0, 1]
-    assert next(found.partitions()).target.tolist() == [True, False]
-    assert count(found, "utterances with a speaker in the table", "utterances") == 3
-    assert found.provenance[-1]["columns"] == {"utterance": "Utt", "speaker": "Spk"}
+    trial_set = read(SCORES, utterances=table)
+    assert trial_set.utterance_speaker.tolist() == [0, 0, 1]
+    assert next(trial_set.partitions()).target.tolist() == [True, False]
+    assert count(trial_set, "utterances with a speaker in the table", "utterances") == 3
+    assert trial_set.provenance[-1]["columns"] == {"utterance": "Utt", "speaker": "Spk"}
 
 
 @pytest.mark.parametrize(
@@ -57,18 +57,18 @@ def test_a_table_that_was_given_without_speakers_is_named(write):
 
 def test_columns_of_speakers(read, count):
     text = "enrol,test,score,enrol_speaker,test_speaker\nu1,u2,0.9,a,a\nu1,v1,0.1,a,b\n"
-    found = read(text)
-    assert found.utterance_speaker.tolist() == [0, 0, 1]
-    assert count(found, "utterances with a speaker in a column") == 3
+    trial_set = read(text)
+    assert trial_set.utterance_speaker.tolist() == [0, 0, 1]
+    assert count(trial_set, "utterances with a speaker in a column") == 3
     with pytest.raises(
         DataError, match="row 4, column 'test_speaker': utterance 'u1' is of speaker 'b' here"
     ):
         read(text + "v1,u1,0.2,b,b\n")
     with pytest.raises(DataError, match=r"1 of 3 speakers \('z'\) are not in"):
         read(text + "v1,w1,0.2,b,z\n")
-    found = read(text + "v1,w1,0.2,b,\nx1,v1,0.3,,b\n")  # an empty cell is nobody
-    assert count(found, "trials of nobody") == 2
-    assert found.n_trials == 2
+    trial_set = read(text + "v1,w1,0.2,b,\nx1,v1,0.3,,b\n")  # an empty cell is nobody
+    assert count(trial_set, "trials of nobody") == 2
+    assert trial_set.n_trials == 2
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_an_utterance_of_another_folder_is_added_and_not_made_alike(read, write)
 
 
 @pytest.mark.parametrize(
-    ("table", "told"),
+    ("table", "message"),
     [
         (
             "enrol,test,score\na/1,a/2,0.9\nb/1,c/1,0.1\nc/1,b/1,0.2\n",
@@ -122,11 +122,11 @@ def test_an_utterance_of_another_folder_is_added_and_not_made_alike(read, write)
         ),
     ],
 )
-def test_a_table_that_is_not_of_speakers_suggests_no_pattern(read, write, table, told):
+def test_a_table_that_is_not_of_speakers_suggests_no_pattern(read, write, table, message):
     text = "enrol,test,score\na/1,a/2,1\na/1,b/1,0\nb/1,c/1,0\nd-1,b/1,0\n"
     with pytest.raises(DataError) as caught:
         read(text, people=read_speakers(write("t.csv", table)))
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert "the speaker seems to be" not in str(caught.value)
 
 
@@ -139,8 +139,8 @@ def test_a_pattern_of_few_ids_is_not_suggested(read):
 
 def test_rows_that_repeat_an_utterance_are_counted(read, write, count):
     table = write("u.csv", "utt,spk,channel\nu1,a,x\nu2,a,y\nu1,a,\nv1,b,x\nu2,a,y\n")
-    found = read(SCORES, utterances=table)
-    assert count(found, "rows that repeat an utterance", "utterances") == 2
+    trial_set = read(SCORES, utterances=table)
+    assert count(trial_set, "rows that repeat an utterance", "utterances") == 2
 
 
 def test_columns_without_a_name_are_told_as_such():
@@ -191,36 +191,38 @@ def test_a_table_without_a_header(read, csv, rows, write):
 
 
 def test_ids_that_no_pair_of_files_shares(read, write):
-    def told(scores, trials):
+    def refusal(scores, trials):
         with pytest.raises(DataError) as caught:
             read("enrol,test,score\n" + scores, trials=write("list.txt", trials))
         return str(caught.value)
 
     trials = "1 a/1 a/2\n0 a/1 b/1\n"
-    found = told("a/1.wav,a/2.wav,1\na/1.wav,b/1.wav,0\n", trials)
-    assert "scores.csv holds (a/1.wav, a/2.wav), (a/1.wav, b/1.wav)" in found
-    assert "but list.txt holds (a/1, a/2), (a/1, b/1); the ids differ by their endings" in found
-    found = told("a/2,a/1,1\nb/1,a/1,0\n", trials)
-    assert "enrol and test are swapped, so make them alike" in found
-    assert "check that the files belong together" in told("a/8,a/9,1\n", trials)
+    message = refusal("a/1.wav,a/2.wav,1\na/1.wav,b/1.wav,0\n", trials)
+    assert "scores.csv holds (a/1.wav, a/2.wav), (a/1.wav, b/1.wav)" in message
+    assert "but list.txt holds (a/1, a/2), (a/1, b/1); the ids differ by their endings" in message
+    message = refusal("a/2,a/1,1\nb/1,a/1,0\n", trials)
+    assert "enrol and test are swapped, so make them alike" in message
+    assert "check that the files belong together" in refusal("a/8,a/9,1\n", trials)
 
 
 def test_few_shared_pairs_are_noted(read, write):
     listed = write("list.txt", "1 a/1 a/2\n0 a/1 b/1\n0 a/1 c/1\n0 a/2 b/1\n")
     scores = "enrol,test,score\na/1,a/2,1\nb/1,a/1,0\nc/1,a/1,0\nb/1,a/2,0\n"
-    found = read(scores, trials=listed)
+    trial_set = read(scores, trials=listed)
     (note,) = (
-        n.note for n in found.data_notes if (n.source, n.item) == ("trials", "trials without score")
+        n.note
+        for n in trial_set.data_notes
+        if (n.source, n.item) == ("trials", "trials without score")
     )
     assert note == "left out; enrol and test are swapped"
 
 
 def test_strangers_need_no_speakers_where_labels_are(read, write, plain):
     text = "enrol,test,score,label\nx/1,x/2,1,1\nx/1,y/1,0,1\n"
-    found = read(text, allows_unknown_speakers=True, columns={"enrol": "elsewhere"})
-    assert found.utterance_speaker.tolist() == [-1, -1, -1]
-    assert [row[2] for row in plain(found)] == [True, True]
-    assert found.counts_by_speaker == {}
+    trial_set = read(text, allows_unknown_speakers=True, columns={"enrol": "elsewhere"})
+    assert trial_set.utterance_speaker.tolist() == [-1, -1, -1]
+    assert [row[2] for row in plain(trial_set)] == [True, True]
+    assert trial_set.counts_by_speaker == {}
     trials = write("list.txt", "1 x/1 x/2\n0 x/1 y/1\n")
     scores = "enrol,test,score\nx/1,x/2,1\nx/1,y/1,0\n"
     assert read(scores, allows_unknown_speakers=True, trials=trials).n_trials == 2
