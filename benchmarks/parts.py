@@ -61,12 +61,12 @@ import sys, time
 from pathlib import Path
 from parivox.cli.process import set_up_process
 set_up_process()  # as of a command
-from parivox.auditing.counts.merging import read_all
+from parivox.auditing.counts.merging import read_counts_files
 run = Path(sys.argv[1])
 counts, tallies = (sorted(run.glob(f"*-of-*/trials.{suffix}")) for suffix in ("counts", "tally"))
 def took(*files):
     start = time.process_time()
-    read_all([(None, path) for path in files])
+    read_counts_files([(None, path) for path in files])
     return time.process_time() - start
 total = run / "trials.counts"
 print(min(took(*counts) + took(total, *tallies) - took(total) for _ in range(3)))
