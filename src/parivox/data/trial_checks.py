@@ -241,7 +241,7 @@ def check_partition(
 ) -> Trials:
     """Check one partition of scored rows, put it in order, and add to `counts`.
 
-    Where a trial list stands apart, only its pairs are trials. There are `n` utterances.
+    Where a trial list is given separately, only its pairs are trials.
     """
     speaker = facts.speaker
     counts.rows += scored.score.size

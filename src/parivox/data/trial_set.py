@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
     Sides = tuple[NDArray[np.int32], NDArray[np.int32]]
 
-_UNUSED_SLICE = 100_000  # cells hashed at once
 _MAX_SUMMED_TRIALS = (
     50_000  # trials whose scores are summed at once: they stay in the processor's cache
 )

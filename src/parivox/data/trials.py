@@ -91,10 +91,10 @@ def read_trials(
 
     Whatever is not as it must be is a `DataError` with file, row, column and the mend.
 
-    `strangers` need not be known, as the speakers of development scores: where there are labels, no
-    speaker is looked up, and `columns` that the files lack are passed over. With `unscored`, only
+    With `allows_unknown_speakers`, as for development scores, no speaker is looked up where there
+    are labels, and `columns` that the files lack are passed over. With `unscored`, only
     who is compared with whom counts: scores and decisions are passed over, every score is 0; with
-    `keeps_scores` as well, scores stand beside the trials, as ``more["kept_score"]``.
+    `keeps_scores` as well, scores stand beside the trials, as ``extra_columns["kept_score"]``.
 
     Examples
     --------

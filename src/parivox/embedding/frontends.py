@@ -295,9 +295,9 @@ class Recipe:
         """The parts that are embedded, in order.
 
         >>> recipe = Recipe("cosine", whole=False, crops=3, crop_samples=4, least_samples=5)
-        >>> [part.tolist() for part in recipe.cut(np.arange(8))]
+        >>> [part.tolist() for part in recipe.excerpts(np.arange(8))]
         [[0, 1, 2, 3], [2, 3, 4, 5], [4, 5, 6, 7]]
-        >>> [part.tolist() for part in recipe.cut(np.arange(3))]
+        >>> [part.tolist() for part in recipe.excerpts(np.arange(3))]
         [[0, 1, 2, 0], [0, 1, 2, 0], [1, 2, 0, 1]]
         """
         excerpts = [waveform] if self.whole else []

@@ -128,7 +128,7 @@ PUBLISHED: dict[str, Published] = {
 def recognised_system(keys: Iterable[str]) -> str | None:
     """The name of the system whose checkpoints have these keys, if there is one.
 
-    >>> recognised(["conv1.weight", "fc6.weight"])
+    >>> recognised_system(["conv1.weight", "fc6.weight"])
     'ecapa'
     """
     present_keys = set(keys)
