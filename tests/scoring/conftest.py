@@ -10,22 +10,22 @@ import pytest
 
 from parivox.scoring.vectors import Vectors
 
-SPEAKERS, EACH, SIZE = 12, 5, 32
+SPEAKERS, RECORDINGS_EACH, SIZE = 12, 5, 32
 
 
 def vectors_of(values, *, status=None, scoring="cosine", ids=None, name="embeddings"):
     """Vectors of utterances s00/0, s00/1, ...; those with another status than ok have no row."""
     n = len(values) if status is None else len(status)
     if ids is None:
-        ids = [f"s{i // EACH:02d}/{i % EACH}" for i in range(n)]
-    told = pl.Series(["ok"] * n if status is None else status)
-    good = (told == "ok").to_numpy()
+        ids = [f"s{i // RECORDINGS_EACH:02d}/{i % RECORDINGS_EACH}" for i in range(n)]
+    statuses = pl.Series(["ok"] * n if status is None else status)
+    good = (statuses == "ok").to_numpy()
     return Vectors(
         name,
         pl.Series(ids, dtype=pl.String),
         np.asarray(values, dtype=np.float32),
         np.where(good, np.cumsum(good) - 1, -1),
-        told,
+        statuses,
         pl.Series(ids, dtype=pl.String).str.extract("^([^/]+)/"),
         scoring,
         {"made": "by a test"},
@@ -42,22 +42,24 @@ def told_of_each_part(monkeypatch):
 def embedded():
     """One crop of 60 utterances."""
     draw = np.random.default_rng(3)
-    own = np.repeat(draw.normal(size=(SPEAKERS, SIZE)), EACH, axis=0)
-    return vectors_of((own + draw.normal(size=own.shape))[:, None])
+    speaker_vectors = np.repeat(draw.normal(size=(SPEAKERS, SIZE)), RECORDINGS_EACH, axis=0)
+    return vectors_of((speaker_vectors + draw.normal(size=speaker_vectors.shape))[:, None])
 
 
 @pytest.fixture
 def pairs(embedded):
     """A list of 500 trials, in no order, some of them twice, of the first 8 speakers."""
     draw = np.random.default_rng(4)
-    enrol, test = draw.integers(0, 8 * EACH, (2, 500))
+    enrol, test = draw.integers(0, 8 * RECORDINGS_EACH, (2, 500))
     enrol[-5:], test[-5:] = enrol[:5], test[:5]
     ids = embedded.ids
     return pl.DataFrame(
         {
             "enrol": ids.gather(enrol),
             "test": ids.gather(test),
-            "label": np.where(enrol // EACH == test // EACH, "target", "nontarget"),
+            "label": np.where(
+                enrol // RECORDINGS_EACH == test // RECORDINGS_EACH, "target", "nontarget"
+            ),
         }
     )
 
@@ -66,7 +68,7 @@ def pairs(embedded):
 def cohort(tmp_path, embedded):
     """A file with the ids of the other 4 speakers."""
     path = tmp_path / "cohort.txt"
-    path.write_text("\n".join(embedded.ids[8 * EACH :]) + "\n")
+    path.write_text("\n".join(embedded.ids[8 * RECORDINGS_EACH :]) + "\n")
     return path
 
 
@@ -75,9 +77,9 @@ def scored(tmp_path):
     """Score, and give the file back as a table."""
     from parivox import score
 
-    def run(trials, embeddings, **how):
+    def run(trials, embeddings, **options):
         out = tmp_path / "scores.parquet"
-        score(trials, embeddings=embeddings, out=out, overwrite=True, **how)
+        score(trials, embeddings=embeddings, out=out, overwrite=True, **options)
         return pl.read_parquet(out)
 
     return run
@@ -85,8 +87,8 @@ def scored(tmp_path):
 
 def vector(vectors, utterance):
     """Of one utterance, (crop, dimension) in double precision."""
-    at = vectors.ids.to_list().index(utterance)
-    return np.asarray(vectors.values[vectors.row[at]], dtype=np.float64)
+    index = vectors.ids.to_list().index(utterance)
+    return np.asarray(vectors.values[vectors.row[index]], dtype=np.float64)
 
 
 def cosine(a, b):

@@ -20,8 +20,11 @@ from parivox.scoring.all_pairs import ByCell, Edges, Recordings, add_all_pairs, 
 from parivox.scoring.comparison import Scorer
 from parivox.scoring.vectors import COMPARISONS, Vectors
 
-SPEAKERS, EACH, SIZE = 30, 6, 16
-IDS = [f"s{i // EACH:02d}/{i % EACH // 2}/{i}" for i in range(SPEAKERS * EACH)]
+SPEAKERS, RECORDINGS_EACH, SIZE = 30, 6, 16
+IDS = [
+    f"s{i // RECORDINGS_EACH:02d}/{i % RECORDINGS_EACH // 2}/{i}"
+    for i in range(SPEAKERS * RECORDINGS_EACH)
+]
 PEOPLE = {
     "id": [f"s{i:02d}" for i in range(SPEAKERS)],
     "gender": ["f", "m", "m"] * (SPEAKERS // 3),
@@ -30,14 +33,14 @@ PEOPLE = {
 
 
 def vectors_of(values, ids=IDS, status=None):
-    told = pl.Series(["ok"] * len(ids) if status is None else status)
-    good = (told == "ok").to_numpy()
+    statuses = pl.Series(["ok"] * len(ids) if status is None else status)
+    good = (statuses == "ok").to_numpy()
     return Vectors(
         "embeddings",
         pl.Series(ids),
         np.asarray(values, dtype=np.float32)[:, None],
         np.where(good, np.cumsum(good) - 1, -1),
-        told,
+        statuses,
         None,
         "cosine",
         {"made": "by a test"},
@@ -55,7 +58,7 @@ def small_tiles(monkeypatch):
 def embedded():
     """Recordings of 30 speakers; two of them hold the same audio."""
     draw = np.random.default_rng(1)
-    values = np.repeat(draw.normal(size=(SPEAKERS, SIZE)), EACH, axis=0)
+    values = np.repeat(draw.normal(size=(SPEAKERS, SIZE)), RECORDINGS_EACH, axis=0)
     values += draw.normal(size=values.shape)
     values[20] = values[10]
     return vectors_of(values)
@@ -63,12 +66,12 @@ def embedded():
 
 def listed(ids, across=False):
     """Every pair with the side that enrols, worked out pair by pair."""
-    of = [one.split("/")[:2] for one in ids]
-    number = {name: i for i, name in enumerate(sorted({speaker for speaker, _ in of}))}
+    locations = [recording.split("/")[:2] for recording in ids]
+    number = {name: i for i, name in enumerate(sorted({speaker for speaker, _ in locations}))}
     rows = []
     for i, j in combinations(range(len(ids)), 2):
-        a, b = number[of[i][0]], number[of[j][0]]
-        if a == b and across and of[i] == of[j]:
+        a, b = number[locations[i][0]], number[locations[j][0]]
+        if a == b and across and locations[i] == locations[j]:
             continue
         turned = a != b and (a > b) == (a % 2 == b % 2)
         rows.append((ids[j], ids[i]) if turned else (ids[i], ids[j]))
@@ -79,24 +82,24 @@ def listed(ids, across=False):
 def by_rows(embedded, tmp_path):
     """Counts, and tallies at thresholds, of the rows of all pairs."""
 
-    def counted(how, at, across=False, **counting):
+    def counted(norm_options, tally_thresholds, across=False, **counting):
         out = tmp_path / "rows.parquet"
-        pv.score(listed(IDS, across), embeddings=embedded, out=out, overwrite=True, **how)
+        pv.score(listed(IDS, across), embeddings=embedded, out=out, overwrite=True, **norm_options)
         pl.read_parquet(out).drop("status", "stage").write_parquet(out)
         counts = pv.count(out, speakers=PEOPLE, withhold=0, **counting)
         people = read_speakers(PEOPLE)
         read = read_trials(str(out), system="", list_="", speakers=people)
         groupings = make_groupings(people, counting["by"], sets=[read])
-        return counts, count_by_speaker(read, at, groupings)
+        return counts, count_by_speaker(read, tally_thresholds, groupings)
 
     return counted
 
 
-def rows(found):
-    return [(name, column.tolist()) for name, column in sorted(found.columns.items())]
+def rows(pair_counts):
+    return [(name, column.tolist()) for name, column in sorted(pair_counts.columns.items())]
 
 
-@pytest.mark.parametrize("by", [["gender", "region"], ["gender+region"]])
+@pytest.mark.parametrize("attributes", [["gender", "region"], ["gender+region"]])
 @pytest.mark.parametrize("across", [False, True])
 @pytest.mark.parametrize(
     "counting",
@@ -107,15 +110,15 @@ def rows(found):
         {"thresholds": [-0.1, 0.2, 0.4]},
     ],
 )
-def test_counts_and_tally_are_those_of_the_rows(embedded, by_rows, by, across, counting):
-    found = pv.score_all_pairs(
-        embedded, speakers=PEOPLE, by=by, across_recordings=across, **counting
+def test_counts_and_tally_are_those_of_the_rows(embedded, by_rows, attributes, across, counting):
+    pair_counts = pv.score_all_pairs(
+        embedded, speakers=PEOPLE, by=attributes, across_recordings=across, **counting
     )
-    counts, tally = by_rows({}, found.tally.thresholds, across, by=by, **counting)
-    assert str(dict(rows(found.counts))) == str(dict(rows(counts)))
-    assert found.counts.seen[0].speakers == counts.seen[0].speakers
-    assert rows(found.tally) == rows(tally)
-    assert found.tally.sources == found.counts.sources
+    counts, tally = by_rows({}, pair_counts.tally.thresholds, across, by=attributes, **counting)
+    assert str(dict(rows(pair_counts.counts))) == str(dict(rows(counts)))
+    assert pair_counts.counts.seen[0].speakers == counts.seen[0].speakers
+    assert rows(pair_counts.tally) == rows(tally)
+    assert pair_counts.tally.sources == pair_counts.counts.sources
 
 
 @pytest.mark.parametrize("norm", ["as_norm", "s_norm"])
@@ -123,108 +126,116 @@ def test_normalised_scores_are_counted_as_their_rows(embedded, by_rows, tmp_path
     draw = np.random.default_rng(2)
     cohort = tmp_path / "cohort.npz"
     np.savez(cohort, ids=[f"c/{i}" for i in range(50)], vectors=draw.normal(size=(50, SIZE)))
-    how = {norm: str(cohort)} | ({"top": 20} if norm == "as_norm" else {})
-    found = pv.score_all_pairs(embedded, speakers=PEOPLE, by="gender", step="0.1", **how)
-    counts, tally = by_rows(how, found.tally.thresholds, by=["gender"], step="0.1")
-    assert str(dict(rows(found.counts))) == str(dict(rows(counts)))
-    assert rows(found.tally) == rows(tally)
-    assert "norm" in found.how
+    norm_options = {norm: str(cohort)} | ({"top": 20} if norm == "as_norm" else {})
+    pair_counts = pv.score_all_pairs(
+        embedded, speakers=PEOPLE, by="gender", step="0.1", **norm_options
+    )
+    counts, tally = by_rows(norm_options, pair_counts.tally.thresholds, by=["gender"], step="0.1")
+    assert str(dict(rows(pair_counts.counts))) == str(dict(rows(counts)))
+    assert rows(pair_counts.tally) == rows(tally)
+    assert "norm" in pair_counts.how
 
 
 def test_a_cohort_among_the_recordings_is_in_no_pair(embedded, tmp_path):
-    (tmp_path / "cohort.txt").write_text("\n".join(IDS[-4 * EACH :]))
-    how = {"speakers": PEOPLE, "by": "gender", "step": "0.5"}
-    found = pv.score_all_pairs(embedded, as_norm=tmp_path / "cohort.txt", top=5, **how)
-    n = len(IDS) - 4 * EACH
-    assert found.counts.n_trials == found.tally.n_trials == n * (n - 1) // 2
-    assert found.notes == ("24 recordings are the cohort and in no pair",)
+    (tmp_path / "cohort.txt").write_text("\n".join(IDS[-4 * RECORDINGS_EACH :]))
+    options = {"speakers": PEOPLE, "by": "gender", "step": "0.5"}
+    pair_counts = pv.score_all_pairs(embedded, as_norm=tmp_path / "cohort.txt", top=5, **options)
+    n = len(IDS) - 4 * RECORDINGS_EACH
+    assert pair_counts.counts.n_trials == pair_counts.tally.n_trials == n * (n - 1) // 2
+    assert pair_counts.notes == ("24 recordings are the cohort and in no pair",)
 
 
 def test_attributes_of_recordings_part_a_speakers_recordings(embedded, tmp_path):
     """A table of them; trials whose sides have other values are of no group."""
     table = {"utterance": IDS, "device": [("phone", "web", "web")[i % 3] for i in range(len(IDS))]}
-    how = {"speakers": PEOPLE, "utterances": table, "by": ["device", "same:device"]}
-    found = pv.score_all_pairs(embedded, thresholds=[0.3], **how)
+    options = {"speakers": PEOPLE, "utterances": table, "by": ["device", "same:device"]}
+    pair_counts = pv.score_all_pairs(embedded, thresholds=[0.3], **options)
     out = tmp_path / "rows.parquet"
     pv.score(listed(IDS), embeddings=embedded, out=out)
-    counts = pv.count(out, withhold=0, thresholds=[0.3], **how)
-    assert str(dict(rows(found.counts))) == str(dict(rows(counts)))
+    counts = pv.count(out, withhold=0, thresholds=[0.3], **options)
+    assert str(dict(rows(pair_counts.counts))) == str(dict(rows(counts)))
 
 
 @pytest.mark.slow
 def test_an_audit_of_both_files_is_that_of_the_rows(embedded, tmp_path):
-    found = pv.score_all_pairs(embedded, speakers=PEOPLE, by="gender", thresholds=[0.3, 0.5])
-    files = found.write(tmp_path / "all.counts")
+    pair_counts = pv.score_all_pairs(embedded, speakers=PEOPLE, by="gender", thresholds=[0.3, 0.5])
+    files = pair_counts.write(tmp_path / "all.counts")
     assert sorted(tmp_path.iterdir()) == sorted(files)
-    mine = pv.audit([str(one) for one in files])
+    mine = pv.audit([str(path) for path in files])
     out = tmp_path / "all.parquet"
     pv.score(listed(IDS), embeddings=embedded, out=out)
     points = ["threshold=0.3", "threshold=0.5"]
     rows_of = pv.audit(out, speakers=PEOPLE, by="gender", operating_points=points)
 
-    def told(audit, table, *columns):
-        every = [one for one in getattr(audit, table).rows() if one["metric"] in {"fnr", "fpr"}]
+    def rate_rows(audit, table, *columns):
+        table_rows = [
+            row for row in getattr(audit, table).rows() if row["metric"] in {"fnr", "fpr"}
+        ]
         keys = ("group", "metric", "operating_point", *columns)
-        return sorted(tuple(one[key] for key in keys) for one in every)
+        return sorted(tuple(row[key] for key in keys) for row in table_rows)
 
     rates = ("value", "errors", "trials", "speakers", "low", "high")
-    assert told(mine, "groups", *rates) == told(rows_of, "groups", *rates)
-    assert told(mine, "verdicts", "verdict") == told(rows_of, "verdicts", "verdict")
+    assert rate_rows(mine, "groups", *rates) == rate_rows(rows_of, "groups", *rates)
+    assert rate_rows(mine, "verdicts", "verdict") == rate_rows(rows_of, "verdicts", "verdict")
 
 
 def test_recordings_that_failed_are_in_no_pair(embedded, tmp_path):
     status = ["ok"] * len(IDS)
     status[3] = status[50] = "no_speech"
-    kept = [i for i, one in enumerate(status) if one == "ok"]
-    some = vectors_of(embedded.values[kept, 0], status=status)
-    how = {"speakers": PEOPLE, "by": "gender", "thresholds": [0.3]}
-    found = pv.score_all_pairs(some, **how)
-    without = vectors_of(embedded.values[kept, 0], [IDS[i] for i in kept])
-    assert rows(found.tally) == rows(pv.score_all_pairs(without, **how).tally)
-    assert found.notes == ("2 recordings failed and are in no pair",)
+    positions = [i for i, recording_status in enumerate(status) if recording_status == "ok"]
+    vectors = vectors_of(embedded.values[positions, 0], status=status)
+    options = {"speakers": PEOPLE, "by": "gender", "thresholds": [0.3]}
+    pair_counts = pv.score_all_pairs(vectors, **options)
+    without = vectors_of(embedded.values[positions, 0], [IDS[i] for i in positions])
+    assert rows(pair_counts.tally) == rows(pv.score_all_pairs(without, **options).tally)
+    assert pair_counts.notes == ("2 recordings failed and are in no pair",)
 
 
 @pytest.mark.parametrize("bins", [Bins("1"), Bins("", (-30.0, 0.0, 7.0)), Bins("2", (7.0,))])
 def test_scores_at_an_edge_are_told_from_their_pairs(bins, monkeypatch):
     """A tile that is off by less than it may be counts as the pairs do."""
     draw = np.random.default_rng(3)
-    kept = draw.integers(-4, 5, (60, 8)).astype(np.float32)  # whole scores, many on edges
-    scorer = Scorer(kept, COMPARISONS["dot"])
+    vectors = draw.integers(-4, 5, (60, 8)).astype(np.float32)  # whole scores, many on edges
+    scorer = Scorer(vectors, COMPARISONS["dot"])
     edges = Edges(bins, scorer.limits)
     recordings = Recordings(np.arange(60), np.zeros(60, dtype=np.int64))
     right = np.dot
 
-    def off(one, other, out):
-        right(one, other, out=out)
+    def off(enrol_vectors, test_vectors, out):
+        right(enrol_vectors, test_vectors, out=out)
         out += draw.choice([-1e-9, 1e-9], out.shape)
 
     monkeypatch.setattr(np, "dot", off)
     sums = ByCell(recordings, edges)
     assert [*add_all_pairs(scorer, recordings, edges, [sums])][-1] == 60 * 59 // 2
     i, j = np.triu_indices(60, 1)
-    at = bins.binned(np.rint((kept @ kept.T)[i, j]).astype(np.float64))
-    found = {edges.values[at]: n for at, n in enumerate(sums.counts.sum((0, 1, 2))) if n}
-    assert found == {value: (at == value).sum() for value in np.unique(at).tolist()}
+    bin_index = bins.binned(np.rint((vectors @ vectors.T)[i, j]).astype(np.float64))
+    count_by_edge = {
+        edges.values[edge]: n for edge, n in enumerate(sums.counts.sum((0, 1, 2))) if n
+    }
+    assert count_by_edge == {
+        value: (bin_index == value).sum() for value in np.unique(bin_index).tolist()
+    }
 
 
 def test_either_of_two_speakers_enrols_in_about_half_of_the_pairs():
-    one, other = np.arange(101)[:, None], np.arange(101)
-    turned = is_turned(one, other)
-    apart = one != other
+    first_speaker, second_speaker = np.arange(101)[:, None], np.arange(101)
+    turned = is_turned(first_speaker, second_speaker)
+    apart = first_speaker != second_speaker
     assert (turned == ~turned.T)[apart].all()
     enrols = (~turned & apart).sum(1)
     assert enrols.min() == enrols.max() == 50
 
 
 def test_many_units_are_tallied_apart(embedded, monkeypatch):
-    how = {"speakers": PEOPLE, "by": "gender", "thresholds": [0.1, 0.3]}
-    dense = pv.score_all_pairs(embedded, **how)
+    options = {"speakers": PEOPLE, "by": "gender", "thresholds": [0.1, 0.3]}
+    dense = pv.score_all_pairs(embedded, **options)
     monkeypatch.setattr(tiles, "MAX_DENSE_COUNTS", 100)
     monkeypatch.setattr(tiles, "_SPARSE_CODES_PER_PAIR", 0)
-    assert rows(pv.score_all_pairs(embedded, **how).tally) == rows(dense.tally)
+    assert rows(pv.score_all_pairs(embedded, **options).tally) == rows(dense.tally)
     monkeypatch.setattr(tiles, "MAX_SPARSE_PAIRS", 100)
     with pytest.raises(pv.ConfigError, match="30 speakers at 2 thresholds are too many"):
-        pv.score_all_pairs(embedded, **how)
+        pv.score_all_pairs(embedded, **options)
 
 
 def test_a_tally_too_long_for_memory_is_a_sentence(embedded, monkeypatch):
@@ -234,7 +245,7 @@ def test_a_tally_too_long_for_memory_is_a_sentence(embedded, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("how", "words"),
+    ("options", "words"),
     [
         ({}, "as in --step 0.001, or the scores to count at"),
         ({"step": "1e-9"}, "makes 2,000,000,[0-9]+ bins of scores"),
@@ -244,19 +255,19 @@ def test_a_tally_too_long_for_memory_is_a_sentence(embedded, monkeypatch):
         ({"step": "0.1", "by": ["nosuch"]}, "unknown attribute 'nosuch'"),
     ],
 )
-def test_what_cannot_be_counted_is_a_sentence(embedded, how, words):
+def test_what_cannot_be_counted_is_a_sentence(embedded, options, words):
     with pytest.raises(pv.ConfigError, match=words):
-        pv.score_all_pairs(embedded, speakers=PEOPLE, **{"by": "gender", **how})
+        pv.score_all_pairs(embedded, speakers=PEOPLE, **{"by": "gender", **options})
 
 
 def test_one_recording_makes_no_pair(embedded):
-    one = vectors_of(embedded.values[:1, 0], IDS[:1])
+    vectors = vectors_of(embedded.values[:1, 0], IDS[:1])
     with pytest.raises(pv.DataError, match="holds 1 recordings to compare"):
-        pv.score_all_pairs(one, speakers=PEOPLE, by="gender", thresholds=[0.1])
+        pv.score_all_pairs(vectors, speakers=PEOPLE, by="gender", thresholds=[0.1])
 
 
 def test_files_are_there_both_or_not_at_all(embedded, tmp_path, monkeypatch):
-    found = pv.score_all_pairs(embedded, speakers=PEOPLE, by="gender", thresholds=[0.3])
+    pair_counts = pv.score_all_pairs(embedded, speakers=PEOPLE, by="gender", thresholds=[0.3])
     out = tmp_path / "all.counts"
 
     def full(*_):
@@ -265,15 +276,15 @@ def test_files_are_there_both_or_not_at_all(embedded, tmp_path, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(SpeakerCounts, "write", full)
         with pytest.raises(pv.ConfigError, match="cannot be written"):
-            found.write(out)
-    assert [one for one in tmp_path.iterdir() if not one.name.startswith(HIDDEN_PREFIX)] == []
-    found.write(out)
+            pair_counts.write(out)
+    assert [path for path in tmp_path.iterdir() if not path.name.startswith(HIDDEN_PREFIX)] == []
+    pair_counts.write(out)
     with pytest.raises(pv.ConfigError, match="is there already; give --overwrite"):
-        found.write(out)
-    found.write(out, overwrite=True)
+        pair_counts.write(out)
+    pair_counts.write(out, overwrite=True)
     (tmp_path / "thesis.tex").write_text("mine")
     with pytest.raises(pv.ConfigError, match="was not written by Parivox"):
-        found.write(tmp_path / "thesis.tex", overwrite=True)
+        pair_counts.write(tmp_path / "thesis.tex", overwrite=True)
     assert (tmp_path / "thesis.tex").read_text() == "mine"
 
 
@@ -282,9 +293,9 @@ def test_memory_does_not_grow_with_pairs(monkeypatch):
     monkeypatch.undo()
     draw = np.random.default_rng(4)
     n = 4_000
-    kept = draw.normal(size=(n, 8)).astype(np.float32)
-    kept /= np.linalg.norm(kept, axis=1, keepdims=True)
-    scorer = Scorer(kept, COMPARISONS["cosine"])
+    vectors = draw.normal(size=(n, 8)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    scorer = Scorer(vectors, COMPARISONS["cosine"])
     edges = Edges(Bins("0.01"), scorer.limits)
     tracemalloc.start()
     try:

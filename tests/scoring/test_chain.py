@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 REAL = ROOT.parent / "shared" / "data" / "speechocean762"
-SPEAKERS, EACH = 16, 4
+SPEAKERS, RECORDINGS_EACH = 16, 4
 SPECTRUM = '''
 """A system made in a minute: the mean spectrum of what is loud."""
 import numpy as np
@@ -73,7 +73,7 @@ def voices(tmp_path_factory):
     for s in range(SPEAKERS):
         gender = "fm"[s % 2]
         people.append((f"v{s:02d}", gender))
-        for k in range(EACH):
+        for k in range(RECORDINGS_EACH):
             waveform = speak(draw_voice(s, gender), 2.0, 100 * s + k)
             if (s, k) in {(0, 1), (2, 3)}:
                 waveform = np.zeros_like(waveform)
@@ -82,7 +82,8 @@ def voices(tmp_path_factory):
     write_csv(home / "utterances.csv", ("utterance", "speaker", "file"), *rows)
     write_csv(home / "speakers.csv", ("speaker", "gender"), *people)
     trials = [
-        (a, b, int(one == other)) for (a, one, _), (b, other, _) in itertools.combinations(rows, 2)
+        (a, b, int(enrol_speaker == test_speaker))
+        for (a, enrol_speaker, _), (b, test_speaker, _) in itertools.combinations(rows, 2)
     ]
     write_csv(home / "trials.csv", ("enrol", "test", "label"), *trials)
     (home / "spectrum.py").write_text(SPECTRUM)
@@ -97,29 +98,31 @@ def chain(run, voices):
         scores = voices / f"{name}.parquet"
         run(voices, "embed", "utterances.csv", "--system", "spectrum:embed", "--out", name,
             "--workers", 1, "--quiet")  # fmt: skip
-        told = run(voices, "score", "trials.csv", "--embeddings", name, "--out", scores, "--quiet")
-        return scores, told
+        completed = run(
+            voices, "score", "trials.csv", "--embeddings", name, "--out", scores, "--quiet"
+        )
+        return scores, completed
 
     return scored
 
 
 @pytest.fixture(scope="module")
-def first(chain):
+def first_run(chain):
     return chain("first")
 
 
-def test_recordings_become_an_audit(first, voices):
-    scores, told = first
-    assert "scored, by minus distance" in told
-    assert "recording silent" in told
-    found = pl.read_parquet(scores)
+def test_recordings_become_an_audit(first_run, voices):
+    scores, output = first_run
+    assert "scored, by minus distance" in output
+    assert "recording silent" in output
+    score_table = pl.read_parquet(scores)
     lost = {"v00-1", "v02-3"}
-    failed = found.filter(pl.col("status") != "ok")
+    failed = score_table.filter(pl.col("status") != "ok")
     assert failed.filter(
         ~pl.col("enrol").is_in(lost) & ~pl.col("test").is_in(lost)
     ).is_empty()  # fmt: skip
-    assert failed.height == 2 * (SPEAKERS * EACH - 1) - 1
-    scored = found.filter(pl.col("status") == "ok")
+    assert failed.height == 2 * (SPEAKERS * RECORDINGS_EACH - 1) - 1
+    scored = score_table.filter(pl.col("status") == "ok")
     assert eer(scored["score"].to_numpy(), (scored["label"] == "target").to_numpy()) < 0.35
     audit = pv.audit(
         scores,
@@ -136,8 +139,8 @@ def test_recordings_become_an_audit(first, voices):
     assert rates["f", "fta"] > 0 == rates["m", "fta"]
 
 
-def test_a_second_run_gives_the_same_bytes(first, chain):
-    assert chain("second")[0].read_bytes() == first[0].read_bytes()
+def test_a_second_run_gives_the_same_bytes(first_run, chain):
+    assert chain("second")[0].read_bytes() == first_run[0].read_bytes()
 
 
 @pytest.mark.slow
@@ -147,22 +150,22 @@ def test_children_fare_worse_on_real_recordings(run, tmp_path):
     if not cached_file().exists():
         pytest.skip("ge2e's weights are not in the cache; parivox systems check ge2e fetches them")
     people = pl.read_csv(REAL / "speakers.csv", schema_overrides={"speaker": pl.String})
-    some = pl.concat(
+    sampled_people = pl.concat(
         [people.filter(pl.col("age") < 10).head(14), people.filter(pl.col("age") > 18).head(14)]
     )
     spoken = pl.read_csv(REAL / "utterances.csv", infer_schema=False)
-    spoken = spoken.join(some.select("speaker"), on="speaker", how="semi")
+    spoken = spoken.join(sampled_people.select("speaker"), on="speaker", how="semi")
     spoken = spoken.group_by("speaker", maintain_order=True).head(6)
     files = pl.format("{}/{}", pl.lit(str(REAL)), pl.col("file"))
     spoken.with_columns(file=files).write_csv(tmp_path / "utterances.csv")
-    groups = some.with_columns(band=pl.col("age") < 10)
+    groups = sampled_people.with_columns(band=pl.col("age") < 10)
     groups.write_csv(tmp_path / "speakers.csv")
     band = dict(groups.select("speaker", pl.concat_str("gender", "band")).iter_rows())
     rows = spoken.select("utterance", "speaker").rows()
     trials = [
-        (a, b, int(one == other))
-        for (a, one), (b, other) in itertools.combinations(rows, 2)
-        if band[one] == band[other]
+        (a, b, int(enrol_speaker == test_speaker))
+        for (a, enrol_speaker), (b, test_speaker) in itertools.combinations(rows, 2)
+        if band[enrol_speaker] == band[test_speaker]
     ]
     write_csv(tmp_path / "trials.csv", ("enrol", "test", "label"), *trials)
     run(tmp_path, "embed", "utterances.csv", "--out", "embeddings", "--workers", 1, "--quiet")

@@ -26,16 +26,20 @@ def distance(a, b):
 def crops_distance(a, b):
     """As clovaai's evaluation has it: crops of length 1, all pairs."""
     a, b = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in (a, b))
-    return -np.mean([[np.linalg.norm(one - other) for other in b] for one in a])
+    return -np.mean(
+        [[np.linalg.norm(enrol_crop - test_crop) for test_crop in b] for enrol_crop in a]
+    )
 
 
 def ecapa(a, b):
     """As the published evaluation has it: whole recordings, and five crops of each."""
-    crops = np.mean([[cosine(one, other) for other in b[1:]] for one in a[1:]])
+    crops = np.mean(
+        [[cosine(enrol_crop, test_crop) for test_crop in b[1:]] for enrol_crop in a[1:]]
+    )
     return (cosine(a[0], b[0]) + crops) / 2
 
 
-ONE = {
+REFERENCE_SCORES = {
     "cosine": lambda a, b: cosine(a.mean(0), b.mean(0)),
     "dot": lambda a, b: a.mean(0) @ b.mean(0),
     "euclidean": lambda a, b: distance(a.mean(0), b.mean(0)),
@@ -47,12 +51,14 @@ ONE = {
 @pytest.mark.parametrize("name", COMPARISONS)
 def test_a_score_is_what_its_definition_says(name, pairs, scored, by_hand):
     vectors = by_hand.vectors_of(np.random.default_rng(1).normal(size=(60, 6, SIZE)) + 0.3)
-    found = scored(pairs, vectors, scoring=name)
+    scores = scored(pairs, vectors, scoring=name)
     expected = [
-        ONE[name](by_hand.vector(vectors, row["enrol"]), by_hand.vector(vectors, row["test"]))
+        REFERENCE_SCORES[name](
+            by_hand.vector(vectors, row["enrol"]), by_hand.vector(vectors, row["test"])
+        )
         for row in pairs.iter_rows(named=True)
     ]
-    assert np.abs(found["score"].to_numpy() - expected).max() < CLOSE * max(
+    assert np.abs(scores["score"].to_numpy() - expected).max() < CLOSE * max(
         1, np.abs(expected).max()
     )
 
@@ -61,34 +67,37 @@ def test_a_score_is_what_its_definition_says(name, pairs, scored, by_hand):
 def test_either_side_may_enrol_and_the_matrix_holds_every_pair(name):
     vectors = np.random.default_rng(2).normal(size=(20, 3, SIZE))
     comparison = COMPARISONS[name]
-    kept = comparison.prepare(vectors).astype(np.float32)
-    every = np.indices((20, 20)).reshape(2, -1)
-    scores = pair_scores(kept, *every, comparison).reshape(20, 20)
+    unit_vectors = comparison.prepare(vectors).astype(np.float32)
+    pair_indices = np.indices((20, 20)).reshape(2, -1)
+    scores = pair_scores(unit_vectors, *pair_indices, comparison).reshape(20, 20)
     assert np.abs(scores - scores.T).max() < 1e-12
-    matrix = comparison.matrix(kept.astype(np.float64), kept.astype(np.float64))
+    matrix = comparison.matrix(unit_vectors.astype(np.float64), unit_vectors.astype(np.float64))
     assert np.abs(scores - matrix).max() < (1e-5 if name == "dot" else 1e-6)
 
 
 @pytest.mark.parametrize("name", ["cosine", "euclidean"])
 def test_a_recording_is_most_like_itself(name):
     vectors = np.random.default_rng(2).normal(size=(20, 3, SIZE))
-    kept = COMPARISONS[name].prepare(vectors).astype(np.float32)
-    every = np.indices((20, 20)).reshape(2, -1)
-    scores = pair_scores(kept, *every, COMPARISONS[name]).reshape(20, 20)
+    unit_vectors = COMPARISONS[name].prepare(vectors).astype(np.float32)
+    pair_indices = np.indices((20, 20)).reshape(2, -1)
+    scores = pair_scores(unit_vectors, *pair_indices, COMPARISONS[name]).reshape(20, 20)
     assert (scores.argmax(axis=1) == np.arange(20)).all()
 
 
 @given(st.integers(0, 2**32), st.integers(1, 700))
 def test_a_score_does_not_depend_on_the_other_trials(seed, count):
     draw = np.random.default_rng(seed)
-    kept = draw.normal(size=(40, 192)).astype(np.float32)
+    vectors = draw.normal(size=(40, 192)).astype(np.float32)
     enrol, test = draw.integers(0, 40, (2, count))
     comparison = COMPARISONS["cosine"]
-    together = pair_scores(kept, enrol, test, comparison)
-    at = int(draw.integers(count))
-    alone = pair_scores(kept, enrol[at : at + 1], test[at : at + 1], comparison)
-    assert alone[0] == together[at]
-    assert pair_scores(kept, test[at : at + 1], enrol[at : at + 1], comparison)[0] == alone[0]
+    together = pair_scores(vectors, enrol, test, comparison)
+    index = int(draw.integers(count))
+    alone = pair_scores(vectors, enrol[index : index + 1], test[index : index + 1], comparison)
+    assert alone[0] == together[index]
+    assert (
+        pair_scores(vectors, test[index : index + 1], enrol[index : index + 1], comparison)[0]
+        == alone[0]
+    )
 
 
 @pytest.mark.parametrize("name", COMPARISONS)
@@ -97,14 +106,14 @@ def test_nor_on_whether_its_enrolment_has_many(name, size):
     """One enrolment with many tests, scattered or stored side by side, takes another way."""
     draw = np.random.default_rng(size)
     comparison = COMPARISONS[name]
-    kept = comparison.prepare(draw.normal(size=(900, 3, size))).astype(np.float32)
+    vectors = comparison.prepare(draw.normal(size=(900, 3, size))).astype(np.float32)
     enrol = np.repeat([3, 70, 71], [400, 40, 300])
     scattered = np.sort(draw.permutation(900)[:400])
     test = np.concatenate((scattered, scattered[:40], np.arange(150, 450)))
-    together = pair_scores(kept, enrol, test, comparison)
+    together = pair_scores(vectors, enrol, test, comparison)
     alone = [
-        pair_scores(kept, enrol[at : at + 1], test[at : at + 1], comparison)[0]
-        for at in range(enrol.size)
+        pair_scores(vectors, enrol[index : index + 1], test[index : index + 1], comparison)[0]
+        for index in range(enrol.size)
     ]
     assert (together == alone).all()
 
@@ -115,20 +124,24 @@ def test_single_precision_is_near_double_precision_in_many_dimensions():
     for size in (64, 256, 512, 4096):
         double = COMPARISONS["cosine"].prepare(draw.normal(size=(300, 1, size)) + 1)
         enrol, test = draw.integers(0, 300, (2, 5000))
-        found = pair_scores(double.astype(np.float32), enrol, test, COMPARISONS["cosine"])
-        assert np.abs(found - (double[enrol] * double[test]).sum(axis=1)).max() < 5e-7
+        scores = pair_scores(double.astype(np.float32), enrol, test, COMPARISONS["cosine"])
+        assert np.abs(scores - (double[enrol] * double[test]).sum(axis=1)).max() < 5e-7
 
 
 def test_a_mean_is_subtracted_before_lengths_are_made_one(pairs, embedded, cohort, scored, by_hand):
-    mean = np.mean([by_hand.vector(embedded, one)[0] for one in cohort.read_text().split()], axis=0)
-    found = scored(pairs, embedded, subtract_mean=cohort)
+    mean = np.mean(
+        [by_hand.vector(embedded, recording_id)[0] for recording_id in cohort.read_text().split()],
+        axis=0,
+    )
+    scores = scored(pairs, embedded, subtract_mean=cohort)
     expected = [
         by_hand.cosine(
-            *(by_hand.vector(embedded, row[side])[0] - mean for side in ("enrol", "test"))
+            by_hand.vector(embedded, row["enrol"])[0] - mean,
+            by_hand.vector(embedded, row["test"])[0] - mean,
         )
         for row in pairs.iter_rows(named=True)
     ]
-    assert np.abs(found["score"].to_numpy() - expected).max() < CLOSE
+    assert np.abs(scores["score"].to_numpy() - expected).max() < CLOSE
 
 
 def test_vectors_that_nothing_can_be_said_of_are_refused_by_id(pairs, embedded, scored, by_hand):

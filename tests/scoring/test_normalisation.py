@@ -11,7 +11,7 @@ import pytest
 from parivox import score
 from parivox.errors import ConfigError, DataError
 
-EACH = 5
+RECORDINGS_EACH = 5
 
 
 def normalised(raw, mine, theirs, top):
@@ -27,51 +27,59 @@ def normalised(raw, mine, theirs, top):
 
 @pytest.mark.parametrize("top", [2, 7, 20])
 def test_as_norm_equals_a_plain_slow_reference(top, pairs, embedded, cohort, scored, by_hand):
-    found = scored(pairs, embedded, as_norm=cohort, top=top)
-    strangers = [by_hand.vector(embedded, one)[0] for one in cohort.read_text().split()]
+    scores = scored(pairs, embedded, as_norm=cohort, top=top)
+    strangers = [
+        by_hand.vector(embedded, recording_id)[0] for recording_id in cohort.read_text().split()
+    ]
     expected = []
     for row in pairs.iter_rows(named=True):
         a, b = (by_hand.vector(embedded, row[side])[0] for side in ("enrol", "test"))
-        both = [[by_hand.cosine(x, one) for one in strangers] for x in (a, b)]
-        expected.append(normalised(by_hand.cosine(a, b), *both, top))
-    assert np.abs(found["score"].to_numpy() - expected).max() < 1e-6
+        cohort_scores = [
+            [by_hand.cosine(x, recording_id) for recording_id in strangers] for x in (a, b)
+        ]
+        expected.append(normalised(by_hand.cosine(a, b), *cohort_scores, top))
+    assert np.abs(scores["score"].to_numpy() - expected).max() < 1e-6
 
 
 def test_s_norm_counts_the_whole_cohort(pairs, embedded, cohort, scored):
-    whole = scored(pairs, embedded, s_norm=cohort)["score"]
-    assert (whole == scored(pairs, embedded, as_norm=cohort, top=20)["score"]).all()
-    assert (whole != scored(pairs, embedded, as_norm=cohort, top=19)["score"]).all()
+    cohort_scores = scored(pairs, embedded, s_norm=cohort)["score"]
+    assert (cohort_scores == scored(pairs, embedded, as_norm=cohort, top=20)["score"]).all()
+    assert (cohort_scores != scored(pairs, embedded, as_norm=cohort, top=19)["score"]).all()
 
 
 def test_wespeakers_rule_is_a_mean_subtracted_and_as_norm(pairs, embedded, cohort, scored, by_hand):
-    found = scored(pairs, embedded, as_norm=cohort, top=5, subtract_mean=cohort)
-    others = np.array([by_hand.vector(embedded, one)[0] for one in cohort.read_text().split()])
-    mean = others.mean(axis=0)
-    others = others - mean
-    others /= np.linalg.norm(others, axis=1, keepdims=True)
+    scores = scored(pairs, embedded, as_norm=cohort, top=5, subtract_mean=cohort)
+    cohort_vectors = np.array(
+        [by_hand.vector(embedded, recording_id)[0] for recording_id in cohort.read_text().split()]
+    )
+    mean = cohort_vectors.mean(axis=0)
+    cohort_vectors = cohort_vectors - mean
+    cohort_vectors /= np.linalg.norm(cohort_vectors, axis=1, keepdims=True)
     expected = []
     for row in pairs.iter_rows(named=True):
         sides = [by_hand.vector(embedded, row[side])[0] - mean for side in ("enrol", "test")]
         e, t = (x / np.linalg.norm(x) for x in sides)
-        top_e, top_t = (np.sort(others @ x)[::-1][:5] for x in (e, t))
+        top_e, top_t = (np.sort(cohort_vectors @ x)[::-1][:5] for x in (e, t))
         raw = e @ t
-        parts = [(raw - top.mean()) / top.std() for top in (top_e, top_t)]
-        expected.append(0.5 * (parts[0] + parts[1]))
-    assert np.abs(found["score"].to_numpy() - expected).max() < 1e-6
+        normed_scores = [(raw - top.mean()) / top.std() for top in (top_e, top_t)]
+        expected.append(0.5 * (normed_scores[0] + normed_scores[1]))
+    assert np.abs(scores["score"].to_numpy() - expected).max() < 1e-6
 
 
 def test_a_cohort_may_have_embeddings_of_its_own(
     pairs, embedded, cohort, scored, monkeypatch, by_hand
 ):
-    own = by_hand.vectors_of(embedded.values[8 * EACH :], ids=[f"x/{i}" for i in range(20)])
-    monkeypatch.setattr("parivox.scoring.normalisation.open_vectors", lambda _: own)
+    cohort_vectors = by_hand.vectors_of(
+        embedded.values[8 * RECORDINGS_EACH :], ids=[f"x/{i}" for i in range(20)]
+    )
+    monkeypatch.setattr("parivox.scoring.normalisation.open_vectors", lambda _: cohort_vectors)
     apart = scored(pairs, embedded, as_norm="other.npz", top=5)
     assert (apart["score"] == scored(pairs, embedded, as_norm=cohort, top=5)["score"]).all()
 
 
 def test_a_cohort_of_other_dimension_is_refused(pairs, embedded, scored, monkeypatch, by_hand):
-    own = by_hand.vectors_of(embedded.values[:, :, :9], name="other.npz")
-    monkeypatch.setattr("parivox.scoring.normalisation.open_vectors", lambda _: own)
+    cohort_vectors = by_hand.vectors_of(embedded.values[:, :, :9], name="other.npz")
+    monkeypatch.setattr("parivox.scoring.normalisation.open_vectors", lambda _: cohort_vectors)
     with pytest.raises(
         DataError, match="of crops x dimension 1 x 9, those of embeddings of 1 x 32"
     ):
@@ -86,7 +94,7 @@ def test_a_recording_is_no_stranger_to_itself(pairs, embedded, tmp_path, scored)
 
 
 def test_options_that_do_not_fit_are_refused(pairs, embedded, cohort, scored):
-    for how, words in (
+    for options, words in (
         ({"as_norm": cohort, "s_norm": cohort}, "contradict each other"),
         ({"top": 3}, "--top is of --as-norm"),
         (
@@ -96,22 +104,24 @@ def test_options_that_do_not_fit_are_refused(pairs, embedded, cohort, scored):
         ({"as_norm": cohort, "top": 1}, "from 2 to 20"),
     ):
         with pytest.raises(ConfigError, match=words):
-            scored(pairs, embedded, **how)
+            scored(pairs, embedded, **options)
 
 
 def test_who_the_cohort_is_is_told_and_kept_with_the_scores(pairs, embedded, cohort, tmp_path):
     speakers = tmp_path / "speakers.csv"
-    rows = [f"s{i:02d},{'fm'[i % 4 == 0]},{20 + i}" for i in range(12)]
+    rows = [f"s{i:02d},{'m' if i % 4 == 0 else 'f'},{20 + i}" for i in range(12)]
     speakers.write_text("speaker,gender,age\n" + "\n".join(rows) + "\n")
     out = tmp_path / "scores.parquet"
-    found = score(pairs, embeddings=embedded, out=out, as_norm=cohort, top=9, speakers=speakers)
-    assert found.cohort["gender"] == {
+    scoring_run = score(
+        pairs, embeddings=embedded, out=out, as_norm=cohort, top=9, speakers=speakers
+    )
+    assert scoring_run.cohort["gender"] == {
         "f": {"recordings": 15, "speakers": 3},
         "m": {"recordings": 5, "speakers": 1},
     }
-    kept = json.loads(pl.read_parquet_metadata(out)["parivox"])
-    assert kept["cohort"]["gender"]["m"]["speakers"] == 1
-    assert kept["norm"][:2] == ["as", 9]
+    record = json.loads(pl.read_parquet_metadata(out)["parivox"])
+    assert record["cohort"]["gender"]["m"]["speakers"] == 1
+    assert record["norm"][:2] == ["as", 9]
 
 
 def test_recordings_of_the_cohort_that_failed_are_left_out_and_told(
@@ -120,15 +130,15 @@ def test_recordings_of_the_cohort_that_failed_are_left_out_and_told(
     status = ["ok"] * 60
     status[59] = "silent"
     vectors = by_hand.vectors_of(embedded.values[:59], status=status)
-    found = score(pairs, embeddings=vectors, out=tmp_path / "s.parquet", s_norm=cohort)
-    assert "1 recordings of" in found.notes[0]
-    assert "a cohort of 19 recordings" in found.how
+    scoring_run = score(pairs, embeddings=vectors, out=tmp_path / "s.parquet", s_norm=cohort)
+    assert "1 recordings of" in scoring_run.notes[0]
+    assert "a cohort of 19 recordings" in scoring_run.how
 
 
 @pytest.mark.parametrize("of_models", [False, True])
 def test_a_cohort_of_copies_is_refused(of_models, pairs, embedded, cohort, scored, by_hand):
     values = embedded.values.copy()
-    values[8 * EACH :] = values[-1]
+    values[8 * RECORDINGS_EACH :] = values[-1]
     ids = embedded.ids.to_list()
     models = {"model": ids, "recording": ids} if of_models else None
     with pytest.raises(DataError, match=r"cohort.txt: .*'s00/0'.* score the same with every"):
@@ -137,9 +147,9 @@ def test_a_cohort_of_copies_is_refused(of_models, pairs, embedded, cohort, score
 
 def test_scores_of_any_scale_can_be_normalised(pairs, embedded, cohort, scored, by_hand):
     small = by_hand.vectors_of(embedded.values * np.float32(1e-8))
-    how = {"as_norm": cohort, "top": 5, "scoring": "dot"}
-    one, other = scored(pairs, embedded, **how), scored(pairs, small, **how)
-    assert np.abs(one["score"] - other["score"]).max() < 1e-3
+    options = {"as_norm": cohort, "top": 5, "scoring": "dot"}
+    large_scores, small_scores = scored(pairs, embedded, **options), scored(pairs, small, **options)
+    assert np.abs(large_scores["score"] - small_scores["score"]).max() < 1e-3
 
 
 def test_a_cohort_of_parquet_is_of_ids_or_of_vectors(pairs, embedded, cohort, scored, tmp_path):
@@ -147,8 +157,8 @@ def test_a_cohort_of_parquet_is_of_ids_or_of_vectors(pairs, embedded, cohort, sc
     expected = scored(pairs, embedded, s_norm=cohort)
     pl.DataFrame({"utterance": ids}).write_parquet(tmp_path / "ids.parquet")
     assert scored(pairs, embedded, s_norm=tmp_path / "ids.parquet").equals(expected)
-    own = pl.DataFrame({"utterance": ids}).with_columns(
+    cohort_table = pl.DataFrame({"utterance": ids}).with_columns(
         embedding=pl.Series(embedded.values[-len(ids) :, 0].tolist())
     )
-    own.write_parquet(tmp_path / "vectors.parquet")
+    cohort_table.write_parquet(tmp_path / "vectors.parquet")
     assert scored(pairs, embedded, s_norm=tmp_path / "vectors.parquet").equals(expected)

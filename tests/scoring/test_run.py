@@ -26,12 +26,12 @@ def digest(path):
 
 
 def test_rows_stand_in_the_order_of_the_list(pairs, embedded, scored):
-    found = scored(pairs, embedded)
-    assert found.columns == ["enrol", "test", "label", "score", "status", "stage"]
-    assert found.select(pairs.columns).equals(pairs)
-    assert set(found["status"]) == {"ok"}
-    assert found["stage"].null_count() == found.height
-    assert (found["score"][:5] == found["score"][-5:]).all()
+    scores = scored(pairs, embedded)
+    assert scores.columns == ["enrol", "test", "label", "score", "status", "stage"]
+    assert scores.select(pairs.columns).equals(pairs)
+    assert set(scores["status"]) == {"ok"}
+    assert scores["stage"].null_count() == scores.height
+    assert (scores["score"][:5] == scores["score"][-5:]).all()
 
 
 def test_a_list_without_labels_gives_scores_without(pairs, embedded, scored):
@@ -53,19 +53,21 @@ def test_lists_are_read_in_the_formats_of_the_field(name, line, pairs, embedded,
     ]
     header = {"trials.csv": ["enrol,test,label"], "trials.tsv": ["enrol\ttest\tlabel"]}
     (tmp_path / name).write_text("\n".join([*header.get(name, []), *rows]) + "\n")
-    found = scored(str(tmp_path / name), embedded).sort("enrol", "test")
+    scores = scored(str(tmp_path / name), embedded).sort("enrol", "test")
     expected = scored(pairs.unique(), embedded).sort("enrol", "test")
-    assert found.equals(expected)
+    assert scores.equals(expected)
 
 
 def test_recordings_that_failed_keep_their_trials(pairs, embedded, scored, by_hand):
     status = ["ok"] * 60
     status[3], status[11] = "too_short", "unreadable"
     values = np.delete(embedded.values, [3, 11], axis=0)
-    found = scored(pairs, by_hand.vectors_of(values, status=status))
-    whole = scored(pairs, embedded)
+    scores = scored(pairs, by_hand.vectors_of(values, status=status))
+    score_table = scored(pairs, embedded)
     gone = {"s00/3": "too_short", "s02/1": "unreadable"}
-    for row, before in zip(found.iter_rows(named=True), whole.iter_rows(named=True), strict=True):
+    for row, before in zip(
+        scores.iter_rows(named=True), score_table.iter_rows(named=True), strict=True
+    ):
         if row["enrol"] in gone:
             assert (row["score"], row["status"], row["stage"]) == (
                 None,
@@ -80,7 +82,7 @@ def test_recordings_that_failed_keep_their_trials(pairs, embedded, scored, by_ha
             )
         else:
             assert row == before
-    assert found["score"].null_count() > 10
+    assert scores["score"].null_count() > 10
 
 
 def test_an_audit_counts_the_failures_of_the_file(pairs, embedded, tmp_path, by_hand):
@@ -90,11 +92,11 @@ def test_an_audit_counts_the_failures_of_the_file(pairs, embedded, tmp_path, by_
     status[3] = "silent"
     vectors = by_hand.vectors_of(np.delete(embedded.values, 3, axis=0), status=status)
     out = tmp_path / "scores.parquet"
-    found = score(apart, embeddings=vectors, out=out)
+    scoring_run = score(apart, embeddings=vectors, out=out)
     speakers = {"speaker": [f"s{i:02d}" for i in range(8)], "gender": list("fmfmfmfm")}
     audit = pv.audit(out, speakers=speakers, by=["gender"], intervals=False)
     rows = {(r["group"], r["metric"]): r for r in audit.groups.rows() if r["grouping"] == "gender"}
-    assert found.failed[("acquire", "silent")] > 0
+    assert scoring_run.failed[("acquire", "silent")] > 0
     assert rows["f", "fta"]["value"] > 0 == rows["m", "fta"]["value"]
 
 
@@ -126,16 +128,21 @@ def test_models_are_the_mean_of_embeddings_or_of_scores(pairs, embedded, scored,
         i: by_hand.vector(embedded, i)[0] / np.linalg.norm(by_hand.vector(embedded, i))
         for i in embedded.ids
     }
-    for how, of in (
+    for rule, model_score in (
         (
             "embeddings",
-            lambda own, t: by_hand.cosine(np.mean([unit[o] for o in own], axis=0), unit[t]),
+            lambda model_recordings, t: by_hand.cosine(
+                np.mean([unit[o] for o in model_recordings], axis=0), unit[t]
+            ),
         ),
-        ("scores", lambda own, t: np.mean([unit[o] @ unit[t] for o in own])),
+        (
+            "scores",
+            lambda model_recordings, t: np.mean([unit[o] @ unit[t] for o in model_recordings]),
+        ),
     ):
-        found = scored(trials, embedded, models=models, models_by=how)["score"].to_numpy()
-        expected = [of(made_of[m], t) for m, t in trials.iter_rows()]
-        assert np.abs(found - expected).max() < 1e-6
+        scores = scored(trials, embedded, models=models, models_by=rule)["score"].to_numpy()
+        expected = [model_score(made_of[m], t) for m, t in trials.iter_rows()]
+        assert np.abs(scores - expected).max() < 1e-6
     assert scored(trials, embedded, models=models).equals(
         scored(trials, embedded, models=models, models_by="embeddings")
     )
@@ -147,15 +154,15 @@ def test_a_model_fails_if_all_of_its_recordings_do(embedded, scored, tmp_path, b
     vectors = by_hand.vectors_of(embedded.values[2:], status=status)
     models = {"model": ["a", "a", "b", "b"], "recording": ["s00/0", "s00/1", "s00/1", "s00/2"]}
     trials = {"enrol": ["a", "b"], "test": ["s00/4", "s00/4"]}
-    found = scored(trials, vectors, models=models)
-    assert found["status"].to_list() == ["no_speech", "ok"]
-    assert found["stage"].to_list() == ["enrol", None]
+    scores = scored(trials, vectors, models=models)
+    assert scores["status"].to_list() == ["no_speech", "ok"]
+    assert scores["stage"].to_list() == ["enrol", None]
     only = scored({"enrol": ["s00/2"], "test": ["s00/4"]}, vectors)["score"][0]
-    assert found["score"][1] == pytest.approx(only, abs=1e-7)
-    told = score(
+    assert scores["score"][1] == pytest.approx(only, abs=1e-7)
+    scoring_run = score(
         trials, embeddings=vectors, models=models, out=tmp_path / "s.parquet", overwrite=True
     )
-    assert told.notes == ("1 models are made of fewer recordings, as others failed",)
+    assert scoring_run.notes == ("1 models are made of fewer recordings, as others failed",)
 
 
 def test_models_that_no_table_tells_of_are_refused(pairs, embedded, scored):
@@ -174,12 +181,16 @@ def test_options_of_models_that_do_not_fit_are_refused(pairs, embedded, scored):
 
 
 def test_chunks_change_nothing_but_memory(pairs, embedded, cohort, tmp_path, monkeypatch):
-    whole = score(pairs, embeddings=embedded, out=tmp_path / "a.parquet", as_norm=cohort, top=4)
+    scoring_run = score(
+        pairs, embeddings=embedded, out=tmp_path / "a.parquet", as_norm=cohort, top=4
+    )
     monkeypatch.setattr(run, "CHUNK", 64)
     chunks = lists.TrialList.chunks
     monkeypatch.setattr(lists.TrialList, "chunks", lambda self: chunks(self, 64))
-    parts = score(pairs, embeddings=embedded, out=tmp_path / "b.parquet", as_norm=cohort, top=4)
-    assert digest(whole.out) == digest(parts.out)
+    scored_run = score(
+        pairs, embeddings=embedded, out=tmp_path / "b.parquet", as_norm=cohort, top=4
+    )
+    assert digest(scoring_run.out) == digest(scored_run.out)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.parquet", "b.parquet", "cohort.txt"]
 
 
@@ -187,43 +198,45 @@ def test_an_interrupted_run_goes_on_where_it_stopped(pairs, embedded, tmp_path, 
     monkeypatch.setattr(run, "CHUNK", 64)
     chunks = lists.TrialList.chunks
     monkeypatch.setattr(lists.TrialList, "chunks", lambda self: chunks(self, 64))
-    whole = score(pairs, embeddings=embedded, out=tmp_path / "a.parquet")
+    scoring_run = score(pairs, embeddings=embedded, out=tmp_path / "a.parquet")
     out = tmp_path / "b.parquet"
-    told = []
+    reports = []
 
-    def stop(at):
-        told.append(at)
-        if at.unit == "trials" and at.done == 192:
+    def stop(progress):
+        reports.append(progress)
+        if progress.unit == "trials" and progress.done == 192:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         score(pairs, embeddings=embedded, out=out, progress=stop)
     assert not out.exists()
-    first = {p.name: p.stat().st_mtime_ns for p in (tmp_path / "b.parquet.parts").glob("0*")}
-    assert len(first) == 3
-    kept = {}
+    first_times = {p.name: p.stat().st_mtime_ns for p in (tmp_path / "b.parquet.parts").glob("0*")}
+    assert len(first_times) == 3
+    later_times = {}
 
     def note(_):
         for path in (tmp_path / "b.parquet.parts").glob("0*"):
-            kept.setdefault(path.name, path.stat().st_mtime_ns)
+            later_times.setdefault(path.name, path.stat().st_mtime_ns)
 
     score(pairs, embeddings=embedded, out=out, progress=note)
-    assert digest(out) == digest(whole.out)
-    assert first.items() <= kept.items()
+    assert digest(out) == digest(scoring_run.out)
+    assert first_times.items() <= later_times.items()
 
 
 def test_parts_of_another_plan_are_not_taken_over(pairs, embedded, tmp_path):
     out = tmp_path / "s.parquet"
 
-    def stop(at):
-        if at.stage.startswith("scoring") and at.is_over:
+    def stop(progress):
+        if progress.stage.startswith("scoring") and progress.is_over:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         score(pairs, embeddings=embedded, out=out, progress=stop)
-    other = dataclasses.replace(embedded, values=embedded.values[::-1], provenance={"made": "anew"})
-    score(pairs, embeddings=other, out=out)
-    score(pairs, embeddings=other, out=tmp_path / "apart.parquet")
+    other_vectors = dataclasses.replace(
+        embedded, values=embedded.values[::-1], provenance={"made": "anew"}
+    )
+    score(pairs, embeddings=other_vectors, out=out)
+    score(pairs, embeddings=other_vectors, out=tmp_path / "apart.parquet")
     assert digest(out) == digest(tmp_path / "apart.parquet")
 
 
@@ -296,15 +309,15 @@ def test_a_full_disk_is_a_sentence_and_what_was_scored_is_kept(
     monkeypatch.setattr(run, "CHUNK", 64)
     chunks = lists.TrialList.chunks
     monkeypatch.setattr(lists.TrialList, "chunks", lambda self: chunks(self, 64))
-    whole = score(pairs, embeddings=embedded, out=tmp_path / "whole.parquet")
+    scoring_run = score(pairs, embeddings=embedded, out=tmp_path / "whole.parquet")
     write = pl.DataFrame.write_parquet
     written = []
 
-    def full(frame, path, **how):
+    def full(frame, path, **options):
         if len(written) == 3:
             raise OSError(errno.ENOSPC, "No space left on device")
         written.append(path)
-        write(frame, path, **how)
+        write(frame, path, **options)
 
     out = tmp_path / "s.parquet"
     with monkeypatch.context() as disk:
@@ -314,21 +327,21 @@ def test_a_full_disk_is_a_sentence_and_what_was_scored_is_kept(
     assert not out.exists()
     assert len(list((tmp_path / "s.parquet.parts").glob("0*.parquet"))) == 3
     score(pairs, embeddings=embedded, out=out)
-    assert digest(out) == digest(whole.out)
+    assert digest(out) == digest(scoring_run.out)
 
 
 def test_two_runs_do_not_make_one_file(pairs, embedded, tmp_path):
     out = tmp_path / "s.parquet"
-    told = []
+    messages = []
 
-    def meanwhile(at):
-        if at.stage.startswith("preparing") and not told:
-            told.append(at)
+    def meanwhile(progress):
+        if progress.stage.startswith("preparing") and not messages:
+            messages.append(progress)
             with pytest.raises(DataError, match="another run is making this file; wait for it"):
                 score(pairs[::-1], embeddings=embedded, out=out)
 
     score(pairs, embeddings=embedded, out=out, progress=meanwhile)
-    assert len(told) == 1
+    assert len(messages) == 1
     score(pairs, embeddings=embedded, out=tmp_path / "alone.parquet")
     assert digest(out) == digest(tmp_path / "alone.parquet")
     score(pairs[::-1], embeddings=embedded, out=out, overwrite=True)  # once it is let go
@@ -340,18 +353,18 @@ def test_what_is_read_is_not_replaced(pairs, embedded, tmp_path):
     pairs.write_csv(listed)
     pl.DataFrame({"model": ids, "recording": ids}).write_csv(models)
     folder.mkdir()
-    for one, vector in zip(ids, embedded.values, strict=True):
-        (folder / one).parent.mkdir(exist_ok=True)
-        np.save(folder / f"{one}.npy", vector[0])
+    for recording_id, vector in zip(ids, embedded.values, strict=True):
+        (folder / recording_id).parent.mkdir(exist_ok=True)
+        np.save(folder / f"{recording_id}.npy", vector[0])
     (tmp_path / "link").symlink_to(listed)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    for out, what in (
+    for out, role in (
         (listed, "the list"),
         (tmp_path / "link", "the list"),
         (models, "the models"),
         (folder / f"{ids[0]}.npy", "the embeddings"),
     ):
-        with pytest.raises(ConfigError, match=f"would replace {what} that this reads"):
+        with pytest.raises(ConfigError, match=f"would replace {role} that this reads"):
             score(listed, embeddings=folder, models=models, out=out, overwrite=True)
     after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     assert after == before
@@ -360,7 +373,7 @@ def test_what_is_read_is_not_replaced(pairs, embedded, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "how",
+    "options",
     [
         {"as_norm": "cohort", "top": 1},
         {"as_norm": "cohort", "top": 99},
@@ -368,13 +381,16 @@ def test_what_is_read_is_not_replaced(pairs, embedded, tmp_path):
         {"scoring": "ecapa-published"},
     ],
 )
-def test_options_that_are_refused_leave_nothing(how, pairs, embedded, cohort, tmp_path):
-    one = tmp_path / "one.txt"
-    one.write_text(cohort.read_text().split()[0] + "\n")
-    how = {key: {"cohort": cohort, "one": one}.get(value, value) for key, value in how.items()}
+def test_options_that_are_refused_leave_nothing(options, pairs, embedded, cohort, tmp_path):
+    small_cohort = tmp_path / "one.txt"
+    small_cohort.write_text(cohort.read_text().split()[0] + "\n")
+    options = {
+        key: {"cohort": cohort, "one": small_cohort}.get(value, value)
+        for key, value in options.items()
+    }
     before = sorted(tmp_path.iterdir())
     with pytest.raises(ConfigError, match=r"--top|give 2 or more|give --scoring cosine"):
-        score(pairs, embeddings=embedded, out=tmp_path / "s.parquet", **how)
+        score(pairs, embeddings=embedded, out=tmp_path / "s.parquet", **options)
     assert sorted(tmp_path.iterdir()) == before
 
 

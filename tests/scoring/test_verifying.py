@@ -20,7 +20,7 @@ from parivox.scoring.verifying import score_with_system
 
 pytestmark = pytest.mark.slow
 
-SPEAKERS, EACH = 6, 4
+SPEAKERS, RECORDINGS_EACH = 6, 4
 
 
 class Loudness:
@@ -35,7 +35,7 @@ class Loudness:
         self.verified = 0
 
     def enrol(self, recordings):
-        level = float(np.mean([np.abs(one).mean() for one in recordings]))
+        level = float(np.mean([np.abs(recording).mean() for recording in recordings]))
         self.enrolled.append(level)
         return None if len(self.enrolled) in self.refuses else level
 
@@ -51,7 +51,7 @@ def recordings(tmp_path_factory):
     home = tmp_path_factory.mktemp("recordings")
     for s in range(SPEAKERS):
         (home / f"s{s}").mkdir()
-        for k in range(EACH):
+        for k in range(RECORDINGS_EACH):
             waveform = speak(draw_voice(s), 0.6, 10 * s + k)
             if (s, k) == (1, 1):
                 waveform = np.zeros_like(waveform)
@@ -62,7 +62,7 @@ def recordings(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def trials():
-    ids = [f"s{s}/{k}.wav" for s in range(SPEAKERS) for k in range(EACH)]
+    ids = [f"s{s}/{k}.wav" for s in range(SPEAKERS) for k in range(RECORDINGS_EACH)]
     draw = np.random.default_rng(1)
     rows = [(a, b, int(a[:2] == b[:2])) for a in ids for b in ids if a < b]
     rows = [rows[i] for i in draw.permutation(len(rows))]
@@ -76,19 +76,19 @@ def digest(path):
 def test_each_model_is_enrolled_once_and_rows_stand_in_order(recordings, trials, tmp_path):
     system = Loudness()
     out = tmp_path / "s.parquet"
-    told = score_with_system(trials, system, recordings=recordings, out=out)
-    found = pl.read_parquet(out)
-    assert found.columns == ["enrol", "test", "label", "score", "status", "stage"]
-    assert found.select("enrol", "test").equals(trials.select("enrol", "test"))
+    scoring_run = score_with_system(trials, system, recordings=recordings, out=out)
+    score_table = pl.read_parquet(out)
+    assert score_table.columns == ["enrol", "test", "label", "score", "status", "stage"]
+    assert score_table.select("enrol", "test").equals(trials.select("enrol", "test"))
     usable = trials.filter(~pl.col("enrol").is_in(["s1/1.wav", "s2/0.wav"]))["enrol"].n_unique()
     assert len(system.enrolled) == usable
-    assert told.scored == found["score"].count() == system.verified
-    failed = found.filter(pl.col("status") != "ok")
+    assert scoring_run.scored == score_table["score"].count() == system.verified
+    failed = score_table.filter(pl.col("status") != "ok")
     stages = {
         (row["status"], row["stage"]): row["len"]
         for row in failed.group_by("status", "stage").len().to_dicts()
     }
-    assert stages == {(status, stage): n for (stage, status), n in told.failed.items()}
+    assert stages == {(status, stage): n for (stage, status), n in scoring_run.failed.items()}
     assert set(stages) == {
         ("silent", "enrol"),
         ("silent", "acquire"),
@@ -110,11 +110,11 @@ def test_a_score_is_what_the_system_said(recordings, trials, tmp_path):
 
 def test_decisions_are_audited_as_decisions(recordings, trials, tmp_path):
     out = tmp_path / "s.parquet"
-    told = score_with_system(trials, Loudness(decides=True), recordings=recordings, out=out)
-    found = pl.read_parquet(out)
-    assert "score" not in found.columns
-    assert set(found["decision"].drop_nulls()) == {"accept", "reject"}
-    assert "decides itself" in told.how
+    scoring_run = score_with_system(trials, Loudness(decides=True), recordings=recordings, out=out)
+    score_table = pl.read_parquet(out)
+    assert "score" not in score_table.columns
+    assert set(score_table["decision"].drop_nulls()) == {"accept", "reject"}
+    assert "decides itself" in scoring_run.how
     speakers = {"speaker": [f"s{i}" for i in range(SPEAKERS)], "gender": list("fmfmfm")}
     audit = pv.audit(out, speakers=speakers, by=["gender"], intervals=False)
     assert any(row["metric"] == "fta" for row in audit.groups.rows())
@@ -122,11 +122,13 @@ def test_decisions_are_audited_as_decisions(recordings, trials, tmp_path):
 
 def test_what_a_system_refuses_is_a_failure_of_its_own(recordings, trials, tmp_path):
     out = tmp_path / "s.parquet"
-    told = score_with_system(trials, Loudness(refuses={1, 2}), recordings=recordings, out=out)
-    found = pl.read_parquet(out).filter(pl.col("status") == "refused")
-    assert set(found["stage"]) == {"enrol"}
-    assert found.height == told.failed["enrol", "refused"]
-    assert found["enrol"].n_unique() == 2
+    scoring_run = score_with_system(
+        trials, Loudness(refuses={1, 2}), recordings=recordings, out=out
+    )
+    score_table = pl.read_parquet(out).filter(pl.col("status") == "refused")
+    assert set(score_table["stage"]) == {"enrol"}
+    assert score_table.height == scoring_run.failed["enrol", "refused"]
+    assert score_table["enrol"].n_unique() == 2
 
 
 def test_models_of_several_recordings_are_enrolled_together(recordings, tmp_path):
@@ -141,56 +143,56 @@ def test_models_of_several_recordings_are_enrolled_together(recordings, tmp_path
 
 def test_an_interrupted_run_enrols_only_what_is_left(recordings, trials, tmp_path, monkeypatch):
     monkeypatch.setattr(verifying, "TRIALS_PER_SLICE", 40)
-    whole = tmp_path / "whole.parquet"
-    score_with_system(trials, Loudness(), recordings=recordings, out=whole)
+    reference_path = tmp_path / "whole.parquet"
+    score_with_system(trials, Loudness(), recordings=recordings, out=reference_path)
     out = tmp_path / "s.parquet"
-    first, rest = Loudness(), Loudness()
+    first_system, second_system = Loudness(), Loudness()
 
-    def stop(at):
-        if at.unit == "trials" and at.done > 100:
+    def stop(progress):
+        if progress.unit == "trials" and progress.done > 100:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        score_with_system(trials, first, recordings=recordings, out=out, progress=stop)
+        score_with_system(trials, first_system, recordings=recordings, out=out, progress=stop)
     assert not out.exists()
-    score_with_system(trials, rest, recordings=recordings, out=out)
-    assert digest(out) == digest(whole)
+    score_with_system(trials, second_system, recordings=recordings, out=out)
+    assert digest(out) == digest(reference_path)
     whole_run = Loudness()
-    score_with_system(trials, whole_run, recordings=recordings, out=whole, overwrite=True)
-    assert first.verified + rest.verified == whole_run.verified
-    assert len(first.enrolled) + len(rest.enrolled) == len(whole_run.enrolled)
+    score_with_system(trials, whole_run, recordings=recordings, out=reference_path, overwrite=True)
+    assert first_system.verified + second_system.verified == whole_run.verified
+    assert len(first_system.enrolled) + len(second_system.enrolled) == len(whole_run.enrolled)
 
 
 def test_a_long_list_is_verified_a_chunk_after_the_other(recordings, trials, tmp_path, monkeypatch):
-    whole, out = tmp_path / "whole.parquet", tmp_path / "s.parquet"
-    score_with_system(trials, Loudness(), recordings=recordings, out=whole)
+    reference_path, out = tmp_path / "whole.parquet", tmp_path / "s.parquet"
+    score_with_system(trials, Loudness(), recordings=recordings, out=reference_path)
     monkeypatch.setattr(verifying, "CHUNK", 100)
     monkeypatch.setattr(verifying, "TRIALS_PER_SLICE", 30)
-    first, rest = Loudness(), Loudness()
+    first_system, second_system = Loudness(), Loudness()
 
-    def stop(at):
-        if at.unit == "trials" and at.done == 160:  # two pieces into the second chunk
+    def stop(progress):
+        if progress.unit == "trials" and progress.done == 160:  # two pieces into the second chunk
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        score_with_system(trials, first, recordings=recordings, out=out, progress=stop)
-    left = sorted(path.name for path in (tmp_path / "s.parquet.parts").glob("0*.parquet"))
-    assert left == ["000000.parquet", "000001-000000.parquet", "000001-000001.parquet"]
-    score_with_system(trials, rest, recordings=recordings, out=out)
-    assert pl.read_parquet(out).equals(pl.read_parquet(whole))
+        score_with_system(trials, first_system, recordings=recordings, out=out, progress=stop)
+    part_names = sorted(path.name for path in (tmp_path / "s.parquet.parts").glob("0*.parquet"))
+    assert part_names == ["000000.parquet", "000001-000000.parquet", "000001-000001.parquet"]
+    score_with_system(trials, second_system, recordings=recordings, out=out)
+    assert pl.read_parquet(out).equals(pl.read_parquet(reference_path))
     scored = pl.read_parquet(out)["score"].count()
-    assert first.verified + rest.verified == scored
+    assert first_system.verified + second_system.verified == scored
 
 
-@pytest.mark.parametrize("held", [1, 3, 128])
+@pytest.mark.parametrize("capacity", [1, 3, 128])
 def test_recordings_come_in_turn_however_few_are_held(
-    recordings, trials, tmp_path, monkeypatch, held
+    recordings, trials, tmp_path, monkeypatch, capacity
 ):
-    whole, out = tmp_path / "whole.parquet", tmp_path / "s.parquet"
-    score_with_system(trials, Loudness(), recordings=recordings, out=whole)
-    monkeypatch.setattr(verifying, "_MAX_DECODED", held)
+    reference_path, out = tmp_path / "whole.parquet", tmp_path / "s.parquet"
+    score_with_system(trials, Loudness(), recordings=recordings, out=reference_path)
+    monkeypatch.setattr(verifying, "_MAX_DECODED", capacity)
     score_with_system(trials, Loudness(), recordings=recordings, out=out)
-    assert digest(out) == digest(whole)
+    assert digest(out) == digest(reference_path)
 
 
 @pytest.fixture
@@ -203,8 +205,8 @@ def interrupted(trials, recordings, out):
     """Score, and stop half-way; gives the system."""
     system = Loudness()
 
-    def stop(at):
-        if at.unit == "trials" and at.done == 120:
+    def stop(progress):
+        if progress.unit == "trials" and progress.done == 120:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -233,15 +235,15 @@ def test_the_same_audio_elsewhere_is_gone_on_with_and_hashed_once(
 ):
     monkeypatch.setattr(verifying, "TRIALS_PER_SLICE", 40)
     out = tmp_path / "s.parquet"
-    first = interrupted(trials, copied, out)
-    told, rest = [], Loudness()
-    score_with_system(trials, rest, recordings=copied, out=out, progress=told.append)
-    assert not any("hashing" in at.stage for at in told)
-    assert first.verified + rest.verified == pl.read_parquet(out)["score"].count()
+    first_system = interrupted(trials, copied, out)
+    reports, second_system = [], Loudness()
+    score_with_system(trials, second_system, recordings=copied, out=out, progress=reports.append)
+    assert not any("hashing" in report.stage for report in reports)
+    assert first_system.verified + second_system.verified == pl.read_parquet(out)["score"].count()
     again = tmp_path / "again.parquet"
-    first, rest = interrupted(trials, copied, again), Loudness()
-    score_with_system(trials, rest, recordings=recordings, out=again)
-    assert first.verified + rest.verified == pl.read_parquet(out)["score"].count()
+    first_system, second_system = interrupted(trials, copied, again), Loudness()
+    score_with_system(trials, second_system, recordings=recordings, out=again)
+    assert first_system.verified + second_system.verified == pl.read_parquet(out)["score"].count()
     assert digest(again) == digest(out)
 
 
@@ -280,10 +282,10 @@ def test_a_channel_is_chosen_for_files_whose_channels_differ(recordings, tmp_pat
         score_with_system(pair, Loudness(), recordings=home, out=out)
     with pytest.raises(ConfigError, match=r"--channel each is of parivox embed; give mix, left"):
         score_with_system(pair, Loudness(), recordings=home, out=out, channel="each")
-    own = np.abs(soundfile.read(home / "s0/1.wav")[0]).mean()
+    channel_level = np.abs(soundfile.read(home / "s0/1.wav")[0]).mean()
     for word, share in (("left", 0.25), ("right", 1.0), (2, 1.0), ("mix", 0.625)):
         score_with_system(pair, Loudness(), recordings=home, out=out, channel=word, overwrite=True)
-        want = -abs(own - share * np.abs(wave).mean())
+        want = -abs(channel_level - share * np.abs(wave).mean())
         assert pl.read_parquet(out)["score"].item() == pytest.approx(want, abs=1e-3)
 
 
@@ -312,16 +314,18 @@ def test_audio_that_crashes_a_decoder_is_an_outcome(recordings, trials, tmp_path
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(verifying, "_recording_decoder", crashing_decoder.decoding)
     monkeypatch.setattr(verifying, "_MAX_DECODED", 3)
-    out, whole = tmp_path / "s.parquet", tmp_path / "whole.parquet"
+    out, reference_path = tmp_path / "s.parquet", tmp_path / "whole.parquet"
     score_with_system(trials, Loudness(), recordings=recordings, out=out)
     monkeypatch.undo()
-    score_with_system(trials, Loudness(), recordings=recordings, out=whole)
+    score_with_system(trials, Loudness(), recordings=recordings, out=reference_path)
     assert (tmp_path / "crashes").read_text() == "x"  # once, though it is needed often
     odd = (pl.col("enrol") == "s3/2.wav") | (pl.col("test") == "s3/2.wav")
-    found, honest = pl.read_parquet(out), pl.read_parquet(whole)
-    assert set(found.filter(odd & (pl.col("enrol") == "s3/2.wav"))["status"]) == {"unreadable"}
-    assert found.filter(odd)["score"].count() == 0
-    assert found.filter(~odd).equals(honest.filter(~odd))
+    score_table, honest = pl.read_parquet(out), pl.read_parquet(reference_path)
+    assert set(score_table.filter(odd & (pl.col("enrol") == "s3/2.wav"))["status"]) == {
+        "unreadable"
+    }
+    assert score_table.filter(odd)["score"].count() == 0
+    assert score_table.filter(~odd).equals(honest.filter(~odd))
 
 
 def test_a_system_that_raises_is_named_with_the_recording(recordings, trials, tmp_path):
@@ -347,28 +351,31 @@ def test_what_cannot_be_done_is_said_before_anything_is_enrolled(recordings, tri
 
 
 def test_scores_and_decisions_do_not_mix(recordings, trials, tmp_path, monkeypatch):
-    class Both(Loudness):
+    class MixedSystem(Loudness):
         def verify(self, handle, recording):
-            said = super().verify(handle, recording)
-            return said > -0.005 if self.verified > 20 else said
+            answer = super().verify(handle, recording)
+            return answer > -0.005 if self.verified > 20 else answer
 
     monkeypatch.setattr(verifying, "TRIALS_PER_SLICE", 10)
     out = tmp_path / "s.parquet"
     for _ in range(2):  # whatever parts there are
         with pytest.raises(DataError, match="scores for some trials and decisions for others"):
-            score_with_system(trials, Both(), recordings=recordings, out=out)
+            score_with_system(trials, MixedSystem(), recordings=recordings, out=out)
     assert not out.exists()
 
 
 @pytest.mark.parametrize(
-    ("said", "told"), [("0.5", "text"), ([0.5, 0.6], "a list"), ([[1], [1, 2]], "a list"), (1j, "")]
+    ("answer", "description"),
+    [("0.5", "text"), ([0.5, 0.6], "a list"), ([[1], [1, 2]], "a list"), (1j, "")],
 )
-def test_what_is_no_number_is_refused(said, told, recordings, trials, tmp_path):
+def test_what_is_no_number_is_refused(answer, description, recordings, trials, tmp_path):
     class Odd(Loudness):
         def verify(self, handle, recording):
-            return said
+            return answer
 
-    with pytest.raises(DataError, match=rf"loudness: verify gave {told}.* at 's.*expected one num"):
+    with pytest.raises(
+        DataError, match=rf"loudness: verify gave {description}.* at 's.*expected one num"
+    ):
         score_with_system(trials, Odd(), recordings=recordings, out=tmp_path / "s.parquet")
 
 
@@ -377,10 +384,10 @@ def test_an_array_of_one_number_is_a_score(recordings, trials, tmp_path):
         def verify(self, handle, recording):
             return np.array([[super().verify(handle, recording)]], dtype=np.float64)
 
-    one, other = tmp_path / "a.parquet", tmp_path / "b.parquet"
-    score_with_system(trials, Array(), recordings=recordings, out=one)
-    score_with_system(trials, Loudness(), recordings=recordings, out=other)
-    assert pl.read_parquet(one).equals(pl.read_parquet(other))
+    number_path, array_path = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    score_with_system(trials, Array(), recordings=recordings, out=number_path)
+    score_with_system(trials, Loudness(), recordings=recordings, out=array_path)
+    assert pl.read_parquet(number_path).equals(pl.read_parquet(array_path))
 
 
 def test_the_recordings_are_not_replaced(recordings, trials, tmp_path):

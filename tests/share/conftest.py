@@ -23,18 +23,20 @@ def lists(tmp_path_factory):
     }
     ids = [f"{name}/{k}" for name in people["id"] for k in range(5)]
     owner = np.repeat(np.arange(24), 5)
-    left, right = np.triu_indices(len(ids), 1)
-    same = owner[left] == owner[right]
-    rows = np.concatenate((np.flatnonzero(same), draw.choice(np.flatnonzero(~same), 3000, False)))
+    enrol, test = np.triu_indices(len(ids), 1)
+    is_target = owner[enrol] == owner[test]
+    rows = np.concatenate(
+        (np.flatnonzero(is_target), draw.choice(np.flatnonzero(~is_target), 3000, False))
+    )
     rows = draw.permutation(rows)
-    left, right, same = left[rows], right[rows], same[rows]
-    score = np.round(draw.normal(np.where(same, 2.5, 0.0)), 3)
+    enrol, test, is_target = enrol[rows], test[rows], is_target[rows]
+    score = np.round(draw.normal(np.where(is_target, 2.5, 0.0)), 3)
     frame = pl.DataFrame(
         {
-            "enrol": [ids[i] for i in left],
-            "test": [ids[i] for i in right],
+            "enrol": [ids[i] for i in enrol],
+            "test": [ids[i] for i in test],
             "score": score,
-            "label": same.astype(int),
+            "label": is_target.astype(int),
             "channel": draw.choice(["phone", "web"], rows.size),
             "decision": np.where(score > 1.2, "accept", "reject"),
         }
@@ -48,13 +50,13 @@ def lists(tmp_path_factory):
     lost = {name: draw.choice(ids, 6, replace=False).tolist() for name in ("enrol", "acquire")}
     unheard = pl.col("enrol").is_in(lost["enrol"]) | pl.col("test").is_in(lost["acquire"])
     called = frame.with_columns(
-        *(pl.when(~unheard).then(name).alias(name) for name in ("score", "decision")),
+        pl.when(~unheard).then(pl.col("score", "decision")),
         threshold=pl.lit(1.2),
         seconds=pl.Series(np.round(draw.exponential(2.0, frame.height), 2)),
     )
     for i in range(3):
         called.filter(pl.Series(home == i)).write_csv(folder / f"called{i}.csv")
-    stages = {name: [name] * len(of) for name, of in lost.items()}
+    stages = {name: [name] * len(recordings) for name, recordings in lost.items()}
     pl.DataFrame(
         {
             "recording": [*lost["enrol"], *lost["acquire"]],

@@ -28,13 +28,13 @@ ENGINES = {"slurm_array.sh": "SLURM_ARRAY_TASK_ID", "sge_array.sh": "SGE_TASK_ID
 def planned(lists, tmp_path_factory):
     """A plan of three parts."""
     folder = tmp_path_factory.mktemp("planned") / "run"
-    chosen = {"by": ["gender"], "replicates": 50, "speakers": str(lists / "s.csv")}
-    plan({"S": str(lists / "all.parquet")}, out=folder, shards=N, **chosen)
+    options = {"by": ["gender"], "replicates": 50, "speakers": str(lists / "s.csv")}
+    plan({"S": str(lists / "all.parquet")}, out=folder, shards=N, **options)
     return folder
 
 
 @pytest.fixture(scope="module")
-def whole(planned, tmp_path_factory):
+def audit_content(planned, tmp_path_factory):
     """Files of the audit that nobody disturbed."""
     home = tmp_path_factory.mktemp("whole")
     run(shutil.copytree(planned, home / "run"))
@@ -65,29 +65,29 @@ def environment(home, **more):
         program.write_text(f'#!/bin/sh\nexec {sys.executable} -m parivox "$@"\n')
         program.chmod(0o755)
     path = f"{program.parent}:/usr/bin:/bin"
-    kept = {
+    variables = {
         name: value
         for name, value in os.environ.items()
         if name.startswith(("OPENBLAS_", "OMP_", "NPY_"))
     }
-    return {**kept, "PATH": path, "PYTHONPATH": str(SOURCES), "HOME": str(home), **more}
+    return {**variables, "PATH": path, "PYTHONPATH": str(SOURCES), "HOME": str(home), **more}
 
 
 def ran(words, **more):
     return subprocess.run(words, capture_output=True, text=True, timeout=120, check=False, **more)
 
 
-def test_arrays_make_the_bytes_of_one_run(folder, whole, tmp_path):
+def test_arrays_make_the_bytes_of_one_run(folder, audit_content, tmp_path):
     """Each pass has every task; one is given twice, and one is killed and given again.
 
     Tasks are of either engine in turn, which differ by where they find their number.
     """
     engines = itertools.cycle(ENGINES.items())
 
-    def task(number, parts=N):
+    def task(number, part_count=N):
         script, name = next(engines)
         env = environment(tmp_path, **{name: str(number)})
-        return [EXAMPLES / script, folder, str(parts)], {"env": env}
+        return [EXAMPLES / script, folder, str(part_count)], {"env": env}
 
     def merged():
         words = [sys.executable, "-m", "parivox", "shards", "merge", str(folder)]
@@ -108,7 +108,7 @@ def test_arrays_make_the_bytes_of_one_run(folder, whole, tmp_path):
     for number in (3, 2):
         words, more = task(number)
         assert ran(words, **more).returncode == 0
-    words, more = task(1, parts=4)
+    words, more = task(1, part_count=4)
     done = ran(words, **more)
     assert done.returncode == 2
     assert "--shard 1/4: the plan has 3 parts, not 4; give 1/3 to 3/3" in done.stderr
@@ -119,7 +119,7 @@ def test_arrays_make_the_bytes_of_one_run(folder, whole, tmp_path):
         words, more = task(number)
         assert ran(words, **more).returncode == 0
     assert merged().returncode == 0
-    assert content(tmp_path / "audit") == whole
+    assert content(tmp_path / "audit") == audit_content
 
 
 @pytest.mark.parametrize("script", ENGINES)
@@ -132,7 +132,7 @@ def test_a_script_outside_of_an_array_says_how_to_submit_it(script, folder, tmp_
     assert "give the folder of the plan and its number of parts" in done.stderr
 
 
-def test_a_driver_that_is_killed_takes_its_workers_along(folder, whole, tmp_path):
+def test_a_driver_that_is_killed_takes_its_workers_along(folder, audit_content, tmp_path):
     words = [sys.executable, "-m", "parivox", "shards", "run", str(folder), "--quiet"]
     process = subprocess.Popen([*words, "--workers", "2"], env=environment(tmp_path))
     end = time.monotonic() + 60
@@ -147,10 +147,10 @@ def test_a_driver_that_is_killed_takes_its_workers_along(folder, whole, tmp_path
     assert not any(Path("/proc", pid).exists() for pid in workers)
     assert ran([*words, "--workers", "2"], env=environment(tmp_path)).returncode == 0
     merge(folder).write(tmp_path / "audit")
-    assert content(tmp_path / "audit") == whole
+    assert content(tmp_path / "audit") == audit_content
 
 
-def test_a_worker_that_is_killed_is_a_sentence(folder, whole, tmp_path):
+def test_a_worker_that_is_killed_is_a_sentence(folder, audit_content, tmp_path):
     words = [sys.executable, "-m", "parivox", "shards", "run", str(folder), "--quiet"]
     process = subprocess.Popen(
         [*words, "--workers", "2"], env=environment(tmp_path), stderr=subprocess.PIPE, text=True
@@ -159,23 +159,25 @@ def test_a_worker_that_is_killed_is_a_sentence(folder, whole, tmp_path):
     while not workers and time.monotonic() < end:
         workers = ran(["pgrep", "-P", str(process.pid), "-f", "spawn_main"]).stdout.split()
     os.kill(int(workers[0]), signal.SIGKILL)
-    said = process.communicate(timeout=60)[1]
+    error_output = process.communicate(timeout=60)[1]
     assert process.returncode == 2
-    assert said.startswith("parivox: error: a worker process ended, and not by what it had in hand")
-    assert "(SIGKILL)" in said
-    assert said.count("\n") == 1
+    assert error_output.startswith(
+        "parivox: error: a worker process ended, and not by what it had in hand"
+    )
+    assert "(SIGKILL)" in error_output
+    assert error_output.count("\n") == 1
     run(folder)
     merge(folder).write(tmp_path / "audit")
-    assert content(tmp_path / "audit") == whole
+    assert content(tmp_path / "audit") == audit_content
 
 
-def test_a_node_makes_the_bytes_of_one_run(optional, folder, whole, tmp_path):
+def test_a_node_makes_the_bytes_of_one_run(optional, folder, audit_content, tmp_path):
     optional("ray")
     words = [sys.executable, "-m", "parivox", "shards", "run", str(folder), "--quiet", "--ray"]
     done = ran(words, env=environment(tmp_path))
     assert (done.returncode, done.stderr) == (0, "")
     merge(folder).write(tmp_path / "audit")
-    assert content(tmp_path / "audit") == whole
+    assert content(tmp_path / "audit") == audit_content
 
 
 def test_who_runs_is_said_once(folder):
@@ -192,7 +194,7 @@ def test_a_part_that_fails_by_its_rows_is_told_by_processes_too(lists, tmp_path,
     )  # whose speakers are in the table
     (tmp_path / "s.csv").write_text((lists / "s.csv").read_text().split("\nqz23")[0])
     home = tmp_path / "other"
-    chosen = {"by": ["gender"], "speakers": str(tmp_path / "s.csv")}
-    plan({"S": str(lists / "all.parquet")}, out=home, shards=N, **chosen)
+    options = {"by": ["gender"], "speakers": str(tmp_path / "s.csv")}
+    plan({"S": str(lists / "all.parquet")}, out=home, shards=N, **options)
     with pytest.raises(DataError, match=r"part 1 of 3 .*qz23.* \(.*failed so, too: 2, 3\)"):
         run(home, workers=2)

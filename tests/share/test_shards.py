@@ -38,8 +38,8 @@ CALLED = {
 
 def planned(lists, out, *files, shards=3, **options):
     sources = {"S": sources_of(lists, files)}
-    chosen = on_disk(lists, {**OPTIONS, **options})
-    return plan(sources, out=out, shards=shards, speakers=str(lists / "s.csv"), **chosen)
+    audit_options = on_disk(lists, {**OPTIONS, **options})
+    return plan(sources, out=out, shards=shards, speakers=str(lists / "s.csv"), **audit_options)
 
 
 def sources_of(lists, files):
@@ -53,9 +53,9 @@ def on_disk(lists, options):
 
 
 def in_one_piece(lists, *files, **options):
-    chosen = on_disk(lists, {**OPTIONS, **options})
+    audit_options = on_disk(lists, {**OPTIONS, **options})
     scores = {("S", ""): sources_of(lists, files)}
-    return pv.audit(scores, speakers=str(lists / "s.csv"), **chosen)
+    return pv.audit(scores, speakers=str(lists / "s.csv"), **audit_options)
 
 
 @pytest.fixture(scope="module")
@@ -81,8 +81,12 @@ def files_of(audit, folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def differing(one, other):
-    return {name for name in {*one, *other} if one.get(name) != other.get(name)}
+def differing(first_files, second_files):
+    return {
+        name
+        for name in {*first_files, *second_files}
+        if first_files.get(name) != second_files.get(name)
+    }
 
 
 @pytest.mark.slow
@@ -99,19 +103,26 @@ def differing(one, other):
 def test_parts_put_together_have_the_bytes_of_the_audit_in_one_piece(
     lists, tmp_path, files, shards, options
 ):
-    whole = in_one_piece(lists, *files, **options)
+    reference_audit = in_one_piece(lists, *files, **options)
     folder = tmp_path / "run"
-    made = planned(lists, folder, *files, shards=shards, **options)
-    assert len(made) == shards
+    plan = planned(lists, folder, *files, shards=shards, **options)
+    assert len(plan) == shards
     run(folder)
     audit = merge(folder)
-    one, other = files_of(whole, tmp_path / "a"), files_of(audit, tmp_path / "b")
-    assert len(one) == 16 + ("failures" in options)
-    assert differing(one, other) == set()
-    assert len(whole.tables()["pairing"]) > 0
-    assert ("failures" in options) == bool(len(whole.failures))
-    assert [one["name"] for one in audit.provenance if one["role"] == "scores"] == [*files]
-    assert len(audit.verdicts) == len(whole.verdicts) > 0
+    reference_files, merged_files = (
+        files_of(reference_audit, tmp_path / "a"),
+        files_of(audit, tmp_path / "b"),
+    )
+    assert len(reference_files) == (17 if "failures" in options else 16)
+    assert differing(reference_files, merged_files) == set()
+    assert len(reference_audit.tables()["pairing"]) > 0
+    assert ("failures" in options) == bool(len(reference_audit.failures))
+    assert [
+        input_record["name"]
+        for input_record in audit.provenance
+        if input_record["role"] == "scores"
+    ] == [*files]
+    assert len(audit.verdicts) == len(reference_audit.verdicts) > 0
 
 
 @pytest.mark.slow
@@ -137,27 +148,28 @@ def test_of_long_lists_scores_are_counted_in_bins_and_speakers_in_blocks(
     monkeypatch.setattr("parivox.auditing.layout.MIN_BLOCKS_PER_GROUP", fewest)
     folder = tmp_path / "run"
     points = {"operating_points": ["threshold=1.25", "fpr=0.01"]}
-    made = planned(lists, folder, **points)
-    assert made.step == "0.001"
+    plan = planned(lists, folder, **points)
+    assert plan.step == "0.001"
     run(folder)
     audit = merge(folder)
-    whole = in_one_piece(lists, **points)
+    reference_audit = in_one_piece(lists, **points)
     names = ("grouping", "group", "metric", "definition", "operating_point")
-    one, other = (
-        {tuple(row[name] for name in names): row for row in each.groups} for each in (whole, audit)
+    reference_rows, merged_rows = (
+        {tuple(row[name] for name in names): row for row in audit_rows.groups}
+        for audit_rows in (reference_audit, audit)
     )
-    assert {*one} == {*other}
-    for key, row in one.items():
+    assert {*reference_rows} == {*merged_rows}
+    for key, row in reference_rows.items():
         if key[2] in {"fpr", "fnr"}:
             for name in ("errors", "trials", "value"):
-                assert other[key][name] == row[name], key
+                assert merged_rows[key][name] == row[name], key
             if key[4] == "threshold=1.25" and fewest == 20:  # 24 speakers would be as many blocks
-                assert other[key]["interval"] == "speakers"
+                assert merged_rows[key]["interval"] == "speakers"
                 for name in ("low", "high"):
-                    assert other[key][name] == pytest.approx(row[name], rel=1e-9), key
+                    assert merged_rows[key][name] == pytest.approx(row[name], rel=1e-9), key
             elif key[4] == "threshold=1.25" and row["se"]:
-                assert other[key]["interval"] == "speakers in blocks"
-                assert other[key]["se"] == pytest.approx(row["se"], rel=0.6)
+                assert merged_rows[key]["interval"] == "speakers in blocks"
+                assert merged_rows[key]["se"] == pytest.approx(row["se"], rel=0.6)
     assert audit.record["resolution"]["bounds"]["S"]["replicates"] > 0
     assert audit.record["resolution"]["exact"] is False
 
@@ -180,9 +192,12 @@ def test_speakers_who_are_in_no_trial_make_no_blocks(lists, tmp_path, monkeypatc
     assert {row["interval"] for row in audit.groups} >= {"speakers"}
     assert "speakers in blocks" not in {row["interval"] for row in audit.groups}
     if not in_bins:
-        whole = in_one_piece(tmp_path)
-        one, other = files_of(whole, tmp_path / "a"), files_of(audit, tmp_path / "b")
-        assert differing(one, other) == set()
+        reference_audit = in_one_piece(tmp_path)
+        reference_files, merged_files = (
+            files_of(reference_audit, tmp_path / "a"),
+            files_of(audit, tmp_path / "b"),
+        )
+        assert differing(reference_files, merged_files) == set()
 
 
 @pytest.mark.slow
@@ -205,14 +220,14 @@ def test_an_array_is_run_twice_and_merged_twice(lists, done, tmp_path):
 def test_the_sum_of_the_counts_is_made_of_the_parts_where_it_is_not_what_it_was(
     done, copied, content, tmp_path
 ):
-    whole = copied / "trials.counts"
-    assert whole.exists()
-    whole.unlink()
+    count_file = copied / "trials.counts"
+    assert count_file.exists()
+    count_file.unlink()
     if content is not None:
-        whole.write_bytes(content)
-    found = files_of(merge(copied), tmp_path / "a")
-    kept = files_of(merge(done), tmp_path / "b")
-    assert differing(found, kept) == set()
+        count_file.write_bytes(content)
+    merged_files = files_of(merge(copied), tmp_path / "a")
+    reference_files = files_of(merge(done), tmp_path / "b")
+    assert differing(merged_files, reference_files) == set()
 
 
 @pytest.mark.slow
@@ -233,14 +248,17 @@ def test_rows_that_contradict_others_of_their_part_are_set_aside_as_in_one_piece
             run(folder)
         return
     run(folder)
-    whole = in_one_piece(tmp_path, *files, conflicts=conflicts)
-    one, other = files_of(whole, tmp_path / "a"), files_of(merge(folder), tmp_path / "b")
-    assert differing(one, other) == set()
+    reference_audit = in_one_piece(tmp_path, *files, conflicts=conflicts)
+    reference_files, merged_files = (
+        files_of(reference_audit, tmp_path / "a"),
+        files_of(merge(folder), tmp_path / "b"),
+    )
+    assert differing(reference_files, merged_files) == set()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("score", "files", "told"),
+    ("score", "files", "message"),
     [
         (None, ["days.parquet"], r"days\.parquet, rows 1 and \d+: the same trial \(qz"),
         (None, ["one.parquet", "two.parquet"], r"one\.parquet, row 1 and .*two\.parquet, row \d+"),
@@ -250,13 +268,13 @@ def test_rows_that_contradict_others_of_their_part_are_set_aside_as_in_one_piece
 )
 @pytest.mark.parametrize("conflicts", ["error", "set-aside"])
 def test_a_pair_in_two_parts_is_refused_by_its_rows_after_the_first_pass(
-    lists, tmp_path, score, files, told, conflicts
+    lists, tmp_path, score, files, message, conflicts
 ):
     frame = pl.read_parquet(lists / "all.parquet")
     again = frame[:1].with_columns(score=pl.coalesce(pl.lit(score), "score"))
-    whole = pl.concat([frame, again])
-    half = whole.height // 2
-    pieces = [whole] if len(files) == 1 else [whole[:half], whole[half:]]
+    trial_frame = pl.concat([frame, again])
+    half = trial_frame.height // 2
+    pieces = [trial_frame] if len(files) == 1 else [trial_frame[:half], trial_frame[half:]]
     for name, piece in zip(files, pieces, strict=True):
         piece.write_parquet(tmp_path / name)
     shutil.copy(lists / "s.csv", tmp_path)
@@ -264,9 +282,9 @@ def test_a_pair_in_two_parts_is_refused_by_its_rows_after_the_first_pass(
     planned(tmp_path, folder, *files, shards=2, conflicts=conflicts)
     for number in (1, 2):
         run(folder, shard=f"{number}/2")
-    with pytest.raises(DataError, match=told) as raised:
+    with pytest.raises(DataError, match=message) as raised:
         merge(folder)
-    alone = ", as each sets aside what conflicts within it" * (conflicts == "set-aside")
+    alone = ", as each sets aside what conflicts within it" if conflicts == "set-aside" else ""
     mend = f"is counted in both parts 1 and 2{alone}; remove one of the rows, and plan again"
     if score is not None and conflicts == "error":  # as of one piece
         mend = (
@@ -293,14 +311,14 @@ def test_a_pair_in_two_parts_that_is_not_counted_twice_is_no_fault(lists, tmp_pa
             label=pl.when(pl.int_range(pl.len()) == 0).then(1 - pl.col("label")).otherwise("label")
         )
         odd = frame[:1]
-    whole = pl.concat([frame, odd])
-    whole.write_parquet(tmp_path / "days.parquet")
+    trial_frame = pl.concat([frame, odd])
+    trial_frame.write_parquet(tmp_path / "days.parquet")
     shutil.copy(lists / "s.csv", tmp_path)
     planned(tmp_path, tmp_path / "run", "days.parquet", shards=2, **options)
     run(tmp_path / "run")
     merged = files_of(merge(tmp_path / "run"), tmp_path / "b")
-    one = files_of(in_one_piece(tmp_path, "days.parquet", **options), tmp_path / "a")
-    assert differing(one, merged) == set()
+    reference_files = files_of(in_one_piece(tmp_path, "days.parquet", **options), tmp_path / "a")
+    assert differing(reference_files, merged) == set()
 
 
 def test_parts_that_do_not_add_up_to_their_list_are_refused(copied):
@@ -308,8 +326,10 @@ def test_parts_that_do_not_add_up_to_their_list_are_refused(copied):
     tally = SpeakerCounts.read(record.home / SPEAKER_COUNTS_FILE)
     replace(tally, keys=tally.keys + 1).write(record.home / SPEAKER_COUNTS_FILE)
     record.with_file(SPEAKER_COUNTS_FILE, record.inputs, record.speakers)
-    told = r"do not add up to their files \(to ([\d,]+) trials of \1\); remove the parts, and run"
-    with pytest.raises(DataError, match=told):
+    message = (
+        r"do not add up to their files \(to ([\d,]+) trials of \1\); remove the parts, and run"
+    )
+    with pytest.raises(DataError, match=message):
         merge(copied)
 
 
@@ -326,8 +346,8 @@ def test_workers_make_the_same_files(lists, done, tmp_path):
     folder = tmp_path / "run"
     planned(lists, folder)
     run(folder, workers=2)
-    for one in sorted(done.rglob("trials.*")):
-        assert (folder / one.relative_to(done)).read_bytes() == one.read_bytes()
+    for path in sorted(done.rglob("trials.*")):
+        assert (folder / path.relative_to(done)).read_bytes() == path.read_bytes()
 
 
 def test_a_shard_of_another_number_is_refused(done):
@@ -354,11 +374,11 @@ def test_missing_and_damaged_parts_are_named(copied):
 
 
 def test_foreign_and_doubled_parts_are_refused(lists, copied, tmp_path):
-    other = tmp_path / "other"
-    planned(lists, other, replicates=70)
-    run_shard(other, 1)
+    other_plan = tmp_path / "other"
+    planned(lists, other_plan, replicates=70)
+    run_shard(other_plan, 1)
     shutil.rmtree(copied / "00001-of-00003")
-    shutil.copytree(other / "00001-of-00003", copied / "00001-of-00003")
+    shutil.copytree(other_plan / "00001-of-00003", copied / "00001-of-00003")
     with pytest.raises(DataError, match=r"shard\.json: is of another plan; remove 00001-of-00003"):
         merge(copied)
     shutil.rmtree(copied / "00001-of-00003")
@@ -374,8 +394,8 @@ def test_foreign_and_doubled_parts_are_refused(lists, copied, tmp_path):
 
 def test_parts_of_another_version_are_refused(copied):
     record = copied / "00001-of-00003" / "shard.json"
-    found = json.loads(record.read_text())
-    record.write_text(json.dumps(found | {"parivox": "0.0.9"}))
+    json_record = json.loads(record.read_text())
+    record.write_text(json.dumps(json_record | {"parivox": "0.0.9"}))
     with pytest.raises(DataError, match="is of another version"):
         merge(copied)
     path = copied / "plan.json"
@@ -420,8 +440,10 @@ def test_a_table_that_is_away_for_a_while_fails_no_part_for_good(lists, tmp_path
 
 def test_a_record_without_its_files_is_damaged(copied):
     record = copied / "00001-of-00003" / "shard.json"
-    found = json.loads(record.read_text())
-    record.write_text(json.dumps({name: found[name] for name in ("plan", "parivox", "shard")}))
+    json_record = json.loads(record.read_text())
+    record.write_text(
+        json.dumps({name: json_record[name] for name in ("plan", "parivox", "shard")})
+    )
     with pytest.raises(DataError, match=r"shard\.json: is damaged; remove it, and run that part"):
         merge(copied)
     (copied / "thresholds.json").write_text("{")
@@ -434,21 +456,21 @@ def test_a_record_without_its_files_is_damaged(copied):
 
 def test_a_part_that_fails_by_its_rows_is_recorded_and_the_others_are_kept(lists, tmp_path):
     frame = pl.read_parquet(lists / "all.parquet")
-    last = frame.height - 1
+    last_row = frame.height - 1
     odd = frame.with_row_index().with_columns(
-        test=pl.when(pl.col("index") == last).then(pl.lit("zz99/1")).otherwise("test")
+        test=pl.when(pl.col("index") == last_row).then(pl.lit("zz99/1")).otherwise("test")
     )
     odd.drop("index").write_parquet(tmp_path / "all.parquet")
     shutil.copy(lists / "s.csv", tmp_path)
     folder = tmp_path / "run"
     planned(tmp_path, folder)
-    told = r"part 3 of 3 \(rows [\d,]+ to [\d,]+ of all\.parquet\): .*zz99"
-    with pytest.raises(DataError, match=told):
+    message = r"part 3 of 3 \(rows [\d,]+ to [\d,]+ of all\.parquet\): .*zz99"
+    with pytest.raises(DataError, match=message):
         run(folder)
     assert (folder / "00002-of-00003" / "trials.counts").exists()
-    with pytest.raises(DataError, match=told):
+    with pytest.raises(DataError, match=message):
         merge(folder)
-    with pytest.raises(DataError, match=told):
+    with pytest.raises(DataError, match=message):
         run_shard(folder, 3)  # told again at once, lest an engine tries for ever
 
 
@@ -456,10 +478,10 @@ def test_two_runners_of_one_part_do_not_meet(lists, tmp_path):
     from contextlib import ExitStack
 
     folder = tmp_path / "run"
-    made = planned(lists, folder)
-    made.home(1).mkdir()
+    plan = planned(lists, folder)
+    plan.home(1).mkdir()
     with ExitStack() as lock:
-        assert lock_folder(made.home(1), lock)
+        assert lock_folder(plan.home(1), lock)
         with pytest.raises(ConfigError, match="another process runs it; wait until"):
             run_shard(folder, 1)
     run_shard(folder, 1)
@@ -474,7 +496,7 @@ def test_a_folder_holds_one_plan(lists, done):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({"by": None}, "--by: parts cannot choose what to group by"),
         ({"compare": True}, "--compare: takes all trials at once"),
@@ -484,8 +506,8 @@ def test_a_folder_holds_one_plan(lists, done):
         ({"by": ["nosuch"]}, "nosuch"),
     ],
 )
-def test_what_parts_cannot_tell_is_refused_when_planning(lists, tmp_path, options, told):
-    with pytest.raises(ConfigError, match=told):
+def test_what_parts_cannot_tell_is_refused_when_planning(lists, tmp_path, options, message):
+    with pytest.raises(ConfigError, match=message):
         planned(lists, tmp_path / "run", **options)
     assert not (tmp_path / "run").exists()
 
@@ -497,18 +519,21 @@ def test_files_of_one_list_have_the_same_columns(lists, tmp_path):
         plan(files, out=tmp_path / "r", speakers=str(lists / "s.csv"), by="gender")
     frame = pl.read_parquet(lists / "day1.parquet").with_columns(device=pl.lit("phone"))
     frame.write_parquet(tmp_path / "day1.parquet")
-    for by in ({"by": ["gender", "device"]}, {"by": "gender", "only": ["device=phone"]}):
+    for grouping_options in (
+        {"by": ["gender", "device"]},
+        {"by": "gender", "only": ["device=phone"]},
+    ):
         with pytest.raises(
             DataError, match=r"day0\.parquet: has no column of device, which .*day1"
         ):
-            plan(files, out=tmp_path / "r", speakers=str(lists / "s.csv"), **by)
+            plan(files, out=tmp_path / "r", speakers=str(lists / "s.csv"), **grouping_options)
     assert not (tmp_path / "r").exists()
 
 
 def test_files_of_which_some_alone_are_named_are_told_how_to_name_them(lists, tmp_path):
     named = {"V2": [str(lists / "day0.parquet")], "": [str(lists / "day1.parquet")]}
-    told = "of 2 systems, by their names; write V2= before each file of V2, and plan each system"
-    with pytest.raises(ConfigError, match=told):
+    message = "of 2 systems, by their names; write V2= before each file of V2, and plan each system"
+    with pytest.raises(ConfigError, match=message):
         plan(named, out=tmp_path / "r", speakers=str(lists / "s.csv"), by="gender")
 
 
@@ -525,25 +550,25 @@ def test_files_of_one_name_are_told_apart_in_parts_too(lists, tmp_path):
         run(tmp_path / "r")
 
 
-@pytest.mark.parametrize("what", [COUNTS_FILE, SPEAKER_COUNTS_FILE])
-def test_a_file_of_a_part_that_is_cut_off_is_made_again(copied, what):
-    whole = (copied / "00001-of-00003" / what).read_bytes()
-    (copied / "00001-of-00003" / what).write_bytes(whole[:100])
+@pytest.mark.parametrize("message", [COUNTS_FILE, SPEAKER_COUNTS_FILE])
+def test_a_file_of_a_part_that_is_cut_off_is_made_again(copied, message):
+    content = (copied / "00001-of-00003" / message).read_bytes()
+    (copied / "00001-of-00003" / message).write_bytes(content[:100])
     (copied / COUNTS_FILE).unlink()
     with pytest.raises(DataError, match=r"of 1 of 3 parts are damaged \(1\); run them again"):
         merge(copied)
     run(copied)
-    assert (copied / "00001-of-00003" / what).read_bytes() == whole
+    assert (copied / "00001-of-00003" / message).read_bytes() == content
 
 
 def test_tables_that_are_no_files_are_refused(lists, tmp_path):
-    for nothing, told in (
+    for source, message in (
         ([], "are an empty list"),
         ({}, "are of no system"),
         ({"A": []}, "empty"),
     ):
-        with pytest.raises(ConfigError, match=f"scores: .*{told}.*; name at least one file"):
-            plan(nothing, out=tmp_path / "r", speakers=str(lists / "s.csv"), by="gender")
+        with pytest.raises(ConfigError, match=f"scores: .*{message}.*; name at least one file"):
+            plan(source, out=tmp_path / "r", speakers=str(lists / "s.csv"), by="gender")
     (tmp_path / "mine").mkdir()
     shutil.copy(lists / "s.csv", tmp_path / "mine")
     with pytest.raises(
@@ -572,41 +597,45 @@ def test_tables_that_are_no_files_are_refused(lists, tmp_path):
 
 
 def _shards(value):
-    return lambda found: found.update(shards=value)
+    return lambda plan: plan.update(shards=value)
 
 
 REWRITTEN = {
-    "no inputs": lambda found: found.pop("inputs"),
-    "inputs of words": lambda found: found.update(inputs="all.csv"),
-    "no role": lambda found: [one.pop("role") for one in found["inputs"]],
-    "no options": lambda found: found.pop("options"),
-    "no step": lambda found: found.pop("step"),
+    "no inputs": lambda plan_record: plan_record.pop("inputs"),
+    "inputs of words": lambda plan_record: plan_record.update(inputs="all.csv"),
+    "no role": lambda plan_record: [
+        file_record.pop("role") for file_record in plan_record["inputs"]
+    ],
+    "no options": lambda plan_record: plan_record.pop("options"),
+    "no step": lambda plan_record: plan_record.pop("step"),
     "no shards": _shards([]),
     "shards of numbers": _shards([1, 2, 3]),
     "shards of words": _shards("abc"),
-    "a shard too short": lambda found: found["shards"][0].pop(),
-    "rows of words": lambda found: found["shards"][0].__setitem__(1, "0"),
-    "rows below 0": lambda found: found["shards"][0].__setitem__(1, -5),
-    "an unknown file": lambda found: found["shards"][0].__setitem__(0, "other.csv"),
-    "a million shards": lambda found: found.update(shards=found["shards"] * 400_000),
+    "a shard too short": lambda plan_record: plan_record["shards"][0].pop(),
+    "rows of words": lambda plan_record: plan_record["shards"][0].__setitem__(1, "0"),
+    "rows below 0": lambda plan_record: plan_record["shards"][0].__setitem__(1, -5),
+    "an unknown file": lambda plan_record: plan_record["shards"][0].__setitem__(0, "other.csv"),
+    "a million shards": lambda plan_record: plan_record.update(
+        shards=plan_record["shards"] * 400_000
+    ),
 }
 
 
 @pytest.mark.parametrize("name", REWRITTEN)
 def test_a_plan_that_was_rewritten_with_its_mark_is_damaged(copied, name):
-    found = json.loads((copied / "plan.json").read_text())
-    REWRITTEN[name](found)
-    found["id"] = shard_plan._plan_id(found)
-    (copied / "plan.json").write_text(json.dumps(found))
+    record = json.loads((copied / "plan.json").read_text())
+    REWRITTEN[name](record)
+    record["id"] = shard_plan._plan_id(record)
+    (copied / "plan.json").write_text(json.dumps(record))
     with pytest.raises(DataError, match=r"plan\.json: is damaged; plan again in a new folder"):
         read_plan(copied)
 
 
 def test_a_part_whose_folder_is_a_link_is_not_written(lists, tmp_path):
-    run_folder, other = tmp_path / "run", tmp_path / "other"
+    run_folder, link_target = tmp_path / "run", tmp_path / "other"
     planned(lists, run_folder)
-    other.mkdir()
-    (run_folder / "00001-of-00003").symlink_to(other)
+    link_target.mkdir()
+    (run_folder / "00001-of-00003").symlink_to(link_target)
     with pytest.raises(ConfigError, match="is a link, and what it leads to may be another's"):
         run_shard(run_folder, 1)
-    assert not any(other.iterdir())
+    assert not any(link_target.iterdir())
