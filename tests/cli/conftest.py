@@ -41,7 +41,7 @@ def files(tmp_path_factory):
     return home
 
 
-ASKED = {"--replicates", "--no-intervals", "--help", "-h"}
+REPLICATE_OPTIONS = {"--replicates", "--no-intervals", "--help", "-h"}
 OWN_SYSTEM = re.compile(r"[a-z_]+:[a-z_]+")
 """A module of the working folder and the name of a system in it."""
 
@@ -69,7 +69,7 @@ def parivox(files, program):
 def with_few_replicates(words):
     """The words as text; an audit that asks for no number of replicates makes few."""
     words = [str(word) for word in words]
-    if words[:1] == ["audit"] and not ASKED & {*words}:
+    if words[:1] == ["audit"] and not REPLICATE_OPTIONS & {*words}:
         words += ["--replicates", "50"]  # what they tell is tested elsewhere
     return words
 
@@ -85,9 +85,11 @@ def in_terminal(program, forks):
     """What a terminal on standard error, or output, receives; progress `at_once` if asked."""
     pty = pytest.importorskip("pty")
 
-    def run(words, cwd, *, of="stderr", width=200, at_once=False, interrupt=None, **environment):
+    def run(
+        words, cwd, *, stream_name="stderr", width=200, at_once=False, interrupt=None, **environment
+    ):
         ours, theirs = pty.openpty()
-        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | {of: theirs}
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | {stream_name: theirs}
         more = {"TERM": "xterm", "COLUMNS": str(width), forks.FIRST: AT_ONCE if at_once else ""}
         with subprocess.Popen(
             [program, *with_few_replicates(words)],
@@ -96,31 +98,33 @@ def in_terminal(program, forks):
             env={**plain(), **more, **environment},
         ) as process:
             os.close(theirs)
-            told = b""
+            output = b""
             with contextlib.suppress(OSError):  # the end of a terminal
-                while some := os.read(ours, 65536):
-                    told += some
-                    if interrupt is not None and interrupt in told:
+                while chunk := os.read(ours, 65536):
+                    output += chunk
+                    if interrupt is not None and interrupt in output:
                         process.send_signal(signal.SIGINT)
                         interrupt = None
             process.communicate()
         os.close(ours)
-        return process.returncode, told.decode()
+        return process.returncode, output.decode()
 
     return run
 
 
 def plain():
     """The environment without what colours or widens the output."""
-    told = {"FORCE_COLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE", "NO_COLOR", "COLUMNS"}
-    return {name: value for name, value in os.environ.items() if name not in told}
+    color_variables = {"FORCE_COLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE", "NO_COLOR", "COLUMNS"}
+    return {name: value for name, value in os.environ.items() if name not in color_variables}
 
 
 def as_process(words, cwd, stdin, environment):
     """Run words as a process."""
     home = str(Path(package.__file__).parents[1])  # as it was imported here, whatever the folder
-    kept = plain()
-    kept["PYTHONPATH"] = os.pathsep.join([home, kept.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    variables = plain()
+    variables["PYTHONPATH"] = os.pathsep.join([home, variables.get("PYTHONPATH", "")]).rstrip(
+        os.pathsep
+    )
     return subprocess.run(
         words,
         cwd=cwd,
@@ -129,7 +133,7 @@ def as_process(words, cwd, stdin, environment):
         check=False,
         text=True,
         timeout=60,
-        env={**kept, **environment},
+        env={**variables, **environment},
     )
 
 
@@ -149,8 +153,8 @@ def within(words, cwd):
             main(words)
         except SystemExit as ended:
             code = ended.code or 0
-    told = []
+    outputs = []
     for stream in (out, err):
         stream.flush()
-        told.append(stream.buffer.getvalue().decode())
-    return subprocess.CompletedProcess(words, code, *told)
+        outputs.append(stream.buffer.getvalue().decode())
+    return subprocess.CompletedProcess(words, code, *outputs)

@@ -5,20 +5,20 @@ import pytest
 pytestmark = pytest.mark.minimal
 PEOPLE = ("--speakers", "speakers.csv")
 BASIC = ("audit", "scores.csv", *PEOPLE)
-BY = (*BASIC, "--by", "gender")
+BY_GENDER = (*BASIC, "--by", "gender")
 
 CASES = {
     "no such command": (("report",), "report"),
     "no scores": (("audit", *PEOPLE), "SCORES"),
     "no speakers": (("audit", "scores.csv"), "--speakers"),
-    "unknown option": ((*BY, "--nosuch"), "--nosuch"),
+    "unknown option": ((*BY_GENDER, "--nosuch"), "--nosuch"),
     "option without value": ((*BASIC, "--by"), "--by"),
-    "shortened option": ((*BY, "--operating", "eer"), "--operating"),
+    "shortened option": ((*BY_GENDER, "--operating", "eer"), "--operating"),
     "missing scores": (("audit", "nosuch.csv", *PEOPLE), "nosuch.csv"),
     "missing speakers": (("audit", "scores.csv", "--speakers", "nosuch.csv"), "nosuch.csv"),
-    "missing trials": ((*BY, "--trials", "nosuch.txt"), "nosuch.txt"),
-    "missing utterances": ((*BY, "--utterances", "nosuch.txt"), "nosuch.txt"),
-    "missing development scores": ((*BY, "--threshold-from", "nosuch.csv"), "nosuch.csv"),
+    "missing trials": ((*BY_GENDER, "--trials", "nosuch.txt"), "nosuch.txt"),
+    "missing utterances": ((*BY_GENDER, "--utterances", "nosuch.txt"), "nosuch.txt"),
+    "missing development scores": ((*BY_GENDER, "--threshold-from", "nosuch.csv"), "nosuch.csv"),
     "folder": (("audit", ".", *PEOPLE), "folder"),
     "folder of speakers": (("audit", "scores.csv", "--speakers", "."), "folder"),
     "speakers as scores": (("audit", "speakers.csv", *PEOPLE), "speakers.csv"),
@@ -33,45 +33,51 @@ CASES = {
     "bands of words": ((*BASIC, "--by", "gender:1,2"), "not a number"),
     "falling bands": ((*BASIC, "--by", "age:60,30"), "rising"),
     "words as bands": ((*BASIC, "--by", "age:a"), "rising"),
-    "unknown point": ((*BY, "--operating-point", "far=0.1"), "far=0.1"),
-    "point out of range": ((*BY, "--operating-point", "fpr=1.5"), "between 0 and 1"),
+    "unknown point": ((*BY_GENDER, "--operating-point", "far=0.1"), "far=0.1"),
+    "point out of range": ((*BY_GENDER, "--operating-point", "fpr=1.5"), "between 0 and 1"),
     "threshold text": (
-        (*BY, "--operating-point", "threshold=high"),
+        (*BY_GENDER, "--operating-point", "threshold=high"),
         "must be a number (found 'high')",
     ),
     "threshold nan": (
-        (*BY, "--operating-point", "threshold=nan"),
+        (*BY_GENDER, "--operating-point", "threshold=nan"),
         "must be a number (found 'nan')",
     ),
-    "point twice": ((*BY, "--operating-point", "eer", "--operating-point", "eer"), "once"),
-    "bayes without llr": ((*BY, "--operating-point", "bayes"), "--llr"),
-    "another base": ((*BY, "--llr-base", "e"), "--llr-base is 'e'; give 10 or 2, or --llr alone"),
+    "point twice": ((*BY_GENDER, "--operating-point", "eer", "--operating-point", "eer"), "once"),
+    "bayes without llr": ((*BY_GENDER, "--operating-point", "bayes"), "--llr"),
+    "another base": (
+        (*BY_GENDER, "--llr-base", "e"),
+        "--llr-base is 'e'; give 10 or 2, or --llr alone",
+    ),
     "averaging cost as point": (
-        (*BY, "--cost", "sre16", "--operating-point", "min-cdet"),
+        (*BY_GENDER, "--cost", "sre16", "--operating-point", "min-cdet"),
         "priors",
     ),
-    "unknown cost": ((*BY, "--cost", "nosuch"), "nosuch"),
-    "cost of two numbers": ((*BY, "--cost", "0.05,1"), "0.05,1"),
-    "prior out of range": ((*BY, "--cost", "1,1,1"), "1,1,1"),
-    "negative cost": ((*BY, "--cost", "0.05,-1,1"), "0.05,-1,1"),
-    "unknown eer": ((*BY, "--eer", "exact"), "nearest_max"),
-    "unknown rule": ((*BY, "--rule", "exact"), "conservative"),
-    "unknown allocation": ((*BY, "--allocate", "none"), "either"),
-    "unknown zero policy": ((*BY, "--zero", "laplace"), "jeffreys"),
-    "unknown reference": ((*BY, "--reference", "female"), "pooled"),
-    "alpha out of range": ((*BY, "--alpha", "2"), "between 0 and 1"),
-    "alpha text": ((*BY, "--alpha", "half"), "half"),
-    "unknown sweep": ((*BY, "--sweep", "fpr"), "log100"),
-    "unknown compat": ((*BY, "--compat", "kaldi"), "bt4vt"),
-    "unknown conflicts": ((*BY, "--conflicts", "ignore"), "set-aside"),
-    "unknown format of scores": ((*BY, "--scores-format", "xls"), "xls"),
-    "unknown format of tables": ((*BY, "--format", "xls", "--out", "never"), "parquet"),
-    "columns without roles": ((*BY, "--columns", "a"), "ROLE=COLUMN"),
-    "unknown role": ((*BY, "--columns", "nosuch=score"), "nosuch"),
-    "unknown column": ((*BY, "--columns", "score=nosuch"), "nosuch"),
-    "unknown id column": ((*BY, "--id", "nosuch"), "nosuch"),
-    "distance and similarity": ((*BY, "--distance", "--similarity"), "contradict"),
-    "reversed": ((*BY, "--distance", "--threshold-from", "other.csv", "--nosuch"), "--nosuch"),
+    "unknown cost": ((*BY_GENDER, "--cost", "nosuch"), "nosuch"),
+    "cost of two numbers": ((*BY_GENDER, "--cost", "0.05,1"), "0.05,1"),
+    "prior out of range": ((*BY_GENDER, "--cost", "1,1,1"), "1,1,1"),
+    "negative cost": ((*BY_GENDER, "--cost", "0.05,-1,1"), "0.05,-1,1"),
+    "unknown eer": ((*BY_GENDER, "--eer", "exact"), "nearest_max"),
+    "unknown rule": ((*BY_GENDER, "--rule", "exact"), "conservative"),
+    "unknown allocation": ((*BY_GENDER, "--allocate", "none"), "either"),
+    "unknown zero policy": ((*BY_GENDER, "--zero", "laplace"), "jeffreys"),
+    "unknown reference": ((*BY_GENDER, "--reference", "female"), "pooled"),
+    "alpha out of range": ((*BY_GENDER, "--alpha", "2"), "between 0 and 1"),
+    "alpha text": ((*BY_GENDER, "--alpha", "half"), "half"),
+    "unknown sweep": ((*BY_GENDER, "--sweep", "fpr"), "log100"),
+    "unknown compat": ((*BY_GENDER, "--compat", "kaldi"), "bt4vt"),
+    "unknown conflicts": ((*BY_GENDER, "--conflicts", "ignore"), "set-aside"),
+    "unknown format of scores": ((*BY_GENDER, "--scores-format", "xls"), "xls"),
+    "unknown format of tables": ((*BY_GENDER, "--format", "xls", "--out", "never"), "parquet"),
+    "columns without roles": ((*BY_GENDER, "--columns", "a"), "ROLE=COLUMN"),
+    "unknown role": ((*BY_GENDER, "--columns", "nosuch=score"), "nosuch"),
+    "unknown column": ((*BY_GENDER, "--columns", "score=nosuch"), "nosuch"),
+    "unknown id column": ((*BY_GENDER, "--id", "nosuch"), "nosuch"),
+    "distance and similarity": ((*BY_GENDER, "--distance", "--similarity"), "contradict"),
+    "reversed": (
+        (*BY_GENDER, "--distance", "--threshold-from", "other.csv", "--nosuch"),
+        "--nosuch",
+    ),
     "systems of one name": (("audit", "A=scores.csv", "A=other.csv", *PEOPLE), "named twice"),
     "files of one name": (("audit", "scores.csv", "./scores.csv", *PEOPLE), "named twice"),
     "development scores of another system": (
@@ -85,22 +91,22 @@ CASES = {
 }
 
 
-def is_one_sentence(found, words):
-    assert found.returncode == 2, found.stderr
-    assert found.stdout == ""
-    assert "Traceback" not in found.stderr
-    told = found.stderr.splitlines()
-    assert len(told) == 1
-    assert told[0].startswith("parivox: error: ")
-    assert words in told[0]
+def is_one_sentence(completed, words):
+    assert completed.returncode == 2, completed.stderr
+    assert completed.stdout == ""
+    assert "Traceback" not in completed.stderr
+    messages = completed.stderr.splitlines()
+    assert len(messages) == 1
+    assert messages[0].startswith("parivox: error: ")
+    assert words in messages[0]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_bad_input(parivox, files, name):
     before = {path.name for path in files.iterdir()}
-    words, told = CASES[name]
-    is_one_sentence(parivox(*words), told)
+    words, pattern = CASES[name]
+    is_one_sentence(parivox(*words), pattern)
     assert {path.name for path in files.iterdir()} == before
 
 
@@ -124,28 +130,28 @@ SCORES = {
 
 @pytest.mark.parametrize("name", SCORES)
 def test_bad_scores(parivox, files, tmp_path, name):
-    content, told = SCORES[name]
+    content, pattern = SCORES[name]
     path = tmp_path / "scores.csv"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     words = ("audit", path, "--speakers", files / "speakers.csv", "--by", "gender")
-    found = parivox(*words, "--out", tmp_path / "out")
-    is_one_sentence(found, told)
-    assert path.name in found.stderr
+    completed = parivox(*words, "--out", tmp_path / "out")
+    is_one_sentence(completed, pattern)
+    assert path.name in completed.stderr
     assert not (tmp_path / "out").exists()
 
 
 def test_a_strangers_folder_is_refused_before_anything_is_read(parivox, tmp_path):
     (tmp_path / "diary.txt").write_text("dear")
-    found = parivox(*BY, "--out", tmp_path)
-    is_one_sentence(found, "diary.txt")
-    assert "reading" not in found.stderr
+    completed = parivox(*BY_GENDER, "--out", tmp_path)
+    is_one_sentence(completed, "diary.txt")
+    assert "reading" not in completed.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["diary.txt"]
 
 
 def test_a_file_as_folder(parivox, tmp_path):
     (tmp_path / "file").write_text("mine")
-    is_one_sentence(parivox(*BY, "--out", tmp_path / "file"), "is a file")
-    is_one_sentence(parivox(*BY, "--out", tmp_path / "file" / "below"), "cannot be written")
+    is_one_sentence(parivox(*BY_GENDER, "--out", tmp_path / "file"), "is a file")
+    is_one_sentence(parivox(*BY_GENDER, "--out", tmp_path / "file" / "below"), "cannot be written")
     assert (tmp_path / "file").read_text() == "mine"
 
 
@@ -155,7 +161,7 @@ def test_standard_input_that_is_empty(parivox):
 
 
 def test_the_earlier_audit_stays_where_a_later_one_fails(parivox, tmp_path):
-    assert parivox(*BY, "--out", tmp_path / "a").returncode == 0
+    assert parivox(*BY_GENDER, "--out", tmp_path / "a").returncode == 0
     before = {path.name: path.read_bytes() for path in (tmp_path / "a").iterdir()}
-    assert parivox(*BY, "--cost", "nosuch", "--out", tmp_path / "a").returncode == 2
+    assert parivox(*BY_GENDER, "--cost", "nosuch", "--out", tmp_path / "a").returncode == 2
     assert {path.name: path.read_bytes() for path in (tmp_path / "a").iterdir()} == before

@@ -16,7 +16,8 @@ SPEAKERS = [(f"s{i}", "fm"[i % 2], "XY"[i % 4 // 2]) for i in range(16)]
 def home(tmp_path_factory):
     """Tables of utterances and of speakers."""
     home = tmp_path_factory.mktemp("build")
-    ids = [f"{s}/r{r}/{u}.wav" for s, _, _ in SPEAKERS for r in range(4) for u in range(2)]
+    names = [f"r{r}/{u}.wav" for r in range(4) for u in range(2)]
+    ids = [f"{speaker}/{name}" for speaker, *_ in SPEAKERS for name in names]
     (home / "u.csv").write_text("\n".join(["utterance", *ids, ""]))
     rows = [",".join(row) for row in [("speaker", "gender", "nation"), *SPEAKERS]]
     (home / "s.csv").write_text("\n".join([*rows, ""]))
@@ -41,13 +42,13 @@ def test_inclusive(build, home):
         "inclusive-2.txt",
         "inclusive.manifest.json",
     ]
-    told = done.stdout.splitlines()
-    assert told[0] == (
+    lines = done.stdout.splitlines()
+    assert lines[0] == (
         "2 lists, each of 80 target + 80 nontarget trials of 16 speakers in 4 groups "
         "(gender+nation)."
     )
-    assert "  lists/inclusive-1.txt" in told
-    assert told[-1] == "The list fails G2, G6, G7. parivox trials check tells more."
+    assert "  lists/inclusive-1.txt" in lines
+    assert lines[-1] == "The list fails G2, G6, G7. parivox trials check tells more."
     again = build("--from", "lists/inclusive.manifest.json", "--out", "again")
     assert (again.returncode, again.stderr) == (0, "")
     for path in (home / "lists").iterdir():
@@ -59,11 +60,11 @@ def test_balanced(build, home):
                  "--utterances-per-speaker", "4", "--groups", "X,Y", "--format", "kaldi",
                  "--out", "b", "--json")  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
-    told = json.loads(done.stdout)
-    assert told["parameters"]["groups"] == ["X", "Y"]
-    assert told["speakers"] == {"X": 4, "Y": 4}
-    first = (home / "b" / "balanced.txt").read_text().split("\n")[0]
-    assert first.endswith(" target")
+    record = json.loads(done.stdout)
+    assert record["parameters"]["groups"] == ["X", "Y"]
+    assert record["speakers"] == {"X": 4, "Y": 4}
+    first_line = (home / "b" / "balanced.txt").read_text().split("\n")[0]
+    assert first_line.endswith(" target")
 
 
 def test_cross(build, home):
@@ -73,16 +74,16 @@ def test_cross(build, home):
 
 
 def test_help_names_the_kinds_and_their_options(build):
-    told = build("--help").stdout
+    help_text = build("--help").stdout
     for word in ("inclusive", "balanced", "cross", "--from", "--out"):
-        assert word in told
-    told = build("inclusive", "--help-all").stdout
+        assert word in help_text
+    help_text = build("inclusive", "--help-all").stdout
     for word in ("--per-speaker", "--variants", "--seed", "--mix", "--compat", "--speaker-ids"):
-        assert word in told
+        assert word in help_text
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("--out", "x"), "what is to be built?"),
         (("square", "--out", "x"), "available: inclusive, balanced, cross"),
@@ -116,11 +117,11 @@ def test_help_names_the_kinds_and_their_options(build):
         ),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_one_sentence_and_nothing_is_written(words, told, build, home):
+def test_what_is_wrong_is_one_sentence_and_nothing_is_written(words, message, build, home):
     done = build(*words)
     assert done.returncode == 2
     assert done.stdout == ""
-    assert told in done.stderr
+    assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert not (home / "x").exists()
 
@@ -155,10 +156,10 @@ def test_what_is_ended_leaves_nothing_behind(home):
     while not list(home.glob(".parivox-*/*")) and time.monotonic() < until:
         time.sleep(0.01)
     process.terminate()
-    *told, last = process.communicate(timeout=60)[1].splitlines()
-    stages = {json.loads(line)["stage"] for line in told}
+    *warning_lines, error_line = process.communicate(timeout=60)[1].splitlines()
+    stages = {json.loads(line)["stage"] for line in warning_lines}
     assert "writing 76,792,320 trials, 2.1 GB or so" in stages
-    assert last == "parivox: stopped; nothing was written"
+    assert error_line == "parivox: stopped; nothing was written"
     assert process.returncode == 128 + signal.SIGTERM
     assert not (home / "ended").exists()
 
@@ -174,15 +175,15 @@ def test_lists_are_all_there_or_built_again_wherever_the_run_was_killed(build, h
     outs = ended(home / "killed" / "old", home / "killed" / "new", [], "SIGKILL")
     refused = []
     for out in outs:
-        there = {path.name for path in out.iterdir()} & {*lists}
+        written_names = {path.name for path in out.iterdir()} & {*lists}
         done = build(*words, out)
         refused.append(done.returncode)
         if done.returncode:
             assert "inclusive-1.txt is there already" in done.stderr
-            assert there == {*lists}
-        found = {path.name: path.read_bytes() for path in out.iterdir()}
-        assert found.keys() == {*lists, "cross.txt"}
-        assert all(found[name] == lists[name] for name in lists if not name.endswith(".json"))
+            assert written_names == {*lists}
+        contents = {path.name: path.read_bytes() for path in out.iterdir()}
+        assert contents.keys() == {*lists, "cross.txt"}
+        assert all(contents[name] == lists[name] for name in lists if not name.endswith(".json"))
     assert sorted({*refused}) == [0, 2]
 
 

@@ -16,10 +16,13 @@ def log(head, cells, *, impostors=False):
     draw = random.Random(7)
     rows = []
     for call in range(1, 401):
-        who = PEOPLE[call % 40]
-        claimed = draw.choice(PEOPLE) if impostors and call % 3 == 0 else who
-        score = draw.gauss(2 * (who is claimed) - 0.6 * (who[1] == "f"), 1)
-        rows.append(cells(call, who, claimed, round(score, 3), "accept" if score > 1 else "reject"))
+        speaker = PEOPLE[call % 40]
+        claimed = draw.choice(PEOPLE) if impostors and call % 3 == 0 else speaker
+        mean = (2 if speaker is claimed else 0) - (0.6 if speaker[1] == "f" else 0)
+        score = draw.gauss(mean, 1)
+        rows.append(
+            cells(call, speaker, claimed, round(score, 3), "accept" if score > 1 else "reject")
+        )
     return "\n".join([head, *(",".join(map(str, row)) for row in rows)]) + "\n"
 
 
@@ -117,19 +120,21 @@ LOGS = {
 def test_the_command_that_inspect_prints_runs(parivox, tmp_path, name):
     text, trials = LOGS[name]
     (tmp_path / "calls.csv").write_text(text)
-    seen = parivox("inspect", "calls.csv", cwd=tmp_path)
-    assert (seen.returncode, seen.stderr) == (0, "")
-    proposed = seen.stdout.splitlines()[1].partition(": ")[2]
+    inspection = parivox("inspect", "calls.csv", cwd=tmp_path)
+    assert (inspection.returncode, inspection.stderr) == (0, "")
+    proposed = inspection.stdout.splitlines()[1].partition(": ")[2]
     command, *words = shlex.split(proposed)
     assert command == "parivox"
-    found = parivox(*words, "--out", "audit", "--quiet", cwd=tmp_path)
-    assert (found.returncode, found.stderr) == (0, "")
-    told = {row["item"]: row["count"] for row in pv.load(tmp_path / "audit").data.rows()}
-    assert (told["target trials"], told["nontarget trials"]) == trials
-    unknown = told.get("nontarget trials without a test speaker", 0)
-    assert (f"nontarget trials without a test speaker: {unknown}" in seen.stdout) == (unknown > 0)
-    assert "set-aside" not in seen.stdout
-    assert "ids that differ in case only" not in told  # a call and a customer may both be 7
+    completed = parivox(*words, "--out", "audit", "--quiet", cwd=tmp_path)
+    assert (completed.returncode, completed.stderr) == (0, "")
+    counts = {row["item"]: row["count"] for row in pv.load(tmp_path / "audit").data.rows()}
+    assert (counts["target trials"], counts["nontarget trials"]) == trials
+    unknown = counts.get("nontarget trials without a test speaker", 0)
+    assert (f"nontarget trials without a test speaker: {unknown}" in inspection.stdout) == (
+        unknown > 0
+    )
+    assert "set-aside" not in inspection.stdout
+    assert "ids that differ in case only" not in counts  # a call and a customer may both be 7
 
 
 @pytest.mark.slow
@@ -139,18 +144,18 @@ def test_a_log_in_words_of_its_own_is_known_by_its_shape(parivox, tmp_path):
     text = log(
         "Anruf,Kunde,behaupteter Kunde,Ergebnis,Kanal,Geschlecht",
         lambda c, w, q, s, d: (
-            *(f"a{c}", w[0], q[0], words[d] if c % 23 else "zu kurz"),
-            *(("App", "Telefon")[c % 3 > 1], w[1]),
+            f"a{c}", w[0], q[0], words[d] if c % 23 else "zu kurz",
+            "Telefon" if c % 3 > 1 else "App", w[1],
         ),
         impostors=True,
-    )
+    )  # fmt: skip
     (tmp_path / "log.csv").write_text(text)
-    seen = parivox("inspect", "log.csv", cwd=tmp_path).stdout
+    output = parivox("inspect", "log.csv", cwd=tmp_path).stdout
     assert (
         "column 'Ergebnis': which of 'abgelehnt', 'angenommen', 'zu kurz' means accept, reject, "
         "failed is not known; say it with --columns accept=WORD,reject=WORD,failed=WORD\n"
-    ) in seen
-    proposed = seen.splitlines()[1].partition("once fixed: parivox ")[2]
+    ) in output
+    proposed = output.splitlines()[1].partition("once fixed: parivox ")[2]
     for word, meant in {**words, "failed": "zu kurz"}.items():
         proposed = proposed.replace(f"{word}=WORD", f"{word}={meant}")
     audited = parivox(*shlex.split(proposed), "--no-intervals", "--quiet", cwd=tmp_path)
@@ -163,8 +168,8 @@ def test_a_log_in_words_of_its_own_is_known_by_its_shape(parivox, tmp_path):
 
 def test_customers_who_alone_are_named_are_told_as_who_calls(parivox, tmp_path):
     (tmp_path / "calls.csv").write_text(LOGS["genuine calls"][0])
-    seen = parivox("inspect", "calls.csv", cwd=tmp_path).stdout
-    assert "labels: none and no claims, so 'customer' is who calls and is claimed" in seen
+    output = parivox("inspect", "calls.csv", cwd=tmp_path).stdout
+    assert "labels: none and no claims, so 'customer' is who calls and is claimed" in output
     audited = parivox("audit", "calls.csv", "--by", "gender", "-v", "--quiet", cwd=tmp_path)
     assert "'customer' is" in audited.stdout
     assert "who calls and is claimed" in " ".join(audited.stdout.split())
@@ -172,9 +177,9 @@ def test_customers_who_alone_are_named_are_told_as_who_calls(parivox, tmp_path):
 
 def test_calls_of_impostors_whom_no_column_names_are_nontarget_trials(parivox, tmp_path):
     (tmp_path / "calls.csv").write_text(LOGS["impostors without names"][0])
-    seen = parivox("inspect", "calls.csv", cwd=tmp_path).stdout
-    assert "--conflicts" not in seen
-    assert "nontarget trials without a test speaker: 131 (" in seen
+    output = parivox("inspect", "calls.csv", cwd=tmp_path).stdout
+    assert "--conflicts" not in output
+    assert "nontarget trials without a test speaker: 131 (" in output
     audited = parivox("audit", "calls.csv", "--by", "gender", "--quiet", cwd=tmp_path)
     assert (audited.returncode, audited.stderr) == (0, "")
     assert "no impostor trials" not in audited.stdout
@@ -184,6 +189,6 @@ def test_calls_of_impostors_whom_no_column_names_are_nontarget_trials(parivox, t
 def test_a_column_is_not_both_sides_of_a_trial(parivox, tmp_path):
     (tmp_path / "calls.csv").write_text(LOGS["genuine calls"][0])
     roles = "enrol=customer,test=customer"
-    found = parivox("audit", "calls.csv", "--columns", roles, cwd=tmp_path)
-    assert found.returncode == 2
-    assert "'customer' is named for enrol and test" in found.stderr
+    completed = parivox("audit", "calls.csv", "--columns", roles, cwd=tmp_path)
+    assert completed.returncode == 2
+    assert "'customer' is named for enrol and test" in completed.stderr

@@ -24,44 +24,62 @@ def done(parivox):
 
 def test_help(parivox):
     for words in (("--help",), (), ("audit", "--help")):
-        found = parivox(*words)
-        assert found.returncode == 0
-        assert found.stderr == ""
-        assert "audit" in found.stdout
-        assert ESCAPE not in found.stdout
+        completed = parivox(*words)
+        assert completed.returncode == 0
+        assert completed.stderr == ""
+        assert "audit" in completed.stdout
+        assert ESCAPE not in completed.stdout
 
 
 COMMON = {
-    *("--speakers", "--by", "--trials", "--utterances", "--operating-point", "--limit"),
-    *("--compare", "--out", "--report", "--verbose"),
-}
+    "--speakers", "--by", "--trials", "--utterances", "--operating-point", "--limit",
+    "--compare", "--out", "--report", "--verbose",
+}  # fmt: skip
 
 
 def test_help_lists_the_ten_most_used_options_and_help_all_every_one(parivox):
     listed = re.compile(r"^  (?:-v, )?(--[a-z-]+)", re.MULTILINE)
-    few, every = (
-        listed.findall(parivox("audit", each).stdout) for each in ("--help", "--help-all")
+    help_options, all_options = (
+        listed.findall(parivox("audit", help_option).stdout)
+        for help_option in ("--help", "--help-all")
     )
-    assert {*few} == COMMON | {"--help-all"}
-    assert len(every) > 50
+    assert {*help_options} == COMMON | {"--help-all"}
+    assert len(all_options) > 50
     for option in (
-        *("--zero", "--threshold-from", "--allocate", "--cost", "--eer", "--rule", "--reference"),
-        *("--alpha", "--sweep", "--llr", "--compat", "--columns", "--id", "--distance"),
-        *("--similarity", "--conflicts", "--format", "--json", "--quiet", *few),
+        "--zero",
+        "--threshold-from",
+        "--allocate",
+        "--cost",
+        "--eer",
+        "--rule",
+        "--reference",
+        "--alpha",
+        "--sweep",
+        "--llr",
+        "--compat",
+        "--columns",
+        "--id",
+        "--distance",
+        "--similarity",
+        "--conflicts",
+        "--format",
+        "--json",
+        "--quiet",
+        *help_options,
     ):
-        assert option in every
+        assert option in all_options
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 @pytest.mark.parametrize("command", ["audit", "report"])
 def test_help_fits_the_terminal(parivox, command, width):
-    told = parivox(*command.split(), "--help", COLUMNS=str(width)).stdout
-    assert max(map(len, told.splitlines())) <= width
+    help_text = parivox(*command.split(), "--help", COLUMNS=str(width)).stdout
+    assert max(map(len, help_text.splitlines())) <= width
 
 
 def test_version(parivox):
-    found = parivox("--version")
-    assert (found.returncode, found.stdout) == (0, f"parivox {pv.__version__}\n")
+    completed = parivox("--version")
+    assert (completed.returncode, completed.stdout) == (0, f"parivox {pv.__version__}\n")
 
 
 @pytest.mark.slow
@@ -81,39 +99,39 @@ def test_piped_output_is_plain(done):
 
 
 def test_quiet(parivox, done):
-    found = parivox(*BASIC, "--operating-point", "fpr=0.1", "--quiet")
-    assert (found.returncode, found.stderr) == (0, "")
-    assert found.stdout == done.stdout
+    completed = parivox(*BASIC, "--operating-point", "fpr=0.1", "--quiet")
+    assert (completed.returncode, completed.stderr) == (0, "")
+    assert completed.stdout == done.stdout
 
 
 def test_json(parivox):
-    found = parivox(*BASIC, "--json")
-    assert found.returncode == 0
-    told = json.loads(found.stdout)
-    assert told["options"]["by"] == ["gender"]
-    assert told["tables"]["groups"]["group"]
+    completed = parivox(*BASIC, "--json")
+    assert completed.returncode == 0
+    record = json.loads(completed.stdout)
+    assert record["options"]["by"] == ["gender"]
+    assert record["tables"]["groups"]["group"]
 
 
 @pytest.mark.slow
 def test_json_is_that_of_python_and_of_the_file(parivox, files, tmp_path):
-    found = parivox(*BASIC, "--json", "--out", tmp_path / "a")
-    assert (tmp_path / "a" / "audit.json").read_text() == found.stdout
+    completed = parivox(*BASIC, "--json", "--out", tmp_path / "a")
+    assert (tmp_path / "a" / "audit.json").read_text() == completed.stdout
     audit = pv.audit(files / "scores.csv", speakers=files / "speakers.csv", by=["gender"])
-    assert audit.to_json() == found.stdout
+    assert audit.to_json() == completed.stdout
 
 
 @pytest.mark.slow
 def test_out(parivox, tmp_path):
     out = tmp_path / "deep" / "audit"
-    found = parivox(*BASIC, "--out", out)
-    assert found.returncode == 0
-    assert str(out) in found.stdout.replace("\n", " ") or out.name in found.stdout
+    completed = parivox(*BASIC, "--out", out)
+    assert completed.returncode == 0
+    assert str(out) in completed.stdout.replace("\n", " ") or out.name in completed.stdout
     names = {path.name for path in out.iterdir()}
     assert {"groups.csv", "bias.csv", "meta.csv", "matrix.csv", "audit.json"} <= names
     with (out / "groups.csv").open(newline="") as file:
         assert {row["system"] for row in csv.DictReader(file)} == {"scores"}
-    found = parivox(*BASIC, "--out", out, "--format", "parquet")
-    assert found.returncode == 0
+    completed = parivox(*BASIC, "--out", out, "--format", "parquet")
+    assert completed.returncode == 0
     assert not (out / "groups.csv").exists()
     assert len(pv.load(out).groups) > 0
 
@@ -121,52 +139,52 @@ def test_out(parivox, tmp_path):
 @pytest.mark.slow
 def test_standard_input(parivox, files, done):
     content = (files / "scores.csv").read_text()
-    found = parivox(
+    completed = parivox(
         "audit", "-", *BASIC[2:], "--operating-point", "fpr=0.1", "--quiet", stdin=content
     )
-    assert found.returncode == 0, found.stderr
-    assert found.stdout.replace("stdin", "scores") == done.stdout
+    assert completed.returncode == 0, completed.stderr
+    assert completed.stdout.replace("stdin", "scores") == done.stdout
 
 
 @pytest.mark.slow
 def test_several_systems_and_lists(parivox):
-    found = parivox(
-        *("audit", "A@x=scores.csv", "A@y=other.csv", "B=scores.csv"), *BASIC[2:], "--json"
-    )
-    told = json.loads(found.stdout)
-    names = [(one["system"], one["list"]) for one in told["inputs"]]
+    completed = parivox(
+        "audit", "A@x=scores.csv", "A@y=other.csv", "B=scores.csv", *BASIC[2:], "--json"
+    )  # fmt: skip
+    record = json.loads(completed.stdout)
+    names = [(input_record["system"], input_record["list"]) for input_record in record["inputs"]]
     assert names == [("A", "x"), ("A", "y"), ("B", "")]
 
 
 @pytest.mark.slow
 def test_several_files_without_names(parivox):
-    found = parivox("audit", "scores.csv", "other.csv", *BASIC[2:], "--json")
-    told = json.loads(found.stdout)
-    assert [one["system"] for one in told["inputs"]] == ["scores", "other"]
+    completed = parivox("audit", "scores.csv", "other.csv", *BASIC[2:], "--json")
+    record = json.loads(completed.stdout)
+    assert [input_record["system"] for input_record in record["inputs"]] == ["scores", "other"]
 
 
 def test_a_file_whose_name_holds_an_equals_sign(parivox, files, tmp_path):
     (tmp_path / "a=b.csv").write_text((files / "scores.csv").read_text())
-    found = parivox(
-        *("audit", "a=b.csv", "--speakers", files / "speakers.csv", "--by", "gender", "--json"),
+    completed = parivox(
+        "audit", "a=b.csv", "--speakers", files / "speakers.csv", "--by", "gender", "--json",
         cwd=tmp_path,
-    )
-    assert found.returncode == 0, found.stderr
-    assert json.loads(found.stdout)["inputs"][0]["system"] == "a=b"
+    )  # fmt: skip
+    assert completed.returncode == 0, completed.stderr
+    assert json.loads(completed.stdout)["inputs"][0]["system"] == "a=b"
 
 
 def test_options_reach_the_audit(parivox):
-    found = parivox(
-        *("audit", "scores.csv", "--speakers", "speakers.csv", "--by", "Gender+NATION"),
-        *("--by", "age:30,50", "--operating-point", "eer", "--operating-point", "min-cdet"),
-        *("--cost", "sre08", "--cost", "0.2,1,5", "--eer", "rocch", "--eer", "kaldi"),
-        *("--rule", "interp", "--allocate", "enrol", "--allocate", "either", "--zero", "nist"),
-        *("--reference", "best", "--reference", "f+A", "--alpha", "0:1:0.5", "--llr"),
-        *("--sweep", "fpr=0.1:0.5:3", "--compat", "bt4vt", "--conflicts", "set-aside", "--json"),
-    )
-    assert found.returncode == 0, found.stderr
-    told = json.loads(found.stdout)
-    options = told["options"]
+    completed = parivox(
+        "audit", "scores.csv", "--speakers", "speakers.csv", "--by", "Gender+NATION",
+        "--by", "age:30,50", "--operating-point", "eer", "--operating-point", "min-cdet",
+        "--cost", "sre08", "--cost", "0.2,1,5", "--eer", "rocch", "--eer", "kaldi",
+        "--rule", "interp", "--allocate", "enrol", "--allocate", "either", "--zero", "nist",
+        "--reference", "best", "--reference", "f+A", "--alpha", "0:1:0.5", "--llr",
+        "--sweep", "fpr=0.1:0.5:3", "--compat", "bt4vt", "--conflicts", "set-aside", "--json",
+    )  # fmt: skip
+    assert completed.returncode == 0, completed.stderr
+    record = json.loads(completed.stdout)
+    options = record["options"]
     assert options["by"] == ["Gender+NATION", "age:30,50"]
     assert options["operating_points"] == ["eer", "min-cdet"]
     assert options["cost"] == ["sre08", "0.2,1,5"]
@@ -183,7 +201,7 @@ def test_options_reach_the_audit(parivox):
     groups = {
         (grouping.lower(), group)
         for grouping, group in zip(
-            told["tables"]["groups"]["grouping"], told["tables"]["groups"]["group"], strict=True
+            record["tables"]["groups"]["grouping"], record["tables"]["groups"]["group"], strict=True
         )
     }
     assert {("age:30,50", "<30"), ("age:30,50", "30-49"), ("age:30,50", "50+")} <= groups
@@ -192,14 +210,16 @@ def test_options_reach_the_audit(parivox):
 
 @pytest.mark.slow
 def test_thresholds_of_development_scores(parivox):
-    found = parivox(*BASIC, "--operating-point", "eer", "--threshold-from", "other.csv", "--json")
-    (source,) = json.loads(found.stdout)["tables"]["operating_points"]["source"]
-    assert source == "development trials"
-    found = parivox(
-        *("audit", "A=scores.csv", "B=other.csv", *BASIC[2:], "--operating-point", "eer"),
-        *("--threshold-from", "A=other.csv", "--threshold-from", "B=scores.csv", "--json"),
+    completed = parivox(
+        *BASIC, "--operating-point", "eer", "--threshold-from", "other.csv", "--json"
     )
-    points = json.loads(found.stdout)["tables"]["operating_points"]
+    (source,) = json.loads(completed.stdout)["tables"]["operating_points"]["source"]
+    assert source == "development trials"
+    completed = parivox(
+        "audit", "A=scores.csv", "B=other.csv", *BASIC[2:], "--operating-point", "eer",
+        "--threshold-from", "A=other.csv", "--threshold-from", "B=scores.csv", "--json",
+    )  # fmt: skip
+    points = json.loads(completed.stdout)["tables"]["operating_points"]
     assert points["source"] == ["development trials"] * 2
     assert points["threshold"][0] != points["threshold"][1]
 
@@ -208,8 +228,8 @@ def test_columns(parivox, files, tmp_path):
     text = (files / "scores.csv").read_text().replace("enrol,test,score,label", "x1,x2,x3,x4")
     (tmp_path / "s.csv").write_text(text)
     words = ("audit", "s.csv", "--speakers", files / "speakers.csv", "--by", "gender", "--json")
-    found = parivox(*words, "--columns", "enrol=x1,test=x2,score=x3,label=x4", cwd=tmp_path)
-    assert found.returncode == 0, found.stderr
+    completed = parivox(*words, "--columns", "enrol=x1,test=x2,score=x3,label=x4", cwd=tmp_path)
+    assert completed.returncode == 0, completed.stderr
     assert parivox(*words, cwd=tmp_path).returncode == 2
 
 
@@ -225,9 +245,9 @@ def test_separate_trials_and_distances(parivox, files, tmp_path):
     words = ("audit", "scores.csv", "--trials", "trials.csv", "--by", "gender", "--json")
     words = (*words, "--speakers", files / "speakers.csv")
     assert "--distance" in parivox(*words, cwd=tmp_path).stderr
-    found = parivox(*words, "--distance", cwd=tmp_path)
-    assert found.returncode == 0, found.stderr
-    tables = json.loads(found.stdout)["tables"]
+    completed = parivox(*words, "--distance", cwd=tmp_path)
+    assert completed.returncode == 0, completed.stderr
+    tables = json.loads(completed.stdout)["tables"]
     plain = json.loads(parivox(*BASIC, "--json").stdout)["tables"]
     for name in ("groups", "bias", "meta", "matrix"):
         assert tables[name] == plain[name]
@@ -237,27 +257,27 @@ def test_separate_trials_and_distances(parivox, files, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize(("seed", "threads"), [("1", "1"), ("2", "4")])
 def test_hash_seeds_and_threads_change_nothing(parivox, seed, threads):
-    wanted = parivox(*BASIC[:4], "--json").stdout
-    found = parivox(*BASIC[:4], "--json", process=True, PYTHONHASHSEED=seed,
+    reference_output = parivox(*BASIC[:4], "--json").stdout
+    completed = parivox(*BASIC[:4], "--json", process=True, PYTHONHASHSEED=seed,
                     POLARS_MAX_THREADS=threads)  # fmt: skip
-    assert found.stdout == wanted != ""
+    assert completed.stdout == reference_output != ""
 
 
 @pytest.mark.slow
 def test_in_a_terminal_it_is_coloured(files):
     pty = pytest.importorskip("pty")
-    main, other = pty.openpty()
+    main, terminal = pty.openpty()
     environment = {k: v for k, v in os.environ.items() if k not in {"NO_COLOR", "FORCE_COLOR"}}
     home = str(Path(pv.__file__).parents[1])
     with subprocess.Popen(
         [sys.executable, "-m", "parivox", *BASIC],
         cwd=files,
-        stdout=other,
-        stderr=other,
+        stdout=terminal,
+        stderr=terminal,
         env={**environment, "TERM": "xterm-256color", "PYTHONPATH": home},
     ) as process:
-        os.close(other)
-        told = b""
+        os.close(terminal)
+        output = b""
         while True:
             try:
                 block = os.read(main, 4096)
@@ -265,12 +285,12 @@ def test_in_a_terminal_it_is_coloured(files):
                 break
             if not block:
                 break
-            told += block
+            output += block
         assert process.wait(60) == 0
     os.close(main)
-    assert ESCAPE.encode() in told
-    assert b"gender" in told
-    assert b"parivox: reading" not in told
+    assert ESCAPE.encode() in output
+    assert b"gender" in output
+    assert b"parivox: reading" not in output
 
 
 @pytest.mark.slow
@@ -285,7 +305,7 @@ def test_whoever_reads_the_output_may_leave(files):
     ) as process:
         process.stdout.read(10)
         process.stdout.close()
-        told = process.stderr.read().decode()
+        error_output = process.stderr.read().decode()
         assert process.wait(60) == 0
-    assert "Traceback" not in told
-    assert "BrokenPipe" not in told
+    assert "Traceback" not in error_output
+    assert "BrokenPipe" not in error_output

@@ -28,19 +28,19 @@ TYPED = {
 def started(parivox, tmp_path_factory):
     """A shell that is installed, a folder, and what makes it complete, in a file there."""
 
-    def found(name):
+    def start(name):
         if (shell := shutil.which(name)) is None:
             pytest.skip(f"no {name} is installed")
         folder = tmp_path_factory.mktemp(name)
-        made = parivox("completion", name)
-        assert (made.returncode, made.stderr) == (0, "")
-        (folder / "completion").write_text(made.stdout)
+        completed = parivox("completion", name)
+        assert (completed.returncode, completed.stderr) == (0, "")
+        (folder / "completion").write_text(completed.stdout)
         return shell, folder
 
-    return found
+    return start
 
 
-def asked(shell, script, folder):
+def shell_output(shell, script, folder):
     """What a script prints, run by a shell that knows nothing of its user."""
     done = subprocess.run(
         [*shell, script], cwd=folder, env={**os.environ, "HOME": str(folder)},
@@ -58,17 +58,21 @@ def test_bash_completes_commands_options_and_choices(started):
         words = typed.split(" ")
         line = f"COMP_WORDS=(parivox {' '.join(words[:-1])} '{words[-1]}'); COMP_CWORD={len(words)}"
         lines.append(f'{line}; _parivox || true; echo "${{COMPREPLY[@]}}"')
-    told = asked([bash, "-euc"], "\n".join([". ./completion", *lines]), folder).split("\n")
-    assert dict(zip(cases, ({*line.split()} for line in told), strict=False)) == cases
+    answers = shell_output([bash, "-euc"], "\n".join([". ./completion", *lines]), folder).split(
+        "\n"
+    )
+    assert dict(zip(cases, ({*line.split()} for line in answers), strict=False)) == cases
 
 
 def test_fish_completes_commands_options_and_choices_with_their_words(started):
     fish, folder = started("fish")
     lines = [f"complete -C 'parivox {typed}'; echo" for typed in TYPED]
     script = "\n".join(["source ./completion", *lines])
-    told = asked([fish, "--no-config", "-c"], script, folder).split("\n\n")
-    shown = [dict(line.split("\t", 1) for line in one.strip().split("\n")) for one in told[:-1]]
-    assert dict(zip(TYPED, ({*one} for one in shown), strict=True)) == TYPED
+    answers = shell_output([fish, "--no-config", "-c"], script, folder).split("\n\n")
+    shown = [
+        dict(line.split("\t", 1) for line in answer.strip().split("\n")) for answer in answers[:-1]
+    ]
+    assert dict(zip(TYPED, ({*answer} for answer in shown), strict=True)) == TYPED
     assert shown[2]["--replicates"].startswith("of the bootstrap")
 
 
@@ -92,8 +96,8 @@ def test_zsh_completes_commands_options_choices_and_files(started):
         until(typist, "GIVEN ready.")
         for typed, completed in cases.items():
             os.write(typist, f"parivox {typed}\t\n".encode())
-            seen = until(typist, f"GIVEN {completed}.")
-            assert f"GIVEN {completed}." in seen
+            terminal_screen = until(typist, f"GIVEN {completed}.")
+            assert f"GIVEN {completed}." in terminal_screen
         process.kill()
     os.close(screen)
     os.close(typist)
@@ -101,10 +105,10 @@ def test_zsh_completes_commands_options_choices_and_files(started):
 
 def until(typist, words):
     """What is written on the screen up to some words."""
-    seen = ""
-    while words not in seen and select.select([typist], [], [], 60)[0]:
-        seen += os.read(typist, 4096).decode(errors="replace")
-    return seen
+    terminal_screen = ""
+    while words not in terminal_screen and select.select([typist], [], [], 60)[0]:
+        terminal_screen += os.read(typist, 4096).decode(errors="replace")
+    return terminal_screen
 
 
 def test_a_shell_that_is_not_known(parivox):

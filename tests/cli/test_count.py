@@ -40,28 +40,30 @@ def test_what_was_counted_is_told(days, parivox):
 
 def test_days_add_up_to_the_whole(days, files, parivox):
     points = ("--operating-point", "fpr=0.05", "--operating-point", "eer", "--no-intervals")
-    whole = parivox(
+    whole_audit = parivox(
         "audit", "day=scores.csv", "--speakers", "speakers.csv", "--by", "gender", *points,
         "--json",
     )  # fmt: skip
     added = parivox("audit", "day1.counts", "day2.counts", *points, "--json", cwd=days)
-    one, two = (json.loads(done.stdout)["tables"] for done in (whole, added))
-    assert set(two["groups"].pop("speakers")) == {None}
-    one["groups"].pop("speakers")
+    whole_tables, added_tables = (
+        json.loads(done.stdout)["tables"] for done in (whole_audit, added)
+    )
+    assert set(added_tables["groups"].pop("speakers")) == {None}
+    whole_tables["groups"].pop("speakers")
     for name in ("groups", "bias", "meta", "matrix", "operating_points"):
-        assert one[name] == two[name]
+        assert whole_tables[name] == added_tables[name]
 
 
 def test_the_summary_says_what_counts_cannot_tell(days, parivox):
     done = parivox("audit", "day1.counts", "day2.counts", "-v", cwd=days)
     assert done.returncode == 0, done.stderr
-    told = " ".join(done.stdout.split())
-    assert "60 target and 375 nontarget trials." in told
+    output = " ".join(done.stdout.split())
+    assert "60 target and 375 nontarget trials." in output
     assert (
         "From 2 files of counts, which cannot tell: anything by speaker or recording; speakers; "
         "trials that are in several files."
-    ) in told
-    assert "No confidence intervals: counts do not tell who the speakers are." in told
+    ) in output
+    assert "No confidence intervals: counts do not tell who the speakers are." in output
 
 
 def test_withheld_groups_are_named(days, parivox):
@@ -102,9 +104,9 @@ def test_without_a_curve_the_counted_thresholds_are_named(days, parivox):
     )
     done = parivox("audit", "two.counts", "-v", "--operating-point", "fpr=0.01", cwd=days)
     assert done.returncode == 0, done.stderr
-    told = " ".join(done.stdout.split())
-    assert "Set a threshold with --operating-point threshold=X, where X is one of 0.5, 1." in told
-    assert "or eer" not in told
+    output = " ".join(done.stdout.split())
+    assert "Set a threshold with --operating-point threshold=X, where X is one of 0.5, 1." in output
+    assert "or eer" not in output
 
 
 def test_exact_scores_of_several_groupings_need_bins_or_nothing_withheld(days, parivox):
@@ -126,7 +128,7 @@ def test_exact_scores_of_several_groupings_need_bins_or_nothing_withheld(days, p
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["day1.csv"], "--out"),
         (["day1.csv", "--out", "day2.csv"], "--out day2.csv: is there and holds no counts"),
@@ -141,17 +143,17 @@ def test_exact_scores_of_several_groupings_need_bins_or_nothing_withheld(days, p
         (["day1.csv", "--out", "x.counts", "--distance"], "leave out --distance"),
     ],
 )
-def test_what_cannot_be_counted_is_one_sentence(days, parivox, words, told):
+def test_what_cannot_be_counted_is_one_sentence(days, parivox, words, message):
     people = ("--speakers", "speakers.csv", "--by", "gender", "--quiet")
     done = parivox("count", *words, *people, cwd=days)
     assert done.returncode == 2
-    assert told in done.stderr
+    assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert not (days / "x.counts").exists()
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["day1.counts", "day1.counts"], "would count twice"),
         (["day1.counts", "day2.csv"], "day1.counts: holds counts, but day2.csv does not"),
@@ -162,10 +164,10 @@ def test_what_cannot_be_counted_is_one_sentence(days, parivox, words, told):
         (["day1.counts", "--reference", "x"], "available: f, m"),
     ],
 )
-def test_what_cannot_be_audited_is_one_sentence(days, parivox, words, told):
+def test_what_cannot_be_audited_is_one_sentence(days, parivox, words, message):
     done = parivox("audit", *words, "--quiet", cwd=days)
     assert done.returncode == 2
-    assert told in done.stderr
+    assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 

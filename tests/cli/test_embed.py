@@ -38,7 +38,7 @@ def home(tmp_path):
         path = tmp_path / "calls" / f"anna{i % 3}" / f"{i}.flac"
         path.parent.mkdir(parents=True, exist_ok=True)
         wave = np.random.default_rng(i).normal(size=8_000) / 10
-        soundfile.write(path, wave * (i > 0), 8_000)
+        soundfile.write(path, wave if i > 0 else 0 * wave, 8_000)
     (tmp_path / "mine.py").write_text(SYSTEM)
     return tmp_path
 
@@ -56,10 +56,10 @@ MINE = ("--system", "mine:small", "--out", "out")
 
 def test_help_names_the_command_and_its_options(parivox):
     assert "embed" in parivox("--help").stdout
-    told = parivox("embed", "--help").stdout
+    help_text = parivox("embed", "--help").stdout
     for option in ("--system", "--out", "--workers", "--batch", "--channel", "--check",
                    "--device"):  # fmt: skip
-        assert option in told
+        assert option in help_text
 
 
 def test_a_device_that_a_system_does_not_take_is_refused(embed, parivox, home):
@@ -68,21 +68,23 @@ def test_a_device_that_a_system_does_not_take_is_refused(embed, parivox, home):
         ("systems", "check", "mine:small"),
         ("score", "calls", "--system", "mine:small", "--recordings", "calls", "--out", "s.parquet"),
     ):
-        found = parivox(*words, "--device", "cuda", cwd=home)
-        assert found.returncode == 2
-        assert "--system mine:small takes no --device (cuda); leave it out" in found.stderr
+        completed = parivox(*words, "--device", "cuda", cwd=home)
+        assert completed.returncode == 2
+        assert "--system mine:small takes no --device (cuda); leave it out" in completed.stderr
 
 
 def test_from_a_folder_to_a_store_and_back_again(embed, home):
-    found = embed("calls", *MINE)
-    assert found.returncode == 0, found.stderr
-    assert found.stdout == (
+    completed = embed("calls", *MINE)
+    assert completed.returncode == 0, completed.stderr
+    assert completed.stdout == (
         "8 of 9 recordings (8 s) are embedded by small in out.\n"
         "1 failed: 1 silent. An audit counts them as an outcome: see status and reason in "
         "out/recordings.parquet.\n"
     )
-    assert "3 speakers, by the first folder of the path: anna0, anna1, anna2; say" in found.stderr
-    assert "anna" not in found.stdout
+    assert (
+        "3 speakers, by the first folder of the path: anna0, anna1, anna2; say" in completed.stderr
+    )
+    assert "anna" not in completed.stdout
     again = embed("calls", *MINE, "--quiet")
     assert (again.returncode, again.stderr) == (0, "")
     assert "in out, 9 of them earlier.\n" in again.stdout
@@ -98,13 +100,13 @@ def test_four_commands_lead_from_a_folder_to_an_audit(parivox, home):
         wave = np.convolve(np.random.default_rng(i).normal(size=8_000) / 10, voice)
         soundfile.write(path, wave, 8_000)
     (home / "speakers.csv").write_text("speaker,gender\np0,f\np1,f\np2,m\np3,m\n")
-    by = ("--speakers", "speakers.csv", "--by", "gender")
+    audit_options = ("--speakers", "speakers.csv", "--by", "gender")
     for words in (
         ("embed", "people", "--system", "mine:small", "--out", "embeddings"),
-        ("trials", "build", "inclusive", "--utterances", "embeddings/recordings.parquet", *by,
-         "--per-speaker", "5", "--out", "lists"),
+        ("trials", "build", "inclusive", "--utterances", "embeddings/recordings.parquet",
+         *audit_options, "--per-speaker", "5", "--out", "lists"),
         ("score", "lists/inclusive.txt", "--embeddings", "embeddings", "--out", "scores.parquet"),
-        ("audit", "scores.parquet", *by, "-v"),
+        ("audit", "scores.parquet", *audit_options, "-v"),
     ):  # fmt: skip
         done = parivox(*words, cwd=home)
         assert done.returncode == 0, done.stderr
@@ -114,18 +116,18 @@ def test_four_commands_lead_from_a_folder_to_an_audit(parivox, home):
 
 def test_check_says_whether_a_store_is_whole(embed, home):
     assert embed("calls", *MINE).returncode == 0
-    found = embed("--check", "out")
-    assert (found.returncode, found.stderr) == (0, "")
-    assert found.stdout == "out: is whole: 9 recordings, 8 embeddings of 32 values by small.\n"
+    completed = embed("--check", "out")
+    assert (completed.returncode, completed.stderr) == (0, "")
+    assert completed.stdout == "out: is whole: 9 recordings, 8 embeddings of 32 values by small.\n"
     array = np.load(home / "out" / "embeddings.npy")
     np.save(home / "out" / "embeddings.npy", array + 1)
-    found = embed("--check", "out")
-    assert (found.returncode, found.stdout) == (2, "")
-    assert "out/embeddings.npy: its sha256 is" in found.stderr
+    completed = embed("--check", "out")
+    assert (completed.returncode, completed.stdout) == (2, "")
+    assert "out/embeddings.npy: its sha256 is" in completed.stderr
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         ((), "nothing to do: give RECORDINGS"),
         (("calls",), "nothing to do: give --out DIR"),
@@ -145,22 +147,24 @@ def test_check_says_whether_a_store_is_whole(embed, home):
         (("calls", "--system", "mine:small", "--out", "mine.py"), "mine.py: cannot be written"),
     ],
 )
-def test_a_mistake_is_one_sentence_and_exit_code_2(embed, words, told):
-    found = embed(*words)
-    assert (found.returncode, found.stdout) == (2, "")
-    last = found.stderr.splitlines()[-1]
-    assert last.startswith("parivox: error: ")
-    assert told in last
-    assert "Traceback" not in found.stderr
+def test_a_mistake_is_one_sentence_and_exit_code_2(embed, words, message):
+    completed = embed(*words)
+    assert (completed.returncode, completed.stdout) == (2, "")
+    error_line = completed.stderr.splitlines()[-1]
+    assert error_line.startswith("parivox: error: ")
+    assert message in error_line
+    assert "Traceback" not in completed.stderr
 
 
 def test_another_system_is_refused(embed, home):
     assert embed("calls", *MINE).returncode == 0
     # of another length, as Python takes a file of the same second and length for the same
     (home / "mine.py").write_text(SYSTEM.replace('"version": 1', '"version": 22'))
-    found = embed("calls", *MINE, "--quiet")
-    assert found.returncode == 2
-    assert "with version 1, and 'small' has 22; such embeddings cannot be compared" in found.stderr
+    completed = embed("calls", *MINE, "--quiet")
+    assert completed.returncode == 2
+    assert (
+        "with version 1, and 'small' has 22; such embeddings cannot be compared" in completed.stderr
+    )
 
 
 def test_control_c_says_that_what_is_done_is_kept(embed, home):
@@ -172,12 +176,15 @@ def test_control_c_says_that_what_is_done_is_kept(embed, home):
     with subprocess.Popen(words, cwd=home, env={"PYTHONPATH": str(source)}, text=True,
                           stderr=subprocess.PIPE) as process:  # fmt: skip
         for line in process.stderr:
-            at = json.loads(line) if line[0] == "{" else {"unit": ""}
-            if at["unit"] == "bytes" and at["done"]:
+            progress = json.loads(line) if line[0] == "{" else {"unit": ""}
+            if progress["unit"] == "bytes" and progress["done"]:
                 process.send_signal(signal.SIGINT)
                 break
-        rest = process.stderr.read()
+        error_output = process.stderr.read()
     assert process.returncode == 130
-    assert rest == "parivox: stopped; what is finished is kept; the same command goes on with it\n"
+    assert (
+        error_output
+        == "parivox: stopped; what is finished is kept; the same command goes on with it\n"
+    )
     (home / "mine.py").write_text(SYSTEM)
     assert embed("calls", *MINE).stdout.startswith("8 of 9 recordings")

@@ -98,7 +98,7 @@ def test_the_page_has_every_exit_code_and_every_command_that_ends_with_1():
             is_exit = isinstance(node, ast.Call) and ast.unparse(node.func) == "sys.exit"
             if is_exit and ast.unparse(node.args[0]) != "2":
                 ending.add(command)
-    told = text.partition("Code 1 stands for")[2].partition("\n## ")[0]
+    paragraph = text.partition("Code 1 stands for")[2].partition("\n## ")[0]
     assert {
-        words.split()[0] for words in re.findall(r"^\| `([^`]+)`", told, re.MULTILINE)
+        words.split()[0] for words in re.findall(r"^\| `([^`]+)`", paragraph, re.MULTILINE)
     } == ending

@@ -50,7 +50,7 @@ def start(files, program, tmp_path):
     return run
 
 
-def told(process):
+def ending(process):
     """How it ended, and what it said."""
     with process.stderr:
         return process.wait(60), process.stderr.read()
@@ -70,7 +70,7 @@ def contents(folder):
 def test_an_audit_that_is_ended_while_it_writes(start, tmp_path, number, is_there):
     out = tmp_path / "a"
     if is_there:
-        assert told(start(out, "first")) == (0, "")
+        assert ending(start(out, "first")) == (0, "")
     before = contents(out) if is_there else {}
     home = out if is_there else tmp_path
     process = start(out, "second", "-c", SLOWLY)
@@ -78,13 +78,13 @@ def test_an_audit_that_is_ended_while_it_writes(start, tmp_path, number, is_ther
     while not list(home.glob(".parivox-*/*.csv")) and time.monotonic() < until:
         time.sleep(0.01)
     process.send_signal(number)
-    code, said = told(process)
+    code, message = ending(process)
     if number == signal.SIGTERM:
-        assert (code, said) == (143, f"parivox: stopped; {out} may not hold this audit\n")
+        assert (code, message) == (143, f"parivox: stopped; {out} may not hold this audit\n")
         assert (contents(out) if out.exists() else {}) == before
     elif is_there:
         assert system(out) == "first"
-    assert told(start(out, "third")) == (0, "")  # which clears up
+    assert ending(start(out, "third")) == (0, "")  # which clears up
     assert system(out) == "third"
     assert not [path for path in tmp_path.rglob("*") if path.name.startswith(".parivox-")]
 
@@ -94,7 +94,7 @@ def test_audits_at_once_into_one_folder_some_of_which_are_killed(start, tmp_path
     out, chance = tmp_path / "a", random.Random(4)
     anew = ("-m", "parivox")
     begun = time.monotonic()
-    assert told(start(out, "first", *anew)) == (0, "")
+    assert ending(start(out, "first", *anew)) == (0, "")
     took = time.monotonic() - begun
     names = {"first"}
     for crowd in (2, 5):
@@ -105,9 +105,9 @@ def test_audits_at_once_into_one_folder_some_of_which_are_killed(start, tmp_path
         for name in killed:
             started[name].kill()
         for name, process in started.items():
-            code, said = told(process)
-            assert (code, said) == (0, "") or name in killed
+            code, message = ending(process)
+            assert (code, message) == (0, "") or name in killed
         assert system(out) in names
-    assert told(start(out, "last")) == (0, "")
+    assert ending(start(out, "last")) == (0, "")
     assert system(out) == "last"
     assert not [path for path in tmp_path.rglob("*") if path.name.startswith(".parivox-")]

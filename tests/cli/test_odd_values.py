@@ -87,8 +87,8 @@ def test_a_calibrator_with_odd_numbers_is_refused(line):
 
 
 def test_numbers_of_a_calibrator_may_be_whole():
-    found = read_calibrator({**CALIBRATOR, "common": {"slope": 2, "offset": -1}})
-    assert found.common.slope == 2.0
+    calibrator = read_calibrator({**CALIBRATOR, "common": {"slope": 2, "offset": -1}})
+    assert calibrator.common.slope == 2.0
 
 
 def test_deeply_nested_files_are_refused_in_a_sentence(tmp_path):

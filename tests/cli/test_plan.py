@@ -6,16 +6,16 @@ import pytest
 
 pytestmark = pytest.mark.minimal
 ESCAPE = "\x1b"
-GIVEN = ("--rate", "fnr=0.1", "--icc", "fnr=0.12", "--trials-per-speaker", "fnr=230")
+RATE_OPTIONS = ("--rate", "fnr=0.1", "--icc", "fnr=0.12", "--trials-per-speaker", "fnr=230")
 
 
 def test_help_names_the_command_and_its_options(parivox):
     assert "plan" in parivox("--help").stdout
-    told = parivox("plan", "--help").stdout
+    help_text = parivox("plan", "--help").stdout
     for option in ("--pilot", "--detect-ratio", "--power", "--confidence", "--target-fpr"):
-        assert option in told
+        assert option in help_text
     for option in ("--rate", "--icc", "--trials-per-speaker", "--json"):
-        assert option in told
+        assert option in help_text
 
 
 @pytest.fixture(scope="module")
@@ -30,40 +30,40 @@ def pilot(parivox, tmp_path_factory):
 @pytest.mark.slow
 def test_an_audit_is_the_pilot_of_the_next_one(parivox, pilot):
     words = ("--detect-ratio", "1.5", "--power", "0.8", "--target-fpr", "0.05")
-    found = parivox("plan", "--pilot", pilot, *words)
-    assert (found.returncode, found.stderr) == (0, "")
-    assert ESCAPE not in found.stdout
-    text = " ".join(found.stdout.split())
+    completed = parivox("plan", "--pilot", pilot, *words)
+    assert (completed.returncode, completed.stderr) == (0, "")
+    assert ESCAPE not in completed.stdout
+    text = " ".join(completed.stdout.split())
     assert "1.5 times that of all others together, with probability 0.8" in text
     assert "scores, at fpr=0.1, of those in the pilot nearest to FPR 5 %" in text
     assert "of f, m: fewer than 5 speakers tell nothing" in text
     assert "FPR 5 % takes" in text
-    assert max(map(len, found.stdout.splitlines())) <= 100
+    assert max(map(len, completed.stdout.splitlines())) <= 100
 
 
 def test_given_numbers_in_place_of_a_pilot(parivox):
-    found = parivox("plan", *GIVEN)
-    assert (found.returncode, found.stderr) == (0, "")
-    assert "FNR, 2 groups of one size: 33 speakers each with 230 trials" in found.stdout
-    assert "more speakers, not more trials" in " ".join(found.stdout.split())
+    completed = parivox("plan", *RATE_OPTIONS)
+    assert (completed.returncode, completed.stderr) == (0, "")
+    assert "FNR, 2 groups of one size: 33 speakers each with 230 trials" in completed.stdout
+    assert "more speakers, not more trials" in " ".join(completed.stdout.split())
 
 
 def test_json(parivox):
-    record = json.loads(parivox("plan", *GIVEN, "--json").stdout)
+    record = json.loads(parivox("plan", *RATE_OPTIONS, "--json").stdout)
     assert record["asked"]["rate"] == {"fnr": 0.1}
     assert record["tables"]["designs"]["speakers_needed"][2] == 33
 
 
 @pytest.mark.slow
 def test_a_terminal_without_unicode_gets_plain_signs(parivox, pilot):
-    found = parivox("plan", "--pilot", pilot, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
-    assert found.returncode == 0
-    assert found.stdout.isascii()
-    assert "\\u" not in found.stdout
+    completed = parivox("plan", "--pilot", pilot, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert completed.returncode == 0
+    assert completed.stdout.isascii()
+    assert "\\u" not in completed.stdout
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         ((), "nothing to plan from; give --pilot DIR"),
         (("--pilot", "nosuch"), "nosuch: does not hold an audit"),
@@ -80,9 +80,9 @@ def test_a_terminal_without_unicode_gets_plain_signs(parivox, pilot):
         (("--nosuch",), "--nosuch"),
     ],
 )
-def test_a_mistake_is_one_sentence_and_exit_code_2(parivox, words, told):
-    found = parivox("plan", *words)
-    assert (found.returncode, found.stdout) == (2, "")
-    assert told in found.stderr
-    assert found.stderr.count("\n") == 1
-    assert "Traceback" not in found.stderr
+def test_a_mistake_is_one_sentence_and_exit_code_2(parivox, words, message):
+    completed = parivox("plan", *words)
+    assert (completed.returncode, completed.stdout) == (2, "")
+    assert message in completed.stderr
+    assert completed.stderr.count("\n") == 1
+    assert "Traceback" not in completed.stderr

@@ -47,8 +47,8 @@ def run(parivox, folder):
     """Run a command of the folder's scores and speakers that ends well."""
 
     def command(name, *words):
-        asked = ["scores.csv", "--speakers", "speakers.csv", "--by", "gender"]
-        done = parivox(name, *asked, *words, cwd=folder)
+        audit_options = ["scores.csv", "--speakers", "speakers.csv", "--by", "gender"]
+        done = parivox(name, *audit_options, *words, cwd=folder)
         assert done.returncode == 0, done.stderr
 
     return command
@@ -66,12 +66,14 @@ def audit_into(run, folder):
 
 
 def test_the_key_is_random_its_owner_s_alone_and_in_no_other_file(audit_into, folder):
-    one, other = audit_into("one"), audit_into("other")
-    keys = {json.loads((home / PRIVATE).read_text())["key"] for home in (one, other)}
+    first_audit, second_audit = audit_into("one"), audit_into("other")
+    keys = {json.loads((home / PRIVATE).read_text())["key"] for home in (first_audit, second_audit)}
     assert len(keys) == 2
-    assert stat.S_IMODE((one / PRIVATE).stat().st_mode) == 0o600
-    assert PRIVATE not in (one / HASHES).read_text()
-    written = [path for path in one.iterdir() if path.name != PRIVATE] + [folder / "one.html"]
+    assert stat.S_IMODE((first_audit / PRIVATE).stat().st_mode) == 0o600
+    assert PRIVATE not in (first_audit / HASHES).read_text()
+    written = [path for path in first_audit.iterdir() if path.name != PRIVATE] + [
+        folder / "one.html"
+    ]
     for key in keys:
         assert not any(key.encode() in path.read_bytes() for path in written)
 
@@ -84,15 +86,15 @@ def test_an_audit_is_read_and_reported_without_its_key(audit_into, parivox, fold
 
 
 def test_the_same_key_gives_the_same_bytes(audit_into, folder):
-    one = audit_into("one")
+    first_audit = audit_into("one")
     (folder / "two").mkdir()
-    shutil.copy(one / PRIVATE, folder / "two")
+    shutil.copy(first_audit / PRIVATE, folder / "two")
     two = audit_into("two")
-    assert {p.name: p.read_bytes() for p in one.iterdir()} == {
+    assert {p.name: p.read_bytes() for p in first_audit.iterdir()} == {
         p.name: p.read_bytes() for p in two.iterdir()
     }
     audit_into("one")
-    assert (one / PRIVATE).read_bytes() == (two / PRIVATE).read_bytes()
+    assert (first_audit / PRIVATE).read_bytes() == (two / PRIVATE).read_bytes()
 
 
 def test_the_key_proves_which_ids_were_used(audit_into):
@@ -125,7 +127,7 @@ def test_no_guess_of_attributes_gives_a_hash_that_is_written(written):
         as_hashed_in_0_2_0 = "\n".join(["gender", *pairs])
         for text in (as_hashed_in_0_2_0, speakers_text(list(genders))):
             digest = hashlib.sha256(text.encode()).hexdigest()
-            hits += [name for name, held in written.items() if digest in held]
+            hits += [name for name, content in written.items() if digest in content]
     assert not hits
 
 
@@ -137,7 +139,7 @@ def test_people_who_swap_groups_are_told_where_both_folders_have_one_key(audit_i
     (folder / "speakers.csv").write_text(speakers_text(swapped))
     new, unlike = audit_into("new"), audit_into("unlike")
     moved = pv.compare(old, new).record["changed_groups"]
-    assert [one["grouping"] for one in moved] == ["gender"]
+    assert [row["grouping"] for row in moved] == ["gender"]
     # a folder with another key tells nothing of who is in a group but their numbers
     assert not pv.compare(old, unlike).record["changed_groups"]
 
@@ -145,10 +147,10 @@ def test_people_who_swap_groups_are_told_where_both_folders_have_one_key(audit_i
 @pytest.mark.parametrize(
     "text",
     [
-        *("", "[]", "{}", '{"key": 1}', '{"key": "zz"}', '{"key": "00"}', " " * 5000),
+        "", "[]", "{}", '{"key": 1}', '{"key": "zz"}', '{"key": "00"}', " " * 5000,
         json.dumps({"key": "00" * 32}),
     ],
-)
+)  # fmt: skip
 def test_a_damaged_key_is_refused_in_a_sentence(audit_into, parivox, folder, text):
     home = audit_into("one")
     before = (home / "audit.json").read_bytes()

@@ -26,12 +26,12 @@ def home(parivox, files, tmp_path_factory):
 def refused(parivox, home):
     """Run the command where it must refuse, and write nothing."""
 
-    def run(*words, told, command="report"):
+    def run(*words, message, command="report"):
         before = sorted(home.rglob("*"))
         done = parivox(command, *words, cwd=home)
         assert done.returncode == 2, done.stderr
         assert (done.stdout, done.stderr.count("\n")) == ("", 1)
-        assert re.search(told, done.stderr), done.stderr
+        assert re.search(message, done.stderr), done.stderr
         assert sorted(home.rglob("*")) == before
 
     return run
@@ -43,10 +43,10 @@ def scores(files):
 
 def test_help_names_the_command_and_its_options(parivox):
     assert "report" in parivox("--help").stdout
-    told = parivox("report", "--help").stdout
+    help_text = parivox("report", "--help").stdout
     for option in ("--out", "--format", "--figures", "--formats", "--title", "--context",
                    "--speaker-ids"):  # fmt: skip
-        assert option in told
+        assert option in help_text
     assert "--report" in parivox("audit", "--help").stdout
 
 
@@ -59,8 +59,8 @@ def test_a_page_is_written_with_what_the_documentation_tells_of_it(parivox, home
     assert done.returncode == 0, done.stderr
     assert done.stdout == ("page.html: the page; it opens in any browser, and needs no network\n")
     text = (home / "page.html").read_text(encoding="utf-8")
-    for told in ("Doors &lt;1&gt;", "unlocking the front doors", "older tenants", "2026-03-01"):
-        assert told in text
+    for phrase in ("Doors &lt;1&gt;", "unlocking the front doors", "older tenants", "2026-03-01"):
+        assert phrase in text
 
 
 def test_an_audit_writes_the_same_page_at_its_end(parivox, home, files, optional, tmp_path):
@@ -126,7 +126,7 @@ def test_figures_and_page_may_be_asked_for_at_once(parivox, home, optional):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         ((), "nothing is asked for; give --out report.html"),
         (("--out", "a.doc"), "its name tells no format"),
@@ -146,8 +146,8 @@ def test_figures_and_page_may_be_asked_for_at_once(parivox, home, optional):
         (("--out", "x.html", "--speaker-ids", "offenders"), "audit again with --speaker-ids"),
     ],
 )
-def test_what_cannot_be_is_refused_in_a_sentence(refused, words, told):
-    refused("audit", *words, told=told)
+def test_what_cannot_be_is_refused_in_a_sentence(refused, words, message):
+    refused("audit", *words, message=message)
 
 
 def test_the_files_of_an_audit_are_not_replaced(refused):
@@ -157,7 +157,7 @@ def test_the_files_of_an_audit_are_not_replaced(refused):
         "markdown",
         "--out",
         "audit/audit.json",
-        told="was not written by Parivox",
+        message="was not written by Parivox",
     )
 
 
@@ -185,7 +185,7 @@ def test_a_folder_that_holds_no_whole_audit_is_refused(parivox, home, tmp_path, 
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("--report", "no/a.html"), "there is no folder"),
         (("--report", "-"), "standard output is not a file"),
@@ -196,12 +196,14 @@ def test_a_folder_that_holds_no_whole_audit_is_refused(parivox, home, tmp_path, 
         (("--speaker-ids", "offenders", "--no-intervals"), "needs intervals"),
     ],
 )
-def test_an_audit_refuses_before_it_reads_a_score(parivox, files, tmp_path, words, told, optional):
+def test_an_audit_refuses_before_it_reads_a_score(
+    parivox, files, tmp_path, words, message, optional
+):
     optional("vl_convert")
     (tmp_path / "new").mkdir()
     done = parivox("audit", *scores(files), "--quiet", *words, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert told in done.stderr
+    assert message in done.stderr
     assert not any((tmp_path / "new").iterdir())
 
 
@@ -216,8 +218,8 @@ def test_a_report_of_someone_else_is_kept(parivox, files, tmp_path, optional):
 
 def test_speakers_are_named_only_if_that_is_asked_for_twice(parivox, files, tmp_path, optional):
     optional("vl_convert")
-    where = ("--quiet", "--operating-point", "fpr=0.2", "--replicates", "50")
-    done = parivox("audit", *scores(files), *where, "--out", tmp_path / "audit",
+    audit_options = ("--quiet", "--operating-point", "fpr=0.2", "--replicates", "50")
+    done = parivox("audit", *scores(files), *audit_options, "--out", tmp_path / "audit",
                    "--speaker-ids", "offenders", "--report", tmp_path / "a.html")  # fmt: skip
     assert done.returncode == 0, done.stderr
     named = re.compile(r"\bs[0-5]\b")
@@ -229,11 +231,11 @@ def test_speakers_are_named_only_if_that_is_asked_for_twice(parivox, files, tmp_
 
 def test_labels_are_shown_by_every_command_and_not_written(parivox, files, home):
     (home / "labels.yaml").write_text("labels: {f: women, gender: sex, fpr=0.2: strict, g: x}\n")
-    own = "--context", "labels.yaml"
-    audit = parivox("audit", *scores(files), "--operating-point", "fpr=0.2", "--out", "own", *own,
-                    cwd=home)  # fmt: skip
-    shown = parivox("show", "audit", *own, cwd=home)
-    table = parivox("report", "audit", "--format", "markdown", *own, cwd=home)
+    label_options = "--context", "labels.yaml"
+    audit = parivox("audit", *scores(files), "--operating-point", "fpr=0.2", "--out", "own",
+                    *label_options, cwd=home)  # fmt: skip
+    shown = parivox("show", "audit", *label_options, cwd=home)
+    table = parivox("report", "audit", "--format", "markdown", *label_options, cwd=home)
     for done in (audit, shown, table):
         assert done.returncode == 0, done.stderr
         assert "labels that name nothing in this audit: 'g'\n" in done.stderr
@@ -244,8 +246,8 @@ def test_labels_are_shown_by_every_command_and_not_written(parivox, files, home)
 
 
 def test_the_context_file_to_fill_in_can_be_used_as_it_is(parivox, home):
-    made = parivox("context", cwd=home)
-    assert (made.returncode, made.stderr) == (0, "")
-    (home / "empty.yaml").write_text(made.stdout)
+    template = parivox("context", cwd=home)
+    assert (template.returncode, template.stderr) == (0, "")
+    (home / "empty.yaml").write_text(template.stdout)
     done = parivox("report", "audit", "--format", "markdown", "--context", "empty.yaml", cwd=home)
     assert (done.returncode, done.stderr) == (0, "")

@@ -10,12 +10,17 @@ import parivox as pv
 def test_versions_are_told_without_names_or_paths(program, tmp_path):
     folder = tmp_path / "acme-voices"
     folder.mkdir()
-    who = {"HOME": str(folder), "USER": "jdoe", "LOGNAME": "jdoe", "USERNAME": "jdoe"}
+    user_variables = {"HOME": str(folder), "USER": "jdoe", "LOGNAME": "jdoe", "USERNAME": "jdoe"}
     done = subprocess.run(
-        [program, "report-bug"], cwd=folder, env=who, capture_output=True, text=True, check=True
+        [program, "report-bug"],
+        cwd=folder,
+        env=user_variables,
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    for told in (f"Parivox {pv.__version__}", platform.python_version(), platform.system()):
-        assert told in done.stdout
+    for fact in (f"Parivox {pv.__version__}", platform.python_version(), platform.system()):
+        assert fact in done.stdout
     assert f"numpy {version('numpy')}" in done.stdout
     for private in ("acme-voices", "jdoe", "/", "\\", platform.node()):
         assert private not in done.stdout

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-SPEAKERS, EACH, SIZE = 10, 6, 24
+SPEAKERS, RECORDINGS_EACH, SIZE = 10, 6, 24
 VERIFIER = """
 import numpy as np
 
@@ -43,9 +43,9 @@ def home(tmp_path_factory):
     """Embeddings as an npz file, a list, a cohort, speakers."""
     folder = tmp_path_factory.mktemp("score")
     draw = np.random.default_rng(2)
-    own = np.repeat(draw.normal(size=(SPEAKERS, SIZE)), EACH, axis=0)
-    vectors = (own + 1.2 * draw.normal(size=own.shape)).astype(np.float32)
-    ids = [f"s{i // EACH}/{i % EACH}" for i in range(len(vectors))]
+    speaker_vectors = np.repeat(draw.normal(size=(SPEAKERS, SIZE)), RECORDINGS_EACH, axis=0)
+    vectors = (speaker_vectors + 1.2 * draw.normal(size=speaker_vectors.shape)).astype(np.float32)
+    ids = [f"s{i // RECORDINGS_EACH}/{i % RECORDINGS_EACH}" for i in range(len(vectors))]
     np.savez(folder / "embeddings.npz", ids=ids, vectors=vectors)
     rows = [
         f"{int(a[:2] == b[:2])} {a} {b}" for i, a in enumerate(ids[:48]) for b in ids[i + 1 : 48]
@@ -59,10 +59,10 @@ def home(tmp_path_factory):
 
 def test_help_names_the_command_and_its_options(parivox):
     assert "score" in parivox("--help").stdout
-    told = parivox("score", "--help-all").stdout
+    help_text = parivox("score", "--help-all").stdout
     for option in ("--embeddings", "--as-norm", "--top", "--s-norm", "--subtract-mean", "--models",
                    "--system", "--recordings", "--overwrite", "--scoring"):  # fmt: skip
-        assert option in told
+        assert option in help_text
 
 
 def test_scores_are_written_and_audited(parivox, home):
@@ -95,16 +95,16 @@ def test_all_pairs_are_counted_and_audited(parivox, home, tmp_path):
     words = ("--speakers", "speakers.csv", "--by", "gender", "--step", "0.01", "--out", out)
     done = parivox(*PAIRS, *words, cwd=home)
     assert (done.returncode, done.stderr) == (0, "")
-    told = done.stdout.splitlines()
-    assert told[0] == "All 1,770 pairs of 60 recordings scored, by cosine."
-    assert told[-1] == f"Next: parivox audit {out} {out.with_suffix('.tally')}"
+    lines = done.stdout.splitlines()
+    assert lines[0] == "All 1,770 pairs of 60 recordings scored, by cosine."
+    assert lines[-1] == f"Next: parivox audit {out} {out.with_suffix('.tally')}"
     audit = parivox("audit", out, out.with_suffix(".tally"), "-v", cwd=home)
     assert audit.returncode == 0, audit.stderr
     assert "150 target and 1,620 nontarget trials of 10 speakers" in audit.stdout
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("score", "--out", "a", "--embeddings", "embeddings.npz"), "which trials?"),
         (("score", "--all-pairs", "--out", "a"), "--all-pairs: pairs are counted"),
@@ -117,16 +117,16 @@ def test_all_pairs_are_counted_and_audited(parivox, home, tmp_path):
         ((*PAIRS, "--out", "a.tally", "--step", "0.1"), "names no file of counts"),
     ],
 )
-def test_all_pairs_that_cannot_be_counted_leave_nothing(parivox, home, words, told):
+def test_all_pairs_that_cannot_be_counted_leave_nothing(parivox, home, words, message):
     before = {path.name for path in home.iterdir()}
     done = parivox(*words, cwd=home)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert told in done.stderr
+    assert message in done.stderr
     assert {path.name for path in home.iterdir()} == before
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("--out", "a.parquet"), "give either --embeddings DIR"),
         (("--embeddings", "embeddings.npz", "--out", "-"), "standard output is not a file"),
@@ -144,18 +144,18 @@ def test_all_pairs_that_cannot_be_counted_leave_nothing(parivox, home, words, to
         ),
     ],
 )
-def test_mistakes_are_one_sentence_and_nothing_is_written(parivox, home, words, told):
+def test_mistakes_are_one_sentence_and_nothing_is_written(parivox, home, words, message):
     before = {path.name for path in home.iterdir()}
     done = parivox("score", "trials.txt", *words, "--quiet", cwd=home)
     assert done.returncode == 2
-    assert told in done.stderr
+    assert message in done.stderr
     assert done.stderr.count("\n") == 1
     assert "Traceback" not in done.stderr
     assert {path.name for path in home.iterdir()} == before
 
 
 @pytest.mark.parametrize(
-    ("rows", "words", "told"),
+    ("rows", "words", "message"),
     [
         ("s0/0 s0/1\ns0/0 s1/1\n", (), "no known trial columns"),
         ("1 s0/0 s0/1\nx s0/0 s1/1\n", (), "row 2: does not match the rows above"),
@@ -164,12 +164,12 @@ def test_mistakes_are_one_sentence_and_nothing_is_written(parivox, home, words, 
         ("x y z\nu v w\n", (), "or the format with --trials-format"),
     ],
 )
-def test_lists_that_cannot_be_read_say_what_to_do(parivox, home, tmp_path, rows, words, told):
+def test_lists_that_cannot_be_read_say_what_to_do(parivox, home, tmp_path, rows, words, message):
     (tmp_path / "list.txt").write_text(rows)
     done = parivox("score", tmp_path / "list.txt", *words, "--embeddings", "embeddings.npz",
                    "--out", tmp_path / "s.parquet", cwd=home)  # fmt: skip
     assert done.returncode == 2
-    assert told in done.stderr
+    assert message in done.stderr
     assert "--scores-format" not in done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["list.txt"]
 
@@ -205,16 +205,16 @@ def test_a_system_that_compares_itself_scores_a_folder(parivox, levelled):
     done = parivox("score", "trials.txt", "--system", "level:verifier", "--recordings", "audio",
                    "--out", "s.parquet", "--quiet", cwd=levelled)  # fmt: skip
     assert done.returncode == 0, done.stderr
-    found = pl.read_parquet(levelled / "s.parquet")
-    assert found.filter(pl.col("label") == "target")["score"].min() > -0.02
-    assert found.filter(pl.col("label") == "nontarget")["score"].max() < -0.03
+    score_table = pl.read_parquet(levelled / "s.parquet")
+    assert score_table.filter(pl.col("label") == "target")["score"].min() > -0.02
+    assert score_table.filter(pl.col("label") == "nontarget")["score"].max() < -0.03
 
 
 def undisturbed_after(kills, words, folder, run):
     """Score, killed so often; whenever the file is there, and at last, it has the same bytes."""
     words = ["score", *words, "--quiet", "--out"]
-    whole, out = folder / "whole.parquet", folder / "killed.parquet"
-    code, took = run(*words, whole)
+    reference_path, out = folder / "whole.parquet", folder / "killed.parquet"
+    code, took = run(*words, reference_path)
     assert code == 0
     chance, killed, begun = random.Random(3), 0, 0
     for _ in range(10 * kills):
@@ -222,7 +222,7 @@ def undisturbed_after(kills, words, folder, run):
         killed += code is None
         begun += any(folder.glob("killed.parquet.parts/0*"))
         if out.exists():  # whole, whenever it is there
-            assert digest(out) == digest(whole)
+            assert digest(out) == digest(reference_path)
             out.unlink()
         if killed == kills:
             break
@@ -230,12 +230,17 @@ def undisturbed_after(kills, words, folder, run):
     assert begun
     out.unlink(missing_ok=True)
     assert run(*words, out)[0] == 0
-    assert digest(out) == digest(whole)
+    assert digest(out) == digest(reference_path)
 
 
 @pytest.mark.slow
 def test_kills_change_no_byte(home, tmp_path, forked, kills):
-    ids = pl.Series([f"s{i // EACH}/{i % EACH}" for i in range(SPEAKERS * EACH)])
+    ids = pl.Series(
+        [
+            f"s{i // RECORDINGS_EACH}/{i % RECORDINGS_EACH}"
+            for i in range(SPEAKERS * RECORDINGS_EACH)
+        ]
+    )
     draw = np.random.default_rng(5)
     sides = {side: ids.gather(draw.integers(0, len(ids), 50_000)) for side in ("enrol", "test")}
     pl.DataFrame(sides).write_parquet(tmp_path / "trials.parquet")
@@ -246,7 +251,7 @@ def test_kills_change_no_byte(home, tmp_path, forked, kills):
 @pytest.mark.slow
 def test_kills_leave_counts_and_tally_whole(tmp_path, forked, kills):
     draw = np.random.default_rng(6)
-    ids = [f"s{i // EACH:04d}/{i % EACH}" for i in range(1_500)]
+    ids = [f"s{i // RECORDINGS_EACH:04d}/{i % RECORDINGS_EACH}" for i in range(1_500)]
     np.savez(tmp_path / "e.npz", ids=ids, vectors=draw.normal(size=(len(ids), SIZE)))
     table = pl.DataFrame({"id": [f"s{i:04d}" for i in range(250)], "sex": ["f", "m"] * 125})
     table.write_csv(tmp_path / "people.csv")

@@ -36,14 +36,14 @@ def test_an_array_is_run_twice_and_merged(shards, files, parivox, tmp_path):
             ]
             assert not (tmp_path / "audit").exists()
     assert "435 trials, 6 speakers, 1 system (S)" in done.stdout
-    whole = parivox(
+    completed = parivox(
         "audit", f"S={files / 'scores.csv'}", "--speakers", files / "speakers.csv",
-        *("--by", "gender", "--replicates", "50", "--out", "whole"), cwd=tmp_path,
+        "--by", "gender", "--replicates", "50", "--out", "whole", cwd=tmp_path,
     )  # fmt: skip
-    assert whole.returncode == 0
+    assert completed.returncode == 0
     for name in ("groups.csv", "verdicts.csv", "bias.csv", "det.parquet"):
-        one, other = (tmp_path / folder / name for folder in ("whole", "audit"))
-        assert one.read_bytes() == other.read_bytes(), name
+        whole_file, merged_file = (tmp_path / folder / name for folder in ("whole", "audit"))
+        assert whole_file.read_bytes() == merged_file.read_bytes(), name
 
 
 def test_all_parts_are_run_at_once(shards, tmp_path):
@@ -54,7 +54,7 @@ def test_all_parts_are_run_at_once(shards, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("run", "run", "--shard", "1/4"), "--shard 1/4: the plan has 3 parts, not 4; give 1/3 to"),
         (("run", "nowhere"), "nowhere: holds no plan; make one with parivox shards plan"),
@@ -63,8 +63,8 @@ def test_all_parts_are_run_at_once(shards, tmp_path):
         (("run", "run", "--workers", "0"), "--workers is 0"),
     ],
 )
-def test_what_is_wrong_is_a_sentence(shards, words, told):
+def test_what_is_wrong_is_a_sentence(shards, words, message):
     done = shards(*words)
     assert done.returncode == 2
-    assert told in " ".join(done.stderr.split())
+    assert message in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr

@@ -27,30 +27,30 @@ def show(parivox, audited):
 
 
 def test_the_summary_is_that_of_the_audit_and_names_the_command(audited, show):
-    told, folder = audited
-    assert show() == told
-    assert " ".join(told.split()).endswith(f"parivox show '{folder}' GROUP)")
-    assert show("-v").endswith(told)
+    summary, folder = audited
+    assert show() == summary
+    assert " ".join(summary.split()).endswith(f"parivox show '{folder}' GROUP)")
+    assert show("-v").endswith(summary)
 
 
 def test_a_group_is_told_at_every_point_in_every_system_with_why(show):
-    told = show("f", "C")
-    assert "f, of gender" in told
-    assert "C, of nation" in told
+    output = show("f", "C")
+    assert "f, of gender" in output
+    assert "C, of nation" in output
     for words in ("A, fpr=0.2", "B, fpr=0.2", "A, eer", "B, eer"):
-        assert len([line for line in told.splitlines() if line.startswith(f"  {words} ")]) == 4
-    assert "A, fpr=0.2; A, eer; B, fpr=0.2; B, eer: fewer than 5 speakers" in told
-    assert "m, of gender" not in told
+        assert len([line for line in output.splitlines() if line.startswith(f"  {words} ")]) == 4
+    assert "A, fpr=0.2; A, eer; B, fpr=0.2; B, eer: fewer than 5 speakers" in output
+    assert "m, of gender" not in output
 
 
 @pytest.mark.slow
 def test_one_system_grouping_and_point_can_be_chosen(show):
-    told = show("--system", "B", "--by", "nation", "--operating-point", "eer").split("Confidence:")[
-        0
-    ]
-    assert "both error types are equally frequent (eer)" in " ".join(told.split())
-    assert "fpr=0.2" not in told
-    assert "by gender" not in told
+    output = show("--system", "B", "--by", "nation", "--operating-point", "eer").split(
+        "Confidence:"
+    )[0]
+    assert "both error types are equally frequent (eer)" in " ".join(output.split())
+    assert "fpr=0.2" not in output
+    assert "by gender" not in output
     tables = show("--system", "B", "--by", "nation", "-v")
     assert "nation: 3 groups" in tables
     assert "gender: 2 groups" not in tables
@@ -60,7 +60,7 @@ def test_one_system_grouping_and_point_can_be_chosen(show):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("F",), "no group 'F' in this audit; did you mean 'f'? available: f, m, A, B, C"),
         (("--by", "sex"), "no grouping 'sex' in this audit; available: gender, nation"),
@@ -68,10 +68,10 @@ def test_one_system_grouping_and_point_can_be_chosen(show):
         (("f", "-v"), "-v is of the summary, and a group is told whole; leave one of them out"),
     ],
 )
-def test_what_the_audit_has_not_is_told_with_what_it_has(parivox, audited, words, told):
+def test_what_the_audit_has_not_is_told_with_what_it_has(parivox, audited, words, message):
     done = parivox("show", audited[1], *words)
     assert (done.returncode, done.stdout) == (2, "")
-    assert told in done.stderr
+    assert message in done.stderr
 
 
 def test_point_that_is_not_there(parivox, audited):

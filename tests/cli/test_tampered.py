@@ -7,21 +7,21 @@ from pathlib import Path
 
 import pytest
 
-KEPT = Path(__file__).parents[1] / "old_audits"
+OLD_AUDITS = Path(__file__).parents[1] / "old_audits"
 HUGE, DEEP = 10**400, "[" * 100_000
 
 
 def edited(document, path, value):
     """A copy in which one place has another value; `KeyError` takes it out."""
     document = json.loads(json.dumps(document))
-    *above, last = path
+    *above, last_key = path
     inner = document
     for key in above:
         inner = inner[key]
     if value is KeyError:
-        del inner[last]
+        del inner[last_key]
     else:
-        inner[last] = value
+        inner[last_key] = value
     return document
 
 
@@ -145,8 +145,8 @@ PLANS = [
 def assert_refused(done, folder, before):
     """Exit code 2, one sentence, and nothing written."""
     assert done.returncode == 2, (done.returncode, done.stdout, done.stderr)
-    told = [line for line in done.stderr.splitlines() if "error:" in line]
-    assert len(told) == 1, done.stderr
+    error_lines = [line for line in done.stderr.splitlines() if "error:" in line]
+    assert len(error_lines) == 1, done.stderr
     assert "Traceback" not in done.stderr
     assert "RuntimeWarning" not in done.stderr
     assert {path.name for path in folder.iterdir()} == before
@@ -173,8 +173,8 @@ def refused(folder, parivox):
 
 @pytest.mark.parametrize("change", POLICIES, ids=str)
 def test_an_altered_policy_is_refused(folder, parivox, change):
-    asked = ["--speakers", "speakers.csv", "--by", "gender", "--out", "audit"]
-    assert parivox("audit", "scores.csv", *asked, cwd=folder).returncode == 0
+    audit_options = ["--speakers", "speakers.csv", "--by", "gender", "--out", "audit"]
+    assert parivox("audit", "scores.csv", *audit_options, cwd=folder).returncode == 0
     (folder / "policy.yaml").write_text(yaml_text(POLICY))
     assert parivox("gate", "audit", "--policy", "policy.yaml", cwd=folder).returncode != 2
     (folder / "policy.yaml").write_text(yaml_text(edited(POLICY, *change)))
@@ -209,19 +209,19 @@ def test_what_is_none_of_them_is_refused(refused, name, text):
 
 @pytest.mark.parametrize("change", PLANS, ids=lambda change: str(change)[:60])
 def test_an_altered_plan_is_refused_although_it_is_signed_anew(folder, parivox, change):
-    asked = ["--speakers", "speakers.csv", "--by", "gender", "--shards", "2", "--out", "run"]
-    assert parivox("shards", "plan", "scores.csv", *asked, cwd=folder).returncode == 0
+    plan_options = ["--speakers", "speakers.csv", "--by", "gender", "--shards", "2", "--out", "run"]
+    assert parivox("shards", "plan", "scores.csv", *plan_options, cwd=folder).returncode == 0
     path = folder / "run" / "plan.json"
     plan = edited(json.loads(path.read_text()), *change)
     del plan["id"]
     signed = json.dumps(plan, ensure_ascii=False, sort_keys=True)
     plan["id"] = hashlib.sha256(signed.encode()).hexdigest()
     path.write_text(json.dumps(plan))
-    before = {one.name for one in (folder / "run").iterdir()}
+    before = {plan_file.name for plan_file in (folder / "run").iterdir()}
     for words in (["run", "run", "--shard", "1"], ["merge", "run", "--out", "audit"]):
         done = parivox("shards", *words, cwd=folder)
         assert done.returncode == 2, (done.stdout, done.stderr)
         assert "Traceback" not in done.stderr
-    written = {one.name for one in (folder / "run").iterdir()} - before
+    written = {plan_file.name for plan_file in (folder / "run").iterdir()} - before
     assert not {name for name in written if not name.startswith((".", "0000"))}
     assert not (folder / "audit").exists()

@@ -35,39 +35,39 @@ def shell(files, program):
     return run
 
 
-def sentence(found, words=""):
-    assert found.returncode == 2, found.stderr
-    text = found.stderr if isinstance(found.stderr, str) else found.stderr.decode()
+def sentence(completed, words=""):
+    assert completed.returncode == 2, completed.stderr
+    text = completed.stderr if isinstance(completed.stderr, str) else completed.stderr.decode()
     assert "Traceback" not in text
     assert "Exception ignored" not in text
-    last = text.splitlines()[-1]
-    assert last.startswith("parivox: error: ")
-    assert words in last
+    last_line = text.splitlines()[-1]
+    assert last_line.startswith("parivox: error: ")
+    assert words in last_line
 
 
 @pytest.mark.parametrize("name", ["[/z]", "[red]", ":smile:"])
 def test_names_are_no_markup_in_the_progress(in_terminal, files, name):
-    code, told = in_terminal(("audit", f"{name}=scores.csv", *SPEAKERS), files, at_once=True)
-    assert code == 0, told
-    assert f"measuring {name}" in told
+    code, screen = in_terminal(("audit", f"{name}=scores.csv", *SPEAKERS), files, at_once=True)
+    assert code == 0, screen
+    assert f"measuring {name}" in screen
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "ascii", "cp1252"])
 def test_narrow_encodings(parivox, files, tmp_path, encoding):
     (tmp_path / "tiny.csv").write_text("enrol,test,score,label\ns0/1,s0/2,1,1\ns0/1,s1/1,0,0\n")
     for source in (files / "scores.csv", tmp_path / "tiny.csv"):
-        found = parivox("audit", source, *SPEAKERS, "--quiet", PYTHONIOENCODING=encoding)
-        assert (found.returncode, found.stderr) == (0, "")
-        assert found.stdout.isascii()
-        assert "\\" not in found.stdout
+        completed = parivox("audit", source, *SPEAKERS, "--quiet", PYTHONIOENCODING=encoding)
+        assert (completed.returncode, completed.stderr) == (0, "")
+        assert completed.stdout.isascii()
+        assert "\\" not in completed.stdout
 
 
 def test_json_is_utf8_whatever_the_terminal(parivox, files, tmp_path):
     text = (files / "speakers.csv").read_text().replace(",f,", ",é–,")
     (tmp_path / "speakers.csv").write_text(text, encoding="utf-8")
     words = ("audit", files / "scores.csv", "--speakers", tmp_path / "speakers.csv")
-    found = parivox(*words, "--by", "gender", "--json", PYTHONIOENCODING="ascii")
-    assert "é–" in json.loads(found.stdout)["tables"]["groups"]["group"]
+    completed = parivox(*words, "--by", "gender", "--json", PYTHONIOENCODING="ascii")
+    assert "é–" in json.loads(completed.stdout)["tables"]["groups"]["group"]
 
 
 # ---- folders that cannot be
@@ -77,9 +77,9 @@ def test_json_is_utf8_whatever_the_terminal(parivox, files, tmp_path):
 @pytest.mark.skipif(sys.platform != "linux", reason="names of files are bytes")
 def test_impossible_folders(parivox, files, name):
     before = set(files.iterdir())
-    found = parivox(*BASIC, "--out", name)
-    sentence(found, "--out ")
-    assert "reading" not in found.stderr
+    completed = parivox(*BASIC, "--out", name)
+    sentence(completed, "--out ")
+    assert "reading" not in completed.stderr
     assert set(files.iterdir()) == before
 
 
@@ -104,14 +104,14 @@ def test_names_that_are_not_utf8(parivox, files, tmp_path):
     speakers.write_text((files / "speakers.csv").read_text())
     people = ("--speakers", speakers, "--by", "gender")
     for source, name in ((path, r"o\xff"), (f"S\udcfd={path}", r"S\xfd")):
-        found = parivox("audit", source, *people, "--out", tmp_path / "a")
-        assert found.returncode == 0, found.stderr
-        assert name in found.stdout
-        told = json.loads((tmp_path / "a" / "audit.json").read_text("utf-8"))
-        assert told["inputs"][0]["system"] == name
+        completed = parivox("audit", source, *people, "--out", tmp_path / "a")
+        assert completed.returncode == 0, completed.stderr
+        assert name in completed.stdout
+        record = json.loads((tmp_path / "a" / "audit.json").read_text("utf-8"))
+        assert record["inputs"][0]["system"] == name
         provenance = (tmp_path / "a" / "provenance.json").read_text("utf-8")
         assert {r"o\xff.csv", r"p\xfe.csv"} <= {
-            Path(one["name"]).name for one in json.loads(provenance)
+            Path(input_record["name"]).name for input_record in json.loads(provenance)
         }
 
 
@@ -127,16 +127,16 @@ def test_a_full_disk(shell, words):
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
 def test_standard_error_that_is_full_or_closed_stops_nothing(shell, tmp_path):
     words = " ".join(BASIC)
-    for i, way in enumerate(("2>/dev/full", "2>&-")):
-        found = shell(f"parivox {words} --out '{tmp_path}/{i}' {way}")
-        assert found.returncode == 0
-        assert b"gender" in found.stdout
+    for i, redirection in enumerate(("2>/dev/full", "2>&-")):
+        completed = shell(f"parivox {words} --out '{tmp_path}/{i}' {redirection}")
+        assert completed.returncode == 0
+        assert b"gender" in completed.stdout
         assert (tmp_path / str(i) / "audit.json").exists()
 
 
 def test_closed_standard_output(shell, tmp_path):
-    found = shell(f"parivox {' '.join(BASIC)} --out '{tmp_path}/o' >&-")
-    sentence(found, "standard output is closed")
+    completed = shell(f"parivox {' '.join(BASIC)} --out '{tmp_path}/o' >&-")
+    sentence(completed, "standard output is closed")
     assert not (tmp_path / "o").exists()
 
 
@@ -148,7 +148,7 @@ def test_closed_standard_input(shell):
 def test_a_closed_pipe_is_silent(program, files):
     ours, theirs = os.pipe()
     os.close(ours)
-    found = subprocess.run(
+    completed = subprocess.run(
         [program, *BASIC, "--quiet"],
         cwd=files,
         stdout=theirs,
@@ -157,7 +157,7 @@ def test_a_closed_pipe_is_silent(program, files):
         timeout=60,
     )
     os.close(theirs)
-    assert (found.returncode, found.stderr) == (0, b"")
+    assert (completed.returncode, completed.stderr) == (0, b"")
 
 
 def test_a_stream_without_a_number_is_left_alone(monkeypatch):
@@ -184,15 +184,17 @@ def test_nothing_raw_reaches_the_terminal(parivox, files, tmp_path):
     people = [f"speaker,gen{EVIL}\n"]
     people += [f'{line.split(",")[0]},"{line.split(",")[1]}{EVIL}\n"\n' for line in lines[1:]]
     (tmp_path / "speakers.csv").write_text("".join(people))
-    who = ("--speakers", tmp_path / "speakers.csv")
+    speaker_options = ("--speakers", tmp_path / "speakers.csv")
     for source in (f"{name}.csv", f"sys{EVIL}={name}.csv"):
-        found = parivox("audit", source, *who, "--out", tmp_path / f"o{EVIL}", cwd=tmp_path)
-        assert found.returncode == 0, found.stderr
-        assert r"\x1b]0;x\x07\x9b1m\x7f\u202e\u2066\x09" in found.stdout
-        assert is_tame(found.stdout)
-        assert is_tame(found.stderr)
-    told = json.loads((tmp_path / f"o{EVIL}" / "audit.json").read_text())
-    assert EVIL in told["inputs"][0]["system"]  # data stay as they are
+        completed = parivox(
+            "audit", source, *speaker_options, "--out", tmp_path / f"o{EVIL}", cwd=tmp_path
+        )
+        assert completed.returncode == 0, completed.stderr
+        assert r"\x1b]0;x\x07\x9b1m\x7f\u202e\u2066\x09" in completed.stdout
+        assert is_tame(completed.stdout)
+        assert is_tame(completed.stderr)
+    record = json.loads((tmp_path / f"o{EVIL}" / "audit.json").read_text())
+    assert EVIL in record["inputs"][0]["system"]  # data stay as they are
 
 
 @pytest.mark.parametrize(
@@ -206,9 +208,9 @@ def test_nothing_raw_reaches_the_terminal(parivox, files, tmp_path):
     ],
 )
 def test_nor_do_errors(parivox, words):
-    found = parivox(*words)
-    sentence(found)
-    assert is_tame(found.stderr)
+    completed = parivox(*words)
+    sentence(completed)
+    assert is_tame(completed.stderr)
 
 
 # ---- interruption
@@ -221,14 +223,14 @@ def test_an_interrupt_after_the_files_tells_where_they_are(monkeypatch, capsys, 
         raise KeyboardInterrupt
 
     monkeypatch.setattr("parivox.report.terminal.print_summary", interrupt)
-    for words, told in (
+    for words, message in (
         (("--out", str(tmp_path / "o")), f"the audit is in {tmp_path / 'o'}"),
         ((), "nothing was written"),
     ):
         with pytest.raises(SystemExit) as ended:
             main([*BASIC, *words, "--quiet"])
         assert ended.value.code == 130
-        assert capsys.readouterr().err == f"parivox: stopped; {told}\n"
+        assert capsys.readouterr().err == f"parivox: stopped; {message}\n"
 
 
 def test_an_interrupt_while_the_folder_is_written(monkeypatch, capsys, files, tmp_path):
@@ -258,22 +260,24 @@ def test_an_empty_name(parivox):
 
 def test_only_before_an_equals_sign_is_a_list_named(parivox, files, tmp_path):
     (tmp_path / "a@b.csv").write_text((files / "scores.csv").read_text())
-    at = tmp_path / "a@b.csv"
-    for sources, wanted in (
-        ((at,), [("a@b", "")]),
-        ((at, "scores.csv"), [("a@b", ""), ("scores", "")]),
-        ((f"a@b={at}", "scores.csv"), [("a", "b"), ("scores", "")]),
+    path = tmp_path / "a@b.csv"
+    for sources, names in (
+        ((path,), [("a@b", "")]),
+        ((path, "scores.csv"), [("a@b", ""), ("scores", "")]),
+        ((f"a@b={path}", "scores.csv"), [("a", "b"), ("scores", "")]),
     ):
-        told = json.loads(parivox("audit", *sources, *SPEAKERS, "--json").stdout)
-        assert [(one["system"], one["list"]) for one in told["inputs"]] == wanted
+        record = json.loads(parivox("audit", *sources, *SPEAKERS, "--json").stdout)
+        assert [
+            (input_record["system"], input_record["list"]) for input_record in record["inputs"]
+        ] == names
 
 
 def test_development_files_without_a_name_are_not_split_either(parivox, files, tmp_path):
     (tmp_path / "a@b.csv").write_text((files / "scores.csv").read_text())
-    at = tmp_path / "a@b.csv"
-    words = ("--threshold-from", at, "--threshold-from", "other.csv", "--json")
-    found = parivox("audit", at, "other.csv", *SPEAKERS, *words)
-    assert found.returncode == 0, found.stderr
+    path = tmp_path / "a@b.csv"
+    words = ("--threshold-from", path, "--threshold-from", "other.csv", "--json")
+    completed = parivox("audit", path, "other.csv", *SPEAKERS, *words)
+    assert completed.returncode == 0, completed.stderr
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 120])
@@ -284,11 +288,11 @@ def test_commands_cut_no_word_in_a_terminal_of_any_width(in_terminal, files, wid
         ("plan", "--pilot", "audit"),
         ("inspect", "scores.csv", "speakers.csv"),
     ):
-        code, told = in_terminal(words, files, of="stdout", width=width)
-        assert code in {0, 1}, told
-        lines = re.sub(r"\x1b\[[0-9;]*m", "", told).splitlines()
+        code, screen = in_terminal(words, files, stream_name="stdout", width=width)
+        assert code in {0, 1}, screen
+        lines = re.sub(r"\x1b\[[0-9;]*m", "", screen).splitlines()
         assert len(lines) > 5
-        assert "…" not in told
+        assert "…" not in screen
         wide = [line for line in lines if len(line) > width]
         assert all("parivox audit" in line for line in wide)
 
@@ -297,16 +301,16 @@ def test_commands_cut_no_word_in_a_terminal_of_any_width(in_terminal, files, wid
 
 
 def test_a_mistake_is_told_with_its_mend_on_a_line_of_its_own_in_a_terminal(in_terminal, files):
-    code, told = in_terminal(("audit", "scores.csv", "--by", "gender", "--quiet"), files)
+    code, screen = in_terminal(("audit", "scores.csv", "--by", "gender", "--quiet"), files)
     assert code == 2
-    error, hint = re.sub(r"\x1b\[[0-9;]*m", "", told).splitlines()
+    error, hint = re.sub(r"\x1b\[[0-9;]*m", "", screen).splitlines()
     assert error == "error: --by: unknown attribute 'gender' (searched the trials, scores.csv)"
     assert hint == "hint: add the speaker table that contains it, with --speakers FILE"
-    assert "\x1b[1merror" in told  # of sixteen colours none is seen on every ground
+    assert "\x1b[1merror" in screen  # of sixteen colours none is seen on every ground
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("audi",), "unknown command 'audi' for parivox; did you mean 'audit'?"),
         (
@@ -321,8 +325,8 @@ def test_a_mistake_is_told_with_its_mend_on_a_line_of_its_own_in_a_terminal(in_t
         (("inspect", "s.csv", "--jso"), "did you mean --json? available: --help, --columns"),
     ],
 )
-def test_what_is_mistyped_is_told_with_what_may_be_meant(parivox, words, told):
+def test_what_is_mistyped_is_told_with_what_may_be_meant(parivox, words, message):
     done = parivox(*words)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("parivox: error: ")
-    assert told in done.stderr
+    assert message in done.stderr

@@ -23,15 +23,15 @@ def test_check_prints_a_line_for_each_check(parivox, listed):
     done = parivox("trials", "check", "list.txt", "--speakers", "people.csv", cwd=listed)
     assert done.returncode == 0
     assert not done.stderr
-    first = [line.split()[:2] for line in done.stdout.splitlines()]
-    ids = [words[0] for words in first if words and words[0] in CHECKS]
-    *mended, last = ids[len(CHECKS) :]
+    line_starts = [line.split()[:2] for line in done.stdout.splitlines()]
+    ids = [words[0] for words in line_starts if words and words[0] in CHECKS]
+    *mended, last_id = ids[len(CHECKS) :]
     assert sorted(ids[: len(CHECKS)]) == sorted(CHECKS)
-    verdicts = [words[1] for words in first if words and words[0] in CHECKS][: len(CHECKS)]
-    assert ["G1", "pass"] in first
-    assert ["G2", "FAIL"] in first
+    verdicts = [words[1] for words in line_starts if words and words[0] in CHECKS][: len(CHECKS)]
+    assert ["G1", "pass"] in line_starts
+    assert ["G2", "FAIL"] in line_starts
     assert verdicts == sorted(verdicts)  # FAIL, pass, –
-    assert [*mended, last] == ids[: verdicts.count("FAIL")]  # what to do
+    assert [*mended, last_id] == ids[: verdicts.count("FAIL")]  # what to do
     assert " fails 1 of 5 checks (G2); not checked: " in done.stdout.splitlines()[0]
     assert "4 trials (2 target, 2 nontarget) of 2 speakers" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 100
@@ -40,9 +40,9 @@ def test_check_prints_a_line_for_each_check(parivox, listed):
 def test_check_tells_what_each_check_found_on_request(parivox, listed):
     words = ("trials", "check", "list.txt")
     assert "Worth knowing" not in parivox(*words, cwd=listed).stdout
-    told = parivox(*words, "-v", cwd=listed).stdout
-    assert "Worth knowing" in told
-    assert "how often things are used" in told
+    output = parivox(*words, "-v", cwd=listed).stdout
+    assert "Worth knowing" in output
+    assert "how often things are used" in output
 
 
 def test_strict_ends_with_1_if_a_check_fails(parivox, listed):
@@ -53,12 +53,12 @@ def test_strict_ends_with_1_if_a_check_fails(parivox, listed):
 
 def test_json_holds_the_verdicts(parivox, listed):
     done = parivox("trials", "check", "list.txt", "--json", "--strict", cwd=listed)
-    told = json.loads(done.stdout)
+    record = json.loads(done.stdout)
     assert done.returncode == 1
-    assert told["passed"] is False
-    checks = told["tables"]["checks"]
+    assert record["passed"] is False
+    checks = record["tables"]["checks"]
     assert dict(zip(checks["id"], checks["verdict"], strict=True))["G2"] == "fail"
-    assert "speaker" not in told["tables"]["speakers"]
+    assert "speaker" not in record["tables"]["speakers"]
 
 
 def test_speakers_are_named_on_request(parivox, listed):
@@ -89,8 +89,8 @@ def test_grade_writes_a_file_and_counts(parivox, listed):
     done = parivox(*words, cwd=listed)
     assert done.returncode == 0
     assert "graded.parquet" in done.stdout
-    found = pl.read_parquet(listed / "graded.parquet")
-    assert found["grade"].to_list() == [3, 2, 2, 3]
+    graded_trials = pl.read_parquet(listed / "graded.parquet")
+    assert graded_trials["grade"].to_list() == [3, 2, 2, 3]
     again = parivox(*words, cwd=listed)
     assert again.returncode == 2
     assert "is there already" in again.stderr
@@ -119,13 +119,13 @@ def test_attributes_are_joined_by_commas_and_bands_keep_theirs(parivox, listed):
     words = ("trials", "grade", "days.csv", "--speakers", "people.csv")
     graded = ("--grade-by", "days:30,90,gender", "--out", "graded.csv")
     assert parivox(*words, *graded, cwd=listed).returncode == 0
-    found = pl.read_csv(listed / "graded.csv")
-    assert found["same_days:30,90"].to_list() == [False, True, False]
-    assert found["grade"].to_list() == [2, 4, 2]
+    graded_trials = pl.read_csv(listed / "graded.csv")
+    assert graded_trials["same_days:30,90"].to_list() == [False, True, False]
+    assert graded_trials["grade"].to_list() == [2, 4, 2]
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["check", "nowhere.txt"], "nowhere.txt"),
         (
@@ -147,12 +147,12 @@ def test_attributes_are_joined_by_commas_and_bands_keep_theirs(parivox, listed):
         ([], "COMMAND"),
     ],
 )
-def test_bad_input_is_one_sentence_and_exit_code_2(parivox, listed, words, told):
+def test_bad_input_is_one_sentence_and_exit_code_2(parivox, listed, words, message):
     before = sorted(listed.iterdir())
     done = parivox("trials", *words, cwd=listed)
     assert done.returncode == 2
     assert not done.stdout
     assert done.stderr.startswith("parivox: error: ")
     assert done.stderr.count("\n") == 1
-    assert told in done.stderr
+    assert message in done.stderr
     assert sorted(listed.iterdir()) == before

@@ -38,46 +38,46 @@ def refused(capsys, monkeypatch):
     """What is said of a command line that is refused."""
     monkeypatch.setattr("parivox.cli.set_up_process", lambda: None)  # of a process of its own
 
-    def told(*words):
+    def refusal(*words):
         with pytest.raises(SystemExit) as ended:
             main([*BASIC, *words])
         assert ended.value.code == 2
-        said = capsys.readouterr()
-        assert said.out == ""
-        assert said.err.startswith("parivox: error: ")
-        assert said.err.count("\n") == 1
-        return said.err
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert captured.err.startswith("parivox: error: ")
+        assert captured.err.count("\n") == 1
+        return captured.err
 
-    return told
+    return refusal
 
 
 @pytest.mark.parametrize(
     ("option", "value"), [(option, value) for option in NONSENSE for value in NONSENSE[option]]
 )
 def test_nonsense_is_one_sentence_that_names_the_option(refused, option, value):
-    told = refused(option, value)
-    assert option in told
-    assert value in told
+    message = refused(option, value)
+    assert option in message
+    assert value in message
 
 
 @pytest.mark.parametrize("words", TOGETHER, ids=" ".join)
 def test_what_does_not_go_together_is_told(refused, words):
-    told = refused(*words)
-    assert any(word in told for word in words if word.startswith("--"))
+    message = refused(*words)
+    assert any(word in message for word in words if word.startswith("--"))
 
 
 def test_a_nonsense_option_leaves_no_traceback_and_no_folder(parivox, files):
     done = parivox(
-        *("audit", "scores.csv", "--speakers", "speakers.csv", "--by", "gender"),
-        *("--replicates", "few", "--out", "never"),
-    )
-    told = "parivox: error: --replicates is 'few'; give a whole number\n"
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", told)
+        "audit", "scores.csv", "--speakers", "speakers.csv", "--by", "gender",
+        "--replicates", "few", "--out", "never",
+    )  # fmt: skip
+    message = "parivox: error: --replicates is 'few'; give a whole number\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", message)
     assert not (files / "never").exists()
 
 
 @pytest.mark.parametrize(
-    ("asked", "fewest", "code", "said"),
+    ("condition", "fewest", "code", "message"),
     [
         ("not-met", 3, 1, "a limit is not met (f)"),
         ("not-met", 5, 0, ""),
@@ -85,14 +85,16 @@ def test_a_nonsense_option_leaves_no_traceback_and_no_folder(parivox, files):
         ("cannot-tell,not-met", 5, 1, "a limit is not known to be met (f)"),
     ],
 )
-def test_a_limit_ends_with_an_exit_code_where_that_is_asked_for(parivox, asked, fewest, code, said):
+def test_a_limit_ends_with_an_exit_code_where_that_is_asked_for(
+    parivox, condition, fewest, code, message
+):
     done = parivox(
-        *("audit", "scores.csv", "--speakers", "speakers.csv", "--by", "gender", "--quiet"),
-        *("--gate", f"inference={fewest}", "--limit", "fnr:f=0.0001%", "--fail-on", asked),
-    )
+        "audit", "scores.csv", "--speakers", "speakers.csv", "--by", "gender", "--quiet",
+        "--gate", f"inference={fewest}", "--limit", "fnr:f=0.0001%", "--fail-on", condition,
+    )  # fmt: skip
     assert done.returncode == code
     assert done.stdout.split("\n\n")[1].startswith("Limit of ")
-    assert done.stderr == (said and f"parivox: {said}: exit code 1, as --fail-on asks\n")
+    assert done.stderr == (message and f"parivox: {message}: exit code 1, as --fail-on asks\n")
 
 
 @pytest.mark.parametrize(
@@ -106,13 +108,13 @@ def test_exit_codes_of_what_is_not_looked_for_are_refused(refused, words):
 @pytest.mark.slow
 def test_every_option_of_uncertainty_reaches_the_audit(parivox, files, tmp_path):
     done = parivox(
-        *("audit", "A=scores.csv", "B=other.csv", "--speakers", "speakers.csv", "--by", "gender"),
-        *("--operating-point", "eer", "--confidence", "0.9", "--margin", "1.5", "--seed", "3"),
-        *("--replicates", "60", "--bins", "exact", "--interval", "bootstrap", "--attempts", "2"),
-        *("--limit", "fnr=0.2", "--limit", "fpr=0.1", "--gate", "inference=3", "--pooled-floor"),
-        *("--fixed-threshold", "--standardise", "same:nation", "--compare", "--quiet"),
-        *("--trial-table", tmp_path / "trials.csv", "--out", tmp_path / "audit"),
-    )
+        "audit", "A=scores.csv", "B=other.csv", "--speakers", "speakers.csv", "--by", "gender",
+        "--operating-point", "eer", "--confidence", "0.9", "--margin", "1.5", "--seed", "3",
+        "--replicates", "60", "--bins", "exact", "--interval", "bootstrap", "--attempts", "2",
+        "--limit", "fnr=0.2", "--limit", "fpr=0.1", "--gate", "inference=3", "--pooled-floor",
+        "--fixed-threshold", "--standardise", "same:nation", "--compare", "--quiet",
+        "--trial-table", tmp_path / "trials.csv", "--out", tmp_path / "audit",
+    )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     tables = {}
     for name in ("groups", "verdicts", "limits", "comparison"):

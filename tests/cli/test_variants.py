@@ -4,12 +4,21 @@ import json
 
 import pytest
 
-ASKED = ("--speakers", "speakers.csv", "--by", "gender", "--per-speaker", "4,8", "--replicates", 20)
+OPTIONS = (
+    "--speakers",
+    "speakers.csv",
+    "--by",
+    "gender",
+    "--per-speaker",
+    "4,8",
+    "--replicates",
+    20,
+)
 
 
 @pytest.fixture(scope="module")
 def variants(parivox):
-    return lambda *words: parivox("trials", "variants", "scores.csv", *ASKED, *words)
+    return lambda *words: parivox("trials", "variants", "scores.csv", *OPTIONS, *words)
 
 
 def test_it_prints_both_spreads_of_each_group(variants):
@@ -24,10 +33,10 @@ def test_it_prints_both_spreads_of_each_group(variants):
 
 def test_json_is_the_tables(variants):
     done = variants("--json", "--variants", 3)
-    held = json.loads(done.stdout)
-    assert held["speakers"] == {"f": 3, "m": 3}
-    assert len(held["table"]["group"]) == 2 * 2 * 4  # groups, numbers of pairs, metrics
-    assert len(held["values"]["value"]) == 3 * len(held["table"]["group"])
+    record = json.loads(done.stdout)
+    assert record["speakers"] == {"f": 3, "m": 3}
+    assert len(record["table"]["group"]) == 2 * 2 * 4  # groups, numbers of pairs, metrics
+    assert len(record["values"]["value"]) == 3 * len(record["table"]["group"])
 
 
 def test_a_list_without_scores_is_told_what_it_lacks(parivox, tmp_path):
@@ -50,7 +59,7 @@ def test_charts_are_written(variants, optional, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("--per-speaker", "4,x"), "--per-speaker is 'x'; give a whole number"),
         (("--seed", "-1"), "--seed is -1; give a whole number from 0 to"),
@@ -60,12 +69,12 @@ def test_charts_are_written(variants, optional, tmp_path):
         (("--per-speaker", "500"), "no speaker has 500 same-speaker pairs"),
     ],
 )
-def test_what_is_wrong_is_one_sentence(words, told, parivox, files):
+def test_what_is_wrong_is_one_sentence(words, message, parivox, files):
     before = sorted(files.iterdir())
-    asked = [word for word in ASKED if word not in words]
-    asked = [*asked[:4], *words] if "--per-speaker" in words else [*ASKED, *words]
-    done = parivox("trials", "variants", "scores.csv", *asked)
+    options = [word for word in OPTIONS if word not in words]
+    options = [*options[:4], *words] if "--per-speaker" in words else [*OPTIONS, *words]
+    done = parivox("trials", "variants", "scores.csv", *options)
     assert done.returncode == 2
-    assert told in done.stderr
+    assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert sorted(files.iterdir()) == before
