@@ -23,14 +23,14 @@ print(status.partition("VmHWM:")[2].split()[0])
 
 def of_cities(count):
     """Trials of so many speakers, each of a city of its own."""
-    place = np.arange(count)
+    person = np.arange(count)
     trials = {
-        "enrol": [f"p{i}/1" for i in place] * 2,
-        "test": [f"p{i}/2" for i in place] + [f"p{(i + 1) % count}/2" for i in place],
-        "score": np.r_[0.5 + place % 7 / 10, 0.1 + place % 9 / 10],
+        "enrol": [f"p{i}/1" for i in person] * 2,
+        "test": [f"p{i}/2" for i in person] + [f"p{(i + 1) % count}/2" for i in person],
+        "score": np.r_[0.5 + person % 7 / 10, 0.1 + person % 9 / 10],
     }
-    people = {"id": [f"p{i}" for i in place], "city": [f"c{i}" for i in place]}
-    people["sex"] = ["f" if i % 2 else "m" for i in place]
+    people = {"id": [f"p{i}" for i in person], "city": [f"c{i}" for i in person]}
+    people["sex"] = ["f" if i % 2 else "m" for i in person]
     return trials, people
 
 
@@ -38,40 +38,46 @@ def of_cities(count):
 def test_more_groups_than_can_be_compared_are_refused(option, monkeypatch):
     monkeypatch.setattr("parivox.data.requested_groupings.MAX_GROUPS", 10)
     trials, people = of_cities(11)
-    told = rf"--{option} city: has 11 groups, more than 10; group by fewer values, by bands"
-    with pytest.raises(pv.ConfigError, match=told):
+    message = rf"--{option} city: has 11 groups, more than 10; group by fewer values, by bands"
+    with pytest.raises(pv.ConfigError, match=message):
         pv.audit(trials, speakers=people, **{"by": "sex", option: "city"})
 
 
 def test_more_groups_than_one_audit_holds_are_refused(monkeypatch):
     trials, people = of_cities(11)
     many = people | {f"question {i}": people["sex"] for i in range(50)}
-    told = r"--by: 51 groupings \(every .* values\) are more than 20, the most of one audit; name"
-    with pytest.raises(pv.ConfigError, match=told):
+    message = (
+        r"--by: 51 groupings \(every .* values\) are more than 20, the most of one audit; name"
+    )
+    with pytest.raises(pv.ConfigError, match=message):
         pv.audit(trials, speakers=many)
     monkeypatch.setattr("parivox.auditing.run.MOST_GROUPS", 30)
-    told = r"--by: 33 groups by every allocation and within every level are more than 30, the most"
-    with pytest.raises(pv.ConfigError, match=told):
+    message = (
+        r"--by: 33 groups by every allocation and within every level are more than 30, the most"
+    )
+    with pytest.raises(pv.ConfigError, match=message):
         pv.audit(trials, speakers=people, by="city", within="sex")
-    found = pv.audit(trials, speakers=people, by="city", within="sex", intervals=False).groups
-    rows = [row for row in found.rows() if row["grouping"] == "city" and row["group"] != "pooled"]
+    group_rows = pv.audit(trials, speakers=people, by="city", within="sex", intervals=False).groups
+    rows = [
+        row for row in group_rows.rows() if row["grouping"] == "city" and row["group"] != "pooled"
+    ]
     assert len({(row["within"], row["group"]) for row in rows}) == 33
 
 
 @pytest.mark.slow
 def test_hundreds_of_groups_take_little_memory(tmp_path):
     """In a process of its own: 13 MB a group for 1,000 replicates took 11 GB of 900."""
-    place, rng = np.arange(50_000), np.random.default_rng(0)
-    enrol, is_target = rng.integers(0, 1600, place.size), rng.random(place.size) < 0.2
-    test = np.where(is_target, enrol, rng.integers(0, 1600, place.size))
-    scores = rng.normal(size=place.size) + 2 * is_target
-    rows = zip(enrol, place, test, place, scores, enrol == test, strict=True)
+    person, rng = np.arange(50_000), np.random.default_rng(0)
+    enrol, is_target = rng.integers(0, 1600, person.size), rng.random(person.size) < 0.2
+    test = np.where(is_target, enrol, rng.integers(0, 1600, person.size))
+    scores = rng.normal(size=person.size) + 2 * is_target
+    rows = zip(enrol, person, test, person, scores, enrol == test, strict=True)
     lines = [f"s{a}/e{i},s{b}/t{j},{score},{int(label)}" for a, i, b, j, score, label in rows]
     (tmp_path / "scores.csv").write_text("\n".join(["enrol,test,score,label", *lines]))
     people = "\n".join(f"s{i},g{i % 400}" for i in range(1600))
     (tmp_path / "people.csv").write_text(f"id,city\n{people}")
-    asked = "audit scores.csv --speakers people.csv --by city --replicates 100 --quiet"
-    command = [sys.executable, "-c", MEASURED, *asked.split()]
+    command_line = "audit scores.csv --speakers people.csv --by city --replicates 100 --quiet"
+    command = [sys.executable, "-c", MEASURED, *command_line.split()]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert int(done.stdout.split()[-1]) < 720 << 10
 
@@ -79,8 +85,8 @@ def test_hundreds_of_groups_take_little_memory(tmp_path):
 def test_as_many_groups_as_can_be_compared_are_compared(monkeypatch):
     monkeypatch.setattr("parivox.data.requested_groupings.MAX_GROUPS", 10)
     trials, people = of_cities(10)
-    found = pv.audit(trials, speakers=people, by="city")
-    assert len(set(found.groups.to_dict()["group"]) - {"pooled", "all"}) == 10
+    audit = pv.audit(trials, speakers=people, by="city")
+    assert len(set(audit.groups.to_dict()["group"]) - {"pooled", "all"}) == 10
 
 
 TWICE = ["--speakers", "--trials", "--utterances", "--models", "--failures", "--groups", "--id"]
@@ -90,9 +96,13 @@ TWICE += ["--columns", "--scores-format", "--conflicts", "--out"]
 @pytest.mark.parametrize(
     ("command", "option"),
     [
-        *(("audit", one) for one in (*TWICE, "--sweep", "--compat", "--format")),
-        *(("count", one) for one in (*TWICE, "--step", "--withhold")),
-        *(("inspect", one) for one in ("--columns", "--scores-format")),
+        (command, option)
+        for command, options in (
+            ("audit", (*TWICE, "--sweep", "--compat", "--format")),
+            ("count", (*TWICE, "--step", "--withhold")),
+            ("inspect", ("--columns", "--scores-format")),
+        )
+        for option in options
     ],
 )
 def test_an_option_with_one_value_is_not_given_twice(command, option):
@@ -102,12 +112,16 @@ def test_an_option_with_one_value_is_not_given_twice(command, option):
 
 
 def test_other_options_and_a_second_command_line_may_repeat():
-    whole = parser()
+    command_parser = parser()
     for _ in range(2):
-        given = whole.parse_args(
+        arguments = command_parser.parse_args(
             ["audit", "a.csv", "b.csv", "--by", "x", "--by", "y", "--id", "n", "--json", "--json"]
         )
-        assert (given.scores, given.by, given.id) == (["a.csv", "b.csv"], ["x", "y"], "n")
+        assert (arguments.scores, arguments.by, arguments.id) == (
+            ["a.csv", "b.csv"],
+            ["x", "y"],
+            "n",
+        )
 
 
 CHOICES = ["by", "within", "allocate", "operating_points", "cost", "eer", "rule", "reference"]
@@ -156,15 +170,15 @@ def test_none_is_no_number(option):
 @pytest.mark.slow
 def test_a_list_of_choices_may_come_from_an_array():
     trials, people = of_cities(4)
-    found = pv.audit(trials, speakers=people, by=np.array([" sex ", "city"]), alpha=np.array([0.5]))
-    assert found.record["groupings"] == ["sex", "city"]
+    audit = pv.audit(trials, speakers=people, by=np.array([" sex ", "city"]), alpha=np.array([0.5]))
+    assert audit.record["groupings"] == ["sex", "city"]
 
 
 def test_standard_output_is_no_place_for_counts_and_tables(parivox):
     for command, kind in (("count", "file"), ("audit", "folder")):
         done = parivox(command, "scores.csv", "--speakers", "speakers.csv", "--out", "-")
-        told = f"parivox: error: --out -: standard output is not a {kind}; name a {kind}\n"
-        assert (done.returncode, done.stderr) == (2, told)
+        message = f"parivox: error: --out -: standard output is not a {kind}; name a {kind}\n"
+        assert (done.returncode, done.stderr) == (2, message)
 
 
 @pytest.mark.parametrize("option", ["speakers", "trials", "utterances", "models", "failures"])
@@ -177,23 +191,23 @@ def test_an_empty_name_is_said_to_be_empty(option):
 @pytest.mark.parametrize("step", ["1e300", "1e-300", "0", "-1", "x"])
 def test_a_step_is_asked_for_that_would_be_taken(step):
     trials, people = of_cities(4)
-    told = f"--step {step}: is not the width of a bin; give one from 1e-15 to 1e15, as in 0.001"
-    with pytest.raises(pv.ConfigError, match=told):
+    message = f"--step {step}: is not the width of a bin; give one from 1e-15 to 1e15, as in 0.001"
+    with pytest.raises(pv.ConfigError, match=message):
         pv.count(trials, speakers=people, by="sex", step=step)
 
 
 def test_what_is_long_is_shortened_in_a_sentence():
     long = "a" * 70_000 + "z"
     people = {"id": [long, long], "sex": ["f", "m"]}
-    with pytest.raises(pv.DataError) as told:
+    with pytest.raises(pv.DataError) as error_info:
         pv.audit(of_cities(4)[0], speakers=people, id="id")
-    assert len(str(told.value)) < 1000
-    assert re.search(r"'a{100,}\.{3}a+z'", str(told.value))
-    told = pv.DataError(f"f.csv, row 2: {'a word and ' * 9999}is too long; shorten it")
-    assert str(told).startswith("f.csv, row 2: a word")
-    assert str(told).endswith("is too long; shorten it")
-    assert len(str(told)) < 2000
-    assert str(pv.DataError(str(told))) == str(told)
+    assert len(str(error_info.value)) < 1000
+    assert re.search(r"'a{100,}\.{3}a+z'", str(error_info.value))
+    error = pv.DataError(f"f.csv, row 2: {'a word and ' * 9999}is too long; shorten it")
+    assert str(error).startswith("f.csv, row 2: a word")
+    assert str(error).endswith("is too long; shorten it")
+    assert len(str(error)) < 2000
+    assert str(pv.DataError(str(error))) == str(error)
 
 
 @pytest.mark.slow
@@ -203,39 +217,39 @@ def test_a_column_is_grouped_by_and_counted_whatever_it_is_called(column, tmp_pa
     people = {"id": people["id"], column: people["sex"]}
     counts = pv.count(trials, speakers=people, withhold=0)
     counts.write(tmp_path / "s.counts")
-    found = pv.audit(tmp_path / "s.counts", intervals=False)
-    assert found.record["groupings"] == [column]
-    whole = pv.audit(trials, speakers=people, intervals=False).groups.to_dict()
-    assert {**found.groups.to_dict(), "system": whole["system"]} == whole
+    audit = pv.audit(tmp_path / "s.counts", intervals=False)
+    assert audit.record["groupings"] == [column]
+    group_table = pv.audit(trials, speakers=people, intervals=False).groups.to_dict()
+    assert {**audit.groups.to_dict(), "system": group_table["system"]} == group_table
 
 
 @pytest.mark.parametrize("column", ["a+b", "same:x", "enrol.x", "x:1,2"])
 def test_the_exact_name_of_a_column_wins(column):
     trials, people = of_cities(6)
     people |= {column: people["sex"], "a": people["city"], "b": people["city"], "x": people["city"]}
-    (made,) = pv.count(trials, speakers=people, by=column, withhold=0).groupings
-    assert (made.name, made.groups) == (column, ("f", "m"))
+    (grouping,) = pv.count(trials, speakers=people, by=column, withhold=0).groupings
+    assert (grouping.name, grouping.groups) == (column, ("f", "m"))
 
 
 def test_a_column_that_cannot_be_named_is_to_be_renamed():
     trials, people = of_cities(6)
-    told = r"--by a:b: edges of bands .*; if 'a:b' is the name of a column, rename it"
-    with pytest.raises(pv.ConfigError, match=told):
+    message = r"--by a:b: edges of bands .*; if 'a:b' is the name of a column, rename it"
+    with pytest.raises(pv.ConfigError, match=message):
         pv.count(trials, speakers=people | {"a:b": people["sex"]}, by="a:b")
 
 
 @pytest.mark.parametrize("table", ["speakers", "utterances"])
 def test_columns_that_differ_in_case_only_are_told_of(table):
     trials, people = of_cities(6)
-    both = {"Sex": people["sex"], "sex": people["sex"]}
+    columns = {"Sex": people["sex"], "sex": people["sex"]}
     tables = {"speakers": {"id": people["id"]}}
     if table == "speakers":
-        tables["speakers"] |= both
+        tables["speakers"] |= columns
     else:
-        ids = [f"{who}/{i}" for i in (1, 2) for who in people["id"]]
+        ids = [f"{speaker}/{i}" for i in (1, 2) for speaker in people["id"]]
         tables["utterances"] = {"utterance": ids, "speaker": people["id"] * 2}
-        tables["utterances"] |= {name: cells * 2 for name, cells in both.items()}
-    told = f"^{table}: columns 'Sex' and 'sex' differ in upper and lower case only; rename one"
-    with pytest.raises(pv.DataError, match=told):
+        tables["utterances"] |= {name: cells * 2 for name, cells in columns.items()}
+    message = f"^{table}: columns 'Sex' and 'sex' differ in upper and lower case only; rename one"
+    with pytest.raises(pv.DataError, match=message):
         pv.audit(trials, **tables)
     pv.count(trials, **tables, by="sex", withhold=0)

@@ -12,10 +12,10 @@ LONG = (*BASIC, "--replicates", "1000")
 CLEAR = "\r\x1b[K"
 
 
-def lines_drawn(told):
+def lines_drawn(screen):
     """The lines that a terminal showed, one after the other."""
-    first, *lines = told.split(CLEAR)
-    assert first == ""
+    start, *lines = screen.split(CLEAR)
+    assert start == ""
     return lines
 
 
@@ -23,54 +23,58 @@ def lines_drawn(told):
 def test_a_terminal_shows_rising_shares_on_one_line_that_is_gone_at_the_end(
     in_terminal, files, width
 ):
-    code, told = in_terminal(LONG, files, at_once=True, width=width, NO_COLOR="1")
-    assert code == 0, told
-    lines = lines_drawn(told)
+    code, screen = in_terminal(LONG, files, at_once=True, width=width, NO_COLOR="1")
+    assert code == 0, screen
+    lines = lines_drawn(screen)
     assert lines[-1] == ""
     assert all(len(line) < width and line.isprintable() for line in lines)
     shares = [
-        int(found[1]) for one in lines if (found := re.search(r"bootstrap.*?, (\d+) % in", one))
+        int(match[1])
+        for drawn_line in lines
+        if (match := re.search(r"bootstrap.*?, (\d+) % in", drawn_line))
     ]
     assert len({*shares}) > 3
     assert shares == sorted(shares)
-    assert any(re.search(r"\d+ % in \d+ s, \d+ s left", one) for one in lines)
+    assert any(re.search(r"\d+ % in \d+ s, \d+ s left", drawn_line) for drawn_line in lines)
 
 
 def test_figures_and_the_inner_stage_stay_where_names_are_wide(in_terminal, files):
     name = "\u8a71\u8005" * 40
-    code, told = in_terminal(
+    code, screen = in_terminal(
         ("audit", f"{name}=scores.csv", *LONG[2:]), files, at_once=True, width=60
     )
-    assert code == 0, told
-    lines = lines_drawn(told)
-    line = next(one for one in lines if one.startswith("measuring"))
+    assert code == 0, screen
+    lines = lines_drawn(screen)
+    line = next(drawn_line for drawn_line in lines if drawn_line.startswith("measuring"))
     assert re.fullmatch(r"measuring \w+ ?\.\.\., \d+ s", line)
     assert 50 < len(line.encode("gbk")) < 60
-    assert any(re.fullmatch(r"bootstrap, \d+ % in \d+ s, \d+ s left", one) for one in lines)
+    assert any(
+        re.fullmatch(r"bootstrap, \d+ % in \d+ s, \d+ s left", drawn_line) for drawn_line in lines
+    )
 
 
 def test_nothing_is_drawn_in_two_seconds_or_where_nothing_can_be_redrawn(in_terminal, files):
     for environment in ({}, {"TERM": "dumb"}):
-        code, told = in_terminal(
+        code, screen = in_terminal(
             (*BASIC, "--no-intervals"), files, at_once=bool(environment), **environment
         )
-        assert (code, told) == (0, "")
+        assert (code, screen) == (0, "")
 
 
 def test_control_c_leaves_the_terminal_whole(in_terminal, files):
-    code, told = in_terminal(
+    code, screen = in_terminal(
         (*BASIC, "--replicates", "20000"), files, at_once=True, interrupt=b"bootstrap, "
     )
     assert code == 130
-    *_, last, end = told.split(CLEAR)
-    assert last == ""
+    *_, last_line, end = screen.split(CLEAR)
+    assert last_line == ""
     assert end == "parivox: stopped; nothing was written\r\n"
 
 
 def test_progress_for_programs(parivox, files):
-    found = parivox(*LONG, "--out", "out", "--progress", "json")
-    assert found.returncode == 0
-    lines = [json.loads(line) for line in found.stderr.splitlines()]
+    completed = parivox(*LONG, "--out", "out", "--progress", "json")
+    assert completed.returncode == 0
+    lines = [json.loads(line) for line in completed.stderr.splitlines()]
     assert {tuple(line) for line in lines} == {
         ("stage", "done", "total", "unit", "share", "elapsed_s", "eta_s")
     }
@@ -80,10 +84,13 @@ def test_progress_for_programs(parivox, files):
     assert {"reading scores", "measuring scores: bootstrap", "writing out"} <= {*by_stage}
     for shares in by_stage.values():
         assert shares[-1] == 1
-        known = [share for share in shares if share is not None]
-        assert known == sorted(known)
-    assert all(len([*same]) < 30 for _, same in groupby(lines, key=lambda line: line["stage"]))
-    assert found.stdout == parivox(*LONG, "--out", "out", "--quiet").stdout
+        known_shares = [share for share in shares if share is not None]
+        assert known_shares == sorted(known_shares)
+    assert all(
+        len([*stage_lines]) < 30
+        for _, stage_lines in groupby(lines, key=lambda line: line["stage"])
+    )
+    assert completed.stdout == parivox(*LONG, "--out", "out", "--quiet").stdout
 
 
 def test_a_pipe_gets_nothing_of_what_takes_no_ten_seconds(parivox):
@@ -100,7 +107,7 @@ def test_a_log_gets_a_plain_line_now_and_then(monkeypatch, parivox):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (
             ("--progress", "xml"),
@@ -109,10 +116,10 @@ def test_a_log_gets_a_plain_line_now_and_then(monkeypatch, parivox):
         (("--progress", "json", "--quiet"), "--quiet and --progress contradict each other"),
     ],
 )
-def test_forms_that_there_are_not(parivox, words, told):
-    found = parivox(*BASIC, *words)
-    assert (found.returncode, found.stdout) == (2, "")
-    assert found.stderr.startswith(f"parivox: error: {told}")
+def test_forms_that_there_are_not(parivox, words, message):
+    completed = parivox(*BASIC, *words)
+    assert (completed.returncode, completed.stdout) == (2, "")
+    assert completed.stderr.startswith(f"parivox: error: {message}")
 
 
 @pytest.mark.parametrize(
@@ -127,7 +134,7 @@ def test_forms_that_there_are_not(parivox, words, told):
 def test_other_commands_tell_of_theirs(parivox, tmp_path, files, words, stage):
     for name in ("scores.csv", "speakers.csv"):
         (tmp_path / name).write_bytes((files / name).read_bytes())
-    found = parivox(*words, "--progress", "json", cwd=tmp_path)
-    assert found.returncode in {0, 1}
-    stages = [json.loads(line)["stage"] for line in found.stderr.splitlines()]
-    assert any(one.startswith(stage) for one in stages)
+    completed = parivox(*words, "--progress", "json", cwd=tmp_path)
+    assert completed.returncode in {0, 1}
+    stages = [json.loads(line)["stage"] for line in completed.stderr.splitlines()]
+    assert any(stage_name.startswith(stage) for stage_name in stages)

@@ -33,43 +33,43 @@ def home(tmp_path):
 
 def test_help_names_what_it_does(parivox):
     assert "systems" in parivox("--help").stdout
-    told = parivox("systems", "--help").stdout
-    assert "list" in told
-    assert "check" in told
+    help_text = parivox("systems", "--help").stdout
+    assert "list" in help_text
+    assert "check" in help_text
     assert "--frontend" in parivox("systems", "check", "--help").stdout
 
 
 def test_list_tells_what_runs_here(parivox, tmp_path):
-    found = parivox("systems", "list", XDG_CACHE_HOME=str(tmp_path))
-    assert (found.returncode, found.stderr) == (0, "")
-    assert max(map(len, found.stdout.splitlines())) <= 100
+    completed = parivox("systems", "list", XDG_CACHE_HOME=str(tmp_path))
+    assert (completed.returncode, completed.stderr) == (0, "")
+    assert max(map(len, completed.stdout.splitlines())) <= 100
     for name in ("ge2e", "eres2net:CHECKPOINT", "FILE.onnx", "PACKAGE.MODULE:NAME"):
-        assert name in found.stdout
-    assert "weights come through pip once" in found.stdout
-    told = json.loads(parivox("systems", "list", "--json").stdout)
-    assert told[0]["name"] == "ge2e"
-    assert told[0]["runs"] is True
+        assert name in completed.stdout
+    assert "weights come through pip once" in completed.stdout
+    record = json.loads(parivox("systems", "list", "--json").stdout)
+    assert record[0]["name"] == "ge2e"
+    assert record[0]["runs"] is True
 
 
 def test_check_of_a_sound_system(parivox, home):
-    found = parivox("systems", "check", "mine:spectrum", cwd=home)
-    assert (found.returncode, found.stderr) == (0, "")
-    assert "mine:spectrum: 16,000 Hz, from 0.2 s on, compares vectors by cosine" in found.stdout
-    assert "No fault found." in found.stdout
-    told = json.loads(parivox("systems", "check", "mine:spectrum", "--json", cwd=home).stdout)
-    assert told["probe"]["sound"] is True
-    assert len(told["provenance"]["source_sha256"]) == 64
+    completed = parivox("systems", "check", "mine:spectrum", cwd=home)
+    assert (completed.returncode, completed.stderr) == (0, "")
+    assert "mine:spectrum: 16,000 Hz, from 0.2 s on, compares vectors by cosine" in completed.stdout
+    assert "No fault found." in completed.stdout
+    record = json.loads(parivox("systems", "check", "mine:spectrum", "--json", cwd=home).stdout)
+    assert record["probe"]["sound"] is True
+    assert len(record["provenance"]["source_sha256"]) == 64
 
 
 def test_check_of_a_system_that_drifts(parivox, home):
-    found = parivox("systems", "check", "mine:moody", "--sample-rate", "8000", cwd=home)
-    assert (found.returncode, found.stderr) == (1, "")
-    assert "the same audio twice: the vectors differ by" in found.stdout
-    assert "faults: scores of this system depend on more than the recordings" in found.stdout
+    completed = parivox("systems", "check", "mine:moody", "--sample-rate", "8000", cwd=home)
+    assert (completed.returncode, completed.stderr) == (1, "")
+    assert "the same audio twice: the vectors differ by" in completed.stdout
+    assert "faults: scores of this system depend on more than the recordings" in completed.stdout
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("mine:fails",), "mine:fails failed on 32,000 samples at 16,000 Hz: RuntimeError: out of"),
         (("ge3e",), "--system 'ge3e' is not known; nearest: ge2e"),
@@ -79,34 +79,34 @@ def test_check_of_a_system_that_drifts(parivox, home):
         (("gone.onnx",), "file not found"),
     ],
 )
-def test_mistakes_are_one_sentence(parivox, home, words, told):
-    found = parivox("systems", "check", *words, cwd=home)
-    assert (found.returncode, found.stdout) == (2, "")
-    assert told in found.stderr
-    assert found.stderr.count("\n") == 1
+def test_mistakes_are_one_sentence(parivox, home, words, message):
+    completed = parivox("systems", "check", *words, cwd=home)
+    assert (completed.returncode, completed.stdout) == (2, "")
+    assert message in completed.stderr
+    assert completed.stderr.count("\n") == 1
 
 
 def test_weights_are_fetched_once_and_never_again(parivox, home):
     cache = str(home / "cache")
-    first = parivox("systems", "check", "ge2e", XDG_CACHE_HOME=cache)
-    if "could not be fetched" in first.stderr:
-        pytest.skip(first.stderr)
-    assert first.returncode == 0
-    assert "pip downloads it once" in first.stderr
+    completed = parivox("systems", "check", "ge2e", XDG_CACHE_HOME=cache)
+    if "could not be fetched" in completed.stderr:
+        pytest.skip(completed.stderr)
+    assert completed.returncode == 0
+    assert "pip downloads it once" in completed.stderr
     again = parivox("systems", "check", "ge2e", XDG_CACHE_HOME=cache, **NO_INDEX)
     assert (again.returncode, again.stderr) == (0, "")
-    assert again.stdout == first.stdout
+    assert again.stdout == completed.stdout
     # nor does onnxruntime leave a number of this machine to send along
-    kept = [one for one in (home / "cache").rglob("*") if one.is_file()]
-    assert [one.suffix for one in kept] == [".npz"]
+    cached_files = [path for path in (home / "cache").rglob("*") if path.is_file()]
+    assert [path.suffix for path in cached_files] == [".npz"]
 
 
 def test_without_an_index_the_way_by_hand_is_told(parivox, home):
     cache = home / "cache"
-    found = parivox("systems", "check", "ge2e", XDG_CACHE_HOME=str(cache), **NO_INDEX)
-    assert (found.returncode, found.stdout) == (2, "")
-    first, second = found.stderr.splitlines()
-    assert "pip downloads it once" in first
-    assert "could not be fetched (ERROR:" in second
-    assert "give it with --weights FILE" in second
+    completed = parivox("systems", "check", "ge2e", XDG_CACHE_HOME=str(cache), **NO_INDEX)
+    assert (completed.returncode, completed.stdout) == (2, "")
+    first_line, second_line = completed.stderr.splitlines()
+    assert "pip downloads it once" in first_line
+    assert "could not be fetched (ERROR:" in second_line
+    assert "give it with --weights FILE" in second_line
     assert not cache.exists()

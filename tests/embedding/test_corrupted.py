@@ -35,9 +35,9 @@ def recording(kind, rate=8_000, channels=1, seconds=0.6):
     n = round(seconds * rate)
     wave = np.random.default_rng(rate + channels).normal(size=(n, 1)) / 12
     wave = np.repeat(wave * (1.2 + np.sin(np.arange(n) / 300))[:, None], channels, axis=1)
-    made = io.BytesIO()
-    soundfile.write(made, wave, rate, format=file, subtype=subtype)
-    return made.getvalue()
+    buffer = io.BytesIO()
+    soundfile.write(buffer, wave, rate, format=file, subtype=subtype)
+    return buffer.getvalue()
 
 
 def cut(data, draw):
@@ -46,15 +46,15 @@ def cut(data, draw):
 
 def flipped(data, draw):
     bad = bytearray(data)
-    for at in draw.integers(0, len(data), draw.integers(1, 20)):
-        bad[at] ^= 1 << draw.integers(0, 8)
+    for position in draw.integers(0, len(data), draw.integers(1, 20)):
+        bad[position] ^= 1 << draw.integers(0, 8)
     return bytes(bad)
 
 
 def flipped_at_its_head(data, draw):
     bad = bytearray(data)
-    for at in draw.integers(0, min(len(data), 100), draw.integers(1, 6)):
-        bad[at] = draw.integers(0, 256)
+    for position in draw.integers(0, min(len(data), 100), draw.integers(1, 6)):
+        bad[position] = draw.integers(0, 256)
     return bytes(bad)
 
 
@@ -81,9 +81,9 @@ def special():
     huge = np.tile(np.array([3e38, -3e38], "f4"), 4_000)
     odd = {"nan.wav": bad, "huge.wav": huge, "one.wav": np.ones(1)}
     for name, wave in odd.items():
-        made = io.BytesIO()
-        soundfile.write(made, wave, 16_000, format="WAV", subtype="FLOAT")
-        odd[name] = made.getvalue()
+        buffer = io.BytesIO()
+        soundfile.write(buffer, wave, 16_000, format="WAV", subtype="FLOAT")
+        odd[name] = buffer.getvalue()
     return {
         **odd,
         "bomb.flac": silence.getvalue(),
@@ -99,10 +99,10 @@ def special():
 def write_harmed(folder, n, seed):
     """`n` files that are harmed in every way, and the special ones."""
     draw = np.random.default_rng(seed)
-    whole = {kind: recording(kind) for kind in KINDS}
+    recordings = {kind: recording(kind) for kind in KINDS}
     for i in range(n):
         kind, harm = list(KINDS)[i % len(KINDS)], HARMS[i // len(KINDS) % len(HARMS)]
-        (folder / f"{i:05d} {harm.__name__}.{kind}").write_bytes(harm(whole[kind], draw))
+        (folder / f"{i:05d} {harm.__name__}.{kind}").write_bytes(harm(recordings[kind], draw))
     for name, data in special().items():
         (folder / name).write_bytes(data)
 
@@ -116,8 +116,8 @@ def test_each_harmed_file_has_a_status(small, tmp_path, seed):
     assert sum(run.statuses.values()) == 400 + len(special())
     assert {"ok", "too_short", "unreadable", "non_finite"} <= set(run.statuses) <= set(STATUSES)
     table = dict(run.store.table.select("utterance", "status").iter_rows())
-    told = {name: table[name] for name in special()}
-    assert told == {
+    outcomes = {name: table[name] for name in special()}
+    assert outcomes == {
         "nan.wav": "non_finite",
         "huge.wav": "non_finite",
         "one.wav": "too_short",

@@ -69,14 +69,14 @@ def recordings():
 def dataset(recordings):
     """Make a dataset whose audio is made of the samples of each."""
 
-    def made(cell):
+    def write_dataset(cell):
         audio = [cell(id_, wave) for id_, wave in recordings.items()]
         speakers = [id_[:2] for id_ in recordings]
-        gender = [SPEAKERS[one] for one in speakers]
+        gender = [SPEAKERS[speaker] for speaker in speakers]
         columns = {"id": list(recordings), "speaker": speakers, "gender": gender, "audio": audio}
         return Dataset(pl.DataFrame(columns))
 
-    return made
+    return write_dataset
 
 
 @pytest.mark.slow
@@ -85,7 +85,7 @@ def test_a_dataset_embeds_as_its_files_do(dataset, recordings, small, tmp_path):
         path = tmp_path / "audio" / id_
         path.parent.mkdir(parents=True, exist_ok=True)
         soundfile.write(path.with_suffix(".wav"), wave, RATE, "FLOAT")
-    wanted = pv.embed(tmp_path / "audio", small.load, tmp_path / "a", workers=1)
+    reference = pv.embed(tmp_path / "audio", small.load, tmp_path / "a", workers=1)
     packed_ones = dataset(lambda id_, wave: {"bytes": packed(wave), "path": f"{id_}.wav"})
     packed_ones.frame.write_parquet(tmp_path / "hub.parquet")
     for name, source in {
@@ -95,11 +95,11 @@ def test_a_dataset_embeds_as_its_files_do(dataset, recordings, small, tmp_path):
         "frame": packed_ones.frame,
         "file": tmp_path / "hub.parquet",
     }.items():
-        found = pv.embed(source, small.load, tmp_path / name, workers=1)
-        assert found.statuses == {"ok": 4}
-        assert found.store.table["utterance"].to_list() == list(recordings)
-        assert found.store.table["gender"].to_list() == ["f", "f", "m", "m"]
-        vectors = [one.store.vectors for one in (wanted, found)]
+        dataset_run = pv.embed(source, small.load, tmp_path / name, workers=1)
+        assert dataset_run.statuses == {"ok": 4}
+        assert dataset_run.store.table["utterance"].to_list() == list(recordings)
+        assert dataset_run.store.table["gender"].to_list() == ["f", "f", "m", "m"]
+        vectors = [embedding_run.store.vectors for embedding_run in (reference, dataset_run)]
         np.testing.assert_allclose(*vectors, rtol=1e-6)
         if name == "arrays":  # whose files are made anew
             assert pv.embed(source, small.load, tmp_path / name, workers=1).new == 0
@@ -114,8 +114,8 @@ def test_files_are_copied_where_links_are_refused(dataset, recordings, tmp_path,
         (tmp_path / id_.replace("/", "-")).write_bytes(packed(wave))
     paths = dataset(lambda id_, _: {"bytes": None, "path": str(tmp_path / id_.replace("/", "-"))})
     table, folder = unpack_recordings(paths, "the dataset")
-    held = [(folder / file).read_bytes() for file in table["file"]]
-    assert held == [packed(wave) for wave in recordings.values()]
+    contents = [(folder / file).read_bytes() for file in table["file"]]
+    assert contents == [packed(wave) for wave in recordings.values()]
 
 
 def test_without_ids_the_paths_or_the_rows_are_taken(dataset):
@@ -132,7 +132,7 @@ def test_without_ids_the_paths_or_the_rows_are_taken(dataset):
 def test_a_dataset_is_a_table_wherever_one_is(dataset, recordings):
     audio = dataset(lambda _, wave: {"bytes": packed(wave), "path": None})
     ids = list(recordings)
-    pairs = [(a, b) for at, a in enumerate(ids) for b in ids[at + 1 :]]
+    pairs = [(a, b) for index, a in enumerate(ids) for b in ids[index + 1 :]]
     columns = {"enrol": [a for a, _ in pairs], "test": [b for _, b in pairs]}
     scores = Dataset(pl.DataFrame({**columns, "score": [0.1 * n for n in range(len(pairs))]}))
     audit = pv.audit(scores, utterances=audio, by="gender", intervals=False)
@@ -145,14 +145,14 @@ def test_a_dataset_is_a_table_wherever_one_is(dataset, recordings):
 def saved(request, tmp_path):
     """A dataset as it is, or the Parquet file that it is saved to."""
 
-    def made(name, frame, **features):
+    def write_table(name, frame, **features):
         if request.param == "datasets":
             return Dataset(frame, features)
         about = {"huggingface": json.dumps({"info": {"features": features}})}
         frame.write_parquet(path := tmp_path / f"{name}.parquet", metadata=about)
         return path
 
-    return made
+    return write_table
 
 
 def test_classes_are_known_by_their_names(saved):
@@ -169,8 +169,8 @@ def test_classes_are_known_by_their_names(saved):
 def test_speakers_that_are_classes_are_embedded_by_their_names(saved, recordings):
     audio = [{"bytes": packed(wave), "path": None} for wave in recordings.values()]
     table = pl.DataFrame({"id": list(recordings), "audio": audio, "speaker": [0, 0, 1, 1]})
-    held = read_source(saved("audio", table, speaker=classes("Ana", "Bo"))).table
-    assert held["speaker"].to_list() == ["Ana", "Ana", "Bo", "Bo"]
+    source_table = read_source(saved("audio", table, speaker=classes("Ana", "Bo"))).table
+    assert source_table["speaker"].to_list() == ["Ana", "Ana", "Bo", "Bo"]
 
 
 def test_a_dataset_that_streams_is_no_table():
@@ -183,14 +183,14 @@ def test_a_dataset_that_streams_is_no_table():
 
 
 @pytest.mark.parametrize(
-    ("cell", "said"),
+    ("cell", "message"),
     [
         ({"bytes": None, "path": "gone.wav"}, "row 1, column 'audio': names 'gone.wav', which is"),
         ({"bytes": None, "path": None}, "row 1, column 'audio': holds no audio"),
     ],
 )
-def test_a_dataset_without_its_recordings_says_so(dataset, cell, said):
-    with pytest.raises(DataError, match=said):
+def test_a_dataset_without_its_recordings_says_so(dataset, cell, message):
+    with pytest.raises(DataError, match=message):
         read_source(dataset(lambda *_: cell))
 
 

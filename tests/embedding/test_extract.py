@@ -64,7 +64,10 @@ def test_a_store_knows_its_system_and_what_a_probe_of_it_found(folder, small, tm
     store = embed(folder, small.load, tmp_path / "out", workers=1).store
     assert store.system["provenance"] == small.load().provenance
     assert store.about["probe"]["sound"] is True
-    assert {one["check"] for one in store.about["probe"]["findings"]} >= {"repeated", "batched"}
+    assert {finding["check"] for finding in store.about["probe"]["findings"]} >= {
+        "repeated",
+        "batched",
+    }
 
 
 def test_others_read_the_files_without_us(folder, small, tmp_path):
@@ -88,15 +91,15 @@ def test_batches_of_any_size_make_the_same_vectors(folder, small, tmp_path):
         embed(folder, small.load, tmp_path / str(batch), workers=1, batch=batch).store
         for batch in (1, 5, 64)
     ]
-    for other in stores[1:]:
-        assert other.table.equals(stores[0].table)
-        np.testing.assert_allclose(other.vectors, stores[0].vectors, atol=1e-5)
+    for store in stores[1:]:
+        assert store.table.equals(stores[0].table)
+        np.testing.assert_allclose(store.vectors, stores[0].vectors, atol=1e-5)
 
 
 def test_a_second_run_embeds_what_changed_and_nothing_else(folder, small, tmp_path):
     out = tmp_path / "out"
     embed(folder, small.load, out, workers=1)
-    before, first = content(out), open_store(out).vectors.copy()
+    before, vectors = content(out), open_store(out).vectors.copy()
     broken = partial(small.load, seconds=1e9)  # would never come back, were it asked
     assert embed(folder, broken, out).new == 0
     assert content(out) == before
@@ -110,11 +113,13 @@ def test_a_second_run_embeds_what_changed_and_nothing_else(folder, small, tmp_pa
     store = run.store
     assert store.table.height == 32  # what is gone from the folder stays in the store
     rows = dict(store.table.select("utterance", "row").iter_rows())
-    np.testing.assert_array_equal(store.vectors[rows["s1/copy.wav"]], first[rows["s1/01.wav"] - 0])
+    np.testing.assert_array_equal(
+        store.vectors[rows["s1/copy.wav"]], vectors[rows["s1/01.wav"] - 0]
+    )
     np.testing.assert_array_equal(
         store.vectors[rows["s3/03.wav"]], store.vectors[rows["s3/new name.wav"]]
     )
-    assert not np.array_equal(store.vectors[rows["s0/00.wav"]], first[0])
+    assert not np.array_equal(store.vectors[rows["s0/00.wav"]], vectors[0])
     check_store(out)
 
 
@@ -137,8 +142,8 @@ def test_recordings_of_several_folders_gather_in_a_store(folder, small, tmp_path
     run = embed(tmp_path / "t.csv", small.load, out, workers=1)
     assert (run.statuses, run.new) == ({"ok": 1}, 0)
     assert run.store.table.height == 31
-    last = run.store.table.row(30, named=True)
-    assert (last["utterance"], last["speaker"], last["device"]) == ("x", "s0", "phone")
+    last_row = run.store.table.row(30, named=True)
+    assert (last_row["utterance"], last_row["speaker"], last_row["device"]) == ("x", "s0", "phone")
 
 
 def failing(folder):
@@ -163,9 +168,12 @@ def test_recordings_that_fail_are_rows_with_a_status(folder, small, tmp_path):
     assert (table.filter(pl.col("row") < 0)["reason"] != "").all()
     rows = dict(table.select("utterance", "row").iter_rows())
     assert (rows["s0/00.wav"], rows["s0/06.wav"]) == (-1, 0)
-    known = {one["utterance"]: one for one in table.iter_rows(named=True)}
-    nan, none = known["s4/04.wav"], ("duration", "bandwidth", "level", "clipping", "net_speech")
-    assert (nan["native_rate"], {nan[name] for name in none}) == (8_000, {None})
+    row_by_id = {row["utterance"]: row for row in table.iter_rows(named=True)}
+    nan_row, attributes = (
+        row_by_id["s4/04.wav"],
+        ("duration", "bandwidth", "level", "clipping", "net_speech"),
+    )
+    assert (nan_row["native_rate"], {nan_row[name] for name in attributes}) == (8_000, {None})
     (folder / "s0/00.wav").write_bytes((folder / "s0/06.wav").read_bytes())
     assert embed(folder, small.load, tmp_path / "out", workers=1).statuses["ok"] == 26
 
@@ -262,10 +270,10 @@ def test_a_folder_of_something_else_is_refused_and_stays(folder, small, tmp_path
 def test_a_damaged_table_of_what_was_seen_is_made_anew(folder, small, tmp_path):
     out = tmp_path / "out"
     embed(folder, small.load, out, workers=1)
-    whole = (out / "seen.parquet").read_bytes()
-    (out / "seen.parquet").write_bytes(whole[:40])
+    content = (out / "seen.parquet").read_bytes()
+    (out / "seen.parquet").write_bytes(content[:40])
     assert embed(folder, partial(small.load, seconds=1e9), out).new == 0
-    assert (out / "seen.parquet").read_bytes() == whole
+    assert (out / "seen.parquet").read_bytes() == content
 
 
 def test_a_function_that_fails_on_one_recording_fails_for_it_alone(folder):
@@ -280,10 +288,10 @@ def test_a_function_that_fails_on_one_recording_fails_for_it_alone(folder):
         raise ValueError(msg)
 
     batch = Batch(0, [Excerpt(str(path)) for path in sorted(folder.rglob("*.wav"))], 60.0)
-    found = embed_batch(batch, CallableSystem(function, "mine", sample_rate=8_000)).found
-    told = {one["reason"] for one in found if one["status"] == "unreadable"}
-    assert told == {"the system raised ValueError: too few samples for me"}
-    assert {one["status"] for one in found} == {"ok", "unreadable"}
+    outcomes = embed_batch(batch, CallableSystem(function, "mine", sample_rate=8_000)).found
+    reasons = {outcome["reason"] for outcome in outcomes if outcome["status"] == "unreadable"}
+    assert reasons == {"the system raised ValueError: too few samples for me"}
+    assert {outcome["status"] for outcome in outcomes} == {"ok", "unreadable"}
     with pytest.raises(DataError, match=r"mine: raised ValueError for 30 recordings in turn"):
         embed_batch(batch, CallableSystem(always, "mine", sample_rate=8_000))
 
@@ -292,7 +300,7 @@ def test_samples_beyond_all_measure_are_a_status_and_no_warning(tmp_path):
     wave = np.random.default_rng(1).normal(size=16_000) * 1e30
     soundfile.write(tmp_path / "huge.wav", wave, 16_000, subtype="FLOAT")
     batch = Batch(0, [Excerpt(str(tmp_path / "huge.wav"))], 60.0)
-    squares = Odd(lambda waves: np.stack([[one[:100] ** 2] for one in waves]))
+    squares = Odd(lambda waves: np.stack([[samples[:100] ** 2] for samples in waves]))
     squares.sample_rate = 16_000
     assert embed_batch(batch, squares).found[0]["status"] == "non_finite"
 
@@ -317,13 +325,13 @@ def test_failures_and_attributes_flow_into_an_audit(folder, small, tmp_path):
         }
     ).filter(pl.Series(ok))
     speakers = pl.DataFrame({"speaker": [f"s{i}" for i in range(6)], "sex": list("fmfmfm")})
-    found = audit(
+    group_audit = audit(
         scores, speakers=speakers, by=["sex"], utterances=recordings, orientation="similarity",
         failures=store.path / "failures.csv", intervals=False,
     )  # fmt: skip
-    rows = found.groups.where(grouping="sex", metric="fta").rows()
-    told = {row["group"]: (row["errors"], row["trials"]) for row in rows}
-    assert told == {"f": (3, 15), "m": (2, 14), "pooled": (5, 29)}  # one is never tested
+    rows = group_audit.groups.where(grouping="sex", metric="fta").rows()
+    counts_by_group = {row["group"]: (row["errors"], row["trials"]) for row in rows}
+    assert counts_by_group == {"f": (3, 15), "m": (2, 14), "pooled": (5, 29)}  # one is never tested
 
 
 def test_a_store_of_other_weights_or_options_is_refused(folder, small, tmp_path):
@@ -342,16 +350,16 @@ def test_a_store_of_other_weights_or_options_is_refused(folder, small, tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("how", "told"),
+    ("options", "message"),
     [
         ({"workers": 0}, "--workers is 0"),
         ({"batch": 0}, "--batch is 0"),
         ({"longest_seconds": -1.0}, "--longest is -1"),
     ],
 )
-def test_options_out_of_range_are_refused(folder, small, tmp_path, how, told):
-    with pytest.raises(ConfigError, match=told):
-        embed(folder, small.load, tmp_path / "out", **how)
+def test_options_out_of_range_are_refused(folder, small, tmp_path, options, message):
+    with pytest.raises(ConfigError, match=message):
+        embed(folder, small.load, tmp_path / "out", **options)
     assert not (tmp_path / "out").exists()
 
 
@@ -405,10 +413,10 @@ def test_a_channel_is_chosen_for_files_whose_channels_differ(
 def test_a_choice_after_a_run_embeds_those_files_alone(stereo, small, tmp_path):
     out = tmp_path / "out"
     embed(stereo, small.load, out, workers=1)
-    first = embed(stereo, small.load, out, workers=1, channel="left")
-    assert (first.new, first.statuses) == (2, {"ok": 32})
-    other = embed(stereo, small.load, out, workers=1, channel="right")
-    assert (other.new, channels(other.store)) == (2, {"s0/x.wav": 2, "s1/y.flac": 2})
+    left_run = embed(stereo, small.load, out, workers=1, channel="left")
+    assert (left_run.new, left_run.statuses) == (2, {"ok": 32})
+    right_run = embed(stereo, small.load, out, workers=1, channel="right")
+    assert (right_run.new, channels(right_run.store)) == (2, {"s0/x.wav": 2, "s1/y.flac": 2})
 
 
 def test_a_file_in_the_place_of_one_whose_channels_differed_is_looked_at(stereo, small, tmp_path):
@@ -488,13 +496,13 @@ def test_after_a_mend_old_rows_stay_until_they_are_pruned(folder, small, tmp_pat
     (folder / "s3/03.wav").rename(folder / "s3/new name.wav")
     run = embed(folder, small.load, out, workers=1)
     assert (run.staying, run.pruned, run.store.table.height) == (1, 0, 31)
-    assert any("1 recordings of earlier runs are not among these, and stay" in one
-               and "--prune takes them out" in one for one in embedding_lines(run))  # fmt: skip
+    assert any("1 recordings of earlier runs are not among these, and stay" in line
+               and "--prune takes them out" in line for line in embedding_lines(run))  # fmt: skip
     run = embed(folder, partial(small.load, seconds=1e9), out, workers=1, prune=True)
     assert (run.new, run.staying, run.pruned, run.store.table.height) == (0, 0, 1, 30)
     assert "s3/03.wav" not in run.store.table["utterance"]
     assert any(
-        "1 recordings of earlier runs, which are no longer" in one for one in embedding_lines(run)
+        "1 recordings of earlier runs, which are no longer" in line for line in embedding_lines(run)
     )
     check_store(out)
     shutil.rmtree(tmp_path / "out")
@@ -509,9 +517,11 @@ def test_rows_of_other_speakers_in_a_store_are_refused_until_they_are_pruned(
     embed(folder, small.load, out, workers=1)
     (folder / "s0").rename(folder / "anna")
     before = content(out)
-    told = r"'anna/00.wav' of speaker 'anna' and 's0/00.wav' of speaker 's0' hold .*first of 5 such"
+    message = (
+        r"'anna/00.wav' of speaker 'anna' and 's0/00.wav' of speaker 's0' hold .*first of 5 such"
+    )
     with pytest.raises(
-        DataError, match=told + r".*'s0/00.wav' is of an earlier run: --prune takes"
+        DataError, match=message + r".*'s0/00.wav' is of an earlier run: --prune takes"
     ):
         embed(folder, small.load, out, workers=1)
     assert content(out) == before
@@ -525,7 +535,7 @@ def test_speakers_that_a_store_cannot_tell_are_told(folder, small, tmp_path):
     (tmp_path / "t.csv").write_text("utterance,file\nx,x.wav\n")
     embed(tmp_path / "t.csv", small.load, out, workers=1)
     run = embed(folder, small.load, out, workers=1)
-    assert any("so recordings.parquet tells none" in one for one in embedding_lines(run))
+    assert any("so recordings.parquet tells none" in line for line in embedding_lines(run))
     run = embed(folder, small.load, out, workers=1, prune=True)
     assert run.store.table["speaker"].n_unique() == 6
 
@@ -606,8 +616,8 @@ def test_a_system_that_raises_for_some_fails_for_these_alone(folder, crashing, t
     run = embed(folder, crashing.partly, tmp_path / "out", workers=1)
     table = run.store.table.with_columns(is_short=pl.col("duration") < 4400 / 8000)
     assert 0 < table["is_short"].sum() < 30
-    told = table.filter("is_short")["reason"].unique().to_list()
-    assert told == ["the system raised ValueError: too few samples for me"]
+    reasons = table.filter("is_short")["reason"].unique().to_list()
+    assert reasons == ["the system raised ValueError: too few samples for me"]
     assert (table.filter(~pl.col("is_short"))["status"] == "ok").all()
 
 
@@ -620,11 +630,11 @@ class Odd:
 
 def test_vectors_that_say_nothing_are_failures_and_odd_shapes_are_refused(folder):
     batch = Batch(0, [Excerpt(str(path)) for path in sorted(folder.rglob("*.wav"))[:3]], 60.0)
-    made = np.ones((3, 1, 4), "f4")
-    made[0, 0, 1] = np.nan
-    made[2] = 0
-    done = embed_batch(batch, Odd(lambda waves: made))
-    assert [(one["status"], one["row"]) for one in done.found] == [
+    vectors = np.ones((3, 1, 4), "f4")
+    vectors[0, 0, 1] = np.nan
+    vectors[2] = 0
+    done = embed_batch(batch, Odd(lambda waves: vectors))
+    assert [(outcome["status"], outcome["row"]) for outcome in done.found] == [
         ("non_finite", -1), ("ok", 0), ("no_speech", -1),
     ]  # fmt: skip
     assert done.vectors.shape == (1, 1, 4)
@@ -697,9 +707,9 @@ def test_a_function_of_waveforms_embeds_as_it_does_by_its_name(folder, tmp_path,
     (tmp_path / "encoders.py").write_text(FUNCTIONS)
     monkeypatch.syspath_prepend(str(tmp_path))
     encoders = importlib.import_module("encoders")
-    given = embed(folder, encoders.encode, tmp_path / "given", workers=1).store
+    function_store = embed(folder, encoders.encode, tmp_path / "given", workers=1).store
     named = embed(folder, "encoders:encode", tmp_path / "named", workers=1).store
-    np.testing.assert_array_equal(given.vectors, named.vectors)
+    np.testing.assert_array_equal(function_store.vectors, named.vectors)
     with pytest.raises(ConfigError, match="system short is a function of one argument; name a fun"):
         embed(folder, encoders.short, tmp_path / "short", workers=1)
 
@@ -722,9 +732,9 @@ def test_a_script_without_a_guard_is_told_of_it(folder, small, tmp_path):
         words, env={"PYTHONPATH": path}, capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
-    *_, last = done.stderr.splitlines()
-    assert "a worker process ended before it began (exit code 1)" in last
-    assert 'put what it does below if __name__ == "__main__":' in last
+    *_, last_line = done.stderr.splitlines()
+    assert "a worker process ended before it began (exit code 1)" in last_line
+    assert 'put what it does below if __name__ == "__main__":' in last_line
     assert "another process is writing" not in done.stderr
 
 
@@ -740,10 +750,10 @@ embed(sys.argv[1], small_system.load, sys.argv[2])
 
 def test_embeddings_of_two_devices_are_not_mixed(folder, small, tmp_path):
     (tmp_path / "modules" / "placed_system.py").write_text(PLACED)
-    out, on = tmp_path / "out", partial(load, "placed_system:Placed")
-    assert embed(folder, on, out, workers=1).store.system["provenance"]["device"] == "cpu"
+    out, load_on = tmp_path / "out", partial(load, "placed_system:Placed")
+    assert embed(folder, load_on, out, workers=1).store.system["provenance"]["device"] == "cpu"
     with pytest.raises(DataError, match=r"with device 'cpu', and .* has 'cuda'; .* another --out"):
-        embed(folder, partial(on, device="cuda"), out, workers=1)
+        embed(folder, partial(load_on, device="cuda"), out, workers=1)
 
 
 PLACED = """
@@ -758,7 +768,7 @@ class Placed(small_system.Small):
 
 def test_a_system_may_be_named(folder, small, tmp_path):
     named = parivox.embed(folder, "small_system:READY", tmp_path / "named", workers=1)
-    made = embed(folder, small.load, tmp_path / "made", workers=1)
-    assert named.statuses == made.statuses
-    found = parivox.open_store(tmp_path / "named").vectors
-    assert np.array_equal(found, made.store.vectors)
+    function_run = embed(folder, small.load, tmp_path / "made", workers=1)
+    assert named.statuses == function_run.statuses
+    vectors = parivox.open_store(tmp_path / "named").vectors
+    assert np.array_equal(vectors, function_run.store.vectors)

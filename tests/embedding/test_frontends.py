@@ -24,11 +24,13 @@ TORCHAUDIO = {
 def voice(seconds, seed=0):
     """Harmonics that glide under an envelope of syllables, and noise 40 dB below."""
     random = np.random.default_rng(seed)
-    at = np.arange(int(seconds * RATE)) / RATE
-    phase = 2 * np.pi * np.cumsum(120 + 30 * np.sin(2 * np.pi * 0.7 * at)) / RATE
+    seconds_axis = np.arange(int(seconds * RATE)) / RATE
+    phase = 2 * np.pi * np.cumsum(120 + 30 * np.sin(2 * np.pi * 0.7 * seconds_axis)) / RATE
     harmonics = sum(np.sin(k * phase + random.uniform(0, 6)) / k for k in range(1, 40))
-    envelope = 0.1 * (0.2 + np.sin(2 * np.pi * 2.5 * at) ** 2)
-    return (envelope * harmonics + 1e-3 * random.standard_normal(at.size)).astype(np.float32)
+    envelope = 0.1 * (0.2 + np.sin(2 * np.pi * 2.5 * seconds_axis) ** 2)
+    return (envelope * harmonics + 1e-3 * random.standard_normal(seconds_axis.size)).astype(
+        np.float32
+    )
 
 
 @pytest.fixture(scope="module")
@@ -59,13 +61,13 @@ def torchaudio_rules(torch, waveform, name, dtype):
     )
     hertz = 700 * (10 ** (mels / 2595) - 1)
     for band in range(bins):
-        left, centre, right = hertz[band : band + 3]
+        lower_edge, centre, upper_edge = hertz[band : band + 3]
         for k in range(257):
             f = k * RATE / 512
-            if left < f <= centre:
-                filters[k, band] = (f - left) / (centre - left)
-            elif centre < f < right:
-                filters[k, band] = (right - f) / (right - centre)
+            if lower_edge < f <= centre:
+                filters[k, band] = (f - lower_edge) / (centre - lower_edge)
+            elif centre < f < upper_edge:
+                filters[k, band] = (upper_edge - f) / (upper_edge - centre)
     mel = spectrum(torch, samples, 512, "reflect").T @ torch.from_numpy(filters).to(dtype)
     return torch.log(mel + 1e-6)
 
@@ -81,12 +83,12 @@ def normalised(torch, features, name):
 @pytest.mark.parametrize("seconds", [0.25, 3.0, 45.0])  # the last is more than one block of frames
 def test_torchaudios_rules(torch, name, seconds):
     waveform = voice(seconds)
-    found = FRONTENDS[name](waveform)
+    features = FRONTENDS[name](waveform)
     exact = normalised(torch, torchaudio_rules(torch, waveform, name, torch.float64), name)
-    np.testing.assert_allclose(found, exact.numpy(), rtol=0, atol=2e-6)
+    np.testing.assert_allclose(features, exact.numpy(), rtol=0, atol=2e-6)
     single = normalised(torch, torchaudio_rules(torch, waveform, name, torch.float32), name)
-    assert np.abs(found - single.numpy()).max() < TORCHAUDIO[name][-1]
-    assert found.shape == (len(waveform) // 160 + 1, TORCHAUDIO[name][1])
+    assert np.abs(features - single.numpy()).max() < TORCHAUDIO[name][-1]
+    assert features.shape == (len(waveform) // 160 + 1, TORCHAUDIO[name][1])
 
 
 def kaldis(knf, waveform):
@@ -108,9 +110,9 @@ def kaldis(knf, waveform):
 def test_kaldis_rules(optional, seconds):
     waveform = voice(seconds)
     expected = kaldis(optional("kaldi_native_fbank"), waveform)
-    found = FRONTENDS["kaldi80"](waveform)
-    assert found.shape == expected.shape == (1 + (len(waveform) - 400) // 160, 80)
-    assert np.abs(found - expected).max() < 9e-4
+    features = FRONTENDS["kaldi80"](waveform)
+    assert features.shape == expected.shape == (1 + (len(waveform) - 400) // 160, 80)
+    assert np.abs(features - expected).max() < 9e-4
 
 
 @pytest.mark.skipif(not SPEECH.is_dir(), reason="speechocean762 is not beside the repository")
@@ -126,8 +128,8 @@ def test_real_recordings(torch, optional):
             rules = torchaudio_rules(torch, waveform, name, torch.float64)
             exact = normalised(torch, rules, name).numpy()
             apart[name].append(np.abs(FRONTENDS[name](waveform) - exact).ravel())
-        found = FRONTENDS["kaldi80"](waveform)
-        apart["kaldi80"].append(np.abs(found - kaldis(knf, waveform)).ravel())
+        features = FRONTENDS["kaldi80"](waveform)
+        apart["kaldi80"].append(np.abs(features - kaldis(knf, waveform)).ravel())
     for name in TORCHAUDIO:
         assert np.concatenate(apart[name]).max() < 2e-6
     assert np.quantile(np.concatenate(apart["kaldi80"]), 0.9999) < 9e-4

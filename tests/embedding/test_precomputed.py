@@ -92,16 +92,18 @@ def kaldi_scp(folder):
     """As wespeaker leaves it: the archive by the path from where it was run."""
     data, offsets = ark()
     (folder / "xvector.ark").write_bytes(data)
-    rows = [f"{n} exp/embeddings/xvector.ark:{at}\n" for n, at in zip(IDS, offsets, strict=True)]
+    rows = [
+        f"{n} exp/embeddings/xvector.ark:{offset}\n" for n, offset in zip(IDS, offsets, strict=True)
+    ]
     (folder / "xvector.scp").write_text("".join(rows), encoding="utf-8")
     return folder / "xvector.scp"
 
 
 def folder_of_wespeaker(folder):
     for job in range(3):
-        data, (at,) = ark(IDS[job : job + 1], VECTORS[job : job + 1])
+        data, (offset,) = ark(IDS[job : job + 1], VECTORS[job : job + 1])
         (folder / f"xvector_00{job}.ark").write_bytes(data)
-        row = f"{IDS[job]} {folder}/xvector_00{job}.ark:{at}\n"
+        row = f"{IDS[job]} {folder}/xvector_00{job}.ark:{offset}\n"
         (folder / f"xvector_00{job}.scp").write_text(row, encoding="utf-8")
     return folder
 
@@ -170,7 +172,7 @@ def bad(folder, name, data):
 def test_files_that_hold_something_else(name, data, words, tmp_path):
     with pytest.raises(DataError, match=words):
         read(bad(tmp_path, name, data))
-    assert [one.name for one in tmp_path.iterdir()] == [name]
+    assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
 def test_objects_in_arrays_are_not_unpickled(tmp_path):
@@ -188,8 +190,8 @@ def test_what_is_said_of_a_pickle_makes_embeddings_that_are_read(tmp_path):
     _, _, recipe = PICKLE_ADVICE.partition("with ")
     pages = Path(__file__).parents[2] / "docs" / "systems.md"
     assert recipe in pages.read_text(encoding="utf-8")
-    all_ = {"a@1.wav": VECTORS[0], "b@2.wav": VECTORS[1]}
-    exec(recipe, {"numpy": np, "all": all_, "FILE": tmp_path / "e.npz"})
+    vector_by_id = {"a@1.wav": VECTORS[0], "b@2.wav": VECTORS[1]}
+    exec(recipe, {"numpy": np, "all": vector_by_id, "FILE": tmp_path / "e.npz"})
     ids, vectors = read(tmp_path / "e.npz")
     assert ids.to_list() == ["a/1.wav", "b/2.wav"]
     np.testing.assert_array_equal(vectors[:, 0], VECTORS[:2])
@@ -272,13 +274,13 @@ def test_headers_that_are_damaged_or_tell_of_nothing(tmp_path, data, words):
 
 
 @pytest.mark.parametrize("code", [0xD800, 0x110000, 0x7FFFFFFF])
-@pytest.mark.parametrize("where", ["npz", "npy"])
-def test_ids_that_are_no_text_are_refused(tmp_path, code, where):
+@pytest.mark.parametrize("ending", ["npz", "npy"])
+def test_ids_that_are_no_text_are_refused(tmp_path, code, ending):
     ids = np.array([ord("a"), code], "<u4").view("<U1")
-    if where == "npz":
+    if ending == "npz":
         np.savez(tmp_path / "e.npz", ids=ids, vectors=VECTORS[:2])
     else:
         np.save(tmp_path / "e.npy", VECTORS[:2])
         np.save(tmp_path / "ids.npy", ids)
     with pytest.raises(DataError, match=r"has an id that is not text .*; save ids as Unicode text"):
-        read(tmp_path / f"e.{where}")
+        read(tmp_path / f"e.{ending}")

@@ -17,25 +17,25 @@ class Spectrum:
 
     def vector(self, waveform):
         frames = np.lib.stride_tricks.sliding_window_view(waveform, 512)[::512]
-        told = np.log(np.abs(np.fft.rfft(frames)) + 1e-4).mean(axis=0)
-        return told - told.mean()
+        spectrum = np.log(np.abs(np.fft.rfft(frames)) + 1e-4).mean(axis=0)
+        return spectrum - spectrum.mean()
 
     def embed(self, waveforms):
-        return np.array([self.vector(one) for one in waveforms], np.float32)[:, None]
+        return np.array([self.vector(waveform) for waveform in waveforms], np.float32)[:, None]
 
 
 def verdicts(system):
-    found = probe(system)
-    return {one.check: one.verdict for one in found.findings}, found
+    report = probe(system)
+    return {finding.check: finding.verdict for finding in report.findings}, report
 
 
 def test_a_sound_system_has_no_finding():
-    told, found = verdicts(Spectrum())
-    assert set(told.values()) == {"ok"}
-    assert set(told) == {"finite", "distinct", "repeated", "batched", "shuffled", "later",
-                         "quieter", "longer"}  # fmt: skip
-    assert found.sound
-    assert json.loads(json.dumps(found.to_json()))["findings"][2]["difference"] == 0
+    verdict_by_check, report = verdicts(Spectrum())
+    assert set(verdict_by_check.values()) == {"ok"}
+    assert set(verdict_by_check) == {"finite", "distinct", "repeated", "batched", "shuffled",
+                                     "later", "quieter", "longer"}  # fmt: skip
+    assert report.sound
+    assert json.loads(json.dumps(report.to_json()))["findings"][2]["difference"] == 0
 
 
 def test_the_same_probe_twice_is_the_same():
@@ -47,8 +47,8 @@ class Random(Spectrum):
         self.draw = np.random.default_rng(0)
 
     def vector(self, waveform):
-        found = super().vector(waveform)
-        return found + self.draw.normal(0, 1e-3, found.shape)
+        spectrum = super().vector(waveform)
+        return spectrum + self.draw.normal(0, 1e-3, spectrum.shape)
 
 
 class Drifting(Spectrum):
@@ -56,26 +56,28 @@ class Drifting(Spectrum):
 
     def vector(self, waveform):
         self.calls += 1
-        found = super().vector(waveform)
-        return found * np.linspace(1, 1 + self.calls * 1e-3, found.size)
+        spectrum = super().vector(waveform)
+        return spectrum * np.linspace(1, 1 + self.calls * 1e-3, spectrum.size)
 
 
 class OfItsBatch(Spectrum):
     def embed(self, waveforms):
-        found = super().embed(waveforms)
-        return found - 0.1 * found.mean(axis=0)
+        vectors = super().embed(waveforms)
+        return vectors - 0.1 * vectors.mean(axis=0)
 
 
 class Padded(Spectrum):
     def embed(self, waveforms):
         longest = max(map(len, waveforms))
-        return super().embed([np.pad(one, (0, longest - len(one))) for one in waveforms])
+        return super().embed(
+            [np.pad(waveform, (0, longest - len(waveform))) for waveform in waveforms]
+        )
 
 
 class Ordered(Spectrum):
     def embed(self, waveforms):
-        found = super().embed(waveforms)
-        return found[np.argsort([len(one) for one in waveforms], kind="stable")]
+        vectors = super().embed(waveforms)
+        return vectors[np.argsort([len(waveform) for waveform in waveforms], kind="stable")]
 
 
 @pytest.mark.parametrize(
@@ -89,9 +91,9 @@ class Ordered(Spectrum):
     ],
 )
 def test_faults(system, faults):
-    told, found = verdicts(system())
-    assert {check for check, verdict in told.items() if verdict == "fault"} == faults
-    assert not found.sound
+    verdict_by_check, report = verdicts(system())
+    assert {check for check, verdict in verdict_by_check.items() if verdict == "fault"} == faults
+    assert not report.sound
 
 
 @pytest.mark.parametrize(
@@ -103,8 +105,8 @@ def test_faults(system, faults):
     ],
 )
 def test_answers_that_say_nothing(value, check, words):
-    found = probe(CallableSystem(lambda waveform, rate: np.full(8, value), "same"))
-    (fault,) = [one for one in found.findings if one.verdict == "fault"]
+    report = probe(CallableSystem(lambda waveform, rate: np.full(8, value), "same"))
+    (fault,) = [finding for finding in report.findings if finding.verdict == "fault"]
     assert (fault.check, fault.words) == (check, words)
 
 
@@ -113,10 +115,10 @@ def test_level_and_length_are_noted_but_no_fault():
         angle = np.log2(np.sqrt(np.mean(waveform**2))) + len(waveform) / rate
         return np.array([np.cos(angle), np.sin(angle)])
 
-    told, found = verdicts(CallableSystem(turning, "x"))
-    assert {told.pop("quieter"), told.pop("longer")} == {"note"}
-    assert set(told.values()) == {"ok"}
-    assert found.sound
+    verdict_by_check, report = verdicts(CallableSystem(turning, "x"))
+    assert {verdict_by_check.pop("quieter"), verdict_by_check.pop("longer")} == {"note"}
+    assert set(verdict_by_check.values()) == {"ok"}
+    assert report.sound
 
 
 def test_audio_comes_at_the_systems_rate():
@@ -157,15 +159,15 @@ class Verifier:
 
 
 @pytest.mark.parametrize(
-    ("given", "check", "verdict"),
+    ("verifier_options", "check", "verdict"),
     [
         ({"noise": 0.1}, "repeated", "fault"),
         ({"constant": True}, "distinct", "fault"),
         ({"sign": -1.0}, "oriented", "note"),
     ],
 )
-def test_verifying_systems(given, check, verdict):
-    sound, found = verdicts(Verifier())
+def test_verifying_systems(verifier_options, check, verdict):
+    sound, report = verdicts(Verifier())
     assert set(sound.values()) == {"ok"}
-    assert found.sound
-    assert verdicts(Verifier(**given))[0][check] == verdict
+    assert report.sound
+    assert verdicts(Verifier(**verifier_options))[0][check] == verdict

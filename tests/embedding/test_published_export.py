@@ -54,11 +54,11 @@ def test_onnxruntime_gives_what_torch_gives(torch, optional, tmp_path, name, sha
     system = seeded(torch, name, shapes)
     path = tmp_path / "model.onnx"
     assert export_onnx(system, path) <= 1e-4
-    assert [each.name for each in tmp_path.iterdir()] == ["model.onnx"]
+    assert [node.name for node in tmp_path.iterdir()] == ["model.onnx"]
     options = runtime.SessionOptions()
     options.intra_op_num_threads = 1
     session = runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    assert [each.name for each in session.get_inputs()] == ["features"]
+    assert [node.name for node in session.get_inputs()] == ["features"]
     metadata = session.get_modelmeta().custom_metadata_map
     recipe = json.loads(metadata.pop("parivox.recipe"))
     assert recipe["crops"] == PUBLISHED[name].recipe.crops
@@ -70,12 +70,12 @@ def test_onnxruntime_gives_what_torch_gives(torch, optional, tmp_path, name, sha
         "parivox.weights_sha256": "ab",
     }
     noise = np.random.default_rng(9).standard_normal((2, 16_000 * 2)).astype(np.float32)
-    features = np.stack([system.frontend(0.1 * each) for each in noise])
-    (found,) = session.run(None, {"features": features})
+    features = np.stack([system.frontend(0.1 * node) for node in noise])
+    (vectors,) = session.run(None, {"features": features})
     with torch.inference_mode():
         expected = system.network(torch.from_numpy(features)).numpy()
     assert np.abs(expected[0] - expected[1]).max() > 1e-3 * np.abs(expected).max()
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4 * np.abs(expected).max())
+    np.testing.assert_allclose(vectors, expected, rtol=0, atol=1e-4 * np.abs(expected).max())
 
 
 def test_a_file_that_differs_is_not_written(torch, tmp_path, monkeypatch):
@@ -84,14 +84,14 @@ def test_a_file_that_differs_is_not_written(torch, tmp_path, monkeypatch):
 
     def of_other_weights(system, aside):
         bias = system.network.fc.bias
-        kept = bias.detach().clone()
+        original_bias = bias.detach().clone()
         try:
             with torch.no_grad():
                 bias += 0.1
             traced(system, aside)
         finally:
             with torch.no_grad():
-                bias.copy_(kept)
+                bias.copy_(original_bias)
 
     monkeypatch.setattr(exporting, "_trace", of_other_weights)
     with pytest.raises(DataError, match=r"would differ from torch by .*nothing was written"):

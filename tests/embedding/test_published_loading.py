@@ -31,9 +31,9 @@ def light(torch):
 
 @pytest.fixture
 def saved(torch, tmp_path):
-    def save(held, **how):
+    def save(content, **save_options):
         path = tmp_path / "weights.model"
-        torch.save(held, path, **how)
+        torch.save(content, path, **save_options)
         return path
 
     return save
@@ -76,8 +76,8 @@ CONTAINERS = {
 @pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize("zipped", [True, False])
 def test_every_container_gives_the_same_network(torch, light, saved, container, zipped):
-    held = CONTAINERS[container](light, torch.zeros(400))
-    path = saved(held, _use_new_zipfile_serialization=zipped)
+    checkpoint = CONTAINERS[container](light, torch.zeros(400))
+    path = saved(checkpoint, _use_new_zipfile_serialization=zipped)
     system = load_published("resnetse34l", path)
     loaded = system.network.state_dict()
     assert loaded.keys() == light.keys()
@@ -140,10 +140,10 @@ WRONG = {
 @pytest.mark.parametrize("sentence", WRONG)
 def test_what_is_wrong_is_named(torch, light, saved, sentence):
     path = saved(WRONG[sentence](dict(light), torch))
-    with pytest.raises(DataError) as told:
+    with pytest.raises(DataError) as error_info:
         load_published("resnetse34l", path)
-    assert sentence in str(told.value)
-    assert str(told.value).startswith(str(path))
+    assert sentence in str(error_info.value)
+    assert str(error_info.value).startswith(str(path))
 
 
 class Runs:
@@ -160,11 +160,11 @@ def test_code_in_a_file_is_not_run(torch, saved, tmp_path, monkeypatch):
 
 
 def test_damaged_files_are_sentences(light, saved, tmp_path):
-    whole = saved(light).read_bytes()
-    for at, damaged in enumerate(
-        [b"", b"text", whole[:100], whole[: len(whole) // 2], whole[:-30], whole[100:]]
+    content = saved(light).read_bytes()
+    for number, damaged in enumerate(
+        [b"", b"text", content[:100], content[: len(content) // 2], content[:-30], content[100:]]
     ):
-        path = tmp_path / f"{at}.model"
+        path = tmp_path / f"{number}.model"
         path.write_bytes(damaged)
         with pytest.raises(DataError, match="not a checkpoint that torch reads"):
             load_published("resnetse34l", path)
@@ -211,4 +211,4 @@ def test_the_catalogue_is_whole():
         "eres2net",
         "eres2netv2",
     ]
-    assert len({each.telling for each in PUBLISHED.values()}) == len(PUBLISHED)
+    assert len({system.telling for system in PUBLISHED.values()}) == len(PUBLISHED)

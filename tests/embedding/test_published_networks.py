@@ -18,7 +18,9 @@ import pytest
 
 from parivox.embedding.systems.published import PUBLISHED, recognised_system
 
-GIVEN = json.loads(Path(__file__).with_name("published.json").read_text(encoding="utf-8"))
+PUBLISHED_VALUES = json.loads(
+    Path(__file__).with_name("published.json").read_text(encoding="utf-8")
+)
 HUGE = {"conv1.weight": (64, 1, 3, 3), "layer1.0.convs.2.weight": (24, 24, 3, 3)}
 WIDE = {"layer1.0.convs.3.weight": (24, 24, 3, 3)}
 FORMS = {
@@ -83,7 +85,7 @@ def shapes_of(network):
 
 
 def test_every_form_was_given():
-    assert FORMS.keys() == GIVEN.keys()
+    assert FORMS.keys() == PUBLISHED_VALUES.keys()
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -92,10 +94,10 @@ def test_parameters_layout_and_recognition(torch, form):
     shapes = shapes_of(network)
     parameters = FORMS[form][1]
     if parameters is not None:
-        assert sum(each.numel() for each in network.parameters()) == parameters
-    assert len(shapes) == GIVEN[form]["keys"]
+        assert sum(parameter.numel() for parameter in network.parameters()) == parameters
+    assert len(shapes) == PUBLISHED_VALUES[form]["keys"]
     lines = "\n".join(f"{key} {list(shapes[key])}" for key in sorted(shapes))
-    assert hashlib.sha256(lines.encode()).hexdigest() == GIVEN[form]["layout"]
+    assert hashlib.sha256(lines.encode()).hexdigest() == PUBLISHED_VALUES[form]["layout"]
     assert recognised_system(shapes) == form.partition(",")[0]
     assert shapes_of(PUBLISHED[form.partition(",")[0]].build(shapes)) == shapes
 
@@ -110,16 +112,16 @@ def test_the_same_as_the_publishers_code(torch, form):
     frames = 203 if name == "campplus" else 40  # more than one of CAM++'s segments
     features = np.random.default_rng(8).standard_normal((2, frames, bins))
     with torch.inference_mode():
-        found = network(torch.from_numpy(features)).numpy()
-    expected = np.array(GIVEN[form]["values"])
-    assert found.shape == (2, GIVEN[form]["dimension"])
-    np.testing.assert_allclose(found[:, :6], expected, rtol=0, atol=1e-6)
+        vectors = network(torch.from_numpy(features)).numpy()
+    expected = np.array(PUBLISHED_VALUES[form]["values"])
+    assert vectors.shape == (2, PUBLISHED_VALUES[form]["dimension"])
+    np.testing.assert_allclose(vectors[:, :6], expected, rtol=0, atol=1e-6)
 
 
 def norm(name):
-    return {f"{name}.{part}" for part in ("weight", "bias", "running_mean", "running_var")} | {
-        f"{name}.num_batches_tracked"
-    }
+    return {
+        f"{name}.{array_name}" for array_name in ("weight", "bias", "running_mean", "running_var")
+    } | {f"{name}.num_batches_tracked"}
 
 
 def affine(name):
@@ -130,8 +132,8 @@ def residual(*, first_bias):
     keys = {"conv1.weight"} | norm("bn1") | affine("fc")
     keys |= {"conv1.bias"} if first_bias else set()
     for layer, blocks in enumerate((3, 4, 6, 3), start=1):
-        for at in range(blocks):
-            block = f"layer{layer}.{at}"
+        for index in range(blocks):
+            block = f"layer{layer}.{index}"
             keys |= {f"{block}.conv1.weight", f"{block}.conv2.weight"}
             keys |= norm(f"{block}.bn1") | norm(f"{block}.bn2")
             keys |= affine(f"{block}.se.fc.0") | affine(f"{block}.se.fc.2")
@@ -224,8 +226,8 @@ def test_keys_as_they_are_described(torch, form, keys, buffers, total):
     ],
 )
 def test_shapes_as_they_are_described(torch, form, shapes):
-    found = shapes_of(built(form))
-    assert {key: found[key] for key in shapes} == shapes
+    shape_by_name = shapes_of(built(form))
+    assert {key: shape_by_name[key] for key in shapes} == shapes
 
 
 def test_the_two_ecapas_share_no_key(torch):
@@ -236,12 +238,12 @@ def test_the_two_ecapas_share_no_key(torch):
 
 def test_the_last_group_passes_through_taoruijies_block_and_the_first_speechbrains(torch):
     x = torch.from_numpy(np.random.default_rng(0).standard_normal((2, 64, 30)).astype(np.float32))
-    one = module("tdnns").TaoRuijieBlock(64, 2).eval().res2(x)
-    other = module("tdnns").Res2(64, 2).eval()(x)
-    torch.testing.assert_close(one[:, 56:], x[:, 56:], rtol=0, atol=0)
-    assert not torch.isclose(one[:, :56], x[:, :56]).all(dim=2).any()
-    torch.testing.assert_close(other[:, :8], x[:, :8], rtol=0, atol=0)
-    assert not torch.isclose(other[:, 8:], x[:, 8:]).all(dim=2).any()
+    taoruijie_output = module("tdnns").TaoRuijieBlock(64, 2).eval().res2(x)
+    speechbrain_output = module("tdnns").Res2(64, 2).eval()(x)
+    torch.testing.assert_close(taoruijie_output[:, 56:], x[:, 56:], rtol=0, atol=0)
+    assert not torch.isclose(taoruijie_output[:, :56], x[:, :56]).all(dim=2).any()
+    torch.testing.assert_close(speechbrain_output[:, :8], x[:, :8], rtol=0, atol=0)
+    assert not torch.isclose(speechbrain_output[:, 8:], x[:, 8:]).all(dim=2).any()
 
 
 def test_a_signal_that_stays_the_same_is_pooled_as_itself(torch):
@@ -263,8 +265,8 @@ def test_attention_weighs_frames(torch):
         light.attention.fill_(0.0)
         light.attention[0] = 1000.0  # whoever is highest in the first channel takes all
     frames = torch.randn(1, 20, 128, generator=torch.Generator().manual_seed(0)) / 10
-    chosen = frames[0, frames[0, :, 0].argmax()]
-    torch.testing.assert_close(light.pooled(frames)[0], chosen, rtol=0, atol=1e-3)
+    loudest_frame = frames[0, frames[0, :, 0].argmax()]
+    torch.testing.assert_close(light.pooled(frames)[0], loudest_frame, rtol=0, atol=1e-3)
 
 
 def test_squeeze_and_excitation_of_zero_weights_halves(torch):
@@ -281,12 +283,14 @@ def test_squeeze_and_excitation_of_zero_weights_halves(torch):
 
 def test_fusion_of_zero_weights_adds_and_of_large_ones_takes_the_first_twice(torch):
     fusion = module("resnets").Fusion(8).eval()
-    one, other = torch.randn(2, 1, 8, 5, 6, generator=torch.Generator().manual_seed(0))
+    first_input, second_input = torch.randn(
+        2, 1, 8, 5, 6, generator=torch.Generator().manual_seed(0)
+    )
     for parameter in fusion.parameters():
         torch.nn.init.zeros_(parameter)
-    torch.testing.assert_close(fusion(one, other), one + other)
+    torch.testing.assert_close(fusion(first_input, second_input), first_input + second_input)
     torch.nn.init.constant_(fusion.local_att[4].bias, 50.0)
-    torch.testing.assert_close(fusion(one, other), 2 * one)
+    torch.testing.assert_close(fusion(first_input, second_input), 2 * first_input)
 
 
 def test_what_leaves_a_block_of_eres2net_is_cut_at_20(torch):
@@ -300,6 +304,6 @@ def test_what_leaves_a_block_of_eres2net_is_cut_at_20(torch):
 
 def test_segments_of_100_frames_and_a_partial_one(torch):
     x = torch.arange(250.0).expand(2, 3, 250)
-    found = module("tdnns").segment_means(x)
+    means = module("tdnns").segment_means(x)
     expected = torch.tensor([49.5] * 100 + [149.5] * 100 + [224.5] * 50).expand(2, 3, 250)
-    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(means, expected)

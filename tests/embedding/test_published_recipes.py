@@ -11,7 +11,7 @@ from parivox.embedding.systems.published import PUBLISHED, load_published
 from parivox.errors import ConfigError, DataError
 
 NAMES = ["resnetse34l", "ecapa", "ecapa-speechbrain", "campplus", "eres2net"]
-PARTS = {"resnetse34l": (10, 512), "ecapa": (6, 192), "campplus": (1, 512)}
+SHAPES = {"resnetse34l": (10, 512), "ecapa": (6, 192), "campplus": (1, 512)}
 
 
 @pytest.fixture(scope="module")
@@ -63,9 +63,9 @@ def test_ten_crops_of_400_frames(samples):
     crops = PUBLISHED["resnetse34v2"].recipe.excerpts(audio)
     if samples <= 64_240:  # repeated to one sample more than a crop
         audio = np.pad(audio, (0, 64_241 - samples), mode="wrap")
-    starts = [int(at) for at in np.linspace(0, len(audio) - 64_240, 10)]
+    starts = [int(start) for start in np.linspace(0, len(audio) - 64_240, 10)]
     assert starts[-1] == len(audio) - 64_240
-    np.testing.assert_array_equal(crops, [audio[at : at + 64_240] for at in starts])
+    np.testing.assert_array_equal(crops, [audio[start : start + 64_240] for start in starts])
     frames = {len(FRONTENDS["clova64"](crop)) for crop in crops[:1]}
     assert frames == {402}
 
@@ -73,12 +73,12 @@ def test_ten_crops_of_400_frames(samples):
 @pytest.mark.parametrize("samples", [5_000, 48_240, 48_241, 100_003])
 def test_the_whole_and_five_crops_of_300_frames(samples):
     audio = np.arange(samples, dtype=np.float32)
-    whole, *crops = PUBLISHED["ecapa"].recipe.excerpts(audio)
-    np.testing.assert_array_equal(whole, audio)
+    full_excerpt, *crops = PUBLISHED["ecapa"].recipe.excerpts(audio)
+    np.testing.assert_array_equal(full_excerpt, audio)
     if samples < 48_240:
         audio = np.pad(audio, (0, 48_240 - samples), mode="wrap")
-    starts = [int(at) for at in np.linspace(0, len(audio) - 48_240, 5)]
-    np.testing.assert_array_equal(crops, [audio[at : at + 48_240] for at in starts])
+    starts = [int(start) for start in np.linspace(0, len(audio) - 48_240, 5)]
+    np.testing.assert_array_equal(crops, [audio[start : start + 48_240] for start in starts])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -87,9 +87,9 @@ def test_a_batch_gives_what_each_gives_alone(load, name):
     lengths = [24_000, 4_000, 24_000, 70_001]
     waveforms = [voice(samples, seed) for seed, samples in enumerate(lengths)]
     together = system.embed(waveforms)
-    alone = np.concatenate([system.embed([each]) for each in waveforms])
+    alone = np.concatenate([system.embed([waveform]) for waveform in waveforms])
     assert together.dtype == np.float32
-    assert together.shape[1:] == PARTS.get(name, (1, 192))
+    assert together.shape[1:] == SHAPES.get(name, (1, 192))
     scale = np.linalg.norm(together, axis=-1).max()
     assert np.abs(together - alone).max() <= 1e-5 * max(scale, 1.0)
     # and it is the recordings that make the difference
@@ -126,20 +126,20 @@ def test_ecapa_embeds_the_whole_before_its_crops(torch, load):
     system, audio = load("ecapa"), voice(70_000, 1)
     with torch.inference_mode():
         features = torch.from_numpy(FRONTENDS["ecapa80"](audio))[None]
-        whole = system.network(features)[0].numpy()
-    found = system.embed([audio])[0]
-    np.testing.assert_allclose(found[0], whole / np.linalg.norm(whole), atol=1e-6)
+        full_vector = system.network(features)[0].numpy()
+    vectors = system.embed([audio])[0]
+    np.testing.assert_allclose(vectors[0], full_vector / np.linalg.norm(full_vector), atol=1e-6)
     crop = system.embed([audio[-48_240:]])[0, 0]
-    np.testing.assert_allclose(found[-1], crop, atol=1e-6)
+    np.testing.assert_allclose(vectors[-1], crop, atol=1e-6)
 
 
 def test_speechbrains_layout_takes_kaldis_features_as_3d_speaker_trained_it(load, tmp_path, torch):
     published = load("ecapa-speechbrain")
     torch.save(published.network.state_dict(), tmp_path / "w")
-    other = load_published("ecapa-speechbrain", tmp_path / "w", frontend="kaldi80")
-    assert other.provenance["frontend"] == "kaldi80"
+    kaldi_system = load_published("ecapa-speechbrain", tmp_path / "w", frontend="kaldi80")
+    assert kaldi_system.provenance["frontend"] == "kaldi80"
     audio = [voice(16_000, 1)]
-    assert np.abs(other.embed(audio) - published.embed(audio)).max() > 1e-3
+    assert np.abs(kaldi_system.embed(audio) - published.embed(audio)).max() > 1e-3
 
 
 def test_a_device_without_memory_stops_the_run_and_fails_no_recording(torch, load, monkeypatch):
@@ -167,14 +167,16 @@ ON_CUDA = 1e-4
 
 @pytest.mark.parametrize("name", NAMES)
 def test_cuda_gives_what_the_cpu_gives_and_the_same_every_time(cuda, load, folder_of, name):
-    here = load(name)
-    there = load_published(name, folder_of(name), device="cuda")
-    assert there.provenance == here.provenance | {"device": "cuda"}
+    cpu_system = load(name)
+    cuda_system = load_published(name, folder_of(name), device="cuda")
+    assert cuda_system.provenance == cpu_system.provenance | {"device": "cuda"}
     waves = [voice(samples, seed) for seed, samples in enumerate((20_000, 64_000, 64_000, 90_001))]
-    one, other = here.embed(waves), there.embed(waves)
-    away = np.linalg.norm(one - other, axis=-1) / np.linalg.norm(one, axis=-1)
+    cpu_vectors, cuda_vectors = cpu_system.embed(waves), cuda_system.embed(waves)
+    away = np.linalg.norm(cpu_vectors - cuda_vectors, axis=-1) / np.linalg.norm(
+        cpu_vectors, axis=-1
+    )
     assert away.max() <= ON_CUDA
-    np.testing.assert_array_equal(there.embed(waves), other)
+    np.testing.assert_array_equal(cuda_system.embed(waves), cuda_vectors)
 
 
 def test_cuda_where_there_is_none_is_refused(torch, load, folder_of):

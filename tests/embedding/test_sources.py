@@ -28,14 +28,14 @@ def rows(source, *columns):
 
 
 def test_a_folder_in_the_layout_of_voxceleb_tells_speaker_and_recording(folder):
-    found = read_source(folder)
-    assert rows(found, "utterance", "speaker", "recording") == [
+    source = read_source(folder)
+    assert rows(source, "utterance", "speaker", "recording") == [
         ("id1/v1/1.wav", "id1", "v1"),
         ("id1/v2/1.wav", "id1", "v2"),
         ("id2/v1/1.flac", "id2", "v1"),
     ]
-    assert found.passed_over == 1
-    assert rows(read_source(f"{folder}/"), "utterance") == rows(found, "utterance")
+    assert source.passed_over == 1
+    assert rows(read_source(f"{folder}/"), "utterance") == rows(source, "utterance")
 
 
 def test_a_flat_folder_tells_no_speakers(tmp_path):
@@ -53,8 +53,8 @@ def test_where_no_recording_is_told_each_file_is_one(tmp_path):
     assert read_source(tmp_path).table["recording"].to_list() == ["s1/a.wav", "s1/b.wav"]
     path = tmp_path / "t.csv"
     path.write_text("utterance,file,start\nu,s1/a.wav,0\nv,s1/a.wav,1\nw,s1/b.wav,0\n")
-    found = read_source(path).table["recording"].to_list()
-    assert found == ["s1/a.wav", "s1/a.wav", "s1/b.wav"]
+    recording_ids = read_source(path).table["recording"].to_list()
+    assert recording_ids == ["s1/a.wav", "s1/a.wav", "s1/b.wav"]
     path.write_text("utterance,file\nid1/v1/1.wav,s1/a.wav\nid1/v1/2.wav,s1/b.wav\n")
     assert read_source(path).table["recording"].to_list() == [None, None]  # the ids tell
 
@@ -81,12 +81,12 @@ def test_a_table_keeps_its_ids_as_text_and_its_other_columns(folder, tmp_path):
         "007,id1,audio/id1/v1/1.wav,B,0.5,1.5,phone\n"
         f"008,id2,{folder}/id2/v1/1.flac,,,,headset\n"
     )
-    found = read_source(path)
-    assert rows(found, "utterance", "channel", "start", "end", "device") == [
+    source = read_source(path)
+    assert rows(source, "utterance", "channel", "start", "end", "device") == [
         ("007", 2, 0.5, 1.5, "phone"),
         ("008", None, None, None, "headset"),
     ]
-    for file in found.table["path"]:
+    for file in source.table["path"]:
         assert soundfile.info(file).frames == 160
 
 
@@ -102,9 +102,9 @@ def test_channels_have_words(folder, tmp_path):
 def test_columns_of_a_table_are_named_by_their_role(folder, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("talker,clip,speaker\nann,audio/id1/v1/1.wav,x\n")
-    found = read_source(path, columns={"file": "clip", "speaker": "Talker"})
-    assert rows(found, "file", "speaker") == [("audio/id1/v1/1.wav", "ann")]
-    assert (found.speaker_by, found.speakers) == ("column 'talker'", {"ann": 1})
+    source = read_source(path, columns={"file": "clip", "speaker": "Talker"})
+    assert rows(source, "file", "speaker") == [("audio/id1/v1/1.wav", "ann")]
+    assert (source.speaker_by, source.speakers) == ("column 'talker'", {"ann": 1})
     with pytest.raises(
         ConfigError, match=r"'talk' is not a column of t.csv; did you mean 'talker'\?"
     ):
@@ -116,27 +116,27 @@ def test_columns_of_a_table_are_named_by_their_role(folder, tmp_path):
 
 
 def test_a_folder_of_the_path_is_the_speaker_that_is_asked_for(folder):
-    found = read_source(folder, columns={"speaker": "2"})
-    assert rows(found, "speaker", "recording") == [
+    source = read_source(folder, columns={"speaker": "2"})
+    assert rows(source, "speaker", "recording") == [
         ("v1", "id1/v1/1.wav"), ("v2", "id1/v2/1.wav"), ("v1", "id2/v1/1.flac"),
     ]  # fmt: skip
-    assert found.speaker_by == "the second folder of the path"
-    both = read_source(folder, columns={"speaker": "2", "recording": "1"}).table
-    assert both["recording"].to_list() == ["id1", "id1", "id2"]
+    assert source.speaker_by == "the second folder of the path"
+    source_table = read_source(folder, columns={"speaker": "2", "recording": "1"}).table
+    assert source_table["recording"].to_list() == ["id1", "id1", "id2"]
 
 
 @pytest.mark.parametrize(
-    ("columns", "told"),
+    ("columns", "message"),
     [
         ({"speaker": "3"}, "speaker=3: every path has folders 1 to 2; give such a number, or a t"),
         ({"speaker": "sex"}, "--columns speaker=sex: every path has"),
         ({"file": "1"}, "file=1: of a folder, speaker and recording can be told; give a table"),
     ],
 )
-def test_a_folder_that_is_not_there_is_no_speaker(folder, columns, told):
+def test_a_folder_that_is_not_there_is_no_speaker(folder, columns, message):
     with pytest.raises(ConfigError) as raised:
         read_source(folder, columns=columns)
-    assert told in str(raised.value)
+    assert message in str(raised.value)
 
 
 def test_kaldi_lists_have_no_columns_and_flat_folders_no_folders(tmp_path):
@@ -150,8 +150,8 @@ def test_kaldi_lists_have_no_columns_and_flat_folders_no_folders(tmp_path):
 
 def test_a_dataframe_is_a_table(folder):
     files = [str(folder / "id1/v1/1.wav")]
-    found = read_source(pl.DataFrame({"utterance": ["u"], "file": files}))
-    assert rows(found, "utterance", "path") == [("u", files[0])]
+    source = read_source(pl.DataFrame({"utterance": ["u"], "file": files}))
+    assert rows(source, "utterance", "path") == [("u", files[0])]
 
 
 def test_a_kaldi_folder_with_segments_and_speakers(folder, tmp_path):
@@ -166,8 +166,8 @@ def test_a_kaldi_folder_with_segments_and_speakers(folder, tmp_path):
     ]
     (data / "segments").write_text("u1 rec1 0.0 1.25\nu2 rec1 1.25 -1\nu3 rec2 3 4\n")
     (data / "utt2spk").write_text("u1 s1\nu2 s1\nu3 s2\n")
-    found = read_source(data / "wav.scp")
-    assert rows(found, "utterance", "speaker", "recording", "channel", "start", "end") == [
+    source = read_source(data / "wav.scp")
+    assert rows(source, "utterance", "speaker", "recording", "channel", "start", "end") == [
         ("u1", "s1", "rec1", None, 0.0, 1.25),
         ("u2", "s1", "rec1", None, 1.25, None),
         ("u3", "s2", "rec2", 2, 3.0, 4.0),
@@ -191,7 +191,7 @@ def test_pipes_that_unpack_a_file_are_that_file(command, file):
 
 
 @pytest.mark.parametrize(
-    ("command", "why"),
+    ("command", "reason"),
     [
         ("sox a.wav -r 8000 -t wav - |", "sox is given '-r'"),
         ("sox -t raw a.wav -t wav - |", "sox is given '-t raw'"),
@@ -208,10 +208,10 @@ def test_pipes_that_unpack_a_file_are_that_file(command, file):
         ("sph2pipe -t 1:2 a.sph |", "sph2pipe is given '-t'"),
     ],
 )
-def test_other_pipes_are_refused_with_the_reason(command, why):
-    with pytest.raises(ValueError, match=r".") as told:
+def test_other_pipes_are_refused_with_the_reason(command, reason):
+    with pytest.raises(ValueError, match=r".") as error_info:
         piped_file(command)
-    assert why in str(told.value)
+    assert reason in str(error_info.value)
 
 
 def test_no_pipe_is_run(tmp_path):
@@ -222,7 +222,7 @@ def test_no_pipe_is_run(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("utterance,file\nu,nosuch.wav\nv,no.wav\n", "2 of 2 files are missing, first"),
         ("utterance,file\nu,a.wav\nu,a.wav\n", "utterance 'u' is there twice; give each"),
@@ -241,16 +241,16 @@ def test_no_pipe_is_run(tmp_path):
         ("utterance,speaker\nu,s\n", "has no column 'file'"),
     ],
 )
-def test_a_table_that_cannot_be_is_one_sentence(tmp_path, text, told):
+def test_a_table_that_cannot_be_is_one_sentence(tmp_path, text, message):
     soundfile.write(tmp_path / "a.wav", np.zeros(160, "f4"), 16_000)
     (tmp_path / "t.csv").write_text(text)
     with pytest.raises(DataError) as raised:
         read_source(tmp_path / "t.csv")
-    assert told in str(raised.value)
+    assert message in str(raised.value)
 
 
 @pytest.mark.parametrize(
-    ("files", "told"),
+    ("files", "message"),
     [
         ({"wav.scp": "u\n"}, "wav.scp: line 1: has fewer than 2 fields"),
         ({"wav.scp": "u a.wav\nu a.wav\n"}, "wav.scp: line 2: recording 'u' is there twice"),
@@ -261,7 +261,7 @@ def test_a_table_that_cannot_be_is_one_sentence(tmp_path, text, told):
         ({}, "holds no recording"),
     ],
 )
-def test_a_kaldi_folder_that_cannot_be_is_one_sentence(tmp_path, files, told):
+def test_a_kaldi_folder_that_cannot_be_is_one_sentence(tmp_path, files, message):
     (tmp_path / "data").mkdir()
     if files:
         soundfile.write(tmp_path / "data" / "a.wav", np.zeros(160, "f4"), 16_000)
@@ -269,7 +269,7 @@ def test_a_kaldi_folder_that_cannot_be_is_one_sentence(tmp_path, files, told):
         (tmp_path / "data" / name).write_text(text)
     with pytest.raises(DataError) as raised:
         read_source(tmp_path / "data")
-    assert told in str(raised.value)
+    assert message in str(raised.value)
 
 
 def test_manifests_of_nemo_and_lhotse_name_recordings_and_excerpts(tmp_path):

@@ -27,29 +27,33 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def original_store(tmp_path_factory):
     """Place of the store of which every test has a copy."""
     return tmp_path_factory.mktemp("made") / "out"
 
 
 @pytest.fixture
-def out(made, folder, small, tmp_path):
-    if not made.exists():
-        embed(folder, small.load, made, workers=1)
-    return shutil.copytree(made, tmp_path / "out")
+def out(original_store, folder, small, tmp_path):
+    if not original_store.exists():
+        embed(folder, small.load, original_store, workers=1)
+    return shutil.copytree(original_store, tmp_path / "out")
 
 
 def content(path):
-    return {one.name: one.read_bytes() for one in path.iterdir()}
+    return {file_path.name: file_path.read_bytes() for file_path in path.iterdir()}
 
 
 def test_vectors_of_several_arrays_are_put_in_order(tmp_path):
     arrays = {key: np.random.default_rng(key).random((9, 2, 3), "f4") for key in (0, 5)}
-    source, at = np.array([5, 0, 0, 5, 5]), np.array([8, 1, 0, 0, 3])
-    vectors = Vectors({key: (lambda key=key: arrays[key]) for key in arrays}, source, at)
+    array_index, row_index = np.array([5, 0, 0, 5, 5]), np.array([8, 1, 0, 0, 3])
+    vectors = Vectors(
+        {key: (lambda key=key: arrays[key]) for key in arrays}, array_index, row_index
+    )
     vectors.write(tmp_path / "x.npy")
-    found = np.load(tmp_path / "x.npy", mmap_mode="r")
-    np.testing.assert_array_equal(found, [arrays[s][a] for s, a in zip(source, at, strict=True)])
+    memory_map = np.load(tmp_path / "x.npy", mmap_mode="r")
+    np.testing.assert_array_equal(
+        memory_map, [arrays[s][a] for s, a in zip(array_index, row_index, strict=True)]
+    )
     Vectors().write(tmp_path / "none.npy")
     assert np.load(tmp_path / "none.npy").shape == (0, 1, 0)
     arrays[5] = arrays[5][..., :2]
@@ -66,8 +70,8 @@ def test_a_change_that_was_interrupted_has_happened(out, tmp_path, moved):
         status=pl.lit("ok"),
         recording=pl.lit(None, pl.String),
     )
-    at = np.arange(1, 30)
-    vectors = Vectors({0: lambda: open_store(old).vectors}, 0 * at, at)
+    row_indices = np.arange(1, 30)
+    vectors = Vectors({0: lambda: open_store(old).vectors}, 0 * row_indices, row_indices)
     about = {name: value for name, value in open_store(out).about.items() if name != "files"}
     commit(out, store_rows(table), vectors, about)
     new = content(out)
@@ -95,7 +99,7 @@ def test_check_finds_a_byte_that_changed(out, name):
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (lambda out: (out / "store.json").write_text("{"), "is not a whole store of embeddings"),
         (lambda out: (out / "store.json").write_text("[]"), "is not a whole store of embeddings"),
@@ -109,11 +113,11 @@ def test_check_finds_a_byte_that_changed(out, name):
         (lambda out: np.save(out / "embeddings.npy", np.zeros(3)), "holds float64 of shape (3,)"),
     ],
 )
-def test_what_is_no_store_is_one_sentence(out, change, told):
+def test_what_is_no_store_is_one_sentence(out, change, message):
     change(out)
     with pytest.raises(DataError) as raised:
         open_store(out).vectors.sum()
-    assert told in str(raised.value)
+    assert message in str(raised.value)
 
 
 def test_a_check_of_a_store_without_its_vectors_is_one_sentence(out):

@@ -25,9 +25,11 @@ def spectrum(waveform):
 
 def test_a_seed_is_a_voice_and_a_sentence():
     assert draw_voice(4) == draw_voice(4) != draw_voice(5)
-    one, again, other = (speak(draw_voice(4), 1.0, seed) for seed in (1, 1, 2))
-    assert (one == again).all()
-    assert (one != other).any()
+    first_voice, repeated_voice, second_voice = (
+        speak(draw_voice(4), 1.0, seed) for seed in (1, 1, 2)
+    )
+    assert (first_voice == repeated_voice).all()
+    assert (first_voice != second_voice).any()
 
 
 @pytest.mark.parametrize("seconds", [0.02, 0.5, 3.0])
@@ -59,12 +61,12 @@ def test_the_pitch_is_the_voices():
 
 def test_voices_of_one_pitch_are_told_apart_by_their_spectrum():
     voices = [dataclasses.replace(draw_voice(s), pitch=150.0) for s in range(12)]
-    found = [spectrum(speak(v, 3.0, 50 * s + k)) for s, v in enumerate(voices) for k in range(4)]
-    found = np.array(found)
+    spectra = [spectrum(speak(v, 3.0, 50 * s + k)) for s, v in enumerate(voices) for k in range(4)]
+    spectra = np.array(spectra)
     owner = np.repeat(np.arange(12), 4)
-    one, other = np.triu_indices(len(found), 1)
-    score = -np.linalg.norm(found[one] - found[other], axis=1)
-    assert eer(score, (owner[one] == owner[other]).astype(int)) < 0.35
+    rows, columns = np.triu_indices(len(spectra), 1)
+    score = -np.linalg.norm(spectra[rows] - spectra[columns], axis=1)
+    assert eer(score, (owner[rows] == owner[columns]).astype(int)) < 0.35
 
 
 @pytest.mark.slow
@@ -74,6 +76,6 @@ def test_an_encoder_of_people_tells_most_of_them_apart():
     waveforms = [speak(draw_voice(s), 3.0, 10 * s + k) for s in range(20) for k in range(4)]
     vectors = load_ge2e().embed(waveforms)[:, 0]
     owner = np.repeat(np.arange(20), 4)
-    one, other = np.triu_indices(len(vectors), 1)
-    score = (vectors[one] * vectors[other]).sum(axis=1)
-    assert 0.05 < eer(score, (owner[one] == owner[other]).astype(int)) < 0.3
+    rows, columns = np.triu_indices(len(vectors), 1)
+    score = (vectors[rows] * vectors[columns]).sum(axis=1)
+    assert 0.05 < eer(score, (owner[rows] == owner[columns]).astype(int)) < 0.3
