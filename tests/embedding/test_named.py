@@ -262,9 +262,9 @@ def test_installed_packages_register_systems(home, monkeypatch):
     monkeypatch.syspath_prepend(str(home))
     assert load("theirs").name == "mine"
     system_by_name = {system.name: system for system in known_systems()}
-    assert system_by_name["theirs"].is_runnable
-    assert system_by_name["theirs"].description == "registered by theirs"
-    assert not system_by_name["lost"].is_runnable
+    assert system_by_name["theirs"].runs
+    assert system_by_name["theirs"].what == "registered by theirs"
+    assert not system_by_name["lost"].runs
     with pytest.raises(ConfigError, match=r"system lost of gone\.away:x cannot be loaded"):
         load("lost")
     with pytest.raises(ConfigError, match="nearest: theirs"):
@@ -310,7 +310,7 @@ def test_what_to_install_is_said(home, monkeypatch):
         load("eres2nett")
     system_by_name = {system.name: system for system in known_systems()}
     assert system_by_name["ge2e"].note == "needs soundfile: pip install 'parivox[audio]'"
-    assert not system_by_name["campplus:CHECKPOINT"].is_runnable
+    assert not system_by_name["campplus:CHECKPOINT"].runs
     assert system_by_name["FILE.onnx"].note == "needs onnxruntime: pip install 'parivox[onnx]'"
 
 

@@ -43,8 +43,8 @@ def print_known(systems: Sequence[NameableSystem]) -> None:
     """Print which systems can be named, whether they run here, and why not."""
     table = grid("system", "runs here", "what", "note", left_aligned=(0, 1, 2, 3))
     for system in systems:
-        is_runnable = "yes" if system.is_runnable else "no"
-        add_row(table, system.name, is_runnable, system.description, system.note)
+        is_runnable = "yes" if system.runs else "no"
+        add_row(table, system.name, is_runnable, system.what, system.note)
     print_text(table)
 
 

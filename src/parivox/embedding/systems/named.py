@@ -73,8 +73,8 @@ class NameableSystem:
     """A system that can be named, and whether it runs here."""
 
     name: str  # as it is given to ``--system``
-    description: str  # what it is
-    is_runnable: bool  # whether everything but its weights is here
+    what: str  # what it is
+    runs: bool  # whether everything but its weights is here
     note: str  # what it takes, or why it does not run and the mend
 
 
