@@ -76,7 +76,7 @@ def with_few_replicates(words):
 
 AT_ONCE = """
 import parivox.cli.progress as shown, parivox.runtime.progress as told
-shown.PATIENCE_S = shown.REDRAWN_S = told.EVERY_S = told.KNOWN_S = 0.001
+shown.PATIENCE_S = shown.REDRAWN_S = told.REPORT_INTERVAL_S = told.MIN_SECONDS_FOR_ETA = 0.001
 """
 
 

@@ -51,7 +51,7 @@ def test_more_groups_than_one_audit_holds_are_refused(monkeypatch):
     )
     with pytest.raises(pv.ConfigError, match=message):
         pv.audit(trials, speakers=many)
-    monkeypatch.setattr("parivox.auditing.run.MOST_GROUPS", 30)
+    monkeypatch.setattr("parivox.auditing.run.MAX_GROUPS", 30)
     message = (
         r"--by: 33 groups by every allocation and within every level are more than 30, the most"
     )

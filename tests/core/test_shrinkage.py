@@ -103,7 +103,7 @@ def test_ratios_are_as_uncertain_as_draws_of_the_model():
     rng = np.random.default_rng(4)
     found, shares = shrunken(LOGS, NOISE, CROSSED), np.array([0.3, 0.2, 0.1, 0.2, 0.1, 0.1])
     node = rng.choice(found.weight.size, 20_000, p=found.weight)
-    drawn = found.mean[node] + np.sqrt(found.own[node]) * rng.standard_normal((20_000, 6))
+    drawn = found.mean[node] + np.sqrt(found.own_variance[node]) * rng.standard_normal((20_000, 6))
     effects = rng.standard_normal((20_000, found.shared_effects.shape[-1]))
     drawn += np.einsum("dgu,du->dg", found.shared_effects[node], effects)
     rest = (np.exp(drawn) @ shares)[:, None] - shares * np.exp(drawn)

@@ -288,7 +288,7 @@ def test_a_function_that_fails_on_one_recording_fails_for_it_alone(folder):
         raise ValueError(msg)
 
     batch = Batch(0, [Excerpt(str(path)) for path in sorted(folder.rglob("*.wav"))], 60.0)
-    outcomes = embed_batch(batch, CallableSystem(function, "mine", sample_rate=8_000)).found
+    outcomes = embed_batch(batch, CallableSystem(function, "mine", sample_rate=8_000)).rows
     reasons = {outcome["reason"] for outcome in outcomes if outcome["status"] == "unreadable"}
     assert reasons == {"the system raised ValueError: too few samples for me"}
     assert {outcome["status"] for outcome in outcomes} == {"ok", "unreadable"}
@@ -302,7 +302,7 @@ def test_samples_beyond_all_measure_are_a_status_and_no_warning(tmp_path):
     batch = Batch(0, [Excerpt(str(tmp_path / "huge.wav"))], 60.0)
     squares = Odd(lambda waves: np.stack([[samples[:100] ** 2] for samples in waves]))
     squares.sample_rate = 16_000
-    assert embed_batch(batch, squares).found[0]["status"] == "non_finite"
+    assert embed_batch(batch, squares).rows[0]["status"] == "non_finite"
 
 
 def test_failures_and_attributes_flow_into_an_audit(folder, small, tmp_path):
@@ -634,7 +634,7 @@ def test_vectors_that_say_nothing_are_failures_and_odd_shapes_are_refused(folder
     vectors[0, 0, 1] = np.nan
     vectors[2] = 0
     done = embed_batch(batch, Odd(lambda waves: vectors))
-    assert [(outcome["status"], outcome["row"]) for outcome in done.found] == [
+    assert [(outcome["status"], outcome["row"]) for outcome in done.rows] == [
         ("non_finite", -1), ("ok", 0), ("no_speech", -1),
     ]  # fmt: skip
     assert done.vectors.shape == (1, 1, 4)

@@ -101,7 +101,7 @@ def test_batches_of_any_size_give_the_same(load, monkeypatch, frames):
     system = load("campplus")
     waveforms = [voice(16_000, seed) for seed in range(5)]
     expected = system.embed(waveforms)
-    monkeypatch.setattr("parivox.embedding.systems.published._FRAMES", frames)
+    monkeypatch.setattr("parivox.embedding.systems.published._MAX_FRAMES_AT_ONCE", frames)
     np.testing.assert_allclose(system.embed(waveforms), expected, rtol=0, atol=1e-5)
 
 

@@ -20,7 +20,7 @@ def drawn(monkeypatch):
     def names(*given):
         index = MARK + "".join(f"[svg]({name}.svg)\n" for name in given)
         made = {f"{name}.svg": name.encode() for name in given} | {"index.md": index.encode()}
-        monkeypatch.setattr(module, "_drawn", lambda audit, formats: made)
+        monkeypatch.setattr(module, "_figure_files", lambda audit, formats: made)
 
     return names
 
