@@ -16,11 +16,11 @@ def scored(shift, seed=1, people=PEOPLE):
     draw = np.random.default_rng(seed)
     names = np.array([f"p{i:02d}" for i in range(people)])
     is_m = np.arange(people) >= people // 2
-    one, other = np.triu_indices(people, 1)
-    swap = draw.random(one.size) < 0.5
-    one, other = np.where(swap, other, one), np.where(swap, one, other)
-    same = np.repeat(np.arange(people), 6)
-    enrol, test = np.append(same, one), np.append(same, other)
+    pair_enrols, pair_tests = np.triu_indices(people, 1)
+    swap = draw.random(pair_enrols.size) < 0.5
+    pair_enrols, pair_tests = np.where(swap, pair_tests, pair_enrols), np.where(swap, pair_enrols, pair_tests)
+    target_speakers = np.repeat(np.arange(people), 6)
+    enrol, test = np.append(target_speakers, pair_enrols), np.append(target_speakers, pair_tests)
     target = enrol == test
     score = draw.normal(3.0 * target) + shift * is_m[enrol] + draw.normal(0, 0.1, people)[enrol]
     trials = pl.DataFrame(
@@ -57,7 +57,7 @@ def run(program, tmp_path):
     """Run a command; what it prints, or says where it `fails`."""
 
     def printed(*words, fails=False, **environment):
-        done = subprocess.run(
+        completed = subprocess.run(
             [program, *words],
             cwd=tmp_path,
             env=os.environ | environment,
@@ -65,7 +65,7 @@ def run(program, tmp_path):
             text=True,
             check=False,
         )
-        assert done.returncode == (2 if fails else 0), done.stderr
-        return done.stderr if fails else done.stdout
+        assert completed.returncode == (2 if fails else 0), completed.stderr
+        return completed.stderr if fails else completed.stdout
 
     return printed

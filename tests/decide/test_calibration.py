@@ -9,78 +9,78 @@ import pytest
 
 import parivox as pv
 
-ASKED = {"by": "gender", "folds": 6}
+OPTIONS = {"by": "gender", "folds": 6}
 
 
 @pytest.fixture(scope="module")
-def found(shifted):
+def calibration(shifted):
     trials, speakers = shifted
-    return pv.calibrate(trials, speakers=speakers, **ASKED)
+    return pv.calibrate(trials, speakers=speakers, **OPTIONS)
 
 
 @pytest.fixture(scope="module")
-def written(found, tmp_path_factory):
+def written(calibration, tmp_path_factory):
     path = tmp_path_factory.mktemp("calibrators") / "calibrator.json"
-    found.write(path)
+    calibration.write(path)
     return path
 
 
-def rows(found, rule):
-    return {row["group"]: row for row in found.groups.where(rule=rule).rows()}
+def rows(calibration, rule):
+    return {row["group"]: row for row in calibration.groups.where(rule=rule).rows()}
 
 
-def test_groups_that_are_scored_apart_gain_by_calibrators_of_their_own(found):
-    common, own = rows(found, "common"), rows(found, "per group")
-    assert found.apart == ["f", "m"]
+def test_groups_that_are_scored_apart_gain_by_calibrators_of_their_own(calibration):
+    common, group_rows = rows(calibration, "common"), rows(calibration, "per group")
+    assert calibration.apart == ["f", "m"]
     for group in "fm":
-        assert own[group]["gain_low"] > 0
-        assert own[group]["cal_loss"] < common[group]["cal_loss"]
-        assert own[group]["cllr"] < common[group]["cllr"]
-        plain = own[group]["cllr"] - own[group]["min_cllr"]  # with the optimism of the minimum
-        assert 0 <= own[group]["cal_loss"] < plain
+        assert group_rows[group]["gain_low"] > 0
+        assert group_rows[group]["cal_loss"] < common[group]["cal_loss"]
+        assert group_rows[group]["cllr"] < common[group]["cllr"]
+        plain = group_rows[group]["cllr"] - group_rows[group]["min_cllr"]  # with the optimism of the minimum
+        assert 0 <= group_rows[group]["cal_loss"] < plain
 
 
-def test_a_shift_between_groups_comes_out_as_the_distance_of_their_lines(found):
-    own = rows(found, "per group")
-    zero = {group: -own[group]["offset"] / own[group]["slope"] for group in "fm"}
+def test_a_shift_between_groups_comes_out_as_the_distance_of_their_lines(calibration):
+    group_rows = rows(calibration, "per group")
+    zero = {group: -group_rows[group]["offset"] / group_rows[group]["slope"] for group in "fm"}
     assert zero["m"] - zero["f"] == pytest.approx(1, abs=0.2)
 
 
 def test_groups_that_are_alike_keep_the_common_calibrator(alike):
     trials, speakers = alike
-    found = pv.calibrate(trials, speakers=speakers, **ASKED)
-    assert found.apart == []
-    assert found.calibrator.groups == {}
-    (gain,) = found.rules.where(rule="per group").rows()
+    calibration = pv.calibrate(trials, speakers=speakers, **OPTIONS)
+    assert calibration.apart == []
+    assert calibration.calibrator.groups == {}
+    (gain,) = calibration.rules.where(rule="per group").rows()
     assert gain["gain_low"] < 0 < gain["gain_high"]
 
 
 def test_noise_looks_like_a_gain_only_to_those_it_was_found_on(alike):
     trials, speakers = alike
-    found = pv.calibrate(trials, speakers=speakers, method="isotonic", **ASKED)
+    calibration = pv.calibrate(trials, speakers=speakers, method="isotonic", **OPTIONS)
     for group, is_own in (("f", trials["enrol"] < "p30"), ("m", trials["enrol"] >= "p30")):
-        some = trials.filter(is_own)
-        own, common = (
-            float(pv.cllr(line.llr(some["score"].to_numpy()), some["label"]))
-            for line in (found.lines[group], found.lines["everyone"])
+        group_trials = trials.filter(is_own)
+        group_cllr, common_cllr = (
+            float(pv.cllr(line.llr(group_trials["score"].to_numpy()), group_trials["label"]))
+            for line in (calibration.lines[group], calibration.lines["everyone"])
         )
-        assert own < common
-        assert rows(found, "per group")[group]["gain"] < 0
+        assert group_cllr < common_cllr
+        assert rows(calibration, "per group")[group]["gain"] < 0
 
 
-def test_the_order_of_rows_changes_nothing(shifted, found):
+def test_the_order_of_rows_changes_nothing(shifted, calibration):
     trials, speakers = shifted
-    other = pv.calibrate(trials.reverse(), speakers=speakers, **ASKED)
-    assert other.to_dict()["tables"] == found.to_dict()["tables"]
+    reversed_calibration = pv.calibrate(trials.reverse(), speakers=speakers, **OPTIONS)
+    assert reversed_calibration.to_dict()["tables"] == calibration.to_dict()["tables"]
 
 
-def test_what_is_said_is_so_where_a_group_has_its_own(found):
+def test_what_is_said_is_so_where_a_group_has_its_own(calibration):
     off = {}
     for rule in ("common", "per group"):
-        told = found.reliability.where(rule=rule, group="m").rows()
-        near = [row for row in told if min(row["target"], row["nontarget"]) >= 5]
+        bins = calibration.reliability.where(rule=rule, group="m").rows()
+        near = [row for row in bins if min(row["target"], row["nontarget"]) >= 5]
         for name in ("target", "nontarget"):
-            assert sum(row[name] for row in told) == rows(found, rule)["m"][name]
+            assert sum(row[name] for row in bins) == rows(calibration, rule)["m"][name]
         off[rule] = np.mean([abs(row["so"] - row["said"]) for row in near])
     assert off["per group"] < 0.5 < off["common"]
 
@@ -88,9 +88,9 @@ def test_what_is_said_is_so_where_a_group_has_its_own(found):
 def test_likelihood_ratios_are_judged_as_they_are_and_other_scores_beside(shifted):
     trials, speakers = shifted
     half = trials.with_columns(score=pl.col("score") / 2)
-    found = pv.calibrate(trials, speakers=speakers, llr=True, normalised=half, **ASKED)
-    rules = {row["rule"]: row for row in found.rules.rows()}
-    everyone = rows(found, "as scored")["everyone"]
+    calibration = pv.calibrate(trials, speakers=speakers, llr=True, normalised=half, **OPTIONS)
+    rules = {row["rule"]: row for row in calibration.rules.rows()}
+    everyone = rows(calibration, "as scored")["everyone"]
     assert everyone["cllr"] == pytest.approx(float(pv.cllr(trials["score"], trials["label"])))
     assert rules["as scored"]["gain_high"] < 0
     assert rules["normalised"]["cllr"] == pytest.approx(rules["common"]["cllr"], abs=1e-9)
@@ -100,18 +100,18 @@ def test_likelihood_ratios_are_judged_as_they_are_and_other_scores_beside(shifte
 
 
 def test_a_calibrator_that_is_written_is_read_and_applied_as_it_was(
-    shifted, found, written, tmp_path
+    shifted, calibration, written, tmp_path
 ):
     trials, speakers = shifted
     with_more = trials.with_columns(device=pl.lit("phone"))
-    done = pv.apply_calibrator(with_more, written, tmp_path / "llr.csv", speakers=speakers)
-    made = pl.read_csv(tmp_path / "llr.csv")
-    assert done.rows == done.own == made.height
-    assert made["enrol"].to_list() == trials["enrol"].to_list()
-    assert made["device"].unique().to_list() == ["phone"]
+    applied = pv.apply_calibrator(with_more, written, tmp_path / "llr.csv", speakers=speakers)
+    ratios = pl.read_csv(tmp_path / "llr.csv")
+    assert applied.rows == applied.own == ratios.height
+    assert ratios["enrol"].to_list() == trials["enrol"].to_list()
+    assert ratios["device"].unique().to_list() == ["phone"]
     group = ["m" if name >= "p30" else "f" for name in trials["enrol"].str.head(3)]
-    expected = found.calibrator.llr(trials["score"], group)
-    np.testing.assert_allclose(made["score"], expected)
+    expected = calibration.calibrator.llr(trials["score"], group)
+    np.testing.assert_allclose(ratios["score"], expected)
     audit = pv.audit(
         tmp_path / "llr.csv", speakers=speakers, by="gender", llr=True, intervals=False
     )
@@ -121,41 +121,41 @@ def test_a_calibrator_that_is_written_is_read_and_applied_as_it_was(
 
 def test_one_calibrator_for_all_needs_no_group_and_no_label(alike, tmp_path):
     trials, speakers = alike
-    pv.calibrate(trials, speakers=speakers, method="isotonic", **ASKED).write(tmp_path / "c.json")
+    pv.calibrate(trials, speakers=speakers, method="isotonic", **OPTIONS).write(tmp_path / "c.json")
     bare = trials.drop("label").with_columns(
         score=pl.when(pl.int_range(pl.len()) == 3).then(None).otherwise("score")
     )
     pv.apply_calibrator(bare, tmp_path / "c.json", tmp_path / "llr.parquet")
-    made = pl.read_parquet(tmp_path / "llr.parquet")
-    assert made.columns == ["enrol", "test", "score"]
-    assert made["score"].null_count() == 1
-    assert made["score"][3] is None
+    ratios = pl.read_parquet(tmp_path / "llr.parquet")
+    assert ratios.columns == ["enrol", "test", "score"]
+    assert ratios["score"].null_count() == 1
+    assert ratios["score"][3] is None
 
 
 def test_distances_are_negated_as_when_they_were_calibrated(alike, tmp_path):
     trials, speakers = alike
     far = trials.with_columns(score=-pl.col("score"))
-    one = pv.calibrate(trials, speakers=speakers, **ASKED).calibrator
-    other = pv.calibrate(far, speakers=speakers, orientation="distance", **ASKED).calibrator
-    np.testing.assert_allclose(other.llr(far["score"]), one.llr(trials["score"]))
+    calibrator = pv.calibrate(trials, speakers=speakers, **OPTIONS).calibrator
+    distance_calibrator = pv.calibrate(far, speakers=speakers, orientation="distance", **OPTIONS).calibrator
+    np.testing.assert_allclose(distance_calibrator.llr(far["score"]), calibrator.llr(trials["score"]))
 
 
 @pytest.fixture
 def is_valid(optional):
     """Whether entries are a calibrator by the schema."""
-    told = importlib.resources.files("parivox.decide") / "calibrator.schema.json"
-    return optional("jsonschema").Draft202012Validator(json.loads(told.read_text())).is_valid
+    schema_file = importlib.resources.files("parivox.decide") / "calibrator.schema.json"
+    return optional("jsonschema").Draft202012Validator(json.loads(schema_file.read_text())).is_valid
 
 
 def test_what_is_written_is_right_by_the_schema(shifted, written, is_valid):
     trials, speakers = shifted
-    steps = pv.calibrate(trials, speakers=speakers, method="isotonic", **ASKED).calibrator
+    steps = pv.calibrate(trials, speakers=speakers, method="isotonic", **OPTIONS).calibrator
     assert is_valid(json.loads(written.read_text()))
     assert is_valid(json.loads(steps.text()))
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"parivox-calibrator": 2}, "is of version 2, of which this Parivox knows 1 only"),
         ({"method": "platt"}, "method is 'platt', not one of logistic, isotonic"),
@@ -170,12 +170,12 @@ def test_what_is_written_is_right_by_the_schema(shifted, written, is_valid):
         ),
     ],
 )
-def test_what_is_no_calibrator_is_told_in_a_sentence(written, tmp_path, is_valid, change, told):
+def test_what_is_no_calibrator_is_told_in_a_sentence(written, tmp_path, is_valid, change, message):
     entries = json.loads(written.read_text()) | change
-    assert is_valid(entries) == ("rising" in told)  # which a schema cannot tell
+    assert is_valid(entries) == ("rising" in message)  # which a schema cannot tell
     (tmp_path / "c.json").write_text(json.dumps(entries))
     rows = {"enrol": ["a"], "test": ["b"], "score": [1.0]}
-    with pytest.raises(pv.ConfigError, match=told):
+    with pytest.raises(pv.ConfigError, match=message):
         pv.apply_calibrator(rows, tmp_path / "c.json", tmp_path / "llr.csv")
 
 
@@ -193,9 +193,9 @@ def test_what_a_calibrator_cannot_be_applied_to_is_told(shifted, written, tmp_pa
     decided = trials.with_columns(threshold=pl.lit(1.0))
     with pytest.raises(pv.DataError, match="is a threshold of the scores as they are"):
         pv.apply_calibrator(decided, written, out, speakers=speakers)
-    others = speakers.with_columns(gender=pl.lit("x"))
+    other_speakers = speakers.with_columns(gender=pl.lit("x"))
     with pytest.raises(pv.ConfigError, match="none of the calibrator's groups by gender occurs"):
-        pv.apply_calibrator(trials, written, out, speakers=others)
+        pv.apply_calibrator(trials, written, out, speakers=other_speakers)
     with pytest.raises(pv.ConfigError, match=r"as \.csv or \.parquet"):
         pv.apply_calibrator(trials, written, tmp_path / "llr.txt", speakers=speakers)
     with pytest.raises(pv.DataError, match="no score column"):
@@ -206,12 +206,12 @@ def test_what_a_calibrator_cannot_be_applied_to_is_told(shifted, written, tmp_pa
 def test_scores_of_another_scale_are_warned_of(shifted, written, tmp_path):
     """All ratios on one side of 0, as where a calibrator of another model is applied."""
     trials, speakers = shifted
-    told = []
+    warnings = []
     for n, shift in enumerate((0, 1000, -1000)):
         scores = trials.with_columns(pl.col("score") + shift)
-        done = pv.apply_calibrator(scores, written, tmp_path / f"{n}.csv", speakers=speakers)
-        told.append([line.partition(". ")[0] for line in done.told[1:]])
-    assert told == [
+        applied = pv.apply_calibrator(scores, written, tmp_path / f"{n}.csv", speakers=speakers)
+        warnings.append([line.partition(". ")[0] for line in applied.told[1:]])
+    assert warnings == [
         [],
         ["Data warning: all log likelihood ratios are above 0"],
         ["Data warning: all log likelihood ratios are below 0"],
@@ -223,17 +223,17 @@ def test_scores_of_another_scale_are_warned_of(shifted, written, tmp_path):
 
 def test_one_class_decisions_and_infinite_scores_are_refused(shifted):
     trials, speakers = shifted
-    asked = {"speakers": speakers, **ASKED}
+    options = {"speakers": speakers, **OPTIONS}
     with pytest.raises(pv.DataError, match="no nontarget trials"):
-        pv.calibrate(trials.filter(label=1), **asked)
+        pv.calibrate(trials.filter(label=1), **options)
     decided = trials.drop("score").with_columns(decision=pl.lit("accept"))
     with pytest.raises(pv.DataError, match="holds decisions without scores"):
-        pv.calibrate(decided, **asked)
+        pv.calibrate(decided, **options)
     infinite = trials.with_columns(
         score=pl.when(pl.int_range(pl.len()) == 0).then(float("inf")).otherwise("score")
     )
     with pytest.raises(pv.DataError, match="infinite scores"):
-        pv.calibrate(infinite, **asked)
+        pv.calibrate(infinite, **options)
 
 
 @pytest.mark.parametrize("find", [pv.thresholds, pv.calibrate])
@@ -245,7 +245,7 @@ def test_lists_beyond_memory_and_counts_are_refused(shifted, tmp_path, monkeypat
     for most in ("IN_MEMORY_TRIALS", "PARTITION_TRIALS"):
         monkeypatch.setattr(f"parivox.data.spilled_rows.{most}", 100)
     with pytest.raises(pv.ConfigError, match=r"2,130 trials are too many to hold in memory; take"):
-        find(trials, speakers=speakers, **ASKED)
+        find(trials, speakers=speakers, **OPTIONS)
 
 
 def test_a_group_too_small_or_without_a_line_keeps_the_common_calibrator(shifted):
@@ -253,35 +253,35 @@ def test_a_group_too_small_or_without_a_line_keeps_the_common_calibrator(shifted
     few = speakers.with_columns(
         gender=pl.when(pl.col("speaker") < "p04").then(pl.lit("x")).otherwise("gender")
     )
-    found = pv.calibrate(trials, speakers=few, **ASKED)
-    own, common = rows(found, "per group")["x"], rows(found, "common")["x"]
-    assert own["reason"] == "2 of its speakers are left to fit on, 5 needed"
-    assert own["cllr"] == common["cllr"]
-    assert "x" not in found.apart
+    calibration = pv.calibrate(trials, speakers=few, **OPTIONS)
+    group_rows, common = rows(calibration, "per group")["x"], rows(calibration, "common")["x"]
+    assert group_rows["reason"] == "2 of its speakers are left to fit on, 5 needed"
+    assert group_rows["cllr"] == common["cllr"]
+    assert "x" not in calibration.apart
     of_m = pl.col("enrol") >= "p30"
     parted = trials.with_columns(
         score=pl.when(of_m & (pl.col("label") == 1)).then(pl.col("score") + 50).otherwise("score")
     )
-    found = pv.calibrate(parted, speakers=speakers, **ASKED)
-    why = rows(found, "per group")["m"]["reason"]
-    assert why == "every target trial outscores all nontarget trials: the slope has no limit"
+    calibration = pv.calibrate(parted, speakers=speakers, **OPTIONS)
+    reason = rows(calibration, "per group")["m"]["reason"]
+    assert reason == "every target trial outscores all nontarget trials: the slope has no limit"
 
 
 def test_people_alone_in_their_group_and_of_unknown_group_take_the_common_calibrator(shifted):
     trials, speakers = shifted
-    some = speakers.with_columns(
+    regrouped_speakers = speakers.with_columns(
         gender=pl.when(pl.col("speaker") == "p00")
         .then(pl.lit("x"))
         .when(pl.col("speaker") != "p01")
         .then("gender")
     )
-    found = pv.calibrate(trials, speakers=some, **ASKED)
-    own = rows(found, "per group")
-    assert own["x"]["reason"] == "0 of its speakers are left to fit on, 5 needed"
-    assert own["x"]["cllr"] == rows(found, "common")["x"]["cllr"]
-    assert own["x"]["cllr_low"] is None
-    assert found.record["unknown"] > 0
-    assert own["everyone"]["target"] == 360
+    calibration = pv.calibrate(trials, speakers=regrouped_speakers, **OPTIONS)
+    group_rows = rows(calibration, "per group")
+    assert group_rows["x"]["reason"] == "0 of its speakers are left to fit on, 5 needed"
+    assert group_rows["x"]["cllr"] == rows(calibration, "common")["x"]["cllr"]
+    assert group_rows["x"]["cllr_low"] is None
+    assert calibration.record["unknown"] > 0
+    assert group_rows["everyone"]["target"] == 360
 
 
 # ---- the command ----
@@ -297,21 +297,21 @@ def files(shifted, tmp_path):
 
 @pytest.mark.slow
 def test_the_command_writes_applies_and_draws(run, files):
-    asked = ["--speakers", "people.csv", "--by", "gender", "--folds", "6", "--quiet"]
-    told = run("calibrate", "scores.csv", *asked, "--out", "c.json", "--figure", "r.json")
-    assert "The calibrators of 2 of 2 groups differ from the common one: f, m." in told
-    assert "Calibrator: c.json" in told
-    drawn = json.loads((files / "r.json").read_text())
-    assert "vega-lite" in drawn["$schema"]
-    said = run("calibrate", "scores.csv", "--apply", "c.json", "--speakers", "people.csv",
+    options = ["--speakers", "people.csv", "--by", "gender", "--folds", "6", "--quiet"]
+    summary = run("calibrate", "scores.csv", *options, "--out", "c.json", "--figure", "r.json")
+    assert "The calibrators of 2 of 2 groups differ from the common one: f, m." in summary
+    assert "Calibrator: c.json" in summary
+    chart = json.loads((files / "r.json").read_text())
+    assert "vega-lite" in chart["$schema"]
+    application_summary = run("calibrate", "scores.csv", "--apply", "c.json", "--speakers", "people.csv",
                "--out", "llr.csv")  # fmt: skip
-    assert "rows in llr.csv: natural-log likelihood ratios" in said
+    assert "rows in llr.csv: natural-log likelihood ratios" in application_summary
     assert run("audit", "llr.csv", "--speakers", "people.csv", "--by", "gender", "--llr",
                "--no-intervals", "--quiet")  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["scores.csv", "--apply", "c.json"], "--apply needs a file for the log likelihood ratios"),
         (["scores.csv", "--apply", "c.json", "--out", "l.csv", "--by", "gender"], "--by: the cal"),
@@ -320,5 +320,5 @@ def test_the_command_writes_applies_and_draws(run, files):
         ([], "missing SCORES"),
     ],
 )
-def test_a_mistake_on_the_command_line_is_a_sentence(run, files, words, told):
-    assert told in run("calibrate", *words, fails=True)
+def test_a_mistake_on_the_command_line_is_a_sentence(run, files, words, message):
+    assert message in run("calibrate", *words, fails=True)

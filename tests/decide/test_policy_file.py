@@ -10,46 +10,46 @@ import yaml
 from parivox.decide.policy_file import EXAMPLE, VERSION, read_policy
 from parivox.errors import ConfigError
 
-ONE = {"name": "FNR", "rate": "fnr", "at-most": "5%"}
+CONDITION = {"name": "FNR", "rate": "fnr", "at-most": "5%"}
 ACCEPTED = {"condition": "FNR", "reason": "few speakers", "until": "2027-06-30"}
 
 
-def policy(*conditions, accept=None, **more):
-    said = {"parivox-policy": VERSION, "conditions": list(conditions or [ONE]), **more}
-    return said | ({} if accept is None else {"accept": accept})
+def policy(*conditions, accept=None, **extra_entries):
+    entries = {"parivox-policy": VERSION, "conditions": list(conditions or [CONDITION]), **extra_entries}
+    return entries | ({} if accept is None else {"accept": accept})
 
 
 @pytest.fixture(scope="module")
 def schema():
-    told = importlib.resources.files("parivox.decide") / "policy.schema.json"
-    return json.loads(told.read_text(encoding="utf-8"))
+    schema_file = importlib.resources.files("parivox.decide") / "policy.schema.json"
+    return json.loads(schema_file.read_text(encoding="utf-8"))
 
 
 def test_what_a_file_says(tmp_path):
     path = tmp_path / "policy.yaml"
     path.write_text(EXAMPLE.replace("# ", "").partition("accept:")[0].partition("parivox-")[2])
     path.write_text(EXAMPLE)
-    found = read_policy(path)
-    assert found.name == "policy.yaml"
-    assert [(one.rate, one.maximum, one.is_ratio, one.reference) for one in found.conditions] == [
+    policy_read = read_policy(path)
+    assert policy_read.name == "policy.yaml"
+    assert [(condition.rate, condition.maximum, condition.is_ratio, condition.reference) for condition in policy_read.conditions] == [
         ("fnr", 1.5, True, "others"),
         ("fnr", 0.1, False, "others"),
         ("fpr", None, False, "others"),
     ]
-    assert len(found.provenance["sha256"]) == 64
+    assert len(policy_read.provenance["sha256"]) == 64
 
 
 def test_what_is_accepted_ends(tmp_path):
-    (one,) = read_policy(policy(accept=[ACCEPTED | {"groups": ["f"]}])).accepted
-    assert one.covers("FNR", "f", date(2027, 6, 30))
-    assert not one.covers("FNR", "f", date(2027, 7, 1))
-    assert not one.covers("FNR", "m", date(2027, 6, 30))
-    (every,) = read_policy(policy(accept=[ACCEPTED])).accepted
-    assert every.covers("FNR", "m", date(2027, 6, 30))
+    (acceptance,) = read_policy(policy(accept=[ACCEPTED | {"groups": ["f"]}])).accepted
+    assert acceptance.covers("FNR", "f", date(2027, 6, 30))
+    assert not acceptance.covers("FNR", "f", date(2027, 7, 1))
+    assert not acceptance.covers("FNR", "m", date(2027, 6, 30))
+    (acceptance_of_all,) = read_policy(policy(accept=[ACCEPTED])).accepted
+    assert acceptance_of_all.covers("FNR", "m", date(2027, 6, 30))
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("entries", "message"),
     [
         ({}, "is not a policy, of which a line says 'parivox-policy: 1'"),
         (policy() | {"parivox-policy": 2}, "of version '2'"),
@@ -57,33 +57,33 @@ def test_what_is_accepted_ends(tmp_path):
         (policy(rules=["x"]), "'rules' is not known"),
         (policy() | {"conditions": []}, "conditions is not a list with something in it"),
         (policy({"rate": "fnr", "at-most": "5%"}), "says nothing of 'name'"),
-        (policy(ONE | {"rate": "eer"}), "'eer' is not a rate"),
-        (policy(ONE | {"not": "worse"}), "both at-most and not"),
+        (policy(CONDITION | {"rate": "eer"}), "'eer' is not a rate"),
+        (policy(CONDITION | {"not": "worse"}), "both at-most and not"),
         (policy({"name": "a", "rate": "fnr"}), "neither at-most nor not"),
-        (policy(ONE | {"at-most": "5"}), "at-most is '5'; give 5% or 0.05"),
+        (policy(CONDITION | {"at-most": "5"}), "at-most is '5'; give 5% or 0.05"),
         (policy({"name": "a", "rate": "fnr", "not": "better"}), "not is for worse"),
         (policy({"name": "a", "rate": "fta", "not": "worse"}), "not is for worse, of fnr or fpr"),
-        (policy(ONE | {"than": "baseline"}), "than is for ratios"),
-        (policy(ONE | {"at-most": "1.5x", "than": "lasts"}), "others or baseline"),
-        (policy(ONE | {"rate": "fta", "at-most": "1.5x"}), "ratios are of fnr and fpr"),
-        (policy(ONE | {"groups": ["f", "f"]}), "is not a list of names, each once"),
-        (policy(ONE, ONE | {"at-most": "3%"}), "is the name of two conditions"),
-        (policy(ONE, ONE | {"name": "b", "at-most": "3%"}), "say two things of the same"),
+        (policy(CONDITION | {"than": "baseline"}), "than is for ratios"),
+        (policy(CONDITION | {"at-most": "1.5x", "than": "lasts"}), "others or baseline"),
+        (policy(CONDITION | {"rate": "fta", "at-most": "1.5x"}), "ratios are of fnr and fpr"),
+        (policy(CONDITION | {"groups": ["f", "f"]}), "is not a list of names, each once"),
+        (policy(CONDITION, CONDITION | {"at-most": "3%"}), "is the name of two conditions"),
+        (policy(CONDITION, CONDITION | {"name": "b", "at-most": "3%"}), "say two things of the same"),
         (policy(accept=[ACCEPTED | {"condition": "FPR"}]), "'FPR' is not a condition"),
         (policy(accept=[{**ACCEPTED, "reason": ""}]), "says nothing of 'reason'"),
         (policy(accept=[{"condition": "FNR", "reason": "few"}]), "says nothing of 'until'"),
         (policy(accept=[ACCEPTED | {"until": "June"}]), "give a date, as in 2027-06-30"),
         (policy(accept=[ACCEPTED, ACCEPTED | {"groups": ["f"]}]), "is accepted at"),
         (
-            policy(ONE | {"groups": ["f"]}, accept=[ACCEPTED | {"groups": ["m"]}]),
+            policy(CONDITION | {"groups": ["f"]}, accept=[ACCEPTED | {"groups": ["m"]}]),
             "'m' is not a group of 'FNR'; available: f",
         ),
     ],
 )
-def test_what_is_no_policy_is_refused_in_a_sentence(said, told):
+def test_what_is_no_policy_is_refused_in_a_sentence(entries, message):
     with pytest.raises(ConfigError) as error:
-        read_policy(said)
-    assert told in str(error.value)
+        read_policy(entries)
+    assert message in str(error.value)
     assert "\n" not in str(error.value)
 
 
@@ -99,11 +99,11 @@ def test_a_file_that_is_none_is_told_with_its_line(tmp_path):
 
 def test_the_schema_fits_what_is_read(schema, optional):
     validator = optional("jsonschema").Draft202012Validator(schema)
-    whole = EXAMPLE.replace("# -", "-").replace("#   ", "  ").replace("# accept", "accept")
-    for text in (EXAMPLE, whole):
+    uncommented = EXAMPLE.replace("# -", "-").replace("#   ", "  ").replace("# accept", "accept")
+    for text in (EXAMPLE, uncommented):
         read_policy(yaml.load(text, yaml.BaseLoader))
-        held = yaml.load(text, yaml.BaseLoader)
-        assert not [*validator.iter_errors(held)]
-    assert len(read_policy(yaml.load(whole, yaml.BaseLoader)).accepted) == 1
-    for wrong in (policy(rules=[]), policy({"name": "a", "rate": "fnr"}), policy(ONE | {"x": 1})):
+        entries = yaml.load(text, yaml.BaseLoader)
+        assert not [*validator.iter_errors(entries)]
+    assert len(read_policy(yaml.load(uncommented, yaml.BaseLoader)).accepted) == 1
+    for wrong in (policy(rules=[]), policy({"name": "a", "rate": "fnr"}), policy(CONDITION | {"x": 1})):
         assert [*validator.iter_errors(wrong)]

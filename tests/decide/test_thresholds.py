@@ -16,56 +16,56 @@ from parivox.decide.rule_judgement import CrossFitThresholds, judge_rules
 from parivox.decide.threshold_aims import parse_aim
 from parivox.decide.threshold_fitting import fit_thresholds
 
-ASKED = {"by": "gender", "aim": "fpr=0.05", "folds": 6}
+OPTIONS = {"by": "gender", "aim": "fpr=0.05", "folds": 6}
 
 
 @pytest.fixture(scope="module")
-def found(shifted):
+def selection(shifted):
     trials, speakers = shifted
-    return pv.thresholds(trials, speakers=speakers, **ASKED)
+    return pv.thresholds(trials, speakers=speakers, **OPTIONS)
 
 
-def rows(found, rule):
-    return {row["group"]: row for row in found.groups.where(rule=rule).rows()}
+def rows(selection, rule):
+    return {row["group"]: row for row in selection.groups.where(rule=rule).rows()}
 
 
-def test_a_group_that_is_scored_higher_gets_a_higher_threshold_and_pays_for_it_in_lock_outs(found):
-    common, own = rows(found, "common"), rows(found, "per group")
-    assert set(found.apart) == {"f", "m"}
-    assert own["m"]["threshold"] > common["everyone"]["threshold"] > own["f"]["threshold"]
-    assert own["m"]["fpr_change_high"] < 0 < own["m"]["fnr_change_low"]
-    assert own["f"]["fpr_change_low"] > 0 > own["f"]["fnr_change_high"]
+def test_a_group_that_is_scored_higher_gets_a_higher_threshold_and_pays_for_it_in_lock_outs(selection):
+    common, group_rows = rows(selection, "common"), rows(selection, "per group")
+    assert set(selection.apart) == {"f", "m"}
+    assert group_rows["m"]["threshold"] > common["everyone"]["threshold"] > group_rows["f"]["threshold"]
+    assert group_rows["m"]["fpr_change_high"] < 0 < group_rows["m"]["fnr_change_low"]
+    assert group_rows["f"]["fpr_change_low"] > 0 > group_rows["f"]["fnr_change_high"]
     for group in "fm":
-        assert own[group]["fpr_low"] < 0.05 < own[group]["fpr_high"]
-        assert own[group]["threshold_low"] < own[group]["threshold"] < own[group]["threshold_high"]
+        assert group_rows[group]["fpr_low"] < 0.05 < group_rows[group]["fpr_high"]
+        assert group_rows[group]["threshold_low"] < group_rows[group]["threshold"] < group_rows[group]["threshold_high"]
 
 
-def test_a_shift_between_groups_comes_out_as_the_distance_of_their_thresholds(found):
-    own = rows(found, "per group")
-    assert own["m"]["threshold"] - own["f"]["threshold"] == pytest.approx(1, abs=0.35)
+def test_a_shift_between_groups_comes_out_as_the_distance_of_their_thresholds(selection):
+    group_rows = rows(selection, "per group")
+    assert group_rows["m"]["threshold"] - group_rows["f"]["threshold"] == pytest.approx(1, abs=0.35)
 
 
-def test_what_lies_between_keeps_a_share_of_the_difference_to_the_common_threshold(found):
-    common, own, between = (rows(found, rule) for rule in ("common", "per group", "between"))
+def test_what_lies_between_keeps_a_share_of_the_difference_to_the_common_threshold(selection):
+    common, group_rows, between = (rows(selection, rule) for rule in ("common", "per group", "between"))
     for group in "fm":
         start = common[group]["threshold"]
-        share = (between[group]["threshold"] - start) / (own[group]["threshold"] - start)
+        share = (between[group]["threshold"] - start) / (group_rows[group]["threshold"] - start)
         assert share == pytest.approx(between[group]["kept"])
         assert 0.5 < share < 1
 
 
 def test_groups_that_are_alike_keep_the_common_threshold(alike):
     trials, speakers = alike
-    found = pv.thresholds(trials, speakers=speakers, **ASKED)
-    assert found.apart == {}
-    assert found.rule.thresholds == {}
-    gain = found.rules.where(rule="per group").rows()[0]
+    selection = pv.thresholds(trials, speakers=speakers, **OPTIONS)
+    assert selection.apart == {}
+    assert selection.rule.thresholds == {}
+    gain = selection.rules.where(rule="per group").rows()[0]
     assert gain["gain_low"] < 0 < gain["gain_high"]
 
 
-def test_every_trial_is_judged_once(found, shifted):
+def test_every_trial_is_judged_once(selection, shifted):
     trials, _ = shifted
-    everyone = rows(found, "per group")["everyone"]
+    everyone = rows(selection, "per group")["everyone"]
     assert everyone["target"] + everyone["nontarget"] == len(trials)
     assert everyone["speakers"] == 60
 
@@ -73,11 +73,11 @@ def test_every_trial_is_judged_once(found, shifted):
 @pytest.mark.parametrize("aim", ["fnr=0.1", "least-worst"])
 def test_the_same_seed_deals_the_same_folds_whatever_the_order_of_rows(shifted, aim):
     trials, speakers = shifted
-    asked = ASKED | {"aim": aim}
-    one = pv.thresholds(trials, speakers=speakers, **asked)
-    other = pv.thresholds(trials.reverse(), speakers=speakers, **asked)
-    assert one.to_dict()["tables"] == other.to_dict()["tables"]
-    assert pv.thresholds(trials, speakers=speakers, seed=1, **asked).to_dict() != one.to_dict()
+    options = OPTIONS | {"aim": aim}
+    first_selection = pv.thresholds(trials, speakers=speakers, **options)
+    reversed_selection = pv.thresholds(trials.reverse(), speakers=speakers, **options)
+    assert first_selection.to_dict()["tables"] == reversed_selection.to_dict()["tables"]
+    assert pv.thresholds(trials, speakers=speakers, seed=1, **options).to_dict() != first_selection.to_dict()
 
 
 # ---- no leak ----
@@ -85,9 +85,9 @@ def test_the_same_seed_deals_the_same_folds_whatever_the_order_of_rows(shifted, 
 
 def material(score, seed=0, people=40):
     """Every pair of 40 speakers once, and as many target trials, in two groups."""
-    one, other = np.triu_indices(people, 1)
-    same = np.repeat(np.arange(people), 20)
-    enrol, test = np.append(same, one), np.append(same, other)
+    pair_enrols, pair_tests = np.triu_indices(people, 1)
+    target_speakers = np.repeat(np.arange(people), 20)
+    enrol, test = np.append(target_speakers, pair_enrols), np.append(target_speakers, pair_tests)
     group = (np.arange(people) % 2).astype(np.int32)
     fold = deal(group, 4, seed)
     target = enrol == test
@@ -106,10 +106,10 @@ def test_trials_of_a_fold_touch_no_threshold_that_they_are_judged_by():
     before = material(None)
     touched = ~outside(before.fold_bits, 1)
     after = replace(before, score=before.score + 5.0 * touched)
-    mine, theirs = (fit_thresholds(one, AIM, MAY, 2) for one in (before, after))
-    for held, one in mine.items():
-        is_same = np.array_equal(one.thresholds, theirs[held].thresholds)
-        assert is_same == bool(held & 1)
+    fits, fits_after = (fit_thresholds(one, AIM, MAY, 2) for one in (before, after))
+    for held_folds, one in fits.items():
+        is_same = np.array_equal(one.thresholds, fits_after[held_folds].thresholds)
+        assert is_same == bool(held_folds & 1)
 
 
 def test_a_speaker_on_both_sides_is_a_gain_that_is_none():
@@ -117,16 +117,16 @@ def test_a_speaker_on_both_sides_is_a_gain_that_is_none():
     gains = []
     for seed in range(2):
         noise = np.random.default_rng(seed)
-        made = material(None)
-        made = replace(made, score=made.score + noise.normal(0, 1, made.score.size))
+        trials = material(None)
+        trials = replace(trials, score=trials.score + noise.normal(0, 1, trials.score.size))
         aim = parse_aim("min-cdet", parse_cost("0.5,1,1"))
-        fits = {held: one.thresholds for held, one in fit_thresholds(made, aim, MAY, 3).items()}
+        fits = {held_folds: one.thresholds for held_folds, one in fit_thresholds(trials, aim, MAY, 3).items()}
         leaky = dict.fromkeys(fits, fits[0])
-        each = (
-            judge_rules(made, [CrossFitThresholds(made.score, by)], aim, 0.95)
-            for by in (fits, leaky)
+        judgements = (
+            judge_rules(trials, [CrossFitThresholds(trials.score, thresholds)], aim, 0.95)
+            for thresholds in (fits, leaky)
         )
-        gains.append([-one.mean_cost.change[1] for one in each])
+        gains.append([-one.mean_cost.change[1] for one in judgements])
     honest, leaked = np.mean(gains, axis=0)
     assert leaked > 0 > honest
 
@@ -135,16 +135,16 @@ def test_a_speaker_on_both_sides_is_a_gain_that_is_none():
 
 
 def test_chance_of_pairs_is_no_part_of_thresholds_that_target_trials_alone_set():
-    aim, made = parse_aim("fnr=0.1", parse_cost("voxsrc")), material(None)
-    alike = replace(made, score=np.where(made.target, made.score, np.round(made.score)))
-    told = []
-    for one in (made, alike):
-        fits = {held: fit.thresholds for held, fit in fit_thresholds(one, aim, MAY, 3).items()}
-        told.append(judge_rules(one, [CrossFitThresholds(one.score, fits)], aim, 0.95).changes)
-    low, high = told[0]["fnr"].change_limits
+    aim, trials = parse_aim("fnr=0.1", parse_cost("voxsrc")), material(None)
+    alike = replace(trials, score=np.where(trials.target, trials.score, np.round(trials.score)))
+    changes = []
+    for variant in (trials, alike):
+        fits = {held_folds: fit.thresholds for held_folds, fit in fit_thresholds(variant, aim, MAY, 3).items()}
+        changes.append(judge_rules(variant, [CrossFitThresholds(variant.score, fits)], aim, 0.95).changes)
+    low, high = changes[0]["fnr"].change_limits
     assert (low[1] < high[1]).all()
-    assert np.array_equal((low, high), told[1]["fnr"].change_limits)
-    assert not np.array_equal(told[0]["fpr"].change_limits, told[1]["fpr"].change_limits)
+    assert np.array_equal((low, high), changes[1]["fnr"].change_limits)
+    assert not np.array_equal(changes[0]["fpr"].change_limits, changes[1]["fpr"].change_limits)
 
 
 # ---- aims ----
@@ -152,15 +152,15 @@ def test_chance_of_pairs_is_no_part_of_thresholds_that_target_trials_alone_set()
 
 def test_no_group_has_a_larger_fpr_than_the_largest_one_asked_for(shifted):
     trials, speakers = shifted
-    found = pv.thresholds(trials, speakers=speakers, **ASKED | {"aim": "max-fpr=0.05"})
+    selection = pv.thresholds(trials, speakers=speakers, **OPTIONS | {"aim": "max-fpr=0.05"})
     joined = trials.with_columns(speaker=pl.col("enrol").str.split("/").list.first())
     joined = joined.join(speakers, on="speaker")
-    wanted = max(
-        float(threshold_at_fpr(as_counts(of["score"], of["label"]).curve, 0.05))
-        for _, of in joined.group_by("gender")
+    largest_threshold = max(
+        float(threshold_at_fpr(as_counts(group_trials["score"], group_trials["label"]).curve, 0.05))
+        for _, group_trials in joined.group_by("gender")
     )
-    assert rows(found, "common")["everyone"]["threshold"] == wanted
-    assert found.apart.keys() == {"f"}
+    assert rows(selection, "common")["everyone"]["threshold"] == largest_threshold
+    assert selection.apart.keys() == {"f"}
 
 
 def test_the_least_worst_threshold_costs_the_group_with_the_largest_cost_least():
@@ -169,19 +169,19 @@ def test_the_least_worst_threshold_costs_the_group_with_the_largest_cost_least()
         as_counts(draw.normal(np.repeat([0, 2], 300) + shift), np.repeat([0, 1], 300))
         for shift in (0.0, 1.0)
     ]
-    at = parse_aim("least-worst", cost).common_threshold(groups[0] + groups[1], groups)
-    worst = [max(float(cdet(one.at(x), cost)[0]) for one in groups) for x in np.linspace(0, 3, 61)]
-    assert max(float(cdet(one.at(at), cost)[0]) for one in groups) <= min(worst)
+    threshold = parse_aim("least-worst", cost).common_threshold(groups[0] + groups[1], groups)
+    worst = [max(float(cdet(group_counts.at(x), cost)[0]) for group_counts in groups) for x in np.linspace(0, 3, 61)]
+    assert max(float(cdet(group_counts.at(threshold), cost)[0]) for group_counts in groups) <= min(worst)
 
 
 def test_scores_without_the_shift_do_at_one_threshold_what_groups_do_at_their_own(shifted):
     trials, speakers = shifted
-    of = dict(zip(speakers["speaker"], speakers["gender"], strict=True))
-    off = [float(of[name[:3]] == "m") for name in trials["enrol"]]
-    same = trials.with_columns(score=pl.col("score") - pl.Series(off))
-    found = pv.thresholds(trials, speakers=speakers, normalised=same, **ASKED)
-    own, normalised = (rows(found, rule) for rule in ("per group", "normalised"))
-    assert normalised["m"]["fpr"] == pytest.approx(own["m"]["fpr"], abs=0.01)
+    genders = dict(zip(speakers["speaker"], speakers["gender"], strict=True))
+    shifts = [float(genders[name[:3]] == "m") for name in trials["enrol"]]
+    normalised_trials = trials.with_columns(score=pl.col("score") - pl.Series(shifts))
+    selection = pv.thresholds(trials, speakers=speakers, normalised=normalised_trials, **OPTIONS)
+    group_rows, normalised = (rows(selection, rule) for rule in ("per group", "normalised"))
+    assert normalised["m"]["fpr"] == pytest.approx(group_rows["m"]["fpr"], abs=0.01)
     assert normalised["m"]["fpr_change_high"] < 0
 
 
@@ -189,7 +189,7 @@ def test_scores_without_the_shift_do_at_one_threshold_what_groups_do_at_their_ow
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"aim": "eer"}, r"^--aim 'eer' is not known; write fpr=X"),
         ({"aim": "fpr=2"}, "the rate must be between 0 and 1"),
@@ -200,18 +200,18 @@ def test_scores_without_the_shift_do_at_one_threshold_what_groups_do_at_their_ow
         ({"aim": "fpr=0.0001"}, r"is below one error in \d+ trials\); give trials of more"),
     ],
 )
-def test_what_cannot_be_done_is_told_in_a_sentence(shifted, change, told):
+def test_what_cannot_be_done_is_told_in_a_sentence(shifted, change, message):
     trials, speakers = shifted
-    with pytest.raises(pv.ParivoxError, match=told):
-        pv.thresholds(trials, speakers=speakers, **ASKED | change)
+    with pytest.raises(pv.ParivoxError, match=message):
+        pv.thresholds(trials, speakers=speakers, **OPTIONS | change)
 
 
 def test_one_class_alone_and_other_trials_are_refused(shifted):
     trials, speakers = shifted
     with pytest.raises(pv.DataError, match="no nontarget trials"):
-        pv.thresholds(trials.filter(label=1), speakers=speakers, **ASKED)
+        pv.thresholds(trials.filter(label=1), speakers=speakers, **OPTIONS)
     with pytest.raises(pv.DataError, match="its trials are not those of"):
-        pv.thresholds(trials, speakers=speakers, normalised=trials[1:], **ASKED)
+        pv.thresholds(trials, speakers=speakers, normalised=trials[1:], **OPTIONS)
 
 
 def test_a_group_too_small_to_be_held_out_keeps_the_common_threshold(shifted):
@@ -219,19 +219,19 @@ def test_a_group_too_small_to_be_held_out_keeps_the_common_threshold(shifted):
     few = speakers.with_columns(
         gender=pl.when(pl.col("speaker") < "p04").then(pl.lit("x")).otherwise("gender")
     )
-    found = pv.thresholds(trials, speakers=few, **ASKED)
-    own, common = rows(found, "per group")["x"], rows(found, "common")["x"]
-    assert own["reason"] == "2 of its speakers are left to fit on, 5 needed"
-    assert own["threshold"] == common["threshold"]
-    assert "x" not in found.apart
+    selection = pv.thresholds(trials, speakers=few, **OPTIONS)
+    group_rows, common = rows(selection, "per group")["x"], rows(selection, "common")["x"]
+    assert group_rows["reason"] == "2 of its speakers are left to fit on, 5 needed"
+    assert group_rows["threshold"] == common["threshold"]
+    assert "x" not in selection.apart
 
 
 def test_people_of_unknown_group_take_the_common_threshold(shifted):
     trials, speakers = shifted
-    some = speakers.with_columns(
+    partly_known = speakers.with_columns(
         gender=pl.when(pl.col("speaker") < "p03").then(None).otherwise("gender")
     )
-    found = pv.thresholds(trials, speakers=some, **ASKED)
-    assert found.record["unknown"] > 0
-    everyone, own = rows(found, "per group")["everyone"], rows(found, "per group")
-    assert everyone["target"] == own["f"]["target"] + own["m"]["target"] + 18
+    selection = pv.thresholds(trials, speakers=partly_known, **OPTIONS)
+    assert selection.record["unknown"] > 0
+    everyone, group_rows = rows(selection, "per group")["everyone"], rows(selection, "per group")
+    assert everyone["target"] == group_rows["f"]["target"] + group_rows["m"]["target"] + 18

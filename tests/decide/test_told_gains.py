@@ -22,26 +22,26 @@ def printed(words):
 @pytest.mark.parametrize("shift", [0.0, 0.4])
 def test_a_gain_is_told_only_where_a_group_is_shown_to_miss_its_aim(draw_scored, seed, shift):
     trials, speakers = draw_scored(shift, seed=seed, people=40)
-    found = pv.thresholds(trials, speakers=speakers, by="gender", aim="fpr=0.05", folds=5)
-    text = printed(thresholds_summary(found))
-    assert ("no group is shown to miss its aim" in text) == (not found.apart)
+    selection = pv.thresholds(trials, speakers=speakers, by="gender", aim="fpr=0.05", folds=5)
+    text = printed(thresholds_summary(selection))
+    assert ("no group is shown to miss its aim" in text) == (not selection.apart)
     averaged = next(line for line in text.splitlines() if "averaged over groups" in line)
     worst = next(
         line for line in text.splitlines() if "the group with the largest cost, it" in line
     )
-    if found.apart:
+    if selection.apart:
         assert any(words in averaged for words in GAIN)
     else:
         assert "is not tested:" in averaged
         assert "Gains are tested only if" in text
-    assert ("is not tested:" in worst) == (costliest_group(found) not in found.apart)
+    assert ("is not tested:" in worst) == (costliest_group(selection) not in selection.apart)
 
 
 def test_a_calibrator_that_is_not_shown_to_differ_is_not_said_to_gain(alike):
     trials, speakers = alike
-    found = pv.calibrate(trials, speakers=speakers, by="gender", folds=5)
-    assert found.apart == []
-    assert "group-specific calibrators is not tested:" in printed(calibration_summary(found))
+    calibration = pv.calibrate(trials, speakers=speakers, by="gender", folds=5)
+    assert calibration.apart == []
+    assert "group-specific calibrators is not tested:" in printed(calibration_summary(calibration))
 
 
 def test_a_gain_without_any_width_is_unknown():

@@ -18,7 +18,7 @@ from parivox.report.monitor import headline, notes
 
 WEEKS, RISE = 18, 15
 """Days, a week apart; the first with more errors among `f`."""
-FIRST = dt.date(2026, 1, 5)
+FIRST_DAY = dt.date(2026, 1, 5)
 PEOPLE = pl.DataFrame(
     {
         "customer": [f"kunde-{i:03d}" for i in range(160)],
@@ -26,63 +26,63 @@ PEOPLE = pl.DataFrame(
         "age": [30] * 160,
     }
 )
-ASKED = {"speakers": PEOPLE, "by": "gender", "skipped": True}
+OPTIONS = {"speakers": PEOPLE, "by": "gender", "skipped": True}
 
 
 def calls(week, rise=1.0):
     """A day of some calls of everyone; goats among them call again and again."""
     draw = np.random.default_rng(week)
     goat = np.random.default_rng(0).beta(0.4, 7.6, 160)
-    who = np.repeat(np.arange(160), draw.poisson(6, 160))
+    customer_indices = np.repeat(np.arange(160), draw.poisson(6, 160))
     rate = np.minimum(goat * np.where(np.arange(160) % 2 == 0, rise, 1.0), 1)
-    is_error = draw.random(who.size) < rate[who]
+    is_error = draw.random(customer_indices.size) < rate[customer_indices]
     return pl.DataFrame(
         {
-            "call": [f"w{week}/{k}" for k in range(who.size)],
-            "customer": PEOPLE["customer"][who],
+            "call": [f"w{week}/{k}" for k in range(customer_indices.size)],
+            "customer": PEOPLE["customer"][customer_indices],
             "decision": np.where(is_error, "reject", "accept"),
         }
     )
 
 
 def day(week):
-    return (FIRST + dt.timedelta(days=7 * week)).isoformat()
+    return (FIRST_DAY + dt.timedelta(days=7 * week)).isoformat()
 
 
-def streamed(home, rise=1.0, weeks=WEEKS, **more):
-    home.mkdir(exist_ok=True)
-    (home / "key").write_text("0123456789abcdef")
-    kept = {"state": home / "state", "key": home / "key"}
+def streamed(folder, rise=1.0, weeks=WEEKS, **settings):
+    folder.mkdir(exist_ok=True)
+    (folder / "key").write_text("0123456789abcdef")
+    files = {"state": folder / "state", "key": folder / "key"}
     for week in range(weeks):
         table = calls(week, rise if week >= RISE else 1.0)
-        found = pv.monitor(table, day=day(week), new=week == 0, **kept, **ASKED, **more)
-    return found
+        monitored = pv.monitor(table, day=day(week), new=week == 0, **files, **OPTIONS, **settings)
+    return monitored
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory):
+def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("stream")
 
 
 @pytest.fixture(scope="module")
-def found(home):
-    return streamed(home, rise=4.0)
+def monitored(folder):
+    return streamed(folder, rise=4.0)
 
 
 @pytest.fixture
-def again(home, found, tmp_path):
+def again(folder, monitored, tmp_path):
     """Another day of the same stream, in a copy of its state."""
-    (tmp_path / "state").write_bytes((home / "state").read_bytes())
+    (tmp_path / "state").write_bytes((folder / "state").read_bytes())
 
-    def give(table=None, **more):
-        asked = {"state": tmp_path / "state", "key": home / "key", "day": day(WEEKS)}
-        return pv.monitor(calls(WEEKS) if table is None else table, **{**ASKED, **asked, **more})
+    def monitor_next(table=None, **changes):
+        defaults = {"state": tmp_path / "state", "key": folder / "key", "day": day(WEEKS)}
+        return pv.monitor(calls(WEEKS) if table is None else table, **{**OPTIONS, **defaults, **changes})
 
-    return give
+    return monitor_next
 
 
-def test_an_alarm_tells_the_group_the_rate_since_when_and_what_would_silence_it(found):
-    (alarm,) = found.alarms.where(against="before").rows()
+def test_an_alarm_tells_the_group_the_rate_since_when_and_what_would_silence_it(monitored):
+    (alarm,) = monitored.alarms.where(against="before").rows()
     assert alarm["group"] == "f"
     assert day(RISE) <= alarm["day"] <= day(WEEKS - 1)
     assert alarm["changed"] == alarm["since"] == day(RISE)
@@ -98,47 +98,47 @@ def test_an_alarm_tells_the_group_the_rate_since_when_and_what_would_silence_it(
 
 @pytest.mark.slow
 def test_a_stream_without_a_rise_has_no_alarm(tmp_path):
-    found = streamed(tmp_path)
-    assert len(found.alarms) == 0
-    assert not any(row["is_alarm"] for row in found.groups.rows())
-    for row in found.groups.rows():
+    monitored = streamed(tmp_path)
+    assert len(monitored.alarms) == 0
+    assert not any(row["is_alarm"] for row in monitored.groups.rows())
+    for row in monitored.groups.rows():
         assert row["low"] < 1.25
 
 
-def test_weeks_add_up_to_what_was_given(found):
-    weeks = found.weeks.to_polars()
-    given = pl.concat([calls(week, 4.0 if week >= RISE else 1.0) for week in range(WEEKS)])
-    assert found.record["trials"] == len(given) == weeks["trials"].sum()
-    errors = given.join(PEOPLE, on="customer").filter(decision="reject")
+def test_weeks_add_up_to_what_was_given(monitored):
+    weeks = monitored.weeks.to_polars()
+    streamed_calls = pl.concat([calls(week, 4.0 if week >= RISE else 1.0) for week in range(WEEKS)])
+    assert monitored.record["trials"] == len(streamed_calls) == weeks["trials"].sum()
+    errors = streamed_calls.join(PEOPLE, on="customer").filter(decision="reject")
     assert dict(weeks.group_by("group").agg(pl.col("errors").sum()).rows()) == dict(
         errors.group_by("gender").len().rows()
     )
 
 
-def test_the_present_state_is_told_without_trials_and_without_a_key(found, home):
-    now = pv.monitor(state=home / "state")
-    assert now.groups.to_dict() == found.groups.to_dict()
-    assert now.alarms.to_dict() == found.alarms.to_dict()
+def test_the_present_state_is_told_without_trials_and_without_a_key(monitored, folder):
+    now = pv.monitor(state=folder / "state")
+    assert now.groups.to_dict() == monitored.groups.to_dict()
+    assert now.alarms.to_dict() == monitored.alarms.to_dict()
 
 
 def test_the_order_of_rows_changes_nothing(tmp_path):
     (tmp_path / "key").write_text("0123456789abcdef")
-    made = []
+    tables = []
     for name, table in (("one", calls(0)), ("other", calls(0).reverse())):
-        kept = {"state": tmp_path / name, "key": tmp_path / "key"}
-        made.append(pv.monitor(table, day=day(0), new=True, **kept, **ASKED).groups.to_dict())
-    assert made[0] == made[1]
+        files = {"state": tmp_path / name, "key": tmp_path / "key"}
+        tables.append(pv.monitor(table, day=day(0), new=True, **files, **OPTIONS).groups.to_dict())
+    assert tables[0] == tables[1]
 
 
-def test_a_state_holds_no_id_and_little_of_anyone(found, home):
-    with zipfile.ZipFile(home / "state") as file:
-        held = b"".join(file.read(name) for name in file.namelist())
-    assert not re.search(rb"kunde|w\d/", held)
-    assert found.record["bytes"] / found.record["speakers"] < 100
+def test_a_state_holds_no_id_and_little_of_anyone(monitored, folder):
+    with zipfile.ZipFile(folder / "state") as file:
+        content = b"".join(file.read(name) for name in file.namelist())
+    assert not re.search(rb"kunde|w\d/", content)
+    assert monitored.record["bytes"] / monitored.record["speakers"] < 100
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"day": day(2)}, f"{day(2)} is counted already"),
         ({"day": "2026-01-06"}, f"comes before {day(WEEKS - 1)}, the last day counted"),
@@ -157,8 +157,8 @@ def test_a_state_holds_no_id_and_little_of_anyone(found, home):
         ({"new": True}, "exists already; leave out --new"),
     ],
 )
-def test_what_cannot_be_counted_is_refused_in_a_sentence(again, change, said):
-    with pytest.raises(pv.ConfigError, match=re.escape(said)):
+def test_what_cannot_be_counted_is_refused_in_a_sentence(again, change, message):
+    with pytest.raises(pv.ConfigError, match=re.escape(message)):
         again(**change)
 
 
@@ -200,16 +200,16 @@ def test_a_day_that_cannot_be_written_is_not_counted(again, tmp_path, monkeypatc
 
 
 def test_a_stream_begins_with_a_new_key_and_goes_on_with_it(tmp_path):
-    kept = {"state": tmp_path / "state", "speakers": PEOPLE, "by": "gender"}
+    options = {"state": tmp_path / "state", "speakers": PEOPLE, "by": "gender"}
     key = tmp_path / "key"
     with pytest.raises(pv.ConfigError, match="--new-key: is for a new stream"):
-        pv.monitor(calls(0), day=day(0), new_key=key, **kept)
-    begun = pv.monitor(calls(0), day=day(0), new=True, new_key=key, **kept)
+        pv.monitor(calls(0), day=day(0), new_key=key, **options)
+    begun = pv.monitor(calls(0), day=day(0), new=True, new_key=key, **options)
     assert begun.record["settings"]["kdf"] == KDF
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
-    assert pv.monitor(calls(1), day=day(1), key=key, skipped=True, **kept).record["days"] == 2
+    assert pv.monitor(calls(1), day=day(1), key=key, skipped=True, **options).record["days"] == 2
     with pytest.raises(pv.ConfigError, match="exists already; leave out --new"):
-        pv.monitor(calls(2), day=day(2), new=True, new_key=tmp_path / "other", **kept)
+        pv.monitor(calls(2), day=day(2), new=True, new_key=tmp_path / "other", **options)
     assert not (tmp_path / "other").exists()
 
 
@@ -220,9 +220,9 @@ def test_groups_may_be_those_of_a_file(tmp_path):
         "groups": {"gender": {"women": ["f"], "men": ["m"]}},
         "within": ["age"],
     }
-    kept = {"state": tmp_path / "state", "key": tmp_path / "key", "day": day(0)}
-    found = pv.monitor(calls(0), groups=file, speakers=PEOPLE, new=True, **kept)
-    assert found.record["settings"]["groups"] == ["men", "women"]
+    options = {"state": tmp_path / "state", "key": tmp_path / "key", "day": day(0)}
+    monitored = pv.monitor(calls(0), groups=file, speakers=PEOPLE, new=True, **options)
+    assert monitored.record["settings"]["groups"] == ["men", "women"]
 
 
 def test_what_is_left_out_is_told(again):
@@ -231,15 +231,15 @@ def test_what_is_left_out_is_told(again):
         customer=pl.when(pl.int_range(len(table)) < 3).then(pl.lit("x")).otherwise("customer")
     )
     people = pl.concat([PEOPLE, pl.DataFrame({"customer": ["x"], "gender": [None], "age": [30]})])
-    left = again(odd, speakers=people).record["left_out"]
-    assert left == {"of customers in none of the groups": 3}
+    left_out = again(odd, speakers=people).record["left_out"]
+    assert left_out == {"of customers in none of the groups": 3}
 
 
 def test_repeated_rows_and_those_without_decision_are_told(again):
     table = calls(WEEKS)
     empty = pl.when(pl.int_range(pl.len()) < 5).then(None).otherwise("decision").alias("decision")
-    found = again(pl.concat([table, table]).with_columns(empty))
-    assert found.record["left_out"] == {
+    monitored = again(pl.concat([table, table]).with_columns(empty))
+    assert monitored.record["left_out"] == {
         "rows without score whose trial is in another row (left out)": 5,
         "exact duplicates (counted once)": len(table) - 5,
     }
@@ -247,17 +247,17 @@ def test_repeated_rows_and_those_without_decision_are_told(again):
 
 def test_rows_without_decision_alone_are_told(again):
     empty = pl.when(pl.int_range(pl.len()) < 5).then(None).otherwise("decision").alias("decision")
-    left = again(calls(WEEKS).with_columns(empty)).record["left_out"]
-    assert left == {"trials without decision (left out)": 5}
+    left_out = again(calls(WEEKS).with_columns(empty)).record["left_out"]
+    assert left_out == {"trials without decision (left out)": 5}
 
 
 def test_a_stream_without_any_group_that_is_judged_says_so(tmp_path):
-    few = PEOPLE.head(8)
-    kept = {"state": tmp_path / "s", "key": tmp_path / "k", "by": "gender", "new": True}
+    few_customers = PEOPLE.head(8)
+    options = {"state": tmp_path / "s", "key": tmp_path / "k", "by": "gender", "new": True}
     (tmp_path / "k").write_text("0123456789abcdef")
-    table = calls(0).filter(pl.col("customer").is_in(few["customer"].implode()))
-    found = pv.monitor(table, day=day(0), speakers=few, **kept)
-    assert headline(found).startswith("No alarm, as no group is judged: fewer than 10 speakers")
+    table = calls(0).filter(pl.col("customer").is_in(few_customers["customer"].implode()))
+    monitored = pv.monitor(table, day=day(0), speakers=few_customers, **options)
+    assert headline(monitored).startswith("No alarm, as no group is judged: fewer than 10 speakers")
 
 
 def test_a_new_stream_needs_the_trials_of_a_day(tmp_path):
@@ -267,8 +267,8 @@ def test_a_new_stream_needs_the_trials_of_a_day(tmp_path):
 
 def test_who_changes_the_group_stays_where_they_were(again):
     swapped = PEOPLE.with_columns(gender=pl.Series(["m", "f"] * 80))
-    found = again(speakers=swapped)
-    assert found.record["left_out"] == {
+    monitored = again(speakers=swapped)
+    assert monitored.record["left_out"] == {
         "customers in another group than before, who stay where they were": 160 - absent()
     }
 
@@ -278,8 +278,8 @@ def absent():
 
 
 @pytest.mark.slow
-def test_impostors_that_may_explain_a_rise_silence_it(found, tmp_path):
-    (alarm,) = found.groups.where(against="before", group="f").rows()
+def test_impostors_that_may_explain_a_rise_silence_it(monitored, tmp_path):
+    (alarm,) = monitored.groups.where(against="before", group="f").rows()
     loud = streamed(tmp_path / "loud", rise=4.0, impostors=0.5 * alarm["explained_by"])
     silent = streamed(tmp_path / "silent", rise=4.0, impostors=2.5 * alarm["explained_by"])
     assert len(loud.alarms.where(against="before")) == 1
@@ -292,9 +292,9 @@ def test_impostors_that_may_explain_a_rise_silence_it(found, tmp_path):
 def test_a_limit_and_a_saved_audit_are_held_against(tmp_path):
     past = pl.concat([calls(50 + week) for week in range(4)])
     pv.audit(past, speakers=PEOPLE, by="gender").write(tmp_path / "audit")
-    more = {"limits": "fnr=0.06", "baseline": tmp_path / "audit"}
-    found = streamed(tmp_path, rise=8.0, **more)
-    rows = {(row["against"], row["group"]): row for row in found.groups.rows()}
+    settings = {"limits": "fnr=0.06", "baseline": tmp_path / "audit"}
+    monitored = streamed(tmp_path, rise=8.0, **settings)
+    rows = {(row["against"], row["group"]): row for row in monitored.groups.rows()}
     assert {against for against, _ in rows} == {"others", "baseline", "limit"}
     assert rows["limit", "f"]["reference"] == 0.06
     assert rows["limit", "f"]["is_alarm"]
@@ -310,49 +310,49 @@ def test_where_days_vary_for_many_speakers_nothing_is_judged_and_no_alarm_raised
         return 6.0 if week % 2 else 0.2
 
     (tmp_path / "key").write_text("0123456789abcdef")
-    made = {}
+    group_rows = {}
     for sd in (0.1, 2.0):
-        kept = {"state": tmp_path / f"{sd}", "key": tmp_path / "key", "day_sd": sd}
+        options = {"state": tmp_path / f"{sd}", "key": tmp_path / "key", "day_sd": sd}
         for week in range(WEEKS):
             table = calls(week, vary(week))
-            found = pv.monitor(table, day=day(week), new=week == 0, **kept, **ASKED)
-        made[sd] = {(row["group"], row["against"]): row for row in found.groups.rows()}
-        assert len(found.alarms) == 0
+            monitored = pv.monitor(table, day=day(week), new=week == 0, **options, **OPTIONS)
+        group_rows[sd] = {(row["group"], row["against"]): row for row in monitored.groups.rows()}
+        assert len(monitored.alarms) == 0
     reason = "rates vary from day to day for many speakers"
-    assert made[0.1]["f", "before"]["reason"] == reason
-    assert made[0.1]["f", "others"]["reason"] == reason
-    assert made[0.1]["f", "before"]["chance"] is None
-    assert made[0.1]["m", "before"]["reason"] == ""
-    assert made[2.0]["f", "before"]["reason"] == ""
-    said = " ".join(notes(found))
-    assert "vary from day to day by at most 200 % of their mean (standard deviation)" in said
+    assert group_rows[0.1]["f", "before"]["reason"] == reason
+    assert group_rows[0.1]["f", "others"]["reason"] == reason
+    assert group_rows[0.1]["f", "before"]["chance"] is None
+    assert group_rows[0.1]["m", "before"]["reason"] == ""
+    assert group_rows[2.0]["f", "before"]["reason"] == ""
+    note_text = " ".join(notes(monitored))
+    assert "vary from day to day by at most 200 % of their mean (standard deviation)" in note_text
     with pytest.raises(pv.ConfigError, match=re.escape("was begun with --day-sd 2.0")):
-        pv.monitor(calls(WEEKS), day=day(WEEKS), **{**kept, "day_sd": 0.1}, **ASKED)
+        pv.monitor(calls(WEEKS), day=day(WEEKS), **{**options, "day_sd": 0.1}, **OPTIONS)
 
 
 def test_groups_too_small_and_weeks_too_few_are_told(tmp_path):
-    found = streamed(tmp_path, weeks=1)
-    assert {row["reason"] for row in found.groups.where(against="before").rows()} == {
+    monitored = streamed(tmp_path, weeks=1)
+    assert {row["reason"] for row in monitored.groups.where(against="before").rows()} == {
         "fewer than 4 weeks of earlier days"
     }
     few = PEOPLE.with_columns(gender=pl.Series(["x"] * 5 + ["f", "m"] * 77 + ["f"]))
-    kept = {"state": tmp_path / "few", "key": tmp_path / "key", "day": day(0)}
-    found = pv.monitor(calls(0), new=True, **kept, **{**ASKED, "speakers": few})
-    assert found.record["settings"]["watched"] == ["f", "m"]
-    assert len(found.groups.where(group="x")) == 0
-    (row,) = found.groups.where(group="m", against="others").rows()
-    others = calls(0).join(few.filter(pl.col("gender") != "m"), on="customer")
-    assert row["reference"] == others["decision"].eq("reject").mean()  # x is of everyone else
+    options = {"state": tmp_path / "few", "key": tmp_path / "key", "day": day(0)}
+    monitored = pv.monitor(calls(0), new=True, **options, **{**OPTIONS, "speakers": few})
+    assert monitored.record["settings"]["watched"] == ["f", "m"]
+    assert len(monitored.groups.where(group="x")) == 0
+    (row,) = monitored.groups.where(group="m", against="others").rows()
+    other_calls = calls(0).join(few.filter(pl.col("gender") != "m"), on="customer")
+    assert row["reference"] == other_calls["decision"].eq("reject").mean()  # x is of everyone else
 
 
 @pytest.mark.slow
-def test_the_command_ends_with_1_where_an_alarm_was_raised(found, home, program, tmp_path):
+def test_the_command_ends_with_1_where_an_alarm_was_raised(monitored, folder, program, tmp_path):
     def run(*words):
         words = [program, "monitor", *map(str, words)]
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
-        return done.returncode, done.stdout, done.stderr
+        completed = subprocess.run(words, capture_output=True, text=True, check=False)
+        return completed.returncode, completed.stdout, completed.stderr
 
-    state = str(home / "state")
+    state = str(folder / "state")
     code, out, _ = run("--state", state, "--report", tmp_path / "page.html")
     assert code == 1
     assert out.splitlines()[2].startswith("Alarm: false rejects ")
@@ -368,14 +368,14 @@ def test_the_command_ends_with_1_where_an_alarm_was_raised(found, home, program,
     pl.DataFrame({"customer": ["000017", "000023"], "gender": ["f", "m"]}).write_csv(
         tmp_path / "customers.csv"
     )
-    words = ["--new", "--state", tmp_path / "new", "--key", home / "key", "--by", "gender"]
+    words = ["--new", "--state", tmp_path / "new", "--key", folder / "key", "--by", "gender"]
     words += ["--speakers", tmp_path / "customers.csv"]
     code, out, _ = run(tmp_path / "2026-11-22.csv", *words)
     assert code == 0
     assert "No alarm" in out
-    code, _, told = run(tmp_path / "2026-11-22.csv", *words[1:])
+    code, _, message = run(tmp_path / "2026-11-22.csv", *words[1:])
     assert code == 2
-    assert told == (
+    assert message == (
         "parivox: error: 2026-11-22.csv: 2026-11-22 is counted already; leave it out, or name its "
         "--day\n"
     )

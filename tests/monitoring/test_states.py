@@ -17,7 +17,7 @@ import parivox as pv
 PEOPLE = pl.DataFrame(
     {"customer": [f"c{i:02d}" for i in range(24)], "gender": ["f", "m"] * 12},
 )
-FIRST = date(2026, 3, 2)
+FIRST_DAY = date(2026, 3, 2)
 
 
 def calls(n):
@@ -27,56 +27,56 @@ def calls(n):
     return pl.DataFrame({"call": ids, "customer": PEOPLE["customer"], "decision": decision})
 
 
-def count(home, n, **more):
-    asked = {"state": home / "state", "key": home / "key", "speakers": PEOPLE, "by": "gender"}
-    day = (FIRST + timedelta(days=n)).isoformat()
-    return pv.monitor(calls(n), day=day, **asked, **more)
+def count(folder, n, **settings):
+    options = {"state": folder / "state", "key": folder / "key", "speakers": PEOPLE, "by": "gender"}
+    day = (FIRST_DAY + timedelta(days=n)).isoformat()
+    return pv.monitor(calls(n), day=day, **options, **settings)
 
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     """A state of three days, as bytes, and its key."""
-    home = tmp_path_factory.mktemp("written")
-    (home / "key").write_text("0123456789abcdef")
+    folder = tmp_path_factory.mktemp("written")
+    (folder / "key").write_text("0123456789abcdef")
     for n in range(3):
-        count(home, n, new=n == 0)
-    return (home / "state").read_bytes()
+        count(folder, n, new=n == 0)
+    return (folder / "state").read_bytes()
 
 
 @pytest.fixture
-def home(tmp_path, written):
+def folder(tmp_path, written):
     (tmp_path / "key").write_text("0123456789abcdef")
     (tmp_path / "state").write_bytes(written)
     return tmp_path
 
 
-def parts(data):
+def members_of(data):
     with zipfile.ZipFile(io.BytesIO(data)) as file:
         return {name: file.read(name) for name in file.namelist()}
 
 
 def packed(members):
-    held = io.BytesIO()
-    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as file:
-        for name, data in members.items():
-            file.writestr(name, data)
-    return held.getvalue()
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, content in members.items():
+            file.writestr(name, content)
+    return buffer.getvalue()
 
 
 def with_array(change, name):
     def edited(data):
-        members = parts(data)
+        members = members_of(data)
         array = change(np.load(io.BytesIO(members[f"{name}.npy"])).astype(np.int64))
-        held = io.BytesIO()
-        np.save(held, array, allow_pickle=array.dtype == object)
-        return packed({**members, f"{name}.npy": held.getvalue()})
+        buffer = io.BytesIO()
+        np.save(buffer, array, allow_pickle=array.dtype == object)
+        return packed({**members, f"{name}.npy": buffer.getvalue()})
 
     return edited
 
 
 def with_head(change):
     def edited(data):
-        members = parts(data)
+        members = members_of(data)
         head = json.loads(members["state.json"])
         change(head)
         return packed({**members, "state.json": json.dumps(head).encode()})
@@ -84,28 +84,28 @@ def with_head(change):
     return edited
 
 
-def put(place, value):
+def put(position, number):
     def changed(array):
-        array[place] = value
+        array[position] = number
         return array
 
     return changed
 
 
-def setting(name, value):
-    return with_head(lambda head: head["settings"].update({name: value}))
+def setting(name, number):
+    return with_head(lambda head: head["settings"].update({name: number}))
 
 
 def without(name):
-    return lambda data: packed({k: v for k, v in parts(data).items() if k != name})
+    return lambda data: packed({k: v for k, v in members_of(data).items() if k != name})
 
 
 def bomb(data):
-    return packed({**parts(data), "trials.npy": bytes(1 << 29)})
+    return packed({**members_of(data), "trials.npy": bytes(1 << 29)})
 
 
 def cut_header(data):
-    members = parts(data)
+    members = members_of(data)
     return packed({**members, "trials.npy": members["trials.npy"][:9] + b"{(" * 40})
 
 
@@ -119,9 +119,9 @@ EDITED = {
     "no products": without("products.npy"),
     "header": cut_header,
     "bomb": bomb,
-    "deep": lambda data: packed({**parts(data), "state.json": b"[" * 100_000}),
-    "a list": lambda data: packed({**parts(data), "state.json": b"[]"}),
-    "not a number": lambda data: packed({**parts(data), "state.json": b"NaN"}),
+    "deep": lambda data: packed({**members_of(data), "state.json": b"[" * 100_000}),
+    "a list": lambda data: packed({**members_of(data), "state.json": b"[]"}),
+    "not a number": lambda data: packed({**members_of(data), "state.json": b"NaN"}),
     "floats": with_array(lambda array: array + 0.5, "trials"),
     "objects": with_array(lambda array: array.astype(object), "trials"),
     "negative errors": with_array(put((0, 0), -1), "errors"),
@@ -158,69 +158,69 @@ EDITED = {
 
 
 @pytest.mark.parametrize("name", EDITED)
-def test_an_edited_state_is_refused_in_a_sentence_and_left_alone(home, name):
-    edited = EDITED[name]((home / "state").read_bytes())
-    (home / "state").write_bytes(edited)
-    for use in (lambda: pv.monitor(state=home / "state"), lambda: count(home, 3)):
+def test_an_edited_state_is_refused_in_a_sentence_and_left_alone(folder, name):
+    edited = EDITED[name]((folder / "state").read_bytes())
+    (folder / "state").write_bytes(edited)
+    for use in (lambda: pv.monitor(state=folder / "state"), lambda: count(folder, 3)):
         with pytest.raises(pv.DataError) as caught:
             use()
         (words,) = str(caught.value).splitlines()
-        assert words.startswith(f"{home / 'state'}: is ")
-    assert (home / "state").read_bytes() == edited
+        assert words.startswith(f"{folder / 'state'}: is ")
+    assert (folder / "state").read_bytes() == edited
 
 
 @pytest.mark.slow
-def test_a_damaged_state_is_a_mistake_and_no_alarm(home, program):
-    (home / "state").write_bytes(EDITED["negative errors"]((home / "state").read_bytes()))
-    words = [program, "monitor", "--state", home / "state"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
+def test_a_damaged_state_is_a_mistake_and_no_alarm(folder, program):
+    (folder / "state").write_bytes(EDITED["negative errors"]((folder / "state").read_bytes()))
+    words = [program, "monitor", "--state", folder / "state"]
+    completed = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert completed.returncode == 2
+    assert completed.stderr.count("\n") == 1
 
 
 def test_what_is_no_file_is_no_state(tmp_path):
     (tmp_path / "zero").symlink_to("/dev/zero")
-    for place in (tmp_path / "zero", tmp_path):
+    for path in (tmp_path / "zero", tmp_path):
         with pytest.raises(pv.DataError, match="is not a state of parivox monitor"):
-            pv.monitor(state=place)
+            pv.monitor(state=path)
 
 
-def test_a_mistyped_state_begins_no_stream(home):
-    asked = {"key": home / "key", "speakers": PEOPLE, "by": "gender", "day": "2026-03-05"}
+def test_a_mistyped_state_begins_no_stream(folder):
+    options = {"key": folder / "key", "speakers": PEOPLE, "by": "gender", "day": "2026-03-05"}
     with pytest.raises(pv.ConfigError, match="file not found; check the path, or begin a stream"):
-        pv.monitor(calls(3), state=home / "stat", **asked)
-    assert not (home / "stat").exists()
+        pv.monitor(calls(3), state=folder / "stat", **options)
+    assert not (folder / "stat").exists()
     with pytest.raises(pv.ConfigError, match="exists already; leave out --new"):
-        pv.monitor(calls(3), state=home / "state", new=True, **asked)
-    assert count(home, 3).record["days"] == 4
+        pv.monitor(calls(3), state=folder / "state", new=True, **options)
+    assert count(folder, 3).record["days"] == 4
 
 
-def test_a_state_that_was_changed_meanwhile_is_not_written(home, monkeypatch):
+def test_a_state_that_was_changed_meanwhile_is_not_written(folder, monkeypatch):
     from parivox.monitoring import daily_monitor as module
 
     read = module.read_stream
 
     def read_and_changed(name):
-        found = read(name)
-        other = (home / "state").read_bytes()
-        (home / "state").write_bytes(other + b" ")  # as a program without locks would
-        return found
+        stream = read(name)
+        state_bytes = (folder / "state").read_bytes()
+        (folder / "state").write_bytes(state_bytes + b" ")  # as a program without locks would
+        return stream
 
     monkeypatch.setattr(module, "read_stream", read_and_changed)
     with pytest.raises(pv.ConfigError, match="another process has changed it"):
-        count(home, 3)
+        count(folder, 3)
 
 
-def _write(home, rounds, n, start, told):
+def _write(folder, rounds, n, start, outcome_queue):
     """Count day `n` of each round as soon as both processes are there."""
     for k in range(rounds):
         start.wait()
         try:
-            count(home / str(k), n, skipped=True)
+            count(folder / str(k), n, skipped=True)
         except pv.ConfigError as error:
-            told.put((k, n, str(error)))
+            outcome_queue.put((k, n, str(error)))
         else:
-            told.put((k, n, ""))
+            outcome_queue.put((k, n, ""))
 
 
 @pytest.mark.slow
@@ -232,18 +232,18 @@ def test_two_writers_never_lose_a_day(tmp_path, written):
         (tmp_path / str(k) / "key").write_text("0123456789abcdef")
         (tmp_path / str(k) / "state").write_bytes(written)
     context = mp.get_context("spawn")
-    start, told = context.Barrier(2, timeout=60), context.Queue()
+    start, outcome_queue = context.Barrier(2, timeout=60), context.Queue()
     writers = [
-        context.Process(target=_write, args=(tmp_path, rounds, n, start, told)) for n in (3, 4)
+        context.Process(target=_write, args=(tmp_path, rounds, n, start, outcome_queue)) for n in (3, 4)
     ]
-    for one in writers:
-        one.start()
-    outcomes = [told.get(timeout=120) for _ in range(2 * rounds)]
-    for one in writers:
-        one.join(timeout=60)
+    for writer in writers:
+        writer.start()
+    outcomes = [outcome_queue.get(timeout=120) for _ in range(2 * rounds)]
+    for writer in writers:
+        writer.join(timeout=60)
     for k in range(rounds):
         words = {n: error for round_, n, error in outcomes if round_ == k}
-        found = pv.monitor(state=tmp_path / str(k) / "state")
+        monitored = pv.monitor(state=tmp_path / str(k) / "state")
         assert words[4] == ""
         assert words[3] == "" or "comes before 2026-03-06" in words[3]
-        assert found.record["days"] == 3 + sum(not error for error in words.values())
+        assert monitored.record["days"] == 3 + sum(not error for error in words.values())
