@@ -6,7 +6,7 @@ import pytest
 
 import parivox as pv
 from parivox.auditing import cell_counts, score_counts
-from parivox.auditing.data_table import LONG
+from parivox.auditing.data_table import TRIALS_BEYOND_MEMORY
 from parivox.data import spilled_rows
 
 POINTS = ["threshold=1.25", "threshold=0.333", "fpr=0.01", "eer", "min-cdet"]
@@ -177,9 +177,9 @@ def test_shifts_lie_within_the_stated_bound(both, metric):
 @pytest.mark.slow
 def test_what_was_read_is_the_same(both):
     exact, binned = both
-    read = binned.data.to_polars().filter(pl.col("item") != LONG)
+    read = binned.data.to_polars().filter(pl.col("item") != TRIALS_BEYOND_MEMORY)
     assert exact.data.to_polars().equals(read)
-    assert len(binned.data.where(item=LONG)) == 1
+    assert len(binned.data.where(item=TRIALS_BEYOND_MEMORY)) == 1
     for name in ("n", "speakers", "target_trials", "nontarget_trials", "trials"):
         if name in exact.groups.columns:
             assert exact.groups.to_dict()[name] == binned.groups.to_dict()[name]

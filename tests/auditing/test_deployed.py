@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import parivox as pv
-from parivox.auditing.data_table import LONG
+from parivox.auditing.data_table import TRIALS_BEYOND_MEMORY
 from parivox.errors import ConfigError, DataError
 
 RULES = ("both", "enrol", "test", "either")
@@ -415,7 +415,7 @@ def test_beyond_memory_decisions_count_the_same(bank, audit_of, beyond_memory, c
             one, two = one.filter(~of_costs), two.filter(~of_costs)
         assert one.height
         assert one.equals(two, null_equal=True)
-    read = parts.data.to_polars().filter(pl.col("item") != LONG)
+    read = parts.data.to_polars().filter(pl.col("item") != TRIALS_BEYOND_MEMORY)
     assert read.equals(whole.data.to_polars(), null_equal=True)
 
 

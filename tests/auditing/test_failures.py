@@ -11,7 +11,7 @@ import pytest
 from tests.folders import OF_KEY
 
 import parivox as pv
-from parivox.auditing.data_table import LONG
+from parivox.auditing.data_table import TRIALS_BEYOND_MEMORY
 from parivox.errors import DataError
 
 RULES = ("both", "enrol", "test", "either")
@@ -670,7 +670,7 @@ def test_beyond_memory_failures_and_seconds_count_the_same(combined, beyond_memo
         if name == "groups":
             one, two = (table.filter(pl.col("metric").is_in(exact)) for table in (one, two))
         if name == "data":
-            one = one.filter(pl.col("item") != LONG)
+            one = one.filter(pl.col("item") != TRIALS_BEYOND_MEMORY)
         assert one.height
         assert one.equals(two, null_equal=True), name
     assert parts.record["inputs"] == whole.record["inputs"]

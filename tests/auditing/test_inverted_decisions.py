@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from parivox import audit
-from parivox.auditing.data_table import OUTSIDE
+from parivox.auditing.data_table import THRESHOLDS_OUTSIDE_SCORES
 from parivox.errors import DataError
 from parivox.report.overview import overview
 
@@ -67,12 +67,12 @@ def test_sound_decisions_are_not_told(varying, separation):
 @pytest.mark.parametrize(("threshold", "does"), [(-60, "accepts"), (70, "rejects")])
 def test_thresholds_of_another_scale_are_told(threshold, does):
     audit = _audited(_list("none"), operating_points=[f"threshold={threshold}", "threshold=1"])
-    (row,) = audit.data.where(item=OUTSIDE).rows()
+    (row,) = audit.data.where(item=THRESHOLDS_OUTSIDE_SCORES).rows()
     assert (row["count"], row["note"]) == (1, f"threshold={threshold} {does} all trials")
     assert any(f"{does} all trials" in caveat.short for caveat in overview(audit).caveats)
 
 
 def test_deployed_thresholds_of_another_scale_are_told():
     scores = _list("none").drop("decision").with_columns(threshold=pl.lit(55.0))
-    (row,) = _audited(scores).data.where(item=OUTSIDE).rows()
+    (row,) = _audited(scores).data.where(item=THRESHOLDS_OUTSIDE_SCORES).rows()
     assert row["note"] == "deployed rejects all trials"

@@ -55,21 +55,21 @@ if TYPE_CHECKING:
     from parivox.data.trial_checks import DataNote
     from parivox.data.trial_set import TrialSet
 
-_DAYS_NAMED = 5
-_ONE_SIDE = "both sides must have one value; enrol.x or test.x takes that of one side"
+_MAX_NAMED_DAYS = 5
+_BOTH_SIDES_NOTE = "both sides must have one value; enrol.x or test.x takes that of one side"
 WITHOUT_TRIALS = "speakers of groups without any trial"
 """They are in no other table: groups are of what occurs in trials."""
 UNKNOWN_GROUP = "whose group is unknown"
 POINT_WARNINGS = "operating points"
 """The source of what is odd about thresholds."""
-MISSED = "missed operating points"
-INFINITE = "infinite thresholds"
-OUTSIDE = "thresholds outside the range of scores, as of another model or scale"
-USELESS = "thresholds that may be of another model or scale"
-_SEPARATES, _MOST_ERRORS = 0.8, 0.9
+MISSED_TARGET_POINTS = "missed operating points"
+INFINITE_THRESHOLDS = "infinite thresholds"
+THRESHOLDS_OUTSIDE_SCORES = "thresholds outside the range of scores, as of another model or scale"
+IMPLAUSIBLE_THRESHOLDS = "thresholds that may be of another model or scale"
+_MIN_SEPARATING_AUC, _MAX_PLAUSIBLE_RATE = 0.8, 0.9
 """AUC from which on scores tell trials apart; rate above which a given threshold does not."""
-LONG = "trials of a list too long for memory"
-_WITHOUT = "neither the list nor ids and scores are checked; audit a random part of it to have them"
+TRIALS_BEYOND_MEMORY = "trials of a list too long for memory"
+_UNCHECKED_NOTE = "neither the list nor ids and scores are checked; audit a random part of it to have them"
 MAX_NAMED_GROUPS = 10
 """Of more groups without trials than these, the others are counted."""
 MAX_LISTED_THRESHOLDS = 50
@@ -77,97 +77,97 @@ MAX_LISTED_THRESHOLDS = 50
 
 
 def add_trial_accounts(
-    rows: TableBuilder,
+    table_builder: TableBuilder,
     trials: TrialSet | TrialCounts,
-    people: Speakers | None,
+    speakers: Speakers | None,
     groupings: Sequence[Grouping],
-    tally: CellCounts,
-    found: Sequence[LocatedPoint],
+    cell_counts: CellCounts,
+    located_points: Sequence[LocatedPoint],
     options: Options,
 ) -> None:
     """Count what was read and set aside, per file and per grouping, and odd operating points.
 
     `rows` are of the table ``data``, `tally` the trials of the cells.
     """
-    add = partial(rows.add, system=trials.system, list=trials.list)
-    _of_read(add, trials, people, tally.n_recordings)
+    add = partial(table_builder.add, system=trials.system, list=trials.list)
+    _add_read_data(add, trials, speakers, cell_counts.n_recordings)
     if options.llr_base is not None:
-        item = f"scores multiplied by ln {options.llr_base} for Cllr and Bayes thresholds"
+        text = f"scores multiplied by ln {options.llr_base} for Cllr and Bayes thresholds"
         note = "thresholds are in the units of the scores"
-        add(source="scores", item=item, count=trials.n_trials, note=note)
-    _left_out(add, tally, may_withhold=trials.trials_by_speaker is None)
+        add(source="scores", item=text, count=trials.n_trials, note=note)
+    _add_left_out_trials(add, cell_counts, may_withhold=trials.trials_by_speaker is None)
     if trials.has_speakers:
-        _set_aside(add, trials, groupings)
+        _add_set_aside_trials(add, trials, groupings)
         add_missing_scores(add, trials, groupings)
-    rows_of_people = trials.trials_by_speaker
-    if people is not None and rows_of_people is not None and not trials.has_speaker_blocks:
-        _of_people(add, rows_of_people, groupings)
-    for what, count in zip(("enrolments", "test recordings"), tally.n_unmet_failures, strict=True):
-        if count:
-            item = f"{what} that failed and that no trial has"
+    speaker_rows = trials.trials_by_speaker
+    if speakers is not None and speaker_rows is not None and not trials.has_speaker_blocks:
+        _add_speakers_without_group(add, speaker_rows, groupings)
+    for recordings, n_failed in zip(("enrolments", "test recordings"), cell_counts.n_unmet_failures, strict=True):
+        if n_failed:
+            text = f"{recordings} that failed and that no trial has"
             note = "counted in FTE or FTA alone"
-            add(source="failures", item=item, count=count, note=note)
-    _undecided(add, tally)
-    _inverted(add, tally, is_scored=trials.is_scored)
-    _inverted_days(add, trials.decisions_by_day if trials.has_speakers else {})
+            add(source="failures", item=text, count=n_failed, note=note)
+    _add_undecided_trials(add, cell_counts)
+    _add_inverted_decisions(add, cell_counts, is_scored=trials.is_scored)
+    _add_days_with_inverted_decisions(add, trials.decisions_by_day if trials.has_speakers else {})
     if trials.is_scored:
-        for grouping, odd in reversed_scores(tally):
+        for grouping, warning in reversed_scores(cell_counts):
             add(
                 source=WARNING_SOURCE,
                 grouping=grouping,
-                item=odd.what,
-                count=odd.count,
-                note=odd.note,
+                item=warning.what,
+                count=warning.count,
+                note=warning.note,
             )
-    _thresholds(add, tally)
-    infinite = [f"{one.point.text} at {one.threshold}" for one in found if np.isinf(one.threshold)]
-    outside, useless = _unfit(found, tally) if trials.is_scored else ([], [])
-    for item, points in (
-        (MISSED, missed_targets(found, tally.all_counts)),
-        (INFINITE, infinite),
-        (OUTSIDE, outside),
-        (USELESS, useless),
+    _add_deployed_thresholds(add, cell_counts)
+    infinite_points = [f"{located_point.point.text} at {located_point.threshold}" for located_point in located_points if np.isinf(located_point.threshold)]
+    points_outside_scores, implausible_points = _implausible_points(located_points, cell_counts) if trials.is_scored else ([], [])
+    for text, point_descriptions in (
+        (MISSED_TARGET_POINTS, missed_targets(located_points, cell_counts.all_counts)),
+        (INFINITE_THRESHOLDS, infinite_points),
+        (THRESHOLDS_OUTSIDE_SCORES, points_outside_scores),
+        (IMPLAUSIBLE_THRESHOLDS, implausible_points),
     ):
-        if points:
-            add(source=POINT_WARNINGS, item=item, count=len(points), note=", ".join(points))
+        if point_descriptions:
+            add(source=POINT_WARNINGS, item=text, count=len(point_descriptions), note=", ".join(point_descriptions))
 
 
-def _of_read(
+def _add_read_data(
     add: Callable[..., None],
     trials: TrialSet | TrialCounts,
-    people: Speakers | None,
-    recordings: tuple[int, int] | None,
+    speakers: Speakers | None,
+    model_and_recording_counts: tuple[int, int] | None,
 ) -> None:
     """What was read and counted."""
     notes: list[DataNote] = []
-    rows = trials.trials_by_speaker
-    if people is not None and rows is not None and not trials.has_speaker_blocks:
-        notes = people.notes(rows.speakers_in_use.tolist())
+    speaker_rows = trials.trials_by_speaker
+    if speakers is not None and speaker_rows is not None and not trials.has_speaker_blocks:
+        notes = speakers.notes(speaker_rows.speakers_in_use.tolist())
     if not trials.has_speakers:
         for row in trials.account():
             add(**row)
     else:
         notes = [*trials.data_notes, *notes]
-    for one in notes:
-        add(source=one.source, item=one.item, count=one.count, note=one.note)
-    files = [*trials.provenance, *([] if people is None else people.provenance)]
+    for data_note in notes:
+        add(source=data_note.source, item=data_note.item, count=data_note.count, note=data_note.note)
+    files = [*trials.provenance, *([] if speakers is None else speakers.provenance)]
     for file in files:
         if spanning := file.get(SPANNING_RECORDS):
-            item = f"rows of {file['name']} with a cell over several lines"
+            text = f"rows of {file['name']} with a cell over several lines"
             note = f"the first is row {spanning['first_row']}"
-            add(source=file["role"], item=item, count=spanning["records"], note=note)
+            add(source=file["role"], item=text, count=spanning["records"], note=note)
     if trials.has_speakers:
-        models, used = recordings or (0, 0)
-        if models:
-            add(source="scores", item="models", count=models)
-        add(source="scores", item="recordings", count=used)
+        n_models, n_recordings = model_and_recording_counts or (0, 0)
+        if n_models:
+            add(source="scores", item="models", count=n_models)
+        add(source="scores", item="recordings", count=n_recordings)
 
 
 def add_data_warnings(
-    rows: TableBuilder,
+    table_builder: TableBuilder,
     trials: TrialSet | TrialCounts,
     groupings: Sequence[Grouping],
-    everything: Counts,
+    all_counts: Counts,
     development: TrialSet | TrialCounts | None,
     options: Options,
 ) -> None:
@@ -175,42 +175,42 @@ def add_data_warnings(
 
     `rows` are of the table ``data``, `everything` the counts of all trials by score.
     """
-    found = list(_of_attributes(trials, groupings))
+    warnings = list(_attribute_warnings(trials, groupings))
     if trials.has_speakers and trials.is_exact:
         ids = trials.utterance_ids.series()  # where a model may have the name of a recording
-        found += id_warnings(ids.unique(maintain_order=True) if trials.n_models else ids)
-        found += recording_name_warnings(trials)
-        found += list_warnings(trials, groupings)
-        found += recording_warnings(trials, groupings)
+        warnings += id_warnings(ids.unique(maintain_order=True) if trials.n_models else ids)
+        warnings += recording_name_warnings(trials)
+        warnings += list_warnings(trials, groupings)
+        warnings += recording_warnings(trials, groupings)
         if trials.is_scored:
-            found += repeated_calls(trials)
+            warnings += repeated_calls(trials)
         if trials.speaker_table is not None:
-            found += speaker_warnings(trials.speaker_table.ids)
-    shared = 0
+            warnings += speaker_warnings(trials.speaker_table.ids)
+    n_shared_trials = 0
     if trials.has_speakers and development is not None and development.has_speakers:
-        shared = n_trials_in_common(trials, development)
-    if shared:
+        n_shared_trials = n_trials_in_common(trials, development)
+    if n_shared_trials:
         note = "thresholds fit them better than trials in use"
-        found.append(DataWarning("development trials that are audited", shared, note))
+        warnings.append(DataWarning("development trials that are audited", n_shared_trials, note))
     if trials.is_scored and trials.is_exact and not trials.bins.step:
-        found += score_warnings(everything.values, everything.target, everything.nontarget)
+        warnings += score_warnings(all_counts.values, all_counts.target, all_counts.nontarget)
     if options.llr and trials.is_scored and not trials.bins.no_curve_reason:
-        points = [one.cost for one in options.points() or () if one.rule == "bayes" and one.cost]
-        found += llr_warnings(everything, options.log_base, [*options.costs, *points])
+        bayes_costs = [warning.cost for warning in options.points() or () if warning.rule == "bayes" and warning.cost]
+        warnings += llr_warnings(all_counts, options.log_base, [*options.costs, *bayes_costs])
     if trials.has_speakers and not trials.is_exact:
-        found.append(DataWarning(LONG, trials.n_trials, _WITHOUT))
-    for one in dict.fromkeys(found):
-        rows.add(
+        warnings.append(DataWarning(TRIALS_BEYOND_MEMORY, trials.n_trials, _UNCHECKED_NOTE))
+    for warning in dict.fromkeys(warnings):
+        table_builder.add(
             system=trials.system,
             list=trials.list,
             source=WARNING_SOURCE,
-            item=one.what,
-            count=one.count,
-            note=one.note,
+            item=warning.what,
+            count=warning.count,
+            note=warning.note,
         )
 
 
-def _of_attributes(
+def _attribute_warnings(
     trials: TrialSet | TrialCounts, groupings: Sequence[Grouping]
 ) -> Iterator[DataWarning]:
     """Yield what is odd about the values of attributes, and about the ages of speakers."""
@@ -221,127 +221,127 @@ def _of_attributes(
             yield from age_warnings(grouping.attributes[0].partition(":")[0], ages)
 
 
-def add_same_score_warnings(rows: TableBuilder, one: System, other: System) -> None:
+def add_same_score_warnings(table_builder: TableBuilder, first_system: System, second_system: System) -> None:
     """Add that two systems have the same scores, but perhaps for their scale, if they have."""
-    first, second = one.trials, other.trials
-    if first.list != second.list or not (first.is_scored and second.is_scored):
+    first_trials, second_trials = first_system.trials, second_system.trials
+    if first_trials.list != second_trials.list or not (first_trials.is_scored and second_trials.is_scored):
         return
-    if not (first.has_speakers and second.has_speakers):
+    if not (first_trials.has_speakers and second_trials.has_speakers):
         return
-    if words := same_scores(first, second):
-        rows.add(
-            system=second.system,
-            list=second.list,
+    if words := same_scores(first_trials, second_trials):
+        table_builder.add(
+            system=second_trials.system,
+            list=second_trials.list,
             source=WARNING_SOURCE,
-            item=f"trials with {words} as in {first.system}",
-            count=second.n_trials,
+            item=f"trials with {words} as in {first_trials.system}",
+            count=second_trials.n_trials,
             note="the files may be of one system",
         )
 
 
-def _left_out(add: Callable[..., None], tally: CellCounts, *, may_withhold: bool) -> None:
+def _add_left_out_trials(add: Callable[..., None], cell_counts: CellCounts, *, may_withhold: bool) -> None:
     """Trials that are in no group, or in no level."""
-    for cells in tally.group_counts:
+    for cells in cell_counts.group_counts:
         if cells.stratum.name:
             continue
         is_of_speakers = cells.grouping.speaker_codes is not None
-        whose, which = ("speaker", "nontarget trials") if is_of_speakers else ("side", "trials")
+        unit, trial_kind = ("speaker", "nontarget trials") if is_of_speakers else ("side", "trials")
         withheld = " or withheld" if may_withhold else ""
-        unknown, between = cells.n_left_out
-        for item, count, note in (
-            (f"trials of a {whose} {UNKNOWN_GROUP}{withheld}", unknown, ""),
-            (f"{which} between two groups", between, "" if is_of_speakers else _ONE_SIDE),
+        n_unknown, n_between = cells.n_left_out
+        for text, n_trials, note in (
+            (f"trials of a {unit} {UNKNOWN_GROUP}{withheld}", n_unknown, ""),
+            (f"{trial_kind} between two groups", n_between, "" if is_of_speakers else _BOTH_SIDES_NOTE),
         ):
             add(
                 source="scores",
                 grouping=cells.grouping.name,
-                item=f"{item}, in no group (allocation {cells.allocation})",
-                count=count,
-                note=note if count else "",
+                item=f"{text}, in no group (allocation {cells.allocation})",
+                count=n_trials,
+                note=note if n_trials else "",
             )
-    for within, count in tally.n_outside_strata.items():
-        item = "trials in no level of --within, or between two"
-        note = _ONE_SIDE if count else ""
-        add(source="scores", grouping=within, item=item, count=count, note=note)
+    for within, n_trials in cell_counts.n_outside_strata.items():
+        text = "trials in no level of --within, or between two"
+        note = _BOTH_SIDES_NOTE if n_trials else ""
+        add(source="scores", grouping=within, item=text, count=n_trials, note=note)
 
 
-def _set_aside(add: Callable[..., None], trials: TrialSet, groupings: Sequence[Grouping]) -> None:
+def _add_set_aside_trials(add: Callable[..., None], trials: TrialSet, groupings: Sequence[Grouping]) -> None:
     """What was set aside or worth noting, by the group of the enrolment speaker."""
-    for item, of_speaker in trials.counts_by_speaker.items():
+    for row_kind, counts_of_speakers in trials.counts_by_speaker.items():
         for grouping in groupings:
             if grouping.speaker_codes is None:
                 continue
-            group = grouping.speaker_codes[: of_speaker.size]
-            known = group >= 0
-            counts = np.bincount(group[known], of_speaker[known], minlength=len(grouping.groups))
+            speaker_groups = grouping.speaker_codes[: counts_of_speakers.size]
+            has_group = speaker_groups >= 0
+            counts_of_groups = np.bincount(speaker_groups[has_group], counts_of_speakers[has_group], minlength=len(grouping.groups))
             add(
                 source="scores",
                 grouping=grouping.name,
                 group=list(grouping.groups),
-                item=item_by_speaker(item),
-                count=counts.astype(np.int64),
+                item=item_by_speaker(row_kind),
+                count=counts_of_groups.astype(np.int64),
             )
 
 
-def _of_people(
+def _add_speakers_without_group(
     add: Callable[..., None], trials: TrialSet | SpeakerCounts, groupings: Sequence[Grouping]
 ) -> None:
     """Speakers and utterances that are in no group, or in one that no trial has anyone of."""
     for grouping in groupings:
-        add_of = partial(add, grouping=grouping.name)
+        add_row = partial(add, grouping=grouping.name)
         if not isinstance(trials, SpeakerCounts):
-            for unit, value, count in grouping.excluded_values(trials):
-                item = f"{unit} whose {value} is left out by the groups file"
-                add_of(source="groups", item=item, count=count)
+            for unit_name, excluded_value, count in grouping.excluded_values(trials):
+                text = f"{unit_name} whose {excluded_value} is left out by the groups file"
+                add_row(source="groups", item=text, count=count)
         if grouping.speaker_codes is not None:
-            item = "speakers of these trials whose group is unknown or left out"
+            text = "speakers of these trials whose group is unknown or left out"
             count = int((grouping.speaker_codes[trials.speakers_in_use] < 0).sum())
-            add_of(source="speakers", item=item, count=count)
-            if unused := grouping.unused_groups:
-                note = ", ".join(list(unused)[:MAX_NAMED_GROUPS])
-                if len(unused) > MAX_NAMED_GROUPS:
-                    note += f" and {len(unused) - MAX_NAMED_GROUPS} more"
-                count = sum(unused.values())
-                n_groups = float(len(unused))
-                add_of(
+            add_row(source="speakers", item=text, count=count)
+            if speakers_of_unused_groups := grouping.unused_groups:
+                note = ", ".join(list(speakers_of_unused_groups)[:MAX_NAMED_GROUPS])
+                if len(speakers_of_unused_groups) > MAX_NAMED_GROUPS:
+                    note += f" and {len(speakers_of_unused_groups) - MAX_NAMED_GROUPS} more"
+                count = sum(speakers_of_unused_groups.values())
+                n_groups = float(len(speakers_of_unused_groups))
+                add_row(
                     source="speakers", item=WITHOUT_TRIALS, count=count, value=n_groups, note=note
                 )
         elif not (grouping.is_of_trials or isinstance(trials, SpeakerCounts)):
-            item = "utterances of these trials whose group is unknown or left out"
+            text = "utterances of these trials whose group is unknown or left out"
             count = int((grouping.utterance_codes(trials) < 0).sum())
-            add_of(source="utterances", item=item, count=count)
+            add_row(source="utterances", item=text, count=count)
 
 
-def _undecided(add: Callable[..., None], tally: CellCounts) -> None:
+def _add_undecided_trials(add: Callable[..., None], cell_counts: CellCounts) -> None:
     """Trials that have neither a decision nor a threshold, and so no part in ``deployed``."""
 
-    def undecided(counts: Counts, outcomes: Outcomes) -> int:
-        decided = outcomes.deployed_counts
-        known = 0 if decided is None else int(decided.n_target + decided.n_nontarget)
-        return int(counts.n_target + counts.n_nontarget) - known
+    def undecided_trials(counts: Counts, outcomes: Outcomes) -> int:
+        deployed_counts = outcomes.deployed_counts
+        n_decided = 0 if deployed_counts is None else int(deployed_counts.n_target + deployed_counts.n_nontarget)
+        return int(counts.n_target + counts.n_nontarget) - n_decided
 
-    whole = tally.strata[0]
-    if whole.outcomes.deployed_counts is None or not (
-        count := undecided(whole.counts, whole.outcomes)
+    all_trials = cell_counts.strata[0]
+    if all_trials.outcomes.deployed_counts is None or not (
+        n_undecided := undecided_trials(all_trials.counts, all_trials.outcomes)
     ):
         return
-    item = "trials without decision or threshold, not in deployed"
-    add(source="scores", item=item, count=count)
-    for cells in tally.group_counts:
+    text = "trials without decision or threshold, not in deployed"
+    add(source="scores", item=text, count=n_undecided)
+    for cells in cell_counts.group_counts:
         if not cells.stratum.name:
             add(
                 source="scores",
                 grouping=cells.grouping.name,
                 group=list(cells.grouping.groups),
-                item=f"{item} (allocation {cells.allocation})",
-                count=list(map(undecided, cells.counts, cells.outcomes)),
+                item=f"{text} (allocation {cells.allocation})",
+                count=list(map(undecided_trials, cells.counts, cells.outcomes)),
             )
 
 
-def _inverted(add: Callable[..., None], tally: CellCounts, *, is_scored: bool) -> None:
+def _add_inverted_decisions(add: Callable[..., None], cell_counts: CellCounts, *, is_scored: bool) -> None:
     """Groups whose decisions contradict the scores, or the labels where there are no scores."""
-    for cells in tally.group_counts:
-        if cells.stratum.name or cells.allocation != tally.group_counts[0].allocation:
+    for cells in cell_counts.group_counts:
+        if cells.stratum.name or cells.allocation != cell_counts.group_counts[0].allocation:
             continue
         for group, counts, outcomes in zip(
             cells.grouping.groups, cells.counts, cells.outcomes, strict=False
@@ -363,128 +363,128 @@ def _inverted(add: Callable[..., None], tally: CellCounts, *, is_scored: bool) -
                 )
 
 
-def _unfit(found: Sequence[LocatedPoint], tally: CellCounts) -> tuple[list[str], list[str]]:
+def _implausible_points(located_points: Sequence[LocatedPoint], cell_counts: CellCounts) -> tuple[list[str], list[str]]:
     """Thresholds outside the range of scores, and others that hardly tell trials apart.
 
     The latter only of thresholds that are given, where the scores do tell trials apart.
     """
-    outside, useless = [], []
-    has_separation = float(auc(tally.all_counts)) >= _SEPARATES
-    for one in found:
-        if one.reason or not (np.isfinite(one.threshold) or one.point.rule == DEPLOYED):
+    points_outside_scores, implausible_points = [], []
+    has_separation = float(auc(cell_counts.all_counts)) >= _MIN_SEPARATING_AUC
+    for located_point in located_points:
+        if located_point.reason or not (np.isfinite(located_point.threshold) or located_point.point.rule == DEPLOYED):
             continue
-        is_given = one.point.rule in {"threshold", DEPLOYED}
-        if {one.fpr, one.fnr} == {0.0, 1.0}:
-            verb = "accepts" if one.fpr == 1 else "rejects"
-            outside.append(f"{one.point.text} {verb} all trials")
-        elif is_given and has_separation and one.fpr > _MOST_ERRORS:
-            useless.append(f"{one.point.text} accepts {100 * one.fpr:.3g} % of nontarget trials")
-        elif is_given and has_separation and one.fnr > _MOST_ERRORS:
-            useless.append(f"{one.point.text} rejects {100 * one.fnr:.3g} % of target trials")
-    return outside, useless
+        is_given = located_point.point.rule in {"threshold", DEPLOYED}
+        if {located_point.fpr, located_point.fnr} == {0.0, 1.0}:
+            verb = "accepts" if located_point.fpr == 1 else "rejects"
+            points_outside_scores.append(f"{located_point.point.text} {verb} all trials")
+        elif is_given and has_separation and located_point.fpr > _MAX_PLAUSIBLE_RATE:
+            implausible_points.append(f"{located_point.point.text} accepts {100 * located_point.fpr:.3g} % of nontarget trials")
+        elif is_given and has_separation and located_point.fnr > _MAX_PLAUSIBLE_RATE:
+            implausible_points.append(f"{located_point.point.text} rejects {100 * located_point.fnr:.3g} % of target trials")
+    return points_outside_scores, implausible_points
 
 
-def _inverted_days(add: Callable[..., None], by_day: Mapping[str, NDArray[np.int64]]) -> None:
+def _add_days_with_inverted_decisions(add: Callable[..., None], by_day: Mapping[str, NDArray[np.int64]]) -> None:
     """Days whose decisions contradict the labels, although those of all days do not."""
-    wrong = {}
+    inverted_days = {}
     for day, counts in by_day.items():
         n_nontarget, n_target = counts.sum(axis=1).tolist()
-        accepted = tuple((counts[:, 1] / np.maximum(counts.sum(axis=1), 1)).tolist())
-        if are_rates_inverted(accepted, (n_nontarget, n_target)):
-            wrong[day] = n_nontarget + n_target
-    if wrong and len(wrong) < len(by_day):
-        days = ", ".join([*wrong][:_DAYS_NAMED]) + (", ..." if len(wrong) > _DAYS_NAMED else "")
+        acceptance_rates = tuple((counts[:, 1] / np.maximum(counts.sum(axis=1), 1)).tolist())
+        if are_rates_inverted(acceptance_rates, (n_nontarget, n_target)):
+            inverted_days[day] = n_nontarget + n_target
+    if inverted_days and len(inverted_days) < len(by_day):
+        day_names = ", ".join([*inverted_days][:_MAX_NAMED_DAYS]) + (", ..." if len(inverted_days) > _MAX_NAMED_DAYS else "")
         add(
             source=WARNING_SOURCE,
             item="trials of days whose decisions contradict the labels",
-            count=sum(wrong.values()),
-            note=f"{days}: nontarget trials are accepted more often than target trials",
+            count=sum(inverted_days.values()),
+            note=f"{day_names}: nontarget trials are accepted more often than target trials",
         )
 
 
-def _thresholds(add: Callable[..., None], tally: CellCounts) -> None:
+def _add_deployed_thresholds(add: Callable[..., None], cell_counts: CellCounts) -> None:
     """The thresholds that trials of every cell were decided at: each, or lowest and highest."""
-    every = [("all", "all", level, level.outcomes, "") for level in tally.strata]
-    for cells in tally.group_counts:
+    cells_with_names = [("all", "all", stratum, stratum.outcomes, "") for stratum in cell_counts.strata]
+    for cells in cell_counts.group_counts:
         names = (*cells.grouping.groups, "pooled")
         for group, outcomes in zip(names, cells.outcomes, strict=True):
             suffix = f" (allocation {cells.allocation})"
-            every.append((cells.grouping.name, group, cells.stratum, outcomes, suffix))
-    for grouping, group, level, outcomes, suffix in every:
-        shown = outcomes.deployed_thresholds
-        if not shown:
+            cells_with_names.append((cells.grouping.name, group, cells.stratum, outcomes, suffix))
+    for grouping, group, stratum, outcomes, suffix in cells_with_names:
+        listed_thresholds = outcomes.deployed_thresholds
+        if not listed_thresholds:
             continue
-        of = suffix
-        if len(shown) > MAX_LISTED_THRESHOLDS:
-            of += f"; lowest and highest of {len(shown):,}"
-            shown = {at: shown[at] for at in (min(shown), max(shown))}
+        description = suffix
+        if len(listed_thresholds) > MAX_LISTED_THRESHOLDS:
+            description += f"; lowest and highest of {len(listed_thresholds):,}"
+            listed_thresholds = {threshold: listed_thresholds[threshold] for threshold in (min(listed_thresholds), max(listed_thresholds))}
         add(
             source="scores",
             grouping=grouping,
             group=group,
-            within=level.name,
-            item=[f"trials at the deployed threshold {at!r}{of}" for at in shown],
-            count=list(shown.values()),
-            value=list(shown),
+            within=stratum.name,
+            item=[f"trials at the deployed threshold {threshold!r}{description}" for threshold in listed_thresholds],
+            count=list(listed_thresholds.values()),
+            value=list(listed_thresholds),
         )
 
 
 def add_conflict_effects(
-    rows: TableBuilder,
+    table_builder: TableBuilder,
     trials: TrialSet,
     groupings: Sequence[Grouping],
-    tally: CellCounts,
-    found: Sequence[LocatedPoint],
+    cell_counts: CellCounts,
+    located_points: Sequence[LocatedPoint],
     options: Options,
 ) -> None:
     """Repeat the headline with the contradicting rows that were set aside, per group."""
-    add = partial(rows.add, system=trials.system, list=trials.list, source="conflicts")
-    thresholds = [f.threshold for f in found]
-    kept = count_cells(
+    add = partial(table_builder.add, system=trials.system, list=trials.list, source="conflicts")
+    thresholds = [located_point.threshold for located_point in located_points]
+    counts_with_conflicts = count_cells(
         trials, groupings, options.allocate, thresholds=thresholds, keep_conflicts=True
     )
-    first, last = ((one.strata[0].counts, one.strata[0].outcomes) for one in (tally, kept))
-    pairs = [("all", "all", "", (first, last))]
-    outer = (cells for cells in tally.group_counts if not cells.stratum.name)
-    for without, with_ in zip(outer, kept.group_counts, strict=True):
-        pairs += [
-            (without.grouping.name, group, f" (allocation {without.allocation})", (a, b))
-            for group, a, b in zip(
-                (*without.grouping.groups, "pooled"),
-                zip((*without.counts, without.pooled), without.outcomes, strict=True),
-                zip((*with_.counts, with_.pooled), with_.outcomes, strict=True),
+    all_without, all_with = ((cell_table.strata[0].counts, cell_table.strata[0].outcomes) for cell_table in (cell_counts, counts_with_conflicts))
+    compared_cells = [("all", "all", "", (all_without, all_with))]
+    unstratified_cells = (cells for cells in cell_counts.group_counts if not cells.stratum.name)
+    for cells_without, cells_with in zip(unstratified_cells, counts_with_conflicts.group_counts, strict=True):
+        compared_cells += [
+            (cells_without.grouping.name, group, f" (allocation {cells_without.allocation})", (outcome_without, outcome_with))
+            for group, outcome_without, outcome_with in zip(
+                (*cells_without.grouping.groups, "pooled"),
+                zip((*cells_without.counts, cells_without.pooled), cells_without.outcomes, strict=True),
+                zip((*cells_with.counts, cells_with.pooled), cells_with.outcomes, strict=True),
                 strict=True,
             )
         ]
-    for grouping, group, suffix, both in pairs:
-        n = [int(counts.n_target + counts.n_nontarget) for counts, _ in both]
-        add_of = partial(add, grouping=grouping, group=group)
-        add_of(item=f"contradicting rows set aside{suffix}", count=n[1] - n[0])
-        for word, (counts, outcomes) in zip(("without", "with"), both, strict=True):
-            values = _rates(counts, outcomes, found)
+    for grouping, group, suffix, without_and_with in compared_cells:
+        n_trials = [int(counts.n_target + counts.n_nontarget) for counts, _ in without_and_with]
+        add_row = partial(add, grouping=grouping, group=group)
+        add_row(item=f"contradicting rows set aside{suffix}", count=n_trials[1] - n_trials[0])
+        for row_set, (counts, outcomes) in zip(("without", "with"), without_and_with, strict=True):
+            named_values = _rates_at_points(counts, outcomes, located_points)
             if trials.is_scored and counts.n_target and counts.n_nontarget:
                 for rule in options.eer:
-                    values[f"eer ({rule})"] = float(eer(counts, definition=rule))
+                    named_values[f"eer ({rule})"] = float(eer(counts, definition=rule))
                 for cost in options.costs:
-                    least = float(min_cdet(counts, cost=cost).value)
-                    values[f"min_cdet_norm ({cost.name})"] = least
-            add_of(
-                item=[f"{item} {word} contradicting rows{suffix}" for item in values],
-                value=list(values.values()),
+                    lowest_cost = float(min_cdet(counts, cost=cost).value)
+                    named_values[f"min_cdet_norm ({cost.name})"] = lowest_cost
+            add_row(
+                item=[f"{value_name} {row_set} contradicting rows{suffix}" for value_name in named_values],
+                value=list(named_values.values()),
             )
 
 
-def _rates(counts: Counts, outcomes: Outcomes, found: Sequence[LocatedPoint]) -> dict[str, float]:
+def _rates_at_points(counts: Counts, outcomes: Outcomes, located_points: Sequence[LocatedPoint]) -> dict[str, float]:
     """Both rates at each operating point, by what is told of them."""
     rates = {}
-    for f in found:
-        own, threshold = counts, f.threshold
-        if f.point.rule == DEPLOYED and outcomes.deployed_counts is not None:
-            own, threshold = outcomes.deployed_counts, 1.0
-        at = own.at([threshold])
-        rates[f] = (math.nan, math.nan) if f.reason else (float(at.fpr[0]), float(at.fnr[0]))
+    for located_point in located_points:
+        counts_at_point, threshold = counts, located_point.threshold
+        if located_point.point.rule == DEPLOYED and outcomes.deployed_counts is not None:
+            counts_at_point, threshold = outcomes.deployed_counts, 1.0
+        rates_at_threshold = counts_at_point.at([threshold])
+        rates[located_point] = (math.nan, math.nan) if located_point.reason else (float(rates_at_threshold.fpr[0]), float(rates_at_threshold.fnr[0]))
     return {
-        f"{metric} at {f.point.text}": both[i]
-        for i, metric in enumerate(("fpr", "fnr"))
-        for f, both in rates.items()
+        f"{metric} at {located_point.point.text}": point_rates[metric_index]
+        for metric_index, metric in enumerate(("fpr", "fnr"))
+        for located_point, point_rates in rates.items()
     }

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from parivox.auditing.cell_counts import FAILURE_STAGES, Attempts, count_cells
-from parivox.auditing.counts.pseudonyms import check_form, speaker_counts_to_share
-from parivox.auditing.counts.suppression import NONE, SHOWN, hide, hide_levels, words
+from parivox.auditing.counts.pseudonyms import check_disclosure, speaker_counts_to_share
+from parivox.auditing.counts.suppression import NO_CELL, SHOWN, group_suppression, stratum_suppression, suppression_reason
 from parivox.auditing.counts.trial_counts import (
     DECISIONS,
     FAILURES,
@@ -24,9 +24,9 @@ from parivox.auditing.counts.trial_counts import (
     SIMILARITY,
     THRESHOLDS,
     Note,
-    Seen,
+    LayoutParticipants,
     TrialCounts,
-    check_links,
+    check_joinable_rows,
 )
 from parivox.auditing.inputs import apply_groups_file, read_grouped_trials, sources_by_name
 from parivox.auditing.layout import Layout, groups_of_trials, walk
@@ -160,7 +160,7 @@ def _counted(scores: Any, asked: CountOptions) -> TrialCounts:
     (name, source), *_ = sources.items()
     is_named = source is not scores
     read = read_grouped_trials({name if is_named else ("", ""): source}, asked, file, may_lack=True)
-    check_form(read, asked, is_exact=bins.is_exact)
+    check_disclosure(read, asked, is_exact=bins.is_exact)
     with stage("counting"):
         made = count_trials(read, asked, bins)
         if site is not None:
@@ -251,7 +251,7 @@ def count_trials(
         name=trials.name,
         provenance=trials.provenance,
     )
-    check_links(made, may_tell=asked.blocks is None)
+    check_joinable_rows(made, may_tell=asked.blocks is None)
     return made
 
 
@@ -354,7 +354,7 @@ class _Blocks:
                 f"counts of fewer than {least} are not shared (see --withhold)"
             )
             raise DataError(msg)
-        self.level_codes = [hide_levels(speakers, least) for speakers in in_level]
+        self.level_codes = [stratum_suppression(speakers, least) for speakers in in_level]
         n, shown_levels = len(self.groupings), []
         for at, outer in enumerate(self.within, 1):
             is_shown = self.level_codes[at][:-1] == SHOWN
@@ -372,10 +372,10 @@ class _Blocks:
             for mine in used[at * n : (at + 1) * n]:
                 mine[-1] |= mine[:-1][~is_shown].any(axis=0)
                 mine[:-1][~is_shown] = False
-        self.codes = hide(used, self.groupings, least)
+        self.codes = group_suppression(used, self.groupings, least)
         for at in range(1, len(self.outer)):
             for code in self.codes[at * n : (at + 1) * n]:
-                code[:-1][self.level_codes[at][:-1] != SHOWN] = NONE
+                code[:-1][self.level_codes[at][:-1] != SHOWN] = NO_CELL
         self.shown = shown_levels
 
     def _used(self) -> tuple[list[Bools], list[Bools]]:
@@ -402,7 +402,7 @@ class _Blocks:
     def levels_withheld(self) -> dict[tuple[str, str], str]:
         """Why each level is withheld that is."""
         return {
-            (one.name, level): words(code, self.least)
+            (one.name, level): suppression_reason(code, self.least)
             for one, codes in zip(self.within, self.level_codes[1:], strict=True)
             for level, code in zip(one.groups, codes.tolist(), strict=False)
             if code != SHOWN
@@ -418,7 +418,7 @@ class _Blocks:
             for name, place, codes in zip(levels, self.place[at], code.tolist(), strict=False):
                 for group, mine in zip(one.groups, codes, strict=False):
                     if place >= 0 and mine != SHOWN:
-                        found[one.name, name, group] = words(mine, self.least)
+                        found[one.name, name, group] = suppression_reason(mine, self.least)
         return found
 
     def rows(self, bins: Bins) -> CountRows:
@@ -467,7 +467,7 @@ class _Blocks:
         columns |= dict(zip(SUM_TYPES, [*sums, *none], strict=True))
         return CountRows(columns)
 
-    def seen(self, withheld: dict[tuple[str, str, str], str]) -> Iterator[Seen]:
+    def seen(self, withheld: dict[tuple[str, str, str], str]) -> Iterator[LayoutParticipants]:
         """Speakers and recordings of each block, then of all trials and of each level."""
         attempts = None if self.trials.failures is None else Attempts(self.trials)
         outer = (None, *self.shown)
@@ -500,7 +500,7 @@ class _Blocks:
                     [None if lost else n for n, lost in zip(row, [*hidden, False], strict=True)]
                     for row, hidden in zip(rows, is_hidden, strict=True)
                 ]
-            yield Seen(speakers, self._failed(attempts, one, at, is_hidden))
+            yield LayoutParticipants(speakers, self._failed(attempts, one, at, is_hidden))
 
     def _failed(
         self,

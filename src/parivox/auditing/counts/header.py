@@ -18,7 +18,7 @@ from parivox.auditing.counts.trial_counts import (
     SIMILARITY,
     THRESHOLDS,
     Note,
-    Seen,
+    LayoutParticipants,
     TrialCounts,
 )
 from parivox.auditing.layout import ALLOCATIONS
@@ -137,7 +137,7 @@ def _made(
     )
 
 
-def _seen(blocks: Any, groupings: Sequence[Grouping], within: Sequence[Grouping]) -> Iterator[Seen]:
+def _seen(blocks: Any, groupings: Sequence[Grouping], within: Sequence[Grouping]) -> Iterator[LayoutParticipants]:
     """Who is seen in each block, then in all trials and in each level."""
     levels = [1, *(len(one.groups) for one in within)]
     sizes: list[tuple[int, int, tuple[str, ...]]] = [
@@ -163,7 +163,7 @@ def _seen(blocks: Any, groupings: Sequence[Grouping], within: Sequence[Grouping]
             ]
             for kind in ("enrolments", "recordings")
         }
-        yield Seen(speakers, failed)
+        yield LayoutParticipants(speakers, failed)
 
 
 def _share(value: Any) -> list[int]:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.counts.header import read_trial_counts
-from parivox.auditing.counts.suppression import shown
-from parivox.auditing.counts.trial_counts import Seen
+from parivox.auditing.counts.suppression import without_suppressed_groups
+from parivox.auditing.counts.trial_counts import LayoutParticipants
 from parivox.auditing.speaker_counts import SpeakerCounts, read_sources, with_failed_trials
 from parivox.data.attributes import has_bands, sorted_values
 from parivox.data.counts_file import NO_ROWS, SIDE_COLUMNS, CountRows, check_files, holds_tally
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from parivox.data.counts_file import NamedFiles
     from parivox.data.trial_set import TrialSet
 
-APART = "only of each file by itself"
+NOT_ADDED_UP = "only of each file by itself"
 
 
 def read_counts_files(named: NamedFiles) -> list[TrialCounts]:
@@ -113,7 +113,7 @@ def _with_tally(one: TrialCounts, tallies: Mapping[Any, set[str]]) -> TrialCount
             "--withhold 0, or leave the tally out"
         )
         raise DataError(msg)
-    whole = replace(whole, groupings=tuple(shown(of, one.withheld) for of in whole.groupings))
+    whole = replace(whole, groupings=tuple(without_suppressed_groups(of, one.withheld) for of in whole.groupings))
     if whole.sources != one.sources or whole.n_trials != one.n_trials:
         msg = (
             f"{one.name}: its tallies are of {whole.n_trials:,} trials, not of {one.n_trials:,}; "
@@ -278,7 +278,7 @@ def _placed(
         ]
 
     seen = tuple(
-        Seen(
+        LayoutParticipants(
             {rule: laid(rows, *place, 0) for rule, rows in of.speakers.items()},
             {kind: laid(rows, *place, [0, 0]) for kind, rows in of.failed.items()},
         )
@@ -299,7 +299,7 @@ def _places(of: Grouping, to: Grouping) -> list[int]:
     return [known.get(part, -1) for part in of.group_values]
 
 
-def _seen_in_all(several: Sequence[TrialCounts]) -> Iterator[Seen]:
+def _seen_in_all(several: Sequence[TrialCounts]) -> Iterator[LayoutParticipants]:
     """Of several files, nothing but of which groups no recording failed in any."""
 
     def joined(rows: list[list[list[Any]]]) -> list[list[Any]]:
@@ -317,7 +317,7 @@ def _seen_in_all(several: Sequence[TrialCounts]) -> Iterator[Seen]:
             rule: [[None] * len(row) for row in rows] for rule, rows in blocks[0].speakers.items()
         }
         failed = {kind: joined([one.failed[kind] for one in blocks]) for kind in blocks[0].failed}
-        yield Seen(speakers, failed)
+        yield LayoutParticipants(speakers, failed)
 
 
 def _sum(parts: Iterable[TrialCounts]) -> TrialCounts:
@@ -395,6 +395,6 @@ def _added(several: Sequence[TrialCounts]) -> list[Note]:
     made = []
     for notes in found.values():
         words = {note.note for note in notes}
-        text = words.pop() if len(words) == 1 else APART
+        text = words.pop() if len(words) == 1 else NOT_ADDED_UP
         made.append(replace(notes[0], count=sum(one.count for one in notes), note=text))
     return made

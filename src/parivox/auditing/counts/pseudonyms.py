@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.auditing.counts.suppression import shown
+from parivox.auditing.counts.suppression import without_suppressed_groups
 from parivox.auditing.layout import speaker_blocks
 from parivox.auditing.speaker_counts import count_by_speaker
 from parivox.errors import ConfigError, DataError
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from parivox.options.audit import CountOptions
 
 
-def check_form(read: GroupedTrials, asked: CountOptions, *, is_exact: bool) -> None:
+def check_disclosure(read: GroupedTrials, asked: CountOptions, *, is_exact: bool) -> None:
     """Refuse to tell more by a tally than its form is for."""
     if asked.key is None:
         if asked.blocks is not None:
@@ -77,7 +77,7 @@ def speaker_counts_to_share(
     assert trials.has_speakers
     assert people is not None
     used = trials.speakers_in_use
-    groupings = [shown(one, counts.withheld) for one in (*read.groupings, *read.within)]
+    groupings = [without_suppressed_groups(one, counts.withheld) for one in (*read.groupings, *read.within)]
     names = np.array(key.pseudonyms([people.ids[i] for i in used.tolist()]))
     block = None
     if least is not None:

@@ -1,10 +1,10 @@
 """Which groups are of too few people to be shared.
 
-A group of fewer speakers than asked for is withheld: its trials are of no group any more. Other
-cells of the same sum (all groups of a level, all levels of a group, the groups by gender+age that
-make up one by gender) would give it away by one subtraction, unless all that is withheld of that
-sum is together of enough speakers; else the smallest cell that is left is withheld too. What
-several subtractions would tell is not looked for.
+A group of fewer speakers than the minimum is suppressed: its trials are of no group any more.
+Other cells of the same sum (all groups of a stratum, all strata of a group, the groups by
+gender+age that make up one by gender) would give it away by one subtraction, unless all that is
+suppressed of that sum is together of enough speakers; else the smallest cell that is left is
+suppressed too. What several subtractions would give back is not looked for.
 """
 
 from __future__ import annotations
@@ -19,156 +19,210 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.counts.trial_counts import Place
+    from parivox.auditing.counts.trial_counts import GroupKey
     from parivox.data.grouping import Grouping
 
     Bools = NDArray[np.bool_]
     Codes = NDArray[np.int8]
     Cell = tuple[int, int, int]
 
-SHOWN, SMALL, JOINED, NONE = range(4)
-"""What became of a cell; the last one is that of no group or no level."""
+SHOWN, TOO_SMALL, SUPPRESSED_TO_PROTECT, NO_CELL = range(4)
+"""What became of a cell; the last one is that of no group or no stratum."""
 
 
-class _Sum(NamedTuple):
-    """Cells, as block, level and group, that add up to what is shown: a cell or all trials."""
+class _CellSum(NamedTuple):
+    """Cells, as layout, stratum and group, that add up to what is shown: a cell or all trials."""
 
     total: Cell | None
     cells: list[Cell]
 
 
-def words(code: int, least: int) -> str:
-    """Why a cell is withheld; empty if it is not."""
-    if code == SMALL:
-        return f"withheld: fewer than {least} speakers"
-    why = f"withheld: else a group of fewer than {least} speakers could be told"
-    return why if code == JOINED else ""
+def suppression_reason(code: int, min_speakers: int) -> str:
+    """Return why a cell is suppressed; empty if it is not."""
+    if code == TOO_SMALL:
+        return f"withheld: fewer than {min_speakers} speakers"
+    if code == SUPPRESSED_TO_PROTECT:
+        return f"withheld: else a group of fewer than {min_speakers} speakers could be told"
+    return ""
 
 
-def shown(grouping: Grouping, withheld: Container[Place]) -> Grouping:
-    """The grouping, by which speakers of groups that are withheld of all trials are in none."""
+def without_suppressed_groups(grouping: Grouping, withheld: Container[GroupKey]) -> Grouping:
+    """Return the grouping with the speakers of groups that are suppressed of all trials in none."""
     if grouping.speaker_codes is None:
         return grouping
-    lost = [i for i, one in enumerate(grouping.groups) if (grouping.name, "", one) in withheld]
-    group = np.where(np.isin(grouping.speaker_codes, lost), -1, grouping.speaker_codes)
-    return replace(grouping, speaker_codes=group.astype(np.int32))
+    suppressed_groups = [
+        group_index
+        for group_index, group in enumerate(grouping.groups)
+        if (grouping.name, "", group) in withheld
+    ]
+    is_suppressed = np.isin(grouping.speaker_codes, suppressed_groups)
+    speaker_codes = np.where(is_suppressed, -1, grouping.speaker_codes).astype(np.int32)
+    return replace(grouping, speaker_codes=speaker_codes)
 
 
-def hide_levels(used: Bools, least: int) -> Codes:
-    """Choose which levels to withhold.
+def stratum_suppression(takes_part: Bools, min_speakers: int) -> Codes:
+    """Return which strata to suppress, as what becomes of each.
 
     Parameters
     ----------
-    used
-        Whether a speaker takes part in a trial of a level, shape (level, speaker); the last level
-        stands for none.
-    least
+    takes_part
+        Whether a speaker takes part in a trial of a stratum, shape (stratum, speaker); the last
+        stratum stands for none.
+    min_speakers
         Fewest speakers.
     """
-    cells = _Cells([used[None]], least)
-    cells.mend([_Sum(None, [(0, 0, i) for i in range(used.shape[0])])])
+    cells = _Cells([takes_part[None]], min_speakers)
+    strata = [(0, 0, stratum) for stratum in range(takes_part.shape[0])]
+    cells.protect_small_cells([_CellSum(None, strata)])
     codes: Codes = cells.codes[0][0]
     return codes
 
 
-def hide(used: Sequence[Bools], groupings: Sequence[Grouping], least: int) -> list[Codes]:
-    """Choose which groups to withhold.
+def group_suppression(
+    takes_part: Sequence[Bools], groupings: Sequence[Grouping], min_speakers: int
+) -> list[Codes]:
+    """Return which groups to suppress, as what becomes of each cell of each layout.
 
     Parameters
     ----------
-    used
-        Of each block, whether a speaker is on a side of that level and group: shape (level,
-        group, speaker); the last group stands for none and so does the last level, but for the
-        first blocks, which are of all trials.
+    takes_part
+        Of each layout, whether a speaker is on a side of that stratum and group: shape (stratum,
+        group, speaker); the last group stands for none and so does the last stratum, but for the
+        first layouts, which are of all trials.
     groupings
-        What the blocks are of, in turn.
-    least
+        What the layouts are of, in turn.
+    min_speakers
         Fewest speakers.
 
     Returns
     -------
-    list of int8 ndarray of shape (level, group)
-        What became of each cell of each block.
+    list of int8 ndarray of shape (stratum, group)
     """
-    n = len(groupings)
-    cells = _Cells(used, least)
-    for code in cells.codes[n:]:
-        code[-1] = NONE
-    cells.mend(list(_sums(cells.codes, groupings)), within=n)
+    n_groupings = len(groupings)
+    cells = _Cells(takes_part, min_speakers)
+    for codes in cells.codes[n_groupings:]:
+        codes[-1] = NO_CELL
+    cells.protect_small_cells(list(_cell_sums(cells.codes, groupings)), n_unstratified=n_groupings)
     return cells.codes
 
 
 class _Cells:
     """What became of each cell so far."""
 
-    def __init__(self, used: Sequence[Bools], least: int) -> None:
-        self.least, self.codes = least, []
-        self.speakers = [np.packbits(block, axis=-1) for block in used]
-        for block in used:
-            few = block.sum(axis=-1)
-            code = np.where((few > 0) & (few < least), SMALL, SHOWN).astype(np.int8)
-            code[:, -1] = NONE
-            self.codes.append(code)
+    def __init__(self, takes_part: Sequence[Bools], min_speakers: int) -> None:
+        self.min_speakers, self.codes = min_speakers, []
+        self.speaker_bits = [np.packbits(speakers, axis=-1) for speakers in takes_part]
+        for speakers in takes_part:
+            n_speakers = speakers.sum(axis=-1)
+            # An empty cell is about nobody, so that nothing of it needs suppressing.
+            is_small = (n_speakers > 0) & (n_speakers < min_speakers)
+            codes = np.where(is_small, TOO_SMALL, SHOWN).astype(np.int8)
+            codes[:, -1] = NO_CELL
+            self.codes.append(codes)
 
-    def mend(self, sums: Sequence[_Sum], within: int = 0) -> None:
-        """Withhold until no sum gives anything away; what is withheld of all, in every level."""
-        again = True
-        while again:
-            for block, code in enumerate(self.codes[within:] if within else (), within):
-                whole = self.codes[block % within][0, :-1]
-                inside = code[:-1, :-1]
-                inside[:] = np.where((inside == SHOWN) & (whole != SHOWN), whole, inside)
-            again = sum(map(self._is_mended, sums)) > 0  # of all sums, not up to the first
+    def protect_small_cells(self, cell_sums: Sequence[_CellSum], n_unstratified: int = 0) -> None:
+        """Suppress further cells until no sum gives a suppressed one away.
 
-    def _is_mended(self, one: _Sum) -> bool:
-        """Withhold the smallest cell of a sum that gives something away."""
-        if one.total is not None and self._code(one.total) != SHOWN:
+        What is suppressed of all trials is suppressed in every stratum; the first `n_unstratified`
+        layouts are of all trials.
+        """
+        has_changed = True
+        while has_changed:
+            if n_unstratified:
+                self._suppress_in_strata(n_unstratified)
+            # Each sum is looked at in each round: a cell suppressed for one sum may be
+            # part of the sums that come after it.
+            has_changed = False
+            for cell_sum in cell_sums:
+                if self._suppress_one_more(cell_sum):
+                    has_changed = True
+
+    def _suppress_in_strata(self, n_unstratified: int) -> None:
+        """Suppress groups in every stratum that are suppressed of all trials.
+
+        The strata of a group add up to it, so that they would give it back.
+        """
+        for layout_number in range(n_unstratified, len(self.codes)):
+            codes_of_all = self.codes[layout_number % n_unstratified][0, :-1]
+            codes_in_strata = self.codes[layout_number][:-1, :-1]
+            takes_code_of_all = (codes_in_strata == SHOWN) & (codes_of_all != SHOWN)
+            codes_in_strata[:] = np.where(takes_code_of_all, codes_of_all, codes_in_strata)
+
+    def _suppress_one_more(self, cell_sum: _CellSum) -> bool:
+        """Suppress the smallest cell of a sum that gives something away; whether it was needed."""
+        if cell_sum.total is not None and self._code(cell_sum.total) != SHOWN:
             return False
-        codes = [self._code(cell) for cell in one.cells]
-        if SMALL not in codes and JOINED not in codes:
+        codes = [self._code(cell) for cell in cell_sum.cells]
+        if TOO_SMALL not in codes and SUPPRESSED_TO_PROTECT not in codes:
             return False
-        sets = [self.speakers[block][level, group] for block, level, group in one.cells]
-        lost = [mine for mine, code in zip(sets, codes, strict=True) if code != SHOWN]
-        left = {
-            _size(mine): cell
-            for mine, code, cell in reversed(list(zip(sets, codes, one.cells, strict=True)))
-            if code == SHOWN and mine.any()
-        }
-        if not left or _size(np.bitwise_or.reduce(lost)) >= self.least:
+        suppressed_bits, shown_sizes = [], []
+        for cell, code in zip(cell_sum.cells, codes, strict=True):
+            layout_number, stratum, group = cell
+            bits = self.speaker_bits[layout_number][stratum, group]
+            if code != SHOWN:
+                suppressed_bits.append(bits)
+            elif bits.any():
+                shown_sizes.append((_n_speakers(bits), cell))
+        # The total less what is shown is all that is suppressed, taken together. Where these are
+        # enough speakers, the subtraction tells of no group that is too small.
+        n_suppressed = _n_speakers(np.bitwise_or.reduce(suppressed_bits))
+        if not shown_sizes or n_suppressed >= self.min_speakers:
             return False
-        block, level, group = left[min(left)]
-        self.codes[block][level, group] = JOINED
+        # the first of the smallest, so that the choice depends on nothing but the order of groups
+        _, smallest_cell = min(shown_sizes, key=lambda size_and_cell: size_and_cell[0])
+        layout_number, stratum, group = smallest_cell
+        self.codes[layout_number][stratum, group] = SUPPRESSED_TO_PROTECT
         return True
 
     def _code(self, cell: Cell) -> int:
-        block, level, group = cell
-        return int(self.codes[block][level, group])
+        layout_number, stratum, group = cell
+        return int(self.codes[layout_number][stratum, group])
 
 
-def _size(packed: NDArray[np.uint8]) -> int:
-    return int(np.bitwise_count(packed).sum())
+def _n_speakers(speaker_bits: NDArray[np.uint8]) -> int:
+    return int(np.bitwise_count(speaker_bits).sum())
 
 
-def _sums(codes: Sequence[Codes], groupings: Sequence[Grouping]) -> Iterator[_Sum]:
-    """Every sum of cells whose total may be shown."""
-    n = len(groupings)
-    for block, code in enumerate(codes):
-        n_levels, n_groups = code.shape
-        levels = range(n_levels - (block >= n))
-        for level in levels:
-            yield _Sum(None, [(block, level, group) for group in range(n_groups)])
-        for group in range(n_groups - 1) if block >= n else ():
-            yield _Sum((block % n, 0, group), [(block, at, group) for at in range(n_levels)])
-        fine = groupings[block % n]
-        for at, coarse in enumerate(groupings):
+def _cell_sums(codes: Sequence[Codes], groupings: Sequence[Grouping]) -> Iterator[_CellSum]:
+    """Yield every sum of cells whose total may be shown."""
+    n_groupings = len(groupings)
+    for layout_number, layout_codes in enumerate(codes):
+        n_strata, n_groups = layout_codes.shape
+        grouping_index = layout_number % n_groupings
+        is_stratified = layout_number >= n_groupings
+        # The last stratum of a stratified layout is none.
+        strata = range(n_strata - 1) if is_stratified else range(n_strata)
+        for stratum in strata:
+            yield _CellSum(None, [(layout_number, stratum, group) for group in range(n_groups)])
+        if is_stratified:
+            for group in range(n_groups - 1):
+                of_strata = [(layout_number, stratum, group) for stratum in range(n_strata)]
+                yield _CellSum((grouping_index, 0, group), of_strata)
+        fine = groupings[grouping_index]
+        for coarse_index, coarse in enumerate(groupings):
             if not set(coarse.attributes) < set(fine.attributes):
                 continue
-            place = [fine.attributes.index(one) for one in coarse.attributes]
-            known = {parts: k for k, parts in enumerate(coarse.group_values)}
-            whose = [known.get(tuple(of[i] for i in place), -1) for of in fine.group_values]
-            for k in sorted(set(whose) - {-1}):
-                of_it = [i for i, one in enumerate(whose) if one == k]
-                for level in levels:
-                    yield _Sum(
-                        (block - block % n + at, level, k), [(block, level, i) for i in of_it]
+            coarse_layout = layout_number - grouping_index + coarse_index
+            for coarse_group, fine_groups in _fine_groups(coarse, fine):
+                for stratum in strata:
+                    yield _CellSum(
+                        (coarse_layout, stratum, coarse_group),
+                        [(layout_number, stratum, fine_group) for fine_group in fine_groups],
                     )
+
+
+def _fine_groups(coarse: Grouping, fine: Grouping) -> Iterator[tuple[int, list[int]]]:
+    """Yield each group of a coarse grouping with the groups of a finer one that make it up."""
+    positions = [fine.attributes.index(attribute) for attribute in coarse.attributes]
+    coarse_groups = {values: group for group, values in enumerate(coarse.group_values)}
+    parent_groups = [
+        coarse_groups.get(tuple(values[position] for position in positions), -1)
+        for values in fine.group_values
+    ]
+    for coarse_group in sorted(set(parent_groups) - {-1}):
+        fine_groups = [
+            fine_group
+            for fine_group, parent_group in enumerate(parent_groups)
+            if parent_group == coarse_group
+        ]
+        yield coarse_group, fine_groups

@@ -36,15 +36,15 @@ if TYPE_CHECKING:
     from parivox.auditing.speaker_counts import SpeakerCounts
     from parivox.data.grouping import Grouping
 
-    Place: TypeAlias = tuple[str, str, str]
+    GroupKey: TypeAlias = tuple[str, str, str]
     """Grouping, level as the column ``within`` has it, and group."""
 
 DECISIONS, FAILURES, LLR = "decisions", "failures", "log-likelihood ratios"
 LLR_TO_BASE = {base: f"{LLR} to base {base}" for base in LOG_BASES}
 SCORES, SECONDS, THRESHOLDS = "scores", "seconds", "thresholds"
 SIMILARITY = "scores taken as similarities"
-SEVERAL = "not known of several files of counts: one may be in all of them"
-ELSEWHERE = "their keys differ, so that one at two sites is taken for two people"
+UNKNOWN_IN_SEVERAL_FILES = "not known of several files of counts: one may be in all of them"
+SAME_SPEAKERS_AT_SITES = "their keys differ, so that one at two sites is taken for two people"
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Note(DataNote):
 
 
 @dataclass(frozen=True)
-class Seen:
+class LayoutParticipants:
     """Speakers and recordings of one block: what only the trials themselves can tell."""
 
     # by allocation, of each level: those of each group and, last, of all groups
@@ -118,10 +118,10 @@ class TrialCounts:
     bins: Bins
     contents: frozenset[str]
     least: int
-    withheld: Mapping[Place, str]
+    withheld: Mapping[GroupKey, str]
     levels_withheld: Mapping[tuple[str, str], str]
     sources: tuple[str, ...]
-    seen: tuple[Seen, ...]
+    seen: tuple[LayoutParticipants, ...]
     notes: tuple[Note, ...]
     chosen_by: str
     name: str = "counts"
@@ -283,7 +283,7 @@ class TrialCounts:
         if self.failures is None:
             return cells, levels
         failed = self._seen(layout).failed
-        no_shares = SEVERAL if len(self.sources) > 1 else ""
+        no_shares = UNKNOWN_IN_SEVERAL_FILES if len(self.sources) > 1 else ""
 
         def shared(outcomes: Outcomes, level: int, group: int) -> Outcomes:
             enrolments, recordings = (
@@ -300,7 +300,7 @@ class TrialCounts:
         many = [shared(one, *divmod(at, layout.n_groups)) for at, one in enumerate(cells)]
         return many, [shared(one, level, -1) for level, one in enumerate(levels)]
 
-    def _seen(self, layout: Layout) -> Seen:
+    def _seen(self, layout: Layout) -> LayoutParticipants:
         levels = ["", *(one.name for one in self.within)]
         at = levels.index("" if layout.within is None else layout.within.name)
         n = len(self.groupings)
@@ -365,12 +365,12 @@ class TrialCounts:
             found["median and quantile of seconds"] = "counts hold sums of them"
         if len(self.sources) > 1:
             if self.tally is None or self.tally.are_blocks:
-                found["speakers"] = SEVERAL
+                found["speakers"] = UNKNOWN_IN_SEVERAL_FILES
             if FAILURES in self.contents:
-                found["failure-to-enrol and failure-to-acquire rates"] = SEVERAL
+                found["failure-to-enrol and failure-to-acquire rates"] = UNKNOWN_IN_SEVERAL_FILES
             found["trials that are in several files"] = rows
             if self.tally is not None and len(self.tally.sites) > 1:
-                found["speakers who are at several sites"] = ELSEWHERE
+                found["speakers who are at several sites"] = SAME_SPEAKERS_AT_SITES
         return found
 
     def write(self, path: str | os.PathLike[str]) -> None:
@@ -430,7 +430,7 @@ class TrialCounts:
             yield f"No group has fewer than {self.least} speakers, so none is withheld."
         else:
             yield "No group is withheld, of however few speakers."
-        if len(apart(self)) < 2 or has_few_values(self.columns):
+        if len(informative_layouts(self)) < 2 or has_few_values(self.columns):
             return
         if self.least:
             yield (
@@ -448,15 +448,15 @@ class TrialCounts:
 # group share joins nothing, nor do a few values that all have. What is counted beside others is
 # therefore refused where it is too rare.
 
-FEW = 16
+MAX_HARMLESS_VALUES = 16
 """So many values of a class, such as accepted and rejected, tell no trial from others."""
-RARE = 0.1
+MAX_RARE_SHARE = 0.1
 """Largest share of a group's trials whose value fewer of the group have than may be withheld."""
 _FINE = 4
 _CELL = ("block", "level", "enrol_group", "test_group", "target")
 
 
-def check_links(counts: TrialCounts, *, may_tell: bool = True) -> None:
+def check_joinable_rows(counts: TrialCounts, *, may_tell: bool = True) -> None:
     """Refuse counts that tell what they withhold, to one who joins rows of equal scores.
 
     It is an error if a group's trials have rarer scores than can be told of several groupings.
@@ -464,7 +464,7 @@ def check_links(counts: TrialCounts, *, may_tell: bool = True) -> None:
     """
     if not counts.least:
         return
-    blocks = apart(counts)
+    blocks = informative_layouts(counts)
     if len(blocks) < 2 or has_few_values(counts.columns):
         return
     here = np.isin(counts.columns["block"], blocks)
@@ -487,7 +487,7 @@ def check_links(counts: TrialCounts, *, may_tell: bool = True) -> None:
     raise ConfigError(msg)
 
 
-def apart(counts: TrialCounts) -> list[int]:
+def informative_layouts(counts: TrialCounts) -> list[int]:
     """Blocks that tell more than another one does by itself.
 
     Groups by gender are sums of those by gender+nation, and add nothing to them unless some of
@@ -520,7 +520,7 @@ def has_few_values(columns: Mapping[str, NDArray[Any]]) -> bool:
     values = CountRows.total(
         [CountRows({**held, **dict.fromkeys(("level", "enrol_group", "test_group"), nowhere)})]
     )
-    return bool(np.bincount(values.columns["target"].astype(np.int64)).max(initial=0) <= FEW)
+    return bool(np.bincount(values.columns["target"].astype(np.int64)).max(initial=0) <= MAX_HARMLESS_VALUES)
 
 
 def _is_rare(columns: Mapping[str, NDArray[Any]], least: int) -> bool:
@@ -533,7 +533,7 @@ def _is_rare(columns: Mapping[str, NDArray[Any]], least: int) -> bool:
         cell = np.cumsum(starts) - 1
         total = np.bincount(cell, rows["count"])
         rare = rows["count"] < np.minimum(least, total[cell])
-        if (np.bincount(cell, rows["count"] * rare) > RARE * total).any():
+        if (np.bincount(cell, rows["count"] * rare) > MAX_RARE_SHARE * total).any():
             return True
     return False
 
