@@ -17,10 +17,10 @@ def material():
     ids = [f"s{i:02d}/{k}" for i in range(24) for k in range(6)]
     trials = {"enrol": [], "test": [], "score": []}
     for enrol, test in itertools.combinations(ids, 2):
-        same = enrol[:3] == test[:3]
+        is_target = enrol[:3] == test[:3]
         noise = draw() + draw() + draw() + draw() - 2
-        if draw() < 0.4 or same:
-            shift = (2.0 - 0.4 * (int(enrol[1:3]) % 2)) * same
+        if draw() < 0.4 or is_target:
+            shift = (2.0 - 0.4 * (int(enrol[1:3]) % 2)) * is_target
             trials["enrol"].append(enrol)
             trials["test"].append(test)
             trials["score"].append(round(noise + shift, 3))
@@ -36,14 +36,14 @@ def material():
 def audited(material):
     """Audit the trials under a name, with any options; with each of them once."""
     trials, speakers = material
-    made = {}
+    audits = {}
 
     def audit(**options):
-        asked = repr(sorted(options.items()))
-        if asked not in made:
-            told = {"replicates": 100, **options}
-            made[asked] = pv.audit({"model": trials}, speakers=speakers, **told)
-        return made[asked]
+        key = repr(sorted(options.items()))
+        if key not in audits:
+            audit_options = {"replicates": 100, **options}
+            audits[key] = pv.audit({"model": trials}, speakers=speakers, **audit_options)
+        return audits[key]
 
     return audit
 
@@ -52,15 +52,15 @@ def _printer(show, capsys):
     def lines(audit, **options):
         capsys.readouterr()
         show(audit, **options)
-        told = capsys.readouterr()
-        assert told.err == ""
-        return told.out
+        captured = capsys.readouterr()
+        assert captured.err == ""
+        return captured.out
 
     return lines
 
 
 @pytest.fixture
-def seen(capsys):
+def printed_summary(capsys):
     """What is seen first of an audit."""
     from parivox.report.terminal import print_summary
 

@@ -20,14 +20,17 @@ def material():
         "half": ["old" if band == "60+" else "young" for _, band in pairs],
     }
     rows = []
-    for i, one in enumerate(people["id"]):
+    for i, speaker_id in enumerate(people["id"]):
         noise = 1.0 if people["band"][i] == "60+" else 2.0
-        rows += [(f"{one}/1", f"{one}/{k}", 1.2 + noise * (draw() - 0.5)) for k in range(2, 14)]
-        same = [o for o, pair in zip(people["id"], pairs, strict=True) if pair == pairs[i]]
         rows += [
-            (f"{one}/1", f"{other}/2", 0.5 + noise * (draw() - 0.5))
-            for other in same
-            if other != one
+            (f"{speaker_id}/1", f"{speaker_id}/{k}", 1.2 + noise * (draw() - 0.5))
+            for k in range(2, 14)
+        ]
+        pair_mates = [o for o, pair in zip(people["id"], pairs, strict=True) if pair == pairs[i]]
+        rows += [
+            (f"{speaker_id}/1", f"{mate_id}/2", 0.5 + noise * (draw() - 0.5))
+            for mate_id in pair_mates
+            if mate_id != speaker_id
         ]
     columns = map(list, zip(*rows, strict=True))
     return dict(zip(("enrol", "test", "score"), columns, strict=True)), people
@@ -38,17 +41,24 @@ def page(material, printed):
     """The page as one line; by default of gender and band."""
     trials, people = material
 
-    def told(scores=None, people=people, **how):
-        how = {"by": ["gender", "band"], "replicates": 100, "operating_points": "eer", **how}
-        return " ".join(printed(pv.audit(scores or {"S": trials}, speakers=people, **how)).split())
+    def one_line(scores=None, people=people, **options):
+        options = {
+            "by": ["gender", "band"],
+            "replicates": 100,
+            "operating_points": "eer",
+            **options,
+        }
+        return " ".join(
+            printed(pv.audit(scores or {"S": trials}, speakers=people, **options)).split()
+        )
 
-    return told
+    return one_line
 
 
 @pytest.mark.slow
 def test_what_goes_together_stands_with_the_groups_concerned(page):
-    told = page()
-    of_gender, of_band = told.split("band: 2 groups")
+    text = page()
+    of_gender, of_band = text.split("band: 2 groups")
     assert "gender and band are associated: 69 % of the speakers with gender" in of_gender
     assert "To examine this, use --within band or --standardise band." in of_gender
     assert "band and gender are associated" not in of_gender
@@ -57,21 +67,21 @@ def test_what_goes_together_stands_with_the_groups_concerned(page):
 
 @pytest.mark.slow
 def test_who_compares_within_is_not_told_to(page):
-    told = page(by=["gender", "gender+band"], within="band")
-    assert "gender and band are associated" in told
-    assert "Past that look" not in told
+    text = page(by=["gender", "gender+band"], within="band")
+    assert "gender and band are associated" in text
+    assert "Past that look" not in text
 
 
 @pytest.mark.slow
 def test_groups_of_both_attributes_are_not_confounded_by_one_of_them(page):
-    told = page(by=["gender+band", "gender", "band"])
-    assert "associated" not in told.split("gender: 2 groups")[0]
+    text = page(by=["gender+band", "gender", "band"])
+    assert "associated" not in text.split("gender: 2 groups")[0]
 
 
 @pytest.mark.slow
 def test_of_attributes_that_tell_each_other_one_is_enough(page):
-    told = page(by=["gender", "band", "half"])
-    of_gender, of_band = told.split("band: 2 groups", 1)
+    text = page(by=["gender", "band", "half"])
+    of_gender, of_band = text.split("band: 2 groups", 1)
     assert of_gender.count("associated") == 1
     assert "band and half coincide" in of_band.split("half: 2 groups")[0]
 
@@ -88,34 +98,34 @@ def test_one_attribute_alone_is_not_confounded(page):
 
 
 def test_of_two_groups_the_harder_is_named_where_that_is_resolved(page):
-    told = page(by="band")
-    found = re.search(
+    text = page(by="band")
+    match = re.search(
         r"the harder group <60: ([\d.]+) times 60\+ \[([\d.]+), ([\d.]+)\], p < 0.001 "
         r"<60 EER ([\d.]+) % \[.*?\] 60\+ EER ([\d.]+) %",
-        told,
+        text,
     )
-    assert found is not None
-    times, low, high, harder, easier = map(float, found.groups())
+    assert match is not None
+    times, low, high, harder, easier = map(float, match.groups())
     assert times == pytest.approx(harder / easier, rel=0.05)
     assert 1 < low < times < high
 
 
 def test_chance_is_not_called_a_harder_group(page, material):
     _, people = material
-    told = page(people={**people, "team": ["red", "blue"] * 35}, by="team")
-    assert re.search(r"the harder group inconclusive: \w+ [\d.]+ times \w+ \[", told)
+    text = page(people={**people, "team": ["red", "blue"] * 35}, by="team")
+    assert re.search(r"the harder group inconclusive: \w+ [\d.]+ times \w+ \[", text)
 
 
 def test_of_many_groups_those_that_differ_stand_with_their_figures(page):
-    told = page(by="gender+band")
-    assert re.search(r"harder or easier \d of 4 groups differ from the mean of the groups", told)
-    assert re.search(r"m\+<60 harder: EER [\d.]+ % \[[\d., ]+\], [\d.]+ times", told)
-    assert re.search(r"f\+60\+ easier: EER", told)
+    text = page(by="gender+band")
+    assert re.search(r"harder or easier \d of 4 groups differ from the mean of the groups", text)
+    assert re.search(r"m\+<60 harder: EER [\d.]+ % \[[\d., ]+\], [\d.]+ times", text)
+    assert re.search(r"f\+60\+ easier: EER", text)
 
 
 def test_without_a_mean_group_everyone_together_is_the_reference(page):
-    told = page(by="gender+band", reference=["others", "pooled"])
-    assert "groups differ from all groups pooled" in told
+    text = page(by="gender+band", reference=["others", "pooled"])
+    assert "groups differ from all groups pooled" in text
 
 
 @pytest.mark.slow
@@ -127,9 +137,11 @@ def test_without_intervals_nothing_is_said_of_own_thresholds(page):
 def test_a_group_that_the_system_never_takes_wrong_is_told_as_such(page, material):
     trials, people = material
     women = {
-        one for one, gender in zip(people["id"], people["gender"], strict=True) if gender == "f"
+        speaker_id
+        for speaker_id, gender in zip(people["id"], people["gender"], strict=True)
+        if gender == "f"
     }
     sides = zip(trials["enrol"], trials["test"], trials["score"], strict=True)
     apart = [score + (9 if a[:3] == b[:3] else -9) * (a[:3] in women) for a, b, score in sides]
-    told = page({"S": {**trials, "score": apart}}, by="gender")
-    assert "inconclusive no interval, or an EER of 0, for f" in told
+    text = page({"S": {**trials, "score": apart}}, by="gender")
+    assert "inconclusive no interval, or an EER of 0, for f" in text

@@ -21,40 +21,40 @@ notes: no
 def test_a_context_file_tells_what_it_says_with_the_hash_of_its_bytes(tmp_path):
     path = tmp_path / "context.yaml"
     path.write_text(YAML, encoding="utf-8")
-    found = read_context(path)
-    assert found.purpose == "unlocking a phone"
-    assert found.population == 'customers in "Norway" & Peru'
-    chosen = Choice(chosen_by="the vendor", when="2026-03-01", why="1 % of impostors")
-    assert found.threshold == chosen
-    assert found.notes == "no"
-    assert found.margin == Choice()
-    assert found.sha256 == hashlib.sha256(YAML.encode()).hexdigest()
+    context = read_context(path)
+    assert context.purpose == "unlocking a phone"
+    assert context.population == 'customers in "Norway" & Peru'
+    choice = Choice(chosen_by="the vendor", when="2026-03-01", why="1 % of impostors")
+    assert context.threshold == choice
+    assert context.notes == "no"
+    assert context.margin == Choice()
+    assert context.sha256 == hashlib.sha256(YAML.encode()).hexdigest()
 
 
 def test_the_file_to_fill_in_reads_back_and_names_every_entry(tmp_path):
     path = tmp_path / "context.yaml"
     path.write_text(starter(), encoding="utf-8")
-    found = read_context(path)
-    assert found == Context(sha256=found.sha256)
+    context = read_context(path)
+    assert context == Context(sha256=context.sha256)
     filled = re.sub(r":  # (.*)", r": \1", starter()).replace("why:", "why: a reason")
     path.write_text(filled.replace("#  ", "  "), encoding="utf-8")
-    found = read_context(path)
-    empty = {one.name for one in fields(Context) if not getattr(found, one.name)}
+    context = read_context(path)
+    empty = {field.name for field in fields(Context) if not getattr(context, field.name)}
     assert empty == set()
-    assert found.margin == Choice(chosen_by="the product team", when="2026-03-01", why="a reason")
-    assert found.labels == {"V2": "the new encoder", "f": "women", "fpr=0.01": "strict"}
+    assert context.margin == Choice(chosen_by="the product team", when="2026-03-01", why="a reason")
+    assert context.labels == {"V2": "the new encoder", "f": "women", "fpr=0.01": "strict"}
 
 
 def test_a_mapping_is_a_context_whose_hash_does_not_depend_on_its_order():
-    one = read_context({"purpose": "door", "date": "2026"})
-    assert one == read_context({"date": "2026", "purpose": "door"})
-    assert one.sha256 != read_context({"date": "2027", "purpose": "door"}).sha256
+    context = read_context({"purpose": "door", "date": "2026"})
+    assert context == read_context({"date": "2026", "purpose": "door"})
+    assert context.sha256 != read_context({"date": "2027", "purpose": "door"}).sha256
     assert read_context(None) is None
-    assert read_context(one) is one
+    assert read_context(context) is context
 
 
 @pytest.mark.parametrize(
-    ("told", "sentence"),
+    ("mapping", "sentence"),
     [
         ({"purpos": "x"}, "context: a context holds no 'purpos'; did you mean 'purpose"),
         ({"margin": {"chosenby": "x"}}, "margin holds no 'chosenby'; did you mean 'chosen_by"),
@@ -65,9 +65,9 @@ def test_a_mapping_is_a_context_whose_hash_does_not_depend_on_its_order():
         (["purpose"], "a list is not a context file"),
     ],
 )
-def test_what_is_not_known_is_refused_with_the_nearest_that_is(told, sentence):
+def test_what_is_not_known_is_refused_with_the_nearest_that_is(mapping, sentence):
     with pytest.raises(ConfigError) as error:
-        read_context(told)
+        read_context(mapping)
     assert sentence in str(error.value)
 
 

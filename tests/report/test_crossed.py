@@ -16,8 +16,8 @@ def test_a_star_is_of_the_rate_that_has_too_little_and_of_no_other():
     ids = [(f"s{i}", k) for i in range(12) for k in range(3)]
     pairs = list(itertools.combinations(ids, 2))
     trials = {
-        "enrol": [f"{one}/{k}" for (one, k), _ in pairs],
-        "test": [f"{other}/{k}" for _, (other, k) in pairs],
+        "enrol": [f"{enrol_id}/{k}" for (enrol_id, k), _ in pairs],
+        "test": [f"{test_id}/{k}" for _, (test_id, k) in pairs],
         "score": [float(draw.normal(2.0 * (a[0] == b[0]))) for a, b in pairs],
     }
     speakers = {"id": [f"s{i}" for i in range(12)], "kind": ["f", "m"] * 6}
@@ -29,8 +29,8 @@ def test_a_star_is_of_the_rate_that_has_too_little_and_of_no_other():
         gates=["speakers=2", "errors=0", "pairs=1000"],
         replicates=50,
     )
-    where = {"system": "one", "list": "", "grouping": "kind", "allocation": "both", "within": ""}
-    locked_out, impostors_in = by_system(audit, "kind", [(where, "eer")])
+    heading = {"system": "one", "list": "", "grouping": "kind", "allocation": "both", "within": ""}
+    locked_out, impostors_in = by_system(audit, "kind", [(heading, "eer")])
     assert [rate.mark for name, rate in locked_out.rows if name.text != "pooled"] == ["", ""]
     assert [rate.mark for name, rate in impostors_in.rows if name.text != "pooled"] == ["*", "*"]
 
@@ -40,27 +40,31 @@ def test_an_attribute_that_was_not_audited_by_itself_has_no_margin():
     ids = [(f"s{i}", k) for i in range(8) for k in range(3)]
     pairs = list(itertools.combinations(ids, 2))
     trials = {
-        "enrol": [f"{one}/{k}" for (one, k), _ in pairs],
-        "test": [f"{other}/{k}" for _, (other, k) in pairs],
+        "enrol": [f"{column}/{k}" for (column, k), _ in pairs],
+        "test": [f"{test_id}/{k}" for _, (test_id, k) in pairs],
         "score": [float((7 * i) % 11) for i in range(len(pairs))],
     }
     speakers = {"id": [f"s{i}" for i in range(8)], "kind": ["f", "m"] * 4, "age": [*"aabbaabb"]}
-    where = {"system": "one", "list": "", "grouping": "kind+age", "allocation": "both"}
+    heading = {"system": "one", "list": "", "grouping": "kind+age", "allocation": "both"}
     heads = {}
-    for by in (["kind", "age"], ["kind"], ["age"], []):
+    for attributes in (["kind", "age"], ["kind"], ["age"], []):
         audit = pv.audit(
             {"one": trials},
             speakers=speakers,
-            by=[*by, "kind+age"],
+            by=[*attributes, "kind+age"],
             operating_points=["eer"],
             replicates=50,
         )
-        made = crosstabs(audit, {**where, "within": ""}, "eer")[0]
-        down, *across = made.columns
-        lacking = {note.split()[3].rstrip(",") for note in made.notes}
-        assert lacking == {"kind", "age"} - set(by)
-        assert (made.rows[-1][0].text == "all") == bool(made.sums) == (across[0].span_head in by)
-        assert (across[-1].head == "all") == (down.head in by)
-        assert {len(row) for row in made.rows} == {len(made.columns)}
-        heads[tuple(by)] = tuple(one.head for one in across)
+        crosstab = crosstabs(audit, {**heading, "within": ""}, "eer")[0]
+        down, *across = crosstab.columns
+        lacking = {note.split()[3].rstrip(",") for note in crosstab.notes}
+        assert lacking == {"kind", "age"} - set(attributes)
+        assert (
+            (crosstab.rows[-1][0].text == "all")
+            == bool(crosstab.sums)
+            == (across[0].span_head in attributes)
+        )
+        assert (across[-1].head == "all") == (down.head in attributes)
+        assert {len(row) for row in crosstab.rows} == {len(crosstab.columns)}
+        heads[tuple(attributes)] = tuple(column.head for column in across)
     assert len(set(heads.values())) == 2

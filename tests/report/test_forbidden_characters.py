@@ -36,9 +36,9 @@ def test_figures_page_and_results_of_a_gate_are_well_formed(
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     figures = page.split("<svg")[1:]
     assert len(figures) > 3
-    for one in figures:
-        ET.fromstring(f"<svg{one.partition('</svg>')[0]}</svg>")
+    for svg in figures:
+        ET.fromstring(f"<svg{svg.partition('</svg>')[0]}</svg>")
     (tmp_path / "policy.yaml").write_text(POLICY)
-    results = junit(pv.gate(audit, tmp_path / "policy.yaml"))
-    cases = ET.fromstring(results.partition("\n")[2]).findall(".//testcase")
+    junit_xml = junit(pv.gate(audit, tmp_path / "policy.yaml"))
+    cases = ET.fromstring(junit_xml.partition("\n")[2]).findall(".//testcase")
     assert len(cases) > 1

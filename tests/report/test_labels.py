@@ -44,8 +44,8 @@ def in_terminal(audit):
     from parivox.report.full_tables import every_table
 
     out = io.StringIO()
-    for part in (every_table(audit), summary(audit)):
-        Console(file=out, width=120, highlight=False).print(part)
+    for renderable in (every_table(audit), summary(audit)):
+        Console(file=out, width=120, highlight=False).print(renderable)
     return out.getvalue()
 
 
@@ -60,7 +60,8 @@ def in_workbook(audit):
 
 def in_figures(audit):
     return "\n".join(
-        f"{one.title} {one.reading} {one.description} {one.chart}" for one in figures(audit)
+        f"{figure.title} {figure.reading} {figure.description} {figure.chart}"
+        for figure in figures(audit)
     )
 
 
@@ -118,19 +119,19 @@ def test_the_page_tells_what_labels_stand_for_and_the_command_with_names(audit):
 
 
 def test_two_groups_of_one_label_are_told_apart_by_their_names(audit):
-    made = pv.labelled(audit, {"labels": {"f": "people", "m": "people", "India": "pooled"}})
-    groups = {row["group"] for row in made.groups.where(grouping="gender")}
+    labelled = pv.labelled(audit, {"labels": {"f": "people", "m": "people", "India": "pooled"}})
+    groups = {row["group"] for row in labelled.groups.where(grouping="gender")}
     assert groups == {"people (f)", "people (m)", "pooled"}
-    assert "pooled (India)" in {row["group"] for row in made.groups.where(grouping="nation")}
+    assert "pooled (India)" in {row["group"] for row in labelled.groups.where(grouping="nation")}
 
 
 @pytest.mark.slow
 def test_labels_of_any_script_stand_as_they_are(audit):
     arabic = "\u0646\u0633\u0627\u0621"
-    made = pv.labelled(audit, {"labels": {"f": arabic, "m": "\u202emen"}})
-    assert arabic in markdown(made)
-    assert arabic in html(made)
-    assert "\u202e" not in html(made)
+    labelled = pv.labelled(audit, {"labels": {"f": arabic, "m": "\u202emen"}})
+    assert arabic in markdown(labelled)
+    assert arabic in html(labelled)
+    assert "\u202e" not in html(labelled)
 
 
 def test_without_labels_the_audit_is_as_it_was(audit):

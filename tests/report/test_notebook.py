@@ -26,47 +26,50 @@ class Parsed(HTMLParser):
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
 
-    def handle_data(self, data):
-        self.text += data
+    def handle_data(self, text):
+        self.text += text
 
 
-def parsed(result):
-    found = Parsed(result._repr_html_())
-    assert found.open == []
-    assert not {"script", "link", "img", "style", "iframe"} & set(found.tags)
-    return found
+def parsed(shown):
+    reader = Parsed(shown._repr_html_())
+    assert reader.open == []
+    assert not {"script", "link", "img", "style", "iframe"} & set(reader.tags)
+    return reader
 
 
 @pytest.mark.slow
 def test_an_audit_shows_what_its_page_shows_first_and_its_groups_below(audited):
     audit = audited(by=["gender", "nation"], operating_points=["fpr=0.01"])
-    found = parsed(audit)
-    assert f"{plain_text(overview(audit).headline)}." in found.text
-    assert found.tags.count("table") == 3
-    assert found.tags.count("svg") == 2 * len(overview(audit).differing_groups)
-    assert re.search(r"▲\s2.1\s\[\d.*\]", found.text)
-    assert "false accepts (FPR): errors/trials" in found.text
+    reader = parsed(audit)
+    assert f"{plain_text(overview(audit).headline)}." in reader.text
+    assert reader.tags.count("table") == 3
+    assert reader.tags.count("svg") == 2 * len(overview(audit).differing_groups)
+    assert re.search(r"▲\s2.1\s\[\d.*\]", reader.text)
+    assert "false accepts (FPR): errors/trials" in reader.text
 
 
 def test_names_of_groups_are_no_markup(material):
     trials, speakers = material
     odd = {**speakers, "gender": [f"<script>{name}</script>\u202e" for name in speakers["gender"]]}
     audit = pv.audit({"<b>": trials}, speakers=odd, by="gender", intervals=False)
-    found = parsed(audit)
-    assert "<script>f</script>" in found.text
-    assert "\u202e" not in found.text
+    reader = parsed(audit)
+    assert "<script>f</script>" in reader.text
+    assert "\u202e" not in reader.text
 
 
 def test_what_an_audit_lacks_is_said(material):
     trials, speakers = material
-    own = [a[:3] == b[:3] for a, b in zip(trials["enrol"], trials["test"], strict=True)]
-    only = {name: [c for c, keep in zip(v, own, strict=True) if keep] for name, v in trials.items()}
-    found = parsed(pv.audit({"S": only}, speakers=speakers, by="gender"))
-    assert "No FPR, as there are no nontarget trials: f, m, pooled." in found.text
+    is_target = [a[:3] == b[:3] for a, b in zip(trials["enrol"], trials["test"], strict=True)]
+    only = {
+        name: [c for c, keep in zip(v, is_target, strict=True) if keep]
+        for name, v in trials.items()
+    }
+    reader = parsed(pv.audit({"S": only}, speakers=speakers, by="gender"))
+    assert "No FPR, as there are no nontarget trials: f, m, pooled." in reader.text
 
 
 @pytest.fixture
-def results(material, audited, tmp_path):
+def shown_results(material, audited, tmp_path):
     trials, speakers = material
     path = tmp_path / "list.csv"
     rows = zip(trials["enrol"], trials["test"], strict=True)
@@ -74,8 +77,8 @@ def results(material, audited, tmp_path):
         "enrol,test,label\n" + "".join(f"{a},{b},{int(a[:3] == b[:3])}\n" for a, b in rows)
     )
     people = tmp_path / "people.csv"
-    told = zip(speakers["id"], speakers["gender"], strict=True)
-    people.write_text("id,gender\n" + "".join(f"{a},{b}\n" for a, b in told))
+    id_genders = zip(speakers["id"], speakers["gender"], strict=True)
+    people.write_text("id,gender\n" + "".join(f"{a},{b}\n" for a, b in id_genders))
     return {
         "check": pv.trials.check(path, speakers=people, by="gender"),
         "describe": pv.trials.describe(path, speakers=people, by="gender"),
@@ -89,7 +92,7 @@ def results(material, audited, tmp_path):
 
 
 @pytest.mark.slow
-def test_other_results_show_what_the_terminal_prints(results):
+def test_other_results_show_what_the_terminal_prints(shown_results):
     begins = {
         "check": "G10",
         "describe": "target",
@@ -98,11 +101,11 @@ def test_other_results_show_what_the_terminal_prints(results):
         "inspect": "people.csv",
         "plan": "To be detected",
     }
-    for name, result in results.items():
-        found = parsed(result)
-        assert found.tags[0] == "pre"
-        assert begins[name] in found.text, name
-        assert found.text.strip()
+    for name, shown in shown_results.items():
+        reader = parsed(shown)
+        assert reader.tags[0] == "pre"
+        assert begins[name] in reader.text, name
+        assert reader.text.strip()
 
 
 @pytest.mark.slow

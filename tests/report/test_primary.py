@@ -27,38 +27,38 @@ def plain(text):
 
 @pytest.fixture(scope="module")
 def audit(audited):
-    by = ["gender", "nation", "gender+nation"]
-    return audited(by=by, operating_points=["fpr=0.01", "eer"])
+    attributes = ["gender", "nation", "gender+nation"]
+    return audited(by=attributes, operating_points=["fpr=0.01", "eer"])
 
 
 @pytest.fixture(scope="module")
 def named(audited):
-    by = ["gender", "nation"]
-    return audited(by=by, operating_points=["fpr=0.01", "eer"], primary="nation@eer")
+    attributes = ["gender", "nation"]
+    return audited(by=attributes, operating_points=["fpr=0.01", "eer"], primary="nation@eer")
 
 
 @pytest.fixture(params=["terminal", "page", "markdown", "notebook"])
-def told(request, seen, printed):
+def told_words(request, printed_summary, printed):
     """What each medium tells of an audit."""
     media = {"page": page, "markdown": markdown, "notebook": html}
-    media["terminal"] = lambda audit: printed(audit) + seen(audit)
+    media["terminal"] = lambda audit: printed(audit) + printed_summary(audit)
     return lambda audit: plain(media[request.param](audit))
 
 
-def test_what_holds_is_said_once_with_the_figure(audit, told):
-    words = told(audit)
+def test_what_holds_is_said_once_with_the_figure(audit, told_words):
+    words = told_words(audit)
     assert words.count("he verdicts by gender at fpr=0.01 are confirmatory only if variation") == 1
     assert words.count(EXPLORATORY_SENTENCE[1:]) == 1
 
 
-def test_one_heading_is_confirmatory_and_all_others_are_exploratory(audit, told):
-    headings = re.findall(r"(?:At|at) (\S+), (confirmatory|exploratory)", told(audit))
+def test_one_heading_is_confirmatory_and_all_others_are_exploratory(audit, told_words):
+    headings = re.findall(r"(?:At|at) (\S+), (confirmatory|exploratory)", told_words(audit))
     assert headings[0] == ("fpr=0.01", "confirmatory")
     assert {standing for _, standing in headings[1:]} == {"exploratory"}
 
 
-def test_the_summary_says_which_groupings_are_exploratory(audit, seen):
-    words = plain(seen(audit))
+def test_the_summary_says_which_groupings_are_exploratory(audit, printed_summary):
+    words = plain(printed_summary(audit))
     assert "Exploratory, by nation: " in words
     assert "Exploratory, by gender+nation: " in words
     assert "groups by gender, " not in words
@@ -70,8 +70,8 @@ def test_each_groups_own_threshold_is_exploratory(audit, printed):
     assert "At thresholds of their own, exploratory: how hard" in plain(page(audit))
 
 
-def test_what_is_named_leads(named, told):
-    words = told(named)
+def test_what_is_named_leads(named, told_words):
+    words = told_words(named)
     assert "verdicts by nation at eer are confirmatory" in words
     headings = re.findall(r"(?:At|at) (\S+), (confirmatory|exploratory)", words)
     assert headings[0] == ("eer", "confirmatory")
@@ -83,16 +83,16 @@ def test_the_page_says_whether_it_was_named(audit, named):
     assert "--primary nation@eer" in plain(page(named))
 
 
-def test_a_named_point_without_a_threshold_leaves_nothing_confirmatory(audited, told):
+def test_a_named_point_without_a_threshold_leaves_nothing_confirmatory(audited, told_words):
     points = ["fpr=0.0001", "eer"]
-    words = told(audited(by="gender", operating_points=points, primary="gender@fpr=0.0001"))
+    words = told_words(audited(by="gender", operating_points=points, primary="gender@fpr=0.0001"))
     assert "are exploratory, as the primary operating point has no threshold" in words
     assert not re.search(r"at \S+, confirmatory", words, re.IGNORECASE)
 
 
-def test_audits_that_did_not_tell_have_no_marks(told, tmp_path):
+def test_audits_that_did_not_tell_have_no_marks(told_words, tmp_path):
     zipfile.ZipFile(OLD).extractall(tmp_path)
-    words = told(pv.load(tmp_path))
+    words = told_words(pv.load(tmp_path))
     assert ", confirmatory" not in words
     assert ", exploratory" not in words
     assert EXPLORATORY_SENTENCE not in words

@@ -17,8 +17,8 @@ def test_an_index_page_shows_no_picture_or_link_that_is_not_there():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     hook = project["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]
     shown = (ROOT / "README.md").read_text(encoding="utf-8")
-    for one in hook["substitutions"]:
-        shown = re.sub(one["pattern"], one["replacement"], shown)
+    for substitution in hook["substitutions"]:
+        shown = re.sub(substitution["pattern"], substitution["replacement"], shown)
     assert "parivox audit scores.csv --speakers speakers.csv" in shown
     assert re.findall(r"<img|<source|\]\((?!http)|\]\(docs", shown) == []
 
@@ -41,10 +41,10 @@ def test_the_excerpt_is_what_the_demo_prints_and_it_writes_an_audit_and_its_page
     printed = done.stdout.splitlines()
     shown = [line for line in block.splitlines() if line != "..."]
     assert len(shown) > 30
-    at = 0
+    position = 0
     for line in shown:
-        assert line in printed[at:], line
-        at += printed[at:].index(line) + 1
+        assert line in printed[position:], line
+        position += printed[position:].index(line) + 1
     assert "550,894 trials, 1,190 speakers, 2 systems" in done.stdout
     assert printed[-1].startswith("Your own data: parivox inspect SCORES SPEAKERS")
     assert (tmp_path / "d" / "report.html").stat().st_size > 100_000

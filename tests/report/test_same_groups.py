@@ -27,11 +27,13 @@ def _scores(shift, missing=""):
     rows = []
     for accent in "abc":
         ids = [f"{accent}{i}" for i in range(20)]
-        for i, one in enumerate(ids):
-            rows += [(f"{one}/1", f"{one}/{k}", rng.normal(3), 1) for k in range(2, 14)]
+        for i, speaker_id in enumerate(ids):
+            rows += [
+                (f"{speaker_id}/1", f"{speaker_id}/{k}", rng.normal(3), 1) for k in range(2, 14)
+            ]
             moved = shift if accent == "c" else 0
             rows += [
-                (f"{one}/1", f"{two}/{k}", rng.normal() + moved, 0)
+                (f"{speaker_id}/1", f"{two}/{k}", rng.normal() + moved, 0)
                 for two in ids[:i]
                 for k in (2, 3, 4)
                 if accent != missing
@@ -59,8 +61,8 @@ def unfair(speakers):
     return _audit({"A": _scores(-4.0), "B": _scores(0.0)}, speakers)
 
 
-def _measures(audit, system, **where):
-    rows = audit.meta.where(system=system, zero="none", alpha=None, **where).rows()
+def _measures(audit, system, **conditions):
+    rows = audit.meta.where(system=system, zero="none", alpha=None, **conditions).rows()
     return {
         (row["metric"], row["definition"], row["operating_point"], row["measure"]): row
         for row in rows
@@ -80,8 +82,10 @@ def test_a_group_that_drops_out_of_one_system_drops_out_of_all(unfair):
     assert {(row["groups"], row["left_out"]) for row in joint} == {(2, '["c"]')}
     # by the groups that are judged in both, the systems do not differ
     assert len({row["value"] for row in joint}) == 1
-    every = {r["system"]: r["value"] for r in unfair.meta.where(measure="fdr", gated=False).rows()}
-    assert every["A"] < every["B"]
+    fdr_by_system = {
+        r["system"]: r["value"] for r in unfair.meta.where(measure="fdr", gated=False).rows()
+    }
+    assert fdr_by_system["A"] < fdr_by_system["B"]
 
 
 def test_a_measure_of_the_same_groups_has_the_values_of_an_audit_of_these_groups(unfair, speakers):
@@ -91,8 +95,10 @@ def test_a_measure_of_the_same_groups_has_the_values_of_an_audit_of_these_groups
     }
     alone = _audit(two, speakers)
     for system in "AB":
-        found, expected = (_measures(a, system, metric="fpr", gated=True) for a in (unfair, alone))
-        for key, row in found.items():
+        measures, expected = (
+            _measures(a, system, metric="fpr", gated=True) for a in (unfair, alone)
+        )
+        for key, row in measures.items():
             if key[3] in {"gini", "max_min", "fdr_fpd"}:
                 assert row["value"] == pytest.approx(expected[key]["value"])
                 assert row["high"] is not None
@@ -122,13 +128,15 @@ def test_a_system_alone_or_alike_ones_keep_the_groups_that_count(speakers):
 
 def test_adding_a_system_changes_no_measure_of_all_groups(unfair, speakers):
     alone = _audit({"A": _scores(-4.0)}, speakers)
-    two, one = (_measures(audit, "A", gated=False) for audit in (unfair, alone))
-    told = ("value", "groups", "low_group", "high_group", "reason", "left_out")
-    assert two.keys() == one.keys()
-    for key, row in one.items():
+    both_measures, alone_measures = (
+        _measures(audit, "A", gated=False) for audit in (unfair, alone)
+    )
+    columns = ("value", "groups", "low_group", "high_group", "reason", "left_out")
+    assert both_measures.keys() == alone_measures.keys()
+    for key, row in alone_measures.items():
         if key[3] == "heterogeneity":  # which rests on the speakers that were drawn
             continue
-        assert [two[key][name] for name in told] == [row[name] for name in told]
+        assert [both_measures[key][name] for name in columns] == [row[name] for name in columns]
 
 
 @pytest.mark.parametrize("write", [latex, markdown])
@@ -170,9 +178,9 @@ def test_audits_that_do_not_name_the_groups_left_out_are_compared_on_all(unfair,
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     hashes.write_text(re.sub(r"\w{64}(?=  audit.json)", digest, hashes.read_text()))
     old = pv.load(tmp_path)
-    where = {"grouping": "accent", "operating_point": POINT}
-    assert covers_same_groups(unfair, where)
-    assert not covers_same_groups(old, where)
+    heading = {"grouping": "accent", "operating_point": POINT}
+    assert covers_same_groups(unfair, heading)
+    assert not covers_same_groups(old, heading)
     text = markdown(old)
     assert text.count("all groups, as other groups are under-represented in other systems") == 2
     assert "Left out" not in text

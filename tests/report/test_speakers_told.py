@@ -7,17 +7,17 @@ from parivox.embedding.recordings import Source, read_source
 from parivox.report.systems import speaker_lines
 
 
-def told(folder, *names, each=1, columns=None):
+def speaker_lines_of(folder, *names, files_per_name=1, columns=None):
     """What is said of a folder with such folders in it."""
     for name in names:
         (folder / name).mkdir(parents=True)
-        for i in range(each):
+        for i in range(files_per_name):
             (folder / name / f"{i}.wav").touch()
     return list(speaker_lines(read_source(folder, columns=columns)))
 
 
 def test_people_are_told_with_what_tells_them(tmp_path):
-    (line,) = told(tmp_path, *(f"id{i}" for i in range(83)))
+    (line,) = speaker_lines_of(tmp_path, *(f"id{i}" for i in range(83)))
     assert line == (
         "83 speakers, by the first folder of the path: id0, id1, id10, ...; say otherwise with a "
         "table of file and speaker in place of the folder"
@@ -25,14 +25,14 @@ def test_people_are_told_with_what_tells_them(tmp_path):
 
 
 def test_another_folder_of_the_path_is_offered_and_taken(tmp_path):
-    (first,) = told(tmp_path, "x/anna", "y/bert")
-    assert "; say otherwise with --columns speaker=2 (of the path, from 1), or a table" in first
-    found = told(tmp_path, columns={"speaker": "2"})
-    assert found == ["2 speakers, by the second folder of the path: anna, bert"]
+    (line,) = speaker_lines_of(tmp_path, "x/anna", "y/bert")
+    assert "; say otherwise with --columns speaker=2 (of the path, from 1), or a table" in line
+    lines = speaker_lines_of(tmp_path, columns={"speaker": "2"})
+    assert lines == ["2 speakers, by the second folder of the path: anna, bert"]
 
 
 @pytest.mark.parametrize(
-    ("names", "why"),
+    ("names", "reason"),
     [
         (("female_audio", "male_audio"), "'female_audio', 'male_audio' are not names of persons"),
         (("train-clean-100", "x"), "'train-clean-100' is not a person's name"),
@@ -40,23 +40,23 @@ def test_another_folder_of_the_path_is_offered_and_taken(tmp_path):
         (("F", "M"), "'F', 'M' are not names of persons"),
     ],
 )
-def test_names_that_are_no_persons_are_doubted(tmp_path, names, why):
-    speakers, warning = told(tmp_path, *names)
+def test_names_that_are_no_persons_are_doubted(tmp_path, names, reason):
+    speakers, warning = speaker_lines_of(tmp_path, *names)
     assert " by the first folder of the path: " in speakers
     assert warning.startswith(
-        f"warning: the first folders of the paths may not be the speakers ({why}), and an audit of "
+        f"warning: the first folders of the paths may not be the speakers ({reason}), and an audit of "
         "wrong speakers is wrong; say who they are with "
     )
 
 
 def test_few_folders_of_many_recordings_are_doubted(tmp_path):
-    warning = told(tmp_path, "Names", "Numbers", "Addresses", each=20)[1]
+    warning = speaker_lines_of(tmp_path, "Names", "Numbers", "Addresses", files_per_name=20)[1]
     assert "(3 with 20 recordings each are few)" in warning
 
 
 def test_people_are_not_doubted_for_how_they_are_called(tmp_path):
     names = [*(f"male_{i}" for i in range(20)), "audrey", "manuel", "testa"]
-    assert len(told(tmp_path, *names, each=2)) == 1
+    assert len(speaker_lines_of(tmp_path, *names, files_per_name=2)) == 1
 
 
 def test_a_column_is_named_and_others_are_offered():
@@ -64,8 +64,8 @@ def test_a_column_is_named_and_others_are_offered():
     assert list(speaker_lines(read_source(table))) == [
         "1 speaker, by column 'spk': anna; say otherwise with --columns speaker=NAME (reader)"
     ]
-    found = list(speaker_lines(read_source(table, columns={"speaker": "reader"})))
-    assert found == ["1 speaker, by column 'reader': bert"]
+    lines = list(speaker_lines(read_source(table, columns={"speaker": "reader"})))
+    assert lines == ["1 speaker, by column 'reader': bert"]
 
 
 def test_that_nothing_tells_speakers_is_said_with_the_mend():

@@ -64,13 +64,13 @@ def test_the_legend_names_the_level_at_which_groups_are_called_alike(two_systems
 def test_groups_that_are_only_explored_are_called_exploratory_first(audited):
     audit = audited(by=["gender", "nation"], operating_points=["fpr=0.01"])
     console = Console(width=100, no_color=True)
-    last = {}
+    closing_words = {}
     for group in ("f", "India"):
         with console.capture() as captured:
             console.print(group_details(audit, [group]))
-        last[group] = " ".join(captured.get().split()).rpartition("p: for all groups ")[2]
-    assert "These verdicts are exploratory. Only those by gender" in last["India"]
-    assert "These verdicts are exploratory." not in last["f"]
+        closing_words[group] = " ".join(captured.get().split()).rpartition("p: for all groups ")[2]
+    assert "These verdicts are exploratory. Only those by gender" in closing_words["India"]
+    assert "These verdicts are exploratory." not in closing_words["f"]
 
 
 def test_why_there_are_no_rates_is_stated_once(tmp_path):
@@ -95,12 +95,12 @@ def test_a_group_is_small_for_the_error_it_has_too_little_of_only():
     for i, speaker in enumerate(speakers):
         for n in range(24):
             is_target = n % 2 == 0
-            other = speaker if is_target else speakers[(i + 3 * (1 + n % 18)) % 60]
+            test_speaker = speaker if is_target else speakers[(i + 3 * (1 + n % 18)) % 60]
             is_error = n % 8 == 0 if is_target else (i % 3 and n == 1)
             score = float(is_target != bool(is_error)) + (i + n) / 1000
             for cells, cell in zip(
                 rows.values(),
-                (f"{speaker}/{n}", f"{other}/{n}x", score, int(is_target)),
+                (f"{speaker}/{n}", f"{test_speaker}/{n}x", score, int(is_target)),
                 strict=True,
             ):
                 cells.append(cell)
@@ -109,7 +109,7 @@ def test_a_group_is_small_for_the_error_it_has_too_little_of_only():
         rows, speakers=people, by="accent", operating_points=["threshold=0.5"], replicates=50
     )
     small = [caveat for caveat in overview(audit).caveats if "under-represented" in caveat.short]
-    told = "1 of 3 groups is under-represented (too few speakers, errors or pairs) for FPR"
-    assert [caveat.short for caveat in small] == [told]
+    sentence = "1 of 3 groups is under-represented (too few speakers, errors or pairs) for FPR"
+    assert [caveat.short for caveat in small] == [sentence]
     assert "for FPR a (0 effective errors)" in small[0].sentence
     assert "FNR" not in small[0].sentence

@@ -18,26 +18,26 @@ def audit(audited):
     )
 
 
-def test_snapshot(audit, printed, seen):
+def test_snapshot(audit, printed, printed_summary):
     """Set PARIVOX_WRITE_SNAPSHOTS=1 to write what is printed now, then read the difference."""
-    told = printed(audit) + seen(audit, out=Path("audit"))
+    text = printed(audit) + printed_summary(audit, out=Path("audit"))
     if os.environ.get("PARIVOX_WRITE_SNAPSHOTS") == "1":
-        SNAPSHOT.write_text(told, encoding="utf-8")
-    assert told == SNAPSHOT.read_text(encoding="utf-8")
+        SNAPSHOT.write_text(text, encoding="utf-8")
+    assert text == SNAPSHOT.read_text(encoding="utf-8")
 
 
 def test_it_is_plain_and_narrow(audit, printed):
-    told = printed(audit)
-    assert "\x1b" not in told
-    assert all(len(line) <= 100 and line == line.rstrip() for line in told.splitlines())
+    text = printed(audit)
+    assert "\x1b" not in text
+    assert all(len(line) <= 100 and line == line.rstrip() for line in text.splitlines())
 
 
 def test_every_group_has_a_line_of_each_rate(audit, printed):
-    told = printed(audit)
+    text = printed(audit)
     groups = {row["group"] for row in audit.groups}
     assert len(groups) == 2 + 6 + 2
     for group in groups - {"all", "pooled"}:
-        assert len(re.findall(rf"(?m)^ +{re.escape(group)}\*? +\d", told)) == 2, group
+        assert len(re.findall(rf"(?m)^ +{re.escape(group)}\*? +\d", text)) == 2, group
 
 
 @pytest.mark.slow
@@ -46,41 +46,41 @@ def test_unknown_speakers_are_told(audit, printed):
 
 
 @pytest.mark.slow
-def test_the_folder_and_the_page_are_named_where_they_were_written(audit, seen):
-    told = seen(audit, out=Path("here"), page=Path("there.html"))
-    assert "All results: here (one group: parivox show here GROUP)" in told
-    assert "Report: there.html" in told
-    assert "All results" not in seen(audit)
+def test_the_folder_and_the_page_are_named_where_they_were_written(audit, printed_summary):
+    text = printed_summary(audit, out=Path("here"), page=Path("there.html"))
+    assert "All results: here (one group: parivox show here GROUP)" in text
+    assert "Report: there.html" in text
+    assert "All results" not in printed_summary(audit)
 
 
 @pytest.mark.slow
-def test_what_was_chosen_without_by_is_said(audited, seen):
-    told = " ".join(seen(audited()).split())
-    assert "gender, nation" in told
-    assert "2 to 50 values" in told
-    assert "No --by" in told
+def test_what_was_chosen_without_by_is_said(audited, printed_summary):
+    text = " ".join(printed_summary(audited()).split())
+    assert "gender, nation" in text
+    assert "2 to 50 values" in text
+    assert "No --by" in text
 
 
 @pytest.mark.slow
 def test_a_point_that_is_not_found_gives_its_reason(audited, printed):
-    told = printed(audited(by="gender", operating_points=["fpr=0.0001", "eer"]))
-    assert "below one error" in " ".join(told.split())
-    told = printed(audited(by="gender", operating_points=["fpr=0.0001"]))
-    assert "below one error" in " ".join(told.split())
+    text = printed(audited(by="gender", operating_points=["fpr=0.0001", "eer"]))
+    assert "below one error" in " ".join(text.split())
+    text = printed(audited(by="gender", operating_points=["fpr=0.0001"]))
+    assert "below one error" in " ".join(text.split())
 
 
 @pytest.mark.slow
 def test_lists_of_one_class(material, printed):
     trials, speakers = material
     for label in (True, False):
-        kept = [
+        indices = [
             i
             for i, (a, b) in enumerate(zip(trials["enrol"], trials["test"], strict=True))
             if (a[:3] == b[:3]) == label
         ]
-        only = {name: [cells[i] for i in kept] for name, cells in trials.items()}
-        told = printed(pv.audit(only, speakers=speakers, by="gender"))
-        assert "no nontarget trials" in told if label else "no target trials" in told
+        only = {name: [cells[i] for i in indices] for name, cells in trials.items()}
+        text = printed(pv.audit(only, speakers=speakers, by="gender"))
+        assert "no nontarget trials" in text if label else "no target trials" in text
 
 
 @pytest.mark.slow
@@ -99,10 +99,10 @@ def test_every_option_can_be_summed_up(audited, printed):
         metrics={"mine": lambda c: c.fpr},
         sweep="fpr=0.01:0.1:3",
     )
-    told = printed(audit)
+    text = printed(audit)
     for rule in ("enrol", "test", "either"):
-        assert f"allocated by {rule}" in " ".join(told.split())
-    assert "(rocch)" in told
+        assert f"allocated by {rule}" in " ".join(text.split())
+    assert "(rocch)" in text
 
 
 @pytest.mark.slow
@@ -117,22 +117,22 @@ def test_names_with_markup_are_shown_as_they_are(material, printed):
         **speakers,
         "gender": ["[red]x[/red]" if g == "f" else g for g in speakers["gender"]],
     }
-    told = printed(pv.audit({"[bold]m": trials}, speakers=speakers, by="gender"))
-    assert "[red]x[/red]" in told
-    assert "[bold]m" in told
+    text = printed(pv.audit({"[bold]m": trials}, speakers=speakers, by="gender"))
+    assert "[red]x[/red]" in text
+    assert "[bold]m" in text
 
 
 @pytest.mark.slow
 def test_several_systems_and_lists(material, printed):
     trials, speakers = material
-    told = printed(pv.audit({"A@x": trials, "B": trials}, speakers=speakers, by="gender"))
-    assert "A on x" in told
-    assert re.search(r"(?m)^B$", told)
+    text = printed(pv.audit({"A@x": trials, "B": trials}, speakers=speakers, by="gender"))
+    assert "A on x" in text
+    assert re.search(r"(?m)^B$", text)
 
 
 def test_thresholds_of_other_trials_are_told(audited, material, printed):
-    told = printed(audited(by="gender", operating_points="eer", threshold_from=material[0]))
-    assert "development trials" in told
+    text = printed(audited(by="gender", operating_points="eer", threshold_from=material[0]))
+    assert "development trials" in text
 
 
 @pytest.mark.slow
@@ -147,8 +147,8 @@ def test_shares_of_failures_stand_with_their_intervals(material, printed):
         None if stage else score for score, stage in zip(trials["score"], stages, strict=True)
     ]
     status = ["too_short" if stage else "ok" for stage in stages]
-    told = {**trials, "score": scores, "stage": stages, "status": status}
-    audit = pv.audit({"model": told}, speakers=speakers, by="gender", replicates=100)
+    staged_trials = {**trials, "score": scores, "stage": stages, "status": status}
+    audit = pv.audit({"model": staged_trials}, speakers=speakers, by="gender", replicates=100)
     lines = printed(audit).splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("Failures to enrol"))
     heading, rows = lines[start + 1], lines[start + 3 : start + 6]

@@ -25,45 +25,45 @@ def flat(text):
     return " ".join(text.split())
 
 
-def kept(material, wanted):
+def trials_where(material, condition):
     """Some of the trials."""
     trials, speakers = material
-    rows = [row for row in zip(*trials.values(), strict=True) if wanted(*row)]
+    rows = [row for row in zip(*trials.values(), strict=True) if condition(*row)]
     return dict(zip(trials, map(list, zip(*rows, strict=True)), strict=True)), speakers
 
 
 @pytest.mark.slow
 def test_without_any_threshold_the_groups_are_still_listed(audited, printed):
-    told = printed(audited(by=["gender", "nation"], operating_points=["fpr=0.0001", "fnr=0.0001"]))
-    assert "fpr=0.0001 is below one error in" in flat(told)
-    assert "fnr=0.0001 is below one error in" in flat(told)
-    assert "--operating-point threshold=X, or use eer." in flat(told)
-    assert "gender: 2 groups" in told
-    assert "nation: 3 groups" in told
-    (row,) = [line.split() for line in told.splitlines() if line.strip().startswith("Norway")]
+    text = printed(audited(by=["gender", "nation"], operating_points=["fpr=0.0001", "fnr=0.0001"]))
+    assert "fpr=0.0001 is below one error in" in flat(text)
+    assert "fnr=0.0001 is below one error in" in flat(text)
+    assert "--operating-point threshold=X, or use eer." in flat(text)
+    assert "gender: 2 groups" in text
+    assert "nation: 3 groups" in text
+    (row,) = [line.split() for line in text.splitlines() if line.strip().startswith("Norway")]
     assert row[1] == "8"
     assert len(row) == 4
 
 
 def test_with_one_class_a_given_threshold_is_the_only_mend(material, printed):
-    only, speakers = kept(material, lambda a, b, _: a[:3] == b[:3])
-    told = flat(printed(pv.audit(only, speakers=speakers, by="gender", operating_points="eer")))
-    assert "no nontarget trials" in told
-    assert "--operating-point threshold=X." in told
-    assert "gender: 2 groups" in told
+    only, speakers = trials_where(material, lambda a, b, _: a[:3] == b[:3])
+    text = flat(printed(pv.audit(only, speakers=speakers, by="gender", operating_points="eer")))
+    assert "no nontarget trials" in text
+    assert "--operating-point threshold=X." in text
+    assert "gender: 2 groups" in text
 
 
 def test_groups_without_any_difference_have_no_extremes(audited, printed):
-    told = printed(audited(by="gender", operating_points="threshold=9", intervals=False))
-    assert "locked out most" not in told
-    assert "x pooled" not in told
-    assert "Every group at threshold=9" in told
+    text = printed(audited(by="gender", operating_points="threshold=9", intervals=False))
+    assert "locked out most" not in text
+    assert "x pooled" not in text
+    assert "Every group at threshold=9" in text
 
 
 def test_the_first_point_that_is_found_is_told(audited, printed):
-    told = printed(audited(by="gender", operating_points=["fpr=0.0001", "eer"]))
-    assert "Every group at eer" in told
-    assert "At fpr=0.0001" not in told
+    text = printed(audited(by="gender", operating_points=["fpr=0.0001", "eer"]))
+    assert "Every group at eer" in text
+    assert "At fpr=0.0001" not in text
 
 
 @pytest.mark.slow
@@ -72,11 +72,11 @@ def test_contradicting_rows_are_summed_up(material, printed):
     again = {name: [*cells, cells[0]] for name, cells in trials.items()}
     again["score"][-1] += 1
     options = {"speakers": speakers, "by": "gender", "operating_points": "threshold=1"}
-    told = flat(printed(pv.audit({"S": again}, conflicts="set-aside", **options)))
-    assert "2 contradicting rows set aside; without / with them: fpr at threshold=1 " in told
-    assert "fnr at threshold=1 " in told
-    told = flat(printed(pv.audit({"S": trials}, conflicts="set-aside", **options)))
-    assert "No rows contradict each other" in told
+    text = flat(printed(pv.audit({"S": again}, conflicts="set-aside", **options)))
+    assert "2 contradicting rows set aside; without / with them: fpr at threshold=1 " in text
+    assert "fnr at threshold=1 " in text
+    text = flat(printed(pv.audit({"S": trials}, conflicts="set-aside", **options)))
+    assert "No rows contradict each other" in text
     assert "contradict each other" not in flat(printed(pv.audit({"S": trials}, **options)))
 
 
@@ -87,10 +87,10 @@ def test_names_are_shown_without_what_steers_a_terminal(material, printed):
         **speakers,
         "gender": [f"f{evil}" if g == "f" else g for g in speakers["gender"]],
     }
-    told = printed(pv.audit({f"S{evil}": trials}, speakers=speakers, by="gender"))
-    assert all(line.isprintable() for line in told.split("\n"))
-    assert r"S\x1b\x0a[red]" in told
-    assert r"  f\x1b\x0a[red]" in told
+    text = printed(pv.audit({f"S{evil}": trials}, speakers=speakers, by="gender"))
+    assert all(line.isprintable() for line in text.split("\n"))
+    assert r"S\x1b\x0a[red]" in text
+    assert r"  f\x1b\x0a[red]" in text
 
 
 def test_without_utf8_the_tables_are_plain(material, monkeypatch):
@@ -105,8 +105,8 @@ def test_without_utf8_the_tables_are_plain(material, monkeypatch):
 
 def luminance(red, green, blue):
     linear = [
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
-        for part in (red / 255, green / 255, blue / 255)
+        channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4
+        for channel in (red / 255, green / 255, blue / 255)
     ]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
@@ -126,18 +126,23 @@ def test_colour_is_of_marks_and_single_words_alone(audited):
     out = io.StringIO()
     console = Console(file=out, width=80, force_terminal=True, color_system="truecolor")
     marks = {*"".join(sign_strip(2, low, 4, code) for code in STYLES for low in (0.5, 1.5))}
-    told = Group(summary(audit), every_table(audit), group_details(audit, ["f"]))
-    coloured = [one for one in console.render(told) if one.style and one.style.color]
-    assert {one.style.color.name for one in coloured} == {
+    renderables = Group(summary(audit), every_table(audit), group_details(audit, ["f"]))
+    coloured = [
+        segment for segment in console.render(renderables) if segment.style and segment.style.color
+    ]
+    assert {segment.style.color.name for segment in coloured} == {
         style.split()[-1] for style in STYLES.values()
     }
-    for one in coloured:
-        assert one.style.bold
-        assert set(one.text) <= marks | {*SIGNS.values()} or one.text.strip() in {"worse", "better"}
-    assert not any(one.style and one.style.dim for one in console.render(told))
+    for segment in coloured:
+        assert segment.style.bold
+        assert set(segment.text) <= marks | {*SIGNS.values()} or segment.text.strip() in {
+            "worse",
+            "better",
+        }
+    assert not any(segment.style and segment.style.dim for segment in console.render(renderables))
 
 
 def test_no_other_colour_is_named():
     named = re.compile(r"\"(?:bold )?(?:red|green|yellow|blue|magenta|cyan|dim)\"")
     files = [*REPORT.glob("*.py"), *REPORT.glob("sheets/*.py"), *REPORT.parent.glob("cli/*.py")]
-    assert not [one.name for one in files if named.search(one.read_text(encoding="utf-8"))]
+    assert not [path.name for path in files if named.search(path.read_text(encoding="utf-8"))]

@@ -23,35 +23,37 @@ def lines(printed):
     """Lines of one group in the tables of FNR and of FPR."""
 
     def find(audit, group):
-        told = printed(audit).splitlines()
-        return [line.split() for line in told if re.match(rf" +{re.escape(group)}\*? +\d", line)]
+        output_lines = printed(audit).splitlines()
+        return [
+            line.split() for line in output_lines if re.match(rf" +{re.escape(group)}\*? +\d", line)
+        ]
 
     return find
 
 
 def test_a_line_holds_rate_interval_speakers_errors_ratio_p_and_verdict(audit, lines):
-    where = {"grouping": "gender", "group": "f", "operating_point": "fpr=0.01"}
+    condition = {"grouping": "gender", "group": "f", "operating_point": "fpr=0.01"}
     for line, metric in zip(lines(audit, "f"), ("fnr", "fpr"), strict=True):
-        (rate,) = audit.groups.where(**where, metric=metric, definition="").rows()
-        (told,) = audit.verdicts.where(**where, metric=metric).rows()
-        words = {"worse": ["worse"], "cannot_tell": ["inconclusive"]}[told["verdict"]]
+        (rate,) = audit.groups.where(**condition, metric=metric, definition="").rows()
+        (verdict,) = audit.verdicts.where(**condition, metric=metric).rows()
+        words = {"worse": ["worse"], "cannot_tell": ["inconclusive"]}[verdict["verdict"]]
         numbers = [text.strip("[],~*") for text in line[1 : -len(words)]]
         assert line[-len(words) :] == words
         assert numbers[0] == str(rate["speakers"])
         assert numbers[4] == f"{rate['errors']}/{rate['trials']}"
-        for text, value in (
+        for text, number in (
             (numbers[1], 100 * rate["value"]),
             (numbers[2], 100 * rate["low"]),
             (numbers[3], 100 * rate["high"]),
-            *zip(numbers[5:8], (told[name] for name in ("ratio", "low", "high")), strict=True),
-            (numbers[8], told["p_holm"]),
+            *zip(numbers[5:8], (verdict[name] for name in ("ratio", "low", "high")), strict=True),
+            (numbers[8], verdict["p_holm"]),
         ):
-            assert float(text) == pytest.approx(value, rel=0.05)
+            assert float(text) == pytest.approx(number, rel=0.05)
 
 
 def test_groups_that_differ_are_told_first_with_their_figures(audit, printed):
-    told = printed(audit)
-    answer = flat(told.split("gender: 2 groups")[1].split("Every group")[0])
+    text = printed(audit)
+    answer = flat(text.split("gender: 2 groups")[1].split("Every group")[0])
     assert (
         "false rejects (FNR) rates differ between groups (adjusted p = 0.012); worse: f; better: m"
         in answer
@@ -62,8 +64,10 @@ def test_groups_that_differ_are_told_first_with_their_figures(audit, printed):
 
 def test_opposite_directions_are_one_sentence(material, printed):
     trials, speakers = material
-    both = zip(trials["enrol"], trials["score"], strict=True)
-    scores = [score + (0.6 if int(enrol[1:3]) % 2 else -0.6) for enrol, score in both]
+    enrolments_and_scores = zip(trials["enrol"], trials["score"], strict=True)
+    scores = [
+        score + (0.6 if int(enrol[1:3]) % 2 else -0.6) for enrol, score in enrolments_and_scores
+    ]
     audit = pv.audit(
         {**trials, "score": scores},
         speakers=speakers,
@@ -80,7 +84,8 @@ def test_better_but_for_one_group_is_told_with_it_and_not_counted(material, prin
     trials, speakers = material
     rows = list(zip(trials["enrol"], trials["test"], trials["score"], strict=True))
     scores = [
-        score - 1.2 * (one[:3] == two[:3] and int(one[1:3]) % 3 == 2) for one, two, score in rows
+        score - 1.2 * (enrol_id[:3] == test_id[:3] and int(enrol_id[1:3]) % 3 == 2)
+        for enrol_id, test_id, score in rows
     ]
     audit = pv.audit(
         {**trials, "score": scores},
@@ -89,11 +94,11 @@ def test_better_but_for_one_group_is_told_with_it_and_not_counted(material, prin
         operating_points="fpr=0.05",
         replicates=50,
     )
-    told = flat(printed(audit))
-    assert "worse: USA; better (not confirmed without USA): India, Norway" in told
-    assert re.search(r"Norway\*? 8 .*? better, not without USA", told)
-    assert "Better, not without X: not confirmed when" in told
-    answer = told.split("Every group")[0]
+    text = flat(printed(audit))
+    assert "worse: USA; better (not confirmed without USA): India, Norway" in text
+    assert re.search(r"Norway\*? 8 .*? better, not without USA", text)
+    assert "Better, not without X: not confirmed when" in text
+    answer = text.split("Every group")[0]
     assert "Norway less" not in answer
     assert "Norway locked out" not in answer
 
@@ -114,16 +119,16 @@ def test_no_verdict_is_told_in_the_words_of_another(audited, lines, verdict, wor
     for audit in (wide, audited(by="gender")):
         for group in ("f", "m"):
             for line, metric in zip(lines(audit, group), ("fnr", "fpr"), strict=True):
-                where = {"group": group, "metric": metric, "operating_point": "fpr=0.01"}
-                (row,) = audit.verdicts.where(**where).rows()
+                condition = {"group": group, "metric": metric, "operating_point": "fpr=0.01"}
+                (row,) = audit.verdicts.where(**condition).rows()
                 assert (" ".join(line).endswith(f" {words}")) == (row["verdict"] == verdict)
 
 
 def test_small_groups_are_marked_and_listed_with_what_they_lack(audited, printed):
-    told = printed(audited(by="gender+nation", operating_points="fpr=0.01"))
-    listed = flat(told.split("* under-represented: ")[1].split("\n\n")[0])
+    text = printed(audited(by="gender+nation", operating_points="fpr=0.01"))
+    listed = flat(text.split("* under-represented: ")[1].split("\n\n")[0])
     assert listed.startswith("f+USA (3 speakers); f+India, f+Norway, m+India, m+Norway, m+USA (4 s")
-    assert re.search(r"(?m)^ +f\+USA\* ", told)
+    assert re.search(r"(?m)^ +f\+USA\* ", text)
     large = audited(by="gender", operating_points="eer", gates=["speakers=2", "errors=1"])
     assert "under-represented" not in printed(large)
     assert "without *" not in printed(large).split("FNR: target trials")[0]
@@ -135,8 +140,8 @@ def test_meta_measures_stand_beside_their_floors(audited, printed):
     (row,) = audit.meta.where(
         grouping="nation", measure="garbe", operating_point="eer", zero="none", gated=False
     ).rows()
-    told = printed(audit).splitlines()
-    line = next(line for line in told if line.startswith("  GARBE"))
+    output_lines = printed(audit).splitlines()
+    line = next(line for line in output_lines if line.startswith("  GARBE"))
     (fair,) = re.findall(rf"{row['value']:.3f} +({row['floor_mean']:.3f}, \S+) +\S+ +lower", line)
     assert fair == f"{row['floor_mean']:.3f}, {row['floor_95']:.3f}"
     assert "A value within the floor does not show fairness" in flat(printed(audit))
@@ -145,26 +150,26 @@ def test_meta_measures_stand_beside_their_floors(audited, printed):
 @pytest.mark.parametrize("options", [{}, {"limits": ["fnr=0.2"], "attempts": 3, "compare": True}])
 def test_no_speaker_is_named(material, printed, options):
     trials, speakers = material
-    given = {"A": trials, "B": {**trials, "score": [2 * score for score in trials["score"]]}}
-    told = printed(pv.audit(given, speakers=speakers, by="gender", replicates=50, **options))
-    assert not re.search(r"\bs\d\d\b", told)
+    systems = {"A": trials, "B": {**trials, "score": [2 * score for score in trials["score"]]}}
+    text = printed(pv.audit(systems, speakers=speakers, by="gender", replicates=50, **options))
+    assert not re.search(r"\bs\d\d\b", text)
 
 
 def test_without_intervals_nothing_is_said_of_chance(audited, printed):
-    told = flat(printed(audited(by="gender", intervals=False)))
-    assert "No confidence intervals: --no-intervals was given." in told
-    assert "ratio: to all groups pooled" in told
-    assert "verdict" not in told
-    assert "inconclusive" not in told
+    text = flat(printed(audited(by="gender", intervals=False)))
+    assert "No confidence intervals: --no-intervals was given." in text
+    assert "ratio: to all groups pooled" in text
+    assert "verdict" not in text
+    assert "inconclusive" not in text
 
 
 def test_counts_say_why_nothing_is_said_of_chance(material, printed, tmp_path):
     trials, speakers = material
     pv.count({"A": trials}, speakers=speakers, by=["gender"]).write(tmp_path / "all.counts")
-    told = flat(printed(pv.audit(tmp_path / "all.counts")))
-    first = told.split("From 1 file of counts")[0]
-    assert "No confidence intervals: counts do not tell who the speakers are." in first
-    assert "cannot tell:" in told.split("gender: 2 groups")[0]
+    text = flat(printed(pv.audit(tmp_path / "all.counts")))
+    opening = text.split("From 1 file of counts")[0]
+    assert "No confidence intervals: counts do not tell who the speakers are." in opening
+    assert "cannot tell:" in text.split("gender: 2 groups")[0]
 
 
 def test_limits_and_people_are_told_where_they_are_asked_for(audited, printed):
@@ -173,13 +178,13 @@ def test_limits_and_people_are_told_where_they_are_asked_for(audited, printed):
     assert "Limit of" not in plain
     assert "Per 10,000" not in plain
     assert "the 10 % of speakers with the most false rejects account for" in plain
-    told = printed(audited(**options, limits=["fnr=0.2", "fpr=0.01"], attempts=3))
-    assert "Limit of 20 % on FNR at fpr=0.01: not met: f (30.9 % [" in flat(told)
-    assert "Limit of 1 % on FPR at fpr=0.01: inconclusive: f, m, pooled." in flat(told)
-    assert "Per 10,000 in 3 attempts at fpr=0.01, if attempts are independent" in flat(told)
+    text = printed(audited(**options, limits=["fnr=0.2", "fpr=0.01"], attempts=3))
+    assert "Limit of 20 % on FNR at fpr=0.01: not met: f (30.9 % [" in flat(text)
+    assert "Limit of 1 % on FPR at fpr=0.01: inconclusive: f, m, pooled." in flat(text)
+    assert "Per 10,000 in 3 attempts at fpr=0.01, if attempts are independent" in flat(text)
     for head in ("FNR above 20.0 %", "worst tenth carries", "locked out", "let in"):
-        assert head in told
-    assert all(len(line) <= 100 for line in told.splitlines())
+        assert head in text
+    assert all(len(line) <= 100 for line in text.splitlines())
 
 
 def test_a_named_reference_is_no_group_to_be_judged(audited, printed, lines):
@@ -193,9 +198,9 @@ def test_a_class_without_trials_has_no_verdict(material, printed):
     cells = [row for row in zip(*trials.values(), strict=True) if row[0][:3] == row[1][:3]]
     only = dict(zip(trials, map(list, zip(*cells, strict=True)), strict=True))
     options = {"by": "gender", "operating_points": "threshold=1", "replicates": 50}
-    told = printed(pv.audit(only, speakers=speakers, **options))
-    assert "No FPR: no nontarget trials." in told
-    assert "false accepts (FPR)" not in told
+    text = printed(pv.audit(only, speakers=speakers, **options))
+    assert "No FPR: no nontarget trials." in text
+    assert "false accepts (FPR)" not in text
 
 
 def test_bands_of_a_number_have_a_trend(material, printed):
@@ -211,37 +216,37 @@ def test_bands_of_a_number_have_a_trend(material, printed):
 
 def test_standardised_rates_stand_beside_the_crude_ones(audited, printed):
     audit = audited(by="gender", operating_points="fpr=0.01", standardise="same:nation")
-    told = printed(audit).split("equal weight for each level of same:nation")[1]
+    text = printed(audit).split("equal weight for each level of same:nation")[1]
     (row,) = audit.groups.where(
         group="f", metric="fpr", definition="standardised same:nation"
     ).rows()
-    line = next(line for line in told.splitlines() if line.startswith("  f "))
+    line = next(line for line in text.splitlines() if line.startswith("  f "))
     assert line.split()[1:3] == ["30.9", "30.9"]
     assert f"{100 * row['value']:.3g}" in line.split()
 
 
 def test_a_comparison_is_told(material, printed):
     trials, speakers = material
-    other = {
+    shifted = {
         **trials,
         "score": [score * (1 if i % 3 else 0.5) for i, score in enumerate(trials["score"])],
     }
     options = {"by": "nation", "operating_points": "fpr=0.01", "replicates": 50, "compare": True}
-    audit = pv.audit({"A": trials, "B@x": other}, speakers=speakers, **options)
-    told = printed(audit)
-    assert "A against B on x: the same trials" in told
+    audit = pv.audit({"A": trials, "B@x": shifted}, speakers=speakers, **options)
+    text = printed(audit)
+    assert "A against B on x: the same trials" in text
     (row,) = audit.comparison.where(grouping="all", metric="eer").rows()
-    line = next(line for line in told.splitlines() if line.startswith("  EER "))
+    line = next(line for line in text.splitlines() if line.startswith("  EER "))
     assert f"{100 * row['value']:.3g} %" in line
     assert f"{100 * row['difference']:+.3g}" in line
-    assert re.search(r"(?m)^  GARBE ", told.split("A against")[1])
+    assert re.search(r"(?m)^  GARBE ", text.split("A against")[1])
 
 
 def test_levels_tell_which_groups_differ(audited, printed):
-    told = printed(audited(by="gender", within="nation", operating_points="fpr=0.01"))
-    assert re.search(r"(?m)^  nation=India .*2 inconclusive", told)
+    text = printed(audited(by="gender", within="nation", operating_points="fpr=0.01"))
+    assert re.search(r"(?m)^  nation=India .*2 inconclusive", text)
 
 
 def test_intervals_that_take_trials_as_independent_are_named(audited, printed):
-    told = flat(printed(audited(by="gender", interval="wilson", operating_points="eer")))
-    assert "95 % confidence interval, wilson (takes trials as independent)" in told
+    text = flat(printed(audited(by="gender", interval="wilson", operating_points="eer")))
+    assert "95 % confidence interval, wilson (takes trials as independent)" in text

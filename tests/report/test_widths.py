@@ -14,9 +14,9 @@ WIDTHS = (60, 80, 100, 120)
 GAPS = re.compile(r"[\s\u00a0]+")
 
 
-def drawn(what, width):
+def drawn(renderable, width):
     out = io.StringIO()
-    Console(file=out, width=width, highlight=False).print(what)
+    Console(file=out, width=width, highlight=False).print(renderable)
     return out.getvalue()
 
 
@@ -33,23 +33,23 @@ def audit(audited):
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_no_word_is_cut_at_any_width(audit, width):
-    told = drawn(every_table(audit), width)
-    assert "…" not in told
-    assert max(map(len, told.splitlines())) <= width
+    text = drawn(every_table(audit), width)
+    assert "…" not in text
+    assert max(map(len, text.splitlines())) <= width
     notes = {"no", "room", "for", "errors/trials,", "p,", "speakers"}
-    assert words(told) <= words(drawn(every_table(audit), 500)) | notes
+    assert words(text) <= words(drawn(every_table(audit), 500)) | notes
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("width", WIDTHS)
 def test_every_group_has_its_name_in_every_table(audit, width):
-    told = drawn(every_table(audit), width)
-    tables = re.findall(r"^  group .*?^  pooled", told, re.MULTILINE | re.DOTALL)
+    text = drawn(every_table(audit), width)
+    tables = re.findall(r"^  group .*?^  pooled", text, re.MULTILINE | re.DOTALL)
     assert len(tables) == 4
-    names = [{line.split()[0].removesuffix("*") for line in of.splitlines()} for of in tables]
+    names = [{line.split()[0].removesuffix("*") for line in table.splitlines()} for table in tables]
     groups = {"f+India", "f+Norway", "f+USA", "m+India", "m+Norway", "m+USA", "pooled"}
-    assert sum(groups <= of for of in names) == 2
-    assert sum({"f", "m", "pooled"} <= of for of in names) == 2
+    assert sum(groups <= table for table in names) == 2
+    assert sum({"f", "m", "pooled"} <= table for table in names) == 2
 
 
 def sheet_of(names):
@@ -57,40 +57,40 @@ def sheet_of(names):
     row = ("1,211", "4.75 [3.9, 5.6]", "102/12,345", "2.7 [1.8, 3.9]", "<0.001", "can't tell")
     sheet = Sheet.with_heads("", heads, [(name, *row) for name in names], words=(1, 7))
     keys = ("group", "speakers", "rate", "counts", "ratio", "p", "verdict")
-    columns = [one._replace(key=key) for one, key in zip(sheet.columns, keys, strict=True)]
-    (made,) = terminal_table(Sheet("", columns, sheet.rows), is_compact=True)
-    return made
+    columns = [column._replace(key=key) for column, key in zip(sheet.columns, keys, strict=True)]
+    (table,) = terminal_table(Sheet("", columns, sheet.rows), is_compact=True)
+    return table
 
 
 def test_errors_go_first_then_p_then_speakers():
     names = ["m+Norway", "f+India"]
     gone = []
     for width in range(100, 40, -1):
-        told = drawn(sheet_of(names), width)
-        assert all(name in told for name in names)
+        text = drawn(sheet_of(names), width)
+        assert all(name in text for name in names)
         lost = [
             head
             for head in ("errors/trials", "p", "speakers")
-            if f" {head} " not in f"{told.splitlines()[0]} "
+            if f" {head} " not in f"{text.splitlines()[0]} "
         ]
         gone += [head for head in lost if head not in gone]
-        assert (f"no room for {', '.join(lost)}" in told) == bool(lost)
+        assert (f"no room for {', '.join(lost)}" in text) == bool(lost)
     assert gone == ["errors/trials", "p", "speakers"]
 
 
 def test_what_has_room_nowhere_goes_on_below_beside_the_names():
-    made = Grid()
+    grid = Grid()
     for i in range(12):
-        made.add_column(f"column {i}", no_wrap=True)
-    made.add_row("name", *(f"cell-{i}" for i in range(1, 12)))
-    told = drawn(made, 60)
-    assert [GAPS.split(told).count(f"cell-{i}") for i in range(1, 12)] == [1] * 11
-    assert told.count("name") > 1
-    assert max(map(len, told.splitlines())) <= 60
+        grid.add_column(f"column {i}", no_wrap=True)
+    grid.add_row("name", *(f"cell-{i}" for i in range(1, 12)))
+    text = drawn(grid, 60)
+    assert [GAPS.split(text).count(f"cell-{i}") for i in range(1, 12)] == [1] * 11
+    assert text.count("name") > 1
+    assert max(map(len, text.splitlines())) <= 60
 
 
 def test_a_name_longer_than_half_the_room_takes_several_lines():
     name = "Bosnia and Herzegovina, women of 60 years and over, by telephone"
-    told = drawn(sheet_of([name]), 60)
-    assert words(name) <= words(told)
-    assert max(map(len, told.splitlines())) <= 60
+    text = drawn(sheet_of([name]), 60)
+    assert words(name) <= words(text)
+    assert max(map(len, text.splitlines())) <= 60

@@ -10,31 +10,31 @@ import pytest
 import parivox as pv
 
 
-def trials_of(groups, *, each=6, utterances=3, seed=3, between=0.3):
+def trials_of(groups, *, speakers_per_group=6, utterances=3, seed=3, between=0.3):
     """Trials and speakers of groups, in turn one of these, that differ a little."""
     draw = np.random.default_rng(seed)
-    names = [(f"s{g}_{i}", g) for g in range(len(groups)) for i in range(each)]
+    names = [(f"s{g}_{i}", g) for g in range(len(groups)) for i in range(speakers_per_group)]
     ids = [(f"{name}/{k}", name, g) for name, g in names for k in range(utterances)]
-    made = {"enrol": [], "test": [], "score": []}
-    for (a, owner, g), (b, other, h) in itertools.combinations(ids, 2):
-        if owner == other or draw.random() < (between if g != h else 0.6):
-            made["enrol"].append(a)
-            made["test"].append(b)
-            shift = 2.2 - 0.1 * (g % 7) if owner == other else 0.1 * (g % 5)
-            made["score"].append(round(float(draw.normal(shift)), 2))
+    trials = {"enrol": [], "test": [], "score": []}
+    for (a, owner, g), (b, other_owner, h) in itertools.combinations(ids, 2):
+        if owner == other_owner or draw.random() < (between if g != h else 0.6):
+            trials["enrol"].append(a)
+            trials["test"].append(b)
+            shift = 2.2 - 0.1 * (g % 7) if owner == other_owner else 0.1 * (g % 5)
+            trials["score"].append(round(float(draw.normal(shift)), 2))
     speakers = {"id": [name for name, _ in names], "group": [groups[g] for _, g in names]}
-    return made, speakers
+    return trials, speakers
 
 
 @pytest.fixture(scope="session")
 def pair():
     """Audit two systems on one list by two attributes and both."""
-    trials, speakers = trials_of(["f", "m"] * 3, each=12, utterances=4, between=0.1)
+    trials, speakers = trials_of(["f", "m"] * 3, speakers_per_group=12, utterances=4, between=0.1)
     speakers["nation"] = [("India", "Norway", "USA")[i // 24] for i in range(72)]
     draw = np.random.default_rng(9)
-    other = {**trials, "score": [round(s + float(draw.normal()), 2) for s in trials["score"]]}
+    noisier = {**trials, "score": [round(s + float(draw.normal()), 2) for s in trials["score"]]}
     return pv.audit(
-        {"one": trials, "two": other},
+        {"one": trials, "two": noisier},
         speakers=speakers,
         by=["group", "group+nation"],
         operating_points=["fpr=0.05", "eer"],
@@ -46,10 +46,12 @@ def pair():
 @pytest.fixture(scope="session")
 def calm():
     """Audit two systems, of which the first locks out nobody of group c."""
-    trials, speakers = trials_of(["a", "b", "c"], each=8, between=0.1)
-    of = dict(zip(speakers["id"], speakers["group"], strict=True))
+    trials, speakers = trials_of(["a", "b", "c"], speakers_per_group=8, between=0.1)
+    group_by_speaker = dict(zip(speakers["id"], speakers["group"], strict=True))
     sure = [
-        9.0 if a.split("/")[0] == b.split("/")[0] and of[a.split("/")[0]] == "c" else score
+        9.0
+        if a.split("/")[0] == b.split("/")[0] and group_by_speaker[a.split("/")[0]] == "c"
+        else score
         for a, b, score in zip(*(trials[n] for n in ("enrol", "test", "score")), strict=True)
     ]
     return pv.audit(
@@ -65,8 +67,10 @@ def calm():
 def small():
     """Audit groups of these names."""
 
-    def audit(groups, *, each=3, scores=None, keep=None, **options):
-        trials, speakers = trials_of(groups, each=each, utterances=2, between=0.15)
+    def audit(groups, *, speakers_per_group=3, scores=None, keep=None, **options):
+        trials, speakers = trials_of(
+            groups, speakers_per_group=speakers_per_group, utterances=2, between=0.15
+        )
         if keep is not None:
             rows = [
                 i

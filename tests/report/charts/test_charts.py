@@ -25,23 +25,23 @@ from parivox.report.overview import overview
 pytestmark = pytest.mark.slow
 
 
-def marks(part):
+def marks(node):
     """Every row of data in a chart's specification."""
-    if isinstance(part, list):
-        return [row for one in part for row in marks(one)]
-    if not isinstance(part, dict):
+    if isinstance(node, list):
+        return [row for child in node for row in marks(child)]
+    if not isinstance(node, dict):
         return []
-    rows = [*part.get("data", {}).get("values", []), *itertools.chain(*named_rows(part))]
-    return rows + [row for name, one in part.items() if name != "data" for row in marks(one)]
+    rows = [*node.get("data", {}).get("values", []), *itertools.chain(*named_rows(node))]
+    return rows + [row for name, child in node.items() if name != "data" for row in marks(child)]
 
 
-def named_rows(part):
+def named_rows(spec):
     """Data of a chart of Altair, which stand apart under names."""
-    return part.get("datasets", {}).values()
+    return spec.get("datasets", {}).values()
 
 
 @pytest.fixture(scope="module")
-def of(pair):
+def pair_charts(pair):
     return Charts(pair)
 
 
@@ -50,9 +50,9 @@ LACKING = {"levels": "--within", "failures": "--failures", "calibration": "--llr
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in LACKING])
-def test_every_chart_is_valid_vega_lite_and_fits_the_column_of_a_paper(of, name):
-    getattr(of, name)().to_dict()  # which Altair checks against the schema
-    text = charts.svg(getattr(of, name)(width=3.5))
+def test_every_chart_is_valid_vega_lite_and_fits_the_column_of_a_paper(pair_charts, name):
+    getattr(pair_charts, name)().to_dict()  # which Altair checks against the schema
+    text = charts.svg(getattr(pair_charts, name)(width=3.5))
     assert name == "over_fpr" or float(re.search(r'^<svg.* width="([\d.]+)"', text)[1]) <= 336
 
 
@@ -60,12 +60,20 @@ def test_every_chart_is_valid_vega_lite_and_fits_the_column_of_a_paper(of, name)
 def test_every_chart_is_a_method_with_keywords_and_words_on_each(name):
     method = getattr(Charts, name)
     _, *keywords = signature(method).parameters.values()
-    assert {one.kind for one in keywords} == {Parameter.KEYWORD_ONLY}
-    told = {*re.findall(r"\w+", method.__doc__)}
-    assert {one.name for one in keywords} <= told
-    own = signature(named_chart(name).draw).parameters
-    own = {n: one.default for n, one in own.items() if one.kind == Parameter.KEYWORD_ONLY}
-    assert own == {one.name: one.default for one in keywords if one.name not in {*CHOICES, "width"}}
+    assert {parameter.kind for parameter in keywords} == {Parameter.KEYWORD_ONLY}
+    doc_words = {*re.findall(r"\w+", method.__doc__)}
+    assert {parameter.name for parameter in keywords} <= doc_words
+    parameters = signature(named_chart(name).draw).parameters
+    parameters = {
+        n: parameter.default
+        for n, parameter in parameters.items()
+        if parameter.kind == Parameter.KEYWORD_ONLY
+    }
+    assert parameters == {
+        parameter.name: parameter.default
+        for parameter in keywords
+        if parameter.name not in {*CHOICES, "width"}
+    }
 
 
 def named_chart(name):
@@ -78,20 +86,20 @@ def named_chart(name):
     return kind
 
 
-def test_marks_say_to_the_pointer_whose_they_are_and_what_they_show(of):
-    titles = re.findall("<title>(.*?)</title>", charts.svg(of.forest(by="group")))
+def test_marks_say_to_the_pointer_whose_they_are_and_what_they_show(pair_charts):
+    titles = re.findall("<title>(.*?)</title>", charts.svg(pair_charts.forest(by="group")))
     assert {title.partition(";")[0] for title in titles} == {"f", "m"}
     assert all(re.search(r"; F[NP]R: .*; verdict: ", title) for title in titles)
 
 
 @pytest.mark.parametrize("name", LACKING)
-def test_what_the_audit_lacks_is_told_with_the_mend(of, name):
+def test_what_the_audit_lacks_is_told_with_the_mend(pair_charts, name):
     with pytest.raises(ConfigError, match=LACKING[name]):
-        getattr(of, name)()
+        getattr(pair_charts, name)()
 
 
 @pytest.mark.parametrize(
-    ("name", "asked", "told"),
+    ("name", "keywords", "message"),
     [
         (
             "forest",
@@ -119,9 +127,9 @@ def test_what_the_audit_lacks_is_told_with_the_mend(of, name):
         ("boxes", {"width": 336}, r"as 3\.5 or 7"),
     ],
 )
-def test_what_is_not_there_is_refused_with_what_may_be_meant(of, name, asked, told):
-    with pytest.raises(ConfigError, match=told):
-        getattr(of, name)(**asked)
+def test_what_is_not_there_is_refused_with_what_may_be_meant(pair_charts, name, keywords, message):
+    with pytest.raises(ConfigError, match=message):
+        getattr(pair_charts, name)(**keywords)
 
 
 def test_notebooks_complete_charts_as_they_do_no_property(pair):
@@ -130,32 +138,34 @@ def test_notebooks_complete_charts_as_they_do_no_property(pair):
     assert not hasattr(Charts, "__getattr__")
 
 
-def test_a_keyword_that_is_not_there_is_told_with_those_that_are(of):
+def test_a_keyword_that_is_not_there_is_told_with_those_that_are(pair_charts):
     with pytest.raises(TypeError, match=r"det takes no 'system'; did you mean 'systems'\?"):
-        of.det(system="one")
+        pair_charts.det(system="one")
 
 
 @pytest.mark.parametrize("name", ["det", "forest", "against"])
-def test_groups_tell_of_which_grouping_they_are(of, name):
-    assert "group+nation" not in getattr(of, name)(groups=["f", "m"]).to_json()
+def test_groups_tell_of_which_grouping_they_are(pair_charts, name):
+    assert "group+nation" not in getattr(pair_charts, name)(groups=["f", "m"]).to_json()
 
 
-def test_groups_and_systems_that_are_asked_for_are_all_that_is_drawn(of):
-    whole = of.forest(by="group+nation").to_dict()
-    part = of.forest(by="group+nation", groups=["m+India", "f+USA"]).to_dict()
-    assert {row["group"].rstrip("*") for row in marks(part) if "group" in row} == {
+def test_groups_and_systems_that_are_asked_for_are_all_that_is_drawn(pair_charts):
+    all_groups_chart = pair_charts.forest(by="group+nation").to_dict()
+    two_groups_chart = pair_charts.forest(by="group+nation", groups=["m+India", "f+USA"]).to_dict()
+    assert {row["group"].rstrip("*") for row in marks(two_groups_chart) if "group" in row} == {
         "m+India",
         "f+USA",
     }
-    assert len(marks(part)) < len(marks(whole))
+    assert len(marks(two_groups_chart)) < len(marks(all_groups_chart))
     lines = {
-        row["c"] for row in marks(of.over_fpr(by="group", systems="two").to_dict()) if "c" in row
+        row["c"]
+        for row in marks(pair_charts.over_fpr(by="group", systems="two").to_dict())
+        if "c" in row
     }
     assert lines == {"two"}
 
 
 @pytest.mark.parametrize(
-    ("asked", "panels", "lines"),
+    ("keywords", "panels", "lines"),
     [
         ({"panel": "group"}, {"f", "m"}, {"India", "Norway", "USA", "all groups"}),
         ({"panel": "all"}, {""}, {"f+India", "m+India", "f+USA", "all groups"}),
@@ -163,9 +173,9 @@ def test_groups_and_systems_that_are_asked_for_are_all_that_is_drawn(of):
         ({"panel": "system", "systems": ["two", "one"]}, {"one", "two"}, {"f+USA", "all groups"}),
     ],
 )
-def test_det_curves_have_the_panels_that_are_asked_for(of, asked, panels, lines):
-    groups = ["f+India", "m+India", "f+USA"] if asked["panel"] != "group" else None
-    rows = marks(of.det(by="group+nation", groups=groups, **asked).to_dict())
+def test_det_curves_have_the_panels_that_are_asked_for(pair_charts, keywords, panels, lines):
+    groups = ["f+India", "m+India", "f+USA"] if keywords["panel"] != "group" else None
+    rows = marks(pair_charts.det(by="group+nation", groups=groups, **keywords).to_dict())
     assert {row["p"] for row in rows if row.get("k") == "line"} == panels
     assert lines <= {row["c"] for row in rows if row.get("k") == "line"}
     shaded = {row["c"] for row in rows if row.get("k") == "band"}
@@ -173,67 +183,67 @@ def test_det_curves_have_the_panels_that_are_asked_for(of, asked, panels, lines)
     assert "all groups" not in shaded
 
 
-def test_curves_of_more_groups_than_shades_can_tell_apart_have_none(of):
-    rows = marks(of.det(by="group+nation", panel="all").to_dict())
+def test_curves_of_more_groups_than_shades_can_tell_apart_have_none(pair_charts):
+    rows = marks(pair_charts.det(by="group+nation", panel="all").to_dict())
     assert {row["k"] for row in rows if "c" in row} == {"line", "at", "own"}
 
 
 def test_groups_without_errors_are_drawn_at_the_edge(calm):
     rows = [row for row in marks(Charts(calm).against().to_dict()) if "edge" in row]
-    (none,) = [row for row in rows if row["edge"] != "circle"]
-    assert none["group"].rstrip("*") == "c"
-    assert none["edge"] == "triangle-left"
-    assert none["s"].startswith("0 [0, ")
+    (edge_row,) = [row for row in rows if row["edge"] != "circle"]
+    assert edge_row["group"].rstrip("*") == "c"
+    assert edge_row["edge"] == "triangle-left"
+    assert edge_row["s"].startswith("0 [0, ")
     lowest = min(row["x"] for row in rows)
-    assert none["x"] == none["xl"] == lowest
+    assert edge_row["x"] == edge_row["xl"] == lowest
     assert "Triangles at an edge" in words_of(calm, "against")
 
 
-def test_subgroup_bias_is_drawn_of_every_group_as_the_audit_has_it(of, pair):
-    drawn = {row["group"].rstrip("*"): row for row in subgroup_rows(of)}
+def test_subgroup_bias_is_drawn_of_every_group_as_the_audit_has_it(pair_charts, pair):
+    drawn = {row["group"].rstrip("*"): row for row in subgroup_rows(pair_charts)}
     for system, axis in (("one", "x"), ("two", "y")):
-        asked = {"system": system, "grouping": "group+nation", "measure": "subgroup_bias"}
-        known = {row["group"]: row for row in pair.bias.where(**asked).rows()}
-        assert set(drawn) == set(known)
+        conditions = {"system": system, "grouping": "group+nation", "measure": "subgroup_bias"}
+        audited_rows = {row["group"]: row for row in pair.bias.where(**conditions).rows()}
+        assert set(drawn) == set(audited_rows)
         for group, row in drawn.items():
-            assert row[axis] == pytest.approx(known[group]["value"], rel=1e-4)
+            assert row[axis] == pytest.approx(audited_rows[group]["value"], rel=1e-4)
 
 
-def subgroup_rows(of):
-    chart = of.against(by="group+nation", measure="subgroup_bias")
+def subgroup_rows(pair_charts):
+    chart = pair_charts.against(by="group+nation", measure="subgroup_bias")
     return [row for row in marks(chart.to_dict()) if "edge" in row]
 
 
-def test_lines_pass_through_what_the_audit_has_with_its_intervals(of, pair):
+def test_lines_pass_through_what_the_audit_has_with_its_intervals(pair_charts, pair):
     (alpha,) = pair.record["options"]["alpha"]
-    rows = marks(of.over_alpha(by="group+nation", measures="garbe").to_dict())
+    rows = marks(pair_charts.over_alpha(by="group+nation", measures="garbe").to_dict())
     bars = {row["c"]: row for row in rows if "h" in row}
     lines = {row["c"]: row for row in rows if isinstance(row.get("x"), list)}
-    asked = {"measure": "garbe", "grouping": "group+nation", "operating_point": "fpr=0.05"}
+    conditions = {"measure": "garbe", "grouping": "group+nation", "operating_point": "fpr=0.05"}
     for system in ("one", "two"):
-        known = pair.meta.where(**asked, zero="none", gated=True, system=system).rows()
-        (row,) = (row for row in known if row["alpha"] == alpha)
+        audited_rows = pair.meta.where(**conditions, zero="none", gated=True, system=system).rows()
+        (row,) = (row for row in audited_rows if row["alpha"] == alpha)
         line = lines[system]
         assert np.interp(alpha, line["x"], line["y"]) == pytest.approx(row["value"], rel=1e-3)
         for end, name in (("l", "low"), ("h", "high"), ("f", "floor_95")):
             assert bars[system][end] == pytest.approx(row[name], rel=1e-4)
 
 
-def test_a_line_for_each_operating_point_as_in_paper_000(of):
-    chart = of.over_alpha(by="group", systems="one", operating_points=["eer", "fpr=0.05"])
+def test_a_line_for_each_operating_point_as_in_paper_000(pair_charts):
+    chart = pair_charts.over_alpha(by="group", systems="one", operating_points=["eer", "fpr=0.05"])
     assert {row["c"] for row in marks(chart.to_dict())} == {"eer", "fpr=0.05"}
 
 
-def test_a_measure_over_base_metrics_is_that_of_the_audit(of, pair):
+def test_a_measure_over_base_metrics_is_that_of_the_audit(pair_charts, pair):
     rows = {
         (row["c"], row["m"]): row
-        for row in marks(of.over_metrics(by="group", measure="max_min").to_dict())
+        for row in marks(pair_charts.over_metrics(by="group", measure="max_min").to_dict())
     }
-    asked = {"grouping": "group", "measure": "max_min", "zero": "none", "gated": True}
+    conditions = {"grouping": "group", "measure": "max_min", "zero": "none", "gated": True}
     for system in ("one", "two"):
         for metric, point in itertools.product(("fnr", "fpr"), ("eer", "fpr=0.05")):
             (row,) = pair.meta.where(
-                **asked, system=system, metric=metric, operating_point=point
+                **conditions, system=system, metric=metric, operating_point=point
             ).rows()
             drawn = rows[system, f"{metric.upper()} at {point}"]
             assert drawn["v"] == pytest.approx(row["value"], rel=1e-4)
@@ -241,7 +251,7 @@ def test_a_measure_over_base_metrics_is_that_of_the_audit(of, pair):
 
 
 def test_boxes_of_scores_hold_the_shares_they_say(small):
-    audit = small(["f", "m"], each=12)
+    audit = small(["f", "m"], speakers_per_group=12)
     rows = {
         row["group"].rstrip("*"): row
         for row in marks(Charts(audit).boxes().to_dict())
@@ -256,20 +266,22 @@ def test_boxes_of_scores_hold_the_shares_they_say(small):
 
 
 def test_calibration_is_what_the_audit_has(small):
-    audit = small(["f", "m"], each=12, llr=True)
+    audit = small(["f", "m"], speakers_per_group=12, llr=True)
     chart = Charts(audit).calibration(groups="f")
     assert charts.svg(chart).startswith("<svg")
     drawn = {row["k"]: row for row in marks(chart.to_dict()) if row.get("group", "")[0:1] == "f"}
-    asked = {"grouping": "group", "group": "f"}
+    conditions = {"grouping": "group", "group": "f"}
     for metric, words in (("cllr", "as scored (Cllr)"), ("min_cllr", "calibrated for")):
-        (row,) = audit.groups.where(**asked, metric=metric).rows()
-        (one,) = (one for name, one in drawn.items() if name.startswith(words))
-        assert one["v"] == pytest.approx(row["value"], rel=1e-4)
-        assert one["a"] <= one["v"] <= one["b"]
+        (row,) = audit.groups.where(**conditions, metric=metric).rows()
+        (mark,) = (mark for name, mark in drawn.items() if name.startswith(words))
+        assert mark["v"] == pytest.approx(row["value"], rel=1e-4)
+        assert mark["a"] <= mark["v"] <= mark["b"]
 
 
-def test_terms_are_boxes_of_what_the_audit_swept(of):
-    rows = [row for row in marks(of.terms(by="group", measures="fdr").to_dict()) if "a" in row]
+def test_terms_are_boxes_of_what_the_audit_swept(pair_charts):
+    rows = [
+        row for row in marks(pair_charts.terms(by="group", measures="fdr").to_dict()) if "a" in row
+    ]
     assert {row["group"] for row in rows} == {
         f"{system}, of {rate}" for system in ("one", "two") for rate in ("FPR", "FNR")
     }
@@ -277,11 +289,11 @@ def test_terms_are_boxes_of_what_the_audit_swept(of):
 
 
 def words_of(audit, section):
-    return next(one.reading for one in charts.figures(audit) if one.id.startswith(section))
+    return next(figure.reading for figure in charts.figures(audit) if figure.id.startswith(section))
 
 
 def test_one_system_has_nothing_to_be_compared_with(small):
-    audit = small(["f", "m"], each=6)
+    audit = small(["f", "m"], speakers_per_group=6)
     with pytest.raises(ConfigError, match="one system and list"):
         Charts(audit).against()
 
@@ -306,19 +318,19 @@ def test_the_forest_plot_shows_the_rates_and_limits_of_the_audit(pair):
 
 
 def test_a_dot_is_hollow_only_for_the_rate_that_has_too_little(small):
-    audit = small(["f", "m"], each=6, gates=["speakers=2", "errors=0", "pairs=1000"])
+    audit = small(["f", "m"], speakers_per_group=6, gates=["speakers=2", "errors=0", "pairs=1000"])
     drawn = {row["told"]: row["is"] for row in marks(forest(audit)) if row.get("is")}
     for metric, few in (("fnr", False), ("fpr", True)):
-        asked = {"grouping": "group", "metric": metric, "definition": "", "within": ""}
-        at = audit.operating_points.rows()[0]["operating_point"]
-        rows = audit.groups.where(**asked, operating_point=at).rows()
-        told = [
+        conditions = {"grouping": "group", "metric": metric, "definition": "", "within": ""}
+        operating_point = audit.operating_points.rows()[0]["operating_point"]
+        rows = audit.groups.where(**conditions, operating_point=operating_point).rows()
+        row_words = [
             drawn[f"{row['errors']:,} / {row['trials']:,}"]
             for row in rows
             if row["group"] != "pooled"
         ]
-        assert len(told) == 2
-        assert all((words == "inconclusive, too few") == few for words in told)
+        assert len(row_words) == 2
+        assert all((words == "inconclusive, too few") == few for words in row_words)
 
 
 def test_charts_have_groups_in_the_order_of_the_report(pair):
@@ -329,31 +341,34 @@ def test_charts_have_groups_in_the_order_of_the_report(pair):
 
 
 def test_a_det_curve_passes_through_the_audited_point(pair):
-    found = curves.grouping_curves(pair, "one", "", "group", "both")
-    at = int(np.searchsorted(found.thresholds, pair.operating_points.rows()[0]["threshold"]))
+    grouping = curves.grouping_curves(pair, "one", "", "group", "both")
+    threshold_index = int(
+        np.searchsorted(grouping.thresholds, pair.operating_points.rows()[0]["threshold"])
+    )
     domain = (0.001, 0.5)
-    x, y = curves.det_line(found.fpr[0], found.fnr[0], domain)
+    x, y = curves.det_line(grouping.fpr[0], grouping.fnr[0], domain)
     px, py = (
-        curves.axis_positions(rates[0, at : at + 1], domain)[0] for rates in (found.fpr, found.fnr)
+        curves.axis_positions(rates[0, threshold_index : threshold_index + 1], domain)[0]
+        for rates in (grouping.fpr, grouping.fnr)
     )
     steps = zip(zip(x, y, strict=True), zip(x[1:], y[1:], strict=True), strict=False)
     off = min(_distance((px, py), *ends) for ends in steps)
     assert off < 0.05
 
 
-def _distance(point, first, last):
-    a, b, p = (np.array(one) for one in (first, last, point))
-    along = np.clip((p - a) @ (b - a) / max((b - a) @ (b - a), 1e-12), 0, 1)
-    return float(np.hypot(*(p - a - along * (b - a))))
+def _distance(point, start, end):
+    a, b, p = (np.array(corner) for corner in (start, end, point))
+    fraction = np.clip((p - a) @ (b - a) / max((b - a) @ (b - a), 1e-12), 0, 1)
+    return float(np.hypot(*(p - a - fraction * (b - a))))
 
 
 def test_a_band_encloses_its_curve(pair):
     rows = pair.bands.where(system="one", grouping="group", group="f").rows()
-    found = curves.grouping_curves(pair, "one", "", "group", "both")
-    at = found.groups.index("f")
+    grouping = curves.grouping_curves(pair, "one", "", "group", "both")
+    group_index = grouping.groups.index("f")
     domain = (0.02, 0.5)
     area = curves.det_band(rows, domain)
-    x, y = curves.det_line(found.fpr[at], found.fnr[at], domain)
+    x, y = curves.det_line(grouping.fpr[group_index], grouping.fnr[group_index], domain)
     middle = np.interp(area["x"], x, y)
     slack = 0.15  # a step of a small group's curve
     assert (np.array(area["y"]) <= middle + slack).all()
@@ -370,17 +385,17 @@ def test_intersections_have_a_panel_for_one_attribute_and_a_colour_for_the_other
 def test_a_thinned_line_is_nowhere_further_off_than_was_said():
     x = np.linspace(0, 3, 500)
     y = np.sin(4 * x)
-    kept = simplified_indices(x, y, tolerance=0.02)
-    assert kept.size < 60
-    assert np.abs(np.interp(x, x[kept], y[kept]) - y).max() < 0.2
-    assert kept[0] == 0
-    assert kept[-1] == 499
+    indices = simplified_indices(x, y, tolerance=0.02)
+    assert indices.size < 60
+    assert np.abs(np.interp(x, x[indices], y[indices]) - y).max() < 0.2
+    assert indices[0] == 0
+    assert indices[-1] == 499
 
 
 def test_terms_that_cross_are_told_where():
     x = np.array([0.001, 0.01, 0.1])
-    found = crossings(x, np.array([0.0, 1.0, 1.0]), np.array([1.0, 0.0, np.nan]))
-    assert [round(place, 4) for place, _ in found] == [0.0032]
+    crossing_points = crossings(x, np.array([0.0, 1.0, 1.0]), np.array([1.0, 0.0, np.nan]))
+    assert [round(alpha, 4) for alpha, _ in crossing_points] == [0.0032]
 
 
 def test_a_logarithmic_axis_has_at_least_two_ticks():
@@ -394,7 +409,8 @@ def test_a_logarithmic_axis_has_at_least_two_ticks():
 def test_every_group_of_a_heat_map_has_its_name_on_both_sides(small, width, n):
     groups = [f"g{i:02}" for i in range(n)]
     chart = matrix(
-        small(groups, each=max(3, 12 // n)), theme=charts.theme(for_page=False, width=width)
+        small(groups, speakers_per_group=max(3, 12 // n)),
+        theme=charts.theme(for_page=False, width=width),
     )
     drawn = re.findall(r">(g\d\d)\*?<", charts.svg(chart))
     assert sorted(drawn) == sorted(2 * groups)
@@ -413,7 +429,7 @@ def test_a_width_that_no_paper_has_is_refused():
 
 
 def test_long_names_that_begin_alike_stay_two_groups(small):
-    chosen = chart_scope(small(["x" * 100 + "a", "x" * 100 + "b"], each=6), by="group")
-    labels = {chosen.group_label(group) for group in chosen.groups}
+    scope = chart_scope(small(["x" * 100 + "a", "x" * 100 + "b"], speakers_per_group=6), by="group")
+    labels = {scope.group_label(group) for group in scope.groups}
     assert len(labels) == 2
     assert max(map(len, labels)) <= 24

@@ -53,10 +53,10 @@ def test_everything_that_opens_closes_and_no_name_is_a_command(odd):
 
 @pytest.mark.slow
 def test_rows_have_as_many_cells_as_the_table_has_columns(odd):
-    for part in re.findall(
+    for table in re.findall(
         r"\\begin\{tabular\}\{([lr]+)\}(.*?)\\end\{tabular\}", latex(odd), re.DOTALL
     ):
-        columns, rows = part
+        columns, rows = table
         for row in re.findall(r"^\{\}(.*) \\\\$", rows, flags=re.MULTILINE):
             assert len(re.findall(r"(?<!\\)&", row)) == len(columns) - 1
         for line in rows.splitlines():
@@ -87,13 +87,13 @@ def test_long_tables_are_cut_where_a_page_ends(odd):
     table = Sheet("T", (Column("group", is_words=True), Column("%")), reading="R", sums=1)
     for group in (*(f"g{i}" for i in range(100)), "pooled"):
         table.add(group, "1")
-    parts = list(latex_table(7, table))
-    assert len(parts) == 3
-    assert sum(part.count(r"\caption") for part in parts) == 1
-    assert [part.count("continued") for part in parts] == [0, 1, 1]
-    assert [part.count(r"\midrule") for part in parts] == [1, 1, 2]
-    for part in parts:
-        check(part)
+    pieces = list(latex_table(7, table))
+    assert len(pieces) == 3
+    assert sum(piece.count(r"\caption") for piece in pieces) == 1
+    assert [piece.count("continued") for piece in pieces] == [0, 1, 1]
+    assert [piece.count(r"\midrule") for piece in pieces] == [1, 1, 2]
+    for piece in pieces:
+        check(piece)
 
 
 def test_escapes():

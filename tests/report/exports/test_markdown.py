@@ -10,19 +10,19 @@ from parivox.report.sheets.paper import markdown, markdown_escaped
 
 def tables(text):
     """Rows of each table."""
-    found = [[]]
+    blocks = [[]]
     for line in text.splitlines():
         if line.startswith("|"):
-            found[-1].append(re.split(r"(?<!\\)\|", line)[1:-1])
-        elif found[-1]:
-            found.append([])
-    return [rows for rows in found if rows]
+            blocks[-1].append(re.split(r"(?<!\\)\|", line)[1:-1])
+        elif blocks[-1]:
+            blocks.append([])
+    return [rows for rows in blocks if rows]
 
 
 def test_every_table_has_as_many_cells_in_each_row(odd):
-    made = tables(markdown(odd))
-    assert len(made) > 10
-    for rows in made:
+    table_rows = tables(markdown(odd))
+    assert len(table_rows) > 10
+    for rows in table_rows:
         assert {len(row) for row in rows} == {len(rows[0])}
 
 
@@ -37,12 +37,14 @@ def test_no_name_becomes_markup(odd):
 
 def test_what_is_seen_first_comes_first(odd):
     text = markdown(odd)
-    of = overview(odd)
+    odd_overview = overview(odd)
     places = [
         text.index(markdown_escaped(words))
-        for words in (of.finding_sentences[0], of.count_sentences[0])
+        for words in (odd_overview.finding_sentences[0], odd_overview.count_sentences[0])
     ]
-    weak = [text.index(f"- {markdown_escaped(one.sentence)}.") for one in of.caveats]
+    weak = [
+        text.index(f"- {markdown_escaped(caveat.sentence)}.") for caveat in odd_overview.caveats
+    ]
     assert [*places, *weak] == sorted([*places, *weak])
     assert max(places) < text.index("### Limitations") < weak[0]
     assert weak[-1] < text.index("### Tables")
@@ -56,8 +58,14 @@ def test_tables_have_figures_and_counts(odd):
 
 
 def test_figures_are_those_of_the_audit(odd):
-    where = {"system": "A|B", "grouping": "sex", "group": "f", "metric": "fnr", "definition": ""}
-    (row,) = odd.groups.where(**where, within="").rows()
+    conditions = {
+        "system": "A|B",
+        "grouping": "sex",
+        "group": "f",
+        "metric": "fnr",
+        "definition": "",
+    }
+    (row,) = odd.groups.where(**conditions, within="").rows()
     assert f"| {row['errors']:,}/{row['trials']:,} | {100 * row['value']:#.3g} [" in markdown(odd)
 
 
@@ -100,9 +108,9 @@ def test_escapes(text, shown):
 
 
 def test_a_measure_without_p_is_named_with_the_reason(odd):
-    asked = {"measure": "min_max", "metric": "fnr", "zero": "none", "gated": False}
-    rows = odd.meta.where(**asked, grouping="kind+sex").rows()
+    conditions = {"measure": "min_max", "metric": "fnr", "zero": "none", "gated": False}
+    rows = odd.meta.where(**conditions, grouping="kind+sex").rows()
     assert all(row["p"] is None and row["floor_95"] is not None for row in rows)
-    told = re.findall(r"No p, as a group has no errors[^:]*: (.*)", markdown(odd))
-    assert len(told) == len(rows) == 2
-    assert all("min / max of FNR" in names for names in told)
+    names_of_rows = re.findall(r"No p, as a group has no errors[^:]*: (.*)", markdown(odd))
+    assert len(names_of_rows) == len(rows) == 2
+    assert all("min / max of FNR" in names for names in names_of_rows)

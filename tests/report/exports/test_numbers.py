@@ -23,14 +23,14 @@ def flat(odd, tmp_path_factory):
 
 def test_every_number_of_every_table_has_a_name_of_its_own(odd, flat):
     assert len(metrics_by_name(odd)) == len(odd.groups) + len(odd.meta)
-    values = [
+    numbers = [
         row["value"]
         for row in (*odd.groups.rows(), *odd.meta.rows())
         if row["value"] is not None and math.isfinite(row["value"])
     ]
     ends = tuple(metrics_by_name(odd))
     assert sorted(flat[f"{name}/value"] for name in ends if f"{name}/value" in flat) == sorted(
-        values
+        numbers
     )
     missing = {name for name in ends if f"{name}/value" not in flat}
     assert missing
@@ -38,13 +38,13 @@ def test_every_number_of_every_table_has_a_name_of_its_own(odd, flat):
 
 
 def test_a_rate_has_its_interval_counts_and_verdict(odd, flat):
-    where = {"system": "C", "grouping": "sex", "group": "f", "operating_point": "fpr=0.05"}
-    (row,) = odd.groups.where(**where, metric="fnr").rows()
-    judged = odd.verdicts.where(**where, metric="fnr").rows()[0]
+    conditions = {"system": "C", "grouping": "sex", "group": "f", "operating_point": "fpr=0.05"}
+    (row,) = odd.groups.where(**conditions, metric="fnr").rows()
+    judged = odd.verdicts.where(**conditions, metric="fnr").rows()[0]
     name = "C/sex/f/fpr=0.05/fnr"
     assert flat[f"{name}/value"] == row["value"] == row["errors"] / row["trials"]
-    for what in ("low", "high", "errors", "trials", "speakers"):
-        assert flat[f"{name}/{what}"] == row[what]
+    for column in ("low", "high", "errors", "trials", "speakers"):
+        assert flat[f"{name}/{column}"] == row[column]
     assert flat[f"{name}/verdict"] == judged["verdict"]
     assert flat[f"{name}/ratio"] == judged["ratio"]
     assert flat[f"{name}/ratio_low"] == judged["low"]
@@ -52,32 +52,32 @@ def test_a_rate_has_its_interval_counts_and_verdict(odd, flat):
 
 def test_a_model_card_is_read_by_the_hub_and_has_the_same_numbers(optional, tmp_path):
     card_of = optional("huggingface_hub").ModelCard
-    one = pv.audit(odd_trials(), by=["sex"], speakers=odd_people(), operating_points=["fpr=0.05"])
+    audit = pv.audit(odd_trials(), by=["sex"], speakers=odd_people(), operating_points=["fpr=0.05"])
     for name in ("card.yaml", "card.md"):
-        pv.write_tables(one, tmp_path / name)
+        pv.write_tables(audit, tmp_path / name)
     index, section = ((tmp_path / name).read_text() for name in ("card.yaml", "card.md"))
     card = card_of(f"---\n{index}---\n{section}", ignore_metadata_errors=False)
-    found = {result.metric_name: result for result in card.data.eval_results}
-    (row,) = one.groups.where(grouping="sex", group="f", metric="fnr").rows()
-    told = found["FNR of sex=f at fpr=0.05"]
-    assert told.metric_value == row["value"]
-    assert told.metric_args["errors"] == row["errors"]
-    assert told.metric_args["verdict"]
-    assert told.task_type == "speaker-verification"
-    assert len(found) == 8
+    evaluations = {evaluation.metric_name: evaluation for evaluation in card.data.eval_results}
+    (row,) = audit.groups.where(grouping="sex", group="f", metric="fnr").rows()
+    fnr_evaluation = evaluations["FNR of sex=f at fpr=0.05"]
+    assert fnr_evaluation.metric_value == row["value"]
+    assert fnr_evaluation.metric_args["errors"] == row["errors"]
+    assert fnr_evaluation.metric_args["verdict"]
+    assert fnr_evaluation.task_type == "speaker-verification"
+    assert len(evaluations) == 8
     again = card_of(str(card)).data
-    assert {one.metric_name: one.metric_value for one in again.eval_results} == {
-        name: one.metric_value for name, one in found.items()
+    assert {audit.metric_name: audit.metric_value for audit in again.eval_results} == {
+        name: audit.metric_value for name, audit in evaluations.items()
     }
     assert "## Error rates by group" in card.text
 
 
 def odd_trials():
     ids = [f"s{i}/{k}" for i in range(12) for k in range(3)]
-    pairs = [(one, other) for i, one in enumerate(ids) for other in ids[i + 1 :]]
+    pairs = [(enrol_id, test_id) for i, enrol_id in enumerate(ids) for test_id in ids[i + 1 :]]
     score = [
-        math.sin(37 * i) + 3 * (one.split("/")[0] == other.split("/")[0])
-        for i, (one, other) in enumerate(pairs)
+        math.sin(37 * i) + 3 * (enrol_id.split("/")[0] == test_id.split("/")[0])
+        for i, (enrol_id, test_id) in enumerate(pairs)
     ]
     return {"enrol": [a for a, _ in pairs], "test": [b for _, b in pairs], "score": score}
 
@@ -93,25 +93,27 @@ def test_mlflow_keeps_every_number_and_the_verdicts(odd, tmp_path, monkeypatch):
         warnings.simplefilter("ignore")  # of what MLflow plans for folders
         import mlflow
 
-        where = (tmp_path / "mlruns").as_uri()
+        tracking_uri = (tmp_path / "mlruns").as_uri()
         monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
-        run = pv.log_mlflow(odd, tracking_uri=where, experiment="audits", run_name="odd")
-        client = mlflow.MlflowClient(where)
-        found = client.get_run(run)
-        kept = next((tmp_path / "mlruns").rglob("parivox.json"))
-    assert found.info.status == "FINISHED"
-    assert found.info.run_name == "odd"
+        run = pv.log_mlflow(odd, tracking_uri=tracking_uri, experiment="audits", run_name="odd")
+        client = mlflow.MlflowClient(tracking_uri)
+        logged_run = client.get_run(run)
+        artifact = next((tmp_path / "mlruns").rglob("parivox.json"))
+    assert logged_run.info.status == "FINISHED"
+    assert logged_run.info.run_name == "odd"
     (row,) = odd.groups.where(
         system="C", grouping="sex", group="f", metric="fnr", operating_point="fpr=0.05"
     ).rows()
     name = "C/sex/f/fpr_0.05/fnr"
-    assert found.data.metrics[f"{name}/value"] == row["value"]
-    assert found.data.metrics[f"{name}/errors"] == row["errors"]
-    assert found.data.tags[f"{name}/verdict"]
-    every = metrics_by_name(odd).values()
-    told = sum(not isinstance(value, str) for one in every for value in one.values())
-    assert len(found.data.metrics) == told
-    assert len(json.loads(kept.read_text(encoding="utf-8"))) > told
+    assert logged_run.data.metrics[f"{name}/value"] == row["value"]
+    assert logged_run.data.metrics[f"{name}/errors"] == row["errors"]
+    assert logged_run.data.tags[f"{name}/verdict"]
+    metric_rows = metrics_by_name(odd).values()
+    count = sum(
+        not isinstance(cell, str) for metric_row in metric_rows for cell in metric_row.values()
+    )
+    assert len(logged_run.data.metrics) == count
+    assert len(json.loads(artifact.read_text(encoding="utf-8"))) > count
 
 
 @pytest.mark.slow
@@ -121,9 +123,9 @@ def test_wandb_keeps_every_kind_of_number_in_the_summary_of_a_run(flat, tmp_path
     with wandb.init(project="audits", mode="offline", dir=tmp_path, settings=settings) as run:
         run.summary.update(flat)
         name = "C/sex/f/fpr=0.05/fnr"
-        asked = [one for one in flat if one.startswith(f"{name}/")]
-        assert {one: run.summary[one] for one in asked} == {one: flat[one] for one in asked}
-        assert f"{name}/verdict" in asked
+        keys = [key for key in flat if key.startswith(f"{name}/")]
+        assert {key: run.summary[key] for key in keys} == {key: flat[key] for key in keys}
+        assert f"{name}/verdict" in keys
 
 
 @pytest.mark.slow

@@ -8,15 +8,15 @@ HEAD = b"%PDF-1.7\n%\x80\x80\x80\x80\n\n"
 NAMES = (b"/fo0", b"/fo1")
 
 
-def made(numbers, order):
+def pdf_of(numbers, order):
     """A page with two fonts, its objects under any numbers, in any order."""
-    page, one, two, content = numbers
-    fonts = {one: b"/fo0 %d 0 R" % one, two: b"/fo1 %d 0 R" % two}
+    page, first_font, second_font, content = numbers
+    fonts = {first_font: b"/fo0 %d 0 R" % first_font, second_font: b"/fo1 %d 0 R" % second_font}
     entries = b"".join(b"      %b\n" % fonts[n] for n in order if n in fonts)
     bodies = {
         page: b"<<\n  /Font <<\n%b    >>\n  /Contents %d 0 R\n>>" % (entries, content),
-        one: b"<<\n  /Name /A\n>>",
-        two: b"<<\n  /Name /B\n>>",
+        first_font: b"<<\n  /Name /A\n>>",
+        second_font: b"<<\n  /Name /B\n>>",
         content: b"<<\n  /Length 9\n>>\nstream\n(7 0 R) Tj\nendstream",
     }
     text = HEAD
@@ -33,18 +33,18 @@ def made(numbers, order):
 
 
 def test_any_order_gives_the_same_bytes():
-    first = pdf_in_order(made((1, 2, 3, 4), (1, 2, 3, 4)))
-    assert pdf_in_order(made((1, 2, 3, 4), (4, 3, 2, 1))) == first
-    assert pdf_in_order(made((2, 4, 1, 3), (1, 2, 3, 4))) == first
-    assert pdf_in_order(first) == first
+    ordered = pdf_in_order(pdf_of((1, 2, 3, 4), (1, 2, 3, 4)))
+    assert pdf_in_order(pdf_of((1, 2, 3, 4), (4, 3, 2, 1))) == ordered
+    assert pdf_in_order(pdf_of((2, 4, 1, 3), (1, 2, 3, 4))) == ordered
+    assert pdf_in_order(ordered) == ordered
 
 
 def test_every_place_in_the_table_is_that_of_its_object_and_streams_stay():
-    text = pdf_in_order(made((3, 1, 4, 2), (4, 1, 3, 2)))
+    text = pdf_in_order(pdf_of((3, 1, 4, 2), (4, 1, 3, 2)))
     start = int(text.rpartition(b"startxref\n")[2].partition(b"\n")[0])
     assert text[start:].startswith(b"xref\n0 5\n")
     places = re.findall(rb"^(\d{10}) 00000 n $", text[start:], flags=re.MULTILINE)
     assert len(places) == 4
-    for number, place in enumerate(places, 1):
-        assert text[int(place) :].startswith(b"%d 0 obj\n" % number)
+    for number, offset in enumerate(places, 1):
+        assert text[int(offset) :].startswith(b"%d 0 obj\n" % number)
     assert b"(7 0 R) Tj" in text

@@ -46,27 +46,29 @@ def test_each_table_has_a_sheet_with_a_heading_that_stays(book, odd):
 
 def test_cells_have_the_type_of_what_they_hold(book, odd):
     for sheet_row, row in zip(book["meta"].iter_rows(min_row=2), odd.meta.rows(), strict=True):
-        for cell, value in zip(sheet_row, row.values(), strict=True):
-            if isinstance(value, float) and math.isfinite(value):
-                assert cell.value == pytest.approx(value, rel=1e-14)
-            elif isinstance(value, bool):
-                assert cell.value is value
-            elif value in {None, ""}:
+        for cell, number in zip(sheet_row, row.values(), strict=True):
+            if isinstance(number, float) and math.isfinite(number):
+                assert cell.value == pytest.approx(number, rel=1e-14)
+            elif isinstance(number, bool):
+                assert cell.value is number
+            elif number in {None, ""}:
                 assert cell.value is None
 
 
 def test_nothing_is_a_formula(book):
     kinds = {cell.data_type for sheet in book for row in sheet.iter_rows() for cell in row}
     assert kinds <= {"s", "n", "b", "inlineStr"}
-    found = [c for row in book["groups"].iter_rows() for c in row if c.value == "=1+1"]
-    assert found
-    assert all(cell.quotePrefix for cell in found)
+    formula_cells = [c for row in book["groups"].iter_rows() for c in row if c.value == "=1+1"]
+    assert formula_cells
+    assert all(cell.quotePrefix for cell in formula_cells)
 
 
 def test_the_first_sheet_explains(book, odd):
-    told = [row for row in book["about"].values if row[0]]
-    named = {row[0] for row in told}
-    assert [row[1] for row in told if row[0] == "findings"] == overview(odd).finding_sentences[:1]
+    about_rows = [row for row in book["about"].values if row[0]]
+    named = {row[0] for row in about_rows}
+    assert [row[1] for row in about_rows if row[0] == "findings"] == overview(
+        odd
+    ).finding_sentences[:1]
     assert {"sheet", "groups", "bias", "rates", "empty"} <= named
 
 
@@ -74,9 +76,9 @@ def test_the_same_audit_gives_the_same_bytes(unsure, optional):
     optional("openpyxl")
     from parivox.report.sheets.workbook import workbook
 
-    first = workbook(unsure)
+    content = workbook(unsure)
     time.sleep(2.1)  # dates in archives are of two seconds
-    assert workbook(unsure) == first
+    assert workbook(unsure) == content
 
 
 def test_characters_that_no_workbook_holds_are_spelled_out(material, optional):

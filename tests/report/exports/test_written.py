@@ -16,11 +16,11 @@ def test_the_name_tells_the_format_and_an_earlier_report_is_replaced(
 ):
     file = tmp_path / f"tables{ending}"
     pv.write_tables(unsure, file)
-    first = file.read_bytes()
+    earlier = file.read_bytes()
     pv.write_tables(unsure, file)
-    assert file.read_bytes() == first
+    assert file.read_bytes() == earlier
     pv.write_tables(unsure, tmp_path / "other", format=kind)
-    assert (tmp_path / "other").read_bytes() == first
+    assert (tmp_path / "other").read_bytes() == earlier
     assert {path.name for path in tmp_path.iterdir()} == {file.name, "other"}
 
 
@@ -56,7 +56,7 @@ def test_a_link_stays_and_what_it_leads_to_is_written(unsure, tmp_path):
 
 def test_what_cannot_be_written_is_a_sentence(unsure, tmp_path):
     (tmp_path / "file").write_text("x")
-    for path, told in (
+    for path, message in (
         (tmp_path, "is a folder; name a file"),
         ("", "names no file"),
         (tmp_path / "no" / "a.md", "there is no folder"),
@@ -64,7 +64,7 @@ def test_what_cannot_be_written_is_a_sentence(unsure, tmp_path):
         (tmp_path / ("n" * 300 + ".md"), "cannot be written"),
         (tmp_path / "a\0b.md", "cannot be written"),
     ):
-        with pytest.raises(ConfigError, match=told):
+        with pytest.raises(ConfigError, match=message):
             pv.write_tables(unsure, path, format="markdown")
     with pytest.raises(ConfigError, match="its name tells no format"):
         pv.write_tables(unsure, tmp_path / "a.doc")
@@ -84,15 +84,15 @@ def test_a_full_disk_leaves_the_earlier_report(unsure, tmp_path, monkeypatch):
 
     file = tmp_path / "a.md"
     pv.write_tables(unsure, file)
-    first = file.read_bytes()
+    earlier = file.read_bytes()
 
-    def full(self, data):
+    def full(self, content):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(ConfigError, match="No space left"):
         pv.write_tables(unsure, file)
-    assert file.read_bytes() == first
+    assert file.read_bytes() == earlier
     assert [path.name for path in tmp_path.iterdir()] == ["a.md"]
 
 

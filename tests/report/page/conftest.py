@@ -30,11 +30,11 @@ class Reader(HTMLParser):
         while self._inside and self._inside.pop() != tag:
             pass
 
-    def handle_data(self, data):
+    def handle_data(self, text):
         if not {"script", "style"} & set(self._inside[-1:]):
-            self.texts.append(data)
+            self.texts.append(text)
 
-    def all(self, tag):
+    def elements_of(self, tag):
         return [attrs for name, attrs in self.elements if name == tag]
 
     @property
@@ -87,19 +87,21 @@ def html(small, without_figures):
 def odd():
     """Audit scores of groups with any names: `odd(names, ...)`."""
 
-    def made(names, *, target=True, nontarget=True, absent=(), **options):
+    def audit(names, *, target=True, nontarget=True, absent=(), **options):
         ids = [f"s{i}" for i in range(3 * len(names))]
         trials = {"enrol": [], "test": [], "score": [], "label": []}
-        tested = [one for i, one in enumerate(ids) if names[i // 3] not in absent]
-        for i, one in enumerate(tested):
-            others = [tested[(i + k) % len(tested)] for k in range(1, 4)] if nontarget else []
-            for k, other in enumerate([one, one] * target + others):
-                trials["enrol"].append(f"{one}/a")
-                trials["test"].append(f"{other}/b{k}")
-                trials["score"].append(float((i * 7 + k * 5) % 11) - 2.0 * (other != one))
-                trials["label"].append(int(other == one))
+        tested = [utterance_id for i, utterance_id in enumerate(ids) if names[i // 3] not in absent]
+        for i, utterance_id in enumerate(tested):
+            impostor_ids = [tested[(i + k) % len(tested)] for k in range(1, 4)] if nontarget else []
+            for k, test_id in enumerate([utterance_id, utterance_id] * target + impostor_ids):
+                trials["enrol"].append(f"{utterance_id}/a")
+                trials["test"].append(f"{test_id}/b{k}")
+                trials["score"].append(
+                    float((i * 7 + k * 5) % 11) - 2.0 * (test_id != utterance_id)
+                )
+                trials["label"].append(int(test_id == utterance_id))
         speakers = {"id": ids, "kind": [names[i // 3] for i in range(len(ids))]}
         options = {"replicates": 50, "by": "kind", "operating_points": ["threshold=4"]} | options
         return pv.audit({"model": trials}, speakers=speakers, **options)
 
-    return made
+    return audit

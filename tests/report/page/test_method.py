@@ -8,8 +8,8 @@ from parivox.report.html.method import command, harms, item_places
 
 
 def test_the_command_names_options_that_are_not_the_default(audited):
-    made = audited(by=["gender"], operating_points=["eer", "fpr=0.05"], alpha=[0, 0.5], margin=1.5)
-    words = shlex.split(command(made))
+    audit = audited(by=["gender"], operating_points=["eer", "fpr=0.05"], alpha=[0, 0.5], margin=1.5)
+    words = shlex.split(command(audit))
     assert words[:3] == ["parivox", "audit", "model=SCORES_1"]
     assert words[3:] == shlex.split(
         "--speakers SPEAKERS --by gender --operating-point eer --operating-point fpr=0.05 "
@@ -21,7 +21,7 @@ def test_the_command_is_one_that_the_command_line_reads(audited, material, tmp_p
     from parivox.cli import main
 
     trials, speakers = material
-    made = audited(by=["gender"], operating_points=["fpr=0.05"], intervals=False, bins="exact")
+    audit = audited(by=["gender"], operating_points=["fpr=0.05"], intervals=False, bins="exact")
     rows = zip(*trials.values(), strict=True)
     table = "\n".join([",".join(trials), *(",".join(map(str, row)) for row in rows)])
     (tmp_path / "SCORES_1").write_text(table + "\n", encoding="utf-8")
@@ -29,19 +29,23 @@ def test_the_command_is_one_that_the_command_line_reads(audited, material, tmp_p
     table = "\n".join([",".join(speakers), *(",".join(row) for row in people)])
     (tmp_path / "SPEAKERS").write_text(table + "\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    assert main([*shlex.split(command(made))[1:], "--quiet", "--out", "again"]) in {0, None}
-    assert pv.load("again").to_json() == made.to_json()
+    assert main([*shlex.split(command(audit))[1:], "--quiet", "--out", "again"]) in {0, None}
+    assert pv.load("again").to_json() == audit.to_json()
 
 
 def test_a_loaded_audit_has_the_same_command(audited, tmp_path):
-    made = audited(by=["gender"], operating_points=["fpr=0.05"])
-    made.write(tmp_path / "a")
-    assert command(pv.load(tmp_path / "a")) == command(made)
+    audit = audited(by=["gender"], operating_points=["fpr=0.05"])
+    audit.write(tmp_path / "a")
+    assert command(pv.load(tmp_path / "a")) == command(audit)
 
 
 def test_found_items_name_a_place_and_others_are_not_supplied(small):
     def listed(context):
-        return {one.item: one for of in item_places(small, context).values() for one in of}
+        return {
+            item_place.item: item_place
+            for places in item_places(small, context).values()
+            for item_place in places
+        }
 
     bare = listed(None)
     assert bare["Error rates by group"].anchor == "groups"
@@ -56,31 +60,35 @@ def test_found_items_name_a_place_and_others_are_not_supplied(small):
     assert listed(read_context({"purpose": "door"}))[purpose].anchor == "context"
     in_use = "Threshold in operation"
     assert bare[in_use].where == "not supplied"  # as it was found on these trials
-    chosen = read_context({"threshold": {"chosen_by": "the vendor"}})
-    assert listed(chosen)[in_use].anchor == "points"
+    chosen_by_vendor = read_context({"threshold": {"chosen_by": "the vendor"}})
+    assert listed(chosen_by_vendor)[in_use].anchor == "points"
 
 
 @pytest.mark.slow
 def test_no_place_claims_to_conform(small):
-    every = [one for of in item_places(small, None).values() for one in of]
-    words = " ".join(word for one in every for word in one).lower()
+    places = [
+        item_place
+        for section_places in item_places(small, None).values()
+        for item_place in section_places
+    ]
+    words = " ".join(word for item_place in places for word in item_place).lower()
     assert not {"complian", "conforms", "fulfil"} & {
         word for word in ("complian", "conforms", "fulfil") if word in words
     }
 
 
 def test_limits_follow_the_seven_sources_and_are_filled_from_the_data(small):
-    found = harms(small, None)
-    assert [one.name for one in found] == [
+    sources = harms(small, None)
+    assert [source.name for source in sources] == [
         *("Historical", "Representation", "Measurement", "Aggregation"),
         *("Learning", "Evaluation", "Deployment"),
     ]
-    assert all(one.sentences for one in found)
-    by_name = {one.name: " ".join(one.sentences) for one in found}
+    assert all(source.sentences for source in sources)
+    by_name = {source.name: " ".join(source.sentences) for source in sources}
     assert "By gender: 2 groups, from f with 11 speakers to m with 12." in by_name["Representation"]
     assert "What the system is for: not supplied." in by_name["Deployment"]
-    told = harms(small, read_context({"purpose": "a door"}))
-    assert "What the system is for: a door." in told[-1].sentences
+    described_sources = harms(small, read_context({"purpose": "a door"}))
+    assert "What the system is for: a door." in described_sources[-1].sentences
 
 
 @pytest.fixture
@@ -102,23 +110,24 @@ def _rates(*small, **groups):
 
 def test_opposite_orders_of_the_two_errors_are_told_with_their_correlation(disagreeing):
     rates = _rates(a=(0.1, 0.03), b=(0.2, 0.02), c=(0.3, 0.01))
-    of = {"fnr": {"c": {"verdict": "worse"}}, "fpr": {"a": {"verdict": "cannot_tell"}}}
-    (told,) = disagreeing.opposite_errors(rates, of)
+    verdicts = {"fnr": {"c": {"verdict": "worse"}}, "fpr": {"a": {"verdict": "cannot_tell"}}}
+    (sentence,) = disagreeing.opposite_errors(rates, verdicts)
     assert (
-        "c has the most false rejects and a has the most false accepts (which may be due to" in told
+        "c has the most false rejects and a has the most false accepts (which may be due to"
+        in sentence
     )
-    assert "(Kendall's tau -1.00 over 3 groups; -1 is opposite, 1 identical)" in told
+    assert "(Kendall's tau -1.00 over 3 groups; -1 is opposite, 1 identical)" in sentence
     alike = _rates(a=(0.1, 0.01), b=(0.2, 0.02), c=(0.3, 0.03))
     assert not list(disagreeing.opposite_errors(alike, {}))
 
 
 def test_differences_and_ratios_are_told_apart(disagreeing):
     rates = _rates(a=(0.1, 0.001), b=(0.2, 0.02))
-    (told,) = disagreeing.differences_and_ratios(rates)
-    assert "in points FNR varies more (10.0 % to 20.0 %, 10 points or 2.0 times)" in told
-    assert "in ratios FPR does (0.100 % to 2.00 %, 1.9 points or 20 times)" in told
-    one = _rates("b", a=(0.1, 0.001), b=(0.2, 0.02))
-    assert not list(disagreeing.differences_and_ratios(one))
+    (sentence,) = disagreeing.differences_and_ratios(rates)
+    assert "in points FNR varies more (10.0 % to 20.0 %, 10 points or 2.0 times)" in sentence
+    assert "in ratios FPR does (0.100 % to 2.00 %, 1.9 points or 20 times)" in sentence
+    same_order_rates = _rates("b", a=(0.1, 0.001), b=(0.2, 0.02))
+    assert not list(disagreeing.differences_and_ratios(same_order_rates))
 
 
 def test_measures_that_differ_on_chance_or_by_small_groups_are_told(disagreeing):
@@ -130,21 +139,21 @@ def test_measures_that_differ_on_chance_or_by_small_groups_are_told(disagreeing)
         "ir": {False: row(0.01, 9), True: row(0.01)},
         "garbe": {},
     }
-    (told,) = disagreeing.measures_and_chance(joint)
-    assert "FDR p = 0.4, IR p = 0.01" in told
-    assert "much the same" not in told
+    (sentence,) = disagreeing.measures_and_chance(joint)
+    assert "FDR p = 0.4, IR p = 0.01" in sentence
+    assert "much the same" not in sentence
     near = {"fdr": {True: row(0.07)}, "ir": {True: row(0.03)}, "garbe": {}}
-    (told,) = disagreeing.measures_and_chance(near)
-    assert "on either side of 0.05 may yet tell much the same" in told
-    (told,) = disagreeing.effect_of_small_groups(joint)
-    assert "FDR p = 0.01 of all 9, p = 0.4 of the 5 that count" in told
+    (sentence,) = disagreeing.measures_and_chance(near)
+    assert "on either side of 0.05 may yet tell much the same" in sentence
+    (sentence,) = disagreeing.effect_of_small_groups(joint)
+    assert "FDR p = 0.01 of all 9, p = 0.4 of the 5 that count" in sentence
 
 
 def test_systems_that_measures_rank_differently_are_told(disagreeing):
     from parivox.report.audit_queries import Scope
 
-    def row(value, *, higher):
-        return {False: {"value": value, "higher_is_fairer": higher}}
+    def row(number, *, higher):
+        return {False: {"value": number, "higher_is_fairer": higher}}
 
     joint = {
         Scope("A", "", "g", "both"): {
@@ -158,5 +167,5 @@ def test_systems_that_measures_rank_differently_are_told(disagreeing):
             "ir": {},
         },
     }
-    (told,) = disagreeing.system_ranking_disagreements(joint, set(joint))
-    assert "FDR 0.9 against 0.8: A fairer; GARBE 0.4 against 0.3: B fairer" in told
+    (sentence,) = disagreeing.system_ranking_disagreements(joint, set(joint))
+    assert "FDR 0.9 against 0.8: A fairer; GARBE 0.4 against 0.3: B fairer" in sentence

@@ -28,11 +28,15 @@ ODD = [
 
 
 def test_the_sections_stand_in_order_and_can_be_reached(html, read):
-    found = read(html)
-    sections = [one["id"] for one in found.all("section")]
+    reader = read(html)
+    sections = [attributes["id"] for attributes in reader.elements_of("section")]
     assert sections == ["answer", *(name for name in SECTIONS if name != "compared")]
-    links = {one["href"][1:] for one in found.all("a") if one["href"].startswith("#")}
-    ids = [attrs["id"] for _, attrs in found.elements if "id" in attrs]
+    links = {
+        attributes["href"][1:]
+        for attributes in reader.elements_of("a")
+        if attributes["href"].startswith("#")
+    }
+    ids = [attrs["id"] for _, attrs in reader.elements if "id" in attrs]
     assert links <= set(ids)
     assert len(ids) == len(set(ids))
 
@@ -46,9 +50,9 @@ def test_headings_never_skip_a_level(html, read):
 
 
 def test_tables_have_captions_and_heads_with_scope(html, read):
-    found = read(html)
-    assert len(found.all("caption")) == len(found.all("table")) > 10
-    assert all(one.get("scope") for one in found.all("th"))
+    reader = read(html)
+    assert len(reader.elements_of("caption")) == len(reader.elements_of("table")) > 10
+    assert all(attributes.get("scope") for attributes in reader.elements_of("th"))
 
 
 def test_the_same_audit_gives_the_same_bytes(small, html):
@@ -56,17 +60,19 @@ def test_the_same_audit_gives_the_same_bytes(small, html):
 
 
 def test_nothing_is_fetched(html, read):
-    found = read(html)
-    for _, attrs in found.elements:
+    reader = read(html)
+    for _, attrs in reader.elements:
         assert "src" not in attrs
         assert attrs.get("href", "#").startswith("#")
-    assert not found.all("link")
+    assert not reader.elements_of("link")
     assert "url(" not in html
     assert "@import" not in html
 
 
 def test_the_policy_allows_what_stands_in_the_page_by_hash_and_nothing_else(html, read):
-    (policy,) = [one["content"] for one in read(html).all("meta") if "http-equiv" in one]
+    (policy,) = [
+        script["content"] for script in read(html).elements_of("meta") if "http-equiv" in script
+    ]
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
     assert rules["default-src"] == "'none'"
     assert "unsafe" not in policy
@@ -76,8 +82,8 @@ def test_the_policy_allows_what_stands_in_the_page_by_hash_and_nothing_else(html
     ):
         blocks = re.findall(pattern, html, re.DOTALL)
         hashes = {
-            "'sha256-" + base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() + "'"
-            for one in blocks
+            "'sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() + "'"
+            for script in blocks
         }
         assert hashes
         assert set(rules[kind].split()) == hashes
@@ -86,23 +92,25 @@ def test_the_policy_allows_what_stands_in_the_page_by_hash_and_nothing_else(html
 
 
 def test_names_of_any_kind_are_text_and_nothing_else(odd, read):
-    made = html_report(odd(ODD), title="<b>T</b>")
-    found = read(made)
-    assert not found.all("b") or "<b>T" not in made
-    assert "&lt;b&gt;T&lt;/b&gt;" in made
-    assert "<script>alert" not in made
-    assert "{{ 7 * 7 }}" in found.text
-    assert all("onload" not in attrs for _, attrs in found.elements)
-    assert "49" not in re.findall(r"<bdi>([^<]*)</bdi>", made)
-    data = re.search(r'<script type="application/json" id="x-data">(.*?)</script>', made, re.DOTALL)
-    assert ODD[0] in json.dumps(json.loads(data[1]), ensure_ascii=False)
+    page = html_report(odd(ODD), title="<b>T</b>")
+    reader = read(page)
+    assert not reader.elements_of("b") or "<b>T" not in page
+    assert "&lt;b&gt;T&lt;/b&gt;" in page
+    assert "<script>alert" not in page
+    assert "{{ 7 * 7 }}" in reader.text
+    assert all("onload" not in attrs for _, attrs in reader.elements)
+    assert "49" not in re.findall(r"<bdi>([^<]*)</bdi>", page)
+    page_json = re.search(
+        r'<script type="application/json" id="x-data">(.*?)</script>', page, re.DOTALL
+    )
+    assert ODD[0] in json.dumps(json.loads(page_json[1]), ensure_ascii=False)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 200])
 def test_one_group_and_two_hundred_make_a_page(odd, read, n):
-    found = read(html_report(odd([f"g{i}" for i in range(n)])))
-    assert f"g{n - 1}" in found.text
+    reader = read(html_report(odd([f"g{i}" for i in range(n)])))
+    assert f"g{n - 1}" in reader.text
 
 
 @pytest.mark.slow
@@ -124,23 +132,23 @@ def test_without_own_trials_the_page_says_so_first(odd, read):
 
 def test_a_group_without_trials_is_told_with_its_speakers(odd, read):
     text = read(html_report(odd(["a", "<c>"], absent=["<c>"]))).text
-    told = (
+    sentence = (
         "by kind has no trials (3 speakers in the speaker table), so nothing can be said about <c>"
     )
-    assert text.count(told) == 3
-    assert text.index("limitations.") < text.index(told) < text.index("Findings by operating")
+    assert text.count(sentence) == 3
+    assert text.index("limitations.") < text.index(sentence) < text.index("Findings by operating")
 
 
 def test_groups_are_drawn_with_the_ratios_of_their_verdicts(audited, read):
     audit = audited(by=["gender"], operating_points=["fpr=0.01"])
     html = html_report(audit)
-    first = html.partition('<table class="ratios">')[2].partition("</table>")[0]
+    opening = html.partition('<table class="ratios">')[2].partition("</table>")[0]
     for row in audit.verdicts.where(grouping="gender", operating_point="fpr=0.01").rows():
         if row["group"] and row["metric"] in {"fpr", "fnr"}:
             sign = {"worse": "▲", "better": "▼", "no_difference": "="}.get(row["verdict"], "?")
             # of two groups, the one is better where the other is worse: told again, in grey
             code = {"better": "none"}.get(row["verdict"], row["verdict"])
-            assert f'v-{code}">{sign} {short_number(row["ratio"])}×' in first
+            assert f'v-{code}">{sign} {short_number(row["ratio"])}×' in opening
     assert "grey ▼" in html
 
 
@@ -149,7 +157,7 @@ def cells(html, caption):
     table = html.partition(f"<caption>{caption}")[2].partition("</table>")[0]
     rows = table.partition("<tbody>")[2].split("<tr")[1:]
     return [
-        [re.sub("<[^>]*>", "", one).strip() for one in re.split("<t[hd][^>]*>", row)[1:]]
+        [re.sub("<[^>]*>", "", cell).strip() for cell in re.split("<t[hd][^>]*>", row)[1:]]
         for row in rows
     ]
 
@@ -159,9 +167,9 @@ def test_a_figure_of_a_group_without_interval_has_the_reason_below_its_table(odd
     rows = {row[0]: row for row in cells(html, "FNR, false rejects, of model, kind")}
     assert re.match(r"\d", rows["b\u00a0*"][3])
     assert re.fullmatch("–\u00a0[¹²³]", rows["b\u00a0*"][4])
-    for value, *rest in (row[-3:] for group, row in rows.items() if group != "pooled"):
-        assert re.match(r"\d", value)
-        assert all(re.fullmatch("–\u00a0[¹²³]", one) for one in rest)
+    for rate, *figures in (row[-3:] for group, row in rows.items() if group != "pooled"):
+        assert re.match(r"\d", rate)
+        assert all(re.fullmatch("–\u00a0[¹²³]", figure) for figure in figures)
     below = html.partition("<caption>FNR, false rejects")[2].partition("</table>")[2]
     assert "fewer than 5 speakers: no interval" in below.partition("</p>")[0]
     assert (
@@ -191,9 +199,11 @@ def test_everyone_together_is_compared_with_no_one(small):
 def test_a_combination_without_anyone_is_told_as_the_legend_says(material, read):
     trials, speakers = material
     lopsided = {**speakers, "side": ["x" if i % 2 else "xy"[i % 3 == 0] for i in range(24)]}
-    by = ["gender", "side", "gender+side"]
+    attributes = ["gender", "side", "gender+side"]
     options = {"operating_points": ["fpr=0.05"], "replicates": 50}
-    text = read(html_report(pv.audit({"m": trials}, speakers=lopsided, by=by, **options))).text
+    text = read(
+        html_report(pv.audit({"m": trials}, speakers=lopsided, by=attributes, **options))
+    ).text
     assert "A dash has its reason below the table." in text
     table = text.partition("false rejects (FNR), %, ")[2]
     assert "no one: there is no such group" in table.partition("false accepts (FPR)")[0]
@@ -209,17 +219,17 @@ def test_headings_and_tables_stay_together_on_paper(html):
 
 def test_without_intervals_the_page_says_that_nothing_is_said_of_chance(odd, read):
     text = read(html_report(odd(["f", "m"], intervals=False))).text
-    first = text.partition("All groups By")[0]
-    assert "The audit does not show whether groups differ beyond chance" in first
-    assert "--no-intervals was given" in first
-    assert re.search(r"Highest observed rate of false rejects: [fm], [\d.]+ %", first)
+    opening = text.partition("All groups By")[0]
+    assert "The audit does not show whether groups differ beyond chance" in opening
+    assert "--no-intervals was given" in opening
+    assert re.search(r"Highest observed rate of false rejects: [fm], [\d.]+ %", opening)
     assert "No verdicts: --no-intervals was given." in text
 
 
 def test_what_was_not_supplied_is_said_and_what_was_is_shown(small, html, read):
     assert "not supplied" in read(html).text
-    told = {"purpose": "a <lock>", "threshold": {"chosen_by": "the vendor", "when": "2026"}}
-    text = read(html_report(small, context=told)).text
+    context = {"purpose": "a <lock>", "threshold": {"chosen_by": "the vendor", "when": "2026"}}
+    text = read(html_report(small, context=context)).text
     assert "Purpose a <lock>" in text
     assert "chosen by the vendor, 2026" in text
 
@@ -227,8 +237,10 @@ def test_what_was_not_supplied_is_said_and_what_was_is_shown(small, html, read):
 @pytest.mark.slow
 def test_no_id_and_no_file_name_is_in_the_page(small, html):
     ids = {f"s{i:02d}" for i in range(24)}
-    assert not {one for one in ids if re.search(rf"\b{one}\b", html)}
-    assert all(str(entry["name"]) not in html for entry in small.provenance if "." in entry["name"])
+    assert not {speaker_id for speaker_id in ids if re.search(rf"\b{speaker_id}\b", html)}
+    assert all(
+        str(record["name"]) not in html for record in small.provenance if "." in record["name"]
+    )
 
 
 def test_ids_are_shown_only_if_the_audit_kept_them(small):
@@ -241,27 +253,31 @@ def test_ids_are_shown_only_if_the_audit_kept_them(small):
 @pytest.mark.slow
 def test_ids_that_an_audit_kept_are_in_no_report_that_did_not_ask(named, tmp_path, read):
     ids = re.compile(r"\bs\d\d\b")
-    asked = read(html_report(named, speaker_ids="offenders"))
-    assert "Speakers with most errors (FNR) of model by gender" in asked.text
+    offenders_page = read(html_report(named, speaker_ids="offenders"))
+    assert "Speakers with most errors (FNR) of model by gender" in offenders_page.text
     behind = named.offenders.to_dict()["speaker"]
     assert behind
-    assert {one for one in behind if one in asked.text.split()} == set(behind)
+    assert {
+        speaker_id for speaker_id in behind if speaker_id in offenders_page.text.split()
+    } == set(behind)
     assert not ids.search(html_report(named))
     for ending in (".md", ".tex"):
         pv.write_tables(named, tmp_path / f"t{ending}")
         assert not ids.search((tmp_path / f"t{ending}").read_text())
     pv.write_tables(named, tmp_path / "t.xlsx")
     with zipfile.ZipFile(tmp_path / "t.xlsx") as book:
-        held = " ".join(book.read(name).decode() for name in book.namelist())
-    assert not ids.search(held)
-    assert "fnr" in held
+        workbook_text = " ".join(book.read(name).decode() for name in book.namelist())
+    assert not ids.search(workbook_text)
+    assert "fnr" in workbook_text
 
 
 def test_figures_hold_no_id_that_an_audit_kept(named):
     from parivox.report.charts import figures, spec
 
-    told = json.dumps([[one.title, one.description, spec(one.chart)] for one in figures(named)])
-    assert not re.search(r"\bs\d\d\b", told)
+    text = json.dumps(
+        [[figure.title, figure.description, spec(figure.chart)] for figure in figures(named)]
+    )
+    assert not re.search(r"\bs\d\d\b", text)
 
 
 def test_the_signature_names_the_hash_of_the_written_audit(small, html, tmp_path):
@@ -287,21 +303,21 @@ def test_the_title_of_a_figure_is_text(small, monkeypatch):
     drawn = assembly.EmbeddedFigure("fig", "A <b> title", "How to read it.", "<svg></svg>")
     figures = {name: [] for name in SECTIONS} | {"groups": [[drawn]]}
     monkeypatch.setattr(assembly, "_embedded_figures", lambda _: figures)
-    made = html_report(small)
-    assert "A &lt;b&gt; title" in made
-    assert made.count("<figcaption>How to read it.</figcaption>") == 1
+    page = html_report(small)
+    assert "A &lt;b&gt; title" in page
+    assert page.count("<figcaption>How to read it.</figcaption>") == 1
 
 
 @pytest.mark.slow
 def test_what_the_terminal_says_of_people_attempts_and_weights_is_in_the_page(audited, read):
-    made = audited(
+    audit = audited(
         by=["gender", "gender+nation"],
         operating_points=["fpr=0.05"],
         attempts=3,
         limits=["fnr=0.05"],
         standardise=["nation"],
     )
-    text = read(html_report(made)).text
+    text = read(html_report(audit)).text
     for words in (
         "Per 10,000 in 3 attempts at fpr=0.05, if attempts are independent",
         "Speakers at fpr=0.05: share whose own FNR is above the limit",
@@ -315,15 +331,15 @@ def test_what_the_terminal_says_of_people_attempts_and_weights_is_in_the_page(au
 def test_systems_stand_side_by_side_once_for_each_allocation(material, without_figures, read):
     trials, speakers = material
     options = {"by": "gender", "allocate": ["enrol", "both"], "operating_points": ["fpr=0.05"]}
-    made = pv.audit({"a": trials, "b": trials}, speakers=speakers, intervals=False, **options)
-    texts = read(html_report(made)).texts
+    audit = pv.audit({"a": trials, "b": trials}, speakers=speakers, intervals=False, **options)
+    texts = read(html_report(audit)).texts
     for label in ("gender at fpr=0.05", "gender, nontarget trials by enrol at fpr=0.05"):
         assert texts.count(label) == 1
 
 
 @pytest.mark.slow
 def test_attributes_that_go_together_are_told_before_the_answer_is_relied_on(odd, read):
-    made = odd(["f", "m"])
+    audit = odd(["f", "m"])
     row = {
         "attribute": "kind",
         "other": "age",
@@ -331,10 +347,10 @@ def test_attributes_that_go_together_are_told_before_the_answer_is_relied_on(odd
         "cramers_v": 0.5,
         "sentence": "kind and age are associated: part of a difference may be due to <age>",
     }
-    made.record["confounding"] = {"model": [row]}
-    text = read(html_report(made)).text
-    told = "part of a difference may be due to <age>. To examine this, use --within age"
-    assert text.index("limitations.") < text.index(told) < text.index("Findings by operating")
+    audit.record["confounding"] = {"model": [row]}
+    text = read(html_report(audit)).text
+    sentence = "part of a difference may be due to <age>. To examine this, use --within age"
+    assert text.index("limitations.") < text.index(sentence) < text.index("Findings by operating")
 
 
 @pytest.mark.slow
@@ -342,9 +358,11 @@ def test_a_value_with_the_sign_that_joins_attributes_stands_in_the_crosstab(mate
     trials, speakers = material
     aged = {**speakers, "age": [("60+", "<60")[i // 2 % 2] for i in range(24)]}
     points = ["fpr=0.05"]
-    by = ["gender", "age", "gender+age"]
-    made = pv.audit({"m": trials}, speakers=aged, by=by, operating_points=points, replicates=50)
-    text = read(html_report(made)).text
+    attributes = ["gender", "age", "gender+age"]
+    audit = pv.audit(
+        {"m": trials}, speakers=aged, by=attributes, operating_points=points, replicates=50
+    )
+    text = read(html_report(audit)).text
     assert "Two attributes at once" in text
     table = text.partition("by age at fpr=0.05")[2] or text.partition("by gender at fpr=0.05")[2]
     assert re.search(r"60\+ \d", table)
@@ -362,15 +380,20 @@ def test_a_measure_without_p_has_the_reason_below_its_table(odd, without_figures
 def test_a_table_has_no_footnotes_of_columns_that_were_left_out():
     rows = [("one", Cell("–", reason="no b"), Cell("–", reason="no c")), ("two", "–", "1")]
     sheet = Sheet.with_heads("x", ("a", "b", "c"), rows)
-    assert [one.head for one in sheet.without_empty_columns().columns] == ["a", "c"]
+    assert [column.head for column in sheet.without_empty_columns().columns] == ["a", "c"]
     assert sheet.without_empty_columns().footnotes == {"no c": "¹"}
 
 
 def test_no_line_of_the_page_ends_within_an_interval_or_a_p_value_or_before_a_unit():
-    whole = environment().filters["whole"]
+    unbroken = environment().filters["whole"]
     words = "2.9 times [2.2, 4.0], adjusted p = 0.002, ratio 1.7, p < 0.001: 4.75 % of 30 speakers"
-    made = whole(words)
-    assert made.replace("\u00a0", " ") == words
-    for part in ("2.9\u00a0times", "[2.2,\u00a04.0]", "p\u00a0=\u00a00.002", "p\u00a0<\u00a00.001"):
-        assert part in made
-    assert "4.75\u00a0%" in made
+    text = unbroken(words)
+    assert text.replace("\u00a0", " ") == words
+    for figure in (
+        "2.9\u00a0times",
+        "[2.2,\u00a04.0]",
+        "p\u00a0=\u00a00.002",
+        "p\u00a0<\u00a00.001",
+    ):
+        assert figure in text
+    assert "4.75\u00a0%" in text
