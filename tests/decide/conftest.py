@@ -18,7 +18,10 @@ def scored(shift, seed=1, people=PEOPLE):
     is_m = np.arange(people) >= people // 2
     pair_enrols, pair_tests = np.triu_indices(people, 1)
     swap = draw.random(pair_enrols.size) < 0.5
-    pair_enrols, pair_tests = np.where(swap, pair_tests, pair_enrols), np.where(swap, pair_enrols, pair_tests)
+    pair_enrols, pair_tests = (
+        np.where(swap, pair_tests, pair_enrols),
+        np.where(swap, pair_enrols, pair_tests),
+    )
     target_speakers = np.repeat(np.arange(people), 6)
     enrol, test = np.append(target_speakers, pair_enrols), np.append(target_speakers, pair_tests)
     target = enrol == test

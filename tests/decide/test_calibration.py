@@ -36,7 +36,9 @@ def test_groups_that_are_scored_apart_gain_by_calibrators_of_their_own(calibrati
         assert group_rows[group]["gain_low"] > 0
         assert group_rows[group]["cal_loss"] < common[group]["cal_loss"]
         assert group_rows[group]["cllr"] < common[group]["cllr"]
-        plain = group_rows[group]["cllr"] - group_rows[group]["min_cllr"]  # with the optimism of the minimum
+        plain = (
+            group_rows[group]["cllr"] - group_rows[group]["min_cllr"]
+        )  # with the optimism of the minimum
         assert 0 <= group_rows[group]["cal_loss"] < plain
 
 
@@ -136,8 +138,12 @@ def test_distances_are_negated_as_when_they_were_calibrated(alike, tmp_path):
     trials, speakers = alike
     far = trials.with_columns(score=-pl.col("score"))
     calibrator = pv.calibrate(trials, speakers=speakers, **OPTIONS).calibrator
-    distance_calibrator = pv.calibrate(far, speakers=speakers, orientation="distance", **OPTIONS).calibrator
-    np.testing.assert_allclose(distance_calibrator.llr(far["score"]), calibrator.llr(trials["score"]))
+    distance_calibrator = pv.calibrate(
+        far, speakers=speakers, orientation="distance", **OPTIONS
+    ).calibrator
+    np.testing.assert_allclose(
+        distance_calibrator.llr(far["score"]), calibrator.llr(trials["score"])
+    )
 
 
 @pytest.fixture
@@ -303,9 +309,9 @@ def test_the_command_writes_applies_and_draws(run, files):
     assert "Calibrator: c.json" in summary
     chart = json.loads((files / "r.json").read_text())
     assert "vega-lite" in chart["$schema"]
-    application_summary = run("calibrate", "scores.csv", "--apply", "c.json", "--speakers", "people.csv",
+    summary = run("calibrate", "scores.csv", "--apply", "c.json", "--speakers", "people.csv",
                "--out", "llr.csv")  # fmt: skip
-    assert "rows in llr.csv: natural-log likelihood ratios" in application_summary
+    assert "rows in llr.csv: natural-log likelihood ratios" in summary
     assert run("audit", "llr.csv", "--speakers", "people.csv", "--by", "gender", "--llr",
                "--no-intervals", "--quiet")  # fmt: skip
 

@@ -15,7 +15,11 @@ ACCEPTED = {"condition": "FNR", "reason": "few speakers", "until": "2027-06-30"}
 
 
 def policy(*conditions, accept=None, **extra_entries):
-    entries = {"parivox-policy": VERSION, "conditions": list(conditions or [CONDITION]), **extra_entries}
+    entries = {
+        "parivox-policy": VERSION,
+        "conditions": list(conditions or [CONDITION]),
+        **extra_entries,
+    }
     return entries | ({} if accept is None else {"accept": accept})
 
 
@@ -31,7 +35,10 @@ def test_what_a_file_says(tmp_path):
     path.write_text(EXAMPLE)
     policy_read = read_policy(path)
     assert policy_read.name == "policy.yaml"
-    assert [(condition.rate, condition.maximum, condition.is_ratio, condition.reference) for condition in policy_read.conditions] == [
+    assert [
+        (condition.rate, condition.maximum, condition.is_ratio, condition.reference)
+        for condition in policy_read.conditions
+    ] == [
         ("fnr", 1.5, True, "others"),
         ("fnr", 0.1, False, "others"),
         ("fpr", None, False, "others"),
@@ -68,7 +75,10 @@ def test_what_is_accepted_ends(tmp_path):
         (policy(CONDITION | {"rate": "fta", "at-most": "1.5x"}), "ratios are of fnr and fpr"),
         (policy(CONDITION | {"groups": ["f", "f"]}), "is not a list of names, each once"),
         (policy(CONDITION, CONDITION | {"at-most": "3%"}), "is the name of two conditions"),
-        (policy(CONDITION, CONDITION | {"name": "b", "at-most": "3%"}), "say two things of the same"),
+        (
+            policy(CONDITION, CONDITION | {"name": "b", "at-most": "3%"}),
+            "say two things of the same",
+        ),
         (policy(accept=[ACCEPTED | {"condition": "FPR"}]), "'FPR' is not a condition"),
         (policy(accept=[{**ACCEPTED, "reason": ""}]), "says nothing of 'reason'"),
         (policy(accept=[{"condition": "FNR", "reason": "few"}]), "says nothing of 'until'"),
@@ -105,5 +115,9 @@ def test_the_schema_fits_what_is_read(schema, optional):
         entries = yaml.load(text, yaml.BaseLoader)
         assert not [*validator.iter_errors(entries)]
     assert len(read_policy(yaml.load(uncommented, yaml.BaseLoader)).accepted) == 1
-    for wrong in (policy(rules=[]), policy({"name": "a", "rate": "fnr"}), policy(CONDITION | {"x": 1})):
+    for wrong in (
+        policy(rules=[]),
+        policy({"name": "a", "rate": "fnr"}),
+        policy(CONDITION | {"x": 1}),
+    ):
         assert [*validator.iter_errors(wrong)]

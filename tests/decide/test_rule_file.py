@@ -54,7 +54,9 @@ def test_an_answer_says_whether_its_thresholds_were_found_on_the_same_trials(
         return [caveat.short for caveat in caveats if "the audited trials" in caveat.short]
 
     points_of_both, rules = ["deployed", "fpr=0.05"], {"thresholds": tmp_path / "rules.yaml"}
-    assert threshold_caveats(trials, points_of_both, **rules) == ["threshold rules set on the audited trials"]
+    assert threshold_caveats(trials, points_of_both, **rules) == [
+        "threshold rules set on the audited trials"
+    ]
     assert threshold_caveats(alike[0], points_of_both, **rules) == []
     message = "thresholds set on the audited trials (error rates on others may differ)"
     assert threshold_caveats(alike[0], ["fpr=0.05"]) == [message]
@@ -87,7 +89,8 @@ def is_valid(optional):
 
     def valid(text):
         verdicts = {
-            validator.is_valid(yaml.load(text, loader)) for loader in (yaml.BaseLoader, yaml.CSafeLoader)
+            validator.is_valid(yaml.load(text, loader))
+            for loader in (yaml.BaseLoader, yaml.CSafeLoader)
         }
         (verdict,) = verdicts
         return verdict

@@ -29,15 +29,25 @@ def rows(selection, rule):
     return {row["group"]: row for row in selection.groups.where(rule=rule).rows()}
 
 
-def test_a_group_that_is_scored_higher_gets_a_higher_threshold_and_pays_for_it_in_lock_outs(selection):
+def test_a_group_that_is_scored_higher_gets_a_higher_threshold_and_pays_for_it_in_lock_outs(
+    selection,
+):
     common, group_rows = rows(selection, "common"), rows(selection, "per group")
     assert set(selection.apart) == {"f", "m"}
-    assert group_rows["m"]["threshold"] > common["everyone"]["threshold"] > group_rows["f"]["threshold"]
+    assert (
+        group_rows["m"]["threshold"]
+        > common["everyone"]["threshold"]
+        > group_rows["f"]["threshold"]
+    )
     assert group_rows["m"]["fpr_change_high"] < 0 < group_rows["m"]["fnr_change_low"]
     assert group_rows["f"]["fpr_change_low"] > 0 > group_rows["f"]["fnr_change_high"]
     for group in "fm":
         assert group_rows[group]["fpr_low"] < 0.05 < group_rows[group]["fpr_high"]
-        assert group_rows[group]["threshold_low"] < group_rows[group]["threshold"] < group_rows[group]["threshold_high"]
+        assert (
+            group_rows[group]["threshold_low"]
+            < group_rows[group]["threshold"]
+            < group_rows[group]["threshold_high"]
+        )
 
 
 def test_a_shift_between_groups_comes_out_as_the_distance_of_their_thresholds(selection):
@@ -46,7 +56,9 @@ def test_a_shift_between_groups_comes_out_as_the_distance_of_their_thresholds(se
 
 
 def test_what_lies_between_keeps_a_share_of_the_difference_to_the_common_threshold(selection):
-    common, group_rows, between = (rows(selection, rule) for rule in ("common", "per group", "between"))
+    common, group_rows, between = (
+        rows(selection, rule) for rule in ("common", "per group", "between")
+    )
     for group in "fm":
         start = common[group]["threshold"]
         share = (between[group]["threshold"] - start) / (group_rows[group]["threshold"] - start)
@@ -77,7 +89,10 @@ def test_the_same_seed_deals_the_same_folds_whatever_the_order_of_rows(shifted, 
     first_selection = pv.thresholds(trials, speakers=speakers, **options)
     reversed_selection = pv.thresholds(trials.reverse(), speakers=speakers, **options)
     assert first_selection.to_dict()["tables"] == reversed_selection.to_dict()["tables"]
-    assert pv.thresholds(trials, speakers=speakers, seed=1, **options).to_dict() != first_selection.to_dict()
+    assert (
+        pv.thresholds(trials, speakers=speakers, seed=1, **options).to_dict()
+        != first_selection.to_dict()
+    )
 
 
 # ---- no leak ----
@@ -120,7 +135,10 @@ def test_a_speaker_on_both_sides_is_a_gain_that_is_none():
         trials = material(None)
         trials = replace(trials, score=trials.score + noise.normal(0, 1, trials.score.size))
         aim = parse_aim("min-cdet", parse_cost("0.5,1,1"))
-        fits = {held_folds: one.thresholds for held_folds, one in fit_thresholds(trials, aim, MAY, 3).items()}
+        fits = {
+            held_folds: one.thresholds
+            for held_folds, one in fit_thresholds(trials, aim, MAY, 3).items()
+        }
         leaky = dict.fromkeys(fits, fits[0])
         judgements = (
             judge_rules(trials, [CrossFitThresholds(trials.score, thresholds)], aim, 0.95)
@@ -139,8 +157,13 @@ def test_chance_of_pairs_is_no_part_of_thresholds_that_target_trials_alone_set()
     alike = replace(trials, score=np.where(trials.target, trials.score, np.round(trials.score)))
     changes = []
     for variant in (trials, alike):
-        fits = {held_folds: fit.thresholds for held_folds, fit in fit_thresholds(variant, aim, MAY, 3).items()}
-        changes.append(judge_rules(variant, [CrossFitThresholds(variant.score, fits)], aim, 0.95).changes)
+        fits = {
+            held_folds: fit.thresholds
+            for held_folds, fit in fit_thresholds(variant, aim, MAY, 3).items()
+        }
+        changes.append(
+            judge_rules(variant, [CrossFitThresholds(variant.score, fits)], aim, 0.95).changes
+        )
     low, high = changes[0]["fnr"].change_limits
     assert (low[1] < high[1]).all()
     assert np.array_equal((low, high), changes[1]["fnr"].change_limits)
@@ -170,8 +193,13 @@ def test_the_least_worst_threshold_costs_the_group_with_the_largest_cost_least()
         for shift in (0.0, 1.0)
     ]
     threshold = parse_aim("least-worst", cost).common_threshold(groups[0] + groups[1], groups)
-    worst = [max(float(cdet(group_counts.at(x), cost)[0]) for group_counts in groups) for x in np.linspace(0, 3, 61)]
-    assert max(float(cdet(group_counts.at(threshold), cost)[0]) for group_counts in groups) <= min(worst)
+    worst = [
+        max(float(cdet(group_counts.at(x), cost)[0]) for group_counts in groups)
+        for x in np.linspace(0, 3, 61)
+    ]
+    assert max(float(cdet(group_counts.at(threshold), cost)[0]) for group_counts in groups) <= min(
+        worst
+    )
 
 
 def test_scores_without_the_shift_do_at_one_threshold_what_groups_do_at_their_own(shifted):

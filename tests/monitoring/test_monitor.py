@@ -76,7 +76,9 @@ def again(folder, monitored, tmp_path):
 
     def monitor_next(table=None, **changes):
         defaults = {"state": tmp_path / "state", "key": folder / "key", "day": day(WEEKS)}
-        return pv.monitor(calls(WEEKS) if table is None else table, **{**OPTIONS, **defaults, **changes})
+        return pv.monitor(
+            calls(WEEKS) if table is None else table, **{**OPTIONS, **defaults, **changes}
+        )
 
     return monitor_next
 

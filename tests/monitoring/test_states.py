@@ -234,7 +234,8 @@ def test_two_writers_never_lose_a_day(tmp_path, written):
     context = mp.get_context("spawn")
     start, outcome_queue = context.Barrier(2, timeout=60), context.Queue()
     writers = [
-        context.Process(target=_write, args=(tmp_path, rounds, n, start, outcome_queue)) for n in (3, 4)
+        context.Process(target=_write, args=(tmp_path, rounds, n, start, outcome_queue))
+        for n in (3, 4)
     ]
     for writer in writers:
         writer.start()

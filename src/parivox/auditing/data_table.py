@@ -69,7 +69,9 @@ IMPLAUSIBLE_THRESHOLDS = "thresholds that may be of another model or scale"
 _MIN_SEPARATING_AUC, _MAX_PLAUSIBLE_RATE = 0.8, 0.9
 """AUC from which on scores tell trials apart; rate above which a given threshold does not."""
 TRIALS_BEYOND_MEMORY = "trials of a list too long for memory"
-_UNCHECKED_NOTE = "neither the list nor ids and scores are checked; audit a random part of it to have them"
+_UNCHECKED_NOTE = (
+    "neither the list nor ids and scores are checked; audit a random part of it to have them"
+)
 MAX_NAMED_GROUPS = 10
 """Of more groups without trials than these, the others are counted."""
 MAX_LISTED_THRESHOLDS = 50
@@ -102,7 +104,9 @@ def add_trial_accounts(
     speaker_rows = trials.trials_by_speaker
     if speakers is not None and speaker_rows is not None and not trials.has_speaker_blocks:
         _add_speakers_without_group(add, speaker_rows, groupings)
-    for recordings, n_failed in zip(("enrolments", "test recordings"), cell_counts.n_unmet_failures, strict=True):
+    for recordings, n_failed in zip(
+        ("enrolments", "test recordings"), cell_counts.n_unmet_failures, strict=True
+    ):
         if n_failed:
             text = f"{recordings} that failed and that no trial has"
             note = "counted in FTE or FTA alone"
@@ -120,8 +124,14 @@ def add_trial_accounts(
                 note=warning.note,
             )
     _add_deployed_thresholds(add, cell_counts)
-    infinite_points = [f"{located_point.point.text} at {located_point.threshold}" for located_point in located_points if np.isinf(located_point.threshold)]
-    points_outside_scores, implausible_points = _implausible_points(located_points, cell_counts) if trials.is_scored else ([], [])
+    infinite_points = [
+        f"{located_point.point.text} at {located_point.threshold}"
+        for located_point in located_points
+        if np.isinf(located_point.threshold)
+    ]
+    points_outside_scores, implausible_points = (
+        _implausible_points(located_points, cell_counts) if trials.is_scored else ([], [])
+    )
     for text, point_descriptions in (
         (MISSED_TARGET_POINTS, missed_targets(located_points, cell_counts.all_counts)),
         (INFINITE_THRESHOLDS, infinite_points),
@@ -129,7 +139,12 @@ def add_trial_accounts(
         (IMPLAUSIBLE_THRESHOLDS, implausible_points),
     ):
         if point_descriptions:
-            add(source=POINT_WARNINGS, item=text, count=len(point_descriptions), note=", ".join(point_descriptions))
+            add(
+                source=POINT_WARNINGS,
+                item=text,
+                count=len(point_descriptions),
+                note=", ".join(point_descriptions),
+            )
 
 
 def _add_read_data(
@@ -149,7 +164,9 @@ def _add_read_data(
     else:
         notes = [*trials.data_notes, *notes]
     for data_note in notes:
-        add(source=data_note.source, item=data_note.item, count=data_note.count, note=data_note.note)
+        add(
+            source=data_note.source, item=data_note.item, count=data_note.count, note=data_note.note
+        )
     files = [*trials.provenance, *([] if speakers is None else speakers.provenance)]
     for file in files:
         if spanning := file.get(SPANNING_RECORDS):
@@ -195,7 +212,11 @@ def add_data_warnings(
     if trials.is_scored and trials.is_exact and not trials.bins.step:
         warnings += score_warnings(all_counts.values, all_counts.target, all_counts.nontarget)
     if options.llr and trials.is_scored and not trials.bins.no_curve_reason:
-        bayes_costs = [warning.cost for warning in options.points() or () if warning.rule == "bayes" and warning.cost]
+        bayes_costs = [
+            warning.cost
+            for warning in options.points() or ()
+            if warning.rule == "bayes" and warning.cost
+        ]
         warnings += llr_warnings(all_counts, options.log_base, [*options.costs, *bayes_costs])
     if trials.has_speakers and not trials.is_exact:
         warnings.append(DataWarning(TRIALS_BEYOND_MEMORY, trials.n_trials, _UNCHECKED_NOTE))
@@ -221,10 +242,14 @@ def _attribute_warnings(
             yield from age_warnings(grouping.attributes[0].partition(":")[0], ages)
 
 
-def add_same_score_warnings(table_builder: TableBuilder, first_system: System, second_system: System) -> None:
+def add_same_score_warnings(
+    table_builder: TableBuilder, first_system: System, second_system: System
+) -> None:
     """Add that two systems have the same scores, but perhaps for their scale, if they have."""
     first_trials, second_trials = first_system.trials, second_system.trials
-    if first_trials.list != second_trials.list or not (first_trials.is_scored and second_trials.is_scored):
+    if first_trials.list != second_trials.list or not (
+        first_trials.is_scored and second_trials.is_scored
+    ):
         return
     if not (first_trials.has_speakers and second_trials.has_speakers):
         return
@@ -239,7 +264,9 @@ def add_same_score_warnings(table_builder: TableBuilder, first_system: System, s
         )
 
 
-def _add_left_out_trials(add: Callable[..., None], cell_counts: CellCounts, *, may_withhold: bool) -> None:
+def _add_left_out_trials(
+    add: Callable[..., None], cell_counts: CellCounts, *, may_withhold: bool
+) -> None:
     """Trials that are in no group, or in no level."""
     for cells in cell_counts.group_counts:
         if cells.stratum.name:
@@ -250,7 +277,11 @@ def _add_left_out_trials(add: Callable[..., None], cell_counts: CellCounts, *, m
         n_unknown, n_between = cells.n_left_out
         for text, n_trials, note in (
             (f"trials of a {unit} {UNKNOWN_GROUP}{withheld}", n_unknown, ""),
-            (f"{trial_kind} between two groups", n_between, "" if is_of_speakers else _BOTH_SIDES_NOTE),
+            (
+                f"{trial_kind} between two groups",
+                n_between,
+                "" if is_of_speakers else _BOTH_SIDES_NOTE,
+            ),
         ):
             add(
                 source="scores",
@@ -265,7 +296,9 @@ def _add_left_out_trials(add: Callable[..., None], cell_counts: CellCounts, *, m
         add(source="scores", grouping=within, item=text, count=n_trials, note=note)
 
 
-def _add_set_aside_trials(add: Callable[..., None], trials: TrialSet, groupings: Sequence[Grouping]) -> None:
+def _add_set_aside_trials(
+    add: Callable[..., None], trials: TrialSet, groupings: Sequence[Grouping]
+) -> None:
     """What was set aside or worth noting, by the group of the enrolment speaker."""
     for row_kind, counts_of_speakers in trials.counts_by_speaker.items():
         for grouping in groupings:
@@ -273,7 +306,11 @@ def _add_set_aside_trials(add: Callable[..., None], trials: TrialSet, groupings:
                 continue
             speaker_groups = grouping.speaker_codes[: counts_of_speakers.size]
             has_group = speaker_groups >= 0
-            counts_of_groups = np.bincount(speaker_groups[has_group], counts_of_speakers[has_group], minlength=len(grouping.groups))
+            counts_of_groups = np.bincount(
+                speaker_groups[has_group],
+                counts_of_speakers[has_group],
+                minlength=len(grouping.groups),
+            )
             add(
                 source="scores",
                 grouping=grouping.name,
@@ -317,7 +354,11 @@ def _add_undecided_trials(add: Callable[..., None], cell_counts: CellCounts) -> 
 
     def undecided_trials(counts: Counts, outcomes: Outcomes) -> int:
         deployed_counts = outcomes.deployed_counts
-        n_decided = 0 if deployed_counts is None else int(deployed_counts.n_target + deployed_counts.n_nontarget)
+        n_decided = (
+            0
+            if deployed_counts is None
+            else int(deployed_counts.n_target + deployed_counts.n_nontarget)
+        )
         return int(counts.n_target + counts.n_nontarget) - n_decided
 
     all_trials = cell_counts.strata[0]
@@ -338,7 +379,9 @@ def _add_undecided_trials(add: Callable[..., None], cell_counts: CellCounts) -> 
             )
 
 
-def _add_inverted_decisions(add: Callable[..., None], cell_counts: CellCounts, *, is_scored: bool) -> None:
+def _add_inverted_decisions(
+    add: Callable[..., None], cell_counts: CellCounts, *, is_scored: bool
+) -> None:
     """Groups whose decisions contradict the scores, or the labels where there are no scores."""
     for cells in cell_counts.group_counts:
         if cells.stratum.name or cells.allocation != cell_counts.group_counts[0].allocation:
@@ -363,7 +406,9 @@ def _add_inverted_decisions(add: Callable[..., None], cell_counts: CellCounts, *
                 )
 
 
-def _implausible_points(located_points: Sequence[LocatedPoint], cell_counts: CellCounts) -> tuple[list[str], list[str]]:
+def _implausible_points(
+    located_points: Sequence[LocatedPoint], cell_counts: CellCounts
+) -> tuple[list[str], list[str]]:
     """Thresholds outside the range of scores, and others that hardly tell trials apart.
 
     The latter only of thresholds that are given, where the scores do tell trials apart.
@@ -371,20 +416,30 @@ def _implausible_points(located_points: Sequence[LocatedPoint], cell_counts: Cel
     points_outside_scores, implausible_points = [], []
     has_separation = float(auc(cell_counts.all_counts)) >= _MIN_SEPARATING_AUC
     for located_point in located_points:
-        if located_point.reason or not (np.isfinite(located_point.threshold) or located_point.point.rule == DEPLOYED):
+        if located_point.reason or not (
+            np.isfinite(located_point.threshold) or located_point.point.rule == DEPLOYED
+        ):
             continue
         is_given = located_point.point.rule in {"threshold", DEPLOYED}
         if {located_point.fpr, located_point.fnr} == {0.0, 1.0}:
             verb = "accepts" if located_point.fpr == 1 else "rejects"
             points_outside_scores.append(f"{located_point.point.text} {verb} all trials")
         elif is_given and has_separation and located_point.fpr > _MAX_PLAUSIBLE_RATE:
-            implausible_points.append(f"{located_point.point.text} accepts {100 * located_point.fpr:.3g} % of nontarget trials")
+            implausible_points.append(
+                f"{located_point.point.text} accepts {100 * located_point.fpr:.3g} % of nontarget "
+                "trials"
+            )
         elif is_given and has_separation and located_point.fnr > _MAX_PLAUSIBLE_RATE:
-            implausible_points.append(f"{located_point.point.text} rejects {100 * located_point.fnr:.3g} % of target trials")
+            implausible_points.append(
+                f"{located_point.point.text} rejects {100 * located_point.fnr:.3g} % of target "
+                "trials"
+            )
     return points_outside_scores, implausible_points
 
 
-def _add_days_with_inverted_decisions(add: Callable[..., None], by_day: Mapping[str, NDArray[np.int64]]) -> None:
+def _add_days_with_inverted_decisions(
+    add: Callable[..., None], by_day: Mapping[str, NDArray[np.int64]]
+) -> None:
     """Days whose decisions contradict the labels, although those of all days do not."""
     inverted_days = {}
     for day, counts in by_day.items():
@@ -393,7 +448,9 @@ def _add_days_with_inverted_decisions(add: Callable[..., None], by_day: Mapping[
         if are_rates_inverted(acceptance_rates, (n_nontarget, n_target)):
             inverted_days[day] = n_nontarget + n_target
     if inverted_days and len(inverted_days) < len(by_day):
-        day_names = ", ".join([*inverted_days][:_MAX_NAMED_DAYS]) + (", ..." if len(inverted_days) > _MAX_NAMED_DAYS else "")
+        day_names = ", ".join([*inverted_days][:_MAX_NAMED_DAYS]) + (
+            ", ..." if len(inverted_days) > _MAX_NAMED_DAYS else ""
+        )
         add(
             source=WARNING_SOURCE,
             item="trials of days whose decisions contradict the labels",
@@ -404,7 +461,9 @@ def _add_days_with_inverted_decisions(add: Callable[..., None], by_day: Mapping[
 
 def _add_deployed_thresholds(add: Callable[..., None], cell_counts: CellCounts) -> None:
     """The thresholds that trials of every cell were decided at: each, or lowest and highest."""
-    cells_with_names = [("all", "all", stratum, stratum.outcomes, "") for stratum in cell_counts.strata]
+    cells_with_names = [
+        ("all", "all", stratum, stratum.outcomes, "") for stratum in cell_counts.strata
+    ]
     for cells in cell_counts.group_counts:
         names = (*cells.grouping.groups, "pooled")
         for group, outcomes in zip(names, cells.outcomes, strict=True):
@@ -417,13 +476,19 @@ def _add_deployed_thresholds(add: Callable[..., None], cell_counts: CellCounts) 
         description = suffix
         if len(listed_thresholds) > MAX_LISTED_THRESHOLDS:
             description += f"; lowest and highest of {len(listed_thresholds):,}"
-            listed_thresholds = {threshold: listed_thresholds[threshold] for threshold in (min(listed_thresholds), max(listed_thresholds))}
+            listed_thresholds = {
+                threshold: listed_thresholds[threshold]
+                for threshold in (min(listed_thresholds), max(listed_thresholds))
+            }
         add(
             source="scores",
             grouping=grouping,
             group=group,
             within=stratum.name,
-            item=[f"trials at the deployed threshold {threshold!r}{description}" for threshold in listed_thresholds],
+            item=[
+                f"trials at the deployed threshold {threshold!r}{description}"
+                for threshold in listed_thresholds
+            ],
             count=list(listed_thresholds.values()),
             value=list(listed_thresholds),
         )
@@ -443,15 +508,29 @@ def add_conflict_effects(
     counts_with_conflicts = count_cells(
         trials, groupings, options.allocate, thresholds=thresholds, keep_conflicts=True
     )
-    all_without, all_with = ((cell_table.strata[0].counts, cell_table.strata[0].outcomes) for cell_table in (cell_counts, counts_with_conflicts))
+    all_without, all_with = (
+        (cell_table.strata[0].counts, cell_table.strata[0].outcomes)
+        for cell_table in (cell_counts, counts_with_conflicts)
+    )
     compared_cells = [("all", "all", "", (all_without, all_with))]
     unstratified_cells = (cells for cells in cell_counts.group_counts if not cells.stratum.name)
-    for cells_without, cells_with in zip(unstratified_cells, counts_with_conflicts.group_counts, strict=True):
+    for cells_without, cells_with in zip(
+        unstratified_cells, counts_with_conflicts.group_counts, strict=True
+    ):
         compared_cells += [
-            (cells_without.grouping.name, group, f" (allocation {cells_without.allocation})", (outcome_without, outcome_with))
+            (
+                cells_without.grouping.name,
+                group,
+                f" (allocation {cells_without.allocation})",
+                (outcome_without, outcome_with),
+            )
             for group, outcome_without, outcome_with in zip(
                 (*cells_without.grouping.groups, "pooled"),
-                zip((*cells_without.counts, cells_without.pooled), cells_without.outcomes, strict=True),
+                zip(
+                    (*cells_without.counts, cells_without.pooled),
+                    cells_without.outcomes,
+                    strict=True,
+                ),
                 zip((*cells_with.counts, cells_with.pooled), cells_with.outcomes, strict=True),
                 strict=True,
             )
@@ -469,12 +548,17 @@ def add_conflict_effects(
                     lowest_cost = float(min_cdet(counts, cost=cost).value)
                     named_values[f"min_cdet_norm ({cost.name})"] = lowest_cost
             add_row(
-                item=[f"{value_name} {row_set} contradicting rows{suffix}" for value_name in named_values],
+                item=[
+                    f"{value_name} {row_set} contradicting rows{suffix}"
+                    for value_name in named_values
+                ],
                 value=list(named_values.values()),
             )
 
 
-def _rates_at_points(counts: Counts, outcomes: Outcomes, located_points: Sequence[LocatedPoint]) -> dict[str, float]:
+def _rates_at_points(
+    counts: Counts, outcomes: Outcomes, located_points: Sequence[LocatedPoint]
+) -> dict[str, float]:
     """Both rates at each operating point, by what is told of them."""
     rates = {}
     for located_point in located_points:
@@ -482,7 +566,11 @@ def _rates_at_points(counts: Counts, outcomes: Outcomes, located_points: Sequenc
         if located_point.point.rule == DEPLOYED and outcomes.deployed_counts is not None:
             counts_at_point, threshold = outcomes.deployed_counts, 1.0
         rates_at_threshold = counts_at_point.at([threshold])
-        rates[located_point] = (math.nan, math.nan) if located_point.reason else (float(rates_at_threshold.fpr[0]), float(rates_at_threshold.fnr[0]))
+        rates[located_point] = (
+            (math.nan, math.nan)
+            if located_point.reason
+            else (float(rates_at_threshold.fpr[0]), float(rates_at_threshold.fnr[0]))
+        )
     return {
         f"{metric} at {located_point.point.text}": point_rates[metric_index]
         for metric_index, metric in enumerate(("fpr", "fnr"))

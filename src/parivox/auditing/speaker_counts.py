@@ -616,10 +616,10 @@ def _joined(tallies: Sequence[SpeakerCounts], at: int) -> Grouping:
         assert group is not None
         assert own is not None
         if ((group >= 0) & (own >= 0) & (group != own)).any():
+            reference = f"{tallies[0].name} and others" if len(tallies) > 2 else tallies[0].name
             msg = (
-                f"{one.name}: tells other groups by {first.name} of speakers than "
-                f"{tallies[0].name}{' and others' * (len(tallies) > 2)}; make all tallies with one "
-                "table"
+                f"{one.name}: tells other groups by {first.name} of speakers than {reference}; "
+                "make all tallies with one table"
             )
             raise ConfigError(msg)
         group = np.maximum(group, own)

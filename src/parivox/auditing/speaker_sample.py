@@ -218,12 +218,12 @@ def sample_speakers(
     unit_design = design if design.speaker_block is None else _design_of_units(design, trials)
     layouts = cell_layouts(unit_design.groupings, options.allocate, unit_design.within)
     n_audited = len(layouts)
-    layouts += [
-        Layout(grouping, allocation, strata)
-        for strata in unit_design.standardise_over
-        for grouping in unit_design.groupings
-        for allocation in options.allocate
-    ]
+    for strata in unit_design.standardise_over:
+        layouts += [
+            Layout(grouping, allocation, strata)
+            for grouping in unit_design.groupings
+            for allocation in options.allocate
+        ]
     audited_layouts = layouts[:n_audited]
     placement = _Placement(trials, layouts)
 

@@ -208,8 +208,8 @@ def utterance_speakers(
 ) -> NDArray[np.int32]:
     """Speaker of every distinct utterance, as an index into ``speakers.ids``, shape (utterance,).
 
-    Without a table of utterances, the speaker is the first component of the path. `is_known_position`
-    says that other ids have shown this; `name` is the file with the ids.
+    Without a table of utterances, the speaker is the first component of the path;
+    `is_known_position` says that other ids have shown this. `name` is the file with the ids.
     """
     if utterances is not None and utterances.names_speakers:
         runs = utterances.speakers(ids, name)

@@ -46,7 +46,7 @@ CUT_IDS_REASON = (
 MAX_COMPARED_VALUES = 10_000
 """Of more values than these, spellings are not compared."""
 _MAX_EXAMPLES = 3
-_LOOK_ALIKES = str.maketrans(
+_SIMILAR_CHARACTERS = str.maketrans(
     "аеорсухіјѕһԁԛԝкмтвнοανρτυχικεβημζ",
     "aeopcyxijshdqwkmtbhoavptyxikebhmz",
 )
@@ -84,8 +84,10 @@ _MAX_BETTER_COST = 0.5
 _CALIBRATE_REMEDY = "parivox calibrate makes likelihood ratios of scores"
 BASE_10_LLRS = "scores that look like log likelihood ratios to base 10"
 NOT_LLR_SUBJECTS = {
-    *(f"log likelihood ratios that are all from {low} to 1" for low in (0, -1)),
-    *(f"log likelihood ratios none of which is {sign}" for sign in ("negative", "positive")),
+    "log likelihood ratios that are all from 0 to 1",
+    "log likelihood ratios that are all from -1 to 1",
+    "log likelihood ratios none of which is negative",
+    "log likelihood ratios none of which is positive",
 }
 """What is said of scores that cannot be log likelihood ratios."""
 
@@ -159,7 +161,7 @@ def fold(value: str) -> str:
     >>> fold("U.S.A."), fold("North_West")
     ('usa', 'north west')
     """
-    text = unicodedata.normalize("NFKC", value).casefold().translate(_LOOK_ALIKES)
+    text = unicodedata.normalize("NFKC", value).casefold().translate(_SIMILAR_CHARACTERS)
     text = "".join(character for character in text if unicodedata.category(character) != "Cf")
     return re.sub(r"[\s_-]+", " ", re.sub(r"(?<=[^\W\d_])\.", "", text)).strip()
 
@@ -257,7 +259,7 @@ def id_warnings(ids: pl.Series) -> list[DataWarning]:
         "ids that differ in case only": ids.str.to_lowercase(),
         "ids that differ in slashes only": _without_slashes(ids),
         "ids that differ in their ending only": _without_ending(ids),
-        "ids that differ in characters that look alike": _without_look_alikes(ids),
+        "ids that differ in characters that look alike": _without_similar_characters(ids),
     }
     for description, changed in changes.items():
         if changed is None:
@@ -292,7 +294,7 @@ def _without_ending(ids: pl.Series) -> pl.Series | None:
     return None if (short == ids).all() else short
 
 
-def _without_look_alikes(ids: pl.Series) -> pl.Series | None:
+def _without_similar_characters(ids: pl.Series) -> pl.Series | None:
     is_wide = ids.str.len_bytes() != ids.str.len_chars()
     if not is_wide.any():
         return None

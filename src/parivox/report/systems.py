@@ -235,15 +235,18 @@ def print_scored(scored: Scored) -> None:
 def print_scored_pairs(pairs: ScoredPairs, counts: Path, tally: Path) -> None:
     """Print how all pairs were scored, what each of the two files reveals, and how to go on."""
     n_pairs = f"{pairs.counts.n_trials:,} pairs of {pairs.recordings:,} recordings"
-    for sentence in (
+    sentences = [
         f"All {n_pairs} scored, by {pairs.how}.",
         f"Counts are in {counts}: {pairs.counts.size()}.",
-        *(f"  {sentence}" for sentence in pairs.counts.told_apart()),
+    ]
+    sentences += [f"  {sentence}" for sentence in pairs.counts.told_apart()]
+    sentences += [
         f"Their tally is in {tally}: {len(pairs.tally):,} rows.",
         "  It numbers speakers in the order of their table: personal data, and not for others.",
-        *(f"  Noted: {note}." for note in pairs.notes),
-        f"Next: parivox audit {counts} {tally}",
-    ):
+    ]
+    sentences += [f"  Noted: {note}." for note in pairs.notes]
+    sentences.append(f"Next: parivox audit {counts} {tally}")
+    for sentence in sentences:
         sys.stdout.write(printable(sentence) + "\n")
 
 

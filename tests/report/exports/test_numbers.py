@@ -98,7 +98,7 @@ def test_mlflow_keeps_every_number_and_the_verdicts(odd, tmp_path, monkeypatch):
         run = pv.log_mlflow(odd, tracking_uri=tracking_uri, experiment="audits", run_name="odd")
         client = mlflow.MlflowClient(tracking_uri)
         logged_run = client.get_run(run)
-        artifact = next((tmp_path / "mlruns").rglob("parivox.json"))
+        artefact = next((tmp_path / "mlruns").rglob("parivox.json"))
     assert logged_run.info.status == "FINISHED"
     assert logged_run.info.run_name == "odd"
     (row,) = odd.groups.where(
@@ -113,7 +113,7 @@ def test_mlflow_keeps_every_number_and_the_verdicts(odd, tmp_path, monkeypatch):
         not isinstance(cell, str) for metric_row in metric_rows for cell in metric_row.values()
     )
     assert len(logged_run.data.metrics) == count
-    assert len(json.loads(artifact.read_text(encoding="utf-8"))) > count
+    assert len(json.loads(artefact.read_text(encoding="utf-8"))) > count
 
 
 @pytest.mark.slow

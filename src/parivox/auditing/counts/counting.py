@@ -13,7 +13,13 @@ import numpy as np
 
 from parivox.auditing.cell_counts import FAILURE_STAGES, Attempts, count_cells
 from parivox.auditing.counts.pseudonyms import check_disclosure, speaker_counts_to_share
-from parivox.auditing.counts.suppression import NO_CELL, SHOWN, group_suppression, stratum_suppression, suppression_reason
+from parivox.auditing.counts.suppression import (
+    NO_CELL,
+    SHOWN,
+    group_suppression,
+    stratum_suppression,
+    suppression_reason,
+)
 from parivox.auditing.counts.trial_counts import (
     DECISIONS,
     FAILURES,
@@ -23,8 +29,8 @@ from parivox.auditing.counts.trial_counts import (
     SECONDS,
     SIMILARITY,
     THRESHOLDS,
-    Note,
     LayoutParticipants,
+    Note,
     TrialCounts,
     check_joinable_rows,
 )
@@ -471,12 +477,10 @@ class _Blocks:
         """Speakers and recordings of each block, then of all trials and of each level."""
         attempts = None if self.trials.failures is None else Attempts(self.trials)
         outer = (None, *self.shown)
-        blocks = [
-            (at, of, one)
-            for as_tuple in (self.groupings, (None,))
-            for at, of in enumerate(outer)
-            for one in as_tuple
-        ]
+        blocks: list[tuple[int, Grouping | None, Grouping | None]] = []
+        for groupings in (self.groupings, (None,)):
+            for at, of in enumerate(outer):
+                blocks += [(at, of, grouping) for grouping in groupings]
         layouts = [Layout(one, "" if one is None else "both", of) for _, of, one in blocks]
         people = [_Sides(one, self.n) for one in layouts]
         for here in walk(self, layouts, failed=FAILURE_STAGES):

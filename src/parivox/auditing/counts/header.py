@@ -17,8 +17,8 @@ from parivox.auditing.counts.trial_counts import (
     SECONDS,
     SIMILARITY,
     THRESHOLDS,
-    Note,
     LayoutParticipants,
+    Note,
     TrialCounts,
 )
 from parivox.auditing.layout import ALLOCATIONS
@@ -52,7 +52,13 @@ if TYPE_CHECKING:
     from parivox.data.grouping import Grouping
 
 _KINDS = {
-    *(DECISIONS, FAILURES, LLR, SCORES, SECONDS, SIMILARITY, THRESHOLDS),
+    DECISIONS,
+    FAILURES,
+    LLR,
+    SCORES,
+    SECONDS,
+    SIMILARITY,
+    THRESHOLDS,
     *LLR_TO_BASE.values(),
 }
 _HEX = frozenset("0123456789abcdef")
@@ -137,7 +143,9 @@ def _made(
     )
 
 
-def _seen(blocks: Any, groupings: Sequence[Grouping], within: Sequence[Grouping]) -> Iterator[LayoutParticipants]:
+def _seen(
+    blocks: Any, groupings: Sequence[Grouping], within: Sequence[Grouping]
+) -> Iterator[LayoutParticipants]:
     """Who is seen in each block, then in all trials and in each level."""
     levels = [1, *(len(one.groups) for one in within)]
     sizes: list[tuple[int, int, tuple[str, ...]]] = [

@@ -113,7 +113,10 @@ def _with_tally(one: TrialCounts, tallies: Mapping[Any, set[str]]) -> TrialCount
             "--withhold 0, or leave the tally out"
         )
         raise DataError(msg)
-    whole = replace(whole, groupings=tuple(without_suppressed_groups(of, one.withheld) for of in whole.groupings))
+    whole = replace(
+        whole,
+        groupings=tuple(without_suppressed_groups(of, one.withheld) for of in whole.groupings),
+    )
     if whole.sources != one.sources or whole.n_trials != one.n_trials:
         msg = (
             f"{one.name}: its tallies are of {whole.n_trials:,} trials, not of {one.n_trials:,}; "

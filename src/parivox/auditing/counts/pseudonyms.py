@@ -77,7 +77,9 @@ def speaker_counts_to_share(
     assert trials.has_speakers
     assert people is not None
     used = trials.speakers_in_use
-    groupings = [without_suppressed_groups(one, counts.withheld) for one in (*read.groupings, *read.within)]
+    groupings = [
+        without_suppressed_groups(one, counts.withheld) for one in (*read.groupings, *read.within)
+    ]
     names = np.array(key.pseudonyms([people.ids[i] for i in used.tolist()]))
     block = None
     if least is not None:

@@ -255,14 +255,21 @@ class TrialCounts:
             "seconds": rows["microseconds"],
         }
         every = Trials(
-            *(rows["enrol_group"], rows["test_group"], rows["target"], rows["value"]),
+            rows["enrol_group"],
+            rows["test_group"],
+            rows["target"],
+            rows["value"],
             np.zeros(threshold.size, dtype=np.bool_),
             more,
         )
         failed = rows["failed"] > 0
         scored = every.take(~failed)
         return Trials(
-            *(scored.enrol, scored.test, scored.target, scored.score, scored.conflict),
+            scored.enrol,
+            scored.test,
+            scored.target,
+            scored.score,
+            scored.conflict,
             scored.extra_columns,
             every.take(failed) if failed.any() else None,
         )
@@ -520,7 +527,9 @@ def has_few_values(columns: Mapping[str, NDArray[Any]]) -> bool:
     values = CountRows.total(
         [CountRows({**held, **dict.fromkeys(("level", "enrol_group", "test_group"), nowhere)})]
     )
-    return bool(np.bincount(values.columns["target"].astype(np.int64)).max(initial=0) <= MAX_HARMLESS_VALUES)
+    return bool(
+        np.bincount(values.columns["target"].astype(np.int64)).max(initial=0) <= MAX_HARMLESS_VALUES
+    )
 
 
 def _is_rare(columns: Mapping[str, NDArray[Any]], least: int) -> bool:

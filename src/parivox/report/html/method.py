@@ -390,7 +390,7 @@ def _deployment(audit: Audit, context: Context) -> Iterator[str]:
 # ---- items of a standard and a law, and where the report has them
 
 
-class Place(NamedTuple):
+class ContextPlace(NamedTuple):
     """An item, its source, and where it is in the report; the anchor is empty if it is missing."""
 
     item: str
@@ -399,7 +399,7 @@ class Place(NamedTuple):
     anchor: str
 
 
-def item_places(audit: Audit, context: Context | None) -> dict[str, list[Place]]:
+def item_places(audit: Audit, context: Context | None) -> dict[str, list[ContextPlace]]:
     """Return every item by its source."""
     context = context or Context()
     places_by_source = {}
@@ -408,9 +408,9 @@ def item_places(audit: Audit, context: Context | None) -> dict[str, list[Place]]
         (ACT, _act_items(audit, context)),
     ):
         places_by_source[asked_in] = [
-            Place(item_name, asked_in, where, anchor)
+            ContextPlace(item_name, asked_in, where, anchor)
             if is_there
-            else Place(item_name, asked_in, NOT_SUPPLIED, "")
+            else ContextPlace(item_name, asked_in, NOT_SUPPLIED, "")
             for item_name, where, anchor, is_there in rows
         ]
     return places_by_source
