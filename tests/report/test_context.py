@@ -54,7 +54,7 @@ def test_a_mapping_is_a_context_whose_hash_does_not_depend_on_its_order():
 
 
 @pytest.mark.parametrize(
-    ("mapping", "sentence"),
+    ("told", "sentence"),
     [
         ({"purpos": "x"}, "context: a context holds no 'purpos'; did you mean 'purpose"),
         ({"margin": {"chosenby": "x"}}, "margin holds no 'chosenby'; did you mean 'chosen_by"),
@@ -65,9 +65,9 @@ def test_a_mapping_is_a_context_whose_hash_does_not_depend_on_its_order():
         (["purpose"], "a list is not a context file"),
     ],
 )
-def test_what_is_not_known_is_refused_with_the_nearest_that_is(mapping, sentence):
+def test_what_is_not_known_is_refused_with_the_nearest_that_is(told, sentence):
     with pytest.raises(ConfigError) as error:
-        read_context(mapping)
+        read_context(told)
     assert sentence in str(error.value)
 
 

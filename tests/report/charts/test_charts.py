@@ -99,7 +99,7 @@ def test_what_the_audit_lacks_is_told_with_the_mend(pair_charts, name):
 
 
 @pytest.mark.parametrize(
-    ("name", "keywords", "message"),
+    ("name", "asked", "message"),
     [
         (
             "forest",
@@ -127,9 +127,9 @@ def test_what_the_audit_lacks_is_told_with_the_mend(pair_charts, name):
         ("boxes", {"width": 336}, r"as 3\.5 or 7"),
     ],
 )
-def test_what_is_not_there_is_refused_with_what_may_be_meant(pair_charts, name, keywords, message):
+def test_what_is_not_there_is_refused_with_what_may_be_meant(pair_charts, name, asked, message):
     with pytest.raises(ConfigError, match=message):
-        getattr(pair_charts, name)(**keywords)
+        getattr(pair_charts, name)(**asked)
 
 
 def test_notebooks_complete_charts_as_they_do_no_property(pair):
@@ -165,7 +165,7 @@ def test_groups_and_systems_that_are_asked_for_are_all_that_is_drawn(pair_charts
 
 
 @pytest.mark.parametrize(
-    ("keywords", "panels", "lines"),
+    ("asked", "panels", "lines"),
     [
         ({"panel": "group"}, {"f", "m"}, {"India", "Norway", "USA", "all groups"}),
         ({"panel": "all"}, {""}, {"f+India", "m+India", "f+USA", "all groups"}),
@@ -173,9 +173,9 @@ def test_groups_and_systems_that_are_asked_for_are_all_that_is_drawn(pair_charts
         ({"panel": "system", "systems": ["two", "one"]}, {"one", "two"}, {"f+USA", "all groups"}),
     ],
 )
-def test_det_curves_have_the_panels_that_are_asked_for(pair_charts, keywords, panels, lines):
-    groups = ["f+India", "m+India", "f+USA"] if keywords["panel"] != "group" else None
-    rows = marks(pair_charts.det(by="group+nation", groups=groups, **keywords).to_dict())
+def test_det_curves_have_the_panels_that_are_asked_for(pair_charts, asked, panels, lines):
+    groups = ["f+India", "m+India", "f+USA"] if asked["panel"] != "group" else None
+    rows = marks(pair_charts.det(by="group+nation", groups=groups, **asked).to_dict())
     assert {row["p"] for row in rows if row.get("k") == "line"} == panels
     assert lines <= {row["c"] for row in rows if row.get("k") == "line"}
     shaded = {row["c"] for row in rows if row.get("k") == "band"}

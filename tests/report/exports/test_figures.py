@@ -17,16 +17,18 @@ MARK = "<!-- Parivox 0.1.0: parivox report --figures -->\n"
 def drawn(monkeypatch):
     """Stand in for drawing: figures of these names."""
 
-    def names(*given):
-        index = MARK + "".join(f"[svg]({name}.svg)\n" for name in given)
-        made = {f"{name}.svg": name.encode() for name in given} | {"index.md": index.encode()}
-        monkeypatch.setattr(module, "_figure_files", lambda audit, formats: made)
+    def names(*figure_names):
+        index = MARK + "".join(f"[svg]({name}.svg)\n" for name in figure_names)
+        files = {f"{name}.svg": name.encode() for name in figure_names} | {
+            "index.md": index.encode()
+        }
+        monkeypatch.setattr(module, "_figure_files", lambda audit, formats: files)
 
     return names
 
 
 @pytest.fixture(scope="module")
-def every(unsure, tmp_path_factory, optional):
+def figure_folder(unsure, tmp_path_factory, optional):
     """Every figure in every format, in a folder that holds nothing else."""
     optional("vl_convert")
     home = tmp_path_factory.mktemp("report") / "figures"
@@ -34,8 +36,8 @@ def every(unsure, tmp_path_factory, optional):
     return home
 
 
-def test_every_figure_is_written_with_an_index(every):
-    home = every
+def test_every_figure_is_written_with_an_index(figure_folder):
+    home = figure_folder
     names = {path.name for path in home.iterdir()}
     index = (home / "index.md").read_text(encoding="utf-8")
     stems = {name.partition(".")[0] for name in names - {"index.md"}}
@@ -54,14 +56,16 @@ def test_every_figure_is_written_with_an_index(every):
 def test_what_is_for_one_column_of_a_paper_fits_it(unsure, tmp_path, optional):
     optional("vl_convert")
     pv.write_figures(unsure, tmp_path / "f")
-    told = re.findall(
+    column_lines = re.findall(
         r"For (one column|two columns) of a paper: \[svg\]\((.*?)\)",
         (tmp_path / "f" / "index.md").read_text(encoding="utf-8"),
     )
-    assert {columns for columns, _ in told} == {"one column", "two columns"}
-    assert sum(columns == "one column" for columns, _ in told) > len(told) / 3
-    assert {name for _, name in told} == {path.name for path in (tmp_path / "f").glob("*.svg")}
-    for columns, name in told:
+    assert {columns for columns, _ in column_lines} == {"one column", "two columns"}
+    assert sum(columns == "one column" for columns, _ in column_lines) > len(column_lines) / 3
+    assert {name for _, name in column_lines} == {
+        path.name for path in (tmp_path / "f").glob("*.svg")
+    }
+    for columns, name in column_lines:
         drawn = (tmp_path / "f" / name).read_text(encoding="utf-8")
         width, height = (
             float(side) / 96 for side in re.findall(r'(?:th|ght)="([\d.]+)"', drawn)[:2]
@@ -72,9 +76,9 @@ def test_what_is_for_one_column_of_a_paper_fits_it(unsure, tmp_path, optional):
         assert width <= 7, name
 
 
-def test_the_same_audit_gives_the_same_bytes(unsure, every, tmp_path):
+def test_the_same_audit_gives_the_same_bytes(unsure, figure_folder, tmp_path):
     pv.write_figures(unsure, tmp_path / "again", formats=module.FORMATS)
-    for path in every.iterdir():
+    for path in figure_folder.iterdir():
         assert path.read_bytes() == (tmp_path / "again" / path.name).read_bytes(), path.name
 
 
@@ -115,12 +119,12 @@ def test_figures_of_a_report_that_was_killed_are_known(unsure, tmp_path, drawn, 
 def test_what_cannot_be_written_is_a_sentence(unsure, tmp_path, drawn):
     drawn("one")
     (tmp_path / "file").write_text("x")
-    for folder, told in (
+    for folder, message in (
         (tmp_path / "file", "is a file, not a folder"),
         (tmp_path / "no" / "deeper", "there is no folder"),
         (tmp_path / ("n" * 300), "cannot be written"),
     ):
-        with pytest.raises(ConfigError, match=told):
+        with pytest.raises(ConfigError, match=message):
             pv.write_figures(unsure, folder)
 
 
