@@ -310,16 +310,18 @@ class _OtherVersion:
             raise KeyError(name)
         return Table.empty(TABLES[name])
 
-    def options(self, chosen: dict[str, Any]) -> dict[str, Any]:
+    def options(self, recorded_options: dict[str, Any]) -> dict[str, Any]:
         """Options as they were chosen; those that came later are at their default."""
         defaults = json.loads(json.dumps(Options().recorded()))
         for name, option in option_fields(AuditOptions).items():
-            if name in chosen and option.is_recorded:
-                option.check(chosen[name])
-        later = {name: default for name, default in defaults.items() if name not in chosen}
+            if name in recorded_options and option.is_recorded:
+                option.check(recorded_options[name])
+        later = {
+            name: default for name, default in defaults.items() if name not in recorded_options
+        }
         for name in later:
             self.differences[f"option {name}"] = self.missing.format("option")
-        return chosen | later
+        return recorded_options | later
 
     def set_aside(self, names: Iterable[str]) -> None:
         """Tables and columns that are not known."""

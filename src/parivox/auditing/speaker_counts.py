@@ -59,11 +59,9 @@ if TYPE_CHECKING:
     from parivox.data.trial_set import TrialSet
 
 MAX_THRESHOLDS = (1 << 16) - 1
-_MOST, _MOST_SIDES = 1 << 44, 1 << 62
-"""Combinations of groups of recordings and trials: in a number with step and decision; in all."""
-_AT_ONCE = 1 << 17
-"""Rows, so that all that is made of them stays near the processor."""
-_BITS = 62
+_MAX_SIDE_COMBINATIONS = 1 << 62
+"""Combinations of groups of recordings and trials on both sides: they are one number."""
+_MAX_CODE_BITS = 62
 """Of a number that tells rows apart."""
 
 
@@ -107,9 +105,9 @@ class SpeakerCounts:
         """All trials."""
         return int(self.columns["trials"].sum())
 
-    def __add__(self, other: SpeakerCounts) -> SpeakerCounts:
+    def __add__(self, added_counts: SpeakerCounts) -> SpeakerCounts:
         """The tally of both sets of trials, which share none: see `total`."""
-        return SpeakerCounts.total([self, other])
+        return SpeakerCounts.total([self, added_counts])
 
     @classmethod
     def total(cls, tallies: Iterable[SpeakerCounts]) -> SpeakerCounts:
@@ -121,42 +119,47 @@ class SpeakerCounts:
             If they were made at other thresholds, of other members or other groups.
         """
         tallies = iter(tallies)
-        first = next(tallies)
-        if first.sites:
-            first, *tallies = _recognised([first, *tallies])
-        checked_list, rows = (
+        reference = next(tallies)
+        if reference.sites:
+            reference, *tallies = _aligned_by_name([reference, *tallies])
+        checked_counts, row_sums = (
             [],
-            _Rows(first.is_unit_used.size, first.groupings, first.thresholds.size),
+            _RowSums(reference.is_unit_used.size, reference.groupings, reference.thresholds.size),
         )
-        for one in chain([first], tallies):
-            _check_kind(first, one)
-            checked_list.append(replace(one, columns={}))
-            others = one.shared_properties()
-            for what, mine in first.shared_properties().items():
-                if mine != others[what]:
-                    msg = f"tallies of other {what} do not add up; make all with the same"
+        for counts in chain([reference], tallies):
+            _check_kind(reference, counts)
+            checked_counts.append(replace(counts, columns={}))
+            properties = counts.shared_properties()
+            for property_name, expected in reference.shared_properties().items():
+                if expected != properties[property_name]:
+                    msg = f"tallies of other {property_name} do not add up; make all with the same"
                     raise ConfigError(msg)
-            rows.add(one.columns)
-        sources = sorted(source for one in checked_list for source in one.sources)
+            row_sums.add(counts.columns)
+        sources = sorted(source for counts in checked_counts for source in counts.sources)
         if len(set(sources)) < len(sources):
             msg = "two tallies are of the same trials, which would count twice; leave out one"
             raise ConfigError(msg)
-        groupings = tuple(_joined(checked_list, at) for at in range(len(first.groupings)))
+        groupings = tuple(
+            _joined_grouping(checked_counts, index) for index in range(len(reference.groupings))
+        )
         return replace(
-            first,
+            reference,
             groupings=groupings,
-            is_unit_used=np.any([one.is_unit_used for one in checked_list], axis=0),
-            keys=np.sum([one.keys for one in checked_list], axis=0),
+            is_unit_used=np.any([counts.is_unit_used for counts in checked_counts], axis=0),
+            keys=np.sum([counts.keys for counts in checked_counts], axis=0),
             sources=tuple(sources),
-            sites=tuple(sorted({site for one in checked_list for site in one.sites})),
-            least=min(one.least for one in checked_list),
-            columns=rows.total(),
+            sites=tuple(sorted({site for counts in checked_counts for site in counts.sites})),
+            least=min(counts.least for counts in checked_counts),
+            columns=row_sums.total(),
             failed=None,
         )
 
     def shared_properties(self) -> dict[str, Any]:
         """What tallies that add up have in common."""
-        groups = [(one.name, one.group_values, one.speaker_codes is None) for one in self.groupings]
+        groups = [
+            (grouping.name, grouping.group_values, grouping.speaker_codes is None)
+            for grouping in self.groupings
+        ]
         return {
             "thresholds": self.thresholds.tolist(),
             "speakers": (self.is_unit_used.size, self.are_blocks, self.members_sha256),
@@ -171,117 +174,135 @@ class SpeakerCounts:
         ConfigError
             If it was made without one of them.
         """
-        own = {one.name: one for one in self.groupings}
-        made, side = [], np.broadcast_to(np.int64(0), len(self))
-        for one in groupings:
-            mine = own.get(one.name)
-            if mine is None:
-                msg = f"the tally was made without {one.name}; make it again with that grouping"
+        grouping_by_name = {grouping.name: grouping for grouping in self.groupings}
+        new_groupings, side = [], np.broadcast_to(np.int64(0), len(self))
+        for grouping in groupings:
+            counted_grouping = grouping_by_name.get(grouping.name)
+            if counted_grouping is None:
+                msg = (
+                    f"the tally was made without {grouping.name}; make it again with that grouping"
+                )
                 raise ConfigError(msg)
-            known = {group: i for i, group in enumerate(one.group_values)}
-            place = np.array(
-                [*(known.get(group, -1) for group in mine.group_values), -1], dtype=np.int32
+            group_indices = {group: i for i, group in enumerate(grouping.group_values)}
+            new_codes = np.array(
+                [*(group_indices.get(group, -1) for group in counted_grouping.group_values), -1],
+                dtype=np.int32,
             )
-            if mine.speaker_codes is not None:
-                made.append(replace(one, speaker_codes=place[mine.speaker_codes]))
+            if counted_grouping.speaker_codes is not None:
+                new_groupings.append(
+                    replace(grouping, speaker_codes=new_codes[counted_grouping.speaker_codes])
+                )
                 continue
-            made.append(replace(one, speaker_codes=None))
-            (part, _), *_ = self.partitions_by_layout(())
-            for group in self.side_coder(mine)(part):
-                side = side * (len(one.groups) + 1) + place[group] + 1
-        return replace(self, groupings=tuple(made), columns={**self.columns, "side": side})
+            new_groupings.append(replace(grouping, speaker_codes=None))
+            (trials, _), *_ = self.partitions_by_layout(())
+            for group in self.side_coder(counted_grouping)(trials):
+                side = side * (len(grouping.groups) + 1) + new_codes[group] + 1
+        return replace(self, groupings=tuple(new_groupings), columns={**self.columns, "side": side})
 
     def pseudonymised(
-        self, members: NDArray[np.intp], names: NDArray[np.str_], key: SiteKey, least: int
+        self, units: NDArray[np.intp], names: NDArray[np.str_], key: SiteKey, min_speakers: int
     ) -> SpeakerCounts:
         """The same of these members alone, under names in the place of numbers of the table.
 
         `key` made them, `least` is the fewest speakers of a member.
         """
         order = np.argsort(names)
-        place = np.full(self.is_unit_used.size, -1, dtype=np.int32)
-        place[members[order]] = np.arange(order.size)
-        made = self.renumbered(place, members[order], self.thresholds)
+        new_positions = np.full(self.is_unit_used.size, -1, dtype=np.int32)
+        new_positions[units[order]] = np.arange(order.size)
+        renumbered_counts = self.renumbered(new_positions, units[order], self.thresholds)
         # nothing that is finer than a step
         keys = np.zeros((N_SCORE_PIECES, order.size), dtype=np.int64)
-        known = tuple(names[order].tolist())
-        sha256 = hashlib.sha256("\n".join(known).encode()).hexdigest()
+        sorted_names = tuple(names[order].tolist())
+        sha256 = hashlib.sha256("\n".join(sorted_names).encode()).hexdigest()
         return replace(
-            made,
+            renumbered_counts,
             keys=keys,
             members_sha256=sha256,
-            names=known,
+            names=sorted_names,
             sites=(key.site,),
             kdf=key.kdf,
-            least=least,
+            least=min_speakers,
         )
 
     def renumbered(
-        self, place: NDArray[np.int32], known: NDArray[np.intp], thresholds: FloatArray
+        self,
+        new_positions: NDArray[np.int32],
+        old_positions: NDArray[np.intp],
+        thresholds: FloatArray,
     ) -> SpeakerCounts:
         """With members at other places, and at more thresholds, none of which parts a step.
 
         `known` is who the members at the new places are, -1 for those who are not here.
         """
-        is_here = known >= 0
+        is_present = old_positions >= 0
         groupings = [
-            one
-            if one.speaker_codes is None
-            else replace(one, speaker_codes=np.where(is_here, one.speaker_codes[known], -1))
-            for one in self.groupings
+            grouping
+            if grouping.speaker_codes is None
+            else replace(
+                grouping,
+                speaker_codes=np.where(is_present, grouping.speaker_codes[old_positions], -1),
+            )
+            for grouping in self.groupings
         ]
         rows = dict(self.columns)
-        last = np.append(place, np.int32(known.size))  # who is unknown
+        positions_with_unknown = np.append(
+            new_positions, np.int32(old_positions.size)
+        )  # who is unknown
         for side in ("enrol", "test"):
-            rows[side] = last[rows[side]]
+            rows[side] = positions_with_unknown[rows[side]]
         step = np.searchsorted(thresholds, self.edges[rows["step"]], side="right")
         rows["step"] = step.astype(np.uint16)
-        made = _Rows(known.size, groupings, thresholds.size)
-        made.add(rows)
+        row_sums = _RowSums(old_positions.size, groupings, thresholds.size)
+        row_sums.add(rows)
         return replace(
             self,
             thresholds=thresholds,
-            is_unit_used=is_here & self.is_unit_used[known],
-            keys=np.where(is_here, self.keys[:, known], 0),
+            is_unit_used=is_present & self.is_unit_used[old_positions],
+            keys=np.where(is_present, self.keys[:, old_positions], 0),
             groupings=tuple(groupings),
-            columns=made.total(),
+            columns=row_sums.total(),
             failed=None,
         )
 
     @property
     def reveals(self) -> str:
         """What it tells its reader, in sentences."""
-        what = "their groups, and how many trials each two have in each bin of scores"
+        disclosed = "their groups, and how many trials each two have in each bin of scores"
         if not self.thresholds.size:
-            what = "their groups, and how the trials of each two went"
+            disclosed = "their groups, and how the trials of each two went"
         if not self.sites:
             return (
-                f"It tells, of {self.is_unit_used.size:,} speakers by number in the table, {what}: "
-                "personal data, for nobody else. It adds up with all of the same table."
+                f"It tells, of {self.is_unit_used.size:,} speakers by number in the table, "
+                f"{disclosed}: personal data, for nobody else. It adds up with all of the same "
+                "table."
             )
         if not self.are_blocks:
             return (
-                f"It tells, of {len(self.names):,} speakers by names that the key makes, {what}: "
-                "personal data, for a reader who may have them. It adds up with all of this key."
+                f"It tells, of {len(self.names):,} speakers by names that the key makes, "
+                f"{disclosed}: personal data, for a reader who may have them. It adds up with all "
+                "of this key."
             )
         return (
-            f"It tells, of {len(self.names):,} blocks of at least {self.least} speakers, {what}; "
-            "not who of a block a trial is of. It adds up with those of other keys, whose speakers "
-            "are taken for other people."
+            f"It tells, of {len(self.names):,} blocks of at least {self.least} speakers, "
+            f"{disclosed}; not who of a block a trial is of. It adds up with those of other keys, "
+            "whose speakers are taken for other people."
         )
 
     def groups_of_few_blocks(self) -> dict[str, int]:
         """Groups of so few blocks that intervals are wider for it, and how many they are."""
-        found: dict[str, int] = {}
-        for one in self.groupings if self.are_blocks else ():
-            if one.speaker_codes is not None:
-                n = np.bincount(
-                    one.speaker_codes[one.speaker_codes >= 0], minlength=len(one.groups)
+        small_groups: dict[str, int] = {}
+        for grouping in self.groupings if self.are_blocks else ():
+            if grouping.speaker_codes is not None:
+                n_blocks = np.bincount(
+                    grouping.speaker_codes[grouping.speaker_codes >= 0],
+                    minlength=len(grouping.groups),
                 )
-                both = zip(one.groups, n.tolist(), strict=True)
-                few = {name: of for name, of in both if 0 < of < MIN_BLOCKS_PER_GROUP}
-                found |= {f"{name} ({one.name})": of for name, of in few.items()}
-        return found
+                named_sizes = zip(grouping.groups, n_blocks.tolist(), strict=True)
+                small = {
+                    name: size for name, size in named_sizes if 0 < size < MIN_BLOCKS_PER_GROUP
+                }
+                small_groups |= {f"{name} ({grouping.name})": size for name, size in small.items()}
+        return small_groups
 
     @property
     def edges(self) -> FloatArray:
@@ -317,33 +338,35 @@ class SpeakerCounts:
         self, layouts: Sequence[object]
     ) -> Iterator[tuple[Trials, Sequence[int]]]:
         """The rows as trials with the highest threshold at or below their scores."""
-        part = _as_trials(self.columns, self.edges[self.columns["step"]])
+        trials = _as_trials(self.columns, self.edges[self.columns["step"]])
         if self.failed is not None:
-            none = np.full(self.failed["step"].size, np.nan)
-            part = replace(part, failed=_as_trials(self.failed, none))
-        yield part, range(len(layouts))
+            no_scores = np.full(self.failed["step"].size, np.nan)
+            trials = replace(trials, failed=_as_trials(self.failed, no_scores))
+        yield trials, range(len(layouts))
 
-    def decisions(self, part: Trials) -> NDArray[np.int8]:
+    def decisions(self, trials: Trials) -> NDArray[np.int8]:
         """1 for accepted, 0 for rejected, -1 where it is not known."""
-        return part.extra_columns["accepted"]
+        return trials.extra_columns["accepted"]
 
     def side_coder(self, grouping: Grouping) -> Callable[[Trials], Sides]:
         """What gives the groups of both sides of each row, -1 for none."""
         if grouping.speaker_codes is not None:
-            of_speaker = np.append(grouping.speaker_codes, np.int32(-1)).astype(np.int32)
-            return lambda part: (of_speaker[part.enrol], of_speaker[part.test])
-        sided = [one for one in self.groupings if one.speaker_codes is None]
-        names = [one.name for one in sided]
+            group_of_speaker = np.append(grouping.speaker_codes, np.int32(-1)).astype(np.int32)
+            return lambda trials: (group_of_speaker[trials.enrol], group_of_speaker[trials.test])
+        trial_groupings = [
+            candidate for candidate in self.groupings if candidate.speaker_codes is None
+        ]
+        names = [candidate.name for candidate in trial_groupings]
         if grouping.name not in names:
             msg = f"the tally was made without {grouping.name}; make it again with that grouping"
             raise ConfigError(msg)
-        at = names.index(grouping.name)
-        sizes = [len(one.groups) + 1 for one in sided]
-        base, n = np.prod(np.square(sizes[at + 1 :]), dtype=np.int64), sizes[at]
+        position = names.index(grouping.name)
+        sizes = [len(candidate.groups) + 1 for candidate in trial_groupings]
+        base, n = np.prod(np.square(sizes[position + 1 :]), dtype=np.int64), sizes[position]
 
-        def sides(part: Trials) -> Sides:
-            code = part.extra_columns["side"] // base
-            enrol, test = ((one % n - 1).astype(np.int32) for one in (code // n, code))
+        def sides(trials: Trials) -> Sides:
+            code = trials.extra_columns["side"] // base
+            enrol, test = ((candidate % n - 1).astype(np.int32) for candidate in (code // n, code))
             return enrol, test
 
         return sides
@@ -359,13 +382,13 @@ class SpeakerCounts:
             If the file cannot be written.
         """
         header = {
-            "thresholds": [one.hex() for one in self.thresholds.tolist()],
+            "thresholds": [cell.hex() for cell in self.thresholds.tolist()],
             "used": self.is_unit_used.astype(int).tolist(),
             "keys": self.keys.tolist(),
             "groupings": [
-                grouping_metadata(one)
-                | {"members": None if one.speaker_codes is None else one.speaker_codes.tolist()}
-                for one in self.groupings
+                grouping_metadata(cell)
+                | {"members": None if cell.speaker_codes is None else cell.speaker_codes.tolist()}
+                for cell in self.groupings
             ],
             "blocks": self.are_blocks,
             "names": [*self.names],
@@ -390,18 +413,21 @@ class SpeakerCounts:
         """
         columns, header = read_tally(path)
         with _checked(path):
-            made = cls(
-                np.array([float.fromhex(one) for one in header["thresholds"]], dtype=np.float64),
+            counts = cls(
+                np.array(
+                    [float.fromhex(entry_text) for entry_text in header["thresholds"]],
+                    dtype=np.float64,
+                ),
                 np.array(checked_list(header["used"]), dtype=np.bool_),
                 np.array(header["keys"], dtype=np.int64),
                 tuple(
                     replace(
-                        grouping_from_metadata(one),
+                        grouping_from_metadata(entry_text),
                         speaker_codes=None
-                        if one["members"] is None
-                        else np.array(one["members"], dtype=np.int32),
+                        if entry_text["members"] is None
+                        else np.array(entry_text["members"], dtype=np.int32),
                     )
-                    for one in checked_list(header["groupings"])
+                    for entry_text in checked_list(header["groupings"])
                 ),
                 bool(header["blocks"]),
                 checked_text(header["members"]),
@@ -413,9 +439,9 @@ class SpeakerCounts:
                 least=checked_count(header.get("least", 1)),
                 name=Path(path).name,
             )
-            is_whole = made.n_trials == header["trials"] and _fits(made)
-            require(is_whole, "rows of other members")
-        return made
+            is_consistent = counts.n_trials == header["trials"] and _rows_fit(counts)
+            require(is_consistent, "rows of other members")
+        return counts
 
 
 def read_sources(path: str | os.PathLike[str]) -> tuple[str, ...]:
@@ -453,7 +479,7 @@ def count_by_speaker(
     Parameters
     ----------
     thresholds : float64 ndarray of shape (threshold,)
-        Rising; at most `MOST_THRESHOLDS`.
+        Rising; at most `MAX_THRESHOLDS`.
     groupings
         What cells are to be made of: each once.
     block
@@ -467,68 +493,71 @@ def count_by_speaker(
     ConfigError
         If there are too many thresholds, or more combinations of groups than can be numbered.
     """
-    people = trials.speaker_table
-    assert people is not None
-    member = np.arange(len(people.ids), dtype=np.int32) if block is None else block
-    n = int(member.max(initial=-1)) + 1
-    of_utterance = np.append(member, np.int32(n))[trials.utterance_speaker]  # `n`: unknown
+    speakers = trials.speaker_table
+    assert speakers is not None
+    unit_of_speaker = np.arange(len(speakers.ids), dtype=np.int32) if block is None else block
+    n_units = int(unit_of_speaker.max(initial=-1)) + 1
+    unit_of_utterance = np.append(unit_of_speaker, np.int32(n_units))[
+        trials.utterance_speaker
+    ]  # `n`: unknown
     stages = () if trials.failures is None else (ACQUIRE, ENROL)
-    sided = [one for one in groupings if one.speaker_codes is None]
-    sizes = [len(one.groups) + 1 for one in sided]
-    if thresholds.size > MAX_THRESHOLDS or _sides(groupings) > _MOST_SIDES:
+    trial_groupings = [grouping for grouping in groupings if grouping.speaker_codes is None]
+    sizes = [len(grouping.groups) + 1 for grouping in trial_groupings]
+    if thresholds.size > MAX_THRESHOLDS or _n_side_combinations(groupings) > _MAX_SIDE_COMBINATIONS:
         msg = (
-            f"a tally of {thresholds.size} thresholds by {len(sided)} groupings of recordings and "
-            f"trials is too large; take at most {MAX_THRESHOLDS} thresholds, and fewer groupings"
+            f"a tally of {thresholds.size} thresholds by {len(trial_groupings)} groupings of "
+            f"recordings and trials is too large; take at most {MAX_THRESHOLDS} thresholds, and "
+            "fewer groupings"
         )
         raise ConfigError(msg)
-    sums, failed = (_Rows(n, groupings, thresholds.size) for _ in range(2))
+    sums, failed = (_RowSums(n_units, groupings, thresholds.size) for _ in range(2))
     steps = EdgeSearch(thresholds)
-    layouts = [Layout(one, "both", None) for one in sided]
-    for here in walk(trials, layouts, failed=stages, scored=scored):
-        part = here.trials
-        side = np.broadcast_to(np.int64(0), len(part))
-        for one, size in zip(sided, sizes, strict=True):
-            for group in here.groups_of_sides(one):
+    layouts = [Layout(grouping, "both", None) for grouping in trial_groupings]
+    for partition in walk(trials, layouts, failed=stages, scored=scored):
+        partition_trials = partition.trials
+        side = np.broadcast_to(np.int64(0), len(partition_trials))
+        for grouping, size in zip(trial_groupings, sizes, strict=True):
+            for group in partition.groups_of_sides(grouping):
                 side = side * size + group + 1
-        accepted = np.broadcast_to(np.int8(-1), len(part))
+        accepted = np.broadcast_to(np.int8(-1), len(partition_trials))
         rows = {
-            "target": part.target,
-            "enrol": of_utterance.take(part.enrol),
-            "test": of_utterance.take(part.test),
+            "target": partition_trials.target,
+            "enrol": unit_of_utterance.take(partition_trials.enrol),
+            "test": unit_of_utterance.take(partition_trials.test),
             "side": side,
-            "step": part.extra_columns["failed"].astype(np.uint16)
-            if here.are_failed
-            else steps.step_indices(part.score).astype(np.uint16),
-            "accepted": trials.decisions(part)
-            if trials.has_decisions and not here.are_failed
+            "step": partition_trials.extra_columns["failed"].astype(np.uint16)
+            if partition.are_failed
+            else steps.step_indices(partition_trials.score).astype(np.uint16),
+            "accepted": trials.decisions(partition_trials)
+            if trials.has_decisions and not partition.are_failed
             else accepted,
         }
-        if "count" in part.extra_columns:
-            rows["trials"] = part.extra_columns["count"]
-        (failed if here.are_failed else sums).add(rows)
+        if "count" in partition_trials.extra_columns:
+            rows["trials"] = partition_trials.extra_columns["count"]
+        (failed if partition.are_failed else sums).add(rows)
     used = trials.speakers_in_use
-    is_used = np.zeros(n, dtype=np.bool_)
-    is_used[member[used]] = True
-    made: list[Grouping] = []
-    for one in groupings:
-        if one.speaker_codes is not None:
-            group = block_groups(one.speaker_codes, member, used)
-            one = replace(one, speaker_codes=group)  # noqa: PLW2901 - the same by member
-        made.append(one)
-    of_member = np.zeros((n, N_SCORE_PIECES), dtype=np.int64)
+    is_used = np.zeros(n_units, dtype=np.bool_)
+    is_used[unit_of_speaker[used]] = True
+    unit_groupings: list[Grouping] = []
+    for grouping in groupings:
+        if grouping.speaker_codes is not None:
+            group = block_groups(grouping.speaker_codes, unit_of_speaker, used)
+            grouping = replace(grouping, speaker_codes=group)  # noqa: PLW2901 - the same by member
+        unit_groupings.append(grouping)
+    keys_of_units = np.zeros((n_units, N_SCORE_PIECES), dtype=np.int64)
     keys = trials.score_keys
-    np.add.at(of_member, member[: keys.shape[1]], keys.T)
-    lost = failed.total()
+    np.add.at(keys_of_units, unit_of_speaker[: keys.shape[1]], keys.T)
+    failed_rows = failed.total()
     return SpeakerCounts(
         thresholds,
         is_used,
-        of_member.T.copy(),
-        tuple(made),
+        keys_of_units.T.copy(),
+        tuple(unit_groupings),
         block is not None,
-        people.content_sha256,
+        speakers.content_sha256,
         (trials.content_sha256,),
         sums.total(),
-        lost if lost["trials"].size else None,
+        failed_rows if failed_rows["trials"].size else None,
     )
 
 
@@ -536,105 +565,109 @@ def with_failed_trials(trials: TrialSet, tally: SpeakerCounts) -> SpeakerCounts:
     """A tally that a file held, with the trials of recordings that failed, which no file holds."""
     if trials.failures is None:
         return tally
-    alone = count_by_speaker(trials, tally.thresholds, tally.groupings, scored=False)
-    return replace(tally, failed=alone.failed)
+    failed_only = count_by_speaker(trials, tally.thresholds, tally.groupings, scored=False)
+    return replace(tally, failed=failed_only.failed)
 
 
 def _as_trials(rows: Mapping[str, NDArray[Any]], score: FloatArray) -> Trials:
     """Rows as trials that weigh their number; the step of failed ones is the stage."""
-    more = {"count": rows["trials"], "accepted": rows["accepted"], "side": rows["side"]}
-    more["failed"] = rows["step"]
-    none = np.zeros(score.size, dtype=np.bool_)
-    return Trials(rows["enrol"], rows["test"], rows["target"], score, none, more)
+    extra_columns = {"count": rows["trials"], "accepted": rows["accepted"], "side": rows["side"]}
+    extra_columns["failed"] = rows["step"]
+    no_conflict = np.zeros(score.size, dtype=np.bool_)
+    return Trials(rows["enrol"], rows["test"], rows["target"], score, no_conflict, extra_columns)
 
 
-def _check_kind(first: SpeakerCounts, other: SpeakerCounts) -> None:
+def _check_kind(reference: SpeakerCounts, compared: SpeakerCounts) -> None:
     """Refuse a tally of a site beside one that tells of the speakers of a table."""
-    if bool(first.sites) != bool(other.sites):
-        both = f"{first.name} and {other.name}"
-        msg = f"{both}: tell of speakers in different ways; make both with one key"
+    if bool(reference.sites) != bool(compared.sites):
+        names = f"{reference.name} and {compared.name}"
+        msg = f"{names}: tell of speakers in different ways; make both with one key"
         raise ConfigError(msg)
 
 
-def _recognised(tallies: Sequence[SpeakerCounts]) -> list[SpeakerCounts]:
+def _aligned_by_name(tallies: Sequence[SpeakerCounts]) -> list[SpeakerCounts]:
     """Tallies that left their sites, with one number for each name and the thresholds of all."""
-    first = tallies[0]
-    for i, other in enumerate(tallies[1:], 1):
-        both = f"{first.name} and {other.name}"
-        _check_kind(first, other)
-        if first.kdf != other.kdf:
-            hows = " and ".join(one.kdf or "none, as of Parivox 0.2.0" for one in (first, other))
+    reference = tallies[0]
+    for i, compared in enumerate(tallies[1:], 1):
+        pair_names = f"{reference.name} and {compared.name}"
+        _check_kind(reference, compared)
+        if reference.kdf != compared.kdf:
+            derivations = " and ".join(
+                counts.kdf or "none, as of Parivox 0.2.0" for counts in (reference, compared)
+            )
             msg = (
-                f"{both}: their keys were derived in different ways ({hows}), so that nobody is "
-                "known to be in both; count both with one version of Parivox"
+                f"{pair_names}: their keys were derived in different ways ({derivations}), so that "
+                "nobody is known to be in both; count both with one version of Parivox"
             )
             raise ConfigError(msg)
-        if first.are_blocks != other.are_blocks:
+        if reference.are_blocks != compared.are_blocks:
             msg = (
-                f"{both}: one tells of speakers, the other of blocks of them; make both with "
+                f"{pair_names}: one tells of speakers, the other of blocks of them; make both with "
                 "--blocks, or both without"
             )
             raise ConfigError(msg)
-        if not first.are_blocks and first.sites != other.sites:
+        if not reference.are_blocks and reference.sites != compared.sites:
             msg = (
-                f"{both}: were made with different keys, so that nobody is known to be in both; "
-                "make both with one key, or, where nobody is, with --blocks"
+                f"{pair_names}: were made with different keys, so that nobody is known to be in "
+                "both; make both with one key, or, where nobody is, with --blocks"
             )
             raise ConfigError(msg)
-        for one in tallies[:i] if first.are_blocks else ():
-            if set(one.sites) & set(other.sites) and one.names != other.names:
+        for counts in tallies[:i] if reference.are_blocks else ():
+            if set(counts.sites) & set(compared.sites) and counts.names != compared.names:
                 msg = (
-                    f"{one.name} and {other.name}: are blocks of other speakers by one key, so "
-                    "that who is in both would be two people; count the trials of both in one "
+                    f"{counts.name} and {compared.name}: are blocks of other speakers by one key, "
+                    "so that who is in both would be two people; count the trials of both in one "
                     "file, or, where nobody is in both, with different keys"
                 )
                 raise ConfigError(msg)
-    names = np.unique(np.concatenate([one.names for one in tallies]))
+    names = np.unique(np.concatenate([counts.names for counts in tallies]))
     sha256 = hashlib.sha256("\n".join(names.tolist()).encode()).hexdigest()
-    thresholds = np.unique(np.concatenate([one.thresholds for one in tallies]))
-    made = []
-    for one in tallies:
-        place = np.searchsorted(names, one.names).astype(np.int32)
-        known = np.full(names.size, -1)
-        known[place] = np.arange(place.size)
-        made.append(
+    thresholds = np.unique(np.concatenate([counts.thresholds for counts in tallies]))
+    aligned = []
+    for counts in tallies:
+        new_positions = np.searchsorted(names, counts.names).astype(np.int32)
+        old_positions = np.full(names.size, -1)
+        old_positions[new_positions] = np.arange(new_positions.size)
+        aligned.append(
             replace(
-                one.renumbered(place, known, thresholds),
+                counts.renumbered(new_positions, old_positions, thresholds),
                 names=tuple(names.tolist()),
                 members_sha256=sha256,
             )
         )
-    return made
+    return aligned
 
 
-def _joined(tallies: Sequence[SpeakerCounts], at: int) -> Grouping:
+def _joined_grouping(tallies: Sequence[SpeakerCounts], index: int) -> Grouping:
     """One grouping of several tallies, which may know the groups of others of the members."""
-    first = tallies[0].groupings[at]
-    group = first.speaker_codes
-    for one in tallies[1:] if group is not None else ():
-        own = one.groupings[at].speaker_codes
+    reference_grouping = tallies[0].groupings[index]
+    group = reference_grouping.speaker_codes
+    for counts in tallies[1:] if group is not None else ():
+        unit_groups = counts.groupings[index].speaker_codes
         assert group is not None
-        assert own is not None
-        if ((group >= 0) & (own >= 0) & (group != own)).any():
+        assert unit_groups is not None
+        if ((group >= 0) & (unit_groups >= 0) & (group != unit_groups)).any():
             reference = f"{tallies[0].name} and others" if len(tallies) > 2 else tallies[0].name
             msg = (
-                f"{one.name}: tells other groups by {first.name} of speakers than {reference}; "
-                "make all tallies with one table"
+                f"{counts.name}: tells other groups by {reference_grouping.name} of speakers than "
+                f"{reference}; make all tallies with one table"
             )
             raise ConfigError(msg)
-        group = np.maximum(group, own)
-    return replace(first, speaker_codes=group)
+        group = np.maximum(group, unit_groups)
+    return replace(reference_grouping, speaker_codes=group)
 
 
-class _Rows:
+class _RowSums:
     """Rows of tables that come in turn, added up; a row that does not say so is of one trial."""
 
-    def __init__(self, members: int, groupings: Sequence[Grouping], thresholds: int) -> None:
-        steps = max(thresholds, ACQUIRE, ENROL)  # of those that failed, stages
-        most = (1, members - 1, members, _sides(groupings) - 1, steps)
-        ranges = {name: (0, n) for name, n in zip(TALLY_KEYS[:-1], most, strict=True)}
+    def __init__(self, n_units: int, groupings: Sequence[Grouping], n_thresholds: int) -> None:
+        steps = max(n_thresholds, ACQUIRE, ENROL)  # of those that failed, stages
+        maxima = (1, n_units - 1, n_units, _n_side_combinations(groupings) - 1, steps)
+        ranges = {name: (0, n) for name, n in zip(TALLY_KEYS[:-1], maxima, strict=True)}
         self.fields = RowCodec({**ranges, "accepted": (-1, 1)})
-        self.sums = CodeSums(1 << self.fields.width) if self.fields.width <= _BITS else None
+        self.sums = (
+            CodeSums(1 << self.fields.width) if self.fields.width <= _MAX_CODE_BITS else None
+        )
         self.tables: list[Mapping[str, NDArray[Any]]] = []  # too wide for one number
 
     def add(self, rows: Mapping[str, NDArray[Any]]) -> None:
@@ -642,75 +675,79 @@ class _Rows:
         if self.sums is not None:
             self.sums.add(self.fields.encode(rows), rows.get("trials"))
             return
-        ones = {"trials": np.ones(rows["target"].size, dtype=np.int64)}
-        self.tables.append(_total([{**ones, **rows}]))
-        if needs_adding_up([one["trials"].size for one in self.tables]):
-            self.tables = [_total(self.tables)]
+        one_trial_each = {"trials": np.ones(rows["target"].size, dtype=np.int64)}
+        self.tables.append(_sum_of_tables([{**one_trial_each, **rows}]))
+        if needs_adding_up([table["trials"].size for table in self.tables]):
+            self.tables = [_sum_of_tables(self.tables)]
 
     def total(self) -> dict[str, NDArray[Any]]:
         """Each combination once, in rising order."""
         if self.sums is None:
-            return _total(self.tables)
+            return _sum_of_tables(self.tables)
         ranges, trials = self.sums.ranges, np.empty(self.sums.n_codes, dtype=np.int64)
 
         def codes() -> Iterator[IntArray]:
-            at = 0
-            for some, sums in ranges():
-                trials[at : (at := at + some.size)] = sums
-                yield some
+            position = 0
+            for code_range, sums in ranges():
+                trials[position : (position := position + code_range.size)] = sums
+                yield code_range
 
         return {**self.fields.decode(codes(), trials.size, TALLY_TYPES), "trials": trials}
 
 
-def _total(checked_list: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
+def _sum_of_tables(tables: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
     """The sum of tables whose rows are told apart by two numbers: people; groups and the rest."""
-    checked_list = [one for one in checked_list if one["trials"].size]
-    if not checked_list:
+    tables = [table for table in tables if table["trials"].size]
+    if not tables:
         return {name: np.empty(0, dtype=kind) for name, kind in TALLY_TYPES.items()}
-    joined = {name: np.concatenate([one[name] for one in checked_list]) for name in TALLY_TYPES}
+    joined = {name: np.concatenate([table[name] for table in tables]) for name in TALLY_TYPES}
     sides, joined["side"] = np.unique(joined["side"], return_inverse=True)  # few of so many
     halves = [RowCodec.from_tables([joined], names) for names in (TALLY_KEYS[:3], TALLY_KEYS[3:])]
-    (one, first), (other, second) = (
+    (table, first_index), (second_codes, second_index) = (
         np.unique(fields.encode(joined), return_inverse=True) for fields in halves
     )
-    found, (trials,) = sum_by_code(
-        first * other.size + second, one.size * other.size, joined["trials"]
+    distinct_codes, (trials,) = sum_by_code(
+        first_index * second_codes.size + second_index,
+        table.size * second_codes.size,
+        joined["trials"],
     )
-    places = np.divmod(found, other.size)
-    made: dict[str, NDArray[Any]] = {}
-    for fields, codes, place in zip(halves, (one, other), places, strict=True):
-        made |= fields.decode([codes[place]], found.size, TALLY_TYPES)
-    return {**made, "side": sides[made["side"]], "trials": trials}
+    code_positions = np.divmod(distinct_codes, second_codes.size)
+    columns: dict[str, NDArray[Any]] = {}
+    for fields, codes, positions in zip(halves, (table, second_codes), code_positions, strict=True):
+        columns |= fields.decode([codes[positions]], distinct_codes.size, TALLY_TYPES)
+    return {**columns, "side": sides[columns["side"]], "trials": trials}
 
 
-def _sides(groupings: Sequence[Grouping]) -> int:
+def _n_side_combinations(groupings: Sequence[Grouping]) -> int:
     """Combinations of groups of recordings and trials, or of none, on both sides."""
-    return math.prod((len(one.groups) + 1) ** 2 for one in groupings if one.speaker_codes is None)
+    return math.prod(
+        (len(grouping.groups) + 1) ** 2 for grouping in groupings if grouping.speaker_codes is None
+    )
 
 
-def _fits(tally: SpeakerCounts) -> bool:
+def _rows_fit(tally: SpeakerCounts) -> bool:
     """Whether all that the rows name is there."""
-    rows, n = tally.columns, tally.is_unit_used.size
+    rows, n_units = tally.columns, tally.is_unit_used.size
     limits = {
-        "enrol": (0, n - 1),
-        "test": (0, n),
-        "side": (0, _sides(tally.groupings) - 1),
+        "enrol": (0, n_units - 1),
+        "test": (0, n_units),
+        "side": (0, _n_side_combinations(tally.groupings) - 1),
         "step": (0, tally.thresholds.size),
         "accepted": (-1, 1),
         "trials": (1, MAX_TRIALS),
     }
     rises = bool((np.diff(tally.thresholds) > 0).all())
     are_groups = all(
-        one.speaker_codes.shape == (n,)
-        and ((one.speaker_codes >= -1) & (one.speaker_codes < len(one.groups))).all()
-        for one in tally.groupings
-        if one.speaker_codes is not None
+        grouping.speaker_codes.shape == (n_units,)
+        and ((grouping.speaker_codes >= -1) & (grouping.speaker_codes < len(grouping.groups))).all()
+        for grouping in tally.groupings
+        if grouping.speaker_codes is not None
     )
-    are_named = bool(tally.sites) == bool(tally.names) and len(tally.names) in {0, n}
+    are_named = bool(tally.sites) == bool(tally.names) and len(tally.names) in {0, n_units}
     return (
         rises
         and are_groups
-        and tally.keys.shape == (N_SCORE_PIECES, n)
+        and tally.keys.shape == (N_SCORE_PIECES, n_units)
         and are_named
         and all(low < high for low, high in pairwise(tally.names))
         and all(

@@ -67,9 +67,9 @@ if TYPE_CHECKING:
     from parivox.data.trial_checks import Trials
     from parivox.options.types import OtherCountOptions
 
-_TOGETHER = 16
+_MAX_TABLES_PER_LAYOUT = 16
 _GROUPS = ("level", "enrol_group", "test_group")
-_NONE = np.int32(-1)
+_NO_GROUP = np.int32(-1)
 
 
 @reports_progress
@@ -136,7 +136,7 @@ def count(
     >>> count(trials, speakers=people, by="gender", withhold=0)
     <2 trials as counts by gender; 2 rows>
     """
-    asked = CountOptions.from_keywords(
+    count_options = CountOptions.from_keywords(
         speakers=speakers,
         by=by or None,
         within=within or None,
@@ -149,36 +149,42 @@ def count(
         blocks=blocks,
         **options,
     )
-    with key_file(asked.key, asked.new_key) as file:
-        return _counted(scores, replace(asked, key=file, new_key=None))
+    with key_file(count_options.key, count_options.new_key) as file:
+        return _count_scores(scores, replace(count_options, key=file, new_key=None))
 
 
-def _counted(scores: Any, asked: CountOptions) -> TrialCounts:
-    if asked.blocks is not None:
-        asked = replace(asked, withhold=max(asked.withhold, asked.blocks))
-    site = None if asked.key is None else SiteKey.read(asked.key)
-    asked, file = apply_groups_file(asked)
-    bins = parse_bins(asked.step, as_tuple(asked.thresholds))
+def _count_scores(scores: Any, count_options: CountOptions) -> TrialCounts:
+    if count_options.blocks is not None:
+        count_options = replace(
+            count_options, withhold=max(count_options.withhold, count_options.blocks)
+        )
+    site = None if count_options.key is None else SiteKey.read(count_options.key)
+    count_options, file = apply_groups_file(count_options)
+    bins = parse_bins(count_options.step, as_tuple(count_options.thresholds))
     sources = sources_by_name(scores)
     if len(sources) > 1:
         msg = f"parivox count takes one score file, here are {len(sources)}; count each by itself"
         raise ConfigError(msg)
     (name, source), *_ = sources.items()
     is_named = source is not scores
-    read = read_grouped_trials({name if is_named else ("", ""): source}, asked, file, may_lack=True)
-    check_disclosure(read, asked, is_exact=bins.is_exact)
+    inputs = read_grouped_trials(
+        {name if is_named else ("", ""): source}, count_options, file, may_lack=True
+    )
+    check_disclosure(inputs, count_options, is_exact=bins.is_exact)
     with stage("counting"):
-        made = count_trials(read, asked, bins)
+        counts = count_trials(inputs, count_options, bins)
         if site is not None:
-            made = replace(made, tally=speaker_counts_to_share(read, made, site, asked.blocks))
-    check_polarity(made, count_cells(made, [], []).all_counts, asked.orientation)
+            counts = replace(
+                counts, tally=speaker_counts_to_share(inputs, counts, site, count_options.blocks)
+            )
+    check_polarity(counts, count_cells(counts, [], []).all_counts, count_options.orientation)
     if site is not None:
-        made = _remembered(made, read, asked, site)
-    return made
+        counts = _with_log_entry(counts, inputs, count_options, site)
+    return counts
 
 
-def _remembered(
-    counts: TrialCounts, read: GroupedTrials, asked: CountOptions, site: SiteKey
+def _with_log_entry(
+    counts: TrialCounts, inputs: GroupedTrials, count_options: CountOptions, site: SiteKey
 ) -> TrialCounts:
     """The counts, with their entry for the record next to the key, added before they are written.
 
@@ -187,23 +193,23 @@ def _remembered(
     ConfigError
         If the same trials were counted by other groups, of which some were withheld.
     """
-    assert asked.key is not None
-    counted = CountingLog.of_key(asked.key)
-    (trials,) = read.trial_sets
+    assert count_options.key is not None
+    log = CountingLog.of_key(count_options.key)
+    (trials,) = inputs.trial_sets
     assert isinstance(trials, TrialSet)
-    groupings = (*read.groupings, *read.within)
+    groupings = (*inputs.groupings, *inputs.within)
     entry = {
         "trials": site.mark(counts.content_sha256),
-        "groups": site.mark(_members(groupings, trials.speakers_in_use, counts.least)),
-        "by": [one.name for one in groupings],
+        "groups": site.mark(_membership_text(groupings, trials.speakers_in_use, counts.least)),
+        "by": [grouping.name for grouping in groupings],
         "withheld": bool(counts.withheld or counts.levels_withheld),
     }
-    if not asked.regroup:
-        counted.check(entry, counts.name)
-    return replace(counts, before_writing=partial(counted.record, entry))
+    if not count_options.regroup:
+        log.check(entry, counts.name)
+    return replace(counts, before_writing=partial(log.record, entry))
 
 
-def _members(groupings: Sequence[Grouping], in_use: NDArray[np.intp], least: int) -> str:
+def _membership_text(groupings: Sequence[Grouping], in_use: NDArray[np.intp], least: int) -> str:
     """Who is in which group, as a text; of groups of recordings or trials, their names."""
     memberships = []
     for grouping in groupings:
@@ -213,52 +219,52 @@ def _members(groupings: Sequence[Grouping], in_use: NDArray[np.intp], least: int
 
 
 def count_trials(
-    read: GroupedTrials, asked: CountOptions, bins: Bins, rows: TrialSet | None = None
+    inputs: GroupedTrials, count_options: CountOptions, bins: Bins, rows: TrialSet | None = None
 ) -> TrialCounts:
     """The counts of one list, without groups and levels of too few speakers.
 
     Scores may be those of other `rows`, which weigh their number and stand for the same trials.
     """
-    trials, people = read.trial_sets[0], read.speakers
+    trials, speakers = inputs.trial_sets[0], inputs.speakers
     assert trials.has_speakers
-    assert people is not None
+    assert speakers is not None
     check_test_speakers(trials, "counts need the groups of both sides")
     _check_bins(trials, bins)
-    blocks = _Blocks(trials, read.groupings, read.within)
-    blocks.withhold(asked.withhold)
+    layouts_of_list = _SuppressedLayouts(trials, inputs.groupings, inputs.within)
+    layouts_of_list.suppress(count_options.withhold)
     contents = {
         SCORES: trials.is_scored,
         DECISIONS: trials.has_decisions,
         THRESHOLDS: "threshold" in trials.extra_columns,
         FAILURES: trials.failures is not None,
         SECONDS: "seconds" in trials.extra_columns,
-        LLR: asked.llr and asked.llr_base is None,
-        **{of: asked.llr_base == base for base, of in LLR_TO_BASE.items()},
-        SIMILARITY: asked.orientation == "similarity",
+        LLR: count_options.llr and count_options.llr_base is None,
+        **{content: count_options.llr_base == base for base, content in LLR_TO_BASE.items()},
+        SIMILARITY: count_options.orientation == "similarity",
     }
-    withheld = blocks.withheld()
-    scored = copy(blocks)
-    scored.trials = trials if rows is None else rows
-    made = TrialCounts(
+    withheld = layouts_of_list.withheld()
+    scored_layouts = copy(layouts_of_list)
+    scored_layouts.trials = trials if rows is None else rows
+    counts = TrialCounts(
         system=trials.system,
         list=trials.list,
-        rows=scored.rows(bins),
-        groupings=tuple(read.groupings),
-        within=tuple(blocks.shown),
+        rows=scored_layouts.rows(bins),
+        groupings=tuple(inputs.groupings),
+        within=tuple(layouts_of_list.shown),
         bins=bins,
         contents=frozenset(kind for kind, is_known in contents.items() if is_known),
-        least=asked.withhold,
+        least=count_options.withhold,
         withheld=withheld,
-        levels_withheld=blocks.levels_withheld(),
+        levels_withheld=layouts_of_list.levels_withheld(),
         sources=(trials.content_sha256,),
-        seen=tuple(blocks.seen(withheld)),
-        notes=tuple(_notes(trials, people, read.groupings, withheld)),
-        chosen_by=read.chosen_by,
+        seen=tuple(layouts_of_list.participants_by_layout(withheld)),
+        notes=tuple(_notes(trials, speakers, inputs.groupings, withheld)),
+        chosen_by=inputs.chosen_by,
         name=trials.name,
         provenance=trials.provenance,
     )
-    check_joinable_rows(made, may_tell=asked.blocks is None)
-    return made
+    check_joinable_rows(counts, may_tell=count_options.blocks is None)
+    return counts
 
 
 def _check_bins(trials: TrialSet, bins: Bins) -> None:
@@ -276,7 +282,7 @@ def _check_bins(trials: TrialSet, bins: Bins) -> None:
         raise ConfigError(msg)
 
 
-class _Blocks:
+class _SuppressedLayouts:
     """The trials of one list block by block, each of one grouping within levels or none.
 
     Each block has every trial, with its level and the groups of both sides in
@@ -289,253 +295,322 @@ class _Blocks:
     ) -> None:
         self.trials, self.groupings, self.within = trials, groupings, within
         self.outer: list[Grouping | None] = [None, *within]
-        self.groups_of = {id(one): one.side_coder(trials) for one in (*groupings, *within)}
-        self.n = int(trials.utterance_speaker.max(initial=-1)) + 1
-        sizes = [1, *(len(one.groups) for one in within)]
+        self.groups_of = {
+            id(grouping): grouping.side_coder(trials) for grouping in (*groupings, *within)
+        }
+        self.n_speakers = int(trials.utterance_speaker.max(initial=-1)) + 1
+        sizes = [1, *(len(grouping.groups) for grouping in within)]
         # place of each level among those that are shown, -1 for the others and, last, for none
-        self.place = [np.arange(1), *(np.append(np.arange(n), -1) for n in sizes[1:])]
+        self.stratum_positions = [
+            np.arange(1),
+            *(np.append(np.arange(n_strata), -1) for n_strata in sizes[1:]),
+        ]
         self.shown: Sequence[Grouping] = within
         """The attributes of levels, without the levels that are withheld."""
         self.least = 0
-        self.level_codes = [np.zeros(one.size, dtype=np.int8) for one in self.place]
+        self.level_codes = [
+            np.zeros(grouping.size, dtype=np.int8) for grouping in self.stratum_positions
+        ]
         self.codes = [
-            np.zeros((place.size, len(one.groups) + 1), dtype=np.int8)
-            for place in self.place
-            for one in groupings
+            np.zeros((positions.size, len(grouping.groups) + 1), dtype=np.int8)
+            for positions in self.stratum_positions
+            for grouping in groupings
         ]
 
     def layouts(self) -> list[Layout]:
         """One for each block."""
-        return [Layout(one, "both", of) for of in (None, *self.shown) for one in self.groupings]
+        return [
+            Layout(grouping, "both", strata)
+            for strata in (None, *self.shown)
+            for grouping in self.groupings
+        ]
 
     def partitions_by_layout(
         self, layouts: Sequence[Layout]
     ) -> Iterator[tuple[Trials, Sequence[int]]]:
         """Trials as those of one block after the other, and the layouts that they count in."""
-        outer, n = (None, *self.shown), len(self.groupings)
-        which: dict[int, list[int]] = {}
-        for i, one in enumerate(layouts):
-            at = next(k for k, of in enumerate(outer) if of is one.within)
-            k = next((k for k, of in enumerate(self.groupings) if of is one.grouping), 0)
-            which.setdefault(at * n + k, []).append(i)
-        for part in self.trials.partitions():
-            kept = part.without_conflicts()
-            for block, numbers in which.items():
-                failed = None if part.failed is None else self._with_groups(part.failed, block)
-                yield replace(self._with_groups(kept, block), failed=failed), numbers
+        outer, n_groupings = (None, *self.shown), len(self.groupings)
+        layouts_by_block: dict[int, list[int]] = {}
+        for i, layout in enumerate(layouts):
+            stratum_index = next(
+                grouping_index
+                for grouping_index, candidate in enumerate(outer)
+                if candidate is layout.within
+            )
+            grouping_index = next(
+                (
+                    grouping_index
+                    for grouping_index, candidate in enumerate(self.groupings)
+                    if candidate is layout.grouping
+                ),
+                0,
+            )
+            layouts_by_block.setdefault(stratum_index * n_groupings + grouping_index, []).append(i)
+        for partition in self.trials.partitions():
+            consistent = partition.without_conflicts()
+            for block, layout_indices in layouts_by_block.items():
+                failed = (
+                    None if partition.failed is None else self._with_groups(partition.failed, block)
+                )
+                yield replace(self._with_groups(consistent, block), failed=failed), layout_indices
 
-    def _with_groups(self, part: Trials, block: int) -> Trials:
+    def _with_groups(self, trials: Trials, block: int) -> Trials:
         """Trials with the level and the groups of both sides that are shown."""
-        at, k = divmod(block, len(self.groupings))
-        outer, grouping = self.outer[at], self.groupings[k]
-        more: dict[str, Codes] = {"level": np.zeros(len(part), dtype=np.int32)}
+        stratum_index, grouping_index = divmod(block, len(self.groupings))
+        outer, grouping = self.outer[stratum_index], self.groupings[grouping_index]
+        extra_columns: dict[str, Codes] = {"level": np.zeros(len(trials), dtype=np.int32)}
         is_shown = self.codes[block] == SHOWN
-        groups = np.where(is_shown, np.arange(is_shown.shape[1], dtype=np.int32), _NONE)
-        groups[:, -1] = _NONE
+        groups = np.where(is_shown, np.arange(is_shown.shape[1], dtype=np.int32), _NO_GROUP)
+        groups[:, -1] = _NO_GROUP
         if outer is None:
             places: tuple[Any, ...] = (0,)
         else:
-            (level,) = groups_of_trials(*self.groups_of[id(outer)](part), "both")
-            more["level"] = self.place[at][level].astype(np.int32)
+            (level,) = groups_of_trials(*self.groups_of[id(outer)](trials), "both")
+            extra_columns["level"] = self.stratum_positions[stratum_index][level].astype(np.int32)
             places = (level,)
-        sides = self.groups_of[id(grouping)](part)
+        sides = self.groups_of[id(grouping)](trials)
         for name, group in zip(_GROUPS[1:], sides, strict=True):
-            more[name] = groups[(*places, group)]
-        return replace(part, extra_columns={**part.extra_columns, **more})
+            extra_columns[name] = groups[(*places, group)]
+        return replace(trials, extra_columns={**trials.extra_columns, **extra_columns})
 
     def side_coder(self, grouping: Grouping) -> Callable[[Trials], Sides]:
         """What gives the groups of both sides, or the level, of the trials of a block."""
-        if any(grouping is one for one in self.shown):
-            return lambda part: (part.extra_columns["level"], part.extra_columns["level"])
-        return lambda part: (part.extra_columns["enrol_group"], part.extra_columns["test_group"])
+        if any(grouping is stratum_grouping for stratum_grouping in self.shown):
+            return lambda trials: (trials.extra_columns["level"], trials.extra_columns["level"])
+        return lambda trials: (
+            trials.extra_columns["enrol_group"],
+            trials.extra_columns["test_group"],
+        )
 
-    def withhold(self, least: int) -> None:
+    def suppress(self, min_speakers: int) -> None:
         """Choose the groups and levels that are too small."""
-        self.least = least
-        in_level, used = self._used()
+        self.least = min_speakers
+        in_level, used = self._speakers_by_cell()
         everyone = int(in_level[0][0].sum())
-        if everyone < least:
+        if everyone < min_speakers:
             msg = (
                 f"{self.trials.name}: its trials are of {everyone} speakers; "
-                f"counts of fewer than {least} are not shared (see --withhold)"
+                f"counts of fewer than {min_speakers} are not shared (see --withhold)"
             )
             raise DataError(msg)
-        self.level_codes = [stratum_suppression(speakers, least) for speakers in in_level]
-        n, shown_levels = len(self.groupings), []
-        for at, outer in enumerate(self.within, 1):
-            is_shown = self.level_codes[at][:-1] == SHOWN
+        self.level_codes = [stratum_suppression(speakers, min_speakers) for speakers in in_level]
+        n_groupings, shown_levels = len(self.groupings), []
+        for stratum_index, outer in enumerate(self.within, 1):
+            is_shown = self.level_codes[stratum_index][:-1] == SHOWN
             if is_shown.size and not is_shown.any():
                 msg = (
-                    f"--within {outer.name}: every level has fewer than {least} speakers; leave it "
-                    "out (see --withhold)"
+                    f"--within {outer.name}: every level has fewer than {min_speakers} speakers; "
+                    "leave it out (see --withhold)"
                 )
                 raise ConfigError(msg)
-            self.place[at] = np.append(np.where(is_shown, np.cumsum(is_shown) - 1, -1), -1)
-            kept = np.flatnonzero(is_shown).tolist()
-            groups = tuple(outer.groups[i] for i in kept)
-            parts = tuple(outer.group_values[i] for i in kept)
-            shown_levels.append(replace(outer, groups=groups, group_values=parts))
-            for mine in used[at * n : (at + 1) * n]:
-                mine[-1] |= mine[:-1][~is_shown].any(axis=0)
-                mine[:-1][~is_shown] = False
-        self.codes = group_suppression(used, self.groupings, least)
-        for at in range(1, len(self.outer)):
-            for code in self.codes[at * n : (at + 1) * n]:
-                code[:-1][self.level_codes[at][:-1] != SHOWN] = NO_CELL
+            self.stratum_positions[stratum_index] = np.append(
+                np.where(is_shown, np.cumsum(is_shown) - 1, -1), -1
+            )
+            shown_indices = np.flatnonzero(is_shown).tolist()
+            groups = tuple(outer.groups[i] for i in shown_indices)
+            group_values = tuple(outer.group_values[i] for i in shown_indices)
+            shown_levels.append(replace(outer, groups=groups, group_values=group_values))
+            for speakers_of_groups in used[
+                stratum_index * n_groupings : (stratum_index + 1) * n_groupings
+            ]:
+                speakers_of_groups[-1] |= speakers_of_groups[:-1][~is_shown].any(axis=0)
+                speakers_of_groups[:-1][~is_shown] = False
+        self.codes = group_suppression(used, self.groupings, min_speakers)
+        for stratum_index in range(1, len(self.outer)):
+            for code in self.codes[stratum_index * n_groupings : (stratum_index + 1) * n_groupings]:
+                code[:-1][self.level_codes[stratum_index][:-1] != SHOWN] = NO_CELL
         self.shown = shown_levels
 
-    def _used(self) -> tuple[list[Bools], list[Bools]]:
+    def _speakers_by_cell(self) -> tuple[list[Bools], list[Bools]]:
         """Whether a speaker is in a level, and on a side of each group within each level.
 
         The last level and group stand for none. Nobody is asked for where nothing is withheld.
         """
-        n, speaker = self.n if self.least else 0, self.trials.utterance_speaker
-        used = [np.zeros((*code.shape, n + 1), dtype=np.bool_) for code in self.codes]
-        sizes = [2, *(one.size for one in self.place[1:])]
-        in_level = [np.zeros((size, n + 1), dtype=np.bool_) for size in sizes]
-        for here in walk(self, self.layouts(), failed=FAILURE_STAGES) if self.least else ():
-            (block,) = here.cells_by_layout
-            more = here.trials.extra_columns
+        n_speakers, speaker = self.n_speakers if self.least else 0, self.trials.utterance_speaker
+        used = [np.zeros((*code.shape, n_speakers + 1), dtype=np.bool_) for code in self.codes]
+        sizes = [2, *(table.size for table in self.stratum_positions[1:])]
+        in_level = [np.zeros((size, n_speakers + 1), dtype=np.bool_) for size in sizes]
+        for partition in walk(self, self.layouts(), failed=FAILURE_STAGES) if self.least else ():
+            (block,) = partition.cells_by_layout
+            extra_columns = partition.trials.extra_columns
             for utterance, group in (
-                (here.trials.enrol, more["enrol_group"]),
-                (here.trials.test, more["test_group"]),
+                (partition.trials.enrol, extra_columns["enrol_group"]),
+                (partition.trials.test, extra_columns["test_group"]),
             ):
-                who = speaker[utterance]
-                in_level[block // len(self.groupings)][more["level"], who] = True
-                used[block][more["level"], group, who] = True
-        return [one[..., :-1] for one in in_level], [one[..., :-1] for one in used]
+                speakers = speaker[utterance]
+                in_level[block // len(self.groupings)][extra_columns["level"], speakers] = True
+                used[block][extra_columns["level"], group, speakers] = True
+        return [table[..., :-1] for table in in_level], [table[..., :-1] for table in used]
 
     def levels_withheld(self) -> dict[tuple[str, str], str]:
         """Why each level is withheld that is."""
         return {
-            (one.name, level): suppression_reason(code, self.least)
-            for one, codes in zip(self.within, self.level_codes[1:], strict=True)
-            for level, code in zip(one.groups, codes.tolist(), strict=False)
+            (grouping.name, level): suppression_reason(code, self.least)
+            for grouping, codes in zip(self.within, self.level_codes[1:], strict=True)
+            for level, code in zip(grouping.groups, codes.tolist(), strict=False)
             if code != SHOWN
         }
 
     def withheld(self) -> dict[tuple[str, str, str], str]:
         """Why each group is withheld that is, within each level that is shown."""
-        found = {}
+        reasons = {}
         for block, code in enumerate(self.codes):
-            at, k = divmod(block, len(self.groupings))
-            outer, one = self.outer[at], self.groupings[k]
-            levels = [""] if outer is None else [f"{outer.name}={of}" for of in outer.groups]
-            for name, place, codes in zip(levels, self.place[at], code.tolist(), strict=False):
-                for group, mine in zip(one.groups, codes, strict=False):
-                    if place >= 0 and mine != SHOWN:
-                        found[one.name, name, group] = suppression_reason(mine, self.least)
-        return found
+            stratum_index, grouping_index = divmod(block, len(self.groupings))
+            outer, grouping = self.outer[stratum_index], self.groupings[grouping_index]
+            levels = (
+                [""] if outer is None else [f"{outer.name}={stratum}" for stratum in outer.groups]
+            )
+            for name, position, codes in zip(
+                levels, self.stratum_positions[stratum_index], code.tolist(), strict=False
+            ):
+                for group, group_code in zip(grouping.groups, codes, strict=False):
+                    if position >= 0 and group_code != SHOWN:
+                        reasons[grouping.name, name, group] = suppression_reason(
+                            group_code, self.least
+                        )
+        return reasons
 
     def rows(self, bins: Bins) -> CountRows:
         """Every block's rows."""
         blocks = range(len(self.groupings) * (1 + len(self.shown)))
         rows: list[CountRows] = []
-        for part in self.trials.partitions():
-            for some in (part.without_conflicts(), part.failed):
-                if some is not None and len(some):
-                    code, alike = _alike(self.trials, some, bins)
-                    rows += [self._counted(some, block, code, alike) for block in blocks]
-            if len(rows) > _TOGETHER * len(blocks):
+        for partition in self.trials.partitions():
+            for trials in (partition.without_conflicts(), partition.failed):
+                if trials is not None and len(trials):
+                    code, distinct_columns = _distinct_columns(self.trials, trials, bins)
+                    rows += [
+                        self._count_scores(trials, block, code, distinct_columns)
+                        for block in blocks
+                    ]
+            if len(rows) > _MAX_TABLES_PER_LAYOUT * len(blocks):
                 rows = [CountRows.total(rows)]
         return CountRows.total(rows).timed_by_cell()
 
-    def _counted(
+    def _count_scores(
         self,
-        part: Trials,
+        trials: Trials,
         block: int,
         code: NDArray[np.integer[Any]],
-        alike: Mapping[str, NDArray[Any]],
+        distinct_columns: Mapping[str, NDArray[Any]],
     ) -> CountRows:
         """Trials of one block, given the code of what tells them apart in every block."""
-        more, n = self._with_groups(part, block).extra_columns, alike["target"].size
-        nowhere = more["level"] < 0
+        extra_columns, n_distinct = (
+            self._with_groups(trials, block).extra_columns,
+            distinct_columns["target"].size,
+        )
+        nowhere = extra_columns["level"] < 0
         if nowhere.any():
             for name in _GROUPS[1:]:
-                more[name][nowhere] = _NONE
-        low = {name: int(more[name].min()) for name in _GROUPS}
-        sizes = {name: int(more[name].max()) - low[name] + 1 for name in _GROUPS}
-        whole = np.zeros(len(part), dtype=np.int64)
+                extra_columns[name][nowhere] = _NO_GROUP
+        low = {name: int(extra_columns[name].min()) for name in _GROUPS}
+        sizes = {name: int(extra_columns[name].max()) - low[name] + 1 for name in _GROUPS}
+        combined_code = np.zeros(len(trials), dtype=np.int64)
         for name, size in sizes.items():
             if size > 1:
-                whole *= size
-                whole += more[name] - low[name]
-        whole *= n
-        whole += code
-        found, sums = sum_by_code(whole, n * math.prod(sizes.values()), *_weights(part))
-        cell, which = np.divmod(found, n)
-        columns = {name: column[which] for name, column in alike.items()}
+                combined_code *= size
+                combined_code += extra_columns[name] - low[name]
+        combined_code *= n_distinct
+        combined_code += code
+        distinct_codes, sums = sum_by_code(
+            combined_code, n_distinct * math.prod(sizes.values()), *_weights(trials)
+        )
+        cell, column_positions = np.divmod(distinct_codes, n_distinct)
+        columns = {name: column[column_positions] for name, column in distinct_columns.items()}
         for name, size in reversed(sizes.items()):
-            cell, one = np.divmod(cell, size)
-            columns[name] = (one + low[name]).astype(np.int32)
-        columns["block"] = np.full(found.size, block, dtype=np.int32)
-        none = [np.zeros(found.size, dtype=np.int64)] * (len(SUM_TYPES) - len(sums))
-        columns |= dict(zip(SUM_TYPES, [*sums, *none], strict=True))
+            cell, group = np.divmod(cell, size)
+            columns[name] = (group + low[name]).astype(np.int32)
+        columns["block"] = np.full(distinct_codes.size, block, dtype=np.int32)
+        zeros = [np.zeros(distinct_codes.size, dtype=np.int64)] * (len(SUM_TYPES) - len(sums))
+        columns |= dict(zip(SUM_TYPES, [*sums, *zeros], strict=True))
         return CountRows(columns)
 
-    def seen(self, withheld: dict[tuple[str, str, str], str]) -> Iterator[LayoutParticipants]:
+    def participants_by_layout(
+        self, withheld: dict[tuple[str, str, str], str]
+    ) -> Iterator[LayoutParticipants]:
         """Speakers and recordings of each block, then of all trials and of each level."""
         attempts = None if self.trials.failures is None else Attempts(self.trials)
         outer = (None, *self.shown)
         blocks: list[tuple[int, Grouping | None, Grouping | None]] = []
         for groupings in (self.groupings, (None,)):
-            for at, of in enumerate(outer):
-                blocks += [(at, of, grouping) for grouping in groupings]
-        layouts = [Layout(one, "" if one is None else "both", of) for _, of, one in blocks]
-        people = [_Sides(one, self.n) for one in layouts]
-        for here in walk(self, layouts, failed=FAILURE_STAGES):
-            if attempts is not None and 0 in here.cells_by_layout:  # each block has every trial
-                attempts.add(here)
-            if not here.are_failed:
-                sides = (here.trials.enrol, here.trials.test)
+            for stratum_index, strata in enumerate(outer):
+                blocks += [(stratum_index, strata, grouping) for grouping in groupings]
+        layouts = [
+            Layout(layout_grouping, "" if layout_grouping is None else "both", strata)
+            for _, strata, layout_grouping in blocks
+        ]
+        participants = [
+            _ParticipantsByRule(layout_grouping, self.n_speakers) for layout_grouping in layouts
+        ]
+        for partition in walk(self, layouts, failed=FAILURE_STAGES):
+            if (
+                attempts is not None and 0 in partition.cells_by_layout
+            ):  # each block has every trial
+                attempts.add(partition)
+            if not partition.are_failed:
+                sides = (partition.trials.enrol, partition.trials.test)
                 of_sides = [self.trials.utterance_speaker[side] for side in sides]
-                for i in here.cells_by_layout:
-                    people[i].add(of_sides, here, i)
-        for (at, of, one), who in zip(blocks, people, strict=True):
+                for i in partition.cells_by_layout:
+                    participants[i].add(of_sides, partition, i)
+        for (stratum_index, strata, layout_grouping), participants_of_layout in zip(
+            blocks, participants, strict=True
+        ):
             is_hidden = [
-                [(one.name, name, group) in withheld for group in one.groups]
-                if one is not None
+                [
+                    (layout_grouping.name, name, group) in withheld
+                    for group in layout_grouping.groups
+                ]
+                if layout_grouping is not None
                 else [False]
-                for name in Layout(one, "", of).stratum_names()
+                for name in Layout(layout_grouping, "", strata).stratum_names()
             ]
             speakers: dict[str, list[list[int | None]]] = {}
-            for rule, rows in who.count().items():
+            for rule, rows in participants_of_layout.count().items():
                 speakers[rule] = [
-                    [None if lost else n for n, lost in zip(row, [*hidden, False], strict=True)]
+                    [
+                        None if is_suppressed else n
+                        for n, is_suppressed in zip(row, [*hidden, False], strict=True)
+                    ]
                     for row, hidden in zip(rows, is_hidden, strict=True)
                 ]
-            yield LayoutParticipants(speakers, self._failed(attempts, one, at, is_hidden))
+            yield LayoutParticipants(
+                speakers, self._failure_counts(attempts, layout_grouping, stratum_index, is_hidden)
+            )
 
-    def _failed(
+    def _failure_counts(
         self,
         attempts: Attempts | None,
         grouping: Grouping | None,
-        at: int,
+        stratum_index: int,
         is_hidden: Sequence[Sequence[bool]],
     ) -> dict[str, list[list[list[int] | None]]]:
         """Failed enrolments and recordings of each group that is shown, and of all of these.
 
         For each level that is shown.
         """
-        layout = Layout(grouping, "", self.outer[at])
-        n, places = layout.n_groups, self.place[at].tolist()
-        found: dict[str, list[list[list[int] | None]]] = {"enrolments": [], "recordings": []}
-        none: list[FailureShare | None] = [None] * layout.n_cells
-        both = (none, none) if attempts is None else attempts.shares(layout)
-        for rows, shares in zip(found.values(), both, strict=True):
+        layout = Layout(grouping, "", self.outer[stratum_index])
+        n_groups, places = layout.n_groups, self.stratum_positions[stratum_index].tolist()
+        counts_by_kind: dict[str, list[list[list[int] | None]]] = {
+            "enrolments": [],
+            "recordings": [],
+        }
+        no_shares: list[FailureShare | None] = [None] * layout.n_cells
+        shares_by_kind = (no_shares, no_shares) if attempts is None else attempts.shares(layout)
+        for rows, shares in zip(counts_by_kind.values(), shares_by_kind, strict=True):
             for level in (level for level in range(layout.n_strata) if places[level] >= 0):
-                own = shares[level * n : (level + 1) * n]
+                shares_of_stratum = shares[level * n_groups : (level + 1) * n_groups]
                 row = [
-                    None if one is None or lost else [one.n_failed, one.n_attempted]
-                    for one, lost in zip(own, is_hidden[places[level]], strict=True)
+                    None if share is None or is_suppressed else [share.n_failed, share.n_attempted]
+                    for share, is_suppressed in zip(
+                        shares_of_stratum, is_hidden[places[level]], strict=True
+                    )
                 ]
-                known = [one for one in row if one is not None]
-                whole = [sum(one[j] for one in known) for j in (0, 1)]
-                rows.append([*row, None if None in own else whole])
-        return found
+                known_counts = [share for share in row if share is not None]
+                total = [sum(share[j] for share in known_counts) for j in (0, 1)]
+                rows.append([*row, None if None in shares_of_stratum else total])
+        return counts_by_kind
 
 
-class _Sides:
+class _ParticipantsByRule:
     """Which speakers take part in the trials of the cells of a grouping, by allocation."""
 
     def __init__(self, layout: Layout, n: int) -> None:
@@ -543,91 +618,96 @@ class _Sides:
         rules = ("",) if layout.grouping is None else ("both", "enrol", "test")
         self.people = {rule: Participants(layout, n) for rule in rules}
 
-    def add(self, speakers: Sequence[NDArray[np.int32]], here: PlacedTrials, i: int) -> None:
+    def add(self, speakers: Sequence[NDArray[np.int32]], partition: PlacedTrials, i: int) -> None:
         """Note the speakers of trials between alike groups, then of either side."""
-        first, *others = self.people.values()
-        groups, level = np.int32(self.layout.n_groups), here.trials.extra_columns["level"]
+        of_both_sides, *of_one_side = self.people.values()
+        groups, level = np.int32(self.layout.n_groups), partition.trials.extra_columns["level"]
         for speaker in speakers:
-            first.note(here.cells_by_layout[i].cells[0], speaker)
-        sides = here.groups_of_sides(self.layout.grouping)
-        for one, group, speaker in zip(others, sides, speakers, strict=False):
+            of_both_sides.note(partition.cells_by_layout[i].cells[0], speaker)
+        sides = partition.groups_of_sides(self.layout.grouping)
+        for participants, group, speaker in zip(of_one_side, sides, speakers, strict=False):
             cell = group if self.layout.within is None else level * groups + group
-            one.note(cell, speaker, (group >= 0) & (level >= 0))
+            participants.note(cell, speaker, (group >= 0) & (level >= 0))
 
     def count(self) -> dict[str, list[list[int]]]:
         """Speakers of each group and, last, of all groups, for each level."""
         if "both" in self.people:
-            both, enrol, test = self.people.values()
-            self.people["either"] = either = Participants(self.layout, both.n_speakers)
-            for one in (enrol, test):
-                one.takes_part |= both.takes_part
-                either.takes_part |= one.takes_part
-        return {rule: one.count() for rule, one in self.people.items()}
+            of_both, enrol, test = self.people.values()
+            self.people["either"] = either = Participants(self.layout, of_both.n_speakers)
+            for participants in (enrol, test):
+                participants.takes_part |= of_both.takes_part
+                either.takes_part |= participants.takes_part
+        return {rule: participants.count() for rule, participants in self.people.items()}
 
 
-def _alike(
-    trials: TrialSet, part: Trials, bins: Bins
+def _distinct_columns(
+    trials: TrialSet, trials_part: Trials, bins: Bins
 ) -> tuple[NDArray[np.integer[Any]], dict[str, NDArray[Any]]]:
     """The code of all that tells trials apart but for their groups, and what each code stands for.
 
     Codes are in the order of rows of counts.
     """
-    n = len(part)
-    failed = part.extra_columns.get("failed", np.zeros(n, dtype=np.int8))
-    accepted, threshold = np.full(n, -1, dtype=np.int8), np.zeros(n, dtype=np.int32)
-    place: NDArray[np.integer[Any]] = threshold
+    n_trials = len(trials_part)
+    failed = trials_part.extra_columns.get("failed", np.zeros(n_trials, dtype=np.int8))
+    accepted, threshold = np.full(n_trials, -1, dtype=np.int8), np.zeros(n_trials, dtype=np.int32)
+    score_positions: NDArray[np.integer[Any]] = threshold
     values = levels = np.array([np.nan])
-    if "failed" not in part.extra_columns:
-        values, place = bins.binned_positions(part.score)
+    if "failed" not in trials_part.extra_columns:
+        values, score_positions = bins.binned_positions(trials_part.score)
         if trials.has_decisions:
-            accepted = trials.decisions(part)
-        if "threshold" in part.extra_columns:
+            accepted = trials.decisions(trials_part)
+        if "threshold" in trials_part.extra_columns:
             levels = np.roll(trials.thresholds, 1)  # none comes first
-            threshold = part.extra_columns["threshold"] + 1
-    found = np.zeros(n, dtype=np.int64)
+            threshold = trials_part.extra_columns["threshold"] + 1
+    combined_code = np.zeros(n_trials, dtype=np.int64)
     kinds = {
-        "target": (part.target, np.array([False, True])),
+        "target": (trials_part.target, np.array([False, True])),
         "failed": (failed, np.arange(3, dtype=np.int8)),
         "accepted": (accepted + 1, np.arange(-1, 2, dtype=np.int8)),
         "": (threshold > 0, np.arange(2)),
-        "value": (place, values),
+        "value": (score_positions, values),
         "threshold": (threshold, levels),
     }
-    told = {name: every if code.any() else every[:1] for name, (code, every) in kinds.items()}
-    for name, every in told.items():
-        if every.size > 1:
-            found *= every.size
-            found += kinds[name][0]
-    found, number = index_codes(found, math.prod(every.size for every in told.values()))
-    alike = {}
-    for name, every in reversed(told.items()):
-        found, code = np.divmod(found, every.size)
-        alike[name] = every[code]
-    return number, alike
+    values_by_kind = {
+        name: kind_values if code.any() else kind_values[:1]
+        for name, (code, kind_values) in kinds.items()
+    }
+    for name, kind_values in values_by_kind.items():
+        if kind_values.size > 1:
+            combined_code *= kind_values.size
+            combined_code += kinds[name][0]
+    combined_code, number = index_codes(
+        combined_code, math.prod(kind_values.size for kind_values in values_by_kind.values())
+    )
+    distinct_columns = {}
+    for name, kind_values in reversed(values_by_kind.items()):
+        combined_code, code = np.divmod(combined_code, kind_values.size)
+        distinct_columns[name] = kind_values[code]
+    return number, distinct_columns
 
 
-def _weights(part: Trials) -> list[NDArray[np.int64]]:
+def _weights(trials: Trials) -> list[NDArray[np.int64]]:
     """What is summed up of trials: their number, what they took, of how many that is known.
 
     Nothing of trials that each count once, and of which it is not known.
     """
-    count, took = part.extra_columns.get("count"), part.extra_columns.get("seconds")
-    if took is None or "failed" in part.extra_columns:
+    count, took = trials.extra_columns.get("count"), trials.extra_columns.get("seconds")
+    if took is None or "failed" in trials.extra_columns:
         return [] if count is None else [count]
     micro = np.rint(np.nan_to_num(took) * MICROSECONDS).astype(np.int64)
-    one = np.ones(len(part), dtype=np.int64) if count is None else count
-    return [one, micro, (~np.isnan(took)).astype(np.int64)]
+    n_each = np.ones(len(trials), dtype=np.int64) if count is None else count
+    return [n_each, micro, (~np.isnan(took)).astype(np.int64)]
 
 
 def _notes(
     trials: TrialSet,
-    people: Speakers,
+    speakers: Speakers,
     groupings: Sequence[Grouping],
     withheld: dict[tuple[str, str, str], str],
 ) -> Iterator[Note]:
     """What was read and set aside, per file and per group that is not withheld."""
-    for one in (*trials.data_notes, *people.notes(trials.speakers_in_use.tolist())):
-        yield Note(one.source, one.item, one.count, one.note)
+    for data_note in (*trials.data_notes, *speakers.notes(trials.speakers_in_use.tolist())):
+        yield Note(data_note.source, data_note.item, data_note.count, data_note.note)
     for item, of_speaker in trials.counts_by_speaker.items():
         for grouping in groupings:
             if grouping.speaker_codes is None:

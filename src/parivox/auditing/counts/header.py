@@ -74,13 +74,13 @@ def read_trial_counts(path: str | os.PathLike[str], *, rows: bool = True) -> Tri
     """
     if not rows:
         with _checked(name := Path(path).name):
-            return _made(name, read_header(path), NO_ROWS, {})
+            return _counts_from_header(name, read_header(path), NO_ROWS, {})
     content, header, read = read_counts(path)
     with _checked(content.name):
-        made = _made(content.name, header, read, content.provenance)
-        found, n = _check_rows(made), checked_count(header["trials"])
-        require(found == n, f"its rows are of {found:,} trials, not of {n:,}")
-    return made
+        counts = _counts_from_header(content.name, header, read, content.provenance)
+        n_counted, n_stated = _check_rows(counts), checked_count(header["trials"])
+        require(n_counted == n_stated, f"its rows are of {n_counted:,} trials, not of {n_stated:,}")
+    return counts
 
 
 @contextmanager
@@ -96,31 +96,36 @@ def _checked(name: str) -> Iterator[None]:
         raise damaged_file_error(name, str(error)) from error
 
 
-def _made(
+def _counts_from_header(
     name: str, header: dict[str, Any], rows: CountRows, provenance: Mapping[str, Any]
 ) -> TrialCounts:
-    groupings = tuple(grouping_from_metadata(one) for one in checked_list(header["groupings"]))
-    within = tuple(grouping_from_metadata(one) for one in checked_list(header["within"]))
+    groupings = tuple(
+        grouping_from_metadata(metadata) for metadata in checked_list(header["groupings"])
+    )
+    within = tuple(grouping_from_metadata(metadata) for metadata in checked_list(header["within"]))
     require(groupings, "no grouping")
     kinds = frozenset(checked_texts(header["told"]))
     require(kinds <= _KINDS and kinds & {SCORES, DECISIONS}, f"it tells {', '.join(sorted(kinds))}")
     sources = checked_texts(header["sources"])
-    are_hashes = all(len(one) == 64 and set(one) <= _HEX for one in sources)
+    are_hashes = all(len(metadata) == 64 and set(metadata) <= _HEX for metadata in sources)
     require(sources and are_hashes, "no hash of its trials")
     thresholds = checked_list(header["thresholds"])
-    require(all(isinstance(one, float) for one in thresholds), "thresholds that are not numbers")
-    names = {one.name: set(one.groups) for one in groupings}
-    levels = {""} | {f"{one.name}={group}" for one in within for group in one.groups}
+    require(
+        all(isinstance(metadata, float) for metadata in thresholds),
+        "thresholds that are not numbers",
+    )
+    names = {metadata.name: set(metadata.groups) for metadata in groupings}
+    levels = {""} | {f"{metadata.name}={group}" for metadata in within for group in metadata.groups}
     withheld = {}
-    for place in checked_list(header["withheld"]):
-        grouping, level, group, why = checked_texts(place, 4)
+    for entry_texts in checked_list(header["withheld"]):
+        grouping, level, group, reason = checked_texts(entry_texts, 4)
         is_known = group in names[grouping] and level in levels
-        require(is_known and why, f"{group!r} of {grouping!r} within {level!r} is withheld")
-        withheld[grouping, level, group] = why
-    of_levels = {}
-    for place in checked_list(header["levels_withheld"]):
-        name, level, why = checked_texts(place, 3)
-        of_levels[name, level] = why
+        require(is_known and reason, f"{group!r} of {grouping!r} within {level!r} is withheld")
+        withheld[grouping, level, group] = reason
+    suppressed_strata = {}
+    for entry_texts in checked_list(header["levels_withheld"]):
+        name, level, reason = checked_texts(entry_texts, 3)
+        suppressed_strata[name, level] = reason
     return TrialCounts(
         system=checked_text(header["system"]),
         list=checked_text(header["list"]),
@@ -131,10 +136,10 @@ def _made(
         contents=kinds,
         least=checked_count(header["withhold"]),
         withheld=withheld,
-        levels_withheld=of_levels,
+        levels_withheld=suppressed_strata,
         sources=tuple(sorted(sources)),
-        seen=tuple(_seen(header["seen"], groupings, within)) if len(rows) else (),
-        notes=tuple(_note(one, names) for one in checked_list(header["notes"]))
+        seen=tuple(_checked_participants(header["seen"], groupings, within)) if len(rows) else (),
+        notes=tuple(_checked_note(metadata, names) for metadata in checked_list(header["notes"]))
         if len(rows)
         else (),
         chosen_by=checked_text(header["groupings_chosen_by"]),
@@ -143,46 +148,48 @@ def _made(
     )
 
 
-def _seen(
+def _checked_participants(
     blocks: Any, groupings: Sequence[Grouping], within: Sequence[Grouping]
 ) -> Iterator[LayoutParticipants]:
     """Who is seen in each block, then in all trials and in each level."""
-    levels = [1, *(len(one.groups) for one in within)]
+    levels = [1, *(len(layout_metadata.groups) for layout_metadata in within)]
     sizes: list[tuple[int, int, tuple[str, ...]]] = [
-        (n, len(one.groups), ALLOCATIONS) for n in levels for one in groupings
+        (n_strata, len(layout_metadata.groups), ALLOCATIONS)
+        for n_strata in levels
+        for layout_metadata in groupings
     ]
-    sizes += [(n, 1, ("",)) for n in levels]
-    for one, (n, groups, rules) in zip(checked_list(blocks), sizes, strict=True):
+    sizes += [(n_strata, 1, ("",)) for n_strata in levels]
+    for layout_metadata, (n_strata, groups, rules) in zip(checked_list(blocks), sizes, strict=True):
 
-        def rows(table: Any, n: int = n, groups: int = groups) -> list[list[Any]]:
-            return [checked_list(row, groups + 1) for row in checked_list(table, n)]
+        def rows(table: Any, n_strata: int = n_strata, groups: int = groups) -> list[list[Any]]:
+            return [checked_list(row, groups + 1) for row in checked_list(table, n_strata)]
 
         speakers = {
             rule: [
                 [None if cell is None else checked_count(cell) for cell in row]
-                for row in rows(one["speakers"][rule])
+                for row in rows(layout_metadata["speakers"][rule])
             ]
             for rule in rules
         }
         failed = {
             kind: [
-                [None if cell is None else _share(cell) for cell in row]
-                for row in rows(one["failed"][kind])
+                [None if cell is None else _checked_share(cell) for cell in row]
+                for row in rows(layout_metadata["failed"][kind])
             ]
             for kind in ("enrolments", "recordings")
         }
         yield LayoutParticipants(speakers, failed)
 
 
-def _share(value: Any) -> list[int]:
-    count, of = map(checked_count, checked_list(value, 2))
-    require(count <= of, f"{count} of {of} failed")
-    return [count, of]
+def _checked_share(value: Any) -> list[int]:
+    n_failed, n_attempted = map(checked_count, checked_list(value, 2))
+    require(n_failed <= n_attempted, f"{n_failed} of {n_attempted} failed")
+    return [n_failed, n_attempted]
 
 
-def _note(value: Any, names: dict[str, set[str]]) -> Note:
-    source, item, count, *rest = checked_list(value, 6)
-    note, grouping, group = checked_texts(rest, 3)
+def _checked_note(value: Any, names: dict[str, set[str]]) -> Note:
+    source, item, count, *texts = checked_list(value, 6)
+    note, grouping, group = checked_texts(texts, 3)
     groups = names[grouping] if grouping else set()
     require(not group or group in groups, f"a note on {grouping!r}, {group!r}")
     return Note(
@@ -190,62 +197,73 @@ def _note(value: Any, names: dict[str, set[str]]) -> Note:
     )
 
 
-def _check_rows(one: TrialCounts) -> int:
+def _check_rows(counts: TrialCounts) -> int:
     """Refuse rows of groups and levels that there are not, or that do not add up.
 
     And count their trials with a score or decision.
     """
-    rows = one.rows.columns
-    n = len(one.groupings)
-    levels = [1, *(len(of.groups) for of in one.within)]
-    n_blocks = n * len(levels)
+    rows = counts.rows.columns
+    n_groupings = len(counts.groupings)
+    levels = [1, *(len(strata.groups) for strata in counts.within)]
+    n_blocks = n_groupings * len(levels)
     require(
-        len(one.rows) and lies_between(rows["block"], 0, n_blocks - 1), "rows of an unknown block"
+        len(counts.rows) and lies_between(rows["block"], 0, n_blocks - 1),
+        "rows of an unknown block",
     )
-    total = []
+    totals_of_layouts = []
     for block in range(n_blocks):
-        here = _run(rows["block"], block)
-        at, i = divmod(block, n)
-        groups = len(one.groupings[i].groups)
+        rows_of_layout = _rows_with_value(rows["block"], block)
+        stratum_index, i = divmod(block, n_groupings)
+        groups = len(counts.groupings[i].groups)
         limits = {
-            "level": (-1 if at else 0, levels[at]),
+            "level": (-1 if stratum_index else 0, levels[stratum_index]),
             **dict.fromkeys(SIDE_COLUMNS, (-1, groups)),
         }
         for name, (low, limit) in limits.items():
-            require(lies_between(rows[name][here], low, limit - 1), f"rows of an unknown {name}")
-        kind = 2 * rows["failed"][here] + rows["target"][here]
+            require(
+                lies_between(rows[name][rows_of_layout], low, limit - 1),
+                f"rows of an unknown {name}",
+            )
+        kind = 2 * rows["failed"][rows_of_layout] + rows["target"][rows_of_layout]
         starts = np.flatnonzero(np.append(True, kind[1:] != kind[:-1])[: kind.size])
-        runs = np.add.reduceat(rows["count"][here], starts)
-        total.append(np.bincount(kind[starts], runs, minlength=6).tolist())
-    _check_values(one, rows)
-    require(all(each == total[0] for each in total), "groupings with other numbers of trials")
-    return int(sum(total[0][:2]))
+        runs = np.add.reduceat(rows["count"][rows_of_layout], starts)
+        totals_of_layouts.append(np.bincount(kind[starts], runs, minlength=6).tolist())
+    _check_values(counts, rows)
+    require(
+        all(totals == totals_of_layouts[0] for totals in totals_of_layouts),
+        "groupings with other numbers of trials",
+    )
+    return int(sum(totals_of_layouts[0][:2]))
 
 
-def _run(column: NDArray[np.integer], value: int) -> slice | NDArray[np.bool_]:
+def _rows_with_value(column: NDArray[np.integer], value: int) -> slice | NDArray[np.bool_]:
     """Where a column that mostly rises has a value."""
     is_here = column == value
-    first, n = int(is_here.argmax()), int(is_here.sum())
-    run = slice(first, first + n)
+    start, n_rows = int(is_here.argmax()), int(is_here.sum())
+    run = slice(start, start + n_rows)
     return run if is_here[run].all() else is_here
 
 
-def _check_values(one: TrialCounts, rows: dict[str, NDArray[Any]]) -> None:
+def _check_values(counts: TrialCounts, rows: dict[str, NDArray[Any]]) -> None:
     """Refuse scores that are no edges, and rows that tell what the file does not."""
-    if one.is_scored:
-        each, _ = one.rows.distinct_numbers("value")
-        require(np.array_equal(one.bins.binned(each), each), "scores between the edges of the bins")
+    if counts.is_scored:
+        values, _ = counts.rows.distinct_numbers("value")
+        require(
+            np.array_equal(counts.bins.binned(values), values),
+            "scores between the edges of the bins",
+        )
     else:
         scored = rows["failed"] == 0
         value = rows["value"][scored]
         is_decision = np.isin(value, (0.0, 1.0)) & (rows["accepted"][scored] == value)
         require(is_decision.all(), "decisions other than 0 and 1")
-    for what, column, is_told in (
+    for content, column, is_told in (
         (DECISIONS, "accepted", collapse_constant(rows["accepted"]) >= 0),
         (FAILURES, "failed", collapse_constant(rows["failed"]) != 0),
         (SECONDS, "timed", collapse_constant(rows["timed"]) > 0),
         (THRESHOLDS, "threshold", ~np.isnan(collapse_constant(rows["threshold"]))),
     ):
         require(
-            what in one.contents or not is_told.any(), f"{what} in {column}, of which it tells none"
+            content in counts.contents or not is_told.any(),
+            f"{content} in {column}, of which it tells none",
         )

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 NOT_ADDED_UP = "only of each file by itself"
 
 
-def read_counts_files(named: NamedFiles) -> list[TrialCounts]:
+def read_counts_files(named_files: NamedFiles) -> list[TrialCounts]:
     """Read files of counts, and add up those of one system and list.
 
     Raises
@@ -40,48 +40,48 @@ def read_counts_files(named: NamedFiles) -> list[TrialCounts]:
     DataError
         If one is damaged, or two of them do not fit together.
     """
-    check_files(source for _, source in named)
-    tallies = [source for _, source in named if holds_tally(source)]
-    named = [(name, source) for name, source in named if source not in tallies]
-    if not named:
+    check_files(source for _, source in named_files)
+    tallies = [source for _, source in named_files if holds_tally(source)]
+    named_files = [(name, source) for name, source in named_files if source not in tallies]
+    if not named_files:
         msg = f"{tallies[0]}: is a tally; give the counts of its trials beside it"
         raise DataError(msg)
     # what the metadata say first: rows are read of one file after the other
-    read: list[TrialCounts] = []
-    for name, source in named:
-        one = read_trial_counts(source, rows=False)
-        system, list_ = name or (one.system, one.list)
-        read.append(replace(one, system=system, list=list_))
-    _name(read, [source for _, source in named])
-    _check_twice(read, [os.fspath(source) for _, source in named])
-    for one in read[1:]:
-        _check_fit(read[0], one)
-    files = [*zip(read, (source for _, source in named), strict=True)]
+    headers: list[TrialCounts] = []
+    for name, source in named_files:
+        counts = read_trial_counts(source, rows=False)
+        system, list_ = name or (counts.system, counts.list)
+        headers.append(replace(counts, system=system, list=list_))
+    _name_systems(headers, [source for _, source in named_files])
+    _check_no_repeated_trials(headers, [os.fspath(source) for _, source in named_files])
+    for counts in headers[1:]:
+        _check_compatible(headers[0], counts)
+    files = [*zip(headers, (source for _, source in named_files), strict=True)]
     files.sort(key=lambda file: (file[0].system, file[0].list, file[0].sources))
-    groupings = _united([one.groupings for one, _ in files], read)
-    within = _united([one.within for one, _ in files], read)
+    groupings = _united_groupings([counts.groupings for counts, _ in files], headers)
+    within = _united_groupings([counts.within for counts, _ in files], headers)
 
-    def placed(several: Iterable[tuple[TrialCounts, Any]]) -> Iterator[TrialCounts]:
-        for one, source in several:
-            whole = replace(read_trial_counts(source), system=one.system, list=one.list)
-            yield _placed(whole, groupings, within)
+    def placed(files_of_list: Iterable[tuple[TrialCounts, Any]]) -> Iterator[TrialCounts]:
+        for counts, source in files_of_list:
+            full_counts = replace(read_trial_counts(source), system=counts.system, list=counts.list)
+            yield _with_target_groups(full_counts, groupings, within)
 
-    same = groupby(files, key=lambda file: (file[0].system, file[0].list))
-    made = [_sum(placed(several)) for _, several in same]
-    found = {source: set(read_sources(source)) for source in tallies}
-    for path, sources in found.items():
-        if not any(sources & set(one.sources) for one in made):
+    files_by_list = groupby(files, key=lambda file: (file[0].system, file[0].list))
+    merged = [_sum_of_files(placed(several)) for _, several in files_by_list]
+    sources_of_tally = {source: set(read_sources(source)) for source in tallies}
+    for path, sources in sources_of_tally.items():
+        if not any(sources & set(counts.sources) for counts in merged):
             msg = f"{path}: is a tally of other trials than the counts beside it; give its own"
             raise DataError(msg)
-    made = [_with_tally(one, found) for one in made]
-    known = {one.tally.names for one in made if one.tally is not None}
-    if len(known) > 1:
+    merged = [_with_tally(counts, sources_of_tally) for counts in merged]
+    distinct_names = {counts.tally.names for counts in merged if counts.tally is not None}
+    if len(distinct_names) > 1:
         msg = (
-            f"{made[0].name}: its tally names other speakers than those of other systems and "
+            f"{merged[0].name}: its tally names other speakers than those of other systems and "
             "lists; audit each by itself"
         )
         raise DataError(msg)
-    return made
+    return merged
 
 
 def counts_with_groupings(
@@ -92,146 +92,191 @@ def counts_with_groupings(
 ) -> TrialCounts:
     """The counts and the tally of all parts of a list, by the groups that were made of its rows."""
     assert counts.tally is not None
-    by, levels = (
-        [next(one for one in made if one.name == of.name) for of in several]
-        for made, several in ((groupings, counts.groupings), (within, counts.within))
+    list_groupings, list_strata = (
+        [
+            next(candidate for candidate in groupings_of_list if candidate.name == counted.name)
+            for counted in counted_groupings
+        ]
+        for groupings_of_list, counted_groupings in (
+            (groupings, counts.groupings),
+            (within, counts.within),
+        )
     )
-    tally = with_failed_trials(trials, counts.tally.with_groupings([*by, *levels]))
-    return replace(_placed(counts, by, levels), tally=tally)
+    tally = with_failed_trials(trials, counts.tally.with_groupings([*list_groupings, *list_strata]))
+    return replace(_with_target_groups(counts, list_groupings, list_strata), tally=tally)
 
 
-def _with_tally(one: TrialCounts, tallies: Mapping[Any, set[str]]) -> TrialCounts:
+def _with_tally(counts: TrialCounts, tallies: Mapping[Any, set[str]]) -> TrialCounts:
     """The counts with the tally of the same trials, if it is there; of each, its sources."""
-    mine = [path for path, sources in tallies.items() if sources & set(one.sources)]
-    if not mine:
-        return one
-    every = (*one.groupings, *one.within)
-    whole = SpeakerCounts.total(SpeakerCounts.read(path).with_groupings(every) for path in mine)
-    if (one.withheld or one.levels_withheld) and not whole.sites:
+    matching_paths = [path for path, sources in tallies.items() if sources & set(counts.sources)]
+    if not matching_paths:
+        return counts
+    groupings = (*counts.groupings, *counts.within)
+    tally = SpeakerCounts.total(
+        SpeakerCounts.read(path).with_groupings(groupings) for path in matching_paths
+    )
+    if (counts.withheld or counts.levels_withheld) and not tally.sites:
         msg = (
-            f"{one.name}: withholds groups, which its tally would tell; count again with "
+            f"{counts.name}: withholds groups, which its tally would tell; count again with "
             "--withhold 0, or leave the tally out"
         )
         raise DataError(msg)
-    whole = replace(
-        whole,
-        groupings=tuple(without_suppressed_groups(of, one.withheld) for of in whole.groupings),
+    tally = replace(
+        tally,
+        groupings=tuple(
+            without_suppressed_groups(grouping, counts.withheld) for grouping in tally.groupings
+        ),
     )
-    if whole.sources != one.sources or whole.n_trials != one.n_trials:
+    if tally.sources != counts.sources or tally.n_trials != counts.n_trials:
         msg = (
-            f"{one.name}: its tallies are of {whole.n_trials:,} trials, not of {one.n_trials:,}; "
-            "give the tally of each file of counts"
+            f"{counts.name}: its tallies are of {tally.n_trials:,} trials, not of "
+            f"{counts.n_trials:,}; give the tally of each file of counts"
         )
         raise DataError(msg)
-    n = len(one.groupings)
-    return replace(one, tally=whole, groupings=whole.groupings[:n], within=whole.groupings[n:])
+    n_groupings = len(counts.groupings)
+    return replace(
+        counts,
+        tally=tally,
+        groupings=tally.groupings[:n_groupings],
+        within=tally.groupings[n_groupings:],
+    )
 
 
-def _name(read: list[TrialCounts], sources: Sequence[str | os.PathLike[str]]) -> None:
+def _name_systems(all_counts: list[TrialCounts], sources: Sequence[str | os.PathLike[str]]) -> None:
     """Name a system without a name after its files: ``day`` for day1.counts and day2.counts."""
-    stems = [file_stem(source) for one, source in zip(read, sources, strict=True) if not one.system]
+    stems = [
+        file_stem(source)
+        for counts, source in zip(all_counts, sources, strict=True)
+        if not counts.system
+    ]
     name = common_stem(stems)
-    for i, one in enumerate(read):
-        read[i] = one if one.system else replace(one, system=name or "counts")
+    for i, counts in enumerate(all_counts):
+        all_counts[i] = counts if counts.system else replace(counts, system=name or "counts")
 
 
-def _check_twice(read: Sequence[TrialCounts], paths: Sequence[str]) -> None:
+def _check_no_repeated_trials(all_counts: Sequence[TrialCounts], paths: Sequence[str]) -> None:
     """Refuse the same trials in two files of one system and list."""
-    known: dict[tuple[str, str, str], tuple[TrialCounts, str]] = {}
-    for one, path in zip(read, paths, strict=True):
-        for source in one.sources:
-            first, its_path = known.setdefault((one.system, one.list, source), (one, path))
-            if first is not one:
+    first_seen: dict[tuple[str, str, str], tuple[TrialCounts, str]] = {}
+    for counts, path in zip(all_counts, paths, strict=True):
+        for source in counts.sources:
+            earlier, its_path = first_seen.setdefault(
+                (counts.system, counts.list, source), (counts, path)
+            )
+            if earlier is not counts:
                 if path == its_path:
                     msg = f"{path}: is named twice, so that it would count twice; name it once"
                     raise DataError(msg)
-                both = (one.name, first.name) if one.name != first.name else (path, its_path)
+                names = (
+                    (counts.name, earlier.name) if counts.name != earlier.name else (path, its_path)
+                )
                 msg = (
-                    f"{both[0]}: holds trials that {both[1]} holds too, so they would count twice; "
-                    "leave out one of the two"
+                    f"{names[0]}: holds trials that {names[1]} holds too, so they would count "
+                    "twice; leave out one of the two"
                 )
                 raise DataError(msg)
 
 
-def _check_fit(first: TrialCounts, one: TrialCounts) -> None:
+def _check_compatible(reference: TrialCounts, compared: TrialCounts) -> None:
     """Refuse counts that cannot stand in one audit."""
-    same = (first.system, first.list) == (one.system, one.list)
-    differ = [
-        ("by " + _names(first.groupings), "by " + _names(one.groupings)),
-        ("within " + _names(first.within), "within " + _names(one.within)),
-        *((f"as {first.bins.in_words()}", f"as {one.bins.in_words()}") for _ in range(same)),
+    is_same_list = (reference.system, reference.list) == (compared.system, compared.list)
+    differences = [
+        ("by " + _grouping_names(reference.groupings), "by " + _grouping_names(compared.groupings)),
+        (
+            "within " + _grouping_names(reference.within),
+            "within " + _grouping_names(compared.within),
+        ),
+        *(
+            (f"as {reference.bins.in_words()}", f"as {compared.bins.in_words()}")
+            for _ in range(is_same_list)
+        ),
     ]
-    only = [(one, word) for word in sorted(one.contents - first.contents)]
-    only += [(first, word) for word in sorted(first.contents - one.contents)]
-    for here, there in differ:
-        if here != there:
-            msg = f"{one.name}: is counted {there}, {first.name} {here}; count both in the same way"
+    one_sided = [(compared, word) for word in sorted(compared.contents - reference.contents)]
+    one_sided += [(reference, word) for word in sorted(reference.contents - compared.contents)]
+    for expected, counted_as in differences:
+        if expected != counted_as:
+            msg = (
+                f"{compared.name}: is counted {counted_as}, {reference.name} {expected}; count "
+                "both in the same way"
+            )
             raise DataError(msg)
-    if only and same:
-        whose, word = only[0]
-        other = first if whose is one else one
-        msg = f"{whose.name}: tells {word}, {other.name} does not; count both in the same way"
+    if one_sided and is_same_list:
+        holder, word = one_sided[0]
+        lacking = reference if holder is compared else compared
+        msg = f"{holder.name}: tells {word}, {lacking.name} does not; count both in the same way"
         raise DataError(msg)
 
 
-def _names(groupings: Sequence[Grouping]) -> str:
-    return ", ".join(one.name for one in groupings) or "nothing"
+def _grouping_names(groupings: Sequence[Grouping]) -> str:
+    return ", ".join(grouping.name for grouping in groupings) or "nothing"
 
 
-def _united(
-    several: Sequence[Sequence[Grouping]], read: Sequence[TrialCounts]
+def _united_groupings(
+    groupings_of_files: Sequence[Sequence[Grouping]], all_counts: Sequence[TrialCounts]
 ) -> tuple[Grouping, ...]:
     """The groupings of all files: their groups in one order."""
-    made = []
-    for same in zip(*several, strict=True):
-        first = same[0]
-        known = [(one, of.name) for one, of in zip(same, read, strict=True) if one.groups]
-        if not known:
-            others = " of this file and all others" if len(read) > 1 else ""
+    united = []
+    for groupings in zip(*groupings_of_files, strict=True):
+        reference = groupings[0]
+        known_groupings = [
+            (grouping, counts.name)
+            for grouping, counts in zip(groupings, all_counts, strict=True)
+            if grouping.groups
+        ]
+        if not known_groupings:
+            scope_note = " of this file and all others" if len(all_counts) > 1 else ""
             msg = (
-                f"{read[0].name}: {first.name} is unknown for every trial{others}; count again "
-                "without it"
+                f"{all_counts[0].name}: {reference.name} is unknown for every trial{scope_note}; "
+                "count again without it"
             )
             raise DataError(msg)
         values = [
-            _joined(text, [(one.attribute_values[i], name) for one, name in known])
-            for i, text in enumerate(first.attributes)
+            _ordered_values(
+                text, [(grouping.attribute_values[i], name) for grouping, name in known_groupings]
+            )
+            for i, text in enumerate(reference.attributes)
         ]
-        place = [{value: i for i, value in enumerate(one)} for one in values]
-        parts = {part for one in same for part in one.group_values}
+        rank_by_attribute = [{value: i for i, value in enumerate(grouping)} for grouping in values]
+        group_values = {
+            group_value for grouping in groupings for group_value in grouping.group_values
+        }
         ordered = sorted(
-            parts, key=lambda part: [at[value] for at, value in zip(place, part, strict=True)]
+            group_values,
+            key=lambda group_value: [
+                ranks[value] for ranks, value in zip(rank_by_attribute, group_value, strict=True)
+            ],
         )
-        is_of_speakers = all(one.speaker_codes is not None for one in same)
-        made.append(
+        is_of_speakers = all(grouping.speaker_codes is not None for grouping in groupings)
+        united.append(
             Grouping(
-                first.name,
-                tuple("+".join(part) for part in ordered),
+                reference.name,
+                tuple("+".join(group_value) for group_value in ordered),
                 np.empty(0, dtype=np.int32) if is_of_speakers else None,
-                attributes=first.attributes,
+                attributes=reference.attributes,
                 group_values=tuple(ordered),
                 counted_values=tuple(values),
             )
         )
-    return tuple(made)
+    return tuple(united)
 
 
-def _joined(text: str, known: Sequence[tuple[Sequence[str], str]]) -> tuple[str, ...]:
+def _ordered_values(
+    text: str, values_by_file: Sequence[tuple[Sequence[str], str]]
+) -> tuple[str, ...]:
     """Values of one attribute in an order that every file has, sorted where they leave it open.
 
     Those of each file come with its name.
     """
-    first, name = known[0]
+    reference_values, name = values_by_file[0]
     if has_bands(text):
-        for values, other in known[1:]:
-            if [*values] != [*first]:
+        for values, file_name in values_by_file[1:]:
+            if [*values] != [*reference_values]:
                 msg = (
-                    f"{other}: its bands of {text} are {', '.join(values)}, those of {name} "
-                    f"{', '.join(first)}; count both in the same way"
+                    f"{file_name}: its bands of {text} are {', '.join(values)}, those of {name} "
+                    f"{', '.join(reference_values)}; count both in the same way"
                 )
                 raise DataError(msg)
     sorter = TopologicalSorter[str]()
-    for values, _ in known:
+    for values, _ in values_by_file:
         sorter.add(values[0])
         for low, high in pairwise(values):
             sorter.add(high, low)
@@ -241,163 +286,216 @@ def _joined(text: str, known: Sequence[tuple[Sequence[str], str]]) -> tuple[str,
         msg = f"{name}: the values of {text} stand in another order in other files; count again"
         raise DataError(msg) from None
     rank = {
-        value: i for i, value in enumerate(sorted_values({one for of, _ in known for one in of}))
+        value: i
+        for i, value in enumerate(
+            sorted_values(
+                {
+                    attribute_value
+                    for file_values, _ in values_by_file
+                    for attribute_value in file_values
+                }
+            )
+        )
     }
-    made: list[str] = []
+    ordered: list[str] = []
     ready: list[str] = []
     while sorter.is_active():
         ready = sorted([*ready, *sorter.get_ready()], key=rank.__getitem__)
-        made.append(ready.pop(0))
-        sorter.done(made[-1])
-    return tuple(made)
+        ordered.append(ready.pop(0))
+        sorter.done(ordered[-1])
+    return tuple(ordered)
 
 
-def _placed(
-    one: TrialCounts, groupings: Sequence[Grouping], within: Sequence[Grouping]
+def _with_target_groups(
+    counts: TrialCounts, groupings: Sequence[Grouping], within: Sequence[Grouping]
 ) -> TrialCounts:
     """The counts of one file with the groups and levels of all, and who is seen in them."""
     columns: dict[str, NDArray[Any]] = {}
-    for block in range((len(within) + 1) * len(groupings)):
-        at, i = divmod(block, len(groupings))
-        moves = [(side, one.groupings[i], groupings[i]) for side in SIDE_COLUMNS]
-        if at:
-            moves.append(("level", one.within[at - 1], within[at - 1]))
-        for name, mine, theirs in moves:
-            place = np.array([*_places(mine, theirs), -1], dtype=np.int32)
-            if (place[:-1] != np.arange(place.size - 1)).any():
-                column = columns.get(name, one.rows.columns[name])
-                here = one.rows.columns["block"] == block
-                columns[name] = np.where(here, place[column], column)
-    of_levels = [[0], *(_places(to, of) for of, to in zip(one.within, within, strict=True))]
-    of_groups = [_places(to, of) for of, to in zip(one.groupings, groupings, strict=True)]
-    places = [(levels, groups) for levels in of_levels for groups in of_groups]
-    places += [(levels, [0]) for levels in of_levels]
+    for layout in range((len(within) + 1) * len(groupings)):
+        stratum_index, i = divmod(layout, len(groupings))
+        moves = [(side, counts.groupings[i], groupings[i]) for side in SIDE_COLUMNS]
+        if stratum_index:
+            moves.append(("level", counts.within[stratum_index - 1], within[stratum_index - 1]))
+        for name, counted, target in moves:
+            new_codes = np.array([*_target_positions(counted, target), -1], dtype=np.int32)
+            if (new_codes[:-1] != np.arange(new_codes.size - 1)).any():
+                column = columns.get(name, counts.rows.columns[name])
+                is_in_layout = counts.rows.columns["block"] == layout
+                columns[name] = np.where(is_in_layout, new_codes[column], column)
+    stratum_positions = [
+        [0],
+        *(
+            _target_positions(target_grouping, counted_grouping)
+            for counted_grouping, target_grouping in zip(counts.within, within, strict=True)
+        ),
+    ]
+    group_positions = [
+        _target_positions(target_grouping, counted_grouping)
+        for counted_grouping, target_grouping in zip(counts.groupings, groupings, strict=True)
+    ]
+    position_pairs = [
+        (levels, groups) for levels in stratum_positions for groups in group_positions
+    ]
+    position_pairs += [(levels, [0]) for levels in stratum_positions]
 
     def laid(rows: list[list[Any]], levels: list[int], groups: list[int], none: Any) -> list[Any]:
         return [
-            [none if at < 0 or i < 0 else rows[at][i] for i in groups]
-            + [none if at < 0 else rows[at][-1]]
-            for at in levels
+            [none if stratum_index < 0 or i < 0 else rows[stratum_index][i] for i in groups]
+            + [none if stratum_index < 0 else rows[stratum_index][-1]]
+            for stratum_index in levels
         ]
 
-    seen = tuple(
+    participants = tuple(
         LayoutParticipants(
-            {rule: laid(rows, *place, 0) for rule, rows in of.speakers.items()},
-            {kind: laid(rows, *place, [0, 0]) for kind, rows in of.failed.items()},
+            {rule: laid(rows, *new_codes, 0) for rule, rows in counted_grouping.speakers.items()},
+            {
+                kind: laid(rows, *new_codes, [0, 0])
+                for kind, rows in counted_grouping.failed.items()
+            },
         )
-        for of, place in zip(one.seen, places, strict=True)
+        for counted_grouping, new_codes in zip(counts.seen, position_pairs, strict=True)
     )
     return replace(
-        one,
-        rows=one.rows.with_columns(columns),
+        counts,
+        rows=counts.rows.with_columns(columns),
         groupings=tuple(groupings),
         within=tuple(within),
-        seen=seen,
+        seen=participants,
     )
 
 
-def _places(of: Grouping, to: Grouping) -> list[int]:
+def _target_positions(counted: Grouping, target: Grouping) -> list[int]:
     """Where each group of one grouping stands in another, -1 for nowhere."""
-    known = {part: i for i, part in enumerate(to.group_values)}
-    return [known.get(part, -1) for part in of.group_values]
+    target_positions = {group_value: i for i, group_value in enumerate(target.group_values)}
+    return [target_positions.get(group_value, -1) for group_value in counted.group_values]
 
 
-def _seen_in_all(several: Sequence[TrialCounts]) -> Iterator[LayoutParticipants]:
+def _participants_of_all(all_counts: Sequence[TrialCounts]) -> Iterator[LayoutParticipants]:
     """Of several files, nothing but of which groups no recording failed in any."""
 
     def joined(rows: list[list[list[Any]]]) -> list[list[Any]]:
         every = [list(zip(*level, strict=True)) for level in zip(*rows, strict=True)]
         return [
             [
-                [0, 0] if all(one is not None and not one[0] for one in cell) else None
+                [0, 0]
+                if all(participants is not None and not participants[0] for participants in cell)
+                else None
                 for cell in row
             ]
             for row in every
         ]
 
-    for blocks in zip(*(one.seen for one in several), strict=True):
+    for participants_of_layout in zip(
+        *(participants.seen for participants in all_counts), strict=True
+    ):
         speakers: dict[str, list[list[int | None]]] = {
-            rule: [[None] * len(row) for row in rows] for rule, rows in blocks[0].speakers.items()
+            rule: [[None] * len(row) for row in rows]
+            for rule, rows in participants_of_layout[0].speakers.items()
         }
-        failed = {kind: joined([one.failed[kind] for one in blocks]) for kind in blocks[0].failed}
+        failed = {
+            kind: joined([participants.failed[kind] for participants in participants_of_layout])
+            for kind in participants_of_layout[0].failed
+        }
         yield LayoutParticipants(speakers, failed)
 
 
-def _sum(parts: Iterable[TrialCounts]) -> TrialCounts:
+def _sum_of_files(counts_iterator: Iterable[TrialCounts]) -> TrialCounts:
     """The counts of all files of one system and list, of which one is held at a time."""
-    parts = iter(parts)
-    first, second = next(parts), next(parts, None)
+    counts_iterator = iter(counts_iterator)
+    reference, second = next(counts_iterator), next(counts_iterator, None)
     if second is None:
-        return first
-    several: list[TrialCounts] = []
+        return reference
+    headers: list[TrialCounts] = []
 
     def rows() -> Iterator[CountRows]:
-        for one in chain([first, second], parts):
-            several.append(replace(one, rows=NO_ROWS))
-            yield one.rows
+        for header in chain([reference, second], counts_iterator):
+            headers.append(replace(header, rows=NO_ROWS))
+            yield header.rows
 
     total = CountRows.total(rows())
-    withheld = {place: why for one in several for place, why in sorted(one.withheld.items())}
-    no_levels = {
-        place: why for one in several for place, why in sorted(one.levels_withheld.items())
+    withheld = {
+        group_key: reason
+        for header in headers
+        for group_key, reason in sorted(header.withheld.items())
     }
-    whole = replace(
-        first,
+    suppressed_strata = {
+        group_key: reason
+        for header in headers
+        for group_key, reason in sorted(header.levels_withheld.items())
+    }
+    total_counts = replace(
+        reference,
         rows=total,
         withheld=withheld,
-        levels_withheld=no_levels,
-        sources=tuple(sorted(source for one in several for source in one.sources)),
-        seen=tuple(_seen_in_all(several)),
-        notes=tuple(_added(several)),
-        name=f"{first.name} and {len(several) - 1} more",
-        provenance=[entry for one in several for entry in one.provenance],
-        least=max(one.least for one in several),
+        levels_withheld=suppressed_strata,
+        sources=tuple(sorted(source for header in headers for source in header.sources)),
+        seen=tuple(_participants_of_all(headers)),
+        notes=tuple(_merged_notes(headers)),
+        name=f"{reference.name} and {len(headers) - 1} more",
+        provenance=[entry for header in headers for entry in header.provenance],
+        least=max(header.least for header in headers),
     )
-    return _without_withheld(whole) if withheld or no_levels else whole
+    return _without_suppressed(total_counts) if withheld or suppressed_strata else total_counts
 
 
-def _without_withheld(one: TrialCounts) -> TrialCounts:
+def _without_suppressed(counts: TrialCounts) -> TrialCounts:
     """The counts without groups and levels that are withheld in some file."""
-    lost = {f"{of}={level}" for of, level in one.levels_withheld}
-    columns = dict(one.rows.columns)
+    suppressed_strata = {
+        f"{stratum_grouping}={level}" for stratum_grouping, level in counts.levels_withheld
+    }
+    columns = dict(counts.rows.columns)
     for side in SIDE_COLUMNS:
         columns[side] = columns[side].copy()
-    for block in range((len(one.within) + 1) * len(one.groupings)):
-        here = columns["block"] == block
-        at, i = divmod(block, len(one.groupings))
-        grouping, names = one.groupings[i], [""]
-        if at:
-            outer = one.within[at - 1]
+    for layout in range((len(counts.within) + 1) * len(counts.groupings)):
+        is_in_layout = columns["block"] == layout
+        stratum_index, i = divmod(layout, len(counts.groupings))
+        grouping, names = counts.groupings[i], [""]
+        if stratum_index:
+            outer = counts.within[stratum_index - 1]
             names = [f"{outer.name}={group}" for group in outer.groups]
         is_shown = np.zeros((len(names) + 1, len(grouping.groups) + 1), dtype=np.bool_)
         for level, name in enumerate(names):
-            if name not in lost:
-                is_shown[level, :-1] = [not why for why in one.missing(grouping, name)]
+            if name not in suppressed_strata:
+                is_shown[level, :-1] = [not reason for reason in counts.missing(grouping, name)]
         for side in SIDE_COLUMNS:
-            group = columns[side][here]
-            columns[side][here] = np.where(is_shown[columns["level"][here], group], group, -1)
+            group = columns[side][is_in_layout]
+            columns[side][is_in_layout] = np.where(
+                is_shown[columns["level"][is_in_layout], group], group, -1
+            )
     within = []
-    for of in one.within:
-        kept = [i for i, group in enumerate(of.groups) if f"{of.name}={group}" not in lost]
-        groups = tuple(of.groups[i] for i in kept)
+    for stratum_grouping in counts.within:
+        shown_indices = [
+            i
+            for i, group in enumerate(stratum_grouping.groups)
+            if f"{stratum_grouping.name}={group}" not in suppressed_strata
+        ]
+        groups = tuple(stratum_grouping.groups[i] for i in shown_indices)
         within.append(
-            replace(of, groups=groups, group_values=tuple(of.group_values[i] for i in kept))
+            replace(
+                stratum_grouping,
+                groups=groups,
+                group_values=tuple(stratum_grouping.group_values[i] for i in shown_indices),
+            )
         )
-    made = _placed(replace(one, rows=CountRows(columns)), one.groupings, within)
-    return replace(made, rows=CountRows.total([made.rows]))
+    remaining = _with_target_groups(
+        replace(counts, rows=CountRows(columns)), counts.groupings, within
+    )
+    return replace(remaining, rows=CountRows.total([remaining.rows]))
 
 
-def _added(several: Sequence[TrialCounts]) -> list[Note]:
+def _merged_notes(all_counts: Sequence[TrialCounts]) -> list[Note]:
     """What was read of all files: notes of the same thing add up, where they can."""
-    found: dict[tuple[str, str, str, str], list[Note]] = {}
-    for one in several:
-        for note in one.notes:
+    notes_by_key: dict[tuple[str, str, str, str], list[Note]] = {}
+    for counts in all_counts:
+        for note in counts.notes:
             if note.adds_up:
                 key = (note.source, note.item, note.grouping, note.group)
-                found.setdefault(key, []).append(note)
-    made = []
-    for notes in found.values():
+                notes_by_key.setdefault(key, []).append(note)
+    merged_notes = []
+    for notes in notes_by_key.values():
         words = {note.note for note in notes}
         text = words.pop() if len(words) == 1 else NOT_ADDED_UP
-        made.append(replace(notes[0], count=sum(one.count for one in notes), note=text))
-    return made
+        merged_notes.append(
+            replace(notes[0], count=sum(counts.count for counts in notes), note=text)
+        )
+    return merged_notes

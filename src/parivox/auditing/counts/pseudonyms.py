@@ -31,21 +31,21 @@ if TYPE_CHECKING:
     from parivox.options.audit import CountOptions
 
 
-def check_disclosure(read: GroupedTrials, asked: CountOptions, *, is_exact: bool) -> None:
+def check_disclosure(inputs: GroupedTrials, count_options: CountOptions, *, is_exact: bool) -> None:
     """Refuse to tell more by a tally than its form is for."""
-    if asked.key is None:
-        if asked.blocks is not None:
+    if count_options.key is None:
+        if count_options.blocks is not None:
             msg = "--blocks: deals speakers by a key of the site's own; give it with --key FILE"
             raise ConfigError(msg)
         return
-    if read.trial_sets[0].is_scored and is_exact:
+    if inputs.trial_sets[0].is_scored and is_exact:
         msg = (
             "--key: the tally has the bins of the counts, and without any it would hold every "
             "score; give --step WIDTH, or --threshold"
         )
         raise ConfigError(msg)
-    if asked.blocks is None:
-        if asked.withhold:
+    if count_options.blocks is None:
+        if count_options.withhold:
             msg = (
                 "--key: tells of every single speaker, under a name, so that no group can be "
                 "withheld; give --blocks 20, or, for a reader who may have personal data, "
@@ -53,18 +53,25 @@ def check_disclosure(read: GroupedTrials, asked: CountOptions, *, is_exact: bool
             )
             raise ConfigError(msg)
         return
-    sided = [one.name for one in (*read.groupings, *read.within) if one.speaker_codes is None]
-    if sided or read.within:
-        names = ", ".join(dict.fromkeys([*sided, *(one.name for one in read.within)]))
+    trial_groupings = [
+        grouping.name
+        for grouping in (*inputs.groupings, *inputs.within)
+        if grouping.speaker_codes is None
+    ]
+    if trial_groupings or inputs.within:
+        names = ", ".join(
+            dict.fromkeys([*trial_groupings, *(grouping.name for grouping in inputs.within)])
+        )
         msg = (
-            f"--blocks {asked.blocks}: are of speakers, of whom a few may be behind the trials of "
-            f"one block by {names}; group by attributes of speakers alone, without --within"
+            f"--blocks {count_options.blocks}: are of speakers, of whom a few may be behind the "
+            f"trials of one block by {names}; group by attributes of speakers alone, without "
+            "--within"
         )
         raise ConfigError(msg)
 
 
 def speaker_counts_to_share(
-    read: GroupedTrials, counts: TrialCounts, key: SiteKey, least: int | None
+    inputs: GroupedTrials, counts: TrialCounts, key: SiteKey, least: int | None
 ) -> SpeakerCounts:
     """The tally of counts, in the same bins: of names, or of blocks of at least so many speakers.
 
@@ -73,30 +80,35 @@ def speaker_counts_to_share(
     DataError
         If there are fewer speakers of some groups than a block has.
     """
-    trials, people = read.trial_sets[0], read.speakers
+    trials, speakers = inputs.trial_sets[0], inputs.speakers
     assert trials.has_speakers
-    assert people is not None
-    used = trials.speakers_in_use
+    assert speakers is not None
+    used_speakers = trials.speakers_in_use
     groupings = [
-        without_suppressed_groups(one, counts.withheld) for one in (*read.groupings, *read.within)
+        without_suppressed_groups(grouping, counts.withheld)
+        for grouping in (*inputs.groupings, *inputs.within)
     ]
-    names = np.array(key.pseudonyms([people.ids[i] for i in used.tolist()]))
+    names = np.array(key.pseudonyms([speakers.ids[i] for i in used_speakers.tolist()]))
     block = None
     if least is not None:
-        finest = _finest(groupings, used)
-        _check_sizes(finest, groupings, used, least, people)
-        own = speaker_blocks(finest, min_size=least, order=np.argsort(np.argsort(names)))
-        order = np.lexsort((names, own))
-        starts = np.flatnonzero(np.diff(own[order], prepend=-1))
-        names = np.array([key.block_pseudonym(one) for one in np.split(names[order], starts[1:])])
-        block = np.zeros(len(people.ids), dtype=np.int32)
-        block[used] = own
-        used = np.arange(names.size)
-    made = count_by_speaker(trials, _steps(counts), groupings, block)
-    return made.pseudonymised(used, names, key, least or 1)
+        combinations = _group_combinations(groupings, used_speakers)
+        _check_block_sizes(combinations, groupings, used_speakers, least, speakers)
+        blocks_of_used = speaker_blocks(
+            combinations, min_size=least, order=np.argsort(np.argsort(names))
+        )
+        order = np.lexsort((names, blocks_of_used))
+        starts = np.flatnonzero(np.diff(blocks_of_used[order], prepend=-1))
+        names = np.array(
+            [key.block_pseudonym(grouping) for grouping in np.split(names[order], starts[1:])]
+        )
+        block = np.zeros(len(speakers.ids), dtype=np.int32)
+        block[used_speakers] = blocks_of_used
+        used_speakers = np.arange(names.size)
+    speaker_counts = count_by_speaker(trials, _count_edges(counts), groupings, block)
+    return speaker_counts.pseudonymised(used_speakers, names, key, least or 1)
 
 
-def _steps(counts: TrialCounts) -> FloatArray:
+def _count_edges(counts: TrialCounts) -> FloatArray:
     """Every edge from the lowest score to the highest: the tally is as fine as the counts."""
     if not counts.is_scored:
         return np.empty(0)
@@ -105,42 +117,54 @@ def _steps(counts: TrialCounts) -> FloatArray:
     edges = counts.bins.edges_between(
         *((finite.min(), finite.max()) if finite.size else (0.0, 0.0))
     )
-    given = np.array(counts.bins.thresholds, dtype=np.float64)
-    made = np.concatenate((edges, given, value[np.isposinf(value)]))
-    return np.unique(made[~np.isneginf(made)] + 0.0)
+    given_thresholds = np.array(counts.bins.thresholds, dtype=np.float64)
+    all_edges = np.concatenate((edges, given_thresholds, value[np.isposinf(value)]))
+    return np.unique(all_edges[~np.isneginf(all_edges)] + 0.0)
 
 
-def _finest(groupings: Sequence[Grouping], used: NDArray[np.intp]) -> NDArray[np.int64]:
+def _group_combinations(
+    groupings: Sequence[Grouping], used_speakers: NDArray[np.intp]
+) -> NDArray[np.int64]:
     """A number for each combination of groups by all groupings."""
-    codes = [one.speaker_codes[used] for one in groupings if one.speaker_codes is not None]
-    _, found = np.unique(np.stack(codes), axis=1, return_inverse=True)
-    return found.reshape(-1).astype(np.int64)
+    codes = [
+        grouping.speaker_codes[used_speakers]
+        for grouping in groupings
+        if grouping.speaker_codes is not None
+    ]
+    _, combination = np.unique(np.stack(codes), axis=1, return_inverse=True)
+    return combination.reshape(-1).astype(np.int64)
 
 
-def _check_sizes(
-    finest: NDArray[np.int64],
+def _check_block_sizes(
+    combinations: NDArray[np.int64],
     groupings: Sequence[Grouping],
-    used: NDArray[np.intp],
+    used_speakers: NDArray[np.intp],
     least: int,
-    people: Speakers,
+    speakers: Speakers,
 ) -> None:
     """Refuse combinations of groups that no block can be made of."""
-    sizes = np.bincount(finest)
+    sizes = np.bincount(combinations)
     smallest = int(sizes.argmin())
     if sizes[smallest] >= least:
         return
-    who = used[np.flatnonzero(finest == smallest)[0]]
-    of = {
-        one.name: int(one.speaker_codes[who]) for one in groupings if one.speaker_codes is not None
+    example_speaker = used_speakers[np.flatnonzero(combinations == smallest)[0]]
+    group_by_name = {
+        grouping.name: int(grouping.speaker_codes[example_speaker])
+        for grouping in groupings
+        if grouping.speaker_codes is not None
     }
-    names = {one.name: one.groups for one in groupings}
+    names = {grouping.name: grouping.groups for grouping in groupings}
     words = ", ".join(
         f"{name} {names[name][group]}" if group >= 0 else f"of no group by {name}"
-        for name, group in of.items()
+        for name, group in group_by_name.items()
     )
-    mend = "give a single --by, or join values with --groups" if len(of) > 1 else "leave them out"
+    mend = (
+        "give a single --by, or join values with --groups"
+        if len(group_by_name) > 1
+        else "leave them out"
+    )
     msg = (
-        f"{people.name}: {sizes[smallest]} speakers of the trials are {words}, fewer than a block "
-        f"of {least}; {mend}, or give --blocks {max(int(sizes[smallest]), 2)}"
+        f"{speakers.name}: {sizes[smallest]} speakers of the trials are {words}, fewer than a "
+        f"block of {least}; {mend}, or give --blocks {max(int(sizes[smallest]), 2)}"
     )
     raise DataError(msg)

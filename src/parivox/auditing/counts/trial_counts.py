@@ -166,7 +166,7 @@ class TrialCounts:
     @property
     def llr_base(self) -> int | None:
         """The base of the log-likelihood ratios; None for natural ones, and where they are none."""
-        return next((base for base, of in LLR_TO_BASE.items() if of in self.contents), None)
+        return next((base for base, words in LLR_TO_BASE.items() if words in self.contents), None)
 
     @property
     def is_similarity(self) -> bool:
@@ -187,7 +187,7 @@ class TrialCounts:
     def extra_columns(self) -> frozenset[str]:
         """What the rows hold besides, in the words of ``Trials.extra_columns``."""
         words = {THRESHOLDS: "threshold", SECONDS: "seconds"}
-        return frozenset(word for what, word in words.items() if what in self.contents)
+        return frozenset(word for content, word in words.items() if content in self.contents)
 
     @property
     def data_notes(self) -> Sequence[Note]:
@@ -210,8 +210,12 @@ class TrialCounts:
         """Hash of the trials or, of several files, of their hashes."""
         from hashlib import sha256  # noqa: PLC0415 - of several files only
 
-        one, *rest = self.sources
-        return one if not rest else sha256("\n".join(self.sources).encode()).hexdigest()
+        first_source, *more_sources = self.sources
+        return (
+            first_source
+            if not more_sources
+            else sha256("\n".join(self.sources).encode()).hexdigest()
+        )
 
     @property
     def n_trials(self) -> int:
@@ -219,51 +223,57 @@ class TrialCounts:
         rows = self.columns
         return int(rows["count"][(rows["block"] == 0) & (rows["failed"] == 0)].sum())
 
-    def decisions(self, part: Trials) -> NDArray[np.int8]:
+    def decisions(self, trials: Trials) -> NDArray[np.int8]:
         """1 for accepted, 0 for rejected, -1 where it is not known."""
-        return part.extra_columns["accepted"]
+        return trials.extra_columns["accepted"]
 
     def side_coder(self, grouping: Grouping) -> Callable[[Trials], tuple[Codes, Codes]]:
         """What gives the groups of both sides, or the level, of the rows of a block."""
-        if any(grouping is one for one in self.within):
-            return lambda part: (part.extra_columns["level"], part.extra_columns["level"])
-        return lambda part: (part.enrol, part.test)
+        if any(grouping is stratum_grouping for stratum_grouping in self.within):
+            return lambda trials: (trials.extra_columns["level"], trials.extra_columns["level"])
+        return lambda trials: (trials.enrol, trials.test)
 
     def partitions_by_layout(
         self, layouts: Sequence[Layout]
     ) -> Iterator[tuple[Trials, Sequence[int]]]:
         """Rows of one block after the other as trials, and the layouts that they count in."""
-        names = [one.name for one in self.groupings]
-        levels = ["", *(one.name for one in self.within)]
+        names = [grouping_or_layout.name for grouping_or_layout in self.groupings]
+        levels = ["", *(grouping_or_layout.name for grouping_or_layout in self.within)]
         blocks: dict[int, list[int]] = {}
-        for i, one in enumerate(layouts):
-            at = levels.index("" if one.within is None else one.within.name)
-            group = 0 if one.grouping is None else names.index(one.grouping.name)
-            blocks.setdefault(at * len(names) + group, []).append(i)
-        for block, which in blocks.items():
-            yield self._block(block), which
+        for i, grouping_or_layout in enumerate(layouts):
+            stratum_index = levels.index(
+                "" if grouping_or_layout.within is None else grouping_or_layout.within.name
+            )
+            group = (
+                0
+                if grouping_or_layout.grouping is None
+                else names.index(grouping_or_layout.grouping.name)
+            )
+            blocks.setdefault(stratum_index * len(names) + group, []).append(i)
+        for block, layout_indices in blocks.items():
+            yield self._layout_trials(block), layout_indices
 
-    def _block(self, block: int) -> Trials:
-        here = self.columns["block"] == block
-        rows = {name: column[here] for name, column in self.columns.items()}
+    def _layout_trials(self, block: int) -> Trials:
+        is_in_layout = self.columns["block"] == block
+        rows = {name: column[is_in_layout] for name, column in self.columns.items()}
         levels = self.thresholds[:-1]
         threshold = np.searchsorted(levels, rows["threshold"]).astype(np.int32)
         threshold[np.isnan(rows["threshold"])] = -1
-        more = {
+        extra_columns = {
             **{name: rows[name] for name in ("count", "timed", "accepted", "failed", "level")},
             "threshold": threshold,
             "seconds": rows["microseconds"],
         }
-        every = Trials(
+        all_trials = Trials(
             rows["enrol_group"],
             rows["test_group"],
             rows["target"],
             rows["value"],
             np.zeros(threshold.size, dtype=np.bool_),
-            more,
+            extra_columns,
         )
         failed = rows["failed"] > 0
-        scored = every.take(~failed)
+        scored = all_trials.take(~failed)
         return Trials(
             scored.enrol,
             scored.test,
@@ -271,17 +281,17 @@ class TrialCounts:
             scored.score,
             scored.conflict,
             scored.extra_columns,
-            every.take(failed) if failed.any() else None,
+            all_trials.take(failed) if failed.any() else None,
         )
 
     def speakers(self, layout: Layout) -> Sequence[Sequence[int | None]]:
         """Speakers of each group and, last, of all groups, for each level."""
         if self.tally is None or self.tally.are_blocks:
-            return self._seen(layout).speakers[layout.allocation]
-        people = Participants(layout, self.tally.is_unit_used.size)
-        for here in walk(self.tally, [layout]):
-            people.add((here.trials.enrol, here.trials.test), here, 0)
-        return people.count()
+            return self._participants(layout).speakers[layout.allocation]
+        participants = Participants(layout, self.tally.is_unit_used.size)
+        for partition in walk(self.tally, [layout]):
+            participants.add((partition.trials.enrol, partition.trials.test), partition, 0)
+        return participants.count()
 
     def with_shares(
         self, layout: Layout, cells: Sequence[Outcomes], levels: Sequence[Outcomes]
@@ -289,13 +299,15 @@ class TrialCounts:
         """Outcomes of the cells and levels with shares of failed recordings."""
         if self.failures is None:
             return cells, levels
-        failed = self._seen(layout).failed
+        failed = self._participants(layout).failed
         no_shares = UNKNOWN_IN_SEVERAL_FILES if len(self.sources) > 1 else ""
 
         def shared(outcomes: Outcomes, level: int, group: int) -> Outcomes:
             enrolments, recordings = (
-                None if one is None else FailureShare(*one)
-                for one in (failed[kind][level][group] for kind in ("enrolments", "recordings"))
+                None if cell_outcomes is None else FailureShare(*cell_outcomes)
+                for cell_outcomes in (
+                    failed[kind][level][group] for kind in ("enrolments", "recordings")
+                )
             )
             return replace(
                 outcomes,
@@ -304,16 +316,26 @@ class TrialCounts:
                 no_shares_reason=no_shares,
             )
 
-        many = [shared(one, *divmod(at, layout.n_groups)) for at, one in enumerate(cells)]
-        return many, [shared(one, level, -1) for level, one in enumerate(levels)]
+        many = [
+            shared(cell_outcomes, *divmod(cell_index, layout.n_groups))
+            for cell_index, cell_outcomes in enumerate(cells)
+        ]
+        return many, [
+            shared(cell_outcomes, level, -1) for level, cell_outcomes in enumerate(levels)
+        ]
 
-    def _seen(self, layout: Layout) -> LayoutParticipants:
-        levels = ["", *(one.name for one in self.within)]
-        at = levels.index("" if layout.within is None else layout.within.name)
-        n = len(self.groupings)
+    def _participants(self, layout: Layout) -> LayoutParticipants:
+        levels = ["", *(stratum_grouping.name for stratum_grouping in self.within)]
+        stratum_index = levels.index("" if layout.within is None else layout.within.name)
+        n_groupings = len(self.groupings)
         if layout.grouping is None:
-            return self.seen[len(levels) * n + at]
-        return self.seen[at * n + [one.name for one in self.groupings].index(layout.grouping.name)]
+            return self.seen[len(levels) * n_groupings + stratum_index]
+        return self.seen[
+            stratum_index * n_groupings
+            + [stratum_grouping.name for stratum_grouping in self.groupings].index(
+                layout.grouping.name
+            )
+        ]
 
     def missing(self, grouping: Grouping, level: str) -> Sequence[str]:
         """Why each group is withheld within a level; empty for those that are not."""
@@ -334,51 +356,63 @@ class TrialCounts:
             "step": self.bins.step,
             "thresholds": [*self.bins.thresholds],
             "withhold": self.least,
-            "withheld": [[*place, why] for place, why in self.withheld.items()],
-            "levels_withheld": [[*place, why] for place, why in self.levels_withheld.items()],
-            "groupings": [grouping_metadata(one) for one in self.groupings],
-            "within": [grouping_metadata(one) for one in self.within],
+            "withheld": [[*group_key, reason] for group_key, reason in self.withheld.items()],
+            "levels_withheld": [
+                [*group_key, reason] for group_key, reason in self.levels_withheld.items()
+            ],
+            "groupings": [grouping_metadata(described) for described in self.groupings],
+            "within": [grouping_metadata(described) for described in self.within],
             "groupings_chosen_by": self.chosen_by,
-            "seen": [{"speakers": one.speakers, "failed": one.failed} for one in self.seen],
+            "seen": [
+                {"speakers": described.speakers, "failed": described.failed}
+                for described in self.seen
+            ],
             "notes": [
-                [one.source, one.item, one.count, one.note, one.grouping, one.group]
-                for one in self.notes
+                [
+                    described.source,
+                    described.item,
+                    described.count,
+                    described.note,
+                    described.grouping,
+                    described.group,
+                ]
+                for described in self.notes
             ],
         }
 
     def account(self) -> Iterator[dict[str, Any]]:
         """What was read, is withheld, and cannot be told: rows of the audit's data."""
-        for one in self.notes:
+        for note in self.notes:
             names = ("source", "grouping", "group", "item", "count", "note")
-            yield {name: getattr(one, name) for name in names}
+            yield {name: getattr(note, name) for name in names}
         row = {"source": "counts", "grouping": "", "group": "", "count": None, "note": ""}
         yield {**row, "item": "files of counts", "count": len(self.sources)}
         if self.bins.no_curve_reason:
             yield {**row, "item": f"counted at {self.bins.in_words()}"}
-        for (grouping, level, group), why in self.withheld.items():
-            where = {"grouping": grouping, "group": group, "within": level}
-            yield {**row, **where, "item": "group withheld", "note": why}
-        for (within, level), why in self.levels_withheld.items():
-            yield {**row, "grouping": within, "item": f"level withheld: {level}", "note": why}
-        for what, why in self.unknown().items():
-            yield {**row, "item": f"not known from counts: {what}", "note": why}
+        for (grouping, level, group), reason in self.withheld.items():
+            group_columns = {"grouping": grouping, "group": group, "within": level}
+            yield {**row, **group_columns, "item": "group withheld", "note": reason}
+        for (within, level), reason in self.levels_withheld.items():
+            yield {**row, "grouping": within, "item": f"level withheld: {level}", "note": reason}
+        for unknown_content, reason in self.unknown().items():
+            yield {**row, "item": f"not known from counts: {unknown_content}", "note": reason}
 
     def unknown(self) -> dict[str, str]:
         """What cannot be had from the counts alone, and why."""
-        rows = "it takes the rows of the trials"
-        what = "speaker or recording" if self.tally is None else "recording"
-        found = {f"anything by {what}": rows}
+        needs_rows = "it takes the rows of the trials"
+        unknown_unit = "speaker or recording" if self.tally is None else "recording"
+        reasons = {f"anything by {unknown_unit}": needs_rows}
         if SECONDS in self.contents:
-            found["median and quantile of seconds"] = "counts hold sums of them"
+            reasons["median and quantile of seconds"] = "counts hold sums of them"
         if len(self.sources) > 1:
             if self.tally is None or self.tally.are_blocks:
-                found["speakers"] = UNKNOWN_IN_SEVERAL_FILES
+                reasons["speakers"] = UNKNOWN_IN_SEVERAL_FILES
             if FAILURES in self.contents:
-                found["failure-to-enrol and failure-to-acquire rates"] = UNKNOWN_IN_SEVERAL_FILES
-            found["trials that are in several files"] = rows
+                reasons["failure-to-enrol and failure-to-acquire rates"] = UNKNOWN_IN_SEVERAL_FILES
+            reasons["trials that are in several files"] = needs_rows
             if self.tally is not None and len(self.tally.sites) > 1:
-                found["speakers who are at several sites"] = SAME_SPEAKERS_AT_SITES
-        return found
+                reasons["speakers who are at several sites"] = SAME_SPEAKERS_AT_SITES
+        return reasons
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the counts as one file, all of it or nothing, and the tally, if any, beside it.
@@ -410,10 +444,10 @@ class TrialCounts:
 
     def size(self) -> str:
         """How many trials and rows, and by what."""
-        by = ", ".join(one.name for one in self.groupings)
-        within = ", ".join(one.name for one in self.within)
-        by += f", within {within}" if within else ""
-        return f"{self.n_trials:,} trials as counts by {by}; {len(self.rows):,} rows"
+        grouping_names = ", ".join(grouping.name for grouping in self.groupings)
+        within = ", ".join(grouping.name for grouping in self.within)
+        grouping_names += f", within {within}" if within else ""
+        return f"{self.n_trials:,} trials as counts by {grouping_names}; {len(self.rows):,} rows"
 
     def told_apart(self) -> Iterator[str]:
         """What one who shares or gets the counts should know, in sentences."""
@@ -421,11 +455,16 @@ class TrialCounts:
             yield "Every score stands in it as it is; --step WIDTH counts scores in bins."
         elif self.is_scored:
             yield f"Counted at {self.bins.in_words()}."
-        for one in (*self.groupings, *self.within):
-            if not one.groups:
-                yield f"No trial is in any group by {one.name}, which is unknown for all of them."
-        names = dict.fromkeys(f"{g} ({by})" for by, _, g in self.withheld)
-        names |= dict.fromkeys(f"{level} ({of})" for of, level in self.levels_withheld)
+        for grouping in (*self.groupings, *self.within):
+            if not grouping.groups:
+                yield (
+                    f"No trial is in any group by {grouping.name}, which is unknown for all of "
+                    "them."
+                )
+        names = dict.fromkeys(f"{g} ({grouping_name})" for grouping_name, _, g in self.withheld)
+        names |= dict.fromkeys(
+            f"{level} ({stratum_name})" for stratum_name, level in self.levels_withheld
+        )
         if names:
             few = f"for the sake of groups of fewer than {self.least} speakers"
             yield f"Withheld {few}: {', '.join(names)}."
@@ -459,8 +498,8 @@ MAX_HARMLESS_VALUES = 16
 """So many values of a class, such as accepted and rejected, tell no trial from others."""
 MAX_RARE_SHARE = 0.1
 """Largest share of a group's trials whose value fewer of the group have than may be withheld."""
-_FINE = 4
-_CELL = ("block", "level", "enrol_group", "test_group", "target")
+_DECADES_OF_WIDTHS = 4
+_CELL_COLUMNS = ("block", "level", "enrol_group", "test_group", "target")
 
 
 def check_joinable_rows(counts: TrialCounts, *, may_tell: bool = True) -> None:
@@ -474,22 +513,24 @@ def check_joinable_rows(counts: TrialCounts, *, may_tell: bool = True) -> None:
     blocks = informative_layouts(counts)
     if len(blocks) < 2 or has_few_values(counts.columns):
         return
-    here = np.isin(counts.columns["block"], blocks)
-    columns = {name: column[here] for name, column in counts.columns.items()}
+    is_informative = np.isin(counts.columns["block"], blocks)
+    columns = {name: column[is_informative] for name, column in counts.columns.items()}
     if not _is_rare(columns, counts.least):
         return
-    width = _width(columns, counts) if counts.is_scored else ""
-    mends = [f"--step {width}"] if width else []
-    mends += ["fewer --threshold" if counts.bins.thresholds else "a few --threshold"]
-    mends = [*(mends if counts.is_scored else []), "a single --by without --within"]
-    mends += ["--withhold 0"] if may_tell else []
-    *several, last = mends
-    give = f"{', '.join(several)}, or {last}" if several else last
-    at = counts.bins.in_words() if counts.is_scored else "each threshold"
-    names = ", ".join(one.name for one in (*counts.groupings, *counts.within))
+    width = _sufficient_bin_width(columns, counts) if counts.is_scored else ""
+    remedies = [f"--step {width}"] if width else []
+    remedies += ["fewer --threshold" if counts.bins.thresholds else "a few --threshold"]
+    remedies = [*(remedies if counts.is_scored else []), "a single --by without --within"]
+    remedies += ["--withhold 0"] if may_tell else []
+    *first_remedies, last_remedy = remedies
+    remedy_text = (
+        f"{', '.join(first_remedies)}, or {last_remedy}" if first_remedies else last_remedy
+    )
+    counted_at = counts.bins.in_words() if counts.is_scored else "each threshold"
+    names = ", ".join(grouping.name for grouping in (*counts.groupings, *counts.within))
     msg = (
-        f"{counts.name}: is counted by {names} at {at}, so that what is withheld could be had by "
-        f"joining rows of rare values; give {give}"
+        f"{counts.name}: is counted by {names} at {counted_at}, so that what is withheld could be "
+        f"had by joining rows of rare values; give {remedy_text}"
     )
     raise ConfigError(msg)
 
@@ -500,32 +541,51 @@ def informative_layouts(counts: TrialCounts) -> list[int]:
     Groups by gender are sums of those by gender+nation, and add nothing to them unless some of
     these are withheld.
     """
-    made: list[tuple[frozenset[str], bool]] = []
+    attribute_sets: list[tuple[frozenset[str], bool]] = []
     for outer in (None, *counts.within):
-        levels = ("",) if outer is None else tuple(f"{outer.name}={one}" for one in outer.groups)
-        lost = outer is not None and any(of == outer.name for of, _ in counts.levels_withheld)
-        for one in counts.groupings:
-            of = {*one.attributes, *(() if outer is None else (f"within {outer.name}",))}
-            is_whole = not lost and not any(
-                (one.name, level, group) in counts.withheld
+        levels = (
+            ("",)
+            if outer is None
+            else tuple(f"{outer.name}={grouping}" for grouping in outer.groups)
+        )
+        is_stratum_suppressed = outer is not None and any(
+            suppressed_grouping == outer.name for suppressed_grouping, _ in counts.levels_withheld
+        )
+        for grouping in counts.groupings:
+            suppressed_grouping = {
+                *grouping.attributes,
+                *(() if outer is None else (f"within {outer.name}",)),
+            }
+            is_whole = not is_stratum_suppressed and not any(
+                (grouping.name, level, group) in counts.withheld
                 for level in levels
-                for group in one.groups
+                for group in grouping.groups
             )
-            made.append((frozenset(of), is_whole))
+            attribute_sets.append((frozenset(suppressed_grouping), is_whole))
     return [
         block
-        for block, (mine, _) in enumerate(made)
-        if not any(mine < other and is_whole for other, is_whole in made)
+        for block, (attributes, _) in enumerate(attribute_sets)
+        if not any(
+            attributes < more_attributes and is_whole
+            for more_attributes, is_whole in attribute_sets
+        )
     ]
 
 
 def has_few_values(columns: Mapping[str, NDArray[Any]]) -> bool:
     """Whether a class has so few values that no trial can be told by its own."""
-    here = columns["block"] == columns["block"][0]  # each block holds every trial
-    nowhere = np.zeros(int(here.sum()), dtype=np.int32)
-    held = {name: column[here] for name, column in columns.items()}
+    is_in_first_layout = columns["block"] == columns["block"][0]  # each block holds every trial
+    nowhere = np.zeros(int(is_in_first_layout.sum()), dtype=np.int32)
+    columns_of_layout = {name: column[is_in_first_layout] for name, column in columns.items()}
     values = CountRows.total(
-        [CountRows({**held, **dict.fromkeys(("level", "enrol_group", "test_group"), nowhere)})]
+        [
+            CountRows(
+                {
+                    **columns_of_layout,
+                    **dict.fromkeys(("level", "enrol_group", "test_group"), nowhere),
+                }
+            )
+        ]
     )
     return bool(
         np.bincount(values.columns["target"].astype(np.int64)).max(initial=0) <= MAX_HARMLESS_VALUES
@@ -538,7 +598,7 @@ def _is_rare(columns: Mapping[str, NDArray[Any]], least: int) -> bool:
         nobody = np.full(columns[side].size, -1, dtype=np.int32)
         rows = CountRows.total([CountRows({**columns, side: nobody})]).columns
         starts = np.ones(rows["count"].size, dtype=np.bool_)
-        starts[1:] = np.any([rows[key][1:] != rows[key][:-1] for key in _CELL], axis=0)
+        starts[1:] = np.any([rows[key][1:] != rows[key][:-1] for key in _CELL_COLUMNS], axis=0)
         cell = np.cumsum(starts) - 1
         total = np.bincount(cell, rows["count"])
         rare = rows["count"] < np.minimum(least, total[cell])
@@ -547,30 +607,32 @@ def _is_rare(columns: Mapping[str, NDArray[Any]], least: int) -> bool:
     return False
 
 
-def _width(columns: Mapping[str, NDArray[Any]], counts: TrialCounts) -> str:
+def _sufficient_bin_width(columns: Mapping[str, NDArray[Any]], counts: TrialCounts) -> str:
     """Of bins that would do: 1, 2 or 5 and zeros; empty if none would."""
     value = columns["value"][np.isfinite(columns["value"])]
     if not value.size or value.min() == value.max():
         return ""
     top = math.ceil(math.log10(value.max() - value.min()))
-    finest = max(top - _FINE, math.ceil(math.log10(np.abs(value).max())) - 12)
+    finest = max(top - _DECADES_OF_WIDTHS, math.ceil(math.log10(np.abs(value).max())) - 12)
     widths = [
-        f"{Decimal(one).scaleb(power):f}" for power in range(finest, top + 1) for one in (1, 2, 5)
+        f"{Decimal(width).scaleb(power):f}"
+        for power in range(finest, top + 1)
+        for width in (1, 2, 5)
     ]
-    columns = _binned(columns, widths[0], counts)  # of which all wider ones are multiples
-    fits = [one for one in widths if float(one) > counts.bins.width]
-    found = ""
+    columns = _binned_rows(columns, widths[0], counts)  # of which all wider ones are multiples
+    fits = [width for width in widths if float(width) > counts.bins.width]
+    finest_width = ""
     while fits:  # the finest of them, as if any wider one would do as well
-        at = (len(fits) - 1) // 2
-        wider = _binned(columns, fits[at], counts)
+        middle = (len(fits) - 1) // 2
+        wider = _binned_rows(columns, fits[middle], counts)
         if has_few_values(wider) or not _is_rare(wider, counts.least):
-            found, fits = fits[at], fits[:at]
+            finest_width, fits = fits[middle], fits[:middle]
         else:
-            fits = fits[at + 1 :]
-    return found
+            fits = fits[middle + 1 :]
+    return finest_width
 
 
-def _binned(
+def _binned_rows(
     columns: Mapping[str, NDArray[Any]], width: str, counts: TrialCounts
 ) -> Mapping[str, NDArray[Any]]:
     value = Bins(width, counts.bins.thresholds).binned(columns["value"])
