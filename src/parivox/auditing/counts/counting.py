@@ -309,7 +309,7 @@ class _SuppressedLayouts:
         """The attributes of levels, without the levels that are withheld."""
         self.least = 0
         self.level_codes = [
-            np.zeros(grouping.size, dtype=np.int8) for grouping in self.stratum_positions
+            np.zeros(positions.size, dtype=np.int8) for positions in self.stratum_positions
         ]
         self.codes = [
             np.zeros((positions.size, len(grouping.groups) + 1), dtype=np.int8)

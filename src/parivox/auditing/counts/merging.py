@@ -185,11 +185,9 @@ def _check_compatible(reference: TrialCounts, compared: TrialCounts) -> None:
             "within " + _grouping_names(reference.within),
             "within " + _grouping_names(compared.within),
         ),
-        *(
-            (f"as {reference.bins.in_words()}", f"as {compared.bins.in_words()}")
-            for _ in range(is_same_list)
-        ),
     ]
+    if is_same_list:
+        differences.append((f"as {reference.bins.in_words()}", f"as {compared.bins.in_words()}"))
     one_sided = [(compared, word) for word in sorted(compared.contents - reference.contents)]
     one_sided += [(reference, word) for word in sorted(reference.contents - compared.contents)]
     for expected, counted_as in differences:
@@ -322,12 +320,10 @@ def _with_target_groups(
                 column = columns.get(name, counts.rows.columns[name])
                 is_in_layout = counts.rows.columns["block"] == layout
                 columns[name] = np.where(is_in_layout, new_codes[column], column)
-    stratum_positions = [
-        [0],
-        *(
-            _target_positions(target_grouping, counted_grouping)
-            for counted_grouping, target_grouping in zip(counts.within, within, strict=True)
-        ),
+    stratum_positions = [[0]]
+    stratum_positions += [
+        _target_positions(target_grouping, counted_grouping)
+        for counted_grouping, target_grouping in zip(counts.within, within, strict=True)
     ]
     group_positions = [
         _target_positions(target_grouping, counted_grouping)

@@ -114,9 +114,8 @@ def _count_edges(counts: TrialCounts) -> FloatArray:
         return np.empty(0)
     value = counts.columns["value"][counts.columns["failed"] == 0]
     finite = value[np.isfinite(value)]
-    edges = counts.bins.edges_between(
-        *((finite.min(), finite.max()) if finite.size else (0.0, 0.0))
-    )
+    low, high = (finite.min(), finite.max()) if finite.size else (0.0, 0.0)
+    edges = counts.bins.edges_between(low, high)
     given_thresholds = np.array(counts.bins.thresholds, dtype=np.float64)
     all_edges = np.concatenate((edges, given_thresholds, value[np.isposinf(value)]))
     return np.unique(all_edges[~np.isneginf(all_edges)] + 0.0)

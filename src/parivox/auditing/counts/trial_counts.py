@@ -552,16 +552,15 @@ def informative_layouts(counts: TrialCounts) -> list[int]:
             suppressed_grouping == outer.name for suppressed_grouping, _ in counts.levels_withheld
         )
         for grouping in counts.groupings:
-            suppressed_grouping = {
-                *grouping.attributes,
-                *(() if outer is None else (f"within {outer.name}",)),
-            }
+            layout_attributes = set(grouping.attributes)
+            if outer is not None:
+                layout_attributes.add(f"within {outer.name}")
             is_whole = not is_stratum_suppressed and not any(
                 (grouping.name, level, group) in counts.withheld
                 for level in levels
                 for group in grouping.groups
             )
-            attribute_sets.append((frozenset(suppressed_grouping), is_whole))
+            attribute_sets.append((frozenset(layout_attributes), is_whole))
     return [
         block
         for block, (attributes, _) in enumerate(attribute_sets)
