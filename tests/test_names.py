@@ -106,8 +106,6 @@ EMPTY_NOUNS = frozenset(
 
 MAX_FILLERS = 0.02
 """Share of bound names that are pronouns, prepositions or participles without a noun."""
-MAX_FILLERS_OF_ROOM = {"auditing": 0.049}
-"""Rooms that are not there yet: files of score counts and of speaker counts are rewritten next."""
 MAX_EMPTY_NOUNS = 0.04
 MIN_COMMENTS = 0.01
 """Share of lines that are comments: reasons that a reader would ask for."""
@@ -216,7 +214,7 @@ def has_many_loops(node):
 @pytest.mark.parametrize("room", ROOMS)
 def test_names_are_nouns_of_the_field(room):
     fillers, empty_nouns = name_shares(source_files(room))
-    assert fillers <= MAX_FILLERS_OF_ROOM.get(room, MAX_FILLERS)
+    assert fillers <= MAX_FILLERS
     assert empty_nouns <= MAX_EMPTY_NOUNS
 
 
