@@ -37,7 +37,7 @@ def compute_from_trials(trials: Any, speakers: Any) -> object:
     """Compute the point audit from trials in memory: every group, metric and measure."""
     import numpy as np
 
-    from parivox.auditing.inputs import Design
+    from parivox.auditing.inputs import AuditDesign
     from parivox.auditing.options import Options
     from parivox.auditing.schema import TABLES, TableBuilder
     from parivox.auditing.system import measure_system, metrics_by_grouping
@@ -50,7 +50,7 @@ def compute_from_trials(trials: Any, speakers: Any) -> object:
     used = np.unique(trials.utterance_speaker)
     groupings = make_groupings(speakers, options.by, speakers_in_use=used)
     rows = {name: TableBuilder(columns) for name, columns in TABLES.items()}
-    design = Design(groupings=groupings, options=options, metrics={})
+    design = AuditDesign(groupings=groupings, options=options, metrics={})
     system = measure_system(trials, design)
     add_rows(system, ((metrics, None) for metrics in metrics_by_grouping(system)), rows)
     return {name: block.table() for name, block in rows.items()}

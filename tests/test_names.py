@@ -6,11 +6,15 @@ Whoever lowers a count lowers its limit here, so that it cannot rise again.
 
 import ast
 import collections
+import io
 import re
+import tokenize
 from functools import cache
 from pathlib import Path
 
 import pytest
+
+import parivox
 
 PACKAGE = Path(__file__).parent.parent / "src" / "parivox"
 ROOMS = sorted(path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists())
@@ -132,6 +136,12 @@ OPTIONS = {"by", "part"}
 """Words that users type as options: fields of that name keep it."""
 NETWORKS = "embedding/systems/published"
 """Published networks have the names that their papers and checkpoints give to blocks."""
+NAMES_USED_TWICE = {"Plan"}
+"""Public names of two commands: `parivox.Plan` of a trial list, `parivox.shards.Plan` of shards."""
+REFERENCE = re.compile(r"(?<!`)`([A-Za-z_][\w.]*)`(?!`)")
+"""A name that a comment or docstring points to; data and words stand in double backticks."""
+NAMES_OF_OTHERS = {"Pattern", "RAY_ADDRESS"}
+"""From the standard library, and an environment variable."""
 ROOMS_OF_GATES = {"decide", "options", "cli", "report"}
 """A gate is a release decision; the sample-size minimum of a group is a minimum."""
 
@@ -282,3 +292,57 @@ def test_only_releases_have_gates():
         and room not in ROOMS_OF_GATES
     ]
     assert wrong == []
+
+
+def test_one_class_name_has_one_class():
+    counts = collections.Counter(name for _, name in class_and_module_names() if name[:1].isupper())
+    repeated = {name for name, count in counts.items() if count > 1}
+    assert repeated == NAMES_USED_TWICE
+
+
+@cache
+def identifiers(path):
+    """Every name that a file binds or reads."""
+    names = {path.stem}
+    for node in ast.walk(syntax_tree(path)):
+        if isinstance(node, ast.ImportFrom):
+            names.update((node.module or "").split("."))
+        for field in ("id", "arg", "attr", "name", "asname"):
+            name = getattr(node, field, None)
+            if isinstance(name, str):
+                names.update(name.split("."))
+    return names
+
+
+def comments_and_docstrings(path):
+    tokens = tokenize.generate_tokens(io.StringIO(path.read_text(encoding="utf-8")).readline)
+    for token in tokens:
+        is_docstring = token.type == tokenize.STRING and token.string.startswith(('"""', 'r"""'))
+        if token.type == tokenize.COMMENT or is_docstring:
+            yield token.start[0], token.string
+
+
+def public_names():
+    """Names that any file may refer to: modules, and what `parivox` and registries offer."""
+    from parivox.cli import COMMANDS
+    from parivox.core.measures import MEASURES
+
+    modules = {name for path in source_files() for name in path.relative_to(PACKAGE).parts}
+    modules = {name.removesuffix(".py") for name in modules} | {"parivox", "pv"}
+    return modules | {*parivox.__all__} | {*MEASURES} | {*COMMANDS} | NAMES_OF_OTHERS
+
+
+def test_comments_refer_to_names_that_exist():
+    known_names = public_names()
+    all_identifiers = set().union(*map(identifiers, source_files()))
+    dangling = []
+    for path in source_files():
+        is_page_of_room = path.name == "__init__.py"
+        names = all_identifiers if is_page_of_room else identifiers(path)
+        for line_number, text in comments_and_docstrings(path):
+            for reference in REFERENCE.findall(text):
+                first_name, *other_names = reference.split(".")
+                is_known = first_name in names | known_names
+                if not (is_known and all_identifiers.issuperset(other_names)):
+                    dangling.append(f"{path.relative_to(PACKAGE)}:{line_number}: {reference}")
+    assert dangling == []

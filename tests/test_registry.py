@@ -28,7 +28,7 @@ def misranked(counts):
 META = MetaMeasure(
     id="root_range",
     label="root of the range",
-    says="square root of the largest less the smallest value",
+    definition="square root of the largest less the smallest value",
     source="made up",
     shown="first",
     compute=root_range,
@@ -36,7 +36,7 @@ META = MetaMeasure(
 AT_POINTS = BaseMetric(
     id="missed_twice",
     label="missed twice",
-    says="chance of two misses in a row",
+    definition="chance of two misses in a row",
     needs="points",
     of="target",
     bounds=(0.0, 1.0),
@@ -45,7 +45,7 @@ AT_POINTS = BaseMetric(
 OF_COUNTS = BaseMetric(
     id="misranked",
     label="misranked",
-    says="chance that a nontarget trial scores above a target one",
+    definition="chance that a nontarget trial scores above a target one",
     needs="counts",
     bounds=(0.0, 1.0),
     compute=misranked,
@@ -106,7 +106,7 @@ def test_a_meta_measure_has_interval_floor_direction_and_definition(audit):
     assert 0 < row["floor_mean"] < row["floor_95"] < row["value"]
     assert row["p"] < 0.05
     assert row["higher_is_fairer"] is False
-    assert audit.record["definitions"]["meta_measures"]["root_range"]["says"] == META.says
+    assert audit.record["definitions"]["meta_measures"]["root_range"]["says"] == META.definition
 
 
 def test_a_meta_measure_is_compared(audit):
@@ -175,4 +175,4 @@ def test_a_workbook_names_it(audit, tmp_path, optional):
 
 def test_an_id_that_is_taken_is_refused(registered):
     with pytest.raises(pv.ConfigError, match="'gini' is there already"):
-        register(MetaMeasure(id="gini", label="another", says="another", compute=root_range))
+        register(MetaMeasure(id="gini", label="another", definition="another", compute=root_range))

@@ -50,7 +50,7 @@ def measure(name, fpr, fnr, average=0.3, **options):
     spec = MEASURES[name]
     if spec.is_joint:
         return spec.evaluate(fpr, fnr, **options)
-    if spec.takes == "average":
+    if spec.extra_input == "average":
         return spec.evaluate(fpr, average)
     return spec.evaluate(fpr)
 

@@ -218,7 +218,7 @@ def test_all_that_is_made_of_blocks_is_told_as_of_blocks(in_blocks, monkeypatch)
         three.excluding_cell(np.array([0, 1, 2])),
     ]
     assert {one.in_blocks for one in parts} == {in_blocks}
-    assert standardised(tally, [0, 0, 1], [0, 1, 0]).tally.in_blocks == in_blocks
+    assert standardised(tally, [0, 0, 1], [0, 1, 0]).cluster_errors.in_blocks == in_blocks
     rest = others(tally)
     assert rest.in_blocks == others(three).in_blocks == in_blocks
     # the other two cells together, 80 speakers: sum R^2 = 80, sum Q / 2 = 40, N - N_s = 390

@@ -41,7 +41,7 @@ def test_rates_are_weighted_means_of_the_strata():
     by_stratum = np.sum(ERRORS, axis=1) / np.sum(TRIALS, axis=1)
     equal = standardised(tally, GROUP, STRATUM)
     want = [by_stratum[:2].mean(), by_stratum[2:].mean()]
-    np.testing.assert_allclose(moments(equal.tally).rate, want)
+    np.testing.assert_allclose(moments(equal.cluster_errors).rate, want)
     assert equal.weight.tolist() == [0.5, 0.5]
     assert equal.left_out.tolist() == [0.0, 0.0]
     assert equal.reason.tolist() == ["", ""]
@@ -54,14 +54,14 @@ def test_a_mixture_that_differs_no_longer_speaks():
     crude = [tally.errors[tally.cell // 2 == g].sum() / 4000 for g in (0, 1)]
     assert crude[1] / crude[0] > 6
     np.testing.assert_allclose(
-        moments(standardised(tally, GROUP, STRATUM).tally).rate, [0.105, 0.105]
+        moments(standardised(tally, GROUP, STRATUM).cluster_errors).rate, [0.105, 0.105]
     )
 
 
 def test_one_stratum_is_no_stratum():
     rng = np.random.default_rng(1)
     for tally in (tally_of(ERRORS, TRIALS), random_pairs(rng, lead=(3,))):
-        found = standardised(tally, np.arange(4), np.zeros(4, dtype=int)).tally
+        found = standardised(tally, np.arange(4), np.zeros(4, dtype=int)).cluster_errors
         crude, again = rate_interval(moments(tally)), rate_interval(moments(found))
         for name in ("rate", "low", "high", "df", "se", "deff"):
             np.testing.assert_allclose(getattr(again, name), getattr(crude, name), rtol=1e-9)
@@ -76,7 +76,7 @@ def test_residuals_of_speakers_are_summed_over_strata():
     residual = errors - errors.sum(axis=1, keepdims=True) / total[:, None] * trials
     r = (w / total)[:, None] * residual
     size = (w / total)[:, None] * trials
-    told = moments(found.tally)
+    told = moments(found.cluster_errors)
     for g in (0, 1):
         here = slice(2 * g, 2 * g + 2)
         s, n = r[here].sum(axis=0), size[here].sum(axis=0)
@@ -89,7 +89,7 @@ def test_residuals_of_speakers_are_summed_over_strata():
 def test_residuals_of_pairs_are_summed_over_strata():
     tally = random_pairs(np.random.default_rng(2))
     found = standardised(tally, GROUP, STRATUM)
-    told = moments(found.tally)
+    told = moments(found.cluster_errors)
     for g in (0, 1):
         pair: dict[tuple[int, int], np.ndarray] = {}
         for k in (0, 1):
@@ -119,7 +119,7 @@ def test_the_variance_is_near_that_of_standardising_without_each_speaker():
     rng = np.random.default_rng(3)
     trials = rng.integers(50, 200, (4, 30))
     errors = rng.binomial(trials, rng.beta(1, 9, (4, 30)))
-    told = moments(standardised(tally_of(errors, trials), GROUP, STRATUM).tally)
+    told = moments(standardised(tally_of(errors, trials), GROUP, STRATUM).cluster_errors)
 
     def rate(kept):
         return np.mean(errors[:2, kept].sum(axis=1) / trials[:2, kept].sum(axis=1))
@@ -138,7 +138,7 @@ def test_intervals_cover_the_standardised_rate():
     trials = np.tile(np.array([[150], [50], [50], [150]]), s)
     errors = rng.binomial(trials, np.minimum(rates[:, None] * speaker, 1))
     tally = tally_of(errors, trials)
-    found = rate_interval(moments(standardised(tally, GROUP, STRATUM).tally))
+    found = rate_interval(moments(standardised(tally, GROUP, STRATUM).cluster_errors))
     covered = np.mean((found.low <= 0.05) & (found.high >= 0.05))
     assert 0.92 <= covered <= 0.98
 
@@ -150,7 +150,7 @@ def test_strata_that_a_group_lacks_are_left_out_and_told():
     found = standardised(tally, GROUP, STRATUM)
     assert found.weight.tolist() == [1.0, 0.0]
     assert found.left_out.tolist() == pytest.approx([150 / 450, 0.0])
-    np.testing.assert_allclose(moments(found.tally).rate, [3 / 300, 5 / 210])
+    np.testing.assert_allclose(moments(found.cluster_errors).rate, [3 / 300, 5 / 210])
 
 
 def test_a_stratum_with_one_speaker_tells_nothing_of_people_and_is_left_out():
@@ -165,8 +165,8 @@ def test_groups_without_trials_do_not_take_the_strata_of_others_away():
     found = standardised(tally_of(trials // 10, trials), GROUP, STRATUM)
     assert found.weight.tolist() == [0.5, 0.5]
     assert found.reason.tolist() == ["", "no_trials"]
-    assert moments(found.tally).rate[0] == pytest.approx(0.1)
-    assert np.isnan(moments(found.tally).rate[1])
+    assert moments(found.cluster_errors).rate[0] == pytest.approx(0.1)
+    assert np.isnan(moments(found.cluster_errors).rate[1])
 
 
 def test_without_a_common_stratum_there_is_no_rate():
@@ -174,13 +174,15 @@ def test_without_a_common_stratum_there_is_no_rate():
     found = standardised(tally_of(trials // 10, trials), GROUP, STRATUM)
     assert found.reason.tolist() == ["no_common_stratum"] * 2
     assert found.left_out.tolist() == [1.0, 1.0]
-    assert np.isnan(moments(found.tally).rate).all()
+    assert np.isnan(moments(found.cluster_errors).rate).all()
 
 
 def test_groups_without_errors_or_with_nothing_else_keep_their_exact_rates():
     trials = np.array(TRIALS)
     errors = np.concatenate((np.zeros((2, 4), dtype=int), trials[2:]))
-    interval = rate_interval(moments(standardised(tally_of(errors, trials), GROUP, STRATUM).tally))
+    interval = rate_interval(
+        moments(standardised(tally_of(errors, trials), GROUP, STRATUM).cluster_errors)
+    )
     assert interval.rate.tolist() == [0.0, 1.0]
     assert interval.method.tolist() == ["zero-errors"] * 2
 
@@ -198,13 +200,15 @@ def test_names_of_speakers_and_of_strata_do_not_matter(seed):
     np.testing.assert_allclose(back.weight, there.weight[::-1])
     for name in ("rate", "variance", "df"):
         np.testing.assert_allclose(
-            getattr(moments(back.tally), name), getattr(moments(there.tally), name), rtol=1e-9
+            getattr(moments(back.cluster_errors), name),
+            getattr(moments(there.cluster_errors), name),
+            rtol=1e-9,
         )
 
 
 def test_points_are_standardised_each_by_itself():
     tally = random_pairs(np.random.default_rng(6), lead=(2,))
-    together = moments(standardised(tally, GROUP, STRATUM).tally)
+    together = moments(standardised(tally, GROUP, STRATUM).cluster_errors)
     for point in range(2):
         alone = ErrorsByPair(
             tally.cell,
@@ -214,6 +218,6 @@ def test_points_are_standardised_each_by_itself():
             tally.trials,
             4,
         )
-        found = moments(standardised(alone, GROUP, STRATUM).tally)
+        found = moments(standardised(alone, GROUP, STRATUM).cluster_errors)
         np.testing.assert_allclose(together.rate[point], found.rate)
         np.testing.assert_allclose(together.variance[point], found.variance)

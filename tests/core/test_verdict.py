@@ -49,9 +49,9 @@ CODES = ("worse", "better", "no_difference", "cannot_tell")
     ],
 )
 def test_each_rule_gives_its_code_and_its_reason(numbers, gate, code, reason):
-    found = verdicts(*([x] for x in numbers), gate=[gate])
+    found = verdicts(*([x] for x in numbers), unmet_minimum=[gate])
     assert (found.code[0], found.reason[0]) == (code, reason)
-    assert bool(found.gated[0]) == bool(gate)
+    assert bool(found.is_below_minimum[0]) == bool(gate)
 
 
 @settings(max_examples=50, deadline=None)

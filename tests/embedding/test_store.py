@@ -14,7 +14,7 @@ import pytest
 import parivox
 from parivox import embed, open_store
 from parivox.embedding.store import (
-    Vectors,
+    StoredVectors,
     check_store,
     commit,
     find_store,
@@ -46,7 +46,7 @@ def content(path):
 def test_vectors_of_several_arrays_are_put_in_order(tmp_path):
     arrays = {key: np.random.default_rng(key).random((9, 2, 3), "f4") for key in (0, 5)}
     array_index, row_index = np.array([5, 0, 0, 5, 5]), np.array([8, 1, 0, 0, 3])
-    vectors = Vectors(
+    vectors = StoredVectors(
         {key: (lambda key=key: arrays[key]) for key in arrays}, array_index, row_index
     )
     vectors.write(tmp_path / "x.npy")
@@ -54,7 +54,7 @@ def test_vectors_of_several_arrays_are_put_in_order(tmp_path):
     np.testing.assert_array_equal(
         memory_map, [arrays[s][a] for s, a in zip(array_index, row_index, strict=True)]
     )
-    Vectors().write(tmp_path / "none.npy")
+    StoredVectors().write(tmp_path / "none.npy")
     assert np.load(tmp_path / "none.npy").shape == (0, 1, 0)
     arrays[5] = arrays[5][..., :2]
     with pytest.raises(DataError, match=r"embeddings have the shapes \[\(2, 2\), \(2, 3\)\]"):
@@ -71,7 +71,7 @@ def test_a_change_that_was_interrupted_has_happened(out, tmp_path, moved):
         recording=pl.lit(None, pl.String),
     )
     row_indices = np.arange(1, 30)
-    vectors = Vectors({0: lambda: open_store(old).vectors}, 0 * row_indices, row_indices)
+    vectors = StoredVectors({0: lambda: open_store(old).vectors}, 0 * row_indices, row_indices)
     about = {name: value for name, value in open_store(out).about.items() if name != "files"}
     commit(out, store_rows(table), vectors, about)
     new = content(out)

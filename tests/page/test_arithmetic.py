@@ -15,7 +15,12 @@ from scipy.special import expit, logit
 from parivox.core import bias
 from parivox.core.measures import meta_measures
 from parivox.core.ratios import Ratio, to_pooled
-from parivox.report.html.explorer import EXPLORER_MEASURES, MAX_RATIO, Bands, packed_integers
+from parivox.report.html.explorer import (
+    EXPLORER_MEASURES,
+    MAX_RATIO,
+    ExplorerRanges,
+    packed_integers,
+)
 from parivox.report.words import percent, short_number
 
 OFTEN = settings(
@@ -118,11 +123,11 @@ def test_measures_of_few_errors_are_those_of_the_core_with_their_reasons(
                 below = smooth["fpr"][:-1], smooth["fnr"][:-1]
             else:
                 arguments = [above[metric][:-1]]
-                arguments += [smooth[metric][-1]] if spec.takes == "average" else []
+                arguments += [smooth[metric][-1]] if spec.extra_input == "average" else []
                 below = smooth[metric][:-1]
             if zero == "nist" and "nist" in spec.zero_policies:
                 more["denominator"] = below
-            if spec.takes == "alpha":
+            if spec.extra_input == "alpha":
                 more["alpha"] = alpha
             expected = spec.evaluate(*arguments, **more)
             told = found[row.id][metric]
@@ -170,7 +175,7 @@ def interpolated(limits, thresholds, nodes, k):
 def test_limits_between_nodes_are_interpolated_in_logits_to_four_digits(script, limits):
     thresholds = np.array([-np.inf, 0.1, 0.4, 0.5, 0.9])
     limits = np.array(limits).reshape(8, 1, 2)
-    bands = Bands(np.array([1, 3]), limits)
+    bands = ExplorerRanges(np.array([1, 3]), limits)
     grouping = {
         "nodes": [1, 3],
         "limits": packed_integers(bands.codes()),

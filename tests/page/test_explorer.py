@@ -151,9 +151,9 @@ def expect_measures(found, groups, threshold, *, alpha=0.5, zero="none", left_ou
             else:
                 arguments = [values[metric]]
                 below = smooth[metric][:-1]
-                arguments += [smooth[metric][-1]] if spec.takes == "average" else []
+                arguments += [smooth[metric][-1]] if spec.extra_input == "average" else []
             more |= {"denominator": below} if is_nist else {}
-            more |= {"alpha": alpha} if spec.takes == "alpha" else {}
+            more |= {"alpha": alpha} if spec.extra_input == "alpha" else {}
             same(found[row.id][metric], float(spec.evaluate(*arguments, **more).value), figure)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from parivox.auditing.draws import MIN_SPLIT_SPEAKERS
 from parivox.auditing.estimates import Estimates, key_columns, rate_point_index
-from parivox.auditing.nulls import floor_distances
+from parivox.auditing.noise_floors import floor_distances
 from parivox.auditing.options import REFERENCES
 from parivox.core import bias
 from parivox.core.costs import cdet

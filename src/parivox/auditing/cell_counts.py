@@ -1,7 +1,7 @@
 """Trials counted by cell: their scores, who takes part in them, what became of them.
 
 Trials held in memory give exact counts per distinct score; trials in partitions are counted in
-`parivox.auditing.score_counts.BINS` bins whose lower edges are the thresholds of the curve,
+`parivox.auditing.score_counts.N_BINS` bins whose lower edges are the thresholds of the curve,
 so that every count at such a threshold is exact as well.
 """
 
@@ -46,7 +46,7 @@ _UTTERANCES_PER_CHUNK = 4_000_000  # utterances that are counted together, for t
 
 @frozen
 class Stratum:
-    """All scored trials, or those within one level of a grouping."""
+    """All scored trials, or those within one stratum of a grouping."""
 
     name: str  # as the column `within` has it, `channel=a`; empty for all trials
     counts: Counts
@@ -57,7 +57,7 @@ class Stratum:
 
 @frozen
 class GroupCounts:
-    """Counts of each group of one grouping under one allocation, within one level."""
+    """Counts of each group of one grouping under one allocation, within one stratum."""
 
     grouping: Grouping
     allocation: str
@@ -78,9 +78,9 @@ class GroupCounts:
 class CellCounts:
     """All counts of one system on one list."""
 
-    strata: list[Stratum]  # all trials first, then each level that the audit is repeated within
+    strata: list[Stratum]  # all trials first, then each that the audit is repeated within
     group_counts: list[GroupCounts] = field(default_factory=list)  # those of all trials first
-    # trials that are in no level, by the name of the grouping that the levels are of
+    # trials that are in no stratum, by the name of the grouping that the strata are of
     n_outside_strata: dict[str, int] = field(default_factory=dict)
     # which recordings were attempted and failed; None for counts, or if no failure is told of
     attempts: Attempts | None = None

@@ -289,7 +289,7 @@ def add_standardised_rows(
                 cell_index % n_groups,
                 cell_index // n_groups,
             )
-            unit_moments = moments(standardised_errors.tally)
+            unit_moments = moments(standardised_errors.cluster_errors)
             n_speakers = unit_moments.speakers
             interval = rate_interval(unit_moments, options.confidence)
             reasons = [
@@ -297,7 +297,7 @@ def add_standardised_rows(
                 for text in standardised_errors.reason.tolist()
             ]
             is_missing = np.array([bool(text) for text in reasons])
-            has_unknown_speakers = standardised_errors.tally.has_unknown_speakers
+            has_unknown_speakers = standardised_errors.cluster_errors.has_unknown_speakers
             if has_unknown_speakers.any():
                 interval = interval.without_spread(has_unknown_speakers, NOTE_NO_TEST_SPEAKER)
             has_no_interval = (

@@ -87,10 +87,7 @@ def add_trial_accounts(
     located_points: Sequence[LocatedPoint],
     options: Options,
 ) -> None:
-    """Count what was read and set aside, per file and per grouping, and odd operating points.
-
-    `rows` are of the table ``data``, `tally` the trials of the cells.
-    """
+    """Count what was read and set aside, per file and per grouping, and odd operating points."""
     add = partial(table_builder.add, system=trials.system, list=trials.list)
     _add_read_data(add, trials, speakers, cell_counts.n_recordings)
     if options.llr_base is not None:
@@ -188,10 +185,7 @@ def add_data_warnings(
     development: TrialSet | TrialCounts | None,
     options: Options,
 ) -> None:
-    """Add what is odd about values, ids and scores, from the code of the inspection.
-
-    `rows` are of the table ``data``, `everything` the counts of all trials by score.
-    """
+    """Add what is odd about values, ids and scores, from the code of the inspection."""
     warnings = list(_attribute_warnings(trials, groupings))
     if trials.has_speakers and trials.is_exact:
         ids = trials.utterance_ids.series()  # where a model may have the name of a recording

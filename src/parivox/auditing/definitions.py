@@ -110,11 +110,11 @@ def all_definitions(options: Options, *, in_blocks: bool = False) -> dict[str, o
             "speakers are withheld, which are then in neither pooled nor any group but in all"
         ),
         "failure_rules": FAILURE_RULES,
-        "base_metrics": {name: measure.says for name, measure in base_metrics().items()},
-        "bias_measures": {name: measure.says for name, measure in bias_measures().items()},
+        "base_metrics": {name: measure.definition for name, measure in base_metrics().items()},
+        "bias_measures": {name: measure.definition for name, measure in bias_measures().items()},
         "meta_measures": {
             name: {
-                "says": measure.says,
+                "says": measure.definition,
                 "higher_is_fairer": measure.is_higher_fairer,
                 "joins_both_rates": measure.is_joint,
                 "source": measure.source,

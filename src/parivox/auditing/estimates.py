@@ -64,12 +64,13 @@ def metric_variants(
     wanted_needs = set(needs)
     metrics = (metric for metric in base_metrics().values() if metric.needs in wanted_needs)
     for _, same_definitions in groupby(
-        metrics, key=lambda metric: metric.id if metric.per == "held" else metric.per
+        metrics,
+        key=lambda metric: metric.id if metric.computed_per == "held" else metric.computed_per,
     ):
         metrics_alike = list(same_definitions)
         for definition, arguments in _definitions(metrics_alike[0], points, options):
             for metric in metrics_alike:
-                takes_llr = metric.needs == "llr" and not metric.made_of
+                takes_llr = metric.needs == "llr" and not metric.components
                 base_argument = {"base": options.log_base} if takes_llr else {}
                 yield MetricVariant(metric, definition, {**arguments, **base_argument})
 
@@ -77,14 +78,16 @@ def metric_variants(
 def _definitions(
     measure: BaseMetric, points: OperatingPoints, options: Options
 ) -> list[tuple[str, dict[str, Any]]]:
-    if measure.per == "cost":
+    if measure.computed_per == "cost":
         return [(cost.name, {"cost": cost}) for cost in options.costs]
-    if measure.per == "eer":
+    if measure.computed_per == "eer":
         return [(definition, {"definition": definition}) for definition in options.eer]
-    if measure.per == "held":
+    if measure.computed_per == "held":
         return [
             (f"{target_rate!r} {rule}", {"target": target_rate, "rule": rule})
-            for target_rate in points.target_rates("fpr" if measure.of == "target" else "fnr")
+            for target_rate in points.target_rates(
+                "fpr" if measure.trial_class == "target" else "fnr"
+            )
             for rule in options.rule
         ]
     return [("", {})]
@@ -115,9 +118,9 @@ def score_metrics(
         if metric.needs == "llr" and not options.llr:
             continue
         inputs: tuple[Any, ...] = (coarse_counts if metric.is_smooth else counts,)
-        if metric.made_of:
+        if metric.components:
             inputs = tuple(
-                metrics[input_metric, definition].value for input_metric in metric.made_of
+                metrics[input_metric, definition].value for input_metric in metric.components
             )
         computation = metric.compute, definition
         if computation not in computed:
@@ -224,7 +227,7 @@ def score_locations(counts: Counts) -> dict[tuple[str, str], FloatArray]:
     location_by_metric = {}
     for measure in base_metrics().values():
         if measure.needs == "pooled":
-            trial_class: TrialClass = "target" if measure.of == "target" else "nontarget"
+            trial_class: TrialClass = "target" if measure.trial_class == "target" else "nontarget"
             location_by_metric[measure.id, "mean"] = location(counts, of=trial_class)
             quantiles = location(counts, of=trial_class, quantile=list(_QUANTILES.values()))
             location_by_metric |= {
@@ -331,9 +334,9 @@ def _metrics_at_points(
     for index, located in enumerate(located_points):
         errors = None if located.reason else _errors_at(curve, index)
         for (measure, definition, _), metric_values in metrics:
-            reason = located.reason or cell.lacks[measure.of]
+            reason = located.reason or cell.lacks[measure.trial_class]
             base = cell.base(
-                measure.of, metric_values[..., index], reason, errors, located.threshold
+                measure.trial_class, metric_values[..., index], reason, errors, located.threshold
             )
             yield (measure.id, definition, located.point.text), base
 
@@ -351,19 +354,19 @@ def _metrics_of_scores(
         reason = no_value_reason
         if not reason and measure.needs == "llr" and not options.llr:
             reason = _NO_LLR
-        if not reason and measure.per == "held":
-            n_trials = cell.trials["nontarget" if measure.of == "target" else "target"]
+        if not reason and measure.computed_per == "held":
+            n_trials = cell.trials["nontarget" if measure.trial_class == "target" else "target"]
             target_rate = arguments["target"]
             if target_rate * n_trials < 1:
                 reason = f"unresolvable: {target_rate!r} is below one error in {n_trials} trials"
         if reason:
-            yield key, cell.base(measure.of, math.nan, reason)
+            yield key, cell.base(measure.trial_class, math.nan, reason)
             continue
         measured, threshold = metrics[measure.id, definition]
         errors = None
         if not math.isnan(float(threshold)):
             errors = _errors_at(curve, index_by_metric[measure.id, definition])
-        yield key, cell.base(measure.of, measured, "", errors, float(threshold))
+        yield key, cell.base(measure.trial_class, measured, "", errors, float(threshold))
 
 
 def score_shifts(
@@ -376,7 +379,7 @@ def score_shifts(
     cell = _Cell(counts, no_curve)
     rows: dict[Key, BaseValue] = {}
     for (metric, definition), cell_location in score_locations(counts).items():
-        trial_class = base_metric(metric).of
+        trial_class = base_metric(metric).trial_class
         reason = cell.lacks[trial_class]
         # as Python numbers: NumPy would warn where both are infinite
         shift = math.nan if reason else float(cell_location) - float(reference[metric, definition])

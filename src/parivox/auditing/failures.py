@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing.cell_counts import Attempts, CellCounts
     from parivox.auditing.estimates import Estimates
-    from parivox.auditing.inputs import Design
+    from parivox.auditing.inputs import AuditDesign
     from parivox.auditing.layout import PlacedTrials
     from parivox.auditing.operating_points import LocatedPoint
     from parivox.auditing.options import SampleSizeMinimums
@@ -95,7 +95,7 @@ def count_failures(
     located_points: Sequence[LocatedPoint],
     scored_errors: Sequence[tuple[SpeakerErrors, SpeakerErrors]],
     counts: CellCounts,
-    design: Design,
+    design: AuditDesign,
 ) -> list[tuple[SpeakerFailures, SpeakerFailures]]:
     """Count the failures of every layout, by cell and by stratum; none if none were supplied.
 
@@ -227,7 +227,7 @@ def add_cause_rows(
     rows: TableBuilder,
     system_keys: Mapping[str, str],
     attempts: Attempts | None,
-    design: Design,
+    design: AuditDesign,
 ) -> None:
     """Add why recordings of each group and, last, of all groups failed, at either stage.
 

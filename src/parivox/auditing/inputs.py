@@ -22,7 +22,7 @@ from parivox.options.audit import INPUT_SECTION, READING_SECTION, AuditOptions
 from parivox.options.kinds import option_fields
 from parivox.runtime.progress import stage
 from parivox.trials.grades import with_grades
-from parivox.trials.manifest import ListDesign
+from parivox.trials.manifest import ManifestDesign
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -174,7 +174,7 @@ class GroupedTrials:
     speakers: Speakers | None = None  # None for counts alone, which hold no ids
     reading_options: dict[str, Any] = field(default_factory=dict)  # how development scores are read
     standardise_over: Sequence[Grouping] = ()  # what rates are standardised over
-    list_design: ListDesign | None = None  # what that of the trial list fixed, if it was built
+    list_design: ManifestDesign | None = None  # what that of the trial list fixed, if it was built
     # of the only set: its counts with their tally, as the counts and tallies of parts add up to
     merged_counts: TrialCounts | None = None
 
@@ -215,13 +215,13 @@ class GroupedTrials:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Design:
+class AuditDesign:
     """What every system of an audit is measured by."""
 
     groupings: Sequence[Grouping]  # the primary one first
     options: Options
     metrics: Metrics  # the user's own, by name
-    # groupings within whose levels all is measured again, at the same thresholds
+    # groupings within whose strata all is measured again, at the same thresholds
     within: Sequence[Grouping] = ()
     standardise_over: Sequence[Grouping] = ()  # what rates are standardised over
     # the block that stands for each speaker in all that is said of chance; None where each stands
@@ -265,7 +265,7 @@ def read_grouped_trials(
 ) -> GroupedTrials:
     """Read every file, join them, and group the trials.
 
-    Rates are standardised over the levels of the attributes `standardise`; `rules` decide trials
+    Rates are standardised over the strata of the attributes `standardise`; `rules` decide trials
     that tell no decision. What was asked for `may_lack` values for every trial where others are to
     come.
     """
@@ -323,7 +323,7 @@ def read_grouped_trials(
         speakers, standardise, **shared_arguments, option="--standardise"
     )
     chosen_by = "user" if options.by else "every attribute with 2 to 50 values"
-    list_design = ListDesign.for_list_file(options.trials)
+    list_design = ManifestDesign.for_list_file(options.trials)
     return GroupedTrials(
         trial_sets,
         groupings,

@@ -2,7 +2,7 @@
 
 Rates have intervals in closed form over speakers; all other metrics have theirs from the draws of
 the bootstrap over speakers (`parivox.auditing.draws`). `Uncertainty` holds both, with the draws of
-a system with equal rates (`parivox.auditing.nulls`).
+a system with equal rates (`parivox.auditing.noise_floors`).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing.estimates import Estimates, GridDraws
     from parivox.auditing.failures import SpeakerFailures
-    from parivox.auditing.nulls import EqualRatesDraws
+    from parivox.auditing.noise_floors import EqualRatesEstimates
     from parivox.auditing.options import Options
     from parivox.auditing.schema import Key
     from parivox.auditing.shrinkage import BestGuesses
@@ -266,9 +266,9 @@ def draw_deviations(draw_values: FloatArray) -> FloatArray:
 def _rates_behind(metric: str) -> tuple[str, ...]:
     """Return the rates whose speakers a metric depends on: of its class of trials, or of both."""
     definition = base_metric(metric)
-    if definition.needs not in {"points", "attempts"} or definition.of == "both":
+    if definition.needs not in {"points", "attempts"} or definition.trial_class == "both":
         return RATES
-    return ("fnr",) if definition.of == "target" else ("fpr",)
+    return ("fnr",) if definition.trial_class == "target" else ("fpr",)
 
 
 def needs_test_speakers(metric: str) -> bool:
@@ -296,7 +296,7 @@ class Uncertainty:
     pooled_errors: SpeakerErrors  # of all groups
     rate_intervals: RateIntervals
     best_guesses: BestGuesses  # modelled rates and ratios
-    equal_rates_draws: EqualRatesDraws  # without draws for all trials, which have no groups
+    equal_rates_draws: EqualRatesEstimates  # without draws for all trials, which have no groups
     draw_estimates: Estimates | None  # base metrics of the cells in each draw, the pooled one last
     grid_draws: Sequence[GridDraws]  # both rates in the draws along the grid of the area under FDR
     crossfitted_bias: FloatArray  # [cost, group]: threshold bias; NaN for groups of few speakers

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     """Of metrics and groups, ``[key, group]``."""
 
 
-# a protocol, as the module of the class, `system`, imports `meta`, which imports this one
+# A protocol: the class is in `parivox.auditing.system`, which imports this module by way of
+# `parivox.auditing.meta`.
 class MeasuredCells(Protocol):
     """The cells of one grouping, with their metrics and how sure these are."""
 

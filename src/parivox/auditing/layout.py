@@ -284,8 +284,8 @@ def speaker_blocks(
     """Return the block of each speaker, from its group: at random, the same for the same groups.
 
     Of each group there are blocks in proportion to its speakers, `n_blocks` in all, but at least
-    `FEWEST_BLOCKS`, or as many as can be made of `min_size` speakers each. Speakers are dealt in an
-    `order` instead, if there is one.
+    `MIN_BLOCKS_PER_GROUP`, or as many as can be made of `min_size` speakers each. Speakers are
+    dealt in an `order` instead, if there is one.
 
     Examples
     --------

@@ -114,7 +114,7 @@ def add_limit_rows(
 
 
 def failing_findings(audit: Audit, findings: Sequence[str]) -> list[str]:
-    """Return which of some findings of `options.audit.FAIL_ON` an audit has, each in words.
+    """Return which of the `findings`, each a choice of ``--fail-on``, an audit has, each in words.
 
     Limits and verdicts within strata do not count.
     """

@@ -84,7 +84,9 @@ def each_meta_measure(
     fpr, fnr = error_metrics.with_metrics("fpr"), error_metrics.with_metrics("fnr")
     draws_by_keys: dict[tuple[Key, ...], Estimates] = {}  # many measures have the same metrics
     for measure, zero in _measures_and_policies(options):
-        alphas: tuple[float | None, ...] = options.alpha if measure.takes == "alpha" else (None,)
+        alphas: tuple[float | None, ...] = (
+            options.alpha if measure.extra_input == "alpha" else (None,)
+        )
         if measure.is_joint:
             estimates = fpr.append_keys(fnr) if fpr.keys and fnr.keys else fpr.select_keys([])
             keys: Sequence[Key] = [(measure.metric, "", point) for _, _, point in fpr.keys]
@@ -119,7 +121,7 @@ def each_meta_measure(
 def _measures_and_policies(options: Options) -> Iterator[tuple[MetaMeasure, ZeroPolicy]]:
     """Yield measures and their rules for rates of 0, measures that join both rates last."""
     for measure in sorted(meta_measures().values(), key=lambda measure: measure.is_joint):
-        if measure.takes not in {"grid", "draws"}:
+        if measure.extra_input not in {"grid", "draws"}:
             yield from ((measure, zero) for zero in options.zero if zero in measure.zero_policies)
 
 
@@ -143,9 +145,9 @@ def _compute_measure(
     if zero == "nist":
         keywords["denominator"] = arguments if measure.is_joint else arguments[0]
         arguments = by_rate(estimates.groups)
-    if measure.takes == "alpha":
+    if measure.extra_input == "alpha":
         keywords["alpha"] = np.array(options.alpha)
-    if measure.takes == "average":
+    if measure.extra_input == "average":
         arguments = (*arguments, adjusted_values[..., -1])
     return measure.evaluate(*arguments, **keywords)
 
@@ -266,7 +268,7 @@ class LeftOutGroups(NamedTuple):
 
     def json_by_row(self, meta_values: MetaValues) -> list[str]:
         """Return the same of each row of a measure; of either rate where it joins both."""
-        if meta_values.measure.takes == "grid":
+        if meta_values.measure.extra_input == "grid":
             return [_json_names(self.area_names)] * len(meta_values.keys)
         if not meta_values.measure.is_joint:
             return self.json_by_key(meta_values.estimates.keys)

@@ -23,7 +23,7 @@ from parivox.auditing.data_table import (
 )
 from parivox.auditing.draws import MAX_DRAWN_SPEAKERS, draw_speakers
 from parivox.auditing.inputs import (
-    Design,
+    AuditDesign,
     apply_groups_file,
     development_sources,
     named_counts_files,
@@ -295,7 +295,7 @@ def _fill_tables(
 def _measure(
     trials: TrialSet | TrialCounts,
     inputs: GroupedTrials,
-    design: Design,
+    design: AuditDesign,
     development_sources: Mapping[tuple[str, str], Any],
 ) -> System:
     """Return one system on one list, measured up to its draws."""
@@ -362,7 +362,7 @@ class _Study(NamedTuple):
     inputs: GroupedTrials
     groups_file: GroupsFile | None
     threshold_rules: RuleFile | None
-    design: Design  # without draws
+    design: AuditDesign  # without draws
     development_sources: Mapping[tuple[str, str], Any]  # scores to find thresholds on
 
 
@@ -406,7 +406,7 @@ def _read_study(scores: Any, audit_options: AuditOptions) -> _Study:
     _check_groups(inputs, options)
     _check_speakers_known(inputs, options)
     inputs, primary_point = _primary_grouping_first(inputs, options)
-    design = Design(
+    design = AuditDesign(
         groupings=inputs.groupings,
         options=options,
         metrics=metrics,
@@ -511,7 +511,7 @@ def _user_metrics(metrics: Mapping[str, Metric] | None) -> dict[str, Metric]:
 # --- whom uncertainty is measured over ----------------------------------------------------------
 
 
-def _with_draws(design: Design, inputs: GroupedTrials) -> Design:
+def _with_draws(design: AuditDesign, inputs: GroupedTrials) -> AuditDesign:
     """Return the design with the blocks that its speakers are in and with the speakers drawn."""
     speaker_block, draw_block = _speaker_and_draw_blocks(inputs, design.options)
     draws = _speaker_draws(inputs, design.options, speaker_block, draw_block)

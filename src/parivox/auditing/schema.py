@@ -1,6 +1,6 @@
 """The tables of an audit: their columns, which of them are always written, rows in the making.
 
-A column is added in `ADDED`, and where its table is filled; audits that were written before
+A column is added in `ADDED_COLUMNS`, and where its table is filled; audits that were written before
 are read as they were.
 """
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.estimates import Estimates
-    from parivox.auditing.nulls import EqualRatesDraws
+    from parivox.auditing.noise_floors import EqualRatesEstimates
     from parivox.auditing.options import Options
     from parivox.auditing.schema import Key, TableBuilder
     from parivox.core.cluster_errors import Moments
@@ -116,7 +116,7 @@ def add_interaction_rows(
     audit_keys: Mapping[str, Any],
     grouping: Grouping,
     rates: Estimates,
-    equal_rates: EqualRatesDraws,
+    equal_rates: EqualRatesEstimates,
 ) -> None:
     """Add whether the effects of several attributes on the log of both rates add up."""
     codes = attribute_codes(grouping)

@@ -230,9 +230,10 @@ class SpeakerCounts:
         old_positions: NDArray[np.intp],
         thresholds: FloatArray,
     ) -> SpeakerCounts:
-        """With members at other places, and at more thresholds, none of which parts a step.
+        """With units at other positions, and at more thresholds, none of which divides a step.
 
-        `known` is who the members at the new places are, -1 for those who are not here.
+        `new_positions` are of the units counted here; `old_positions` say which of them each unit
+        of the result is, -1 for those who are not here.
         """
         is_present = old_positions >= 0
         groupings = [

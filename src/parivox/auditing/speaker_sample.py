@@ -19,7 +19,7 @@ from parivox.auditing.estimates import Estimates
 from parivox.auditing.failures import add_failure_rates, count_failures
 from parivox.auditing.intervals import Uncertainty, needs_test_speakers, rate_intervals
 from parivox.auditing.layout import Layout, Units, cell_layouts, walk
-from parivox.auditing.nulls import draw_equal_rates
+from parivox.auditing.noise_floors import draw_equal_rates
 from parivox.auditing.shrinkage import best_guesses
 from parivox.auditing.speaker_counts import SpeakerCounts, count_by_speaker
 from parivox.auditing.speaker_errors import SpeakerErrors, count_matrices, count_speaker_errors
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from parivox.auditing.curves import Band
     from parivox.auditing.estimates import GridDraws
     from parivox.auditing.failures import SpeakerFailures
-    from parivox.auditing.inputs import Design
+    from parivox.auditing.inputs import AuditDesign
     from parivox.auditing.layout import PlacedTrials
     from parivox.auditing.operating_points import OperatingPoints
     from parivox.auditing.speaker_errors import Matrix
@@ -107,7 +107,7 @@ class TrialSource(NamedTuple):
 
 def speaker_counts_source(
     trials: TrialSet,
-    design: Design,
+    design: AuditDesign,
     all_counts: Counts,
     points: OperatingPoints,
     bands_at: FloatArray,
@@ -193,7 +193,7 @@ def expected_rows(
 
 def sample_speakers(
     source: TrialSource,
-    design: Design,
+    design: AuditDesign,
     counts: CellCounts,
     points: OperatingPoints,
     bands_at: FloatArray,
@@ -312,7 +312,7 @@ def _uncertainty_by_layout(
     ],
     draws_by_layout: list[tuple[CellDraws, CellDraws] | None],
     points: OperatingPoints,
-    design: Design,
+    design: AuditDesign,
     no_draws_reason: str,
     units: Units,
 ) -> tuple[list[Uncertainty], list[Uncertainty]]:
@@ -384,13 +384,13 @@ class _Placement:
         return walk(self.trials, [self.layouts[i] for i in layout_numbers], at_once=chunk_size)
 
 
-def _layouts_of_units(speaker_counts: SpeakerCounts, design: Design) -> list[Layout]:
+def _layouts_of_units(speaker_counts: SpeakerCounts, design: AuditDesign) -> list[Layout]:
     """Return the layouts of the audit by the groups of the units of a tally."""
     unit_design = _design_of_units(design, speaker_counts)
     return cell_layouts(unit_design.groupings, design.options.allocate, unit_design.within)
 
 
-def _design_of_units(design: Design, speaker_counts: TrialSet | SpeakerCounts) -> Design:
+def _design_of_units(design: AuditDesign, speaker_counts: TrialSet | SpeakerCounts) -> AuditDesign:
     """Return the design with the groups of the units of a tally in place of those of speakers."""
     assert isinstance(speaker_counts, SpeakerCounts)
     by_name = {grouping.name: grouping for grouping in speaker_counts.groupings}
@@ -409,7 +409,7 @@ def _uncertainty(
     failures: tuple[SpeakerFailures, SpeakerFailures],
     layout_draws: tuple[CellDraws, CellDraws] | None,
     points: OperatingPoints,
-    design: Design,
+    design: AuditDesign,
     no_draws_reason: str,
     units: Units,
     pooled_moments: Mapping[str, Moments] | None,

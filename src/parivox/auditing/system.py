@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing.cell_counts import CellCounts, GroupCounts, Stratum
     from parivox.auditing.counts.trial_counts import TrialCounts
-    from parivox.auditing.inputs import Design
+    from parivox.auditing.inputs import AuditDesign
     from parivox.auditing.intervals import Uncertainty
     from parivox.auditing.operating_points import LocatedPoint
     from parivox.auditing.outcomes import Outcomes
@@ -67,7 +67,7 @@ class System:
     """One system on one list: its counts, common thresholds, and who its speakers are."""
 
     trials: TrialSet | TrialCounts
-    design: Design  # what it is audited by
+    design: AuditDesign  # what it is audited by
     # why error rates are known at some thresholds only; empty if they are at all
     no_curve_reason: str
     development: TrialSet | TrialCounts | None  # what thresholds were found on instead of these
@@ -112,7 +112,7 @@ class System:
 
 def measure_system(
     trials: TrialSet | TrialCounts,
-    design: Design,
+    design: AuditDesign,
     development: TrialSet | TrialCounts | None = None,
     orientation: str | None = None,
     *,

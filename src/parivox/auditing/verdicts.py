@@ -305,7 +305,7 @@ def _rate_verdicts(
             ratio.low,
             ratio.high,
             p_adjusted,
-            gate=reasons,
+            unmet_minimum=reasons,
             pooled=ratio.pooled_rate,
             confidence=options.confidence,
             margin=options.margin,

@@ -156,7 +156,7 @@ def _report_settings(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def audit_command_line(words: Sequence[str], arguments: argparse.Namespace) -> Audit:
-    """Return the audit of a command line, `given` to hold what it asks for."""
+    """Return the audit of a command line, whose options are set in `arguments`."""
     from parivox.auditing import audit  # noqa: PLC0415
     from parivox.cli import parser  # noqa: PLC0415 - which imports this file
 

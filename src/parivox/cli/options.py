@@ -22,7 +22,7 @@ from parivox.options.kinds import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from parivox.options.kinds import Option, Options
+    from parivox.options.kinds import CommandOptions, Option
 
 _MAX_SHOWN_OPTIONS = 20
 """Options of a command up to which `--help` lists all; of more, it lists the common ones."""
@@ -109,7 +109,7 @@ def add_command(
     commands: Any,
     name: str,
     run: Callable[[argparse.Namespace], None] | None,
-    *described: type[Options],
+    *described: type[CommandOptions],
     examples: str = "",
     **texts: Any,
 ) -> Any:
@@ -208,7 +208,7 @@ def _help_of(option: Option) -> str:
     return ". ".join(sentences)
 
 
-def given_options(arguments: argparse.Namespace, described: type[Options]) -> dict[str, Any]:
+def given_options(arguments: argparse.Namespace, described: type[CommandOptions]) -> dict[str, Any]:
     """Return the options that were given, as keywords of the library.
 
     Raises

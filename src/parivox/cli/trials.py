@@ -19,7 +19,7 @@ from parivox.options.audit import ProgressCommand
 from parivox.options.kinds import option_fields
 
 if TYPE_CHECKING:
-    from parivox.options.kinds import Options
+    from parivox.options.kinds import CommandOptions
 
 EXAMPLES = """\
 examples:
@@ -85,7 +85,7 @@ def add_to(commands: Any, words: str) -> None:
 
 def _add_looks(commands: Any) -> None:
     """Add the commands that look at one list."""
-    looks: tuple[tuple[Any, tuple[type[Options], ...], str, str], ...] = (
+    looks: tuple[tuple[Any, tuple[type[CommandOptions], ...], str, str], ...] = (
         (
             _check,
             (described.CheckOptions, described.CheckCommand),
@@ -121,7 +121,7 @@ def _add_looks(commands: Any) -> None:
         )
 
 
-def _list_options(arguments: argparse.Namespace, options: type[Options]) -> dict[str, Any]:
+def _list_options(arguments: argparse.Namespace, options: type[CommandOptions]) -> dict[str, Any]:
     check_standard_input([arguments.list, arguments.speakers, arguments.utterances])
     return given_options(arguments, options)
 

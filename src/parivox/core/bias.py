@@ -292,7 +292,7 @@ _REFERENCE_MEASURES = (
     BiasMeasure(
         id="difference",
         label="difference",
-        says="group - reference; 0 is par, above it the group fares worse",
+        definition="group - reference; 0 is par, above it the group fares worse",
         par=0.0,
         is_of_references=True,
         scale="linear",
@@ -302,7 +302,7 @@ _REFERENCE_MEASURES = (
     BiasMeasure(
         id="ratio",
         label="ratio",
-        says="group / reference; 1 is par, above it the group fares worse",
+        definition="group / reference; 1 is par, above it the group fares worse",
         par=1.0,
         is_of_references=True,
         scale="ratio",
@@ -311,7 +311,7 @@ _REFERENCE_MEASURES = (
     BiasMeasure(
         id="neg_log_ratio",
         label="minus log ratio",
-        says="-ln(group / reference); 0 is par, below it the group fares worse",
+        definition="-ln(group / reference); 0 is par, below it the group fares worse",
         par=0.0,
         is_of_references=True,
         scale="linear",
@@ -322,7 +322,7 @@ _REFERENCE_MEASURES = (
     BiasMeasure(
         id="subgroup_bias",
         label="subgroup bias",
-        says=(
+        definition=(
             "group's cost over the pooled cost, at the threshold of the smallest cost over all "
             "trials (paper 001, eq. 2)"
         ),
@@ -333,7 +333,7 @@ _REFERENCE_MEASURES = (
     BiasMeasure(
         id="threshold_bias",
         label="threshold bias",
-        says=(
+        definition=(
             "group's cost at that threshold over its own smallest cost; at least 1 by "
             "construction, and larger for small groups (paper 001, eq. 3)"
         ),
@@ -345,7 +345,7 @@ _REFERENCE_MEASURES = (
     BiasMeasure(
         id="threshold_bias_cv",
         label="threshold bias, cross-fitted",
-        says=(
+        definition=(
             "the same with own thresholds found on other speakers of the group: what they would "
             "bring; may be below 1"
         ),
@@ -357,7 +357,7 @@ _MEAN_MEASURES = tuple(
     BiasMeasure(
         id=f"mean_{measure.id}",
         label=f"mean {measure.label}",
-        says=(
+        definition=(
             f"unweighted mean of {measure.id} over the groups of an intersection that share a "
             "value of one attribute, as in group gender=f (paper 001); groups where it is "
             "undefined are left out, and the reason says how many"
@@ -374,7 +374,7 @@ _MEAN_MEASURES = tuple(
 _TREND = BiasMeasure(
     id="trend",
     label="trend",
-    says=(
+    definition=(
         "change of the log odds of an error per unit (in definition) of the number that bands are "
         "made of; 0 is none, above it errors rise with the number"
     ),

@@ -702,9 +702,10 @@ class Moments:
 
     @cached_property
     def speaker_concentration(self) -> FloatArray:
-        """Sum over speakers of (N_s / N) ** 2; `f` of pooled variances of target trials.
+        """Sum over speakers of (N_s / N) ** 2.
 
-        Its inverse is the number of equally active speakers (times 4 for nontarget trials).
+        Of target trials it is the factor f of the pooled variance. Its inverse is the number of
+        equally active speakers (times 4 for nontarget trials).
         """
         return safe_divide(self.trial_squares, self.trials**2)
 
@@ -780,7 +781,7 @@ def min_jackknife_share(df: FloatArray, *, in_blocks: bool) -> FloatArray:
     return np.asarray(0.5 + 0.25 * np.fmin(safe_divide(_STEADY_DF, df) ** 2, 1))
 
 
-def moments(tally: ErrorsBySpeaker | ErrorsByPair) -> Moments:
+def moments(cluster_errors: ErrorsBySpeaker | ErrorsByPair) -> Moments:
     """Reduce each cell to the sums that intervals and noise floors rest on.
 
     Speakers without trials do not count; their names and the order of entries do not matter.
@@ -792,16 +793,16 @@ def moments(tally: ErrorsBySpeaker | ErrorsByPair) -> Moments:
     >>> found.rate.round(6).tolist(), found.robust.round(9).tolist()
     ([0.045], [0.000825167])
     """
-    if tally.errors.ndim > 1 and tally.errors.size > _MAX_ERRORS_AT_ONCE:
-        return moments_by_point(moments, tally)
-    cell, n_cells = tally.cell_speakers[0], tally.n_cells
-    errors_of_entry = np.asarray(tally.errors, np.float64)
-    trials_of_entry = np.asarray(tally.trials, np.float64)
-    errors = tally.sum_by_cell(errors_of_entry)
-    trials = tally.sum_by_cell(trials_of_entry)
+    if cluster_errors.errors.ndim > 1 and cluster_errors.errors.size > _MAX_ERRORS_AT_ONCE:
+        return moments_by_point(moments, cluster_errors)
+    cell, n_cells = cluster_errors.cell_speakers[0], cluster_errors.n_cells
+    errors_of_entry = np.asarray(cluster_errors.errors, np.float64)
+    trials_of_entry = np.asarray(cluster_errors.trials, np.float64)
+    errors = cluster_errors.sum_by_cell(errors_of_entry)
+    trials = cluster_errors.sum_by_cell(trials_of_entry)
     # [..., member]: each speaker of each cell
-    speaker_errors = tally.sum_by_speaker(errors_of_entry)
-    speaker_trials = tally.sum_by_speaker(trials_of_entry)
+    speaker_errors = cluster_errors.sum_by_speaker(errors_of_entry)
+    speaker_trials = cluster_errors.sum_by_speaker(trials_of_entry)
     # Deviations times N are whole numbers, exact below 2**53: equal rates leave exactly 0.
     deviations = speaker_errors * trials[..., cell] - errors[..., cell] * speaker_trials
     residuals = safe_divide(deviations, trials[..., cell], 0)
@@ -815,18 +816,20 @@ def moments(tally: ErrorsBySpeaker | ErrorsByPair) -> Moments:
     is_common_speaker = (other_trials == 0) & (speaker_trials > 0)
     has_common_speaker = reduce_by_cell(is_common_speaker, cell, n_cells, np.maximum) > 0
     pair_sums = [np.array(np.nan)] * 4
-    if isinstance(tally, ErrorsByPair):
+    if isinstance(cluster_errors, ErrorsByPair):
         # in place: there may be many more pairs than speakers
-        cell_trials = trials.take(tally.cell, axis=-1)
-        residual_products = errors.take(tally.cell, axis=-1)
+        cell_trials = trials.take(cluster_errors.cell, axis=-1)
+        residual_products = errors.take(cluster_errors.cell, axis=-1)
         residual_products *= trials_of_entry
         np.subtract(errors_of_entry * cell_trials, residual_products, out=residual_products)
         squared_residuals = safe_divide(residual_products, cell_trials, 0)
         squared_residuals *= squared_residuals
         pair_terms = (trials_of_entry > 0, squared_residuals, trials_of_entry**2)
-        pair_deleted = safe_divide(tally.sum_by_speaker(squared_residuals), 2 * other_trials**2, 0)
+        pair_deleted = safe_divide(
+            cluster_errors.sum_by_speaker(squared_residuals), 2 * other_trials**2, 0
+        )
         pair_sums = [
-            *map(tally.sum_by_cell, pair_terms),
+            *map(cluster_errors.sum_by_cell, pair_terms),
             reduce_by_cell(pair_deleted, cell, n_cells),
         ]
     shape = np.broadcast_shapes(errors.shape, trials.shape)
@@ -839,31 +842,31 @@ def moments(tally: ErrorsBySpeaker | ErrorsByPair) -> Moments:
         has_common_speaker,
         *pair_sums,
     )
-    sides = 2 if isinstance(tally, ErrorsByPair) else 1
+    sides = 2 if isinstance(cluster_errors, ErrorsByPair) else 1
     broadcast_sums = [np.broadcast_to(terms, shape) for terms in all_sums]
-    return Moments(sides, tally.in_blocks, *broadcast_sums)
+    return Moments(sides, cluster_errors.in_blocks, *broadcast_sums)
 
 
 def moments_by_point(
     moments_of: Callable[[ErrorsBySpeaker | ErrorsByPair], Moments],
-    tally: ErrorsBySpeaker | ErrorsByPair,
+    cluster_errors: ErrorsBySpeaker | ErrorsByPair,
 ) -> Moments:
     """Return the moments of all operating points, each computed by itself to save memory."""
-    shape = np.broadcast_shapes(tally.errors.shape, tally.trials.shape)
+    shape = np.broadcast_shapes(cluster_errors.errors.shape, cluster_errors.trials.shape)
     n_points = int(np.prod(shape[:-1]))  # not -1, as there may be no entries
-    point_errors = np.broadcast_to(tally.errors, shape).reshape(n_points, shape[-1])
-    point_trials = np.broadcast_to(tally.trials, shape).reshape(n_points, shape[-1])
-    _ = tally.cell_speakers  # computed once here: copies below keep this cached property
+    point_errors = np.broadcast_to(cluster_errors.errors, shape).reshape(n_points, shape[-1])
+    point_trials = np.broadcast_to(cluster_errors.trials, shape).reshape(n_points, shape[-1])
+    _ = cluster_errors.cell_speakers  # computed once here: copies below keep this cached property
     point_moments = []
     for errors, trials in zip(point_errors, point_trials, strict=True):
-        point = copy(tally)
+        point = copy(cluster_errors)
         vars(point).update(errors=errors, trials=trials)
         point_moments.append(moments_of(point))
     sums: dict[str, Any] = {}
     for name in [moments_field.name for moments_field in fields(Moments)]:
         arrays = [getattr(one_point, name) for one_point in point_moments]
         if isinstance(arrays[0], np.ndarray):
-            sums[name] = np.stack(arrays).reshape(*shape[:-1], tally.n_cells)
+            sums[name] = np.stack(arrays).reshape(*shape[:-1], cluster_errors.n_cells)
     return replace(point_moments[0], **sums)
 
 

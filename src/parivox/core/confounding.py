@@ -73,7 +73,9 @@ class Trend:
     reason: NDArray[np.str_]
 
 
-def trend(tally: ErrorsBySpeaker | ErrorsByPair, x: ArrayLike, confidence: float = 0.95) -> Trend:
+def trend(
+    cluster_errors: ErrorsBySpeaker | ErrorsByPair, x: ArrayLike, confidence: float = 0.95
+) -> Trend:
     """Return the slope of the log odds of an error on a number of speakers, such as age.
 
     See docs/methods/confounding.md#trends. Bands of a numeric attribute hide what happens within
@@ -83,13 +85,13 @@ def trend(tally: ErrorsBySpeaker | ErrorsByPair, x: ArrayLike, confidence: float
 
     Parameters
     ----------
-    tally : ErrorsBySpeaker or ErrorsByPair
+    cluster_errors : ErrorsBySpeaker or ErrorsByPair
         Of target or nontarget trials, trials of shape (entry,).
     x : array_like of shape (speaker,)
-        The number of each speaker, indexed by the tally's speakers; NaN where unknown, which
-        leaves the speaker's trials out. A nontarget trial has the mean of its two speakers: a
-        trial has two sides, and which of them enrols does not matter. How far they are apart
-        is not in the model.
+        The number of each speaker, indexed by the speakers of `cluster_errors`; NaN where unknown,
+        which leaves the speaker's trials out. A nontarget trial has the mean of its two speakers: a
+        trial has two sides, and which of them enrols does not matter. How far they are apart is not
+        in the model.
     confidence : float in (0, 1)
 
     Returns
@@ -118,7 +120,7 @@ def trend(tally: ErrorsBySpeaker | ErrorsByPair, x: ArrayLike, confidence: float
         raise ConfigError(msg)
     from scipy.special import stdtr, stdtrit  # noqa: PLC0415 - SciPy only where it is needed
 
-    known_trials = _KnownTrials.from_numbers(tally, np.asarray(x, dtype=np.float64))
+    known_trials = _KnownTrials.from_numbers(cluster_errors, np.asarray(x, dtype=np.float64))
     reason = _undefined_reasons(known_trials)
     defined = reason == ""
     intercept, slope, has_converged = _fit_logistic(known_trials, defined)
@@ -140,7 +142,7 @@ def trend(tally: ErrorsBySpeaker | ErrorsByPair, x: ArrayLike, confidence: float
         se=se,
         df=df,
         p=p,
-        speakers=known_trials.tally.n_speakers,
+        speakers=known_trials.cluster_errors.n_speakers,
         reason=reason,
     )
 
@@ -148,7 +150,7 @@ def trend(tally: ErrorsBySpeaker | ErrorsByPair, x: ArrayLike, confidence: float
 class _KnownTrials(NamedTuple):
     """Trials of speakers whose number is known."""
 
-    tally: ErrorsBySpeaker | ErrorsByPair
+    cluster_errors: ErrorsBySpeaker | ErrorsByPair
     errors: FloatArray
     trials: FloatArray
     x: FloatArray
@@ -157,37 +159,41 @@ class _KnownTrials(NamedTuple):
     """Standard deviation of each cell before scaling; 0 where all speakers have one number."""
 
     @classmethod
-    def from_numbers(cls, tally: ErrorsBySpeaker | ErrorsByPair, x: FloatArray) -> _KnownTrials:
+    def from_numbers(
+        cls, cluster_errors: ErrorsBySpeaker | ErrorsByPair, x: FloatArray
+    ) -> _KnownTrials:
         """Return the trials of speakers whose number `x`, of shape (speaker,), is not NaN."""
-        entry_x = np.mean([x[getattr(tally, name)] for name in tally.speaker_fields], axis=0)
-        errors = np.asarray(tally.errors, dtype=np.float64)
-        trials = np.asarray(tally.trials, dtype=np.float64)
+        entry_x = np.mean(
+            [x[getattr(cluster_errors, name)] for name in cluster_errors.speaker_fields], axis=0
+        )
+        errors = np.asarray(cluster_errors.errors, dtype=np.float64)
+        trials = np.asarray(cluster_errors.trials, dtype=np.float64)
         is_known = ~np.isnan(entry_x) & (trials > 0)
         errors, trials, entry_x = errors[..., is_known], trials[is_known], entry_x[is_known]
-        known_tally = tally.select(is_known, errors=errors, trials=trials)
-        cell, total = known_tally.cell, known_tally.sum_by_cell(trials)
-        centred = entry_x - safe_divide(known_tally.sum_by_cell(trials * entry_x), total)[cell]
+        known_errors = cluster_errors.select(is_known, errors=errors, trials=trials)
+        cell, total = known_errors.cell, known_errors.sum_by_cell(trials)
+        centred = entry_x - safe_divide(known_errors.sum_by_cell(trials * entry_x), total)[cell]
         # centred equal numbers may differ from 0 in their last bits, which is no spread
-        lowest, highest = (sign * _max_by_cell(known_tally, sign * entry_x) for sign in (-1, 1))
-        scale = np.sqrt(safe_divide(known_tally.sum_by_cell(trials * centred**2), total))
+        lowest, highest = (sign * _max_by_cell(known_errors, sign * entry_x) for sign in (-1, 1))
+        scale = np.sqrt(safe_divide(known_errors.sum_by_cell(trials * centred**2), total))
         scale = np.where(lowest == highest, 0.0, scale)
-        return cls(known_tally, errors, trials, safe_divide(centred, scale[cell], 0), scale)
+        return cls(known_errors, errors, trials, safe_divide(centred, scale[cell], 0), scale)
 
 
 def _undefined_reasons(known_trials: _KnownTrials) -> NDArray[np.str_]:
     """Return why each trend cannot be fitted; empty where it can, of shape (..., cell)."""
-    tally, errors_of_entry, trials, x, scale = known_trials
+    cluster_errors, errors_of_entry, trials, x, scale = known_trials
     correct_of_entry = trials - errors_of_entry
-    errors, total = tally.sum_by_cell(errors_of_entry), tally.sum_by_cell(trials)
+    errors, total = cluster_errors.sum_by_cell(errors_of_entry), cluster_errors.sum_by_cell(trials)
 
     def highest(counts: FloatArray, sign: int) -> FloatArray:
-        return _max_by_cell(tally, np.where(counts > 0, sign * x, -np.inf))
+        return _max_by_cell(cluster_errors, np.where(counts > 0, sign * x, -np.inf))
 
     # errors only above, or only below, all correct trials: the likelihood has no maximum
     above = -highest(errors_of_entry, -1) >= highest(correct_of_entry, 1)
     below = highest(errors_of_entry, 1) <= -highest(correct_of_entry, -1)
     reasons = {
-        "few_speakers": tally.n_speakers < _MIN_SPEAKERS,
+        "few_speakers": cluster_errors.n_speakers < _MIN_SPEAKERS,
         "one_value": scale == 0,
         "no_errors": errors == 0,
         "all_errors": errors == total,
@@ -204,16 +210,19 @@ def _fit_logistic(
 
     Steps are shortened to `_MAX_STEP`. All of shape (..., cell).
     """
-    tally, x = known_trials.tally, known_trials.x
-    errors, total = tally.sum_by_cell(known_trials.errors), tally.sum_by_cell(known_trials.trials)
+    cluster_errors, x = known_trials.cluster_errors, known_trials.x
+    errors, total = (
+        cluster_errors.sum_by_cell(known_trials.errors),
+        cluster_errors.sum_by_cell(known_trials.trials),
+    )
     intercept = np.log(np.where(defined, errors, 1.0) / np.where(defined, total - errors, 1.0))
     slope, step = np.zeros(intercept.shape), np.zeros(intercept.shape)
     for _ in range(_MAX_NEWTON_STEPS):
         residual, information = _residuals_and_information(known_trials, intercept, slope)
         information_0, information_1, information_2 = (
-            tally.sum_by_cell(information * x**power) for power in range(3)
+            cluster_errors.sum_by_cell(information * x**power) for power in range(3)
         )
-        score_0, score_1 = (tally.sum_by_cell(residual * x**power) for power in range(2))
+        score_0, score_1 = (cluster_errors.sum_by_cell(residual * x**power) for power in range(2))
         determinant = information_0 * information_2 - information_1 * information_1
         intercept_step = information_2 * score_0 - information_1 * score_1
         slope_step = information_0 * score_1 - information_1 * score_0
@@ -236,7 +245,7 @@ def _residuals_and_information(
     known_trials: _KnownTrials, intercept: FloatArray, slope: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return residual errors and binomial variance of each entry."""
-    cell = known_trials.tally.cell
+    cell = known_trials.cluster_errors.cell
     log_odds = intercept[..., cell] + slope[..., cell] * known_trials.x
     error_probability = 0.5 * (1 + np.tanh(0.5 * log_odds))
     return (
@@ -252,23 +261,23 @@ def _slope_variance(
 
     See docs/methods/uncertainty.md#residuals-and-variances.
     """
-    tally, x = known_trials.tally, known_trials.x
-    cell = tally.cell_speakers[0]
-    n_speakers = tally.n_speakers.astype(np.float64)
+    cluster_errors, x = known_trials.cluster_errors, known_trials.x
+    cell = cluster_errors.cell_speakers[0]
+    n_speakers = cluster_errors.n_speakers.astype(np.float64)
     residual, information = _residuals_and_information(known_trials, intercept, slope)
     powers = [np.ones(x.shape), x, x**2]
 
     def sum_by_cell(member_values: FloatArray) -> FloatArray:
-        return reduce_by_cell(member_values, cell, tally.n_cells)
+        return reduce_by_cell(member_values, cell, cluster_errors.n_cells)
 
-    cell_moments = [tally.sum_by_cell(information * power) for power in powers]
-    speaker_moments = [tally.sum_by_speaker(information * power) for power in powers]
+    cell_moments = [cluster_errors.sum_by_cell(information * power) for power in powers]
+    speaker_moments = [cluster_errors.sum_by_speaker(information * power) for power in powers]
     # without each speaker in turn, [..., member]
     information_0, information_1, information_2 = (
         total[..., cell] - speaker_information
         for total, speaker_information in zip(cell_moments, speaker_moments, strict=True)
     )
-    score_0, score_1 = (tally.sum_by_speaker(residual * power) for power in powers[:2])
+    score_0, score_1 = (cluster_errors.sum_by_speaker(residual * power) for power in powers[:2])
     determinant = information_0 * information_2 - information_1 * information_1
     determinant = np.where(
         determinant > _MIN_INFORMATION_SHARE * information_0 * information_2, determinant, np.nan
@@ -296,9 +305,9 @@ def _slope_variance(
     df = np.minimum(df_of_information, df_of_deviations)
     jackknife = safe_divide(n_speakers - 1, n_speakers) * squares
     variance = np.maximum(jackknife, independent)
-    if isinstance(tally, ErrorsByPair):
+    if isinstance(cluster_errors, ErrorsByPair):
         pair_squares_0, pair_squares_1, pair_squares_2 = (
-            tally.sum_by_speaker(residual**2 * power) for power in powers
+            cluster_errors.sum_by_speaker(residual**2 * power) for power in powers
         )
         pair_squares = (
             information_0 * information_0 * pair_squares_2
@@ -310,21 +319,25 @@ def _slope_variance(
             (n_speakers - 2) * (n_speakers - 1), (n_speakers - 3) * n_speakers
         )
         unbiased = small_sample * sum_by_cell(slope_changes**2 - pair_squares / 2)
-        min_variance = min_jackknife_share(df, in_blocks=tally.in_blocks) * jackknife
+        min_variance = min_jackknife_share(df, in_blocks=cluster_errors.in_blocks) * jackknife
         variance = np.maximum(np.maximum(unbiased, min_variance), independent)
     return variance, df
 
 
-def _max_by_cell(tally: ErrorsBySpeaker | ErrorsByPair, entry_values: FloatArray) -> FloatArray:
+def _max_by_cell(
+    cluster_errors: ErrorsBySpeaker | ErrorsByPair, entry_values: FloatArray
+) -> FloatArray:
     """Return the largest value of each cell's entries; -inf without entries."""
-    return reduce_by_cell(entry_values, tally.cell, tally.n_cells, np.maximum, -np.inf)
+    return reduce_by_cell(
+        entry_values, cluster_errors.cell, cluster_errors.n_cells, np.maximum, -np.inf
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class Standardised(Generic[ClusterErrorsT]):
     """Trials of each group on the common mixture of strata."""
 
-    tally: ClusterErrorsT
+    cluster_errors: ClusterErrorsT
     """Cells are groups. Errors and trials are weighted so that rates, moments, intervals and ratios
     taken from it are those of the standardised rates; they are no counts, and errors of a speaker
     may be negative. Groups whose `reason` is not empty have no entries.
@@ -340,7 +353,7 @@ class Standardised(Generic[ClusterErrorsT]):
 
 
 def standardised(
-    tally: ClusterErrorsT, group: ArrayLike, stratum: ArrayLike
+    cluster_errors: ClusterErrorsT, group: ArrayLike, stratum: ArrayLike
 ) -> Standardised[ClusterErrorsT]:
     """Return directly standardised rates: sum over strata k of w_k * R_gk for each group g.
 
@@ -351,7 +364,7 @@ def standardised(
 
     Parameters
     ----------
-    tally : ErrorsBySpeaker or ErrorsByPair
+    cluster_errors : ErrorsBySpeaker or ErrorsByPair
         Its cells are (group, stratum), trials of shape (entry,).
     group, stratum : array_like of int, of shape (cell,)
         Group and stratum of each cell, each combination at most once.
@@ -371,17 +384,17 @@ def standardised(
 
     >>> errors, trials = np.array([1, 90, 9, 10]), np.array([100, 900, 900, 100])
     >>> cell, speaker = np.repeat(np.arange(4), 2), np.array([0, 1, 0, 1, 2, 3, 2, 3])
-    >>> tally = ErrorsBySpeaker(cell, speaker, errors[cell], trials[cell], 4)
-    >>> found = standardised(tally, [0, 0, 1, 1], [0, 1, 0, 1])
-    >>> moments(found.tally).rate.round(6).tolist()
+    >>> cluster_errors = ErrorsBySpeaker(cell, speaker, errors[cell], trials[cell], 4)
+    >>> found = standardised(cluster_errors, [0, 0, 1, 1], [0, 1, 0, 1])
+    >>> moments(found.cluster_errors).rate.round(6).tolist()
     [0.055, 0.055]
     """
     groups, strata = np.asarray(group, dtype=np.intp), np.asarray(stratum, dtype=np.intp)
-    trials = tally.sum_by_cell(tally.trials)
+    trials = cluster_errors.sum_by_cell(cluster_errors.trials)
     table = np.zeros((groups.max(initial=-1) + 1, strata.max(initial=-1) + 1))
     is_usable = np.zeros(table.shape, dtype=bool)
     table[groups, strata] = trials
-    has_common_speaker = np.atleast_2d(moments(tally).has_common_speaker).any(axis=0)
+    has_common_speaker = np.atleast_2d(moments(cluster_errors).has_common_speaker).any(axis=0)
     is_usable[groups, strata] = (trials > 0) & ~has_common_speaker
     total = table.sum(axis=1)
     is_used = is_usable[total > 0].all(axis=0) & (total > 0).any()
@@ -397,12 +410,12 @@ def standardised(
         ["no_trials", "no_common_stratum"],
         default="",
     )
-    group_errors = _weighted_groups(tally, groups, trial_weight, effective_trials)
+    group_errors = _weighted_groups(cluster_errors, groups, trial_weight, effective_trials)
     return Standardised(group_errors, weight, left_out, reason)
 
 
 def _weighted_groups(
-    tally: ClusterErrorsT,
+    cluster_errors: ClusterErrorsT,
     group: NDArray[np.intp],
     trial_weight: FloatArray,
     effective_trials: FloatArray,
@@ -418,9 +431,11 @@ def _weighted_groups(
         Trials that the group counts as.
     """
     n_groups = effective_trials.size
-    is_kept = trial_weight[tally.cell] > 0
-    cell = tally.cell[is_kept]
-    speaker_columns = [getattr(tally, name)[is_kept] for name in tally.speaker_fields]
+    is_kept = trial_weight[cluster_errors.cell] > 0
+    cell = cluster_errors.cell[is_kept]
+    speaker_columns = [
+        getattr(cluster_errors, name)[is_kept] for name in cluster_errors.speaker_fields
+    ]
     shape = (max(n_groups, 1), *(int(speakers.max(initial=0)) + 1 for speakers in speaker_columns))
     group_and_speakers = np.ravel_multi_index((group[cell], *speaker_columns), shape)
     codes, entry_codes = np.unique(group_and_speakers, return_inverse=True)
@@ -436,19 +451,28 @@ def _weighted_groups(
     def sum_over_strata(cell_values: FloatArray) -> FloatArray:
         return reduce_by_cell(cell_values[..., group_order], group[group_order], n_groups)
 
-    total = tally.sum_by_cell(tally.trials)
-    rate = safe_divide(tally.sum_by_cell(tally.errors), total, 0)
+    total = cluster_errors.sum_by_cell(cluster_errors.trials)
+    rate = safe_divide(cluster_errors.sum_by_cell(cluster_errors.errors), total, 0)
     share = trial_weight * total
     # shares of a group add up to 1 but for their last bit, which a rate of 1 would show
     group_rate = safe_divide(sum_over_strata(share * rate), sum_over_strata(share), 0)
-    trials = weighted_sums(tally.trials[is_kept])
+    trials = weighted_sums(cluster_errors.trials[is_kept])
     # residuals are taken within strata, and errors made from them and the group's own rate, so that
     # residuals computed from the result are the same again
-    residual = tally.errors[..., is_kept] - rate[..., cell] * tally.trials[is_kept]
+    residual = (
+        cluster_errors.errors[..., is_kept] - rate[..., cell] * cluster_errors.trials[is_kept]
+    )
     errors = weighted_sums(residual) + group_rate[..., groups] * trials
-    speaker_fields: dict[str, Any] = dict(zip(tally.speaker_fields, speaker_columns, strict=True))
+    speaker_fields: dict[str, Any] = dict(
+        zip(cluster_errors.speaker_fields, speaker_columns, strict=True)
+    )
     return replace(
-        tally, cell=groups, errors=errors, trials=trials, n_cells=n_groups, **speaker_fields
+        cluster_errors,
+        cell=groups,
+        errors=errors,
+        trials=trials,
+        n_cells=n_groups,
+        **speaker_fields,
     )
 
 

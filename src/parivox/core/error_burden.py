@@ -83,7 +83,9 @@ class WorstTenth:
     """``no_trials``, ``no_errors`` or empty. Of shape (..., cell)."""
 
 
-def share_above(tally: ErrorsBySpeaker, limit: float, confidence: float = 0.95) -> SpeakerShares:
+def share_above(
+    cluster_errors: ErrorsBySpeaker, limit: float, confidence: float = 0.95
+) -> SpeakerShares:
     """Return the share of speakers whose error rate exceeds a limit, noise of few trials removed.
 
     Counting speakers whose observed rate is above the limit counts luck as well: of 100
@@ -97,8 +99,10 @@ def share_above(tally: ErrorsBySpeaker, limit: float, confidence: float = 0.95) 
     --------
     >>> from parivox.core.cluster_errors import ErrorsBySpeaker
     >>> n = np.zeros(8, dtype=int)
-    >>> tally = ErrorsBySpeaker(n, np.arange(8), np.array([90, 0, 1, 0, 2, 0, 1, 0]), n + 200, 1)
-    >>> found = share_above(tally, 0.05)
+    >>> cluster_errors = ErrorsBySpeaker(
+    ...     n, np.arange(8), np.array([90, 0, 1, 0, 2, 0, 1, 0]), n + 200, 1
+    ... )
+    >>> found = share_above(cluster_errors, 0.05)
     >>> round(float(found.value[0]), 3)
     0.125
     """
@@ -111,11 +115,11 @@ def share_above(tally: ErrorsBySpeaker, limit: float, confidence: float = 0.95) 
     def chance_above(alpha: FloatArray, beta: FloatArray) -> FloatArray:
         return np.asarray(betaincc(alpha, beta, limit))
 
-    return _beta_mean_over_speakers(tally, chance_above, 1 / limit, confidence)
+    return _beta_mean_over_speakers(cluster_errors, chance_above, 1 / limit, confidence)
 
 
 def locked_out_people(
-    tally: ErrorsBySpeaker, attempts: int, confidence: float = 0.95
+    cluster_errors: ErrorsBySpeaker, attempts: int, confidence: float = 0.95
 ) -> SpeakerShares:
     """Return the share of people rejected in each of N genuine attempts, when people differ.
 
@@ -124,15 +128,17 @@ def locked_out_people(
     is the effect of unequal rates.
 
     Lower is better. `high` allows for kinds of people who are not among the speakers, and is large
-    with few speakers. The tally is of target trials, trials of shape (entry,).
+    with few speakers. `cluster_errors` is of target trials, trials of shape (entry,).
 
     Examples
     --------
     >>> from parivox.core.cluster_errors import ErrorsBySpeaker
     >>> n = np.zeros(8, dtype=int)
-    >>> tally = ErrorsBySpeaker(n, np.arange(8), np.array([90, 0, 1, 0, 2, 0, 1, 0]), n + 200, 1)
+    >>> cluster_errors = ErrorsBySpeaker(
+    ...     n, np.arange(8), np.array([90, 0, 1, 0, 2, 0, 1, 0]), n + 200, 1
+    ... )
     >>> alike = locked_out(94 / 1600, 3)
-    >>> bool(locked_out_people(tally, 3).value[0] > 10 * alike)
+    >>> bool(locked_out_people(cluster_errors, 3).value[0] > 10 * alike)
     True
     """
     from scipy.special import betaln  # noqa: PLC0415 - SciPy only where it is needed
@@ -143,10 +149,10 @@ def locked_out_people(
         chance: FloatArray = np.exp(betaln(alpha + n_attempts, beta) - betaln(alpha, beta))
         return chance
 
-    return _beta_mean_over_speakers(tally, all_attempts_rejected, n_attempts, confidence)
+    return _beta_mean_over_speakers(cluster_errors, all_attempts_rejected, n_attempts, confidence)
 
 
-def worst_tenth(tally: ErrorsBySpeaker) -> WorstTenth:
+def worst_tenth(cluster_errors: ErrorsBySpeaker) -> WorstTenth:
     """Return the share of errors of the tenth of speakers with the most errors.
 
     Speakers are ranked by their errors, not by their rates: it is errors that the share counts,
@@ -162,23 +168,29 @@ def worst_tenth(tally: ErrorsBySpeaker) -> WorstTenth:
     --------
     >>> from parivox.core.cluster_errors import ErrorsBySpeaker
     >>> n = np.zeros(20, dtype=int)
-    >>> tally = ErrorsBySpeaker(n, np.arange(20), np.array([1] * 18 + [11, 11]), n + 50, 1)
-    >>> found = worst_tenth(tally)
+    >>> cluster_errors = ErrorsBySpeaker(n, np.arange(20), np.array([1] * 18 + [11, 11]), n + 50, 1)
+    >>> found = worst_tenth(cluster_errors)
     >>> int(found.speakers[0]), float(found.observed[0]), round(float(found.expected[0]), 2)
     (2, 0.55, 0.23)
     """
-    errors = np.asarray(tally.errors, dtype=np.int64)
-    tenth = -(-tally.n_speakers // 10)  # rounded up
+    errors = np.asarray(cluster_errors.errors, dtype=np.int64)
+    tenth = -(-cluster_errors.n_speakers // 10)  # rounded up
     # cells rise along the axis, so that sorting within them is sorting cell and errors as one
     span = int(errors.max(initial=0)) + 1
-    worst_first = span - 1 - np.sort(tally.cell * span + (span - 1 - errors), axis=-1) % span
-    rank = np.arange(tally.cell.size) - np.searchsorted(tally.cell, tally.cell)
-    total = tally.sum_by_cell(errors)
+    worst_first = (
+        span - 1 - np.sort(cluster_errors.cell * span + (span - 1 - errors), axis=-1) % span
+    )
+    rank = np.arange(cluster_errors.cell.size) - np.searchsorted(
+        cluster_errors.cell, cluster_errors.cell
+    )
+    total = cluster_errors.sum_by_cell(errors)
     with np.errstate(invalid="ignore", divide="ignore"):
-        errors_of_tenth = np.where(rank < tenth[tally.cell], worst_first, 0)
-        observed = tally.sum_by_cell(errors_of_tenth) / total
-        expected = _expected_worst_tenth_errors(tally, total, tenth) / total
-    reason = np.select([tally.n_speakers == 0, total == 0], ["no_trials", "no_errors"], default="")
+        errors_of_tenth = np.where(rank < tenth[cluster_errors.cell], worst_first, 0)
+        observed = cluster_errors.sum_by_cell(errors_of_tenth) / total
+        expected = _expected_worst_tenth_errors(cluster_errors, total, tenth) / total
+    reason = np.select(
+        [cluster_errors.n_speakers == 0, total == 0], ["no_trials", "no_errors"], default=""
+    )
     return WorstTenth(tenth, observed, np.minimum(expected, 1.0), reason)
 
 
@@ -247,7 +259,7 @@ def checked_attempts(attempts: int) -> int:
 
 
 def _expected_worst_tenth_errors(
-    tally: ErrorsBySpeaker, errors: FloatArray, tenth: IntArray
+    cluster_errors: ErrorsBySpeaker, errors: FloatArray, tenth: IntArray
 ) -> FloatArray:
     """Return the expected errors of the worst tenth if all speakers of a cell had its rate.
 
@@ -257,12 +269,14 @@ def _expected_worst_tenth_errors(
     from scipy.special import bdtr, betainc  # noqa: PLC0415 - SciPy only where it is needed
 
     # under equal rates, speakers of a cell with equal trials are alike, and computed once
-    shape = (max(tally.n_cells, 1), int(tally.trials.max(initial=0)) + 1)
-    cell_and_trials = np.ravel_multi_index((tally.cell, tally.trials.astype(np.int64)), shape)
+    shape = (max(cluster_errors.n_cells, 1), int(cluster_errors.trials.max(initial=0)) + 1)
+    cell_and_trials = np.ravel_multi_index(
+        (cluster_errors.cell, cluster_errors.trials.astype(np.int64)), shape
+    )
     kind_codes, speakers_of_kind = np.unique(cell_and_trials, return_counts=True)
     cell, trials = np.unravel_index(kind_codes, shape)
-    n_speakers = np.maximum(tally.n_speakers, 1)
-    rate = errors / np.maximum(tally.sum_by_cell(tally.trials), 1)
+    n_speakers = np.maximum(cluster_errors.n_speakers, 1)
+    rate = errors / np.maximum(cluster_errors.sum_by_cell(cluster_errors.trials), 1)
     mean = rate[..., cell] * trials
     # more errors than this have no chance that counts
     max_errors = np.minimum(mean + 9 * np.sqrt(mean) + 20, trials)
@@ -280,7 +294,9 @@ def _expected_worst_tenth_errors(
         is_possible = count <= trials
         chance_of_count = np.zeros(count.shape)
         betainc(count, trials - count + 1, rate[..., cell], out=chance_of_count, where=is_possible)
-        expected_speakers = reduce_by_cell(chance_of_count * speakers_of_kind, cell, tally.n_cells)
+        expected_speakers = reduce_by_cell(
+            chance_of_count * speakers_of_kind, cell, cluster_errors.n_cells
+        )
         share = np.clip(expected_speakers / n_speakers, 0.0, 1.0)
         # mean of min(tenth, M), where M of the speakers have that many errors, M binomial
         mean_below = n_speakers * share * bdtr(tenth - 1, n_speakers - 1, share)
@@ -291,7 +307,7 @@ def _expected_worst_tenth_errors(
 
 
 def _beta_mean_over_speakers(
-    tally: ErrorsBySpeaker,
+    cluster_errors: ErrorsBySpeaker,
     posterior_mean: Callable[[FloatArray, FloatArray], FloatArray],
     min_trials: float,
     confidence: float,
@@ -311,10 +327,10 @@ def _beta_mean_over_speakers(
     if not 0 < confidence < 1:
         msg = f"confidence is {confidence}; it must lie between 0 and 1, both excluded"
         raise ConfigError(msg)
-    errors = np.asarray(tally.errors, dtype=np.float64)
-    trials = np.asarray(tally.trials, dtype=np.float64)
-    n_speakers, cell_trials = tally.n_speakers, tally.sum_by_cell(trials)
-    cell_errors = tally.sum_by_cell(errors)
+    errors = np.asarray(cluster_errors.errors, dtype=np.float64)
+    trials = np.asarray(cluster_errors.trials, dtype=np.float64)
+    n_speakers, cell_trials = cluster_errors.n_speakers, cluster_errors.sum_by_cell(trials)
+    cell_errors = cluster_errors.sum_by_cell(errors)
     reasons = {
         "no_trials": n_speakers == 0,
         "few_speakers": n_speakers < _MIN_SPEAKERS,
@@ -326,11 +342,11 @@ def _beta_mean_over_speakers(
     reason = np.select(conditions, list(reasons), default="")
     defined = reason == ""
     t = stdtrit(np.maximum(n_speakers - 1.0, 1.0), (1 + confidence) / 2)
-    rates = rate_interval(moments(tally), confidence)
-    correlation_estimate, correlation_error = _speaker_correlation(tally, errors, trials)
+    rates = rate_interval(moments(cluster_errors), confidence)
+    correlation_estimate, correlation_error = _speaker_correlation(cluster_errors, errors, trials)
 
     # speakers with equal errors and trials, at one point and in one cell, are alike: computed once
-    point_and_cell = np.arange(defined.size).reshape(defined.shape)[..., tally.cell]
+    point_and_cell = np.arange(defined.size).reshape(defined.shape)[..., cluster_errors.cell]
     keys = np.broadcast_arrays(point_and_cell, errors.astype(np.int64), trials.astype(np.int64))
     shape = (max(defined.size, 1), *(int(key.max(initial=0)) + 1 for key in keys[1:]))
     speaker_codes = np.ravel_multi_index([key.ravel() for key in keys], shape)
@@ -362,7 +378,7 @@ def _beta_mean_over_speakers(
 
 
 def _speaker_correlation(
-    tally: ErrorsBySpeaker, errors: FloatArray, trials: FloatArray
+    cluster_errors: ErrorsBySpeaker, errors: FloatArray, trials: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return the correlation of errors within speakers, by analysis of variance, and its error.
 
@@ -370,7 +386,7 @@ def _speaker_correlation(
     as the jackknife's is too small where speakers are alike by luck.
     """
     speaker_terms = (np.ones(trials.shape), trials, trials**2, errors, errors**2 / trials)
-    cell_sums = [tally.sum_by_cell(terms) for terms in speaker_terms]
+    cell_sums = [cluster_errors.sum_by_cell(terms) for terms in speaker_terms]
 
     def estimate(
         n_speakers: FloatArray,
@@ -388,13 +404,15 @@ def _speaker_correlation(
     with np.errstate(invalid="ignore", divide="ignore"):
         correlation = estimate(*cell_sums)
         other_sums = [
-            total[..., tally.cell] - terms
+            total[..., cluster_errors.cell] - terms
             for total, terms in zip(cell_sums, speaker_terms, strict=True)
         ]
         leave_one_out = estimate(*other_sums)
         n_speakers, trials_of_cell, squared_trials, errors_of_cell, _ = cell_sums
-        jackknife_changes = np.nan_to_num(leave_one_out - correlation[..., tally.cell])
-        jackknife_variance = (n_speakers - 1) / n_speakers * tally.sum_by_cell(jackknife_changes**2)
+        jackknife_changes = np.nan_to_num(leave_one_out - correlation[..., cluster_errors.cell])
+        jackknife_variance = (
+            (n_speakers - 1) / n_speakers * cluster_errors.sum_by_cell(jackknife_changes**2)
+        )
         effective_size = (trials_of_cell - squared_trials / trials_of_cell) / (n_speakers - 1)
         rate = errors_of_cell / trials_of_cell
         kurtosis_term = 2 + 1 / (effective_size * rate * (1 - rate))

@@ -150,7 +150,7 @@ def without_zeros(errors: ArrayLike, trials: ArrayLike) -> FloatArray:
     return safe_divide(np.maximum(errors, 0.5), trials)
 
 
-def null_method(tally: ErrorsBySpeaker) -> Literal["permutation", "gamma_multinomial"]:
+def null_method(cluster_errors: ErrorsBySpeaker) -> Literal["permutation", "gamma_multinomial"]:
     """Return the method that suits draws of FNR under equal rates.
 
     Permutation (`permuted`) where each speaker is in one group and groups have about as many
@@ -158,18 +158,21 @@ def null_method(tally: ErrorsBySpeaker) -> Literal["permutation", "gamma_multino
     docs/methods/noise-floors.md#permutation; at 8 : 1 it rejects 0.19 at 0.05), and where there are
     up to 20,000 speakers.
     """
-    is_in_several_groups = np.unique(tally.speaker).size < tally.speaker.size
-    if is_in_several_groups or tally.speaker.size > _MAX_PERMUTED_SPEAKERS:
+    is_in_several_groups = np.unique(cluster_errors.speaker).size < cluster_errors.speaker.size
+    if is_in_several_groups or cluster_errors.speaker.size > _MAX_PERMUTED_SPEAKERS:
         return "gamma_multinomial"
     with np.errstate(invalid="ignore"):
-        mean_trials = tally.sum_by_cell(tally.trials) / tally.n_speakers
-    mean_trials = mean_trials[..., tally.n_speakers > 0]
+        mean_trials = cluster_errors.sum_by_cell(cluster_errors.trials) / cluster_errors.n_speakers
+    mean_trials = mean_trials[..., cluster_errors.n_speakers > 0]
     fewest, most = mean_trials.min(initial=np.inf), mean_trials.max(initial=0)
     return "permutation" if most <= _MAX_TRIALS_RATIO * fewest else "gamma_multinomial"
 
 
 def permuted(
-    tally: ErrorsBySpeaker, strata: ArrayLike | None, replicates: int, rng: np.random.Generator
+    cluster_errors: ErrorsBySpeaker,
+    strata: ArrayLike | None,
+    replicates: int,
+    rng: np.random.Generator,
 ) -> EqualRatesDraws:
     """Return draws in which speakers, with all their trials, change groups at random.
 
@@ -184,18 +187,19 @@ def permuted(
     ConfigError
         A speaker is in several groups.
     """
-    if np.unique(tally.speaker).size < tally.speaker.size:
+    if np.unique(cluster_errors.speaker).size < cluster_errors.speaker.size:
         msg = "a speaker is in several groups; speakers can be permuted only if each is in one"
         raise ConfigError(msg)
-    n_entries = tally.cell.size
+    n_entries = cluster_errors.cell.size
     stratum = np.zeros(n_entries) if strata is None else np.unique(strata, return_inverse=True)[1]
     # Seats are entries in order of strata: whoever is j-th in a shuffle within strata takes the
     # seat, and so the group, of the j-th entry. The seats are then put in order of groups.
     seats = np.argsort(stratum, kind="stable")
-    seat_order = np.argsort(tally.cell[seats], kind="stable")
-    errors, trials = _align_axes(tally.errors, tally.trials)
+    seat_order = np.argsort(cluster_errors.cell[seats], kind="stable")
+    errors, trials = _align_axes(cluster_errors.errors, cluster_errors.trials)
     totals = [
-        np.empty((replicates, *counts.shape[:-1], tally.n_cells)) for counts in (errors, trials)
+        np.empty((replicates, *counts.shape[:-1], cluster_errors.n_cells))
+        for counts in (errors, trials)
     ]
     replicates_per_chunk = max(1, _NUMBERS_AT_ONCE // max(1, errors[..., :1].size * n_entries))
     for start in range(0, replicates, replicates_per_chunk):
@@ -204,9 +208,11 @@ def permuted(
         shuffle_keys = stratum + rng.random((chunk.stop - start, n_entries))
         shuffled = np.argsort(shuffle_keys, axis=-1)[:, seat_order]
         for entry_counts, chunk_totals in zip((errors, trials), totals, strict=True):
-            chunk_totals[chunk] = np.moveaxis(tally.sum_by_cell(entry_counts[..., shuffled]), -2, 0)
+            chunk_totals[chunk] = np.moveaxis(
+                cluster_errors.sum_by_cell(entry_counts[..., shuffled]), -2, 0
+            )
     # no two groups have speakers of one stratum
-    strata_of_cells = np.unique(np.stack((stratum, tally.cell)), axis=1)[0]
+    strata_of_cells = np.unique(np.stack((stratum, cluster_errors.cell)), axis=1)[0]
     has_no_exchange = np.unique(strata_of_cells).size == strata_of_cells.size
     reason = np.select(
         [errors.sum(axis=-1) == 0, has_no_exchange], ["no_errors", "fixed_groups"], default=""

@@ -116,7 +116,7 @@ def to_pooled(ratio: Ratio, share: ArrayLike) -> Ratio:
     return Ratio(value, low, high, ratio.p, ratio.reason)
 
 
-def disjoint(tally: ErrorsBySpeaker | ErrorsByPair) -> bool:
+def disjoint(cluster_errors: ErrorsBySpeaker | ErrorsByPair) -> bool:
     """Whether no speaker is in two cells, so that their rates are independent.
 
     Unknown speakers may be in several.
@@ -127,11 +127,14 @@ def disjoint(tally: ErrorsBySpeaker | ErrorsByPair) -> bool:
     >>> disjoint(ErrorsByPair(cell, np.array([0, 0]), np.array([1, 2]), ones, ones, 2))
     False
     """
-    speakers = tally.cell_speakers[1]
-    return bool(np.unique(speakers).size == speakers.size) and not tally.has_unknown_speakers.any()
+    speakers = cluster_errors.cell_speakers[1]
+    return (
+        bool(np.unique(speakers).size == speakers.size)
+        and not cluster_errors.has_unknown_speakers.any()
+    )
 
 
-def others(tally: ErrorsBySpeaker | ErrorsByPair) -> Moments:
+def others(cluster_errors: ErrorsBySpeaker | ErrorsByPair) -> Moments:
     """Return the moments of all other cells together, for each cell, to compare the cell with.
 
     Of shape (..., cell): those of the union of the other cells, without trials if there is one cell
@@ -143,18 +146,18 @@ def others(tally: ErrorsBySpeaker | ErrorsByPair) -> Moments:
     ConfigError
         A speaker is in two cells.
     """
-    if not disjoint(tally):
+    if not disjoint(cluster_errors):
         msg = (
             "a speaker is in two cells, so that a cell and all others are not independent; "
             "resample speakers to compare them"
         )
         raise ConfigError(msg)
-    if tally.trials.ndim > 1:
-        return moments_by_point(_other_moments, tally)
-    other_trials = _OtherTrials.from_errors(tally)
-    if tally.errors.ndim == 1:
-        return _other_moments(tally, other_trials)
-    return moments_by_point(partial(_other_moments, known_trials=other_trials), tally)
+    if cluster_errors.trials.ndim > 1:
+        return moments_by_point(_other_moments, cluster_errors)
+    other_trials = _OtherTrials.from_errors(cluster_errors)
+    if cluster_errors.errors.ndim == 1:
+        return _other_moments(cluster_errors, other_trials)
+    return moments_by_point(partial(_other_moments, known_trials=other_trials), cluster_errors)
 
 
 def worst(errors: ArrayLike, trials: ArrayLike) -> NDArray[np.intp]:
@@ -189,20 +192,20 @@ class _OtherTrials(NamedTuple):
     speaker_pair_squares: FloatArray  # sum over the speaker's pairs, [member]
 
     @classmethod
-    def from_errors(cls, tally: ErrorsBySpeaker | ErrorsByPair) -> _OtherTrials:
+    def from_errors(cls, cluster_errors: ErrorsBySpeaker | ErrorsByPair) -> _OtherTrials:
         """Return the sums of trials of shape (entry,)."""
-        cell, n_cells = tally.cell_speakers[0], tally.n_cells
-        trials_of_entry = np.asarray(tally.trials, np.float64)
-        speaker_trials = tally.sum_by_speaker(trials_of_entry)
+        cell, n_cells = cluster_errors.cell_speakers[0], cluster_errors.n_cells
+        trials_of_entry = np.asarray(cluster_errors.trials, np.float64)
+        speaker_trials = cluster_errors.sum_by_speaker(trials_of_entry)
         speakers = reduce_by_cell(speaker_trials > 0, cell, n_cells)
         trial_squares = reduce_by_cell(speaker_trials**2, cell, n_cells)
         pairs = pair_trial_squares = speaker_pair_squares = np.full(n_cells, np.nan)
-        if isinstance(tally, ErrorsByPair):
-            pairs = _sum_of_others(tally.sum_by_cell(trials_of_entry > 0))
-            pair_trial_squares = _sum_of_others(tally.sum_by_cell(trials_of_entry**2))
-            speaker_pair_squares = tally.sum_by_speaker(trials_of_entry**2)
+        if isinstance(cluster_errors, ErrorsByPair):
+            pairs = _sum_of_others(cluster_errors.sum_by_cell(trials_of_entry > 0))
+            pair_trial_squares = _sum_of_others(cluster_errors.sum_by_cell(trials_of_entry**2))
+            speaker_pair_squares = cluster_errors.sum_by_speaker(trials_of_entry**2)
         return cls(
-            trials=_sum_of_others(tally.sum_by_cell(trials_of_entry)),
+            trials=_sum_of_others(cluster_errors.sum_by_cell(trials_of_entry)),
             speakers=_sum_of_others(speakers),
             trial_squares=_sum_of_others(trial_squares),
             pairs=pairs,
@@ -213,32 +216,32 @@ class _OtherTrials(NamedTuple):
 
 
 def _other_moments(
-    tally: ErrorsBySpeaker | ErrorsByPair, known_trials: _OtherTrials | None = None
+    cluster_errors: ErrorsBySpeaker | ErrorsByPair, known_trials: _OtherTrials | None = None
 ) -> Moments:
     """Return the moments of all other cells together, for each cell, at one operating point."""
-    other_trials = known_trials or _OtherTrials.from_errors(tally)
-    cell, n_cells = tally.cell_speakers[0], tally.n_cells
-    errors_of_entry = np.asarray(tally.errors, np.float64)
-    trials_of_entry = np.asarray(tally.trials, np.float64)
-    errors = _sum_of_others(tally.sum_by_cell(errors_of_entry))
-    speaker_errors = tally.sum_by_speaker(errors_of_entry)
+    other_trials = known_trials or _OtherTrials.from_errors(cluster_errors)
+    cell, n_cells = cluster_errors.cell_speakers[0], cluster_errors.n_cells
+    errors_of_entry = np.asarray(cluster_errors.errors, np.float64)
+    trials_of_entry = np.asarray(cluster_errors.trials, np.float64)
+    errors = _sum_of_others(cluster_errors.sum_by_cell(errors_of_entry))
+    speaker_errors = cluster_errors.sum_by_speaker(errors_of_entry)
     largest_errors = _max_of_others(reduce_by_cell(speaker_errors, cell, n_cells, np.maximum))
     # numbers of each member that are added up by kind
     speaker_numbers = [np.asarray(other_trials.speaker_trials > 0, np.float64)]
     pair_squares = np.full(n_cells, np.nan)
-    if isinstance(tally, ErrorsByPair):
+    if isinstance(cluster_errors, ErrorsByPair):
         squared_errors = errors_of_entry**2
         errors_times_trials = errors_of_entry * trials_of_entry
         speaker_numbers += [
-            tally.sum_by_speaker(squared_errors),
-            tally.sum_by_speaker(errors_times_trials),
+            cluster_errors.sum_by_speaker(squared_errors),
+            cluster_errors.sum_by_speaker(errors_times_trials),
             other_trials.speaker_pair_squares,
         ]
         # sum over pairs of (errors - rate * trials) ** 2
         rate = safe_divide(errors, other_trials.trials, 0)
         pair_squares = (
-            _sum_of_others(tally.sum_by_cell(squared_errors))
-            - 2 * rate * _sum_of_others(tally.sum_by_cell(errors_times_trials))
+            _sum_of_others(cluster_errors.sum_by_cell(squared_errors))
+            - 2 * rate * _sum_of_others(cluster_errors.sum_by_cell(errors_times_trials))
             + rate**2 * other_trials.pair_trial_squares
         )
     kinds = _SpeakerKinds.from_speakers(
@@ -252,8 +255,8 @@ def _other_moments(
     sums = [np.concatenate(arrays) for arrays in zip(*chunks, strict=True)]
     squares, fourths, deleted_squares, n_common_speakers, pair_deleted_squares = sums
     return Moments(
-        sides=2 if isinstance(tally, ErrorsByPair) else 1,
-        in_blocks=tally.in_blocks,
+        sides=2 if isinstance(cluster_errors, ErrorsByPair) else 1,
+        in_blocks=cluster_errors.in_blocks,
         errors=errors,
         trials=other_trials.trials,
         speakers=other_trials.speakers,

@@ -40,7 +40,7 @@ class Measure:
     """As the columns ``metric`` and ``measure`` have it."""
     label: str
     """Its name in tables."""
-    says: str
+    definition: str
     """Its definition in one line."""
     short: str = ""
     """Its name where there is little room; the label, unless another is given."""
@@ -95,11 +95,11 @@ class BaseMetric(Measure):
         Made by the audit of scores against those of all groups; of recordings that failed; of both
         rates with these; of times.
     """
-    per: Literal["", "cost", "eer", "held"] = ""
-    """Computed once for each cost model (keyword `cost`), definition of the EER (`definition`), or
-    rate that is held and rule (`target`, `rule`).
+    computed_per: Literal["", "cost", "eer", "held"] = ""
+    """Computed once for each cost model (keyword ``cost``), definition of the EER (``definition``),
+    or rate that is held and rule (``target``, ``rule``).
     """
-    of: Literal["target", "nontarget", "both"] = "both"
+    trial_class: Literal["target", "nontarget", "both"] = "both"
     """The class of trials that it is computed from, and whose errors are shown with it."""
     is_error: bool = True
     """0 at best and lower for better, so that groups can be compared by it."""
@@ -107,7 +107,7 @@ class BaseMetric(Measure):
     """Which attribute of what `compute` gives it is, where it gives several; those of one function
     are computed together.
     """
-    made_of: tuple[str, ...] = ()
+    components: tuple[str, ...] = ()
     """Computed of the values of these metrics instead."""
     is_smooth: bool = False
     """In replicates, bins of scores twice as wide do."""
@@ -135,8 +135,8 @@ class MetaMeasure(Measure):
     """The one metric that it is for (``fpr``, ``fnr``, ``fpr+fnr`` for both at once), or empty: any
     metric that is an error.
     """
-    takes: Literal["", "alpha", "average", "draws", "grid"] = ""
-    """What `compute` takes besides the values: the keyword `alpha`, or the pooled value as second
+    extra_input: Literal["", "alpha", "average", "draws", "grid"] = ""
+    """What `compute` takes besides the values: the keyword ``alpha``, or the pooled value as second
     argument; or what the audit computes it from, draws under equal rates or a grid of operating
     points.
     """
@@ -193,7 +193,7 @@ def base_metric(name: str) -> BaseMetric:
     measure = MEASURES.get(name)
     if isinstance(measure, BaseMetric):
         return measure
-    return BaseMetric(id=name, label=name, says="a metric of your own", needs="counts")
+    return BaseMetric(id=name, label=name, definition="a metric of your own", needs="counts")
 
 
 def bias_measures() -> dict[str, BiasMeasure]:

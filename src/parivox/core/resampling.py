@@ -111,21 +111,21 @@ def speaker_weights(strata: ArrayLike, replicates: int, seed: int) -> NDArray[np
 
 
 def weighted(
-    tally: ErrorsBySpeaker | ErrorsByPair, weights: Weights
+    cluster_errors: ErrorsBySpeaker | ErrorsByPair, weights: Weights
 ) -> tuple[FloatArray, FloatArray]:
     """Return errors and trials of each cell in each replicate, at fixed thresholds (vector 4.5).
 
     Parameters
     ----------
-    tally : ErrorsBySpeaker or ErrorsByPair
+    cluster_errors : ErrorsBySpeaker or ErrorsByPair
         With errors of shape (..., entry).
     weights : ndarray of shape (replicate, speaker)
 
     Returns
     -------
     errors, trials : float64 ndarrays of shape (replicate, ..., cell)
-        Whole numbers where weights are. Axes that the trials of the tally lack have length 1,
-        so that both divide. A cell whose speakers were not drawn has 0 trials: its rate is
+        Whole numbers where weights are. Axes that the trials of `cluster_errors` lack have length
+        1, so that both divide. A cell whose speakers were not drawn has 0 trials: its rate is
         undefined.
 
     Notes
@@ -137,19 +137,24 @@ def weighted(
     Examples
     --------
     >>> zero = np.zeros(2, dtype=int)
-    >>> tally = ErrorsBySpeaker(zero, np.array([0, 1]), np.array([1, 3]), np.array([10, 30]), 1)
-    >>> [found.tolist() for found in weighted(tally, np.array([[1, 1], [2, 0]]))]
+    >>> cluster_errors = ErrorsBySpeaker(
+    ...     zero, np.array([0, 1]), np.array([1, 3]), np.array([10, 30]), 1
+    ... )
+    >>> [found.tolist() for found in weighted(cluster_errors, np.array([[1, 1], [2, 0]]))]
     [[[4.0], [2.0]], [[40.0], [20.0]]]
     """
     errors, trials = (
-        np.asarray(counts, dtype=np.float64) for counts in (tally.errors, tally.trials)
+        np.asarray(counts, dtype=np.float64)
+        for counts in (cluster_errors.errors, cluster_errors.trials)
     )
     trials = trials.reshape(*[1] * (errors.ndim - trials.ndim), *trials.shape)
     totals = tuple(
-        np.empty((len(weights), *entry_values.shape[:-1], tally.n_cells))
+        np.empty((len(weights), *entry_values.shape[:-1], cluster_errors.n_cells))
         for entry_values in (errors, trials)
     )
-    weighted_sums = [_WeightedSums(tally, entry_values) for entry_values in (errors, trials)]
+    weighted_sums = [
+        _WeightedSums(cluster_errors, entry_values) for entry_values in (errors, trials)
+    ]
     for start in range(0, len(weights), _REPLICATES_AT_ONCE):
         chunk = slice(start, start + _REPLICATES_AT_ONCE)
         chunk_weights = np.ascontiguousarray(weights[chunk].T, dtype=np.float64)
@@ -166,7 +171,9 @@ class _WeightedSums:
     for each row and first speaker, whose weight is multiplied in afterwards.
     """
 
-    def __init__(self, tally: ErrorsBySpeaker | ErrorsByPair, entry_values: FloatArray) -> None:
+    def __init__(
+        self, cluster_errors: ErrorsBySpeaker | ErrorsByPair, entry_values: FloatArray
+    ) -> None:
         from scipy.sparse import csr_array  # noqa: PLC0415 - only what resamples pays for it
 
         n_lead = math.prod(entry_values.shape[:-1])
@@ -175,20 +182,20 @@ class _WeightedSums:
         if entry_values.size:
             flat_values = entry_values.reshape(n_lead, -1)
         lead_index, entry_index = np.nonzero(flat_values)
-        self.rows = n_lead * tally.n_cells
-        row = lead_index * tally.n_cells + tally.cell[entry_index]
+        self.rows = n_lead * cluster_errors.n_cells
+        row = lead_index * cluster_errors.n_cells + cluster_errors.cell[entry_index]
         nonzero_values = flat_values[lead_index, entry_index]
-        if isinstance(tally, ErrorsBySpeaker):
-            self.n_speakers = int(tally.speaker.max(initial=-1)) + 1
+        if isinstance(cluster_errors, ErrorsBySpeaker):
+            self.n_speakers = int(cluster_errors.speaker.max(initial=-1)) + 1
             self.cell, self.speaker = np.arange(self.rows), None
-            column, n_matrix_rows = tally.speaker[entry_index], self.rows
+            column, n_matrix_rows = cluster_errors.speaker[entry_index], self.rows
         else:
-            self.n_speakers = int(tally.second_speaker.max(initial=-1)) + 1
-            row_and_speaker = row * self.n_speakers + tally.first_speaker[entry_index]
+            self.n_speakers = int(cluster_errors.second_speaker.max(initial=-1)) + 1
+            row_and_speaker = row * self.n_speakers + cluster_errors.first_speaker[entry_index]
             row_members, row = np.unique(row_and_speaker, return_inverse=True)
             self.cell = row_members // self.n_speakers
             self.speaker = row_members % self.n_speakers
-            column, n_matrix_rows = tally.second_speaker[entry_index], row_members.size
+            column, n_matrix_rows = cluster_errors.second_speaker[entry_index], row_members.size
         shape = (n_matrix_rows, self.n_speakers)
         self.matrix = csr_array((nonzero_values, (row, column)), shape=shape)
 

@@ -19,7 +19,7 @@ that nothing is known, never that nothing is there. Reasons of ``cannot_tell``:
 ==================  ====================================================================
 reason              meaning
 ==================  ====================================================================
-(any other text)    the group is gated: the gate's own words
+(any other text)    the group is below a minimum: in the words of that minimum
 undefined_ratio     group or reference has no rate, or the reference no errors
 no_interval         the ratio has no interval
 no_p                the ratio has no p value
@@ -68,8 +68,8 @@ class Verdicts:
     ratio: FloatArray
     low: FloatArray
     high: FloatArray
-    gated: NDArray[np.bool_]
-    """Groups too small to be judged: under-represented."""
+    is_below_minimum: NDArray[np.bool_]
+    """Groups too small to be judged."""
 
 
 def verdicts(
@@ -78,7 +78,7 @@ def verdicts(
     high: ArrayLike,
     p: ArrayLike,
     *,
-    gate: ArrayLike = "",
+    unmet_minimum: ArrayLike = "",
     pooled: ArrayLike = 0.0,
     confidence: float = 0.95,
     margin: float = 1.25,
@@ -89,7 +89,7 @@ def verdicts(
 
     The first of these that applies, with rho the ratio, (low, high) its interval:
 
-    1. A gated group, an undefined ratio or interval: ``cannot_tell``.
+    1. A group below a minimum, an undefined ratio or interval: ``cannot_tell``.
     2. Low >= 1 / margin and high <= margin: ``cannot_tell`` if pooled * margin >= 1, as where all
        are rejected; else ``no_difference`` if the interval, widened to `EQUIVALENCE_CONFIDENCE` on
        the scale of logarithms, lies there, too. Also where it excludes 1: the difference is then
@@ -107,7 +107,7 @@ def verdicts(
     p : array_like of shape (..., group)
         Two-sided and adjusted for the groups looked at (Holm), so that the chance of calling
         any group worse or better under equal rates is at most 1 - confidence.
-    gate : array_like of str, of shape (..., group)
+    unmet_minimum : array_like of str, of shape (..., group)
         Why a group is too small to be judged; empty where it is not.
     pooled : array_like of shape (..., 1)
         Error rate of all groups pooled, in [0, 1]: ratios say nothing where it is near 1, as no
@@ -139,14 +139,14 @@ def verdicts(
     if not 1 < margin < np.inf:
         msg = f"margin is {margin}; it must be above 1, such as 1.25 for a quarter more or less"
         raise ConfigError(msg)
-    ratios, lower, upper, p_values, gate_reasons = np.broadcast_arrays(
+    ratios, lower, upper, p_values, unmet_minimums = np.broadcast_arrays(
         np.asarray(ratio, dtype=np.float64),
         np.asarray(low, dtype=np.float64),
         np.asarray(high, dtype=np.float64),
         np.asarray(p, dtype=np.float64),
-        np.asarray(gate, dtype=np.str_),
+        np.asarray(unmet_minimum, dtype=np.str_),
     )
-    is_gated = gate_reasons != ""
+    is_below_minimum = unmet_minimums != ""
     alpha = 1 - confidence
     is_significant = p_values < alpha
     has_no_errors = ratios == 0
@@ -161,7 +161,7 @@ def verdicts(
     is_too_common = np.asarray(pooled, dtype=np.float64) * margin >= 1
     # condition, code, reason: the first rule whose condition holds applies
     rules: list[tuple[NDArray[np.bool_], str, str]] = [
-        (is_gated, "cannot_tell", ""),
+        (is_below_minimum, "cannot_tell", ""),
         (~np.isfinite(ratios), "cannot_tell", "undefined_ratio"),
         (np.isnan(lower) | np.isnan(upper), "cannot_tell", "no_interval"),
         (is_within_margin & is_too_common, "cannot_tell", "too_common"),
@@ -180,11 +180,11 @@ def verdicts(
     reason = np.select(conditions, reasons, default=otherwise)
     return Verdicts(
         code=code,
-        reason=np.where(is_gated, gate_reasons, reason),
+        reason=np.where(is_below_minimum, unmet_minimums, reason),
         ratio=ratios,
         low=lower,
         high=upper,
-        gated=is_gated,
+        is_below_minimum=is_below_minimum,
     )
 
 

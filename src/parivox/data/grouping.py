@@ -61,14 +61,16 @@ class Grouping:
     def side_coder(self, trials: TrialSet) -> Callable[[Trials], Sides]:
         """What gives the group of either side of each trial of a partition, -1 for none."""
         if self.speaker_codes is not None or all(
-            trials_part.is_of_utterances for trials_part in self._attribute_codes
+            attribute_codes.is_of_utterances for attribute_codes in self._attribute_codes
         ):
             utterance_codes = self.utterance_codes(trials)
             return lambda trials_part: (
                 utterance_codes.take(trials_part.enrol),
                 utterance_codes.take(trials_part.test),
             )
-        attribute_coders = [trials_part.side_coder(trials) for trials_part in self._attribute_codes]
+        attribute_coders = [
+            attribute_codes.side_coder(trials) for attribute_codes in self._attribute_codes
+        ]
 
         def sides(trials_part: Trials) -> Sides:
             codes = [coder(trials_part) for coder in attribute_coders]
@@ -202,9 +204,8 @@ class AttributeCodes:
     speaker_codes: Codes | None = None
     row_codes: Codes | None = None
     trial_codes: Mapping[tuple[str, str], tuple[str, str, Codes]] = field(default_factory=dict)
-    excluded_codes: Mapping[str, int] = field(
-        default_factory=dict
-    )  # value left out: its code in `raw`
+    # code in `ungrouped` of each value left out
+    excluded_codes: Mapping[str, int] = field(default_factory=dict)
     ungrouped: AttributeCodes | None = None
     numbers: NDArray[np.float64] | None = None  # of each speaker, where bands were made of them
     # distinct numbers that bands were made of, wherever they stand

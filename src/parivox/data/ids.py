@@ -498,7 +498,7 @@ def _hashes_differ(hashes: Hashes, other_hashes: Hashes) -> NDArray[np.bool_]:
 
 
 def _slots(hashes: NDArray[np.uint64], multiplier: np.uint64, table: Codes) -> NDArray[np.int64]:
-    """Where in a table each text is sought, in the turn of a `stir`."""
+    """Where in a table each text is sought, in the turn that has this `multiplier`."""
     slots = hashes * multiplier
     slots >>= np.uint64(65 - table.size.bit_length())
     return slots.view(np.int64)

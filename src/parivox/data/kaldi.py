@@ -28,7 +28,7 @@ _ID_COLUMNS = {"utt": "utterance", "spk": "speaker"}
 def kaldi_table(path: Path, role: str) -> tuple[pl.DataFrame, dict[str, Any]] | None:
     """What a data folder, or a file of one, tells as a table, and what was read.
 
-    Of a folder, that is a row an utterance where `what` is ``utterances``, a row a speaker where it
+    Of a folder, that is a row an utterance where `role` is ``utterances``, a row a speaker where it
     is ``speakers``, and else a row an utterance with all that is known of its speaker, too. None
     for what is none of Kaldi's.
     """

@@ -59,7 +59,7 @@ class RuleFile:
     """What a rule file says."""
 
     by: str  # one grouping
-    side: str  # whose group it is: one of `SIDE_COLUMNS`
+    side: str  # whose group it is: test or enrol
     common: float
     unknown: float  # for people of unknown group
     thresholds: Mapping[str, float]  # of groups that have one of their own

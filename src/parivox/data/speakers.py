@@ -45,8 +45,8 @@ _KALDI_ROLES = ("speakers", "utterances", "table")  # what a folder of Kaldi's m
 class Speakers:
     """A table of speakers, each with the values of some attributes.
 
-    Which column holds the ids is known once it is named, or once `choose_id` has seen the
-    ids that are needed.
+    Which column holds the ids is known once it is named, or once
+    `choose_id_column` has seen the ids that are needed.
     """
 
     def __init__(
@@ -269,7 +269,7 @@ def speakers_of(names: pl.Series) -> Speakers:
 def read_table(source: Any, role: str) -> tuple[pl.DataFrame, str, dict[str, Any]]:
     """A whole table as stripped text with a column ``row``, its name, and what was read.
 
-    `what` is its role, by which messages call a source that has no name.
+    Messages call a source that has no name by its `role`.
     """
     rows: Rows | None = None
     provenance: dict[str, Any] = {"role": role, "name": role, "format": "dataframe"}

@@ -87,8 +87,8 @@ class Trials:
     # (1 or 0, -1 for unknown), ``threshold`` (as an index), ``seconds`` (NaN for unknown), and the
     # values of attributes by `parivox.data.attributes.Attribute` column (-1 for unknown).
     extra_columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    # trials without score because a recording failed; ``more["failed"]`` is 1 where it was the test
-    # recording that could not be acquired, 2 where it was the enrolment
+    # trials without score because a recording failed; ``extra_columns["failed"]`` is 1 where it was
+    # the test recording that could not be acquired, 2 where it was the enrolment
     failed: Trials | None = None
 
     def __len__(self) -> int:
@@ -204,7 +204,7 @@ class UtteranceFacts(NamedTuple):
     # whether it failed as an enrolment, as a test recording
     failed_enrol: Bools | None = None
     failed_test: Bools | None = None
-    # shape (threshold,): what ``more["threshold"]`` is an index of, NaN last
+    # shape (threshold,): what ``extra_columns["threshold"]`` is an index of, NaN last
     thresholds: NDArray[np.float64] | None = None
     # of models, the recordings that each is made of: ``model * n + recording``, rising
     model_recordings: Ints | None = None

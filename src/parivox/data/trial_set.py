@@ -253,9 +253,9 @@ class TrialSet:
         column_names: Collection[str],
         added_values: Mapping[str, AttributeValues],
     ) -> TrialSet:
-        """The same trials with further columns, which `change` gives a partition.
+        """The same trials with further columns, which `add_columns` gives a partition.
 
-        `more` are their names, and `levels` the values of attributes among them.
+        `column_names` are their names, and `added_values` the values of attributes among them.
         """
         partitions: list[Trials] | CheckedPartitions = (
             [] if isinstance(self._partitions, list) else CheckedPartitions(ScratchFolder())
@@ -384,7 +384,7 @@ class TrialSet:
 
 
 def check_test_speakers(trials: TrialSet, reason: str) -> None:
-    """Refuse trials without a test speaker where, as `why` says, all must be known."""
+    """Refuse trials without a test speaker where, as `reason` says, all must be known."""
     n = trials.n_without_test_speaker
     if n:
         msg = (

@@ -98,7 +98,7 @@ class Calibration(NotebookView):
     Attributes
     ----------
     rules : Table
-        Each rule (`common`, `per group`, `normalised`, `as scored`): how many groups have a
+        Each rule (``common``, ``per group``, ``normalised``, ``as scored``): how many groups have a
         calibrator of their own (``own``); the mean over groups of Cllr, minimum Cllr and
         calibration loss in bits (their difference, less the optimism of the minimum); and
         the gain, the fall of Cllr against the common calibrator.

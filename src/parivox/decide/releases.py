@@ -435,7 +435,7 @@ def _add_verdicts(rows: list[Row], options: Row) -> None:
             [_exp(row["log_low"]) for row in family_rows],
             [_exp(row["log_high"]) for row in family_rows],
             p_holm,
-            gate=[row["reason"] for row in family_rows],
+            unmet_minimum=[row["reason"] for row in family_rows],
             pooled=0.0,
             confidence=options["confidence"],
             margin=options["margin"],

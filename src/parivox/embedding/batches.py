@@ -54,7 +54,7 @@ class EmbeddedBatch:
 
     number: int
     rows: list[dict[str, Any]]
-    """Of each recording: what `parivox.embedding.store.FOUND` names; its ``row`` counts
+    """Of each recording: what `parivox.embedding.store.DECODED_COLUMNS` names; its ``row`` counts
     within ``vectors``, and it has no hash where another run may fare better. ``_channels`` counts
     those of a file that differ, where none is chosen."""
     vectors: NDArray[np.float32]  # of shape (row, crop, dimension)

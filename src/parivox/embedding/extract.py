@@ -38,7 +38,7 @@ from parivox.embedding.store import (
     PLAN_TABLE,
     UNFINISHED_FOLDER,
     Store,
-    Vectors,
+    StoredVectors,
     commit,
     explain_store_errors,
     find_store,
@@ -377,8 +377,8 @@ class _Run:
     ) -> int:
         """Take what is done into the store, beside what it has of other utterances.
 
-        All is done where there is what was `known`. Gives how many recordings are set aside, as
-        their channels differ.
+        All is done where there are `known_rows`, those of a store that was whole. Gives how many
+        recordings are set aside, as their channels differ.
         """
         done = planned_batches.finished_numbers() if planned_batches.plan.height else []
         new_rows = [] if known_rows is None else [known_rows]
@@ -443,7 +443,7 @@ class _Run:
             sources = {k: partial(planned_batches.vectors, k) for k in done}
             if self.store is not None:
                 sources[_FROM_STORE] = partial(getattr, self.store, "vectors")
-            vectors = Vectors(sources, ok["_from"].to_numpy(), ok["_at"].to_numpy())
+            vectors = StoredVectors(sources, ok["_from"].to_numpy(), ok["_at"].to_numpy())
             with stage("writing the store"):
                 commit(self.folder, store_table, vectors, self.about)
             self.store = find_store(self.folder)

@@ -81,8 +81,8 @@ def _spectrum_bins(points: int) -> Array:
 def _triangles(corners: Array, bin_positions: Array) -> Array:
     """Triangular filters (bin, filter), linear in whatever unit the corners are in.
 
-    Filter i rises from corner i to i + 1 and falls to i + 2; `at` is where the bins of the
-    spectrum lie, in the same unit.
+    Filter i rises from corner i to i + 1 and falls to i + 2; `bin_positions` is where the bins
+    of the spectrum lie, in the same unit.
 
     >>> _triangles(np.array([0.0, 2.0, 3.0]), np.array([0.0, 1.0, 2.0, 2.5, 3.0])).T
     array([[0. , 0.5, 1. , 0.5, 0. ]])

@@ -71,8 +71,8 @@ def check_one_speaker(
 ) -> None:
     """Refuse audio that is of two speakers, here or in a store.
 
-    Recordings are as `parivox.embedding.recordings.with_stat` gives them; of `known` files
-    there is a hash. Files without sound may be alike, and do no harm.
+    Recordings are as `parivox.embedding.recordings.with_stat` gives them; of files in
+    `known_hashes` there is a hash. Files without sound may be alike, and do no harm.
     """
     compared_columns = ("utterance", "speaker", "file", *AUDIO)
     # Only files of one size can be the same audio: most are never hashed.
@@ -98,7 +98,7 @@ def check_one_speaker(
 
 
 def _refuse(shared_audio: pl.DataFrame, longest: float, name: str) -> None:
-    """Refuse audio of two speakers, unless there is no sound in it; `path` is null in the store."""
+    """Refuse audio of two speakers, unless it is silent; ``path`` is null in the store."""
     candidates = shared_audio.filter(pl.col("path").is_null().any().over(AUDIO).not_()).unique(
         AUDIO
     )

@@ -34,7 +34,7 @@ _SEEDS = (("f", 1), ("m", 2), ("f", 3), ("m", 4))
 
 
 @dataclass(frozen=True)
-class Finding:
+class ProbeFinding:
     """What one check found."""
 
     check: str
@@ -52,7 +52,7 @@ class Probed:
     """What a probe of a system found."""
 
     name: str
-    findings: tuple[Finding, ...]
+    findings: tuple[ProbeFinding, ...]
 
     @property
     def sound(self) -> bool:
@@ -100,22 +100,22 @@ def _voices(rate: int, least_seconds: float) -> list[Waveform]:
     return [np.asarray(soxr.resample(sentence, RATE, rate), np.float32) for sentence in sentences]
 
 
-def _embedding_findings(system: EmbeddingSystem, voices: Sequence[Waveform]) -> list[Finding]:
+def _embedding_findings(system: EmbeddingSystem, voices: Sequence[Waveform]) -> list[ProbeFinding]:
     def embed_one_by_one(waveforms: Sequence[Waveform]) -> NDArray[np.float64]:
         return np.concatenate([_one_row_each(system.embed([waveform])) for waveform in waveforms])
 
     reference_vectors = embed_one_by_one(voices)
     if fault := _unusable_vectors(reference_vectors):
-        return [Finding("finite", "fault", None, None, fault)]
-    findings = [Finding("finite", "ok", None, None, "every vector is finite and not zero")]
+        return [ProbeFinding("finite", "fault", None, None, fault)]
+    findings = [ProbeFinding("finite", "ok", None, None, "every vector is finite and not zero")]
     units = reference_vectors / np.linalg.norm(reference_vectors, axis=1, keepdims=True)
     nearest = float((units @ units.T)[~np.eye(len(units), dtype=bool)].max())
     if nearest > MAX_VOICE_COSINE:
         words = "different voices have the same vector"
-        findings.append(Finding("distinct", "fault", None, nearest, words))
+        findings.append(ProbeFinding("distinct", "fault", None, nearest, words))
     else:
         words = "voices have vectors of their own"
-        findings.append(Finding("distinct", "ok", None, nearest, words))
+        findings.append(ProbeFinding("distinct", "ok", None, nearest, words))
     for check, repeated_vectors, description in (
         ("repeated", embed_one_by_one(voices), "the same audio twice"),
         ("batched", _one_row_each(system.embed(voices)), "alone and in a batch"),
@@ -160,13 +160,13 @@ def _comparison_finding(
     repeated_vectors: NDArray[np.float64],
     description: str,
     tolerance: float | None,
-) -> Finding:
+) -> ProbeFinding:
     """Compare vectors; without a tolerance they may differ, which is noted."""
     fault = _unusable_vectors(repeated_vectors)
     if repeated_vectors.shape != reference_vectors.shape:
         fault = f"are of shape {repeated_vectors.shape}, not {reference_vectors.shape}"
     if fault:
-        return Finding(check, "fault", None, None, f"{description}: the vectors: {fault}")
+        return ProbeFinding(check, "fault", None, None, f"{description}: the vectors: {fault}")
     lengths = np.linalg.norm(reference_vectors, axis=1), np.linalg.norm(repeated_vectors, axis=1)
     difference = float(
         (np.linalg.norm(repeated_vectors - reference_vectors, axis=1) / np.maximum(*lengths)).max()
@@ -177,12 +177,12 @@ def _comparison_finding(
     if tolerance is None:
         passes = cosine >= MIN_SELF_COSINE
         words = f"the vectors {'stay alike' if passes else 'move'}, cosine from {cosine:.4f}"
-        return Finding(
+        return ProbeFinding(
             check, "ok" if passes else "note", difference, cosine, f"{description}: {words}"
         )
     passes = difference <= tolerance
     words = f"{'are the same, within' if passes else 'differ by'} {difference:.2g} of their length"
-    return Finding(
+    return ProbeFinding(
         check,
         "ok" if passes else "fault",
         difference,
@@ -191,18 +191,18 @@ def _comparison_finding(
     )
 
 
-def _verifying_findings(system: VerifyingSystem, voices: Sequence[Waveform]) -> list[Finding]:
+def _verifying_findings(system: VerifyingSystem, voices: Sequence[Waveform]) -> list[ProbeFinding]:
     def scores(recordings: Sequence[Waveform]) -> NDArray[np.float64]:
         handles = [system.enrol([voice]) for voice in voices]
         return np.array([[float(system.verify(h, voice)) for voice in recordings] for h in handles])
 
     reference_scores = scores(voices)
     if not np.isfinite(reference_scores).all():
-        return [Finding("finite", "fault", None, None, "some scores are not finite")]
-    findings = [Finding("finite", "ok", None, None, "every score is finite")]
+        return [ProbeFinding("finite", "fault", None, None, "some scores are not finite")]
+    findings = [ProbeFinding("finite", "ok", None, None, "every score is finite")]
     constant = bool(np.ptp(reference_scores) == 0)
     words = "every pair has the same score" if constant else "pairs have scores of their own"
-    findings.append(Finding("distinct", "fault" if constant else "ok", None, None, words))
+    findings.append(ProbeFinding("distinct", "fault" if constant else "ok", None, None, words))
     # Scores of a recording with itself show whether high means alike.
     is_similarity = (
         np.diag(reference_scores).mean()
@@ -210,7 +210,7 @@ def _verifying_findings(system: VerifyingSystem, voices: Sequence[Waveform]) -> 
     )
     words = f"a recording is {'' if is_similarity else 'not '}more alike to itself than to others"
     words += "" if is_similarity else ": scores may be distances"
-    findings.append(Finding("oriented", "ok" if is_similarity else "note", None, None, words))
+    findings.append(ProbeFinding("oriented", "ok" if is_similarity else "note", None, None, words))
     shuffled = scores(voices[::-1])[:, ::-1]
     for check, repeated_scores, description in (
         ("repeated", scores(voices), "the same audio twice"),
@@ -220,7 +220,7 @@ def _verifying_findings(system: VerifyingSystem, voices: Sequence[Waveform]) -> 
         passes = difference <= TOLERANCE * max(1.0, float(np.abs(reference_scores).max()))
         change = "are the same" if passes else f"differ by {difference:.2g}"
         words = f"{description}: the scores {change}"
-        findings.append(Finding(check, "ok" if passes else "fault", difference, None, words))
+        findings.append(ProbeFinding(check, "ok" if passes else "fault", difference, None, words))
     quieter_scores = scores([waveform * np.float32(0.5) for waveform in voices])
     difference, spread = (
         float(np.abs(quieter_scores - reference_scores).max()),
@@ -230,6 +230,6 @@ def _verifying_findings(system: VerifyingSystem, voices: Sequence[Waveform]) -> 
         f"half as loud: scores move by up to {difference:.2g}, and vary by {spread:.2g} over pairs"
     )
     findings.append(
-        Finding("quieter", "ok" if difference <= spread else "note", difference, None, words)
+        ProbeFinding("quieter", "ok" if difference <= spread else "note", difference, None, words)
     )
     return findings

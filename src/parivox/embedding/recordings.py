@@ -561,7 +561,7 @@ def hashes_of(recordings: pl.DataFrame) -> pl.DataFrame:
 
 
 def parse_channel(value: int | str | None) -> int | str | None:
-    """The channel that ``--channel`` asks for: a number, or `EACH`."""
+    """The channel that ``--channel`` asks for: a number, or `EVERY_CHANNEL`."""
     if value is None or value == EVERY_CHANNEL:
         return value
     word = str(value).strip().lower()
@@ -577,8 +577,9 @@ def with_channels(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Recordings with the channel that counts, and those that are set aside as none is chosen.
 
-    Of files whose channels are `known` to differ, those count that the recording says, or else the
-    `choice`. Of `EACH` the first keeps the id, and the others have it with ``:b``, ``:c``.
+    Of files whose channels differ by `known_channels`, those count that the recording says, or else
+    the `choice`. Of `EVERY_CHANNEL` the first keeps the id, and the others have it with ``:b``,
+    ``:c``.
     """
     several = known_channels.filter(pl.col("_channels") > 1).select(*STAT, "_channels")
     recordings_with_channels = recordings.join(several, on=STAT, how="left", maintain_order="left")
@@ -615,8 +616,8 @@ def with_hashes_of_files(
 ) -> pl.DataFrame:
     """Recordings with the hash of their file, ``audio_sha256``; null where it cannot be read.
 
-    Recordings are as `with_stat` gives them, and files that are `known` need no hashing. Of
-    the others those are hashed of which `where` holds; the rest stay null.
+    Recordings are as `with_stat` gives them, and files in `known_hashes` need no hashing.
+    Of the others those are hashed of which `needs_hash` holds; the rest stay null.
     """
     with_hashes = recordings.join(known_hashes, on=STAT, how="left", maintain_order="left")
     is_new = pl.col("audio_sha256").is_null()

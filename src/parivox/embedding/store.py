@@ -62,7 +62,7 @@ class Store:
     path : Path
     table : DataFrame
         ``utterance``, ``speaker`` and ``recording`` where they are known, ``file``, ``channel``,
-        ``start``, ``end``, attributes that came with the recordings, and `FOUND`.
+        ``start``, ``end``, attributes that came with the recordings, and `DECODED_COLUMNS`.
     about : dict
         What ``store.json`` says.
     """
@@ -175,7 +175,7 @@ def check_store(path: str | os.PathLike[str]) -> Store:
 
 
 @dataclass(frozen=True, eq=False)
-class Vectors:
+class StoredVectors:
     """Embeddings from several arrays, put together in the order of a table."""
 
     sources: dict[int, Callable[[], NDArray[np.float32]]] = field(default_factory=dict)
@@ -225,10 +225,10 @@ def store_rows(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(row=rows).drop(incomplete).rechunk()
 
 
-def commit(path: Path, table: pl.DataFrame, vectors: Vectors, about: dict[str, Any]) -> None:
+def commit(path: Path, table: pl.DataFrame, vectors: StoredVectors, about: dict[str, Any]) -> None:
     """Replace what a store holds, at one moment.
 
-    `table` is as `arranged` makes it; there is a vector for each ``row`` of 0 or more, in
+    `table` is as `store_rows` makes it; there is a vector for each ``row`` of 0 or more, in
     this order; `about` is of the system and the options.
     """
     # Readers see the earlier store or this one, never parts of both.

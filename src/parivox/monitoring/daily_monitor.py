@@ -128,7 +128,7 @@ def monitor(
     quotes: str | None = None,
     orientation: str | None = None,
     conflicts: str = "error",
-    progress: Callable[[Progress], None] | None = None,  # noqa: ARG001 - taken by `telling`
+    progress: Callable[[Progress], None] | None = None,  # noqa: ARG001 - taken by `reports_progress`
 ) -> Monitor:
     """Count the decisions of a day, and say whether any group fares worse than it did or others do.
 

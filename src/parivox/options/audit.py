@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from parivox.options.kinds import (
+    CommandOptions,
     Direction,
     Flag,
     LogBase,
     NameMapping,
     Number,
-    Options,
     Text,
     Texts,
     Unchecked,
@@ -62,7 +62,7 @@ _LLR_BASE = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ReadOptions(Options):
+class ReadOptions(CommandOptions):
     """Options of reading, the same for `audit` and `count`."""
 
     speakers: Any = option(
@@ -578,7 +578,7 @@ class CountOptions(ReadOptions):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ProgressCommand(Options):
+class ProgressCommand(CommandOptions):
     """Options of commands that take long."""
 
     quiet: bool = option(OUTPUT_SECTION, "show no progress on standard error", Flag, False)
@@ -593,7 +593,7 @@ class ProgressCommand(Options):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ReportDetailsCommand(Options):
+class ReportDetailsCommand(CommandOptions):
     """Title and context of a report, and of whatever else displays an audit."""
 
     title: str | None = option(
@@ -613,7 +613,7 @@ class ReportDetailsCommand(Options):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class AuditCommand(Options):
+class AuditCommand(CommandOptions):
     """The command line of `audit`."""
 
     section_order = (
@@ -670,7 +670,7 @@ class AuditCommand(Options):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class CountCommand(Options):
+class CountCommand(CommandOptions):
     """The command line of `count`."""
 
     section_order = (INPUT_SECTION, COUNTING_SECTION, READING_SECTION, OUTPUT_SECTION)
@@ -687,7 +687,7 @@ class CountCommand(Options):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class InspectOptions(Options):
+class InspectOptions(CommandOptions):
     """Options of `inspect`."""
 
     columns: Mapping[str, str] | None = option_like(ReadOptions, "columns")
@@ -697,7 +697,7 @@ class InspectOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class InspectCommand(Options):
+class InspectCommand(CommandOptions):
     """The command line of `inspect`."""
 
     section_order = (INPUT_SECTION, READING_SECTION, OUTPUT_SECTION)
@@ -712,7 +712,7 @@ class InspectCommand(Options):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ReportCommand(Options):
+class ReportCommand(CommandOptions):
     """The command line of `report`."""
 
     audit: Any = option(
@@ -750,7 +750,7 @@ class ReportCommand(Options):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ShowCommand(Options):
+class ShowCommand(CommandOptions):
     """The command line of `show`."""
 
     audit: Any = option_like(ReportCommand, "audit", section=DISPLAY_SECTION)
@@ -773,7 +773,7 @@ class ShowCommand(Options):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class CriteriaCommand(Options):
+class CriteriaCommand(CommandOptions):
     """The command line of `criteria`."""
 
     audit: Any = option_like(ReportCommand, "audit", section=DISPLAY_SECTION)
@@ -782,7 +782,7 @@ class CriteriaCommand(Options):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class DemoCommand(Options):
+class DemoCommand(CommandOptions):
     """The command line of `demo`."""
 
     out: Any = option(
@@ -795,7 +795,7 @@ class DemoCommand(Options):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class CompletionCommand(Options):
+class CompletionCommand(CommandOptions):
     """The command line of `completion`."""
 
     shell: Any = option(

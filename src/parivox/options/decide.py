@@ -13,7 +13,7 @@ from parivox.options.audit import (
     AuditOptions,
     ReadOptions,
 )
-from parivox.options.kinds import Flag, Number, Options, Text, option, option_like
+from parivox.options.kinds import CommandOptions, Flag, Number, Text, option, option_like
 
 FITTING_SECTION = "thresholds and calibrators"
 SIDES = ("enrol", "test")
@@ -133,7 +133,7 @@ class CalibrateOptions(HeldOutOptions):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class _MitigationCommand(Options):
+class _MitigationCommand(CommandOptions):
     """Options that both command lines have."""
 
     section_order = (

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from parivox.options.audit import OUTPUT_SECTION, ReportCommand
-from parivox.options.kinds import Flag, Options, option, option_like
+from parivox.options.kinds import CommandOptions, Flag, option, option_like
 
 COMPARISON_SECTION = "comparison"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class GateCommand(Options):
+class GateCommand(CommandOptions):
     """The command line of `gate`."""
 
     audit: Any = option_like(
@@ -31,7 +31,7 @@ class GateCommand(Options):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class CompareCommand(Options):
+class CompareCommand(CommandOptions):
     """The command line of `compare`."""
 
     audits: Any = option(

@@ -443,14 +443,14 @@ def option(
     return field(default=default, metadata={"option": described})
 
 
-def option_like(command: type[Options], name: str, **changes: Any) -> Any:
+def option_like(command: type[CommandOptions], name: str, **changes: Any) -> Any:
     """Return a field that is an option of another command, with some changes."""
     (original,) = (candidate for candidate in fields(command) if candidate.name == name)
     changed = replace(original.metadata["option"], **{"name": name} | changes)
     return field(default=changed.default, metadata={"option": changed})
 
 
-def option_fields(command: type[Options]) -> dict[str, Option]:
+def option_fields(command: type[CommandOptions]) -> dict[str, Option]:
     """Return the options of a command by the name of their field, in order."""
     return {
         described.name: replace(described.metadata["option"], name=described.name)
@@ -460,7 +460,7 @@ def option_fields(command: type[Options]) -> dict[str, Option]:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options:
+class CommandOptions:
     """The options that a caller gave, each checked once.
 
     A subclass has a field for each option. Options of the command line alone are in a separate
@@ -501,7 +501,7 @@ class Options:
         return cls(**{names[argument]: setting for argument, setting in keywords.items()})
 
 
-def options_by_section(*commands: type[Options]) -> dict[str, list[Option]]:
+def options_by_section(*commands: type[CommandOptions]) -> dict[str, list[Option]]:
     """Return the options of some commands by the heading of their section, in order."""
     sections: dict[str, list[Option]] = {}
     for command in commands:

@@ -13,7 +13,7 @@ from parivox.options.audit import (
     AuditOptions,
     ReadOptions,
 )
-from parivox.options.kinds import Flag, Number, Options, Text, option, option_like
+from parivox.options.kinds import CommandOptions, Flag, Number, Text, option, option_like
 
 MONITORING_SECTION = "monitoring"
 
@@ -135,7 +135,7 @@ class MonitorOptions(ReadOptions):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class MonitorCommand(Options):
+class MonitorCommand(CommandOptions):
     """The command line of `monitor`."""
 
     section_order = (

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from parivox.options.audit import OUTPUT_SECTION
-from parivox.options.kinds import Options, Text, option
+from parivox.options.kinds import CommandOptions, Text, option
 
 SELECTION_SECTION = "selection"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class PapersListCommand(Options):
+class PapersListCommand(CommandOptions):
     """The command line of `papers list`."""
 
     paper: Any = option(
@@ -27,7 +27,7 @@ class PapersListCommand(Options):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class PapersRunCommand(Options):
+class PapersRunCommand(CommandOptions):
     """The command line of `papers run`."""
 
     paper: Any = option(

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from parivox.errors import ConfigError
 from parivox.frozen import frozen
-from parivox.options.kinds import Flag, Number, Options, option
+from parivox.options.kinds import CommandOptions, Flag, Number, option
 
 GOAL_SECTION = "goal"
 ASSUMPTIONS_SECTION = "assumptions"
@@ -59,7 +59,7 @@ class Rates(Number):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class PlanOptions(Options):
+class PlanOptions(CommandOptions):
     """Options of a plan."""
 
     detect_ratio: float = option(
@@ -156,7 +156,7 @@ class PlanOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class PlanCommand(Options):
+class PlanCommand(CommandOptions):
     """The command line of `plan`."""
 
     section_order = (ASSUMPTIONS_SECTION, GOAL_SECTION)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from parivox.options.audit import OUTPUT_SECTION, AuditOptions, CountOptions, ReadOptions
-from parivox.options.kinds import Flag, Number, Options, Text, option, option_like
+from parivox.options.kinds import CommandOptions, Flag, Number, Text, option, option_like
 from parivox.options.trials import ListOptions
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _COUNT_BOUNDS: dict[str, Any] = {"is_whole": True, "low": 1, "high": 2**31 - 1}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class SystemOptions(Options):
+class SystemOptions(CommandOptions):
     """How a system is loaded."""
 
     weights: Any = option(
@@ -47,7 +47,7 @@ class SystemOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class EmbedOptions(Options):
+class EmbedOptions(CommandOptions):
     """Options of embedding: input, what is kept, number of processes."""
 
     columns: Mapping[str, str] | None = option_like(
@@ -108,7 +108,7 @@ class EmbedOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class EmbedCommand(Options):
+class EmbedCommand(CommandOptions):
     """The command line of `embed`."""
 
     section_order = (RECORDINGS_SECTION, SYSTEM_SECTION, PROCESSING_SECTION, OUTPUT_SECTION)
@@ -136,7 +136,7 @@ class EmbedCommand(Options):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class SystemsListCommand(Options):
+class SystemsListCommand(CommandOptions):
     """The command line of `systems list`."""
 
     json: bool = option(OUTPUT_SECTION, "print the list as JSON", Flag, False)
@@ -156,7 +156,7 @@ class SystemsCheckCommand(SystemsListCommand):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ScoreFileOptions(Options):
+class ScoreFileOptions(CommandOptions):
     """Options of a score file, by embeddings or by a system that compares recordings itself."""
 
     out: Any = option(
@@ -192,7 +192,7 @@ class ScoreFileOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ScoreOptions(Options):
+class ScoreOptions(CommandOptions):
     """Options of the comparison of embeddings."""
 
     embeddings: Any = option(
@@ -246,7 +246,7 @@ class ScoreOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class AllPairsOptions(Options):
+class AllPairsOptions(CommandOptions):
     """Options of counting all pairs of recordings, of which no rows are written."""
 
     by: tuple[str, ...] | None = option_like(ReadOptions, "by", section=COUNTING_SECTION)
@@ -286,7 +286,7 @@ class AllPairsOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class VerifyOptions(Options):
+class VerifyOptions(CommandOptions):
     """A system that enrols and verifies, and its recordings."""
 
     recordings: Any = option(
@@ -308,7 +308,7 @@ class VerifyOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ScoreCommand(Options):
+class ScoreCommand(CommandOptions):
     """The command line of `score`."""
 
     section_order = (

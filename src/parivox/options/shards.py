@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from parivox.options.audit import OUTPUT_SECTION
-from parivox.options.kinds import Number, Options, Text, option, option_like
+from parivox.options.kinds import CommandOptions, Number, Text, option, option_like
 from parivox.options.recordings import EmbedOptions
 
 SHARDS_SECTION = "shards"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ShardsPlanCommand(Options):
+class ShardsPlanCommand(CommandOptions):
     """The command line of `shards plan`, in addition to the options of an audit."""
 
     section_order = (SHARDS_SECTION,)
@@ -44,7 +44,7 @@ class ShardsPlanCommand(Options):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ShardsRunCommand(Options):
+class ShardsRunCommand(CommandOptions):
     """The command line of `shards run`."""
 
     folder: Any = option(SHARDS_SECTION, "folder of the plan", metavar="RUN", positional_count="1")
@@ -69,7 +69,7 @@ class ShardsRunCommand(Options):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ShardsMergeCommand(Options):
+class ShardsMergeCommand(CommandOptions):
     """The command line of `shards merge`."""
 
     folder: Any = option(SHARDS_SECTION, "folder of the plan", metavar="RUN", positional_count="1")

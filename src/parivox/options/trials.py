@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from parivox.errors import ConfigError
 from parivox.options.audit import OUTPUT_SECTION, ReadOptions
 from parivox.options.kinds import (
+    CommandOptions,
     Direction,
     Flag,
     Number,
-    Options,
     Text,
     Texts,
     Unchecked,
@@ -70,7 +70,7 @@ def _thresholds(texts: list[str]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ListOptions(Options):
+class ListOptions(CommandOptions):
     """Options of reading a list."""
 
     speakers: Any = option(LIST_SECTION, "speaker table with attributes")
@@ -110,7 +110,7 @@ class GradedOptions(ListOptions):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DescribeOptions(GradedOptions):
-    """Options of `describe`."""
+    """Options of `trials describe`."""
 
     by: tuple[str, ...] | None = option(
         CHECK_SECTION,
@@ -127,7 +127,7 @@ class DescribeOptions(GradedOptions):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class CheckOptions(DescribeOptions):
-    """Options of `check`."""
+    """Options of `trials check`."""
 
     mix: Any = option(
         CHECK_SECTION,
@@ -169,7 +169,7 @@ class CheckOptions(DescribeOptions):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ListCommand(Options):
+class ListCommand(CommandOptions):
     """Options of commands that read one list."""
 
     section_order = (LIST_SECTION,)
@@ -184,14 +184,14 @@ class ListCommand(Options):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DescribeCommand(ListCommand):
-    """The command line of `describe`."""
+    """The command line of `trials describe`."""
 
     json: bool = option(OUTPUT_SECTION, "print all results as JSON", Flag, False)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class CheckCommand(DescribeCommand):
-    """The command line of `check`."""
+    """The command line of `trials check`."""
 
     strict: bool = option(OUTPUT_SECTION, "exit with code 1 if a check fails", Flag, False)
     verbose: bool = option(
@@ -205,7 +205,7 @@ class CheckCommand(DescribeCommand):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class GradeOptions(GradedOptions):
-    """Options of `grade`."""
+    """Options of `trials grade`."""
 
     out: Any = option(
         OUTPUT_SECTION, "write the graded list to this CSV or Parquet file", is_required=True
@@ -214,7 +214,7 @@ class GradeOptions(GradedOptions):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ConvertOptions(ListOptions):
-    """Options of `convert`."""
+    """Options of `trials convert`."""
 
     format: str | None = option(
         OUTPUT_SECTION, "format of the input list", Text, default_text="detected from the content"
@@ -231,7 +231,7 @@ class ConvertOptions(ListOptions):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class BuildOptions(Options):
+class BuildOptions(CommandOptions):
     """Options of every kind of built list; the tables and `out` may precede the kind."""
 
     utterances: Any = option(
@@ -286,15 +286,15 @@ class BuildOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class BuildCommand(Options):
+class BuildCommand(CommandOptions):
     """Options of the command line of each kind of list."""
 
     json: bool = option(OUTPUT_SECTION, "print the manifest", Flag, False)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class RebuildCommand(Options):
-    """Options of the command line of `build` before a kind of list, or without one."""
+class RebuildCommand(CommandOptions):
+    """Options of the command line of `trials build` before a kind of list, or without one."""
 
     manifest: Any = option(
         BUILDING_SECTION,
@@ -483,7 +483,7 @@ class VariantsOptions(ListOptions):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class VariantsCommand(Options):
+class VariantsCommand(CommandOptions):
     """The command line of `variants`."""
 
     section_order = (LIST_SECTION,)

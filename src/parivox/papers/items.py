@@ -76,7 +76,7 @@ class Item:
     state: str  # `RUNS`, `NOTHING` or `MISSING`
     needs: str = ""  # the data that it takes; why there is nothing to compute, or what is missing
     compute: Callable[[Any], Reproduced] | None = None
-    """From `Voxceleb1H`, or from nothing where it needs none; None unless it runs."""
+    """Takes a `parivox.papers.voxceleb.Voxceleb1H`, or nothing; None unless the item runs."""
     part: str = ""  # what of it can be computed, or on what else, where that is not all of it
 
     @property

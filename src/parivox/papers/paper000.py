@@ -180,7 +180,7 @@ def _sweep_audit(voxceleb: Voxceleb1H) -> Audit:
 
 
 def _minimum_cost_audit(voxceleb: Voxceleb1H) -> Audit:
-    """Return the audit at the minimum cost, the same as in `paper001`, so that intervals agree."""
+    """Return the audit at the minimum cost, as in `parivox.papers.paper001`: intervals agree."""
     return voxceleb.audit(V2, L, **AT_LEAST_COST)
 
 

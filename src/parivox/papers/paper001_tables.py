@@ -82,7 +82,7 @@ TABLE_5 = {
 """Printed table 5: 4 decimals."""
 
 
-class Figure(NamedTuple):
+class PaperFigure(NamedTuple):
     """One figure of a table, computed in four ways."""
 
     printed: float | None
@@ -100,10 +100,10 @@ class Row4:
     """A group in table 4; costs are normalised, lower is better, a bias of 1 is fair."""
 
     group: str
-    cost: Figure
-    subgroup_bias: Figure
-    own_cost: Figure
-    threshold_bias: Figure
+    cost: PaperFigure
+    subgroup_bias: PaperFigure
+    own_cost: PaperFigure
+    threshold_bias: PaperFigure
 
 
 @dataclass(frozen=True)
@@ -111,8 +111,8 @@ class Row5:
     """A group in table 5: its rates over the reference's; 1 is fair, above 1 is worse."""
 
     group: str
-    fpr_ratio: Figure
-    fnr_ratio: Figure
+    fpr_ratio: PaperFigure
+    fnr_ratio: PaperFigure
 
 
 def paper_name(group: str) -> str:
@@ -218,14 +218,14 @@ def _figures(
     table: Mapping[str, tuple[float, ...]],
     groups: Mapping[str, Counts],
     columns: tuple[tuple[FloatArray, ...], ...],
-) -> Iterator[tuple[str, list[Figure]]]:
+) -> Iterator[tuple[str, list[PaperFigure]]]:
     """Return each group with its figures, one per column, the printed one first."""
     for i, group in enumerate(groups):
         _, *printed = table.get(group, (None,) * (len(columns) + 1))
         yield (
             group,
             [
-                Figure(figure, *(float(column_values[i]) for column_values in column))
+                PaperFigure(figure, *(float(column_values[i]) for column_values in column))
                 for figure, column in zip(printed, columns, strict=True)
             ],
         )

@@ -142,7 +142,7 @@ def fair_ginis(
     """Return Ginis of FPR and FNR of simulated fair systems with these rates in the paper's design.
 
     Every nationality has the same true rates; the scores of its speakers and pairs of speakers
-    differ by the shares of variance above, `of_speaker` that of a target trial.
+    differ by the shares of variance above, `speaker_share` that of a target trial.
 
     Returns
     -------

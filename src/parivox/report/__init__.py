@@ -26,5 +26,5 @@ From tables to words
 
 Callers
     `parivox.cli`, the methods of results (``Audit.summary`` and the like, through
-    ``parivox.auditing.shown``), and users of notebooks. Nothing that computes imports this package.
+    ``parivox.shown``), and users of notebooks. Nothing that computes imports this package.
 """

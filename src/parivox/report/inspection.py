@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from parivox.data.inspection.findings import (
-        Column,
         CountsFindings,
         FileFindings,
+        InspectedColumn,
         Inspection,
         Join,
         SharedAttribute,
@@ -423,7 +423,7 @@ def _scores_text(inspected: FileFindings) -> str:
     return f"{words}; targets score higher (AUC {scores.auc:.4g})"
 
 
-def _column_text(column: Column) -> str:
+def _column_text(column: InspectedColumn) -> str:
     """Return a column with how many values it has, examples, and what is unknown."""
     if column.values is None:
         words = "more than 10,000 values"

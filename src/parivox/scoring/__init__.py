@@ -7,7 +7,7 @@
 
 Central types:
 
-* `Vectors`: embeddings by recording; `Comparison`: how two of them become a score;
+* `Vectors`: embeddings by recording; `VectorComparison`: how two of them become a score;
 * `ScoringMethod`: a comparison with its mean and its cohort (AS-norm, S-norm); `Scorer`: the same
   with what it keeps of each recording;
 * `ResumableFile`: a file in parts, which an interrupted run finds again.

@@ -87,7 +87,7 @@ class Edges:
     def edges_of(self, cells: Floats, exact_scores: Callable[[Ints], Floats]) -> Ints:
         """Edge of each score, given where it is in the grid, which is overwritten.
 
-        Of scores too near to an edge the `exact` ones are asked for, by their places. Arrays are of
+        Of scores too near to an edge `exact_scores` are asked for, by their places. Arrays are of
         shape (score,).
         """
         edge_index, uncertain = self._in_grid(cells) if self.is_grid else self._compared(cells)

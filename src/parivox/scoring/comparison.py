@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.scoring.normalisation import Cohort, Strangers
-    from parivox.scoring.vectors import Comparison, Vectors
+    from parivox.scoring.vectors import VectorComparison, Vectors
 
 TOP = 300
 """Strangers that count in AS-norm, unless the user says otherwise."""
@@ -33,7 +33,7 @@ class ScoringMethod:
     """How vectors are compared."""
 
     vectors: Vectors
-    comparison: Comparison
+    comparison: VectorComparison
     cohort: Cohort | None  # of strangers that scores are set against
     top: int | None  # so many of its strangers count, None for all
     centre: Cohort | None  # whose mean is subtracted first
@@ -83,7 +83,7 @@ class ScoringMethod:
     def prepared(
         self, places: NDArray[np.integer], path: Path | None = None, more: int = 0
     ) -> NDArray[Any]:
-        """What the comparison keeps of recordings that did not fail, as `keep` has it."""
+        """What is kept of recordings that did not fail, as `prepare_vectors` has it."""
         return prepare_vectors(
             self.vectors,
             places,
@@ -163,7 +163,7 @@ class Scorer:
     """What recordings are compared by."""
 
     prepared: NDArray[Any]  # (recording, ...), what the comparison keeps of each
-    comparison: Comparison
+    comparison: VectorComparison
     strangers: Strangers | None = None  # that scores are set against
 
     def pairs(self, enrol: NDArray[np.integer], test: NDArray[np.integer]) -> NDArray[np.float64]:

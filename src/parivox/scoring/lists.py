@@ -32,7 +32,7 @@ CHUNK = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
-class TrialList:
+class ListToScore:
     """Trials in the order of their list."""
 
     name: str
@@ -63,7 +63,7 @@ def read_list(
     *,
     format: str | None = None,  # noqa: A002 - the option's name
     columns: Mapping[str, str] | None = None,
-) -> TrialList:
+) -> ListToScore:
     """Read a list of trials; scores in it do not count.
 
     It is a path, ``-`` for standard input, a dataframe or a mapping of arrays, in the `format` that
@@ -94,7 +94,7 @@ def read_list(
             frame.write_ipc(content)
             digest.update(content.getbuffer())
     enrol, test = (pl.concat(id_chunks).unique().sort() for id_chunks in distinct.values())
-    return TrialList(scanned.name, digest.hexdigest(), rows, enrol, test, scanned)
+    return ListToScore(scanned.name, digest.hexdigest(), rows, enrol, test, scanned)
 
 
 def _frames(scanned: Scan) -> Iterator[pl.DataFrame]:
@@ -152,7 +152,7 @@ class Enrolments:
         )
 
 
-def read_enrolments(trials: TrialList, models: Any = None) -> Enrolments:
+def read_enrolments(trials: ListToScore, models: Any = None) -> Enrolments:
     """The recordings of each enrolment id of a list, in the order of its ``enrol``.
 
     They stand in a table of models, which must have them all; without it, each id is that of one

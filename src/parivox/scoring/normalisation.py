@@ -22,7 +22,7 @@ from parivox.scoring.vectors import open_vectors
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from parivox.scoring.vectors import Comparison, Vectors
+    from parivox.scoring.vectors import VectorComparison, Vectors
 
 
 # More values are names or numbers, not groups.
@@ -184,12 +184,16 @@ def check_size(size: int, top: int | None) -> None:
 
 
 def cohort_scores(
-    prepared: NDArray[Any], cohort: NDArray[Any], comparison: Comparison, *, top: int | None = None
+    prepared: NDArray[Any],
+    cohort: NDArray[Any],
+    comparison: VectorComparison,
+    *,
+    top: int | None = None,
 ) -> Strangers:
     """Mean and standard deviation of each recording's scores with a cohort.
 
-    `kept` is what the comparison keeps of each recording, `cohort` the same of the cohort. Only the
-    highest `top` scores of each recording count (AS-norm); None for all (S-norm).
+    `prepared` is what the comparison keeps of each recording, `cohort` the same of the cohort. Only
+    the highest `top` scores of each recording count (AS-norm); None for all (S-norm).
 
     S-norm: Kenny, Bayesian speaker verification with heavy-tailed priors, Odyssey 2010. AS-norm:
     Matějka et al., Interspeech 2017, pp. 1567-1571, where it is called adaptive S-norm, variant 1.

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from parivox.runtime.progress import Progress
     from parivox.runtime.workers import AnnounceItem
-    from parivox.scoring.lists import Enrolments, TrialList
+    from parivox.scoring.lists import Enrolments, ListToScore
     from parivox.scoring.vectors import Vectors
 
 
@@ -270,7 +270,7 @@ def _part_scorer(resumable_file: ResumableFile) -> Callable[[int, AnnounceItem],
 class _ScoringJob:
     """What a list is scored with, and how."""
 
-    trial_list: TrialList
+    trial_list: ListToScore
     enrolments: Enrolments
     vectors: Vectors
     method: ScoringMethod

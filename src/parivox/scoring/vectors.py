@@ -122,7 +122,7 @@ def _rows(values: NDArray[Any]) -> int:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class VectorComparison:
     """A way to compare vectors."""
 
     name: str
@@ -143,7 +143,7 @@ class Comparison:
         return self.pairs is _inner_products
 
 
-def comparison_named(name: str) -> Comparison:
+def comparison_named(name: str) -> VectorComparison:
     """The comparison of this name."""
     if name not in COMPARISONS:
         msg = f"--scoring {name!r} is not known; choose from {', '.join(COMPARISONS)}"
@@ -224,11 +224,13 @@ def _whole_and_crops(vectors: Array) -> Array:
 COMPARISONS = {
     listed.name: listed
     for listed in (
-        Comparison("cosine", "cosine", _unit_mean, _inner_products, _inner_product_matrix, _unit),
-        Comparison(
+        VectorComparison(
+            "cosine", "cosine", _unit_mean, _inner_products, _inner_product_matrix, _unit
+        ),
+        VectorComparison(
             "dot", "inner product", _mean, _inner_products, _inner_product_matrix, lambda mean: mean
         ),
-        Comparison(
+        VectorComparison(
             "euclidean",
             "minus distance",
             _mean,
@@ -236,7 +238,7 @@ COMPARISONS = {
             _negative_distance_matrix,
             lambda mean: mean,
         ),
-        Comparison(
+        VectorComparison(
             "crops-euclidean",
             "minus mean distance of crops",
             _unit,
@@ -244,7 +246,7 @@ COMPARISONS = {
             _negative_crop_distance_matrix,
             None,
         ),
-        Comparison(
+        VectorComparison(
             "ecapa-published",
             "mean of the cosine of whole recordings and of crops",
             _whole_and_crops,
@@ -261,7 +263,7 @@ AVERAGED = ("embeddings", "scores")
 """What of a model's recordings is averaged."""
 
 
-def models_averaging(models_by: str | None, comparison: Comparison) -> str:
+def models_averaging(models_by: str | None, comparison: VectorComparison) -> str:
     """How models are compared: as asked for, or as the comparison allows."""
     if models_by is None:
         return "scores" if comparison.model is None else "embeddings"
@@ -290,7 +292,7 @@ def mean_of(vectors: Vectors, places: NDArray[np.integer]) -> NDArray[np.float64
 def prepare_vectors(
     vectors: Vectors,
     places: NDArray[np.integer],
-    comparison: Comparison,
+    comparison: VectorComparison,
     *,
     mean: NDArray[np.float64] | None = None,
     path: Path | None = None,
@@ -300,7 +302,7 @@ def prepare_vectors(
     """What a comparison keeps of some recordings, none of which failed: (recording + more, ...).
 
     A `mean` of shape (dimension,) is subtracted first. It is kept in memory, or in a scratch file
-    at `path`; so many rows as `more` stay free below. Scores that are normalised need double
+    at `path`; `n_free_rows` rows stay free below. Scores that are normalised need double
     precision (`precise`): they are differences of scores, divided by a small number. A vector that
     is zero, or holds a number that is not finite, is an error.
     """
@@ -331,7 +333,7 @@ def prepare_vectors(
 def _prepared(
     vectors: Vectors,
     places: NDArray[np.integer],
-    comparison: Comparison,
+    comparison: VectorComparison,
     mean: NDArray[np.float64] | None,
 ) -> Iterator[NDArray[Any]]:
     """What is kept, a block after the other, in double precision."""
@@ -369,7 +371,7 @@ def pair_scores(
     prepared: NDArray[Any],
     enrol: NDArray[np.integer],
     test: NDArray[np.integer],
-    comparison: Comparison,
+    comparison: VectorComparison,
 ) -> NDArray[np.float64]:
     """Scores of pairs of recordings.
 
@@ -377,8 +379,8 @@ def pair_scores(
     score depends on nothing but the pair, to the last bit: hence an inner product for each, where
     a product with a matrix would round by the company that a vector is in.
 
-    `kept` is what the comparison keeps of each recording, (recording, ...); `enrol` and `test`, of
-    shape (pair,), are places in it.
+    `prepared` is what the comparison keeps of each recording, (recording, ...); `enrol` and `test`,
+    of shape (pair,), are places in it.
 
     >>> kept = np.eye(2, dtype=np.float32)
     >>> pair_scores(kept, np.array([0, 0, 0]), np.array([1, 0, 1]), COMPARISONS["dot"])

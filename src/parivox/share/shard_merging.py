@@ -64,7 +64,9 @@ def find_thresholds(folder: str | os.PathLike[str]) -> None:
     (counts,) = read_counts_files([(None, path) for path in _shard_files(plan, COUNTS_FILE)])
     _check_distinct_trials(plan, counts.n_trials)
     counts.write_over(plan.folder / COUNTS_FILE)
-    thresholds = speaker_count_thresholds(str(plan.folder / COUNTS_FILE), **plan.audited())
+    thresholds = speaker_count_thresholds(
+        str(plan.folder / COUNTS_FILE), **plan.options_of_counts_audit()
+    )
     # as hexadecimal text, which keeps every bit of a threshold
     texts = [threshold.hex() for threshold in thresholds.tolist()]
     records = [ShardRecord.read(plan, number) for number in range(1, len(plan) + 1)]
@@ -99,7 +101,7 @@ def merge(
     """
     plan = read_plan(folder)
     plan.check_inputs()
-    if plan.found() is None:
+    if plan.speaker_count_inputs() is None:
         find_thresholds(folder)
         return None
     counts, summed_file = _shard_files(plan, COUNTS_FILE), plan.folder / COUNTS_FILE
@@ -111,8 +113,8 @@ def merge(
         whole_list = {plan.name: plan.scores}
         count_list = partial(_counts_of_list, plan, files)
         return audit_counted(whole_list, count_list, progress=progress, **plan.options)
-    options: dict[str, Any] = plan.audited()
-    plan_options = plan.asked
+    options: dict[str, Any] = plan.options_of_counts_audit()
+    plan_options = plan.audit_options
     options |= {name: value for name, value in plan.options.items() if name in _SPEAKER_OPTIONS}
     if plan_options.groups is not None and not plan_options.reference:
         options["reference"] = read_groups_file(plan_options.groups).reference
@@ -159,7 +161,9 @@ def _mismatch_error(
     pair, first_place, second_place = twice
     rows = pair_location(first_place.path, first_place.row, second_place.path, second_place.row)
     conflict_note = (
-        "" if plan.asked.conflicts == "error" else ", as each sets aside what conflicts within it"
+        ""
+        if plan.audit_options.conflicts == "error"
+        else ", as each sets aside what conflicts within it"
     )
     return DataError(
         f"{rows}: the same trial {pair} is counted in both parts {first_place.shard} and "
@@ -170,7 +174,7 @@ def _mismatch_error(
 
 def _trial_in_two_shards(plan: Plan) -> tuple[str, TrialLocation, TrialLocation] | None:
     """Return a pair of recordings that has a score or decision in two shards, and where."""
-    plan_options = plan.asked
+    plan_options = plan.audit_options
     return pair_in_two_shards(
         plan.shards, columns=plan_options.columns, format=plan_options.scores_format
     )

@@ -131,7 +131,7 @@ class Plan:
         self._check(number)
         return self.folder / f"{number:05d}-of-{len(self):05d}"
 
-    def said(self, number: int) -> str:
+    def shard_description(self, number: int) -> str:
         """One part in words."""
         self._check(number)
         rows = self.shards[number - 1]
@@ -144,15 +144,17 @@ class Plan:
             raise ConfigError(msg)
 
     @property
-    def asked(self) -> AuditOptions:
+    def audit_options(self) -> AuditOptions:
         """Options of the audit."""
         return AuditOptions.from_keywords(**self.options)
 
-    def counted(self) -> CountOptions:
+    def count_options(self) -> CountOptions:
         """Options of the counts of a part."""
-        asked = self.asked
-        read_options = {option.name: getattr(asked, option.name) for option in fields(ReadOptions)}
-        operating_points = Options(**vars(asked)).points() or ()
+        audit_options = self.audit_options
+        read_options = {
+            option.name: getattr(audit_options, option.name) for option in fields(ReadOptions)
+        }
+        operating_points = Options(**vars(audit_options)).points() or ()
         fixed_thresholds = tuple(
             point.rule_value for point in operating_points if point.rule == "threshold"
         )
@@ -161,11 +163,11 @@ class Plan:
             step=self.step or None,
             thresholds=fixed_thresholds if self.step else (),
             withhold=0,
-            llr=asked.llr,
-            llr_base=asked.llr_base,
+            llr=audit_options.llr,
+            llr_base=audit_options.llr_base,
         )
 
-    def audited(self) -> dict[str, Any]:
+    def options_of_counts_audit(self) -> dict[str, Any]:
         """Options of the audit of the counts, which hold what was read."""
         sections = {
             option.keyword: option.section for option in option_fields(AuditOptions).values()
@@ -176,7 +178,7 @@ class Plan:
             if sections[name] not in {INPUT_SECTION, READING_SECTION}
         }
 
-    def found(self) -> SpeakerCountInputs | None:
+    def speaker_count_inputs(self) -> SpeakerCountInputs | None:
         """What was found on the counts of all parts; None until these are there.
 
         Raises
@@ -388,7 +390,7 @@ def _plan_from_document(home: Path, document: Mapping[str, Any]) -> Plan:
 
 def gather_trials(plan: Plan, rows: FileRows | list[str]) -> tuple[GroupedTrials, CountOptions]:
     """Return trials of a plan, of some rows or all files, and how they are counted."""
-    count_options, groups_file = apply_groups_file(plan.counted())
+    count_options, groups_file = apply_groups_file(plan.count_options())
     with reading_files_as(count_options.encoding, count_options.quotes, count_options.columns):
         # some rows may lack a group or a class that the whole list has
         trials = read_grouped_trials({plan.name: rows}, count_options, groups_file, may_lack=True)

@@ -32,7 +32,7 @@ class ShardRecord:
     number: int
     hashes: dict[str, str]
     inputs: Sequence[dict[str, Any]] = ()  # files that its trials were read from
-    speakers: str = ""  # of its trials, as `encoded_speakers` writes them
+    speakers: str = ""  # of its trials, as `parivox.share.shard_plan.encoded_speakers` writes them
 
     @classmethod
     def read(cls, plan: Plan, number: int) -> ShardRecord:

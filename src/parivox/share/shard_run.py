@@ -88,9 +88,10 @@ def run_shard(
     # locked, as engines may run a shard again while a lost node still does
     with ExitStack() as lock:
         if not lock_folder(home, lock, waits=waits):
-            msg = f"{plan.said(number)}: another process runs it; wait until that has ended"
+            shard_description = plan.shard_description(number)
+            msg = f"{shard_description}: another process runs it; wait until that has ended"
             raise ConfigError(msg)
-        record, speaker_count_inputs = ShardRecord.read(plan, number), plan.found()
+        record, speaker_count_inputs = ShardRecord.read(plan, number), plan.speaker_count_inputs()
         # the first pass makes the score counts, the second the speaker counts: their thresholds are
         # set on the score counts of all shards
         if not record.has_intact_file(COUNTS_FILE):
@@ -173,7 +174,7 @@ def _reporting_failures(plan: Plan, number: int) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        described = f"{plan.said(number)}: {error}"
+        described = f"{plan.shard_description(number)}: {error}"
         if plan.is_unchanged(number):
             with suppress(ParivoxError):  # the folder may not be writable
                 write_json(failure_file, {"plan": plan.id, "error": described})
@@ -187,7 +188,7 @@ def run(
     shard: str | None = None,
     workers: int = 1,
     ray: str | None = None,
-    progress: Callable[[Progress], None] | None = None,  # noqa: ARG001 - `telling` takes it
+    progress: Callable[[Progress], None] | None = None,  # noqa: ARG001 - taken by `reports_progress`
 ) -> None:
     """Run every part of a plan, both passes; what is there already is not made again.
 
@@ -227,7 +228,7 @@ def run(
         return
     with runner.open(partial(shard_runner, plan.folder)) as run_shards:
         _run_all(plan, run_shards, "counting parts")
-        if plan.found() is None:
+        if plan.speaker_count_inputs() is None:
             with stage("finding thresholds"):
                 find_thresholds(folder)
         _run_all(plan, run_shards, "tallying parts")

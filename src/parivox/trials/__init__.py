@@ -16,12 +16,12 @@ its trials by pair of speakers once. Everything else is a sum over these:
 * `lists.TrialList`: trials with speakers, recordings, groupings and attributes of difficulty;
 * `list_counts.SpeakerPairCounts`, `ListCounts` and `TrialsPerSpeaker`: its counts;
 * `guidelines.Check` and `Finding`: a guideline, and what it comes to for a list;
-* `manifest.ListDesign`: what the manifest of a list says that its design fixed.
+* `manifest.ManifestDesign`: what the manifest of a list says that its design fixed.
 
-To build lists, each kind makes a `Design` of a `Pool`; `building.build_lists` draws it:
+To build lists, each kind makes a `ListDesign` of a `Pool`; `building.build_lists` draws it:
 
 * `pool.Pool`: utterances in order, with their speakers, groups and attributes;
-* `pool.Design`: a list that can be drawn again and again, in chunks of trials;
+* `pool.ListDesign`: a list that can be drawn again and again, in chunks of trials;
 * `pairs.NumberedPairs` and `Draws`: pairs by number, and the random streams of a seed.
 
 Callers are `parivox.cli` and users; `parivox.auditing`, for grades and failed checks of the lists

@@ -37,7 +37,7 @@ from parivox.trials.pairs import (
     numbers_within,
     target_pairs,
 )
-from parivox.trials.pool import Design, Pool, group_positions, speaker_by_speaker
+from parivox.trials.pool import ListDesign, Pool, group_positions, speaker_by_speaker
 
 if TYPE_CHECKING:
     import os
@@ -133,7 +133,7 @@ def build_balanced(
     return build_lists(design(pool, build_options), build_options)
 
 
-def design(pool: Pool, options: BalancedOptions) -> Design:
+def design(pool: Pool, options: BalancedOptions) -> ListDesign:
     """Return the design of balanced lists: who can be drawn, and how.
 
     Groups are balanced in what defines difficulty: `balance` is used for the manifest.
@@ -160,7 +160,7 @@ def design(pool: Pool, options: BalancedOptions) -> Design:
             f"check G7 asks for {min_speakers:g} speakers in each group, more than the "
             f"{request.n_speakers} asked for"
         )
-    return Design(
+    return ListDesign(
         kind="balanced",
         pool=pool,
         parameters={

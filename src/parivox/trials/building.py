@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from parivox.runtime.progress import Progress
     from parivox.trials.pairs import Ints
-    from parivox.trials.pool import Design, TrialChunk
+    from parivox.trials.pool import ListDesign, TrialChunk
 
 _MIN_PARQUET_BYTES = 4
 """Bytes that a trial takes in Parquet, at least."""
@@ -104,7 +104,7 @@ class Built(NotebookView):
 
 
 def build_lists(
-    design: Design, options: BuildOptions, *, former: Mapping[str, Any] | None = None
+    design: ListDesign, options: BuildOptions, *, former: Mapping[str, Any] | None = None
 ) -> Built:
     """Draw every variant of a design and write them with their manifest.
 
@@ -166,7 +166,7 @@ def build_lists(
     return built_lists
 
 
-def _manifest(design: Design, options: BuildOptions, left_out: Table) -> dict[str, Any]:
+def _manifest(design: ListDesign, options: BuildOptions, left_out: Table) -> dict[str, Any]:
     """Return the manifest as it is before lists are drawn; inputs and lists follow."""
     manifest: dict[str, Any] = {
         "schema": SCHEMA,
@@ -303,12 +303,12 @@ class _DrawnCounts:
         return [f"speakers are tested in {numbers} nontarget trials each"]
 
 
-def _id_columns(design: Design, chunk: TrialChunk) -> pl.DataFrame:
+def _id_columns(design: ListDesign, chunk: TrialChunk) -> pl.DataFrame:
     ids = design.pool.utterance_ids
     return pl.DataFrame({"enrol": ids.gather(chunk.enrol), "test": ids.gather(chunk.test)})
 
 
-def _check_rows(design: Design, path: Path) -> list[dict[str, Any]]:
+def _check_rows(design: ListDesign, path: Path) -> list[dict[str, Any]]:
     """Return what the check says of the first list, as anybody's would."""
     pool = design.pool
     checked = check(path, speakers=pool.speakers, utterances=pool.utterances, by=pool.grouping)
@@ -338,7 +338,7 @@ def _check_same_lists(
     raise DataError(msg)
 
 
-def _check_free_space(design: Design, folder: Path, n_variants: int, format_: str) -> str:
+def _check_free_space(design: ListDesign, folder: Path, n_variants: int, format_: str) -> str:
     """Return how much will be written, in words; refuse what the disk has no room for."""
     n_trials = design.n_trials * n_variants
     if format_ == "parquet":

@@ -31,7 +31,7 @@ from parivox.trials.guidelines import (
 )
 from parivox.trials.list_counts import count_list, effective_number, shares_or_nan
 from parivox.trials.lists import read_list
-from parivox.trials.manifest import ListDesign
+from parivox.trials.manifest import ManifestDesign
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -194,7 +194,7 @@ def check(
     }
     keeps_scores = bool(variants)  # for the EERs of all
     trial_list = read_list(trials, by=by, grade_by=grade_by, **options, keeps_scores=keeps_scores)
-    design = ListDesign.for_list_file(trials)
+    design = ManifestDesign.for_list_file(trials)
     # what the user names counts more than what the manifest says
     if design is not None and grade_by is None:
         trial_list = design.regrade(trial_list)
@@ -240,7 +240,7 @@ def check(
     )
 
 
-def failed_checks(trial_list: TrialList, design: ListDesign | None = None) -> list[Finding]:
+def failed_checks(trial_list: TrialList, design: ManifestDesign | None = None) -> list[Finding]:
     """Return the checks that a list fails at the usual thresholds, given what its design fixed."""
     mix, n_lists = (None, 1) if design is None else (design.fixed_mix(trial_list), design.n_lists)
     findings = guidelines(count_list(trial_list), CHECKS, mix=mix, n_lists=n_lists)

@@ -26,7 +26,7 @@ from parivox.trials.pairs import (
     meeting_utterances,
     target_pairs,
 )
-from parivox.trials.pool import TRIALS_PER_CHUNK, Design, Pool, TrialChunk
+from parivox.trials.pool import TRIALS_PER_CHUNK, ListDesign, Pool, TrialChunk
 
 if TYPE_CHECKING:
     import os
@@ -105,7 +105,7 @@ def build_cross(
     return build_lists(design(pool, build_options), build_options)
 
 
-def design(pool: Pool, options: CrossOptions) -> Design:
+def design(pool: Pool, options: CrossOptions) -> ListDesign:
     """Return the design of cross lists: which cells there are, and how many trials each has."""
     is_given = [options.trials is not None, options.per_cell is not None, bool(options.complete)]
     if is_given.count(True) != 1:
@@ -144,7 +144,7 @@ def design(pool: Pool, options: CrossOptions) -> Design:
             yield from _cell_chunks(pool, members, cell_budgets, draws)
 
     n_nontarget = all_pairs.n_pairs if cell_budgets is None else int(cell_budgets.sum())
-    return Design(
+    return ListDesign(
         kind="cross",
         pool=pool,
         parameters={

@@ -36,7 +36,7 @@ from parivox.trials.pairs import (
     target_pairs,
     without_repeats,
 )
-from parivox.trials.pool import Design, Pool, group_positions, speaker_by_speaker
+from parivox.trials.pool import ListDesign, Pool, group_positions, speaker_by_speaker
 
 if TYPE_CHECKING:
     import os
@@ -150,7 +150,7 @@ def build_inclusive(
     return build_lists(design(pool, build_options), build_options)
 
 
-def design(pool: Pool, options: InclusiveOptions) -> Design:
+def design(pool: Pool, options: InclusiveOptions) -> ListDesign:
     """Return the design of inclusive lists: who takes part, and how pairs are drawn.
 
     The pool is graded already: `grade_by` is used for the manifest, and for the check.
@@ -191,7 +191,7 @@ def design(pool: Pool, options: InclusiveOptions) -> Design:
 
     mix_names = {f"cat{grade}": share for grade, share in mix.items()}
     group_names = [pool.groups[position] for position in groups]
-    return Design(
+    return ListDesign(
         kind="inclusive",
         pool=pool,
         parameters={

@@ -147,7 +147,7 @@ def _is_of_type(content: Any, annotation: str) -> bool:
     return False
 
 
-class ListDesign(NamedTuple):
+class ManifestDesign(NamedTuple):
     """What the manifest of a list says that its design fixed."""
 
     manifest: str  # the file
@@ -157,7 +157,7 @@ class ListDesign(NamedTuple):
     n_lists: int  # different lists that were drawn alike, this one with them
 
     @classmethod
-    def for_list_file(cls, source: Any) -> ListDesign | None:
+    def for_list_file(cls, source: Any) -> ManifestDesign | None:
         """Return the design of a list whose manifest lies next to its file; None without one.
 
         A list whose bytes are not those of the manifest was changed, so nothing is fixed.
@@ -170,7 +170,8 @@ class ListDesign(NamedTuple):
         with open(source, "rb") as file:  # noqa: PTH123 - likewise
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         for path in manifests:
-            # a manifest that cannot be read is none of this list; `rebuild` says what is wrong
+            # a manifest that cannot be read is none of this list; rebuilding the list says what is
+            # wrong
             with suppress(ParivoxError):
                 manifest = read_manifest(path)
                 if any(built_list["sha256"] == digest for built_list in manifest["lists"]):
@@ -178,7 +179,7 @@ class ListDesign(NamedTuple):
         return None
 
     @classmethod
-    def from_manifest(cls, manifest: Mapping[str, Any], name: str) -> ListDesign:
+    def from_manifest(cls, manifest: Mapping[str, Any], name: str) -> ManifestDesign:
         """Return what a manifest fixes."""
         parameters, graded_by = manifest["parameters"], tuple(manifest["grade_by"])
         mix = None

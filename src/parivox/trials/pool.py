@@ -1,6 +1,6 @@
 """Read what lists are drawn from, and say how: a pool of recordings with their speakers, a design.
 
-Every kind of list (`inclusive`, `balanced`, `cross`) makes a `Design` of a `Pool`;
+Every kind of list (`inclusive`, `balanced`, `cross`) makes a `ListDesign` of a `Pool`;
 `parivox.trials.building` draws it and writes the lists.
 """
 
@@ -270,7 +270,7 @@ class TrialChunk(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Design:
+class ListDesign:
     """A list that can be drawn again and again."""
 
     kind: str  # inclusive, balanced or cross

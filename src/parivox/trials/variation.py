@@ -313,7 +313,7 @@ class _ListMeter(NamedTuple):
     replicates: int
     seed: int
 
-    def group_metrics(self, pairs: ScoredPairs) -> Iterator[tuple[str, Counts, _GroupMetrics]]:
+    def group_metrics(self, pairs: CandidatePairs) -> Iterator[tuple[str, Counts, _GroupMetrics]]:
         """Yield each group of a list: its name, its counts, and its metrics."""
         n_speakers, replicates = pairs.n_speakers_by_group(), self._replicates(pairs)
         for group in np.flatnonzero(n_speakers):
@@ -333,7 +333,7 @@ class _ListMeter(NamedTuple):
         cost = min_cdet(counts, cost=self.cost).value
         return np.stack([eer(counts), cost, rates.fpr[..., 0], rates.fnr[..., 0]], axis=-1)
 
-    def _replicates(self, pairs: ScoredPairs) -> Floats:
+    def _replicates(self, pairs: CandidatePairs) -> Floats:
         """Return the metrics when speakers are resampled: [replicate, group, metric]."""
         curves = ResampledCurves(
             pairs.score,
@@ -409,7 +409,7 @@ def _det_points(counts: Counts) -> Iterator[tuple[float, float]]:
 
 
 @dataclass(frozen=True, eq=False)
-class ScoredPairs:
+class CandidatePairs:
     """Pairs that lists may be drawn from, each in one order only."""
 
     grouping: str  # what groups are made of
@@ -426,7 +426,7 @@ class ScoredPairs:
         """Count the speakers of each group."""
         return _speakers_by_group(self.group_of_speaker, self.groups)
 
-    def with_enough_pairs(self, n_pairs: int) -> ScoredPairs:
+    def with_enough_pairs(self, n_pairs: int) -> CandidatePairs:
         """Return the pairs of speakers with so many of either class.
 
         Raises
@@ -454,7 +454,7 @@ class ScoredPairs:
             pairs, group_of_speaker=np.where(has_enough, self.group_of_speaker, np.int32(-1))
         )
 
-    def select(self, rows: NDArray[np.intp]) -> ScoredPairs:
+    def select(self, rows: NDArray[np.intp]) -> CandidatePairs:
         """Return the pairs of these rows."""
         names = ("speaker", "partner", "group", "target", "score")
         return replace(self, **{name: getattr(self, name)[rows] for name in names})
@@ -476,14 +476,14 @@ def _speakers_by_group(group_of_speaker: Codes, groups: Sequence[str]) -> NDArra
 class ListSeries(NamedTuple):
     """Lists to be measured."""
 
-    reference: ScoredPairs  # what the common threshold is found on
+    reference: CandidatePairs  # what the common threshold is found on
     n_speakers_by_group: NDArray[np.int64]  # how many of each group there were to draw from
-    lists: Iterator[tuple[int, int, ScoredPairs]]
+    lists: Iterator[tuple[int, int, CandidatePairs]]
     """Pairs per speaker, number of the variant from 1 on, and the list."""
 
 
 def draw_lists(
-    pairs: ScoredPairs, pair_numbers: Sequence[int], n_variants: int, seed: int
+    pairs: CandidatePairs, pair_numbers: Sequence[int], n_variants: int, seed: int
 ) -> ListSeries:
     """Draw lists from scored pairs, all of the speakers who have enough for the largest.
 
@@ -523,7 +523,7 @@ def build_scored_lists(
     ids = pool.utterance_ids.to_numpy().astype(object)
     speaker_of_utterance = pool.speaker_of_utterance.astype(np.int32)
 
-    def scored_list(n_pairs: int, variant: int) -> ScoredPairs:
+    def scored_list(n_pairs: int, variant: int) -> CandidatePairs:
         inclusive = design(pool, InclusiveOptions(per_speaker=n_pairs, groups=groups))
         chunks = list(inclusive.draw(Draws(seed).child(variant)))
         enrol, test, target = (np.concatenate(column) for column in zip(*chunks, strict=True))
@@ -534,7 +534,7 @@ def build_scored_lists(
             raise DataError(msg)
         speaker = speaker_of_utterance[enrol]
         takes_part = np.bincount(speaker, minlength=pool.group_of_speaker.size) > 0
-        return ScoredPairs(
+        return CandidatePairs(
             grouping=pool.grouping,
             groups=pool.groups,
             group_of_speaker=np.where(takes_part, pool.group_of_speaker, np.int32(-1)),
@@ -573,7 +573,7 @@ def read_scored_pairs(
     orientation: str | None,
     id: str | None,  # noqa: A002 - the option's name
     groups: Sequence[str] | str | None = None,
-) -> ScoredPairs:
+) -> CandidatePairs:
     """Read pairs of two recordings of one speaker, and of two speakers of one group.
 
     A different-speaker pair is the enrolment speaker's. Where some speaker never enrols in such
@@ -600,7 +600,7 @@ def read_scored_pairs(
     return _scored_pairs(trials, grouping, group_of_speaker.astype(np.int32))
 
 
-def _scored_pairs(trials: TrialSet, grouping: Grouping, group_of_speaker: Codes) -> ScoredPairs:
+def _scored_pairs(trials: TrialSet, grouping: Grouping, group_of_speaker: Codes) -> CandidatePairs:
     """Return the pairs that lists may be drawn from, each in one order only."""
     partitions = [partition.without_conflicts() for partition in trials.partitions()]
     columns = [
@@ -642,7 +642,7 @@ def _scored_pairs(trials: TrialSet, grouping: Grouping, group_of_speaker: Codes)
             np.where(is_swapped, speaker, partner),
         )
     has_pairs = np.isin(np.arange(n_speakers), speaker)
-    return ScoredPairs(
+    return CandidatePairs(
         grouping=grouping.name,
         groups=grouping.groups,
         group_of_speaker=np.where(has_pairs, group_of_speaker, np.int32(-1)),

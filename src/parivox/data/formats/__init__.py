@@ -330,7 +330,7 @@ def translate_words(scanned: Scan, asked: RequestedColumns) -> Scan:
             cell = pl.col(role).cast(pl.String)
             lower = cell.str.strip_chars().str.to_lowercase()
             word = lower.replace_strict(word_of_text, default="")
-            # a word of another role is left as it is: `nobody` is no decision
+            # a word of another role is left as it is: ``nobody`` is no decision
             role_words = [
                 name for name in user_words if role in CELL_WORDS[name] and name != "failed"
             ]

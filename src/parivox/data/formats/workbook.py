@@ -57,7 +57,7 @@ class FaultyCell(str):
 
 
 @frozen
-class Sheet:
+class Worksheet:
     """A sheet of a workbook."""
 
     name: str
@@ -68,7 +68,7 @@ class Sheet:
     hidden_rows: tuple[int, ...]  # those with cells
 
 
-def read_sheets(file: IO[bytes], source: str, most_cells: int) -> list[Sheet]:
+def read_sheets(file: IO[bytes], source: str, most_cells: int) -> list[Worksheet]:
     """Return every sheet of cells in a workbook, in order; refuse one of too many cells.
 
     At a damaged file openpyxl raises exceptions of many kinds.
@@ -79,7 +79,7 @@ def read_sheets(file: IO[bytes], source: str, most_cells: int) -> list[Sheet]:
         return [_read_sheet(sheet, source, most_cells) for sheet in book.worksheets]
 
 
-def _read_sheet(sheet: Any, source: str, most_cells: int) -> Sheet:
+def _read_sheet(sheet: Any, source: str, most_cells: int) -> Worksheet:
     rows: dict[int, dict[int, str]] = {}
     merged, hidden_rows = [], []
     n_cells = 0
@@ -108,7 +108,7 @@ def _read_sheet(sheet: Any, source: str, most_cells: int) -> Sheet:
             element.clear()
             parser.row_dimensions.clear()
     is_visible = sheet.sheet_state == "visible"
-    return Sheet(
+    return Worksheet(
         sheet.title, not is_visible, dict(sorted(rows.items())), tuple(merged), tuple(hidden_rows)
     )
 

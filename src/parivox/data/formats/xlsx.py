@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from parivox.data.formats.format import Rows
-    from parivox.data.formats.workbook import Sheet
+    from parivox.data.formats.workbook import Worksheet
     from parivox.data.source_bytes import SourceBytes
 
 MAX_CELLS = 3_000_000
@@ -68,7 +68,7 @@ def _table(content: SourceBytes) -> NamedColumns:
     return NamedColumns([*names.values()], chunks)
 
 
-def _sheets(content: SourceBytes) -> Sequence[Sheet]:
+def _sheets(content: SourceBytes) -> Sequence[Worksheet]:
     """Return every sheet of cells, in order."""
     name = content.name
     if content.head.startswith(_OLE_START):
@@ -143,7 +143,7 @@ def _check_cell_count(sheet: IO[bytes], name: str) -> None:
             raise too_many_cells(name, MAX_CELLS)
 
 
-def _find_table_sheet(sheets: Sequence[Sheet], name: str) -> Sheet:
+def _find_table_sheet(sheets: Sequence[Worksheet], name: str) -> Worksheet:
     """Return the one sheet with a table.
 
     Visible sheets come before hidden ones, and tables of several columns before those of one, which
@@ -172,7 +172,7 @@ def _find_table_sheet(sheets: Sequence[Sheet], name: str) -> Sheet:
     raise DataError(msg)
 
 
-def _is_table(sheet: Sheet, min_columns: int) -> bool:
+def _is_table(sheet: Worksheet, min_columns: int) -> bool:
     """Whether there are rows below a header of at least so many columns."""
     if not sheet.rows:
         return False
@@ -180,7 +180,7 @@ def _is_table(sheet: Sheet, min_columns: int) -> bool:
     return len(sheet.rows[header]) >= min_columns and header < max(sheet.rows)
 
 
-def _header_row(sheet: Sheet) -> int:
+def _header_row(sheet: Worksheet) -> int:
     """Return the first row with more than half as many cells as the fullest: titles are short.
 
     If no row below has half as many cells, this is not a header but a row with a remark next to it;
@@ -203,7 +203,7 @@ def _first_row_wider_than(width: float, sizes: Mapping[int, int]) -> int:
     return min(number for number, size in sizes.items() if size > width)
 
 
-def _column_names(sheet: Sheet, header: int, sheet_location: str) -> dict[int, str]:
+def _column_names(sheet: Worksheet, header: int, sheet_location: str) -> dict[int, str]:
     """Return the names of the columns by their positions, from 1; refuse a name given twice."""
     from openpyxl.utils import get_column_letter as letters  # noqa: PLC0415 - an extra
 
@@ -220,7 +220,7 @@ def _column_names(sheet: Sheet, header: int, sheet_location: str) -> dict[int, s
     return names
 
 
-def _check_merged(sheet: Sheet, header: int, sheet_location: str) -> None:
+def _check_merged(sheet: Worksheet, header: int, sheet_location: str) -> None:
     """Refuse merged cells in the table: their value would count for the first of them only."""
     areas = [area for area in sheet.merged if area.min_col in sheet.rows.get(area.min_row, {})]
     row_above = max((number for number in sheet.rows if number < header), default=0)
@@ -242,7 +242,7 @@ def _check_merged(sheet: Sheet, header: int, sheet_location: str) -> None:
         raise DataError(msg)
 
 
-def _check_cells(sheet: Sheet, header: int, names: dict[int, str], sheet_location: str) -> None:
+def _check_cells(sheet: Worksheet, header: int, names: dict[int, str], sheet_location: str) -> None:
     """Refuse cells of the table without a name above them, or without a value."""
     from openpyxl.utils import get_column_letter as letters  # noqa: PLC0415 - an extra
 

@@ -26,7 +26,7 @@ from parivox.data.formats import may_be_trials, scan, table_format
 from parivox.data.inspection.findings import FileFindings, Inspection
 from parivox.data.inspection.joins import add_labels, find_joins, settle_kinds
 from parivox.data.inspection.parivox_files import recognise_parivox_file
-from parivox.data.inspection.proposed_audit import ProposedAudit, Source
+from parivox.data.inspection.proposed_audit import NamedSource, ProposedAudit
 from parivox.data.inspection.tables import (
     InspectedTable,
     inspect_groups,
@@ -135,22 +135,22 @@ def _unique_sources(sources: Sequence[Any]) -> tuple[list[Any], list[str]]:
     return list(source_by_key.values()), list(problems)
 
 
-def _rereadable_source(source: Any, number: int) -> Source:
+def _rereadable_source(source: Any, number: int) -> NamedSource:
     """Return the source in a form that can be read several times."""
     if not isinstance(source, (str, os.PathLike)):
-        return Source(f"table {number}", source, f"table {number}")
+        return NamedSource(f"table {number}", source, f"table {number}")
     if os.fspath(source) != "-":
         name = printable(os.fspath(source))
-        return Source(name, source, name)
+        return NamedSource(name, source, name)
     folder = ScratchFolder()
     # the name of the file, as messages use it
     with folder.file_to_write("standard input") as path, path.open("wb") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
-    return Source(path.name, path, "-", folder)
+    return NamedSource(path.name, path, "-", folder)
 
 
 def _identify(
-    source: Source,
+    source: NamedSource,
     requested_columns: RequestedColumns,
     format_: str | None,
     counts_reader: CountsReader,
@@ -180,7 +180,7 @@ def _identify(
     return inspected
 
 
-def _inspect_parivox_table(source: Source, findings: FileFindings) -> Inspected:
+def _inspect_parivox_table(source: NamedSource, findings: FileFindings) -> Inspected:
     """Return a table that Parivox wrote, and that an audit reads as any other."""
     try:
         table = inspect_table(source.data, source.name)
@@ -190,7 +190,7 @@ def _inspect_parivox_table(source: Source, findings: FileFindings) -> Inspected:
 
 
 def _inspect_as_trials(
-    source: Source, requested_columns: RequestedColumns, format_: str | None
+    source: NamedSource, requested_columns: RequestedColumns, format_: str | None
 ) -> tuple[InspectedTrials | FileFindings | None, str]:
     """Return the trials of a source, if it holds trials; and why an audit cannot read it."""
     problem = ""
@@ -241,7 +241,7 @@ def _may_be_trials(data: Any) -> bool:
 
 
 def _inspect_columns_by_content(
-    source: Source, requested_columns: RequestedColumns
+    source: NamedSource, requested_columns: RequestedColumns
 ) -> InspectedTrials | None:
     """Return the trials of a source with unknown column names, recognised by content."""
     if isinstance(source.data, (str, os.PathLike)):

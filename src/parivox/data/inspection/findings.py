@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Column:
+class InspectedColumn:
     """One column and its values."""
 
     name: str  # in the file
@@ -111,7 +111,7 @@ class FileFindings:
     read: Mapping[str, str] | None = None
     roles: Mapping[str, str] | None = None  # column of each role
     # all columns of a table; of trials, those besides ids, labels and scores
-    columns: tuple[Column, ...] = ()
+    columns: tuple[InspectedColumn, ...] = ()
     rows: int = 0  # rows looked at
     whole: bool = True  # whether these are all rows
     ids: tuple[IdFindings, ...] = ()

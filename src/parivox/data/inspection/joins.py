@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.data.inspection.findings import Column
+    from parivox.data.inspection.findings import InspectedColumn
     from parivox.data.inspection.tables import InspectedTable
     from parivox.data.inspection.trials import InspectedTrials
 
@@ -421,7 +421,7 @@ def _labels_by_speakers(
 
 def differing_attributes(
     trials: InspectedTrials, tables: Sequence[InspectedTable]
-) -> Iterator[tuple[Column, DifferingAttribute]]:
+) -> Iterator[tuple[InspectedColumn, DifferingAttribute]]:
     """Yield attributes of recordings that differ between the sides of most target trials."""
     rows = trials.rows.label == 1
     models = [table for table in tables if table.findings.kind == "models"]
@@ -439,7 +439,10 @@ def differing_attributes(
 
 
 def _attribute_codes(
-    trials: InspectedTrials, table: InspectedTable, column: Column, models: Sequence[InspectedTable]
+    trials: InspectedTrials,
+    table: InspectedTable,
+    column: InspectedColumn,
+    models: Sequence[InspectedTable],
 ) -> NDArray[np.int64]:
     """Return the group of each id by an attribute of its recording.
 

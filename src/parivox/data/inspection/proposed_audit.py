@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from parivox.data.groups_file import GroupsFile
-    from parivox.data.inspection.findings import Column, DifferingAttribute
+    from parivox.data.inspection.findings import DifferingAttribute, InspectedColumn
     from parivox.data.trial_set import TrialSet
     from parivox.data.value_warnings import DataWarning
     from parivox.runtime.disk import ScratchFolder
@@ -48,7 +48,7 @@ _TABLE_OPTIONS = ("trials", "speakers", "utterances", "models", "failures", "gro
 
 
 @dataclass(eq=False)
-class Source:
+class NamedSource:
     """A source under the name that the user gave it, in a form that can be read again."""
 
     name: str
@@ -79,7 +79,7 @@ class ProposedAudit:
 
     def __init__(
         self,
-        sources: Sequence[Source],
+        sources: Sequence[NamedSource],
         columns: dict[str, str],
         format_: str | None,
         system_name: Callable[[Any], str],
@@ -95,7 +95,7 @@ class ProposedAudit:
         encoding = requested_encoding()
         encodings = {(source.findings.read or {}).get("encoding") for source in sources}
         self.encoding = encoding if encoding in encodings else ""
-        self.sources_by_kind: dict[str, list[Source]] = {}
+        self.sources_by_kind: dict[str, list[NamedSource]] = {}
         for source in sources:
             if source.findings.rows or source.findings.kind in {"groups", "tally", "own"}:
                 self.sources_by_kind.setdefault(source.findings.kind, []).append(source)
@@ -159,7 +159,7 @@ class ProposedAudit:
                     cells += table.distinct(column).to_list()
         return cells
 
-    def _read_trials(self, source: Source, groups: GroupsFile | None) -> TrialSet:
+    def _read_trials(self, source: NamedSource, groups: GroupsFile | None) -> TrialSet:
         """Return the trials of a source, as an audit reads them with the other files."""
         first_path = {kind: sources[0].data for kind, sources in self.sources_by_kind.items()}
         kaldi_folders = self._kaldi_folders()
@@ -341,7 +341,7 @@ class ProposedAudit:
         differing_by_grouping: dict[str, DifferingAttribute | None] = {}
         used_names: set[str] = set()
         for kind, owner in _ATTRIBUTE_OWNERS.items():
-            columns: list[Column] = []
+            columns: list[InspectedColumn] = []
             for source in self.sources_by_kind.get(kind, []):
                 columns += source.findings.columns
             for column in columns:

@@ -16,7 +16,7 @@ from parivox.data.columns import ALIASES, SPEAKER_NAMES, column_positions, plain
 from parivox.data.formats.delimited import SPANNING_RECORDS
 from parivox.data.formats.headerless import mostly_scores
 from parivox.data.groups_file import read_groups_file
-from parivox.data.inspection.findings import Column, FileFindings, IdFindings
+from parivox.data.inspection.findings import FileFindings, IdFindings, InspectedColumn
 from parivox.data.recordings import (
     MODEL_NAMES,
     REASON_NAMES,
@@ -499,13 +499,13 @@ class CellCounter:
         words = [] if self._counts is None else self._counts["value"].sort().to_list()
         return words if len(words) <= _MAX_OUTCOME_WORDS else []
 
-    def column(self, name: str, role: str = "") -> Column:
+    def column(self, name: str, role: str = "") -> InspectedColumn:
         """Return the findings about the column."""
         numbers = (
             (min(self._number_ranges), max(self._number_ranges)) if self._number_ranges else None
         )
         if self._counts is None:
-            return Column(name, role, None, self._unknown, (), numbers)
+            return InspectedColumn(name, role, None, self._unknown, (), numbers)
         n_distinct = self._counts.height
         n_cells = int(self._counts["count"].sum())
         ordered = self._counts.sort(["count", "value"], descending=[True, False])["value"]
@@ -519,7 +519,7 @@ class CellCounter:
             numbers is not None and n_distinct > _MAX_UNBANDED_NUMBERS and not is_name and not role
         )
         bands = _bands(self._counts) if is_many else ""
-        return Column(
+        return InspectedColumn(
             name,
             role,
             n_distinct,

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.data.formats.format import Chunk, Scan
-    from parivox.data.inspection.findings import Column
+    from parivox.data.inspection.findings import InspectedColumn
 
 MAX_INSPECTED_ROWS = 5_000_000
 """Rows that are inspected of larger files."""
@@ -369,7 +369,7 @@ class _TrialInspector:
         self.add_warning(REVERSED, int(is_reversed.sum()), "each direction is a trial")
         self.add_warning(SAME_UTTERANCE, int((scored.enrol == scored.test).sum()))
 
-    def _column(self, role: str, cells: CellCounter) -> Column:
+    def _column(self, role: str, cells: CellCounter) -> InspectedColumn:
         """Return one column; of an attribute with a column per side, one for both."""
         if not role.startswith(ATTRIBUTE_PREFIX):
             return cells.column(self.scan.columns[role], role)

@@ -94,7 +94,7 @@ class VerifyingSystem(Protocol):
 
 
 def check_scoring(scoring: Any, subject: str) -> str:
-    """How vectors are to be compared, if that is known; `where` is how the message begins."""
+    """How vectors are to be compared, if that is known; `subject` is how the message begins."""
     if scoring not in SCORINGS:
         msg = f"{subject}: its scoring {scoring!r} is not known; give {', '.join(SCORINGS)}"
         raise ConfigError(msg)

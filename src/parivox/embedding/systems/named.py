@@ -3,7 +3,7 @@
 What a user names with ``package.module:attribute``, or a package registers in the entry point
 group ``parivox.systems``, is Python:
 
-- an object with `embed`, or with `enrol` and `verify`, that follows
+- an object with ``embed``, or with ``enrol`` and ``verify``, that follows
   `parivox.embedding.systems`;
 - a function of ``(waveform, sample_rate)`` that gives a vector, or with an attribute ``batched =
   True`` a function of ``(waveforms, sample_rate)`` that gives a vector of each;
@@ -247,8 +247,8 @@ class CallableSystem:
     """A function as an embedding system.
 
     Its attributes `sample_rate` (in the place of which another may be given), `scoring`,
-    `least_seconds`, `batched` and `provenance` are read where it has them. `device` is what it was
-    made with, to be recorded.
+    `least_seconds`, ``batched`` and `provenance` are read where it has them. `device` is what it
+    was made with, to be recorded.
     """
 
     def __init__(

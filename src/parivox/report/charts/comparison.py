@@ -119,7 +119,7 @@ def against(scope: ChartScope, theme: Theme, *, measure: str = "ratio") -> Drawi
     if bias_measure.is_of_references:
         dots_show = f"how many times the rate of {reference} it has"
     else:
-        dots_show = f"{bias_measure.says},"
+        dots_show = f"{bias_measure.definition},"
     return Drawing(
         theme.styled(vl.side_by_side(panels, 16)),
         f"{measure_label} of {first_name} against {second_name}: "
@@ -468,7 +468,7 @@ def _bar_parts(shares: Sequence[Row], states: Sequence[str]) -> list[Row]:
 
 
 def _rank_shares(scope: ChartScope, pair: Pair) -> list[Row]:
-    """Return shares of draws in which each system is better, by rank (`p`) and metric (`m`)."""
+    """Return shares of draws in which each system is better, by rank (``p``) and metric (``m``)."""
     compared = _comparison_rows(scope, pair)
     rows = []
     for metric, metric_name in _METRIC_NAMES.items():

@@ -294,7 +294,7 @@ def over_metrics(scope: ChartScope, theme: Theme, *, measure: str = "nrb") -> Dr
     return Drawing(
         theme.styled(panel, view={"stroke": None}),
         f"{capitalised(meta_measure.label)} by base metric: {shortened(scope.grouping)}",
-        f"{capitalised(meta_measure.says)}. Dots: systems; lines: confidence intervals; grey "
+        f"{capitalised(meta_measure.definition)}. Dots: systems; lines: confidence intervals; grey "
         "ticks: noise floors, where known. "
         f"Of {_measured_groups(scope)}, or of all where fewer than two are. Rates are "
         "at one threshold for all, EER and minimum cost at each group's own, so the rows are not "

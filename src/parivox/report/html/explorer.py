@@ -161,7 +161,7 @@ def _default_alpha(alphas: Sequence[float]) -> float:
 
 
 @dataclass(frozen=True)
-class Bands:
+class ExplorerRanges:
     """Limits of every group's rates at some of the thresholds."""
 
     nodes: IntArray
@@ -173,7 +173,7 @@ class Bands:
     """
 
     @classmethod
-    def from_audit(cls, audit: Audit, curves: ErrorCurves) -> Bands:
+    def from_audit(cls, audit: Audit, curves: ErrorCurves) -> ExplorerRanges:
         """Return the bands of a grouping, at those thresholds that its bins have."""
         band_columns = audit.bands.where(**curves.filters).to_dict()
         node_by_threshold = {threshold: k for k, threshold in enumerate(curves.thresholds.tolist())}
@@ -312,7 +312,7 @@ def _grouping_data(
             group_minima[index_by_group[row["group"]]] = row["value"]
     options = audit.record["options"]
     policy = options["zero"][0], _default_alpha(options["alpha"])
-    bands = Bands.from_audit(audit, curves)
+    bands = ExplorerRanges.from_audit(audit, curves)
     measures = audit.meta.where(**filters, gated=True, zero="none").rows()
     return {
         "name": curves.grouping,

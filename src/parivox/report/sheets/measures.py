@@ -48,7 +48,7 @@ def row_measure(row: Row) -> MetaMeasure:
     measure = MEASURES.get(row["measure"])
     if isinstance(measure, MetaMeasure):
         return measure
-    return MetaMeasure(id=row["measure"], label=row["measure"], says="a measure of your own")
+    return MetaMeasure(id=row["measure"], label=row["measure"], definition="a measure of your own")
 
 
 def undefined_reason(reason: str) -> str:
@@ -115,7 +115,9 @@ def measures_in_report(audit: Audit, filters: Row, point: str) -> list[Sheet]:
         if row["metric"] in _METRIC_LABELS
     ]
     point_rows = [
-        row for row in rows if row["operating_point"] == point or row_measure(row).takes == "grid"
+        row
+        for row in rows
+        if row["operating_point"] == point or row_measure(row).extra_input == "grid"
     ]
     drawn_rows = [
         row for row in point_rows if not row["gated"] or _has_other_groups(row, point_rows)
@@ -127,7 +129,9 @@ def measures_in_report(audit: Audit, filters: Row, point: str) -> list[Sheet]:
             drawn_row["gated"],
         )
     )
-    omitted_groups = groups_left_out(row for row in drawn_rows if row_measure(row).takes != "grid")
+    omitted_groups = groups_left_out(
+        row for row in drawn_rows if row_measure(row).extra_input != "grid"
+    )
     omission_sentences = omission_reasons(
         audit, {**filters, "operating_point": point}, omitted_groups
     )
@@ -179,7 +183,7 @@ def _cells(row: Row) -> Iterator[str | Cell]:
     label = measure.label
     if row["metric"] in ERROR_TYPES:
         label = f"{label} of {row['metric'].upper()}"
-    if measure.takes == "grid":
+    if measure.extra_input == "grid":
         label = f"{label} over {row['operating_point']}"
     if row["definition"]:
         label = f"{label} ({row['definition']})"

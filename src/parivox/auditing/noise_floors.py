@@ -60,7 +60,7 @@ _REASONS = {
 
 
 @frozen
-class EqualRatesDraws:
+class EqualRatesEstimates:
     """Draws of a system with equal rates in all groups, whose speakers vary as these do.
 
     Those of a rate are undefined where a speaker behind it is in two groups.
@@ -192,7 +192,7 @@ def draw_equal_rates(
     options: Options,
     rank: NDArray[np.intp] | None,
     are_valid_by_rate: Mapping[str, bool],
-) -> EqualRatesDraws:
+) -> EqualRatesEstimates:
     """Draw both rates of a system with equal rates, for groups whose speakers are in no other.
 
     Parameters
@@ -247,7 +247,7 @@ def draw_equal_rates(
             all_rates = np.concatenate((rates, pooled_rates), axis=-1)
             all_rates = np.where(is_undefined[:, None], np.nan, all_rates)
             draws[metric, lifted] = Estimates(keys, all_rates, keys, errors, trials)
-    return EqualRatesDraws(draws, refusals, points, options)
+    return EqualRatesEstimates(draws, refusals, points, options)
 
 
 def _in_rank_order(errors: ErrorsBySpeaker, rank: NDArray[np.intp] | None) -> ErrorsBySpeaker:
