@@ -38,7 +38,7 @@ AT_POINTS = BaseMetric(
     label="missed twice",
     definition="chance of two misses in a row",
     needs="points",
-    of="target",
+    trial_class="target",
     bounds=(0.0, 1.0),
     compute=missed_twice,
 )

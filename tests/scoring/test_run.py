@@ -185,8 +185,8 @@ def test_chunks_change_nothing_but_memory(pairs, embedded, cohort, tmp_path, mon
         pairs, embeddings=embedded, out=tmp_path / "a.parquet", as_norm=cohort, top=4
     )
     monkeypatch.setattr(run, "CHUNK", 64)
-    chunks = lists.TrialList.chunks
-    monkeypatch.setattr(lists.TrialList, "chunks", lambda self: chunks(self, 64))
+    chunks = lists.ListToScore.chunks
+    monkeypatch.setattr(lists.ListToScore, "chunks", lambda self: chunks(self, 64))
     scored_run = score(
         pairs, embeddings=embedded, out=tmp_path / "b.parquet", as_norm=cohort, top=4
     )
@@ -196,8 +196,8 @@ def test_chunks_change_nothing_but_memory(pairs, embedded, cohort, tmp_path, mon
 
 def test_an_interrupted_run_goes_on_where_it_stopped(pairs, embedded, tmp_path, monkeypatch):
     monkeypatch.setattr(run, "CHUNK", 64)
-    chunks = lists.TrialList.chunks
-    monkeypatch.setattr(lists.TrialList, "chunks", lambda self: chunks(self, 64))
+    chunks = lists.ListToScore.chunks
+    monkeypatch.setattr(lists.ListToScore, "chunks", lambda self: chunks(self, 64))
     scoring_run = score(pairs, embeddings=embedded, out=tmp_path / "a.parquet")
     out = tmp_path / "b.parquet"
     reports = []
@@ -307,8 +307,8 @@ def test_a_full_disk_is_a_sentence_and_what_was_scored_is_kept(
     pairs, embedded, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(run, "CHUNK", 64)
-    chunks = lists.TrialList.chunks
-    monkeypatch.setattr(lists.TrialList, "chunks", lambda self: chunks(self, 64))
+    chunks = lists.ListToScore.chunks
+    monkeypatch.setattr(lists.ListToScore, "chunks", lambda self: chunks(self, 64))
     scoring_run = score(pairs, embeddings=embedded, out=tmp_path / "whole.parquet")
     write = pl.DataFrame.write_parquet
     written = []
