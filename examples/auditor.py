@@ -28,7 +28,7 @@ PEOPLE = {
     )
     for i in range(1, 241)
 }
-FILES = [(one, f"{one}_{n}.wav") for one in PEOPLE for n in (1, 2, 3, 4, 5)]
+FILES = [(person, f"{person}_{n}.wav") for person in PEOPLE for n in (1, 2, 3, 4, 5)]
 NONTARGETS = 0.03
 """So many of the pairs of two people are compared."""
 HEADER = ("Enrol file", "Enrol speaker", "Test file", "Test speaker", "Score", "Same speaker")
@@ -45,25 +45,27 @@ def write(folder: Path) -> None:
     sheet.append(["made up, for the documentation"])
     sheet.append([])
     sheet.append(["Person", "Gender", "Age group"])
-    for row, (person, told) in enumerate(PEOPLE.items(), start=5):
-        sheet.append([int(person), *told])  # a number that is shown as 00007
+    for row, (person, attributes) in enumerate(PEOPLE.items(), start=5):
+        sheet.append([int(person), *attributes])  # a number that is shown as 00007
         sheet.cell(row, 1).number_format = "00000"
     book.save(folder / "people.xlsx")
     draw = random.Random(5)  # noqa: S311 - made-up scores, not secrets
-    own = {
+    means = {
         person: draw.gauss(0.54 if age in AGES[2:] else 0.62, 0.08)
         for person, (_, age) in PEOPLE.items()
     }
     with (folder / "scores.csv").open("w", newline="", encoding="cp1252") as file:
         rows = csv.writer(file, delimiter=";")
         rows.writerow([*HEADER, "Büro"])
-        for (first, enrol), (second, test) in combinations(FILES, 2):
-            if first != second and draw.random() > NONTARGETS:
+        for (enrol_speaker, enrol), (test_speaker, test) in combinations(FILES, 2):
+            is_target = enrol_speaker == test_speaker
+            if not is_target and draw.random() > NONTARGETS:
                 continue
-            mean = own[first] if first == second else 0.1
+            mean = means[enrol_speaker] if is_target else 0.1
             score = f"{draw.gauss(mean, 0.11):.4f}".replace(".", ",")
-            same = "yes" if first == second else "no"
-            rows.writerow([enrol, first, test, second, score, same, draw.choice(["Köln", "Bonn"])])
+            answer = "yes" if is_target else "no"
+            office = draw.choice(["Köln", "Bonn"])
+            rows.writerow([enrol, enrol_speaker, test, test_speaker, score, answer, office])
 
 
 def check(folder: Path) -> None:
@@ -83,6 +85,6 @@ def check(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    where = Path(sys.argv[1] if len(sys.argv) > 1 else "build/auditor")
-    write(where)
-    check(where)
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "build/auditor")
+    write(folder)
+    check(folder)

@@ -48,7 +48,9 @@ def write(folder: Path) -> None:
             call, channel = f"c{len(calls):05d}", draw.choice(list(THRESHOLDS))
             language = mother_tongue if draw.random() < 0.7 else draw.choice(LANGUAGES)
             calls.append((call, customer, channel, language, draw.choice(DEVICES)))
-            score = draw.gauss(3.2 if gender == "m" else 2.9, 0.9) - (language != mother_tongue)
+            score = draw.gauss(3.2 if gender == "m" else 2.9, 0.9)
+            if language != mother_tongue:
+                score -= 1
             decision = "accept" if score >= THRESHOLDS[channel] else "reject"
             if draw.random() < TOO_BAD:
                 failures.append((call, "acquire", "no speech"))
@@ -70,7 +72,7 @@ def write(folder: Path) -> None:
 
 def check(folder: Path) -> None:
     """Audit, and compare what comes out with a count by hand, and with the counts of the days."""
-    how: dict[str, Any] = {
+    options: dict[str, Any] = {
         "speakers": folder / "customers.csv",
         "utterances": folder / "calls.csv",
         "models": folder / "enrolments.csv",
@@ -79,22 +81,22 @@ def check(folder: Path) -> None:
         "by": ["gender", "same:device"],
         "within": "test.channel",
     }
-    audit = pv.audit(folder / "decisions.csv", **how, intervals=False)
+    audit = pv.audit(folder / "decisions.csv", **options, intervals=False)
     gender = dict(rows_of(folder / "customers.csv"))
     decided = [
         (gender[row[0].removeprefix("m")], row[2]) for row in rows_of(folder / "decisions.csv")
     ]
     for group in ("f", "m"):
-        mine = [decision for one, decision in decided if one == group]
-        rejected, lost = mine.count("reject"), mine.count("")
-        assert errors(audit, group, "fnr") == (rejected, len(mine) - lost)
-        assert errors(audit, group, "frr") == (rejected + lost, len(mine))
+        decisions = [decision for caller_gender, decision in decided if caller_gender == group]
+        rejected, lost = decisions.count("reject"), decisions.count("")
+        assert errors(audit, group, "fnr") == (rejected, len(decisions) - lost)
+        assert errors(audit, group, "frr") == (rejected + lost, len(decisions))
     thresholds = {
         row["within"]: row["threshold"] for row in audit.operating_points.rows() if row["within"]
     }
     assert thresholds == {f"test.channel={name}": level for name, level in THRESHOLDS.items()}
     for day in ("day1", "day2"):
-        count(folder / f"{day}.csv", **how).write(folder / f"{day}.counts")
+        count(folder / f"{day}.csv", **options).write(folder / f"{day}.counts")
     days = pv.audit([folder / "day1.counts", folder / "day2.counts"])
     for group in ("f", "m"):
         for metric in ("fnr", "frr"):
@@ -118,6 +120,6 @@ def rows_of(file: Path) -> list[list[str]]:
 
 
 if __name__ == "__main__":
-    where = Path(sys.argv[1] if len(sys.argv) > 1 else "build/bank")
-    write(where)
-    check(where)
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "build/bank")
+    write(folder)
+    check(folder)

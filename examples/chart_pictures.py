@@ -31,35 +31,41 @@ CALL = re.compile(r"^audit\.charts\.(?P<chart>\w+)\(.*\)$", re.MULTILINE)
 OF_MADE_DATA = ("levels", "failures", "matrix", "calibration")
 GROUPS = ["f+India", "f+UK", "f+USA", "m+India", "m+Norway", "m+UK", "m+USA"]
 """Enough to see what a chart shows."""
-BOTH = "gender+nationality"
+GROUPING = "gender+nationality"
 ACCENTS = {"north": 0.0, "east": 0.25, "south": 0.9, "west": 1.0}
 """Made groups; the nearer, the more their voices are alike."""
 
 
 def main() -> None:
     """Audit real and made data, and draw what each page is about."""
-    real, made = demo(), made_up()
-    few: dict[str, Any] = {"by": BOTH, "groups": GROUPS, "system": "V2"}
-    two = ["f+India", "m+USA"]
-    of = real.charts
-    draw("metric-error-rates", of.forest(**few))
-    draw("metric-eer", with_equal_rates(of.det(by=BOTH, groups=two, systems="V2", panel="all")))
-    draw("metric-costs", of.thresholds(**few))
-    draw("metric-separation", of.boxes(**few))
-    draw("metric-bias-measures", of.against(by=BOTH, measure="subgroup_bias"))
-    draw("metric-meta-measures", of.measures(by="gender"))
-    draw("metric-meta-measures-over-fpr", of.over_fpr(by=BOTH, measures=["fdr", "garbe"]))
-    for name, asked in calls((DOCS / "api" / "charts.md").read_text(encoding="utf-8")):
-        audit = made if name in OF_MADE_DATA else real
-        draw(f"chart-{name.replace('_', '-')}", getattr(audit.charts, name)(**asked))
+    real, simulated = demo(), made_up()
+    shared: dict[str, Any] = {"by": GROUPING, "groups": GROUPS, "system": "V2"}
+    groups = ["f+India", "m+USA"]
+    charts = real.charts
+    draw("metric-error-rates", charts.forest(**shared))
+    draw(
+        "metric-eer",
+        with_equal_rates(charts.det(by=GROUPING, groups=groups, systems="V2", panel="all")),
+    )
+    draw("metric-costs", charts.thresholds(**shared))
+    draw("metric-separation", charts.boxes(**shared))
+    draw("metric-bias-measures", charts.against(by=GROUPING, measure="subgroup_bias"))
+    draw("metric-meta-measures", charts.measures(by="gender"))
+    draw("metric-meta-measures-over-fpr", charts.over_fpr(by=GROUPING, measures=["fdr", "garbe"]))
+    for name, options in calls((DOCS / "api" / "charts.md").read_text(encoding="utf-8")):
+        audit = simulated if name in OF_MADE_DATA else real
+        draw(f"chart-{name.replace('_', '-')}", getattr(audit.charts, name)(**options))
 
 
 def calls(page: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every chart that a page calls, with what it is called with."""
-    for found in CALL.finditer(page):
-        call = ast.parse(found[0], mode="eval").body
+    for match in CALL.finditer(page):
+        call = ast.parse(match[0], mode="eval").body
         assert isinstance(call, ast.Call)
-        yield found["chart"], {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
+        yield (
+            match["chart"],
+            {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords},
+        )
 
 
 def demo() -> pv.Audit:
@@ -74,7 +80,7 @@ def demo() -> pv.Audit:
             "L": data / "resnetse34l_H-eval_scores.csv",
         },
         speakers=data / "vox1_meta.csv",
-        by=["gender", BOTH],
+        by=["gender", GROUPING],
         operating_points=["fpr=0.01", "eer", "fpr=0.001", "fpr=0.1"],
         compare=True,
     )
@@ -84,23 +90,29 @@ def made_up() -> pv.Audit:
     """Log-likelihood ratios of made speakers of four accents, some of whose recordings fail."""
     source = random.Random(11)  # noqa: S311 - made-up scores, not secrets
     people = {f"s{i}": (*ACCENTS,)[i % len(ACCENTS)] for i in range(64)}
-    voices = {one: source.gauss(0, 0.6) for one in people}
-    recordings = [(one, f"{one}/{n}") for one in people for n in range(4)]
+    voices = {speaker: source.gauss(0, 0.6) for speaker in people}
+    recordings = [(speaker, f"{speaker}/{n}") for speaker in people for n in range(4)]
     failed = {
-        name for one, name in recordings if source.random() < 0.03 + 0.1 * (people[one] == "west")
+        name
+        for speaker, name in recordings
+        if source.random() < (0.13 if people[speaker] == "west" else 0.03)
     }
     trials: dict[str, list[Any]] = {"enrol": [], "test": [], "label": [], "score": []}
-    for (one, enrol), (other, test) in itertools.combinations(recordings, 2):
-        is_target = one == other
+    for (speaker, enrol), (test_speaker, test) in itertools.combinations(recordings, 2):
+        is_target = speaker == test_speaker
         if not is_target and source.random() > 0.15:
             continue
-        apart = abs(ACCENTS[people[one]] - ACCENTS[people[other]])
-        mean = 3.5 + voices[one] if is_target else -3.5 - 2.5 * apart + voices[one] * voices[other]
-        llr = source.gauss(mean, 2.2) + 1.5 * (people[one] == people[other] == "south")
+        distance = abs(ACCENTS[people[speaker]] - ACCENTS[people[test_speaker]])
+        mean = -3.5 - 2.5 * distance + voices[speaker] * voices[test_speaker]
+        if is_target:
+            mean = 3.5 + voices[speaker]
+        llr = source.gauss(mean, 2.2)
+        if people[speaker] == people[test_speaker] == "south":
+            llr += 1.5
         has_failed = enrol in failed or test in failed
         row = (enrol, test, int(is_target), None if has_failed else round(llr, 4))
-        for column, value in zip(trials.values(), row, strict=True):
-            column.append(value)
+        for column, cell in zip(trials.values(), row, strict=True):
+            column.append(cell)
     speakers = {
         "speaker": [*people],
         "accent": [*people.values()],
@@ -123,14 +135,14 @@ def made_up() -> pv.Audit:
 
 def with_equal_rates(chart: Any) -> dict[str, Any]:
     """A DET panel with its diagonal, on which both rates are equal."""
-    whole = spec(chart)
-    axes = whole["layer"][0]["encoding"]
+    panel = spec(chart)
+    axes = panel["layer"][0]["encoding"]
     ends: dict[str, Any] = {}
     for axis in ("x", "y"):
         low, high = axes[axis]["scale"]["domain"]
         ends |= {axis: vl.datum(low, title=axes[axis]["title"]), f"{axis}2": {"datum": high}}
     diagonal = vl.mark("rule", ends, rows=[{}], color=LIGHT.muted, strokeDash=[1, 3])
-    return {**whole, "layer": [*whole["layer"], diagonal]}
+    return {**panel, "layer": [*panel["layer"], diagonal]}
 
 
 def draw(name: str, chart: Any) -> None:

@@ -44,9 +44,9 @@ def write(folder: Path) -> None:
     _table(folder / "speakers.csv", ("speaker", "gender"), list(gender.items()))
     # pairs of one gender: other pairs are easy, and hide what is to be seen
     trials = [
-        (one[0], other[0], "target" if one[1] == other[1] else "nontarget")
-        for one, other in combinations(rows, 2)
-        if gender[one[1]] == gender[other[1]]
+        (enrol[0], test[0], "target" if enrol[1] == test[1] else "nontarget")
+        for enrol, test in combinations(rows, 2)
+        if gender[enrol[1]] == gender[test[1]]
     ]
     _table(folder / "trials.csv", ("enrol", "test", "label"), trials)
     print(f"{folder}: {len(rows)} synthetic recordings of {SPEAKERS} voices that nobody has")

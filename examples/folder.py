@@ -25,18 +25,18 @@ PAIRS = 5_000
 def recordings() -> list[str]:
     """Person, day and clip of every recording."""
     draw = random.Random(2)  # noqa: S311 - made-up days, not secrets
-    return [
-        f"{person}/day{day:02d}/{clip}.wav"
-        for person in PEOPLE
-        for day in sorted(draw.sample(range(1, 31), 1 if person in SHORT else DAYS))
-        for clip in range(1, CLIPS + 1)
-    ]
+    clips: list[str] = []
+    for person in PEOPLE:
+        n_days = 1 if person in SHORT else DAYS
+        for day in sorted(draw.sample(range(1, 31), n_days)):
+            clips += [f"{person}/day{day:02d}/{clip}.wav" for clip in range(1, CLIPS + 1)]
+    return clips
 
 
 def write(folder: Path) -> None:
     """Write the recordings, the people and the list."""
-    every = recordings()
-    for recording in every:
+    clips = recordings()
+    for recording in clips:
         path = folder / "recordings" / recording
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
@@ -45,10 +45,10 @@ def write(folder: Path) -> None:
     draw = random.Random(3)  # noqa: S311
     lines: list[str] = []
     while len(lines) < 2 * PAIRS:
-        one, other = draw.sample(every, 2)
-        own = draw.choice([found for found in every if found[:3] == one[:3] and found != one])
-        if other[:3] != one[:3]:
-            lines += [f"1 {one} {own}\n", f"0 {one} {other}\n"]
+        enrol, impostor = draw.sample(clips, 2)
+        target = draw.choice([clip for clip in clips if clip[:3] == enrol[:3] and clip != enrol])
+        if impostor[:3] != enrol[:3]:
+            lines += [f"1 {enrol} {target}\n", f"0 {enrol} {impostor}\n"]
     (folder / "random.txt").write_text("".join(lines))
 
 
@@ -56,14 +56,14 @@ def main(folder: Path) -> None:
     """Write everything; a list built of it must pass what the random one fails."""
     folder.mkdir(parents=True, exist_ok=True)
     write(folder)
-    people, by = folder / "people.csv", "gender+dialect"
-    found = pv.trials.check(folder / "random.txt", speakers=people, by=[by])
-    failed = {one.id for one in found.findings if one.verdict == "fail"}
+    people, grouping = folder / "people.csv", "gender+dialect"
+    check = pv.trials.check(folder / "random.txt", speakers=people, by=[grouping])
+    failed = {finding.id for finding in check.findings if finding.verdict == "fail"}
     if not failed >= {"G1", "G2", "G3", "G4", "G10"}:
         sys.exit(f"the random list fails {sorted(failed)}")
     table = {"utterance": recordings()}
-    built = pv.trials.build_inclusive(table, speakers=people, by=by, per_speaker=500, seed=1)
-    if not pv.trials.check(built.lists[0], speakers=people, by=[by]).passed:
+    built = pv.trials.build_inclusive(table, speakers=people, by=grouping, per_speaker=500, seed=1)
+    if not pv.trials.check(built.lists[0], speakers=people, by=[grouping]).passed:
         sys.exit("the built list fails a check")
 
 

@@ -31,7 +31,10 @@ def write(folder: Path) -> None:
         for call in range(1, CALLS + 1):
             customer, gender, age = CUSTOMERS[call % 200]
             claimed = draw.choice(CUSTOMERS)[0] if call % 7 == 0 else customer
-            score = draw.gauss(2.5 * (claimed == customer) - 0.4 * (gender == "f"), 1)
+            mean = 2.5 if claimed == customer else 0.0
+            if gender == "f":
+                mean -= 0.4
+            score = draw.gauss(mean, 1)
             decision = "accept" if score >= 1 else "reject"
             rows.writerow((call, customer, claimed, f"{score:.3f}", decision, gender, age))
 
@@ -48,6 +51,6 @@ def check(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    where = Path(sys.argv[1] if len(sys.argv) > 1 else "build/hotline")
-    write(where)
-    check(where)
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "build/hotline")
+    write(folder)
+    check(folder)

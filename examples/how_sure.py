@@ -24,11 +24,13 @@ if TYPE_CHECKING:
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE, PICTURE = DOCS / "uncertainty.md", DOCS / "assets" / "how-sure.svg"
-BY, POINTS = "gender+nationality", ("fpr=0.01", "fpr=0.001")
+GROUPING, POINTS = "gender+nationality", ("fpr=0.01", "fpr=0.001")
+FLOORS = {"gini": ("fnr", "fpr"), "max_geomean": ("fnr",), "tau_log": ("fnr", "fpr")}
+"""Measures whose noise floors are shown, and of which error rates."""
 SHOWN = ("m+USA", "f+UK", "f+India", "m+Norway", "m+Mexico", "pooled")
 
 WIDTH, TOP, STEP = 1000, 84, 25
-LEFT, MIDDLE, RIGHT, END = 130, 560, 720, 970
+RATES_X0, RATES_X1, GINI_X0, GINI_X1 = 130, 560, 720, 970
 SVG = """\
 <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img"
  aria-label="Intervals over trials and over speakers, and noise floors">
@@ -61,13 +63,13 @@ def audits() -> tuple[pv.Audit, pv.Audit]:
         "V2": data / "resnetse34v2_H-eval_scores.csv",
         "L": data / "resnetse34l_H-eval_scores.csv",
     }
-    how: dict[str, Any] = {"speakers": data / "vox1_meta.csv", "by": BY, "zero": "none"}
+    options: dict[str, Any] = {"speakers": data / "vox1_meta.csv", "by": GROUPING, "zero": "none"}
     over_speakers = pv.audit(
-        systems, **how, operating_points=POINTS, limits="fnr=0.05", attempts=3, compare=True
+        systems, **options, operating_points=POINTS, limits="fnr=0.05", attempts=3, compare=True
     )
     over_trials = pv.audit(
         {"V2": systems["V2"]},
-        **how,
+        **options,
         operating_points=POINTS[0],
         reference="pooled",
         interval="wilson",
@@ -87,10 +89,10 @@ def rates(sure: pv.Audit, naive: pv.Audit) -> Iterator[str]:
     for row in fnr(sure):
         if row["group"] not in SHOWN:
             continue
-        other = over_trials[row["group"]]
+        naive_row = over_trials[row["group"]]
         yield (
             f"| {row['group']} | {row['speakers']:,} | {row['trials']:,} | {row['errors']:,} | "
-            f"{percent(row['value'])} | {span(other)} | {span(row)} |"
+            f"{percent(row['value'])} | {span(naive_row)} | {span(row)} |"
         )
 
 
@@ -111,14 +113,10 @@ def floors(sure: pv.Audit, _: pv.Audit) -> Iterator[str]:
     yield "| measure | of | groups | value | fair systems: mean | 95 % are below | p |"
     yield "|---|---|---|---|---|---|---|"
     for row in sure.meta.where(system="V2", operating_point=POINTS[0]).rows():
-        if (row["measure"], row["metric"]) in {
-            *(("gini", one) for one in ("fnr", "fpr")),
-            *(("max_geomean", one) for one in ("fnr",)),
-            *(("tau_log", one) for one in ("fnr", "fpr")),
-        }:
-            which = f"{row['groups']} past the gates" if row["gated"] else f"all {row['groups']}"
+        if row["metric"] in FLOORS.get(row["measure"], ()):
+            groups = f"{row['groups']} past the gates" if row["gated"] else f"all {row['groups']}"
             yield (
-                f"| `{row['measure']}` | {row['metric'].upper()} | {which} | {row['value']:.2f} | "
+                f"| `{row['measure']}` | {row['metric'].upper()} | {groups} | {row['value']:.2f} | "
                 f"{row['floor_mean']:.2f} | {row['floor_95']:.2f} | {p_value(row['p'])} |"
             )
 
@@ -141,14 +139,16 @@ def guesses(sure: pv.Audit, _: pv.Audit) -> Iterator[str]:
     yield "| group | speakers | FNR, times everyone else | best guess | power |"
     yield "|---|---|---|---|---|"
     speakers = {row["group"]: row["speakers"] for row in fnr(sure)}
-    asked = {"system": "V2", "operating_point": POINTS[0], "metric": "fnr"}
-    for row in sure.verdicts.where(**asked).rows():
+    selection = {"system": "V2", "operating_point": POINTS[0], "metric": "fnr"}
+    for row in sure.verdicts.where(**selection).rows():
         if row["group"] in SHOWN:
             best = [row[f"best_guess{end}"] for end in ("", "_low", "_high")]
             raw = [row[name] for name in ("ratio", "low", "high")]
-            told = (f"{one:.2g} [{low:.2g}, {high:.2g}]" for one, low, high in (raw, best))
+            intervals = (
+                f"{estimate:.2g} [{low:.2g}, {high:.2g}]" for estimate, low, high in (raw, best)
+            )
             yield (
-                f"| {row['group']} | {speakers[row['group']]} | {' | '.join(told)} | "
+                f"| {row['group']} | {speakers[row['group']]} | {' | '.join(intervals)} | "
                 f"{row['power']:.2f} |"
             )
 
@@ -161,13 +161,13 @@ def people(sure: pv.Audit, _: pv.Audit) -> Iterator[str]:
     )
     yield "|---|---|---|---|---|---|"
     rows = sure.limits.where(system="V2", operating_point=POINTS[0], metric="fnr").rows()
-    told = {(row["group"], row["measure"]): row for row in rows}
+    limits = {(row["group"], row["measure"]): row for row in rows}
     for group in SHOWN:
         limit, above, locked = (
-            told[group, measure] for measure in ("limit", "speakers_above", "locked_out_people")
+            limits[group, measure] for measure in ("limit", "speakers_above", "locked_out_people")
         )
         carried, alike = (
-            told[group, measure]["value"] for measure in ("worst_tenth", "worst_tenth_if_equal")
+            limits[group, measure]["value"] for measure in ("worst_tenth", "worst_tenth_if_equal")
         )
         yield (
             f"| {group} | {percent(limit['value'])} | "
@@ -183,7 +183,7 @@ def systems(sure: pv.Audit, _: pv.Audit) -> Iterator[str]:
     yield "|---|---|---|---|---|---|"
     rows = [
         row
-        for row in sure.comparison.where(grouping=BY, operating_point=POINTS[0]).rows()
+        for row in sure.comparison.where(grouping=GROUPING, operating_point=POINTS[0]).rows()
         if row["reference"] in {"", "others"} and row["zero"] in {"", "none"}
     ]
     for metric, group, measure in (
@@ -198,10 +198,10 @@ def systems(sure: pv.Audit, _: pv.Audit) -> Iterator[str]:
             if (row["metric"], row["group"], row["measure"]) == (metric, group, measure)
         )
         name = metric.upper()
-        what = {"value": name, "ratio": f"{name}, ratio to others"}
-        named = what.get(measure, f"`{measure}` of {name}")
+        titles = {"value": name, "ratio": f"{name}, ratio to others"}
+        title = titles.get(measure, f"`{measure}` of {name}")
         yield (
-            f"| {named} | {group or 'all groups'} | "
+            f"| {title} | {group or 'all groups'} | "
             f"{row['value']:.3f} | {row['other']:.3f} | {row['difference']:.3f} "
             f"[{row['low']:.3f}, {row['high']:.3f}] | {p_value(row['p'])} |"
         )
@@ -222,17 +222,22 @@ def fresh(page: str, sure: pv.Audit, naive: pv.Audit) -> str:
     """The page with its tables made anew."""
     for name, table in TABLES.items():
         start, end = f"<!-- {name} -->\n", f"<!-- /{name} -->"
-        before, _, rest = page.partition(start)
-        _, found, after = rest.partition(end)
-        assert found, name
-        page = before + start + "".join(f"{one}\n" for one in table(sure, naive)) + end + after
+        before, _, remainder = page.partition(start)
+        _, closing, after = remainder.partition(end)
+        assert closing, name
+        page = before + start + "".join(f"{line}\n" for line in table(sure, naive)) + end + after
     return page
 
 
 def fnr(audit: pv.Audit) -> list[Row]:
     """Rows of FNR at the first operating point, of every group and the pooled row."""
-    where = {"system": "V2", "grouping": BY, "metric": "fnr", "operating_point": POINTS[0]}
-    return list(audit.groups.where(**where, definition="").rows())
+    selection = {
+        "system": "V2",
+        "grouping": GROUPING,
+        "metric": "fnr",
+        "operating_point": POINTS[0],
+    }
+    return list(audit.groups.where(**selection, definition="").rows())
 
 
 def span(row: Row) -> str:
@@ -249,7 +254,9 @@ def p_value(p: float | None) -> str:
     """A p value as people read it."""
     if p is None:
         return "–"
-    return "< 0.001" if p < 0.001 else f"{p:.2f}" if p >= 0.1 else f"{p:.3f}"
+    if p < 0.001:
+        return "< 0.001"
+    return f"{p:.2f}" if p >= 0.1 else f"{p:.3f}"
 
 
 # ---- picture
@@ -267,7 +274,7 @@ def _intervals(sure: pv.Audit, naive: pv.Audit) -> Iterator[str]:
     low, high = math.log(0.005), math.log(0.6)
 
     def x(rate: float) -> float:
-        return LEFT + (MIDDLE - LEFT) * (math.log(rate) - low) / (high - low)
+        return RATES_X0 + (RATES_X1 - RATES_X0) * (math.log(rate) - low) / (high - low)
 
     over_trials = {row["group"]: row for row in fnr(naive)}
     bottom = TOP + 19 * STEP - 8
@@ -280,7 +287,7 @@ def _intervals(sure: pv.Audit, naive: pv.Audit) -> Iterator[str]:
         yield text(x(rate), bottom + 18, "s m", f"{rate:.0%}")
     for i, row in enumerate(sorted(fnr(sure), key=lambda row: row["group"] == "pooled")):
         y, short = TOP + i * STEP, over_trials[row["group"]]
-        yield text(LEFT - 10, y + 4, "e", row["group"])
+        yield text(RATES_X0 - 10, y + 4, "e", row["group"])
         yield line("wide", x(row["low"]), y, x(row["high"]), y)
         yield line("short", x(short["low"]), y, x(short["high"]), y)
         yield dot(x(row["value"]), y)
@@ -290,18 +297,18 @@ def _floors(sure: pv.Audit) -> Iterator[str]:
     """Ginis beside what fair systems show."""
 
     def x(value: float) -> float:
-        return RIGHT + (END - RIGHT) * value / 0.8
+        return GINI_X0 + (GINI_X1 - GINI_X0) * value / 0.8
 
     yield text(610, 28, "h", "Noise alone makes a system look unfair")
     yield text(610, 47, "s", "Gini of 18 groups:")
     yield dot(736, 43) + text(746, 47, "s", "measured")
     yield box("floor", 812, 36, 30, 14) + text(848, 47, "s", "95 % of fair systems")
-    every = [(metric, point) for point in POINTS for metric in ("fnr", "fpr")]
+    panels = [(metric, point) for point in POINTS for metric in ("fnr", "fpr")]
     bottom = TOP + 3 * 62 + 44
     for value in (0.0, 0.2, 0.4, 0.6, 0.8):
         yield line("grid", x(value), TOP - 12, x(value), bottom)
         yield text(x(value), bottom + 18, "s m", f"{value:.1f}")
-    for i, (metric, point) in enumerate(every):
+    for i, (metric, point) in enumerate(panels):
         (row,) = (
             row
             for row in sure.meta.where(
@@ -311,8 +318,8 @@ def _floors(sure: pv.Audit) -> Iterator[str]:
         )
         y = TOP + i * 62 + 12
         share = point.removeprefix("fpr=")
-        yield text(RIGHT - 12, y, "e", metric.upper())
-        yield text(RIGHT - 12, y + 17, "s e", f"at FPR {float(share):.1%}")
+        yield text(GINI_X0 - 12, y, "e", metric.upper())
+        yield text(GINI_X0 - 12, y + 17, "s e", f"at FPR {float(share):.1%}")
         yield box("floor", x(0), y - 12, x(row["floor_95"]) - x(0), 30)
         yield line("mean", x(row["floor_mean"]), y - 12, x(row["floor_mean"]), y + 18)
         yield dot(x(row["value"]), y + 3)
@@ -360,7 +367,7 @@ def check(sure: pv.Audit, naive: pv.Audit) -> None:
 
 
 if __name__ == "__main__":
-    both = audits()
-    check(*both)
-    PICTURE.write_text(picture(*both), encoding="utf-8")
-    PAGE.write_text(fresh(PAGE.read_text(encoding="utf-8"), *both), encoding="utf-8")
+    audit_pair = audits()
+    check(*audit_pair)
+    PICTURE.write_text(picture(*audit_pair), encoding="utf-8")
+    PAGE.write_text(fresh(PAGE.read_text(encoding="utf-8"), *audit_pair), encoding="utf-8")

@@ -76,26 +76,26 @@ def photograph(file: Path, notebook: Path, start: Path, pictures: Path) -> None:
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=browser, args=OPTIONS)
         for name, (width, scheme) in PICTURES.items():
-            shown = chromium.new_page(
+            tab = chromium.new_page(
                 viewport={"width": width, "height": TALLEST},
                 color_scheme="dark" if scheme == "dark" else "light",
             )
-            shown.goto(file.as_uri())
-            box = shown.locator("#answer").bounding_box()
+            tab.goto(file.as_uri())
+            box = tab.locator("#answer").bounding_box()
             assert box is not None
             height = min(TALLEST, box["y"] + box["height"] + box["x"])
-            shown.screenshot(
+            tab.screenshot(
                 path=str(pictures / f"{name}.png"),
                 clip={"x": 0, "y": 0, "width": width, "height": height},
             )
-            shown.close()
-        shown = chromium.new_page(viewport={"width": 900, "height": TALLEST})
-        for name, other in {"notebook": notebook, "start": start}.items():
-            if other.exists():
-                shown.goto(other.as_uri())
-                shown.screenshot(path=str(pictures / f"{name}.png"))
-        shown.goto(file.as_uri())
-        shown.pdf(path=str(file.with_suffix(".pdf")), prefer_css_page_size=True)
+            tab.close()
+        tab = chromium.new_page(viewport={"width": 900, "height": TALLEST})
+        for name, page in {"notebook": notebook, "start": start}.items():
+            if page.exists():
+                tab.goto(page.as_uri())
+                tab.screenshot(path=str(pictures / f"{name}.png"))
+        tab.goto(file.as_uri())
+        tab.pdf(path=str(file.with_suffix(".pdf")), prefer_css_page_size=True)
         chromium.close()
     if drawer := shutil.which("pdftoppm"):
         drawn = [drawer, "-r", "70", "-l", str(SHEETS), "-png", str(file.with_suffix(".pdf"))]

@@ -23,11 +23,15 @@ EXAMPLES = Path(__file__).parent
 DOCS = EXAMPLES.parent / "docs"
 TUTORIALS = ("student", "auditor", "bank", "product")
 PAGES = (
-    *("bring-your-data.md", "trials.md", "balanced.md", "plan.md", "thresholds.md"),
+    "bring-your-data.md",
+    "trials.md",
+    "balanced.md",
+    "plan.md",
+    "thresholds.md",
     "calibration.md",
     "monitor.md",
     "gate.md",
-    *(f"tutorials/{name}.md" for name in TUTORIALS),
+    *[f"tutorials/{name}.md" for name in TUTORIALS],
 )
 BLOCK = re.compile(
     r"^## The (?P<who>\w+)$"
@@ -39,30 +43,32 @@ BLOCK = re.compile(
 WIDTH = 100
 
 
-def fresh(page: str, folder: Path, kept: Path, programs: Path = Path(sys.executable).parent) -> str:
+def fresh(
+    page: str, folder: Path, cache: Path, programs: Path = Path(sys.executable).parent
+) -> str:
     """The page with what its commands print now, by the `parivox` in a folder of programs.
 
     What a script writes is kept for other pages that begin with the same.
     """
-    who = folder
+    home = folder
 
-    def block(found: re.Match[str]) -> str:
-        nonlocal who
-        whole, head = found[0], found["command"]
-        if found["file"] is not None:
-            (who / found["file"]).write_text(found["text"], encoding="utf-8")
-            return whole
-        if head is None:
-            who = folder / found["who"]
-            if not (made := kept / who.name).exists():
-                script = EXAMPLES / f"{who.name}.py"
-                subprocess.run([sys.executable, script, made], check=True)  # noqa: S603 - our own
-            shutil.copytree(made, who)
-            return whole
-        lines = printed(head.removeprefix("$ "), who, programs)
-        if found["first"] is not None:
-            lines = part(lines, found["first"], found["last"])
-        start = whole[: found.start("output") - found.start()]
+    def block(match: re.Match[str]) -> str:
+        nonlocal home
+        block_text, command = match[0], match["command"]
+        if match["file"] is not None:
+            (home / match["file"]).write_text(match["text"], encoding="utf-8")
+            return block_text
+        if command is None:
+            home = folder / match["who"]
+            if not (written := cache / home.name).exists():
+                script = EXAMPLES / f"{home.name}.py"
+                subprocess.run([sys.executable, script, written], check=True)  # noqa: S603 - our own
+            shutil.copytree(written, home)
+            return block_text
+        lines = printed(command.removeprefix("$ "), home, programs)
+        if match["first"] is not None:
+            lines = excerpt(lines, match["first"], match["last"])
+        start = block_text[: match.start("output") - match.start()]
         return start + "".join(f"{wrapped(line)}\n" for line in lines) + "```"
 
     return BLOCK.sub(block, page)
@@ -82,16 +88,16 @@ def printed(command: str, folder: Path, programs: Path) -> list[str]:
     return done.stdout.decode().splitlines()
 
 
-def part(lines: list[str], first: str, last: str) -> list[str]:
+def excerpt(lines: list[str], opening: str, closing: str) -> list[str]:
     """From the first line that begins with the one text to the next that begins with the other."""
-    start = place(lines, first)
-    end = place(lines, last, start)
+    start = line_number(lines, opening)
+    end = line_number(lines, closing, start)
     before = ["..."] if any(lines[:start]) else []
     after = ["..."] if any(lines[end + 1 :]) else []
     return [*before, *lines[start : end + 1], *after]
 
 
-def place(lines: list[str], text: str, start: int = 0) -> int:
+def line_number(lines: list[str], text: str, start: int = 0) -> int:
     """Where the next line is that begins with a text."""
     for i in range(start, len(lines)):
         if lines[i].strip().startswith(text):

@@ -27,58 +27,59 @@ if TYPE_CHECKING:
     from parivox.papers import Reproduced
 
     Row = Mapping[str, Any]
-    Found = Mapping[tuple[str, str], Reproduced]
+    Reproductions = Mapping[tuple[str, str], Reproduced]
 
 PAGE = Path(__file__).parents[1] / "docs" / "papers.md"
 
 
-def rows(found: Found, paper: str, item: str, quantity: str) -> list[Row]:
+def rows(reproductions: Reproductions, paper: str, item: str, quantity: str) -> list[Row]:
     """Figures of one quantity."""
-    return [row for row in found[paper, item].figures.rows() if row["quantity"] == quantity]
+    return [row for row in reproductions[paper, item].figures.rows() if row["quantity"] == quantity]
 
 
 # ---- tables
 
 
-def tally(found: Found) -> Iterator[str]:
+def tally(reproductions: Reproductions) -> Iterator[str]:
     """How many claims hold, of each paper."""
-    on = "hold on other or part of data"
-    yield f"| paper | claims looked at | hold | {on} | do not hold | inconclusive |"
+    other_data = "hold on other or part of data"
+    yield f"| paper | claims looked at | hold | {other_data} | do not hold | inconclusive |"
     yield "|---|---|---|---|---|---|"
     for paper in pv.papers.PAPERS.values():
-        said = Counter(
-            (one.verdict, bool(one.on) and one.verdict == HOLDS)
-            for (name, _), made in found.items()
+        verdicts = Counter(
+            (claim.verdict, bool(claim.on) and claim.verdict == HOLDS)
+            for (name, _), reproduction in reproductions.items()
             if name == paper.name
-            for one in made.claims
+            for claim in reproduction.claims
         )
         kinds = (HOLDS, False), (HOLDS, True), (FAILS, False), (OPEN, False)
-        counts = " | ".join(str(said[kind]) for kind in kinds)
-        yield f"| {paper.name}: {paper.title} | {said.total()} | {counts} |"
+        counts = " | ".join(str(verdicts[kind]) for kind in kinds)
+        yield f"| {paper.name}: {paper.title} | {verdicts.total()} | {counts} |"
 
 
-def claims(found: Found, paper: str) -> Iterator[str]:
+def claims(reproductions: Reproductions, paper: str) -> Iterator[str]:
     """What a paper says, and what becomes of it."""
     yield "| where | the paper says | that | because |"
     yield "|---|---|---|---|"
-    for (name, item), made in found.items():
-        for one in made.claims if name == paper else ():
-            that = f"**{one.verdict}**{one.told.removeprefix(one.verdict)}"
-            yield f"| {item} | {one.sentence} | {that} | {one.why} |"
+    for (name, item), reproduction in reproductions.items():
+        for claim in reproduction.claims if name == paper else ():
+            verdict = f"**{claim.verdict}**{claim.told.removeprefix(claim.verdict)}"
+            yield f"| {item} | {claim.sentence} | {verdict} | {claim.why} |"
 
 
-def in_order(found: Found) -> list[Row]:
+def in_order(reproductions: Reproductions) -> list[Row]:
     """Subgroup biases of paper 001 as its table 4 has them, the best first."""
     return sorted(
-        rows(found, "001", "table 4", "subgroup bias"), key=lambda row: float(row["printed"])
+        rows(reproductions, "001", "table 4", "subgroup bias"),
+        key=lambda row: float(row["printed"]),
     )
 
 
-def subgroups(found: Found) -> Iterator[str]:
+def subgroups(reproductions: Reproductions) -> Iterator[str]:
     """Table 4 of paper 001: printed, counted, and how sure."""
     yield "| group | speakers | printed | counted | 95 % interval | p, of 18 groups |"
     yield "|---|---|---|---|---|---|"
-    for row in in_order(found):
+    for row in in_order(reproductions):
         name = f"**{row['row']}**" if row["p_holm"] < 0.05 else row["row"]
         yield (
             f"| {name} | {row['note'].removesuffix(' speakers')} | {row['printed']:.4f} | "
@@ -87,70 +88,79 @@ def subgroups(found: Found) -> Iterator[str]:
         )
 
 
-def spreads(found: Found) -> Iterator[str]:
+def spreads(reproductions: Reproductions) -> Iterator[str]:
     """How far results of lists move with pairs, and with people."""
     yield "| group, pairs per speaker | worst list of five over best | lists, sd | speakers, sd |"
     yield "|---|---|---|---|"
     names = ("worst list over best, %", "sd over lists, %", "sd over speakers, %")
-    for some in zip(*(rows(found, "002", "figure 3", name) for name in names), strict=True):
-        cells = (f"{row['exact']:.0f} %" for row in some)
-        yield f"| {some[0]['row']} | {' | '.join(cells)} |"
+    for estimates in zip(
+        *(rows(reproductions, "002", "figure 3", name) for name in names), strict=True
+    ):
+        cells = (f"{row['exact']:.0f} %" for row in estimates)
+        yield f"| {estimates[0]['row']} | {' | '.join(cells)} |"
 
 
-def fairest(found: Found) -> Iterator[str]:
+def fairest(reproductions: Reproductions) -> Iterator[str]:
     """Of table 1 of paper 003: each measure of five systems, and what fair ones show."""
     fair = "fair systems: mean | 95 % are below | p, by itself"
     yield f"| system | EER as printed | FDR | IR | GARBE | {fair} |"
     yield "|---|---|---|---|---|---|---|---|"
-    other = {
-        name: {row["row"]: row["exact"] for row in rows(found, "003", "claim 5", name)}
+    ratios = {
+        name: {row["row"]: row["exact"] for row in rows(reproductions, "003", "claim 5", name)}
         for name in ("FDR", "IR")
     }
-    for row in rows(found, "003", "claim 5", "GARBE"):
-        ir = other["IR"][row["row"]]
+    for row in rows(reproductions, "003", "claim 5", "GARBE"):
+        ir = ratios["IR"][row["row"]]
         mean = row["note"].removeprefix("fair systems show ").removesuffix(" on average")
         yield (
-            f"| {row['row']} | {POOLED_EER[row['row']]:.2f} % | {other['FDR'][row['row']]:.3f} | "
+            f"| {row['row']} | {POOLED_EER[row['row']]:.2f} % | {ratios['FDR'][row['row']]:.3f} | "
             f"{'undefined' if ir is None else f'{ir:.1f}'} | {row['exact']:.3f} | {mean} | "
             f"{row['floor_95']:.2f} | {p_value_cell(row['p_holm'])} |"
         )
 
 
-def criteria(found: Found) -> Iterator[str]:
+def criteria(reproductions: Reproductions) -> Iterator[str]:
     """Table 2 of paper 003 with numbers."""
     heads = "larger term over smaller, median | least fair | defined where a group has no errors"
     yield f"| on | measure | {heads} |"
     yield "|---|---|---|---|---|"
-    asked = (
+    quantities = (
         "larger term over smaller, median",
         "least fair",
         "values defined where a group has no errors, %",
     )
-    every = {(row["row"], row["quantity"]): row for row in found["003", "table 2"].figures.rows()}
-    for whom in dict.fromkeys(name for name, quantity in every if quantity.startswith("IR, ")):
+    figure_by_name = {
+        (row["row"], row["quantity"]): row for row in reproductions["003", "table 2"].figures.rows()
+    }
+    for data_name in dict.fromkeys(
+        name for name, quantity in figure_by_name if quantity.startswith("IR, ")
+    ):
         for measure in ("FDR", "IR", "GARBE"):
-            times, most, share = (every[whom, f"{measure}, {one}"] for one in asked)
+            times, most, share = (
+                figure_by_name[data_name, f"{measure}, {quantity_name}"]
+                for quantity_name in quantities
+            )
             yield (
-                f"| {whom} | {measure} | {times['exact']:.1f} times | {most['exact']:.2f} | "
+                f"| {data_name} | {measure} | {times['exact']:.1f} times | {most['exact']:.2f} | "
                 f"{share['exact']:.0f} % ({share['note']}) |"
             )
 
 
-def disputes(found: Found) -> Iterator[str]:
+def disputes(reproductions: Reproductions) -> Iterator[str]:
     """FDR and NRB of FPR over thresholds, beside what fair systems show."""
     fdr, nrb = (f"95 % of fair systems are {side} | p, by itself" for side in ("above", "below"))
     yield f"| FPR of all | FDR, alpha 1 | {fdr} | NRB of FPR | {nrb} |"
     yield "|---|---|---|---|---|---|---|"
     pairs = zip(
-        rows(found, "000", "figure 1", "FDR, alpha 1"),
-        rows(found, "000", "figure 2", "NRB of FPR"),
+        rows(reproductions, "000", "figure 1", "FDR, alpha 1"),
+        rows(reproductions, "000", "figure 2", "NRB of FPR"),
         strict=True,
     )
-    for both in pairs:
+    for pair in pairs:
         cells = (
-            f"{ranged(row)} | {row['floor_95']:.3f} | {p_value_cell(row['p_holm'])}" for row in both
+            f"{ranged(row)} | {row['floor_95']:.3f} | {p_value_cell(row['p_holm'])}" for row in pair
         )
-        yield f"| {both[0]['row'].removeprefix('FPR ')} | {' | '.join(cells)} |"
+        yield f"| {pair[0]['row'].removeprefix('FPR ')} | {' | '.join(cells)} |"
 
 
 def ranged(row: Row) -> str:
@@ -160,16 +170,17 @@ def ranged(row: Row) -> str:
     return f"{row['exact']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
 
 
-def items(_: Found) -> Iterator[str]:
+def items(_: Reproductions) -> Iterator[str]:
     """Every item, and whether it runs."""
     yield "| paper | item | what it shows | state | needs |"
     yield "|---|---|---|---|---|"
     for paper in pv.papers.PAPERS.values():
-        for one in paper.items:
-            yield f"| {one.paper} | {one.name} | {one.title} | {one.reach} | {one.needs or '–'} |"
+        for item in paper.items:
+            cells = (item.paper, item.name, item.title, item.reach, item.needs or "–")
+            yield f"| {' | '.join(cells)} |"
 
 
-TABLES: dict[str, Callable[[Found], Iterator[str]]] = {
+TABLES: dict[str, Callable[[Reproductions], Iterator[str]]] = {
     "tally": tally,
     "subgroups": subgroups,
     "spreads": spreads,
@@ -181,41 +192,43 @@ TABLES: dict[str, Callable[[Found], Iterator[str]]] = {
 }
 
 
-def page(found: Found, text: str) -> str:
+def page(reproductions: Reproductions, text: str) -> str:
     """The page with every table as it is now."""
     for name, table in TABLES.items():
         start, end = f"<!-- {name} -->\n", f"<!-- /{name} -->"
-        head, _, rest = text.partition(start)
-        _, made, tail = rest.partition(end)
-        assert made, name
-        text = "".join([head, start, *(f"{line}\n" for line in table(found)), end, tail])
+        head, _, remainder = text.partition(start)
+        _, closing, tail = remainder.partition(end)
+        assert closing, name
+        text = "".join([head, start, *(f"{line}\n" for line in table(reproductions)), end, tail])
     return text
 
 
 # ---- figures
 
 
-def panel(values: Sequence[Row], layers: Sequence[Any], **size: Any) -> dict[str, Any]:
+def panel(chart_rows: Sequence[Row], layers: Sequence[Any], **size: Any) -> dict[str, Any]:
     """A chart of rows in the inks of all charts."""
     axis = {
         "gridColor": LIGHT.grid,
-        **{f"{one}Color": LIGHT.muted for one in ("domain", "tick", "label", "title")},
+        **{f"{element}Color": LIGHT.muted for element in ("domain", "tick", "label", "title")},
     }
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
-        "data": {"values": [*values]},
+        "data": {"values": [*chart_rows]},
         "layer": [*layers],
         "config": {"axis": axis, "view": {"stroke": None}, "legend": {"labelColor": LIGHT.ink}},
         **size,
     }
 
 
-def dotted(values: Sequence[Row], axis: dict[str, Any], fair: float, words: str) -> dict[str, Any]:
+def dotted(
+    chart_rows: Sequence[Row], axis: dict[str, Any], fair: float, words: str
+) -> dict[str, Any]:
     """A line for each row: printed hollow, counted with its interval, in its order."""
-    names = [row["name"] for row in values]
+    names = [row["name"] for row in chart_rows]
     y = {"field": "name", "type": "nominal", "sort": names, "axis": {"title": None}}
     return panel(
-        values,
+        chart_rows,
         [
             _layer("rule", LIGHT.muted, x={"datum": fair}),
             _layer("rule", LIGHT.series[0], x=axis | {"field": "low"}, x2={"field": "high"}, y=y),
@@ -230,12 +243,14 @@ def dotted(values: Sequence[Row], axis: dict[str, Any], fair: float, words: str)
     )
 
 
-def _layer(mark: str, colour: str, **how: Any) -> dict[str, Any]:
-    look = {name: how.pop(name) for name in ("filled", "size", "strokeDash") if name in how}
-    return {"mark": {"type": mark, "color": colour, **look}, "encoding": how}
+def _layer(mark: str, colour: str, **channels: Any) -> dict[str, Any]:
+    look = {
+        name: channels.pop(name) for name in ("filled", "size", "strokeDash") if name in channels
+    }
+    return {"mark": {"type": mark, "color": colour, **look}, "encoding": channels}
 
 
-def figures(found: Found) -> Iterator[tuple[str, Any]]:
+def figures(reproductions: Reproductions) -> Iterator[tuple[str, Any]]:
     """Every figure by its name."""
     axis = {
         "type": "quantitative",
@@ -243,23 +258,25 @@ def figures(found: Found) -> Iterator[tuple[str, Any]]:
         "axis": {"values": [0.125, 0.25, 0.5, 1, 2, 4, 8, 16], "format": "~g"},
         "title": "cost over that of everyone",
     }
-    named = [{**row, "name": f"{row['row']} ({row['note'].split()[0]})"} for row in in_order(found)]
+    named = [
+        {**row, "name": f"{row['row']} ({row['note'].split()[0]})"}
+        for row in in_order(reproductions)
+    ]
     words = "hollow: printed; solid: counted, with 95 % interval; in brackets: speakers"
     yield "papers-subgroups", dotted(named, axis, 1.0, words)
-    yield "papers-spread", _ways(found)
-    yield "papers-fairest", _bars(rows(found, "003", "claim 5", "GARBE"))
-    yield "papers-disputes", _over_fpr(found)
+    yield "papers-spread", _ways(reproductions)
+    yield "papers-fairest", _bars(rows(reproductions, "003", "claim 5", "GARBE"))
+    yield "papers-disputes", _over_fpr(reproductions)
 
 
-def _ways(found: Found) -> dict[str, Any]:
+def _ways(reproductions: Reproductions) -> dict[str, Any]:
     """How far results move when pairs, and when people, are drawn anew: a panel for each group."""
     ways = {"sd over lists, %": "pairs drawn anew", "sd over speakers, %": "people drawn anew"}
-    values = [
-        {"group": group, "n": int(n), "way": words, "sd": row["exact"]}
-        for quantity, words in ways.items()
-        for row in rows(found, "002", "figure 3", quantity)
-        for group, n in [row["row"].split(", n = ")]
-    ]
+    chart_rows = []
+    for quantity, words in ways.items():
+        for row in rows(reproductions, "002", "figure 3", quantity):
+            group, n = row["row"].split(", n = ")
+            chart_rows.append({"group": group, "n": int(n), "way": words, "sd": row["exact"]})
     colour = {"field": "way", "scale": {"range": list(LIGHT.series[:2])}}
     line = {
         "mark": {"type": "line", "point": True},
@@ -270,18 +287,18 @@ def _ways(found: Found) -> dict[str, Any]:
             "column": {"field": "group", "title": None, "header": {"labelColor": LIGHT.ink}},
         },
     }
-    whole = panel(values, [], width=150, height=130)
-    del whole["layer"]
-    whole["config"]["axis"]["labelAngle"] = 0
-    return {**whole, **line}
+    chart = panel(chart_rows, [], width=150, height=130)
+    del chart["layer"]
+    chart["config"]["axis"]["labelAngle"] = 0
+    return {**chart, **line}
 
 
-def _bars(values: Sequence[Row]) -> dict[str, Any]:
+def _bars(chart_rows: Sequence[Row]) -> dict[str, Any]:
     y = {"field": "row", "type": "nominal", "sort": None, "axis": {"title": None}}
     axis = {"type": "quantitative", "scale": {"domain": [0, 0.6]}, "title": "GARBE, 0 is fair"}
     axis["axis"] = {"tickCount": 6}
     return panel(
-        values,
+        chart_rows,
         [
             _layer("bar", LIGHT.band, x=axis | {"field": "floor_95"}, y=y, size=16),
             _layer(
@@ -293,37 +310,39 @@ def _bars(values: Sequence[Row]) -> dict[str, Any]:
     )
 
 
-def _over_fpr(found: Found) -> dict[str, Any]:
+def _over_fpr(reproductions: Reproductions) -> dict[str, Any]:
     """Distance of FDR from 1, and NRB, over FPR, with what 95 % of fair systems stay within."""
     panels = []
     for item, name, title, fair, sign in (
         ("figure 1", "FDR, alpha 1", "1 - FDR, all weight on FPR", 1, -1),
         ("figure 2", "NRB of FPR", "NRB of FPR", 0, 1),
     ):
-        values = [
+        chart_rows = [
             {
                 "fpr": float(row["row"].removeprefix("FPR ")),
                 "value": fair + sign * row["exact"],
                 "floor": fair + sign * row["floor_95"],
             }
-            for row in rows(found, "000", item, name)
+            for row in rows(reproductions, "000", item, name)
         ]
         x = {"field": "fpr", "type": "quantitative", "scale": {"type": "log"}}
-        x |= {"title": "FPR of all", "axis": {"values": [row["fpr"] for row in values]}}
+        x |= {"title": "FPR of all", "axis": {"values": [row["fpr"] for row in chart_rows]}}
         y = {"type": "quantitative", "title": title}
         area = {"type": "area", "color": LIGHT.band}
         of_fair = {"mark": area, "encoding": {"x": x, "y": y | {"field": "floor"}}}
         dots = _layer("line", LIGHT.series[0], x=x, y=y | {"field": "value"})
         dots["mark"]["point"] = {"color": LIGHT.series[0], "size": 50}
-        panels.append(panel(values, [of_fair, dots], width=230, height=170))
+        panels.append(panel(chart_rows, [of_fair, dots], width=230, height=170))
     shared = {name: panels[0].pop(name) for name in ("$schema", "config")}
-    for one in panels[1:]:
-        del one["$schema"], one["config"]
+    for later_panel in panels[1:]:
+        del later_panel["$schema"], later_panel["config"]
     return {**shared, "hconcat": panels}
 
 
 if __name__ == "__main__":
-    every = {(item.paper, item.name): made for item, made in pv.papers.run()}
-    PAGE.write_text(page(every, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
-    for of, chart in figures(every):
-        draw(of, chart)
+    reproductions = {
+        (item.paper, item.name): reproduction for item, reproduction in pv.papers.run()
+    }
+    PAGE.write_text(page(reproductions, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for name, chart in figures(reproductions):
+        draw(name, chart)

@@ -25,19 +25,21 @@ def write(folder: Path) -> None:
     draw = random.Random(7)  # noqa: S311 - made-up scores, not secrets
     regions = [region for region, speakers in REGIONS.items() for _ in range(speakers)]
     people = [(f"p{n:03d}", region) for n, region in enumerate(regions)]
-    own = {speaker: draw.gauss(0, 0.05) - 0.08 * (region == HARDER) for speaker, region in people}
-    said = [f"{speaker}/{n}" for speaker in own for n in range(RECORDINGS)]
+    offsets = {
+        speaker: draw.gauss(-0.08 if region == HARDER else 0, 0.05) for speaker, region in people
+    }
+    recordings = [f"{speaker}/{n}" for speaker in offsets for n in range(RECORDINGS)]
     rows = ["enrol,test,score,label"]
-    for enrol, test in combinations(said, 2):
-        one, other = enrol[:4], test[:4]
-        if one == other:
-            rows.append(f"{enrol},{test},{draw.gauss(0.6 + own[one], 0.1):.4f},1")
+    for enrol, test in combinations(recordings, 2):
+        enrol_speaker, test_speaker = enrol[:4], test[:4]
+        if enrol_speaker == test_speaker:
+            rows.append(f"{enrol},{test},{draw.gauss(0.6 + offsets[enrol_speaker], 0.1):.4f},1")
         elif draw.random() < 0.1:
-            mean = 0.1 + (own[one] + own[other]) / 2
+            mean = 0.1 + (offsets[enrol_speaker] + offsets[test_speaker]) / 2
             rows.append(f"{enrol},{test},{draw.gauss(mean, 0.1):.4f},0")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "scores.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
-    lines = ["speaker,region", *(",".join(each) for each in people)]
+    lines = ["speaker,region", *[",".join(person) for person in people]]
     (folder / "people.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
@@ -50,6 +52,6 @@ def check(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    where = Path(sys.argv[1] if len(sys.argv) > 1 else "build/pilot")
-    write(where)
-    check(where)
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "build/pilot")
+    write(folder)
+    check(folder)

@@ -22,11 +22,11 @@ def write(folder: Path) -> None:
         sys.exit("The scores are missing: pip install 'parivox[demo]'")
     data = Path(spec.origin).parent / "data"
     folder.mkdir(parents=True, exist_ok=True)
-    found = set()
+    utterances = set()
     with (data / "resnetse34v2_H-eval_scores.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
-            found |= {row["ref_file"], row["com_file"]}
-    lines = "\n".join(["utterance", *sorted(found)])
+            utterances |= {row["ref_file"], row["com_file"]}
+    lines = "\n".join(["utterance", *sorted(utterances)])
     (folder / "utterances.csv").write_text(f"{lines}\n")
     shutil.copyfile(data / "vox1_meta.csv", folder / "speakers.csv")
 

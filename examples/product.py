@@ -28,23 +28,23 @@ def write(folder: Path) -> None:
     draw = random.Random(4)  # noqa: S311 - made-up scores, not secrets
     accents = [accent for accent, people in ACCENTS.items() for _ in range(people)]
     people = {f"t{n:03d}": accent for n, accent in enumerate(accents)}
-    own = {one: draw.gauss(0.62, 0.06) for one in people}
-    said = [f"{one}/{n}.wav" for one in people for n in range(RECORDINGS)]
+    target_means = {speaker: draw.gauss(0.62, 0.06) for speaker in people}
+    recordings = [f"{speaker}/{n}.wav" for speaker in people for n in range(RECORDINGS)]
     old, new = (["enrol,test,score,label"] for _ in range(2))
-    for pair in combinations(said, 2):
+    for pair in combinations(recordings, 2):
         enrol, test = pair if draw.random() < 0.5 else pair[::-1]
-        one, other = enrol[:4], test[:4]
-        is_target = one == other
+        speaker, test_speaker = enrol[:4], test[:4]
+        is_target = speaker == test_speaker
         if not is_target and draw.random() > STRANGERS:
             continue
-        alike = draw.gauss(own[one] if is_target else 0.1, 0.12)
-        gain = GAIN[people[one]] if is_target else 0.0
-        for rows, score in ((old, alike), (new, alike + gain + draw.gauss(0, 0.05))):
+        similarity = draw.gauss(target_means[speaker] if is_target else 0.1, 0.12)
+        gain = GAIN[people[speaker]] if is_target else 0.0
+        for rows, score in ((old, similarity), (new, similarity + gain + draw.gauss(0, 0.05))):
             rows.append(f"{enrol},{test},{score:.4f},{int(is_target)}")
     folder.mkdir(parents=True, exist_ok=True)
     for name, rows in (("4.1", old), ("4.2", new)):
         (folder / f"{name}.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
-    lines = ["speaker,accent", *(",".join(each) for each in people.items())]
+    lines = ["speaker,accent", *[",".join(person) for person in people.items()]]
     (folder / "people.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
@@ -64,6 +64,6 @@ def check(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    where = Path(sys.argv[1] if len(sys.argv) > 1 else "build/product")
-    write(where)
-    check(where)
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "build/product")
+    write(folder)
+    check(folder)

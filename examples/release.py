@@ -18,7 +18,7 @@ from pathlib import Path
 
 import parivox as pv
 
-FIRST, RELEASE = dt.date(2026, 3, 2), dt.date(2026, 4, 6)
+START, RELEASE = dt.date(2026, 3, 2), dt.date(2026, 4, 6)
 DAYS, CALLS = 42, 600
 THRESHOLDS = {"v2": -1.0646437, "l": -0.8866103}
 
@@ -41,7 +41,7 @@ def write(folder: Path) -> None:
     draw = random.Random(1)  # noqa: S311 - which calls come when, no secrets
     order = draw.sample(range(len(decided["l"])), DAYS * CALLS)
     for n in range(DAYS):
-        day = FIRST + dt.timedelta(days=n)
+        day = START + dt.timedelta(days=n)
         log = decided["l" if day >= RELEASE else "v2"]
         rows = [(f"{day}/{k:03d}", *log[order[n * CALLS + k]]) for k in range(CALLS)]
         with (folder / f"{day}.csv").open("w", newline="", encoding="utf-8") as file:
@@ -57,18 +57,18 @@ def write(folder: Path) -> None:
 
 def count(folder: Path) -> None:
     """Count the nights before the release, as the job would have."""
-    for n in range((RELEASE - FIRST).days):
+    for n in range((RELEASE - START).days):
         pv.monitor(
-            folder / f"{FIRST + dt.timedelta(days=n)}.csv",
+            folder / f"{START + dt.timedelta(days=n)}.csv",
             state=folder / "bank.state",
             new=n == 0,
             key=folder / "bank.key",
             speakers=folder / "customers.csv",
             by="gender",
         )
-    found = pv.monitor(state=folder / "bank.state")
-    assert len(found.alarms) == 0
-    assert found.record["trials"] == CALLS * (RELEASE - FIRST).days
+    log = pv.monitor(state=folder / "bank.state")
+    assert len(log.alarms) == 0
+    assert log.record["trials"] == CALLS * (RELEASE - START).days
 
 
 if __name__ == "__main__":

@@ -50,14 +50,14 @@ def write(data: Path, folder: Path) -> None:
     spoken = defaultdict(list)
     for row in _rows(data / "utterances.csv"):
         spoken[row["speaker"]].append(row["utterance"])
-    alike = defaultdict(list)
+    speakers_alike = defaultdict(list)
     for speaker in sorted(spoken):
-        alike[people[speaker][:2]].append(speaker)
+        speakers_alike[people[speaker][:2]].append(speaker)
     trials = [(*pair, "target") for s in sorted(spoken) for pair in combinations(spoken[s], 2)]
-    for group in alike.values():
-        for one, other in combinations(group, 2):
-            every = [(a, b) for a in spoken[one] for b in spoken[other]]
-            trials += [(*pair, "nontarget") for pair in draw.sample(every, IMPOSTORS)]
+    for group in speakers_alike.values():
+        for enrol_speaker, test_speaker in combinations(group, 2):
+            utterance_pairs = [(a, b) for a in spoken[enrol_speaker] for b in spoken[test_speaker]]
+            trials += [(*pair, "nontarget") for pair in draw.sample(utterance_pairs, IMPOSTORS)]
     _write(folder / "trials.csv", ("enrol", "test", "label"), trials)
     rows = [
         (speaker, gender, "child" if age_band < "19" else "adult", age_band, age)
@@ -80,9 +80,9 @@ def _write(path: Path, header: tuple[str, ...], rows: Sequence[tuple[str, ...]])
 
 
 if __name__ == "__main__":
-    given = [Path(path) for path in sys.argv[1:]]
-    source = given[0] if given else DATA
+    paths = [Path(path) for path in sys.argv[1:]]
+    source = paths[0] if paths else DATA
     if source.exists():
-        write(source, given[1] if len(given) > 1 else Path("build/speechocean"))
+        write(source, paths[1] if len(paths) > 1 else Path("build/speechocean"))
     else:
         print(f"{source} is not there: name the folder that holds speechocean762")

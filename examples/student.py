@@ -59,6 +59,6 @@ def rows_of(file: Path) -> list[list[str]]:
 
 
 if __name__ == "__main__":
-    where = Path(sys.argv[1] if len(sys.argv) > 1 else "build/student")
-    write(where)
-    check(where)
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "build/student")
+    write(folder)
+    check(folder)

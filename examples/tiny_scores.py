@@ -27,10 +27,11 @@ def write(folder: Path) -> None:
     with (folder / "scores.csv").open("w", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(["enrol", "test", "score", "label"])
-        for (first, enrol), (second, test) in combinations(UTTERANCES, 2):
-            target = first == second
-            mean = (0.6 if SPEAKERS[first][0] == "m" else 0.5) if target else 0.1
-            rows.writerow([enrol, test, f"{draw.gauss(mean, 0.15):.6f}", int(target)])
+        for (enrol_speaker, enrol), (test_speaker, test) in combinations(UTTERANCES, 2):
+            target = enrol_speaker == test_speaker
+            same_mean = 0.6 if SPEAKERS[enrol_speaker][0] == "m" else 0.5
+            score = draw.gauss(same_mean if target else 0.1, 0.15)
+            rows.writerow([enrol, test, f"{score:.6f}", int(target)])
 
 
 if __name__ == "__main__":

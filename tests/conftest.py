@@ -124,7 +124,7 @@ def pages():
 
 
 @pytest.fixture(scope="session")
-def kept(tmp_path_factory):
+def script_output(tmp_path_factory):
     """Folder for what scripts wrote, with which several pages begin."""
     return tmp_path_factory.mktemp("kept")
 
@@ -199,8 +199,8 @@ def counts_of(frame):
 
 
 def groups_of(frame):
-    parts = frame.partition_by("group", as_dict=True)
-    return {name: counts_of(part) for (name,), part in sorted(parts.items())}
+    frames = frame.partition_by("group", as_dict=True)
+    return {name: counts_of(subset) for (name,), subset in sorted(frames.items())}
 
 
 ENDED = """
@@ -250,18 +250,18 @@ print(at)
 def ended(tmp_path):
     """Folders that were `new` in the place of `old`, by a writer that ended at each instant."""
 
-    def outs(old, new, own, number):
+    def outs(old, new, names, number):
         home = tmp_path / "ended"
         home.mkdir()
-        asked = json.dumps([old and str(old), str(new), str(home), list(own), number])
-        done = subprocess.run(
-            [sys.executable, "-c", ENDED, asked],
+        arguments = json.dumps([old and str(old), str(new), str(home), list(names), number])
+        completed = subprocess.run(
+            [sys.executable, "-c", ENDED, arguments],
             env=os.environ | {"PYTHONPATH": str(Path(pv.__file__).parents[1])},
             capture_output=True,
             text=True,
             check=True,
         )
-        return [home / str(at) for at in range(1, 1 + int(done.stdout))]
+        return [home / str(instant) for instant in range(1, 1 + int(completed.stdout))]
 
     return outs
 
@@ -317,11 +317,11 @@ def forked(forks, forking, tmp_path):
         def run(*words, after=0.0):
             environment = os.environ | {
                 "PYTHONPATH": path,
-                forks.FIRST: prelude,
+                forks.PRELUDE: prelude,
                 forks.AFTER: str(after),
             }
-            with Path(os.devnull).open("r+b") as nothing:
-                streams = (nothing.fileno(), nothing.fileno(), 2)
+            with Path(os.devnull).open("r+b") as null_device:
+                streams = (null_device.fileno(), null_device.fileno(), 2)
                 words = [str(word) for word in words]
                 _, (status, *seconds) = forks.ask(forking, words, environment, tmp_path, streams)
             return (status, *seconds) if status >= 0 else (None, None)
@@ -337,12 +337,13 @@ def audit_of_halves():
 
     def audit(group="f", n=24):
         rng = np.random.default_rng(1)
-        own = np.repeat(np.arange(n), 10)
-        enrol, test = np.append(own, own), np.append(own, (own + 1 + own % (n - 1)) % n)
+        speaker = np.repeat(np.arange(n), 10)
+        impostor = (speaker + 1 + speaker % (n - 1)) % n
+        enrol, test = np.append(speaker, speaker), np.append(speaker, impostor)
         scores = {
             "enrol": [f"s{i}/a{k}" for k, i in enumerate(enrol)],
             "test": [f"s{i}/b{k}" for k, i in enumerate(test)],
-            "score": rng.normal(3.0 * (enrol == test)),
+            "score": rng.normal(np.where(enrol == test, 3.0, 0.0)),
             "label": (enrol == test).astype(int),
         }
         people = {"speaker": [f"s{i}" for i in range(n)], "half": [group, "m"] * (n // 2)}

@@ -15,12 +15,18 @@ import sys
 import time
 
 IMPORTED = (
-    *("parivox.auditing.run", "parivox.embedding.extract", "parivox.report.terminal"),
-    *("parivox.scoring.all_pairs", "parivox.scoring.run", "parivox.scoring.verifying"),
-    *("rich.table", "scipy.sparse", "scipy.special"),
+    "parivox.auditing.run",
+    "parivox.embedding.extract",
+    "parivox.report.terminal",
+    "parivox.scoring.all_pairs",
+    "parivox.scoring.run",
+    "parivox.scoring.verifying",
+    "rich.table",
+    "scipy.sparse",
+    "scipy.special",
 )
 """What commands import: all of it takes as long as an audit of a few trials."""
-FIRST, AFTER = "PARIVOX_TEST_FIRST", "PARIVOX_TEST_AFTER"
+PRELUDE, AFTER = "PARIVOX_TEST_FIRST", "PARIVOX_TEST_AFTER"
 """In the environment: Python to run first; seconds of the processor after which it is killed."""
 
 
@@ -75,23 +81,23 @@ def run(words, environment, numbers, streams):
             os.dup2(streams[numbers.index(number)], number)
         else:
             os.close(number)
-    for one in (folder, *streams):
-        os.close(one)
+    for descriptor in (folder, *streams):
+        os.close(descriptor)
     os.environ.clear()
     os.environ.update(environment)
     sys.path[:1] = ["", *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     sys.argv = ["parivox", *words]
     encoding, _, handler = os.environ.get("PYTHONIOENCODING", "utf-8").partition(":")
     for number, name in enumerate(("stdin", "stdout", "stderr")):
-        made = None
+        stream = None
         if number in numbers:
             errors = "backslashreplace" if number == 2 else handler or "strict"
-            made = os.fdopen(number, "w" if number else "r", encoding=encoding, errors=errors)
-        setattr(sys, name, made)
-        setattr(sys, f"__{name}__", made)
+            stream = os.fdopen(number, "w" if number else "r", encoding=encoding, errors=errors)
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
     if AFTER in os.environ:
         signal.setitimer(signal.ITIMER_PROF, float(os.environ[AFTER]))  # which nothing catches
-    exec(os.environ.get(FIRST, ""), {})
+    exec(os.environ.get(PRELUDE, ""), {})
     from parivox.cli import main
 
     main()
@@ -112,19 +118,19 @@ def ask(address, words, environment, folder=".", streams=(0, 1, 2)):
         sent = socket.send_fds(door, [message], opened)
         door.sendall(message[sent:])
         os.close(opened[0])
-        with door.makefile() as told:
-            yield int(told.readline())
-            *seconds, status = told
+        with door.makefile() as answers:
+            yield int(answers.readline())
+            *seconds, status = answers
             yield int(status), *map(float, seconds)
 
 
 def program(address, words):
     """Be the command for whoever started this process: in its signals and its status, too."""
-    asked = ask(address, words, dict(os.environ))
-    process = next(asked)
+    answers = ask(address, words, dict(os.environ))
+    process = next(answers)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda number, _: os.kill(process, number))
-    status, *_ = next(asked)
+    status, *_ = next(answers)
     if status < 0:
         signal.signal(-status, signal.SIG_DFL)
         os.kill(os.getpid(), -status)

@@ -44,8 +44,8 @@ def is_public(name):
 
 
 def is_module(name):
-    place = Path(__file__).parents[1].joinpath("src", *name.split("."))
-    return place.with_suffix(".py").exists() or (place.is_dir() and name not in PUBLIC)
+    path = Path(__file__).parents[1].joinpath("src", *name.split("."))
+    return path.with_suffix(".py").exists() or (path.is_dir() and name not in PUBLIC)
 
 
 def main(folder):

@@ -33,13 +33,13 @@ FILES = {
 
 def workbooks(folder):
     openpyxl = pytest.importorskip("openpyxl")
-    two = openpyxl.Workbook()
+    workbook = openpyxl.Workbook()
     for name in ("north", "south"):
-        sheet = two.create_sheet(name)
+        sheet = workbook.create_sheet(name)
         for row in (("speaker", "gender"), ("a", "f"), ("b", "m")):
             sheet.append(row)
-    two.remove(two.worksheets[0])
-    two.save(folder / "two.xlsx")
+    workbook.remove(workbook.worksheets[0])
+    workbook.save(folder / "two.xlsx")
     merged = openpyxl.Workbook()
     for row in (("speaker", "voice", None), ("a", "f", "34"), ("b", "m", "61")):
         merged.active.append(row)
@@ -60,20 +60,20 @@ def counts(folder, monkeypatch):
         ("day2", [half[0], half[3]]),
     ):
         (folder / f"{name}.csv").write_text("".join(lines), encoding="utf-8")
-    how = {"speakers": people, "withhold": 0}
+    options = {"speakers": people, "withhold": 0}
     for name, file, more in (
         ("day1", "day1.csv", {"by": "gender"}),
         ("again", "again.csv", {"by": "gender"}),
         ("binned", "day2.csv", {"by": "gender", "step": 0.01}),
         ("aged", "day2.csv", {"by": "age:40"}),
     ):
-        count(folder / file, **how, **more).write(folder / f"{name}.counts")
+        count(folder / file, **options, **more).write(folder / f"{name}.counts")
     for site, file in (("north", "day1.csv"), ("south", "day2.csv")):
         (folder / f"{site}.key").write_text(f"{site} keeps this secret")
         binned = {"by": "gender", "step": 0.01, "key": folder / f"{site}.key"}
-        count(folder / file, **how, **binned).write(folder / f"{site}.counts")
+        count(folder / file, **options, **binned).write(folder / f"{site}.counts")
     monkeypatch.setattr("parivox.auditing.counts.trial_counts.VERSION", "0")
-    count(scores, **how, by="gender").write(folder / "old.counts")
+    count(scores, **options, by="gender").write(folder / "old.counts")
 
 
 @pytest.mark.slow
@@ -104,7 +104,7 @@ def counts(folder, monkeypatch):
         ([f"{site}.{kind}" for site in ("north", "south") for kind in ("counts", "tally")], {}),
         ("old.counts", {}),
         ("day1.counts", {"by": "gender"}),
-        *(
+        *[
             ("scores.csv", {"speakers": "people.csv", **wrong})
             for wrong in (
                 {"limits": "fnr=5"},
@@ -116,7 +116,7 @@ def counts(folder, monkeypatch):
                 {"compare": True, "intervals": False},
                 {"standardise": "same:gendre"},
             )
-        ),
+        ],
     ],
 )
 def test_the_page_shows_the_sentence(scores, options, tmp_path, monkeypatch):
@@ -126,6 +126,6 @@ def test_the_page_shows_the_sentence(scores, options, tmp_path, monkeypatch):
     (tmp_path / "named.csv").write_bytes("speaker,name\na,Inês\nb,Tom\n".encode("cp1252"))
     workbooks(tmp_path)
     counts(tmp_path, monkeypatch)
-    with pytest.raises(ParivoxError) as told:
+    with pytest.raises(ParivoxError) as error:
         pv.audit(scores, **options)
-    assert f"`{told.value}`" in PAGE
+    assert f"`{error.value}`" in PAGE

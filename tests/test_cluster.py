@@ -69,7 +69,7 @@ def home(tmp_path_factory):
         path = folder / "calls" / f"anna{i % 3}" / f"{i}.wav"
         path.parent.mkdir(parents=True, exist_ok=True)
         wave = np.random.default_rng(i).normal(size=4_000) / 10
-        soundfile.write(path, wave * (i > 0), 8_000)
+        soundfile.write(path, wave if i else np.zeros_like(wave), 8_000)
     (folder / "mine.py").write_text(SYSTEM)
     return folder
 
@@ -102,11 +102,11 @@ def content(folder):
 @pytest.mark.slow
 def test_a_node_of_this_machine_makes_the_bytes_of_processes(run, home):
     command = ("-m", "parivox", "embed", "calls", "--system", "mine:small", "--batch", "2", "--out")
-    done = run(*command, "here", "--quiet")
-    assert done.returncode == 0, done.stderr
-    done = run(*command, "there", "--quiet", "--ray")
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
+    completed = run(*command, "here", "--quiet")
+    assert completed.returncode == 0, completed.stderr
+    completed = run(*command, "there", "--quiet", "--ray")
+    assert completed.returncode == 0, completed.stderr
+    assert completed.stderr == ""
     assert len(content(home / "here")) == 5
     assert content(home / "there") == content(home / "here")
 
@@ -134,19 +134,19 @@ def address(run, home):
 @pytest.mark.slow
 def test_a_task_of_a_gpu_asks_for_one_and_its_process_is_told_which(run, home, address):
     words = ("embed", "calls", "--system", "mine:placed", "--batch", "4", "--out", "out", "--quiet")
-    done = run("-m", "parivox", *words, "--ray", address)
-    assert (done.returncode, done.stderr) == (0, "")
-    seen = [line.split() for line in (home / "seen.txt").read_text().splitlines()]
-    of_nodes = [(device, process) for device, process in seen if device != "None"]
-    assert {device for device, _ in of_nodes} == {"0"}
-    assert len(of_nodes) == 3  # batches, all in one process
-    assert len({process for _, process in of_nodes}) == 1
+    completed = run("-m", "parivox", *words, "--ray", address)
+    assert (completed.returncode, completed.stderr) == (0, "")
+    devices = [line.split() for line in (home / "seen.txt").read_text().splitlines()]
+    node_devices = [(device, process) for device, process in devices if device != "None"]
+    assert {device for device, _ in node_devices} == {"0"}
+    assert len(node_devices) == 3  # batches, all in one process
+    assert len({process for _, process in node_devices}) == 1
 
 
 def test_a_cluster_without_what_is_needed_is_said_after_a_while():
     class Ray:
-        def __init__(self, **there):
-            self.cluster_resources = lambda: there
+        def __init__(self, **resources):
+            self.cluster_resources = lambda: resources
 
     now = time.monotonic()
     assert Cluster("head:1")._free_slots(Ray(CPU=8.0), 0.0) == 8
@@ -169,10 +169,12 @@ def test_a_file_of_a_node_that_is_not_seen_here_is_refused(tmp_path, monkeypatch
 
 
 def test_a_node_of_another_version_or_disk_is_refused(tmp_path):
-    told = _do_on_node(list, 1, str(tmp_path), "0.0.9")
-    assert re.search(r"--ray: node \S+ has Parivox .*, and this is 0\.0\.9; install one", str(told))
-    told = _do_on_node(list, 1, str(tmp_path / "gone"), pv.__version__)
-    assert re.search(r"node \S+ does not see .*/gone \(No such file", str(told))
+    message = _do_on_node(list, 1, str(tmp_path), "0.0.9")
+    assert re.search(
+        r"--ray: node \S+ has Parivox .*, and this is 0\.0\.9; install one", str(message)
+    )
+    message = _do_on_node(list, 1, str(tmp_path / "gone"), pv.__version__)
+    assert re.search(r"node \S+ does not see .*/gone \(No such file", str(message))
 
 
 @pytest.mark.parametrize(
@@ -201,10 +203,10 @@ def test_where_nothing_answers_it_is_said_at_once(run, home):
         closed.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{closed.getsockname()[1]}"
         words = ("embed", "calls", "--system", "mine:small", "--out", "none", "--ray", address)
-        done = run("-m", "parivox", *words, "--quiet")
-    assert done.returncode == 2
-    assert done.stderr.startswith(f"parivox: error: --ray {address}: nothing answers there (")
-    assert done.stderr.count("\n") == 1
+        completed = run("-m", "parivox", *words, "--quiet")
+    assert completed.returncode == 2
+    assert completed.stderr.startswith(f"parivox: error: --ray {address}: nothing answers there (")
+    assert completed.stderr.count("\n") == 1
 
 
 @pytest.mark.slow
@@ -219,8 +221,8 @@ def test_scores_of_a_node_have_the_bytes_of_one_process(run, home, address):
     (home / "cohort.txt").write_text("\n".join(ids[510:]))
     words = ("score", "list.parquet", "--embeddings", "vectors.npz", "--as-norm", "cohort.txt")
     for out, more in (("here", ()), ("there", ("--ray", address))):
-        done = run("-m", "parivox", *words, "--out", f"{out}.parquet", *more, "--quiet")
-        assert (done.returncode, done.stderr) == (0, "")
+        completed = run("-m", "parivox", *words, "--out", f"{out}.parquet", *more, "--quiet")
+        assert (completed.returncode, completed.stderr) == (0, "")
     assert (home / "here.parquet").read_bytes() == (home / "there.parquet").read_bytes()
     assert pl.read_parquet(home / "here.parquet").height > 1 << 18  # two parts
     assert not (home / "there.parquet.parts").exists()

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture
-def part(monkeypatch):
+def study_module(monkeypatch):
     """Import a part of the study, which lies beside the package."""
     if not (ROOT / "benchmarks").is_dir():
         pytest.skip("the benchmarks are not part of this copy")
@@ -25,30 +25,30 @@ def part(monkeypatch):
     return lambda name: importlib.import_module(f"benchmarks.coverage.{name}")
 
 
-def test_the_page_holds_the_figures_that_are_kept(part):
-    page, records = part("page"), part("records")
+def test_the_page_holds_the_figures_that_are_kept(study_module):
+    page, records = study_module("page"), study_module("records")
     assert page.PAGE.read_text(encoding="utf-8") == page.render(records.read())
 
 
-def test_no_table_of_the_page_is_empty(part):
-    page, records = part("page"), part("records")
+def test_no_table_of_the_page_is_empty(study_module):
+    page, records = study_module("page"), study_module("records")
     assert "<<" not in page.render(records.read())
     assert page.render({}).count("Not yet run.") == len(page.TABLES) - 1
     assert "Not yet run." not in page.render(records.read())
 
 
-def test_reports_quote_how_often_something_is_said_of_fair_systems(part):
-    rows = part("records").read()["findings"]
-    every = part("findings").shares(rows)
-    most = max(row["said"] for row in every)
+def test_reports_quote_how_often_something_is_said_of_fair_systems(study_module):
+    rows = study_module("records").read()["findings"]
+    shares = study_module("findings").shares(rows)
+    most = max(row["said"] for row in shares)
     assert f"about {100 * most:.0f} in 100 " in findings.EXPLORATORY_SENTENCE
     for page in ("uncertainty.md", "methods/verdicts.md"):
         assert f"about {100 * most:.0f} %" in (ROOT / "docs" / page).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("skewed", [False, True])
-def test_simulated_speakers_have_the_rate_asked_for(part, skewed):
-    simulate, rng = part("simulate"), np.random.default_rng(5)
+def test_simulated_speakers_have_the_rate_asked_for(study_module, skewed):
+    simulate, rng = study_module("simulate"), np.random.default_rng(5)
     targets = simulate.target_design([20] * 5)
     nontargets = simulate.nontarget_design([20] * 5)
     for tally, rate in (
@@ -60,48 +60,51 @@ def test_simulated_speakers_have_the_rate_asked_for(part, skewed):
         assert abs(rates.mean() - rate) < 4 * error
 
 
-def test_pairs_of_a_group_enrol_in_both_orders_and_others_in_one(part):
-    design = part("simulate").enrolled_design([2, 3], 4)
+def test_pairs_of_a_group_enrol_in_both_orders_and_others_in_one(study_module):
+    design = study_module("simulate").enrolled_design([2, 3], 4)
     assert design.sum_by_cell(design.trials).tolist() == [2 * 4 * 4, 3 * 4 * 4]
     assert set(design.trials.tolist()) == {4, 8}
     assert design.n_pairs.tolist() == [1 + 6, 3 + 6]
 
 
-def test_an_interval_is_counted_on_the_side_on_which_it_misses(part):
+def test_an_interval_is_counted_on_the_side_on_which_it_misses(study_module):
     low, high = np.array([[0.1, 0.3], [0.1, np.nan]]), np.array([[0.4, 0.5], [0.15, np.nan]])
-    row = part("records").interval_row(0.2, low, high)
+    row = study_module("records").interval_row(0.2, low, high)
     assert (row["below"], row["above"], row["undefined"]) == (0.33333, 0.33333, 0.25)
     assert row["coverage"] == 0.33333
     assert row["coverage_error"] > 0
 
 
-def test_large_groups_with_few_trials_a_pair_do_not_hide_how_small_groups_vary(part):
-    simulate, rng = part("simulate"), np.random.default_rng(3)
+def test_large_groups_with_few_trials_a_pair_do_not_hide_how_small_groups_vary(study_module):
+    simulate, rng = study_module("simulate"), np.random.default_rng(3)
     design = simulate.nontarget_design([8] * 6 + [60] * 2, [280] * 6 + [59] * 2)
     effects = simulate.Spread(nontarget=0.03, pair=0.4)
     drawn = simulate.false_accepts(design, 0.05, 200, rng, spread=effects)
     true = moments(drawn).rate[:, :6].std(axis=0).mean()
-    each = [moments(dataclasses.replace(drawn, errors=errors)) for errors in drawn.errors]
+    dataset_moments = [
+        moments(dataclasses.replace(drawn, errors=errors)) for errors in drawn.errors
+    ]
 
     drawn = [
-        gamma_multinomial(one, 50, np.random.default_rng(i)).rates for i, one in enumerate(each)
+        gamma_multinomial(dataset, 50, np.random.default_rng(i)).rates
+        for i, dataset in enumerate(dataset_moments)
     ]
-    spread = np.sqrt(np.mean([one[:, :6].var(axis=0) for one in drawn]))
+    spread = np.sqrt(np.mean([dataset[:, :6].var(axis=0) for dataset in drawn]))
     # a little less than in truth, as all draws have the same errors in all
     assert 0.92 * true < spread < 1.05 * true
 
 
-def test_p_values_of_all_measures_are_told_by_kind_of_error(part, capsys):
-    assert part("__main__").main(["measures", "--quick", "--cells", "4 x 5/0.018"]) == 0
+def test_p_values_of_all_measures_are_told_by_kind_of_error(study_module, capsys):
+    assert study_module("__main__").main(["measures", "--quick", "--cells", "4 x 5/0.018"]) == 0
     out = capsys.readouterr().out
-    measures = part("measures")
+    measures = study_module("measures")
     for measure in (*measures.SINGLE, *measures.JOINT):
         assert f"measure {measure.name}, datasets 4" in out
     assert "kind both, measure GARBE" in out
 
 
-def test_every_cell_of_every_study_runs_in_minutes(part, capsys):
-    main = part("__main__")
+def test_every_cell_of_every_study_runs_in_minutes(study_module, capsys):
+    main = study_module("__main__")
     assert main.main([]) == 0
     listed = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in listed] == [*main.STUDIES, "page"]
@@ -111,26 +114,26 @@ def test_every_cell_of_every_study_runs_in_minutes(part, capsys):
     assert all(float(cell.split()[0]) < 10 for cell in cells)
 
 
-def test_lists_of_all_cells_add_up(part):
-    rows = [{"design": "H", "of": "gender", "datasets": 50, "said": said} for said in (2, 0, 4)]
-    (found,) = part("findings").shares(rows)
-    assert (found["said"], found["datasets"]) == (0.04, 150)
-    assert found["said_error"] == pytest.approx(np.sqrt(0.04 * 0.96 / 150), rel=1e-4)
+def test_lists_of_all_cells_add_up(study_module):
+    rows = [{"design": "H", "of": "gender", "datasets": 50, "said": n_said} for n_said in (2, 0, 4)]
+    (share,) = study_module("findings").shares(rows)
+    assert (share["said"], share["datasets"]) == (0.04, 150)
+    assert share["said_error"] == pytest.approx(np.sqrt(0.04 * 0.96 / 150), rel=1e-4)
 
 
-def test_a_quick_run_keeps_nothing(part, capsys):
-    records = part("records")
+def test_a_quick_run_keeps_nothing(study_module, capsys):
+    records = study_module("records")
     before = {file: file.read_bytes() for file in records.RESULTS.iterdir()}
     cells = ["fnr/8/even/0.1", "fpr/8/even/0.01", "fnr/25 against 25/0.1"]
-    assert part("__main__").main(["rates", "ratios", "--quick", "--cells", *cells]) == 0
+    assert study_module("__main__").main(["rates", "ratios", "--quick", "--cells", *cells]) == 0
     out = capsys.readouterr().out
     assert all(cell in out for cell in cells)
     assert "coverage" in out
     assert {file: file.read_bytes() for file in records.RESULTS.iterdir()} == before
 
 
-def test_rows_come_back_from_a_file_as_they_were(part, tmp_path):
-    records = part("records")
+def test_rows_come_back_from_a_file_as_they_were(study_module, tmp_path):
+    records = study_module("records")
     rows = [
         {"cell": "a, b", "speakers": "150", "n": 150, "share": 0.25, "fair": True, "none": None},
         {"cell": 'c "d"', "fault": "", "more": "12+4"},
@@ -138,16 +141,19 @@ def test_rows_come_back_from_a_file_as_they_were(part, tmp_path):
     order = ["a, b", 'c "d"', "e"]
     records.keep("study", [{"cell": "e"}], 1, 0.5, order, tmp_path)
     records.keep("study", rows, 1, 0.5, order, tmp_path)
-    kept = records.read(tmp_path)["study"]
-    told = [{k: v for k, v in row.items() if k not in {"about", "minutes"}} for row in kept]
-    assert told == [*rows, {"cell": "e"}]
+    records_kept = records.read(tmp_path)["study"]
+    columns_kept = [
+        {k: v for k, v in row.items() if k not in {"about", "minutes"}} for row in records_kept
+    ]
+    assert columns_kept == [*rows, {"cell": "e"}]
 
 
 @pytest.mark.parametrize("shift", [0.0, 2.0])
-def test_the_study_of_findings_reads_words_that_reports_say(part, shift):
+def test_the_study_of_findings_reads_words_that_reports_say(study_module, shift):
     rng, n = np.random.default_rng(3), 40
-    own = np.repeat(np.arange(n), 12)
-    enrol, test = np.append(own, own), np.append(own, (own + rng.integers(1, n, own.size)) % n)
+    speaker = np.repeat(np.arange(n), 12)
+    impostor = (speaker + rng.integers(1, n, speaker.size)) % n
+    enrol, test = np.append(speaker, speaker), np.append(speaker, impostor)
     is_target = enrol == test
     score = rng.normal(3.0 * is_target - shift * is_target * (enrol % 2))
     ids = np.arange(enrol.size).astype(str)
@@ -160,12 +166,12 @@ def test_the_study_of_findings_reads_words_that_reports_say(part, shift):
     people = {"speaker": [f"s{i}" for i in range(n)], "half": ["f", "m"] * (n // 2)}
     audit = pv.audit(scores, speakers=people, by="half", operating_points="fpr=0.05")
     differs = bool(shift)
-    said = part("findings")._findings(audit)
-    assert said["half"] == said["and EER"] == differs
+    shares = study_module("findings")._findings(audit)
+    assert shares["half"] == shares["and EER"] == differs
     (words,) = [
         words
         for scope in scopes(audit)
-        for what, words in findings.group_eer_lines(audit, scope.filters)
-        if what == "the harder group"
+        for title, words in findings.group_eer_lines(audit, scope.filters)
+        if title == "the harder group"
     ]
     assert words.startswith("m: " if differs else "inconclusive: ")

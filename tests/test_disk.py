@@ -27,7 +27,7 @@ OLD = {"a.csv": "old a", "b.csv": "old b", "gone.csv": "old", "z.json": "old z"}
 NEW = {"a.csv": "new a", "b.csv": "new b", "more.csv": "new", "z.json": "new z"}
 
 
-def made(folder, files):
+def folder_of(folder, files):
     folder.mkdir()
     for name, text in files.items():
         (folder / name).write_text(text)
@@ -46,12 +46,12 @@ def hidden(folder):
 
 @pytest.mark.parametrize("signal", ["SIGKILL", "SIGTERM"])
 def test_a_folder_is_the_old_or_the_new_one_wherever_its_writer_ends(tmp_path, ended, signal):
-    made(tmp_path / "new", NEW)
-    outs = ended(made(tmp_path / "old", OLD), tmp_path / "new", OLD | NEW, signal)
-    seen = [read(out) for out in outs]
-    assert all(one in (OLD, NEW) for one in seen)
-    assert (seen[0], seen[-1]) == (OLD, NEW)
-    for out, before in zip(outs, seen, strict=True):
+    folder_of(tmp_path / "new", NEW)
+    outs = ended(folder_of(tmp_path / "old", OLD), tmp_path / "new", OLD | NEW, signal)
+    contents = [read(out) for out in outs]
+    assert all(content in (OLD, NEW) for content in contents)
+    assert (contents[0], contents[-1]) == (OLD, NEW)
+    for out, before in zip(outs, contents, strict=True):
         if signal == "SIGTERM":
             assert {path.name: path.read_text() for path in out.iterdir()} == before
         with atomic_folder(out, OLD | NEW) as aside:  # the next run clears up
@@ -63,10 +63,10 @@ def test_a_folder_is_the_old_or_the_new_one_wherever_its_writer_ends(tmp_path, e
 
 @pytest.mark.parametrize("signal", ["SIGKILL", "SIGTERM"])
 def test_a_new_folder_is_there_whole_or_not_at_all(tmp_path, ended, signal):
-    outs = ended(None, made(tmp_path / "new", NEW), [], signal)
-    seen = [read(out) if out.exists() else {} for out in outs]
-    assert all(one in ({}, NEW) for one in seen)
-    assert (seen[0], seen[-1]) == ({}, NEW)
+    outs = ended(None, folder_of(tmp_path / "new", NEW), [], signal)
+    contents = [read(out) if out.exists() else {} for out in outs]
+    assert all(content in ({}, NEW) for content in contents)
+    assert (contents[0], contents[-1]) == ({}, NEW)
     if signal == "SIGTERM":
         assert hidden(tmp_path) == []
     with atomic_folder(outs[0].parent / "next"):
@@ -74,13 +74,13 @@ def test_a_new_folder_is_there_whole_or_not_at_all(tmp_path, ended, signal):
     assert hidden(outs[0].parent) == []
 
 
-@pytest.mark.parametrize("whole", [atomic_folder, atomic_file])
-def test_what_fails_before_it_is_whole_changes_nothing(tmp_path, whole):
-    out = made(tmp_path / "out", OLD)
-    is_file = whole is atomic_file
+@pytest.mark.parametrize("writer", [atomic_folder, atomic_file])
+def test_what_fails_before_it_is_whole_changes_nothing(tmp_path, writer):
+    out = folder_of(tmp_path / "out", OLD)
+    is_file = writer is atomic_file
 
     def fail(error):
-        with whole(out / "a.csv" if is_file else out) as aside:
+        with writer(out / "a.csv" if is_file else out) as aside:
             (aside if is_file else aside / "a.csv").write_text("half")
             raise error
 
@@ -98,17 +98,17 @@ def test_what_another_run_has_in_hand_is_left_to_it(tmp_path):
         "    aside.write_text('half')\n    print(aside, flush=True)\n    time.sleep(60)\n"
     )
     words = [sys.executable, "-c", script]
-    other = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
-    with other.stdout:
-        aside = Path(other.stdout.readline().strip())
+    process = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    with process.stdout:
+        aside = Path(process.stdout.readline().strip())
     foreign = tmp_path / f"{HIDDEN_PREFIX}elsewhere-1-0123abcd"  # of another machine: who knows
     for folder in (foreign, tmp_path / f"{HIDDEN_PREFIX}mine"):
         folder.mkdir()
     with atomic_file(tmp_path / "a.txt") as mine:
         mine.write_text("a")
     assert aside.read_text() == "half"
-    other.kill()
-    other.wait()
+    process.kill()
+    process.wait()
     with atomic_file(tmp_path / "a.txt") as mine:
         mine.write_text("b")
     names = {"a.txt", foreign.name, f"{HIDDEN_PREFIX}mine"}
@@ -145,20 +145,20 @@ def plain_words(path):
 @pytest.mark.parametrize("full", [numpy_words, polars_words, plain_words])
 def test_a_full_disk_is_one_sentence_in_whoevers_words_it_comes(tmp_path, monkeypatch, full):
     with (
-        pytest.raises(ConfigError) as told,
+        pytest.raises(ConfigError) as error,
         explain_write_errors("--out a"),
         atomic_file(tmp_path / "a") as aside,
     ):
         full(aside)
-    assert str(told.value) == (
+    assert str(error.value) == (
         "--out a: cannot be written (No space left on device); free some of its disk, or name a "
         "file on another"
     )
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     scratch = ScratchFolder()
-    with pytest.raises(ConfigError) as told, scratch.file_to_write("rows") as path:
+    with pytest.raises(ConfigError) as error, scratch.file_to_write("rows") as path:
         full(path)
-    assert str(told.value) == (
+    assert str(error.value) == (
         f"{tmp_path}: has no room for what does not fit into memory (No space left on device); "
         "free some of its disk, or name a folder on another in the environment variable TMPDIR"
     )
@@ -169,8 +169,8 @@ def test_a_full_disk_is_one_sentence_in_whoevers_words_it_comes(tmp_path, monkey
 def test_an_error_of_another_kind_stays_what_it_is():
     with pytest.raises(KeyError), explain_write_errors("--out a"):
         {}["a fault"]
-    with pytest.raises(ConfigError) as told, explain_write_errors("--out a"):
+    with pytest.raises(ConfigError) as error, explain_write_errors("--out a"):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    assert str(told.value) == (
+    assert str(error.value) == (
         "--out a: cannot be written (Permission denied); mend that, or name another file"
     )

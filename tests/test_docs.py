@@ -22,8 +22,8 @@ def text(name):
 def commands_of(parser):
     """A parser and those of its commands, and of theirs."""
     inner = parser._subparsers._group_actions if parser._subparsers else []
-    below = [one for group in inner for one in group.choices.values()]
-    return [parser, *(found for one in below for found in commands_of(one))]
+    below = [command for group in inner for command in group.choices.values()]
+    return [parser, *(subcommand for command in below for subcommand in commands_of(command))]
 
 
 @pytest.fixture
@@ -31,10 +31,10 @@ def options():
     """Long options of every command."""
     from parivox.cli import parser
 
+    actions = [action for command in commands_of(parser()) for action in command._actions]
     return {
         name
-        for command in commands_of(parser())
-        for action in command._actions
+        for action in actions
         for name in action.option_strings
         if name.startswith("--") and name not in {"--help", "--help-all", "--version"}
     }
@@ -53,8 +53,8 @@ def test_every_option_on_the_command_line_page_exists(options):
 
 
 def test_the_table_of_an_install_has_core_and_every_extra():
-    held = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = [f"parivox[{one}]" for one in held["optional-dependencies"] if one != "dev"]
+    project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = [f"parivox[{extra}]" for extra in project["optional-dependencies"] if extra != "dev"]
     rows = re.findall(
         r"^\| `(parivox.*)` \| .+ \| \+?\d+ \| \+?\d+ \|$", text("install.md"), re.MULTILINE
     )
@@ -95,9 +95,9 @@ PICTURE = re.compile(r"^!\[(.+)\]\((\.\./assets/(?:metric|chart)-.+\.svg)\)$", r
     ids=lambda page: page.stem,
 )
 def test_pictures_of_charts_are_small_and_for_light_and_dark(page):
-    found = PICTURE.findall(page.read_text(encoding="utf-8"))
-    assert found
-    for words, name in found:
+    pictures = PICTURE.findall(page.read_text(encoding="utf-8"))
+    assert pictures
+    for words, name in pictures:
         text = (page.parent / name).read_text(encoding="utf-8")
         assert len(words) > 20
         assert len(text) < 30_000
@@ -141,10 +141,10 @@ def test_every_format_has_its_row(format_lines):
     from parivox.data.formats import FORMATS
 
     assert {name for name, _ in format_lines} == set(FORMATS)
-    told = text("bring-your-data.md")
-    for one in FORMATS.values():
-        for line, written_by, takes in one.examples:
-            assert f"| `{one.name}` | `{line}` | {written_by} | {takes} |" in told
+    page = text("bring-your-data.md")
+    for row_format in FORMATS.values():
+        for line, written_by, takes in row_format.examples:
+            assert f"| `{row_format.name}` | `{line}` | {written_by} | {takes} |" in page
 
 
 def test_every_line_is_read_in_the_format_of_its_row(format_lines, tmp_path):
@@ -155,27 +155,35 @@ def test_every_line_is_read_in_the_format_of_its_row(format_lines, tmp_path):
         if line:
             below = "a/1,a/2,0.5,1\n" if name == "delimited" else ""
             (tmp_path / "trials").write_text(f"{line}\n{below}", encoding="utf-8")
-            found = scan(
+            scan_of_line = scan(
                 tmp_path / "trials", columns=RequestedColumns(), format=None, name="trials"
             )
-            assert (found.format, line) == (name, line)
+            assert (scan_of_line.format, line) == (name, line)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
-        *("bring-your-data.md", "trials.md", "balanced.md", "plan.md", "monitor.md"),
-        *("thresholds.md", "calibration.md", "gate.md"),
+        "bring-your-data.md",
+        "trials.md",
+        "balanced.md",
+        "plan.md",
+        "monitor.md",
+        "thresholds.md",
+        "calibration.md",
+        "gate.md",
     ],
 )
-def test_a_page_shows_what_its_commands_print(name, pages, kept, program, tmp_path, request):
+def test_a_page_shows_what_its_commands_print(
+    name, pages, script_output, program, tmp_path, request
+):
     if name in {"balanced.md", "monitor.md", "thresholds.md", "calibration.md", "gate.md"}:
         request.getfixturevalue("bt4vt_data")
     assert name in pages.PAGES
     page = text(name)
     assert page.count("```console\n$ ") > 1
-    assert pages.fresh(page, tmp_path, kept, program.parent) == page, (
+    assert pages.fresh(page, tmp_path, script_output, program.parent) == page, (
         "mend with: python examples/pages.py"
     )
 
@@ -187,8 +195,8 @@ def test_the_workflow_of_a_gate_gives_options_that_there_are():
     (job,) = yaml.safe_load(workflow)["jobs"].values()
     runs = [shlex.split(step["run"]) for step in job["steps"] if "run" in step]
     assert runs[0][:2] == ["pip", "install"]
-    given = [parser().parse_args(words) for name, *words in runs if name == "parivox"]
-    assert given[1].audit == given[0].out
+    arguments = [parser().parse_args(words) for name, *words in runs if name == "parivox"]
+    assert arguments[1].audit == arguments[0].out
 
 
 def heading_anchors(page):
@@ -225,12 +233,12 @@ def test_code_cites_sections_that_exist():
             r"\bdocs/([\w/-]+\.md)(?:#([\w-]+))?", file.read_text(encoding="utf-8")
         )
     }
-    there = {page: DOCS / page for _, page, _ in cited if (DOCS / page).is_file()}
-    assert "methods/uncertainty.md" in there
+    page_paths = {page: DOCS / page for _, page, _ in cited if (DOCS / page).is_file()}
+    assert "methods/uncertainty.md" in page_paths
     dead = [
         (file, page, anchor)
         for file, page, anchor in sorted(cited)
-        if page not in there or (anchor and anchor not in heading_anchors(there[page]))
+        if page not in page_paths or (anchor and anchor not in heading_anchors(page_paths[page]))
     ]
     assert dead == []
 
@@ -267,16 +275,16 @@ def test_every_public_name_is_on_one_page_of_the_api():
     pages = [page.read_text(encoding="utf-8") for page in (DOCS / "api").glob("*.md")]
     shown = re.findall(r"^::: (parivox\.\S+)$", "\n".join(pages), flags=re.MULTILINE)
     assert len(set(shown)) == len(shown)
-    missing = [
-        f"{package.__name__}.{name}"
-        for package in (pv, pv.shards, pv.trials)
-        for module, names in package._HOMES.items()
-        for name in names
-        if module != f"parivox.{name}"
-        and f"{package.__name__}.{name}" not in shown
-        and module not in shown
-    ]
-    assert missing == []
+    for package in (pv, pv.shards, pv.trials):
+        missing = [
+            f"{package.__name__}.{name}"
+            for module, names in package._HOMES.items()
+            for name in names
+            if module != f"parivox.{name}"
+            and f"{package.__name__}.{name}" not in shown
+            and module not in shown
+        ]
+        assert missing == []
 
 
 def test_every_module_of_pure_functions_is_in_the_api():

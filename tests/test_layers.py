@@ -12,7 +12,9 @@ def test_no_import_circle(optional):
         waits = {m: imports - free for m, imports in waits.items() if m not in free}
     # and what only leads to a circle
     inside = set(waits)
-    while unasked := {m for m in inside if not any(m in waits[other] for other in inside - {m})}:
+    while unasked := {
+        m for m in inside if not any(m in waits[importer] for importer in inside - {m})
+    }:
         inside -= unasked
     assert sorted(inside) == []
     assert len(graph.modules) > 100

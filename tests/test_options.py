@@ -32,50 +32,62 @@ from parivox.options.plan import PlanCommand, PlanOptions
 ROOT = Path(__file__).parents[1]
 TYPED = ROOT / "src" / "parivox" / "options" / "types.py"
 PAGE = ROOT / "docs" / "cli.md"
-LAST = (described.ReportDetailsCommand, described.ProgressCommand)
+AUDIT_OUTPUT = (described.ReportDetailsCommand, described.ProgressCommand)
 COMMANDS = {
-    "audit": (AuditOptions, described.AuditCommand, *LAST),
-    "calibrate": (CalibrateOptions, CalibrateCommand, LAST[1]),
+    "audit": (AuditOptions, described.AuditCommand, *AUDIT_OUTPUT),
+    "calibrate": (CalibrateOptions, CalibrateCommand, described.ProgressCommand),
     "compare": (gates.CompareCommand,),
     "completion": (described.CompletionCommand,),
-    "count": (CountOptions, described.CountCommand, LAST[1]),
+    "count": (CountOptions, described.CountCommand, described.ProgressCommand),
     "criteria": (described.CriteriaCommand,),
-    "demo": (described.DemoCommand, LAST[1]),
+    "demo": (described.DemoCommand, described.ProgressCommand),
     "embed": (
-        *(recordings.EmbedCommand, recordings.EmbedOptions, recordings.SystemOptions),
-        LAST[1],
+        recordings.EmbedCommand,
+        recordings.EmbedOptions,
+        recordings.SystemOptions,
+        described.ProgressCommand,
     ),
     "gate": (gates.GateCommand,),
-    "inspect": (described.InspectOptions, described.InspectCommand, LAST[1]),
-    "monitor": (MonitorOptions, MonitorCommand, LAST[1]),
+    "inspect": (described.InspectOptions, described.InspectCommand, described.ProgressCommand),
+    "monitor": (MonitorOptions, MonitorCommand, described.ProgressCommand),
     "papers list": (papers.PapersListCommand,),
     "papers run": (papers.PapersRunCommand,),
     "plan": (PlanOptions, PlanCommand),
-    "report": (described.ReportCommand, *LAST),
+    "report": (described.ReportCommand, *AUDIT_OUTPUT),
     "score": (
-        *(recordings.ScoreCommand, recordings.ScoreFileOptions, recordings.ScoreOptions),
-        *(recordings.AllPairsOptions, recordings.VerifyOptions, LAST[1]),
+        recordings.ScoreCommand,
+        recordings.ScoreFileOptions,
+        recordings.ScoreOptions,
+        recordings.AllPairsOptions,
+        recordings.VerifyOptions,
+        described.ProgressCommand,
     ),
-    "shards plan": (shards.ShardsPlanCommand, AuditOptions, LAST[1]),
-    "shards run": (shards.ShardsRunCommand, LAST[1]),
-    "shards merge": (shards.ShardsMergeCommand, LAST[1]),
+    "shards plan": (shards.ShardsPlanCommand, AuditOptions, described.ProgressCommand),
+    "shards run": (shards.ShardsRunCommand, described.ProgressCommand),
+    "shards merge": (shards.ShardsMergeCommand, described.ProgressCommand),
     "show": (described.ShowCommand,),
     "systems list": (recordings.SystemsListCommand,),
     "systems check": (recordings.SystemOptions, recordings.SystemsCheckCommand),
-    "thresholds": (ThresholdOptions, ThresholdCommand, LAST[1]),
-    "trials describe": (lists.DescribeOptions, lists.DescribeCommand, LAST[1]),
-    "trials check": (lists.CheckOptions, lists.CheckCommand, LAST[1]),
-    "trials grade": (lists.GradeOptions, lists.ListCommand, LAST[1]),
-    "trials convert": (lists.ConvertOptions, lists.ListCommand, LAST[1]),
+    "thresholds": (ThresholdOptions, ThresholdCommand, described.ProgressCommand),
+    "trials describe": (lists.DescribeOptions, lists.DescribeCommand, described.ProgressCommand),
+    "trials check": (lists.CheckOptions, lists.CheckCommand, described.ProgressCommand),
+    "trials grade": (lists.GradeOptions, lists.ListCommand, described.ProgressCommand),
+    "trials convert": (lists.ConvertOptions, lists.ListCommand, described.ProgressCommand),
     "trials build": (lists.RebuildCommand,),
-    "trials build inclusive": (lists.InclusiveOptions, lists.BuildCommand, LAST[1]),
-    "trials build balanced": (lists.BalancedOptions, lists.BuildCommand, LAST[1]),
-    "trials build cross": (lists.CrossOptions, lists.BuildCommand, LAST[1]),
-    "trials variants": (lists.VariantsOptions, lists.VariantsCommand, LAST[1]),
+    "trials build inclusive": (
+        lists.InclusiveOptions,
+        lists.BuildCommand,
+        described.ProgressCommand,
+    ),
+    "trials build balanced": (lists.BalancedOptions, lists.BuildCommand, described.ProgressCommand),
+    "trials build cross": (lists.CrossOptions, lists.BuildCommand, described.ProgressCommand),
+    "trials variants": (lists.VariantsOptions, lists.VariantsCommand, described.ProgressCommand),
 }
 """Descriptions of the options of each command, in order."""
 SIGNED = {
-    name: [one for one in options if not one.__name__.endswith("Command")]
+    name: [
+        options_class for options_class in options if not options_class.__name__.endswith("Command")
+    ]
     for name, options in COMMANDS.items()
     if name.partition(" ")[0]
     not in {
@@ -147,53 +159,65 @@ def function(command):
 def named(command):
     """Options in the signature of a function, by name."""
     parameters = inspect.signature(function(command)).parameters.values()
-    return {one.name: one for one in parameters if one.kind is one.KEYWORD_ONLY}
+    return {
+        parameter.name: parameter
+        for parameter in parameters
+        if parameter.kind is parameter.KEYWORD_ONLY
+    }
 
 
 def typed():
     """Source of the types of all other options."""
-    made = HEAD
+    source = HEAD
     for command, options in TYPES.items():
-        own = inspect.signature(function(command)).parameters
-        others = [one for one in option_fields(options).values() if one.keyword not in own]
-        made += f"\n\nclass Other{options.__name__}(TypedDict, total=False):\n"
-        made += f'    """Options of `{command}` that its signature does not name."""\n\n'
-        for one in others:
-            fallback = f" (default: {one.default_description})" if one.default_description else ""
+        signature = inspect.signature(function(command)).parameters
+        fields = [
+            field for field in option_fields(options).values() if field.keyword not in signature
+        ]
+        source += f"\n\nclass Other{options.__name__}(TypedDict, total=False):\n"
+        source += f'    """Options of `{command}` that its signature does not name."""\n\n'
+        for field in fields:
+            fallback = (
+                f" (default: {field.default_description})" if field.default_description else ""
+            )
             words = textwrap.fill(
-                f'"""{one.plain_description}{fallback.replace("`", "")}"""',
+                f'"""{field.plain_description}{fallback.replace("`", "")}"""',
                 WIDTH,
                 initial_indent=" " * 4,
                 subsequent_indent=" " * 4,
                 break_on_hyphens=False,
             )
-            made += f"    {one.keyword}: {one.annotation}\n{words}\n"
-    return made
+            source += f"    {field.keyword}: {field.annotation}\n{words}\n"
+    return source
 
 
 def listed(command, section):
     """Options of a section, or of all sections, that have a name on the command line."""
     options = options_by_section(*COMMANDS[command])
-    chosen = options[section] if section else [one for of in options.values() for one in of]
-    return [one for one in chosen if one.command_name is not None and not one.positional_count]
+    fields = (
+        options[section] if section else [field for group in options.values() for field in group]
+    )
+    return [
+        field for field in fields if field.command_name is not None and not field.positional_count
+    ]
 
 
 def table(command, section):
     """Table of those options, as the page of the command line has it."""
     lines = ["| option | does | without it |", "|---|---|---|"]
-    for one in listed(command, section):
-        if isinstance(one, Direction):
-            lines += [f"| `--{word}` | {words} | |" for word, words in one.descriptions.items()]
+    for field in listed(command, section):
+        if isinstance(field, Direction):
+            lines += [f"| `--{word}` | {words} | |" for word, words in field.descriptions.items()]
         else:
             words = (
-                one.negated_description
-                if isinstance(one, Flag) and one.negated_description
-                else one.description
+                field.negated_description
+                if isinstance(field, Flag) and field.negated_description
+                else field.description
             )
-            name = f"`{one.flag} {one.metavar}`".replace(" `", "`")
-            name = f"`-{one.letter}`, {name}" if one.letter else name
-            fallback = "must be given" if one.is_required else one.default_description
-            more = ". Can be repeated" if one.is_repeatable else ""
+            name = f"`{field.flag} {field.metavar}`".replace(" `", "`")
+            name = f"`-{field.letter}`, {name}" if field.letter else name
+            fallback = "must be given" if field.is_required else field.default_description
+            more = ". Can be repeated" if field.is_repeatable else ""
             lines.append(f"| {name} | {words}{more} | {fallback} |".replace("|  |", "| |"))
     return "\n".join(lines) + "\n"
 
@@ -203,7 +227,7 @@ MARKED = re.compile(r"(<!-- options of ([\w ]+?)(?:: ([\w ]+))? -->\n\n)(?:\|.*\
 
 def page(text):
     """The page of the command line with every table as it is described."""
-    return MARKED.sub(lambda found: found[1] + table(found[2], found[3]), text)
+    return MARKED.sub(lambda match: match[1] + table(match[2], match[3]), text)
 
 
 def test_types_of_options_are_as_described():
@@ -213,28 +237,30 @@ def test_types_of_options_are_as_described():
 def test_tables_of_options_are_as_described():
     text = PAGE.read_text(encoding="utf-8")
     assert text == page(text), "run python tests/test_options.py"
-    shown = {one.flag for _, *of in MARKED.findall(text) for one in listed(*of)}
-    every = {one.flag for command in COMMANDS for one in listed(command, "")}
-    assert shown == every
+    shown = {field.flag for _, *arguments in MARKED.findall(text) for field in listed(*arguments)}
+    flags = {field.flag for command in COMMANDS for field in listed(command, "")}
+    assert shown == flags
 
 
 def described_of(command):
     """Options of a function by their name there."""
-    return {one.keyword: one for of in SIGNED[command] for one in option_fields(of).values()}
+    return {
+        field.keyword: field for owner in SIGNED[command] for field in option_fields(owner).values()
+    }
 
 
 @pytest.mark.parametrize("command", SIGNED)
 def test_defaults_of_signatures_are_as_described(command):
     options = described_of(command)
-    found = {name: one.default for name, one in named(command).items()}
+    defaults = {name: parameter.default for name, parameter in named(command).items()}
     if command in {"embed", "score"}:
-        del found["progress"]
-    given = {name: default for name, default in found.items() if default is not inspect._empty}
-    assert given == {name: options[name].default for name in given}
-    assert {*found} <= {*options}
+        del defaults["progress"]
+    stated = {name: default for name, default in defaults.items() if default is not inspect._empty}
+    assert stated == {name: options[name].default for name in stated}
+    assert {*defaults} <= {*options}
     if command not in {*TYPES, "trials build balanced", "trials build cross"}:
         positional = {"out"} if command == "trials convert" else set()
-        assert {*found} == {*options} - positional
+        assert {*defaults} == {*options} - positional
 
 
 def test_choices_are_those_there_are():
@@ -244,19 +270,19 @@ def test_choices_are_those_there_are():
     from parivox.core.registry import ZERO_POLICIES
 
     options = option_fields(AuditOptions)
-    wanted = {"allocate": ALLOCATIONS, "eer": DEFINITIONS, "rule": RULES, "zero": ZERO_POLICIES}
-    assert {name: set(options[name].choices) for name in wanted} == {
-        name: set(there) for name, there in wanted.items()
+    expected = {"allocate": ALLOCATIONS, "eer": DEFINITIONS, "rule": RULES, "zero": ZERO_POLICIES}
+    assert {name: set(options[name].choices) for name in expected} == {
+        name: set(choices) for name, choices in expected.items()
     }
 
 
 @pytest.mark.parametrize("command", SIGNED)
 def test_every_option_is_one_of_the_command_line(command):
     needed = NEEDED.get(command, [])
-    given = parser().parse_args([*command.split(), *needed])
+    arguments = parser().parse_args([*command.split(), *needed])
     options = described_of(command)
-    found = {name for of in SIGNED[command] for name in given_options(given, of)}
-    assert {options[name].flag for name in found} <= {*needed}
+    names = {name for owner in SIGNED[command] for name in given_options(arguments, owner)}
+    assert {options[name].flag for name in names} <= {*needed}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -270,25 +296,27 @@ def test_one_field_makes_an_option_of_the_library_the_command_line_and_the_docs(
     assert MoreOptions.from_keywords(twice=True).twice
     with pytest.raises(pv.ConfigError, match="twice=3 is neither True nor False"):
         MoreOptions.from_keywords(twice=3)
-    (one,) = [one for one in option_fields(MoreOptions).values() if one.name == "twice"]
+    (field,) = [field for field in option_fields(MoreOptions).values() if field.name == "twice"]
     command = argparse.ArgumentParser()
-    add_option(command, one)
+    add_option(command, field)
     assert "--twice" in command.format_help()
     assert command.parse_args(["--twice"]).twice
-    assert one.command_line_words(True) == ["--twice"]
-    assert one.is_recorded
+    assert field.command_line_words(True) == ["--twice"]
+    assert field.is_recorded
 
 
 @pytest.mark.parametrize(
     ("command", "wrong", "right"),
     [
-        *(("audit", "replicate", "replicates"), ("audit", "limit", "limits")),
-        *(("audit", "thresholds_from", "threshold_from"), ("count", "with_in", "within")),
+        ("audit", "replicate", "replicates"),
+        ("audit", "limit", "limits"),
+        ("audit", "thresholds_from", "threshold_from"),
+        ("count", "with_in", "within"),
     ],
 )
 def test_an_unknown_option_is_told_with_the_nearest(command, wrong, right):
-    told = rf"^{wrong}= is not an option; did you mean {right}\?$"
-    with pytest.raises(pv.ConfigError, match=told):
+    message = rf"^{wrong}= is not an option; did you mean {right}\?$"
+    with pytest.raises(pv.ConfigError, match=message):
         getattr(pv, command)("no such.csv", **{wrong: 1})
 
 
@@ -307,23 +335,25 @@ NEEDED_OF_SHARDS = {
 @pytest.mark.parametrize("command", COMMANDS)
 def test_what_can_be_repeated_is_taken_twice_and_nothing_else_is(command):
     """The help says "Can be repeated" of just those options that a command takes twice."""
-    whole, needed = parser(command.split()[0]), (NEEDED | NEEDED_OF_SHARDS).get(command, [])
-    for one in listed(command, ""):
-        if isinstance(one, (Direction, Flag)) or getattr(one, "flag_value", None) is not None:
+    command_parser = parser(command.split()[0])
+    needed = (NEEDED | NEEDED_OF_SHARDS).get(command, [])
+    for field in listed(command, ""):
+        if isinstance(field, (Direction, Flag)) or getattr(field, "flag_value", None) is not None:
             continue
-        first, *_, last = (*(getattr(one, "choices", ()) or ("1", "2")),) * 2
-        others = needed
-        if one.flag in needed:
-            at = needed.index(one.flag)
-            others = needed[:at] + needed[at + 2 :]
-        words = [*command.split(), *others, one.flag, first]
-        whole.parse_args(words)
-        if one.is_repeatable:
-            given = whole.parse_args([*words, one.flag, last])
-            assert getattr(given, one.name) == [first, last]
+        choices = [*(getattr(field, "choices", ()) or ("1", "2"))]
+        argument_1, argument_2 = choices[0], choices[-1]
+        required_words = needed
+        if field.flag in needed:
+            index = needed.index(field.flag)
+            required_words = needed[:index] + needed[index + 2 :]
+        words = [*command.split(), *required_words, field.flag, argument_1]
+        command_parser.parse_args(words)
+        if field.is_repeatable:
+            arguments = command_parser.parse_args([*words, field.flag, argument_2])
+            assert getattr(arguments, field.name) == [argument_1, argument_2]
         else:
             with pytest.raises(pv.ConfigError, match="is given twice"):
-                whole.parse_args([*words, one.flag, last])
+                command_parser.parse_args([*words, field.flag, argument_2])
 
 
 @pytest.mark.parametrize("command", ["monitor", "thresholds", "calibrate"])

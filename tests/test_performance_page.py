@@ -7,7 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "performance.md"
-FOUND = re.compile(r"<!-- found in .*?<!-- /found -->", flags=re.DOTALL)
+MEASURED_BLOCK = re.compile(r"<!-- found in .*?<!-- /found -->", flags=re.DOTALL)
 FIGURE = re.compile(r"(\d[\d.,]*) (?:[GM]B|CPU s|processor seconds)\b")
 MARK = re.compile(r"<!-- measured: (.+?) -->")
 
@@ -25,25 +25,25 @@ def test_the_page_holds_what_was_found(results, monkeypatch):
     from benchmarks.performance import render
 
     page = PAGE.read_text(encoding="utf-8")
-    assert len(FOUND.findall(page)) > 8
+    assert len(MEASURED_BLOCK.findall(page)) > 8
     assert render(page) == page, "mend with: python -m benchmarks.performance"
 
 
 def claims(file):
     """Paragraphs, list items and rows with a figure of time or memory, and what they rest on."""
-    prose = FOUND.sub("", file.read_text(encoding="utf-8"))
-    for part in re.split(r"\n(?=\n|- |\|)", prose):
-        if figures := FIGURE.findall(MARK.sub("", part)):
-            yield part, figures, MARK.findall(part)
+    prose = MEASURED_BLOCK.sub("", file.read_text(encoding="utf-8"))
+    for paragraph in re.split(r"\n(?=\n|- |\|)", prose):
+        if figures := FIGURE.findall(MARK.sub("", paragraph)):
+            yield paragraph, figures, MARK.findall(paragraph)
 
 
 def test_figures_rest_on_results(results):
     elsewhere = PAGE.read_text(encoding="utf-8").split("## Measured elsewhere")[1]
     apart = {PAGE.parent / name for name in re.findall(r"\]\(([\w-]+\.md)", elsewhere)}
     files = {ROOT / "README.md", *(ROOT / "docs").rglob("*.md")} - apart
-    told = [claim for file in sorted(files) for claim in claims(file)]
-    assert len(told) > 3
-    for part, figures, marks in told:
+    stated_claims = [claim for file in sorted(files) for claim in claims(file)]
+    assert len(stated_claims) > 3
+    for paragraph, figures, marks in stated_claims:
         assert [mark for mark in marks if mark not in results] == []
         quoted = " ".join(marks)
-        assert [one for one in figures if one not in quoted] == [], part
+        assert [figure for figure in figures if figure not in quoted] == [], paragraph

@@ -23,116 +23,118 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch):
-    made = Clock()
-    monkeypatch.setattr(progress, "monotonic", made)
-    return made
+    fake_clock = Clock()
+    monkeypatch.setattr(progress, "monotonic", fake_clock)
+    return fake_clock
 
 
-def told(at):
-    return at.stage, at.share, at.eta_s, at.is_over
+def summary_of(report):
+    return report.stage, report.share, report.eta_s, report.is_over
 
 
 def test_a_stage_tells_its_share_and_the_time_left_once_enough_is_known(clock):
-    found = []
-    with report_progress_to(found.append), stage("counting", 200, "trials") as counting:
+    reports = []
+    with report_progress_to(reports.append), stage("counting", 200, "trials") as counting:
         for _ in range(20):
             clock.now += 0.5
             counting.add(1)
         for _ in range(9):
             clock.now += 5
             counting.add(20)
-    assert told(found[0]) == ("counting", 0, None, False)
-    assert [at.eta_s for at in found if at.done < 10] == [None] * 10  # less than a twentieth
-    assert found[10].eta_s == 5.0 / 10 * 190
-    assert told(found[-1]) == ("counting", 1, None, True)
-    shares = [at.share for at in found]
+    assert summary_of(reports[0]) == ("counting", 0, None, False)
+    assert [report.eta_s for report in reports if report.done < 10] == [
+        None
+    ] * 10  # less than a twentieth
+    assert reports[10].eta_s == 5.0 / 10 * 190
+    assert summary_of(reports[-1]) == ("counting", 1, None, True)
+    shares = [report.share for report in reports]
     assert shares == sorted(shares)
-    assert found[-1].elapsed_s == 55
-    assert (found[-1].done, found[-1].unit) == (200, "trials")
+    assert reports[-1].elapsed_s == 55
+    assert (reports[-1].done, reports[-1].unit) == (200, "trials")
 
 
 def test_no_time_left_is_told_in_the_first_second(clock):
-    found = []
-    with report_progress_to(found.append), stage("counting", 10) as counting:
+    reports = []
+    with report_progress_to(reports.append), stage("counting", 10) as counting:
         clock.now += 0.9
         counting.add(5)
         clock.now += 0.3
         counting.add(1)
-    assert [at.eta_s for at in found] == [None, None, pytest.approx(0.8), None]
+    assert [report.eta_s for report in reports] == [None, None, pytest.approx(0.8), None]
 
 
 def test_what_an_earlier_run_did_is_done_but_tells_nothing_of_the_pace(clock):
-    found = []
-    with report_progress_to(found.append), stage("scoring", 100) as scoring:
+    reports = []
+    with report_progress_to(reports.append), stage("scoring", 100) as scoring:
         scoring.add(80, is_new=False)
         clock.now += 2
         scoring.add(10)
-    assert (found[1].share, found[1].eta_s) == (0.9, 2.0)
+    assert (reports[1].share, reports[1].eta_s) == (0.9, 2.0)
 
 
 def test_stages_within_stages_are_told_after_their_outer_ones(clock):
-    found = []
-    with report_progress_to(found.append), stage("measuring V2"):
+    reports = []
+    with report_progress_to(reports.append), stage("measuring V2"):
         clock.now += 1
-        assert list(with_progress("ab", "groups", "groups", size=lambda one: 3)) == ["a", "b"]
-    assert [told(at) for at in found] == [
+        assert list(with_progress("ab", "groups", "groups", size=lambda group: 3)) == ["a", "b"]
+    assert [summary_of(report) for report in reports] == [
         ("measuring V2", None, None, False),
         ("measuring V2: groups", 0, None, False),
         ("measuring V2: groups", 1, None, True),
         ("measuring V2", None, None, False),
         ("measuring V2", 1, None, True),
     ]
-    assert found[1].total == 6
+    assert reports[1].total == 6
 
 
 def test_reports_are_seldom(clock):
-    found = []
-    with report_progress_to(found.append), stage("counting", 10_000) as counting:
+    reports = []
+    with report_progress_to(reports.append), stage("counting", 10_000) as counting:
         for _ in range(10_000):
             clock.now += 0.001
             counting.add()
-    assert 38 < len(found) < 43
+    assert 38 < len(reports) < 43
 
 
 def test_a_stage_that_fails_is_not_over():
-    found = []
+    reports = []
     with (
         pytest.raises(ZeroDivisionError),
-        report_progress_to(found.append),
+        report_progress_to(reports.append),
         stage("counting", 2) as counting,
     ):
         counting.add(1 // 0)
-    assert [at.is_over for at in found] == [False]
-    with report_progress_to(found.append), stage("again"):
+    assert [report.is_over for report in reports] == [False]
+    with report_progress_to(reports.append), stage("again"):
         pass
-    assert found[-1].stages == ("again",)
+    assert reports[-1].stages == ("again",)
 
 
 def test_stages_that_are_given_up_in_any_order_leave_none_open():
-    found = []
-    with report_progress_to(found.append):
-        one, other = with_progress("ab", "one", ""), with_progress("ab", "other", "")
-        next(one), next(other)
-        one.close()
-        assert list(other) == ["b"]
+    reports = []
+    with report_progress_to(reports.append):
+        abandoned, finished = with_progress("ab", "one", ""), with_progress("ab", "other", "")
+        next(abandoned), next(finished)
+        abandoned.close()
+        assert list(finished) == ["b"]
         with stage("last"):
             pass
-    assert found[-1].stages == ("last",)
+    assert reports[-1].stages == ("last",)
 
 
 def test_nobody_is_told_elsewhere_or_afterwards():
-    found = []
-    with report_progress_to(found.append):
-        other = threading.Thread(target=lambda: list(with_progress("ab", "elsewhere", "")))
-        other.start()
-        other.join()
-    with stage("afterwards", 1) as at:
-        at.add()
-    assert found == []
+    reports = []
+    with report_progress_to(reports.append):
+        thread = threading.Thread(target=lambda: list(with_progress("ab", "elsewhere", "")))
+        thread.start()
+        thread.join()
+    with stage("afterwards", 1) as running:
+        running.add()
+    assert reports == []
 
 
 @pytest.mark.parametrize(
-    ("at", "words"),
+    ("report", "words"),
     [
         (Progress(("a",), 0, None, "", 3.2), "a, 3 s"),
         (Progress(("a", "b"), 0, 8, "draws", 3.2), "a: b, 3 s"),
@@ -142,35 +144,38 @@ def test_nobody_is_told_elsewhere_or_afterwards():
         (Progress(("a",), 2, 8, "draws", 4, 12.0).after(2), "a, 25 % in 6 s, 10 s left"),
     ],
 )
-def test_in_words(at, words):
-    assert str(at) == words
+def test_in_words(report, words):
+    assert str(report) == words
 
 
 def trials():
     ids = [f"s{i}/{k}" for i in range(6) for k in range(5)]
-    pairs = [(one, other) for i, one in enumerate(ids) for other in ids[i + 1 :]]
+    pairs = [(enrol_id, test_id) for i, enrol_id in enumerate(ids) for test_id in ids[i + 1 :]]
     enrol, test = zip(*pairs, strict=True)
-    score = [float(i % 17) + 5 * (one[:2] == two[:2]) for i, (one, two) in enumerate(pairs)]
+    score = [
+        i % 17 + (5.0 if enrol_id[:2] == test_id[:2] else 0.0)
+        for i, (enrol_id, test_id) in enumerate(pairs)
+    ]
     return {"enrol": enrol, "test": test, "score": score}
 
 
 @pytest.mark.slow
 def test_an_audit_tells_of_reading_the_bootstrap_and_measures_and_is_silent_by_default(capfd):
     people = {"id": [f"s{i}" for i in range(6)], "sex": [*"ffffmm"]}
-    found = []
-    pv.audit({"V2": trials()}, speakers=people, by="sex", replicates=500, progress=found.append)
-    over = {at.stages: at for at in found if at.is_over}
+    reports = []
+    pv.audit({"V2": trials()}, speakers=people, by="sex", replicates=500, progress=reports.append)
+    ended_stages = {report.stages: report for report in reports if report.is_over}
     assert {
         ("reading the speakers",),
         ("reading V2", "scores"),
         ("measuring V2", "bootstrap"),
         ("measuring V2", "measures and verdicts"),
         ("measuring V2",),
-    } <= {*over}
-    assert all(at.share == 1 for at in over.values())
-    drawn = over["measuring V2", "bootstrap"]
+    } <= {*ended_stages}
+    assert all(report.share == 1 for report in ended_stages.values())
+    drawn = ended_stages["measuring V2", "bootstrap"]
     assert (drawn.done, drawn.total, drawn.unit) == (500, 500, "draws")
-    assert over["reading V2", "scores"].total == len(trials()["score"])
-    assert {at.stages for at in found} == {*over}
+    assert ended_stages["reading V2", "scores"].total == len(trials()["score"])
+    assert {report.stages for report in reports} == {*ended_stages}
     pv.audit({"V2": trials()}, speakers=people, by="sex", replicates=50)
     assert capfd.readouterr() == ("", "")

@@ -55,25 +55,25 @@ OF_COUNTS = BaseMetric(
 @pytest.fixture(scope="module")
 def registered():
     """The made-up measures, for as long as these tests take."""
-    made = (META, AT_POINTS, OF_COUNTS)
-    for one in made:
-        register(one)
+    measures = (META, AT_POINTS, OF_COUNTS)
+    for measure in measures:
+        register(measure)
     yield
-    for one in made:
-        pv.MEASURES.pop(one.id)
+    for measure in measures:
+        pv.MEASURES.pop(measure.id)
 
 
 def scores(seed):
     """36 speakers of three groups; one of them is locked out more."""
     rng = np.random.default_rng(seed)
     n = 6000
-    speaker, other = rng.integers(0, 36, (2, n))
-    other = np.where(rng.random(n) < 0.4, speaker, speaker % 3 + 3 * (other // 3))
-    target = speaker == other
-    score = np.where(target, 2.2 - 0.7 * (speaker % 3 == 1), 0) + rng.normal(size=n)
+    speaker, test_speaker = rng.integers(0, 36, (2, n))
+    test_speaker = np.where(rng.random(n) < 0.4, speaker, speaker % 3 + 3 * (test_speaker // 3))
+    target = speaker == test_speaker
+    score = np.where(target, np.where(speaker % 3 == 1, 1.5, 2.2), 0) + rng.normal(size=n)
     table = {
         "enrol": [f"s{i:02d}/a/{k}" for k, i in enumerate(speaker)],
-        "test": [f"s{i:02d}/b/{k}" for k, i in enumerate(other)],
+        "test": [f"s{i:02d}/b/{k}" for k, i in enumerate(test_speaker)],
         "label": target.astype(int).tolist(),
         "score": score.tolist(),
     }
@@ -83,10 +83,10 @@ def scores(seed):
 
 @pytest.fixture(scope="module")
 def audit(registered):
-    (one, people), (other, _) = scores(1), scores(1)
-    other["score"] = [score + 0.1 * (k % 7) for k, score in enumerate(other["score"])]
+    (trials_a, people), (trials_b, _) = scores(1), scores(1)
+    trials_b["score"] = [score + 0.1 * (k % 7) for k, score in enumerate(trials_b["score"])]
     return pv.audit(
-        {"A": one, "B": other},
+        {"A": trials_a, "B": trials_b},
         speakers=people,
         by="group",
         operating_points=POINT,
@@ -125,8 +125,8 @@ def test_a_base_metric_has_value_interval_bias_and_comparison(audit, metric):
     bias = audit.bias.where(system="A", metric=metric, measure="ratio", reference="pooled").rows()
     assert len(bias) == 3
     assert any(row["low"] is not None for row in bias)
-    known = audit.meta.where(system="A", metric=metric, measure="gini").rows()
-    assert known[0]["value"] > 0
+    ginis = audit.meta.where(system="A", metric=metric, measure="gini").rows()
+    assert ginis[0]["value"] > 0
     compared = audit.comparison.where(metric=metric, measure="value", group="g1").rows()
     assert compared[0]["low"] <= compared[0]["difference"] <= compared[0]["high"]
     assert audit.record["definitions"]["base_metrics"][metric]
@@ -134,9 +134,9 @@ def test_a_base_metric_has_value_interval_bias_and_comparison(audit, metric):
 
 @pytest.mark.slow
 def test_its_value_is_that_of_the_function(audit):
-    of = {"system": "A", "grouping": "group", "group": "g1"}
-    (fnr,) = audit.groups.where(**of, metric="fnr", operating_point=POINT).rows()
-    (squared,) = audit.groups.where(**of, metric="missed_twice").rows()
+    selection = {"system": "A", "grouping": "group", "group": "g1"}
+    (fnr,) = audit.groups.where(**selection, metric="fnr", operating_point=POINT).rows()
+    (squared,) = audit.groups.where(**selection, metric="missed_twice").rows()
     assert squared["value"] == pytest.approx(fnr["value"] ** 2)
     assert (squared["errors"], squared["trials"]) == (fnr["errors"], fnr["trials"])
 
@@ -167,9 +167,8 @@ def test_a_workbook_names_it(audit, tmp_path, optional):
     openpyxl = optional("openpyxl")
     pv.write_tables(audit, tmp_path / "tables.xlsx", format="xlsx")
     book = openpyxl.load_workbook(tmp_path / "tables.xlsx", read_only=True)
-    cells = {
-        str(cell) for sheet in book for row in sheet.iter_rows(values_only=True) for cell in row
-    }
+    rows = [row for sheet in book for row in sheet.iter_rows(values_only=True)]
+    cells = {str(cell) for row in rows for cell in row}
     assert any("root of the range" in cell or cell == "root_range" for cell in cells)
 
 

@@ -4,15 +4,17 @@ import pytest
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("who", ["student", "auditor", "bank", "product"])
-def test_a_tutorial_shows_what_its_commands_print(who, pages, kept, program, tmp_path, request):
-    if who == "student":
+@pytest.mark.parametrize("tutorial", ["student", "auditor", "bank", "product"])
+def test_a_tutorial_shows_what_its_commands_print(
+    tutorial, pages, script_output, program, tmp_path, request
+):
+    if tutorial == "student":
         request.getfixturevalue("bt4vt_data")
-    name = f"tutorials/{who}.md"
+    name = f"tutorials/{tutorial}.md"
     assert name in pages.PAGES
     page = (pages.DOCS / name).read_text(encoding="utf-8")
     assert page.count("```console\n$ ") > 4
     assert "may not" in page or "do not say" in page
-    assert pages.fresh(page, tmp_path, kept, program.parent) == page, (
+    assert pages.fresh(page, tmp_path, script_output, program.parent) == page, (
         "mend with: python examples/pages.py"
     )

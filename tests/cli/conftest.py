@@ -90,7 +90,7 @@ def in_terminal(program, forks):
     ):
         ours, theirs = pty.openpty()
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | {stream_name: theirs}
-        more = {"TERM": "xterm", "COLUMNS": str(width), forks.FIRST: AT_ONCE if at_once else ""}
+        more = {"TERM": "xterm", "COLUMNS": str(width), forks.PRELUDE: AT_ONCE if at_once else ""}
         with subprocess.Popen(
             [program, *with_few_replicates(words)],
             cwd=cwd,

@@ -40,9 +40,9 @@ def absent(reason):
 def executable(playwright):
     """A Chromium: the one named in CHROMIUM, the system's, or Playwright's own."""
     named = os.environ.get("CHROMIUM")
-    found = [named] if named else [*filter(None, map(shutil.which, NAMES))]
-    own = playwright.chromium.executable_path
-    for path in (*found, own):
+    candidates = [named] if named else [*filter(None, map(shutil.which, NAMES))]
+    bundled = playwright.chromium.executable_path
+    for path in (*candidates, bundled):
         if Path(path).exists():
             return path
     return absent("no Chromium is installed; on Debian: apt-get install chromium")
@@ -53,11 +53,11 @@ def chromium(optional):
     """One browser for all tests."""
     sync = optional("playwright.sync_api")
     with sync.sync_playwright() as playwright:
-        found = playwright.chromium.launch(
+        browser = playwright.chromium.launch(
             executable_path=executable(playwright), args=list(OPTIONS)
         )
-        yield found
-        found.close()
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(scope="session")
@@ -77,37 +77,39 @@ def opened(chromium, tmp_path_factory):
             written[html].write_text(html, encoding="utf-8")
         address = written[html].as_uri()
         name = repr(sorted(options.items()))
-        shown = None if fresh else windows.pop(name, None)
-        if shown is None:
+        page = None if fresh else windows.pop(name, None)
+        if page is None:
             context = chromium.new_context(offline=True, **options)
             context.set_default_timeout(600_000)  # a busy machine is slow, not broken
-            shown = context.new_page()
+            page = context.new_page()
         else:
-            shown.set_viewport_size(options.get("viewport", USUAL))
-            shown.emulate_media(media="null")
-            shown.mouse.move(0, 0)
-        asked, said = [], []
+            page.set_viewport_size(options.get("viewport", USUAL))
+            page.emulate_media(media="null")
+            page.mouse.move(0, 0)
+        urls, messages = [], []
         watched = {
-            "request": lambda request: asked.append(request.url),
-            "console": lambda one: said.append(one.text) if one.type in WRONG else None,
-            "weberror": lambda one: said.append(str(one.error)),
+            "request": lambda request: urls.append(request.url),
+            "console": lambda message: (
+                messages.append(message.text) if message.type in WRONG else None
+            ),
+            "weberror": lambda message: messages.append(str(message.error)),
         }
-        for event, seen in watched.items():
-            shown.context.on(event, seen)
+        for event, listener in watched.items():
+            page.context.on(event, listener)
         is_sound = False
         try:
-            shown.goto(address)
-            yield shown
-            assert not said
-            assert {url for url in asked if not url.startswith(("data:", "blob:"))} == {address}
+            page.goto(address)
+            yield page
+            assert not messages
+            assert {url for url in urls if not url.startswith(("data:", "blob:"))} == {address}
             is_sound = not fresh
         finally:
-            for event, seen in watched.items():
-                shown.context.remove_listener(event, seen)
+            for event, listener in watched.items():
+                page.context.remove_listener(event, listener)
             if is_sound:
-                windows[name] = shown
+                windows[name] = page
             else:
-                shown.context.close()
+                page.context.close()
 
     return open_page
 
@@ -145,19 +147,19 @@ def alone(optional):
         undefined=jinja2.StrictUndefined,
     ).get_template("explorer.html.j2")
 
-    def made(audit):
+    def page_of(audit):
         page_style, style, *scripts = (
             (files / "assets" / name).read_text("utf-8")
             for name in ("page.css", "explorer.css", "arithmetic.js", "explorer.js")
         )
-        told = "".join(f"<script>{script}</script>" for script in scripts)
+        script_tags = "".join(f"<script>{script}</script>" for script in scripts)
         return (
             f"<!DOCTYPE html><html lang='en'><meta charset='utf-8'>"
             f"<style>{page_style}{style}</style>"
-            f"{template.render(explorer=explorer(audit))}{told}"
+            f"{template.render(explorer=explorer(audit))}{script_tags}"
         )
 
-    return made
+    return page_of
 
 
 @pytest.fixture(scope="session")
@@ -182,7 +184,9 @@ ODD_NAMES = (
 def audited():
     """Make a small audit, with six speakers in each group, of scores changed in any way; once."""
 
-    def made(*, groups=ODD_NAMES, target=6, nontarget=30, seed=1, at=None, change=None, **options):
+    def small_audit(
+        *, groups=ODD_NAMES, target=6, nontarget=30, seed=1, points=None, change=None, **options
+    ):
         """A small audit with six speakers in each group."""
         draw = np.random.default_rng(seed)
         rows, people = [], {"id": [], "group": []}
@@ -191,9 +195,9 @@ def audited():
             people["id"] += ids
             people["group"] += [name] * 6
             for i in range(6):
-                other = ids[(i + 1) % 6]
+                test_speaker = ids[(i + 1) % 6]
                 rows += [(ids[i], ids[i], f"{k}", f"t{k}", 1) for k in range(target)]
-                rows += [(ids[i], other, f"{k}", f"n{k}", 0) for k in range(nontarget)]
+                rows += [(ids[i], test_speaker, f"{k}", f"n{k}", 0) for k in range(nontarget)]
         label = np.array([row[4] for row in rows])
         score = np.round(draw.normal(2.5 * label, 1), 3)
         if change is not None:
@@ -206,17 +210,17 @@ def audited():
             "score": score.tolist(),
             "label": label.tolist(),
         }
-        points = {} if at is None else {"operating_points": at}
-        return audit({"made": trials}, speakers=people, by="group", **points, **options)
+        options_of_points = {} if points is None else {"operating_points": points}
+        return audit({"made": trials}, speakers=people, by="group", **options_of_points, **options)
 
-    found = {}
+    audits = {}
 
     def once(**options):
         if "change" in options:  # a function, which has no name that lasts
-            return made(**options)
-        asked = repr(sorted(options.items()))
-        if asked not in found:
-            found[asked] = made(**options)
-        return found[asked]
+            return small_audit(**options)
+        key = repr(sorted(options.items()))
+        if key not in audits:
+            audits[key] = small_audit(**options)
+        return audits[key]
 
     return once

@@ -53,8 +53,8 @@ def script(chromium):
     context.close()
 
 
-def numbers(values):
-    return [float(one) for one in values]
+def numbers(texts):
+    return [float(number) for number in texts]
 
 
 @OFTEN
@@ -75,8 +75,8 @@ def test_packed_integers_come_out_as_they_went_in(script, values):
     )
 )
 def test_numbers_are_written_digit_for_digit_as_python_writes_them(script, values):
-    told = script("x.map((v) => [N.percent(v), N.short(v), N.general(v, 6)])", values)
-    assert told == [[percent(v), short_number(v), f"{v:.6g}"] for v in values]
+    texts = script("x.map((v) => [N.percent(v), N.short(v), N.general(v, 6)])", values)
+    assert texts == [[percent(v), short_number(v), f"{v:.6g}"] for v in values]
 
 
 @OFTEN
@@ -92,16 +92,16 @@ def test_measures_of_few_errors_are_those_of_the_core_with_their_reasons(
     false, missed = counts, counts[::-1]
     pooled = tuple(np.sum(counts, axis=0)) if counts else (0, 0)
     smooth = {
-        metric: bias.smoothed(*np.array([*found, pooled], dtype=float).reshape(-1, 2).T, zero)
-        for metric, found in (("fpr", false), ("fnr", missed))
+        metric: bias.smoothed(*np.array([*counted, pooled], dtype=float).reshape(-1, 2).T, zero)
+        for metric, counted in (("fpr", false), ("fnr", missed))
     }
     raw = {
-        metric: bias.smoothed(*np.array([*found, pooled], dtype=float).reshape(-1, 2).T)
-        for metric, found in (("fpr", false), ("fnr", missed))
+        metric: bias.smoothed(*np.array([*counted, pooled], dtype=float).reshape(-1, 2).T)
+        for metric, counted in (("fpr", false), ("fnr", missed))
     }
     smooth["cost"] = raw["cost"] = 0.5 * raw["fpr"] + 9 * raw["fnr"]
     above = raw if zero == "nist" else smooth
-    found = script(
+    counted = script(
         "((d) => N.measures(x.rows, d(x.values), d(x.below), x.used, d(x.average), x.alpha))"
         "((of) => Object.fromEntries(Object.entries(of).map(([m, v]) =>"
         " [m, Array.isArray(v) ? v.map(Number) : Number(v)])))",
@@ -115,8 +115,8 @@ def test_measures_of_few_errors_are_those_of_the_core_with_their_reasons(
         },
     )
     for row in EXPLORER_MEASURES:
-        asked = {**dict(row.single), **({"both": row.joint} if row.joint else {})}
-        for metric, name in asked.items():
+        names = {**dict(row.single), **({"both": row.joint} if row.joint else {})}
+        for metric, name in names.items():
             spec, more = meta_measures()[name], {}
             if metric == "both":
                 arguments = [above["fpr"][:-1], above["fnr"][:-1]]
@@ -130,10 +130,10 @@ def test_measures_of_few_errors_are_those_of_the_core_with_their_reasons(
             if spec.extra_input == "alpha":
                 more["alpha"] = alpha
             expected = spec.evaluate(*arguments, **more)
-            told = found[row.id][metric]
-            value = float(told["value"])
+            cell = counted[row.id][metric]
+            value = float(cell["value"])
             assert value == pytest.approx(float(expected.value), rel=1e-12, abs=1e-14, nan_ok=True)
-            assert told["reason"] == str(expected.reason)
+            assert cell["reason"] == str(expected.reason)
 
 
 @OFTEN
@@ -143,9 +143,9 @@ def test_ratios_and_threshold_bias_have_the_reasons_of_the_core(script, value, t
     expected = bias.ratio([value], to)
     assert float(ratio["value"]) == pytest.approx(float(expected.value[0]), nan_ok=True)
     assert ratio["reason"] == str(expected.reason[0])
-    cost, own = max(value, to), min(value, to)
-    lost = script("N.thresholdBias(...x)", [cost, own])
-    expected = bias.threshold_bias([cost], [own])
+    cost, own_cost = max(value, to), min(value, to)
+    lost = script("N.thresholdBias(...x)", [cost, own_cost])
+    expected = bias.threshold_bias([cost], [own_cost])
     assert float(lost["value"]) == pytest.approx(float(expected.value[0]))
     assert lost["reason"] == str(expected.reason[0])
 
@@ -181,28 +181,32 @@ def test_limits_between_nodes_are_interpolated_in_logits_to_four_digits(script, 
         "limits": packed_integers(bands.codes()),
         "exact": bands.exact([3]),
     }
-    found = script(
+    limits_by_position = script(
         "((b) => [1, 2, 3, 4].map((k) => [0, 2, 4, 6].flatMap((m) => N.limitsAt("
         "x.grouping.nodes, x.thresholds.map(Number), b[m][0], b[m + 1][0], k))))"
         "(N.bands(x.grouping, 1))",
         {"grouping": grouping, "thresholds": ["-Infinity", *thresholds[1:].tolist()]},
     )
-    for k, one in zip((1, 2, 3, 4), found, strict=True):
+    for k, position_limits in zip((1, 2, 3, 4), limits_by_position, strict=True):
         expected = interpolated(limits[:, 0], thresholds, [1, 3], k)
         tolerance = 0 if k == 3 else 5e-3  # that of an audited point is exact
-        assert numbers(one) == pytest.approx(expected, rel=tolerance, abs=1e-12, nan_ok=True)
+        assert numbers(position_limits) == pytest.approx(
+            expected, rel=tolerance, abs=1e-12, nan_ok=True
+        )
 
 
 @OFTEN
 @given(st.tuples(st.floats(1e-3, 1e3), st.floats(1, 9)), st.floats(0.01, 0.99))
 def test_limits_of_a_ratio_to_all_others_are_those_to_everyone_too(script, ends, share):
     low, high = ends[0], ends[0] * ends[1]
-    kept = [low / MAX_RATIO, high / MAX_RATIO]
-    assert numbers(script("N.ratioLimits(x)", kept)) == pytest.approx([low, high], rel=1e-9)
-    one = np.array([low]), np.array([high])
-    expected = to_pooled(Ratio(one[0], *one, one[0], np.array([""])), share)
-    found = numbers(script("N.ratioLimits(...x)", [kept, share]))
-    assert found == pytest.approx([expected.low[0], expected.high[0]], rel=1e-9)
+    packed = [low / MAX_RATIO, high / MAX_RATIO]
+    assert numbers(script("N.ratioLimits(x)", packed)) == pytest.approx([low, high], rel=1e-9)
+    limit_arrays = np.array([low]), np.array([high])
+    expected = to_pooled(
+        Ratio(limit_arrays[0], *limit_arrays, limit_arrays[0], np.array([""])), share
+    )
+    shown = numbers(script("N.ratioLimits(...x)", [packed, share]))
+    assert shown == pytest.approx([expected.low[0], expected.high[0]], rel=1e-9)
 
 
 @OFTEN

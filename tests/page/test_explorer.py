@@ -41,10 +41,10 @@ RATES = ("fpr", "fnr")
 
 def read(page):
     """What the explorer shows, its groups by name."""
-    found = page.evaluate(READ)
+    state = page.evaluate(READ)
     for table in ("common", "own"):
-        found[table].sort(key=lambda row: (row["group"][0] == "pooled", row["group"][0]))
-    return found
+        state[table].sort(key=lambda row: (row["group"][0] == "pooled", row["group"][0]))
+    return state
 
 
 def advanced(page):
@@ -60,7 +60,7 @@ def figure(value):
     return f"{value:#.4g}".rstrip(".") if value else "0"
 
 
-def same(cell, value, text):
+def expect_cell(cell, value, text):
     """Same to the last digits, and shown as Python writes it."""
     shown, exact = cell
     if math.isnan(value):
@@ -84,14 +84,14 @@ def groups(h_counts):
 
 @pytest.fixture(scope="module")
 def thresholds(h_audit):
-    return next(one for one in error_curves(h_audit) if one.system == "V2").thresholds
+    return next(curves for curves in error_curves(h_audit) if curves.system == "V2").thresholds
 
 
 def rates_at(groups, threshold):
     """Errors and trials of every group: pairs for FPR and for FNR."""
     points = [counts.at([threshold]) for counts in groups.values()]
-    false = [(int(one.fp[0]), int(one.n_nontarget)) for one in points]
-    missed = [(int(one.fn[0]), int(one.n_target)) for one in points]
+    false = [(int(point.fp[0]), int(point.n_nontarget)) for point in points]
+    missed = [(int(point.fn[0]), int(point.n_target)) for point in points]
     return np.array(false), np.array(missed)
 
 
@@ -106,9 +106,9 @@ def expect_rates(rows, groups, threshold, cost=VOXSRC):
     assert [row["group"][0] for row in rows] == list(groups)
     for i, row in enumerate(rows):
         for metric, (errors, trials) in (("fpr", false[i]), ("fnr", missed[i])):
-            same(row[metric], errors / trials, percent)
+            expect_cell(row[metric], errors / trials, percent)
             assert row[f"{metric}_counts"][0] == f"{errors:,}/{trials:,}"
-        same(row["cost"], costs[i], figure)
+        expect_cell(row["cost"], costs[i], figure)
 
 
 def expect_references(rows, groups, threshold, *, reference="others", zero="none"):
@@ -121,14 +121,16 @@ def expect_references(rows, groups, threshold, *, reference="others", zero="none
         ratios = bias.ratio(values[:, None], refs).flat
         gaps = bias.difference(values[:, None], refs).flat
         for i, row in enumerate(rows[:-1]):
-            same(row[f"{metric}_ratio"], float(ratios.value[i]), times)
+            expect_cell(row[f"{metric}_ratio"], float(ratios.value[i]), times)
             gap = float(gaps.value[i])
-            sign = "+" if gap > 0 else "-" if gap < 0 else ""
+            sign = "+" if gap > 0 else ""
+            if gap < 0:
+                sign = "-"
             points = percent(abs(gap)).removesuffix(" %")
-            same(row[f"{metric}_difference"], gap, lambda _, told=sign + points: told)
+            expect_cell(row[f"{metric}_difference"], gap, lambda _, text=sign + points: text)
 
 
-def expect_measures(found, groups, threshold, *, alpha=0.5, zero="none", left_out=()):
+def expect_measures(shown, groups, threshold, *, alpha=0.5, zero="none", left_out=()):
     """Every measure by the functions of the core, on rates of the scores."""
     names = [name for name in groups if name != "pooled"]
     used = np.array([name not in left_out for name in names])
@@ -139,10 +141,10 @@ def expect_measures(found, groups, threshold, *, alpha=0.5, zero="none", left_ou
         raw[metric] = bias.smoothed(*counts.T)
         smooth[metric] = bias.smoothed(*counts.T, zero)
     above = raw if zero == "nist" else smooth
-    values = {m: np.where(used, one[:-1], np.nan) for m, one in above.items()}
+    values = {m: np.where(used, by_group[:-1], np.nan) for m, by_group in above.items()}
     for row in EXPLORER_MEASURES:
-        asked = {**dict(row.single), **({"both": row.joint} if row.joint else {})}
-        for metric, name in asked.items():
+        measures = {**dict(row.single), **({"both": row.joint} if row.joint else {})}
+        for metric, name in measures.items():
             spec, more = meta_measures()[name], {}
             is_nist = zero == "nist" and "nist" in spec.zero_policies
             if metric == "both":
@@ -154,7 +156,9 @@ def expect_measures(found, groups, threshold, *, alpha=0.5, zero="none", left_ou
                 arguments += [smooth[metric][-1]] if spec.extra_input == "average" else []
             more |= {"denominator": below} if is_nist else {}
             more |= {"alpha": alpha} if spec.extra_input == "alpha" else {}
-            same(found[row.id][metric], float(spec.evaluate(*arguments, **more).value), figure)
+            expect_cell(
+                shown[row.id][metric], float(spec.evaluate(*arguments, **more).value), figure
+            )
 
 
 def move(page, i):
@@ -180,26 +184,26 @@ def test_alone_it_is_what_it_is_on_its_page(h_page, h_explorer):
     assert shown in h_page
     scripts = re.findall(r"<script>.*?</script>", h_explorer, re.DOTALL)
     assert len(scripts) == 2
-    assert all(one in h_page for one in scripts)
+    assert all(script in h_page for script in scripts)
 
 
 def test_at_50_positions_every_figure_equals_that_of_the_scores(opened, h_page, groups, thresholds):
-    seen = set()
+    positions = set()
     with opened(h_page) as page:
         for i in range(POSITIONS * 2):
             move(page, i)
-            found = read(page)
-            if found["k"] in seen:
+            state = read(page)
+            if state["k"] in positions:
                 continue
-            seen.add(found["k"])
-            assert found["threshold"] == thresholds[found["k"]]
-            expect_rates(found["common"], groups, found["threshold"])
-            expect_references(found["common"], groups, found["threshold"])
-            expect_measures(found["measures"], groups, found["threshold"])
-            if len(seen) == POSITIONS:
+            positions.add(state["k"])
+            assert state["threshold"] == thresholds[state["k"]]
+            expect_rates(state["common"], groups, state["threshold"])
+            expect_references(state["common"], groups, state["threshold"])
+            expect_measures(state["measures"], groups, state["threshold"])
+            if len(positions) == POSITIONS:
                 break
-    assert len(seen) == POSITIONS
-    assert max(seen) - min(seen) > thresholds.size / 2
+    assert len(positions) == POSITIONS
+    assert max(positions) - min(positions) > thresholds.size / 2
 
 
 def test_the_audited_point_is_exact_with_its_intervals(opened, h_explorer, h_audit, groups):
@@ -209,33 +213,37 @@ def test_the_audited_point_is_exact_with_its_intervals(opened, h_explorer, h_aud
         for button in page.locator("#x-points button").all():
             button.click()
             assert button.get_attribute("aria-pressed") == "true"
-            found = read(page)
+            state = read(page)
             point = button.get_attribute("data-point")
-            where = {"system": "V2", "grouping": "gender+nationality", "operating_point": point}
-            expect_rates(found["common"], groups, found["threshold"])
+            selection = {"system": "V2", "grouping": "gender+nationality", "operating_point": point}
+            expect_rates(state["common"], groups, state["threshold"])
             for metric in ("fpr", "fnr"):
-                rows = h_audit.groups.where(**where, metric=metric, within="").rows()
+                rows = h_audit.groups.where(**selection, metric=metric, within="").rows()
                 audited = {row["group"]: row for row in rows}
-                for cells in found["common"]:
+                for cells in state["common"]:
                     row = audited[cells["group"][0]]
-                    assert row["threshold"] == found["threshold"]
+                    assert row["threshold"] == state["threshold"]
                     assert cells[metric][0].removesuffix("*") == percent(row["value"])
                     ends = row["low"], row["high"]
                     if "found on these trials, varies" in row["note"]:  # here it is as it is
-                        at = {**where, "group": row["group"], "threshold": row["threshold"]}
-                        at.pop("operating_point")
-                        (band,) = h_audit.bands.where(**at).rows()
+                        filters = {
+                            **selection,
+                            "group": row["group"],
+                            "threshold": row["threshold"],
+                        }
+                        filters.pop("operating_point")
+                        (band,) = h_audit.bands.where(**filters).rows()
                         ends = band[f"{metric}_low"], band[f"{metric}_high"]
                         assert row["low"] < ends[0] < row["value"] < ends[1] < row["high"]
-                    told = interval_text(*ends, times=100)
-                    assert cells[f"{metric}_span"][0] == told.replace("–", "")
-            for row in h_audit.meta.where(**where, zero="none", gated=False, within="").rows():
+                    interval = interval_text(*ends, times=100)
+                    assert cells[f"{metric}_span"][0] == interval.replace("–", "")
+            for row in h_audit.meta.where(**selection, zero="none", gated=False, within="").rows():
                 for id_, metric, name in audited_measures():
                     if (row["measure"], row["metric"]) == (name, metric):
-                        cell = found["measures"][id_][told_in(metric)]
+                        cell = state["measures"][id_][told_in(metric)]
                         value = math.nan if row["value"] is None else row["value"]
                         if metric != "cdet_norm" or row["definition"] == "voxsrc":
-                            same(cell, value, figure)
+                            expect_cell(cell, value, figure)
 
 
 def audited_measures():
@@ -272,25 +280,25 @@ def test_ratios_have_the_intervals_of_the_audited_point(opened, h_explorer, h_au
                 for cells in read(page)["common"][:-1]:
                     for metric in ("fpr", "fnr"):
                         row = audited[metric, cells["group"][0]]
-                        told = interval_text(row["low"], row["high"]).replace("–", "")
-                        assert cells[f"{metric}_ratio_span"][0] == told
+                        interval = interval_text(row["low"], row["high"]).replace("–", "")
+                        assert cells[f"{metric}_ratio_span"][0] == interval
 
 
-def floors_of(found, rows):
+def floors_of(state, rows):
     """Floors that are shown, each with what the audit's row of it says."""
     for row in rows:
         for id_, metric, name in audited_measures():
             is_it = (row["measure"], row["metric"]) == (name, metric) and metric != "cdet_norm"
             if is_it and row["alpha"] in {None, 0.5}:
                 p = "" if row["p"] is None else f", {p_value(row['p'])}"
-                shown = found["measures"][id_][f"{told_in(metric)}_floor"][0]
+                shown = state["measures"][id_][f"{told_in(metric)}_floor"][0]
                 yield shown, f"floor {figure(row['floor_95'])}{p}"
 
 
 def test_measures_have_the_floors_of_the_audited_point_and_nowhere_else(
     opened, h_explorer, h_audit
 ):
-    where = {"system": "V2", "grouping": "gender+nationality", "zero": "none", "within": ""}
+    selection = {"system": "V2", "grouping": "gender+nationality", "zero": "none", "within": ""}
     with opened(h_explorer) as page:
         advanced(page)
         for button in page.locator("#x-points button").all():
@@ -298,11 +306,11 @@ def test_measures_have_the_floors_of_the_audited_point_and_nowhere_else(
             for gated in (False, True):
                 page.locator("#x-gated").set_checked(gated)
                 rows = h_audit.meta.where(
-                    **where, operating_point=button.get_attribute("data-point"), gated=gated
+                    **selection, operating_point=button.get_attribute("data-point"), gated=gated
                 ).rows()
                 pairs = [*floors_of(read(page), (row for row in rows if row["value"] is not None))]
                 assert len(pairs) > 15
-                assert all(shown == told for shown, told in pairs)
+                assert all(shown == expected for shown, expected in pairs)
 
         def floor():
             return read(page)["measures"]["gini"]["fpr_floor"][0]
@@ -324,14 +332,14 @@ def test_between_nodes_limits_lie_between_those_of_the_nodes(opened, h_explorer,
         checked = 0
         for i in range(30):
             move(page, i)
-            found = read(page)
-            j = int(np.searchsorted(nodes, found["threshold"]))
-            (row,) = (one for one in found["common"] if one["group"][0] == "m+UK")
+            state = read(page)
+            j = int(np.searchsorted(nodes, state["threshold"]))
+            (row,) = (shown for shown in state["common"] if shown["group"][0] == "m+UK")
             shown = row["fnr_span"][0]
             if j in (0, nodes.size):
-                assert not shown or found["threshold"] in nodes
+                assert not shown or state["threshold"] in nodes
                 continue
-            low, high = (float(one) / 100 for one in shown.strip("≈\u00a0[]").split(", "))
+            low, high = (float(end) / 100 for end in shown.strip("≈\u00a0[]").split(", "))
             for limit, name in ((low, "fnr_low"), (high, "fnr_high")):
                 ends = bands[name][j - 1 : j + 1]
                 # two digits are shown, and no limit leaves the rate out
@@ -345,84 +353,85 @@ LARGEST = 1e6
 """Ratios are interpolated as parts of this, below 1."""
 
 
-def bands_of(audit, one):
+def bands_of(audit, curves):
     """Limits of every group in the order of the bins, ``[group, node]``, and the nodes."""
-    rows = audit.bands.where(system=one.system, grouping=one.grouping).to_dict()
-    nodes = sorted({*rows["threshold"]} & {*one.thresholds.tolist()})
-    made = {"threshold": nodes}
-    for name in (f"{m}{kind}_{end}" for m in RATES for kind in ("", "_ratio") for end in ENDS):
+    rows = audit.bands.where(system=curves.system, grouping=curves.grouping).to_dict()
+    nodes = sorted({*rows["threshold"]} & {*curves.thresholds.tolist()})
+    bands = {"threshold": nodes}
+    for name in [f"{m}{kind}" for m in RATES for kind in ENDS_OF_RATES]:
         cells = {
             (group, threshold): math.nan if value is None else value
             for group, threshold, value in zip(
                 rows["group"], rows["threshold"], rows[name], strict=True
             )
         }
-        made[name] = np.array([[cells[g, t] for t in nodes] for g in one.groups])
-    return made
+        bands[name] = np.array([[cells[g, t] for t in nodes] for g in curves.groups])
+    return bands
 
 
 ENDS = ("low", "high")
+ENDS_OF_RATES = ("_low", "_high", "_ratio_low", "_ratio_high")
 
 
 def limits_at(bands, threshold, kind):
     """Low and high of FPR, then of FNR, of every group, interpolated in logits between nodes."""
     nodes = bands["threshold"]
-    made = []
+    interpolated = []
     for name in (f"{m}{kind}_{end}" for m in RATES for end in ENDS):
         limits = np.minimum(bands[name] / LARGEST, 0.9999) if kind else bands[name]
         j = int(np.searchsorted(nodes, threshold))
         if j < len(nodes) and nodes[j] == threshold:
-            found = limits[:, j]
+            at_threshold = limits[:, j]
         elif j in (0, len(nodes)):
-            found = np.full(len(limits), np.nan)
+            at_threshold = np.full(len(limits), np.nan)
         else:
             share = (threshold - nodes[j - 1]) / (nodes[j] - nodes[j - 1])
             low, high = limits[:, j - 1], limits[:, j]
             inside = (low > 0) & (low < 1) & (high > 0) & (high < 1)
             with np.errstate(divide="ignore", invalid="ignore"):
                 mixed = expit((1 - share) * logit(low) + share * logit(high))
-            found = np.where(inside, mixed, (1 - share) * low + share * high)
-        made.append(found * LARGEST if kind else found)
-    return made
+            at_threshold = np.where(inside, mixed, (1 - share) * low + share * high)
+        interpolated.append(at_threshold * LARGEST if kind else at_threshold)
+    return interpolated
 
 
 def test_between_nodes_intervals_are_interpolated_in_logits_and_rough_ones_marked(
     opened, h_explorer, h_audit
 ):
     grouping = "gender+nationality"
-    one = next(o for o in error_curves(h_audit) if (o.system, o.grouping) == ("V2", grouping))
-    bands = bands_of(h_audit, one)
-    same_text, seen = 0, 0
+    curves = next(o for o in error_curves(h_audit) if (o.system, o.grouping) == ("V2", grouping))
+    bands = bands_of(h_audit, curves)
+    same_text, n_shown = 0, 0
     with opened(h_explorer) as page:
         for i in range(12):
             move(page, i)
-            found = read(page)
-            k = found["k"]
-            rates, ratios = (limits_at(bands, found["threshold"], kind) for kind in ("", "_ratio"))
-            for g, cells in enumerate(found["common"][:-1]):
+            state = read(page)
+            k = state["k"]
+            rates, ratios = (limits_at(bands, state["threshold"], kind) for kind in ("", "_ratio"))
+            for g, cells in enumerate(state["common"][:-1]):
                 for m, (errors, trials) in enumerate(
-                    ((one.fp[:, k], one.n_nontarget), (one.fn[:, k], one.n_target))
+                    ((curves.fp[:, k], curves.n_nontarget), (curves.fn[:, k], curves.n_target))
                 ):
-                    rest = errors[-1] - errors[g], trials[-1] - trials[g]
-                    few = [min(e, n - e) <= 20 for e, n in ((errors[g], trials[g]), rest)]
-                    at = 2 * m
+                    other_counts = errors[-1] - errors[g], trials[-1] - trials[g]
+                    few = [min(e, n - e) <= 20 for e, n in ((errors[g], trials[g]), other_counts)]
+                    column = 2 * m
                     for name, limits, times, is_few in (
                         ("", rates, 100, few[0]),
                         ("_ratio", ratios, 1, any(few)),
                     ):
                         shown = cells[f"{RATES[m]}{name}_span"][0]
                         value = float(cells[f"{RATES[m]}{name}"][1] or "nan")
-                        low, high = (one[g] for one in limits[at : at + 2])
+                        low, high = (limit[g] for limit in limits[column : column + 2])
                         if math.isnan(low + high + value):
                             assert shown == ""
                             continue
-                        is_rough = is_few and found["threshold"] not in bands["threshold"]
+                        is_rough = is_few and state["threshold"] not in bands["threshold"]
                         assert shown.startswith("≈\u00a0") == is_rough
-                        told = interval_text(min(low, value), max(high, value), times=times)
-                        same_text += shown.removeprefix("≈\u00a0") == told
-                        seen += 1
-    assert seen > 400
-    assert same_text > 0.97 * seen  # four digits of a limit are packed, two are shown
+                        interval = interval_text(min(low, value), max(high, value), times=times)
+                        same_text += shown.removeprefix("≈\u00a0") == interval
+                        n_shown += 1
+    assert n_shown > 400
+    assert same_text > 0.97 * n_shown  # four digits of a limit are packed, two are shown
 
 
 def test_under_another_rule_for_zero_errors_ratios_have_no_interval(opened, h_explorer):
@@ -436,13 +445,13 @@ def test_under_another_rule_for_zero_errors_ratios_have_no_interval(opened, h_ex
 
 def test_who_slides_to_an_audited_point_finds_its_floors(opened, h_explorer):
     with opened(h_explorer) as page:
-        first, second = page.locator("#x-points button").all()
-        first.click()
-        k, told = read(page)["k"], read(page)["measures"]["gini"]["fpr_floor"][0]
-        second.click()
+        button_1, button_2 = page.locator("#x-points button").all()
+        button_1.click()
+        k, floor = read(page)["k"], read(page)["measures"]["gini"]["fpr_floor"][0]
+        button_2.click()
         page.locator("#x-slider").fill(str(k))
-        assert first.get_attribute("aria-pressed") == "true"
-        assert read(page)["measures"]["gini"]["fpr_floor"][0] == told
+        assert button_1.get_attribute("aria-pressed") == "true"
+        assert read(page)["measures"]["gini"]["fpr_floor"][0] == floor
 
 
 @pytest.mark.parametrize(
@@ -454,23 +463,23 @@ def test_a_rate_that_is_held_by_all_and_by_each_group(
 ):
     with opened(h_explorer) as page:
         hold(page, kind, typed)
-        found = read(page)
+        state = read(page)
         everyone = groups["pooled"].at(thresholds)
-        assert found["k"] == place(everyone, kind, level)
-        expect_rates(found["common"], groups, found["threshold"])
-        for (name, counts), row in zip(groups.items(), found["own"], strict=True):
+        assert state["k"] == held_position(everyone, kind, level)
+        expect_rates(state["common"], groups, state["threshold"])
+        for (name, counts), row in zip(groups.items(), state["own"], strict=True):
             curve = counts.at(thresholds)
             trials = curve.n_nontarget if kind == "fpr" else curve.n_target
             if level * trials < 1:
                 assert row["own"][0] == "– (too few trials)"
                 continue
-            threshold = float(thresholds[place(curve, kind, level)])
+            threshold = float(thresholds[held_position(curve, kind, level)])
             assert float(row["own"][1]) == threshold
             expect_rates([row], {name: counts}, threshold)
-            assert float(row["shift"][1]) == threshold - found["threshold"]
+            assert float(row["shift"][1]) == threshold - state["threshold"]
 
 
-def place(curve, kind, level):
+def held_position(curve, kind, level):
     """The threshold that holds a rate: of FPR the lowest, of FNR the highest."""
     if kind == "fpr":
         return int(np.flatnonzero(curve.fpr <= level)[0])
@@ -489,17 +498,17 @@ def test_the_smallest_cost_and_a_cost_at_most(opened, h_explorer, groups, thresh
     with opened(h_explorer) as page:
         advanced(page)
         page.select_option("#x-hold", "least")
-        found = read(page)
-        assert found["k"] == int(np.flatnonzero(costs == costs.min())[-1])
-        for counts, row in zip(groups.values(), found["own"], strict=True):
-            own = cdet(counts.at(thresholds), VOXSRC)
-            same(row["cost"], float(own.min()), figure)
+        state = read(page)
+        assert state["k"] == int(np.flatnonzero(costs == costs.min())[-1])
+        for counts, row in zip(groups.values(), state["own"], strict=True):
+            own_costs = cdet(counts.at(thresholds), VOXSRC)
+            expect_cell(row["cost"], float(own_costs.min()), figure)
         hold(page, "cost", "0.2")
         assert read(page)["k"] == int(np.flatnonzero(costs <= 0.2)[-1])
         hold(page, "cost", "0.001")
-        found = read(page)
-        assert found["k"] == int(np.argmin(costs))
-        assert found["message"].startswith("No threshold costs so little")
+        state = read(page)
+        assert state["k"] == int(np.argmin(costs))
+        assert state["message"].startswith("No threshold costs so little")
 
 
 def test_what_the_common_threshold_costs_each_group_is_over_its_own_exact_minimum(
@@ -508,22 +517,24 @@ def test_what_the_common_threshold_costs_each_group_is_over_its_own_exact_minimu
     with opened(h_explorer) as page:
         for i in range(5):
             move(page, i)
-            found = read(page)
-            common = costs_at(groups, found["threshold"])
-            least = np.array([min_cdet(one, cost=VOXSRC).value for one in groups.values()])
-            for cost, own, row in zip(common, least, found["own"], strict=True):
-                same(row["common_cost"], float(cost), figure)
-                same(row["least"], float(own), figure)
-                same(row["bias"], float(bias.threshold_bias(cost, own).value), short_number)
+            state = read(page)
+            common = costs_at(groups, state["threshold"])
+            least = np.array([min_cdet(counts, cost=VOXSRC).value for counts in groups.values()])
+            for cost, own_cost, row in zip(common, least, state["own"], strict=True):
+                expect_cell(row["common_cost"], float(cost), figure)
+                expect_cell(row["least"], float(own_cost), figure)
+                expect_cell(
+                    row["bias"], float(bias.threshold_bias(cost, own_cost).value), short_number
+                )
 
 
 def test_a_typed_threshold_goes_to_the_nearest_position_and_says_so(opened, h_explorer, thresholds):
     with opened(h_explorer) as page:
         hold(page, "threshold", "-1.05")
-        found = read(page)
-        assert found["k"] == int(np.argmin(np.abs(thresholds + 1.05)))
-        told = f"The nearest of the {thresholds.size} positions is {found['threshold']:.6g}."
-        assert found["message"] == told
+        state = read(page)
+        assert state["k"] == int(np.argmin(np.abs(thresholds + 1.05)))
+        message = f"The nearest of the {thresholds.size} positions is {state['threshold']:.6g}."
+        assert state["message"] == message
 
 
 @pytest.mark.parametrize("typed", ["much", "", "0", "100", "-3"])
@@ -531,9 +542,9 @@ def test_what_is_no_rate_is_refused_and_moves_nothing(opened, h_explorer, typed)
     with opened(h_explorer) as page:
         before = read(page)["k"]
         hold(page, "fpr", typed)
-        found = read(page)
-        assert found["k"] == before
-        assert found["message"] == "Type a percentage between 0 and 100, as 1."
+        state = read(page)
+        assert state["k"] == before
+        assert state["message"] == "Type a percentage between 0 and 100, as 1."
         assert page.get_attribute("#x-at", "aria-invalid") == "true"
 
 
@@ -546,12 +557,12 @@ def test_alpha_zero_policy_and_reference_are_followed(opened, h_explorer, groups
             expect_measures(read(page)["measures"], groups, threshold, alpha=float(alpha))
         for zero, shown in (("jeffreys", "1"), ("nist", "2")):
             page.select_option("#x-zero", shown)
-            found = read(page)
-            expect_measures(found["measures"], groups, threshold, alpha=1, zero=zero)
-            expect_references(found["common"], groups, threshold, zero=zero)
+            state = read(page)
+            expect_measures(state["measures"], groups, threshold, alpha=1, zero=zero)
+            expect_references(state["common"], groups, threshold, zero=zero)
         page.select_option("#x-reference", "pooled")
-        found = read(page)["common"]
-        expect_references(found, groups, threshold, reference="pooled", zero="nist")
+        state = read(page)["common"]
+        expect_references(state, groups, threshold, reference="pooled", zero="nist")
         assert "Times pooled" in page.inner_text("#x-common thead")
 
 
@@ -559,9 +570,13 @@ def test_groups_that_fail_a_gate_are_left_out_as_in_the_audit(opened, h_explorer
     with opened(h_explorer) as page:
         advanced(page)
         page.check("#x-gated")
-        found = read(page)["measures"]
-        where = {"system": "V2", "grouping": "gender+nationality", "operating_point": "fpr=0.01"}
-        rows = h_audit.meta.where(**where, zero="none", gated=True, within="").rows()
+        measures = read(page)["measures"]
+        selection = {
+            "system": "V2",
+            "grouping": "gender+nationality",
+            "operating_point": "fpr=0.01",
+        }
+        rows = h_audit.meta.where(**selection, zero="none", gated=True, within="").rows()
         values = {
             (row["measure"], row["metric"]): row["value"]
             for row in rows
@@ -569,14 +584,16 @@ def test_groups_that_fail_a_gate_are_left_out_as_in_the_audit(opened, h_explorer
         }
         for id_, metric, name in audited_measures():
             value = values[name, metric]
-            same(found[id_][told_in(metric)], math.nan if value is None else value, figure)
+            expect_cell(
+                measures[id_][told_in(metric)], math.nan if value is None else value, figure
+            )
 
 
 def test_another_system_cost_model_and_grouping(opened, h_explorer, h_scores, vox1_speakers):
     frame = h_scores["L"].with_columns(gender=h_scores["L"]["group"].str.slice(0, 1))
     genders = {
-        name: Counts.from_scores(part["score"].to_numpy(), part["label"].to_numpy())
-        for (name,), part in sorted(frame.partition_by("gender", as_dict=True).items())
+        name: Counts.from_scores(trials["score"].to_numpy(), trials["label"].to_numpy())
+        for (name,), trials in sorted(frame.partition_by("gender", as_dict=True).items())
     }
     genders["pooled"] = Counts.from_scores(frame["score"].to_numpy(), frame["label"].to_numpy())
     with opened(h_explorer) as page:
@@ -586,34 +603,34 @@ def test_another_system_cost_model_and_grouping(opened, h_explorer, h_scores, vo
         page.select_option("#x-model", "1")
         assert page.inner_text("#x-costs") == "C_fa 1, C_miss 10, P_target 0.01"
         move(page, 3)
-        found = read(page)
-        expect_rates(found["common"], genders, found["threshold"], parse_cost("sre08"))
-        expect_references(found["common"], genders, found["threshold"])
+        state = read(page)
+        expect_rates(state["common"], genders, state["threshold"], parse_cost("sre08"))
+        expect_references(state["common"], genders, state["threshold"])
 
 
 def test_the_sentence_and_the_slider_say_what_the_threshold_does(opened, h_explorer):
     with opened(h_explorer) as page:
-        found = read(page)
+        state = read(page)
         start = "Audited here: 1 % of nontarget trials are accepted. False rejects (FNR): "
-        assert found["sentence"].startswith(start)
-        told = "false accepts: 1 in 100, false rejects: 1 in 21.1, score -1.06464"
-        assert found["said"] == told
+        assert state["sentence"].startswith(start)
+        slider_text = "false accepts: 1 in 100, false rejects: 1 in 21.1, score -1.06464"
+        assert state["said"] == slider_text
         assert page.inner_text("#x-controls label") == "False accepts: 1 in 100"
         move(page, 2)
         after = read(page)
-        assert after["sentence"] != found["sentence"]
-        assert after["said"] != found["said"]
+        assert after["sentence"] != state["sentence"]
+        assert after["said"] != state["said"]
 
 
 def test_the_slider_stays_in_sight_while_its_table_is_and_no_longer(opened, h_page):
     with opened(h_page, viewport={"width": 1280, "height": 500}) as page:
-        seen = "() => document.getElementById('x-slider').getBoundingClientRect().top"
+        slider_top = "() => document.getElementById('x-slider').getBoundingClientRect().top"
         page.locator("#x-common tfoot th").scroll_into_view_if_needed()
-        assert 0 <= page.evaluate(seen) < 60
+        assert 0 <= page.evaluate(slider_top) < 60
         page.locator("#x-common thead th").first.evaluate("(one) => one.scrollIntoView()")
-        assert 0 <= page.evaluate(seen) < 60
+        assert 0 <= page.evaluate(slider_top) < 60
         page.locator("#signature").scroll_into_view_if_needed()
-        assert page.evaluate(seen) < 0
+        assert page.evaluate(slider_top) < 0
 
 
 DRAWN = """() => ({
@@ -640,13 +657,13 @@ def test_marks_move_and_axes_do_not(opened, h_explorer):
         assert [words for words, _ in before["ticks"]][:5] == ["0.01", "0.1", "1", "10", "100"]
         for i in range(0, 10, 3):
             move(page, i)
-            found = page.evaluate(DRAWN)
-            assert found["ticks"] == before["ticks"]
-            for row in found["rows"]:
+            drawing = page.evaluate(DRAWN)
+            assert drawing["ticks"] == before["ticks"]
+            for row in drawing["rows"]:
                 for metric in RATES:
                     rate = float(row[metric]["text"].split()[0])
-                    place = 25 * math.log10(rate / 0.01) if rate > 0.01 else 0
-                    assert row[metric]["at"] == pytest.approx(place, abs=0.2)
+                    expected = 25 * math.log10(rate / 0.01) if rate > 0.01 else 0
+                    assert row[metric]["at"] == pytest.approx(expected, abs=0.2)
 
 
 def test_verdicts_are_those_of_the_audit_and_stand_only_where_it_tested(
@@ -657,24 +674,24 @@ def test_verdicts_are_those_of_the_audit_and_stand_only_where_it_tested(
         page.select_option("#x-list", "1")
         for button in page.locator("#x-points button").all():
             button.click()
-            found = page.evaluate(DRAWN)["rows"]
-            where = {"system": "L", "grouping": "gender+nationality", "within": ""}
+            drawn_rows = page.evaluate(DRAWN)["rows"]
+            selection = {"system": "L", "grouping": "gender+nationality", "within": ""}
             point = button.get_attribute("data-point")
-            rows = h_audit.verdicts.where(**where, operating_point=point).rows()
+            rows = h_audit.verdicts.where(**selection, operating_point=point).rows()
             audited = {(row["metric"], row["group"]): row for row in rows}
-            seen = set()
-            for row in found:
+            verdicts = set()
+            for row in drawn_rows:
                 for metric in RATES:
-                    told, shown = audited[metric, row["group"]], row[metric]
-                    is_small = bool(told["gates"])
-                    verdict = "cannot_tell" if told["because_of"] else told["verdict"]
+                    verdict_row, shown = audited[metric, row["group"]], row[metric]
+                    is_small = bool(verdict_row["gates"])
+                    verdict = "cannot_tell" if verdict_row["because_of"] else verdict_row["verdict"]
                     assert codes.get(shown["verdict"], "cannot_tell") == verdict
                     assert shown["look"].split()[1] == f"v-{verdict}"
                     assert shown["text"].endswith("*") == is_small
                     assert ("x-small" in shown["look"]) == is_small
-                    seen.add(verdict)
-            assert {"worse", "better", "cannot_tell"} <= seen
-            assert not any(found[0][metric]["text"].endswith("*") for metric in RATES)
+                    verdicts.add(verdict)
+            assert {"worse", "better", "cannot_tell"} <= verdicts
+            assert not any(drawn_rows[0][metric]["text"].endswith("*") for metric in RATES)
         page.focus("#x-slider")
         page.keyboard.press("ArrowLeft")
         for row in page.evaluate(DRAWN)["rows"]:
@@ -689,15 +706,18 @@ def test_without_javascript_every_audited_point_stands_in_a_table(opened, h_page
         assert page.is_visible("#x-controls")
     with opened(h_page, java_script_enabled=False) as page:
         assert page.locator("#x-controls").count() == 0
-        first = page.locator("#x-still table").first
-        assert "V2" in first.locator("caption").inner_text()
-        rows = [one.locator("th, td").all_inner_texts() for one in first.locator("tbody tr").all()]
+        table = page.locator("#x-still table").first
+        assert "V2" in table.locator("caption").inner_text()
+        rows = [
+            table_row.locator("th, td").all_inner_texts()
+            for table_row in table.locator("tbody tr").all()
+        ]
     points = h_audit.operating_points.where(system="V2", within="").rows()
     assert [row[0].removesuffix(" *") for row in rows] == list(groups)
-    for at, point in enumerate(points):
+    for column, point in enumerate(points):
         false, missed = rates_at(groups, point["threshold"])
         for i, row in enumerate(rows):
             for (errors, trials), cell in zip(
-                (missed[i], false[i]), row[1 + 2 * at : 3 + 2 * at], strict=True
+                (missed[i], false[i]), row[1 + 2 * column : 3 + 2 * column], strict=True
             ):
                 assert cell.split()[0] == percent(errors / trials).removesuffix(" %")

@@ -23,29 +23,31 @@ READ = """(positions) => positions.map((k) => {
   };
 })"""
 """What is said at each of some positions of the slider."""
-TOLD = re.compile(r"(false rejects|false accepts) \((FNR|FPR)\) (.*?), ([\d.]+ %)")
+CLAIM = re.compile(r"(false rejects|false accepts) \((FNR|FPR)\) (.*?), ([\d.]+ %)")
 AUDITS = {
-    "groups of odd names": {"at": ["eer", "fpr=0.05", "threshold=1"]},
+    "groups of odd names": {"points": ["eer", "fpr=0.05", "threshold=1"]},
     "few trials": {"groups": tuple("abcdefgh"), "nontarget": 3, "target": 2},
     "many trials": {"groups": tuple("abcdef"), "nontarget": 60},
     "one error apart": {
         "groups": tuple("abcdef"),
-        "change": lambda score, label: score - 1.5 * label * (label.cumsum() % 36 < 6),
+        "change": lambda score, label: np.where(
+            label.cumsum() % 36 < 6, score - 1.5 * label, score
+        ),
         "gates": ["speakers=3", "errors=4", "pairs=2"],
-        "at": ["eer", "fpr=0.05", "threshold=1"],
+        "points": ["eer", "fpr=0.05", "threshold=1"],
     },
     "no impostors": {"nontarget": 0},
     "no intervals": {"intervals": False},
     "one group is worse": {
         "groups": tuple("abcd"),
-        "change": lambda score, label: (
-            score - 2.5 * label * (np.arange(label.size) < label.size / 4)
+        "change": lambda score, label: np.where(
+            np.arange(label.size) < label.size / 4, score - 2.5 * label, score
         ),
         "nontarget": 60,
     },
     "against pooled": {"groups": tuple("abc"), "reference": ["pooled"], "seed": 7},
-    "no audited point": {"at": ["fpr=0.0001"]},
-    "several points": {"groups": tuple("ab"), "at": ["eer", "fnr=0.1", "min-cdet"], "seed": 3},
+    "no audited point": {"points": ["fpr=0.0001"]},
+    "several points": {"groups": tuple("ab"), "points": ["eer", "fnr=0.1", "min-cdet"], "seed": 3},
 }
 SIGNS = {"▲ worse": "worse", "▼ better": "better", "= equivalent": "no_difference"}
 
@@ -59,39 +61,41 @@ def positions(shown, n=200):
         yield int(shown.input_value("#x-slider"))
 
 
-def expect_no_other_claim(audit, where, found, last):
+def expect_no_other_claim(audit, selection, state, last_point):
     """What is said here is a verdict of this very point, or a count that says that it is one."""
-    expect_verdicts(audit, where, found)
-    said = found["said"].removesuffix(".")
-    if not said:
-        return last
-    if said.startswith("Audited here: "):
-        point = said.removeprefix("Audited here: ").partition(". ")[0]
-        at = found["here"][point]
-        rates = rates_by_group(audit, {**where, "within": ""})
-        system = audit.verdicts.where(**where, operating_point=at, within="", group="").rows()
+    expect_verdicts(audit, selection, state)
+    sentence = state["said"].removesuffix(".")
+    if not sentence:
+        return last_point
+    if sentence.startswith("Audited here: "):
+        point = sentence.removeprefix("Audited here: ").partition(". ")[0]
+        point_id = state["here"][point]
+        rates = rates_by_group(audit, {**selection, "within": ""})
+        system = audit.verdicts.where(
+            **selection, operating_point=point_id, within="", group=""
+        ).rows()
         sentences = {row["metric"]: row["sentence"] for row in system}
         expected = [
             f"{words[0].upper()}{words[1:]} ({m.upper()}): {sentences[m]}"
             for m, words in ERROR_TYPES.items()
-            if has_rate(m, at, rates)
+            if has_rate(m, point_id, rates)
         ]
-        assert said == ". ".join([f"Audited here: {point}", *expected])
-        return at
-    assert not found["here"] or not len(audit.verdicts.where(**where))
-    head, _, told = said.partition(": ")
+        assert sentence == ". ".join([f"Audited here: {point}", *expected])
+        return point_id
+    assert not state["here"] or not len(audit.verdicts.where(**selection))
+    head, _, claim_text = sentence.partition(": ")
     assert head == "Highest counted, not tested"
     gates = {
         (row["metric"], row["group"]): row["gates"]
-        for row in audit.verdicts.where(**where, operating_point=last, within="").rows()
+        for row in audit.verdicts.where(**selection, operating_point=last_point, within="").rows()
     }
-    claims = TOLD.findall(told)
+    claims = CLAIM.findall(claim_text)
     assert claims
     for _, metric, group, rate in claims:
         assert not gates.get((metric.lower(), group))
         counted = {
             row["group"]: row[metric.lower()]
-            for row in found["rows"]
+            for row in state["rows"]
             if not gates.get((metric.lower(), row["group"]))
         }
         assert counted[group] == rate
@@ -101,36 +105,43 @@ def expect_no_other_claim(audit, where, found, last):
             if text.endswith(" %")
         }
         assert all(n < numbers[group] for name, n in numbers.items() if name != group)
-    return last
+    return last_point
 
 
-def expect_verdicts(audit, where, found):
+def expect_verdicts(audit, selection, state):
     """Words beside a rate are the audit's verdict on it here, and there are none elsewhere."""
-    points = list(found["here"].values())
+    points = list(state["here"].values())
     rows = [
         row
-        for at in points
-        for row in audit.verdicts.where(**where, operating_point=at, within="").rows()
+        for point in points
+        for row in audit.verdicts.where(**selection, operating_point=point, within="").rows()
     ]
-    for row in found["rows"]:
+    for row in state["rows"]:
         for metric in ERROR_TYPES:
-            of = [one for one in rows if (one["metric"], one["group"]) == (metric, row["group"])]
-            codes = {"cannot_tell" if one["because_of"] else one["verdict"] for one in of}
-            told = row[f"{metric}_verdict"]
-            assert bool(told) == bool(codes - {"none"}) or len(points) > 1
-            if told:
-                assert SIGNS.get(told, "cannot_tell") in codes
+            verdict_rows = [
+                verdict_row
+                for verdict_row in rows
+                if (verdict_row["metric"], verdict_row["group"]) == (metric, row["group"])
+            ]
+            codes = {
+                "cannot_tell" if verdict_row["because_of"] else verdict_row["verdict"]
+                for verdict_row in verdict_rows
+            }
+            shown_verdict = row[f"{metric}_verdict"]
+            assert bool(shown_verdict) == bool(codes - {"none"}) or len(points) > 1
+            if shown_verdict:
+                assert SIGNS.get(shown_verdict, "cannot_tell") in codes
 
 
 @pytest.mark.parametrize("name", AUDITS)
 def test_no_sentence_contradicts_the_verdicts(opened, alone, audited, name):
     audit = audited(**AUDITS[name])
-    where = {"system": "made", "grouping": "group", "allocation": "both"}
+    selection = {"system": "made", "grouping": "group", "allocation": "both"}
     with opened(alone(audit)) as shown:
         points = shown.locator("#x-points button")
-        last = points.first.get_attribute("data-point") if points.count() else ""
-        for found in shown.evaluate(READ, [*positions(shown)]):
-            last = expect_no_other_claim(audit, where, found, last)
+        last_point = points.first.get_attribute("data-point") if points.count() else ""
+        for state in shown.evaluate(READ, [*positions(shown)]):
+            last_point = expect_no_other_claim(audit, selection, state, last_point)
 
 
 @pytest.mark.slow
@@ -139,14 +150,15 @@ def test_no_sentence_contradicts_the_verdicts(opened, alone, audited, name):
 def test_no_sentence_contradicts_the_verdicts_on_real_systems(
     opened, h_explorer, h_audit, system, grouping
 ):
-    where = {"system": system, "grouping": grouping, "allocation": "both"}
+    selection = {"system": system, "grouping": grouping, "allocation": "both"}
     with opened(h_explorer) as shown:
         shown.select_option("#x-list", label=system)
         shown.select_option("#x-grouping", label=grouping)
-        last, kinds = shown.locator("#x-points button").first.get_attribute("data-point"), set()
-        for found in shown.evaluate(READ, [*positions(shown, 100)]):
-            last = expect_no_other_claim(h_audit, where, found, last)
-            kinds.add(found["said"].partition(" ")[0])
+        kinds = set()
+        last_point = shown.locator("#x-points button").first.get_attribute("data-point")
+        for state in shown.evaluate(READ, [*positions(shown, 100)]):
+            last_point = expect_no_other_claim(h_audit, selection, state, last_point)
+            kinds.add(state["said"].partition(" ")[0])
         assert {"Audited", "Highest"} <= kinds
 
 
@@ -154,10 +166,10 @@ def test_a_group_shown_to_be_locked_out_is_named_whatever_marks_it_for_impostors
     with opened(h_page) as shown:
         shown.select_option("#x-list", "1")
         shown.select_option("#x-grouping", "0")
-        said = shown.inner_text("#x-sentence")
-        assert "False rejects (FNR): rates differ between groups" in said
-        assert "worse: m+Norway" in said
-        assert "m+Australia" not in said
+        sentence = shown.inner_text("#x-sentence")
+        assert "False rejects (FNR): rates differ between groups" in sentence
+        assert "worse: m+Norway" in sentence
+        assert "m+Australia" not in sentence
         shown.focus("#x-slider")
         shown.keyboard.press("ArrowRight")
         assert "Highest counted, not tested: " in shown.inner_text("#x-sentence")
@@ -167,5 +179,5 @@ def test_between_audited_points_nothing_is_said_of_a_tie(opened, alone, audited)
     audit = audited(groups=("a", "b"), seed=3, change=lambda score, label: 3.0 * label)
     with opened(alone(audit)) as shown:
         most = int(shown.get_attribute("#x-slider", "max"))
-        for found in shown.evaluate(READ, [*range(most + 1)]):
-            assert "Highest" not in found["said"]
+        for state in shown.evaluate(READ, [*range(most + 1)]):
+            assert "Highest" not in state["said"]

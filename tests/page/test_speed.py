@@ -41,15 +41,17 @@ def hundred_groups():
     n, size = 60_000, 600
     enrol = draw.integers(0, size, n)
     label = draw.integers(0, 2, n)
-    other = enrol // 6 * 6 + (enrol + draw.integers(1, 6, n)) % 6
-    other = np.where(label == 1, enrol, np.where(other == enrol, enrol // 6 * 6, other))
+    test_speaker = enrol // 6 * 6 + (enrol + draw.integers(1, 6, n)) % 6
+    test_speaker = np.where(
+        label == 1, enrol, np.where(test_speaker == enrol, enrol // 6 * 6, test_speaker)
+    )
     trials = {
         "enrol": [f"{e}/{i}" for i, e in enumerate(enrol)],
-        "test": [f"{t}/t{i}" for i, t in enumerate(other)],
+        "test": [f"{t}/t{i}" for i, t in enumerate(test_speaker)],
         "enrol_speaker": [f"s{e}" for e in enrol],
-        "test_speaker": [f"s{t}" for t in other],
+        "test_speaker": [f"s{t}" for t in test_speaker],
         "score": draw.normal(3.0 * label + (enrol // 6 % 10) / 20).tolist(),
-        "label": (enrol == other).astype(int).tolist(),
+        "label": (enrol == test_speaker).astype(int).tolist(),
     }
     people = {"id": [f"s{i}" for i in range(size)], "group": [f"g{i // 6}" for i in range(size)]}
     return pv.audit({"made": trials}, speakers=people, by="group")

@@ -46,12 +46,12 @@ def small_page():
     enrol, test = np.triu_indices(45)
     trials = {"enrol": [], "test": [], "enrol_speaker": [], "test_speaker": [], "label": []}
     for take in range(3):
-        for one, other in zip(enrol.tolist(), test.tolist(), strict=True):
-            trials["enrol"].append(f"s{one}/{take}")
-            trials["test"].append(f"s{other}/{take}t")
-            trials["enrol_speaker"].append(f"s{one}")
-            trials["test_speaker"].append(f"s{other}")
-            trials["label"].append(int(one == other))
+        for enrol_speaker, test_speaker in zip(enrol.tolist(), test.tolist(), strict=True):
+            trials["enrol"].append(f"s{enrol_speaker}/{take}")
+            trials["test"].append(f"s{test_speaker}/{take}t")
+            trials["enrol_speaker"].append(f"s{enrol_speaker}")
+            trials["test_speaker"].append(f"s{test_speaker}")
+            trials["label"].append(int(enrol_speaker == test_speaker))
     label = np.array(trials["label"])
     systems = {
         name: {**trials, "score": draw.normal(better * label).round(4).tolist()}
@@ -68,9 +68,12 @@ def violations(opened, html, axe, **options):
         )
         page.evaluate(SCROLL)
         page.evaluate(axe)
-        told = "{resultTypes: ['violations']}"
-        found = page.evaluate(f"() => axe.run({DRAWN}, {told})")["violations"]
-    return [(one["id"], [node["html"][:120] for node in one["nodes"][:4]]) for one in found]
+        options_text = "{resultTypes: ['violations']}"
+        rows = page.evaluate(f"() => axe.run({DRAWN}, {options_text})")["violations"]
+    return [
+        (violation["id"], [node["html"][:120] for node in violation["nodes"][:4]])
+        for violation in rows
+    ]
 
 
 @pytest.mark.parametrize(("size", "scheme"), [("desk", "light"), ("phone", "dark")])
@@ -127,10 +130,12 @@ def test_on_paper_there_are_figures_and_tables_but_no_controls(opened, h_page):
 
 
 def test_on_paper_heads_of_tables_are_on_every_sheet(opened, audited, optional):
-    made = html_report(audited(groups=[f"group {n}" for n in range(120)], intervals=False))
-    with opened(made) as page:
+    page_text = html_report(audited(groups=[f"group {n}" for n in range(120)], intervals=False))
+    with opened(page_text) as page:
         paper = page.pdf(prefer_css_page_size=True)
-    sheets = [one.extract_text() for one in optional("pypdf").PdfReader(io.BytesIO(paper)).pages]
+    sheets = [
+        sheet.extract_text() for sheet in optional("pypdf").PdfReader(io.BytesIO(paper)).pages
+    ]
     of_rows = [
         text for text in sheets if len(re.findall("^group [0-9]+ .", text, re.MULTILINE)) > 15
     ]
@@ -146,10 +151,14 @@ def test_on_a_phone_the_first_figure_ends_on_the_second_screen(opened, h_page):
         assert figure["y"] + figure["height"] <= 2.2 * 640
         for n, head in enumerate(heads):
             axis = head.locator("svg").bounding_box()
-            of = page.locator(f"#answer tr > .strip:nth-last-child({6 - 3 * n}) > svg.strip").all()
-            strips = [one.bounding_box() for one in of]
+            strip_elements = page.locator(
+                f"#answer tr > .strip:nth-last-child({6 - 3 * n}) > svg.strip"
+            ).all()
+            strips = [strip.bounding_box() for strip in strip_elements]
             assert len(strips) > 3
-            assert {(one["x"], one["width"]) for one in strips} == {(axis["x"], axis["width"])}
+            assert {(strip["x"], strip["width"]) for strip in strips} == {
+                (axis["x"], axis["width"])
+            }
 
 
 def test_paper_begins_with_what_is_signed_and_tells_page_and_hash_in_its_foot(
@@ -158,7 +167,9 @@ def test_paper_begins_with_what_is_signed_and_tells_page_and_hash_in_its_foot(
     digest = hashlib.sha256(h_audit.to_json().encode()).hexdigest()
     with opened(h_page) as page:
         paper = page.pdf(prefer_css_page_size=True)
-    sheets = [one.extract_text() for one in optional("pypdf").PdfReader(io.BytesIO(paper)).pages]
+    sheets = [
+        sheet.extract_text() for sheet in optional("pypdf").PdfReader(io.BytesIO(paper)).pages
+    ]
     signed = next(n for n, text in enumerate(sheets, 1) if "Sign-o" in text)  # ends in a ligature
     assert signed <= 4
     summary = " ".join(" ".join(sheets[:signed]).split())
@@ -176,12 +187,12 @@ def test_everything_that_answers_can_be_reached_and_used_by_keyboard(opened, h_p
         page.focus("#x-advanced > summary")
         page.keyboard.press("Enter")
         page.focus("#x-list")
-        wanted = {f"x-{name}" for name in ("grouping", "slider", "hold", "at", "alpha", "gated")}
+        expected = {f"x-{name}" for name in ("grouping", "slider", "hold", "at", "alpha", "gated")}
         met = set()
         for _ in range(30):
             met.add(page.evaluate("() => document.activeElement.id"))
             page.keyboard.press("Tab")
-        assert wanted <= met
+        assert expected <= met
         page.focus("#x-slider")
         before = page.inner_text("#x-sentence")
         for _ in range(3):

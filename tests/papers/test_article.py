@@ -36,27 +36,28 @@ def test_its_figures_are_there_and_drawn(reproduced, written_by):
     shown = set(re.findall(r"assets/(papers-\w+)\.svg", PAGE.read_text(encoding="utf-8")))
     drawn = {name: svg(chart) for name, chart in written_by.figures(reproduced)}
     assert shown == {*drawn}
-    assert all(one.startswith("<svg") for one in drawn.values())
+    assert all(picture.startswith("<svg") for picture in drawn.values())
     assert all((PAGE.parent / "assets" / f"{name}.svg").is_file() for name in shown)
 
 
 def test_its_bullets_are_of_the_figures(reproduced):
     text = " ".join(PAGE.read_text(encoding="utf-8").split())
 
-    def of(paper, item, quantity):
-        found = reproduced[paper, item].figures.rows()
-        return {row["row"]: row for row in found if row["quantity"] == quantity}
+    def figures_of(paper, item, quantity):
+        rows = reproduced[paper, item].figures.rows()
+        return {row["row"]: row for row in rows if row["quantity"] == quantity}
 
-    (women,), (others,) = (
-        of("001", "claim 8", f"cost over that of {whom}").values()
+    (women,), (from_elsewhere,) = (
+        figures_of("001", "claim 8", f"cost over that of {whom}").values()
         for whom in ("men", "people from the USA")
     )
     assert f"women together cost {women['exact']:.1f} times as much as men" in text
     assert (
-        f"people from elsewhere {others['exact']:.1f} times as much as those from the USA" in text
+        f"people from elsewhere {from_elsewhere['exact']:.1f} times as much as those from the USA"
+        in text
     )
-    assert of("001", "claim 8", "EER over that of everyone")["women"]["p_holm"] > 0.05
-    biases = of("001", "table 4", "subgroup bias")
+    assert figures_of("001", "claim 8", "EER over that of everyone")["women"]["p_holm"] > 0.05
+    biases = figures_of("001", "table 4", "subgroup bias")
     bias = sorted(row["exact"] for row in biases.values())
     assert bias[-4] == biases["mexico_m"]["exact"], "fourth worst"
     turned = [g for g, row in biases.items() if (row["exact"] > 1) != (row["printed"] > 1)]
@@ -70,26 +71,33 @@ def test_its_bullets_are_of_the_figures(reproduced):
     assert f"{few} of the 18 groups by gender and nationality have fewer than 30 people" in text
     assert biases["india_f"]["high"] > 8, "eight times"
     assert biases["india_f"]["low"] < 1, "or below"
-    india = of("001", "table 5", "FPR ratio")["india_f"]
+    india = figures_of("001", "table 5", "FPR ratio")["india_f"]
     possible = f"anything from {india['low']:.1f} to {india['high']:.0f} is possible"
     assert f"to everyone it is {india['exact']:.0f} times, and {possible}" in text
-    trials, spoken = (of("001", "table 2", f"{what}, %") for what in ("trials", "utterances"))
+    trials, spoken = (
+        figures_of("001", "table 2", f"{unit}, %") for unit in ("trials", "utterances")
+    )
     apart = max(abs(row["exact"] - trials[name]["exact"]) for name, row in spoken.items())
     assert f"the two are the same to {apart:.2f} points" in text
     fnr = [
-        f"{row['exact']:.2f} %" for row in of("002", "figure 1", "FNR at an FPR of 1 %, %").values()
+        f"{row['exact']:.2f} %"
+        for row in figures_of("002", "figure 1", "FNR at an FPR of 1 %, %").values()
     ]
     assert f"leaving out trivial pairs alone moves {' to '.join(fnr)}" in text
-    fdr, nrb = (of("000", "claim 4.2", name)["all groups"]["exact"] for name in ("FDR", "NRB"))
+    fdr, nrb = (
+        figures_of("000", "claim 4.2", name)["all groups"]["exact"] for name in ("FDR", "NRB")
+    )
     assert f"At an FPR of 0.1 % FDR is {fdr:.3f} and NRB {nrb:.3f}" in text
     assert "beyond its floor only where rates are large" in text
-    shown = [row["p_holm"] < 0.05 for row in of("000", "figure 2", "NRB of FPR").values()]
+    shown = [row["p_holm"] < 0.05 for row in figures_of("000", "figure 2", "NRB of FPR").values()]
     assert shown == [False, False, False, True, True]
-    lists, people = (of("002", "figure 3", f"sd over {what}, %") for what in ("lists", "speakers"))
+    lists, people = (
+        figures_of("002", "figure 3", f"sd over {unit}, %") for unit in ("lists", "speakers")
+    )
     times = {name: people[name]["exact"] / lists[name]["exact"] for name in lists}
     assert min(times, key=times.get) == "Canada, n = 25"
     assert 1.5 < sorted(times.values())[1] < max(times.values()) < 5.5, "two to five times"
-    garbe = of("003", "claim 5", "GARBE")
+    garbe = figures_of("003", "claim 5", "GARBE")
     assert all(row["exact"] > row["floor_95"] for row in garbe.values()), "all five"
     fair = {name: float(row["note"].split()[3]) for name, row in garbe.items()}
     least = "ResNetSE34L"

@@ -25,9 +25,9 @@ pytestmark = pytest.mark.minimal
 
 @pytest.mark.parametrize("metric", ["EER", "minCDet"])
 def test_table_3_follows_from_table_2_but_for_rounding(metric):
-    found = table3(metric)
-    assert found.keys() == TABLE_3[metric].keys()
-    for group, figures in found.items():
+    computed = table3(metric)
+    assert computed.keys() == TABLE_3[metric].keys()
+    for group, figures in computed.items():
         assert all(figure.agrees for figure in figures), (group, figures)
 
 

@@ -96,8 +96,8 @@ def test_every_group_of_the_paper_is_there(v2):
 
 
 def test_speakers_are_those_that_enrol(h_v2):
-    found = h_v2.group_by("group").agg(pl.col("speaker").n_unique())
-    speakers = {paper_name(group): n for group, n in found.iter_rows()}
+    counts = h_v2.group_by("group").agg(pl.col("speaker").n_unique())
+    speakers = {paper_name(group): n for group, n in counts.iter_rows()}
     assert speakers == {group: row[0] for group, row in TABLE_4.items()}
     assert speakers == {group: row[0] for group, row in TABLE_5.items()}
 
@@ -121,8 +121,8 @@ def test_table_4_as_printed(rows4, group):
 @pytest.mark.parametrize("group", BEYOND_PRINT)
 def test_table_4_beyond_print(rows4, group):
     row = rows4[group]
-    found = row.subgroup_bias.exact, row.threshold_bias.exact, row.threshold_bias.compat
-    assert [f"{value:.4f}" for value in found] == [f"{v:.4f}" for v in BEYOND_PRINT[group]]
+    biases = row.subgroup_bias.exact, row.threshold_bias.exact, row.threshold_bias.compat
+    assert [f"{value:.4f}" for value in biases] == [f"{v:.4f}" for v in BEYOND_PRINT[group]]
     assert row.subgroup_bias.compat == row.subgroup_bias.paper
 
 
@@ -144,8 +144,8 @@ def test_mean_threshold_bias_by_gender(rows4, l_model):
 def test_table_5_as_printed(rows5, group):
     row = rows5[group]
     _, *printed = TABLE_5[group]
-    found = [row.fpr_ratio.paper, row.fnr_ratio.paper]
-    assert [f"{value:.4f}" for value in found] == [f"{value:.4f}" for value in printed]
+    ratios = [row.fpr_ratio.paper, row.fnr_ratio.paper]
+    assert [f"{value:.4f}" for value in ratios] == [f"{value:.4f}" for value in printed]
     assert [row.fpr_ratio.printed, row.fnr_ratio.printed] == printed
 
 
@@ -160,10 +160,10 @@ def test_table_5_by_its_caption(rows5):
 
 
 def test_which_system_has_the_lower_subgroup_bias(rows4, l_model):
-    other = {row.group: row.subgroup_bias for row in table4(*l_model)}
-    lower = [g for g, row in rows4.items() if row.subgroup_bias.compat < other[g].compat]
+    l_biases = {row.group: row.subgroup_bias for row in table4(*l_model)}
+    lower = [g for g, row in rows4.items() if row.subgroup_bias.compat < l_biases[g].compat]
     assert len(lower) == 7  # and 11 lower for L, where the paper counts usa_m as equal
-    assert round(other["usa_m"].compat, 4) == 0.8320
+    assert round(l_biases["usa_m"].compat, 4) == 0.8320
 
 
 @pytest.mark.minimal

@@ -42,8 +42,8 @@ def test_vector_6_1(system):
     assert row.fn.tolist() == expected["FNM"]
     for name, want in expected.items():
         if name not in {"FM", "FNM"}:
-            found = getattr(row, name.lower())
-            assert found == pytest.approx(float(want), abs=VECTOR["tol"], nan_ok=True), name
+            measure = getattr(row, name.lower())
+            assert measure == pytest.approx(float(want), abs=VECTOR["tol"], nan_ok=True), name
 
 
 @pytest.mark.parametrize("system", TABLE_1)

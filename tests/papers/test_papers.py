@@ -33,17 +33,17 @@ from parivox.report.papers import write_reproduced
 ON_H, ON_TWO = f"{HOLDS}, on VoxCeleb1-H", "on two of five systems"
 
 
-def rows(made, quantity):
-    return {row["row"]: row for row in made.figures.rows() if row["quantity"] == quantity}
+def rows(reproduction, quantity):
+    return {row["row"]: row for row in reproduction.figures.rows() if row["quantity"] == quantity}
 
 
 @pytest.mark.minimal
 def test_items_say_what_they_need_or_run():
     items = [item for paper in pv.papers.PAPERS.values() for item in paper.items]
-    assert len({(one.paper, one.name) for one in items}) == len(items)
-    for one in items:
-        assert (one.state == RUNS) == (one.compute is not None)
-        assert one.needs or one.compute is not None
+    assert len({(item.paper, item.name) for item in items}) == len(items)
+    for item in items:
+        assert (item.state == RUNS) == (item.compute is not None)
+        assert item.needs or item.compute is not None
 
 
 @pytest.mark.minimal
@@ -57,11 +57,11 @@ def test_what_follows_from_print_alone_needs_no_data():
 
 
 def test_printed_figures_of_table_4_come_out_by_the_authors_steps(reproduced):
-    made = reproduced["001", "table 4"]
-    for row in made.figures.rows():
+    reproduction = reproduced["001", "table 4"]
+    for row in reproduction.figures.rows():
         decimals = 3 if row["quantity"].startswith("cost") else 4
         assert f"{row['authors']:.{decimals}f}" == f"{row['printed']:.{decimals}f}", row
-    bias = rows(made, "subgroup bias")
+    bias = rows(reproduction, "subgroup bias")
     assert round(bias["mexico_m"]["exact"], 4) == 1.5991
     assert not bias["mexico_m"]["agrees"]
     assert [group for group, row in bias.items() if row["verdict"] != NO_SIDE] == ["usa_m"]
@@ -126,21 +126,23 @@ VERDICTS = {
 @pytest.mark.parametrize("paper", VERDICTS)
 def test_verdicts_of_a_paper(reproduced, paper):
     assert {
-        name: [claim.told for claim in made.claims]
-        for (of, name), made in reproduced.items()
-        if of == paper and made.claims
+        name: [claim.told for claim in reproduction.claims]
+        for (paper_name, name), reproduction in reproduced.items()
+        if paper_name == paper and reproduction.claims
     } == VERDICTS[paper]
 
 
 @pytest.mark.minimal
 def test_one_rule_gives_every_verdict():
-    assert [recount_verdict(so) for so in (True, False)] == [HOLDS, FAILS]
-    assert [other_data_verdict(so) for so in (True, False)] == [HOLDS, OPEN]
-    told = {(True, True): HOLDS, (True, None): OPEN, (None, False): FAILS}
-    assert {sides: groups_verdict(sides) for sides in told} == told
+    assert [recount_verdict(is_true) for is_true in (True, False)] == [HOLDS, FAILS]
+    assert [other_data_verdict(is_true) for is_true in (True, False)] == [HOLDS, OPEN]
+    verdicts = {(True, True): HOLDS, (True, None): OPEN, (None, False): FAILS}
+    assert {sides: groups_verdict(sides) for sides in verdicts} == verdicts
     row = {"value": 1.2, "low": 1.1, "high": 1.3, "p_holm": 0.04}
     assert (is_above(row), is_below(row), interval_side(row, 1.0), interval_side(row, 1.4)) == (
-        *(True, False, True),
+        True,
+        False,
+        True,
         False,
     )
     unsure = {"value": 1.2, "low": 0.9, "high": 1.6, "p_holm": 0.4}
@@ -148,27 +150,31 @@ def test_one_rule_gives_every_verdict():
 
 
 def test_other_data_contradict_nothing(reproduced):
-    claims = [claim for made in reproduced.values() for claim in made.claims]
+    claims = [claim for reproduction in reproduced.values() for claim in reproduction.claims]
     assert len({claim.sentence for claim in claims}) == len(claims), "one claim is counted twice"
     assert FAILS not in {claim.verdict for claim in claims if claim.on}
 
 
 def test_claims_about_groups_of_paper_001(reproduced):
     women = rows(reproduced["001", "claim 8"], "cost over that of men")["women"]
-    others = rows(reproduced["001", "claim 8"], "cost over that of people from the USA")
-    (others,) = others.values()
+    elsewhere = rows(reproduced["001", "claim 8"], "cost over that of people from the USA")
+    (elsewhere,) = elsewhere.values()
     assert 1 < women["low"] < women["exact"] < women["high"]
-    assert 1 < others["low"] < others["exact"] < others["high"]
+    assert 1 < elsewhere["low"] < elsewhere["exact"] < elsewhere["high"]
     assert "shown to be worse by cost: Norway" in reproduced["001", "claim 8"].claims[0].why
     eers = rows(reproduced["001", "claim 7.2"], "EER of women over men")
     assert [nation for nation, row in eers.items() if row["exact"] > 1] == [
-        *("canada", "india", "uk", "usa")
+        "canada",
+        "india",
+        "uk",
+        "usa",
     ]
     assert all(row["p_holm"] > 0.05 for row in eers.values())
-    (own,) = reproduced["001", "claim 5.4"].claims
-    assert "10 do not gain" in own.why
+    (own_thresholds,) = reproduced["001", "claim 5.4"].claims
+    assert "10 do not gain" in own_thresholds.why
     assert (
-        "above 1 for uk_f and below 1 for australia_m, adjusted for 12 groups for none" in own.why
+        "above 1 for uk_f and below 1 for australia_m, adjusted for 12 groups for none"
+        in own_thresholds.why
     )
     women, _, men = reproduced["001", "table 5"].claims
     assert "it is 5.12 times" in women.why
@@ -184,28 +190,29 @@ def test_shares_of_voxceleb1_are_of_1251_speakers(reproduced):
 
 
 def test_gaps_of_figure_9_are_of_the_printed_systems(reproduced):
-    made = reproduced["001", "figure 9"]
-    wider = rows(made, "wider from ResNetSE34V2 to ResNetSE34L, ln")
+    reproduction = reproduced["001", "figure 9"]
+    wider = rows(reproduction, "wider from ResNetSE34V2 to ResNetSE34L, ln")
     before, after = (
-        rows(made, f"EER of women over men, {system}") for system in ("ResNetSE34V2", "ResNetSE34L")
+        rows(reproduction, f"EER of women over men, {system}")
+        for system in ("ResNetSE34V2", "ResNetSE34L")
     )
     for nation in ("USA", "Norway"):
-        gaps = [abs(math.log(of[nation]["exact"])) for of in (before, after)]
+        gaps = [abs(math.log(ratios[nation]["exact"])) for ratios in (before, after)]
         assert wider[nation]["exact"] == pytest.approx(gaps[1] - gaps[0])
     assert 0 < wider["USA"]["low"] < wider["USA"]["exact"] < wider["USA"]["high"]
     assert wider["Norway"]["exact"] < 0
 
 
 def test_versions_of_the_cost_put_groups_on_other_sides(reproduced):
-    made = reproduced["001", "table 1"]
-    least = rows(made, "minimum cost (ResNetSE34V2)")
+    reproduction = reproduced["001", "table 1"]
+    least = rows(reproduction, "minimum cost (ResNetSE34V2)")
     assert round(least["VoxCeleb SRC"]["exact"], 4) == 0.155
-    assert "germany_f, italy_f, australia_m" in made.claims[0].why
-    assert made.claims[0].why.endswith("at the cost of table 4: none")
-    equalised = rows(made, "minimum cost, groups equalised (ResNetSE34V2)")
+    assert "germany_f, italy_f, australia_m" in reproduction.claims[0].why
+    assert reproduction.claims[0].why.endswith("at the cost of table 4: none")
+    equalised = rows(reproduction, "minimum cost, groups equalised (ResNetSE34V2)")
     (equalised,) = equalised.values()
     assert equalised["exact"] > least["NIST SRE 2019, telephone"]["exact"], "small groups are worse"
-    (precision,) = rows(made, "R-precision, % (ResNetSE34V2)").values()
+    (precision,) = rows(reproduction, "R-precision, % (ResNetSE34V2)").values()
     assert round(precision["exact"], 1) == 97.6, "1 - EER, as half are target trials"
 
 
@@ -213,9 +220,11 @@ def test_claims_of_paper_000(reproduced):
     (india,) = reproduced["000", "claim 4.1"].claims
     assert "0.93 [" in india.why
     assert "with both at own thresholds m+Australia, m+Canada; shown to be on a side" in india.why
-    one = rows(reproduced["000", "claim 4.1"], "minCDet, ratio to the average")["m+India"]
-    other = rows(reproduced["001", "table 4"], "subgroup bias")["india_m"]
-    assert (one["low"], one["high"]) == (other["low"], other["high"]), "one figure, one interval"
+    figure_000 = rows(reproduced["000", "claim 4.1"], "minCDet, ratio to the average")["m+India"]
+    figure_001 = rows(reproduced["001", "table 4"], "subgroup bias")["india_m"]
+    assert (figure_000["low"], figure_000["high"]) == (figure_001["low"], figure_001["high"]), (
+        "one figure, one interval"
+    )
     chances = rows(reproduced["000", "claim 4.3"], "chance of success")
     assert [f"{row['exact']:.3f}" for row in chances.values()] == ["0.640", "0.651"]
     rates = rows(reproduced["000", "table 2"], "EER")
@@ -244,24 +253,24 @@ def test_of_the_guidelines_voxceleb1_h_fails_five_and_an_inclusive_list_none(rep
 
 
 def test_table_3_of_paper_002_is_of_another_draw(reproduced):
-    made = reproduced["002", "table 3"]
-    assert {row["verdict"] for row in rows(made, "speakers").values()} == {AS_PRINTED}
-    pairs = rows(made, "pairs")
-    same = {group for group, row in pairs.items() if row["agrees"]}
-    assert same == {"Australia", "Ireland", "Norway", "Germany", "Mexico"}
+    reproduction = reproduced["002", "table 3"]
+    assert {row["verdict"] for row in rows(reproduction, "speakers").values()} == {AS_PRINTED}
+    pairs = rows(reproduction, "pairs")
+    groups_alike = {group for group, row in pairs.items() if row["agrees"]}
+    assert groups_alike == {"Australia", "Ireland", "Norway", "Germany", "Mexico"}
     assert sum(row["printed"] for row in pairs.values()) == 275_452
     assert sum(row["exact"] for row in pairs.values()) == 275_488
 
 
 def test_nationalities_are_alike_over_the_systems_of_print(reproduced):
-    made = reproduced["003", "claim 3.3"]
+    reproduction = reproduced["003", "claim 3.3"]
     for metric, mean in (("FPR", 0.54), ("FNR", 0.88)):
-        row = rows(made, f"Spearman of {metric}")["five systems"]
+        row = rows(reproduction, f"Spearman of {metric}")["five systems"]
         assert round(row["exact"], 2) == mean
         assert 0 < row["low"] < row["exact"] < row["high"]
-    assert "0.71 to 0.98" in made.claims[1].why
+    assert "0.71 to 0.98" in reproduction.claims[1].why
     orders = np.random.default_rng(3).permuted(np.tile(np.arange(9.0), (400, 5, 1)), axis=-1)
-    shown = np.mean([concordance(one, draws=200).p < 0.05 for one in orders])
+    shown = np.mean([concordance(ranking, draws=200).p < 0.05 for ranking in orders])
     assert shown < 0.1, "orders without anything in common are seldom called alike"
 
 
@@ -274,7 +283,7 @@ def test_figures_of_paper_003(reproduced):
             rows(reproduced["003", "claim 3.3"], f"{metric}, %, {system}")["Spearman"]["exact"]
             for system in ("ResNetSE34V2", "ResNetSE34L")
         ]
-        assert [round(one, 2) for one in alike] == expected
+        assert [round(correlation, 2) for correlation in alike] == expected
 
 
 def test_trials_of_paper_003_are_those_between_its_speakers(bt4vt_data):
@@ -288,7 +297,11 @@ def test_trials_of_paper_003_are_those_between_its_speakers(bt4vt_data):
 
 def test_every_kind_of_chart_is_drawn(reproduced):
     pytest.importorskip("vl_convert")
-    kinds = {getattr(c, "func", c).__name__: c for made in reproduced.values() for c in made.charts}
+    kinds = {
+        getattr(c, "func", c).__name__: c
+        for reproduction in reproduced.values()
+        for c in reproduction.charts
+    }
     assert {"det", "forest", "over_alpha", "terms", "distributions"} < kinds.keys()
     for kind, draw in kinds.items():
         assert svg(draw()).startswith("<svg"), kind
@@ -302,8 +315,8 @@ def test_table_2_and_figure_7_are_as_printed(reproduced):
 
 def test_fdr_and_nrb_beside_their_floors(reproduced):
     for quantity in ("FDR of false accepts", "NRB of false accepts"):
-        found = rows(reproduced["000", "claim 4.3"], quantity)
-        assert {name: row["p_holm"] < 0.05 for name, row in found.items()} == {
+        figures = rows(reproduced["000", "claim 4.3"], quantity)
+        assert {name: row["p_holm"] < 0.05 for name, row in figures.items()} == {
             "all groups": False,
             "those of enough people": True,
         }
@@ -321,7 +334,7 @@ def test_table_3_of_paper_000_follows_from_its_table_2(reproduced):
 
 @pytest.mark.minimal
 @pytest.mark.parametrize(
-    ("paper", "asked", "sentence"),
+    ("paper", "selection", "sentence"),
     [
         ("005", {}, "'005' is none of the papers; .*000, 001, 002, 003"),
         ("001", {"table": "9"}, "paper 001 has no table '9'; available: 1, 2, 3, 4, 5"),
@@ -330,9 +343,9 @@ def test_table_3_of_paper_000_follows_from_its_table_2(reproduced):
         (None, {"table": "2"}, "is of one paper; name it: 000, 001, 002, 003"),
     ],
 )
-def test_what_is_not_there_is_a_sentence(paper, asked, sentence):
+def test_what_is_not_there_is_a_sentence(paper, selection, sentence):
     with pytest.raises(pv.ConfigError, match=sentence):
-        pv.papers.run(paper, **asked)
+        pv.papers.run(paper, **selection)
 
 
 def test_a_test_list_that_the_user_brings_is_counted(bt4vt_data, tmp_path):
@@ -393,9 +406,11 @@ def test_the_command_prints_and_writes(program, tmp_path):
 def test_charts_are_written_beside_figures(reproduced, tmp_path):
     pytest.importorskip("vl_convert")
     out = tmp_path / "papers"
-    (item,) = (one for one in pv.papers.PAPERS["001"].items if one.name == "table 2")
+    (item,) = (
+        paper_item for paper_item in pv.papers.PAPERS["001"].items if paper_item.name == "table 2"
+    )
     write_reproduced(out, [(item, reproduced["001", "table 2"])])
-    made = {path.name for path in out.iterdir()}
-    assert made == {"README.md", *(f"001-table-2.{end}" for end in ("csv", "svg", "png"))}
+    names = {path.name for path in out.iterdir()}
+    assert names == {"README.md", *(f"001-table-2.{end}" for end in ("csv", "svg", "png"))}
     assert "<svg" in (out / "001-table-2.svg").read_text()
     assert "![" in (out / "README.md").read_text()

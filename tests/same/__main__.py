@@ -24,7 +24,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from tests.same.cases import CASES
-from tests.same.forms import NORMALISED, fingerprint, has_changed, parts, rounded
+from tests.same.forms import NORMALISED, fingerprint, has_changed, rounded, sections
 from tests.same.running import run
 
 HASHES = Path(__file__).parent / "hashes"
@@ -78,8 +78,8 @@ def parse() -> argparse.Namespace:
     add("--list", action="store_true", help="list the frozen audits")
     add("--exact", action="store_true", help="compare every digit of floats")
     add("--record", metavar="REASON", help="record what differs, with the reason")
-    kept = "of outputs that agreed, to show differences from (default: build/same/kept)"
-    add("--kept", type=Path, default=BUILD / "kept", metavar="FOLDER", help=kept)
+    folder_help = "of outputs that agreed, to show differences from (default: build/same/kept)"
+    add("--kept", type=Path, default=BUILD / "kept", metavar="FOLDER", help=folder_help)
     add("--jobs", type=int, default=min(2, os.cpu_count() or 1), metavar="N", help="processes")
     return parser.parse_args()
 
@@ -101,8 +101,8 @@ def compare(name: str, texts: dict[str, str], seconds: float, options: argparse.
         if output in current:
             write(BUILD / "now" / name / output, texts[output])
         if output in current and output in recorded:
-            kept = options.kept / name / output
-            show(kept, texts[output], recorded[output], exact=options.exact)
+            kept_file = options.kept / name / output
+            show(kept_file, texts[output], recorded[output], exact=options.exact)
     if options.record is not None:
         record(file, recorded, current, changed, options.record.strip())
     for output, text in texts.items():
@@ -113,7 +113,7 @@ def compare(name: str, texts: dict[str, str], seconds: float, options: argparse.
 
 def hashes(output: str, text: str) -> dict[str, object]:
     """Return fingerprints of an output and of its parts, and its hash to the last digit."""
-    by_part = {part: fingerprint(piece) for part, piece in parts(output, text).items()}
+    by_part = {section: fingerprint(piece) for section, piece in sections(output, text).items()}
     return {"near": fingerprint(text), "exact": short(text), "parts": by_part}
 
 
@@ -134,46 +134,51 @@ def difference(recorded: dict | None, current: dict | None) -> str:
         return "new" if recorded is None else "gone"
     old, new = recorded["parts"], current["parts"]
     changes = [
-        *(f"{part} differs" for part in old if part in new and has_changed(old[part], new[part])),
-        *(f"{part} is gone" for part in old if part not in new),
-        *(f"{part} is new" for part in new if part not in old),
+        *[
+            f"{section} differs"
+            for section in old
+            if section in new and has_changed(old[section], new[section])
+        ],
+        *[f"{section} is gone" for section in old if section not in new],
+        *[f"{section} is new" for section in new if section not in old],
     ]
     if not differs(recorded, current, exact=False):
         changes = ["only digits beyond those compared by default differ"]
     return ", ".join(changes) or "differs"
 
 
-def show(kept: Path, text: str, recorded: dict, *, exact: bool) -> None:
+def show(kept_file: Path, text: str, recorded: dict, *, exact: bool) -> None:
     """Show the first lines that differ from the kept output, if that is the recorded one."""
-    old = kept.read_bytes().decode() if kept.exists() else None
-    if old is None or differs(recorded, hashes(kept.name, old), exact=False):
+    old = kept_file.read_bytes().decode() if kept_file.exists() else None
+    if old is None or differs(recorded, hashes(kept_file.name, old), exact=False):
         print("    for its lines, first run this where it agrees, with the same --kept FOLDER")
         return
     if not exact:
         old, text = rounded(old), rounded(text)
-    if not kept.name.endswith(".html"):
+    if not kept_file.name.endswith(".html"):
         show_lines(old, text)
         return
-    was, now = parts(kept.name, old), parts(kept.name, text)
-    for part in was.keys() & now.keys():
-        if was[part] != now[part]:
-            print(f"    {part}:")
-            show_lines(was[part], now[part])
+    was, now = sections(kept_file.name, old), sections(kept_file.name, text)
+    for section in was.keys() & now.keys():
+        if was[section] != now[section]:
+            print(f"    {section}:")
+            show_lines(was[section], now[section])
 
 
 def show_lines(old: str, text: str) -> None:
     """Show the first lines that differ."""
     was, now = old.splitlines(), text.splitlines()
-    first = next((i for i, pair in enumerate(zip_longest(was, now)) if len({*pair}) > 1), 0)
-    window = slice(first, first + COMPARED_LINES)
+    start_line = next((i for i, pair in enumerate(zip_longest(was, now)) if len({*pair}) > 1), 0)
+    window = slice(start_line, start_line + COMPARED_LINES)
     changes = [*unified_diff(was[window], now[window], n=0, lineterm="")][2:]
-    shared = len(os.path.commonprefix([*was[first : first + 1], *now[first : first + 1]]))  # noqa: RUF071
+    changed_lines = [*was[start_line:][:1], *now[start_line:][:1]]
+    shared = len(os.path.commonprefix(changed_lines))  # noqa: RUF071
     start = max(0, shared - SHOWN_WIDTH // 2)
-    print(f"    from line {first + 1} of {len(now)}:")
+    print(f"    from line {start_line + 1} of {len(now)}:")
     for sign in "-+":
         for line in [line[1:] for line in changes if line.startswith(sign)][:SHOWN_LINES]:
             cut = start if len(line) > SHOWN_WIDTH else 0
-            print(f"    {sign} {'…' * (cut > 0)}{line[cut : cut + SHOWN_WIDTH]}")
+            print(f"    {sign} {'…' if cut else ''}{line[cut : cut + SHOWN_WIDTH]}")
 
 
 def record(file: Path, recorded: dict, current: dict, changed: list[str], reason: str) -> None:

@@ -26,10 +26,10 @@ REAL = {"V2": "resnetse34v2_H-eval_scores.csv", "L": "resnetse34l_H-eval_scores.
 CASES = {}
 
 
-def case(made):
+def case(function):
     """Register a frozen audit under the name of its function."""
-    CASES[made.__name__] = made
-    return made
+    CASES[function.__name__] = function
+    return function
 
 
 class Room:
@@ -50,17 +50,20 @@ class Room:
         """Run a command; what it prints becomes ``out/NAME.txt``. Another end is an error."""
         from parivox.cli import main
 
-        words, kept, status = [str(one) for one in arguments], (sys.stdout, sys.stderr), 0
-        printed, said = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="\n") for _ in range(2))
+        words = [str(argument) for argument in arguments]
+        streams, status = (sys.stdout, sys.stderr), 0
+        printed, error_output = (
+            io.TextIOWrapper(io.BytesIO(), "utf-8", newline="\n") for _ in range(2)
+        )
         try:
-            sys.stdout, sys.stderr = printed, said
+            sys.stdout, sys.stderr = printed, error_output
             main(words)
         except SystemExit as end:
             status = end.code
         finally:
-            sys.stdout, sys.stderr = kept
+            sys.stdout, sys.stderr = streams
         texts = []
-        for stream in (printed, said):
+        for stream in (printed, error_output):
             stream.flush()
             texts.append(stream.buffer.getvalue().decode().replace(str(Path.cwd()), "FOLDER"))
         if status != ends:
@@ -107,7 +110,7 @@ def table(name, header, rows):
         csv.writer(file, lineterminator="\n").writerows([header.split(","), *rows])
 
 
-def made(seed=1, speakers=48, each=4, per_speaker=50, *, llr=False):
+def made_up(seed=1, speakers=48, per_person=4, per_speaker=50, *, llr=False):
     """Made-up scores of two systems, ``A.csv`` and ``B.csv``, with people and recordings."""
     draw = random.Random(seed)
     people = [
@@ -117,26 +120,30 @@ def made(seed=1, speakers=48, each=4, per_speaker=50, *, llr=False):
     utterances = [
         (f"{person[0]}/{n}", person[0], ("phone", "app")[n % 2], draw.choice(("fr", "nl")))
         for person in people
-        for n in range(each)
+        for n in range(per_person)
     ]
     table("speakers.csv", "speaker,gender,region,age", people)
     table("utterances.csv", "utterance,speaker,channel,language", utterances)
     ease = {person[0]: draw.gauss(2.2 if person[1] == "m" else 1.8, 0.5) for person in people}
     pairs = []
     for number, person in enumerate(people):
-        own = utterances[number * each : (number + 1) * each]
-        pairs += [(one, other, 1) for one, other in itertools.combinations(own, 2)]
+        own_utterances = utterances[number * per_person : (number + 1) * per_person]
+        pairs += [(enrol, test, 1) for enrol, test in itertools.combinations(own_utterances, 2)]
         for _ in range(per_speaker):
-            other = draw.choice(utterances)
-            if other[1] != person[0]:
-                pairs.append((draw.choice(own), other, 0))
-    pairs = list({(one[0], other[0]): (one, other, label) for one, other, label in pairs}.values())
+            test = draw.choice(utterances)
+            if test[1] != person[0]:
+                pairs.append((draw.choice(own_utterances), test, 0))
+    pairs = list(
+        {(enrol[0], test[0]): (enrol, test, label) for enrol, test, label in pairs}.values()
+    )
     for system, noise in (("A", 0.9), ("B", 1.2)):
         rows = []
-        for one, other, label in pairs:
-            mean = ease[one[1]] if label else -1.5 + 0.4 * (one[2] == other[2])
+        for enrol, test, label in pairs:
+            mean = ease[enrol[1]] if label else -1.5
+            if not label and enrol[2] == test[2]:
+                mean += 0.4
             score = draw.gauss(mean, noise)
-            rows.append((one[0], other[0], f"{score * 2 if llr else score:.6f}", label))
+            rows.append((enrol[0], test[0], f"{score * 2 if llr else score:.6f}", label))
         table(f"{system}.csv", "enrol,test,score,label", rows)
     return ["A=A.csv", "B=B.csv"]
 
@@ -171,8 +178,8 @@ def bank():
             call, channel = f"c{len(calls):05d}", draw.choice(list(levels))
             calls.append((call, customer, channel))
             claimed = model if n < 8 or i == 0 else f"m{draw.randrange(i):06d}"
-            mean = (3.2 if gender == "m" else 2.9) if claimed == model else 0.2
-            score = draw.gauss(mean, 0.9)
+            genuine_mean = 3.2 if gender == "m" else 2.9
+            score = draw.gauss(genuine_mean if claimed == model else 0.2, 0.9)
             decision = "accept" if score >= levels[channel] else "reject"
             seconds = f"{draw.uniform(2, 9):.2f}"
             if draw.random() < 0.04:
@@ -195,8 +202,16 @@ def bank():
 
 
 BANK = (
-    *("--columns", "test=call", "--speakers", "customers.csv", "--utterances", "calls.csv"),
-    *("--models", "enrolments.csv", "--failures", "failures.csv"),
+    "--columns",
+    "test=call",
+    "--speakers",
+    "customers.csv",
+    "--utterances",
+    "calls.csv",
+    "--models",
+    "enrolments.csv",
+    "--failures",
+    "failures.csv",
 )
 
 
@@ -209,8 +224,8 @@ def demo(room):
     for name in (*REAL.values(), "vox1_meta.csv"):
         Path(name).symlink_to(real_data() / name)
     systems = [f"{name}={file}" for name, file in REAL.items()]
-    by = ("--by", "gender", "--by", "gender+nationality", "--compare")
-    room.audit(*systems, "--speakers", "vox1_meta.csv", *by, page=True)
+    groupings = ("--by", "gender", "--by", "gender+nationality", "--compare")
+    room.audit(*systems, "--speakers", "vox1_meta.csv", *groupings, page=True)
 
 
 @case
@@ -225,11 +240,20 @@ def exports(room):
 @case
 def levels(room):
     """The same within levels, standardised, with tries, limits and gates; made up."""
-    by = ("--by", "gender", "--by", "age:18,30,60")
-    how = ("--within", "channel", "--standardise", "same:language", "--attempts", "3")
+    groupings = ("--by", "gender", "--by", "age:18,30,60")
+    levels_options = ("--within", "channel", "--standardise", "same:language", "--attempts", "3")
     limits = ("--limit", "fnr=0.05", "--limit", "fpr=0.05", "--gate", "speakers=8")
     points = ("--operating-point", "fpr=0.05", "--operating-point", "eer")
-    room.audit(*made(), *RECORDINGS, *by, *how, *limits, *points, "--compare", page=True)
+    room.audit(
+        *made_up(),
+        *RECORDINGS,
+        *groupings,
+        *levels_options,
+        *limits,
+        *points,
+        "--compare",
+        page=True,
+    )
     room.run("export-md", "report", "out/audit", "--format", "markdown", "--quiet")
 
 
@@ -237,10 +261,10 @@ def levels(room):
 def failures(room):
     """Recordings that failed to enrol or to be acquired, with scores; every allocation."""
     bank()
-    by = ("--by", "gender", "--by", "channel")
+    groupings = ("--by", "gender", "--by", "channel")
     rules = [word for rule in ("both", "enrol", "either") for word in ("--allocate", rule)]
     points = ("--operating-point", "fpr=0.05", "--operating-point", "threshold=1.5")
-    room.audit("scores.csv", *BANK, *by, *rules, *points, "--attempts", "2", page=True)
+    room.audit("scores.csv", *BANK, *groupings, *rules, *points, "--attempts", "2", page=True)
     room.run("export-md", "report", "out/audit", "--format", "markdown", "--quiet")
 
 
@@ -248,8 +272,8 @@ def failures(room):
 def deployed(room):
     """Decisions and their thresholds in the rows, within channels; what inspect says of them."""
     bank()
-    by = ("--by", "gender", "--by", "gender+language", "--within", "test.channel")
-    room.audit("decisions.csv", *BANK, *by, page=True)
+    groupings = ("--by", "gender", "--by", "gender+language", "--within", "test.channel")
+    room.audit("decisions.csv", *BANK, *groupings, page=True)
     files = ("decisions.csv", "enrolments.csv", "calls.csv", "customers.csv", "failures.csv")
     room.run("inspect", "inspect", *files, "--columns", "test=call")
     room.run("export-tex", "report", "out/audit", "--format", "latex", "--quiet")
@@ -266,13 +290,15 @@ def allocation(room):
 def counts(room):
     """Counts of two days and of scores in bins, and audits of them."""
     bank()
-    by = ("--by", "gender", "--within", "test.channel")
+    groupings = ("--by", "gender", "--within", "test.channel")
     for day in ("day1", "day2"):
-        room.run(day, "count", f"{day}.csv", *BANK, *by, "--out", f"out/{day}.counts", "--quiet")
+        room.run(
+            day, "count", f"{day}.csv", *BANK, *groupings, "--out", f"out/{day}.counts", "--quiet"
+        )
     room.audit("out/day1.counts", "out/day2.counts", name="days")
-    made()
-    by = ("--by", "gender", "--by", "gender+region", "--step", "0.01")
-    room.run("made", "count", "A.csv", *PEOPLE, *by, "--out", "out/made.counts", "--quiet")
+    made_up()
+    groupings = ("--by", "gender", "--by", "gender+region", "--step", "0.01")
+    room.run("made", "count", "A.csv", *PEOPLE, *groupings, "--out", "out/made.counts", "--quiet")
     room.audit("out/made.counts", name="binned", page=True)
 
 
@@ -288,7 +314,7 @@ def llr(room):
     """Log likelihood ratios: Cllr, actual costs, Bayes thresholds; two cost models."""
     points = ("--operating-point", "bayes", "--operating-point", "min-cdet")
     costs = ("--cost", "voxsrc", "--cost", "sre08", "--cost", "0.1,1,2")
-    room.audit(*made(5, llr=True), *PEOPLE, "--by", "gender", "--llr", *points, *costs)
+    room.audit(*made_up(5, llr=True), *PEOPLE, "--by", "gender", "--llr", *points, *costs)
 
 
 @case
@@ -300,17 +326,17 @@ def compat(room):
 @case
 def disk(room):
     """Trials kept on disk, counted in bins; real, a fifteenth of the trials."""
-    by = ("--by", "gender", "--by", "gender+nationality", "--allocate", "either")
+    groupings = ("--by", "gender", "--by", "gender+nationality", "--allocate", "either")
     scores = real(15)
     with constants(IN_MEMORY_TRIALS=10_000, PARTITION_TRIALS=5_000):
-        room.audit(*scores, *PEOPLE, *by)
+        room.audit(*scores, *PEOPLE, *groupings)
 
 
 @case
 def offenders(room):
     """Speakers named who have most of the errors."""
-    how = ("--speaker-ids", "offenders", "--operating-point", "fpr=0.05")
-    room.audit(made()[0], *PEOPLE, "--by", "gender", *how)
+    options = ("--speaker-ids", "offenders", "--operating-point", "fpr=0.05")
+    room.audit(made_up()[0], *PEOPLE, "--by", "gender", *options)
     page = ("--out", "out/page.html", "--speaker-ids", "offenders", "--quiet")
     room.run("page", "report", "out/audit", *page)
 
@@ -318,27 +344,30 @@ def offenders(room):
 @case
 def trial_table(room):
     """Every trial with its errors, groups and numbered speakers."""
-    by = ("--by", "gender", "--by", "age:18,30,60", "--allocate", "either", "--no-intervals")
+    groupings = ("--by", "gender", "--by", "age:18,30,60", "--allocate", "either", "--no-intervals")
     for ending in ("csv", "parquet"):
         file = f"out/trials.{ending}"
-        room.audit(*made(), *RECORDINGS, *by, "--trial-table", file, name=f"to-{ending}")
+        room.audit(*made_up(), *RECORDINGS, *groupings, "--trial-table", file, name=f"to-{ending}")
 
 
 @case
 def ways(room):
     """Other ways to be sure, other definitions, other forms."""
-    scores = made(7)
-    every = {
+    scores = made_up(7)
+    choices = {
         "--eer": "linear,nearest_max,nearest_mean,clova,speechbrain,kaldi,nist_sre16,rocch,pyeer",
         "--rule": "conservative,nearest,interp",
         "--zero": "none,jeffreys,nist",
         "--reference": "others,pooled,macro,geomean,best,f",
     }
-    rules = [word for key, all_ in every.items() for one in all_.split(",") for word in (key, one)]
+    rules = []
+    for key, methods in choices.items():
+        for method in methods.split(","):
+            rules += [key, method]
     plain = (scores[0], *PEOPLE, "--by", "gender", "--operating-point", "fpr=0.05")
     room.audit(*plain, *rules, "--no-intervals", "--format", "parquet", name="definitions")
-    for way in ("bootstrap", "wilson", "clopper-pearson", "jeffreys"):
-        room.audit(*plain, "--interval", way, "--confidence", "0.9", name=way)
+    for interval in ("bootstrap", "wilson", "clopper-pearson", "jeffreys"):
+        room.audit(*plain, "--interval", interval, "--confidence", "0.9", name=interval)
     room.audit(*plain, "--bins", "exact", "--fixed-threshold", "--seed", "4", name="fixed")
     negated("A.csv", "distances.csv")
     distances = ("distances.csv", *plain[1:], "--pooled-floor", "--margin", "1.5", "--distance")
@@ -357,23 +386,51 @@ def chain(room):
     room.run("balanced", "trials", "build", "balanced", *lists, "--out", "out/balanced",
              "--speakers-per-group", "5", "--utterances-per-speaker", "6")  # fmt: skip
     room.run(
-        *("inclusive", "trials", "build", "inclusive", *lists, "--out", "out/inclusive"),
-        *("--per-speaker", "5", "--format", "csv", "--variants", "2"),
+        "inclusive",
+        "trials",
+        "build",
+        "inclusive",
+        *lists,
+        "--out",
+        "out/inclusive",
+        "--per-speaker",
+        "5",
+        "--format",
+        "csv",
+        "--variants",
+        "2",
     )
     room.run(
-        *("cross", "trials", "build", "cross", *lists, "--out", "out/cross"),
-        *("--per-cell", "100", "--targets", "3", "--format", "kaldi"),
+        "cross",
+        "trials",
+        "build",
+        "cross",
+        *lists,
+        "--out",
+        "out/cross",
+        "--per-cell",
+        "100",
+        "--targets",
+        "3",
+        "--format",
+        "kaldi",
     )
     stored = ("--system", "quick_system:SYSTEM", "--out", "embeddings", "--quiet")
     room.run("embed", "embed", "utterances.csv", *stored, "--workers", "1")
-    every = sorted(Path("out/inclusive").glob("*.csv"))
+    list_files = sorted(Path("out/inclusive").glob("*.csv"))
     from_store = ("--embeddings", "embeddings", "--quiet", "--out")
-    room.run("score", "score", every[0], *from_store, "out/scores.parquet")
+    room.run("score", "score", list_files[0], *from_store, "out/scores.parquet")
     norm = ("--as-norm", "cohort.txt", "--top", "5", *PEOPLE)
-    room.run("normalised", "score", every[0], *from_store, "out/normalised.parquet", *norm)
+    room.run("normalised", "score", list_files[0], *from_store, "out/normalised.parquet", *norm)
     room.audit(
-        *("plain=out/scores.parquet", "normalised=out/normalised.parquet", *RECORDINGS),
-        *("--by", "gender", "--operating-point", "eer", "--compare"),
+        "plain=out/scores.parquet",
+        "normalised=out/normalised.parquet",
+        *RECORDINGS,
+        "--by",
+        "gender",
+        "--operating-point",
+        "eer",
+        "--compare",
     )
 
 
@@ -381,12 +438,12 @@ def chain(room):
 def lists(room):
     """What the commands say of trial lists, of plans and of files."""
     real(30)
-    by = (*PEOPLE, "--by", "gender+nationality")
-    room.run("check", "trials", "check", "V2.csv", *by)
-    room.run("describe", "trials", "describe", "V2.csv", *by)
+    groupings = (*PEOPLE, "--by", "gender+nationality")
+    room.run("check", "trials", "check", "V2.csv", *groupings)
+    room.run("describe", "trials", "describe", "V2.csv", *groupings)
     room.run("variants", "trials", "variants", "V2.csv", *PEOPLE, "--by", "gender",
              "--per-speaker", "5,10", "--variants", "2", "--replicates", "20")  # fmt: skip
-    scores = made()
+    scores = made_up()
     room.run("made-check", "trials", "check", "A.csv", *RECORDINGS, "--by", "gender")
     room.run("made-json", "trials", "describe", "A.csv", *RECORDINGS, "--by", "gender", "--json")
     room.run("grade", "trials", "grade", "A.csv", *PEOPLE, "--grade-by", "gender,region",
@@ -405,11 +462,11 @@ def lists(room):
 @case
 def shards(room):
     """An audit in parts, of scores that are counted one by one and in bins; merged."""
-    made()
-    by = ("--by", "gender", "--by", "gender+region", "--quiet")
+    made_up()
+    groupings = ("--by", "gender", "--by", "gender+region", "--quiet")
     for name, size in (("exact", 10**9), ("binned", 100)):
         with constants(MAX_EXACT_TRIALS=size):
-            plan = ("A=A.csv", *PEOPLE, *by, "--shards", "3", "--out", name)
+            plan = ("A=A.csv", *PEOPLE, *groupings, "--shards", "3", "--out", name)
             room.run(f"{name}-plan", "shards", "plan", *plan)
             for _ in range(2):  # counts, then tallies at the thresholds that are found on all
                 room.run(f"{name}-run", "shards", "run", name, "--quiet")
@@ -421,19 +478,21 @@ def sites(room):
     """Counts of two sites with tallies: of single speakers by one key, of blocks by two."""
     Path("north.key").write_text("a key of north that nobody else has", encoding="utf-8")
     Path("south.key").write_text("a key of south that nobody else has", encoding="utf-8")
-    by = (*PEOPLE, "--by", "gender", "--step", "0.1", "--quiet")
+    groupings = (*PEOPLE, "--by", "gender", "--step", "0.1", "--quiet")
     for day in ("1", "2"):
-        made(seed=int(day), speakers=60)
+        made_up(seed=int(day), speakers=60)
         key = ("--key", "north.key", "--withhold", "0")
-        room.run(f"day{day}", "count", "A.csv", *by, *key, "--out", f"out/day{day}.counts")
+        room.run(f"day{day}", "count", "A.csv", *groupings, *key, "--out", f"out/day{day}.counts")
     days = [f"out/day{day}.{kind}" for day in "12" for kind in ("counts", "tally")]
     room.audit(*days, name="speakers")
     for name, seed in (("north", 3), ("south", 4)):
-        made(seed=seed, speakers=120)
+        made_up(seed=seed, speakers=120)
         key = ("--key", f"{name}.key", "--blocks", "10")
-        room.run(name, "count", "A.csv", *by, *key, "--out", f"out/{name}.counts")
-    both = [f"out/{name}.{kind}" for name in ("north", "south") for kind in ("counts", "tally")]
-    room.audit(*both, name="blocks")
+        room.run(name, "count", "A.csv", *groupings, *key, "--out", f"out/{name}.counts")
+    block_files = [
+        f"out/{name}.{kind}" for name in ("north", "south") for kind in ("counts", "tally")
+    ]
+    room.audit(*block_files, name="blocks")
 
 
 POLICY = """\
@@ -454,10 +513,10 @@ accept:
 def releases(room):
     """A gate on a release with a baseline, and three releases compared."""
     Path("policy.yaml").write_text(POLICY, encoding="utf-8")
-    by = ("--by", "gender", "--by", "gender+region")
+    groupings = ("--by", "gender", "--by", "gender+region")
     for seed, name in enumerate(("first", "second", "third"), 7):
-        made(seed=seed, speakers=90)
-        room.audit("A=A.csv", *PEOPLE, *by, name=name)
+        made_up(seed=seed, speakers=90)
+        room.audit("A=A.csv", *PEOPLE, *groupings, name=name)
     folders = [f"out/{name}" for name in ("first", "second", "third")]
     room.run("gate", "gate", folders[1], "--policy", "policy.yaml", ends=3)
     baseline = ("--policy", "policy.yaml", "--baseline", folders[0])
@@ -473,7 +532,7 @@ def monitoring(room):
     customers = [(f"c{i:03d}", "fm"[i % 2]) for i in range(120)]
     table("customers.csv", "customer,gender", customers)
     Path("bank.key").write_text("a key of the bank that nobody else has", encoding="utf-8")
-    kept = ("--state", "bank.state", "--speakers", "customers.csv", "--by", "gender")
+    state_options = ("--state", "bank.state", "--speakers", "customers.csv", "--by", "gender")
     for number in range(14):
         day, rows = f"2026-03-{number + 1:02d}", []
         for i in range(600):
@@ -483,7 +542,7 @@ def monitoring(room):
             rows.append((f"{number}-{i}", customer, decision))
         table(f"{day}.csv", "call,customer,decision", rows)
         begun = () if number else ("--new",)
-        words = (f"{day}.csv", *kept, "--key", "bank.key", *begun, "--quiet")
+        words = (f"{day}.csv", *state_options, "--key", "bank.key", *begun, "--quiet")
         ends = 1 if number > ALARM_AFTER else 0
         room.run(f"day{number + 1:02d}", "monitor", *words, ends=ends)
     room.run("stream", "monitor", "--state", "bank.state", ends=1)
@@ -493,19 +552,19 @@ def monitoring(room):
 @case
 def mitigation(room):
     """Thresholds and calibrators for all and for each group, written and used."""
-    made(seed=5, speakers=120)
-    by = (*PEOPLE, "--by", "gender", "--quiet")
+    made_up(seed=5, speakers=120)
+    groupings = (*PEOPLE, "--by", "gender", "--quiet")
     for aim in ("fpr=0.05", "min-cdet", "least-worst"):
         name = f"thresholds-{aim.partition('=')[0]}"
-        room.run(name, "thresholds", "A.csv", *by, "--aim", aim, "--out", f"out/{name}.yaml")
-    room.run("thresholds-json", "thresholds", "A.csv", *by, "--aim", "fpr=0.05", "--json")
+        room.run(name, "thresholds", "A.csv", *groupings, "--aim", aim, "--out", f"out/{name}.yaml")
+    room.run("thresholds-json", "thresholds", "A.csv", *groupings, "--aim", "fpr=0.05", "--json")
     room.audit("A=A.csv", *PEOPLE, "--thresholds", "out/thresholds-fpr.yaml")
     for method in ("logistic", "isotonic"):
         out = ("--method", method, "--out", f"out/{method}.json")
-        room.run(method, "calibrate", "A.csv", *by, *out)
+        room.run(method, "calibrate", "A.csv", *groupings, *out)
         apply = ("--apply", f"out/{method}.json", "--out", f"out/{method}.csv")
         room.run(f"{method}-applied", "calibrate", "B.csv", *PEOPLE, *apply, "--quiet")
-    room.run("calibrate-json", "calibrate", "A.csv", *by, "--llr", "--json")
+    room.run("calibrate-json", "calibrate", "A.csv", *groupings, "--llr", "--json")
 
 
 QUICK = """
@@ -562,9 +621,11 @@ def constants(**values):
         if not homes:
             sys.exit(f"Parivox has no constant {name} any more; mend tests/same")
         for path in homes:
-            parts = path.relative_to(package.parent).with_suffix("").parts
-            importlib.import_module(".".join(part for part in parts if part != "__init__"))
-    kept = [
+            names = path.relative_to(package.parent).with_suffix("").parts
+            importlib.import_module(
+                ".".join(module_name for module_name in names if module_name != "__init__")
+            )
+    constants_before = [
         (module, name, vars(module)[name])
         for title, module in list(sys.modules.items())
         if title.partition(".")[0] == "parivox"
@@ -572,9 +633,9 @@ def constants(**values):
         if name in vars(module)
     ]
     try:
-        for module, name, _ in kept:
+        for module, name, _ in constants_before:
             setattr(module, name, values[name])
         yield
     finally:
-        for module, name, value in kept:
+        for module, name, value in constants_before:
             setattr(module, name, value)

@@ -16,7 +16,7 @@ import math
 import re
 import zipfile
 
-__all__ = ["NORMALISED", "fingerprint", "forms", "has_changed", "parts"]
+__all__ = ["NORMALISED", "fingerprint", "forms", "has_changed", "sections"]
 
 TOLERANCE = 1e-6
 """Largest change of the weighted sums: a relative change of one number, or noise of many."""
@@ -53,7 +53,7 @@ def forms(name: str, content: bytes, *, without_sums: bool = False) -> dict[str,
     if name.endswith((".parquet", ".counts", ".tally")):
         return {name: _parquet(content)}
     if name.endswith(".json"):
-        text = json.dumps(_kept(json.loads(content)), indent=1, ensure_ascii=False)
+        text = json.dumps(without_dropped(json.loads(content)), indent=1, ensure_ascii=False)
         return {name: _SUM.sub("SHA256", text) if without_sums else text}
     try:
         text = content.decode()
@@ -98,35 +98,42 @@ def has_changed(old: str | None, new: str | None) -> bool:
     )
 
 
-def parts(name: str, text: str) -> dict[str, str]:
+def sections(name: str, text: str) -> dict[str, str]:
     """What a text consists of: columns, keys, sections of a page; nothing for others."""
     if name.endswith((".csv", ".parquet", ".counts", ".tally")):
         header, *rows = csv.reader(io.StringIO(text))
         return dict(zip(header, map("\n".join, zip(*rows, strict=True)), strict=False))
     if name.endswith(".json"):
-        whole = json.loads(text)
-        return {key: json.dumps(part) for key, part in whole.items()} if _is_dict(whole) else {}
+        content = json.loads(text)
+        return (
+            {key: json.dumps(section) for key, section in content.items()}
+            if _is_dict(content)
+            else {}
+        )
     if name.endswith(".html"):
         return _pieces(text)
     return {}
 
 
-def _is_dict(whole: object) -> bool:
-    return isinstance(whole, dict)
+def _is_dict(content: object) -> bool:
+    return isinstance(content, dict)
 
 
 def _pieces(page: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+    pieces: dict[str, str] = {}
     name, start = "head", 0
     for piece in _PIECE.finditer(page):
-        found[name] = found.get(name, "") + page[start : piece.start()]
+        pieces[name] = pieces.get(name, "") + page[start : piece.start()]
         named = _NAMED.search(piece[2])
-        name = named[1] if named else piece[1] if piece[1] in {"style", "footer"} else name
+        if named:
+            name = named[1]
+        elif piece[1] in {"style", "footer"}:
+            name = piece[1]
         if piece[1] == "script" and not named and "json" not in piece[2]:
             name = "script"
         start = piece.start()
-    found[name] = found.get(name, "") + page[start:]
-    return found
+    pieces[name] = pieces.get(name, "") + page[start:]
+    return pieces
 
 
 def _plain(text: str) -> str:
@@ -151,9 +158,9 @@ def _parquet(content: bytes) -> str:
     return out.getvalue()
 
 
-def _kept(value: object) -> object:
-    if isinstance(value, dict):
-        return {key: _kept(one) for key, one in value.items() if key not in _DROPPED}
-    if isinstance(value, list):
-        return [_kept(one) for one in value]
-    return value
+def without_dropped(node: object) -> object:
+    if isinstance(node, dict):
+        return {key: without_dropped(child) for key, child in node.items() if key not in _DROPPED}
+    if isinstance(node, list):
+        return [without_dropped(child) for child in node]
+    return node

@@ -29,10 +29,10 @@ def run(name: str) -> tuple[dict[str, str], float]:
         with patch.object(secrets, "token_bytes", lambda size: bytes(range(size))):
             CASES[name](room)
         return {
-            part: text
+            form_name: text
             for file in sorted(room.out.rglob("*"))
             if file.is_file() and file.name not in {"SHA256SUMS", PRIVATE}
-            for part, text in forms(
+            for form_name, text in forms(
                 file.relative_to(room.out).as_posix(),
                 file.read_bytes(),
                 without_sums=room.has_computed_inputs,
