@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 N_BINS = 1 << 12
 
-# Limits of one chunk of replicates: its counts, its weights of pairs (both for memory), and its
-# replicates (for speed: with more, sums leave the processor's cache).
-_MAX_COUNTS = 1 << 22
-_MAX_PAIR_WEIGHTS = 1 << 23
-_MAX_REPLICATES = 160
-# Pairs whose weights are computed at a time.
-_PAIRS_AT_ONCE = 1 << 14
+# Limits of one chunk of replicates: its sums, for memory, and its replicates, for speed: with more,
+# sums leave the processor's cache.
+_MAX_SUMS = 1 << 22
+_MAX_REPLICATES = 128
+# Least pairs of speakers whose trials are weighted at a time. Each block is added to the sums of
+# the chunk, which would take longer than its product if it had fewer pairs than there are sums.
+_MIN_PAIRS_PER_BLOCK = 1 << 16
 
 
 def curve_edges(counts: Counts, *, bins: int = N_BINS, thresholds: ArrayLike = ()) -> FloatArray:
@@ -171,9 +171,10 @@ class ResampledCurves:
     Notes
     -----
     A trial of one speaker weighs w_s, one between two w_i * w_j. Trials are first counted by
-    combination of cells, class and bin (rows) and by pair of speakers (columns), in one sparse
-    matrix; a chunk of replicates is its product with the weights of the pairs; cells are then
-    sums of its rows. All in integers, so that weights of 1 give the counts themselves.
+    combination of cells, class and bin (rows) and by pair of speakers (columns), in a sparse
+    matrix; a chunk of replicates is its product with the weights of the pairs, block by block of
+    columns, so that weights are read in their order; cells are then sums of its rows. All in
+    integers, so that weights of 1 give the counts themselves.
 
     Each bin is represented by the mean of its scores, which lies in it: counts at any edge are
     exact, and a threshold found on one cell may be read on another.
@@ -194,7 +195,7 @@ class ResampledCurves:
         times: IntArray | None = None,
         means: FloatArray | None = None,
     ) -> None:
-        from scipy.sparse import csr_array  # noqa: PLC0415 - only what resamples pays for it
+        from scipy.sparse import csc_array, csr_array  # noqa: PLC0415 - only what resamples pays
 
         row_trials = np.ones(score.size, dtype=np.int64) if times is None else times
         self.values, bin_index = _bin_scores(score, row_trials, edges, means)
@@ -216,8 +217,15 @@ class ResampledCurves:
         matrix_row_trials = np.bincount(row, row_trials, minlength=rows.size)
         max_row_trials = int(matrix_row_trials.max(initial=1))
         row_trials = row_trials.astype(_narrowest_integer(max_row_trials))
-        self.trials = csr_array((row_trials, (row, pair)), shape=(rows.size, self.pair[0].size))
+        trials = csc_array((row_trials, (row, pair)), shape=(rows.size, self.pair[0].size))
         del row_trials, row, pair
+        pairs_per_block = max(rows.size, _MIN_PAIRS_PER_BLOCK)
+        self.pair_blocks = [
+            slice(start, start + pairs_per_block)
+            for start in range(0, self.pair[0].size, pairs_per_block)
+        ]
+        self.trials = [trials[:, block] for block in self.pair_blocks]
+        del trials
         row_class = rows // n_values // n_combinations
         row_combination = rows // n_values % n_combinations
         row_value = rows % n_values
@@ -268,7 +276,7 @@ class ResampledCurves:
         ----------
         weights : integer ndarray of shape (replicate, speaker)
         chunk : int, optional
-            Replicates at once; by default up to 160, fewer where one replicate is large. The
+            Replicates at once; by default up to 128, fewer where one replicate is large. The
             counts do not depend on it.
 
         Yields
@@ -277,35 +285,38 @@ class ResampledCurves:
             Which replicates, and by layout and cell the counts of shape (replicate, value), on
             the values in use in that cell.
         """
+        # a pair of speakers drawn w times each weighs w ** 2
         max_pair_weight = int(weights.max(initial=1)) ** 2
-        cells, trials = (
-            # a pair of speakers drawn w times each weighs w ** 2
-            matrix.astype(_narrowest_integer(max_count * max_pair_weight), copy=False)
-            for matrix, max_count in zip((self.cells, self.trials), self._max_counts, strict=True)
+        cells_type, trials_type = (
+            _narrowest_integer(max_count * max_pair_weight) for max_count in self._max_counts
         )
-        pair_first, pair_second = self.pair
-        default_chunk = min(
-            _MAX_COUNTS // max(2 * self.size, 1),
-            _MAX_PAIR_WEIGHTS // max(pair_first.size, 1),
-            _MAX_REPLICATES,
-        )
+        cells = self.cells.astype(cells_type, copy=False)
+        default_chunk = min(_MAX_SUMS // max(*self.cells.shape, 1), _MAX_REPLICATES)
         replicates_per_chunk = chunk or max(default_chunk, 1)
-        are_different = (pair_first != pair_second)[:, None]
         for start_replicate in range(0, len(weights), replicates_per_chunk):
             end_replicate = min(start_replicate + replicates_per_chunk, len(weights))
             chunk_slice = slice(start_replicate, end_replicate)
-            speaker_weights = np.ascontiguousarray(weights[chunk_slice].T, dtype=trials.dtype)
-            pair_weights = speaker_weights[pair_first]
-            for start_pair in range(0, pair_first.size, _PAIRS_AT_ONCE):
-                pair_slice = slice(start_pair, start_pair + _PAIRS_AT_ONCE)
-                chunk_weights = pair_weights[pair_slice]
-                np.multiply(
-                    chunk_weights,
-                    speaker_weights[pair_second[pair_slice]],
-                    out=chunk_weights,
-                    where=are_different[pair_slice],
-                )
-            yield chunk_slice, self._counts_by_cell(cells @ (trials @ pair_weights))
+            speaker_weights = np.ascontiguousarray(weights[chunk_slice].T, dtype=trials_type)
+            yield chunk_slice, self._counts_by_cell(cells @ self._row_sums(speaker_weights))
+
+    def _row_sums(
+        self, speaker_weights: NDArray[np.signedinteger[Any]]
+    ) -> NDArray[np.signedinteger[Any]]:
+        """Return weighted trials ``[row, replicate]`` for weights ``[speaker, replicate]``."""
+        n_rows, n_replicates = self.cells.shape[1], speaker_weights.shape[1]
+        row_sums = np.zeros((n_rows, n_replicates), dtype=speaker_weights.dtype)
+        for block, trials in zip(self.pair_blocks, self.trials, strict=True):
+            first_speaker, second_speaker = (speakers[block] for speakers in self.pair)
+            pair_weights = speaker_weights[first_speaker]
+            # a trial of one speaker weighs as the speaker does, not twice
+            np.multiply(
+                pair_weights,
+                speaker_weights[second_speaker],
+                out=pair_weights,
+                where=(first_speaker != second_speaker)[:, None],
+            )
+            row_sums += trials.astype(speaker_weights.dtype) @ pair_weights
+        return row_sums
 
     def _counts_by_cell(self, sums: NDArray[np.signedinteger[Any]]) -> list[list[Counts]]:
         """Return counts from sums ``[class and value of a cell, replicate]``."""
