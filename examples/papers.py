@@ -93,9 +93,8 @@ def spreads(reproductions: Reproductions) -> Iterator[str]:
     yield "| group, pairs per speaker | worst list of five over best | lists, sd | speakers, sd |"
     yield "|---|---|---|---|"
     names = ("worst list over best, %", "sd over lists, %", "sd over speakers, %")
-    for estimates in zip(
-        *(rows(reproductions, "002", "figure 3", name) for name in names), strict=True
-    ):
+    columns = [rows(reproductions, "002", "figure 3", name) for name in names]
+    for estimates in zip(*columns, strict=True):
         cells = (f"{row['exact']:.0f} %" for row in estimates)
         yield f"| {estimates[0]['row']} | {' | '.join(cells)} |"
 
