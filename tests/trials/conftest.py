@@ -51,9 +51,9 @@ def even():
     """
     pairs = {"a": "b", "b": "a", "c": "d", "d": "c"}
     enrol, test, label = [], [], []
-    for one, other in pairs.items():
-        enrol += [f"{one}/x{one}/1", f"{one}/x{one}/2"]
-        test += [f"{one}/y{one}/1", f"{other}/y{other}/2"]
+    for enrolled, tested in pairs.items():
+        enrol += [f"{enrolled}/x{enrolled}/1", f"{enrolled}/x{enrolled}/2"]
+        test += [f"{enrolled}/y{enrolled}/1", f"{tested}/y{tested}/2"]
         label += [1, 0]
     return {"enrol": enrol, "test": test, "label": label}
 

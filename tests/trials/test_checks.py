@@ -13,11 +13,11 @@ SMALL = {"G2": 1, "G7": 2}
 
 
 def verdicts(checked):
-    return {one.id: one.verdict for one in checked.findings if one.id in CHECKS}
+    return {finding.id: finding.verdict for finding in checked.findings if finding.id in CHECKS}
 
 
 def failing(checked):
-    return {one.id for one in checked.failed}
+    return {finding.id for finding in checked.failed}
 
 
 def with_rows(trials, *rows):
@@ -26,12 +26,12 @@ def with_rows(trials, *rows):
 
 
 def test_a_list_without_faults_passes_all_that_can_be_checked(even, people):
-    found = check(even, speakers=people, by="gender", thresholds=SMALL)
-    assert {one for one, verdict in verdicts(found).items() if verdict == "pass"} == {
-        *(set(CHECKS) - {"G5", "G6"})
-    }
-    assert verdicts(found)["G5"] == verdicts(found)["G6"] == "not checked"
-    assert found.passed
+    checked = check(even, speakers=people, by="gender", thresholds=SMALL)
+    verdict_by_check = verdicts(checked)
+    passed = {check_id for check_id, verdict in verdict_by_check.items() if verdict == "pass"}
+    assert passed == set(CHECKS) - {"G5", "G6"}
+    assert verdicts(checked)["G5"] == verdicts(checked)["G6"] == "not checked"
+    assert checked.passed
 
 
 FAULTS = {
@@ -48,37 +48,39 @@ FAULTS = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_each_fault_fails_its_checks_and_no_others(even, people, fault):
     fails, rows = FAULTS[fault]
-    found = check(with_rows(even, *rows), speakers=people, by="gender", thresholds=SMALL)
-    assert failing(found) == fails
-    for one in found.failed:
-        assert one.offenders > 0
-        assert one.sentence
-        assert one.mend
+    checked = check(with_rows(even, *rows), speakers=people, by="gender", thresholds=SMALL)
+    assert failing(checked) == fails
+    for finding in checked.failed:
+        assert finding.offenders > 0
+        assert finding.sentence
+        assert finding.mend
 
 
 def test_thresholds_can_be_set(even, people):
-    found = check(even, speakers=people, by="gender")
-    assert failing(found) == {"G2", "G7"}
-    assert (found["G2"].statistic, found["G2"].offenders) == (1, 4)
-    assert (found["G7"].statistic, found["G7"].threshold) == (2, 10)
+    checked = check(even, speakers=people, by="gender")
+    assert failing(checked) == {"G2", "G7"}
+    assert (checked["G2"].statistic, checked["G2"].offenders) == (1, 4)
+    assert (checked["G7"].statistic, checked["G7"].threshold) == (2, 10)
     loose = dict.fromkeys(CHECKS, 1e6) | {"G2": 0, "G6": 0, "G7": 0}
     rows = [row for _, more in FAULTS.values() for row in more]
     odd = with_rows(even, *rows)
     assert check(odd, speakers=people, by="gender", thresholds=loose).passed
 
 
-@pytest.mark.parametrize("given", [{"G11": 1}, {"G2": "many"}, {"G2": -1}, {"G2": float("nan")}])
-def test_thresholds_that_make_no_sense_are_refused(even, given):
+@pytest.mark.parametrize(
+    "thresholds", [{"G11": 1}, {"G2": "many"}, {"G2": -1}, {"G2": float("nan")}]
+)
+def test_thresholds_that_make_no_sense_are_refused(even, thresholds):
     with pytest.raises(pv.ConfigError, match="--threshold"):
-        check(even, thresholds=given)
+        check(even, thresholds=thresholds)
 
 
 def test_a_wished_mix_is_held_against_the_list(even, people):
     for mix, verdict in (("cat4=1", "pass"), ("cat4=0.9,cat3=0.1", "fail")):
-        found = check(even, speakers=people, mix=mix)["G5"]
-        assert found.verdict == verdict
-    assert found.statistic == pytest.approx(0.1)
-    assert found.offenders == 2
+        finding = check(even, speakers=people, mix=mix)["G5"]
+        assert finding.verdict == verdict
+    assert finding.statistic == pytest.approx(0.1)
+    assert finding.offenders == 2
 
 
 def test_a_mix_is_of_the_grades_that_there_are(even, people):
@@ -96,55 +98,65 @@ def test_groups_made_of_what_is_checked_are_not_compared_in_it(even, people, col
     del people["nationality"]
     odd = with_rows(even, ("a/xa/1", "a/xa/2", 1), ("a/xa/1", "c/xc/1", 0))
     cells = [f"{i % 2}" for i in range(8)] + ["1", "2"]
-    found = check({**odd, column: cells}, speakers=people, by=[column, "gender"])
+    checked = check({**odd, column: cells}, speakers=people, by=[column, "gender"])
     compared = {"grade": "", "same_recording": "G8", "same_Gender": "G9"}[column]
-    for one in ("G8", "G9"):
-        by_column = any(f"({value})" in found[one].sentence for value in "012")
-        assert by_column == (one == compared)
+    for check_id in ("G8", "G9"):
+        by_column = any(f"({value})" in checked[check_id].sentence for value in "012")
+        assert by_column == (check_id == compared)
 
 
 def test_pairs_alike_in_what_is_checked_are_no_groups_to_compare(even, people):
     table = {"utterance": sorted({*even["enrol"], *even["test"]})}
-    table["recording"] = [one.rpartition("/")[0] for one in table["utterance"]]
+    table["recording"] = [identifier.rpartition("/")[0] for identifier in table["utterance"]]
     trials = with_rows(even, ("a/xa/1", "a/xa/2", 1))
-    how = {"speakers": people, "utterances": table}
-    found = check(trials, by=["same:recording", "gender"], **how)["G9"]
-    assert "(m) to" in found.sentence
-    assert "(f) (recordings identified by" in found.sentence
-    for one, by in (("G9", "same:recording"), ("G8", "same:gender")):
-        alone = check(trials, by=by, grade_by="gender", **how)[one]
+    tables = {"speakers": people, "utterances": table}
+    finding = check(trials, by=["same:recording", "gender"], **tables)["G9"]
+    assert "(m) to" in finding.sentence
+    assert "(f) (recordings identified by" in finding.sentence
+    for identifier, attribute in (("G9", "same:recording"), ("G8", "same:gender")):
+        alone = check(trials, by=attribute, grade_by="gender", **tables)[identifier]
         assert alone.verdict == "not checked"
         assert alone.sentence == "groups are made of what is checked"
 
 
 def test_of_one_group_nothing_is_compared(even, people):
     people["gender"] = ["f"] * 4
-    for one in ("G8", "G9"):
-        found = check(even, speakers=people, by="gender")[one]
-        assert (found.verdict, found.sentence) == ("not checked", "there is one group only")
-        assert "groups" in found.mend
+    for check_id in ("G8", "G9"):
+        finding = check(even, speakers=people, by="gender")[check_id]
+        assert (finding.verdict, finding.sentence) == ("not checked", "there is one group only")
+        assert "groups" in finding.mend
 
 
 @pytest.mark.parametrize(
-    "given",
+    "options",
     [
-        *({"by": 3}, {"by": [None]}, {"grade_by": 3}, {"grade_by": [3]}, {"thresholds": 3}),
-        *({"pilot": "x"}, {"mix": 3}, {"mix": [4]}, {"mix": {"cat4": None}}, {"variants": "x"}),
-        *({"variants": 3}, {"id": 3}, {"columns": 3}),
+        {"by": 3},
+        {"by": [None]},
+        {"grade_by": 3},
+        {"grade_by": [3]},
+        {"thresholds": 3},
+        {"pilot": "x"},
+        {"mix": 3},
+        {"mix": [4]},
+        {"mix": {"cat4": None}},
+        {"variants": "x"},
+        {"variants": 3},
+        {"id": 3},
+        {"columns": 3},
     ],
     ids=str,
 )
-def test_options_of_another_kind_are_refused_by_name(even, people, given):
-    (name,) = given
+def test_options_of_another_kind_are_refused_by_name(even, people, options):
+    (name,) = options
     with pytest.raises(pv.ConfigError, match=f"^(--)?{name}"):
-        check(even, speakers=people, **given)
+        check(even, speakers=people, **options)
 
 
 def test_the_mix_that_was_wished_for_may_be_of_target_trials_too(even, people):
-    found = check(even, speakers=people, mix="cat4=1,target3=1")["G5"]
-    assert found.sentence.startswith("nontarget trials of grade 4 ")
-    shares = [word for word in found.sentence.split("; ")[1].split() if word[0].isdigit()]
-    assert "target trials of grade" in found.sentence
+    finding = check(even, speakers=people, mix="cat4=1,target3=1")["G5"]
+    assert finding.sentence.startswith("nontarget trials of grade 4 ")
+    shares = [word for word in finding.sentence.split("; ")[1].split() if word[0].isdigit()]
+    assert "target trials of grade" in finding.sentence
     assert len(shares) >= 3
     for wrong in ("target2=1", "cat4=1,target3=0.5", {"target": 1}):
         with pytest.raises(pv.ConfigError, match=r"^--mix"):
@@ -152,113 +164,121 @@ def test_the_mix_that_was_wished_for_may_be_of_target_trials_too(even, people):
 
 
 def test_results_of_lists_with_scores_are_compared(even, people):
-    scored = {**even, "score": [float(one) for one in even["label"]]}
-    turned = {**scored, "score": [1 - one for one in scored["score"]]}
-    others = [with_rows(even, ("a/x/5", "b/yb/1", 0)), with_rows(even, ("a/x/6", "b/yb/1", 0))]
-    for one in others:
-        one["score"] = [float(label) for label in one["label"]]
-    others[1]["score"] = [0.5 for _ in others[1]["label"]]
-    sentence = check(scored, speakers=people, by="gender", variants=others)["G6"].sentence
+    scored = {**even, "score": [float(cell) for cell in even["label"]]}
+    turned = {**scored, "score": [1 - cell for cell in scored["score"]]}
+    reference_lists = [
+        with_rows(even, ("a/x/5", "b/yb/1", 0)),
+        with_rows(even, ("a/x/6", "b/yb/1", 0)),
+    ]
+    for cell in reference_lists:
+        cell["score"] = [float(label) for label in cell["label"]]
+    reference_lists[1]["score"] = [0.5 for _ in reference_lists[1]["label"]]
+    sentence = check(scored, speakers=people, by="gender", variants=reference_lists)["G6"].sentence
     assert sentence.startswith("3 different lists; their EER is 0.00 to 50.00 %, and differs most")
-    same = check(turned, speakers=people, by="gender", variants=others[:1])["G6"].sentence
-    assert "their EER is 0.00 to 0.00 %" in same  # distances
-    bare = check(even, speakers=people, variants=others)["G6"].sentence
+    turned_sentence = check(turned, speakers=people, by="gender", variants=reference_lists[:1])[
+        "G6"
+    ].sentence
+    assert "their EER is 0.00 to 0.00 %" in turned_sentence  # distances
+    bare = check(even, speakers=people, variants=reference_lists)["G6"].sentence
     assert bare == "3 different lists; with scores, how far their results differ"
 
 
 def test_variants_are_counted_once_each(even, people):
-    others = [with_rows(even, (f"a/x/{i}", "b/yb/1", 0)) for i in range(5, 9)]
-    found = check(even, speakers=people, variants=[*others, even, others[0]])
-    assert (found["G6"].verdict, found["G6"].statistic) == ("pass", 5)
-    assert check(even, speakers=people, variants=others[:3])["G6"].verdict == "fail"
+    variant_lists = [with_rows(even, (f"a/x/{i}", "b/yb/1", 0)) for i in range(5, 9)]
+    checked = check(even, speakers=people, variants=[*variant_lists, even, variant_lists[0]])
+    assert (checked["G6"].verdict, checked["G6"].statistic) == ("pass", 5)
+    assert check(even, speakers=people, variants=variant_lists[:3])["G6"].verdict == "fail"
 
 
 def test_a_speaker_who_never_enrols_breaks_equality():
     trials = {"enrol": ["a/xa/1", "a/xa/1"], "test": ["a/ya/1", "b/z/1"]}
-    found = check(trials)
-    assert found["G3"].statistic == float("inf")
-    assert found["G3"].verdict == "fail"
-    assert json.loads(found.to_json())["tables"]["checks"]["statistic"][2] == "inf"
+    checked = check(trials)
+    assert checked["G3"].statistic == float("inf")
+    assert checked["G3"].verdict == "fail"
+    assert json.loads(checked.to_json())["tables"]["checks"]["statistic"][2] == "inf"
 
 
 def test_a_list_of_one_class_is_told_so(even, people):
     keep = [not label for label in even["label"]]
     only = {name: list(itertools.compress(cells, keep)) for name, cells in even.items()}
-    found = check(only, speakers=people, by="gender", thresholds=SMALL)
-    assert failing(found) == {"G1"}
-    assert found["G9"].verdict == "not checked"
-    assert "0 target" in found["G1"].sentence
+    checked = check(only, speakers=people, by="gender", thresholds=SMALL)
+    assert failing(checked) == {"G1"}
+    assert checked["G9"].verdict == "not checked"
+    assert "0 target" in checked["G1"].sentence
 
 
 def test_without_speakers_groups_are_not_checked(even):
-    found = check(even, thresholds=SMALL)
-    assert {one for one, verdict in verdicts(found).items() if verdict == "not checked"} == {
-        *("G5", "G6", "G7", "G8", "G9")
+    verdict_by_check = verdicts(check(even, thresholds=SMALL))
+    unchecked = {
+        check_id for check_id, verdict in verdict_by_check.items() if verdict == "not checked"
     }
+    assert unchecked == {"G5", "G6", "G7", "G8", "G9"}
 
 
 def test_what_is_unknown_is_neither_same_nor_different(even, people):
     people["gender"][1] = "unknown"
-    found = check(even, speakers=people, by="nationality", thresholds=SMALL)
-    assert "2 trials (25.0 %)" in found["grades"].sentence
-    assert found["within gender"].statistic == 1.0
-    assert "2 n.k." in found["within gender"].sentence
+    checked = check(even, speakers=people, by="nationality", thresholds=SMALL)
+    assert "2 trials (25.0 %)" in checked["grades"].sentence
+    assert checked["within gender"].statistic == 1.0
+    assert "2 n.k." in checked["within gender"].sentence
 
 
 def test_findings_and_json_hold_no_speaker():
     trials = {"enrol": ["secret1/x/1"] * 2, "test": ["secret1/y/1", "secret2/z/1"]}
     people = {"id": ["secret1", "secret2"], "gender": ["f", "m"]}
-    found = check(trials, speakers=people, development=trials)
-    assert "secret" not in found.to_json()
+    checked = check(trials, speakers=people, development=trials)
+    assert "secret" not in checked.to_json()
     assert "secret1" in check(trials, speakers=people, speaker_ids=True).to_json()
 
 
 def test_a_development_list_that_leaks():
-    one = {"enrol": ["a/xa/1", "a/xa/1"], "test": ["a/ya/1", "b/z/1"]}
-    other = {"enrol": ["b/z/1", "c/v/1", "a/w/9"], "test": ["a/xa/1", "c/v/2", "a/ya/7"]}
-    found = check(one, development=other)["leakage"].sentence
+    trials = {"enrol": ["a/xa/1", "a/xa/1"], "test": ["a/ya/1", "b/z/1"]}
+    leaking = {"enrol": ["b/z/1", "c/v/1", "a/w/9"], "test": ["a/xa/1", "c/v/2", "a/ya/7"]}
+    sentence = check(trials, development=leaking)["leakage"].sentence
     # the trial stands there the other way round
-    assert found == "2 speakers, 3 recordings, 2 utterances, 1 trials"
+    assert sentence == "2 speakers, 3 recordings, 2 utterances, 1 trials"
     apart = {"enrol": ["c/v/1"], "test": ["c/v/2"]}
-    found = check(one, development=apart)["leakage"].sentence
-    assert found == "0 speakers, 0 recordings, 0 utterances, 0 trials"
+    sentence = check(trials, development=apart)["leakage"].sentence
+    assert sentence == "0 speakers, 0 recordings, 0 utterances, 0 trials"
 
 
 def test_a_development_list_whose_ids_tell_no_speakers():
     table = {"utterance": ["u1", "u2", "u3"], "speaker": ["a", "b", "a"], "session": list("121")}
     trials = {"enrol": ["u1"], "test": ["u2"]}
-    found = check(trials, utterances=table, development={"enrol": ["u3"], "test": ["u2"]})
-    assert found["leakage"].sentence.startswith("2 speakers, 2 recordings, 1 utterances, 0 trials")
+    checked = check(trials, utterances=table, development={"enrol": ["u3"], "test": ["u2"]})
+    assert checked["leakage"].sentence.startswith(
+        "2 speakers, 2 recordings, 1 utterances, 0 trials"
+    )
 
 
 def test_a_pilot_tells_what_the_list_can_show(h_list, vox1, tmp_path):
     audit = pv.audit(h_list, speakers=vox1, by="gender", replicates=50)
     audit.write(tmp_path / "pilot")
     plan = pv.plan(tmp_path / "pilot")
-    found = check(h_list, speakers=vox1, by="gender", pilot=plan)
-    mine = found["detectable fnr gender"]
-    own = [row["worse"] for row in plan.groups.rows() if row["metric"] == "fnr"][:2]
-    assert mine.statistic == pytest.approx(max(own), rel=0.05)
-    other = check(h_list, speakers=vox1, by="nationality", pilot=plan)
-    assert "does not tell" in other["detectable fnr nationality"].sentence
+    checked = check(h_list, speakers=vox1, by="gender", pilot=plan)
+    mine = checked["detectable fnr gender"]
+    ratios = [row["worse"] for row in plan.groups.rows() if row["metric"] == "fnr"][:2]
+    assert mine.statistic == pytest.approx(max(ratios), rel=0.05)
+    by_nationality = check(h_list, speakers=vox1, by="nationality", pilot=plan)
+    assert "does not tell" in by_nationality["detectable fnr nationality"].sentence
 
 
 def test_voxceleb1_h(h_list, vox1):
-    found = check(h_list, speakers=vox1, by="gender+nationality")
-    assert failing(found) == {"G1", "G2", "G3", "G4", "G7", "G9", "G10"}
-    assert found["G1"].offenders == 335
-    assert found["G2"].offenders == 1_114
-    assert "125 to 1,040" in found["G3"].sentence
-    assert "129 to 1,071" in found["G3"].sentence
-    assert found["G3"].statistic == 1_040 / 125
-    assert found["G10"].statistic == 2_403
-    assert "2,365 target, 38 nontarget" in found["G10"].sentence
-    assert "of 18 groups" in found["G7"].sentence
+    checked = check(h_list, speakers=vox1, by="gender+nationality")
+    assert failing(checked) == {"G1", "G2", "G3", "G4", "G7", "G9", "G10"}
+    assert checked["G1"].offenders == 335
+    assert checked["G2"].offenders == 1_114
+    assert "125 to 1,040" in checked["G3"].sentence
+    assert "129 to 1,071" in checked["G3"].sentence
+    assert checked["G3"].statistic == 1_040 / 125
+    assert checked["G10"].statistic == 2_403
+    assert "2,365 target, 38 nontarget" in checked["G10"].sentence
+    assert "of 18 groups" in checked["G7"].sentence
 
 
 def test_voxceleb1_h_by_nationality(h_checked, h_list, vox1):
-    found = check(h_list, speakers=vox1, by="nationality")["G9"]
-    assert "8.8 % (Mexico) to 18.1 % (Germany)" in found.sentence
+    finding = check(h_list, speakers=vox1, by="nationality")["G9"]
+    assert "8.8 % (Mexico) to 18.1 % (Germany)" in finding.sentence
     assert h_checked["G9"].verdict == "fail"
 
 

@@ -17,16 +17,16 @@ TRIALS = {
 
 
 def rows(path, *columns):
-    found = pl.read_csv(path, infer_schema=False)
-    return found.select(columns or found.columns).rows()
+    table = pl.read_csv(path, infer_schema=False)
+    return table.select(columns or table.columns).rows()
 
 
-@pytest.mark.parametrize(("one", "other"), [*itertools.permutations(LIST_FORMATS, 2)])
-def test_every_row_comes_through_in_its_order(one, other, tmp_path):
-    pv.trials.convert(TRIALS, tmp_path / "one", to=one)
-    pv.trials.convert(tmp_path / "one", tmp_path / "other", to=other)
-    made = pv.trials.convert(tmp_path / "other", tmp_path / "csv", to="csv")
-    assert (made.target, made.nontarget) == (3, 2)
+@pytest.mark.parametrize(("first_kind", "second_kind"), [*itertools.permutations(LIST_FORMATS, 2)])
+def test_every_row_comes_through_in_its_order(first_kind, second_kind, tmp_path):
+    pv.trials.convert(TRIALS, tmp_path / "one", to=first_kind)
+    pv.trials.convert(tmp_path / "one", tmp_path / "other", to=second_kind)
+    conversion = pv.trials.convert(tmp_path / "other", tmp_path / "csv", to="csv")
+    assert (conversion.target, conversion.nontarget) == (3, 2)
     words = ["target" if label else "nontarget" for label in TRIALS["label"]]
     assert rows(tmp_path / "csv") == list(zip(TRIALS["enrol"], TRIALS["test"], words, strict=True))
 
@@ -35,8 +35,8 @@ def test_scores_and_further_columns_go_into_tables(tmp_path):
     (tmp_path / "scores.csv").write_text(
         "sc;ref_file;com_file;lab;days apart\n0,25;a/1;a/2;1;3\n;a/1;b/1;0;\n"
     )
-    made = pv.trials.convert(tmp_path / "scores.csv", tmp_path / "out.csv", to="csv")
-    assert made.left_out == ()
+    conversion = pv.trials.convert(tmp_path / "scores.csv", tmp_path / "out.csv", to="csv")
+    assert conversion.left_out == ()
     assert (tmp_path / "out.csv").read_text() == (
         "enrol,test,label,score,days apart\na/1,a/2,target,0.25,3\na/1,b/1,nontarget,,\n"
     )
@@ -44,9 +44,9 @@ def test_scores_and_further_columns_go_into_tables(tmp_path):
 
 def test_what_a_list_has_no_place_for_is_told(tmp_path):
     trials = TRIALS | {"score": [0.1] * 5, "days": [1] * 5}
-    made = pv.trials.convert(trials, tmp_path / "out.txt", to="voxceleb")
-    assert made.left_out == ("score", "days")
-    assert made.told == (
+    conversion = pv.trials.convert(trials, tmp_path / "out.txt", to="voxceleb")
+    assert conversion.left_out == ("score", "days")
+    assert conversion.told == (
         f"5 trials in {tmp_path / 'out.txt'} (voxceleb): 3 target, 2 nontarget.",
         "Left out, as they have no place in voxceleb or no name: score, days.",
     )
@@ -54,8 +54,8 @@ def test_what_a_list_has_no_place_for_is_told(tmp_path):
 
 def test_a_column_without_a_name_is_told(tmp_path):
     (tmp_path / "list").write_text("1 a/1 a/2 m m USA\n0 a/1 b/1 m f USA\n")
-    made = pv.trials.convert(tmp_path / "list", tmp_path / "out.csv", to="csv")
-    assert made.left_out == ("column 4", "column 5", "column 6")
+    conversion = pv.trials.convert(tmp_path / "list", tmp_path / "out.csv", to="csv")
+    assert conversion.left_out == ("column 4", "column 5", "column 6")
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,8 @@ def test_a_column_without_a_name_is_told(tmp_path):
 )
 def test_speakers_tell_the_labels_that_a_list_lacks(tables, tmp_path):
     unlabelled = {side: TRIALS[side] for side in ("enrol", "test")}
-    made = pv.trials.convert(unlabelled, tmp_path / "out.csv", to="csv", **tables)
-    assert made.labels_from == "speakers"
+    conversion = pv.trials.convert(unlabelled, tmp_path / "out.csv", to="csv", **tables)
+    assert conversion.labels_from == "speakers"
     words = [word == "target" for (word,) in rows(tmp_path / "out.csv", "label")]
     assert words == [label == 1 for label in TRIALS["label"]]
 
@@ -77,13 +77,13 @@ def test_speakers_tell_the_labels_that_a_list_lacks(tables, tmp_path):
 def test_columns_of_speakers_tell_them_too(tmp_path):
     trials = {"enrol": ["1", "1"], "test": ["2", "3"], "enrol_speaker": ["a", "a"]}
     trials["test_speaker"] = ["a", "b"]
-    made = pv.trials.convert(trials, tmp_path / "out.txt", to="kaldi")
+    conversion = pv.trials.convert(trials, tmp_path / "out.txt", to="kaldi")
     assert (tmp_path / "out.txt").read_text() == "1 2 target\n1 3 nontarget\n"
-    assert made.left_out == ("enrol_speaker", "test_speaker")
+    assert conversion.left_out == ("enrol_speaker", "test_speaker")
 
 
 @pytest.mark.parametrize(
-    ("source", "options", "told"),
+    ("source", "options", "message"),
     [
         (
             {"enrol": ["a"], "test": ["b"]},
@@ -98,8 +98,8 @@ def test_columns_of_speakers_tell_them_too(tmp_path):
         ({"enrol": [], "test": [], "label": []}, {}, "no trial"),
     ],
 )
-def test_a_list_that_cannot_be_converted_leaves_nothing(source, options, told, tmp_path):
-    with pytest.raises(DataError, match=told):
+def test_a_list_that_cannot_be_converted_leaves_nothing(source, options, message, tmp_path):
+    with pytest.raises(DataError, match=message):
         pv.trials.convert(source, tmp_path / "out", to="voxceleb", **options)
     assert list(tmp_path.iterdir()) == []
 
@@ -114,8 +114,8 @@ def test_a_list_is_never_written_over_itself(tmp_path):
 def test_voxceleb1_h_comes_through_every_format(bt4vt_data, tmp_path):
     source = bt4vt_data / "resnetse34v2_H-eval_scores.csv"
     for kind in LIST_FORMATS:
-        made = pv.trials.convert(source, tmp_path / kind, to=kind)
-        assert (made.target, made.nontarget) == (275_488, 275_406)
+        conversion = pv.trials.convert(source, tmp_path / kind, to=kind)
+        assert (conversion.target, conversion.nontarget) == (275_488, 275_406)
         source = tmp_path / kind
     pv.trials.convert(source, tmp_path / "again", to="voxceleb")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "voxceleb").read_bytes()

@@ -43,35 +43,35 @@ def groups(checked):
 
 
 def test_table_3_of_paper_002_on_h(h_checked):
-    found = groups(h_checked)
+    rows = groups(h_checked)
     for group, (target, trivial) in TABLE_3.items():
-        row = found["nationality", group]
+        row = rows["nationality", group]
         assert row["target"] == target
         assert round(100 * row["trivial_share"], 2) == trivial
-    assert found["all", "all"]["target"] == 275_488
+    assert rows["all", "all"]["target"] == 275_488
 
 
 def test_table_2_of_paper_001_on_h(h_checked):
-    found = groups(h_checked)
+    rows = groups(h_checked)
     for key, (speakers, trials) in TABLE_2.items():
         digits = 0 if key[0] == "gender" else 1
-        assert round(100 * found[key]["speaker_share"], digits) == speakers
-        assert round(100 * found[key]["trial_share"], 1) == trials  # counted where they occur
-        assert 100 * found[key]["utterance_share"] == pytest.approx(trials, abs=0.06)
-    whole = found["all", "all"]
-    assert (whole["speakers"], whole["trials"]) == (1_190, 550_894)
-    assert sum(grouping == "nationality" for grouping, _ in found) == 11
-    assert sum(grouping == "gender+nationality" for grouping, _ in found) == 18
+        assert round(100 * rows[key]["speaker_share"], digits) == speakers
+        assert round(100 * rows[key]["trial_share"], 1) == trials  # counted where they occur
+        assert 100 * rows[key]["utterance_share"] == pytest.approx(trials, abs=0.06)
+    overall = rows["all", "all"]
+    assert (overall["speakers"], overall["trials"]) == (1_190, 550_894)
+    assert sum(grouping == "nationality" for grouping, _ in rows) == 11
+    assert sum(grouping == "gender+nationality" for grouping, _ in rows) == 18
 
 
 def test_the_list_of_paper_003(protocol_checked):
-    found = groups(protocol_checked)
+    rows = groups(protocol_checked)
     counts = dict(zip(*protocol_checked.tables["list"].to_dict().values(), strict=True))
     assert counts["trials"] == 39_744
     assert counts["speakers"] == 72
     assert counts["utterances"] == 72 * 24
     assert not any(n for item, n in counts.items() if "duplicates" in item or "reversed" in item)
-    nations = {group: row for (by, group), row in found.items() if by == "nationality"}
+    nations = {group: row for (attribute, group), row in rows.items() if attribute == "nationality"}
     assert len(nations) == 9
     for row in nations.values():
         assert (row["speakers"], row["target"], row["nontarget"]) == (8, 2_208, 2_208)
@@ -79,20 +79,22 @@ def test_the_list_of_paper_003(protocol_checked):
     shares = {group: round(100 * row["trivial_share"], 1) for group, row in nations.items()}
     assert (shares["Ireland"], shares["India"]) == (23.7, 53.6)
     assert (min(shares.values()), max(shares.values())) == (23.7, 53.6)
-    assert round(100 * found["all", "all"]["trivial_share"], 1) == 38.0
-    each = protocol_checked.tables["speakers"].to_dict()
-    assert set(each["enrol_target"]) == {276}
-    enrols = [n for n in each["enrol_nontarget"] if n]
+    assert round(100 * rows["all", "all"]["trivial_share"], 1) == 38.0
+    by_speaker = protocol_checked.tables["speakers"].to_dict()
+    assert set(by_speaker["enrol_target"]) == {276}
+    enrols = [n for n in by_speaker["enrol_nontarget"] if n]
     assert (min(enrols), max(enrols)) == (71, 586)
 
 
 def test_nontarget_trials_of_paper_003_within_each_attribute(protocol_checked):
     rows = protocol_checked.tables["within"].where(attribute="Gender").rows()
-    whole, *nations = [round(100 * row["same_share"], 1) for row in rows]
-    assert whole == 45.7
+    overall, *nations = [round(100 * row["same_share"], 1) for row in rows]
+    assert overall == 45.7
     assert (min(nations), max(nations)) == (41.6, 56.4)
-    same = protocol_checked.tables["within"].where(attribute="Nationality").to_dict()["same_share"]
-    assert set(same) == {1.0}
+    shares = (
+        protocol_checked.tables["within"].where(attribute="Nationality").to_dict()["same_share"]
+    )
+    assert set(shares) == {1.0}
 
 
 @pytest.mark.slow
@@ -101,34 +103,35 @@ def test_nontarget_trials_of_paper_003_within_each_attribute(protocol_checked):
 def test_every_count_is_that_of_a_loop_over_the_trials(data):
     utterances = [f"{s}/{s}{r}/{u}" for s in "abc" for r in "xy" for u in "12"]
     pairs = list(itertools.permutations(utterances, 2))
-    chosen = data.draw(st.lists(st.sampled_from(pairs), min_size=1, max_size=30, unique=True))
-    rows = {"enrol": [one for one, _ in chosen], "test": [other for _, other in chosen]}
-    found = pv.trials.describe(rows, speakers=SPEAKERS, by="gender", speaker_ids=True)
+    trials = data.draw(st.lists(st.sampled_from(pairs), min_size=1, max_size=30, unique=True))
+    rows = {"enrol": [enrolled for enrolled, _ in trials], "test": [tested for _, tested in trials]}
+    description = pv.trials.describe(rows, speakers=SPEAKERS, by="gender", speaker_ids=True)
     gender = dict(zip(*SPEAKERS.values(), strict=True))
-    target = [(one, other) for one, other in chosen if one[0] == other[0]]
-    rest = [pair for pair in chosen if pair not in target]
-    for row in found.tables["groups"].where(grouping="gender").rows():
+    target = [(enrolled, tested) for enrolled, tested in trials if enrolled[0] == tested[0]]
+    nontarget = [pair for pair in trials if pair not in target]
+    for row in description.tables["groups"].where(grouping="gender").rows():
         mine = row["group"]
-        used = {one for pair in chosen for one in pair if gender[one[0]] == mine}
+        used = {enrolled for pair in trials for enrolled in pair if gender[enrolled[0]] == mine}
         assert row["utterances"] == len(used)
-        assert row["speakers"] == len({one[0] for one in used})
-        assert row["recordings"] == len({one[:4] for one in used})
-        assert row["target"] == sum(gender[one[0]] == mine for one, _ in target)
-        assert row["nontarget"] == sum(gender[one[0]] == mine for one, _ in rest)
+        assert row["speakers"] == len({enrolled[0] for enrolled in used})
+        assert row["recordings"] == len({enrolled[:4] for enrolled in used})
+        assert row["target"] == sum(gender[enrolled[0]] == mine for enrolled, _ in target)
+        assert row["nontarget"] == sum(gender[enrolled[0]] == mine for enrolled, _ in nontarget)
         assert row["trivial"] == sum(
-            gender[one[0]] == mine and one[:4] == other[:4] for one, other in target
+            gender[enrolled[0]] == mine and enrolled[:4] == tested[:4]
+            for enrolled, tested in target
         )
-    for row in found.tables["matrix"].rows():
+    for row in description.tables["matrix"].rows():
         key = row["enrol_group"], row["test_group"]
-        assert row["nontarget"] == sum((gender[a[0]], gender[b[0]]) == key for a, b in rest)
-    for row in found.tables["speakers"].rows():
-        who = row["speaker"]
-        assert row["enrol_nontarget"] == sum(one[0] == who for one, _ in rest)
-        assert row["test_nontarget"] == sum(other[0] == who for _, other in rest)
-        partners = {a[0] for pair in rest for a in pair if who in {pair[0][0], pair[1][0]}}
-        assert row["partners"] == len(partners - {who})
-    counts = dict(zip(*found.tables["list"].to_dict().values(), strict=True))
-    back = [(a, b) for a, b in chosen if (b, a) in chosen]
+        assert row["nontarget"] == sum((gender[a[0]], gender[b[0]]) == key for a, b in nontarget)
+    for row in description.tables["speakers"].rows():
+        speaker = row["speaker"]
+        assert row["enrol_nontarget"] == sum(enrolled[0] == speaker for enrolled, _ in nontarget)
+        assert row["test_nontarget"] == sum(tested[0] == speaker for _, tested in nontarget)
+        partners = {a[0] for pair in nontarget for a in pair if speaker in {pair[0][0], pair[1][0]}}
+        assert row["partners"] == len(partners - {speaker})
+    counts = dict(zip(*description.tables["list"].to_dict().values(), strict=True))
+    back = [(a, b) for a, b in trials if (b, a) in trials]
     assert counts["reversed target trials"] == sum(a[0] == b[0] for a, b in back) / 2
     assert counts["reversed nontarget trials"] == sum(a[0] != b[0] for a, b in back) / 2
 
@@ -140,14 +143,14 @@ def test_groups_of_recordings_and_of_trials():
         "test": ["a/y/1", "b/z/1"],
         "place": ["home", "road"],
     }
-    found = pv.trials.describe(trials, utterances=table, by=["device", "place"])
-    rows = {(r["grouping"], r["group"]): r for r in found.tables["groups"].rows()}
+    description = pv.trials.describe(trials, utterances=table, by=["device", "place"])
+    rows = {(r["grouping"], r["group"]): r for r in description.tables["groups"].rows()}
     assert rows["device", "phone"]["utterances"] == 2
     assert rows["device", "phone"]["target"] == 1
     assert rows["device", "desk"]["target"] == 0
     assert rows["place", "road"]["nontarget"] == 1
     assert rows["place", "road"]["utterances"] is None
-    cells = found.tables["matrix"].where(grouping="device").rows()
+    cells = description.tables["matrix"].where(grouping="device").rows()
     assert [(c["enrol_group"], c["test_group"], c["nontarget"]) for c in cells] == [
         ("phone", "phone", 1)
     ]
@@ -155,23 +158,23 @@ def test_groups_of_recordings_and_of_trials():
 
 def test_speakers_are_named_on_request_only():
     trials = {"enrol": ["secret1/x/1"], "test": ["secret2/y/1"]}
-    found = pv.trials.describe(trials)
-    assert "speaker" not in found.tables["speakers"].columns
-    assert "secret" not in found.to_json()
+    description = pv.trials.describe(trials)
+    assert "speaker" not in description.tables["speakers"].columns
+    assert "secret" not in description.to_json()
     named = pv.trials.describe(trials, speaker_ids=True)
     assert named.tables["speakers"].to_dict()["speaker"] == ["secret1", "secret2"]
 
 
 def test_json_holds_every_table():
-    found = pv.trials.describe({"enrol": ["a/x/1"], "test": ["b/y/1"]})
-    told = json.loads(found.to_json())
-    assert set(told["tables"]) == set(found.tables)
-    assert told["tables"]["groups"]["trivial_share"] == [None]  # there is no target trial
+    description = pv.trials.describe({"enrol": ["a/x/1"], "test": ["b/y/1"]})
+    payload = json.loads(description.to_json())
+    assert set(payload["tables"]) == set(description.tables)
+    assert payload["tables"]["groups"]["trivial_share"] == [None]  # there is no target trial
 
 
 @given(st.lists(st.integers(0, 1000), min_size=1))
 def test_the_effective_number_of_speakers_is_at_most_their_number(trials):
-    found = effective_number(np.array(trials))
-    assert found <= sum(n > 0 for n in trials) + 1e-9
+    speakers = effective_number(np.array(trials))
+    assert speakers <= sum(n > 0 for n in trials) + 1e-9
     assert effective_number(np.full(7, 3)) == pytest.approx(7)
-    assert effective_number(np.array(trials) * 3) == pytest.approx(found)
+    assert effective_number(np.array(trials) * 3) == pytest.approx(speakers)

@@ -17,17 +17,19 @@ SPEAKERS = {"id": ["a", "b"], "gender": ["f", "f"], "nationality": ["UK", "IE"]}
 def test_vector_5_1():
     rows = np.array([[int(bit) for bit in name] for name in VECTOR])
     speaker, gender, nationality, recording = rows.T
-    found = grade_codes(speaker, recording, [gender, nationality])
-    assert found.tolist() == list(VECTOR.values())
+    grades = grade_codes(speaker, recording, [gender, nationality])
+    assert grades.tolist() == list(VECTOR.values())
 
 
 @given(st.lists(st.tuples(st.booleans(), *[st.integers(-1, 1)] * 4), min_size=1))
 def test_a_grade_counts_in_bits_and_is_unknown_with_any_part(rows):
     target, recording, *shared = np.array(rows, dtype=int).T
-    found = grade_codes(target, recording, shared)
-    for grade, is_target, same, *bits in zip(found, target, recording, *shared, strict=True):
+    grades = grade_codes(target, recording, shared)
+    for grade, is_target, same_recording, *bits in zip(
+        grades, target, recording, *shared, strict=True
+    ):
         if is_target:
-            assert grade == {1: 1, 0: 3, -1: 0}[same]
+            assert grade == {1: 1, 0: 3, -1: 0}[same_recording]
         elif -1 in bits:
             assert grade == 0
         else:
@@ -38,8 +40,8 @@ def test_without_attributes_no_trial_of_two_speakers_has_a_grade():
     assert grade_codes([0, 1], [0, 0], []).tolist() == [0, 3]
 
 
-def graded(trials, **how):
-    return pv.trials.grade(trials, **how).trials
+def graded(trials, **options):
+    return pv.trials.grade(trials, **options).trials
 
 
 def test_each_trial_has_its_grade_and_what_is_shared():
@@ -48,14 +50,14 @@ def test_each_trial_has_its_grade_and_what_is_shared():
     assert rows == [
         {
             "enrol": "a/x/1",
-            "test": other,
+            "test": tested,
             "label": label,
             "grade": grade,
             "same_recording": recording,
             "same_gender": True,
             "same_nationality": nationality,
         }
-        for other, label, grade, recording, nationality in (
+        for tested, label, grade, recording, nationality in (
             ("a/x/2", "target", 1, True, True),
             ("b/y/1", "nontarget", 3, False, False),
         )
@@ -64,9 +66,9 @@ def test_each_trial_has_its_grade_and_what_is_shared():
 
 def test_scores_are_kept_beside_their_grades():
     trials = {"enrol": ["a/x/1", "a/x/1"], "test": ["a/x/2", "b/y/1"], "label": [1, 0]}
-    found = graded({**trials, "score": [0.5, None]}, speakers=SPEAKERS)
-    assert found.columns[:5] == ("enrol", "test", "label", "score", "grade")
-    assert found.to_dict()["score"] == [0.5, None]
+    table = graded({**trials, "score": [0.5, None]}, speakers=SPEAKERS)
+    assert table.columns[:5] == ("enrol", "test", "label", "score", "grade")
+    assert table.to_dict()["score"] == [0.5, None]
 
 
 def test_the_attribute_named_first_weighs_most():
@@ -78,9 +80,9 @@ def test_the_attribute_named_first_weighs_most():
 def test_what_is_unknown_has_no_grade_and_is_counted():
     people = {**SPEAKERS, "gender": ["f", "NA"]}
     trials = {"enrol": ["a/1", "a/1"], "test": ["a/2", "b/1"]}
-    found = pv.trials.grade(trials, speakers=people)
-    assert found.trials.to_dict()["grade"] == [None, None]
-    assert found.counts.rows() == [
+    grades = pv.trials.grade(trials, speakers=people)
+    assert grades.trials.to_dict()["grade"] == [None, None]
+    assert grades.counts.rows() == [
         {"label": "nontarget", "grade": None, "trials": 1},
         {"label": "target", "grade": None, "trials": 1},
     ]
@@ -92,9 +94,9 @@ def test_recordings_may_differ_in_what_makes_trials_difficult():
         "device": ["phone", "desk", "phone"],
     }
     trials = {"enrol": ["a/x/1", "a/x/2"], "test": ["b/y/1", "b/y/1"]}
-    found = graded(trials, utterances=table, grade_by="device").to_dict()
-    assert found["same_device"] == [True, False]
-    assert found["grade"] == [2, 1]
+    columns = graded(trials, utterances=table, grade_by="device").to_dict()
+    assert columns["same_device"] == [True, False]
+    assert columns["grade"] == [2, 1]
 
 
 def test_columns_of_the_trials_say_yes_or_no_or_are_in_bands():
@@ -104,10 +106,10 @@ def test_columns_of_the_trials_say_yes_or_no_or_are_in_bands():
         "household": ["yes", "no", ""],
         "days": [3, 90, 10],
     }
-    found = graded(trials, speakers=SPEAKERS, grade_by=["household", "days:30"]).to_dict()
-    assert found["same_household"] == [True, False, None]
-    assert found["same_days:30"] == [True, False, True]
-    assert found["grade"] == [4, 1, None]
+    columns = graded(trials, speakers=SPEAKERS, grade_by=["household", "days:30"]).to_dict()
+    assert columns["same_household"] == [True, False, None]
+    assert columns["same_days:30"] == [True, False, True]
+    assert columns["grade"] == [4, 1, None]
 
 
 def test_a_column_of_the_trials_that_says_neither_is_refused():
@@ -131,9 +133,9 @@ def test_an_unknown_attribute_is_refused_with_the_nearest():
 def test_a_file_holds_what_the_table_holds(tmp_path, ending):
     trials = {"enrol": ["a/x/1", "a/x/1"], "test": ["a/x/2", "b/y/1"], "label": [1, 0]}
     out = tmp_path / f"graded.{ending}"
-    found = pv.trials.grade(trials, speakers=SPEAKERS, out=out)
-    assert found.trials is None
-    assert found.path == out
+    grades = pv.trials.grade(trials, speakers=SPEAKERS, out=out)
+    assert grades.trials is None
+    assert grades.path == out
     read = pl.read_csv(out) if ending == "csv" else pl.read_parquet(out)
     assert read.rows() == graded(trials, speakers=SPEAKERS).to_polars().rows()
     assert [path.name for path in tmp_path.iterdir()] == [out.name]
@@ -157,8 +159,8 @@ def test_a_mix_is_read_and_refused():
 def test_with_one_attribute_pairs_are_of_grades_1_and_2_and_target_trials_of_3():
     people = {"id": ["a", "b", "c"], "gender": ["f", "f", "m"]}
     trials = {"enrol": ["a/x/1"] * 3, "test": ["a/y/1", "b/z/1", "c/w/1"]}
-    found = pv.trials.grade(trials, speakers=people)
-    rows = {(row["label"], row["grade"]): row["trials"] for row in found.counts.rows()}
+    grades = pv.trials.grade(trials, speakers=people)
+    rows = {(row["label"], row["grade"]): row["trials"] for row in grades.counts.rows()}
     assert rows == {("target", 3): 1, ("nontarget", 2): 1, ("nontarget", 1): 1}
     trials["score"] = [2.0, 1.0, 0.0]
     audit = pv.audit(trials, speakers=people, by="grade", intervals=False)
@@ -167,18 +169,20 @@ def test_with_one_attribute_pairs_are_of_grades_1_and_2_and_target_trials_of_3()
 
 
 @pytest.mark.parametrize(
-    "given", [{"by": 3}, {"grade_by": 3}, {"grade_by": [None]}, {"out": 3}, {"columns": 3}], ids=str
+    "options",
+    [{"by": 3}, {"grade_by": 3}, {"grade_by": [None]}, {"out": 3}, {"columns": 3}],
+    ids=str,
 )
-def test_options_of_another_kind_are_refused(given):
+def test_options_of_another_kind_are_refused(options):
     trials = {"enrol": ["a/x/1"], "test": ["b/y/1"]}
-    call = pv.trials.describe if "by" in given else pv.trials.grade
-    with pytest.raises(pv.ConfigError, match=f"^(--)?{next(iter(given))}"):
-        call(trials, **given)
+    call = pv.trials.describe if "by" in options else pv.trials.grade
+    with pytest.raises(pv.ConfigError, match=f"^(--)?{next(iter(options))}"):
+        call(trials, **options)
 
 
 def test_every_grade_of_voxceleb1_h(h_list, vox1):
-    found = pv.trials.grade(h_list, speakers=vox1)
-    assert found.counts.to_dict() == {
+    grades = pv.trials.grade(h_list, speakers=vox1)
+    assert grades.counts.to_dict() == {
         "label": ["nontarget", "target", "target"],
         "grade": [4, 1, 3],
         "trials": [275_406, 32_778, 242_710],

@@ -21,11 +21,11 @@ def recorded(ids, speakers, table=None):
     return numbered_recordings(names, owner).tolist()
 
 
-def trials_of(found):
-    ids = list(found.trials.utterance_ids)
+def trials_of(trial_list):
+    ids = list(trial_list.trials.utterance_ids)
     return sorted(
         (ids[e], ids[t], int(label))
-        for chunk in found.chunks()
+        for chunk in trial_list.chunks()
         for e, t, label in zip(chunk.enrol, chunk.test, chunk.target, strict=True)
     )
 
@@ -49,9 +49,9 @@ def test_a_list_is_read_whatever_its_format_and_scores_do_not_count(tmp_path, te
 
 def test_rows_that_differ_in_their_scores_only_are_duplicates():
     rows = {"enrol": ["a/1", "a/1"], "test": ["b/1", "b/1"], "score": [0.1, 0.2]}
-    found = read_list(rows)
-    assert found.trials.n_trials == 1
-    assert {note.item: note.count for note in found.trials.data_notes}["exact duplicates"] == 1
+    trial_list = read_list(rows)
+    assert trial_list.trials.n_trials == 1
+    assert {note.item: note.count for note in trial_list.trials.data_notes}["exact duplicates"] == 1
 
 
 def test_labels_that_contradict_the_speakers_are_refused_or_set_aside():
@@ -64,10 +64,10 @@ def test_labels_that_contradict_the_speakers_are_refused_or_set_aside():
 def test_the_order_of_rows_changes_nothing():
     turned = {n: c[::-1] for n, c in zip("etl", zip(*ROWS, strict=True), strict=True)}
     names = {"enrol": "e", "test": "t", "label": "l"}
-    one = read_list({n: list(c) for n, c in turned.items()}, columns=names)
+    renamed = read_list({n: list(c) for n, c in turned.items()}, columns=names)
     columns = zip(*ROWS, strict=True)
-    other = read_list(dict(zip(("enrol", "test", "label"), map(list, columns), strict=True)))
-    assert one.trials.content_sha256 == other.trials.content_sha256
+    original = read_list(dict(zip(("enrol", "test", "label"), map(list, columns), strict=True)))
+    assert renamed.trials.content_sha256 == original.trials.content_sha256
 
 
 def test_the_folder_below_the_speaker_is_the_recording():
@@ -97,19 +97,24 @@ def test_a_cell_that_is_unknown_is_no_recording():
 
 @given(st.permutations([f"{s}/{s}{r}/{u}" for s in "ab" for r in "xy" for u in "12"]))
 def test_recordings_do_not_depend_on_the_order(ids):
-    found = dict(zip(ids, recorded(ids, [ord(one[0]) - 97 for one in ids]), strict=True))
-    assert found == {one: 2 * "ab".index(one[0]) + "xy".index(one[3]) for one in found}
+    recordings = dict(
+        zip(ids, recorded(ids, [ord(utterance[0]) - 97 for utterance in ids]), strict=True)
+    )
+    assert recordings == {
+        utterance: 2 * "ab".index(utterance[0]) + "xy".index(utterance[3])
+        for utterance in recordings
+    }
 
 
 def test_an_utterance_is_of_its_own_recording_even_if_that_is_unknown():
-    found = read_list({"enrol": ["a/1", "a/1"], "test": ["a/1", "a/2"]})
-    (chunk,) = found.chunks()
-    assert found.same_recording(chunk).tolist() == [1, -1]
+    trial_list = read_list({"enrol": ["a/1", "a/1"], "test": ["a/1", "a/2"]})
+    (chunk,) = trial_list.chunks()
+    assert trial_list.same_recording(chunk).tolist() == [1, -1]
 
 
 def test_without_a_table_of_speakers_there_are_no_groups():
-    found = read_list({"enrol": ["a/1"], "test": ["b/1"]})
-    assert found.groupings == found.agreements == found.attributes == ()
+    trial_list = read_list({"enrol": ["a/1"], "test": ["b/1"]})
+    assert trial_list.groupings == trial_list.agreements == trial_list.attributes == ()
 
 
 def test_ids_that_tell_no_speaker_are_refused_with_the_mend():
@@ -126,14 +131,16 @@ def test_ids_that_tell_no_speaker_are_refused_with_the_mend():
     ],
 )
 def test_difficulty_is_that_of_paper_002_where_speakers_have_its_attributes(columns, names):
-    found = read_list({"enrol": ["a/1"], "test": ["b/1"]}, speakers={"id": ["a", "b"], **columns})
-    assert [one.name for one in found.agreements] == names
+    trial_list = read_list(
+        {"enrol": ["a/1"], "test": ["b/1"]}, speakers={"id": ["a", "b"], **columns}
+    )
+    assert [agreement.name for agreement in trial_list.agreements] == names
 
 
 def test_many_trials_are_looked_at_in_blocks(monkeypatch, even, people):
-    whole = pv.trials.check(even, speakers=people, by="gender").to_json()
+    unsplit = pv.trials.check(even, speakers=people, by="gender").to_json()
     monkeypatch.setattr("parivox.trials.lists.TRIALS_PER_CHUNK", 3)
-    assert pv.trials.check(even, speakers=people, by="gender").to_json() == whole
+    assert pv.trials.check(even, speakers=people, by="gender").to_json() == unsplit
     monkeypatch.setattr("parivox.data.spilled_rows.IN_MEMORY_TRIALS", 2)
     monkeypatch.setattr("parivox.data.spilled_rows.PARTITION_TRIALS", 2)
-    assert pv.trials.check(even, speakers=people, by="gender").to_json() == whole
+    assert pv.trials.check(even, speakers=people, by="gender").to_json() == unsplit

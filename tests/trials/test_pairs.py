@@ -29,7 +29,7 @@ def laid_out(sizes):
     speaker = [i for i, recordings in enumerate(sizes) for n in recordings for _ in range(n)]
     flat = [n for recordings in sizes for n in recordings]
     recording = np.repeat(np.arange(len(flat)), flat)
-    start = np.concatenate(([0], np.cumsum([sum(one) for one in sizes])))
+    start = np.concatenate(([0], np.cumsum([sum(counts) for counts in sizes])))
     return start, np.array(speaker), recording
 
 
@@ -39,16 +39,16 @@ def test_numbers_of_pairs_are_all_pairs_that_itertools_finds(sizes):
     end = np.searchsorted(recording, recording, side="right")
     for grade, is_same in ((1, True), (3, False)):
         pairs = target_pairs(start, end, grade)
-        found = [
+        numbered = [
             sorted(p) for p in zip(*pairs.utterances_at(np.arange(pairs.n_pairs)), strict=True)
         ]
-        assert found == [
+        assert numbered == [
             [a, b]
             for a, b in itertools.combinations(range(speaker.size), 2)
             if speaker[a] == speaker[b] and (recording[a] == recording[b]) == is_same
         ]
         assert pairs.count_by_speaker(start).tolist() == [
-            sum(speaker[a] == i for a, _ in found) for i in range(len(sizes))
+            sum(speaker[a] == i for a, _ in numbered) for i in range(len(sizes))
         ]
 
 
@@ -100,12 +100,12 @@ def test_no_two_of_a_group_meet_again_before_all_have_met(a, most):
 )
 def test_distinct_draws_are_distinct_in_range_and_as_many_as_wanted(ranges, seed):
     population = np.array([n for n, _ in ranges])
-    wanted = np.array([int(n * share) for n, share in ranges])
-    found = Draws(seed).distinct_numbers(population, wanted)
-    assert (np.diff(found) > 0).all()
+    sizes = np.array([int(n * share) for n, share in ranges])
+    draws = Draws(seed).distinct_numbers(population, sizes)
+    assert (np.diff(draws) > 0).all()
     ends = np.cumsum(population)
-    counts = np.searchsorted(found, ends) - np.searchsorted(found, ends - population)
-    assert counts.tolist() == wanted.tolist()
+    counts = np.searchsorted(draws, ends) - np.searchsorted(draws, ends - population)
+    assert counts.tolist() == sizes.tolist()
 
 
 def test_every_number_is_as_likely_as_any_other():
@@ -118,9 +118,9 @@ def test_every_number_is_as_likely_as_any_other():
 
 
 def test_no_range_is_too_large_to_draw_from():
-    found = Draws(3).distinct_numbers(np.array([10**15]), np.array([1000]))
-    assert found.size == 1000
-    assert found.max() > 10**14
+    draws = Draws(3).distinct_numbers(np.array([10**15]), np.array([1000]))
+    assert draws.size == 1000
+    assert draws.max() > 10**14
 
 
 def test_words_are_those_that_numpy_promises():
@@ -134,12 +134,12 @@ def test_words_are_those_that_numpy_promises():
 
 
 @given(st.lists(st.integers(0, 9), max_size=30), st.lists(st.integers(0, 9), max_size=9))
-def test_once_takes_each_key_once(keys, taken):
-    rising = np.unique(np.array(taken, dtype=np.int64))
-    found, again = without_repeats(np.array(keys, dtype=np.int64), rising)
-    assert found.tolist() == sorted({*keys, *taken})
+def test_once_takes_each_key_once(keys, used_keys):
+    rising = np.unique(np.array(used_keys, dtype=np.int64))
+    fresh_rows, again = without_repeats(np.array(keys, dtype=np.int64), rising)
+    assert fresh_rows.tolist() == sorted({*keys, *used_keys})
     fresh = set(range(len(keys))) - set(again.tolist())
-    assert sorted(keys[at] for at in fresh) == sorted({*keys} - {*taken})
+    assert sorted(keys[row] for row in fresh) == sorted({*keys} - {*used_keys})
 
 
 @given(st.lists(st.integers(1, 4), min_size=2, max_size=5), st.integers(0, 1000), st.data())

@@ -54,7 +54,7 @@ def test_an_unknown_attribute_of_a_speaker_is_of_no_class():
 
 
 @pytest.mark.parametrize(
-    ("table", "people", "by", "told"),
+    ("table", "people", "by", "message"),
     [
         ({"utterance": ["a/x/1", "a/x/1"]}, PEOPLE, "sex", "1 of 2 rows repeat an utterance"),
         ({"utterance": ["a/1"], "speaker": ["a"]}, PEOPLE, "sex", "have no recording"),
@@ -71,16 +71,16 @@ def test_an_unknown_attribute_of_a_speaker_is_of_no_class():
         ),
     ],
 )
-def test_what_is_wrong_with_the_tables_is_said_in_a_sentence(table, people, by, told):
-    with pytest.raises((DataError, ConfigError), match=told) as raised:
+def test_what_is_wrong_with_the_tables_is_said_in_a_sentence(table, people, by, message):
+    with pytest.raises((DataError, ConfigError), match=message) as raised:
         Pool.read(table, people, by=by)
     assert "\n" not in str(raised.value)
 
 
 def test_hashes_cover_the_ids_and_no_attribute():
-    first = Pool.read({"utterance": IDS}, PEOPLE, by="sex").ids_sha256()
-    other = Pool.read({"utterance": IDS}, PEOPLE | {"sex": ["f", "f", "f"]}, by="sex")
-    assert other.ids_sha256() == first
+    digest = Pool.read({"utterance": IDS}, PEOPLE, by="sex").ids_sha256()
+    recoded_digest = Pool.read({"utterance": IDS}, PEOPLE | {"sex": ["f", "f", "f"]}, by="sex")
+    assert recoded_digest.ids_sha256() == digest
     shorter = Pool.read({"utterance": IDS[:-1]}, PEOPLE, by="sex").ids_sha256()
-    assert shorter["utterances"] != first["utterances"]
-    assert np.unique(list(first.values())).size == 2
+    assert shorter["utterances"] != digest["utterances"]
+    assert np.unique(list(digest.values())).size == 2

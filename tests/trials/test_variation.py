@@ -18,7 +18,7 @@ SPEAKERS, VIDEOS, CLIPS = 6, 5, 2  # of either sex
 @pytest.fixture(scope="module")
 def people():
     ids = [f"{sex}{i}" for sex in "fm" for i in range(SPEAKERS)]
-    return {"id": ids, "sex": [one[0] for one in ids]}
+    return {"id": ids, "sex": [speaker_id[0] for speaker_id in ids]}
 
 
 @pytest.fixture(scope="module")
@@ -26,24 +26,24 @@ def pool(people):
     """Every pair of utterances once, in both orders at random; speakers differ in their scores."""
     rng = np.random.default_rng(11)
     ids = [f"{p}/{v}/{c}" for p in people["id"] for v in range(VIDEOS) for c in range(CLIPS)]
-    one, other = np.triu_indices(len(ids), 1)
-    turned = rng.random(one.size) < 0.5
-    one, other = np.where(turned, other, one), np.where(turned, one, other)
+    enrolled, tested = np.triu_indices(len(ids), 1)
+    turned = rng.random(enrolled.size) < 0.5
+    enrolled, tested = np.where(turned, tested, enrolled), np.where(turned, enrolled, tested)
     speaker = np.arange(len(ids)) // (VIDEOS * CLIPS)
     effect = rng.normal(scale=0.7, size=2 * SPEAKERS)
-    target = speaker[one] == speaker[other]
-    score = 2.0 * target + effect[speaker[one]] * effect[speaker[other]]
+    target = speaker[enrolled] == speaker[tested]
+    score = 2.0 * target + effect[speaker[enrolled]] * effect[speaker[tested]]
     return {
-        "enrol": np.array(ids)[one],
-        "test": np.array(ids)[other],
+        "enrol": np.array(ids)[enrolled],
+        "test": np.array(ids)[tested],
         "label": target.astype(int),
-        "score": score + rng.normal(size=one.size),
+        "score": score + rng.normal(size=enrolled.size),
     }
 
 
 def read(pool, people):
-    none = dict.fromkeys(("utterances", "columns", "orientation", "id"))
-    return read_scored_pairs(pool, speakers=people, by="sex", **none)
+    unset = dict.fromkeys(("utterances", "columns", "orientation", "id"))
+    return read_scored_pairs(pool, speakers=people, by="sex", **unset)
 
 
 def variants(pool, people, **options):
@@ -56,8 +56,8 @@ def test_every_speaker_has_so_many_pairs_of_either_class_and_none_twice(pool, pe
     drawn = pairs.draw_rows(20, (1,))
     assert np.unique(drawn).size == drawn.size
     for kind in (False, True):
-        at = drawn[pairs.target[drawn] == kind]
-        assert np.bincount(pairs.speaker[at]).tolist() == [20] * 2 * SPEAKERS
+        pair_rows = drawn[pairs.target[drawn] == kind]
+        assert np.bincount(pairs.speaker[pair_rows]).tolist() == [20] * 2 * SPEAKERS
     assert not np.array_equal(drawn, pairs.draw_rows(20, (2,)))
 
 
@@ -71,10 +71,10 @@ def test_pairs_of_one_recording_or_of_two_groups_are_none(pool, people):
 
 
 def test_a_pair_in_both_orders_is_one_pair(pool, people):
-    both = {name: np.concatenate((cells, cells)) for name, cells in pool.items()}
-    both["enrol"][len(pool["enrol"]) :] = pool["test"]
-    both["test"][len(pool["enrol"]) :] = pool["enrol"]
-    assert read(both, people).score.size == read(pool, people).score.size
+    doubled = {name: np.concatenate((cells, cells)) for name, cells in pool.items()}
+    doubled["enrol"][len(pool["enrol"]) :] = pool["test"]
+    doubled["test"][len(pool["enrol"]) :] = pool["enrol"]
+    assert read(doubled, people).score.size == read(pool, people).score.size
 
 
 def test_in_a_triangle_of_all_pairs_every_speaker_has_half_of_its_pairs(pool, people):
@@ -84,24 +84,24 @@ def test_in_a_triangle_of_all_pairs_every_speaker_has_half_of_its_pairs(pool, pe
         "test": np.where(turned, pool["enrol"], pool["test"]),
     }
     pairs = read(triangle, people)
-    own = np.bincount(pairs.speaker[~pairs.target])
-    assert own.tolist() == [(SPEAKERS - 1) * (VIDEOS * CLIPS) ** 2 // 2] * 2 * SPEAKERS
+    pair_counts = np.bincount(pairs.speaker[~pairs.target])
+    assert pair_counts.tolist() == [(SPEAKERS - 1) * (VIDEOS * CLIPS) ** 2 // 2] * 2 * SPEAKERS
 
 
 def test_same_seed_same_tables_whatever_the_order_of_the_rows(pool, people):
     order = np.random.default_rng(0).permutation(len(pool["score"]))
     shuffled = {name: cells[order] for name, cells in pool.items()}
-    one, other = variants(pool, people, seed=4), variants(shuffled, people, seed=4)
-    assert one.to_json() == other.to_json()
-    assert one.to_json() != variants(pool, people, seed=5).to_json()
+    ordered, reordered = variants(pool, people, seed=4), variants(shuffled, people, seed=4)
+    assert ordered.to_json() == reordered.to_json()
+    assert ordered.to_json() != variants(pool, people, seed=5).to_json()
 
 
 def test_the_table_sums_up_the_values_of_the_variants(pool, people):
-    found = variants(pool, people)
-    for row in found.table:
-        where = {name: row[name] for name in ("group", "per_speaker", "metric")}
-        values = np.array([one["value"] for one in found.values.where(**where)])
-        assert values.size == found.variants
+    variation = variants(pool, people)
+    for row in variation.table:
+        cell = {name: row[name] for name in ("group", "per_speaker", "metric")}
+        values = np.array([draw["value"] for draw in variation.values.where(**cell)])
+        assert values.size == variation.variants
         assert row["mean"] == pytest.approx(values.mean())
         if values.min() > 0:
             assert row["seed_max_min"] == pytest.approx(values.max() / values.min() - 1)
@@ -109,19 +109,19 @@ def test_the_table_sums_up_the_values_of_the_variants(pool, people):
 
 
 def test_a_metric_is_that_of_the_trials_drawn(pool, people):
-    found = variants(pool, people, seed=9)
+    variation = variants(pool, people, seed=9)
     pairs = read(pool, people).with_enough_pairs(20)
     drawn = pairs.draw_rows(5, (9, 5, 1))
     mine = drawn[pairs.group[drawn] == 1]
     expected = float(eer(Counts.from_scores(pairs.score[mine], pairs.target[mine])))
-    (row,) = found.values.where(group="m", per_speaker=5, variant=2, metric="eer").rows()
+    (row,) = variation.values.where(group="m", per_speaker=5, variant=2, metric="eer").rows()
     assert row["value"] == expected
 
 
 def test_more_pairs_cure_the_draw_of_pairs_and_not_the_draw_of_speakers(pool, people):
-    found = variants(pool, people, per_speaker=[5, 35], variants=20, replicates=100)
+    variation = variants(pool, people, per_speaker=[5, 35], variants=20, replicates=100)
     for metric in ("eer", "fnr", "fpr"):
-        rows = found.table.where(metric=metric).rows()
+        rows = variation.table.where(metric=metric).rows()
         few, many = (
             {
                 name: np.mean([r[name] for r in rows if r["per_speaker"] == n])
@@ -136,27 +136,29 @@ def test_more_pairs_cure_the_draw_of_pairs_and_not_the_draw_of_speakers(pool, pe
 
 def test_a_scorer_is_asked_for_the_trials_of_lists_built_for_it(people):
     ids = [f"{p}/{v}/{c}" for p in people["id"] for v in range(VIDEOS) for c in range(CLIPS)]
-    asked = []
+    requests = []
 
     def scorer(enrol, test):
-        asked.append(enrol.size)
-        same = np.array([one[:2] == other[:2] for one, other in zip(enrol, test, strict=True)])
-        return 2.0 * same + np.array(
-            [hash_of(one + other) for one, other in zip(enrol, test, strict=True)]
+        requests.append(enrol.size)
+        is_target = np.array(
+            [enrolled[:2] == tested[:2] for enrolled, tested in zip(enrol, test, strict=True)]
+        )
+        return 2.0 * is_target + np.array(
+            [hash_of(enrolled + tested) for enrolled, tested in zip(enrol, test, strict=True)]
         )
 
-    found = variants({"utterance": ids}, people, scorer=scorer, per_speaker=[5, 20])
-    assert sorted(asked) == [2 * 5 * 2 * SPEAKERS] * 3 + [2 * 20 * 2 * SPEAKERS] * 3
-    assert found.kept == {"f": SPEAKERS, "m": SPEAKERS}
-    for row in found.table.where(metric="eer"):
+    variation = variants({"utterance": ids}, people, scorer=scorer, per_speaker=[5, 20])
+    assert sorted(requests) == [2 * 5 * 2 * SPEAKERS] * 3 + [2 * 20 * 2 * SPEAKERS] * 3
+    assert variation.kept == {"f": SPEAKERS, "m": SPEAKERS}
+    for row in variation.table.where(metric="eer"):
         assert 0 < row["mean"] < 0.5
     again = variants({"utterance": ids[::-1]}, people, scorer=scorer, per_speaker=[5, 20])
-    assert again.to_json() == found.to_json()
+    assert again.to_json() == variation.to_json()
 
 
 def hash_of(text):
     """A number in [-3, 3] that looks random and is not."""
-    return sum(ord(letter) * 31**place for place, letter in enumerate(text)) % 601 / 100 - 3
+    return sum(ord(letter) * 31**position for position, letter in enumerate(text)) % 601 / 100 - 3
 
 
 def test_what_a_scorer_gives_is_a_score_for_each_trial(people):
@@ -164,35 +166,35 @@ def test_what_a_scorer_gives_is_a_score_for_each_trial(people):
     with pytest.raises(DataError, match="gave \\(1,\\) for 120 trials"):
         variants(table, people, scorer=lambda _, __: [0.5], per_speaker=[5])
     with pytest.raises(DataError, match="gave NaN among 120"):
-        variants(table, people, scorer=lambda one, _: one.size * [np.nan], per_speaker=[5])
+        variants(table, people, scorer=lambda enrol, _: enrol.size * [np.nan], per_speaker=[5])
     with pytest.raises(ConfigError, match="columns is of files of scores"):
         variants(table, people, scorer=len, columns={"score": "x"})
 
 
 def test_groups_that_are_asked_for_alone_take_part(pool, people):
-    found = variants(pool, people, groups="f", per_speaker=10)
-    assert set(found.table.to_dict()["group"]) == {*found.kept} == {"f"}
-    assert {*found.left_out} <= {"f"}
+    variation = variants(pool, people, groups="f", per_speaker=10)
+    assert set(variation.table.to_dict()["group"]) == {*variation.kept} == {"f"}
+    assert {*variation.left_out} <= {"f"}
 
 
 def test_speakers_without_pairs_enough_are_left_out_of_all_lists(pool, people):
     lost = np.char.startswith(pool["enrol"], "f0") & (pool["label"] == 1)
     lost &= np.arange(lost.size) % 2 == 0
     short = {name: cells[~lost] for name, cells in pool.items()}
-    found = variants(short, people, per_speaker=[5, 40])
-    assert found.left_out == {"f": 1}
-    assert {row["speakers"] for row in found.table.where(group="f")} == {SPEAKERS - 1}
+    variation = variants(short, people, per_speaker=[5, 40])
+    assert variation.left_out == {"f": 1}
+    assert {row["speakers"] for row in variation.table.where(group="f")} == {SPEAKERS - 1}
 
 
 def test_fewer_than_five_speakers_tell_nothing_of_others(pool, people):
     few = np.isin(np.char.partition(pool["enrol"], "/")[:, 0], ["f0", "f1", "m0", "m1", "m2"])
     few &= np.isin(np.char.partition(pool["test"], "/")[:, 0], ["f0", "f1", "m0", "m1", "m2"])
-    found = variants({name: cells[few] for name, cells in pool.items()}, people)
-    assert {row["speaker_sd"] for row in found.table} == {None}
+    variation = variants({name: cells[few] for name, cells in pool.items()}, people)
+    assert {row["speaker_sd"] for row in variation.table} == {None}
 
 
 @pytest.mark.parametrize(
-    ("options", "kind", "said"),
+    ("options", "kind", "message"),
     [
         ({"per_speaker": [5, 41]}, DataError, "no speaker has 41 same-speaker .* at most 40"),
         ({"per_speaker": []}, ConfigError, "names no number of pairs"),
@@ -202,15 +204,15 @@ def test_fewer_than_five_speakers_tell_nothing_of_others(pool, people):
         ({"cost": "none"}, ConfigError, "'none'"),
     ],
 )
-def test_what_cannot_be_drawn_is_said_with_what_can(options, kind, said, pool, people):
-    with pytest.raises(kind, match=said):
+def test_what_cannot_be_drawn_is_said_with_what_can(options, kind, message, pool, people):
+    with pytest.raises(kind, match=message):
         variants(pool, people, **options)
 
 
-@pytest.mark.parametrize("given", [{"by": 3}, {"cost": 3}, {"id": 3}, {"columns": 3}], ids=str)
-def test_options_of_another_kind_are_refused_by_name(given, pool, people):
-    with pytest.raises(ConfigError, match=f"^{next(iter(given))}=3"):
-        pv.trials.variants(pool, speakers=people, **{"by": "sex"} | given)
+@pytest.mark.parametrize("options", [{"by": 3}, {"cost": 3}, {"id": 3}, {"columns": 3}], ids=str)
+def test_options_of_another_kind_are_refused_by_name(options, pool, people):
+    with pytest.raises(ConfigError, match=f"^{next(iter(options))}=3"):
+        pv.trials.variants(pool, speakers=people, **{"by": "sex"} | options)
 
 
 def test_scores_of_one_class_are_refused(pool, people):
@@ -229,36 +231,36 @@ def test_groups_must_be_of_speakers(pool, people):
 def test_the_json_and_the_page_hold_no_ids(pool, people):
     from rich.console import Console
 
-    found = variants(pool, people)
-    held = json.loads(found.to_json())
-    assert held["speakers"] == {"f": SPEAKERS, "m": SPEAKERS}
+    variation = variants(pool, people)
+    payload = json.loads(variation.to_json())
+    assert payload["speakers"] == {"f": SPEAKERS, "m": SPEAKERS}
     console = Console(width=100)
     with console.capture() as captured:
-        console.print(variation_summary(found))
+        console.print(variation_summary(variation))
     page = captured.get()
     assert "3 lists for each of 5, 20 pairs per speaker and class" in page
-    for text in (page, found.to_json()):
+    for text in (page, variation.to_json()):
         assert not any(id_ in text for id_ in people["id"])
 
 
 @pytest.mark.slow
 def test_the_charts_hold_what_the_tables_do(pool, people, optional, tmp_path):
     optional("altair")
-    found = variants(pool, people)
-    rows = found.chart("eer").data.values
+    variation = variants(pool, people)
+    rows = variation.chart("eer").data.values
     assert len(rows) == 2 * 2 * 2  # groups, numbers of pairs, ways
-    curves = found.dets().data.values
+    curves = variation.dets().data.values
     assert {row["line"] for row in curves} == {f"{n}/{k}" for n in (5, 20) for k in (1, 2, 3)}
     assert np.isfinite([(row["x"], row["y"]) for row in curves]).all()
-    save(found.dets(), "--dets", str(tmp_path / "dets.svg"))
+    save(variation.dets(), "--dets", str(tmp_path / "dets.svg"))
     assert "</svg>" in (tmp_path / "dets.svg").read_text()
     with pytest.raises(ConfigError, match="it is one of eer, min_cdet"):
-        found.chart("acc")
+        variation.chart("acc")
 
 
 def test_on_voxceleb1_h_the_draw_of_speakers_stays(bt4vt_data):
     """Published: Canada, n = 25, 75: 26, 6 % by pairs and 20, 14 % by speakers."""
-    found = pv.trials.variants(
+    variation = pv.trials.variants(
         bt4vt_data / "resnetse34v2_H-eval_scores.csv",
         speakers=bt4vt_data / "vox1_meta.csv",
         by="nationality",
@@ -267,9 +269,9 @@ def test_on_voxceleb1_h_the_draw_of_speakers_stays(bt4vt_data):
         replicates=40,
         seed=1,
     )
-    assert found.kept["Canada"] == 54
-    assert sum(found.kept.values()) + sum(found.left_out.values()) == 1190
-    few, many = found.table.where(group="Canada", metric="min_cdet").rows()
+    assert variation.kept["Canada"] == 54
+    assert sum(variation.kept.values()) + sum(variation.left_out.values()) == 1190
+    few, many = variation.table.where(group="Canada", metric="min_cdet").rows()
     assert few["seed_sd"] == pytest.approx(0.20, abs=0.12)
     assert many["seed_sd"] == pytest.approx(0.08, abs=0.04)
     assert few["speaker_sd"] == pytest.approx(0.26, abs=0.08)

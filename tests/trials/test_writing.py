@@ -32,24 +32,24 @@ HEADS = {
 def write(path, kind, enrol, test, target, *, step=None, more=None):
     step = step or max(len(enrol), 1)
     with ListWriter(path, kind) as writer:
-        for first in range(0, len(enrol), step):
-            part = slice(first, first + step)
+        for start in range(0, len(enrol), step):
+            block = slice(start, start + step)
             writer.write(
-                pl.Series(enrol[part], dtype=pl.String),
-                pl.Series(test[part], dtype=pl.String),
-                np.array(target[part], dtype=bool),
-                {name: cells[part] for name, cells in more.items()} if more else None,
+                pl.Series(enrol[block], dtype=pl.String),
+                pl.Series(test[block], dtype=pl.String),
+                np.array(target[block], dtype=bool),
+                {name: cells[block] for name, cells in more.items()} if more else None,
             )
     return path
 
 
 def read(path):
-    found = scan(path, columns=RequestedColumns(), format=None, name="list")
+    table = scan(path, columns=RequestedColumns(), format=None, name="list")
     rows = []
-    for chunk in found.chunks():
+    for chunk in table.chunks():
         target = labels(chunk) == 1
         rows += zip(chunk["enrol"], chunk["test"], target.tolist(), strict=True)
-    return found.format, rows
+    return table.format, rows
 
 
 @pytest.mark.parametrize("kind", LIST_FORMATS)
@@ -84,19 +84,19 @@ def test_the_bytes_do_not_tell_the_blocks(kind, tmp_path):
     n = 300_000  # more than a group of rows in Parquet
     enrol = [f"s{k}/v/{i}" for i, k in enumerate(rng.integers(0, 50, n))]
     target = rng.random(n) < 0.5
-    one, other = (
+    first_bytes, second_bytes = (
         write(tmp_path / f"{step}", kind, enrol, enrol[::-1], target, step=step)
         for step in (n, 70_001)
     )
-    assert one.read_bytes() == other.read_bytes()
+    assert first_bytes.read_bytes() == second_bytes.read_bytes()
 
 
 @pytest.mark.parametrize("kind", FORMATS_WITH_FURTHER_COLUMNS)
 def test_further_columns_have_room_in_tables(kind, tmp_path):
     more = {"score": [0.5, None], "device": ["x,y", "z"]}
     path = write(tmp_path / "list", kind, ["a", "b"], ["c", "d"], [True, False], more=more)
-    found = pl.read_csv(path) if kind == "csv" else pl.read_parquet(path)
-    assert found.to_dict(as_series=False) == {
+    table = pl.read_csv(path) if kind == "csv" else pl.read_parquet(path)
+    assert table.to_dict(as_series=False) == {
         "enrol": ["a", "b"],
         "test": ["c", "d"],
         "label": ["target", "nontarget"],
