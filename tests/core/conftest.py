@@ -17,22 +17,22 @@ VECTORS = json.loads((Path(__file__).parents[1] / "vectors.json").read_text(enco
 def vector():
     """Inputs, expected values and tolerance of one vector by its id."""
 
-    def of(name):
+    def vector_of(name):
         entry = VECTORS[name]
         return entry["inputs"], entry["expected"], entry["tol"]
 
-    return of
+    return vector_of
 
 
 @pytest.fixture(scope="session")
 def counted():
     """Counts of target and nontarget scores."""
 
-    def of(tar, non):
+    def counts_of(tar, non):
         labels = [1] * len(tar) + [0] * len(non)
         return Counts.from_scores(np.array([*tar, *non], dtype=float), np.array(labels))
 
-    return of
+    return counts_of
 
 
 @pytest.fixture(scope="session")
@@ -52,15 +52,15 @@ def tied_sets():
 def stacked():
     """Several sets of trials as one Counts of shape (set,), on the union of their scores."""
 
-    def of(parts):
-        values = np.unique(np.concatenate([part.values for part in parts]))
+    def counts_of_sets(sets):
+        values = np.unique(np.concatenate([counts.values for counts in sets]))
         rows = []
-        for part in parts:
-            at = np.searchsorted(values, part.values)
+        for counts in sets:
+            columns = np.searchsorted(values, counts.values)
             row = np.zeros((2, values.size), dtype=np.int64)
-            row[0, at], row[1, at] = part.target, part.nontarget
+            row[0, columns], row[1, columns] = counts.target, counts.nontarget
             rows.append(row)
-        both = np.stack(rows)
-        return Counts(values, both[:, 0], both[:, 1])
+        classes = np.stack(rows)
+        return Counts(values, classes[:, 0], classes[:, 1])
 
-    return of
+    return counts_of_sets

@@ -21,17 +21,24 @@ def tables(least, most):
     )
 
 
-def drawn(rng, n, shares, other):
+def drawn(rng, n, row_shares, column_shares):
     """A table of speakers whose two values have nothing to do with each other."""
-    table = np.zeros((len(shares), len(other)), dtype=int)
-    np.add.at(table, (rng.choice(len(shares), n, p=shares), rng.choice(len(other), n, p=other)), 1)
+    table = np.zeros((len(row_shares), len(column_shares)), dtype=int)
+    np.add.at(
+        table,
+        (
+            rng.choice(len(row_shares), n, p=row_shares),
+            rng.choice(len(column_shares), n, p=column_shares),
+        ),
+        1,
+    )
     return table
 
 
 def test_the_p_value_of_many_speakers_is_pearsons():
-    found = association(BANDS_OF_GENDERS)
-    assert found.test == "chi-square"
-    assert found.p == pytest.approx(chi2_contingency(BANDS_OF_GENDERS).pvalue, rel=1e-9)
+    strength = association(BANDS_OF_GENDERS)
+    assert strength.test == "chi-square"
+    assert strength.p == pytest.approx(chi2_contingency(BANDS_OF_GENDERS).pvalue, rel=1e-9)
 
 
 def test_the_strength_is_what_chance_does_not_explain():
@@ -47,9 +54,9 @@ def test_the_p_value_of_few_speakers_is_that_of_all_ways_to_deal_them_out():
     ways = np.arange(row + 1)
     chance = hypergeom.pmf(ways, n, column, row)
     exact = chance[abs(ways - expected) >= abs(table[0, 0] - expected) - 1e-9].sum()
-    found = association(table)
-    assert found.test == "permutation"
-    assert found.p == pytest.approx(exact, abs=4 * np.sqrt(exact / 2_000))
+    strength = association(table)
+    assert strength.test == "permutation"
+    assert strength.p == pytest.approx(exact, abs=4 * np.sqrt(exact / 2_000))
 
 
 @pytest.mark.parametrize(
@@ -57,35 +64,37 @@ def test_the_p_value_of_few_speakers_is_that_of_all_ways_to_deal_them_out():
 )
 def test_attributes_that_have_nothing_to_do_with_each_other_are_found_at_their_level(n, test):
     rng = np.random.default_rng(7)
-    found = [
+    strengths = [
         association(drawn(rng, n, [0.5, 0.5], [0.5, 0.3, 0.2]), seed=seed) for seed in range(400)
     ]
-    assert sum(one.test == test for one in found) > 350
-    assert sum(one.p <= 0.05 for one in found) <= 34  # 20 expected; one run in a thousand has more
-    assert sum(one.p <= 0.05 for one in found) >= 4
-    assert np.mean([one.cramers_v for one in found]) < 0.1
+    assert sum(strength.test == test for strength in strengths) > 350
+    assert (
+        sum(strength.p <= 0.05 for strength in strengths) <= 34
+    )  # 20 expected; one run in a thousand has more
+    assert sum(strength.p <= 0.05 for strength in strengths) >= 4
+    assert np.mean([strength.cramers_v for strength in strengths]) < 0.1
 
 
 @settings(deadline=None, max_examples=40)
 @given(st.integers(10, 400), st.integers(0, 99))
 def test_attributes_that_nearly_tell_each_other_are_always_found(n, seed):
     table = np.array([[n, n // 10, 0], [n // 10, n, n]])
-    found = association(table, seed=seed)
-    assert found.p <= 0.01
-    assert found.cramers_v > 0.6
+    strength = association(table, seed=seed)
+    assert strength.p <= 0.01
+    assert strength.cramers_v > 0.6
 
 
 @settings(deadline=None, max_examples=40)
 @given(tables(0, 12))
 @example([[3, 9, 3], [9, 9, 3]])  # whose sum has another last digit in another order
 def test_neither_the_side_nor_the_order_of_values_matters(table):
-    one = association(table)
-    other = association(np.array(table)[::-1].T)
-    assert other.test == one.test
-    assert other.cramers_v == pytest.approx(one.cramers_v, abs=1e-9, nan_ok=True)
-    assert other.p == pytest.approx(one.p, abs=0.08, nan_ok=True)
-    assert np.isnan(one.p) or 0 < one.p <= 1
-    assert np.isnan(one.cramers_v) or 0 <= one.cramers_v <= 1
+    straight = association(table)
+    turned = association(np.array(table)[::-1].T)
+    assert turned.test == straight.test
+    assert turned.cramers_v == pytest.approx(straight.cramers_v, abs=1e-9, nan_ok=True)
+    assert turned.p == pytest.approx(straight.p, abs=0.08, nan_ok=True)
+    assert np.isnan(straight.p) or 0 < straight.p <= 1
+    assert np.isnan(straight.cramers_v) or 0 <= straight.cramers_v <= 1
 
 
 def test_the_same_seed_gives_the_same_p_value():
@@ -95,9 +104,9 @@ def test_the_same_seed_gives_the_same_p_value():
 
 @pytest.mark.parametrize("table", [[[4, 7]], [[4, 0], [7, 0]], [[0, 0], [0, 0]]])
 def test_one_value_goes_together_with_nothing(table):
-    found = association(table)
-    assert np.isnan(found.p)
-    assert np.isnan(found.cramers_v)
+    strength = association(table)
+    assert np.isnan(strength.p)
+    assert np.isnan(strength.cramers_v)
 
 
 def test_who_tells_whom():

@@ -16,11 +16,11 @@ def test_attempts_of_paper_000():
 
 def test_the_attack_of_the_vector(vector):
     inputs, expected, tol = vector("5.4_attack_scenario")
-    found = [
+    chances = [
         let_in(rate, attempts)
         for rate, attempts in zip(inputs["fpr"], inputs["attempts"], strict=True)
     ]
-    assert found == pytest.approx(expected["p_success"], abs=tol)
+    assert chances == pytest.approx(expected["p_success"], abs=tol)
     half = attempts_until(inputs["fpr"], 0.5)
     assert half.tolist() == np.ceil(expected["attempts_for_50pct"]).tolist()
 

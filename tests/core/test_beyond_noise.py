@@ -46,23 +46,23 @@ def test_correction_is_right_on_average():
     true = np.array([0.2, 0.3, 0.4])
     n = np.full(3, 40)
     drawn = rng.binomial(n, true, (20_000, 3)) / n
-    left = corrected_variance(drawn, n)
+    remainder = corrected_variance(drawn, n)
     # p (1 - p) / n of a drawn p falls short of the true one by the share 1 / n
-    assert left.mean() == pytest.approx(0.01, abs=3 * left.std() / 141 + 0.0052 / 40)
-    assert (left < 0).any()
+    assert remainder.mean() == pytest.approx(0.01, abs=3 * remainder.std() / 141 + 0.0052 / 40)
+    assert (remainder < 0).any()
     again = rng.binomial(n, drawn) / n
     twice = double_corrected_variance(again, n)
     assert twice.mean() == pytest.approx(0.01, abs=3 * twice.std() / 141 + 0.0001)
 
 
 def test_resampled_variance_covers_the_true_one_and_is_the_same_for_a_seed():
-    def found(seed):
+    def interval_of(seed):
         return resampled([0.1, 0.3, 0.5], [200] * 3, 400, seed)
 
-    assert found(1) == found(1)
-    assert found(1) != found(2)
-    assert found(1).low < 0.04 < found(1).high
-    assert found(1).median == pytest.approx(0.04, abs=0.01)
+    assert interval_of(1) == interval_of(1)
+    assert interval_of(1) != interval_of(2)
+    assert interval_of(1).low < 0.04 < interval_of(1).high
+    assert interval_of(1).median == pytest.approx(0.04, abs=0.01)
 
 
 def test_effective_trials_need_not_be_whole_numbers():
@@ -92,9 +92,9 @@ def test_tau_log_takes_out_what_fair_systems_show():
 def test_tau_log_does_not_change_with_a_common_factor(rates, factor):
     rates = np.array(rates)
     null = np.ones((5, rates.size))
-    found = tau_log(rates, null)
-    assert found.value == pytest.approx(np.std(np.log(rates), ddof=1), abs=1e-9)
-    assert tau_log(rates * factor, null).value == pytest.approx(found.value, abs=1e-6)
+    spread = tau_log(rates, null)
+    assert spread.value == pytest.approx(np.std(np.log(rates), ddof=1), abs=1e-9)
+    assert tau_log(rates * factor, null).value == pytest.approx(spread.value, abs=1e-6)
 
 
 def test_tau_log_is_undefined_rather_than_zero_where_nothing_can_be_told():
@@ -107,38 +107,38 @@ def test_tau_log_is_undefined_rather_than_zero_where_nothing_can_be_told():
 
 def test_heterogeneity_by_hand():
     null = np.random.default_rng(3).uniform(0.01, 0.03, (50, 4))
-    seen = np.array([0.01, 0.02, 0.03, 0.05])
+    observed = np.array([0.01, 0.02, 0.03, 0.05])
     weights = 1 / null.var(axis=0)
 
     def by_hand(rates):
         middle = np.average(rates, weights=weights)
         return (weights * (rates - middle) ** 2).sum() / 3
 
-    found = heterogeneity(seen, null)
-    assert found.value == pytest.approx(by_hand(seen))
-    assert found.draws == pytest.approx([by_hand(draw) for draw in null])
-    assert 0.5 < found.draws.mean() < 2
+    excess = heterogeneity(observed, null)
+    assert excess.value == pytest.approx(by_hand(observed))
+    assert excess.draws == pytest.approx([by_hand(draw) for draw in null])
+    assert 0.5 < excess.draws.mean() < 2
 
 
 def test_heterogeneity_leaves_out_groups_that_tell_nothing():
     null = np.random.default_rng(4).uniform(0.01, 0.03, (50, 4))
     null[:, 3] = 0.02  # no draw varies
-    found = heterogeneity([0.01, np.nan, 0.03, 0.9], null)
+    excess = heterogeneity([0.01, np.nan, 0.03, 0.9], null)
     two = heterogeneity([0.01, 0.03], null[:, [0, 2]])
-    assert found.value == pytest.approx(two.value)
-    assert found.draws == pytest.approx(two.draws)
+    assert excess.value == pytest.approx(two.value)
+    assert excess.draws == pytest.approx(two.draws)
     assert np.isnan(heterogeneity([0.01, np.nan, np.nan, 0.9], null).value)
     assert np.isnan(heterogeneity([0.01, 0.02], np.full((9, 2), np.nan)).value)
 
 
 def test_welch_of_two_groups_is_the_t_test_of_unequal_variances():
     rng = np.random.default_rng(3)
-    one, other = rng.normal(0, 1, 12), rng.normal(0.8, 3, 7)
-    means = np.array([one.mean(), other.mean()])
-    se = np.array([x.std(ddof=1) / np.sqrt(x.size) for x in (one, other)])
-    wanted = scipy.stats.ttest_ind(one, other, equal_var=False).pvalue
+    first_sample, second_sample = rng.normal(0, 1, 12), rng.normal(0.8, 3, 7)
+    means = np.array([first_sample.mean(), second_sample.mean()])
+    se = np.array([x.std(ddof=1) / np.sqrt(x.size) for x in (first_sample, second_sample)])
+    expected = scipy.stats.ttest_ind(first_sample, second_sample, equal_var=False).pvalue
     rates = np.exp(means)
-    assert welch(rates, se * rates, [11, 6]) == pytest.approx(wanted)
+    assert welch(rates, se * rates, [11, 6]) == pytest.approx(expected)
 
 
 def test_welch_holds_its_level_where_groups_vary_unlike():
@@ -163,13 +163,13 @@ def test_groups_of_hardly_any_trials_do_not_hide_what_large_ones_show():
     for seed in range(200):
         rng = np.random.default_rng(seed)
         draws = rng.poisson(0.01 * trials, (499, 15))
-        for name, one in times.items():
-            errors = rng.poisson(0.01 * trials * one)
+        for name, factor in times.items():
+            errors = rng.poisson(0.01 * trials * factor)
             counts = expect_errors(errors, trials)
             assert not counts[:12].any()
             assert counts[12:].all()
-            found = heterogeneity(np.where(counts, errors / trials, np.nan), draws / trials)
-            p[name].append(float(floor(*found).p))
+            excess = heterogeneity(np.where(counts, errors / trials, np.nan), draws / trials)
+            p[name].append(float(floor(*excess).p))
     assert np.mean(np.array(p["raised"]) <= 0.05) > 0.95
     assert np.mean(np.array(p["fair"]) <= 0.05) < 0.1
 

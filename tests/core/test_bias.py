@@ -23,18 +23,18 @@ def test_vectors(vector, rate, errors, trials):
     assert pooled == pytest.approx(want["pooled"], abs=tol)
     for kind in ("macro", "geomean"):
         assert refs[kind] == pytest.approx(want[kind], abs=tol)
-        found = ratio(b, refs[kind])
-        np.testing.assert_allclose(found.value, want[f"ratio_to_{kind}"], atol=tol)
-        assert (found.reason == "").all()
-    for found, name in (
+        bias = ratio(b, refs[kind])
+        np.testing.assert_allclose(bias.value, want[f"ratio_to_{kind}"], atol=tol)
+        assert (bias.reason == "").all()
+    for bias, name in (
         (difference(b, refs["best"]), "diff_to_min"),
         (difference(b, pooled), "diff_to_pooled"),
         (ratio(b, pooled), "ratio_to_pooled"),
         (ratio(b, refs["best"]), "ratio_to_best"),
         (neg_log_ratio(b, pooled), "neg_log_ratio_to_pooled"),
     ):
-        np.testing.assert_allclose(found.value, want[name], atol=tol)
-        assert (found.reason == "").all()
+        np.testing.assert_allclose(bias.value, want[name], atol=tol)
+        assert (bias.reason == "").all()
 
 
 def test_equalised_overall_is_macro(vector):
@@ -69,26 +69,26 @@ def test_references_leave_undefined_groups_out():
 
 def test_reasons():
     nan, inf = np.nan, np.inf
-    found = ratio([[0.0, 0.5], [nan, 0.5], [inf, 0.5], [0.5, 0.0]], [0.0, 0.5, 0.5, nan])
-    assert found.reason.tolist() == [
+    bias = ratio([[0.0, 0.5], [nan, 0.5], [inf, 0.5], [0.5, 0.0]], [0.0, 0.5, 0.5, nan])
+    assert bias.reason.tolist() == [
         ["zero_over_zero", "zero_reference"],
         ["undefined_value", ""],
         ["infinite_value", ""],
         ["undefined_reference", "undefined_reference"],
     ]
-    np.testing.assert_array_equal(found.value, [[nan, inf], [nan, 1], [inf, 1], [nan, nan]])
-    found = neg_log_ratio([[0.0, 0.5], [0.0, 0.5]], [0.0, 0.5])
-    assert found.reason.tolist() == [["zero_over_zero", "zero_reference"], ["zero_cell", ""]]
-    np.testing.assert_array_equal(found.value, [[nan, -inf], [inf, 0]])
-    found = difference([inf, 0.0, nan], 0.0)
-    assert found.reason.tolist() == ["infinite_value", "", "undefined_value"]
+    np.testing.assert_array_equal(bias.value, [[nan, inf], [nan, 1], [inf, 1], [nan, nan]])
+    bias = neg_log_ratio([[0.0, 0.5], [0.0, 0.5]], [0.0, 0.5])
+    assert bias.reason.tolist() == [["zero_over_zero", "zero_reference"], ["zero_cell", ""]]
+    np.testing.assert_array_equal(bias.value, [[nan, -inf], [inf, 0]])
+    bias = difference([inf, 0.0, nan], 0.0)
+    assert bias.reason.tolist() == ["infinite_value", "", "undefined_value"]
     assert np.isnan(difference([inf], inf).value[0])
 
 
 def test_threshold_bias_at_the_ends():
-    found = threshold_bias([0.3, 0.3, 0.0, np.nan, 0.3], [0.1, 0.0, 0.0, 0.1, np.nan])
-    np.testing.assert_array_equal(found.value[1:], [np.inf, 1, np.nan, np.nan])
-    assert found.reason.tolist() == [
+    bias = threshold_bias([0.3, 0.3, 0.0, np.nan, 0.3], [0.1, 0.0, 0.0, 0.1, np.nan])
+    np.testing.assert_array_equal(bias.value[1:], [np.inf, 1, np.nan, np.nan])
+    assert bias.reason.tolist() == [
         "",
         "zero_own_min",
         "zero_over_zero",

@@ -92,13 +92,15 @@ def test_every_function_is_that_of_bt4vt(bt4vt, scores, labels, cost):
     ours = bt4vt_min_cdet(counts, cost=cost)
     assert ours == bt4vt.metrics.compute_min_cdet(fpr, fnr, thresholds, *numbers)
 
-    for at in (*np.unique(scores), -10.0, 0.55, 10.0, math.inf):
+    for threshold in (*np.unique(scores), -10.0, 0.55, 10.0, math.inf):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # inf - inf
-            rates = bt4vt.metrics.get_fpfn_at_threshold(fpr, fnr, thresholds, at)
-            value = bt4vt.metrics.compute_cdet_at_threshold(fpr, fnr, thresholds, at, *numbers)
-        assert bt4vt_rates_at(counts, at)[:2] == rates
-        assert bt4vt_cdet_at(counts, at, cost=cost).value == value
+            rates = bt4vt.metrics.get_fpfn_at_threshold(fpr, fnr, thresholds, threshold)
+            value = bt4vt.metrics.compute_cdet_at_threshold(
+                fpr, fnr, thresholds, threshold, *numbers
+            )
+        assert bt4vt_rates_at(counts, threshold)[:2] == rates
+        assert bt4vt_cdet_at(counts, threshold, cost=cost).value == value
 
 
 @pytest.mark.minimal
@@ -121,23 +123,23 @@ def test_a_curve_without_infinity_is_read_at_its_lowest_point_for_infinity():
 def test_one_class_only_is_undefined(labels):
     counts = Counts.from_scores([0.1, 0.2], labels)
     assert bt4vt_curve(counts).thresholds.size == 0
-    found = (
+    metrics = (
         *bt4vt_eer(counts),
         *bt4vt_min_cdet(counts, cost=VOXSRC),
         *bt4vt_rates_at(counts, 0.1),
         *bt4vt_cdet_at(counts, 0.1, cost=VOXSRC),
     )
-    assert all(math.isnan(value) for value in found)
+    assert all(math.isnan(value) for value in metrics)
 
 
 @pytest.mark.minimal
 def test_several_cells_or_priors_are_refused():
-    one = Counts.from_scores(*TOYS["plain"])
-    two = Counts(one.values, np.stack([one.target] * 2), np.stack([one.nontarget] * 2))
+    counts = Counts.from_scores(*TOYS["plain"])
+    two = Counts(counts.values, np.stack([counts.target] * 2), np.stack([counts.nontarget] * 2))
     with pytest.raises(DataError, match="one cell"):
         bt4vt_curve(two)
     with pytest.raises(ConfigError, match="mean over priors"):
-        bt4vt_min_cdet(one, cost=parse_cost("sre16"))
+        bt4vt_min_cdet(counts, cost=parse_cost("sre16"))
 
 
 @pytest.mark.minimal
@@ -186,19 +188,20 @@ def test_a_whole_run_of_bt4vt_on_real_scores(bt4vt_h, h_counts):
     overall, groups = h_counts["V2"]
     eer, least = bt4vt_eer(overall), [bt4vt_min_cdet(overall, cost=cost) for cost in costs]
     thresholds = [point.threshold for point in (eer, *least)]
-    found = {"average": [eer.value * 100, *(point.value for point in least), 1.0, 1.0, 1.0]}
+    rows = {"average": [eer.value * 100, *(point.value for point in least), 1.0, 1.0, 1.0]}
     for group, counts in groups.items():
-        own = bt4vt_eer(counts).value
-        at = [
+        group_eer = bt4vt_eer(counts).value
+        group_costs = [
             bt4vt_cdet_at(counts, point.threshold, cost=cost).value
             for point, cost in zip(least, costs, strict=True)
         ]
-        found[group.replace("+", "_")] = [
-            own * 100,
-            *at,
-            bt4vt_eer_ratio(own, eer.value),
-            *(value / point.value for value, point in zip(at, least, strict=True)),
+        cost_ratios = [cost / point.value for cost, point in zip(group_costs, least, strict=True)]
+        rows[group.replace("+", "_")] = [
+            group_eer * 100,
+            *group_costs,
+            bt4vt_eer_ratio(group_eer, eer.value),
+            *cost_ratios,
         ]
     assert len(groups) == 18
     assert thresholds == bt4vt_h["thresholds"][:3]
-    assert found == {name: row for name, row in bt4vt_h.items() if name != "thresholds"}
+    assert rows == {name: row for name, row in bt4vt_h.items() if name != "thresholds"}

@@ -25,12 +25,14 @@ def after(line, scores, labels):
 
 def test_a_line_is_that_of_scikit_learn_where_both_classes_weigh_alike(trials, optional):
     scores, labels = trials
-    made = optional("sklearn.linear_model").LogisticRegression(C=np.inf, tol=1e-12, max_iter=10_000)
+    regression = optional("sklearn.linear_model").LogisticRegression(
+        C=np.inf, tol=1e-12, max_iter=10_000
+    )
     weight = np.where(labels == 1, 0.5 / labels.sum(), 0.5 / (1 - labels).sum()) * labels.size
-    made.fit(scores[:, None], labels, sample_weight=weight)
+    regression.fit(scores[:, None], labels, sample_weight=weight)
     line = logistic(as_counts(scores, labels))
-    assert line.slope == pytest.approx(made.coef_[0, 0], rel=1e-6)
-    assert line.offset == pytest.approx(made.intercept_[0], rel=1e-6)
+    assert line.slope == pytest.approx(regression.coef_[0, 0], rel=1e-6)
+    assert line.offset == pytest.approx(regression.intercept_[0], rel=1e-6)
 
 
 def test_lines_and_costs_are_those_of_lir(trials):
@@ -41,13 +43,13 @@ def test_lines_and_costs_are_those_of_lir(trials):
     from lir.metrics import cllr_min
 
     scores, labels = trials
-    made = LogitCalibrator(C=np.inf, tol=1e-12, max_iter=10_000).fit(scores[:, None], labels)
-    theirs = made.transform(scores[:, None])
+    calibrator = LogitCalibrator(C=np.inf, tol=1e-12, max_iter=10_000).fit(scores[:, None], labels)
+    theirs = calibrator.transform(scores[:, None])
     mine = logistic(as_counts(scores, labels)).llr(scores)
     assert mine == pytest.approx(theirs[:, 0] * np.log(10), abs=1e-6)
-    told = LLRData(features=theirs, labels=labels)
-    assert cllr(mine, labels) == pytest.approx(their_cllr(told), abs=1e-6)
-    assert min_cllr(mine, labels) == pytest.approx(cllr_min(told), abs=1e-6)
+    llrs = LLRData(features=theirs, labels=labels)
+    assert cllr(mine, labels) == pytest.approx(their_cllr(llrs), abs=1e-6)
+    assert min_cllr(mine, labels) == pytest.approx(cllr_min(llrs), abs=1e-6)
 
 
 def test_steps_are_those_of_scikit_learn_with_two_trials_more_at_either_end(trials, optional):
@@ -55,8 +57,8 @@ def test_steps_are_those_of_scikit_learn_with_two_trials_more_at_either_end(tria
     line = isotonic(as_counts(scores, labels))
     low, high = scores.min() - 1, scores.max() + 1
     x, y = np.append(scores, [low, low, high, high]), np.append(labels, [0, 1, 0, 1])
-    made = optional("sklearn.isotonic").IsotonicRegression().fit(x, y)
-    share = made.predict(line.scores)
+    regression = optional("sklearn.isotonic").IsotonicRegression().fit(x, y)
+    share = regression.predict(line.scores)
     prior = labels.sum() / (1 - labels).sum()
     np.testing.assert_allclose(line.llrs, np.log(share / (1 - share) / prior), rtol=1e-9)
 
@@ -65,9 +67,9 @@ def test_no_line_nearby_costs_less(trials):
     scores, labels = trials
     line = logistic(as_counts(scores, labels))
     least = cllr(after(line, scores, labels))
-    for by in ((1e-3, 0), (-1e-3, 0), (0, 1e-3), (0, -1e-3)):
-        other = Logistic(line.slope + by[0], line.offset + by[1])
-        assert cllr(after(other, scores, labels)) > least
+    for shift in ((1e-3, 0), (-1e-3, 0), (0, 1e-3), (0, -1e-3)):
+        neighbour = Logistic(line.slope + shift[0], line.offset + shift[1])
+        assert cllr(after(neighbour, scores, labels)) > least
 
 
 def test_a_start_nearby_leads_to_the_same_line(trials):
@@ -79,11 +81,11 @@ def test_a_start_nearby_leads_to_the_same_line(trials):
 
 @given(
     st.lists(st.tuples(st.integers(-9, 9), st.booleans()), min_size=3, max_size=40).filter(
-        lambda some: len({label for _, label in some}) == 2 and len({s for s, _ in some}) > 1
+        lambda drawn: len({label for _, label in drawn}) == 2 and len({s for s, _ in drawn}) > 1
     )
 )
-def test_steps_rise_and_cost_little_more_than_the_least(some):
-    scores, labels = zip(*some, strict=True)
+def test_steps_rise_and_cost_little_more_than_the_least(trials):
+    scores, labels = zip(*trials, strict=True)
     line = isotonic(as_counts(scores, labels))
     assert (np.diff(line.scores) > 0).all()
     assert (np.diff(line.llrs) >= 0).all()
@@ -92,7 +94,7 @@ def test_steps_rise_and_cost_little_more_than_the_least(some):
 
 
 @pytest.mark.parametrize(
-    ("scores", "labels", "told"),
+    ("scores", "labels", "reason"),
     [
         ([1.0, 2.0], [0, 0], "no target trials"),
         ([1.0, 2.0], [1, 1], "no nontarget trials"),
@@ -102,9 +104,9 @@ def test_steps_rise_and_cost_little_more_than_the_least(some):
         ([0.0, 1.0, 2.0], [1, 0, 0], "every nontarget trial outscores"),
     ],
 )
-def test_where_there_is_no_line_it_is_said_why(scores, labels, told):
+def test_where_there_is_no_line_it_is_said_why(scores, labels, reason):
     counts = as_counts(scores, labels)
-    assert told in unfit(counts)
+    assert reason in unfit(counts)
     assert np.isnan(logistic(counts)).all()
 
 
@@ -116,18 +118,18 @@ def test_classes_apart_have_steps_but_no_line():
 
 @pytest.mark.parametrize(("speakers", "correlation"), [(60, 0.0), (60, 0.3), (300, 0.2)])
 def test_the_optimism_is_by_what_minimum_cllr_is_too_small(speakers, correlation):
-    rng, found = np.random.default_rng(speakers), []
+    rng, optimisms = np.random.default_rng(speakers), []
     for _ in range(12):
-        own = np.sqrt(correlation) * rng.standard_normal((speakers, 1))
+        speaker_scores = np.sqrt(correlation) * rng.standard_normal((speakers, 1))
         noise = np.sqrt(1 - correlation) * rng.standard_normal((speakers, 12))
-        of_targets = 3 + np.sqrt(6) * (own + noise).ravel()
+        of_targets = 3 + np.sqrt(6) * (speaker_scores + noise).ravel()
         llr = np.append(of_targets, np.sqrt(6) * rng.standard_normal(of_targets.size) - 3)
         target = np.arange(llr.size) < of_targets.size
         fold = np.tile(np.repeat(np.arange(speakers) % 10, 12), 2)
         counts = Counts.from_scores(llr, target)
         plain = float(cllr(counts) - min_cllr(counts))
-        found.append((plain, optimism(llr, target, sides(fold, fold))))
-    plain, less = np.mean(found, axis=0)
+        optimisms.append((plain, optimism(llr, target, sides(fold, fold))))
+    plain, less = np.mean(optimisms, axis=0)
     assert plain > 0.004
     assert abs(plain - less) < 0.3 * plain
 

@@ -54,9 +54,9 @@ def test_minimum(vector, counted):
         assert best.threshold in want["thr"]
         raw = min_cdet(counts, cost=ONE_PRIOR[name], normalised=False)
         assert raw.value == pytest.approx(want["raw"], abs=tol)
-        here = counts.at(best.threshold)
-        assert (best.fp, best.fn) == (here.fp[0], here.fn[0])
-        assert cdet(here, ONE_PRIOR[name])[0] == pytest.approx(best.value, abs=1e-15)
+        point = counts.at(best.threshold)
+        assert (best.fp, best.fn) == (point.fp[0], point.fn[0])
+        assert cdet(point, ONE_PRIOR[name])[0] == pytest.approx(best.value, abs=1e-15)
 
 
 def test_equal_minima_go_to_the_largest_threshold(vector, counted):
@@ -101,18 +101,18 @@ def test_subgroup_and_threshold_bias(vector, counted):
     assert best.value == pytest.approx(expected["overall_min"], abs=tol)
     assert best.threshold == expected["overall_thr"]
     for name, want in expected["groups"].items():
-        here = groups[name].at(best.threshold)
-        assert here.fpr[0] == pytest.approx(want["FPR"], abs=tol)
-        assert here.fnr[0] == pytest.approx(want["FNR"], abs=tol)
-        at_overall = cdet(here, cost, normalised=False)
+        point = groups[name].at(best.threshold)
+        assert point.fpr[0] == pytest.approx(want["FPR"], abs=tol)
+        assert point.fnr[0] == pytest.approx(want["FNR"], abs=tol)
+        at_overall = cdet(point, cost, normalised=False)
         assert at_overall[0] == pytest.approx(want["cost_at_overall"], abs=tol)
-        found = ratio(at_overall, best.value)
-        assert found.value[0] == pytest.approx(want["subgroup_bias"], abs=tol)
-        own = min_cdet(groups[name], cost=cost, normalised=False)
-        assert own.value == pytest.approx(want["own_min"], abs=tol)
-        assert own.threshold in want["own_thr"]
-        found = threshold_bias(at_overall[0], own.value)
-        assert found.value == pytest.approx(float(want["threshold_bias"]), abs=tol)
+        bias = ratio(at_overall, best.value)
+        assert bias.value[0] == pytest.approx(want["subgroup_bias"], abs=tol)
+        group_minimum = min_cdet(groups[name], cost=cost, normalised=False)
+        assert group_minimum.value == pytest.approx(want["own_min"], abs=tol)
+        assert group_minimum.threshold in want["own_thr"]
+        bias = threshold_bias(at_overall[0], group_minimum.value)
+        assert bias.value == pytest.approx(float(want["threshold_bias"]), abs=tol)
 
 
 def test_minima_are_what_a_slow_search_finds(tied_sets, counted):
@@ -126,21 +126,21 @@ def test_minima_are_what_a_slow_search_finds(tied_sets, counted):
 
 
 def test_cells_on_one_axis_are_like_cells_alone(tied_sets, counted, stacked):
-    parts = [counted(tar, non) for tar, non in tied_sets[:40]]
+    cells = [counted(tar, non) for tar, non in tied_sets[:40]]
     for cost in (COST_MODELS["voxsrc"], COST_MODELS["sre16"], parse_cost("0.4,2,1")):
-        together = min_cdet(stacked(parts), cost=cost)
-        alone = [min_cdet(part, cost=cost) for part in parts]
-        np.testing.assert_array_equal(together.value, [a.value for a in alone])
-        np.testing.assert_array_equal(together.fp, [a.fp for a in alone])
-        np.testing.assert_array_equal(together.fn, [a.fn for a in alone])
+        together = min_cdet(stacked(cells), cost=cost)
+        minima = [min_cdet(counts, cost=cost) for counts in cells]
+        np.testing.assert_array_equal(together.value, [a.value for a in minima])
+        np.testing.assert_array_equal(together.fp, [a.fp for a in minima])
+        np.testing.assert_array_equal(together.fn, [a.fn for a in minima])
 
 
 def test_a_mean_over_priors_is_the_mean_of_its_parts(counted):
     counts = counted([4.2, 3.1, 2.5, 1.0, 0.4, -0.8], [-5.0, -3.3, -2.1, -1.2, -0.5, 0.9])
     cost = COST_MODELS["sre21"]
-    for of in (lambda c: min_cdet(counts, cost=c).value, lambda c: act_cdet(counts, cost=c)):
-        assert of(cost) == pytest.approx(np.mean([of(part) for part in cost.parts]))
-    curves = [cdet(counts.curve, part) for part in cost.parts]
+    for cost_of in (lambda c: min_cdet(counts, cost=c).value, lambda c: act_cdet(counts, cost=c)):
+        assert cost_of(cost) == pytest.approx(np.mean([cost_of(prior) for prior in cost.parts]))
+    curves = [cdet(counts.curve, prior) for prior in cost.parts]
     np.testing.assert_allclose(cdet(counts.curve, cost), np.mean(curves, axis=0))
     best = min_cdet(counts, cost=cost)
     assert np.isnan(best.threshold)
@@ -151,19 +151,19 @@ def test_a_mean_over_priors_is_the_mean_of_its_parts(counted):
 
 @given(
     st.lists(st.tuples(st.integers(-3, 3), st.booleans()), min_size=2, max_size=25).filter(
-        lambda some: len({label for _, label in some}) == 2
+        lambda drawn: len({label for _, label in drawn}) == 2
     ),
     st.sampled_from(sorted(COST_MODELS)),
     st.integers(-4, 4),
 )
-def test_minima_are_bounds(some, name, threshold):
-    counts = Counts.from_scores([s for s, _ in some], [label for _, label in some])
+def test_minima_are_bounds(trials, name, threshold):
+    counts = Counts.from_scores([s for s, _ in trials], [label for _, label in trials])
     cost = COST_MODELS[name]
     least = float(min_cdet(counts, cost=cost).value)
     assert 0 <= least <= 1 + 1e-15
     assert cdet(counts.at([threshold]), cost)[0] >= least - 1e-12
     assert act_cdet(counts, cost=cost) >= least - 1e-12
-    moved = Counts.from_scores([np.exp(s) for s, _ in some], [label for _, label in some])
+    moved = Counts.from_scores([np.exp(s) for s, _ in trials], [label for _, label in trials])
     assert min_cdet(moved, cost=cost).value == least
 
 
@@ -220,42 +220,42 @@ def test_an_average_needs_a_prior():
 @given(
     st.lists(
         st.lists(st.tuples(st.integers(-3, 3), st.booleans()), min_size=2, max_size=12).filter(
-            lambda some: len({label for _, label in some}) == 2
+            lambda drawn: len({label for _, label in drawn}) == 2
         ),
         min_size=1,
         max_size=4,
     )
 )
 def test_the_equalised_minimum_is_the_least_average_cost_at_one_threshold(partitions):
-    parts = [Counts.from_scores(*map(np.array, zip(*one, strict=True))) for one in partitions]
+    cells = [Counts.from_scores(*map(np.array, zip(*subset, strict=True))) for subset in partitions]
     cost = parse_cost("0.05,1,1")
     costs = []
     for threshold in (-3, -2, -1, 0, 1, 2, 3, np.inf):
         errors = []
-        for one in partitions:
-            missed = [score < threshold for score, is_target in one if is_target]
-            let_in = [score >= threshold for score, is_target in one if not is_target]
+        for subset in partitions:
+            missed = [score < threshold for score, is_target in subset if is_target]
+            let_in = [score >= threshold for score, is_target in subset if not is_target]
             errors.append(np.mean(missed) + 19 * np.mean(let_in))
         costs.append(np.mean(errors))
-    found = equalised_min_cdet(parts, cost=cost)
-    assert found == pytest.approx(min(costs))
-    assert found >= np.mean([min_cdet(one, cost=cost).value for one in parts]) - 1e-12
-    several = equalised_min_cdet(parts, cost=parse_cost("sre16"))
-    each = [equalised_min_cdet(parts, cost=one) for one in parse_cost("sre16").parts]
-    assert several == pytest.approx(np.mean(each))
+    minimum = equalised_min_cdet(cells, cost=cost)
+    assert minimum == pytest.approx(min(costs))
+    assert minimum >= np.mean([min_cdet(subset, cost=cost).value for subset in cells]) - 1e-12
+    several = equalised_min_cdet(cells, cost=parse_cost("sre16"))
+    minima = [equalised_min_cdet(cells, cost=subset) for subset in parse_cost("sre16").parts]
+    assert several == pytest.approx(np.mean(minima))
 
 
 def test_a_partition_of_one_class_counts_for_one_rate():
     """As in NIST's scorer, which weighs a class that a partition lacks with 0."""
-    both = Counts.from_scores([3.0, 1.0, 2.0, 0.0], [1, 1, 0, 0])
+    complete = Counts.from_scores([3.0, 1.0, 2.0, 0.0], [1, 1, 0, 0])
     targets = Counts.from_scores([3.0, 3.0, 3.0, 1.0], [1, 1, 1, 1])
     cost = parse_cost("0.5,1,1")
-    assert equalised_min_cdet([both, targets], cost=cost) == 0.375
-    assert equalised_min_cdet([both, both], cost=cost) == 0.5
+    assert equalised_min_cdet([complete, targets], cost=cost) == 0.375
+    assert equalised_min_cdet([complete, complete], cost=cost) == 0.5
 
 
 def test_an_equalised_minimum_needs_partitions_with_both_classes():
-    one = Counts.from_scores([1.0, 2.0], [1, 1])
-    assert np.isnan(equalised_min_cdet([one], cost=parse_cost("voxsrc")))
+    counts = Counts.from_scores([1.0, 2.0], [1, 1])
+    assert np.isnan(equalised_min_cdet([counts], cost=parse_cost("voxsrc")))
     with pytest.raises(ConfigError, match="no partitions are given"):
         equalised_min_cdet([], cost=parse_cost("voxsrc"))

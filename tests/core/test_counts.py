@@ -17,13 +17,13 @@ trials = st.lists(
 )
 
 
-def counts_of(some):
-    return Counts.from_scores([s for s, _ in some], [label for _, label in some])
+def counts_of(labelled):
+    return Counts.from_scores([s for s, _ in labelled], [label for _, label in labelled])
 
 
 def test_det_points(vector, counted):
-    given_, expected, _ = vector("1.1_det_points_A")
-    curve = counted(given_["tar"], given_["non"]).curve
+    inputs, expected, _ = vector("1.1_det_points_A")
+    curve = counted(inputs["tar"], inputs["non"]).curve
     points = [
         [float(t), int(fp), int(fn)]
         for t, fp, fn in zip(curve.thresholds, curve.fp, curve.fn, strict=True)
@@ -38,8 +38,8 @@ def test_steps_are_found_as_by_a_binary_search(spread):
     edges = np.unique(np.concatenate((spread * rng.normal(size=300), [-np.inf, np.inf, 0.1])))
     scores = np.concatenate((rng.choice(edges, 300), spread * rng.normal(size=300)))
     scores = np.concatenate((scores, np.nextafter(edges, np.inf), np.nextafter(edges, -np.inf)))
-    found = EdgeSearch(edges).step_indices(scores)
-    assert found.tolist() == np.searchsorted(edges, scores, side="right").tolist()
+    indices = EdgeSearch(edges).step_indices(scores)
+    assert indices.tolist() == np.searchsorted(edges, scores, side="right").tolist()
 
 
 @pytest.mark.parametrize("spread", [1.0, 1e-4, 1e300, 5e-324])
@@ -48,20 +48,20 @@ def test_a_grid_numbers_scores_as_sorting_does_or_not_at_all(spread):
     for values in (np.arange(-3000, 4000), rng.normal(size=50), np.array([-0.0, 1.0])):
         scores = spread * rng.choice(values, 200_000)
         grid = ScoreGrid(float(scores.min()), float(scores.max()))
-        found = grid.index_scores(scores) if grid.has_cells else None
-        if found is not None:
-            distinct, place = np.unique(scores, return_inverse=True)
-            assert found[0].tolist() == distinct.tolist()
-            assert not np.signbit(found[0][found[0] == 0]).any()
-            assert found[1].tolist() == place.tolist()
-        assert found is not None or spread == 5e-324 or values.size == 50
+        numbering = grid.index_scores(scores) if grid.has_cells else None
+        if numbering is not None:
+            distinct, ranks = np.unique(scores, return_inverse=True)
+            assert numbering[0].tolist() == distinct.tolist()
+            assert not np.signbit(numbering[0][numbering[0] == 0]).any()
+            assert numbering[1].tolist() == ranks.tolist()
+        assert numbering is not None or spread == 5e-324 or values.size == 50
 
 
 def test_rates_at_thresholds(vector, counted):
-    given_, expected, tol = vector("1.2_rates_at_threshold_A")
-    point = counted(given_["tar"], given_["non"]).at(given_["thr"])
-    found = np.stack([point.fpr, point.fnr], axis=-1)
-    np.testing.assert_allclose(found, [expected[str(t)] for t in given_["thr"]], atol=tol)
+    inputs, expected, tol = vector("1.2_rates_at_threshold_A")
+    point = counted(inputs["tar"], inputs["non"]).at(inputs["thr"])
+    rates = np.stack([point.fpr, point.fnr], axis=-1)
+    np.testing.assert_allclose(rates, [expected[str(t)] for t in inputs["thr"]], atol=tol)
 
 
 def test_curve_is_scikit_learns_roc(tied_sets, counted):
@@ -75,36 +75,39 @@ def test_curve_is_scikit_learns_roc(tied_sets, counted):
 
 
 @given(trials, trials)
-def test_counts_add(one, other):
-    summed, whole = counts_of(one) + counts_of(other), counts_of(one + other)
-    np.testing.assert_array_equal(summed.values, whole.values)
-    np.testing.assert_array_equal(summed.target, whole.target)
-    np.testing.assert_array_equal(summed.nontarget, whole.nontarget)
+def test_counts_add(first_trials, second_trials):
+    summed, pooled = (
+        counts_of(first_trials) + counts_of(second_trials),
+        counts_of(first_trials + second_trials),
+    )
+    np.testing.assert_array_equal(summed.values, pooled.values)
+    np.testing.assert_array_equal(summed.target, pooled.target)
+    np.testing.assert_array_equal(summed.nontarget, pooled.nontarget)
 
 
 @given(trials, st.floats(allow_nan=False))
-def test_counting_at_a_threshold_is_the_decision_rule(some, threshold):
-    point = counts_of(some).at([threshold])
-    assert int(point.fp[0]) == sum(s >= threshold for s, label in some if not label)
-    assert int(point.fn[0]) == sum(s < threshold for s, label in some if label)
+def test_counting_at_a_threshold_is_the_decision_rule(labelled, threshold):
+    point = counts_of(labelled).at([threshold])
+    assert int(point.fp[0]) == sum(s >= threshold for s, label in labelled if not label)
+    assert int(point.fn[0]) == sum(s < threshold for s, label in labelled if label)
 
 
 @given(trials)
-def test_rates_rise_and_fall(some):
-    curve = counts_of(some).curve
+def test_rates_rise_and_fall(labelled):
+    curve = counts_of(labelled).curve
     assert (np.diff(curve.fp) >= 0).all()
     assert (np.diff(curve.fn) <= 0).all()
     assert (curve.fp[0], curve.fn[-1]) == (0, 0)
 
 
 @given(trials)
-def test_monotone_maps_leave_the_det_points_unchanged(some):
-    scores, labels = np.array([s for s, _ in some]), [label for _, label in some]
+def test_monotone_maps_leave_the_det_points_unchanged(labelled):
+    scores, labels = np.array([s for s, _ in labelled]), [label for _, label in labelled]
     curve = Counts.from_scores(scores, labels).curve
     for mapped in (np.arctan(scores), 3 * scores + 7, np.exp(scores)):
-        other = Counts.from_scores(mapped, labels).curve
-        np.testing.assert_array_equal(other.fp, curve.fp)
-        np.testing.assert_array_equal(other.fn, curve.fn)
+        mapped_curve = Counts.from_scores(mapped, labels).curve
+        np.testing.assert_array_equal(mapped_curve.fp, curve.fp)
+        np.testing.assert_array_equal(mapped_curve.fn, curve.fn)
 
 
 def test_rates_without_a_class_are_nan():
@@ -132,15 +135,15 @@ def test_bad_input_is_named(scores, labels, sentence):
 
 
 def test_each_cell_may_be_read_at_thresholds_of_its_own(stacked):
-    parts = [Counts.from_scores([1.0, 2.0, 3.0], [1, 0, 1]), Counts.from_scores([2.0], [0])]
-    own = np.array([[1.5, 3.0], [2.0, np.nan]])
-    together = stacked(parts).at(own)
+    cells = [Counts.from_scores([1.0, 2.0, 3.0], [1, 0, 1]), Counts.from_scores([2.0], [0])]
+    thresholds = np.array([[1.5, 3.0], [2.0, np.nan]])
+    together = stacked(cells).at(thresholds)
     assert together.thresholds.shape == (2, 2)
-    for row, part in enumerate(parts):
-        alone = part.at(own[row])
+    for row, counts in enumerate(cells):
+        alone = counts.at(thresholds[row])
         assert together.fp[row].tolist() == alone.fp.tolist()
         assert together.fn[row].tolist() == alone.fn.tolist()
-        assert part.at(own).fp[row].tolist() == alone.fp.tolist()
+        assert counts.at(thresholds).fp[row].tolist() == alone.fp.tolist()
     assert together.fnr[0].tolist() == [0.5, 0.5]
     assert together.fp[1].tolist() == [1, 0]
 

@@ -16,26 +16,30 @@ def variance(limits):
 @pytest.mark.parametrize("unknown", [False, True])
 def test_chance_of_the_found_times_chance_of_the_judged_counts_once_where_it_is_told(unknown):
     rng = np.random.default_rng(1)
-    found, judged, more = rng.normal(size=(3, FOLDS, DRAWS))
-    x, y, z = ((one.sum(axis=0) - one) / (FOLDS - 1) for one in (found, judged, more))
-    value = found.mean(axis=0) * judged.mean(axis=0) + 0.9 * more.mean(axis=0)
-    one_left = (judged.sum(axis=0) - judged - judged[:, None]) / (FOLDS - 2)  # [fold, fold, draw]
-    moved = (x - found.mean(axis=0))[:, None] * one_left
+    finding, judging, extra = rng.normal(size=(3, FOLDS, DRAWS))
+    x, y, z = (
+        (quantity.sum(axis=0) - quantity) / (FOLDS - 1) for quantity in (finding, judging, extra)
+    )
+    value = finding.mean(axis=0) * judging.mean(axis=0) + 0.9 * extra.mean(axis=0)
+    one_left = (judging.sum(axis=0) - judging - judging[:, None]) / (
+        FOLDS - 2
+    )  # [fold, fold, draw]
+    moved = (x - finding.mean(axis=0))[:, None] * one_left
     if unknown:
         moved[:, 3], moved[5] = np.nan, np.nan
     true = value.var()
-    twice, once = (
-        variance(jackknife(value, x * y + 0.9 * z, moved=one)).mean() / true
-        for one in (None, moved)
+    uncorrected, corrected = (
+        variance(jackknife(value, x * y + 0.9 * z, moved=quantity)).mean() / true
+        for quantity in (None, moved)
     )
-    assert twice > 1.08
-    assert 0.96 < once < (1.04 if not unknown else twice - 0.03)
+    assert uncorrected > 1.08
+    assert 0.96 < corrected < (1.04 if not unknown else uncorrected - 0.03)
 
 
 def test_a_move_that_is_the_same_for_all_who_are_judged_takes_nothing_off():
     without = np.array([0.2, 0.3, 0.3, 0.4])
-    plain, told = (
+    plain, corrected = (
         jackknife(0.3, without, moved=moved)
         for moved in (None, np.repeat([[-0.1], [0], [0], [0.1]], 4, axis=1))
     )
-    assert plain == told
+    assert plain == corrected

@@ -33,10 +33,10 @@ class Trials:
         self.score = rng.normal(size=size) + 2 * self.target + rng.normal(size=24)[self.one] / 3
         if ties:
             self.score = np.round(self.score)
-        left, right = self.group[self.one], self.group[self.other]
+        first_group, second_group = self.group[self.one], self.group[self.other]
         self.layouts = [
-            ([np.where(left == right, left, -1)], 3),
-            ([left, np.where(left == right, -1, right)], 3),
+            ([np.where(first_group == second_group, first_group, -1)], 3),
+            ([first_group, np.where(first_group == second_group, -1, second_group)], 3),
             ([np.zeros(size, dtype=np.int32)], 1),
         ]
 
@@ -73,8 +73,8 @@ def joined(curves, weights, **options):
         [
             Counts(
                 of_cell[0].values,
-                np.concatenate([one.target for one in of_cell]),
-                np.concatenate([one.nontarget for one in of_cell]),
+                np.concatenate([chunk.target for chunk in of_cell]),
+                np.concatenate([chunk.nontarget for chunk in of_cell]),
             )
             for of_cell in zip(*of_layout, strict=True)
         ]
@@ -82,9 +82,9 @@ def joined(curves, weights, **options):
     ]
 
 
-def same(one, two):
+def same_counts(first_counts, second_counts):
     return all(
-        np.array_equal(getattr(one, name), getattr(two, name))
+        np.array_equal(getattr(first_counts, name), getattr(second_counts, name))
         for name in ("values", "target", "nontarget")
     )
 
@@ -97,26 +97,26 @@ def in_use(counts, row):
 
 def test_exact_counts_with_weights_of_one_are_the_counts_themselves(trials):
     for ties in (False, True):
-        some = Trials(3, ties=ties)
-        found = some.curves().original()
-        for layout, (_, n) in enumerate(some.layouts):
-            assert len(found[layout]) == n
+        drawn_trials = Trials(3, ties=ties)
+        originals = drawn_trials.curves().original()
+        for layout, (_, n) in enumerate(drawn_trials.layouts):
+            assert len(originals[layout]) == n
             for cell in range(n):
-                wanted = some.written_out(layout, cell, np.ones(24, dtype=int))
-                assert same(found[layout][cell], wanted)
+                expected = drawn_trials.written_out(layout, cell, np.ones(24, dtype=int))
+                assert same_counts(originals[layout][cell], expected)
 
 
 def test_each_replicate_is_that_of_trials_written_out(trials, weights):
-    found = joined(trials.curves(), weights)
-    for at in (0, 17, 39):
+    replicates = joined(trials.curves(), weights)
+    for row in (0, 17, 39):
         for layout, (_, n) in enumerate(trials.layouts):
             for cell in range(n):
-                wanted = trials.written_out(layout, cell, weights[at].astype(int))
-                assert same(in_use(found[layout][cell], at), wanted)
+                expected = trials.written_out(layout, cell, weights[row].astype(int))
+                assert same_counts(in_use(replicates[layout][cell], row), expected)
 
 
 def test_counts_do_not_depend_on_chunks_or_on_the_order_of_trials(trials, weights):
-    whole = joined(trials.curves(trials.edges()), weights)
+    unsplit = joined(trials.curves(trials.edges()), weights)
     pieces = joined(trials.curves(trials.edges()), weights, chunk=7)
     order = np.random.default_rng(0).permutation(trials.score.size)
     mixed = Trials(1)
@@ -124,12 +124,12 @@ def test_counts_do_not_depend_on_chunks_or_on_the_order_of_trials(trials, weight
     for name in ("score", "target", "one", "other"):
         setattr(mixed, name, getattr(mixed, name)[order])
     shuffled = joined(mixed.curves(mixed.edges()), weights)
-    for one, two, three in zip(whole, pieces, shuffled, strict=True):
-        assert all(map(same, one, two))
-        for left, right in zip(one, three, strict=True):
-            assert np.array_equal(left.target, right.target)
-            assert np.array_equal(left.nontarget, right.nontarget)
-            assert left.values == pytest.approx(right.values, abs=1e-12)
+    for cells, cells_of_pieces, cells_of_shuffled in zip(unsplit, pieces, shuffled, strict=True):
+        assert all(map(same_counts, cells, cells_of_pieces))
+        for first_counts, second_counts in zip(cells, cells_of_shuffled, strict=True):
+            assert np.array_equal(first_counts.target, second_counts.target)
+            assert np.array_equal(first_counts.nontarget, second_counts.nontarget)
+            assert first_counts.values == pytest.approx(second_counts.values, abs=1e-12)
 
 
 def test_counts_at_every_edge_and_fixed_threshold_are_exact(trials, weights):
@@ -141,9 +141,9 @@ def test_counts_at_every_edge_and_fixed_threshold_are_exact(trials, weights):
         chain.from_iterable(binned), chain.from_iterable(exact), strict=True
     ):
         assert few_values.values.size < many.values.size / 2
-        one, two = few_values.at(edges), many.at(edges)
-        assert np.array_equal(one.fp, two.fp)
-        assert np.array_equal(one.fn, two.fn)
+        coarse_point, fine_point = few_values.at(edges), many.at(edges)
+        assert np.array_equal(coarse_point.fp, fine_point.fp)
+        assert np.array_equal(coarse_point.fn, fine_point.fn)
 
 
 def test_measures_of_binned_replicates_are_within_the_bound_of_exact_ones(trials, weights):
@@ -154,10 +154,10 @@ def test_measures_of_binned_replicates_are_within_the_bound_of_exact_ones(trials
         assert bound.max() < 0.2
         assert (np.abs(eer(coarse) - eer(fine)) <= bound + 1e-12).all()
         assert (np.abs(auc(coarse) - auc(fine)) <= bound + 1e-12).all()
-        costs = [min_cdet(one, cost=COST).value for one in (coarse, fine)]
+        costs = [min_cdet(counts, cost=COST).value for counts in (coarse, fine)]
         assert (costs[0] >= costs[1] - 1e-12).all()
         assert (costs[0] - costs[1] <= bound + 1e-12).all()
-        rates = [fnr_at_fpr(one, target=0.05).value for one in (coarse, fine)]
+        rates = [fnr_at_fpr(counts, target=0.05).value for counts in (coarse, fine)]
         assert (np.abs(rates[0] - rates[1]) <= bound + 1e-12).all()
         assert dprime(coarse) == pytest.approx(dprime(fine), rel=0.02)
     assert largest_share(exact[2][0]).max() == 0
@@ -165,57 +165,59 @@ def test_measures_of_binned_replicates_are_within_the_bound_of_exact_ones(trials
 
 def test_thresholds_found_on_all_trials_are_read_on_each_group(trials, weights):
     groups, _, (everyone,) = joined(trials.curves(), weights)
-    found = np.stack(
+    read_rates = np.stack(
         [threshold_at_fpr(everyone.curve, 0.05), min_cdet(everyone, cost=COST).threshold], axis=-1
     )
     for group in groups:
-        costs = cdet(group.at(found), COST)
+        costs = cdet(group.at(read_rates), COST)
         assert costs.shape == (40, 2)
-        for at in (0, 39):
-            alone = in_use(group, at).at(found[at])
-            assert costs[at] == pytest.approx(cdet(alone, COST))
+        for row in (0, 39):
+            alone = in_use(group, row).at(read_rates[row])
+            assert costs[row] == pytest.approx(cdet(alone, COST))
 
 
 def test_a_group_whose_speakers_are_not_drawn_has_no_trials(trials):
     weights = np.zeros((2, 24), dtype=np.uint8)
     weights[1, :3] = 1
-    first, second, third = joined(trials.curves(), weights)[0]
-    assert first.n_target.tolist()[0] == 0
-    assert first.n_target.tolist()[1] > 0
-    assert np.isnan(eer(first)).tolist() == [True, False]
+    drawn_twice, second, third = joined(trials.curves(), weights)[0]
+    assert drawn_twice.n_target.tolist()[0] == 0
+    assert drawn_twice.n_target.tolist()[1] > 0
+    assert np.isnan(eer(drawn_twice)).tolist() == [True, False]
     assert not second.n_nontarget.any()
     assert not third.n_target.any()
 
 
 def test_heavy_weights_do_not_overflow(trials):
-    some = Trials(4, size=3000, ties=True)
+    many_trials = Trials(4, size=3000, ties=True)
     weights = np.full((1, 24), 250, dtype=np.uint8)
-    counts = joined(some.curves(), weights)[2][0]
-    ones = some.curves().original()[2][0]
-    assert np.array_equal(counts.target[0], 250 * ones.target)
-    assert np.array_equal(counts.nontarget[0], 250 * 250 * ones.nontarget)
+    counts = joined(many_trials.curves(), weights)[2][0]
+    original = many_trials.curves().original()[2][0]
+    assert np.array_equal(counts.target[0], 250 * original.target)
+    assert np.array_equal(counts.nontarget[0], 250 * 250 * original.nontarget)
 
 
 def test_a_row_may_stand_for_several_trials(trials, weights):
     times = np.random.default_rng(3).integers(1, 4, trials.score.size)
     edges = trials.edges(bins=64)
     rows = trials.score, trials.target, trials.one, trials.other
-    many = [np.repeat(one, times) for one in rows]
+    repeated = [np.repeat(short_counts, times) for short_counts in rows]
     layouts = [([np.repeat(code, times) for code in codes], n) for codes, n in trials.layouts]
     short = joined(ResampledCurves(*rows, trials.layouts, edges, times), weights)
-    long = joined(ResampledCurves(*many, layouts, edges), weights)
-    for one, two in zip(chain.from_iterable(short), chain.from_iterable(long), strict=True):
-        assert np.array_equal(one.target, two.target)
-        assert np.array_equal(one.nontarget, two.nontarget)
-        assert one.values == pytest.approx(two.values, abs=1e-12)
+    long = joined(ResampledCurves(*repeated, layouts, edges), weights)
+    for short_counts, long_counts in zip(
+        chain.from_iterable(short), chain.from_iterable(long), strict=True
+    ):
+        assert np.array_equal(short_counts.target, long_counts.target)
+        assert np.array_equal(short_counts.nontarget, long_counts.nontarget)
+        assert short_counts.values == pytest.approx(long_counts.values, abs=1e-12)
 
 
 def test_infinite_scores_have_bins_of_their_own():
     score = np.array([-np.inf, 0.1, 0.2, 0.3, np.inf, np.inf])
     target = np.array([False, False, True, True, True, False])
-    who = np.arange(6)
+    speakers = np.arange(6)
     edges = curve_edges(Counts.from_scores(score, target), bins=4)
-    curves = ResampledCurves(score, target, who, who, [([np.zeros(6, int)], 1)], edges)
+    curves = ResampledCurves(score, target, speakers, speakers, [([np.zeros(6, int)], 1)], edges)
     ((counts,),) = curves.original()
     assert counts.values[[0, -1]].tolist() == [-np.inf, np.inf]
     assert counts.target.tolist()[-1] == counts.nontarget.tolist()[-1] == 1
@@ -223,11 +225,13 @@ def test_infinite_scores_have_bins_of_their_own():
 
 
 def test_no_trials_give_empty_counts():
-    nothing = np.zeros(0, dtype=int)
-    curves = ResampledCurves(np.zeros(0), nothing == 1, nothing, nothing, [([nothing], 2)], None)
-    ((one, two),) = curves.original()
-    assert one.values.size == two.values.size == 0
-    assert np.isnan(eer(one))
+    no_trials = np.zeros(0, dtype=int)
+    curves = ResampledCurves(
+        np.zeros(0), no_trials == 1, no_trials, no_trials, [([no_trials], 2)], None
+    )
+    ((first_counts, second_counts),) = curves.original()
+    assert first_counts.values.size == second_counts.values.size == 0
+    assert np.isnan(eer(first_counts))
 
 
 @given(
@@ -236,15 +240,15 @@ def test_no_trials_give_empty_counts():
     st.lists(st.floats(-30, 30), max_size=3),
 )
 @few
-def test_edges_rise_and_hold_the_lowest_score_and_the_thresholds(some, bins, thresholds):
-    score = np.array([s for s, _ in some], dtype=float)
-    counts = Counts.from_scores(score, np.array([t for _, t in some], dtype=bool))
+def test_edges_rise_and_hold_the_lowest_score_and_the_thresholds(labelled, bins, thresholds):
+    score = np.array([s for s, _ in labelled], dtype=float)
+    counts = Counts.from_scores(score, np.array([t for _, t in labelled], dtype=bool))
     edges = curve_edges(counts, bins=bins, thresholds=thresholds)
     assert (np.diff(edges) > 0).all()
     assert edges.size <= bins + 3 + len(thresholds)
     assert np.isin(thresholds, edges).all()
     assert np.isin(edges, np.concatenate((score, thresholds))).all()
-    if some:
+    if labelled:
         assert edges[0] <= score.min()
 
 

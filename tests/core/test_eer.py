@@ -33,9 +33,9 @@ VECTOR_NAMES = {
 }
 
 
-def share(some):
-    some = list(some)
-    return Fraction(sum(some), len(some))
+def share(decisions):
+    decisions = list(decisions)
+    return Fraction(sum(decisions), len(decisions))
 
 
 def falling(tar, non):
@@ -70,8 +70,8 @@ def nearest_mean(tar, non):
 
 def clova(tar, non):
     scores, labels = [*tar, *non], [1] * len(tar) + [0] * len(non)
-    _, _, kept = roc_curve(labels, scores, drop_intermediate=True)
-    curve = [(share(s >= t for s in non), share(s < t for s in tar)) for t in kept]
+    _, _, thresholds = roc_curve(labels, scores, drop_intermediate=True)
+    curve = [(share(s >= t for s in non), share(s < t for s in tar)) for t in thresholds]
     return max(min(curve, key=lambda p: abs(p[0] - p[1])))
 
 
@@ -99,10 +99,10 @@ def kaldi(tar, non):
 def nist_sre16(tar, non):
     # sorted trials, targets before nontargets within a tie; one point after each rejection
     order = sorted([(s, 0) for s in tar] + [(s, 1) for s in non])
-    points, misses, left = [], 0, len(non)
+    points, misses, n_above = [], 0, len(non)
     for _, is_nontarget in order:
-        misses, left = misses + (1 - is_nontarget), left - is_nontarget
-        points.append((Fraction(left, len(non)), Fraction(misses, len(tar))))
+        misses, n_above = misses + (1 - is_nontarget), n_above - is_nontarget
+        points.append((Fraction(n_above, len(non)), Fraction(misses, len(tar))))
     after = next(i for i, (f, q) in enumerate(points) if q >= f)
     (f1, q1) = points[after]
     if after == 0:
@@ -152,10 +152,10 @@ RULES = {
 def test_vectors(vector, counted, name):
     inputs, expected, tol = vector(name)
     counts = counted(inputs["tar"], inputs["non"])
-    found = {d: float(eer(counts, definition=d)) for d in DEFINITIONS}
-    assert found == {d: pytest.approx(expected[VECTOR_NAMES[d]], abs=tol) for d in DEFINITIONS}
-    assert found["linear"] == pytest.approx(expected["linear_exact"], abs=1e-15)
-    assert found["linear"] == pytest.approx(expected["brentq_roc"], abs=tol)
+    rates = {d: float(eer(counts, definition=d)) for d in DEFINITIONS}
+    assert rates == {d: pytest.approx(expected[VECTOR_NAMES[d]], abs=tol) for d in DEFINITIONS}
+    assert rates["linear"] == pytest.approx(expected["linear_exact"], abs=1e-15)
+    assert rates["linear"] == pytest.approx(expected["brentq_roc"], abs=tol)
 
 
 def test_degenerate_vectors(vector, counted):
@@ -168,15 +168,15 @@ def test_degenerate_vectors(vector, counted):
 @pytest.mark.parametrize("definition", DEFINITIONS)
 def test_definitions_are_the_toolkits_rules(tied_sets, counted, definition):
     for tar, non in tied_sets:
-        found = float(eer(counted(tar, non), definition=definition))
-        assert found == pytest.approx(float(RULES[definition](tar, non)), abs=1e-12), (tar, non)
+        rate = float(eer(counted(tar, non), definition=definition))
+        assert rate == pytest.approx(float(RULES[definition](tar, non)), abs=1e-12), (tar, non)
 
 
 @pytest.mark.parametrize("definition", DEFINITIONS)
 def test_cells_on_one_axis_are_like_cells_alone(tied_sets, counted, stacked, definition):
-    parts = [counted(tar, non) for tar, non in tied_sets[:50]]
-    alone = [eer(part, definition=definition) for part in parts]
-    np.testing.assert_array_equal(eer(stacked(parts), definition=definition), alone)
+    cells = [counted(tar, non) for tar, non in tied_sets[:50]]
+    rates = [eer(counts, definition=definition) for counts in cells]
+    np.testing.assert_array_equal(eer(stacked(cells), definition=definition), rates)
 
 
 def test_linear_is_brentq_on_the_roc_curve():
@@ -204,20 +204,20 @@ def test_nearest_max_on_scikit_learns_truncated_curve():
     for _ in range(20):
         scores, labels = rng.normal(0, 1, 101), rng.random(101) < 0.37
         fpr, fnr, _ = det_curve(labels, scores + labels)
-        at = np.argmin(np.abs(fpr - fnr))
-        found = eer(scores + labels, labels, definition="nearest_max")
-        assert found == pytest.approx(max(fpr[at], fnr[at]), abs=1e-12)
+        nearest = np.argmin(np.abs(fpr - fnr))
+        rate = eer(scores + labels, labels, definition="nearest_max")
+        assert rate == pytest.approx(max(fpr[nearest], fnr[nearest]), abs=1e-12)
 
 
 @given(
     st.lists(st.tuples(st.integers(-4, 4), st.booleans()), min_size=2, max_size=30).filter(
-        lambda some: len({label for _, label in some}) == 2
+        lambda drawn: len({label for _, label in drawn}) == 2
     ),
     st.sampled_from(DEFINITIONS),
 )
-def test_only_the_order_of_scores_matters(some, definition):
-    scores = np.array([s for s, _ in some], dtype=float)
-    labels = np.array([label for _, label in some])
+def test_only_the_order_of_scores_matters(labelled, definition):
+    scores = np.array([s for s, _ in labelled], dtype=float)
+    labels = np.array([label for _, label in labelled])
     value = eer(scores, labels, definition=definition)
     assert 0 <= value <= 1
     assert eer(np.expm1(scores), labels, definition=definition) == value

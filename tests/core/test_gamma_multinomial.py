@@ -28,19 +28,21 @@ def by_speaker(sizes, errors, trials):
 
 def by_pair(sizes, errors, trials):
     """All pairs of speakers within groups of these sizes."""
-    cell, one, other = all_pairs(sizes)
-    return ErrorsByPair(cell, one, other, np.asarray(errors), np.asarray(trials), len(sizes))
+    cell, first_speaker, second_speaker = all_pairs(sizes)
+    return ErrorsByPair(
+        cell, first_speaker, second_speaker, np.asarray(errors), np.asarray(trials), len(sizes)
+    )
 
 
 def all_pairs(sizes):
-    first = np.cumsum([0, *sizes[:-1]])
+    offsets = np.cumsum([0, *sizes[:-1]])
     ends = [np.triu_indices(n, 1) for n in sizes]
-    cell = np.repeat(np.arange(len(sizes)), [one.size for one, _ in ends])
-    one, other = (
-        np.concatenate([start + end[side] for start, end in zip(first, ends, strict=True)])
+    cell = np.repeat(np.arange(len(sizes)), [first_speaker.size for first_speaker, _ in ends])
+    first_speaker, second_speaker = (
+        np.concatenate([start + end[side] for start, end in zip(offsets, ends, strict=True)])
         for side in (0, 1)
     )
-    return cell, one, other
+    return cell, first_speaker, second_speaker
 
 
 def fair_fnr(n_systems, sizes, trials, draw):
@@ -52,9 +54,13 @@ def fair_fnr(n_systems, sizes, trials, draw):
 
 def fair_fpr(n_systems, sizes, trials, draw):
     """The same with effects of both speakers and of their pair."""
-    _, one, other = all_pairs(sizes)
+    _, first_speaker, second_speaker = all_pairs(sizes)
     speaker = 0.5 * draw.standard_normal((n_systems, sum(sizes)))
-    latent = speaker[:, one] + speaker[:, other] + 0.6 * draw.standard_normal(one.size)
+    latent = (
+        speaker[:, first_speaker]
+        + speaker[:, second_speaker]
+        + 0.6 * draw.standard_normal(first_speaker.size)
+    )
     return by_pair(sizes, draw.binomial(trials, 1 / (1 + np.exp(4.6 - latent))), trials)
 
 
@@ -69,10 +75,10 @@ SYSTEMS = {
 
 @pytest.mark.parametrize("kind", SYSTEMS)
 def test_fair_systems_are_rejected_about_as_often_as_the_p_value_says(kind):
-    found = moments(SYSTEMS[kind](rng(21)))
-    null = gamma_multinomial(found, 199, rng(22))
+    sums = moments(SYSTEMS[kind](rng(21)))
+    null = gamma_multinomial(sums, 199, rng(22))
     assert (null.reason == "").all()
-    p = floor(gini(found.rate).value, gini(null.rates).value).p
+    p = floor(gini(sums.rate).value, gini(null.rates).value).p
     assert p.mean() == pytest.approx(0.5, abs=0.1)
     assert (p <= 0.05).mean() <= 0.1
     assert (p <= 0.2).mean() >= 0.1
@@ -81,9 +87,9 @@ def test_fair_systems_are_rejected_about_as_often_as_the_p_value_says(kind):
 def test_a_group_that_fails_more_often_is_noticed_among_many_speakers():
     draw = rng(3)
     rate = draw.beta(2, 100, 180) * np.repeat([4, 1, 1, 1, 1, 1], 30)
-    found = moments(by_speaker([30] * 6, draw.binomial(200, rate), np.full(180, 200)))
-    null = gamma_multinomial(found, 199, rng())
-    assert floor(gini(found.rate).value, gini(null.rates).value).p == pytest.approx(1 / 200)
+    sums = moments(by_speaker([30] * 6, draw.binomial(200, rate), np.full(180, 200)))
+    null = gamma_multinomial(sums, 199, rng())
+    assert floor(gini(sums.rate).value, gini(null.rates).value).p == pytest.approx(1 / 200)
 
 
 @given(
@@ -99,16 +105,16 @@ def test_each_draw_deals_out_the_errors_there_are(sizes, seed, of_pairs):
     trials = draw.integers(500, 900, n)
     errors = draw.integers(0, 30, (2, n))
     null = gamma_multinomial(moments(make(sizes, errors, trials)), 20, draw)
-    told = null.reason == ""
-    assert (null.errors.sum(axis=-1)[:, told] == errors.sum(axis=-1)[told]).all()
-    assert ((null.rates >= 0) & (null.rates <= 1))[:, told].all()
+    is_defined = null.reason == ""
+    assert (null.errors.sum(axis=-1)[:, is_defined] == errors.sum(axis=-1)[is_defined]).all()
+    assert ((null.rates >= 0) & (null.rates <= 1))[:, is_defined].all()
 
 
 def test_groups_have_the_common_rate_on_average_whatever_their_size():
     tally = fair_fnr(1, [5, 20, 80], np.repeat([300, 100, 200], [5, 20, 80]), rng(5))
-    found = moments(tally)
-    null = gamma_multinomial(found, 20_000, rng(6))
-    pooled = found.errors.sum() / found.trials.sum()
+    sums = moments(tally)
+    null = gamma_multinomial(sums, 20_000, rng(6))
+    pooled = sums.errors.sum() / sums.trials.sum()
     # dealing out a fixed number holds the largest group back a little
     assert null.rates.mean(axis=0)[0] == pytest.approx([pooled] * 3, rel=0.15)
     spread = null.rates.std(axis=0)[0]
@@ -117,8 +123,8 @@ def test_groups_have_the_common_rate_on_average_whatever_their_size():
 
 def test_draws_of_independent_trials_vary_as_a_multinomial():
     # speakers alike to the last error: nothing is left to vary but the dealing itself
-    found = moments(by_speaker([6] * 4, np.full(24, 5), np.full(24, 100)))
-    null = gamma_multinomial(found, 20_000, rng())
+    sums = moments(by_speaker([6] * 4, np.full(24, 5), np.full(24, 100)))
+    null = gamma_multinomial(sums, 20_000, rng())
     assert null.errors.std(axis=0) == pytest.approx(np.sqrt(120 * 0.25 * 0.75), rel=0.02)
 
 
@@ -134,10 +140,10 @@ def test_draws_vary_as_much_as_rates_of_resampled_fair_speakers():
 
 def by_hand_of_speakers(sizes, errors, trials):
     """Steps 1, 2, 4 of docs/methods/noise-floors.md#gamma-multinomial-draws, group by group."""
-    shares, excess, squares, fourths, at = [], [], 0.0, 0.0, 0
+    shares, excess, squares, fourths, start = [], [], 0.0, 0.0, 0
     for size in sizes:
-        e, n = errors[at : at + size], trials[at : at + size]
-        at += size
+        e, n = errors[start : start + size], trials[start : start + size]
+        start += size
         rate = e.sum() / n.sum()
         r = e - rate * n
         jackknife = (size - 1) / size * sum((r / (n.sum() - n)) ** 2)
@@ -159,27 +165,30 @@ def test_variance_of_a_fair_system_by_hand_for_speakers():
     sizes = [5, 9, 3, 7]
     trials = draw.integers(40, 300, sum(sizes))
     errors = draw.binomial(trials, draw.beta(0.5, 8, sum(sizes)))
-    found = _shared_variation(moments(by_speaker(sizes, errors, trials)))
+    variation = _shared_variation(moments(by_speaker(sizes, errors, trials)))
     excess, df = by_hand_of_speakers(sizes, errors, trials)
-    assert found.excess == pytest.approx(excess)
-    assert found.df == pytest.approx(df)
+    assert variation.excess == pytest.approx(excess)
+    assert variation.df == pytest.approx(df)
     assert (excess > 0).all()
 
 
 def by_hand_of_pairs(sizes, errors, trials):
     """Steps 1, 3, 4 of docs/methods/noise-floors.md#gamma-multinomial-draws, group by group."""
     rows, squares, fourths = [], 0.0, 0.0
-    cells, ones, others = all_pairs(sizes)
+    cells, first_speakers, second_speakers = all_pairs(sizes)
     for cell, size in enumerate(sizes):
-        here = cells == cell
-        e, m, total = errors[here], trials[here], trials[here].sum()
+        in_cell = cells == cell
+        e, m, total = errors[in_cell], trials[in_cell], trials[in_cell].sum()
         rate = e.sum() / total
         binomial, r = rate * (1 - rate) / total, e - rate * m
-        speakers = np.unique(ones[here])
-        speakers = np.union1d(speakers, others[here])
-        takes_part = [(ones[here] == s) | (others[here] == s) for s in speakers]
+        speakers = np.unique(first_speakers[in_cell])
+        speakers = np.union1d(speakers, second_speakers[in_cell])
+        takes_part = [
+            (first_speakers[in_cell] == s) | (second_speakers[in_cell] == s) for s in speakers
+        ]
         by_s, by_s_square, trials_s = (
-            np.array([values[part].sum() for part in takes_part]) for values in (r, r**2, m)
+            np.array([values[of_speaker].sum() for of_speaker in takes_part])
+            for values in (r, r**2, m)
         )
         unbiased = (
             (size - 2)
@@ -196,30 +205,34 @@ def by_hand_of_pairs(sizes, errors, trials):
         fourths += sum(by_s**4)
     beyond, pair_part, fs, fp, n_pairs, all_trials = np.array(rows).T
     w = np.array(sizes) - 1
-    whole = np.average(pair_part / (fp - 1 / all_trials), weights=n_pairs)
-    first = max(0, np.average((beyond - pair_part) / (fs - 2 * fp), weights=w))
-    pair = max(0, whole - 2 * first)
-    speaker = np.maximum(0, (beyond + whole / all_trials - pair * fp) / fs)
+    pair_variation = np.average(pair_part / (fp - 1 / all_trials), weights=n_pairs)
+    speaker_variation = max(0, np.average((beyond - pair_part) / (fs - 2 * fp), weights=w))
+    pair = max(0, pair_variation - 2 * speaker_variation)
+    speaker = np.maximum(0, (beyond + pair_variation / all_trials - pair * fp) / fs)
     speaker = np.average(speaker, weights=w)
     kurt = max(0, sum(sizes) * fourths / squares**2 - 3)
     df = max(3, 2 / (kurt / sum(sizes) + 2 / w.sum()))
-    own = (2 * speaker + pair) / all_trials  # which the binomial variance holds
-    return speaker * fs + pair * fp - own, df, (first, pair)
+    binomial_share = (2 * speaker + pair) / all_trials  # which the binomial variance holds
+    return speaker * fs + pair * fp - binomial_share, df, (speaker_variation, pair)
 
 
 @pytest.mark.parametrize(("of_speakers", "of_pairs"), [(0.9, 0.0), (0.2, 1.5), (1.0, 1.0)])
 def test_variance_of_a_fair_system_by_hand_for_pairs(of_speakers, of_pairs):
     draw = rng(33)
     sizes = [5, 12, 7]
-    cell, one, other = all_pairs(sizes)
+    cell, first_speaker, second_speaker = all_pairs(sizes)
     speaker = of_speakers * draw.standard_normal(sum(sizes))
-    latent = speaker[one] + speaker[other] + of_pairs * draw.standard_normal(cell.size)
+    latent = (
+        speaker[first_speaker]
+        + speaker[second_speaker]
+        + of_pairs * draw.standard_normal(cell.size)
+    )
     trials = draw.integers(40, 300, cell.size)
     errors = draw.binomial(trials, 1 / (1 + np.exp(3 - latent)))
-    found = _shared_variation(moments(by_pair(sizes, errors, trials)))
+    variation = _shared_variation(moments(by_pair(sizes, errors, trials)))
     excess, df, _ = by_hand_of_pairs(sizes, errors, trials)
-    assert found.excess == pytest.approx(excess)
-    assert found.df == pytest.approx(df)
+    assert variation.excess == pytest.approx(excess)
+    assert variation.df == pytest.approx(df)
     assert (excess > 0).all()
 
 
@@ -229,17 +242,17 @@ def test_small_groups_get_a_floor_but_tell_nothing_of_how_speakers_vary():
     with_wild = errors.copy()
     with_wild[-3:] = [0, 0, 150]
     sizes = [7, 7, 3]
-    one, other = (
+    calm, wild = (
         _shared_variation(moments(by_speaker(sizes, e, trials))) for e in (errors, with_wild)
     )
-    assert one.excess == pytest.approx(other.excess)
-    assert one.excess[2] > one.excess[0]
+    assert calm.excess == pytest.approx(wild.excess)
+    assert calm.excess[2] > calm.excess[0]
 
 
 def test_it_is_refused_where_the_data_say_too_little():
     def reason(sizes, errors, trials=100):
-        found = moments(by_speaker(sizes, errors, np.full(sum(sizes), trials)))
-        return gamma_multinomial(found, 3, rng()).reason.tolist()
+        sums = moments(by_speaker(sizes, errors, np.full(sum(sizes), trials)))
+        return gamma_multinomial(sums, 3, rng()).reason.tolist()
 
     assert reason([5, 5], [[0] * 10, [1] * 10, [2] * 10]) == ["no_errors", "few_errors", ""]
     assert reason([5, 3], [5] * 8) == "few_groups"
@@ -262,18 +275,18 @@ def test_a_refused_operating_point_has_no_rates_and_leaves_the_others_as_they_ar
 
 
 def test_draws_are_the_same_for_a_seed_and_others_for_another_call():
-    found = moments(fair_fnr(1, [8] * 4, np.full(32, 300), rng()))
+    sums = moments(fair_fnr(1, [8] * 4, np.full(32, 300), rng()))
     draw = rng(1)
-    first, second = (gamma_multinomial(found, 50, draw).errors for _ in range(2))
-    np.testing.assert_array_equal(gamma_multinomial(found, 50, rng(1)).errors, first)
-    assert (first != second).any()
+    first_draws, second_draws = (gamma_multinomial(sums, 50, draw).errors for _ in range(2))
+    np.testing.assert_array_equal(gamma_multinomial(sums, 50, rng(1)).errors, first_draws)
+    assert (first_draws != second_draws).any()
 
 
 def test_where_most_trials_fail_no_rate_exceeds_one():
     draw = rng(2)
     errors = 100 - draw.binomial(100, draw.beta(0.5, 5, 40))
-    found = moments(by_speaker([4] * 10, errors, np.full(40, 100)))
-    null = gamma_multinomial(found, 500, rng())
+    sums = moments(by_speaker([4] * 10, errors, np.full(40, 100)))
+    null = gamma_multinomial(sums, 500, rng())
     assert (null.rates <= 1).all()
     assert (null.errors.sum(axis=-1) == errors.sum()).all()
     # the same draws as of the trials that did not fail
@@ -295,17 +308,19 @@ def test_groups_without_trials_get_no_errors_and_no_rate():
 def test_pairs_that_share_no_speaker_leave_no_spread_to_speakers_alone():
     # groups of disjoint pairs: the part of speakers cannot be told from that of pairs
     cell = np.repeat([0, 1], 6)
-    one = 2 * np.arange(12)
+    first_speaker = 2 * np.arange(12)
     errors = rng(3).integers(0, 20, 12)
-    found = moments(ErrorsByPair(cell, one, one + 1, errors, np.full(12, 100), 2))
-    null = gamma_multinomial(found, 50, rng())
+    sums = moments(
+        ErrorsByPair(cell, first_speaker, first_speaker + 1, errors, np.full(12, 100), 2)
+    )
+    null = gamma_multinomial(sums, 50, rng())
     assert null.reason == ""
     assert np.isfinite(null.rates).all()
     assert null.rates.std() > 0
 
 
 def test_a_thousand_draws_of_thirty_groups_at_four_operating_points_are_quick():
-    found = moments(fair_fnr(4, [40] * 30, np.full(1200, 200), rng()))
+    sums = moments(fair_fnr(4, [40] * 30, np.full(1200, 200), rng()))
     start = time.process_time()
-    gamma_multinomial(found, 1000, rng())
+    gamma_multinomial(sums, 1000, rng())
     assert time.process_time() - start < 0.5

@@ -12,16 +12,16 @@ RULES = {"wilson": wilson, "clopper_pearson": clopper_pearson, "jeffreys": jeffr
 def test_vectors(vector, rule):
     inputs, expected, tol = vector("4.1_binomial_intervals")
     errors, trials = np.array(inputs["cases"]).T
-    found = np.stack(RULES[rule](errors, trials, 1 - inputs["alpha"]), axis=-1)
+    limits = np.stack(RULES[rule](errors, trials, 1 - inputs["alpha"]), axis=-1)
     want = [expected[f"{e}/{n}"][rule] for e, n in inputs["cases"]]
-    np.testing.assert_allclose(found, want, atol=tol, rtol=0)
+    np.testing.assert_allclose(limits, want, atol=tol, rtol=0)
 
 
 def test_wilson_of_effective_numbers(vector):
     _, expected, tol = vector("4.3_dyadic_variance")
     n = expected["n_eff"]
-    found = wilson(expected["FPR"] * n, n, df=3)
-    np.testing.assert_allclose(found, expected["wilson_t3"], atol=tol)
+    limits = wilson(expected["FPR"] * n, n, df=3)
+    np.testing.assert_allclose(limits, expected["wilson_t3"], atol=tol)
     np.testing.assert_allclose(wilson(6, 120), expected["wilson_naive"], atol=tol)
     _, expected, tol = vector("4.4_cluster_variance_mated")
     n = expected["n_eff"]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from parivox import Counts, calibration_loss, cllr, min_cllr
 
 trials = st.lists(st.tuples(st.integers(-4, 4), st.booleans()), min_size=2, max_size=30).filter(
-    lambda some: len({label for _, label in some}) == 2
+    lambda drawn: len({label for _, label in drawn}) == 2
 )
 
 
@@ -27,8 +27,8 @@ def slow_min_cllr(tar, non):
         while len(blocks) > 1 and (
             blocks[-2][0] * sum(blocks[-1]) >= blocks[-1][0] * sum(blocks[-2])
         ):
-            last = blocks.pop()
-            blocks[-1] = [blocks[-1][0] + last[0], blocks[-1][1] + last[1]]
+            top = blocks.pop()
+            blocks[-1] = [blocks[-1][0] + top[0], blocks[-1][1] + top[1]]
     total = 0.0
     for t, n in blocks:
         if t and n:
@@ -54,14 +54,14 @@ def test_both_are_what_slow_loops_find(tied_sets, counted):
 
 
 def test_cells_on_one_axis_are_like_cells_alone(tied_sets, counted, stacked):
-    parts = [counted(tar, non) for tar, non in tied_sets[:40]]
-    for of in (cllr, min_cllr, calibration_loss):
-        np.testing.assert_allclose(of(stacked(parts)), [of(p) for p in parts], atol=1e-12)
+    cells = [counted(tar, non) for tar, non in tied_sets[:40]]
+    for cost_of in (cllr, min_cllr, calibration_loss):
+        np.testing.assert_allclose(cost_of(stacked(cells)), [cost_of(p) for p in cells], atol=1e-12)
 
 
 @given(trials)
-def test_minimum_depends_on_order_alone_and_bounds_cllr(some):
-    scores, labels = [s for s, _ in some], [label for _, label in some]
+def test_minimum_depends_on_order_alone_and_bounds_cllr(labelled):
+    scores, labels = [s for s, _ in labelled], [label for _, label in labelled]
     least = min_cllr(scores, labels)
     assert 0 <= least <= 1 + 1e-12
     assert min_cllr(np.exp(scores), labels) == least
@@ -99,13 +99,13 @@ def test_counts_may_weigh_trials():
 
 def test_cells_together_are_as_cells_alone_however_the_hull_is_found(stacked, monkeypatch):
     rng = np.random.default_rng(7)
-    parts = [
+    cells = [
         Counts.from_scores(rng.integers(0, 30, n), np.arange(n) % 3 == 0) for n in (3, 40, 200)
     ]
-    parts.insert(1, Counts.from_scores([1.0], [1]))
-    wanted = [min_cllr(part) for part in parts]
-    assert np.isnan(wanted).tolist() == [False, True, False, False]
-    together = stacked(parts)
-    assert min_cllr(together) == pytest.approx(wanted, rel=1e-12, nan_ok=True)
+    cells.insert(1, Counts.from_scores([1.0], [1]))
+    expected = [min_cllr(counts) for counts in cells]
+    assert np.isnan(expected).tolist() == [False, True, False, False]
+    together = stacked(cells)
+    assert min_cllr(together) == pytest.approx(expected, rel=1e-12, nan_ok=True)
     monkeypatch.setattr("parivox.core.llr._MAX_HULL_PASSES", 1)
-    assert min_cllr(together) == pytest.approx(wanted, rel=1e-12, nan_ok=True)
+    assert min_cllr(together) == pytest.approx(expected, rel=1e-12, nan_ok=True)

@@ -28,7 +28,11 @@ from parivox.core.spread import value_range
 from parivox.errors import ConfigError
 
 NAN, INF = np.nan, np.inf
-MEASURES = {name: one for name, one in meta_measures().items() if one.compute is not None}
+MEASURES = {
+    name: measure_entry
+    for name, measure_entry in meta_measures().items()
+    if measure_entry.compute is not None
+}
 ON_GROUPS = sorted(set(MEASURES) - {"au_fdr"})
 SCALE_FREE = (
     "gini",
@@ -59,7 +63,7 @@ def measure(name, fpr, fnr, average=0.3, **options):
 def test_vectors(vector, alpha):
     inputs, expected, tol = vector("3.2_meta_measures")
     f, q, want, a = inputs["FPR"], inputs["FNR"], expected[alpha], float(alpha)
-    found = {
+    measures = {
         "FDR": fdr(f, q, alpha=a),
         "FDR_FPD": value_range(f),
         "FDR_FND": value_range(q),
@@ -86,8 +90,8 @@ def test_vectors(vector, alpha):
         "eq_odds_ratio": eo_ratio(f, q),
         "tpr_ratio": min_max(1 - np.array(q)),
     }
-    assert found.keys() == want.keys()
-    for name, meta in found.items():
+    assert measures.keys() == want.keys()
+    for name, meta in measures.items():
         assert meta.value == pytest.approx(want[name], abs=tol), name
         assert (meta.groups, meta.reason) == (4, "")
 
@@ -110,16 +114,18 @@ def test_zero_cell(vector):
     assert value_range(raw).value == pytest.approx(expected["FDR_FPD"], **near)
     pooled = smoothed(sum(k), sum(n), "jeffreys")
     assert nrb(jeffreys, pooled).value == pytest.approx(expected["NRB_jeffreys"], **near)
-    nothing = gini([0.0, 0.0, 0.0])
-    assert (nothing.value, nothing.reason) == (expected["gini_all_zero"], "no_errors")
+    coefficient = gini([0.0, 0.0, 0.0])
+    assert (coefficient.value, coefficient.reason) == (expected["gini_all_zero"], "no_errors")
     assert gini([0.0, 0.2, 0.0]).value == expected["gini_one_hot"]
 
 
 def test_area_under_fdr(vector):
     inputs, expected, tol = vector("3.6_area_under_fdr")
-    of = inputs["FDR"], inputs["pooled_FMR"]
-    assert au_fdr(*of).value == pytest.approx(expected["trapezoid_linear_fmr_normalised"], abs=tol)
-    assert au_fdr(*of, axis="log10").value == pytest.approx(
+    rates = inputs["FDR"], inputs["pooled_FMR"]
+    assert au_fdr(*rates).value == pytest.approx(
+        expected["trapezoid_linear_fmr_normalised"], abs=tol
+    )
+    assert au_fdr(*rates, axis="log10").value == pytest.approx(
         expected["trapezoid_log10_fmr_normalised"], abs=tol
     )
 
@@ -169,12 +175,12 @@ def test_registry_is_complete():
 def test_order_of_groups_does_not_matter(name, pairs, seed):
     f, q = np.array(pairs).T
     order = np.random.default_rng(seed).permutation(f.size)
-    one, other = measure(name, f, q), measure(name, f[order], q[order])
-    assert other.value == pytest.approx(float(one.value), rel=1e-9, abs=1e-12)
-    assert one.reason == other.reason
-    if one.low >= 0:
-        assert f[one.low] == f[order][other.low] == f.min()
-        assert f[one.high] == f[order][other.high] == f.max()
+    ordered, reordered = measure(name, f, q), measure(name, f[order], q[order])
+    assert reordered.value == pytest.approx(float(ordered.value), rel=1e-9, abs=1e-12)
+    assert ordered.reason == reordered.reason
+    if ordered.low >= 0:
+        assert f[ordered.low] == f[order][reordered.low] == f.min()
+        assert f[ordered.high] == f[order][reordered.high] == f.max()
 
 
 @pytest.mark.slow
@@ -182,17 +188,17 @@ def test_order_of_groups_does_not_matter(name, pairs, seed):
 @given(pairs=two_rates, scale=st.floats(0.01, 1))
 def test_relative_measures_do_not_see_scale(name, pairs, scale):
     f, q = np.array(pairs).T
-    one, other = measure(name, f, q), measure(name, f * scale, q * scale)
-    assert other.value == pytest.approx(float(one.value), rel=1e-9, abs=1e-12)
+    unscaled, scaled = measure(name, f, q), measure(name, f * scale, q * scale)
+    assert scaled.value == pytest.approx(float(unscaled.value), rel=1e-9, abs=1e-12)
 
 
 @given(rates, st.floats(0.01, 1), st.floats(0.01, 1))
 def test_nrb_scales_with_its_average_only(values, average, scale):
     b = np.array(values)
-    one, other = nrb(b, average), nrb(b * scale, average * scale)
-    assert other.value == pytest.approx(float(one.value), abs=1e-9)
+    unscaled, scaled = nrb(b, average), nrb(b * scale, average * scale)
+    assert scaled.value == pytest.approx(float(unscaled.value), abs=1e-9)
     if b.min() <= average <= b.max():
-        assert one.value <= np.log(max_min(b).value) + 1e-9
+        assert unscaled.value <= np.log(max_min(b).value) + 1e-9
 
 
 def test_fdr_sees_scale_and_hides_disparity():
@@ -246,12 +252,12 @@ def test_gini_is_the_mean_absolute_difference(values):
 def test_undefined_groups_are_left_out(name):
     f, q = np.array([0.1, 0.3, 0.2]), np.array([0.2, 0.2, 0.4])
     gap = np.array([0.1, NAN, 0.3, 0.2, 0.9])
-    other = np.array([0.2, 0.5, 0.2, 0.4, NAN])
+    pooled_gap = np.array([0.2, 0.5, 0.2, 0.4, NAN])
     if not MEASURES[name].is_joint:
         gap = gap[:4]
-    one, with_gap = measure(name, f, q), measure(name, gap, other)
-    assert with_gap.value == pytest.approx(float(one.value), abs=1e-15)
-    assert one.groups == with_gap.groups == 3
+    complete, with_gap = measure(name, f, q), measure(name, gap, pooled_gap)
+    assert with_gap.value == pytest.approx(float(complete.value), abs=1e-15)
+    assert complete.groups == with_gap.groups == 3
     assert (with_gap.low, with_gap.high) == ((-1, -1) if MEASURES[name].is_joint else (0, 2))
 
 
@@ -262,9 +268,9 @@ def test_too_few_groups(name):
         ([NAN, NAN], "no_groups", 0),
         ([0.1, NAN], "one_group", 1),
     ):
-        found = measure(name, f, f)
-        assert np.isnan(found.value)
-        assert (found.reason, found.groups) == (reason, groups)
+        measured = measure(name, f, f)
+        assert np.isnan(measured.value)
+        assert (measured.reason, measured.groups) == (reason, groups)
 
 
 @pytest.mark.parametrize("name", ON_GROUPS)
@@ -302,13 +308,13 @@ def test_alpha_leads(name):
 
 def test_terms_without_weight_do_not_spoil_ir():
     f, q = [0.0, 0.1], [0.0, 0.0]
-    found = ir(f, q, alpha=[0, 0.5, 1])
-    assert found.reason.tolist() == ["zero_over_zero", "zero_cell", "zero_cell"]
-    np.testing.assert_array_equal(found.value, [1, NAN, NAN])
+    measured = ir(f, q, alpha=[0, 0.5, 1])
+    assert measured.reason.tolist() == ["zero_over_zero", "zero_cell", "zero_cell"]
+    np.testing.assert_array_equal(measured.value, [1, NAN, NAN])
     assert ir(q, q).value == 1
-    found = garbe(f, q, alpha=[0, 0.5, 1])
-    assert found.reason.tolist() == ["no_errors", "no_errors", ""]
-    np.testing.assert_array_equal(found.value, [0, 0.5, 1])
+    measured = garbe(f, q, alpha=[0, 0.5, 1])
+    assert measured.reason.tolist() == ["no_errors", "no_errors", ""]
+    np.testing.assert_array_equal(measured.value, [0, 0.5, 1])
 
 
 def test_nist_denominators():
@@ -316,14 +322,14 @@ def test_nist_denominators():
     raw, below = smoothed(k, n), smoothed(k, n, "nist")
     bound = 1 - 0.05 ** (1 / 100)
     assert below[0, 0] == pytest.approx(bound)
-    found = max_min(raw, denominator=below)
-    np.testing.assert_allclose(found.value, [0.04 / bound, 1])
-    assert found.reason.tolist() == ["", "zero_over_zero"]
-    found = ir(raw, raw + 0.1, denominator=(below, below + 0.1), alpha=1)
-    np.testing.assert_allclose(found.value, [0.04 / bound, 1])
-    found = max_geomean(raw, denominator=below)
-    np.testing.assert_allclose(found.value, [0.04 / np.sqrt(0.04 * bound), NAN])
-    assert found.reason.tolist() == ["", "no_errors"]
+    measured = max_min(raw, denominator=below)
+    np.testing.assert_allclose(measured.value, [0.04 / bound, 1])
+    assert measured.reason.tolist() == ["", "zero_over_zero"]
+    measured = ir(raw, raw + 0.1, denominator=(below, below + 0.1), alpha=1)
+    np.testing.assert_allclose(measured.value, [0.04 / bound, 1])
+    measured = max_geomean(raw, denominator=below)
+    np.testing.assert_allclose(measured.value, [0.04 / np.sqrt(0.04 * bound), NAN])
+    assert measured.reason.tolist() == ["", "no_errors"]
 
 
 def test_no_errors_anywhere():
@@ -344,9 +350,9 @@ def test_no_errors_anywhere():
         "nrb": (NAN, "zero_cell"),
     }
     for name, (value, reason) in expected.items():
-        found = measure(name, zeros, zeros)
-        assert found.value == pytest.approx(value, nan_ok=True), name
-        assert found.reason == reason, name
+        measured = measure(name, zeros, zeros)
+        assert measured.value == pytest.approx(value, nan_ok=True), name
+        assert measured.reason == reason, name
 
 
 def test_averages_that_say_nothing():
@@ -356,24 +362,34 @@ def test_averages_that_say_nothing():
 
 
 def test_infinite_values_are_said():
-    found = max_min([0.1, INF])
-    assert (found.value, found.reason, found.low, found.high) == (INF, "infinite_value", 0, 1)
+    measured = max_min([0.1, INF])
+    assert (measured.value, measured.reason, measured.low, measured.high) == (
+        INF,
+        "infinite_value",
+        0,
+        1,
+    )
     assert (sd([0.1, INF]).reason, gini([0.1, INF]).reason) == ("infinite_value",) * 2
-    found = max_min([NAN, INF, INF])
-    assert (found.low, found.high, found.groups, found.reason) == (1, 1, 2, "infinite_value")
+    measured = max_min([NAN, INF, INF])
+    assert (measured.low, measured.high, measured.groups, measured.reason) == (
+        1,
+        1,
+        2,
+        "infinite_value",
+    )
 
 
 def test_eo_measures_are_fairlearns():
     metrics = pytest.importorskip("fairlearn.metrics")
     rng = np.random.default_rng(8)
     truth, group = rng.random(400) < 0.5, rng.integers(0, 4, 400)
-    said = rng.random(400) < np.where(truth, 0.8, 0.2) + 0.04 * group
+    accepted = rng.random(400) < np.where(truth, 0.8, 0.2) + 0.04 * group
     cells = [(truth & (group == g), ~truth & (group == g)) for g in range(4)]
-    fnr = [np.mean(~said[t]) for t, _ in cells]
-    fpr = [np.mean(said[n]) for _, n in cells]
-    of = {"y_true": truth, "y_pred": said, "sensitive_features": group}
-    assert eo_diff(fpr, fnr).value == pytest.approx(metrics.equalized_odds_difference(**of))
-    assert eo_ratio(fpr, fnr).value == pytest.approx(metrics.equalized_odds_ratio(**of))
+    fnr = [np.mean(~accepted[t]) for t, _ in cells]
+    fpr = [np.mean(accepted[n]) for _, n in cells]
+    columns = {"y_true": truth, "y_pred": accepted, "sensitive_features": group}
+    assert eo_diff(fpr, fnr).value == pytest.approx(metrics.equalized_odds_difference(**columns))
+    assert eo_ratio(fpr, fnr).value == pytest.approx(metrics.equalized_odds_ratio(**columns))
 
 
 def test_area_under_fdr_at_the_edges():
@@ -386,8 +402,8 @@ def test_area_under_fdr_at_the_edges():
     assert au_fdr([0.9, NAN], [0.1, 0.2]).reason == "too_few_points"
     assert au_fdr([0.9, 0.8], [0.1, 0.1]).reason == "too_few_points"
     assert au_fdr([], []).reason == "too_few_points"
-    both = au_fdr(np.stack([height, height / 2]), points)
-    np.testing.assert_allclose(both.value, [both.value[0], both.value[0] / 2])
+    areas = au_fdr(np.stack([height, height / 2]), points)
+    np.testing.assert_allclose(areas.value, [areas.value[0], areas.value[0] / 2])
     with pytest.raises(ConfigError, match="'log'"):
         au_fdr(height, points, axis="log")
 

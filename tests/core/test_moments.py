@@ -13,31 +13,31 @@ from parivox.core.confounding import standardised, trend
 from parivox.core.ratios import others
 
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
-some = settings(max_examples=50, deadline=None)
+few_examples = settings(max_examples=50, deadline=None)
 
 
 def of_speakers(rng, *, speakers=(2, 6, 3), points=2):
     """Random target trials of cells with so many speakers; a speaker may be in several."""
     cell = np.repeat(np.arange(len(speakers)), speakers)
-    who = np.concatenate([rng.permutation(12)[:n] for n in speakers])
+    speaker_ids = np.concatenate([rng.permutation(12)[:n] for n in speakers])
     trials = rng.integers(1, 40, cell.size)
     errors = rng.binomial(trials, rng.beta(0.6, 3, (points, cell.size)))
-    return ErrorsBySpeaker(cell, who, errors, trials, len(speakers))
+    return ErrorsBySpeaker(cell, speaker_ids, errors, trials, len(speakers))
 
 
-def of_pairs(rng, *, speakers=(5, 7, 4), points=2, kept=0.8):
+def of_pairs(rng, *, speakers=(5, 7, 4), points=2, share=0.8):
     """Random nontarget trials between the speakers of each cell, some pairs missing."""
     rows = [
-        (cell, *sorted((who[i], who[j])))
+        (cell, *sorted((speaker_ids[i], speaker_ids[j])))
         for cell, n in enumerate(speakers)
-        for who in [rng.permutation(12)[:n]]
+        for speaker_ids in [rng.permutation(12)[:n]]
         for i, j in combinations(range(n), 2)
-        if rng.random() < kept or j == i + 1
+        if rng.random() < share or j == i + 1
     ]
-    cell, one, other = np.array(rows).T
+    cell, first_speaker, second_speaker = np.array(rows).T
     trials = rng.integers(1, 40, cell.size)
     errors = rng.binomial(trials, rng.beta(0.6, 3, (points, cell.size)))
-    return ErrorsByPair(cell, one, other, errors, trials, len(speakers))
+    return ErrorsByPair(cell, first_speaker, second_speaker, errors, trials, len(speakers))
 
 
 def excess_kurtosis(r):
@@ -48,33 +48,35 @@ def excess_kurtosis(r):
 def pairs_of_vector(inputs):
     names = sorted({name for row in inputs["pairs_i_j_trials_FP"] for name in row[:2]})
     rows = [(names.index(i), names.index(j), m, e) for i, j, m, e in inputs["pairs_i_j_trials_FP"]]
-    one, other, trials, errors = np.array(rows).T
-    return ErrorsByPair(np.zeros_like(one), one, other, errors, trials, 1)
+    first_speaker, second_speaker, trials, errors = np.array(rows).T
+    return ErrorsByPair(
+        np.zeros_like(first_speaker), first_speaker, second_speaker, errors, trials, 1
+    )
 
 
 def test_dyadic_variance(vector):
     inputs, expected, tol = vector("4.3_dyadic_variance")
-    found = moments(pairs_of_vector(inputs))
-    assert found.rate[0] == pytest.approx(expected["FPR"], abs=tol)
-    assert found.variance_binomial[0] == pytest.approx(expected["naive_var"], abs=tol)
-    assert found.robust[0] == pytest.approx(expected["dyadic_var_with_S_over_Sm1"], abs=tol)
-    by_pair = found.pair_squares / found.trials**2
+    sums = moments(pairs_of_vector(inputs))
+    assert sums.rate[0] == pytest.approx(expected["FPR"], abs=tol)
+    assert sums.variance_binomial[0] == pytest.approx(expected["naive_var"], abs=tol)
+    assert sums.robust[0] == pytest.approx(expected["dyadic_var_with_S_over_Sm1"], abs=tol)
+    by_pair = sums.pair_squares / sums.trials**2
     assert by_pair[0] == pytest.approx(expected["pair_cluster_var"], abs=tol)
-    deff = found.robust / found.variance_binomial
+    deff = sums.robust / sums.variance_binomial
     assert deff[0] == pytest.approx(expected["deff"], abs=tol)
-    assert found.trials[0] / deff[0] == pytest.approx(expected["n_eff"], abs=tol)
+    assert sums.trials[0] / deff[0] == pytest.approx(expected["n_eff"], abs=tol)
 
 
 def test_cluster_variance(vector):
     inputs, expected, tol = vector("4.4_cluster_variance_mated")
     trials, errors = np.array([row[1:] for row in inputs["speaker_trials_FN"]]).T
-    found = moments(ErrorsBySpeaker(np.zeros(4, int), np.arange(4), errors, trials, 1))
-    deff = found.robust / found.variance_binomial
-    assert found.rate[0] == pytest.approx(expected["FNR"], abs=tol)
-    assert found.robust[0] == pytest.approx(expected["var"], abs=tol)
-    assert found.variance_binomial[0] == pytest.approx(expected["naive"], abs=tol)
+    sums = moments(ErrorsBySpeaker(np.zeros(4, int), np.arange(4), errors, trials, 1))
+    deff = sums.robust / sums.variance_binomial
+    assert sums.rate[0] == pytest.approx(expected["FNR"], abs=tol)
+    assert sums.robust[0] == pytest.approx(expected["var"], abs=tol)
+    assert sums.variance_binomial[0] == pytest.approx(expected["naive"], abs=tol)
     assert deff[0] == pytest.approx(expected["deff"], abs=tol)
-    assert found.trials[0] / deff[0] == pytest.approx(expected["n_eff"], abs=tol)
+    assert sums.trials[0] / deff[0] == pytest.approx(expected["n_eff"], abs=tol)
 
 
 def test_jackknife(vector):
@@ -84,18 +86,18 @@ def test_jackknife(vector):
     )
 
 
-@some
+@few_examples
 @given(seeds)
 def test_target_sums_are_those_of_loops_over_speakers(rng):
     tally = of_speakers(rng)
-    found = moments(tally)
+    sums = moments(tally)
     for point, cell in np.ndindex(2, tally.n_cells):
-        here = tally.cell == cell
-        e, n = tally.errors[point, here], tally.trials[here]
+        in_cell = tally.cell == cell
+        e, n = tally.errors[point, in_cell], tally.trials[in_cell]
         size, rate = e.size, e.sum() / n.sum()
         r = e - rate * n
         gone = [(e.sum() - e[s]) / (n.sum() - n[s]) for s in range(size)]
-        jackknife = (size - 1) / size * sum((left - rate) ** 2 for left in gone)
+        jackknife = (size - 1) / size * sum((rate_without - rate) ** 2 for rate_without in gone)
         binomial = rate * (1 - rate) / n.sum()
         f = (n**2).sum() / n.sum() ** 2
         kurt = excess_kurtosis(r)
@@ -110,44 +112,44 @@ def test_target_sums_are_those_of_loops_over_speakers(rng):
             ("kurtosis", kurt),
             ("df", df),
         ):
-            got = getattr(found, name)[point, cell]
+            got = getattr(sums, name)[point, cell]
             assert got == pytest.approx(want, rel=1e-8, abs=1e-15), name
         if e.any():
-            assert found.largest_share[point, cell] == e.max() / e.sum()
+            assert sums.largest_share[point, cell] == e.max() / e.sum()
     for name in ("pairs", "unbiased", "pair_variance", "pair_concentration"):
-        assert np.isnan(getattr(found, name)).all()
+        assert np.isnan(getattr(sums, name)).all()
 
 
-@some
+@few_examples
 @given(seeds)
 def test_nontarget_sums_are_those_of_loops_over_pairs(rng):
     tally = of_pairs(rng)
-    found = moments(tally)
+    sums = moments(tally)
     for point, cell in np.ndindex(2, tally.n_cells):
-        here = np.flatnonzero(tally.cell == cell)
-        e, m = tally.errors[point, here], tally.trials[here]
-        sides = [{tally.first_speaker[p], tally.second_speaker[p]} for p in here]
+        rows = np.flatnonzero(tally.cell == cell)
+        e, m = tally.errors[point, rows], tally.trials[rows]
+        sides = [{tally.first_speaker[p], tally.second_speaker[p]} for p in rows]
         people = sorted(set.union(*sides))
         size, total, rate = len(people), m.sum(), e.sum() / m.sum()
         r = e - rate * m
-        part = np.array([[s in side for side in sides] for s in people])
-        at = {
+        is_side = np.array([[s in side for side in sides] for s in people])
+        rows_of = {
             s: (r[has].sum(), (r[has] ** 2).sum(), m[has].sum())
-            for s, has in zip(people, part, strict=True)
+            for s, has in zip(people, is_side, strict=True)
         }
-        gone = [e[~has].sum() / m[~has].sum() for has in part]
-        jackknife = (size - 1) / size * sum((left - rate) ** 2 for left in gone)
+        gone = [e[~has].sum() / m[~has].sum() for has in is_side]
+        jackknife = (size - 1) / size * sum((rate_without - rate) ** 2 for rate_without in gone)
         unbiased = (
             (size - 2) / (size - 3) * (size - 1) / size
-            * sum((rs**2 - qs / 2) / (total - ns) ** 2 for rs, qs, ns in at.values())
+            * sum((rs**2 - qs / 2) / (total - ns) ** 2 for rs, qs, ns in rows_of.values())
         )  # fmt: skip
         binomial = rate * (1 - rate) / total
         dyads = sum(r[p] * r[q] for p, q in np.ndindex(r.size, r.size) if sides[p] & sides[q])
         pairs = r.size
         within = pairs / (pairs - 1) * (r**2).sum() / total**2 - binomial
-        rs = np.array([x for x, _, _ in at.values()])
+        rs = np.array([x for x, _, _ in rows_of.values()])
         kurt = excess_kurtosis(rs)
-        ns = np.array([x for _, _, x in at.values()])
+        ns = np.array([x for _, _, x in rows_of.values()])
         df = min(max(ns.sum() ** 2 / (ns**2).sum() - 1, 1), 2 / (kurt / size + 2 / (size - 1)))
         for name, want in (
             ("speakers", size),
@@ -162,38 +164,44 @@ def test_nontarget_sums_are_those_of_loops_over_pairs(rng):
             ("kurtosis", kurt),
             ("df", df),
         ):
-            got = getattr(found, name)[point, cell]
+            got = getattr(sums, name)[point, cell]
             assert got == pytest.approx(want, rel=1e-8, abs=1e-15), name
         if e.any():
-            most = max(e[has].sum() for has in part)
-            assert found.largest_share[point, cell] == most / e.sum()
+            most = max(e[has].sum() for has in is_side)
+            assert sums.largest_share[point, cell] == most / e.sum()
 
 
 def strangers(*, in_blocks, n=20, cells=1):
     """Pairs of speakers who are in no other pair, with ten trials; 0 and 2 errors in turn."""
-    one = 2 * np.arange(n * cells)
-    errors = np.resize([0, 2], one.size)
+    first_speaker = 2 * np.arange(n * cells)
+    errors = np.resize([0, 2], first_speaker.size)
     cell = np.repeat(np.arange(cells), n)
     return ErrorsByPair(
-        cell, one, one + 1, errors, np.full(one.size, 10), cells, in_blocks=in_blocks
+        cell,
+        first_speaker,
+        first_speaker + 1,
+        errors,
+        np.full(first_speaker.size, 10),
+        cells,
+        in_blocks=in_blocks,
     )
 
 
 def test_variance_of_blocks_is_less_of_the_jackknife():
-    speakers, blocks = (moments(strangers(in_blocks=of)) for of in (False, True))
+    speakers, blocks = (moments(strangers(in_blocks=in_blocks)) for in_blocks in (False, True))
     # 40 speakers with r = -1 or 1, so that sum R^2 = 40 and sum Q / 2 = 20; N - N_s = 190
     jackknife, unbiased = 39 / 40 * 40 / 190**2, 38 / 37 * 39 / 40 * 20 / 190**2
     share = 0.5 + 0.25 * (10 / 39) ** 2
-    for found, want in ((speakers, 0.75), (blocks, share)):
-        assert found.df[0] == pytest.approx(39)
-        assert found.jackknife[0] == pytest.approx(jackknife)
-        assert found.unbiased[0] == pytest.approx(unbiased)
+    for sums, want in ((speakers, 0.75), (blocks, share)):
+        assert sums.df[0] == pytest.approx(39)
+        assert sums.jackknife[0] == pytest.approx(jackknife)
+        assert sums.unbiased[0] == pytest.approx(unbiased)
         assert unbiased < want * jackknife
-        assert found.variance[0] == pytest.approx(want * jackknife)
+        assert sums.variance[0] == pytest.approx(want * jackknife)
 
 
 @pytest.mark.parametrize("kind", [of_speakers, of_pairs])
-@some
+@few_examples
 @given(seeds)
 def test_variance_of_few_blocks_is_that_of_as_many_speakers(kind, rng):
     tally = kind(rng)
@@ -212,31 +220,31 @@ def test_share_of_the_jackknife_goes_from_three_quarters_to_a_half():
 def test_all_that_is_made_of_blocks_is_told_as_of_blocks(in_blocks, monkeypatch):
     tally = strangers(in_blocks=in_blocks, cells=3)
     three = replace(tally, errors=np.stack([tally.errors] * 3))
-    parts = [
+    tallies = [
         tally.cell_range(1, 2),
         three.operating_point(1),
         three.excluding_cell(np.array([0, 1, 2])),
     ]
-    assert {one.in_blocks for one in parts} == {in_blocks}
+    assert {tally_part.in_blocks for tally_part in tallies} == {in_blocks}
     assert standardised(tally, [0, 0, 1], [0, 1, 0]).cluster_errors.in_blocks == in_blocks
-    rest = others(tally)
-    assert rest.in_blocks == others(three).in_blocks == in_blocks
+    others_sums = others(tally)
+    assert others_sums.in_blocks == others(three).in_blocks == in_blocks
     # the other two cells together, 80 speakers: sum R^2 = 80, sum Q / 2 = 40, N - N_s = 390
     jackknife, unbiased = 79 / 80 * 80 / 390**2, 78 / 77 * 79 / 80 * 40 / 390**2
-    assert rest.variance[0] == pytest.approx(unbiased if in_blocks else 0.75 * jackknife)
+    assert others_sums.variance[0] == pytest.approx(unbiased if in_blocks else 0.75 * jackknife)
     monkeypatch.setattr("parivox.core.cluster_errors._MAX_ERRORS_AT_ONCE", 0)
     assert moments(three).in_blocks == in_blocks
 
 
 def test_trends_of_blocks_have_their_share_of_the_jackknife():
     x = np.tile(np.repeat([0.0, 1.0], 4), 5)
-    speakers, blocks = (trend(strangers(in_blocks=of), x) for of in (False, True))
+    speakers, blocks = (trend(strangers(in_blocks=in_blocks), x) for in_blocks in (False, True))
     assert blocks.df[0] == speakers.df[0] > 10
     share = 0.5 + 0.25 * (10 / blocks.df[0]) ** 2
     assert (blocks.se[0] / speakers.se[0]) ** 2 == pytest.approx(share / 0.75)
 
 
-@some
+@few_examples
 @given(seeds)
 def test_order_and_names_do_not_matter(rng):
     for tally in (of_speakers(rng), of_pairs(rng)):
@@ -244,43 +252,49 @@ def test_order_and_names_do_not_matter(rng):
         order = np.lexsort((rng.random(n), tally.cell))
         name = rng.permutation(12)
         if isinstance(tally, ErrorsBySpeaker):
-            who = (name[tally.speaker[order]],)
+            speaker_ids = (name[tally.speaker[order]],)
         else:
-            who = np.sort(
+            speaker_ids = np.sort(
                 [name[tally.first_speaker[order]], name[tally.second_speaker[order]]], axis=0
             )
         mixed = type(tally)(
-            tally.cell[order], *who, tally.errors[:, order], tally.trials[order], tally.n_cells
+            tally.cell[order],
+            *speaker_ids,
+            tally.errors[:, order],
+            tally.trials[order],
+            tally.n_cells,
         )
-        one, two = moments(tally), moments(mixed)
-        np.testing.assert_allclose(one.variance, two.variance, rtol=1e-9)
-        np.testing.assert_allclose(one.df, two.df, rtol=1e-9)
-        np.testing.assert_array_equal(one.rate, two.rate)
+        ordered, shuffled = moments(tally), moments(mixed)
+        np.testing.assert_allclose(ordered.variance, shuffled.variance, rtol=1e-9)
+        np.testing.assert_allclose(ordered.df, shuffled.df, rtol=1e-9)
+        np.testing.assert_array_equal(ordered.rate, shuffled.rate)
 
 
 @pytest.mark.parametrize("kind", [of_speakers, of_pairs])
 def test_leading_axes_are_free_and_trials_may_have_them(kind):
     tally = kind(np.random.default_rng(1), points=3)
     together = moments(tally)
-    who = (tally.speaker,) if kind is of_speakers else (tally.first_speaker, tally.second_speaker)
+    speaker_ids = (
+        (tally.speaker,) if kind is of_speakers else (tally.first_speaker, tally.second_speaker)
+    )
     spread = np.broadcast_to(tally.trials, tally.errors.shape)
-    again = moments(type(tally)(tally.cell, *who, tally.errors, spread, 3))
+    again = moments(type(tally)(tally.cell, *speaker_ids, tally.errors, spread, 3))
     for row in range(3):
-        alone = moments(type(tally)(tally.cell, *who, tally.errors[row], tally.trials, 3))
+        alone = moments(type(tally)(tally.cell, *speaker_ids, tally.errors[row], tally.trials, 3))
         for name in ("speakers", "pairs", "variance", "df", "largest_share", "pair_variance"):
             np.testing.assert_array_equal(getattr(together, name)[row], getattr(alone, name))
             np.testing.assert_array_equal(getattr(again, name)[row], getattr(alone, name))
 
 
 def test_speakers_without_trials_are_nobody():
-    cell, none = np.zeros(4, int), np.array([2, 5, 0, 1])
-    full = ErrorsBySpeaker(cell, np.arange(4), none, np.array([9, 9, 0, 9]) * (none > 0), 2)
-    kept = ErrorsBySpeaker(cell[:3], np.arange(3), none[[0, 1, 3]], np.array([9, 9, 9]), 2)
-    one, two = moments(full), moments(kept)
-    assert one.speakers.tolist() == two.speakers.tolist() == [3, 0]
-    np.testing.assert_array_equal(one.variance, two.variance)
-    assert np.isnan(one.rate[1])
-    assert np.isnan(one.variance[1])
+    cell, errors = np.zeros(4, int), np.array([2, 5, 0, 1])
+    full = ErrorsBySpeaker(cell, np.arange(4), errors, np.array([9, 9, 0, 9]) * (errors > 0), 2)
+    reduced = ErrorsBySpeaker(cell[:3], np.arange(3), errors[[0, 1, 3]], np.array([9, 9, 9]), 2)
+    full_sums, reduced_sums = moments(full), moments(reduced)
+    assert full_sums.speakers.tolist() == reduced_sums.speakers.tolist() == [3, 0]
+    np.testing.assert_array_equal(full_sums.variance, reduced_sums.variance)
+    assert np.isnan(full_sums.rate[1])
+    assert np.isnan(full_sums.variance[1])
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.3, 1 / 3, 1])
@@ -289,42 +303,44 @@ def test_speakers_of_one_rate_leave_the_binomial_variance_exactly(rate):
     tally = ErrorsBySpeaker(
         np.zeros(5, int), np.arange(5), np.rint(rate * trials).astype(int), trials, 1
     )
-    found = moments(tally)
-    assert found.jackknife[0] == 0
-    assert found.kurtosis[0] == 0
-    assert found.variance[0] == found.variance_binomial[0]
+    sums = moments(tally)
+    assert sums.jackknife[0] == 0
+    assert sums.kurtosis[0] == 0
+    assert sums.variance[0] == sums.variance_binomial[0]
 
 
 def test_nothing_is_told_of_others_where_one_speaker_is_in_every_trial():
-    one = moments(
+    lone = moments(
         ErrorsBySpeaker(np.zeros(1, int), np.zeros(1, int), np.array([3]), np.array([9]), 1)
     )
     pair = [np.array([x]) for x in (0, 0, 1, 3, 9)]
     star = [np.array(x) for x in ([0] * 3, [0] * 3, [1, 2, 3], [3, 0, 1], [9] * 3)]
-    for found in (one, moments(ErrorsByPair(*pair, 1)), moments(ErrorsByPair(*star, 1))):
-        assert found.has_common_speaker.all()
-        assert np.isfinite(found.rate).all()
+    for sums in (lone, moments(ErrorsByPair(*pair, 1)), moments(ErrorsByPair(*star, 1))):
+        assert sums.has_common_speaker.all()
+        assert np.isfinite(sums.rate).all()
         for name in ("jackknife", "unbiased", "variance"):
-            assert np.isnan(getattr(found, name)).all()
+            assert np.isnan(getattr(sums, name)).all()
 
 
 def test_weighted_trials_hide_no_speaker_who_is_in_all_of_them():
     weights = np.array([0.1, 0.7, 0.3, 1.1])
-    cell, other = np.zeros(4, int), np.arange(1, 5)
-    star = ErrorsByPair(cell, np.zeros(4, int), other, weights * [0, 0.5, 0.2, 0.1], weights, 1)
+    cell, second_speaker = np.zeros(4, int), np.arange(1, 5)
+    star = ErrorsByPair(
+        cell, np.zeros(4, int), second_speaker, weights * [0, 0.5, 0.2, 0.1], weights, 1
+    )
     assert moments(star).has_common_speaker.all()
 
 
 def test_no_trials_at_all():
-    none = np.zeros(0, int)
+    no_trials = np.zeros(0, int)
     for tally in (
-        ErrorsBySpeaker(none, none, np.zeros((2, 0)), none, 3),
-        ErrorsByPair(none, none, none, np.zeros((2, 0)), none, 3),
+        ErrorsBySpeaker(no_trials, no_trials, np.zeros((2, 0)), no_trials, 3),
+        ErrorsByPair(no_trials, no_trials, no_trials, np.zeros((2, 0)), no_trials, 3),
     ):
-        found = moments(tally)
-        assert found.trials.shape == (2, 3)
-        assert np.isnan(found.rate).all()
-        assert np.isnan(found.variance).all()
+        sums = moments(tally)
+        assert sums.trials.shape == (2, 3)
+        assert np.isnan(sums.rate).all()
+        assert np.isnan(sums.variance).all()
 
 
 @pytest.mark.parametrize("kind", [of_speakers, of_pairs])
@@ -332,13 +348,13 @@ def test_points_taken_one_by_one_are_the_same(kind, monkeypatch):
     tally = kind(np.random.default_rng(2), points=3)
     want = moments(tally)
     monkeypatch.setattr("parivox.core.cluster_errors._MAX_ERRORS_AT_ONCE", 0)
-    found = moments(tally)
+    sums = moments(tally)
     for name, value in vars(want).items():
-        np.testing.assert_array_equal(getattr(found, name), value, err_msg=name)
+        np.testing.assert_array_equal(getattr(sums, name), value, err_msg=name)
 
 
 def test_three_speakers_have_the_whole_jackknife():
     triangle = [np.array(x) for x in ([0] * 3, [0, 0, 1], [1, 2, 2], [6, 0, 1], [20] * 3)]
-    found = moments(ErrorsByPair(*triangle, 1))
-    assert np.isnan(found.unbiased[0])
-    assert found.variance[0] == found.jackknife[0] > found.variance_binomial[0]
+    sums = moments(ErrorsByPair(*triangle, 1))
+    assert np.isnan(sums.unbiased[0])
+    assert sums.variance[0] == sums.jackknife[0] > sums.variance_binomial[0]

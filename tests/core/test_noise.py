@@ -55,8 +55,8 @@ def test_permuting_speakers_keeps_errors_trials_and_group_sizes(drawn):
 def test_strata_keep_their_speakers_in_the_groups_they_have_there(drawn):
     sizes, _, _, strata = drawn
     strata = np.array(strata)
-    for one in set(strata.tolist()):
-        of_one = (strata == one).astype(int)
+    for stratum in set(strata.tolist()):
+        of_one = (strata == stratum).astype(int)
         tally = by_speaker(sizes, of_one, np.full(sum(sizes), 20))
         assert (permuted(tally, strata, 7, rng()).errors == tally.sum_by_cell(of_one)).all()
 
@@ -168,30 +168,30 @@ def test_the_unfair_end_is_the_low_one_where_higher_is_fairer():
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40), st.floats(0, 1))
 @bounded
 def test_turning_a_measure_round_turns_its_floor_round(null, observed):
-    one = floor(observed, null)
-    other = floor(-observed, -np.array(null), higher_is_fairer=True)
-    assert (one.mean, one.q95, one.p) == (-other.mean, -other.q95, other.p)
-    assert (np.array(null) <= one.q95).mean() >= 0.95
+    straight = floor(observed, null)
+    turned = floor(-observed, -np.array(null), higher_is_fairer=True)
+    assert (straight.mean, straight.q95, straight.p) == (-turned.mean, -turned.q95, turned.p)
+    assert (np.array(null) <= straight.q95).mean() >= 0.95
 
 
 def test_a_floor_is_undefined_without_draws_or_if_too_many_are_undefined():
     draws = np.tile(np.arange(100.0)[:, None], 4)
     draws[:5, 1] = draws[:6, 2] = draws[:, 3] = NAN
-    found = floor([50.0] * 4, draws)
-    assert np.isnan(found.p).tolist() == [False, False, True, True]
-    assert np.isnan(found.mean).tolist() == np.isnan(found.q95).tolist() == [0, 0, 1, 1]
-    assert found.undefined.tolist() == [0, 0.05, 0.06, 1]
-    assert found.p[1] == pytest.approx(51 / 96)
+    noise_floor = floor([50.0] * 4, draws)
+    assert np.isnan(noise_floor.p).tolist() == [False, False, True, True]
+    assert np.isnan(noise_floor.mean).tolist() == np.isnan(noise_floor.q95).tolist() == [0, 0, 1, 1]
+    assert noise_floor.undefined.tolist() == [0, 0.05, 0.06, 1]
+    assert noise_floor.p[1] == pytest.approx(51 / 96)
     assert np.isnan(floor(0.5, np.empty((0,))).p)
 
 
 def test_an_undefined_measure_has_a_floor_but_no_p():
-    found = floor(NAN, np.arange(20.0))
-    assert np.isnan(found.p)
-    assert found.q95 == 18
+    noise_floor = floor(NAN, np.arange(20.0))
+    assert np.isnan(noise_floor.p)
+    assert noise_floor.q95 == 18
 
 
 def test_infinite_draws_stay_infinite():
-    found = floor([3.0, INF], np.array([[1.0, INF], [INF, INF]]))
-    assert found.mean.tolist() == found.q95.tolist() == [INF, INF]
-    assert found.p.tolist() == pytest.approx([2 / 3, 1])
+    noise_floor = floor([3.0, INF], np.array([[1.0, INF], [INF, INF]]))
+    assert noise_floor.mean.tolist() == noise_floor.q95.tolist() == [INF, INF]
+    assert noise_floor.p.tolist() == pytest.approx([2 / 3, 1])

@@ -30,12 +30,12 @@ def test_permutation_p_of_the_vector(vector):
 def test_adjusting_keeps_the_order_and_never_makes_a_claim_stronger(p):
     p = np.array(p)
     for adjusted in (holm(p), benjamini_hochberg(p)):
-        known = ~np.isnan(p)
+        is_defined = ~np.isnan(p)
         assert (np.isnan(adjusted) == np.isnan(p)).all()
-        assert (adjusted[known] >= p[known]).all()
-        assert (adjusted[known] <= 1).all()
-        assert (np.diff(adjusted[known][np.argsort(p[known])]) >= 0).all()
-    assert (benjamini_hochberg(p)[known] <= holm(p)[known]).all()
+        assert (adjusted[is_defined] >= p[is_defined]).all()
+        assert (adjusted[is_defined] <= 1).all()
+        assert (np.diff(adjusted[is_defined][np.argsort(p[is_defined])]) >= 0).all()
+    assert (benjamini_hochberg(p)[is_defined] <= holm(p)[is_defined]).all()
 
 
 @given(families, st.randoms())

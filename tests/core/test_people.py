@@ -29,8 +29,8 @@ def correlation(errors, trials):
     s, total = len(outcome), everything.size
     between = sum(o.size * (o.mean() - everything.mean()) ** 2 for o in outcome) / (s - 1)
     within = sum(((o - o.mean()) ** 2).sum() for o in outcome) / (total - s)
-    each = (total - sum(o.size**2 for o in outcome) / total) / (s - 1)
-    return (between - within) / (between + (each - 1) * within)
+    trials_per_speaker = (total - sum(o.size**2 for o in outcome) / total) / (s - 1)
+    return (between - within) / (between + (trials_per_speaker - 1) * within)
 
 
 ERRORS, TRIALS = (
@@ -46,16 +46,16 @@ def beta_parameters():
 
 def expected_under_posteriors(f, low=0.0):
     a, b = beta_parameters()
-    found = []
+    integrals = []
     for p, q in zip(a + ERRORS, b + TRIALS - ERRORS, strict=True):
 
         def weighted(x, p=p, q=q):
             return f(x) * np.exp((p - 1) * np.log(x) + (q - 1) * np.log1p(-x) - betaln(p, q))
 
         middle = p / (p + q)
-        parts = sorted({low, max(low, middle / 2), max(low, min(middle * 3, 0.9)), 1.0})
-        found.append(sum(quad(weighted, u, v, limit=200)[0] for u, v in pairwise(parts)))
-    return np.mean(found)
+        knots = sorted({low, max(low, middle / 2), max(low, min(middle * 3, 0.9)), 1.0})
+        integrals.append(sum(quad(weighted, u, v, limit=200)[0] for u, v in pairwise(knots)))
+    return np.mean(integrals)
 
 
 def test_the_share_is_the_mean_of_what_is_known_of_each_speaker():
@@ -66,15 +66,15 @@ def test_the_share_is_the_mean_of_what_is_known_of_each_speaker():
 @pytest.mark.parametrize("attempts", [1, 3, 10])
 def test_lock_outs_of_people_are_the_mean_of_each_ones(attempts):
     want = expected_under_posteriors(lambda x: x**attempts)
-    found = locked_out_people(speakers(ERRORS, TRIALS), attempts)
-    assert found.value[0] == pytest.approx(want, rel=1e-5)
+    people = locked_out_people(speakers(ERRORS, TRIALS), attempts)
+    assert people.value[0] == pytest.approx(want, rel=1e-5)
 
 
 def test_a_few_people_always_are_told_from_everyone_sometimes():
     """Both cells have a rate of 5 %."""
     everyone = np.full(100, 10)
-    some = np.r_[np.zeros(95, dtype=int), np.full(5, 200)]
-    tally = speakers(np.r_[everyone, some], 200, np.repeat([0, 1], 100))
+    errors = np.r_[np.zeros(95, dtype=int), np.full(5, 200)]
+    tally = speakers(np.r_[everyone, errors], 200, np.repeat([0, 1], 100))
     above = share_above(tally, 0.1)
     assert above.value[0] < 0.01
     assert above.value[1] == pytest.approx(0.05, abs=0.005)
@@ -89,10 +89,10 @@ def test_a_few_people_always_are_told_from_everyone_sometimes():
 def test_luck_is_not_counted_as_people():
     rng = np.random.default_rng(1)
     errors = rng.binomial(230, 0.04, (200, 100))
-    found = share_above(speakers(errors, 230), 0.05)
+    share = share_above(speakers(errors, 230), 0.05)
     assert np.mean(errors / 230 > 0.05) > 0.2
-    assert found.value.mean() < 0.02
-    assert (found.low <= 0.001).mean() > 0.95
+    assert share.value.mean() < 0.02
+    assert (share.low <= 0.001).mean() > 0.95
 
 
 @pytest.mark.parametrize(("s", "n"), [(8, 230), (25, 230), (100, 30)])
@@ -100,12 +100,12 @@ def test_limits_cover_the_share_among_people_not_only_among_speakers(s, n):
     rng = np.random.default_rng(2)
     rates = rng.beta(0.18, 8.82, (200, s))
     true = np.mean(rng.beta(0.18, 8.82, 200_000) > 0.05)
-    found = share_above(speakers(rng.binomial(n, rates), n), 0.05)
-    told = found.reason[:, 0] == ""
-    covered = (found.low[told] <= true) & (true <= found.high[told])
-    assert told.mean() > 0.95
+    share = share_above(speakers(rng.binomial(n, rates), n), 0.05)
+    is_defined = share.reason[:, 0] == ""
+    covered = (share.low[is_defined] <= true) & (true <= share.high[is_defined])
+    assert is_defined.mean() > 0.95
     assert covered.mean() >= 0.95
-    assert abs(found.value[told].mean() - true) < 0.03
+    assert abs(share.value[is_defined].mean() - true) < 0.03
 
 
 @settings(max_examples=50, deadline=None)
@@ -115,15 +115,15 @@ def test_limits_cover_the_share_among_people_not_only_among_speakers(s, n):
     st.randoms(),
 )
 def test_limits_hold_the_share_and_names_do_not_matter(errors, limit, random):
-    found = share_above(speakers(errors, 60), limit)
-    if found.reason[0]:
-        assert np.isnan(found.value[0])
+    share = share_above(speakers(errors, 60), limit)
+    if share.reason[0]:
+        assert np.isnan(share.value[0])
         return
-    assert 0 <= found.low[0] <= found.value[0] <= found.high[0] <= 1
+    assert 0 <= share.low[0] <= share.value[0] <= share.high[0] <= 1
     shuffled = random.sample(errors, len(errors))
     again = share_above(speakers(shuffled, 60), limit)
-    np.testing.assert_allclose(again.value, found.value, atol=1e-9)
-    np.testing.assert_allclose(again.high, found.high, atol=1e-9)
+    np.testing.assert_allclose(again.value, share.value, atol=1e-9)
+    np.testing.assert_allclose(again.high, share.high, atol=1e-9)
 
 
 def test_a_higher_limit_is_exceeded_by_fewer():
@@ -151,9 +151,9 @@ def test_people_who_differ_are_locked_out_more_often_than_people_alike():
     ],
 )
 def test_what_cannot_be_told_has_a_reason(errors, trials, reason):
-    found = share_above(speakers(errors, trials), 0.05)
-    assert found.reason.tolist() == [reason]
-    assert np.isnan([found.value[0], found.low[0], found.high[0]]).all() == bool(reason)
+    share = share_above(speakers(errors, trials), 0.05)
+    assert share.reason.tolist() == [reason]
+    assert np.isnan([share.value[0], share.low[0], share.high[0]]).all() == bool(reason)
 
 
 def test_attempts_beyond_the_trials_are_not_told():
@@ -166,31 +166,31 @@ def test_cells_and_points_are_told_each_by_itself():
     cell = np.repeat([0, 2], [8, 12])
     errors = rng.binomial(60, rng.beta(1, 9, (3, 20)))
     together = speakers(errors, 60, cell)
-    for found_of in (
+    for measure in (
         lambda t: share_above(t, 0.05).value,
         lambda t: locked_out_people(t, 3).high,
         lambda t: worst_tenth(t).observed,
         lambda t: worst_tenth(t).expected,
     ):
-        found = found_of(together)
-        assert found.shape == (3, 3)
-        assert np.isnan(found[:, 1]).all()
+        measured = measure(together)
+        assert measured.shape == (3, 3)
+        assert np.isnan(measured[:, 1]).all()
         for point in range(3):
-            for c, here in ((0, slice(8)), (2, slice(8, 20))):
-                alone = found_of(speakers(errors[point, here], 60))
-                np.testing.assert_allclose(found[point, c], alone[0], rtol=1e-9)
+            for c, rows in ((0, slice(8)), (2, slice(8, 20))):
+                alone = measure(speakers(errors[point, rows], 60))
+                np.testing.assert_allclose(measured[point, c], alone[0], rtol=1e-9)
     assert share_above(together, 0.05).reason[:, 1].tolist() == ["no_trials"] * 3
     assert worst_tenth(together).reason[:, 1].tolist() == ["no_trials"] * 3
 
 
 def test_the_worst_tenth_is_counted_up():
-    found = worst_tenth(speakers([5, 1, 0, 9, 2, 0, 0, 1, 0, 0, 2], 50))
-    assert found.speakers.tolist() == [2]
-    assert found.observed[0] == pytest.approx(14 / 20)
+    tenth = worst_tenth(speakers([5, 1, 0, 9, 2, 0, 0, 1, 0, 0, 2], 50))
+    assert tenth.speakers.tolist() == [2]
+    assert tenth.observed[0] == pytest.approx(14 / 20)
     assert worst_tenth(speakers([1, 4, 3], 50)).observed[0] == pytest.approx(4 / 8)
-    none = worst_tenth(speakers([0, 0, 0], 50))
-    assert none.reason.tolist() == ["no_errors"]
-    assert np.isnan(none.observed[0])
+    errorless = worst_tenth(speakers([0, 0, 0], 50))
+    assert errorless.reason.tolist() == ["no_errors"]
+    assert np.isnan(errorless.observed[0])
 
 
 @pytest.mark.parametrize(
@@ -203,8 +203,8 @@ def test_the_worst_tenth_of_equals_is_that_of_simulation(s, n, rate, within):
     drawn = rng.multivariate_hypergeometric(trials, int(rate * s * n), 4000)
     tenth = -(-s // 10)
     simulated = np.sort(drawn, axis=1)[:, -tenth:].sum(axis=1).mean() / int(rate * s * n)
-    found = worst_tenth(speakers(drawn[0], trials))
-    assert found.expected[0] == pytest.approx(simulated, abs=within)
+    expectation = worst_tenth(speakers(drawn[0], trials))
+    assert expectation.expected[0] == pytest.approx(simulated, abs=within)
 
 
 def test_the_worst_tenth_of_equals_allows_for_unequal_trials():

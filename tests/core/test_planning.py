@@ -32,7 +32,7 @@ missing = pytest.mark.skipif("4.13_power" not in VECTORS, reason="no vectors of 
 def test_textbook_plans_are_those_of_the_vectors(vector):
     _, expected, _ = vector("4.13_power")
     for design, speakers in expected["speakers_per_group_fnr"].items():
-        r, p, rho, m = (float(part.partition("=")[2]) for part in design.split(","))
+        r, p, rho, m = (float(assignment.partition("=")[2]) for assignment in design.split(","))
         assert least_speakers(r, p, m, rho) == speakers
 
 
@@ -68,101 +68,113 @@ def limit(group, *, upper):
 def simulated_fnr(draw, rate, speakers, trials, icc, sets):
     """Rates, variances, degrees of freedom (docs/methods/uncertainty.md) of simulated groups."""
     total = 1 / icc - 1
-    own = draw.beta(rate * total, (1 - rate) * total, (sets, speakers))
-    errors = draw.binomial(trials, own)
+    speaker_rates = draw.beta(rate * total, (1 - rate) * total, (sets, speakers))
+    errors = draw.binomial(trials, speaker_rates)
     n = speakers * trials
-    found = errors.sum(axis=1) / n
-    r = errors - found[:, None] * trials
-    binomial = found * (1 - found) / n
+    rates = errors.sum(axis=1) / n
+    r = errors - rates[:, None] * trials
+    binomial = rates * (1 - rates) / n
     jackknife = (speakers - 1) / speakers * (r**2).sum(axis=1) / (n - trials) ** 2
     kurtosis = np.maximum(0, speakers * (r**4).sum(axis=1) / (r**2).sum(axis=1) ** 2 - 3)
-    return found, np.maximum(binomial, jackknife), 2 / (kurtosis / speakers + 2 / (speakers - 1))
+    return rates, np.maximum(binomial, jackknife), 2 / (kurtosis / speakers + 2 / (speakers - 1))
 
 
-def is_told_worse(group, others):
+def is_told_worse(group, reference):
     """Whether log ratios are above 0 by MOVER (docs/methods/uncertainty.md#ratios-of-rates)."""
-    one, two = (np.maximum(rate, 1e-9) for rate, _, _ in (group, others))
+    group_rate, reference_rate = (np.maximum(rate, 1e-9) for rate, _, _ in (group, reference))
     reach = np.hypot(
-        np.log(one / limit(group, upper=False)), np.log(limit(others, upper=True) / two)
+        np.log(group_rate / limit(group, upper=False)),
+        np.log(limit(reference, upper=True) / reference_rate),
     )
-    return np.log(one / two) > reach
+    return np.log(group_rate / reference_rate) > reach
 
 
 @pytest.mark.parametrize(
-    ("ratio", "rate", "icc", "trials", "others"),
+    ("ratio", "rate", "icc", "trials", "multiple"),
     [(2, 0.02, 0.09, 24, 1), (2, 0.1, 0.12, 230, 1), (3, 0.1, 0.12, 24, 8), (3, 0.02, 0.09, 24, 1)],
 )
 def test_planned_speakers_find_a_ratio_of_fnr_as_often_as_promised(
-    ratio, rate, icc, trials, others
+    ratio, rate, icc, trials, multiple
 ):
     draw, sets = np.random.default_rng(4), 1000
-    n = int(speakers_needed(ratio, rate, trials, icc, others=others))
+    n = int(speakers_needed(ratio, rate, trials, icc, others=multiple))
     group = simulated_fnr(draw, ratio * rate, n, trials, icc, sets)
-    rest = simulated_fnr(draw, rate, n * others, trials, icc, sets)
+    reference = simulated_fnr(draw, rate, n * multiple, trials, icc, sets)
     error = np.sqrt(0.8 * 0.2 / sets)
-    assert 0.8 - 3 * error < is_told_worse(group, rest).mean() < 0.95
+    assert 0.8 - 3 * error < is_told_worse(group, reference).mean() < 0.95
 
 
 @pytest.mark.parametrize(
-    ("ratio", "rate", "icc", "trials", "speakers", "others"),
+    ("ratio", "rate", "icc", "trials", "speakers", "multiple"),
     [(3, 0.1, 0.12, 24, 8, 1), (2, 0.1, 0.12, 24, 12, 8), (3, 0.02, 0.09, 100, 10, 8)],
 )
 def test_few_speakers_find_a_ratio_about_as_often_as_promised(
-    ratio, rate, icc, trials, speakers, others
+    ratio, rate, icc, trials, speakers, multiple
 ):
     draw, sets = np.random.default_rng(4), 1000
-    own = icc_at(icc, rate, ratio * rate)
-    group = simulated_fnr(draw, ratio * rate, speakers, trials, own, sets)
-    rest = simulated_fnr(draw, rate, speakers * others, trials, icc, sets)
-    one, two = (Sample(n, trials, icc) for n in (speakers, speakers * others))
-    promised = power_to_detect(ratio, rate, one, two)
+    group_icc = icc_at(icc, rate, ratio * rate)
+    group = simulated_fnr(draw, ratio * rate, speakers, trials, group_icc, sets)
+    reference = simulated_fnr(draw, rate, speakers * multiple, trials, icc, sets)
+    group_sample, reference_sample = (
+        Sample(n, trials, icc) for n in (speakers, speakers * multiple)
+    )
+    promised = power_to_detect(ratio, rate, group_sample, reference_sample)
     assert 0.3 < promised < 0.7
-    assert abs(is_told_worse(group, rest).mean() - promised) < 0.1
+    assert abs(is_told_worse(group, reference).mean() - promised) < 0.1
 
 
 def test_textbook_plans_would_promise_too_much():
     draw, sets = np.random.default_rng(4), 1000
     n = int(least_speakers(3, 0.02, 24, 0.09))
-    group, rest = (simulated_fnr(draw, rate, n, 24, 0.09, sets) for rate in (0.06, 0.02))
-    assert is_told_worse(group, rest).mean() < 0.72
+    group, reference = (simulated_fnr(draw, rate, n, 24, 0.09, sets) for rate in (0.06, 0.02))
+    assert is_told_worse(group, reference).mean() < 0.72
 
 
 def simulated_fpr(draw, rate, speakers, trials, spread, sets):
     """As for FNR, with `trials` of each pair of speakers, whose mean tells the pair's rate."""
-    one, other = np.triu_indices(speakers, 1)
-    own = draw.gamma(1 / spread, spread, (sets, speakers))
-    errors = draw.binomial(trials, np.minimum(rate * (own[:, one] + own[:, other]) / 2, 1))
-    n, each = one.size * trials, trials * (speakers - 1)
-    found = errors.sum(axis=1) / n
-    r = errors - found[:, None] * trials
-    with_speaker = np.zeros((one.size, speakers))
-    with_speaker[np.arange(one.size), one] = with_speaker[np.arange(one.size), other] = 1
+    first_speaker, second_speaker = np.triu_indices(speakers, 1)
+    speaker_levels = draw.gamma(1 / spread, spread, (sets, speakers))
+    errors = draw.binomial(
+        trials,
+        np.minimum(
+            rate * (speaker_levels[:, first_speaker] + speaker_levels[:, second_speaker]) / 2, 1
+        ),
+    )
+    n, trials_per_speaker = first_speaker.size * trials, trials * (speakers - 1)
+    rates = errors.sum(axis=1) / n
+    r = errors - rates[:, None] * trials
+    with_speaker = np.zeros((first_speaker.size, speakers))
+    with_speaker[np.arange(first_speaker.size), first_speaker] = with_speaker[
+        np.arange(first_speaker.size), second_speaker
+    ] = 1
     by_speaker, squares = r @ with_speaker, r**2 @ with_speaker
-    scale = (speakers - 1) / speakers / (n - each) ** 2
+    scale = (speakers - 1) / speakers / (n - trials_per_speaker) ** 2
     jackknife = scale * (by_speaker**2).sum(axis=1)
     unbiased = (by_speaker**2 - squares / 2).sum(axis=1)
     unbiased *= scale * (speakers - 2) / (speakers - 3)
-    variance = np.maximum(np.maximum(unbiased, 0.75 * jackknife), found * (1 - found) / n)
+    variance = np.maximum(np.maximum(unbiased, 0.75 * jackknife), rates * (1 - rates) / n)
     fourth = speakers * (by_speaker**4).sum(axis=1) / (by_speaker**2).sum(axis=1) ** 2
     df = 2 / (np.maximum(0, fourth - 3) / speakers + 2 / (speakers - 1))
-    return found, variance, df
+    return rates, variance, df
 
 
 @pytest.mark.parametrize(("ratio", "rate", "trials"), [(2, 0.01, 10), (2.5, 0.003, 10)])
 def test_the_power_to_find_a_ratio_of_fpr_is_kept(ratio, rate, trials):
     draw, sets, speakers, spread = np.random.default_rng(4), 400, (30, 40), 1.0
     icc = rate * spread / (4 * (1 - rate))
-    group, rest = (
+    group, reference = (
         simulated_fpr(draw, p, n, trials, spread, sets)
         for p, n in zip((ratio * rate, rate), speakers, strict=True)
     )
-    one, two = (Sample(n, trials * (n - 1), icc, 2) for n in speakers)
-    promised = power_to_detect(ratio, rate, one, two)
+    group_sample, reference_sample = (Sample(n, trials * (n - 1), icc, 2) for n in speakers)
+    promised = power_to_detect(ratio, rate, group_sample, reference_sample)
     assert 0.5 < promised < 0.95
     error = np.sqrt(promised * (1 - promised) / sets)
-    assert promised - 3 * error < is_told_worse(group, rest).mean() < promised + 0.15
-    deff = rest[0].var() / (rate * (1 - rate) / (trials * speakers[1] * (speakers[1] - 1) / 2))
-    assert design_effect(two.trials_per_speaker, icc, sides=2) == pytest.approx(deff, rel=0.25)
+    assert promised - 3 * error < is_told_worse(group, reference).mean() < promised + 0.15
+    deff = reference[0].var() / (rate * (1 - rate) / (trials * speakers[1] * (speakers[1] - 1) / 2))
+    assert design_effect(reference_sample.trials_per_speaker, icc, sides=2) == pytest.approx(
+        deff, rel=0.25
+    )
 
 
 designs = {
@@ -176,16 +188,16 @@ designs = {
 
 @pytest.mark.slow
 @settings(max_examples=50, deadline=None)
-@given(ratio=st.floats(1.2, 4), others=st.integers(1, 20), **designs)
+@given(ratio=st.floats(1.2, 4), multiple=st.integers(1, 20), **designs)
 def test_needed_speakers_are_the_fewest_with_the_power(
-    ratio, others, rate, icc, trials, speakers, sides
+    ratio, multiple, rate, icc, trials, speakers, sides
 ):
-    needed = speakers_needed(ratio, rate, trials, icc, others=others, sides=sides)
+    needed = speakers_needed(ratio, rate, trials, icc, others=multiple, sides=sides)
     assert needed >= FEWEST_SPEAKERS
 
     def power(n):
-        one, rest = (Sample(count, trials, icc, sides) for count in (n, others * n))
-        return power_to_detect(ratio, rate, one, rest)
+        group_sample, reference = (Sample(count, trials, icc, sides) for count in (n, multiple * n))
+        return power_to_detect(ratio, rate, group_sample, reference)
 
     assert power(needed) >= 0.8
     assert needed == FEWEST_SPEAKERS or power(needed - 1) < 0.8
@@ -196,24 +208,24 @@ def test_needed_speakers_are_the_fewest_with_the_power(
 def test_a_detectable_ratio_has_the_power_and_a_nearer_one_has_not(
     better, rate, icc, trials, speakers, sides
 ):
-    one, rest = (Sample(n, trials, icc, sides) for n in (speakers, 4 * speakers))
-    found = detectable_ratio(rate, one, rest, better=better)
-    if np.isnan(found):
+    group_sample, reference = (Sample(n, trials, icc, sides) for n in (speakers, 4 * speakers))
+    ratio = detectable_ratio(rate, group_sample, reference, better=better)
+    if np.isnan(ratio):
         return
-    assert (found < 1) == better
-    assert power_to_detect(found, rate, one, rest) >= 0.8
-    assert power_to_detect(found**0.98, rate, one, rest) < 0.8
+    assert (ratio < 1) == better
+    assert power_to_detect(ratio, rate, group_sample, reference) >= 0.8
+    assert power_to_detect(ratio**0.98, rate, group_sample, reference) < 0.8
 
 
 @settings(max_examples=50, deadline=None)
 @given(**designs)
 def test_more_speakers_and_more_trials_never_harm(rate, icc, trials, speakers, sides):
-    one = Sample(speakers, trials, icc, sides)
-    at = power_to_detect(2, rate, one, one)
-    assume(at > 0.2)  # below, nothing is planned, and the approximation may fall a hundredth
-    more = one._replace(speakers=2 * speakers)
-    assert power_to_detect(2, rate, more, more) >= at - 1e-9
-    assert power_to_detect(2, rate, one._replace(df=1), one) <= at + 1e-9
+    sample = Sample(speakers, trials, icc, sides)
+    power = power_to_detect(2, rate, sample, sample)
+    assume(power > 0.2)  # below, nothing is planned, and the approximation may fall a hundredth
+    more = sample._replace(speakers=2 * speakers)
+    assert power_to_detect(2, rate, more, more) >= power - 1e-9
+    assert power_to_detect(2, rate, sample._replace(df=1), sample) <= power + 1e-9
 
 
 @settings(max_examples=50, deadline=None)
@@ -233,11 +245,11 @@ def test_correlations_rise_with_rates(sides):
 
 
 def test_what_cannot_be_is_nan():
-    one = Sample(20, 50, 0.1)
-    assert np.isnan(power_to_detect(2, 0.6, one, one))
-    assert np.isnan(power_to_detect(2, [0, np.nan], one, one)).all()
-    assert np.isnan(power_to_detect(2, 0.1, one._replace(speakers=1), one))
+    sample = Sample(20, 50, 0.1)
+    assert np.isnan(power_to_detect(2, 0.6, sample, sample))
+    assert np.isnan(power_to_detect(2, [0, np.nan], sample, sample)).all()
+    assert np.isnan(power_to_detect(2, 0.1, sample._replace(speakers=1), sample))
     assert np.isnan(speakers_needed([1, 20, 2], [0.1, 0.1, np.nan], 50, 0.1)).all()
-    assert np.isnan(detectable_ratio([0.0, np.nan], one, one)).all()
+    assert np.isnan(detectable_ratio([0.0, np.nan], sample, sample)).all()
     few = Sample(5, 2, 0.1)
     assert np.isnan(detectable_ratio(0.01, few, few, better=True))

@@ -30,16 +30,16 @@ def test_fnr_at_fpr(vector, counted):
     counts = counted(inputs["tar"], inputs["non"])
     for target in inputs["targets"]:
         want = expected[str(target)]
-        found = {
+        rates = {
             rule: fnr_at_fpr(counts, target=target, rule=rule, allow_extrapolation=True)
             for rule in ("conservative", "nearest", "interp")
         }
-        assert found["conservative"].threshold == pytest.approx(want["conservative"]["thr"])
+        assert rates["conservative"].threshold == pytest.approx(want["conservative"]["thr"])
         for rule in ("conservative", "nearest"):
-            assert found[rule].value == pytest.approx(want[rule]["FNR"], abs=tol)
-            assert found[rule].achieved == pytest.approx(want[rule]["FPR"], abs=tol)
-        assert found["interp"].value == pytest.approx(want["interp_FNR"], abs=tol)
-        assert np.isnan(found["interp"].threshold)
+            assert rates[rule].value == pytest.approx(want[rule]["FNR"], abs=tol)
+            assert rates[rule].achieved == pytest.approx(want[rule]["FPR"], abs=tol)
+        assert rates["interp"].value == pytest.approx(want["interp_FNR"], abs=tol)
+        assert np.isnan(rates["interp"].threshold)
 
 
 def test_a_rate_finer_than_one_trial_is_not_resolved(counted):
@@ -57,32 +57,32 @@ def test_rules_are_what_a_slow_search_finds(tied_sets, counted, target):
         counts, curve = counted(tar, non), points(tar, non)
         # conservative: the last point with FPR <= target, the first with FNR <= target
         t, fpr, fnr = [p for p in curve if float(p[1]) <= target][-1]
-        found = fnr_at_fpr(counts, target=target, allow_extrapolation=True)
-        assert (found.threshold, found.achieved, found.value) == (t, float(fpr), float(fnr))
+        rate = fnr_at_fpr(counts, target=target, allow_extrapolation=True)
+        assert (rate.threshold, rate.achieved, rate.value) == (t, float(fpr), float(fnr))
         assert threshold_at_fpr(counts.curve, target) == t
         t, fpr, fnr = next(p for p in curve if float(p[2]) <= target)
-        found = fpr_at_fnr(counts, target=target, allow_extrapolation=True)
-        assert (found.threshold, found.value, found.achieved) == (t, float(fpr), float(fnr))
+        rate = fpr_at_fnr(counts, target=target, allow_extrapolation=True)
+        assert (rate.threshold, rate.value, rate.achieved) == (t, float(fpr), float(fnr))
         assert threshold_at_fnr(counts.curve, target) == t
         # nearest: smallest threshold for a held FPR, largest for a held FNR
         x = Fraction(repr(target))
         t, fpr, fnr = min(curve[::-1], key=lambda p: abs(p[1] - x))
-        found = fnr_at_fpr(counts, target=target, rule="nearest", allow_extrapolation=True)
-        assert (found.threshold, found.achieved, found.value) == (t, float(fpr), float(fnr))
+        rate = fnr_at_fpr(counts, target=target, rule="nearest", allow_extrapolation=True)
+        assert (rate.threshold, rate.achieved, rate.value) == (t, float(fpr), float(fnr))
         t, fpr, fnr = min(curve, key=lambda p: abs(p[2] - x))
-        found = fpr_at_fnr(counts, target=target, rule="nearest", allow_extrapolation=True)
-        assert (found.threshold, found.value, found.achieved) == (t, float(fpr), float(fnr))
+        rate = fpr_at_fnr(counts, target=target, rule="nearest", allow_extrapolation=True)
+        assert (rate.threshold, rate.value, rate.achieved) == (t, float(fpr), float(fnr))
         # interp: NumPy's, through the best point of each rate
         best = {}
         for _, fpr, fnr in curve:
             best[float(fpr)] = float(fnr)
-        found = fnr_at_fpr(counts, target=target, rule="interp", allow_extrapolation=True)
-        assert found.value == pytest.approx(np.interp(target, list(best), list(best.values())))
+        rate = fnr_at_fpr(counts, target=target, rule="interp", allow_extrapolation=True)
+        assert rate.value == pytest.approx(np.interp(target, list(best), list(best.values())))
         best = {}
         for _, fpr, fnr in curve[::-1]:
             best[float(fnr)] = float(fpr)
-        found = fpr_at_fnr(counts, target=target, rule="interp", allow_extrapolation=True)
-        assert found.value == pytest.approx(np.interp(target, list(best), list(best.values())))
+        rate = fpr_at_fnr(counts, target=target, rule="interp", allow_extrapolation=True)
+        assert rate.value == pytest.approx(np.interp(target, list(best), list(best.values())))
 
 
 def test_threshold_at_eer_compares_integers_and_prefers_the_larger(tied_sets, counted):
@@ -97,35 +97,37 @@ def test_an_exact_tie_goes_to_the_larger_threshold(vector, counted):
 
 
 def test_cells_on_one_axis_are_like_cells_alone(tied_sets, counted, stacked):
-    parts = [counted(tar, non) for tar, non in tied_sets[:40]]
-    together = stacked(parts)
+    cells = [counted(tar, non) for tar, non in tied_sets[:40]]
+    together = stacked(cells)
     # the point is the same; on the shared axis the largest threshold of a flat stretch may be
     # another score, so counts are compared
     for rule in ("conservative", "nearest", "interp"):
-        for of in (fnr_at_fpr, fpr_at_fnr):
-            found = of(together, target=0.25, rule=rule, allow_extrapolation=True)
-            alone = [of(p, target=0.25, rule=rule, allow_extrapolation=True) for p in parts]
-            np.testing.assert_array_equal(found.value, [a.value for a in alone])
-            np.testing.assert_array_equal(found.achieved, [a.achieved for a in alone])
+        for rate_at in (fnr_at_fpr, fpr_at_fnr):
+            rates = rate_at(together, target=0.25, rule=rule, allow_extrapolation=True)
+            alone = [rate_at(p, target=0.25, rule=rule, allow_extrapolation=True) for p in cells]
+            np.testing.assert_array_equal(rates.value, [a.value for a in alone])
+            np.testing.assert_array_equal(rates.achieved, [a.achieved for a in alone])
     for rule in (threshold_at_eer, lambda c: threshold_at_fpr(c, 0.25)):
-        at = rule(together.curve)
-        for part, t in zip(parts, at, strict=True):
-            here, own = part.at([t]), part.at([rule(part.curve)])
-            assert (here.fp[0], here.fn[0]) == (own.fp[0], own.fn[0])
+        thresholds = rule(together.curve)
+        for counts, t in zip(cells, thresholds, strict=True):
+            point, own_point = counts.at([t]), counts.at([rule(counts.curve)])
+            assert (point.fp[0], point.fn[0]) == (own_point.fp[0], own_point.fn[0])
 
 
-@pytest.mark.parametrize("at", [threshold_at_fpr, threshold_at_fnr])
-def test_several_targets_at_once_are_each_by_itself(at):
+@pytest.mark.parametrize("threshold_at", [threshold_at_fpr, threshold_at_fnr])
+def test_several_targets_at_once_are_each_by_itself(threshold_at):
     draw = np.random.default_rng(5)
     values = np.arange(40.0)
     alone = Counts(values, *draw.integers(0, 3, (2, 40)))
     several = Counts(values, *draw.integers(0, 3, (2, 4, 40)))
     targets = [0.0, 0.03, 0.25, 0.5, 1.0]
     for counts in (alone, several):
-        each = [at(counts.curve, target) for target in targets]
-        np.testing.assert_array_equal(at(counts.curve, targets), np.stack(each, axis=-1))
+        thresholds = [threshold_at(counts.curve, target) for target in targets]
+        np.testing.assert_array_equal(
+            threshold_at(counts.curve, targets), np.stack(thresholds, axis=-1)
+        )
     with pytest.raises(ConfigError, match="the target rate is 2"):
-        at(alone.curve, [0.5, 2.0])
+        threshold_at(alone.curve, [0.5, 2.0])
 
 
 def test_hter_is_half_of_both(counted):

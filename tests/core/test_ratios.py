@@ -15,7 +15,7 @@ from parivox.core.ratios import disjoint, others, ratio_interval, to_pooled
 from parivox.errors import ConfigError
 
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
-some = settings(max_examples=50, deadline=None)
+few_examples = settings(max_examples=50, deadline=None)
 SUMS = (
     "errors", "trials", "speakers", "squares", "fourths", "trial_squares", "deleted_squares",
     "largest_errors", "has_common_speaker", "pairs", "pair_squares", "pair_trial_squares",
@@ -55,34 +55,35 @@ def some_pairs(rng, n_cells=4, points=2):
 
 def union_but(tally, cell):
     """All cells but one as one, entry by entry."""
-    kept = tally.cell != cell
-    who = (
+    is_other = tally.cell != cell
+    speaker_ids = (
         (tally.speaker,)
         if isinstance(tally, ErrorsBySpeaker)
         else (tally.first_speaker, tally.second_speaker)
     )
+    kept_ids = [ids[is_other] for ids in speaker_ids]
     return type(tally)(
-        np.zeros(kept.sum(), int),
-        *(each[kept] for each in who),
-        tally.errors[..., kept],
-        tally.trials[..., kept],
+        np.zeros(is_other.sum(), int),
+        *kept_ids,
+        tally.errors[..., is_other],
+        tally.trials[..., is_other],
         1,
     )
 
 
 def assert_unions(tally):
-    found = others(tally)
+    union_sums = others(tally)
     for cell in range(tally.n_cells):
         want = moments(union_but(tally, cell))
         for name in SUMS:
-            got = getattr(found, name)[..., cell]
+            got = getattr(union_sums, name)[..., cell]
             np.testing.assert_allclose(
                 got, getattr(want, name)[..., 0], rtol=1e-8, atol=1e-11, err_msg=name
             )
 
 
 @pytest.mark.slow
-@some
+@few_examples
 @given(seeds)
 def test_others_are_the_union_of_the_other_cells(rng):
     assert_unions(some_speakers(rng))
@@ -106,9 +107,9 @@ def test_a_small_remainder_of_a_large_group_keeps_its_digits():
 
 
 def test_there_is_nothing_beside_one_cell():
-    found = others(of_groups(([1, 2], [9, 9])))
-    assert found.trials.tolist() == [0]
-    assert np.isnan(found.rate).all()
+    union_sums = others(of_groups(([1, 2], [9, 9])))
+    assert union_sums.trials.tolist() == [0]
+    assert np.isnan(union_sums.rate).all()
 
 
 def test_groups_with_common_speakers_are_refused():
@@ -129,120 +130,124 @@ def test_vector(vector):
     tally, confidence = of_groups(*groups), inputs["confidence"]
     of_both = rate_interval(moments(tally), confidence)
     of_rest = rate_interval(others(tally), confidence)
-    found = ratio_interval(of_both, of_rest)
+    ratio = ratio_interval(of_both, of_rest)
     for name, want in (("value", "log_ratio"), ("low", "low"), ("high", "high")):
-        assert np.log(getattr(found, name)[0]) == pytest.approx(expected[want], abs=tol)
+        assert np.log(getattr(ratio, name)[0]) == pytest.approx(expected[want], abs=tol)
     # the other way round it is the inverse
     np.testing.assert_allclose(
-        [found.value[1], found.low[1], found.high[1]],
-        1 / np.array([found.value[0], found.high[0], found.low[0]]),
+        [ratio.value[1], ratio.low[1], ratio.high[1]],
+        1 / np.array([ratio.value[0], ratio.high[0], ratio.low[0]]),
     )
-    assert found.p[0] == pytest.approx(found.p[1])
-    assert found.reason.tolist() == ["", ""]
+    assert ratio.p[0] == pytest.approx(ratio.p[1])
+    assert ratio.reason.tolist() == ["", ""]
 
 
 @pytest.mark.slow
-@some
+@few_examples
 @given(seeds)
 def test_p_is_the_level_at_which_a_limit_is_1(rng):
     tally = some_speakers(rng, n_cells=4, points=1)
-    one, other = moments(tally), others(tally)
-    found = ratio_interval(rate_interval(one), rate_interval(other))
-    for cell in np.flatnonzero((found.reason[0] == "") & (found.p[0] > 1e-9) & (found.p[0] < 1)):
-        confidence = 1 - found.p[0, cell]
-        edge = ratio_interval(rate_interval(one, confidence), rate_interval(other, confidence))
-        above = found.value[0, cell] > 1
+    cell_sums, union_sums = moments(tally), others(tally)
+    ratio = ratio_interval(rate_interval(cell_sums), rate_interval(union_sums))
+    for cell in np.flatnonzero((ratio.reason[0] == "") & (ratio.p[0] > 1e-9) & (ratio.p[0] < 1)):
+        confidence = 1 - ratio.p[0, cell]
+        edge = ratio_interval(
+            rate_interval(cell_sums, confidence), rate_interval(union_sums, confidence)
+        )
+        above = ratio.value[0, cell] > 1
         limit = (edge.low if above else edge.high)[0, cell]
         assert limit == pytest.approx(1, rel=1e-5)
-    told = found.reason == ""
-    assert ((found.low <= found.value) & (found.value <= found.high))[told].all()
-    assert ((found.p >= 0) & (found.p <= 1))[told].all()
-    outside = (found.low > 1) | (found.high < 1)
-    clear = told & (np.abs(found.p - 0.05) > 1e-6)
-    np.testing.assert_array_equal(outside[clear], (found.p < 0.05)[clear])
+    is_defined = ratio.reason == ""
+    assert ((ratio.low <= ratio.value) & (ratio.value <= ratio.high))[is_defined].all()
+    assert ((ratio.p >= 0) & (ratio.p <= 1))[is_defined].all()
+    outside = (ratio.low > 1) | (ratio.high < 1)
+    clear = is_defined & (np.abs(ratio.p - 0.05) > 1e-6)
+    np.testing.assert_array_equal(outside[clear], (ratio.p < 0.05)[clear])
 
 
 def test_equal_rates_do_not_differ():
     group = ([1, 2, 3, 0], [40] * 4)
-    found = ratio_interval(*(rate_interval(moments(of_groups(group))),) * 2)
-    assert found.value.tolist() == [1]
-    assert found.p.tolist() == [1]
-    assert found.low[0] == pytest.approx(1 / found.high[0])
+    ratio = ratio_interval(*(rate_interval(moments(of_groups(group))),) * 2)
+    assert ratio.value.tolist() == [1]
+    assert ratio.p.tolist() == [1]
+    assert ratio.low[0] == pytest.approx(1 / ratio.high[0])
 
 
 def test_many_more_errors_have_a_small_p():
     bad, good = ([30, 34, 28, 31, 33] * 8, [99] * 40), ([1, 3, 0, 2, 1] * 8, [99] * 40)
     interval = rate_interval(moments(of_groups(bad, good)))
-    one, other = (take(interval, at) for at in (0, 1))
-    found = ratio_interval(one, other)
-    assert found.low[0] > 5
-    assert found.p[0] < 1e-6
+    first_interval, second_interval = (take(interval, cell) for cell in (0, 1))
+    ratio = ratio_interval(first_interval, second_interval)
+    assert ratio.low[0] > 5
+    assert ratio.p[0] < 1e-6
 
 
-def take(interval, at):
+def take(interval, cell):
     """One cell of an interval."""
-    return replace(interval, **{name: value[[at]] for name, value in vars(interval).items()})
+    return replace(interval, **{name: value[[cell]] for name, value in vars(interval).items()})
 
 
 def test_rates_of_zero():
-    some_errors, none = ([3, 9, 0, 4], [90] * 4), ([0] * 4, [90] * 4)
-    interval = rate_interval(moments(of_groups(some_errors, none)))
-    one, zero = take(interval, 0), take(interval, 1)
-    found = ratio_interval(zero, one)
-    assert found.value.tolist() == [0]
-    assert found.low.tolist() == [0]
-    assert found.high[0] == zero.high[0] / one.low[0]
-    assert found.reason.tolist() == [""]
+    some_errors, no_errors = ([3, 9, 0, 4], [90] * 4), ([0] * 4, [90] * 4)
+    interval = rate_interval(moments(of_groups(some_errors, no_errors)))
+    some_interval, zero = take(interval, 0), take(interval, 1)
+    ratio = ratio_interval(zero, some_interval)
+    assert ratio.value.tolist() == [0]
+    assert ratio.low.tolist() == [0]
+    assert ratio.high[0] == zero.high[0] / some_interval.low[0]
+    assert ratio.reason.tolist() == [""]
     # at the level p the upper limit of the one is the lower limit of the other
-    rule = 3 * np.log(found.p[0]) / np.log(0.05) / zero.n_eff[0]
-    low, _ = limits(one.rate[0], one.se[0] ** 2, one.df[0], 1 - found.p[0])
+    rule = 3 * np.log(ratio.p[0]) / np.log(0.05) / zero.n_eff[0]
+    low, _ = limits(
+        some_interval.rate[0], some_interval.se[0] ** 2, some_interval.df[0], 1 - ratio.p[0]
+    )
     assert rule == pytest.approx(low, rel=1e-8)
-    over_zero = ratio_interval(one, zero)
+    over_zero = ratio_interval(some_interval, zero)
     assert over_zero.value.tolist() == [np.inf]
     assert over_zero.reason.tolist() == ["zero_reference"]
     neither = ratio_interval(zero, zero)
     assert neither.reason.tolist() == ["zero_over_zero"]
-    for found in (over_zero, neither):
-        assert np.isnan([found.low, found.high, found.p]).all()
+    for ratio in (over_zero, neither):
+        assert np.isnan([ratio.low, ratio.high, ratio.p]).all()
 
 
 def test_rates_of_one():
     interval = rate_interval(moments(of_groups(([9] * 4, [9] * 4), ([1, 9, 2, 3], [9] * 4))))
-    one, other = take(interval, 0), take(interval, 1)
-    found = ratio_interval(one, other)
-    assert found.low[0] < found.value[0] < found.high[0]
-    assert 0 < found.p[0] < 1
-    assert ratio_interval(one, one).p.tolist() == [1]
+    first_interval, second_interval = take(interval, 0), take(interval, 1)
+    ratio = ratio_interval(first_interval, second_interval)
+    assert ratio.low[0] < ratio.value[0] < ratio.high[0]
+    assert 0 < ratio.p[0] < 1
+    assert ratio_interval(first_interval, first_interval).p.tolist() == [1]
 
 
 def test_undefined_rates_name_their_side():
     tally = of_groups(([1, 2, 3], [9] * 3), ([3], [9]), ([], []))
     interval = rate_interval(moments(tally))
-    good, single, empty = (take(interval, at) for at in range(3))
-    for one, other, reason in (
+    good, single, empty = (take(interval, cell) for cell in range(3))
+    for numerator, denominator, reason in (
         (empty, good, "undefined_value"),
         (good, empty, "undefined_reference"),
         (single, good, "no_interval"),
         (good, single, "no_interval"),
     ):
-        found = ratio_interval(one, other)
-        assert found.reason.tolist() == [reason]
-        assert np.isnan([found.low, found.high, found.p]).all()
+        ratio = ratio_interval(numerator, denominator)
+        assert ratio.reason.tolist() == [reason]
+        assert np.isnan([ratio.low, ratio.high, ratio.p]).all()
     assert ratio_interval(single, good).value[0] == pytest.approx(1.5)
 
 
-@some
+@few_examples
 @given(seeds)
 def test_against_everyone_the_ratio_is_that_to_the_pooled_rate(rng):
     tally = some_speakers(rng, points=1)
-    told = moments(tally)
-    share = told.trials / max(1, told.trials.sum())
-    to_others = ratio_interval(rate_interval(told), rate_interval(others(tally)))
-    found = to_pooled(to_others, share)
-    known = ~np.isnan(found.value)
-    pooled = told.errors.sum() / told.trials.sum() if known.any() else np.nan
-    np.testing.assert_allclose(found.value[known], told.rate[known] / pooled)
-    np.testing.assert_array_equal(found.p, to_others.p)
-    held = to_others.reason == ""
-    assert (found.high[held] <= 1 / share[held] + 1e-9).all()
-    np.testing.assert_array_equal((found.low > 1)[held], (to_others.low > 1)[held])
+    sums = moments(tally)
+    share = sums.trials / max(1, sums.trials.sum())
+    to_others = ratio_interval(rate_interval(sums), rate_interval(others(tally)))
+    pooled_ratio = to_pooled(to_others, share)
+    is_defined = ~np.isnan(pooled_ratio.value)
+    pooled = sums.errors.sum() / sums.trials.sum() if is_defined.any() else np.nan
+    np.testing.assert_allclose(pooled_ratio.value[is_defined], sums.rate[is_defined] / pooled)
+    np.testing.assert_array_equal(pooled_ratio.p, to_others.p)
+    is_told = to_others.reason == ""
+    assert (pooled_ratio.high[is_told] <= 1 / share[is_told] + 1e-9).all()
+    np.testing.assert_array_equal((pooled_ratio.low > 1)[is_told], (to_others.low > 1)[is_told])

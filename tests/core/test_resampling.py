@@ -26,16 +26,18 @@ strata = st.lists(st.integers(-1, 5), min_size=1, max_size=40)
 def tallies():
     """Two thresholds, three cells (the second empty), ten speakers."""
     rng = np.random.default_rng(5)
-    one, other = np.triu_indices(10, 1)
-    cell = np.sort(rng.choice([0, 2], one.size))
-    trials = rng.integers(1, 40, one.size)
-    accepted = rng.integers(0, 3, (2, one.size)) * (rng.random((2, one.size)) < 0.2)
+    first_speaker, second_speaker = np.triu_indices(10, 1)
+    cell = np.sort(rng.choice([0, 2], first_speaker.size))
+    trials = rng.integers(1, 40, first_speaker.size)
+    accepted = rng.integers(0, 3, (2, first_speaker.size)) * (
+        rng.random((2, first_speaker.size)) < 0.2
+    )
     speaker = np.tile(np.arange(10), 2)
     of_speaker = rng.integers(1, 60, speaker.size)
     rejected = np.minimum(rng.integers(0, 9, (2, speaker.size)), of_speaker)
     return (
         ErrorsBySpeaker(np.repeat([0, 2], 10), speaker, rejected, of_speaker, 3),
-        ErrorsByPair(cell, one, other, accepted, trials, 3),
+        ErrorsByPair(cell, first_speaker, second_speaker, accepted, trials, 3),
     )
 
 
@@ -63,24 +65,26 @@ def test_weights_are_those_of_draws_with_replacement():
 
 def test_a_seed_gives_the_same_weights_and_another_seed_others():
     groups = np.repeat([0, 1, 2], 8)
-    first, again, another = (speaker_weights(groups, 30, seed) for seed in (1, 1, 2))
-    assert np.array_equal(first, again)
-    assert not np.array_equal(first, another)
+    weights, again, another = (speaker_weights(groups, 30, seed) for seed in (1, 1, 2))
+    assert np.array_equal(weights, again)
+    assert not np.array_equal(weights, another)
 
 
 def test_weights_do_not_depend_on_how_many_replicates_or_at_once(monkeypatch):
     groups = np.repeat([0, 1], [7, 300])
-    whole = speaker_weights(groups, 100, seed=4)
-    assert np.array_equal(speaker_weights(groups, 30, seed=4), whole[:30])
+    weights = speaker_weights(groups, 100, seed=4)
+    assert np.array_equal(speaker_weights(groups, 30, seed=4), weights[:30])
     monkeypatch.setattr("parivox.core.resampling._SPEAKERS_AT_ONCE", 700)
-    assert np.array_equal(speaker_weights(groups, 100, seed=4), whole)
+    assert np.array_equal(speaker_weights(groups, 100, seed=4), weights)
 
 
 def test_weights_of_a_stratum_do_not_depend_on_the_others():
     groups = np.repeat([0, 1, 2], 9)
     without = np.where(groups == 0, -1, groups)
-    both = [speaker_weights(one, 25, seed=9)[:, groups == 2] for one in (groups, without)]
-    assert np.array_equal(*both)
+    stratum_weights = [
+        speaker_weights(strata, 25, seed=9)[:, groups == 2] for strata in (groups, without)
+    ]
+    assert np.array_equal(*stratum_weights)
 
 
 def test_no_replicates_are_refused():
@@ -115,10 +119,10 @@ def test_pooling_leaves_no_small_stratum_beside_another(groups):
 
 
 def test_vector_of_speaker_weights(vector):
-    given_, wanted, tol = vector("4.5_speaker_bootstrap_weights")
-    names = sorted(given_["weights"][0])
-    weights = np.array([[one[name] for name in names] for one in given_["weights"]])
-    mated, pairs = given_["mated_trials_FN"], given_["pairs_i_j_trials_FP"]
+    inputs, expected, tol = vector("4.5_speaker_bootstrap_weights")
+    names = sorted(inputs["weights"][0])
+    weights = np.array([[draw[name] for name in names] for draw in inputs["weights"]])
+    mated, pairs = inputs["mated_trials_FN"], inputs["pairs_i_j_trials_FP"]
     tally = ErrorsBySpeaker(
         np.zeros(len(mated), dtype=int),
         np.array([names.index(row[0]) for row in mated]),
@@ -127,18 +131,20 @@ def test_vector_of_speaker_weights(vector):
         1,
     )
     errors, trials = weighted(tally, weights)
-    assert (errors / trials)[:, 0] == pytest.approx(wanted["FNR"], abs=tol)
+    assert (errors / trials)[:, 0] == pytest.approx(expected["FNR"], abs=tol)
     tally = ErrorsByPair(
         np.zeros(len(pairs), dtype=int),
-        *(np.array([names.index(row[side]) for row in pairs]) for side in (0, 1)),
-        *(np.array([row[column] for row in pairs]) for column in (3, 2)),
+        np.array([names.index(row[0]) for row in pairs]),
+        np.array([names.index(row[1]) for row in pairs]),
+        np.array([row[3] for row in pairs]),
+        np.array([row[2] for row in pairs]),
         1,
     )
     errors, trials = weighted(tally, weights)
     with np.errstate(invalid="ignore"):
         rates = (errors / trials)[:, 0]
-    expected = [float(one) for one in wanted["FPR"]]
-    assert rates == pytest.approx(expected, abs=tol, nan_ok=True)
+    fpr = [float(draw) for draw in expected["FPR"]]
+    assert rates == pytest.approx(fpr, abs=tol, nan_ok=True)
 
 
 def test_weighted_rates_are_those_of_trials_written_out(tallies):
@@ -148,19 +154,19 @@ def test_weighted_rates_are_those_of_trials_written_out(tallies):
         errors, trials = weighted(tally, weights)
         assert errors.shape == (300, 2, 3)
         assert trials.shape == (300, 1, 3)
-        for at in (0, 131, 299):
-            times = weights[at].astype(int)
-            each = (
+        for replicate in (0, 131, 299):
+            times = weights[replicate].astype(int)
+            repeated = (
                 times[tally.first_speaker] * times[tally.second_speaker]
                 if pairs
                 else times[tally.speaker]
             )
             for cell in range(3):
-                inside = np.repeat(tally.cell == cell, each)
-                assert trials[at, 0, cell] == np.repeat(tally.trials, each)[inside].sum()
+                inside = np.repeat(tally.cell == cell, repeated)
+                assert trials[replicate, 0, cell] == np.repeat(tally.trials, repeated)[inside].sum()
                 for point in range(2):
-                    written_out = np.repeat(tally.errors[point], each)
-                    assert errors[at, point, cell] == written_out[inside].sum()
+                    written_out = np.repeat(tally.errors[point], repeated)
+                    assert errors[replicate, point, cell] == written_out[inside].sum()
 
 
 def test_weights_of_one_give_errors_and_trials_as_they_are(tallies):
@@ -172,19 +178,19 @@ def test_weights_of_one_give_errors_and_trials_as_they_are(tallies):
 
 def test_trials_may_differ_between_operating_points(tallies):
     for tally in tallies:
-        known = np.stack((tally.trials, np.maximum(tally.errors[1], 1)))
-        part = type(tally)(**{**vars_of(tally), "trials": known})
+        varied_trials = np.stack((tally.trials, np.maximum(tally.errors[1], 1)))
+        varied = type(tally)(**{**vars_of(tally), "trials": varied_trials})
         weights = speaker_weights(np.zeros(10, dtype=int), 10, seed=1)
-        errors, trials = weighted(part, weights)
+        errors, trials = weighted(varied, weights)
         assert np.array_equal(trials[:, :1], weighted(tally, weights)[1])
         assert (errors <= trials).all()
 
 
 def test_a_tally_without_entries_has_no_trials():
-    nothing = np.zeros(0, dtype=int)
+    no_entries = np.zeros(0, dtype=int)
     for tally in (
-        ErrorsBySpeaker(nothing, nothing, np.zeros((2, 0)), nothing, 3),
-        ErrorsByPair(nothing, nothing, nothing, np.zeros((2, 0)), nothing, 3),
+        ErrorsBySpeaker(no_entries, no_entries, np.zeros((2, 0)), no_entries, 3),
+        ErrorsByPair(no_entries, no_entries, no_entries, np.zeros((2, 0)), no_entries, 3),
     ):
         errors, trials = weighted(tally, np.ones((4, 6), dtype=np.uint8))
         assert errors.shape == (4, 2, 3)
@@ -207,39 +213,41 @@ def drawn():
 
 
 def test_log_interval_and_p_follow_students_t(drawn):
-    found = from_replicates([2.0, 0.5, 1.0], drawn, [9, 24, 7])
+    interval = from_replicates([2.0, 0.5, 1.0], drawn, [9, 24, 7])
     sd = np.log(drawn).std(axis=0, ddof=1)
     df = np.array([9, 24, 7])
     reach = student.ppf(0.975, df) * sd
-    assert found.se == pytest.approx(sd)
-    assert found.low == pytest.approx([2.0, 0.5, 1.0] * np.exp(-reach))
-    assert found.high == pytest.approx([2.0, 0.5, 1.0] * np.exp(reach))
-    assert found.p == pytest.approx(2 * student.sf(np.abs(np.log([2.0, 0.5, 1.0])) / sd, df))
-    assert found.p[2] == 1
-    assert found.reason.tolist() == ["", "", ""]
+    assert interval.se == pytest.approx(sd)
+    assert interval.low == pytest.approx([2.0, 0.5, 1.0] * np.exp(-reach))
+    assert interval.high == pytest.approx([2.0, 0.5, 1.0] * np.exp(reach))
+    assert interval.p == pytest.approx(2 * student.sf(np.abs(np.log([2.0, 0.5, 1.0])) / sd, df))
+    assert interval.p[2] == 1
+    assert interval.reason.tolist() == ["", "", ""]
 
 
 def test_linear_interval_is_symmetric(drawn):
-    found = from_replicates([2.0, 0.5, 1.0], drawn - 1, 9, scale="linear", confidence=0.9)
+    interval = from_replicates([2.0, 0.5, 1.0], drawn - 1, 9, scale="linear", confidence=0.9)
     reach = student.ppf(0.95, 9) * drawn.std(axis=0, ddof=1)
-    assert found.high - [2.0, 0.5, 1.0] == pytest.approx(reach)
-    assert [2.0, 0.5, 1.0] - found.low == pytest.approx(reach)
+    assert interval.high - [2.0, 0.5, 1.0] == pytest.approx(reach)
+    assert [2.0, 0.5, 1.0] - interval.low == pytest.approx(reach)
 
 
 def test_replicates_without_a_value_are_dropped_and_told(drawn):
     drawn[:50, 0] = np.nan
-    found = from_replicates([2.0, 0.5, 1.0], drawn, 9)
-    assert found.dropped == pytest.approx([0.05, 0, 0])
-    assert found.se[0] == pytest.approx(np.log(drawn[50:, 0]).std(ddof=1))
+    interval = from_replicates([2.0, 0.5, 1.0], drawn, 9)
+    assert interval.dropped == pytest.approx([0.05, 0, 0])
+    assert interval.se[0] == pytest.approx(np.log(drawn[50:, 0]).std(ddof=1))
 
 
 def test_more_than_a_twentieth_of_undefined_replicates_is_refused(drawn):
     drawn[:51, 0] = np.nan
     drawn[:51, 1] = 0
-    found = from_replicates([2.0, 0.5, 1.0], drawn, 9)
-    assert found.reason.tolist() == ["undefined or 0 in more than 5 % of the replicates"] * 2 + [""]
-    assert np.isnan(found.low).tolist() == [True, True, False]
-    assert found.dropped == pytest.approx([0.051, 0.051, 0])
+    interval = from_replicates([2.0, 0.5, 1.0], drawn, 9)
+    assert interval.reason.tolist() == ["undefined or 0 in more than 5 % of the replicates"] * 2 + [
+        ""
+    ]
+    assert np.isnan(interval.low).tolist() == [True, True, False]
+    assert interval.dropped == pytest.approx([0.051, 0.051, 0])
 
 
 def test_a_few_zeros_never_make_an_interval_narrower(drawn):
@@ -247,7 +255,9 @@ def test_a_few_zeros_never_make_an_interval_narrower(drawn):
     lowest = np.argsort(drawn[:, 0])[:20]
     with_zeros[lowest, 0] = 0
     without[lowest, 0] = np.nan
-    wide, narrow = (from_replicates(2.0, one[:, 0], 9) for one in (with_zeros, without))
+    wide, narrow = (
+        from_replicates(2.0, replicates[:, 0], 9) for replicates in (with_zeros, without)
+    )
     assert wide.dropped == narrow.dropped == pytest.approx(0.02)
     assert wide.se > narrow.se
 
@@ -265,9 +275,9 @@ def test_a_few_zeros_never_make_an_interval_narrower(drawn):
     ],
 )
 def test_what_cannot_be_said_is_missing_with_a_reason(estimate, replicates, df, scale, reason):
-    found = from_replicates(estimate, np.array(replicates, dtype=float), df, scale=scale)
-    assert str(found.reason) == reason
-    assert all(np.isnan(one) for one in (found.low, found.high, found.p, found.se))
+    interval = from_replicates(estimate, np.array(replicates, dtype=float), df, scale=scale)
+    assert str(interval.reason) == reason
+    assert all(np.isnan(limit) for limit in (interval.low, interval.high, interval.p, interval.se))
 
 
 @given(
@@ -277,9 +287,9 @@ def test_what_cannot_be_said_is_missing_with_a_reason(estimate, replicates, df, 
 )
 @few
 def test_intervals_hold_the_estimate_and_agree_with_p(replicates, estimate, confidence):
-    found = from_replicates(estimate, replicates, 6, confidence=confidence)
-    assert found.low < estimate < found.high
-    assert (found.p < 1 - confidence) == (not found.low <= 1 <= found.high)
+    interval = from_replicates(estimate, replicates, 6, confidence=confidence)
+    assert interval.low < estimate < interval.high
+    assert (interval.p < 1 - confidence) == (not interval.low <= 1 <= interval.high)
 
 
 def test_odd_options_are_refused():
@@ -294,19 +304,19 @@ def test_rounding_is_no_spread():
     draws[::2, 0] += 1e-17
     draws[::2, 1] *= 1 + 1e-15
     for scale in ("log", "linear"):
-        found = from_replicates(np.array([0.1, 0.1]), draws, df=10, scale=scale)
-        assert found.reason.tolist() == ["the same in all replicates"] * 2
-        assert np.isnan(found.p).all()
-    found = from_replicates(1.1e-16, np.tile([0.0, 2e-16], 50), df=10, scale="linear")
-    assert found.reason.item() == "the same in all replicates"
+        interval = from_replicates(np.array([0.1, 0.1]), draws, df=10, scale=scale)
+        assert interval.reason.tolist() == ["the same in all replicates"] * 2
+        assert np.isnan(interval.p).all()
+    interval = from_replicates(1.1e-16, np.tile([0.0, 2e-16], 50), df=10, scale="linear")
+    assert interval.reason.item() == "the same in all replicates"
 
 
 def test_intervals_of_very_many_quantities_are_those_of_each(monkeypatch):
     drawn = np.random.default_rng(0).lognormal(size=(50, 3, 40))
     drawn[0, 1, 7] = np.nan
-    whole = from_replicates(drawn[0], drawn, np.full(40, 9.0))
+    unsplit = from_replicates(drawn[0], drawn, np.full(40, 9.0))
     monkeypatch.setattr(resampling, "_NUMBERS_AT_ONCE", 1000)
-    some = from_replicates(drawn[0], drawn, np.full(40, 9.0))
+    in_chunks = from_replicates(drawn[0], drawn, np.full(40, 9.0))
     for name in ("low", "high", "p", "se", "dropped"):
-        np.testing.assert_allclose(getattr(some, name), getattr(whole, name), rtol=1e-13)
-    assert some.reason.tolist() == whole.reason.tolist()
+        np.testing.assert_allclose(getattr(in_chunks, name), getattr(unsplit, name), rtol=1e-13)
+    assert in_chunks.reason.tolist() == unsplit.reason.tolist()

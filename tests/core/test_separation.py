@@ -22,21 +22,21 @@ def test_vectors(vector, counted):
 
 def test_auc_is_scikit_learns_and_the_share_of_pairs(tied_sets, counted):
     for tar, non in tied_sets[:100]:
-        found = auc(counted(tar, non))
+        area = auc(counted(tar, non))
         labels = [1] * len(tar) + [0] * len(non)
-        assert found == pytest.approx(roc_auc_score(labels, [*tar, *non]), abs=1e-12)
+        assert area == pytest.approx(roc_auc_score(labels, [*tar, *non]), abs=1e-12)
         pairs = [(t > n) + 0.5 * (t == n) for t in tar for n in non]
-        assert found == pytest.approx(np.mean(pairs), abs=1e-15)
+        assert area == pytest.approx(np.mean(pairs), abs=1e-15)
 
 
 def test_dprime_is_numpys(tied_sets, counted):
     for tar, non in tied_sets:
         spread = np.sqrt((np.var(tar) + np.var(non)) / 2)
-        found = dprime(counted(tar, non), ddof=0)
+        distance = dprime(counted(tar, non), ddof=0)
         if spread == 0:
-            assert np.isnan(found)
+            assert np.isnan(distance)
         else:
-            assert found == pytest.approx(abs(np.mean(tar) - np.mean(non)) / spread)
+            assert distance == pytest.approx(abs(np.mean(tar) - np.mean(non)) / spread)
 
 
 def test_dprime_keeps_its_digits_far_from_zero(counted):
@@ -47,11 +47,11 @@ def test_dprime_keeps_its_digits_far_from_zero(counted):
 
 @given(
     st.lists(st.tuples(st.integers(-4, 4), st.booleans()), min_size=2, max_size=30).filter(
-        lambda some: len({label for _, label in some}) == 2
+        lambda drawn: len({label for _, label in drawn}) == 2
     )
 )
-def test_auc_depends_on_order_alone_and_turns_with_it(some):
-    scores, labels = np.array([s for s, _ in some]), [label for _, label in some]
+def test_auc_depends_on_order_alone_and_turns_with_it(labelled):
+    scores, labels = np.array([s for s, _ in labelled]), [label for _, label in labelled]
     value = auc(scores, labels)
     assert 0 <= value <= 1
     assert auc(np.exp(scores), labels) == value
@@ -59,24 +59,30 @@ def test_auc_depends_on_order_alone_and_turns_with_it(some):
 
 
 def test_shift_is_the_difference_of_means_and_quantiles(tied_sets, counted):
-    for (tar, non), (other, far) in zip(tied_sets[:60], tied_sets[60:120], strict=True):
-        group, pooled = counted(tar, non), counted(other, far)
-        assert shift(group, pooled, of="target") == pytest.approx(np.mean(tar) - np.mean(other))
-        assert shift(group, pooled, of="nontarget") == pytest.approx(np.mean(non) - np.mean(far))
+    for (tar, non), (pooled_tar, pooled_non) in zip(tied_sets[:60], tied_sets[60:120], strict=True):
+        group, pooled = counted(tar, non), counted(pooled_tar, pooled_non)
+        assert shift(group, pooled, of="target") == pytest.approx(
+            np.mean(tar) - np.mean(pooled_tar)
+        )
+        assert shift(group, pooled, of="nontarget") == pytest.approx(
+            np.mean(non) - np.mean(pooled_non)
+        )
         for q in (0, 0.1, 0.25, 0.5, 0.9, 1):
-            here, there = (np.quantile(s, q, method="inverted_cdf") for s in (tar, other))
-            assert shift(group, pooled, of="target", quantile=q) == here - there
+            group_quantile, pooled_quantile = (
+                np.quantile(s, q, method="inverted_cdf") for s in (tar, pooled_tar)
+            )
+            assert shift(group, pooled, of="target", quantile=q) == group_quantile - pooled_quantile
 
 
 def test_cells_on_one_axis_are_like_cells_alone(tied_sets, counted, stacked):
-    parts = [counted(tar, non) for tar, non in tied_sets[:40]]
-    whole, together = parts[0], stacked(parts)
-    np.testing.assert_array_equal(auc(together), [auc(p) for p in parts])
-    np.testing.assert_allclose(dprime(together), [dprime(p) for p in parts], atol=1e-12)
+    cells = [counted(tar, non) for tar, non in tied_sets[:40]]
+    pooled, together = cells[0], stacked(cells)
+    np.testing.assert_array_equal(auc(together), [auc(p) for p in cells])
+    np.testing.assert_allclose(dprime(together), [dprime(p) for p in cells], atol=1e-12)
     for q in (None, 0.3):
-        found = shift(together, whole, of="target", quantile=q)
-        alone = [shift(p, whole, of="target", quantile=q) for p in parts]
-        np.testing.assert_allclose(found, alone, atol=1e-12)
+        shifts = shift(together, pooled, of="target", quantile=q)
+        alone = [shift(p, pooled, of="target", quantile=q) for p in cells]
+        np.testing.assert_allclose(shifts, alone, atol=1e-12)
 
 
 def test_undefined_cells(counted):
@@ -118,11 +124,11 @@ def test_bad_options_are_named(counted, wrong):
 def test_several_quantiles_at_once_are_each_by_itself(stacked, counted):
     counts = stacked([counted([1, 2, 2, 5], [0, 1]), counted([3], [])])
     shares = [0.0, 0.25, 0.5, 0.9, 1.0]
-    for of in ("target", "nontarget"):
-        together = location(counts, of=of, quantile=shares)
-        for at, share in enumerate(shares):
-            alone = location(counts, of=of, quantile=share)
-            assert together[:, at] == pytest.approx(alone, nan_ok=True)
+    for kind in ("target", "nontarget"):
+        together = location(counts, of=kind, quantile=shares)
+        for column, share in enumerate(shares):
+            alone = location(counts, of=kind, quantile=share)
+            assert together[:, column] == pytest.approx(alone, nan_ok=True)
     assert location(counts, of="target", quantile=shares)[0].tolist() == [1, 1, 2, 5, 5]
 
 
@@ -135,5 +141,5 @@ def test_r_precision_is_the_precision_of_the_best_scored():
         assert r_precision(scores, labels) == pytest.approx(labels[best].mean())
     assert r_precision([1.0] * 10, [1] * 3 + [0] * 7) == pytest.approx(0.3)  # within a tie
     assert np.isnan(r_precision([1.0, 2.0], [0, 0]))
-    both = Counts(np.array([0.0, 1.0]), np.array([[1, 1], [0, 2]]), np.array([[1, 0], [2, 0]]))
-    assert r_precision(both).tolist() == pytest.approx([0.75, 1.0])
+    counts = Counts(np.array([0.0, 1.0]), np.array([[1, 1], [0, 2]]), np.array([[1, 0], [2, 0]]))
+    assert r_precision(counts).tolist() == pytest.approx([0.75, 1.0])

@@ -19,12 +19,12 @@ pytestmark = pytest.mark.minimal
 
 def speakers(rng, n, rate, icc, mean=20):
     strength = 1 / icc - 1
-    own = rng.beta(rate * strength, (1 - rate) * strength, n)
+    speaker_rates = rng.beta(rate * strength, (1 - rate) * strength, n)
     trials = 1 + rng.poisson(mean, n)
-    return rng.binomial(trials, own), trials, own
+    return rng.binomial(trials, speaker_rates), trials, speaker_rates
 
 
-def of(errors, trials):
+def moments_of(errors, trials):
     return SpeakerMoments.from_counts(errors, trials, np.ones((1, len(errors))))
 
 
@@ -38,33 +38,42 @@ def test_evidence_of_a_walk_without_drift_hardly_ever_reaches_what_it_must_at_an
 
 def test_the_least_score_is_the_one_at_which_the_evidence_is_reached():
     variance = np.array([1.0, 40.0, 1e4])
-    found = least_score(variance, 1e-3)
-    assert log_evidence(found, variance) == pytest.approx(np.full(3, np.log(1e3)))
+    threshold = least_score(variance, 1e-3)
+    assert log_evidence(threshold, variance) == pytest.approx(np.full(3, np.log(1e3)))
 
 
 def test_the_correlation_of_simulated_speakers_is_found_again():
     rng = np.random.default_rng(2)
     errors, trials, _ = speakers(rng, 4000, 0.1, 0.12)
-    assert float(intra_class_correlation(of(errors, trials))) == pytest.approx(0.12, abs=0.015)
+    assert float(intra_class_correlation(moments_of(errors, trials))) == pytest.approx(
+        0.12, abs=0.015
+    )
 
 
 def test_the_variance_is_that_of_scores_of_many_streams_and_less_of_the_same_speakers():
     rng = np.random.default_rng(3)
     drawn = {True: [], False: []}
     for _ in range(400):
-        errors, trials, own = speakers(rng, 80, 0.1, 0.3)
-        then = 1 + rng.poisson(20, 80)
+        errors, trials, speaker_rates = speakers(rng, 80, 0.1, 0.3)
+        past_trials = 1 + rng.poisson(20, 80)
         for is_same in (True, False):
-            rate = own if is_same else speakers(rng, 80, 0.1, 0.3)[2]
-            past = rng.binomial(then, rate)
-            each = np.ones((1, 80))
+            rate = speaker_rates if is_same else speakers(rng, 80, 0.1, 0.3)[2]
+            past = rng.binomial(past_trials, rate)
+            one_cell = np.ones((1, 80))
             shared = (
-                JointMoments.from_counts((errors, trials), (past, then), each) if is_same else None
+                JointMoments.from_counts((errors, trials), (past, past_trials), one_cell)
+                if is_same
+                else None
             )
-            found = score(of(errors, trials), of(past, then), correlation=0.3, shared=shared)
-            drawn[is_same].append([float(one[0]) for one in found])
-    for one in drawn.values():
-        scores, variances = np.array(one).T
+            score_and_variance = score(
+                moments_of(errors, trials),
+                moments_of(past, past_trials),
+                correlation=0.3,
+                shared=shared,
+            )
+            drawn[is_same].append([float(pairs[0]) for pairs in score_and_variance])
+    for pairs in drawn.values():
+        scores, variances = np.array(pairs).T
         assert abs(scores.mean()) < 4 * scores.std() / 20
         assert np.median(variances) == pytest.approx(scores.var(), rel=0.25)
     assert np.var([s for s, _ in drawn[True]]) < 0.5 * np.var([s for s, _ in drawn[False]])
@@ -84,12 +93,14 @@ def test_a_score_is_zero_at_the_ratio_that_is_counted_and_falls_with_the_ratio()
 
 def days_of(rng, streams, days, factor, repeats=1):
     """Moments of streams, ``[stream, day, 1]``: 300 callers a day, each with trials in a row."""
-    own = rng.beta(0.4, 7.6, (streams, days, 300))
-    rate = np.minimum(own * factor, 1)
+    speaker_rates = rng.beta(0.4, 7.6, (streams, days, 300))
+    rate = np.minimum(speaker_rates * factor, 1)
     errors = repeats * rng.binomial(1, rate)  # the trials of a caller on one day end alike
     trials = np.full(errors.shape, repeats)
-    each = (errors, trials, errors**2, errors * trials, trials**2)
-    return SpeakerMoments(*(one.sum(axis=-1, keepdims=True).astype(float) for one in each))
+    products = (errors, trials, errors**2, errors * trials, trials**2)
+    return SpeakerMoments(
+        *(product.sum(axis=-1, keepdims=True).astype(float) for product in products)
+    )
 
 
 def lasting(days, start, times):

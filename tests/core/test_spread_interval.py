@@ -26,29 +26,35 @@ def drawn(groups, spread, noise, n=300, seed=0):
 @pytest.mark.parametrize("noise", [0.1, 0.4])
 @pytest.mark.parametrize("spread", [0.0, 0.1, 0.4, 1.0])
 def test_it_covers_the_true_spread(groups, noise, spread):
-    found = [spread_interval(*drawn(groups, spread, noise, seed=seed)) for seed in range(4)]
-    covered = np.mean([(one.low <= spread) & (spread <= one.high) for one in found])
+    intervals = [spread_interval(*drawn(groups, spread, noise, seed=seed)) for seed in range(4)]
+    covered = np.mean(
+        [(interval.low <= spread) & (spread <= interval.high) for interval in intervals]
+    )
     assert covered > 0.92
 
 
 def test_without_noise_it_is_the_spread():
     values = np.array([-1.0, 0.0, 1.0])
-    found = spread_interval(values, np.zeros((10, 3)))
-    assert (found.low, found.high) == pytest.approx((1.0, 1.0))
+    interval = spread_interval(values, np.zeros((10, 3)))
+    assert (interval.low, interval.high) == pytest.approx((1.0, 1.0))
 
 
 def test_values_alike_are_no_proof_of_fairness():
     _, noise = drawn(6, 0.0, 0.3)
-    found = spread_interval(np.zeros(6), noise[:, 0])
-    assert found.low == 0
-    assert found.high > 0.2
+    interval = spread_interval(np.zeros(6), noise[:, 0])
+    assert interval.low == 0
+    assert interval.high > 0.2
 
 
 def test_a_higher_confidence_makes_it_wider():
     values, noise = drawn(6, 0.4, 0.2, n=1)
     ends = [spread_interval(values, noise, level) for level in (0.8, 0.95, 0.99)]
-    assert sorted(float(one.low[0]) for one in ends)[::-1] == [float(one.low[0]) for one in ends]
-    assert sorted(float(one.high[0]) for one in ends) == [float(one.high[0]) for one in ends]
+    assert sorted(float(interval.low[0]) for interval in ends)[::-1] == [
+        float(interval.low[0]) for interval in ends
+    ]
+    assert sorted(float(interval.high[0]) for interval in ends) == [
+        float(interval.high[0]) for interval in ends
+    ]
     assert ends[0].high < ends[2].high
 
 
@@ -57,20 +63,20 @@ def test_a_higher_confidence_makes_it_wider():
 def test_a_common_shift_and_the_order_of_groups_change_nothing(shift, order):
     values, noise = drawn(5, 0.5, 0.2, n=1)
     values, noise = values[0], noise[:, 0]
-    wanted = spread_interval(values, noise)
-    found = spread_interval(values[order] + shift, noise[:, order] + shift)
-    assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high))
+    expected = spread_interval(values, noise)
+    interval = spread_interval(values[order] + shift, noise[:, order] + shift)
+    assert (interval.low, interval.high) == pytest.approx((expected.low, expected.high))
 
 
 def test_what_is_left_out_and_what_is_refused():
     values, noise = drawn(5, 0.5, 0.2, n=1)
     values, noise = values[0], noise[:, 0].copy()
-    wanted = spread_interval(values[:4], noise[:, :4])
-    found = spread_interval(np.append(values[:4], NAN), noise)
-    assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high))
+    expected = spread_interval(values[:4], noise[:, :4])
+    interval = spread_interval(np.append(values[:4], NAN), noise)
+    assert (interval.low, interval.high) == pytest.approx((expected.low, expected.high))
     assert np.isnan(spread_interval(values[:2], noise[:, :2])).all()
     noise[:20, 0] = NAN  # 4 % of the draws
-    some = spread_interval(values, noise)
-    assert np.isfinite(some).all()
+    complete = spread_interval(values, noise)
+    assert np.isfinite(complete).all()
     noise[:60, 0] = NAN
     assert np.isnan(spread_interval(values, noise)).all()

@@ -15,21 +15,30 @@ GROUP, STRATUM = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
 def tally_of(errors, trials):
     """Cells (group, stratum) from tables [cell, speaker of the group]; nobody without trials."""
     errors, trials = np.asarray(errors), np.asarray(trials)
-    cell, place = np.nonzero(trials)
-    speaker = place + trials.shape[1] * (cell // 2)
+    cell, columns = np.nonzero(trials)
+    speaker = columns + trials.shape[1] * (cell // 2)
     return ErrorsBySpeaker(
-        cell, speaker, errors[..., cell, place], trials[cell, place], trials.shape[0]
+        cell, speaker, errors[..., cell, columns], trials[cell, columns], trials.shape[0]
     )
 
 
 def random_pairs(rng, s=7, lead=()):
     """Two groups of `s` speakers, every pair of a group in both strata."""
-    one, other = np.triu_indices(s, 1)
-    cell = np.repeat(np.arange(4), one.size)
-    first = s * (cell // 2)
+    first_speaker, second_speaker = np.triu_indices(s, 1)
+    cell = np.repeat(np.arange(4), first_speaker.size)
+    offset = s * (cell // 2)
     trials = rng.integers(5, 60, cell.size)
-    errors = rng.binomial(trials, np.repeat([0.02, 0.1, 0.03, 0.2], one.size), (*lead, cell.size))
-    return ErrorsByPair(cell, np.tile(one, 4) + first, np.tile(other, 4) + first, errors, trials, 4)
+    errors = rng.binomial(
+        trials, np.repeat([0.02, 0.1, 0.03, 0.2], first_speaker.size), (*lead, cell.size)
+    )
+    return ErrorsByPair(
+        cell,
+        np.tile(first_speaker, 4) + offset,
+        np.tile(second_speaker, 4) + offset,
+        errors,
+        trials,
+        4,
+    )
 
 
 ERRORS = [[1, 2, 0, 3], [9, 0, 4, 1], [2, 2, 1, 0], [3, 8, 5, 2]]
@@ -61,72 +70,74 @@ def test_a_mixture_that_differs_no_longer_speaks():
 def test_one_stratum_is_no_stratum():
     rng = np.random.default_rng(1)
     for tally in (tally_of(ERRORS, TRIALS), random_pairs(rng, lead=(3,))):
-        found = standardised(tally, np.arange(4), np.zeros(4, dtype=int)).cluster_errors
-        crude, again = rate_interval(moments(tally)), rate_interval(moments(found))
+        cluster_tally = standardised(tally, np.arange(4), np.zeros(4, dtype=int)).cluster_errors
+        crude, again = rate_interval(moments(tally)), rate_interval(moments(cluster_tally))
         for name in ("rate", "low", "high", "df", "se", "deff"):
             np.testing.assert_allclose(getattr(again, name), getattr(crude, name), rtol=1e-9)
 
 
 def test_residuals_of_speakers_are_summed_over_strata():
     tally = tally_of(ERRORS, TRIALS)
-    found = standardised(tally, GROUP, STRATUM)
+    rates = standardised(tally, GROUP, STRATUM)
     errors, trials = np.array(ERRORS), np.array(TRIALS)
     total = trials.sum(axis=1)
-    w = found.weight[STRATUM]
+    w = rates.weight[STRATUM]
     residual = errors - errors.sum(axis=1, keepdims=True) / total[:, None] * trials
     r = (w / total)[:, None] * residual
     size = (w / total)[:, None] * trials
-    told = moments(found.cluster_errors)
+    sums = moments(rates.cluster_errors)
     for g in (0, 1):
-        here = slice(2 * g, 2 * g + 2)
-        s, n = r[here].sum(axis=0), size[here].sum(axis=0)
+        columns = slice(2 * g, 2 * g + 2)
+        s, n = r[columns].sum(axis=0), size[columns].sum(axis=0)
         # by speakers that leave their share of the weights
         want = 3 / 4 * np.sum((s / (1 - n)) ** 2)
-        assert told.jackknife[g] == pytest.approx(want)
-        assert told.trials[g] == pytest.approx(1 / np.sum(w[here] ** 2 / total[here]))
+        assert sums.jackknife[g] == pytest.approx(want)
+        assert sums.trials[g] == pytest.approx(1 / np.sum(w[columns] ** 2 / total[columns]))
 
 
 def test_residuals_of_pairs_are_summed_over_strata():
     tally = random_pairs(np.random.default_rng(2))
-    found = standardised(tally, GROUP, STRATUM)
-    told = moments(found.cluster_errors)
+    standard = standardised(tally, GROUP, STRATUM)
+    sums = moments(standard.cluster_errors)
     for g in (0, 1):
         pair: dict[tuple[int, int], np.ndarray] = {}
         for k in (0, 1):
-            here = tally.cell_range(2 * g + k, 2 * g + k + 1)
-            rate, total = here.errors.sum() / here.trials.sum(), here.trials.sum()
+            rows = tally.cell_range(2 * g + k, 2 * g + k + 1)
+            rate, total = rows.errors.sum() / rows.trials.sum(), rows.trials.sum()
             for a, b, e, n in zip(
-                here.first_speaker, here.second_speaker, here.errors, here.trials, strict=True
+                rows.first_speaker, rows.second_speaker, rows.errors, rows.trials, strict=True
             ):
-                part = 0.5 / total * np.array([e - rate * n, n])
-                pair[a, b] = pair.get((a, b), 0) + part
+                residual = 0.5 / total * np.array([e - rate * n, n])
+                pair[a, b] = pair.get((a, b), 0) + residual
         by_speaker = {s: sum(v for ab, v in pair.items() if s in ab) for ab in pair for s in ab}
         squares = {s: sum(v[0] ** 2 for ab, v in pair.items() if s in ab) for s in by_speaker}
-        left = {s: 1 - v[1] for s, v in by_speaker.items()}
-        jackknife = 6 / 7 * sum((v[0] / left[s]) ** 2 for s, v in by_speaker.items())
+        share_without = {s: 1 - v[1] for s, v in by_speaker.items()}
+        jackknife = 6 / 7 * sum((v[0] / share_without[s]) ** 2 for s, v in by_speaker.items())
         unbiased = (
             5
             / 4
             * 6
             / 7
-            * sum((v[0] ** 2 - squares[s] / 2) / left[s] ** 2 for s, v in by_speaker.items())
+            * sum(
+                (v[0] ** 2 - squares[s] / 2) / share_without[s] ** 2 for s, v in by_speaker.items()
+            )
         )
-        assert told.jackknife[g] == pytest.approx(jackknife)
-        assert told.unbiased[g] == pytest.approx(unbiased)
+        assert sums.jackknife[g] == pytest.approx(jackknife)
+        assert sums.unbiased[g] == pytest.approx(unbiased)
 
 
 def test_the_variance_is_near_that_of_standardising_without_each_speaker():
     rng = np.random.default_rng(3)
     trials = rng.integers(50, 200, (4, 30))
     errors = rng.binomial(trials, rng.beta(1, 9, (4, 30)))
-    told = moments(standardised(tally_of(errors, trials), GROUP, STRATUM).cluster_errors)
+    sums = moments(standardised(tally_of(errors, trials), GROUP, STRATUM).cluster_errors)
 
-    def rate(kept):
-        return np.mean(errors[:2, kept].sum(axis=1) / trials[:2, kept].sum(axis=1))
+    def rate(subset):
+        return np.mean(errors[:2, subset].sum(axis=1) / trials[:2, subset].sum(axis=1))
 
     without = np.array([rate(np.delete(np.arange(30), s)) for s in range(30)])
     jackknife = 29 / 30 * np.sum((without - rate(np.arange(30))) ** 2)
-    assert told.jackknife[0] == pytest.approx(jackknife, rel=0.03)
+    assert sums.jackknife[0] == pytest.approx(jackknife, rel=0.03)
 
 
 def test_intervals_cover_the_standardised_rate():
@@ -138,8 +149,8 @@ def test_intervals_cover_the_standardised_rate():
     trials = np.tile(np.array([[150], [50], [50], [150]]), s)
     errors = rng.binomial(trials, np.minimum(rates[:, None] * speaker, 1))
     tally = tally_of(errors, trials)
-    found = rate_interval(moments(standardised(tally, GROUP, STRATUM).cluster_errors))
-    covered = np.mean((found.low <= 0.05) & (found.high >= 0.05))
+    interval = rate_interval(moments(standardised(tally, GROUP, STRATUM).cluster_errors))
+    covered = np.mean((interval.low <= 0.05) & (interval.high >= 0.05))
     assert 0.92 <= covered <= 0.98
 
 
@@ -147,34 +158,34 @@ def test_strata_that_a_group_lacks_are_left_out_and_told():
     errors = np.array([[1, 2, 0], [9, 0, 4], [2, 2, 1], [3, 8, 5]])
     trials = np.array([[100, 100, 100], [50, 50, 50], [70, 70, 70], [0, 0, 0]])
     tally = tally_of(np.where(trials, errors, 0), trials)
-    found = standardised(tally, GROUP, STRATUM)
-    assert found.weight.tolist() == [1.0, 0.0]
-    assert found.left_out.tolist() == pytest.approx([150 / 450, 0.0])
-    np.testing.assert_allclose(moments(found.cluster_errors).rate, [3 / 300, 5 / 210])
+    standard = standardised(tally, GROUP, STRATUM)
+    assert standard.weight.tolist() == [1.0, 0.0]
+    assert standard.left_out.tolist() == pytest.approx([150 / 450, 0.0])
+    np.testing.assert_allclose(moments(standard.cluster_errors).rate, [3 / 300, 5 / 210])
 
 
 def test_a_stratum_with_one_speaker_tells_nothing_of_people_and_is_left_out():
     trials = np.array([[100, 100, 100], [50, 50, 50], [70, 70, 70], [90, 0, 0]])
-    found = standardised(tally_of(trials // 10, trials), GROUP, STRATUM)
-    assert found.weight.tolist() == [1.0, 0.0]
-    assert found.left_out.tolist() == pytest.approx([150 / 450, 90 / 300])
+    standard = standardised(tally_of(trials // 10, trials), GROUP, STRATUM)
+    assert standard.weight.tolist() == [1.0, 0.0]
+    assert standard.left_out.tolist() == pytest.approx([150 / 450, 90 / 300])
 
 
 def test_groups_without_trials_do_not_take_the_strata_of_others_away():
     trials = np.array([[100, 100, 100], [50, 50, 50], [0, 0, 0], [0, 0, 0]])
-    found = standardised(tally_of(trials // 10, trials), GROUP, STRATUM)
-    assert found.weight.tolist() == [0.5, 0.5]
-    assert found.reason.tolist() == ["", "no_trials"]
-    assert moments(found.cluster_errors).rate[0] == pytest.approx(0.1)
-    assert np.isnan(moments(found.cluster_errors).rate[1])
+    standard = standardised(tally_of(trials // 10, trials), GROUP, STRATUM)
+    assert standard.weight.tolist() == [0.5, 0.5]
+    assert standard.reason.tolist() == ["", "no_trials"]
+    assert moments(standard.cluster_errors).rate[0] == pytest.approx(0.1)
+    assert np.isnan(moments(standard.cluster_errors).rate[1])
 
 
 def test_without_a_common_stratum_there_is_no_rate():
     trials = np.array([[100, 100, 100], [0, 0, 0], [0, 0, 0], [90, 80, 70]])
-    found = standardised(tally_of(trials // 10, trials), GROUP, STRATUM)
-    assert found.reason.tolist() == ["no_common_stratum"] * 2
-    assert found.left_out.tolist() == [1.0, 1.0]
-    assert np.isnan(moments(found.cluster_errors).rate).all()
+    standard = standardised(tally_of(trials // 10, trials), GROUP, STRATUM)
+    assert standard.reason.tolist() == ["no_common_stratum"] * 2
+    assert standard.left_out.tolist() == [1.0, 1.0]
+    assert np.isnan(moments(standard.cluster_errors).rate).all()
 
 
 def test_groups_without_errors_or_with_nothing_else_keep_their_exact_rates():
@@ -193,15 +204,17 @@ def test_names_of_speakers_and_of_strata_do_not_matter(seed):
     rng = np.random.default_rng(seed)
     tally = random_pairs(rng, s=5)
     new = rng.permutation(10)
-    one, other = np.sort(np.stack((new[tally.first_speaker], new[tally.second_speaker])), axis=0)
-    renamed = ErrorsByPair(tally.cell, one, other, tally.errors, tally.trials, 4)
-    there = standardised(tally, GROUP, STRATUM)
+    first_speaker, second_speaker = np.sort(
+        np.stack((new[tally.first_speaker], new[tally.second_speaker])), axis=0
+    )
+    renamed = ErrorsByPair(tally.cell, first_speaker, second_speaker, tally.errors, tally.trials, 4)
+    standard = standardised(tally, GROUP, STRATUM)
     back = standardised(renamed, GROUP, 1 - STRATUM)
-    np.testing.assert_allclose(back.weight, there.weight[::-1])
+    np.testing.assert_allclose(back.weight, standard.weight[::-1])
     for name in ("rate", "variance", "df"):
         np.testing.assert_allclose(
             getattr(moments(back.cluster_errors), name),
-            getattr(moments(there.cluster_errors), name),
+            getattr(moments(standard.cluster_errors), name),
             rtol=1e-9,
         )
 
@@ -218,6 +231,6 @@ def test_points_are_standardised_each_by_itself():
             tally.trials,
             4,
         )
-        found = moments(standardised(alone, GROUP, STRATUM).cluster_errors)
-        np.testing.assert_allclose(together.rate[point], found.rate)
-        np.testing.assert_allclose(together.variance[point], found.variance)
+        sums = moments(standardised(alone, GROUP, STRATUM).cluster_errors)
+        np.testing.assert_allclose(together.rate[point], sums.rate)
+        np.testing.assert_allclose(together.variance[point], sums.variance)

@@ -20,9 +20,14 @@ def speakers(errors, trials, cell=None):
 
 
 def pairs(s, errors, trials):
-    one, other = np.triu_indices(s, 1)
+    first_speaker, second_speaker = np.triu_indices(s, 1)
     return ErrorsByPair(
-        np.zeros(one.size, int), one, other, np.asarray(errors), np.asarray(trials), 1
+        np.zeros(first_speaker.size, int),
+        first_speaker,
+        second_speaker,
+        np.asarray(errors),
+        np.asarray(trials),
+        1,
     )
 
 
@@ -41,22 +46,22 @@ TRIALS = np.array([100, 80, 120, 60, 100, 90, 110, 100, 70, 100])
 
 def test_the_slope_is_that_of_maximum_likelihood():
     _, slope = likeliest((X - 45) / 10, ERRORS, TRIALS)
-    found = trend(speakers(ERRORS, TRIALS), X / 10)
-    assert found.reason.tolist() == [""]
-    assert found.slope[0] == pytest.approx(slope, abs=1e-6)
-    assert found.low[0] < slope < found.high[0]
+    fit = trend(speakers(ERRORS, TRIALS), X / 10)
+    assert fit.reason.tolist() == [""]
+    assert fit.slope[0] == pytest.approx(slope, abs=1e-6)
+    assert fit.low[0] < slope < fit.high[0]
 
 
 def test_pairs_have_the_mean_of_their_two_speakers():
     rng = np.random.default_rng(5)
-    one, other = np.triu_indices(12, 1)
+    first_speaker, second_speaker = np.triu_indices(12, 1)
     x = rng.normal(size=12)
-    mean = (x[one] + x[other]) / 2
-    trials = rng.integers(20, 60, one.size)
+    mean = (x[first_speaker] + x[second_speaker]) / 2
+    trials = rng.integers(20, 60, first_speaker.size)
     errors = rng.binomial(trials, expit(-3 + mean))
-    found = trend(pairs(12, errors, trials), x)
-    assert found.slope[0] == pytest.approx(likeliest(mean, errors, trials)[1], abs=1e-5)
-    assert found.speakers.tolist() == [12]
+    fit = trend(pairs(12, errors, trials), x)
+    assert fit.slope[0] == pytest.approx(likeliest(mean, errors, trials)[1], abs=1e-5)
+    assert fit.speakers.tolist() == [12]
 
 
 def test_the_variance_is_near_that_of_refitting_without_each_speaker():
@@ -66,13 +71,13 @@ def test_the_variance_is_near_that_of_refitting_without_each_speaker():
         for i in range(X.size)
     ]
     jackknife = np.sqrt((X.size - 1) / X.size * np.sum((np.array(without) - full) ** 2))
-    found = trend(speakers(ERRORS, TRIALS), X / 10)
+    fit = trend(speakers(ERRORS, TRIALS), X / 10)
     weight = TRIALS * (p := expit(np.polyval(likeliest(X / 10, ERRORS, TRIALS)[::-1], X / 10)))
     weight = weight * (1 - p)
     centred = X / 10 - np.average(X / 10, weights=weight)
     independent = 1 / np.sqrt((weight * centred**2).sum())
-    assert found.se[0] == pytest.approx(max(jackknife, independent), rel=0.1)
-    assert found.se[0] >= independent * (1 - 1e-9)
+    assert fit.se[0] == pytest.approx(max(jackknife, independent), rel=0.1)
+    assert fit.se[0] >= independent * (1 - 1e-9)
 
 
 @settings(max_examples=50, deadline=None)
@@ -91,12 +96,13 @@ def test_units_scale_the_slope_and_shifts_leave_it(unit, shift):
 @given(st.permutations(range(10)))
 def test_names_of_speakers_do_not_matter(order):
     order = np.array(order)
-    there, back = (
+    ordered, reversed_fit = (
         trend(speakers(ERRORS, TRIALS), X),
         trend(speakers(ERRORS[order], TRIALS[order]), X[order]),
     )
     np.testing.assert_allclose(
-        [there.slope[0], there.low[0], there.df[0]], [back.slope[0], back.low[0], back.df[0]]
+        [ordered.slope[0], ordered.low[0], ordered.df[0]],
+        [reversed_fit.slope[0], reversed_fit.low[0], reversed_fit.df[0]],
     )
 
 
@@ -106,12 +112,12 @@ def test_swapped_sides_of_pairs_do_not_matter():
     errors = rng.binomial(trials, 0.05)
     x = rng.normal(size=10)
     order = rng.permutation(10)
-    one, other = np.triu_indices(10, 1)
-    renamed = np.sort(np.stack((order[one], order[other])), axis=0)
-    there = trend(pairs(10, errors, trials), x)
+    first_speaker, second_speaker = np.triu_indices(10, 1)
+    renamed = np.sort(np.stack((order[first_speaker], order[second_speaker])), axis=0)
+    straight = trend(pairs(10, errors, trials), x)
     tally = ErrorsByPair(np.zeros(45, int), renamed[0], renamed[1], errors, trials, 1)
     back = trend(tally, x[np.argsort(order)])
-    np.testing.assert_allclose([there.slope[0], there.se[0]], [back.slope[0], back.se[0]])
+    np.testing.assert_allclose([straight.slope[0], straight.se[0]], [back.slope[0], back.se[0]])
 
 
 def test_cells_and_points_are_fitted_each_by_itself():
@@ -122,8 +128,8 @@ def test_cells_and_points_are_fitted_each_by_itself():
     together = trend(speakers(errors, trials, cell), x)
     for point in range(2):
         for c in range(3):
-            here = slice(8 * c, 8 * c + 8)
-            alone = trend(speakers(errors[point, here], trials[here]), x[here])
+            rows = slice(8 * c, 8 * c + 8)
+            alone = trend(speakers(errors[point, rows], trials[rows]), x[rows])
             for name in ("slope", "low", "high", "se", "df", "p"):
                 np.testing.assert_allclose(
                     getattr(together, name)[point, c], getattr(alone, name)[0], rtol=1e-6
@@ -131,13 +137,13 @@ def test_cells_and_points_are_fitted_each_by_itself():
 
 
 def test_speakers_whose_number_is_unknown_are_left_out():
-    some = X.copy()
-    some[[2, 5]] = np.nan
-    kept = ~np.isnan(some)
-    found = trend(speakers(ERRORS, TRIALS), some)
-    alone = trend(speakers(ERRORS[kept], TRIALS[kept]), X[kept])
-    assert found.speakers.tolist() == [8]
-    np.testing.assert_allclose([found.slope, found.high], [alone.slope, alone.high])
+    numbers = X.copy()
+    numbers[[2, 5]] = np.nan
+    is_known = ~np.isnan(numbers)
+    fit = trend(speakers(ERRORS, TRIALS), numbers)
+    alone = trend(speakers(ERRORS[is_known], TRIALS[is_known]), X[is_known])
+    assert fit.speakers.tolist() == [8]
+    np.testing.assert_allclose([fit.slope, fit.high], [alone.slope, alone.high])
 
 
 @pytest.mark.parametrize(
@@ -154,10 +160,10 @@ def test_speakers_whose_number_is_unknown_are_left_out():
     ],
 )
 def test_what_cannot_be_fitted_has_a_reason(errors, x, reason):
-    found = trend(speakers(errors, np.full(len(errors), 9)), np.array(x, dtype=float))
-    assert found.reason.tolist() == [reason]
-    assert np.isnan([found.low[0], found.high[0], found.se[0], found.p[0]]).all()
-    assert np.isnan(found.slope[0]) == (reason != "few_apart")
+    fit = trend(speakers(errors, np.full(len(errors), 9)), np.array(x, dtype=float))
+    assert fit.reason.tolist() == [reason]
+    assert np.isnan([fit.low[0], fit.high[0], fit.se[0], fit.p[0]]).all()
+    assert np.isnan(fit.slope[0]) == (reason != "few_apart")
 
 
 def test_a_cell_without_anybody_has_a_reason():
@@ -167,9 +173,9 @@ def test_a_cell_without_anybody_has_a_reason():
 
 
 def test_errors_at_the_edge_of_overlap_are_still_fitted():
-    found = trend(speakers([0, 0, 1, 5, 8], np.full(5, 9)), np.arange(5.0))
-    assert found.reason.tolist() == [""]
-    assert found.slope[0] == pytest.approx(
+    fit = trend(speakers([0, 0, 1, 5, 8], np.full(5, 9)), np.arange(5.0))
+    assert fit.reason.tolist() == [""]
+    assert fit.slope[0] == pytest.approx(
         likeliest(np.arange(5.0), np.array([0, 0, 1, 5, 8]), 9)[1], abs=1e-5
     )
 
@@ -184,18 +190,23 @@ def test_intervals_cover_the_true_slope(sides):
         trials = np.full(s, 100)
         tally = speakers(rng.binomial(trials, expit(-2.5 + true * x + effect)), trials)
     else:
-        one, other = np.triu_indices(s, 1)
+        first_speaker, second_speaker = np.triu_indices(s, 1)
         effect = rng.normal(0, 0.4, (runs, s))
-        trials = np.full(one.size, 40)
-        eta = -3.5 + true * (x[one] + x[other]) / 2 + effect[:, one] + effect[:, other]
+        trials = np.full(first_speaker.size, 40)
+        eta = (
+            -3.5
+            + true * (x[first_speaker] + x[second_speaker]) / 2
+            + effect[:, first_speaker]
+            + effect[:, second_speaker]
+        )
         eta += rng.normal(0, 0.3, eta.shape)
         tally = pairs(s, rng.binomial(trials, expit(eta)), trials)
-    found = trend(tally, x)
-    assert (found.reason == "").all()
-    covered = np.mean((found.low <= true) & (true <= found.high))
+    fit = trend(tally, x)
+    assert (fit.reason == "").all()
+    covered = np.mean((fit.low <= true) & (true <= fit.high))
     assert 0.92 <= covered <= 0.985
     # as if trials were independent, less than half of the intervals would
-    assert np.mean(np.abs(found.slope - true) < 1.96 / np.sqrt(trials.sum() * 0.07)) < 0.7
+    assert np.mean(np.abs(fit.slope - true) < 1.96 / np.sqrt(trials.sum() * 0.07)) < 0.7
 
 
 @pytest.mark.parametrize("confidence", [0.0, 1.0, 95.0])

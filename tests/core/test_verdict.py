@@ -49,9 +49,9 @@ CODES = ("worse", "better", "no_difference", "cannot_tell")
     ],
 )
 def test_each_rule_gives_its_code_and_its_reason(numbers, gate, code, reason):
-    found = verdicts(*([x] for x in numbers), unmet_minimum=[gate])
-    assert (found.code[0], found.reason[0]) == (code, reason)
-    assert bool(found.is_below_minimum[0]) == bool(gate)
+    findings = verdicts(*([x] for x in numbers), unmet_minimum=[gate])
+    assert (findings.code[0], findings.reason[0]) == (code, reason)
+    assert bool(findings.is_below_minimum[0]) == bool(gate)
 
 
 @settings(max_examples=50, deadline=None)
@@ -64,12 +64,12 @@ def test_each_rule_gives_its_code_and_its_reason(numbers, gate, code, reason):
 )
 def test_turning_the_ratio_over_swaps_worse_and_better_only(ratio, down, up, p, margin):
     low, high = ratio / down, ratio * up
-    there = verdicts([ratio], [low], [high], [p], margin=margin)
+    straight = verdicts([ratio], [low], [high], [p], margin=margin)
     back = verdicts([1 / ratio], [1 / high], [1 / low], [p], margin=margin)
     swapped = {"worse": "better", "better": "worse"}
-    assert back.code[0] == swapped.get(there.code[0], there.code[0])
-    assert back.reason[0] == there.reason[0]
-    assert (there.reason[0] == "") == (there.code[0] != "cannot_tell")
+    assert back.code[0] == swapped.get(straight.code[0], straight.code[0])
+    assert back.reason[0] == straight.reason[0]
+    assert (straight.reason[0] == "") == (straight.code[0] != "cannot_tell")
 
 
 @settings(max_examples=50, deadline=None)
@@ -82,8 +82,8 @@ def test_alike_is_an_interval_within_the_margin_at_the_surer_level(ratio, width,
 
 
 def test_who_asks_for_surer_intervals_is_asked_for_no_more():
-    found = verdicts([1.0], [0.81], [1.23], [1.0], confidence=0.995)
-    assert found.code[0] == "no_difference"
+    findings = verdicts([1.0], [0.81], [1.23], [1.0], confidence=0.995)
+    assert findings.code[0] == "no_difference"
 
 
 @pytest.mark.parametrize(
@@ -189,12 +189,12 @@ def test_of_two_groups_each_against_the_other_is_one_hypothesis():
 
 
 def test_half_of_the_chance_of_error_is_spent_on_either_question():
-    groups, every = asked_together([0.03, 0.2, NAN], [0.2, 0.3])
+    groups, pairs = asked_together([0.03, 0.2, NAN], [0.2, 0.3])
     assert groups.tolist()[:2] == [0.06, 0.2]  # neither is answered at half of .05
     assert np.isnan(groups[2])
-    groups, every = asked_together([0.03, 0.2], [0.02, 0.3])
-    assert (groups.tolist(), every.tolist()) == ([0.04, 0.2], [0.04, 0.3])
-    for one, other in (([0.03, NAN], [NAN]), ([NAN], [0.04])):
-        found = asked_together(one, other)
-        np.testing.assert_array_equal(found[0], one)
-        np.testing.assert_array_equal(found[1], other)
+    groups, pairs = asked_together([0.03, 0.2], [0.02, 0.3])
+    assert (groups.tolist(), pairs.tolist()) == ([0.04, 0.2], [0.04, 0.3])
+    for group_p, pair_p in (([0.03, NAN], [NAN]), ([NAN], [0.04])):
+        adjusted = asked_together(group_p, pair_p)
+        np.testing.assert_array_equal(adjusted[0], group_p)
+        np.testing.assert_array_equal(adjusted[1], pair_p)
