@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.estimates import Estimates
-    from parivox.auditing.meta import MetaValues
+    from parivox.auditing.meta import MetaRows
     from parivox.auditing.operating_points import OperatingPoints
     from parivox.auditing.options import Options
     from parivox.auditing.schema import Key, TableBuilder
@@ -194,15 +194,15 @@ def _common_keys(first: Estimates, second: Estimates) -> list[Key]:
 # --- the measures of one set, with their draws ---------------------------------------------------
 
 
-class MeasureValues(NamedTuple):
+class ComparedRows(NamedTuple):
     """Rows of one measure in one of two sets."""
 
     columns: dict[str, Any]  # the names of the rows
     row_values: FloatArray  # [row]
     draw_values: FloatArray | None  # [draw, row]
     reasons: Sequence[str]  # why a value is undefined
-    to_log: Callable[[FloatArray], FloatArray]
-    """Returns, for values ``[..., row]``, what is compared as logarithms; NaN for none."""
+    ratio_terms: Callable[[FloatArray], FloatArray]
+    """Returns what values ``[..., row]`` are compared by as ratios; NaN for no ratio."""
     n_units: NDArray[np.int64]  # [row], over which the uncertainty is measured
     grows_with_noise: bool = False  # noise makes it larger (further from fair) even on average
     not_resampled_reason: str = ""  # why this measure is never resampled
@@ -210,21 +210,20 @@ class MeasureValues(NamedTuple):
     is_constant: NDArray[np.bool_] | bool = False  # the group or its reference never varies
 
 
-def _base_metrics(measured: CellMetrics, keys: Sequence[Key]) -> MeasureValues:
+def _base_metrics(measured: CellMetrics, keys: Sequence[Key]) -> ComparedRows:
     """Return the base metrics of every cell."""
     n_cells, estimates = len(measured.cell_names), measured.estimates.with_keys(keys)
     draw_values = None
     if measured.draws is not None:
         draw_values = _one_row_per_draw(measured.draws.with_keys(keys).values)
     metrics = [base_metric(key[0]) for key in keys]
-    scale = np.repeat([metric.scale for metric in metrics], n_cells)
 
-    def to_log(measured_values: FloatArray) -> FloatArray:
-        # a metric whose best value is 1, as auc, is compared by its distance from 1
-        distances = np.where(scale == "one", 1 - measured_values, measured_values)
-        return np.where(scale == "linear", np.nan, distances)
+    def ratio_terms(row_values: FloatArray) -> FloatArray:
+        by_key = row_values.reshape(*row_values.shape[:-1], len(keys), n_cells)
+        terms = [metric.ratio_terms(by_key[..., i, :]) for i, metric in enumerate(metrics)]
+        return np.stack(terms, axis=-2).reshape(row_values.shape)
 
-    return MeasureValues(
+    return ComparedRows(
         columns={
             **key_columns(keys, n_cells),
             "group": list(measured.cell_names) * len(keys),
@@ -233,7 +232,7 @@ def _base_metrics(measured: CellMetrics, keys: Sequence[Key]) -> MeasureValues:
         row_values=estimates.values.ravel(),
         draw_values=draw_values,
         reasons=[reason for key_reasons in estimates.reasons for reason in key_reasons],
-        to_log=to_log,
+        ratio_terms=ratio_terms,
         n_units=_n_units_behind(measured, keys).ravel(),
         max_difference=np.repeat([metric.widest for metric in metrics], n_cells),
     )
@@ -253,7 +252,7 @@ def _one_row_per_draw(draw_values: FloatArray) -> FloatArray:
 
 def _bias_measures(
     measured: CellMetrics, error_metrics: Estimates, points: OperatingPoints, options: Options
-) -> Iterator[MeasureValues]:
+) -> Iterator[ComparedRows]:
     """Yield each bias measure of every group, and its means by attribute.
 
     ``neg_log_ratio`` is left out: it is the logarithm of ``ratio``, which is compared on that
@@ -273,14 +272,13 @@ def _bias_measures(
         if measure.id == "neg_log_ratio":
             continue
         n_units = _n_units_behind(measured, bias_values.keys)[:, :-1]
-        to_log = np.asarray if measure.scale == "ratio" else _undefined_log
         reference_columns = {"reference": bias_values.reference, "zero": bias_values.zero}
         grows_with_noise = measure.bounds[0] == 1.0  # its reference is a minimum over noise
         group_columns = {"group": list(groups) * len(bias_values.keys), "measure": measure.id}
         draw_biases = draw_means = bias_values.draw_biases
         if draw_biases is not None:
             draw_biases = _one_row_per_draw(draw_biases)
-        yield MeasureValues(
+        yield ComparedRows(
             columns={
                 **key_columns(bias_values.keys, n_groups),
                 **group_columns,
@@ -289,7 +287,7 @@ def _bias_measures(
             row_values=biases.ravel(),
             draw_values=draw_biases,
             reasons=bias_values.reasons.ravel().tolist(),
-            to_log=to_log,
+            ratio_terms=measure.ratio_terms,
             n_units=n_units.ravel(),
             grows_with_noise=grows_with_noise,
             is_constant=bias_values.is_constant.ravel(),
@@ -307,7 +305,7 @@ def _bias_measures(
             "group": list(mask_by_name) * len(bias_values.keys),
             "measure": f"mean_{measure.id}",
         }
-        yield MeasureValues(
+        yield ComparedRows(
             columns={
                 **key_columns(bias_values.keys, len(masks)),
                 **mean_columns,
@@ -316,7 +314,7 @@ def _bias_measures(
             row_values=means_over_groups(biases, masks).ravel(),
             draw_values=draw_means,
             reasons=reasons,
-            to_log=to_log,
+            ratio_terms=measure.ratio_terms,
             n_units=min_n_units.ravel(),
             grows_with_noise=grows_with_noise,
         )
@@ -324,56 +322,50 @@ def _bias_measures(
 
 def _meta_measures(
     measured: CellMetrics, error_metrics: Estimates, options: Options
-) -> Iterator[MeasureValues]:
+) -> Iterator[ComparedRows]:
     """Yield each meta-measure of the groups that both sets have."""
-    for meta_values in each_meta_measure(
+    for meta_rows in each_meta_measure(
         error_metrics, measured.draws, options, only_defined_groups=True
     ):
-        to_log = np.asarray if meta_values.measure.scale == "ratio" else _undefined_log
-        yield _meta_measure(measured, meta_values, "of the {} groups that both have", to_log)
+        yield _meta_measure(measured, meta_rows, "of the {} groups that both have")
 
 
 def _area_measures(
     measured: CellMetrics, area_estimates: Estimates, options: Options
-) -> Iterator[MeasureValues]:
+) -> Iterator[ComparedRows]:
     """Yield the area under FDR of some groups, on either scale of FPR."""
     grid_draws = () if measured.uncertainty is None else measured.uncertainty.grid_draws
-    for area_values in each_area_measure(area_estimates, grid_draws, options):
-        yield _meta_measure(measured, area_values, "of {} groups", _undefined_log)
+    for area_rows in each_area_measure(area_estimates, grid_draws, options):
+        yield _meta_measure(measured, area_rows, "of {} groups")
 
 
-def _meta_measure(
-    measured: CellMetrics,
-    meta_values: MetaValues,
-    note_template: str,
-    to_log: Callable[[FloatArray], FloatArray],
-) -> MeasureValues:
+def _meta_measure(measured: CellMetrics, meta_rows: MetaRows, note_template: str) -> ComparedRows:
     """Return a meta-measure with a note where it is taken over some groups only."""
-    summary = meta_values.summary
     notes = [
         "" if n_groups == len(measured.cell_names) - 1 else note_template.format(n_groups)
-        for n_groups in np.ravel(summary.groups)
+        for n_groups in meta_rows.groups
     ]
-    columns: dict[str, Any] = {
-        **key_columns(meta_values.keys),
-        "group": "",
-        "measure": meta_values.measure.id,
-    }
-    reasons = np.ravel(summary.reason).tolist()
-    return MeasureValues(
-        columns={**columns, "alpha": meta_values.alphas, "zero": meta_values.zero},
-        row_values=np.ravel(summary.value),
-        draw_values=meta_values.draw_values,
-        reasons=[reason or note for reason, note in zip(reasons, notes, strict=True)],
-        to_log=to_log,
-        n_units=_n_units_behind(measured, meta_values.keys)[:, -1],
+    reasons = zip(meta_rows.reasons.tolist(), notes, strict=True)
+    return ComparedRows(
+        columns={
+            **key_columns(meta_rows.keys),
+            "group": "",
+            "measure": meta_rows.measure.id,
+            "alpha": meta_rows.alphas,
+            "zero": meta_rows.zero,
+        },
+        row_values=meta_rows.values,
+        draw_values=meta_rows.draw_values,
+        reasons=[reason or note for reason, note in reasons],
+        ratio_terms=meta_rows.measure.ratio_terms,
+        n_units=_n_units_behind(measured, meta_rows.keys)[:, -1],
         grows_with_noise=True,
-        max_difference=meta_values.measure.widest,
+        max_difference=meta_rows.measure.widest,
     )
 
 
-def _undefined_log(row_values: FloatArray) -> FloatArray:
-    """Return NaN for a measure that has no ratio, as it is 0 for a fair system."""
+def _no_ratio_terms(row_values: FloatArray) -> FloatArray:
+    """Return NaN for a spread, which has no ratio, as it is 0 for a fair system."""
     return np.full(row_values.shape, np.nan)
 
 
@@ -384,15 +376,15 @@ def _add_differences(
     rows: TableBuilder,
     audit_keys: Mapping[str, str],
     pair: tuple[CellMetrics, CellMetrics],
-    measures: Sequence[MeasureValues],
+    measures: Sequence[ComparedRows],
     options: Options,
 ) -> None:
     """Add the rows of one measure, except those that are undefined in both sets."""
     first, second = measures
     with np.errstate(all="ignore"):
         difference = first.row_values - second.row_values
-        first_log = np.log(first.to_log(first.row_values))
-        log_ratio = first_log - np.log(second.to_log(second.row_values))
+        first_log = np.log(first.ratio_terms(first.row_values))
+        log_ratio = first_log - np.log(second.ratio_terms(second.row_values))
     columns: dict[str, Any] = {
         **first.columns,
         "value": first.row_values,
@@ -428,8 +420,8 @@ def _add_differences(
 
 
 def _interval_columns(
-    first: MeasureValues,
-    second: MeasureValues,
+    first: ComparedRows,
+    second: ComparedRows,
     first_draws: FloatArray,
     second_draws: FloatArray,
     difference: FloatArray,
@@ -445,7 +437,7 @@ def _interval_columns(
     with np.errstate(all="ignore"):
         draws_of_scales = (
             first_draws - second_draws,
-            np.log(first.to_log(first_draws)) - np.log(second.to_log(second_draws)),
+            np.log(first.ratio_terms(first_draws)) - np.log(second.ratio_terms(second_draws)),
         )
     intervals, limits = [], []
     for centre, draw_values in zip((difference, log_ratio), draws_of_scales, strict=True):
@@ -469,8 +461,8 @@ def _interval_columns(
     if first.grows_with_noise:
         columns["p"] = np.full(difference.shape, np.nan)
     # the interval of the log ratio alone may be missing, where a draw is 0
-    has_log = ~np.isnan(first.to_log(first.row_values)) & ~np.isnan(
-        second.to_log(second.row_values)
+    has_log = ~np.isnan(first.ratio_terms(first.row_values)) & ~np.isnan(
+        second.ratio_terms(second.row_values)
     )
     notes = np.select(
         [
@@ -549,7 +541,7 @@ def _add_accuracy_and_spread(
         for n_groups in meets_minimums.sum(axis=-1).tolist()
     ]
     rate_indices = [i for i, key in enumerate(keys) if key[0] in RATES]
-    rate_arguments = [reasons[i] for i in rate_indices], _undefined_log, n_units[rate_indices]
+    rate_arguments = [reasons[i] for i in rate_indices], _no_ratio_terms, n_units[rate_indices]
     log_spreads, variances, taus, pooled_draws, spread_draws = [], [], [], [], []
     for (draws, uncertainty), all_estimates in zip(resampled, stacks, strict=True):
         estimates = all_estimates.select_keys(key_indices.tolist()).mask_groups(meets_minimums)
@@ -559,7 +551,7 @@ def _add_accuracy_and_spread(
         )
         spread_columns = {**columns, "measure": "spread"}
         log_spreads.append(
-            MeasureValues(spread_columns, spread, spread_of_draws, reasons, _undefined_log, n_units)
+            ComparedRows(spread_columns, spread, spread_of_draws, reasons, _no_ratio_terms, n_units)
         )
         pooled_draws.append(draws_of_keys.pooled)
         spread_draws.append(spread_of_draws)
@@ -576,7 +568,7 @@ def _add_accuracy_and_spread(
         rate_columns, beyond_noise = key_columns(rates.keys), uncertainty.spread_beyond_noise(rates)
         variance, tau = beyond_noise["var_corrected"]["value"], beyond_noise["tau_log"]["value"]
         variances.append(
-            MeasureValues(
+            ComparedRows(
                 {**rate_columns, "measure": "var_corrected"},
                 variance,
                 spread_of_draws,
@@ -584,7 +576,7 @@ def _add_accuracy_and_spread(
             )
         )
         taus.append(
-            MeasureValues(
+            ComparedRows(
                 {**rate_columns, "measure": "tau_log"},
                 tau,
                 None,

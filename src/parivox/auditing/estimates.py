@@ -402,6 +402,14 @@ def key_columns(keys: Sequence[Key], n_rows: int = 1) -> dict[str, list[str]]:
     return {name: [key[i] for key in keys for _ in range(n_rows)] for i, name in enumerate(names)}
 
 
+def draw_slices(shape: Sequence[int]) -> Iterator[slice]:
+    """Yield slices of the draws, of about a million values each, of values ``[draw, ...]``."""
+    n_draws, *value_shape = shape
+    chunk_size = max(MAX_CHUNK_VALUES // max(math.prod(value_shape), 1), 1)
+    for start in range(0, n_draws, chunk_size):
+        yield slice(start, start + chunk_size)
+
+
 @frozen
 class Estimates:
     """Base metrics of some cells: of the groups of one grouping and, last, of all of them."""
@@ -473,18 +481,19 @@ class Estimates:
             reasons=[key_reasons[cell_slice] for key_reasons in self.reasons],
         )
 
+    def draw_range(self, draw_slice: slice) -> Estimates:
+        """Return some of the draws."""
+        return Estimates(
+            keys=self.keys,
+            values=self.values[draw_slice],
+            rate_keys=self.rate_keys,
+            errors=self.errors[draw_slice],
+            trials=self.trials[draw_slice],
+        )
+
     def draw_chunks(self) -> Iterator[Estimates]:
         """Yield some draws at a time, as intermediate arrays of many groups are large."""
-        chunk_size = max(MAX_CHUNK_VALUES // max(self.values[0].size, 1), 1)
-        for start in range(0, len(self.values), chunk_size):
-            chunk = slice(start, start + chunk_size)
-            yield Estimates(
-                keys=self.keys,
-                values=self.values[chunk],
-                rate_keys=self.rate_keys,
-                errors=self.errors[chunk],
-                trials=self.trials[chunk],
-            )
+        yield from map(self.draw_range, draw_slices(self.values.shape))
 
     def select_keys(self, key_indices: Sequence[int]) -> Estimates:
         """Return some of the keys, with their rates in the same order."""

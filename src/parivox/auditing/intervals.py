@@ -15,6 +15,7 @@ import numpy as np
 
 from parivox.auditing.estimates import rate_point_index
 from parivox.auditing.failures import STAGES
+from parivox.auditing.measure_rows import interval_columns
 from parivox.auditing.outcomes import ATTEMPTS, SHARES
 from parivox.core.cluster_errors import moments, safe_divide
 from parivox.core.intervals import (
@@ -31,7 +32,6 @@ from parivox.core.intervals import (
 )
 from parivox.core.measures import RATES, base_metric
 from parivox.core.ratios import disjoint, others, ratio_interval, to_pooled
-from parivox.core.resampling import from_replicates
 from parivox.frozen import frozen
 
 if TYPE_CHECKING:
@@ -497,45 +497,27 @@ class Uncertainty:
         table["note"][:] = _NOT_RESAMPLED
         n_cells = estimated.shape[1]
         index_of_key = {key: i for i, key in enumerate(self.draw_estimates.keys)}
-        minimums, confidence = self.options.minimums, self.options.confidence
-        measures = [base_metric(key[0]) for key in keys]
-        for kind in ("zero", "linear", "one"):  # one call for all metrics of a scale
-            rows = [
-                i for i, key in enumerate(keys) if key in index_of_key and measures[i].scale == kind
-            ]
-            if not rows:
-                continue
-            metrics = [keys[i][0] for i in rows]
-            n_units = self.n_units_behind(metrics)[:, -n_cells:]
-            df = np.where(n_units < minimums.inference, np.nan, n_units - 1.0)
+        for metric in dict.fromkeys(key[0] for key in keys if key in index_of_key):
+            measure = base_metric(metric)
+            rows = [i for i, key in enumerate(keys) if key[0] == metric and key in index_of_key]
+            n_units = self.n_units_behind([metric])[:, -n_cells:]
+            df = np.where(n_units < self.options.minimums.inference, np.nan, n_units - 1.0)
             draw_indices = [index_of_key[keys[i]] for i in rows]
             draw_values = self.draw_estimates.values[:, draw_indices, -n_cells:]
-            centre = estimated[rows]
-            if kind == "one":
-                centre, draw_values = 1 - centre, 1 - draw_values
-            scale: Any = "linear" if kind == "linear" else "log"
-            interval = from_replicates(centre, draw_values, df, scale=scale, confidence=confidence)
-            low, high = interval.low, interval.high
-            if kind == "one":
-                low, high = 1 - high, 1 - low
-            has_interval = ~np.isnan(high)
-            upper_bounds = np.array([measures[i].bounds[1] for i in rows])[:, None]
-            lower_bounds = np.array([measures[i].bounds[0] for i in rows])[:, None]
-            table["low"][rows] = np.where(has_interval, np.maximum(low, lower_bounds), low)
-            table["high"][rows] = np.where(has_interval, np.minimum(high, upper_bounds), high)
+            columns = interval_columns(measure, estimated[rows], draw_values, df, self.options)
+            has_interval = ~np.isnan(columns["high"])
+            lacks_test_speakers = self.metrics_lack_test_speakers([metric])[:, -n_cells:]
+            reasons = np.where(lacks_test_speakers, NOTE_NO_TEST_SPEAKER, columns["note"])
+            notes = np.where(has_interval, _dropped_notes(columns["dropped"]), reasons)
+            if measure.is_optimistic:
+                separators = np.where(notes == "", "", "; ")
+                notes = notes.astype(str)
+                notes = np.strings.add(np.strings.add(notes, separators.astype(str)), CORRECTED)
+            table["low"][rows], table["high"][rows] = columns["low"], columns["high"]
             table["se"][rows] = np.where(has_interval, draw_deviations(draw_values), np.nan)
             table["df"][rows] = np.where(has_interval, df, np.nan)
             table["interval"][rows] = np.where(has_interval, "bootstrap", "")
-            draw_reasons = np.strings.add("no interval: ", interval.reason)
-            reasons = np.where(np.isnan(df), minimums.no_interval_reason, draw_reasons)
-            lacks_test_speakers = self.metrics_lack_test_speakers(metrics)[:, -n_cells:]
-            reasons = np.where(lacks_test_speakers, NOTE_NO_TEST_SPEAKER, reasons)
-            table["note"][rows] = np.where(has_interval, _dropped_notes(interval.dropped), reasons)
-            corrected_rows = [row for row in rows if measures[row].is_optimistic]
-            notes = table["note"][corrected_rows].astype(str)
-            separators = np.where(notes == "", "", "; ")
-            notes = np.strings.add(np.strings.add(notes, separators), CORRECTED)
-            table["note"][corrected_rows] = notes
+            table["note"][rows] = notes
 
     # --- sample-size minimums --------------------------------------------------------------------
 

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.auditing.estimates import MAX_CHUNK_VALUES, Estimates, key_columns
+from parivox.auditing.estimates import Estimates, key_columns
+from parivox.auditing.measure_rows import MeasureRows, interval_columns
 from parivox.core.intervals import NOTE_NO_TEST_SPEAKER
 from parivox.core.measures import RATES, meta_measures
 from parivox.core.meta import fdr
 from parivox.core.noise import floor
-from parivox.core.resampling import from_replicates
 from parivox.frozen import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from parivox.auditing.estimates import GridDraws
     from parivox.auditing.intervals import Uncertainty
     from parivox.auditing.judged_groups import JudgedGroups
+    from parivox.auditing.measure_rows import Columns
     from parivox.auditing.operating_points import LocatedPoint
     from parivox.auditing.options import Options
     from parivox.auditing.schema import Key, TableBuilder
@@ -43,24 +44,47 @@ AXES = ("log10", "linear")
 """Scales of FPR that the area under FDR is taken on."""
 
 
-@frozen
-class MetaValues:
-    """One meta-measure under one rule for rates of 0, of every metric that it applies to."""
+@frozen(kw_only=True)
+class MetaRows(MeasureRows):
+    """One meta-measure under one rule for rates of 0; where it takes alpha, all keys for each."""
+
+    measure: MetaMeasure
+    estimates: Estimates
+    """What it is computed from: for measures that join both rates, FPR at every operating point and
+    then FNR."""
+    alphas: Sequence[float | None]  # of each row
+    groups: NDArray[np.int64]  # [row]: how many it is taken over
+    low_group: NDArray[np.int64]  # [row]: the group of the lowest value; -1 for none
+    high_group: NDArray[np.int64]
+
+    @classmethod
+    def from_summary(
+        cls, formula: _Formula, summary: MetaValue, draw_values: FloatArray | None
+    ) -> MetaRows:
+        """Return the rows of what a measure gave for the data."""
+        return cls(
+            measure=formula.measure,
+            keys=[*formula.keys] * len(formula.alphas),
+            values=np.ravel(summary.value),
+            reasons=np.ravel(summary.reason),
+            draw_values=draw_values,
+            zero=formula.zero,
+            estimates=formula.estimates,
+            alphas=[alpha for alpha in formula.alphas for _ in formula.keys],
+            groups=np.ravel(summary.groups),
+            low_group=np.ravel(summary.low),
+            high_group=np.ravel(summary.high),
+        )
+
+
+class _Formula(NamedTuple):
+    """A measure under a rule for rates of 0, with the metrics of the data that it is taken of."""
 
     measure: MetaMeasure
     zero: ZeroPolicy
     estimates: Estimates
-    """What it is computed from: for measures that join both rates, FPR at every operating point and
-    then FNR."""
-    summary: MetaValue  # of the data, [row] or [alpha, point]
-    draw_values: FloatArray | None  # of each draw, [draw, row]; NaN where a group is missing
-    keys: Sequence[Key]  # of each row, in the order of the values
-    alphas: Sequence[float | None]  # of each row: for each alpha, all operating points
-
-    @property
-    def metrics(self) -> list[str]:
-        """Return the metric of each row."""
-        return [key[0] for key in self.keys]
+    keys: Sequence[Key]  # of its values for each alpha
+    alphas: Sequence[float | None]
 
 
 def each_meta_measure(
@@ -69,7 +93,7 @@ def each_meta_measure(
     options: Options,
     *,
     only_defined_groups: bool = False,
-) -> Iterator[MetaValues]:
+) -> Iterator[MetaRows]:
     """Yield every measure (docs/methods/meta-measures.md), those of one metric first.
 
     Parameters
@@ -80,9 +104,25 @@ def each_meta_measure(
         Whether groups are used in the draws only where the data define them, as they must be where
         some groups are left out of the data.
     """
+    formulas = list(_formulas(error_metrics, options))
+    values_of_draws: Sequence[FloatArray | None] = [None] * len(formulas)
+    if draws is not None and formulas:
+        values_of_draws = _measured_draws(
+            formulas,
+            (chunk.with_keys for chunk in draws.draw_chunks()),
+            options,
+            only_defined_groups=only_defined_groups,
+            needs_all_groups=True,
+        )
+    for formula, draw_values in zip(formulas, values_of_draws, strict=True):
+        summary = _compute_measure(formula, formula.estimates, options)
+        yield MetaRows.from_summary(formula, summary, draw_values)
+
+
+def _formulas(error_metrics: Estimates, options: Options) -> Iterator[_Formula]:
+    """Yield the measures of some metrics, except those that none of them can have."""
     rates = error_metrics.with_metrics(*RATES)
     fpr, fnr = error_metrics.with_metrics("fpr"), error_metrics.with_metrics("fnr")
-    draws_by_keys: dict[tuple[Key, ...], Estimates] = {}  # many measures have the same metrics
     for measure, zero in _measures_and_policies(options):
         alphas: tuple[float | None, ...] = (
             options.alpha if measure.extra_input == "alpha" else (None,)
@@ -94,28 +134,8 @@ def each_meta_measure(
             estimates = error_metrics if zero == "none" else rates
             estimates = estimates.with_metrics(measure.metric) if measure.metric else estimates
             keys = estimates.keys
-        if not estimates.keys:
-            continue
-        draw_values = None
-        if draws is not None:
-            wanted_keys = tuple(estimates.keys)
-            if wanted_keys not in draws_by_keys:
-                draws_of_keys = draws.with_keys(wanted_keys)
-                if only_defined_groups:
-                    draws_of_keys = draws_of_keys.mask_groups(~np.isnan(estimates.groups))
-                draws_by_keys[wanted_keys] = draws_of_keys
-            draws_of_keys = draws_by_keys[wanted_keys]
-            lacks_group: NDArray[np.bool_] = draws_of_keys.lacks_group_values(estimates)
-            if measure.is_joint:  # a group needs both rates
-                lacks_a_rate = lacks_group.reshape(len(lacks_group), 2, -1).any(axis=1)
-                lacks_group = np.tile(lacks_a_rate, len(alphas))
-            draw_values = _measured_draws(measure, zero, options, draws_of_keys)
-            draw_values = np.where(lacks_group, np.nan, draw_values)
-        summary = _compute_measure(measure, zero, options, estimates)
-        row_alphas = [alpha for alpha in alphas for _ in keys]
-        yield MetaValues(
-            measure, zero, estimates, summary, draw_values, [*keys] * len(alphas), row_alphas
-        )
+        if estimates.keys:
+            yield _Formula(measure, zero, estimates, keys, alphas)
 
 
 def _measures_and_policies(options: Options) -> Iterator[tuple[MetaMeasure, ZeroPolicy]]:
@@ -125,24 +145,22 @@ def _measures_and_policies(options: Options) -> Iterator[tuple[MetaMeasure, Zero
             yield from ((measure, zero) for zero in options.zero if zero in measure.zero_policies)
 
 
-def _compute_measure(
-    measure: MetaMeasure, zero: ZeroPolicy, options: Options, estimates: Estimates
-) -> MetaValue:
-    """Return a measure, ``[..., key]``.
+def _compute_measure(formula: _Formula, estimates: Estimates, options: Options) -> MetaValue:
+    """Return a measure of the data or of draws, ``[..., key]``.
 
     A measure that joins both rates is ``[..., point]`` or, with alpha, ``[alpha, ..., point]``.
     """
-    n_points = len(estimates.keys) // 2
+    measure, n_points = formula.measure, len(estimates.keys) // 2
 
     def by_rate(group_values: FloatArray) -> tuple[FloatArray, ...]:
         if not measure.is_joint:
             return (group_values,)
         return group_values[..., :n_points, :], group_values[..., n_points:, :]
 
-    adjusted_values = estimates.values_under_policy(zero)
+    adjusted_values = estimates.values_under_policy(formula.zero)
     arguments = by_rate(adjusted_values[..., :-1])
     keywords: dict[str, Any] = {}
-    if zero == "nist":
+    if formula.zero == "nist":
         keywords["denominator"] = arguments if measure.is_joint else arguments[0]
         arguments = by_rate(estimates.groups)
     if measure.extra_input == "alpha":
@@ -153,16 +171,40 @@ def _compute_measure(
 
 
 def _measured_draws(
-    measure: MetaMeasure, zero: ZeroPolicy, options: Options, draws: Estimates
-) -> FloatArray:
-    """Return a measure of each draw, ``[draw, row]``."""
-    chunks = []
-    for chunk in draws.draw_chunks():
-        draw_values = _compute_measure(measure, zero, options, chunk).value
-        if draw_values.ndim > 2:  # the first axis is alpha, the second the draw
-            draw_values = np.moveaxis(draw_values, 0, 1)
-        chunks.append(draw_values.reshape(len(draw_values), -1))
-    return np.concatenate(chunks)
+    formulas: Sequence[_Formula],
+    draw_chunks: Iterable[Callable[[Sequence[Key]], Estimates]],
+    options: Options,
+    *,
+    only_defined_groups: bool,
+    needs_all_groups: bool,
+) -> list[FloatArray]:
+    """Return measures of each draw, each ``[draw, row]``, computed for some draws at a time.
+
+    Each chunk of draws gives the estimates of the keys that it is asked for.
+    """
+    chunks_of_measures: list[list[FloatArray]] = [[] for _ in formulas]
+    for chunk_of_keys in draw_chunks:
+        estimates_by_keys: dict[tuple[Key, ...], Estimates] = {}  # many measures have the same
+        for formula, chunks in zip(formulas, chunks_of_measures, strict=True):
+            keys = tuple(formula.estimates.keys)
+            if keys not in estimates_by_keys:
+                estimates_by_keys[keys] = chunk_of_keys(keys)
+                if only_defined_groups:
+                    is_defined = ~np.isnan(formula.estimates.groups)
+                    estimates_by_keys[keys] = estimates_by_keys[keys].mask_groups(is_defined)
+            estimates = estimates_by_keys[keys]
+            draw_values = _compute_measure(formula, estimates, options).value
+            if draw_values.ndim > 2:  # the first axis is alpha, the second the draw
+                draw_values = np.moveaxis(draw_values, 0, 1)
+            draw_values = draw_values.reshape(len(draw_values), -1)
+            if needs_all_groups:
+                lacks_group = estimates.lacks_group_values(formula.estimates)
+                if formula.measure.is_joint:  # a group needs both rates
+                    lacks_a_rate = lacks_group.reshape(len(lacks_group), 2, -1).any(axis=1)
+                    lacks_group = np.tile(lacks_a_rate, len(formula.alphas))
+                draw_values = np.where(lacks_group, np.nan, draw_values)
+            chunks.append(draw_values)
+    return [np.concatenate(chunks) for chunks in chunks_of_measures]
 
 
 # --- the area under FDR --------------------------------------------------------------------------
@@ -197,7 +239,7 @@ def grid_estimates(cells: GroupCounts, grid: Sequence[LocatedPoint]) -> Estimate
 
 def each_area_measure(
     area_estimates: Estimates, grid_draws: Sequence[GridDraws], options: Options
-) -> Iterator[MetaValues]:
+) -> Iterator[MetaRows]:
     """Yield the area under FDR over a grid of false positive rates, on either scale of FPR.
 
     Its number of groups is the smallest that have both rates at any of the points.
@@ -213,6 +255,13 @@ def each_area_measure(
         # copied, as a view would keep the rates of all groups in memory
         draw_curves.append((np.where(lacks_group, np.nan, chunk_fdr.value), chunk_fpr.copy()))
     for axis in AXES:
+        formula = _Formula(
+            measure,
+            "none",
+            area_estimates,
+            [(measure.metric, axis, options.area_text)],
+            options.alpha,
+        )
         summary = replace(
             measure.evaluate(fdr_of_points.value, pooled_fpr, axis=axis), groups=groups
         )
@@ -223,8 +272,7 @@ def each_area_measure(
                 for fdr_values, chunk_fpr in draw_curves
             ]
             draw_values = np.concatenate(draw_areas)
-        keys = [(measure.metric, axis, options.area_text)] * len(groups)
-        yield MetaValues(measure, "none", area_estimates, summary, draw_values, keys, options.alpha)
+        yield MetaRows.from_summary(formula, summary, draw_values)
 
 
 def _fdr_by_fpr(area_estimates: Estimates, options: Options) -> tuple[MetaValue, FloatArray]:
@@ -266,19 +314,19 @@ class LeftOutGroups(NamedTuple):
         """Return the names of the groups that are left out of each metric, as JSON."""
         return [_json_names(self.names_by_key.get(key, ())) for key in keys]
 
-    def json_by_row(self, meta_values: MetaValues) -> list[str]:
+    def json_by_row(self, meta_rows: MetaRows) -> list[str]:
         """Return the same of each row of a measure; of either rate where it joins both."""
-        if meta_values.measure.extra_input == "grid":
-            return [_json_names(self.area_names)] * len(meta_values.keys)
-        if not meta_values.measure.is_joint:
-            return self.json_by_key(meta_values.estimates.keys)
-        keys = meta_values.estimates.keys
+        if meta_rows.measure.extra_input == "grid":
+            return [_json_names(self.area_names)] * len(meta_rows.keys)
+        if not meta_rows.measure.is_joint:
+            return self.json_by_key(meta_rows.estimates.keys)
+        keys = meta_rows.estimates.keys
         n_points = len(keys) // 2
         names_by_point = []
         for fpr, fnr in zip(keys[:n_points], keys[n_points:], strict=True):
             names = [*self.names_by_key.get(fpr, ()), *self.names_by_key.get(fnr, ())]
             names_by_point.append(_json_names(dict.fromkeys(names)))
-        n_alphas = len(meta_values.keys) // max(n_points, 1)
+        n_alphas = len(meta_rows.keys) // max(n_points, 1)
         return names_by_point * n_alphas
 
 
@@ -349,15 +397,15 @@ def _add_all_measures(
     """Add rows of all groups, or of those that are judged; return p of heterogeneity by rate."""
     is_gated = audit_keys["gated"]
     heterogeneity_p: dict[Key, float] = {}
-    for batch in _batches(
-        each_meta_measure(error_metrics, draws, options, only_defined_groups=is_gated)
-    ):
-        uncertainty_columns = None
+    measures = list(each_meta_measure(error_metrics, draws, options, only_defined_groups=is_gated))
+    floors: Sequence[Columns] = [{}] * len(measures)
+    if uncertainty is not None:
+        floors = _floor_columns(uncertainty, measures, options, is_gated=is_gated)
+    for meta_rows, floor_columns in zip(measures, floors, strict=True):
+        columns: Columns = {}
         if uncertainty is not None:
-            uncertainty_columns = _uncertainty_columns(
-                uncertainty, batch, options, is_gated=is_gated
-            )
-        _add_rows(rows, audit_keys, groups, batch, left_out, uncertainty_columns)
+            columns = _interval_columns(uncertainty, meta_rows, options) | floor_columns
+        _add_rows(rows, audit_keys, groups, meta_rows, left_out, columns)
     if uncertainty is not None:
         rates = error_metrics.with_metrics(*RATES)
         # the spread that is left once the noise of speakers is subtracted
@@ -377,74 +425,45 @@ def _add_all_measures(
                 **columns,
             )
     grid_draws = () if uncertainty is None else uncertainty.grid_draws
-    area_measures = [*each_area_measure(area_estimates, grid_draws, options)]
-    area_columns: Mapping[str, NDArray[Any]] | None = None
-    if uncertainty is not None and grid_draws:
-        area_columns = _interval_columns(uncertainty, area_measures)
-    elif uncertainty is not None and uncertainty.lacks_test_speakers.any():
-        area_values = np.concatenate(
-            [np.ravel(area_measure.summary.value) for area_measure in area_measures]
-        )
-        area_columns = {"note": np.where(np.isnan(area_values), "", NOTE_NO_TEST_SPEAKER)}
-    _add_rows(rows, audit_keys, groups, area_measures, left_out, area_columns)
+    for meta_rows in each_area_measure(area_estimates, grid_draws, options):
+        columns = {}
+        if uncertainty is not None and meta_rows.draw_values is not None:
+            columns = _limits(uncertainty, meta_rows, meta_rows.draw_values, options)
+        elif uncertainty is not None and uncertainty.lacks_test_speakers.any():
+            is_undefined = np.isnan(meta_rows.values)
+            columns = {"note": np.where(is_undefined, "", NOTE_NO_TEST_SPEAKER)}
+        _add_rows(rows, audit_keys, groups, meta_rows, left_out, columns)
     return heterogeneity_p
-
-
-def _batches(measures: Iterable[MetaValues]) -> Iterator[list[MetaValues]]:
-    """Yield measures in batches of about a million draws, for which one call each is fastest."""
-    batch: list[MetaValues] = []
-    n_values = 0
-    for meta_values in measures:
-        batch.append(meta_values)
-        if meta_values.draw_values is not None:
-            n_values += meta_values.draw_values.size
-        if n_values > MAX_CHUNK_VALUES:
-            yield batch
-            batch, n_values = [], 0
-    if batch:
-        yield batch
-
-
-def _with_row_slices(measures: Sequence[MetaValues]) -> Iterator[tuple[MetaValues, slice]]:
-    """Yield each measure with the slice of its rows among those of all measures."""
-    end = 0
-    for meta_values in measures:
-        start, end = end, end + len(meta_values.keys)
-        yield meta_values, slice(start, end)
 
 
 def _add_rows(
     rows: TableBuilder,
     audit_keys: Mapping[str, Any],
     groups: Sequence[str],
-    measures: Sequence[MetaValues],
+    meta_rows: MetaRows,
     left_out: LeftOutGroups,
-    uncertainty_columns: Mapping[str, NDArray[Any]] | None,
+    uncertainty_columns: Columns,
 ) -> None:
-    """Add the rows of some measures with their columns of uncertainty."""
-    for meta_values, block_rows in _with_row_slices(measures):
-        row_columns = {
-            name: cells[block_rows] for name, cells in (uncertainty_columns or {}).items()
-        }
-        names = left_out.json_by_row(meta_values)
-        rows.add(**audit_keys, **_row_columns(meta_values, groups), left_out=names, **row_columns)
+    """Add the rows of a measure with their columns of uncertainty."""
+    names = left_out.json_by_row(meta_rows)
+    columns = _row_columns(meta_rows, groups) | uncertainty_columns
+    rows.add(**audit_keys, **columns, left_out=names)
 
 
-def _row_columns(meta_values: MetaValues, groups: Sequence[str]) -> dict[str, Any]:
+def _row_columns(meta_rows: MetaRows, groups: Sequence[str]) -> dict[str, Any]:
     """Return the columns that every row of a measure has."""
     group_names = (*groups, "")  # a measure without lowest or highest group has index -1
-    summary = meta_values.summary
     return {
-        **key_columns(meta_values.keys),
-        "alpha": list(meta_values.alphas),
-        "measure": meta_values.measure.id,
-        "zero": meta_values.zero,
-        "value": np.ravel(summary.value),
-        "low_group": [group_names[i] for i in np.ravel(summary.low).tolist()],
-        "high_group": [group_names[i] for i in np.ravel(summary.high).tolist()],
-        "groups": np.ravel(summary.groups),
-        "higher_is_fairer": meta_values.measure.is_higher_fairer,
-        "reason": np.ravel(summary.reason),
+        **key_columns(meta_rows.keys),
+        "alpha": list(meta_rows.alphas),
+        "measure": meta_rows.measure.id,
+        "zero": meta_rows.zero,
+        "value": meta_rows.values,
+        "low_group": [group_names[i] for i in meta_rows.low_group.tolist()],
+        "high_group": [group_names[i] for i in meta_rows.high_group.tolist()],
+        "groups": meta_rows.groups,
+        "higher_is_fairer": meta_rows.measure.is_higher_fairer,
+        "reason": meta_rows.reasons,
     }
 
 
@@ -460,141 +479,92 @@ def add_sweep_rows(
     rates = grid_estimates(cells, grid)
     measures = [*each_meta_measure(rates.with_metrics("fpr"), None, options)]
     measures += each_meta_measure(rates.with_metrics("fnr"), None, options)
-    for meta_values in each_meta_measure(rates, None, options):
-        if meta_values.measure.is_joint:
-            measures.append(meta_values)
-    for meta_values in measures:
-        columns = _row_columns(meta_values, cells.grouping.groups)
+    for meta_rows in each_meta_measure(rates, None, options):
+        if meta_rows.measure.is_joint:
+            measures.append(meta_rows)
+    for meta_rows in measures:
+        columns = _row_columns(meta_rows, cells.grouping.groups)
         columns.pop("definition")
-        n_alphas = len(meta_values.keys) // len(thresholds)
+        n_alphas = len(meta_rows.keys) // len(thresholds)
         rows.add(**audit_keys, threshold=thresholds * n_alphas, **columns)
 
 
 # --- intervals and floors ------------------------------------------------------------------------
 
 
-def _uncertainty_columns(
-    uncertainty: Uncertainty, measures: Sequence[MetaValues], options: Options, *, is_gated: bool
-) -> dict[str, NDArray[Any]]:
-    """Return the columns of uncertainty of some measures, with the rows of one after another."""
-    row_values = np.concatenate([np.ravel(meta_values.summary.value) for meta_values in measures])
-    columns: dict[str, NDArray[Any]]
-    if measures[0].draw_values is None:
-        undefined = np.full(row_values.shape, np.nan)
-        notes = np.full(row_values.shape, f"no interval: {uncertainty.no_draws_reason}")
-        columns = {"low": undefined, "high": undefined, "note": notes}
-    else:
-        columns = _interval_columns(uncertainty, measures)
-    columns |= _floor_columns(uncertainty, measures, row_values, options, is_gated=is_gated)
-    is_undefined = np.isnan(row_values)
-    return {
-        name: np.where(is_undefined, "" if name == "note" else np.nan, cells)
-        for name, cells in columns.items()
-    }
+def _interval_columns(uncertainty: Uncertainty, meta_rows: MetaRows, options: Options) -> Columns:
+    """Return the limits of a measure from the draws, or why it has none; empty where undefined."""
+    if meta_rows.draw_values is None:
+        note = f"no interval: {uncertainty.no_draws_reason}"
+        undefined = np.full(meta_rows.values.shape, np.nan)
+        columns: Columns = {"low": undefined, "high": undefined}
+        return columns | {"note": np.where(np.isnan(meta_rows.values), "", note)}
+    columns = _limits(uncertainty, meta_rows, meta_rows.draw_values, options)
+    columns["note"] = np.where(np.isnan(meta_rows.values), "", columns["note"])
+    return columns
+
+
+def _limits(
+    uncertainty: Uncertainty, meta_rows: MetaRows, draw_values: FloatArray, options: Options
+) -> Columns:
+    """Return limits on a logarithmic scale of the distance from fair, or why there are none."""
+    df = (uncertainty.n_units_behind(meta_rows.metrics)[:, -1] - 1).astype(np.float64)
+    columns = interval_columns(meta_rows.measure, meta_rows.values, draw_values, df, options)
+    lacks_speakers = uncertainty.metrics_lack_test_speakers(meta_rows.metrics).any(axis=-1)
+    has_no_note = lacks_speakers & np.isnan(columns["high"])
+    notes = np.where(has_no_note, NOTE_NO_TEST_SPEAKER, columns["note"])
+    return {"low": columns["low"], "high": columns["high"], "note": notes}
 
 
 def _floor_columns(
-    uncertainty: Uncertainty,
-    measures: Sequence[MetaValues],
-    row_values: FloatArray,
-    options: Options,
-    *,
-    is_gated: bool,
-) -> dict[str, FloatArray]:
-    """Return the floors of each row, and the share of equal-rates draws that are as unfair."""
+    uncertainty: Uncertainty, measures: Sequence[MetaRows], options: Options, *, is_gated: bool
+) -> list[Columns]:
+    """Return the floors of each measure, and the share of equal-rates draws that are as unfair."""
     equal_rates = uncertainty.equal_rates_draws
-    mean, q95, p = np.full((3, row_values.size), np.nan)
-    # many measures have the same rates
-    draws_by_keys: dict[tuple[Key | bool, ...], Estimates] = {}
-    floor_draws, row_positions, has_no_p, are_higher = [], [], [], []
-    for meta_values, block_rows in _with_row_slices(measures):
-        measure, estimates = meta_values.measure, meta_values.estimates
+    floors: list[Columns] = []
+    formulas_by_lift: dict[bool, dict[int, _Formula]] = {False: {}, True: {}}
+    rows_with_draws: dict[int, list[int]] = {}
+    for number, meta_rows in enumerate(measures):
+        measure, estimates = meta_rows.measure, meta_rows.estimates
+        undefined = np.full(meta_rows.values.shape, np.nan)
+        floors.append({name: undefined.copy() for name in ("floor_mean", "floor_95", "p")})
         rate_rows = [i for i, key in enumerate(estimates.keys) if equal_rates.has_draws_of(key)]
         if not rate_rows or (measure.is_joint and len(rate_rows) < len(estimates.keys)):
             continue
-        keys = [estimates.keys[i] for i in rate_rows]
-        wanted_keys: tuple[Key | bool, ...] = (*keys, measure.takes_logs)
-        if wanted_keys not in draws_by_keys:
-            equal_rates_draws = equal_rates.rate_draws(keys, lifted=measure.takes_logs)
-            if is_gated:
-                is_defined = ~np.isnan(estimates.groups[rate_rows])
-                equal_rates_draws = equal_rates_draws.mask_groups(is_defined)
-            draws_by_keys[wanted_keys] = equal_rates_draws
-        floor_draws.append(
-            _measured_draws(measure, meta_values.zero, options, draws_by_keys[wanted_keys])
+        rows_with_draws[number] = rate_rows
+        formulas_by_lift[measure.takes_logs][number] = _Formula(
+            measure, meta_rows.zero, estimates.select_keys(rate_rows), meta_rows.keys, (None,)
         )
-        rows_of_block = np.arange(block_rows.start, block_rows.stop)
-        row_positions.append(rows_of_block if measure.is_joint else rows_of_block[rate_rows])
-        are_higher.append(np.full(row_positions[-1].size, measure.is_higher_fairer))
-        # draws have half an error in the place of none, observed rates do not: no comparable p
-        has_no_errors = (estimates.groups[rate_rows] == 0).any(axis=-1)
-        if measure.is_joint:
-            has_no_errors = has_no_errors.reshape(2, -1).any(axis=0)
-        is_lifted = measure.takes_logs and meta_values.zero == "none"
-        has_no_p.append(
-            np.tile(has_no_errors & is_lifted, row_positions[-1].size // has_no_errors.size)
+    for is_lifted, formulas in formulas_by_lift.items():
+        if not formulas:
+            continue
+        values_of_draws = _measured_draws(
+            [*formulas.values()],
+            (partial(chunk.rate_draws, lifted=is_lifted) for chunk in equal_rates.draw_chunks()),
+            options,
+            only_defined_groups=is_gated,
+            needs_all_groups=False,
         )
-    if floor_draws:
-        positions = np.concatenate(row_positions)
-        all_floor_draws = np.concatenate(floor_draws, axis=1)
-        floors = floor(
-            row_values[positions], all_floor_draws, higher_is_fairer=np.concatenate(are_higher)
-        )
-        mean[positions], q95[positions] = floors.mean, floors.q95
-        p[positions] = np.where(np.concatenate(has_no_p), np.nan, floors.p)
-    return {"floor_mean": mean, "floor_95": q95, "p": p}
-
-
-def _interval_columns(
-    uncertainty: Uncertainty, measures: Sequence[MetaValues]
-) -> dict[str, NDArray[Any]]:
-    """Return limits of rows, on a logarithmic scale of the distance from fair, or why none."""
-    metrics = [metric for meta_values in measures for metric in meta_values.metrics]
-    distances, draw_distances = [], []
-    for meta_values in measures:
-        assert meta_values.draw_values is not None
-        distances.append(
-            _distance_from_fair(meta_values.measure, np.ravel(meta_values.summary.value))
-        )
-        draw_distances.append(_distance_from_fair(meta_values.measure, meta_values.draw_values))
-    intervals = from_replicates(
-        np.concatenate(distances),
-        np.concatenate(draw_distances, axis=1),
-        uncertainty.n_units_behind(metrics)[:, -1] - 1.0,
-        confidence=uncertainty.options.confidence,
-    )
-    low, high = np.full((2, len(metrics)), np.nan)
-    for meta_values, block_rows in _with_row_slices(measures):
-        limits = [
-            _value_at_distance(meta_values.measure, end[block_rows])
-            for end in (intervals.low, intervals.high)
-        ]
-        low[block_rows], high[block_rows] = np.clip(
-            (np.minimum(*limits), np.maximum(*limits)), *meta_values.measure.bounds
-        )
-    lacks_speakers = uncertainty.metrics_lack_test_speakers(metrics).any(axis=-1)
-    reasons = np.where(
-        lacks_speakers, NOTE_NO_TEST_SPEAKER, np.strings.add("no interval: ", intervals.reason)
-    )
-    notes = np.where(np.isnan(high), reasons, "")
-    return {"low": low, "high": high, "note": notes}
-
-
-def _distance_from_fair(measure: MetaMeasure, measured: FloatArray) -> FloatArray:
-    """Return how far values are from fair, at least 0."""
-    if measure.scale == "one":
-        return 1 - measured
-    if measure.scale != "ratio":
-        return measured
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return -np.log(measured) if measure.is_higher_fairer else np.log(measured)
-
-
-def _value_at_distance(measure: MetaMeasure, distance: FloatArray) -> FloatArray:
-    """Return the values at such distances from fair."""
-    if measure.scale == "one":
-        return 1 - distance
-    if measure.scale != "ratio":
-        return distance
-    with np.errstate(over="ignore"):
-        return np.exp(-distance if measure.is_higher_fairer else distance)
+        for (number, formula), draw_values in zip(formulas.items(), values_of_draws, strict=True):
+            meta_rows, columns = measures[number], floors[number]
+            rows = slice(None) if formula.measure.is_joint else rows_with_draws[number]
+            row_floors = floor(
+                meta_rows.values[rows],
+                draw_values,
+                higher_is_fairer=formula.measure.is_higher_fairer,
+            )
+            # draws have half an error in the place of none, observed rates do not: no comparable p
+            has_no_errors = (formula.estimates.groups == 0).any(axis=-1)
+            if formula.measure.is_joint:
+                has_no_errors = has_no_errors.reshape(2, -1).any(axis=0)
+            has_no_p = np.tile(
+                has_no_errors & (is_lifted and formula.zero == "none"),
+                draw_values.shape[1] // has_no_errors.size,
+            )
+            columns["floor_mean"][rows] = row_floors.mean
+            columns["floor_95"][rows] = row_floors.q95
+            columns["p"][rows] = np.where(has_no_p, np.nan, row_floors.p)
+            is_undefined = np.isnan(meta_rows.values)
+            for column in columns.values():
+                column[is_undefined] = np.nan
+    return floors

@@ -5,11 +5,12 @@ See docs/methods/noise-floors.md.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.estimates import Estimates, rate_point_index
+from parivox.auditing.estimates import Estimates, draw_slices, rate_point_index
 from parivox.core import bias
 from parivox.core.beyond_noise import (
     corrected_variance,
@@ -34,7 +35,7 @@ from parivox.core.noise import (
 from parivox.frozen import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -87,6 +88,14 @@ class EqualRatesEstimates:
         if len(draws_by_rate) == 1:
             return draws_by_rate[0]
         return draws_by_rate[0].append_keys(draws_by_rate[1]).with_keys(keys)
+
+    def draw_chunks(self) -> Iterator[EqualRatesEstimates]:
+        """Yield some draws at a time, as intermediate arrays of many groups are large."""
+        for draw_slice in draw_slices(self.draws[RATES[0], False].values.shape):
+            draws = {
+                rate: estimates.draw_range(draw_slice) for rate, estimates in self.draws.items()
+            }
+            yield replace(self, draws=draws)
 
     def lacks_test_speakers(self, keys: Sequence[Key]) -> NDArray[np.bool_]:
         """Return whether a rate has no draws for want of test speakers, ``[key]``."""

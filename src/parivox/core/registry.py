@@ -19,6 +19,7 @@ from parivox.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from parivox.core.counts import FloatArray
     from parivox.core.spread import MetaValue
 
 Scale: TypeAlias = Literal["zero", "one", "ratio", "linear"]
@@ -64,6 +65,28 @@ class Measure:
         """Use the label as the short name where none is given."""
         if not self.short:
             object.__setattr__(self, "short", self.label)
+
+    @property
+    def interval_scale(self) -> Literal["log", "linear"]:
+        """Whether distances vary evenly themselves, or their logarithms do."""
+        return "linear" if self.scale == "linear" else "log"
+
+    def distance(self, values: FloatArray) -> FloatArray:
+        """Return how far values are from the best one, which intervals are computed on."""
+        return 1 - values if self.scale == "one" else values
+
+    def value_at_distance(self, distances: FloatArray) -> FloatArray:
+        """Return the values that are so far from the best one."""
+        return 1 - distances if self.scale == "one" else distances
+
+    def ratio_terms(self, values: FloatArray) -> FloatArray:
+        """Return what two systems are compared by as a ratio; NaN where no ratio says anything.
+
+        A metric whose best value is 1, as AUC, is compared by its distance from 1.
+        """
+        if self.scale == "linear":
+            return np.full(np.shape(values), np.nan)
+        return self.distance(values)
 
     @property
     def is_higher_fairer(self) -> bool:
@@ -126,6 +149,10 @@ class BiasMeasure(Measure):
     is_of_references: bool = False
     """Taken against each reference in turn; else against the one that its definition names."""
 
+    def ratio_terms(self, values: FloatArray) -> FloatArray:
+        """Return ratios as they are, and NaN for measures that are 0 at par."""
+        return _ratios_or_nan(self, values)
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MetaMeasure(Measure):
@@ -149,6 +176,24 @@ class MetaMeasure(Measure):
     shown: Literal["first", "quoted", "further", "tables"] = "further"
     """How prominently: in every summary; first on the page; further down; in tables alone."""
 
+    def distance(self, values: FloatArray) -> FloatArray:
+        """Return how far values are from fair, at least 0; of ratios the distance of logarithms."""
+        if self.scale != "ratio":
+            return super().distance(values)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return -np.log(values) if self.is_higher_fairer else np.log(values)
+
+    def value_at_distance(self, distances: FloatArray) -> FloatArray:
+        """Return the values at such distances from fair."""
+        if self.scale != "ratio":
+            return super().value_at_distance(distances)
+        with np.errstate(over="ignore"):
+            return np.exp(-distances if self.is_higher_fairer else distances)
+
+    def ratio_terms(self, values: FloatArray) -> FloatArray:
+        """Return ratios as they are, and NaN for measures that are 0 if groups are alike."""
+        return _ratios_or_nan(self, values)
+
     @property
     def is_joint(self) -> bool:
         """Whether the measure is of both rates at once."""
@@ -159,6 +204,10 @@ class MetaMeasure(Measure):
         # measures that the audit computes have no function, and no caller here
         assert self.compute is not None
         return self.compute(*values, **more)  # type: ignore[return-value]
+
+
+def _ratios_or_nan(measure: Measure, values: FloatArray) -> FloatArray:
+    return values if measure.scale == "ratio" else np.full(np.shape(values), np.nan)
 
 
 # Filled by `parivox.core.measures` on import, and by `register`.
