@@ -10,12 +10,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from parivox.auditing.draws import MIN_SPLIT_SPEAKERS
-from parivox.auditing.estimates import Estimates, key_columns, rate_point_index
+from parivox.auditing.estimates import Estimates, draw_slices, key_columns, rate_point_index
+from parivox.auditing.measure_rows import (
+    MeasureRows,
+    does_not_vary,
+    interval_columns,
+    undefined_columns,
+)
 from parivox.auditing.noise_floors import floor_distances
 from parivox.auditing.options import REFERENCES
 from parivox.core import bias
@@ -23,7 +30,6 @@ from parivox.core.costs import cdet
 from parivox.core.intervals import NOTE_NO_TEST_SPEAKER
 from parivox.core.measures import MEASURES, RATES, bias_measures
 from parivox.core.ratios import worst
-from parivox.core.resampling import from_replicates
 from parivox.core.verdict import benjamini_hochberg, holm, of_hypotheses
 from parivox.frozen import frozen
 
@@ -48,28 +54,22 @@ if TYPE_CHECKING:
 _REFERENCES_OF_ALL_GROUPS = {"macro", "geomean", "best"}
 _TESTS = ("p", "p_holm", "p_bh")
 _MIN_GROUPS_TO_LEAVE_ONE_OUT = 3  # two groups would leave nothing to compare with
+_MAX_BIASES = 1 << 23  # biases of draws that are held in memory at once
 _NOT_CROSSED = f"fewer than {MIN_SPLIT_SPEAKERS} speakers to split, or no replicates"
 
 
-@frozen
-class BiasValues:
-    """One bias measure against one reference, of every metric that it applies to."""
+@frozen(kw_only=True)
+class BiasRows(MeasureRows):
+    """One bias measure of the groups against one reference, ``[key, group]``.
 
-    measure: str
+    A reason may say that a value is infinite or a convention; ``undefined_value`` where the metric
+    itself is undefined.
+    """
+
     reference: str
-    zero: ZeroPolicy
-    keys: Sequence[Key]  # metric, definition and operating point of each row
     estimates: Estimates  # the base metrics that it is computed from
+    draw_estimates: Estimates | None  # base metrics in each draw, these among them
     terms: TermsOfEstimates  # the groups and their reference, from such estimates or draws of them
-    biases: FloatArray  # [key, group]
-    reasons: NDArray[np.str_]
-    """``[key, group]``: why a value is undefined, infinite or a convention; ``undefined_value``
-    where the metric itself is."""
-    draw_estimates: Estimates | None  # the same base metrics in each draw
-    draw_biases: FloatArray | None  # [draw, key, group]: the measure in each draw
-    is_constant: Bools
-    """``[key, group]``: the group or its reference is the same in all draws, which then show the
-    variation of only one of the two: there is no interval."""
     left_out_groups: NDArray[np.intp] | None = None
     """``[key]``: a group that the base metrics leave out."""
 
@@ -81,7 +81,7 @@ def each_bias_measure(
     groups: Sequence[str],
     points: OperatingPoints,
     options: Options,
-) -> Iterator[BiasValues]:
+) -> Iterator[BiasRows]:
     """Yield every measure of each group against each reference (docs/methods/bias-measures.md).
 
     Parameters
@@ -98,74 +98,123 @@ def each_bias_measure(
     measure_ids = [measure.id for measure in bias_measures().values() if measure.is_of_references]
     for zero in options.zero:
         estimates = error_metrics if zero == "none" else rates
-        estimates_of_draws = None if draws is None else draws.with_keys(estimates.keys)
         measures = [measure for measure in measure_ids if (zero, measure) != ("nist", "difference")]
         for reference in options.reference:
             if reference in REFERENCES or reference in groups:
                 terms = partial(_groups_and_reference, reference, zero, groups, points, options)
-                yield from _measured_against(
-                    measures, reference, zero, estimates.keys, estimates, estimates_of_draws, terms
-                )
+                key_chunks = _key_chunks(estimates, draws)
+                yield from _measured_against(measures, reference, zero, key_chunks, draws, terms)
     for cost_estimates, crossfitted_bias in min_cost_estimates:
-        estimates_of_draws = None if draws is None else draws.with_keys(cost_estimates.keys)
-
-        against_cost = partial(
-            _measured_against,
-            zero="none",
-            keys=cost_estimates.keys[:1],
-            estimates=cost_estimates,
-            draw_estimates=estimates_of_draws,
+        cost_key = [(cost_estimates.keys[:1], cost_estimates)]
+        yield from _measured_against(
+            ["subgroup_bias"], "pooled", "none", cost_key, draws, _cost_and_pooled
         )
-        yield from against_cost(["subgroup_bias"], "pooled", terms=_cost_and_pooled)
-        (threshold_bias,) = against_cost(["threshold_bias"], "", terms=_cost_and_minimum)
+        (threshold_bias,) = _measured_against(
+            ["threshold_bias"], "", "none", cost_key, draws, _cost_and_minimum
+        )
         yield threshold_bias
         if crossfitted_bias is not None:
-            yield _crossfitted_values(threshold_bias, crossfitted_bias)
+            yield _crossfitted_rows(threshold_bias, crossfitted_bias)
+
+
+def _key_chunks(
+    estimates: Estimates, draws: Estimates | None
+) -> list[tuple[Sequence[Key], Estimates]]:
+    """Return the keys whose biases are held in memory at once, with the estimates of each chunk.
+
+    The metrics of one operating point stay together, as some references are computed of its rates.
+    """
+    n_values = 0 if draws is None else len(draws.values) * draws.values.shape[-1]
+    chunks: list[list[int]] = []
+    for _, point_indices in groupby(range(len(estimates.keys)), key=lambda i: estimates.keys[i][2]):
+        key_indices = list(point_indices)
+        if chunks and n_values * len(chunks[-1] + key_indices) <= _MAX_BIASES:
+            chunks[-1] += key_indices
+        else:
+            chunks.append(key_indices)
+    selected = [estimates.select_keys(key_indices) for key_indices in chunks]
+    return [(chunk.keys, chunk) for chunk in selected]
 
 
 def _measured_against(
     measures: Sequence[str],
     reference: str,
     zero: ZeroPolicy,
-    keys: Sequence[Key],
-    estimates: Estimates,
-    draw_estimates: Estimates | None,
+    key_chunks: Sequence[tuple[Sequence[Key], Estimates]],
+    draws: Estimates | None,
     terms: TermsOfEstimates,
-) -> Iterator[BiasValues]:
-    """Yield measures that are computed from the same two terms, of the data and of each draw."""
-    data_terms = terms(estimates)
-    draw_terms = None if draw_estimates is None else terms(draw_estimates)
-    is_constant = np.zeros((len(keys), len(estimates.values[0]) - 1), dtype=bool)
-    if draw_terms is not None:
-        for is_term_constant in map(does_not_vary, draw_terms):
-            is_constant |= is_term_constant.reshape(len(keys), -1)
+) -> Iterator[BiasRows]:
+    """Yield measures that are computed from the same two terms, of the data and of each draw.
+
+    `key_chunks` are the keys of the rows, each with the estimates that they are computed from.
+    """
+    known_terms: list[_DrawTerms] | None = None
+    if draws is not None and len(key_chunks) == 1:  # those of several chunks are too large to keep
+        known_terms = [*_terms_of_draws(key_chunks[0][1], draws, terms)]
     for measure in measures:
         compute = partial(_measured, measure, reference)
-        measured, draw_biases = compute(data_terms), None
-        if draw_estimates is not None and draw_terms is not None:
-            draw_biases = compute(draw_terms).value
-            if reference in _REFERENCES_OF_ALL_GROUPS:
-                # a draw without one of the groups would have another reference
-                lacks_group = draw_estimates.lacks_group_values(estimates)
-                draw_biases = np.where(lacks_group[..., None], np.nan, draw_biases)
-        yield BiasValues(
-            measure=measure,
-            reference=reference,
-            zero=zero,
-            keys=keys,
-            estimates=estimates,
-            terms=terms,
-            biases=measured.value,
-            reasons=measured.reason,
-            draw_estimates=draw_estimates,
-            draw_biases=draw_biases,
-            is_constant=is_constant,
-        )
+        for keys, estimates in key_chunks:
+            measured = compute(terms(estimates))
+            draw_values = None
+            is_constant: Bools | bool = False
+            if draws is not None:
+                draw_values = np.empty((len(draws.values), *measured.value.shape))
+                draw_terms = known_terms or _terms_of_draws(estimates, draws, terms)
+                is_constant = _fill_draws(draw_values, draw_terms, compute, reference)
+            yield BiasRows(
+                measure=MEASURES[measure],
+                reference=reference,
+                zero=zero,
+                keys=keys,
+                estimates=estimates,
+                terms=terms,
+                values=measured.value,
+                reasons=measured.reason,
+                draw_estimates=draws,
+                draw_values=draw_values,
+                is_constant=is_constant,
+            )
 
 
-def does_not_vary(draw_values: FloatArray) -> Bools:
-    """Return whether a value is the same in all draws, along the first axis."""
-    return np.asarray(np.fmin.reduce(draw_values) >= np.fmax.reduce(draw_values))
+class _DrawTerms(NamedTuple):
+    """The two terms of biases in some of the draws."""
+
+    draw_slice: slice
+    groups: FloatArray
+    references: FloatArray
+    lacks_group: Bools  # [draw, key]: whether a draw is without a group that the data have
+
+
+def _terms_of_draws(
+    estimates: Estimates, draws: Estimates, terms: TermsOfEstimates
+) -> Iterator[_DrawTerms]:
+    """Yield the terms of some draws at a time."""
+    for draw_slice in draw_slices((*draws.values.shape[::2], len(estimates.keys))):
+        chunk = draws.draw_range(draw_slice).with_keys(estimates.keys)
+        yield _DrawTerms(draw_slice, *terms(chunk), chunk.lacks_group_values(estimates))
+
+
+def _fill_draws(
+    draw_values: FloatArray,
+    draw_terms: Iterable[_DrawTerms],
+    compute: Callable[[tuple[FloatArray, FloatArray]], bias.BiasValue],
+    reference: str,
+) -> Bools:
+    """Fill in biases of the draws; return whether a term is the same in all, ``[key, group]``."""
+    extremes_of_terms: list[list[FloatArray]] = [[], []]
+    for chunk in draw_terms:
+        biases = compute((chunk.groups, chunk.references)).value
+        if reference in _REFERENCES_OF_ALL_GROUPS:
+            # a draw without one of the groups would have another reference
+            biases = np.where(chunk.lacks_group[..., None], np.nan, biases)
+        draw_values[chunk.draw_slice] = biases
+        for extremes, term in zip(extremes_of_terms, (chunk.groups, chunk.references), strict=True):
+            extremes += [np.fmin.reduce(term), np.fmax.reduce(term)]
+    n_keys = draw_values.shape[1]
+    is_constant = np.zeros(draw_values.shape[1:], dtype=bool)
+    for extremes in extremes_of_terms:
+        is_constant |= does_not_vary(np.stack(extremes)).reshape(n_keys, -1)
+    return is_constant
 
 
 def _measured(measure: str, reference: str, terms: tuple[FloatArray, FloatArray]) -> bias.BiasValue:
@@ -227,20 +276,20 @@ def _cost_and_minimum(estimates: Estimates) -> tuple[FloatArray, FloatArray]:
     return estimates.groups[..., :1, :], estimates.groups[..., 1:, :]
 
 
-def _crossfitted_values(threshold_bias: BiasValues, crossfitted_bias: FloatArray) -> BiasValues:
+def _crossfitted_rows(threshold_bias: BiasRows, crossfitted_bias: FloatArray) -> BiasRows:
     """Return threshold bias with thresholds of other speakers, as variable as the plain one."""
     biases = crossfitted_bias[None]
     # unknown where the plain one has no bound, as the smallest cost is 0, or the other is 0
-    has_finite_ratio = np.isfinite(threshold_bias.biases) & (biases > 0)
-    scale_factors = np.where(has_finite_ratio, biases, np.nan) / threshold_bias.biases
+    has_finite_ratio = np.isfinite(threshold_bias.values) & (biases > 0)
+    scale_factors = np.where(has_finite_ratio, biases, np.nan) / threshold_bias.values
     reasons = np.where(np.isnan(biases), _NOT_CROSSED, "")
-    draw_biases = (
-        None if threshold_bias.draw_biases is None else threshold_bias.draw_biases * scale_factors
+    draw_values = (
+        None if threshold_bias.draw_values is None else threshold_bias.draw_values * scale_factors
     )
     # without a floor: a system with equal rates is drawn for the rates only
-    measure = "threshold_bias_cv"
+    measure = MEASURES["threshold_bias_cv"]
     return replace(
-        threshold_bias, measure=measure, biases=biases, reasons=reasons, draw_biases=draw_biases
+        threshold_bias, measure=measure, values=biases, reasons=reasons, draw_values=draw_values
     )
 
 
@@ -268,7 +317,7 @@ def add_bias_rows(
     rows: TableBuilder,
     audit_keys: Mapping[str, Any],
     grouping: Grouping,
-    all_bias_values: Iterable[BiasValues],
+    all_bias_rows: Iterable[BiasRows],
     options: Options,
     uncertainty: Uncertainty | None = None,
 ) -> dict[tuple[str, str], ReferenceRatios]:
@@ -281,38 +330,39 @@ def add_bias_rows(
     first_row = len(rows.cells["value"])
     ratios: dict[tuple[str, str], ReferenceRatios] = {}
     all_mean_columns: list[Columns] = []
-    for bias_values in all_bias_values:
+    for bias_rows in all_bias_rows:
         uncertainty_columns: Columns = {}
         if uncertainty is not None:
             uncertainty_columns, mean_columns = _uncertainty_columns(
-                uncertainty, bias_values, groups, masks_by_attribute
+                uncertainty, bias_rows, groups, masks_by_attribute
             )
             all_mean_columns.append(mean_columns)
         rows.add(
             **audit_keys,
-            **key_columns(bias_values.keys, len(groups)),
-            group=list(groups) * len(bias_values.keys),
-            measure=bias_values.measure,
-            reference=bias_values.reference,
-            zero=bias_values.zero,
-            value=bias_values.biases.ravel(),
-            reason=_row_reasons(bias_values),
+            **key_columns(bias_rows.keys, len(groups)),
+            group=list(groups) * len(bias_rows.keys),
+            measure=bias_rows.measure.id,
+            reference=bias_rows.reference,
+            zero=bias_rows.zero,
+            value=bias_rows.values.ravel(),
+            reason=_row_reasons(bias_rows),
             **{name: cells.ravel() for name, cells in uncertainty_columns.items()},
         )
-        is_headline = (bias_values.reference, bias_values.measure, bias_values.zero)
+        is_headline = (bias_rows.reference, bias_rows.measure.id, bias_rows.zero)
         if is_headline == (options.reference[0], "ratio", "none") and uncertainty is not None:
-            ratios = _reference_ratios(bias_values, uncertainty_columns)
-            ratios |= _ratios_without_worst(uncertainty, bias_values, groups, ratios)
+            chunk_ratios = _reference_ratios(bias_rows, uncertainty_columns)
+            ratios |= chunk_ratios
+            ratios |= _ratios_without_worst(uncertainty, bias_rows, groups, chunk_ratios)
     add_mean_rows(rows, audit_keys, first_row, grouping, all_mean_columns)
     return ratios
 
 
-def _row_reasons(bias_values: BiasValues) -> list[str]:
+def _row_reasons(bias_rows: BiasRows) -> list[str]:
     """Return why each value is undefined, row by row; the metric's own reason where it is."""
     reasons = []
     # strict=False: the metrics have a reason for the pooled row too, which has no bias
     for metric_reasons, codes in zip(
-        bias_values.estimates.reasons, bias_values.reasons.tolist(), strict=False
+        bias_rows.estimates.reasons, bias_rows.reasons.tolist(), strict=False
     ):
         for metric_reason, code in zip(metric_reasons, codes, strict=False):
             reasons.append(metric_reason if code == "undefined_value" else code)
@@ -320,25 +370,25 @@ def _row_reasons(bias_values: BiasValues) -> list[str]:
 
 
 def _reference_ratios(
-    ratio_values: BiasValues, interval_columns: Columns
+    ratio_rows: BiasRows, interval_columns: Columns
 ) -> dict[tuple[str, str], ReferenceRatios]:
     """Return ratios of the rates with their intervals, by metric and operating point."""
     return {
         (key[0], key[2]): ReferenceRatios(
-            ratio=ratio_values.biases[i],
+            ratio=ratio_rows.values[i],
             low=interval_columns["low"][i],
             high=interval_columns["high"][i],
             p=interval_columns["p"][i],
-            pooled_rate=float(ratio_values.estimates.pooled[i]),
+            pooled_rate=float(ratio_rows.estimates.pooled[i]),
         )
-        for i, key in enumerate(ratio_values.keys)
+        for i, key in enumerate(ratio_rows.keys)
         if key[0] in RATES and not key[1]
     }
 
 
 def _ratios_without_worst(
     uncertainty: Uncertainty,
-    ratio_values: BiasValues,
+    ratio_rows: BiasRows,
     groups: Sequence[str],
     ratios: Mapping[tuple[str, str], ReferenceRatios],
 ) -> dict[tuple[str, str], ReferenceRatios]:
@@ -346,11 +396,11 @@ def _ratios_without_worst(
 
     No group can be left out where trials count for two groups; the ratios then say so.
     """
-    rates = ratio_values.estimates.with_metrics(*RATES)
+    rates = ratio_rows.estimates.with_metrics(*RATES)
     errors, trials = rates.errors[:, :-1], rates.trials[:, :-1]
     alpha = 1 - uncertainty.options.confidence
     rate_points = [(metric, point) for metric, _, point in rates.keys]
-    if len(groups) < _MIN_GROUPS_TO_LEAVE_ONE_OUT or ratio_values.reference in (*groups, "best"):
+    if len(groups) < _MIN_GROUPS_TO_LEAVE_ONE_OUT or ratio_rows.reference in (*groups, "best"):
         return {}
     may_be_better = [
         np.any((ratios[key].ratio < 1) & ~(ratios[key].p >= alpha)) for key in rate_points
@@ -367,16 +417,21 @@ def _ratios_without_worst(
     if not key_indices:
         return ratios_by_rate
     worst_group_indices = worst(errors, trials)
-    if ratio_values.reference in _REFERENCES_OF_ALL_GROUPS:
+    if ratio_rows.reference in _REFERENCES_OF_ALL_GROUPS:
         worst_group_indices = np.nan_to_num(rates.groups, nan=-1).argmax(axis=-1)
     worst_group_indices = worst_group_indices[key_indices]
     keys = [rates.keys[i] for i in key_indices]
-    draws = ratio_values.draw_estimates
+    draws = ratio_rows.draw_estimates
     if draws is not None:
         draws = draws.with_keys(keys).without_group(worst_group_indices)
     remaining_rates = rates.select_keys(key_indices).without_group(worst_group_indices)
     (ratios_without,) = _measured_against(
-        ["ratio"], ratio_values.reference, "none", keys, remaining_rates, draws, ratio_values.terms
+        ["ratio"],
+        ratio_rows.reference,
+        "none",
+        [(keys, remaining_rates)],
+        draws,
+        ratio_rows.terms,
     )
     ratios_without = replace(ratios_without, left_out_groups=worst_group_indices)
     df = _degrees_of_freedom(uncertainty, ratios_without, groups)
@@ -489,7 +544,7 @@ def means_over_groups(
 
 def _uncertainty_columns(
     uncertainty: Uncertainty,
-    bias_values: BiasValues,
+    bias_rows: BiasRows,
     groups: Sequence[str],
     masks_by_attribute: Sequence[Mapping[str, Bools]],
 ) -> tuple[Columns, Columns]:
@@ -498,40 +553,40 @@ def _uncertainty_columns(
     Means are over the groups that share each value of each attribute, where the measure is
     defined, ``[key, value]``.
     """
-    df = _degrees_of_freedom(uncertainty, bias_values, groups)
-    columns = _interval_columns(uncertainty, bias_values, groups, df)
+    df = _degrees_of_freedom(uncertainty, bias_rows, groups)
+    columns = _interval_columns(uncertainty, bias_rows, groups, df)
     equal_rates_values: list[tuple[list[int], FloatArray]] = []
     for metric in RATES:
-        key_rows, _ = _rate_positions(uncertainty, bias_values.estimates, metric)
+        key_rows, _ = _rate_positions(uncertainty, bias_rows.estimates, metric)
         if key_rows and uncertainty.rate_intervals.are_disjoint[metric]:
-            keys = [bias_values.estimates.keys[i] for i in key_rows]
+            keys = [bias_rows.estimates.keys[i] for i in key_rows]
             null_estimates = uncertainty.equal_rates_draws.rate_draws(
-                keys, lifted=bias_values.measure != "difference"
+                keys, lifted=bias_rows.measure.id != "difference"
             )
             equal_rates_biases = _measured(
-                bias_values.measure, bias_values.reference, bias_values.terms(null_estimates)
+                bias_rows.measure.id, bias_rows.reference, bias_rows.terms(null_estimates)
             ).value
             equal_rates_values.append((key_rows, equal_rates_biases))
             columns["floor_mean"][key_rows], columns["floor_95"][key_rows] = floor_distances(
-                equal_rates_biases, _distance_kind(bias_values)
+                equal_rates_biases, _distance_kind(bias_rows)
             )
     means = [
         _mean_columns(
-            uncertainty, bias_values, groups, columns, equal_rates_values, df, list(masks.values())
+            uncertainty, bias_rows, groups, columns, equal_rates_values, df, list(masks.values())
         )
         for masks in masks_by_attribute
     ]
-    is_not_reference = np.array([group != bias_values.reference for group in groups])
+    is_not_reference = np.array([group != bias_rows.reference for group in groups])
     for measure_columns in (columns, *means):
         p = family = measure_columns["p"]
         if measure_columns is columns:
             # the reference is not compared with itself
             p = np.where(is_not_reference, p, np.nan)
-            family = of_hypotheses(p, bias_values.reference)
+            family = of_hypotheses(p, bias_rows.reference)
         for column, adjust in (("p_holm", holm), ("p_bh", benjamini_hochberg)):
             measure_columns[column] = np.where(np.isnan(p), np.nan, adjust(family))
         # its interval is as wide as that of the plain measure, which is no test of its value
-        if bias_values.measure == "threshold_bias_cv":
+        if bias_rows.measure.id == "threshold_bias_cv":
             measure_columns |= {
                 column: np.full(measure_columns["p"].shape, np.nan) for column in _TESTS
             }
@@ -545,35 +600,35 @@ def _uncertainty_columns(
 
 
 def _interval_columns(
-    uncertainty: Uncertainty, bias_values: BiasValues, groups: Sequence[str], df: FloatArray
+    uncertainty: Uncertainty, bias_rows: BiasRows, groups: Sequence[str], df: FloatArray
 ) -> Columns:
     """Return limits and p of one measure, ``[key, group]``, in closed form where there is one."""
     columns = _columns_from_draws(
-        uncertainty, bias_values, bias_values.biases, bias_values.draw_biases, df
+        uncertainty, bias_rows, bias_rows.values, bias_rows.draw_values, df
     )
-    _drop_constant_draws(columns, bias_values)
-    if bias_values.measure != "difference":
+    _drop_constant_draws(columns, bias_rows)
+    if bias_rows.measure.id != "difference":
         for metric in RATES:
-            key_rows, point_rows = _rate_positions(uncertainty, bias_values.estimates, metric)
+            key_rows, point_rows = _rate_positions(uncertainty, bias_rows.estimates, metric)
             if key_rows:
                 _fill_closed_form(
-                    columns, uncertainty, bias_values, groups, metric, key_rows, point_rows
+                    columns, uncertainty, bias_rows, groups, metric, key_rows, point_rows
                 )
-    _note_unknown_speakers(columns, _lacks_test_speakers(uncertainty, bias_values, groups))
-    _drop_undefined(columns, bias_values.biases, bias_values)
+    _note_unknown_speakers(columns, _lacks_test_speakers(uncertainty, bias_rows, groups))
+    _drop_undefined(columns, bias_rows.values, bias_rows)
     return columns
 
 
 def _lacks_test_speakers(
-    uncertainty: Uncertainty, bias_values: BiasValues, groups: Sequence[str]
+    uncertainty: Uncertainty, bias_rows: BiasRows, groups: Sequence[str]
 ) -> Bools:
     """Return whether a group or its reference has unknown test speakers, ``[key, group]``."""
-    lacks_speakers = uncertainty.metrics_lack_test_speakers([key[0] for key in bias_values.keys])
-    if bias_values.reference in groups:
-        reference_index = list(groups).index(bias_values.reference)
+    lacks_speakers = uncertainty.metrics_lack_test_speakers([key[0] for key in bias_rows.keys])
+    if bias_rows.reference in groups:
+        reference_index = list(groups).index(bias_rows.reference)
         return lacks_speakers[:, :-1] | lacks_speakers[:, reference_index : reference_index + 1]
-    if bias_values.reference:
-        return np.broadcast_to(lacks_speakers.any(axis=-1, keepdims=True), bias_values.biases.shape)
+    if bias_rows.reference:
+        return np.broadcast_to(lacks_speakers.any(axis=-1, keepdims=True), bias_rows.values.shape)
     return lacks_speakers[:, :-1]
 
 
@@ -584,7 +639,7 @@ def _note_unknown_speakers(columns: Columns, lacks_speakers: Bools) -> None:
 
 def _mean_columns(
     uncertainty: Uncertainty,
-    bias_values: BiasValues,
+    bias_rows: BiasRows,
     groups: Sequence[str],
     group_columns: Columns,
     equal_rates_values: Sequence[tuple[list[int], FloatArray]],
@@ -592,30 +647,30 @@ def _mean_columns(
     masks: Sequence[Bools],
 ) -> Columns:
     """Return the columns of uncertainty of means over some groups, ``[key, mask]``."""
-    mean_biases = means_over_groups(bias_values.biases, masks)
-    draw_means = bias_values.draw_biases
+    mean_biases = means_over_groups(bias_rows.values, masks)
+    draw_means = bias_rows.draw_values
     if draw_means is not None:
-        draw_means = means_over_groups(draw_means, masks, defined_like=bias_values.biases)
+        draw_means = means_over_groups(draw_means, masks, defined_like=bias_rows.values)
     columns = _columns_from_draws(
         uncertainty,
-        bias_values,
+        bias_rows,
         mean_biases,
         draw_means,
-        _mean_degrees_of_freedom(bias_values, df, masks),
+        _mean_degrees_of_freedom(bias_rows, df, masks),
     )
     for key_rows, equal_rates_biases in equal_rates_values:
         equal_rates_means = means_over_groups(
-            equal_rates_biases, masks, defined_like=bias_values.biases[key_rows]
+            equal_rates_biases, masks, defined_like=bias_rows.values[key_rows]
         )
         columns["floor_mean"][key_rows], columns["floor_95"][key_rows] = floor_distances(
-            equal_rates_means, _distance_kind(bias_values)
+            equal_rates_means, _distance_kind(bias_rows)
         )
-    lacks_speakers = _lacks_test_speakers(uncertainty, bias_values, groups)
+    lacks_speakers = _lacks_test_speakers(uncertainty, bias_rows, groups)
     mask_lacks_speakers = [lacks_speakers[:, mask].any(axis=-1) for mask in masks]
     _note_unknown_speakers(columns, np.stack(mask_lacks_speakers, axis=-1))
-    _drop_undefined(columns, mean_biases, bias_values)
+    _drop_undefined(columns, mean_biases, bias_rows)
     for i, mask in enumerate(masks):  # a mean of one group is as uncertain as the group
-        is_used = mask & ~np.isnan(bias_values.biases)
+        is_used = mask & ~np.isnan(bias_rows.values)
         single_group_rows = np.flatnonzero(is_used.sum(axis=-1) == 1)
         group = is_used[single_group_rows].argmax(axis=-1)
         for column, cells in columns.items():
@@ -623,40 +678,40 @@ def _mean_columns(
     return columns
 
 
-def _distance_kind(bias_values: BiasValues) -> str:
+def _distance_kind(bias_rows: BiasRows) -> str:
     """Return how the distance of the measure from par is taken: as a ratio or a difference."""
-    return "ratio" if MEASURES[bias_values.measure].scale == "ratio" else bias_values.measure
+    return "ratio" if bias_rows.measure.scale == "ratio" else bias_rows.measure.id
 
 
 def _degrees_of_freedom(
-    uncertainty: Uncertainty, bias_values: BiasValues, groups: Sequence[str]
+    uncertainty: Uncertainty, bias_rows: BiasRows, groups: Sequence[str]
 ) -> FloatArray:
     """Return degrees of freedom of each metric, ``[key, group]``.
 
     They are the speakers of the group, or of its reference if these are fewer, less one.
     """
-    metrics = [key[0] for key in bias_values.keys]
+    metrics = [key[0] for key in bias_rows.keys]
     all_n_units = uncertainty.n_units_behind(metrics)
     n_units = all_n_units[:, :-1]
-    if bias_values.reference in groups:
-        reference_index = list(groups).index(bias_values.reference)
+    if bias_rows.reference in groups:
+        reference_index = list(groups).index(bias_rows.reference)
         n_units = np.minimum(n_units, n_units[:, reference_index : reference_index + 1])
-    elif bias_values.reference == "others":
+    elif bias_rows.reference == "others":
         are_disjoint = uncertainty.are_disjoint(metrics)[:, None]
         n_other_units = all_n_units[:, -1:] - n_units
-        if bias_values.left_out_groups is not None:
+        if bias_rows.left_out_groups is not None:
             n_other_units = n_other_units - np.take_along_axis(
-                n_units, bias_values.left_out_groups[:, None], axis=-1
+                n_units, bias_rows.left_out_groups[:, None], axis=-1
             )
         n_units = np.where(are_disjoint, np.minimum(n_units, n_other_units), n_units)
     return np.where(n_units < uncertainty.options.minimums.inference, np.nan, n_units - 1.0)
 
 
 def _mean_degrees_of_freedom(
-    bias_values: BiasValues, df: FloatArray, masks: Sequence[Bools]
+    bias_rows: BiasRows, df: FloatArray, masks: Sequence[Bools]
 ) -> FloatArray:
     """Return Welch and Satterthwaite's degrees of freedom of means over groups, ``[key, mask]``."""
-    biases, draw_biases = bias_values.biases, bias_values.draw_biases
+    biases, draw_biases = bias_rows.values, bias_rows.draw_values
     if draw_biases is None:
         return np.full((len(biases), len(masks)), np.nan)
     is_finite = np.isfinite(draw_biases)
@@ -674,35 +729,28 @@ def _mean_degrees_of_freedom(
 
 def _columns_from_draws(
     uncertainty: Uncertainty,
-    bias_values: BiasValues,
+    bias_rows: BiasRows,
     biases: FloatArray,
     draw_biases: FloatArray | None,
     df: FloatArray,
 ) -> Columns:
     """Return limits and p from the draws, with the floors still undefined."""
-    names = ("low", "high", "p", *_TESTS[1:], "floor_mean", "floor_95")
-    columns: Columns = {column: np.full(biases.shape, np.nan) for column in names}
-    columns["note"] = np.full(
-        biases.shape, f"no interval: {uncertainty.no_draws_reason}", dtype=object
-    )
-    if draw_biases is not None:
-        scale: Any = "log" if _distance_kind(bias_values) == "ratio" else "linear"
-        confidence = uncertainty.options.confidence
-        interval = from_replicates(biases, draw_biases, df, scale=scale, confidence=confidence)
-        for column in ("low", "high", "p"):
-            columns[column] = np.array(getattr(interval, column), ndmin=2)
-        draw_reasons = np.strings.add("no interval: ", interval.reason).astype(object)
-        columns["note"] = np.where(
-            np.isnan(df), uncertainty.options.minimums.no_interval_reason, draw_reasons
-        )
+    if draw_biases is None:
+        note = f"no interval: {uncertainty.no_draws_reason}"
+        columns = undefined_columns(biases.shape, note)
+    else:
+        columns = interval_columns(bias_rows.measure, biases, draw_biases, df, uncertainty.options)
+    del columns["dropped"]
+    for name in (*_TESTS[1:], "floor_mean", "floor_95"):
+        columns[name] = np.full(biases.shape, np.nan)
     return columns
 
 
-def _drop_constant_draws(columns: Columns, bias_values: BiasValues) -> None:
+def _drop_constant_draws(columns: Columns, bias_rows: BiasRows) -> None:
     """Clear limits and p where the group or its reference does not vary in the draws."""
-    has_no_errors = bias_values.estimates.errors_by_key[: len(bias_values.keys), :-1] == 0
+    has_no_errors = bias_rows.estimates.errors_by_key[: len(bias_rows.keys), :-1] == 0
     for has_no_interval, reason in (
-        (bias_values.is_constant, "the group or its reference is the same in all replicates"),
+        (bias_rows.is_constant, "the group or its reference is the same in all replicates"),
         (has_no_errors, "no errors, nor in any replicate"),
     ):
         for column in ("low", "high", "p"):
@@ -713,31 +761,29 @@ def _drop_constant_draws(columns: Columns, bias_values: BiasValues) -> None:
 def _fill_closed_form(
     columns: Columns,
     uncertainty: Uncertainty,
-    bias_values: BiasValues,
+    bias_rows: BiasRows,
     groups: Sequence[str],
     metric: str,
     key_rows: list[int],
     point_rows: list[int],
 ) -> None:
     """Replace limits and p from the draws by those in closed form, if a rate has any."""
-    if bias_values.zero != "none":
+    if bias_rows.zero != "none":
         return
     left_out_indices = None
-    if bias_values.left_out_groups is not None:
+    if bias_rows.left_out_groups is not None:
         left_out_indices = np.zeros(len(uncertainty.point_indices), dtype=np.intp)
-        left_out_indices[point_rows] = bias_values.left_out_groups[key_rows]
-    closed_form = uncertainty.reference_ratio(
-        metric, bias_values.reference, groups, left_out_indices
-    )
+        left_out_indices[point_rows] = bias_rows.left_out_groups[key_rows]
+    closed_form = uncertainty.reference_ratio(metric, bias_rows.reference, groups, left_out_indices)
     if closed_form is None:
         return
     limits = closed_form.low[point_rows], closed_form.high[point_rows]
-    if bias_values.measure == "neg_log_ratio":
+    if bias_rows.measure.id == "neg_log_ratio":
         with np.errstate(divide="ignore"):
             limits = -np.log(limits[1]), -np.log(limits[0])
     columns["low"][key_rows], columns["high"][key_rows] = limits
     columns["p"][key_rows] = closed_form.p[point_rows]
-    reference_indices = [i for i, group in enumerate(groups) if group == bias_values.reference]
+    reference_indices = [i for i, group in enumerate(groups) if group == bias_rows.reference]
     for column in ("low", "high", "p"):
         columns[column][np.ix_(key_rows, reference_indices)] = np.nan
 
@@ -755,9 +801,9 @@ def _rate_positions(
     return list(point_by_row), list(point_by_row.values())
 
 
-def _drop_undefined(columns: Columns, biases: FloatArray, bias_values: BiasValues) -> None:
+def _drop_undefined(columns: Columns, biases: FloatArray, bias_rows: BiasRows) -> None:
     """Clear the uncertainty of undefined values, and limits where no value can be."""
-    measure = MEASURES[bias_values.measure]
+    measure = bias_rows.measure
     if measure.scale == "ratio":
         columns["low"] = np.maximum(columns["low"], measure.bounds[0])
     if measure.bounds[0] == 1.0:  # at least 1 by construction, so that being 1 cannot be tested

@@ -7,12 +7,12 @@ independently where they do not. Pairs are compared by the differences within re
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from parivox.auditing.bias import (
-    does_not_vary,
     each_bias_measure,
     groups_by_attribute_value,
     mean_reasons,
@@ -20,10 +20,11 @@ from parivox.auditing.bias import (
 )
 from parivox.auditing.estimates import key_columns
 from parivox.auditing.intervals import needs_test_speakers
+from parivox.auditing.measure_rows import does_not_vary
 from parivox.auditing.meta import each_area_measure, each_meta_measure
 from parivox.auditing.result import system_name
 from parivox.core.intervals import NOTE_NO_TEST_SPEAKER
-from parivox.core.measures import MEASURES, RATES, base_metric
+from parivox.core.measures import RATES, base_metric
 from parivox.core.resampling import MAX_DROPPED_SHARE, from_replicates
 from parivox.errors import ConfigError
 from parivox.runtime.progress import with_progress
@@ -164,12 +165,13 @@ def _compare_cells(
     for i, measured in enumerate(pair):
         area_of_set = area_estimates[i]
         area_groups = np.tile(has_value_in_both, (len(area_of_set.keys), 1))
+        # one measure of both at a time, as the draws of many groups are large
         measures_of_sets.append(
-            [
-                *_bias_measures(measured, error_metrics[i], points[i], options),
-                *_area_measures(measured, area_of_set.mask_groups(area_groups), options),
-                *_meta_measures(measured, defined_errors[i], options),
-            ]
+            chain(
+                _bias_measures(measured, error_metrics[i], points[i], options),
+                _area_measures(measured, area_of_set.mask_groups(area_groups), options),
+                _meta_measures(measured, defined_errors[i], options),
+            )
         )
     for measure_pair in zip(*measures_of_sets, strict=True):
         _add_differences(rows, audit_keys, pair, measure_pair, options)
@@ -265,32 +267,32 @@ def _bias_measures(
     for attribute_masks in groups_by_attribute_value(measured.group_counts.grouping):
         mask_by_name |= attribute_masks
     masks = list(mask_by_name.values())
-    for bias_values in each_bias_measure(
+    for bias_rows in each_bias_measure(
         error_metrics, measured.draws, measured.cost_estimates, groups, points, options
     ):
-        measure, biases = MEASURES[bias_values.measure], bias_values.biases
+        measure, biases = bias_rows.measure, bias_rows.values
         if measure.id == "neg_log_ratio":
             continue
-        n_units = _n_units_behind(measured, bias_values.keys)[:, :-1]
-        reference_columns = {"reference": bias_values.reference, "zero": bias_values.zero}
+        n_units = _n_units_behind(measured, bias_rows.keys)[:, :-1]
+        reference_columns = {"reference": bias_rows.reference, "zero": bias_rows.zero}
         grows_with_noise = measure.bounds[0] == 1.0  # its reference is a minimum over noise
-        group_columns = {"group": list(groups) * len(bias_values.keys), "measure": measure.id}
-        draw_biases = draw_means = bias_values.draw_biases
+        group_columns = {"group": list(groups) * len(bias_rows.keys), "measure": measure.id}
+        draw_biases = draw_means = bias_rows.draw_values
         if draw_biases is not None:
             draw_biases = _one_row_per_draw(draw_biases)
         yield ComparedRows(
             columns={
-                **key_columns(bias_values.keys, n_groups),
+                **key_columns(bias_rows.keys, n_groups),
                 **group_columns,
                 **reference_columns,
             },
             row_values=biases.ravel(),
             draw_values=draw_biases,
-            reasons=bias_values.reasons.ravel().tolist(),
+            reasons=bias_rows.reasons.ravel().tolist(),
             ratio_terms=measure.ratio_terms,
             n_units=n_units.ravel(),
             grows_with_noise=grows_with_noise,
-            is_constant=bias_values.is_constant.ravel(),
+            is_constant=np.ravel(bias_rows.is_constant),
         )
         if not masks:
             continue
@@ -302,12 +304,12 @@ def _bias_measures(
         reasons = [reason for by_mask in zip(*reasons_by_mask, strict=True) for reason in by_mask]
         min_n_units = np.stack([n_units[:, mask].min(axis=-1) for mask in masks], axis=-1)
         mean_columns = {
-            "group": list(mask_by_name) * len(bias_values.keys),
+            "group": list(mask_by_name) * len(bias_rows.keys),
             "measure": f"mean_{measure.id}",
         }
         yield ComparedRows(
             columns={
-                **key_columns(bias_values.keys, len(masks)),
+                **key_columns(bias_rows.keys, len(masks)),
                 **mean_columns,
                 **reference_columns,
             },
