@@ -27,13 +27,14 @@ def of_speakers(rng, *, speakers=(2, 6, 3), points=2):
 
 def of_pairs(rng, *, speakers=(5, 7, 4), points=2, share=0.8):
     """Random nontarget trials between the speakers of each cell, some pairs missing."""
-    rows = [
-        (cell, *sorted((speaker_ids[i], speaker_ids[j])))
-        for cell, n in enumerate(speakers)
-        for speaker_ids in [rng.permutation(12)[:n]]
-        for i, j in combinations(range(n), 2)
-        if rng.random() < share or j == i + 1
-    ]
+    rows = []
+    for cell, n in enumerate(speakers):
+        speaker_ids = rng.permutation(12)[:n]
+        rows.extend(
+            (cell, *sorted((speaker_ids[i], speaker_ids[j])))
+            for i, j in combinations(range(n), 2)
+            if rng.random() < share or j == i + 1
+        )
     cell, first_speaker, second_speaker = np.array(rows).T
     trials = rng.integers(1, 40, cell.size)
     errors = rng.binomial(trials, rng.beta(0.6, 3, (points, cell.size)))
@@ -288,7 +289,7 @@ def test_leading_axes_are_free_and_trials_may_have_them(kind):
 
 def test_speakers_without_trials_are_nobody():
     cell, errors = np.zeros(4, int), np.array([2, 5, 0, 1])
-    full = ErrorsBySpeaker(cell, np.arange(4), errors, np.array([9, 9, 0, 9]) * (errors > 0), 2)
+    full = ErrorsBySpeaker(cell, np.arange(4), errors, np.array([9, 9, 0, 9]), 2)
     reduced = ErrorsBySpeaker(cell[:3], np.arange(3), errors[[0, 1, 3]], np.array([9, 9, 9]), 2)
     full_sums, reduced_sums = moments(full), moments(reduced)
     assert full_sums.speakers.tolist() == reduced_sums.speakers.tolist() == [3, 0]

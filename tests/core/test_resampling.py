@@ -29,9 +29,9 @@ def tallies():
     first_speaker, second_speaker = np.triu_indices(10, 1)
     cell = np.sort(rng.choice([0, 2], first_speaker.size))
     trials = rng.integers(1, 40, first_speaker.size)
-    accepted = rng.integers(0, 3, (2, first_speaker.size)) * (
-        rng.random((2, first_speaker.size)) < 0.2
-    )
+    shape = 2, first_speaker.size
+    counts = rng.integers(0, 3, shape)
+    accepted = np.where(rng.random(shape) < 0.2, counts, 0)
     speaker = np.tile(np.arange(10), 2)
     of_speaker = rng.integers(1, 60, speaker.size)
     rejected = np.minimum(rng.integers(0, 9, (2, speaker.size)), of_speaker)
@@ -143,7 +143,7 @@ def test_vector_of_speaker_weights(vector):
     errors, trials = weighted(tally, weights)
     with np.errstate(invalid="ignore"):
         rates = (errors / trials)[:, 0]
-    fpr = [float(draw) for draw in expected["FPR"]]
+    fpr = [float(rate) for rate in expected["FPR"]]
     assert rates == pytest.approx(fpr, abs=tol, nan_ok=True)
 
 

@@ -25,7 +25,7 @@ def test_auc_is_scikit_learns_and_the_share_of_pairs(tied_sets, counted):
         area = auc(counted(tar, non))
         labels = [1] * len(tar) + [0] * len(non)
         assert area == pytest.approx(roc_auc_score(labels, [*tar, *non]), abs=1e-12)
-        pairs = [(t > n) + 0.5 * (t == n) for t in tar for n in non]
+        pairs = [np.heaviside(t - n, 0.5) for t in tar for n in non]
         assert area == pytest.approx(np.mean(pairs), abs=1e-15)
 
 

@@ -97,10 +97,8 @@ def days_of(rng, streams, days, factor, repeats=1):
     rate = np.minimum(speaker_rates * factor, 1)
     errors = repeats * rng.binomial(1, rate)  # the trials of a caller on one day end alike
     trials = np.full(errors.shape, repeats)
-    products = (errors, trials, errors**2, errors * trials, trials**2)
-    return SpeakerMoments(
-        *(product.sum(axis=-1, keepdims=True).astype(float) for product in products)
-    )
+    products = np.stack((errors, trials, errors**2, errors * trials, trials**2))
+    return SpeakerMoments(*products.sum(axis=-1, keepdims=True).astype(float))
 
 
 def lasting(days, start, times):

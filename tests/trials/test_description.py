@@ -101,7 +101,7 @@ def test_nontarget_trials_of_paper_003_within_each_attribute(protocol_checked):
 @settings(deadline=None)
 @given(st.data())
 def test_every_count_is_that_of_a_loop_over_the_trials(data):
-    utterances = [f"{s}/{s}{r}/{u}" for s in "abc" for r in "xy" for u in "12"]
+    utterances = [f"{s}/{s}{r}/{u}" for s, r, u in itertools.product("abc", "xy", "12")]
     pairs = list(itertools.permutations(utterances, 2))
     trials = data.draw(st.lists(st.sampled_from(pairs), min_size=1, max_size=30, unique=True))
     rows = {"enrol": [enrolled for enrolled, _ in trials], "test": [tested for _, tested in trials]}

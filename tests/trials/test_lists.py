@@ -1,5 +1,7 @@
 """Reading lists without scores, and finding out what was recorded at once."""
 
+import itertools
+
 import numpy as np
 import polars as pl
 import pytest
@@ -95,7 +97,7 @@ def test_a_cell_that_is_unknown_is_no_recording():
     assert recorded(["a/x/1", "a/x/2"], [0, 0], table) == [0, -1]
 
 
-@given(st.permutations([f"{s}/{s}{r}/{u}" for s in "ab" for r in "xy" for u in "12"]))
+@given(st.permutations([f"{s}/{s}{r}/{u}" for s, r, u in itertools.product("ab", "xy", "12")]))
 def test_recordings_do_not_depend_on_the_order(ids):
     recordings = dict(
         zip(ids, recorded(ids, [ord(utterance[0]) - 97 for utterance in ids]), strict=True)

@@ -26,11 +26,11 @@ SIZES = st.lists(st.lists(st.integers(1, 4), min_size=1, max_size=4), min_size=1
 
 def laid_out(sizes):
     """Start of each speaker, speaker and recording of each utterance."""
-    speaker = [i for i, recordings in enumerate(sizes) for n in recordings for _ in range(n)]
+    speaker = np.repeat(np.arange(len(sizes)), [sum(counts) for counts in sizes])
     flat = [n for recordings in sizes for n in recordings]
     recording = np.repeat(np.arange(len(flat)), flat)
     start = np.concatenate(([0], np.cumsum([sum(counts) for counts in sizes])))
-    return start, np.array(speaker), recording
+    return start, speaker, recording
 
 
 @given(SIZES)

@@ -1,5 +1,6 @@
 """How results move when pairs are drawn anew, beside how they move with other speakers."""
 
+import itertools
 import json
 
 import numpy as np
@@ -21,11 +22,16 @@ def people():
     return {"id": ids, "sex": [speaker_id[0] for speaker_id in ids]}
 
 
+def utterance_ids(people):
+    clips = itertools.product(people["id"], range(VIDEOS), range(CLIPS))
+    return [f"{speaker_id}/{video}/{clip}" for speaker_id, video, clip in clips]
+
+
 @pytest.fixture(scope="module")
 def pool(people):
     """Every pair of utterances once, in both orders at random; speakers differ in their scores."""
     rng = np.random.default_rng(11)
-    ids = [f"{p}/{v}/{c}" for p in people["id"] for v in range(VIDEOS) for c in range(CLIPS)]
+    ids = utterance_ids(people)
     enrolled, tested = np.triu_indices(len(ids), 1)
     turned = rng.random(enrolled.size) < 0.5
     enrolled, tested = np.where(turned, tested, enrolled), np.where(turned, enrolled, tested)
@@ -135,7 +141,7 @@ def test_more_pairs_cure_the_draw_of_pairs_and_not_the_draw_of_speakers(pool, pe
 
 
 def test_a_scorer_is_asked_for_the_trials_of_lists_built_for_it(people):
-    ids = [f"{p}/{v}/{c}" for p in people["id"] for v in range(VIDEOS) for c in range(CLIPS)]
+    ids = utterance_ids(people)
     requests = []
 
     def scorer(enrol, test):
