@@ -239,9 +239,9 @@ def test_the_equalised_minimum_is_the_least_average_cost_at_one_threshold(partit
         costs.append(np.mean(errors))
     minimum = equalised_min_cdet(cells, cost=cost)
     assert minimum == pytest.approx(min(costs))
-    assert minimum >= np.mean([min_cdet(subset, cost=cost).value for subset in cells]) - 1e-12
+    assert minimum >= np.mean([min_cdet(counts, cost=cost).value for counts in cells]) - 1e-12
     several = equalised_min_cdet(cells, cost=parse_cost("sre16"))
-    minima = [equalised_min_cdet(cells, cost=subset) for subset in parse_cost("sre16").parts]
+    minima = [equalised_min_cdet(cells, cost=prior) for prior in parse_cost("sre16").parts]
     assert several == pytest.approx(np.mean(minima))
 
 

@@ -21,16 +21,14 @@ def test_chance_of_the_found_times_chance_of_the_judged_counts_once_where_it_is_
         (quantity.sum(axis=0) - quantity) / (FOLDS - 1) for quantity in (finding, judging, extra)
     )
     value = finding.mean(axis=0) * judging.mean(axis=0) + 0.9 * extra.mean(axis=0)
-    one_left = (judging.sum(axis=0) - judging - judging[:, None]) / (
-        FOLDS - 2
-    )  # [fold, fold, draw]
-    moved = (x - finding.mean(axis=0))[:, None] * one_left
+    without_two = judging.sum(axis=0) - judging - judging[:, None]  # [fold, fold, draw]
+    moved = (x - finding.mean(axis=0))[:, None] * without_two / (FOLDS - 2)
     if unknown:
         moved[:, 3], moved[5] = np.nan, np.nan
     true = value.var()
     uncorrected, corrected = (
-        variance(jackknife(value, x * y + 0.9 * z, moved=quantity)).mean() / true
-        for quantity in (None, moved)
+        variance(jackknife(value, x * y + 0.9 * z, moved=move)).mean() / true
+        for move in (None, moved)
     )
     assert uncorrected > 1.08
     assert 0.96 < corrected < (1.04 if not unknown else uncorrected - 0.03)

@@ -179,10 +179,10 @@ def test_thresholds_found_on_all_trials_are_read_on_each_group(trials, weights):
 def test_a_group_whose_speakers_are_not_drawn_has_no_trials(trials):
     weights = np.zeros((2, 24), dtype=np.uint8)
     weights[1, :3] = 1
-    drawn_twice, second, third = joined(trials.curves(), weights)[0]
-    assert drawn_twice.n_target.tolist()[0] == 0
-    assert drawn_twice.n_target.tolist()[1] > 0
-    assert np.isnan(eer(drawn_twice)).tolist() == [True, False]
+    first_group, second, third = joined(trials.curves(), weights)[0]
+    assert first_group.n_target.tolist()[0] == 0
+    assert first_group.n_target.tolist()[1] > 0
+    assert np.isnan(eer(first_group)).tolist() == [True, False]
     assert not second.n_nontarget.any()
     assert not third.n_target.any()
 
@@ -200,7 +200,7 @@ def test_a_row_may_stand_for_several_trials(trials, weights):
     times = np.random.default_rng(3).integers(1, 4, trials.score.size)
     edges = trials.edges(bins=64)
     rows = trials.score, trials.target, trials.one, trials.other
-    repeated = [np.repeat(short_counts, times) for short_counts in rows]
+    repeated = [np.repeat(column, times) for column in rows]
     layouts = [([np.repeat(code, times) for code in codes], n) for codes, n in trials.layouts]
     short = joined(ResampledCurves(*rows, trials.layouts, edges, times), weights)
     long = joined(ResampledCurves(*repeated, layouts, edges), weights)

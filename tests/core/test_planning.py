@@ -134,19 +134,14 @@ def simulated_fpr(draw, rate, speakers, trials, spread, sets):
     """As for FNR, with `trials` of each pair of speakers, whose mean tells the pair's rate."""
     first_speaker, second_speaker = np.triu_indices(speakers, 1)
     speaker_levels = draw.gamma(1 / spread, spread, (sets, speakers))
-    errors = draw.binomial(
-        trials,
-        np.minimum(
-            rate * (speaker_levels[:, first_speaker] + speaker_levels[:, second_speaker]) / 2, 1
-        ),
-    )
+    pair_levels = (speaker_levels[:, first_speaker] + speaker_levels[:, second_speaker]) / 2
+    errors = draw.binomial(trials, np.minimum(rate * pair_levels, 1))
     n, trials_per_speaker = first_speaker.size * trials, trials * (speakers - 1)
     rates = errors.sum(axis=1) / n
     r = errors - rates[:, None] * trials
     with_speaker = np.zeros((first_speaker.size, speakers))
-    with_speaker[np.arange(first_speaker.size), first_speaker] = with_speaker[
-        np.arange(first_speaker.size), second_speaker
-    ] = 1
+    pair = np.arange(first_speaker.size)
+    with_speaker[pair, first_speaker] = with_speaker[pair, second_speaker] = 1
     by_speaker, squares = r @ with_speaker, r**2 @ with_speaker
     scale = (speakers - 1) / speakers / (n - trials_per_speaker) ** 2
     jackknife = scale * (by_speaker**2).sum(axis=1)
