@@ -402,6 +402,8 @@ def _ratios_without_worst(
     rate_points = [(metric, point) for metric, _, point in rates.keys]
     if len(groups) < _MIN_GROUPS_TO_LEAVE_ONE_OUT or ratio_rows.reference in (*groups, "best"):
         return {}
+    if not rate_points:
+        return {}
     may_be_better = [
         np.any((ratios[key].ratio < 1) & ~(ratios[key].p >= alpha)) for key in rate_points
     ]

@@ -7,7 +7,7 @@ independently where they do not. Pairs are compared by the differences within re
 
 from __future__ import annotations
 
-from itertools import chain
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parivox.auditing.bias import BiasRows
     from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.estimates import Estimates
     from parivox.auditing.meta import MetaRows
@@ -262,64 +263,72 @@ def _bias_measures(
     """
     assert measured.group_counts is not None
     groups = measured.cell_names[:-1]
-    n_groups = len(groups)
     mask_by_name: dict[str, NDArray[np.bool_]] = {}
     for attribute_masks in groups_by_attribute_value(measured.group_counts.grouping):
         mask_by_name |= attribute_masks
-    masks = list(mask_by_name.values())
-    for bias_rows in each_bias_measure(
+    all_bias_rows = each_bias_measure(
         error_metrics, measured.draws, measured.cost_estimates, groups, points, options
+    )
+    for _, chunks_of_measure in groupby(
+        all_bias_rows, key=lambda rows: (rows.measure.id, rows.reference, rows.zero)
     ):
-        measure, biases = bias_rows.measure, bias_rows.values
-        if measure.id == "neg_log_ratio":
-            continue
-        n_units = _n_units_behind(measured, bias_rows.keys)[:, :-1]
-        reference_columns = {"reference": bias_rows.reference, "zero": bias_rows.zero}
-        grows_with_noise = measure.bounds[0] == 1.0  # its reference is a minimum over noise
-        group_columns = {"group": list(groups) * len(bias_rows.keys), "measure": measure.id}
-        draw_biases = draw_means = bias_rows.draw_values
-        if draw_biases is not None:
-            draw_biases = _one_row_per_draw(draw_biases)
-        yield ComparedRows(
-            columns={
-                **key_columns(bias_rows.keys, n_groups),
-                **group_columns,
-                **reference_columns,
-            },
-            row_values=biases.ravel(),
-            draw_values=draw_biases,
-            reasons=bias_rows.reasons.ravel().tolist(),
-            ratio_terms=measure.ratio_terms,
-            n_units=n_units.ravel(),
-            grows_with_noise=grows_with_noise,
-            is_constant=np.ravel(bias_rows.is_constant),
-        )
-        if not masks:
-            continue
-        if draw_means is not None:
-            draw_means = means_over_groups(draw_means, masks, defined_like=biases)
-            draw_means = _one_row_per_draw(draw_means)
-        reasons_by_mask = [mean_reasons(biases.reshape(-1, n_groups)[:, mask]) for mask in masks]
-        # by key, then by mask, as the rows are
-        reasons = [reason for by_mask in zip(*reasons_by_mask, strict=True) for reason in by_mask]
-        min_n_units = np.stack([n_units[:, mask].min(axis=-1) for mask in masks], axis=-1)
-        mean_columns = {
-            "group": list(mask_by_name) * len(bias_rows.keys),
-            "measure": f"mean_{measure.id}",
-        }
-        yield ComparedRows(
-            columns={
-                **key_columns(bias_rows.keys, len(masks)),
-                **mean_columns,
-                **reference_columns,
-            },
-            row_values=means_over_groups(biases, masks).ravel(),
-            draw_values=draw_means,
-            reasons=reasons,
-            ratio_terms=measure.ratio_terms,
-            n_units=min_n_units.ravel(),
-            grows_with_noise=grows_with_noise,
-        )
+        means = []
+        for bias_rows in chunks_of_measure:
+            if bias_rows.measure.id == "neg_log_ratio":
+                continue
+            n_units = _n_units_behind(measured, bias_rows.keys)[:, :-1]
+            yield _compared_biases(
+                bias_rows, bias_rows.values, bias_rows.draw_values, n_units, groups
+            )
+            if mask_by_name:
+                means.append(_compared_means(bias_rows, n_units, mask_by_name))
+        yield from means
+
+
+def _compared_biases(
+    bias_rows: BiasRows,
+    biases: FloatArray,
+    draw_biases: FloatArray | None,
+    n_units: NDArray[np.int64],
+    groups: Sequence[str],
+) -> ComparedRows:
+    """Return the rows of a bias measure, ``[key, group]``."""
+    return ComparedRows(
+        columns={
+            **key_columns(bias_rows.keys, len(groups)),
+            "group": list(groups) * len(bias_rows.keys),
+            "measure": bias_rows.measure.id,
+            "reference": bias_rows.reference,
+            "zero": bias_rows.zero,
+        },
+        row_values=biases.ravel(),
+        draw_values=None if draw_biases is None else _one_row_per_draw(draw_biases),
+        reasons=bias_rows.reasons.ravel().tolist(),
+        ratio_terms=bias_rows.measure.ratio_terms,
+        n_units=n_units.ravel(),
+        # the reference of such a measure is a minimum over noise
+        grows_with_noise=bias_rows.measure.bounds[0] == 1.0,
+        is_constant=np.ravel(bias_rows.is_constant),
+    )
+
+
+def _compared_means(
+    bias_rows: BiasRows, n_units: NDArray[np.int64], mask_by_name: Mapping[str, NDArray[np.bool_]]
+) -> ComparedRows:
+    """Return the rows of means of a bias measure over groups that share a value."""
+    biases, masks = bias_rows.values, list(mask_by_name.values())
+    draw_means = None
+    if bias_rows.draw_values is not None:
+        draw_means = means_over_groups(bias_rows.draw_values, masks, defined_like=biases)
+    min_n_units = np.stack([n_units[:, mask].min(axis=-1) for mask in masks], axis=-1)
+    means = _compared_biases(
+        bias_rows, means_over_groups(biases, masks), draw_means, min_n_units, list(mask_by_name)
+    )
+    reasons_by_mask = [mean_reasons(biases[:, mask]) for mask in masks]
+    # by key, then by mask, as the rows are
+    reasons = [reason for by_mask in zip(*reasons_by_mask, strict=True) for reason in by_mask]
+    columns = {**means.columns, "measure": f"mean_{bias_rows.measure.id}"}
+    return means._replace(columns=columns, reasons=reasons, is_constant=False)
 
 
 def _meta_measures(
