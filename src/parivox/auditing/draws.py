@@ -237,12 +237,19 @@ def _crossfitted_bias(counts: Counts, common_point: LocatedPoint) -> float:
 
 
 class CellDraws(NamedTuple):
-    """Some cells in each replicate."""
+    """The cells of a layout in each replicate."""
 
-    estimates: Estimates  # [draw, key, cell]
+    n_groups: int  # of each stratum; 0 for layouts of strata alone
+    estimates: Estimates  # [draw, key, cell]: of each stratum, its groups and then all of them
     grid_draws: Sequence[GridDraws]
     """Both rates along the points that the area under FDR is taken over; strata have none."""
-    crossfitted_bias: FloatArray  # [cost, cell]: threshold bias, cross-fitted over speakers
+    crossfitted_bias: FloatArray  # [cost, group of a stratum]: threshold bias, cross-fitted
+
+    def stratum_estimates(self, stratum_index: int) -> Estimates:
+        """Return the groups of one stratum and, last, all of them; without groups all are one."""
+        n_cells = self.n_groups + 1
+        stratum = self.estimates.cell_range(stratum_index * n_cells, (stratum_index + 1) * n_cells)
+        return stratum if self.n_groups else Estimates.join_cells([stratum, stratum])
 
 
 def replicate_edges(
@@ -272,7 +279,7 @@ def resample_cells(
     metrics: Metrics,
     *,
     in_blocks: bool = False,
-) -> tuple[list[tuple[CellDraws, CellDraws]], float]:
+) -> tuple[list[CellDraws], float]:
     """Measure the cells and the strata of every layout again in each replicate.
 
     Parameters
@@ -289,8 +296,8 @@ def resample_cells(
 
     Returns
     -------
-    list of (CellDraws, CellDraws)
-        Of each layout, its cells and its strata.
+    list of CellDraws
+        Of each layout.
     float
         Largest share of a class of a cell's trials in one bin of scores: no rate of a replicate
         at a threshold set on its curve is further than this from the exact one.
@@ -312,7 +319,7 @@ def resample_cells(
     grid_draws: list[list[GridDraws]] = [[] for _ in cell_partitions]
     crossfitted_biases: dict[int, FloatArray] = {}
     max_bin_share = 0.0
-    batches = list(_batches(partition_indices))
+    batches = list(_batches(cell_partitions, partition_indices))
     for number, batch in enumerate(batches, 1):
         curves = ResampledCurves(
             partition.score,
@@ -372,15 +379,34 @@ def resample_cells(
     if points.deployed_index is not None:
         for table, cell_partition in zip(tables, cell_partitions, strict=True):
             _fill_decisions(table, cell_partition, points, draws.weights, options)
-    cell_draws = [
-        CellDraws(table.estimates(), grid_draws[i], crossfitted_biases[i])
-        for i, table in enumerate(tables)
-    ]
-    draws_of_layouts = [
-        (cell_draws[cells_index], cell_draws[strata_index])
-        for cells_index, strata_index in partition_indices
-    ]
-    return draws_of_layouts, max_bin_share
+    draws_of_partitions = _draws_of_partitions(
+        tables, cell_partitions, grid_draws, crossfitted_biases
+    )
+    return [draws_of_partitions[i] for i in partition_indices], max_bin_share
+
+
+def _draws_of_partitions(
+    tables: Sequence[_DrawTables],
+    cell_partitions: Sequence[_CellPartition],
+    grid_draws: Sequence[Sequence[GridDraws]],
+    crossfitted_biases: Mapping[int, FloatArray],
+) -> list[CellDraws]:
+    """Return the cells of each partition with those of its strata, and empty the tables."""
+    draws_of_partitions: list[CellDraws] = []
+    for i, (table, cell_partition) in enumerate(zip(tables, cell_partitions, strict=True)):
+        n_groups, estimates_of_strata = 0, None
+        if cell_partition.strata_index is not None:
+            n_groups = cell_partition.n_groups
+            estimates_of_strata = draws_of_partitions[cell_partition.strata_index].estimates
+        draws_of_partitions.append(
+            CellDraws(
+                n_groups,
+                table.estimates(n_groups, estimates_of_strata),
+                grid_draws[i],
+                crossfitted_biases[i],
+            )
+        )
+    return draws_of_partitions
 
 
 def _counts_of_draws(
@@ -407,8 +433,8 @@ def _cell_partitions(
     layouts: Sequence[Layout],
     placed_trials: PlacedTrials,
     errors_of_layouts: Sequence[tuple[SpeakerErrors, SpeakerErrors]],
-) -> tuple[list[_CellPartition], list[tuple[int, int]]]:
-    """Return the distinct partitions, and the indices of each layout's cells and strata."""
+) -> tuple[list[_CellPartition], list[int]]:
+    """Return the distinct partitions, strata before their cells, and that of each layout."""
     cell_partitions: list[_CellPartition] = []
     partition_indices = []
     for layout, placed, (cell_errors, stratum_errors) in zip(
@@ -421,9 +447,9 @@ def _cell_partitions(
                 _CellPartition([placed.stratum], layout.n_strata, 1, stratum_errors, None)
             )
         if layout.grouping is None:
-            partition_indices.append((strata_index, strata_index))
+            partition_indices.append(strata_index)
             continue
-        partition_indices.append((len(cell_partitions), strata_index))
+        partition_indices.append(len(cell_partitions))
         n_cells = layout.n_strata * layout.n_groups
         cell_partitions.append(
             _CellPartition(placed.cells, n_cells, layout.n_groups, cell_errors, strata_index)
@@ -431,12 +457,17 @@ def _cell_partitions(
     return cell_partitions, partition_indices
 
 
-def _batches(partition_indices: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
+def _batches(
+    cell_partitions: Sequence[_CellPartition], partition_indices: Sequence[int]
+) -> Iterator[list[int]]:
     """Yield the partitions that are resampled together: of a few layouts, and of all trials."""
     for start in range(0, len(partition_indices), MAX_LAYOUTS_TOGETHER):
         batch = {0}  # all trials, on which the thresholds are set
-        for indices in partition_indices[start : start + MAX_LAYOUTS_TOGETHER]:
-            batch.update(indices)
+        for index in partition_indices[start : start + MAX_LAYOUTS_TOGETHER]:
+            batch.add(index)
+            strata_index = cell_partitions[index].strata_index
+            if strata_index is not None:
+                batch.add(strata_index)
         yield sorted(batch)
 
 
@@ -512,17 +543,26 @@ class _DrawTables:
                 }
             )
 
-    def estimates(self) -> Estimates:
-        """Return all replicates, and empty the tables."""
+    def estimates(self, n_groups: int, estimates_of_strata: Estimates | None) -> Estimates:
+        """Return all replicates, each stratum followed by all its groups; empty the tables."""
         keys, rates = list(self.values), list(self.errors)
-        stacked = []
-        for tables in (self.values, self.errors, self.trials):
-            stack = np.empty((self.size[0], len(tables), self.size[1]))
-            for i, key in enumerate(list(tables)):
-                # popped, as table and stack together would take twice the memory
-                stack[:, i] = tables.pop(key)
-            stacked.append(stack)
-        values, errors, trials = stacked
+        arrays = []
+        for name, table_keys in (("values", keys), ("errors", rates), ("trials", rates)):
+            tables = getattr(self, name)
+            if estimates_of_strata is None:
+                arrays.append(np.empty((self.size[0], len(table_keys), self.size[1])))
+                for i, key in enumerate(table_keys):
+                    # popped, as table and array together would take twice the memory
+                    arrays[-1][:, i] = tables.pop(key)
+                continue
+            pooled = getattr(estimates_of_strata.with_keys(keys), name)
+            array = np.empty((*pooled.shape, n_groups + 1))
+            for i, key in enumerate(table_keys):
+                groups = tables.pop(key)
+                array[:, i, :, :-1] = groups.reshape(len(groups), pooled.shape[-1], n_groups)
+            array[..., -1] = pooled
+            arrays.append(array.reshape(*array.shape[:2], -1))
+        values, errors, trials = arrays
         return Estimates(keys, values, rates, errors, trials)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -260,7 +260,7 @@ def sample_speakers(
     )
 
     # Metrics of the cells in each draw of the speakers.
-    draws_by_layout: list[tuple[CellDraws, CellDraws] | None] = [None] * n_audited
+    draws_by_layout: list[CellDraws | None] = [None] * n_audited
     rate_bound = 0.0
     if design.draws is not None:
         curve_layouts = audited_layouts
@@ -310,7 +310,7 @@ def _uncertainty_by_layout(
             tuple[SpeakerFailures, SpeakerFailures],
         ]
     ],
-    draws_by_layout: list[tuple[CellDraws, CellDraws] | None],
+    draws_by_layout: list[CellDraws | None],
     points: OperatingPoints,
     design: AuditDesign,
     no_draws_reason: str,
@@ -407,7 +407,7 @@ def _uncertainty(
     stratum_index: int,
     errors: tuple[SpeakerErrors, SpeakerErrors],
     failures: tuple[SpeakerFailures, SpeakerFailures],
-    layout_draws: tuple[CellDraws, CellDraws] | None,
+    layout_draws: CellDraws | None,
     points: OperatingPoints,
     design: AuditDesign,
     no_draws_reason: str,
@@ -431,16 +431,11 @@ def _uncertainty(
     draw_estimates = draw_rates = None
     grid_draws: Sequence[GridDraws] = ()
     if layout_draws is not None and draws is not None:
-        cell_draws, pooled_draws = layout_draws
-        estimates = (
-            cell_draws.estimates.cell_range(first, last),
-            pooled_draws.estimates.cell_range(stratum_index, stratum_index + 1),
-        )
-        draw_estimates = Estimates.join_cells(
-            [
-                add_failure_rates(cells, cell_failures, draws.weights, point_names)
-                for cells, cell_failures in zip(estimates, stratum_failures, strict=True)
-            ]
+        draw_estimates = _with_failure_rates(
+            layout_draws.stratum_estimates(stratum_index),
+            stratum_failures,
+            draws.weights,
+            point_names,
         )
         if lacks_speakers.any():
             needs_speakers = np.array(
@@ -448,12 +443,12 @@ def _uncertainty(
             )
             draw_estimates = draw_estimates.mask_cells(~(needs_speakers[:, None] & lacks_speakers))
         else:
-            grid_draws = [grid.stratum(stratum_index) for grid in cell_draws.grid_draws]
+            grid_draws = [grid.stratum(stratum_index) for grid in layout_draws.grid_draws]
         draw_rates = {
             rate: draw_estimates.with_keys([(rate, "", name) for name in point_names]).values
             for rate in RATES
         }
-        crossfitted_bias = cell_draws.crossfitted_bias[:, first:last]
+        crossfitted_bias = layout_draws.crossfitted_bias[:, first:last]
     intervals = rate_intervals(groups, pooled, options, draw_rates, pooled_moments)
     equal_rates_draws = draw_equal_rates(
         groups,
@@ -493,6 +488,23 @@ def _uncertainty(
         has_speaker_blocks=units.are_blocks,
         n_units_by_rate=n_units_by_rate,
     )
+
+
+def _with_failure_rates(
+    draw_estimates: Estimates,
+    failures: tuple[SpeakerFailures, SpeakerFailures],
+    weights: NDArray[np.integer[Any]],
+    point_names: Sequence[str],
+) -> Estimates:
+    """Return draws with rates that count failures, where recordings of any cell failed."""
+    cells = draw_estimates.cell_range(0, -1), draw_estimates.cell_range(-1, None)
+    with_rates = [
+        add_failure_rates(estimates, cell_failures, weights, point_names)
+        for estimates, cell_failures in zip(cells, failures, strict=True)
+    ]
+    if all(new.keys == old.keys for new, old in zip(with_rates, cells, strict=True)):
+        return draw_estimates
+    return Estimates.join_cells(with_rates)
 
 
 def _n_drawn_blocks(
