@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 _REFERENCES_OF_ALL_GROUPS = {"macro", "geomean", "best"}
 _TESTS = ("p", "p_holm", "p_bh")
 _MIN_GROUPS_TO_LEAVE_ONE_OUT = 3  # two groups would leave nothing to compare with
-_MAX_BIASES = 1 << 23  # biases of draws that are held in memory at once
+_MAX_BIASES = 1 << 22  # biases of draws that are held in memory at once
 _NOT_CROSSED = f"fewer than {MIN_SPLIT_SPEAKERS} speakers to split, or no replicates"
 
 

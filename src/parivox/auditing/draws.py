@@ -14,8 +14,6 @@ speakers and judged on the other half, and the reverse, over several splits.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -55,7 +53,7 @@ if TYPE_CHECKING:
     from parivox.auditing.schema import Key
     from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker
-    from parivox.core.counts import FloatArray
+    from parivox.core.counts import FloatArray, IntArray
     from parivox.data.grouping import Grouping
     from parivox.data.trial_set import TrialSet
 
@@ -315,7 +313,7 @@ def resample_cells(
     n_speakers = int(speaker.max(initial=-1)) + 1
     weights, halves = draws.curve_weights() if in_blocks else (draws.weights, draws.halves)
     weights = weights[:, :n_speakers]
-    tables = [_DrawTables(len(weights), cells.n_cells) for cells in cell_partitions]
+    tables = [_DrawTables(len(weights), cells) for cells in cell_partitions]
     grid_draws: list[list[GridDraws]] = [[] for _ in cell_partitions]
     crossfitted_biases: dict[int, FloatArray] = {}
     max_bin_share = 0.0
@@ -344,23 +342,17 @@ def resample_cells(
             drawn_trials = counts_by_partition[0][0]
             thresholds = points.thresholds(drawn_trials, points.all_score_points)
             area_thresholds = points.thresholds(drawn_trials, points.area_points)
-            locations = {
-                i: [score_locations(counts) for counts in counts_by_partition[i]] for i in batch
-            }
-            for i in new_partitions:
+            locations: dict[int, list[Mapping[tuple[str, str], FloatArray]]] = {}
+            area_curves: dict[int, list[Curve]] = {}
+            for i in batch:  # strata come before the cells in them
+                locations[i], area_curves[i] = [], []
                 strata_index = cell_partitions[i].strata_index
-                if strata_index is not None:
-                    grid_draws[i].append(
-                        GridDraws.from_curves(
-                            [counts.at(area_thresholds) for counts in counts_by_partition[i]],
-                            [
-                                counts.at(area_thresholds)
-                                for counts in counts_by_partition[strata_index]
-                            ],
-                        )
-                    )
                 for cell_index, counts in enumerate(counts_by_partition[i]):
-                    tables[i].position = draw_slice, cell_index
+                    locations[i].append(score_locations(counts))
+                    area_curves[i].append(counts.at(area_thresholds))
+                    if i not in new_partitions:
+                        continue
+                    tables[i].begin_cell(draw_slice, cell_index)
                     curve = counts.at(thresholds)
                     tables[i].fill_points(points.score_points, curve, points, options)
                     tables[i].fill_scores(counts, points, options, coarse=edges is not None)
@@ -373,6 +365,12 @@ def resample_cells(
                             locations[strata_index][stratum],
                             only_means=has_shifts_of_means_only,
                         )
+                    counts.forget_curve()  # the curves of many groups are large
+                tables[i].end_chunk(draw_slice)
+                if strata_index is not None and i in new_partitions:
+                    grid_draws[i].append(
+                        GridDraws.from_curves(area_curves[i], area_curves[strata_index])
+                    )
         with stage("threshold bias, cross-fitted"):
             biases = _crossfitted_biases(curves, halves[:, :n_speakers], points.min_cost_points)
         crossfitted_biases |= dict(zip(batch, biases, strict=True))
@@ -391,17 +389,16 @@ def _draws_of_partitions(
     grid_draws: Sequence[Sequence[GridDraws]],
     crossfitted_biases: Mapping[int, FloatArray],
 ) -> list[CellDraws]:
-    """Return the cells of each partition with those of its strata, and empty the tables."""
+    """Return the cells of each partition with those of its strata."""
     draws_of_partitions: list[CellDraws] = []
     for i, (table, cell_partition) in enumerate(zip(tables, cell_partitions, strict=True)):
-        n_groups, estimates_of_strata = 0, None
+        estimates_of_strata = None
         if cell_partition.strata_index is not None:
-            n_groups = cell_partition.n_groups
             estimates_of_strata = draws_of_partitions[cell_partition.strata_index].estimates
         draws_of_partitions.append(
             CellDraws(
-                n_groups,
-                table.estimates(n_groups, estimates_of_strata),
+                table.n_groups,
+                table.estimates(estimates_of_strata),
                 grid_draws[i],
                 crossfitted_biases[i],
             )
@@ -471,22 +468,72 @@ def _batches(
         yield sorted(batch)
 
 
+class _KeyTable:
+    """Numbers of each key and cell in each replicate, some replicates at a time."""
+
+    def __init__(self, n_draws: int, cell_columns: IntArray, n_columns: int) -> None:
+        self.keys: list[Key] = []
+        self.array = np.empty((n_draws, 0, n_columns))
+        self.cell_columns = cell_columns  # the column of each cell; the others stay undefined
+        self._chunk: dict[Key, FloatArray] = {}
+
+    def fill(self, key: Key, n_draws: int, cells: int | slice, numbers: ArrayLike) -> None:
+        """Fill in a key of some cells, in the replicates of the present chunk."""
+        if key not in self._chunk:
+            # NaN for cells that a metric of the user has no value of
+            self._chunk[key] = np.full((n_draws, self.cell_columns.size), np.nan)
+        self._chunk[key][:, cells] = numbers
+
+    def end_chunk(self, draw_slice: slice) -> None:
+        """Move the numbers of the present chunk to their replicates."""
+        new_keys = [key for key in self._chunk if key not in self.keys]
+        if new_keys:
+            n_draws, _, n_columns = self.array.shape
+            undefined = np.full((n_draws, len(new_keys), n_columns), np.nan)
+            self.array = np.concatenate((self.array, undefined), axis=1) if self.keys else undefined
+            self.keys += new_keys
+        for key, numbers in self._chunk.items():
+            self.array[draw_slice, self.keys.index(key), self.cell_columns] = numbers
+        self._chunk = {}
+
+
 class _DrawTables:
     """The metrics of the cells of one partition, filled in by replicates and by cell."""
 
-    def __init__(self, n_draws: int, n_cells: int) -> None:
-        self.size = n_draws, n_cells
-        # NaN for cells that a metric of the user has no value of
-        undefined_table = partial(np.full, self.size, np.nan)
-        self.values: defaultdict[Key, FloatArray] = defaultdict(undefined_table)
-        self.errors: defaultdict[Key, FloatArray] = defaultdict(undefined_table)
-        self.trials: defaultdict[Key, FloatArray] = defaultdict(undefined_table)
-        self.position: tuple[slice, int | slice] = slice(None), 0
+    def __init__(self, n_draws: int, cell_partition: _CellPartition) -> None:
+        # the groups of each stratum are followed by a column for all of them
+        self.n_groups = 0 if cell_partition.strata_index is None else cell_partition.n_groups
+        columns = np.arange(cell_partition.n_cells)
+        n_columns = columns.size
+        if self.n_groups:
+            columns += columns // self.n_groups
+            n_columns += n_columns // self.n_groups
+        self.values, self.errors, self.trials = (
+            _KeyTable(n_draws, columns, n_columns) for _ in range(3)
+        )
+        self.n_draws_of_chunk = n_draws
+        self.cells: int | slice = slice(None)
+
+    def begin_cell(self, draw_slice: slice, cell: int) -> None:
+        """Fill in a cell next, in the replicates of a chunk."""
+        self.n_draws_of_chunk, self.cells = draw_slice.stop - draw_slice.start, cell
+
+    def begin_all_cells(self, n_draws: int) -> None:
+        """Fill in all cells next, in all replicates."""
+        self.n_draws_of_chunk, self.cells = n_draws, slice(None)
+
+    def end_chunk(self, draw_slice: slice) -> None:
+        """Store the replicates of the present chunk."""
+        for table in (self.values, self.errors, self.trials):
+            table.end_chunk(draw_slice)
 
     def fill(self, values: Mapping[Key, ArrayLike]) -> None:
-        """Fill in values of the replicates and the cell at the present position."""
+        """Fill in values of the present cell and chunk."""
         for key, cell_values in values.items():
-            self.values[key][self.position] = cell_values
+            self._fill(self.values, key, cell_values)
+
+    def _fill(self, table: _KeyTable, key: Key, numbers: ArrayLike) -> None:
+        table.fill(key, self.n_draws_of_chunk, self.cells, numbers)
 
     def fill_points(
         self,
@@ -508,16 +555,17 @@ class _DrawTables:
         for (measure, definition, _), measured in metrics_at_thresholds(curve, points, options):
             for index, located in enumerate(located_points):
                 key = measure.id, definition, located.point.text
-                self.values[key][self.position] = np.nan if located.reason else measured[..., index]
+                point_values = np.nan if located.reason else measured[..., index]
+                self._fill(self.values, key, point_values)
                 if measure.id in RATES:
                     errors, trials = rate_errors[measure.id]
-                    self.errors[key][self.position] = errors[..., index]
-                    self.trials[key][self.position] = trials
+                    self._fill(self.errors, key, errors[..., index])
+                    self._fill(self.trials, key, trials)
             for index, located in enumerate(min_cost_points, n_points):
                 cost = located.point.cost
                 if cost is not None and (measure.id, definition) == ("cdet_norm", cost.name):
                     key = measure.id, definition, located.point.text
-                    self.values[key][self.position] = measured[..., index]
+                    self._fill(self.values, key, measured[..., index])
 
     def fill_scores(
         self, counts: Counts, points: OperatingPoints, options: Options, *, coarse: bool
@@ -543,27 +591,18 @@ class _DrawTables:
                 }
             )
 
-    def estimates(self, n_groups: int, estimates_of_strata: Estimates | None) -> Estimates:
-        """Return all replicates, each stratum followed by all its groups; empty the tables."""
-        keys, rates = list(self.values), list(self.errors)
-        arrays = []
-        for name, table_keys in (("values", keys), ("errors", rates), ("trials", rates)):
-            tables = getattr(self, name)
-            if estimates_of_strata is None:
-                arrays.append(np.empty((self.size[0], len(table_keys), self.size[1])))
-                for i, key in enumerate(table_keys):
-                    # popped, as table and array together would take twice the memory
-                    arrays[-1][:, i] = tables.pop(key)
-                continue
-            pooled = getattr(estimates_of_strata.with_keys(keys), name)
-            array = np.empty((*pooled.shape, n_groups + 1))
-            for i, key in enumerate(table_keys):
-                groups = tables.pop(key)
-                array[:, i, :, :-1] = groups.reshape(len(groups), pooled.shape[-1], n_groups)
-            array[..., -1] = pooled
-            arrays.append(array.reshape(*array.shape[:2], -1))
+    def estimates(self, estimates_of_strata: Estimates | None) -> Estimates:
+        """Return all replicates; each stratum is followed by all its groups."""
+        keys, rate_keys = self.values.keys, self.errors.keys
+        arrays = self.values.array, self.errors.array, self.trials.array
+        if estimates_of_strata is not None:
+            strata = estimates_of_strata.with_keys(keys)
+            for array, pooled in zip(
+                arrays, (strata.values, strata.errors, strata.trials), strict=True
+            ):
+                array[..., self.n_groups :: self.n_groups + 1] = pooled
         values, errors, trials = arrays
-        return Estimates(keys, values, rates, errors, trials)
+        return Estimates(keys, values, rate_keys, errors, trials)
 
 
 def with_stranger_weights(weights: Weights, unit_counts: ErrorsBySpeaker | ErrorsByPair) -> Weights:
@@ -598,6 +637,7 @@ def _fill_decisions(
         errors, trials = weighted(unit_counts, with_stranger_weights(weights, unit_counts))
         sums += [errors[:, deployed_index], trials[:, deployed_index if trials.shape[1] > 1 else 0]]
     fp, n_nontarget, fn, n_target = (column.astype(np.int64) for column in sums)
-    table.position = slice(None), slice(None)
+    table.begin_all_cells(len(weights))
     curve = Curve(np.ones(1), fp[..., None], fn[..., None], n_target, n_nontarget)
     table.fill_points([points.located[deployed_index]], curve, points, options)
+    table.end_chunk(slice(0, len(weights)))

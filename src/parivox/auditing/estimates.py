@@ -662,6 +662,13 @@ class GridDraws(NamedTuple):
             self.pooled[..., stratum_index : stratum_index + 1],
         )
 
+    def draw_chunks(self) -> Iterator[GridDraws]:
+        """Yield some draws at a time."""
+        for draw_slice in draw_slices(self.errors.shape):
+            yield GridDraws(
+                self.errors[draw_slice], self.trials[draw_slice], self.pooled[draw_slice]
+            )
+
     def rates(self, keys: Sequence[Key]) -> Estimates:
         """Return the rates of the groups of the one stratum and, last, of all of them."""
         trials = self.trials.astype(np.float64).repeat(len(keys) // len(RATES), axis=1)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -248,7 +249,7 @@ def each_area_measure(
     fdr_of_points, pooled_fpr = _fdr_by_fpr(area_estimates, options)
     groups = np.full(len(options.alpha), np.min(fdr_of_points.groups))
     draw_curves = []
-    for chunk in grid_draws:
+    for chunk in chain.from_iterable(grid.draw_chunks() for grid in grid_draws):
         chunk_rates = chunk.rates(area_estimates.keys).mask_groups(~np.isnan(area_estimates.groups))
         chunk_fdr, chunk_fpr = _fdr_by_fpr(chunk_rates, options)
         lacks_group = chunk_rates.lacks_group_values(area_estimates).any(axis=-1, keepdims=True)

@@ -44,7 +44,7 @@ MAX_DROPPED_SHARE = 0.05
 _RELATIVE_ROUNDING, _MIN_SPREAD = 1e-12, 1e-15
 # Limits of memory: speakers drawn at a time, and replicates times quantities of one interval.
 _SPEAKERS_AT_ONCE = 1 << 22
-_NUMBERS_AT_ONCE = 1 << 22
+_NUMBERS_AT_ONCE = 1 << 20
 # Replicates weighted at a time: their weights fit the processor's cache.
 _REPLICATES_AT_ONCE = 128
 
