@@ -348,6 +348,8 @@ def add_bias_rows(
             reason=_row_reasons(bias_rows),
             **{name: cells.ravel() for name, cells in uncertainty_columns.items()},
         )
+        if not masks_by_attribute:  # rows that means are taken of are looked at again
+            rows.pack()
         is_headline = (bias_rows.reference, bias_rows.measure.id, bias_rows.zero)
         if is_headline == (options.reference[0], "ratio", "none") and uncertainty is not None:
             chunk_ratios = _reference_ratios(bias_rows, uncertainty_columns)

@@ -56,6 +56,7 @@ THRESHOLD_VARIES = "the threshold, found on these trials, varies with them"
 _THRESHOLD_STAYS = "the threshold, found on these trials, is taken as it is"
 CORRECTED = "corrected for the optimism of minimum Cllr"
 _NOT_RESAMPLED = "no interval: not resampled"
+_MAX_DRAWN_NUMBERS = 1 << 21  # numbers of draws that intervals are made of at once, for memory
 _NUMBER_COLUMNS = ("low", "high", "deff", "n_eff", "df", "se")
 _INDEPENDENT_TRIALS = {"wilson": wilson, "clopper-pearson": clopper_pearson, "jeffreys": jeffreys}
 
@@ -497,27 +498,43 @@ class Uncertainty:
         table["note"][:] = _NOT_RESAMPLED
         n_cells = estimated.shape[1]
         index_of_key = {key: i for i, key in enumerate(self.draw_estimates.keys)}
+        n_draws = len(self.draw_estimates.values)
+        keys_at_once = max(_MAX_DRAWN_NUMBERS // (n_draws * n_cells), 1)
         for metric in dict.fromkeys(key[0] for key in keys if key in index_of_key):
-            measure = base_metric(metric)
-            rows = [i for i, key in enumerate(keys) if key[0] == metric and key in index_of_key]
-            n_units = self.n_units_behind([metric])[:, -n_cells:]
-            df = np.where(n_units < self.options.minimums.inference, np.nan, n_units - 1.0)
-            draw_indices = [index_of_key[keys[i]] for i in rows]
-            draw_values = self.draw_estimates.values[:, draw_indices, -n_cells:]
-            columns = interval_columns(measure, estimated[rows], draw_values, df, self.options)
-            has_interval = ~np.isnan(columns["high"])
-            lacks_test_speakers = self.metrics_lack_test_speakers([metric])[:, -n_cells:]
-            reasons = np.where(lacks_test_speakers, NOTE_NO_TEST_SPEAKER, columns["note"])
-            notes = np.where(has_interval, _dropped_notes(columns["dropped"]), reasons)
-            if measure.is_optimistic:
-                separators = np.where(notes == "", "", "; ")
-                notes = notes.astype(str)
-                notes = np.strings.add(np.strings.add(notes, separators.astype(str)), CORRECTED)
-            table["low"][rows], table["high"][rows] = columns["low"], columns["high"]
-            table["se"][rows] = np.where(has_interval, draw_deviations(draw_values), np.nan)
-            table["df"][rows] = np.where(has_interval, df, np.nan)
-            table["interval"][rows] = np.where(has_interval, "bootstrap", "")
-            table["note"][rows] = notes
+            rows_of_metric = [
+                i for i, key in enumerate(keys) if key[0] == metric and key in index_of_key
+            ]
+            for start in range(0, len(rows_of_metric), keys_at_once):
+                rows = rows_of_metric[start : start + keys_at_once]
+                draw_indices = [index_of_key[keys[i]] for i in rows]
+                draw_values = self.draw_estimates.values[:, draw_indices, -n_cells:]
+                self._fill_metric(metric, rows, estimated[rows], draw_values, table)
+
+    def _fill_metric(
+        self,
+        metric: str,
+        rows: Sequence[int],
+        estimated: FloatArray,
+        draw_values: FloatArray,
+        table: Columns,
+    ) -> None:
+        """Fill in limits and notes of some rows of one metric, ``[key, cell]``."""
+        measure, n_cells = base_metric(metric), estimated.shape[1]
+        n_units = self.n_units_behind([metric])[:, -n_cells:]
+        df = np.where(n_units < self.options.minimums.inference, np.nan, n_units - 1.0)
+        columns = interval_columns(measure, estimated, draw_values, df, self.options)
+        has_interval = ~np.isnan(columns["high"])
+        lacks_test_speakers = self.metrics_lack_test_speakers([metric])[:, -n_cells:]
+        reasons = np.where(lacks_test_speakers, NOTE_NO_TEST_SPEAKER, columns["note"])
+        notes = np.where(has_interval, _dropped_notes(columns["dropped"]), reasons)
+        if measure.is_optimistic:
+            separators = np.where(notes == "", "", "; ").astype(str)
+            notes = np.strings.add(np.strings.add(notes.astype(str), separators), CORRECTED)
+        table["low"][rows], table["high"][rows] = columns["low"], columns["high"]
+        table["se"][rows] = np.where(has_interval, draw_deviations(draw_values), np.nan)
+        table["df"][rows] = np.where(has_interval, df, np.nan)
+        table["interval"][rows] = np.where(has_interval, "bootstrap", "")
+        table["note"][rows] = notes
 
     # --- sample-size minimums --------------------------------------------------------------------
 

@@ -26,6 +26,7 @@ from parivox.auditing.speaker_errors import SpeakerErrors, count_matrices, count
 from parivox.core.measures import RATES
 from parivox.core.resampled_curves import N_BINS, curve_edges
 from parivox.frozen import frozen
+from parivox.runtime.memory import give_back_memory
 from parivox.runtime.progress import stage, with_progress
 
 if TYPE_CHECKING:
@@ -280,6 +281,8 @@ def sample_speakers(
             design.metrics,
             in_blocks=curves_source is not None,
         )
+        # what drawing has left free: the measures that follow take arrays of other sizes
+        give_back_memory()
 
     # Intervals of every cell.
     measured_layouts = list(zip(layouts, errors, failures, strict=False))

@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     from parivox.auditing.system import CellMetrics, System
     from parivox.core.counts import Counts
 
+_MAX_MATRIX_ROWS = 50_000
+"""Pairs of groups whose rows are made at once, for memory."""
+
 
 def add_rows(
     system: System,
@@ -64,6 +67,7 @@ def add_rows(
         _add_group_rows(tables["groups"], system, metrics, key_columns)
         _add_curves(tables, system, metrics, key_columns)
         add_pairing_rows(tables["pairing"], key_columns, metrics, pairing)
+        _pack(tables)
         if metrics.group_counts is None or metrics.area_estimates is None:
             continue
         _add_measures(tables, system, metrics, judged, key_columns)
@@ -71,7 +75,8 @@ def add_rows(
             add_sweep_rows(
                 tables["sweep"], key_columns, metrics.group_counts, system.sweep_points, options
             )
-        _free_memory(metrics, tables)
+        _pack(tables)
+        _forget_curves(metrics)
     add_cause_rows(tables["failures"], system.name_columns, counts.attempts, system.design)
     _add_standardised_rows(tables["groups"], system)
     _add_matrices(tables["matrix"], system)
@@ -167,10 +172,14 @@ def _add_standardised_rows(groups_table: TableBuilder, system: System) -> None:
         )
 
 
-def _free_memory(metrics: CellMetrics, tables: Mapping[str, TableBuilder]) -> None:
-    """Pack rows, and forget the curves of cells that nobody looks at again."""
+def _pack(tables: Mapping[str, TableBuilder]) -> None:
+    """Pack rows that nobody looks at again, where they are many."""
     for table in tables.values():
         table.pack()
+
+
+def _forget_curves(metrics: CellMetrics) -> None:
+    """Forget the curves of cells that nobody looks at again."""
     for counts in metrics.cell_counts:
         # The curve of a whole stratum serves other groupings again.
         if counts is not None and counts is not metrics.stratum.counts:
@@ -366,35 +375,42 @@ def _add_matrices(table: TableBuilder, system: System) -> None:
             for enrol_reason in group_reasons
             for test_reason in group_reasons
         ]
-        for located, point_errors, totals in zip(
-            system.points.located, matrix.errors, matrix.trials, strict=True
-        ):
-            n_trials = totals.reshape(-1)
-            is_undefined = bool(located.reason)
-            reason = [
-                pair_reason or ("" if n_pair_trials else NO_TRIALS["fpr"]) or located.reason
-                for pair_reason, n_pair_trials in zip(pair_reasons, n_trials.tolist(), strict=True)
-            ]
-            rates = np.where(
-                (n_trials == 0) | is_undefined,
-                np.nan,
-                point_errors.reshape(-1) / np.maximum(n_trials, 1),
-            )
-            table.add(
-                **system.name_columns,
-                grouping=grouping.name,
-                operating_point=located.point.text,
-                enrol_group=np.repeat(names, names.size),
-                test_group=np.tile(names, names.size),
-                errors=[None] * n_trials.size
-                if is_undefined
-                else _none_if_suppressed(pair_reasons, point_errors.reshape(-1)),
-                trials=_none_if_suppressed(pair_reasons, n_trials),
-                value=rates,
-                reason=reason,
-                within=stratum,
-            )
-            table.pack()
+        for point_index, located in enumerate(system.points.located):
+            for enrol_groups in _slices(names.size, max(_MAX_MATRIX_ROWS // names.size, 1)):
+                pairs = slice(enrol_groups.start * names.size, enrol_groups.stop * names.size)
+                errors = matrix.errors[point_index].reshape(-1)[pairs]
+                n_trials = matrix.trials[point_index].reshape(-1)[pairs]
+                is_undefined = bool(located.reason)
+                reason = [
+                    pair_reason or ("" if n_pair_trials else NO_TRIALS["fpr"]) or located.reason
+                    for pair_reason, n_pair_trials in zip(
+                        pair_reasons[pairs], n_trials.tolist(), strict=True
+                    )
+                ]
+                rates = np.where(
+                    (n_trials == 0) | is_undefined, np.nan, errors / np.maximum(n_trials, 1)
+                )
+                table.add(
+                    **system.name_columns,
+                    grouping=grouping.name,
+                    operating_point=located.point.text,
+                    enrol_group=np.repeat(names[enrol_groups], names.size),
+                    test_group=np.tile(names, len(rates) // names.size),
+                    errors=[None] * n_trials.size
+                    if is_undefined
+                    else _none_if_suppressed(pair_reasons[pairs], errors),
+                    trials=_none_if_suppressed(pair_reasons[pairs], n_trials),
+                    value=rates,
+                    reason=reason,
+                    within=stratum,
+                )
+                table.pack()
+
+
+def _slices(size: int, length: int) -> Iterator[slice]:
+    """Yield slices of at most some length, one after another."""
+    for start in range(0, size, length):
+        yield slice(start, min(start + length, size))
 
 
 def _add_compat_rows(tables: Mapping[str, TableBuilder], system: System) -> None:
