@@ -179,7 +179,11 @@ def add_pairing_rows(
         from_replicates(estimated, draw_values, df, scale=scale) for scale in ("linear", "log")
     )
     has_spread = ~np.isnan(linear.se)
-    fit = _correlations(audit_rates.reshape(draw_values.shape), draw_values)
+    audit_rates = audit_rates.reshape(draw_values.shape)
+    # key by key, for memory
+    fits_of_keys = [_correlations(audit_rates[:, i], draw_values[:, i]) for i in range(len(keys))]
+    fit = np.stack(fits_of_keys)
+    del audit_rates, rates_by_weights
     encoded = encoded_draws(keyed_rates.reshape(N_DRAWS, len(keys), n_cells)[:, has_spread])
     columns = key_columns(keys, n_cells)
     row_indices = np.flatnonzero(has_spread.ravel()).tolist()

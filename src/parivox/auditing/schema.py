@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from parivox.data.table import Table
+from parivox.runtime.memory import give_back_memory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -306,6 +307,7 @@ class TableBuilder:
         if len(first_column) >= _MANY_ROWS:
             self._packed_tables.append(Table.of(self.cells, self.columns).packed())
             self.cells = {name: [] for name in self.columns}
+            give_back_memory()  # lists leave gaps that arrays do not fit
 
     def table(self) -> Table:
         """Return the rows as a table."""
