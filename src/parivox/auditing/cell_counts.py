@@ -326,7 +326,7 @@ class Attempts:
     def shares(self, layout: Layout) -> tuple[list[FailureShare | None], list[FailureShare | None]]:
         """Return the shares of failed enrolments, and of failed test recordings, of each cell.
 
-        None wplaced a recording has no group of its own.
+        None where a recording has no group of its own.
         """
         shares: list[list[FailureShare | None]] = []
         for side, attempted, failed in zip(

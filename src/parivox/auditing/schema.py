@@ -311,9 +311,7 @@ class TableBuilder:
 
     def table(self) -> Table:
         """Return the rows as a table."""
-        unpacked_rows = Table.of(self.cells, self.columns)
-        return (
-            Table.joined([*map(Table.unpacked, self._packed_tables), unpacked_rows])
-            if self._packed_tables
-            else unpacked_rows
-        )
+        last_rows = Table.of(self.cells, self.columns)
+        if not self._packed_tables:
+            return last_rows
+        return Table.from_packed([*self._packed_tables, last_rows.packed()])

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 N_BINS = 1 << 16
 CHUNK_SIZE = 1 << 18
+_MAX_NARROW_TRIALS = 1 << 30
+"""Trials whose counts by score are held in 32 bits: sums of both classes do not overflow."""
 
 LayoutCounts = tuple[list[Counts], list[Counts]]
 """Counts of each cell, and of each stratum: every trial that counts in one of its cells, once."""
@@ -100,10 +102,12 @@ def _split_by_cell(
     ends = np.cumsum(np.bincount(code + 1, minlength=n_cells + 1))
     score, target = score.take(by_cell), target.take(by_cell)
     weight = None if weight is None else weight.take(by_cell)
+    # unweighted counts of a cell add up to its trials, which are few enough for half the memory
+    dtype = np.int32 if weight is None and score.size < _MAX_NARROW_TRIALS else np.int64
     return [
         Counts.from_sorted(
             score[start:end], target[start:end], None if weight is None else weight[start:end]
-        )
+        ).astype(dtype)
         for start, end in pairwise(ends)
     ]
 
@@ -127,7 +131,7 @@ class BinnedCounts:
             )
             for layout in layouts
         ]
-        self.strata = [  # None wplaced each trial is in one cell, so that they are sums of these
+        self.strata = [  # None where each trial is in one cell, so that they are sums of these
             np.zeros((layout.n_strata, 2, size), dtype=np.int64)
             if layout.allocation == "either"
             else None

@@ -263,6 +263,14 @@ class Counts:
         n_nontarget -= n_target
         return cls(distinct_scores, n_target, n_nontarget)
 
+    def astype(self, dtype: type[np.int32 | np.int64]) -> Counts:
+        """Return the same counts as integers of another type, which must hold them."""
+        return Counts(
+            self.values,
+            self.target.astype(dtype, copy=False),
+            self.nontarget.astype(dtype, copy=False),
+        )
+
     def __add__(self, other: Counts) -> Counts:
         """Return the counts of both sets of trials, on the union of their values."""
         values = np.union1d(self.values, other.values)

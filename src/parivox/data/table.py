@@ -54,8 +54,9 @@ class Table:
     [{'group': 'f', 'value': 0.5}]
     """
 
-    def __init__(self, frame: pl.DataFrame) -> None:
-        self._frame = frame
+    def __init__(self, frame: pl.DataFrame | None, packed_chunks: Sequence[bytes] = ()) -> None:
+        self._known_frame = frame
+        self._packed_chunks = packed_chunks
 
     @classmethod
     def of(cls, cells: Mapping[str, Sequence[Any]], columns: Mapping[str, str]) -> Table:
@@ -101,9 +102,22 @@ class Table:
         return buffer.getvalue()
 
     @classmethod
-    def unpacked(cls, data: bytes) -> Table:
-        """The table that `packed` made into this."""
-        return cls(pl.read_ipc(io.BytesIO(data)))
+    def from_packed(cls, chunks: Sequence[bytes]) -> Table:
+        """The rows of tables that were packed; they stay so until somebody looks at them."""
+        return cls(None, chunks)
+
+    @property
+    def _frame(self) -> pl.DataFrame:
+        """The rows, which are kept unpacked from now on."""
+        if self._known_frame is None:
+            self._known_frame, self._packed_chunks = self._unpacked(), ()
+        return self._known_frame
+
+    def _unpacked(self) -> pl.DataFrame:
+        """The rows, which are not kept if they are packed."""
+        if self._known_frame is not None:
+            return self._known_frame
+        return pl.concat([pl.read_ipc(io.BytesIO(chunk)) for chunk in self._packed_chunks])
 
     @classmethod
     def empty(cls, columns: Mapping[str, str]) -> Table:
@@ -133,17 +147,15 @@ class Table:
         spelt out. Parquet holds every text as it is.
         """
         path = Path(path)
+        frame = self._unpacked()
         if path.suffix == ".parquet":
-            self._frame.write_parquet(path)
+            frame.write_parquet(path)
         else:
             text = pl.col(pl.String)
-            has_odd_text = self._frame.select(text.unique().str.contains(_UNSAFE_TEXT).any())
+            has_odd_text = frame.select(text.unique().str.contains(_UNSAFE_TEXT).any())
             odd_columns = [column.name for column in has_odd_text if column.item()]
-            frame = (
-                self._frame.with_columns(_spreadsheet_safe(odd_columns))
-                if odd_columns
-                else self._frame
-            )
+            if odd_columns:
+                frame = frame.with_columns(_spreadsheet_safe(odd_columns))
             frame = frame.with_columns(text.replace("", None))  # which would be written as ""
             names = [f"'{name}" if re.match(_FORMULA, name) else name for name in frame.columns]
             frame.rename(dict(zip(frame.columns, names, strict=True))).write_csv(path)
