@@ -94,11 +94,11 @@ def add_trial_accounts(
         text = f"scores multiplied by ln {options.llr_base} for Cllr and Bayes thresholds"
         note = "thresholds are in the units of the scores"
         add(source="scores", item=text, count=trials.n_trials, note=note)
-    _add_left_out_trials(add, cell_counts, may_withhold=trials.trials_by_speaker is None)
+    _add_left_out_trials(add, cell_counts, may_withhold=trials.speaker_source is None)
     if trials.has_speakers:
         _add_set_aside_trials(add, trials, groupings)
         add_missing_scores(add, trials, groupings)
-    speaker_rows = trials.trials_by_speaker
+    speaker_rows = trials.speaker_source
     if speakers is not None and speaker_rows is not None and not trials.has_speaker_blocks:
         _add_speakers_without_group(add, speaker_rows, groupings)
     for recordings, n_failed in zip(
@@ -152,7 +152,7 @@ def _add_read_data(
 ) -> None:
     """What was read and counted."""
     notes: list[DataNote] = []
-    speaker_rows = trials.trials_by_speaker
+    speaker_rows = trials.speaker_source
     if speakers is not None and speaker_rows is not None and not trials.has_speaker_blocks:
         notes = speakers.notes(speaker_rows.speakers_in_use.tolist())
     if not trials.has_speakers:

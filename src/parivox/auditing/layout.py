@@ -1,8 +1,9 @@
-"""Which cells a trial counts in: groupings, the allocation of nontarget trials, levels.
+"""Which cells a trial counts in: groupings, the allocation of nontarget trials, strata.
 
 A *cell* is what a rate is computed on: one group of one grouping under one allocation of nontarget
-trials (docs/methods/rates.md#groups-of-trials), of all trials or of those within one level of
-another grouping. Nothing else decides the group of a trial.
+trials (docs/methods/rates.md#groups-of-trials), of all trials or of those within one stratum of
+another grouping. Groups of both sides come from `parivox.data.grouping.Grouping.side_coder`;
+which of them a trial counts for is decided here.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Layout(NamedTuple):
 
     @property
     def n_groups(self) -> int:
-        """Number of cells in each stratum."""
+        """Cells in each stratum: groups or, for pairs of groups, their square."""
         n_groups = 1 if self.grouping is None else len(self.grouping.groups)
         return n_groups * n_groups if self.allocation == CROSS else n_groups
 
@@ -109,7 +110,7 @@ MAX_CACHED_GROUPINGS = 64
 
 
 class TrialCells(NamedTuple):
-    """Where the trials of one block count in one layout."""
+    """Where the trials of one chunk count in one layout."""
 
     # cell of each, `stratum * n_groups + group`, -1 for none; a second array where one counts twice
     cells: list[Codes]

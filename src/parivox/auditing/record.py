@@ -81,10 +81,10 @@ def audit_record(
     if any(failed_list_checks.values()):
         record["list_checks"] = failed_list_checks
     confounded = {
-        name: confounding_relations(system.trials.trials_by_speaker, inputs.groupings, options)
+        name: confounding_relations(system.trials.speaker_source, inputs.groupings, options)
         for name, system in systems_by_name.items()
         if options.intervals
-        and system.trials.trials_by_speaker is not None
+        and system.trials.speaker_source is not None
         and not system.trials.has_speaker_blocks
     }
     if any(confounded.values()):

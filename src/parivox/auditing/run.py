@@ -179,7 +179,7 @@ def audit(
 @reports_progress
 @with_reading_options
 def audit_counted(
-    scores: Any, counted: Callable[[GroupedTrials], TrialCounts], **options: Any
+    scores: Any, merge_counts: Callable[[GroupedTrials], TrialCounts], **options: Any
 ) -> Audit:
     """Audit the scores of one system whose parts were counted and tallied before.
 
@@ -190,7 +190,7 @@ def audit_counted(
     ----------
     scores
         As `audit` takes them.
-    counted
+    merge_counts
         Gives the counts of what was read, with their tally.
     **options
         Those of the audit.
@@ -200,7 +200,7 @@ def audit_counted(
     Audit
     """
     study = _read_study(scores, AuditOptions.from_keywords(**options))
-    inputs = replace(study.inputs, merged_counts=counted(study.inputs))
+    inputs = replace(study.inputs, merged_counts=merge_counts(study.inputs))
     return _audit_study(study._replace(inputs=inputs))
 
 
@@ -526,7 +526,7 @@ def _speaker_and_draw_blocks(
     First the block that stands for each speaker, of very many speakers. Then, of very many trials,
     the block that each of these units is drawn with.
     """
-    speaker_trials = [trials.trials_by_speaker for trials in inputs.trial_sets]
+    speaker_trials = [trials.speaker_source for trials in inputs.trial_sets]
     large_sets = [
         trials
         for trials in speaker_trials
@@ -560,9 +560,7 @@ def _speaker_draws(
 ) -> SpeakerDraws | None:
     """Return the speakers drawn for replicates, or the blocks of them, if there are to be any."""
     speaker_trials = [
-        trials.trials_by_speaker
-        for trials in inputs.trial_sets
-        if trials.trials_by_speaker is not None
+        trials.speaker_source for trials in inputs.trial_sets if trials.speaker_source is not None
     ]
     if not options.intervals or not speaker_trials:
         return None
@@ -589,7 +587,7 @@ def _check_rules_apply(scores: Any, *, has_counts: bool) -> None:
 
 def _check_speakers_known(inputs: GroupedTrials, options: Options) -> None:
     """Refuse options that need to know the speakers where counts are audited."""
-    if any(trials.trials_by_speaker is None for trials in inputs.trial_sets):
+    if any(trials.speaker_source is None for trials in inputs.trial_sets):
         for name in ("limit", "attempts", "primary"):
             if getattr(options, name):
                 msg = (

@@ -62,13 +62,13 @@ class ExactCounts:
             self._sorted = _SortedTrials.from_trials(placed.trials)
         rising, columns, all_counts = self._sorted
         for i, trial_cells in placed.cells_by_layout.items():
-            n_cells, n_levels = self.layouts[i].n_cells, self.layouts[i].n_strata
-            if n_levels == 1 and (trial_cells.stratum == 0).all():
+            n_cells, n_strata = self.layouts[i].n_cells, self.layouts[i].n_strata
+            if n_strata == 1 and (trial_cells.stratum == 0).all():
                 pooled = [all_counts]
             else:
-                pooled = _split_by_cell(*columns, [trial_cells.stratum.take(rising)], n_levels)
+                pooled = _split_by_cell(*columns, [trial_cells.stratum.take(rising)], n_strata)
             cells = pooled
-            if n_cells != n_levels:
+            if n_cells != n_strata:
                 cells = _split_by_cell(
                     *columns, [cell.take(rising) for cell in trial_cells.cells], n_cells
                 )

@@ -58,10 +58,10 @@ COARSE_STEPS = (COARSE_STEP, 2 * COARSE_STEP, 4 * COARSE_STEP)
 
 
 @frozen
-class SpeakerSample:
+class SystemUncertainty:
     """Everything that the uncertainty of one system on one list is told from."""
 
-    strata_uncertainty: list[Uncertainty]  # of all trials and each level, as their own only group
+    strata_uncertainty: list[Uncertainty]  # of all trials and each stratum, as their own only group
     cell_uncertainty: list[Uncertainty]  # of each grouping's cells, in the order of the tally's
     rate_bound: float
     """What the bins of scores in replicates cost: no rate of a replicate at a threshold found on
@@ -198,7 +198,7 @@ def sample_speakers(
     counts: CellCounts,
     points: OperatingPoints,
     bands_at: FloatArray,
-) -> SpeakerSample:
+) -> SystemUncertainty:
     """Count errors by speaker at every threshold, draw replicates, and make intervals.
 
     `counts` are the trials by cell, in whose order the uncertainty of cells comes, and `bands_at`
@@ -295,7 +295,7 @@ def sample_speakers(
         (layout, cells)
         for layout, (cells, _) in zip(layouts[n_audited:], errors[n_audited:], strict=True)
     ]
-    return SpeakerSample(
+    return SystemUncertainty(
         strata_uncertainty=strata_uncertainty,
         cell_uncertainty=cell_uncertainty,
         rate_bound=rate_bound,

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from parivox.auditing.operating_points import LocatedPoint
     from parivox.auditing.outcomes import Outcomes
     from parivox.auditing.schema import Key
-    from parivox.auditing.speaker_sample import SpeakerSample
+    from parivox.auditing.speaker_sample import SystemUncertainty
     from parivox.core.costs import CostModel
     from parivox.core.counts import Counts, FloatArray
     from parivox.data.trial_set import TrialSet
@@ -64,11 +64,11 @@ CHANCE = 0.5
 
 @frozen
 class System:
-    """One system on one list: its counts, common thresholds, and who its speakers are."""
+    """One system on one list: its counts, common thresholds, and its uncertainty over speakers."""
 
     trials: TrialSet | TrialCounts
     design: AuditDesign  # what it is audited by
-    # why error rates are known at some thresholds only; empty if they are at all
+    # why error rates are known at some thresholds only; empty if the whole curve is known
     no_curve_reason: str
     development: TrialSet | TrialCounts | None  # what thresholds were found on instead of these
     counts: CellCounts  # all counts
@@ -76,8 +76,8 @@ class System:
     sweep_points: list[LocatedPoint]  # operating points of the sweep
     # thresholds that every cell is counted at, rising; none without scores
     shared_thresholds: FloatArray
-    # who the speakers are; None where unknown, or not asked for
-    speaker_sample: SpeakerSample | None
+    # the uncertainty over speakers; None where these are unknown, or it is not asked for
+    speaker_sample: SystemUncertainty | None
     no_intervals_reason: str  # why nothing is said of uncertainty although it was asked for
 
     @property
@@ -189,7 +189,7 @@ def measure_system(
 
     # Errors by speaker and by pair of speakers, and draws of these speakers.
     missing_reason = no_intervals_reason(trials) if options.intervals else ""
-    speaker_trials = (merged_counts or trials).trials_by_speaker
+    speaker_trials = (merged_counts or trials).speaker_source
     speaker_sample = None
     if speaker_trials is not None and options.intervals and not missing_reason:
         bands_at = band_thresholds(thresholds, trials.n_trials)
@@ -268,7 +268,7 @@ def counted_thresholds(system: System) -> FloatArray:
 
 def no_intervals_reason(trials: TrialSet | TrialCounts) -> str:
     """Return why nothing can be said of the uncertainty of some trials; empty if it can."""
-    return "" if trials.trials_by_speaker is not None else "counts do not tell who the speakers are"
+    return "" if trials.speaker_source is not None else "counts do not tell who the speakers are"
 
 
 def _is_exact_at(trials: TrialSet | TrialCounts, located: LocatedPoint) -> bool:
@@ -285,7 +285,7 @@ def _is_exact_at(trials: TrialSet | TrialCounts, located: LocatedPoint) -> bool:
 
 @frozen
 class CellMetrics:
-    """Base metrics of the cells of one grouping, or of all trials, within one level."""
+    """Base metrics of the cells of one grouping, or of all trials, within one stratum."""
 
     stratum: Stratum  # the trials that they are of
     group_counts: GroupCounts | None  # their counts; None of all trials, which are the level's

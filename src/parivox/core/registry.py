@@ -133,7 +133,7 @@ class BaseMetric(Measure):
     components: tuple[str, ...] = ()
     """Computed of the values of these metrics instead."""
     is_smooth: bool = False
-    """In replicates, bins of scores twice as wide do."""
+    """Bins of scores twice as wide are accurate enough for its replicates."""
     is_optimistic: bool = False
     """Too high or low by what was fitted to the trials that it is judged on; the audit takes off by
     how much the mean of its replicates differs from it.

@@ -160,8 +160,8 @@ class TrialSet:
         return self.system, self.list
 
     @property
-    def trials_by_speaker(self) -> TrialSet:
-        """The trials by who takes part in them."""
+    def speaker_source(self) -> TrialSet:
+        """What errors by speaker are counted from: these trials themselves."""
         return self
 
     @cached_property

@@ -101,7 +101,7 @@ def plain_text(sentence: Sentence) -> str:
 
 
 class GroupComparison(NamedTuple):
-    """One error of one group in one system, against the reference."""
+    """One error rate of one group in one system, against the reference."""
 
     system: str
     rate: float | None
@@ -149,11 +149,11 @@ class GroupResult(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The group, apart from itself under the first allocation."""
+        """The name of the group, with its allocation if that is not the first."""
         return f"{self.group} (by {self.allocation})" if self.allocation else self.group
 
     def all_comparisons(self) -> Iterator[GroupComparison]:
-        """Yield the comparisons of both errors."""
+        """Yield the comparisons of both error rates."""
         for comparisons in self.comparisons.values():
             yield from comparisons
 

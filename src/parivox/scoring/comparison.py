@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from parivox.scoring.normalisation import Cohort, Strangers
+    from parivox.scoring.normalisation import Cohort, CohortStatistics
     from parivox.scoring.vectors import VectorComparison, Vectors
 
 TOP = 300
-"""Strangers that count in AS-norm, unless the user says otherwise."""
+"""CohortStatistics that count in AS-norm, unless the user says otherwise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ class ScoringMethod:
     def _mean(self) -> NDArray[np.float64] | None:
         return None if self.centre is None else mean_of(self.centre.vectors, self.centre.places)
 
-    def stranger_scores(self, prepared: NDArray[Any], ids: pl.Series) -> Strangers | None:
+    def stranger_scores(self, prepared: NDArray[Any], ids: pl.Series) -> CohortStatistics | None:
         """What is kept against the cohort, if there is one.
 
         It is an error if what has these ids scores the same with all that counts of the cohort.
@@ -164,7 +164,7 @@ class Scorer:
 
     prepared: NDArray[Any]  # (recording, ...), what the comparison keeps of each
     comparison: VectorComparison
-    strangers: Strangers | None = None  # that scores are set against
+    strangers: CohortStatistics | None = None  # that scores are set against
 
     def pairs(self, enrol: NDArray[np.integer], test: NDArray[np.integer]) -> NDArray[np.float64]:
         """Scores of pairs."""

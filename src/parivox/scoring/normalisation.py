@@ -31,7 +31,7 @@ _MAX_VALUES = 20  # values of an attribute that are counted
 
 @dataclass(frozen=True, eq=False)
 class Cohort:
-    """A cohort."""
+    """Recordings of other people, whose scores with a recording normalise its scores."""
 
     name: str
     vectors: Vectors  # those that it is part of
@@ -147,7 +147,7 @@ _MIN_RELATIVE_SPREAD = (
 
 
 @dataclass(frozen=True, eq=False)
-class Strangers:
+class CohortStatistics:
     """What each recording scores with the nearest of the cohort, or with all: other people."""
 
     mean: NDArray[np.float64]
@@ -158,7 +158,7 @@ class Strangers:
     ) -> NDArray[np.float64]:
         """Scores (pair,) in standard deviations above the strangers' mean, of both sides' mean.
 
-        >>> both = Strangers(np.array([0.1, 0.3]), np.array([0.1, 0.2]))
+        >>> both = CohortStatistics(np.array([0.1, 0.3]), np.array([0.1, 0.2]))
         >>> both.normalised(np.array([0.5]), np.array([0]), np.array([1]))
         array([2.5])
         """
@@ -189,7 +189,7 @@ def cohort_scores(
     comparison: VectorComparison,
     *,
     top: int | None = None,
-) -> Strangers:
+) -> CohortStatistics:
     """Mean and standard deviation of each recording's scores with a cohort.
 
     `prepared` is what the comparison keeps of each recording, `cohort` the same of the cohort. Only
@@ -210,4 +210,4 @@ def cohort_scores(
             scores = np.partition(scores, n_cohort - top, axis=1)[:, n_cohort - top :]
         mean[start : start + step] = scores.mean(axis=1)
         sd[start : start + step] = scores.std(axis=1)
-    return Strangers(mean, sd)
+    return CohortStatistics(mean, sd)

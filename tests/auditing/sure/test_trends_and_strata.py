@@ -170,7 +170,7 @@ def test_standardised_intervals_are_those_of_core(levelled, mixed, tallied):
     tallies = tallied(placed, groups, speaker_of, wrong)
     for metric in ("fpr", "fnr"):
         standard = standardised(tallies[metric], [0, 0, 1, 1], [0, 1, 0, 1])
-        intervals = rate_interval(moments(standard.tally))
+        intervals = rate_interval(moments(standard.cluster_errors))
         for cell_index, group in enumerate("ab"):
             row = rate(levelled, group, "standardised kind", metric)
             for name, column in (("rate", "value"), ("low", "low"), ("high", "high")):

@@ -283,7 +283,7 @@ def _check_bins(trials: TrialSet, bins: Bins) -> None:
 
 
 class _SuppressedLayouts:
-    """The trials of one list block by block, each of one grouping within levels or none.
+    """The trials of one list layout by layout, each of one grouping within strata or none.
 
     Each block has every trial, with its level and the groups of both sides in
     ``Trials.extra_columns``, -1 for those that are withheld; so it is walked as counts of trials

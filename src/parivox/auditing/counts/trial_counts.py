@@ -64,9 +64,9 @@ class Note(DataNote):
 
 @dataclass(frozen=True)
 class LayoutParticipants:
-    """Speakers and recordings of one block: what only the trials themselves can tell."""
+    """Speakers and recordings of one layout: what only the trials themselves can tell."""
 
-    # by allocation, of each level: those of each group and, last, of all groups
+    # by allocation, of each stratum: those of each group and, last, of all groups
     speakers: dict[str, list[list[int | None]]]
     # `enrolments` and `recordings`, of each level: how many failed of how many of each group and,
     # last, of all groups; None where it cannot be told
@@ -96,8 +96,8 @@ class TrialCounts:
         Likewise for levels, which are not in `within` then.
     sources : tuple of str
         Hash of the trials of each file, rising.
-    seen : tuple of Seen
-        Of each block, then of all trials and of all within the levels of each of `within`. Of
+    seen : tuple of LayoutParticipants
+        Of each layout, then of all trials and of the strata of each of `within`. Of
         several files it is not known, but for recordings of which none failed in any.
     notes : tuple of Note
     chosen_by : str
@@ -144,7 +144,7 @@ class TrialCounts:
         return SCORES in self.contents
 
     @property
-    def trials_by_speaker(self) -> SpeakerCounts | None:
+    def speaker_source(self) -> SpeakerCounts | None:
         """The trials by who takes part in them; None where it is not known."""
         return self.tally
 
