@@ -33,7 +33,7 @@ from parivox.cli import score
 from parivox.scoring import all_pairs, lists, run, verifying
 
 lists.CHUNK = run.CHUNK = verifying.CHUNK = 1 << 12
-lists.TrialList.chunks.__defaults__ = (lists.CHUNK,)
+lists.ListToScore.chunks.__defaults__ = (lists.CHUNK,)
 """
 """Lists are scored in chunks that a test can fill."""
 
