@@ -27,8 +27,8 @@ def test_recordings_of_what_is_left_out_are_not_counted(trials, speakers):
     ends = [f"{speakers['id'][0]}/{name}.wav" for name in ("no", "score", "wrong", "label")]
     more = {"enrol": ends[::2], "test": ends[1::2], "score": [None, 1.0], "label": [1, 0]}
     spoilt = {key: [*cells, *more[key]] for key, cells in trials.items()}
-    found = pv.audit({"S": spoilt}, speakers=speakers, conflicts="set-aside", **OPTIONS)
-    assert counted(found) == counted(pv.audit({"S": trials}, speakers=speakers, **OPTIONS))
+    audit = pv.audit({"S": spoilt}, speakers=speakers, conflicts="set-aside", **OPTIONS)
+    assert counted(audit) == counted(pv.audit({"S": trials}, speakers=speakers, **OPTIONS))
 
 
 def test_models_are_counted_apart(trials, speakers):
@@ -47,9 +47,9 @@ def test_models_are_counted_apart(trials, speakers):
         "score": list(by_pair.values()),
     }
     audit = pv.audit({"S": scores}, speakers=speakers, models=models, **OPTIONS)
-    wanted = {"models": len(set(owner)), "recordings": len(set(trials["test"]))}
-    assert counted(audit) == wanted
-    told = f"{wanted['models']} models and {wanted['recordings']} test recordings"
+    expected = {"models": len(set(owner)), "recordings": len(set(trials["test"]))}
+    assert counted(audit) == expected
+    told = f"{expected['models']} models and {expected['recordings']} test recordings"
     assert recordings_text(audit, NAME) == told
 
 

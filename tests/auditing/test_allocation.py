@@ -18,9 +18,9 @@ RULES = ("both", "enrol", "test", "either")
 
 @pytest.fixture(scope="module")
 def audit():
-    given = VECTOR["inputs"]
-    owner = given["speaker_group"]
-    rows = given["trials"]
+    reference = VECTOR["inputs"]
+    owner = reference["speaker_group"]
+    rows = reference["trials"]
     return pv.audit(
         {
             "enrol": [f"{a}/{i}" for i, (a, _, _) in enumerate(rows)],
@@ -30,7 +30,7 @@ def audit():
         speakers={"id": list(owner), "team": list(owner.values())},
         by="team",
         allocate=RULES,
-        operating_points=f"threshold={given['threshold']}",
+        operating_points=f"threshold={reference['threshold']}",
         intervals=False,
     )
 
@@ -49,24 +49,24 @@ def test_groups(audit, rule):
 
 @pytest.mark.parametrize("rule", RULES)
 def test_pooled_holds_each_trial_of_some_group_once(audit, rule):
-    wanted = VECTOR["expected"]["pooled"][rule]
-    assert counted(audit, grouping="team", group="pooled", allocation=rule) == wanted
+    expected = VECTOR["expected"]["pooled"][rule]
+    assert counted(audit, grouping="team", group="pooled", allocation=rule) == expected
 
 
 @pytest.mark.slow
 def test_all_holds_every_trial(audit):
-    wanted = VECTOR["expected"]
-    assert counted(audit, grouping="all", group="all", allocation="") == wanted["all"]
+    expected = VECTOR["expected"]
+    assert counted(audit, grouping="all", group="all", allocation="") == expected["all"]
     (point,) = audit.operating_points
-    assert point["fpr"] == pytest.approx(wanted["all_FPR"], abs=1e-9)
-    assert point["fnr"] == pytest.approx(wanted["all_FNR"], abs=1e-9)
+    assert point["fpr"] == pytest.approx(expected["all_FPR"], abs=1e-9)
+    assert point["fnr"] == pytest.approx(expected["all_FNR"], abs=1e-9)
 
 
 def test_matrix(audit):
-    found = {
+    observed = {
         f"{r['enrol_group']}|{r['test_group']}": [r["errors"], r["trials"]] for r in audit.matrix
     }
-    assert found == VECTOR["expected"]["cross_matrix_enrol|test_[FP,N]"]
+    assert observed == VECTOR["expected"]["cross_matrix_enrol|test_[FP,N]"]
     for row in audit.matrix:
         assert row["value"] == row["errors"] / row["trials"]
 
@@ -81,8 +81,8 @@ def test_matrix(audit):
     ],
 )
 def test_macro_reference(audit, metric, rule, name):
-    where = {"metric": metric, "allocation": rule, "zero": "none", "group": "A"}
-    (row,) = audit.bias.where(**where, measure="difference", reference="macro")
+    filters = {"metric": metric, "allocation": rule, "zero": "none", "group": "A"}
+    (row,) = audit.bias.where(**filters, measure="difference", reference="macro")
     counts = VECTOR["expected"][rule]["A"]
     own = counts["FP"] / counts["NN"] if metric == "fpr" else counts["FN"] / counts["NT"]
     assert row["value"] == pytest.approx(own - VECTOR["expected"][name], abs=1e-9)
@@ -105,11 +105,11 @@ def test_counts_are_those_of_a_plain_loop(whole, trials, speakers, rule):
             wrong = score < 1.25 if label else score >= 1.25
             counts[group][0 if label else 2] += wrong
             counts[group][1 if label else 3] += 1
-    where = {"system": "T", "grouping": "gender+nation", "allocation": rule, "definition": ""}
+    filters = {"system": "T", "grouping": "gender+nation", "allocation": rule, "definition": ""}
     for metric, at in (("fnr", 0), ("fpr", 2)):
-        rows = whole.groups.where(**where, metric=metric, operating_point="threshold=1.25")
-        found = {row["group"]: [row["errors"], row["trials"]] for row in rows}
-        assert found == {group: list(four[at : at + 2]) for group, four in counts.items()}
+        rows = whole.groups.where(**filters, metric=metric, operating_point="threshold=1.25")
+        observed = {row["group"]: [row["errors"], row["trials"]] for row in rows}
+        assert observed == {group: list(four[at : at + 2]) for group, four in counts.items()}
 
 
 def test_matrix_is_that_of_a_plain_loop(whole, trials, speakers):
@@ -120,8 +120,8 @@ def test_matrix_is_that_of_a_plain_loop(whole, trials, speakers):
             cell = counts[tuple(gender[utterance.split("/")[0]] for utterance in (enrol, test))]
             cell[0] += score >= 1.25
             cell[1] += 1
-    where = {"system": "T", "grouping": "gender", "operating_point": "threshold=1.25"}
-    for row in whole.matrix.where(**where):
+    filters = {"system": "T", "grouping": "gender", "operating_point": "threshold=1.25"}
+    for row in whole.matrix.where(**filters):
         assert [row["errors"], row["trials"]] == counts[row["enrol_group"], row["test_group"]]
 
 
@@ -217,8 +217,8 @@ def fair():
 
 @pytest.mark.slow
 def test_a_fair_system_with_cross_group_pairs_has_ratios_of_1_to_pooled(fair):
-    where = {"metric": "fpr", "measure": "ratio", "reference": "pooled", "zero": "none"}
-    ratios = [row["value"] for row in fair.bias.where(**where)]
+    filters = {"metric": "fpr", "measure": "ratio", "reference": "pooled", "zero": "none"}
+    ratios = [row["value"] for row in fair.bias.where(**filters)]
     assert len(ratios) == 6
     assert ratios == pytest.approx([1.0] * 6, abs=0.1)
 

@@ -121,11 +121,11 @@ def test_an_audit_or_one_sentence(made, asked):
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         try:
-            found = pv.audit(scores, speakers=people, replicates=50, **asked)
+            audit = pv.audit(scores, speakers=people, replicates=50, **asked)
         except ParivoxError as error:
             refused = str(error)
         else:
             refused = ""
     assert "\n" not in refused
     if not refused:
-        assert "</html>" in html_report(found)
+        assert "</html>" in html_report(audit)

@@ -55,8 +55,8 @@ def test_the_calibration_loss_without_replicates_is_the_public_function(trials, 
 
 @pytest.mark.parametrize("definition", EVERY_EER)
 def test_every_definition_of_the_eer(whole, trials, definition):
-    found = of_all(whole, "eer", definition=definition)["value"]
-    assert found == pv.eer(trials["score"], trials["label"], definition=definition)
+    observed = of_all(whole, "eer", definition=definition)["value"]
+    assert observed == pv.eer(trials["score"], trials["label"], definition=definition)
     groups = whole.groups.where(
         metric="eer", system="T", definition=definition, grouping="gender", allocation="both"
     )
@@ -73,17 +73,17 @@ def test_definitions_of_the_eer_differ(whole):
 @pytest.mark.parametrize("level", [0.01, 0.1])
 def test_every_rule_of_fnr_at_an_fpr(whole, trials, rule, level):
     row = of_all(whole, "fnr_at_fpr", definition=f"{level} {rule}")
-    wanted = pv.fnr_at_fpr(trials["score"], trials["label"], target=level, rule=rule)
-    assert row["value"] == wanted.value
+    expected = pv.fnr_at_fpr(trials["score"], trials["label"], target=level, rule=rule)
+    assert row["value"] == expected.value
     if rule != "interp":
-        assert row["threshold"] == wanted.threshold
+        assert row["threshold"] == expected.threshold
 
 
 @pytest.mark.parametrize("rule", ["conservative", "nearest", "interp"])
 def test_every_rule_of_fpr_at_an_fnr(whole, trials, rule):
     row = of_all(whole, "fpr_at_fnr", definition=f"0.05 {rule}")
-    wanted = pv.fpr_at_fnr(trials["score"], trials["label"], target=0.05, rule=rule)
-    assert row["value"] == wanted.value
+    expected = pv.fpr_at_fnr(trials["score"], trials["label"], target=0.05, rule=rule)
+    assert row["value"] == expected.value
 
 
 def test_costs_at_a_point_follow_from_its_rates(whole):
@@ -108,12 +108,12 @@ def test_shifts_are_differences_to_pooled(whole, trials, speakers):
             pooled.append(score)
             if gender[enrol.split("/")[0]] == "f":
                 own.append(score)
-    where = {"system": "T", "grouping": "gender", "allocation": "both", "metric": "shift_target"}
-    rows = {r["definition"]: r for r in whole.groups.where(**where, group="f")}
-    wanted = np.mean(own) - np.mean(pooled)
-    assert rows["mean"]["value"] == pytest.approx(wanted, abs=1e-12)
+    filters = {"system": "T", "grouping": "gender", "allocation": "both", "metric": "shift_target"}
+    rows = {r["definition"]: r for r in whole.groups.where(**filters, group="f")}
+    expected = np.mean(own) - np.mean(pooled)
+    assert rows["mean"]["value"] == pytest.approx(expected, abs=1e-12)
     assert len(rows) > 3
-    for row in whole.groups.where(**where, group="pooled"):
+    for row in whole.groups.where(**filters, group="pooled"):
         assert row["value"] == 0
 
 
@@ -152,9 +152,9 @@ def test_lists_of_one_class(trials, speakers, label, lacks, kept, lost):
         assert points[text]["threshold"] is None
         assert points[text]["reason"] == lacks
     for row in audit.groups:
-        told = row["definition"].endswith("bt4vt")
+        reported = row["definition"].endswith("bt4vt")
         if row["metric"] == kept and row["operating_point"] in {f"{kept}=0.1", "threshold=1"}:
-            assert told or row["value"] == row["errors"] / row["trials"]
+            assert reported or row["value"] == row["errors"] / row["trials"]
         elif row["metric"] in {"eer", "auc", "dprime", "min_cllr", "cllr", "hter", lost}:
             assert row["value"] is None
             assert row["reason"]
@@ -311,7 +311,7 @@ def raising(_):
     ],
 )
 def test_a_wrong_metric_is_told_in_one_sentence(trials, speakers, function, words):
-    with pytest.raises(ConfigError, match=words) as told:
+    with pytest.raises(ConfigError, match=words) as raised:
         pv.audit(
             trials,
             speakers=speakers,
@@ -319,7 +319,7 @@ def test_a_wrong_metric_is_told_in_one_sentence(trials, speakers, function, word
             operating_points=["eer", "threshold=1"],
             metrics={"mine": function},
         )
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize("name", ["fpr", "eer", "a+b"])

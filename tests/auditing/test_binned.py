@@ -66,9 +66,9 @@ def test_counts_at_given_thresholds_are_exact(both):
 def test_intervals_of_rates_at_given_thresholds_are_exact(both):
     exact, binned = both
     for metric in ("fpr", "fnr"):
-        where = {"metric": metric, "operating_point": "threshold=1.25"}
-        rates = binned.groups.where(**where).rows()
-        assert rates == exact.groups.where(**where).rows()
+        filters = {"metric": metric, "operating_point": "threshold=1.25"}
+        rates = binned.groups.where(**filters).rows()
+        assert rates == exact.groups.where(**filters).rows()
         assert all(row["low"] < row["high"] for row in rates if row["grouping"] == "gender")
 
 
@@ -106,8 +106,8 @@ def long(simulate, monkeypatch):
         monkeypatch.setattr("parivox.auditing.run.N_DRAWN_BLOCKS", blocks)
         audit = pv.audit({"S": trials}, **options, speaker_ids="offenders")
         for metric in ("fpr", "fnr"):
-            where = {"metric": metric, "operating_point": "threshold=1.25"}
-            assert audit.groups.where(**where).rows() == exact.groups.where(**where).rows()
+            filters = {"metric": metric, "operating_point": "threshold=1.25"}
+            assert audit.groups.where(**filters).rows() == exact.groups.where(**filters).rows()
         assert {row["threshold"] for row in audit.bands} > {1.25}
         assert len(audit.offenders) > 0
         return audit
@@ -125,9 +125,9 @@ def test_where_a_tally_would_be_too_long_curves_are_drawn_from_blocks(long):
     assert len(widths) > 4
     assert 0.6 < np.mean(widths) < 1.6
     shifts = audit.groups.where(metric="shift_target", group="f").rows()
-    told = {row["definition"]: (row["low"] is not None, row["note"]) for row in shifts}
-    assert told.pop("mean")[0]
-    assert set(told.values()) == {(False, "no interval: not resampled")}
+    reported = {row["definition"]: (row["low"] is not None, row["note"]) for row in shifts}
+    assert reported.pop("mean")[0]
+    assert set(reported.values()) == {(False, "no interval: not resampled")}
 
 
 def test_where_that_of_blocks_would_be_too_long_too_nothing_is_resampled(long):
@@ -200,11 +200,11 @@ def test_points_of_the_curves_are_exact(both, simulate):
 def test_contradictions_set_aside_are_repeated_in_bins_too(trials, speakers, monkeypatch):
     rows = list(zip(*trials.values(), strict=True))
     rows.append((*rows[0][:2], rows[0][2] + 1, rows[0][3]))
-    given = dict(zip(trials, map(list, zip(*rows, strict=True)), strict=True))
+    reference = dict(zip(trials, map(list, zip(*rows, strict=True)), strict=True))
     monkeypatch.setattr(spilled_rows, "IN_MEMORY_TRIALS", 1000)
     monkeypatch.setattr(spilled_rows, "PARTITION_TRIALS", 900)
     audit = pv.audit(
-        given,
+        reference,
         speakers=speakers,
         by="gender",
         operating_points=["threshold=1", "eer"],

@@ -85,19 +85,22 @@ def check_bands(audit):
             continue
         band = bands[tuple(row[name] for name in KEY)]
         (at,) = np.flatnonzero(band["threshold"] == row["threshold"])
-        found = [band[metric + end][at] for end in ("", "_low", "_high")]
-        wanted = [number(row[name]) for name in ("value", "low", "high")]
+        limits = [band[metric + end][at] for end in ("", "_low", "_high")]
+        expected = [number(row[name]) for name in ("value", "low", "high")]
         if "found on these trials, varies" in row["note"]:  # bands take the threshold as it is
-            assert (found[0], found[1] < found[0] < found[2]) == (wanted[0], True)
+            assert (limits[0], limits[1] < limits[0] < limits[2]) == (expected[0], True)
             continue
-        np.testing.assert_array_equal(found, wanted)
+        np.testing.assert_array_equal(limits, expected)
     for key, band in bands.items():
         assert set(band["threshold"]) <= set(bins[key]["threshold"])
         assert (np.diff(band["threshold"]) > 0).all()
         for i, t in enumerate(band["threshold"]):
             fp, fn, nontarget, target = errors_at(bins[key], t)
-            wanted = fp / nontarget if nontarget else math.nan, fn / target if target else math.nan
-            np.testing.assert_array_equal((band["fpr"][i], band["fnr"][i]), wanted)
+            expected = (
+                fp / nontarget if nontarget else math.nan,
+                fn / target if target else math.nan,
+            )
+            np.testing.assert_array_equal((band["fpr"][i], band["fnr"][i]), expected)
 
 
 def check_ratios(audit):
@@ -113,12 +116,12 @@ def check_ratios(audit):
             continue
         band = bands[key]
         (at,) = np.flatnonzero(band["threshold"] == threshold[0]["threshold"])
-        found = [band[f"{row['metric']}_ratio_{end}"][at] for end in ("low", "high")]
+        limits = [band[f"{row['metric']}_ratio_{end}"][at] for end in ("low", "high")]
         if key[-1] == "either" and row["metric"] == "fpr":  # groups share impostor trials
-            assert np.isnan(found).all()
+            assert np.isnan(limits).all()
             continue
-        np.testing.assert_array_equal(found, [number(row["low"]), number(row["high"])])
-        seen += not np.isnan(found).any()
+        np.testing.assert_array_equal(limits, [number(row["low"]), number(row["high"])])
+        seen += not np.isnan(limits).any()
     assert seen
     for key, band in bands.items():
         for metric in ("fpr", "fnr"):
@@ -231,8 +234,8 @@ def test_trials_beyond_memory_have_exact_bins_and_bands(simulate, monkeypatch):
 def test_counts_have_the_bins_of_their_trials_and_no_bands(trials, speakers, tmp_path):
     pv.count({"S": trials}, speakers=speakers, by="gender", withhold=0).write(tmp_path / "c.counts")
     counted = pv.audit(tmp_path / "c.counts", operating_points=POINTS)
-    whole = pv.audit({"S": trials}, speakers=speakers, by="gender", operating_points=POINTS)
-    assert counted.bins.to_polars().equals(whole.bins.to_polars())
+    full_audit = pv.audit({"S": trials}, speakers=speakers, by="gender", operating_points=POINTS)
+    assert counted.bins.to_polars().equals(full_audit.bins.to_polars())
     assert len(counted.bands) == 0
 
 
@@ -345,10 +348,10 @@ def test_thresholds_step_through_the_rates_and_hold_the_audited_ones():
     draw = np.random.default_rng(7)
     target = draw.random(60_000) < 0.3
     counts = Counts.from_scores(draw.normal(target * 2.5), target)
-    found = shared_thresholds(counts, [0.123, math.inf, -math.inf])
-    assert 300 < found.size < 450
-    assert {0.123, math.inf, -math.inf} <= set(found)
-    at = counts.at(found)
+    observed = shared_thresholds(counts, [0.123, math.inf, -math.inf])
+    assert 300 < observed.size < 450
+    assert {0.123, math.inf, -math.inf} <= set(observed)
+    at = counts.at(observed)
     assert (np.abs(np.diff(at.fpr)) <= 0.02).all()
     assert (np.abs(np.diff(at.fnr)) <= 0.02).all()
     for errors in (at.fp, at.fn):  # the last threshold without errors, and the first one with one
@@ -370,8 +373,8 @@ def test_more_trials_make_no_more_thresholds():
 )
 def test_nodes_are_few_of_them_and_fewer_of_many_trials(n, n_trials, wanted):
     thresholds = np.concatenate(([-np.inf], np.arange(n - 1.0)))
-    found = band_thresholds(thresholds, n_trials)
-    assert found.size == wanted
-    assert -np.inf not in found
+    observed = band_thresholds(thresholds, n_trials)
+    assert observed.size == wanted
+    assert -np.inf not in observed
     if wanted:
-        assert (found[0], found[-1]) == (thresholds[1], thresholds[-1])
+        assert (observed[0], observed[-1]) == (thresholds[1], thresholds[-1])

@@ -19,8 +19,8 @@ def test_blocks_are_of_one_group_and_in_proportion(sizes):
     assert (of_group[block] == group).all()
     for i, size in enumerate(sizes):
         own = n[of_group == i]
-        wanted = round(N_SPEAKER_BLOCKS * size / sum(sizes))
-        assert own.size == min(max(wanted, MIN_BLOCKS_PER_GROUP), size)
+        expected = round(N_SPEAKER_BLOCKS * size / sum(sizes))
+        assert own.size == min(max(expected, MIN_BLOCKS_PER_GROUP), size)
         assert own.max() - own.min() <= 1
     assert np.array_equal(block, speaker_blocks(group))
 

@@ -23,15 +23,15 @@ def cells(audit, metric, point="threshold=1.25"):
 
 
 def rates(audit, metric, *, zero="none", point="threshold=1.25"):
-    found = {}
+    observed = {}
     for group, (k, n) in cells(audit, metric, point).items():
-        found[group] = (k + 0.5) / (n + 1) if zero == "jeffreys" else k / n
-    return found
+        observed[group] = (k + 0.5) / (n + 1) if zero == "jeffreys" else k / n
+    return observed
 
 
-def meta(audit, measure, **where):
-    where = {"operating_point": "threshold=1.25", "zero": "none", "gated": False, **where}
-    (row,) = audit.meta.where(measure=measure, grouping=G, **where)
+def meta(audit, measure, **filters):
+    filters = {"operating_point": "threshold=1.25", "zero": "none", "gated": False, **filters}
+    (row,) = audit.meta.where(measure=measure, grouping=G, **filters)
     return row
 
 
@@ -39,34 +39,34 @@ def meta(audit, measure, **where):
 @pytest.mark.parametrize("metric", ["fpr", "fnr"])
 @pytest.mark.parametrize("name", ["pooled", "macro", "geomean", "best", "f+India"])
 def test_bias_measures(small, metric, zero, name):
-    found = rates(small, metric, zero=zero)
-    pooled = found.pop("pooled")
-    own = list(found.values())
+    observed = rates(small, metric, zero=zero)
+    pooled = observed.pop("pooled")
+    own = list(observed.values())
     reference = {
         "pooled": pooled,
         "macro": math.fsum(own) / len(own),
         "geomean": math.prod(own) ** (1 / len(own)),
         "best": min(own),
-        "f+India": found["f+India"],
+        "f+India": observed["f+India"],
     }[name]
     assert min(own) > 0
-    for group, value in found.items():
-        where = {"metric": metric, "zero": zero, "reference": name, "group": group}
-        where["operating_point"] = "threshold=1.25"
+    for group, value in observed.items():
+        filters = {"metric": metric, "zero": zero, "reference": name, "group": group}
+        filters["operating_point"] = "threshold=1.25"
         for measure, wanted in (
             ("difference", value - reference),
             ("ratio", value / reference),
             ("neg_log_ratio", -math.log(value / reference)),
         ):
-            (row,) = small.bias.where(**where, measure=measure, definition="")
+            (row,) = small.bias.where(**filters, measure=measure, definition="")
             assert row["value"] == pytest.approx(wanted, rel=1e-12, abs=1e-12)
             assert row["reason"] == ""
 
 
 def test_nist_policy_changes_nothing_where_no_group_is_without_errors(small):
-    where = {"metric": "fnr", "operating_point": "threshold=1.25", "measure": "ratio"}
-    plain = [row["value"] for row in small.bias.where(**where, zero="none", definition="")]
-    nist = [row["value"] for row in small.bias.where(**where, zero="nist", definition="")]
+    filters = {"metric": "fnr", "operating_point": "threshold=1.25", "measure": "ratio"}
+    plain = [row["value"] for row in small.bias.where(**filters, zero="none", definition="")]
+    nist = [row["value"] for row in small.bias.where(**filters, zero="nist", definition="")]
     assert plain == nist
 
 
@@ -79,13 +79,13 @@ def gini(x):
 @pytest.mark.parametrize("zero", ["none", "jeffreys"])
 @pytest.mark.parametrize("metric", ["fpr", "fnr"])
 def test_measures_of_one_rate(small, metric, zero):
-    found = rates(small, metric, zero=zero)
-    pooled = found.pop("pooled")
-    x = list(found.values())
+    observed = rates(small, metric, zero=zero)
+    pooled = observed.pop("pooled")
+    x = list(observed.values())
     mean = math.fsum(x) / len(x)
     sd = math.sqrt(math.fsum((v - mean) ** 2 for v in x) / (len(x) - 1))
     logs = math.fsum(abs(math.log(v / pooled)) for v in x)
-    wanted = {
+    expected = {
         "max_min": max(x) / min(x),
         "min_max": min(x) / max(x),
         "max_geomean": max(x) / math.prod(x) ** (1 / len(x)),
@@ -97,18 +97,18 @@ def test_measures_of_one_rate(small, metric, zero):
         "cv": sd / mean,
     }
     told = {"fpr": ("fdr_fpd", "ir_fpd"), "fnr": ("fdr_fnd", "ir_fnd")}[metric]
-    wanted |= {told[0]: max(x) - min(x), told[1]: max(x) / min(x)}
-    for measure, value in wanted.items():
-        where = {"operating_point": "threshold=1.25", "gated": False}
-        rows = small.meta.where(measure=measure, metric=metric, zero=zero, **where).rows()
+    expected |= {told[0]: max(x) - min(x), told[1]: max(x) / min(x)}
+    for measure, value in expected.items():
+        filters = {"operating_point": "threshold=1.25", "gated": False}
+        rows = small.meta.where(measure=measure, metric=metric, zero=zero, **filters).rows()
         if zero == "jeffreys" and not rows:
             continue  # the policy is no remedy for this measure
         (row,) = rows
         assert row["value"] == pytest.approx(value, rel=1e-12), measure
         assert row["groups"] == 6
     row = meta(small, "max_min", metric=metric, zero=zero)
-    assert row["low_group"] == min(found, key=found.get)
-    assert row["high_group"] == max(found, key=found.get)
+    assert row["low_group"] == min(observed, key=observed.get)
+    assert row["high_group"] == max(observed, key=observed.get)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.25, 0.5, 0.75, 1.0])
@@ -197,14 +197,14 @@ def test_sweep_equals_the_measures_at_the_same_point(small, trials, speakers):
         alpha=["0:1:0.25"],
     )
     key = ("allocation", "metric", "operating_point", "measure", "alpha", "zero")
-    told = {
+    reported = {
         tuple(row[name] for name in key): row
         for row in again.meta
         if row["definition"] == "" and row["metric"] in RATES and not row["gated"]
     }
     assert len(small.sweep) > 100
     for row in small.sweep:
-        other = told[tuple(row[name] for name in key)]
+        other = reported[tuple(row[name] for name in key)]
         for name in ("value", "low_group", "high_group", "groups", "higher_is_fairer", "reason"):
             assert row[name] == other[name], row
     thresholds = {r["operating_point"]: r["threshold"] for r in again.operating_points}
@@ -219,11 +219,11 @@ def test_without_a_sweep_there_is_none(trials, speakers, tmp_path):
 
 
 def test_a_group_of_another_grouping_is_no_reference_there(whole):
-    found = {(row["grouping"], row["reference"]) for row in whole.bias}
-    assert ("gender", "f") in found
-    assert ("nation", "f") not in found
-    assert ("nation", "Norway") in found
-    assert (G, "f+India") in found
+    observed = {(row["grouping"], row["reference"]) for row in whole.bias}
+    assert ("gender", "f") in observed
+    assert ("nation", "f") not in observed
+    assert ("nation", "Norway") in observed
+    assert (G, "f+India") in observed
 
 
 def test_an_unknown_reference_is_told_with_the_nearest_groups(trials, speakers):
@@ -233,10 +233,10 @@ def test_an_unknown_reference_is_told_with_the_nearest_groups(trials, speakers):
 
 @pytest.fixture(scope="module")
 def toy():
-    given = VECTORS["3.4_subgroup_and_threshold_bias"]["inputs"]
+    reference = VECTORS["3.4_subgroup_and_threshold_bias"]["inputs"]
     trials = {"enrol": [], "test": [], "score": []}
     people = {"id": [], "team": []}
-    for name, scores in given["groups"].items():
+    for name, scores in reference["groups"].items():
         people["id"] += [f"{name}1", f"{name}2"]
         people["team"] += [name, name]
         for kind, other in (("tar", "1"), ("non", "2")):
@@ -248,41 +248,41 @@ def toy():
         trials,
         speakers=people,
         by="team",
-        cost=f"{given['P_target']},{given['C'][0]},{given['C'][1]}",
+        cost=f"{reference['P_target']},{reference['C'][0]},{reference['C'][1]}",
         operating_points="min-cdet",
     )
 
 
 def test_the_common_threshold_is_that_of_the_overall_minimum(toy):
-    wanted = VECTORS["3.4_subgroup_and_threshold_bias"]["expected"]
+    expected = VECTORS["3.4_subgroup_and_threshold_bias"]["expected"]
     (point,) = toy.operating_points
-    assert point["threshold"] == wanted["overall_thr"]
+    assert point["threshold"] == expected["overall_thr"]
     (row,) = toy.groups.where(group="all", metric="min_cdet_raw")
-    assert row["value"] == pytest.approx(wanted["overall_min"], abs=1e-9)
+    assert row["value"] == pytest.approx(expected["overall_min"], abs=1e-9)
 
 
 @pytest.mark.parametrize("group", ["x", "y", "z"])
 def test_subgroup_and_threshold_bias(toy, group):
-    wanted = VECTORS["3.4_subgroup_and_threshold_bias"]["expected"]["groups"][group]
+    expected = VECTORS["3.4_subgroup_and_threshold_bias"]["expected"]["groups"][group]
     (raw,) = toy.groups.where(group=group, metric="cdet_raw")
     (own,) = toy.groups.where(group=group, metric="min_cdet_raw")
-    assert raw["value"] == pytest.approx(wanted["cost_at_overall"], abs=1e-9)
-    assert own["value"] == pytest.approx(wanted["own_min"], abs=1e-9)
-    assert own["threshold"] in wanted["own_thr"]
+    assert raw["value"] == pytest.approx(expected["cost_at_overall"], abs=1e-9)
+    assert own["value"] == pytest.approx(expected["own_min"], abs=1e-9)
+    assert own["threshold"] in expected["own_thr"]
     (bias,) = toy.bias.where(group=group, measure="subgroup_bias")
-    assert bias["value"] == pytest.approx(wanted["subgroup_bias"], abs=1e-9)
+    assert bias["value"] == pytest.approx(expected["subgroup_bias"], abs=1e-9)
     (bias,) = toy.bias.where(group=group, measure="threshold_bias")
-    assert bias["value"] == pytest.approx(float(wanted["threshold_bias"]), abs=1e-9)
+    assert bias["value"] == pytest.approx(float(expected["threshold_bias"]), abs=1e-9)
     for metric in ("fpr", "fnr"):
         (rate,) = toy.groups.where(group=group, metric=metric)
-        assert rate["value"] == pytest.approx(wanted[metric.upper()], abs=1e-9)
+        assert rate["value"] == pytest.approx(expected[metric.upper()], abs=1e-9)
 
 
 def test_the_area_under_fdr_lies_between_its_heights(small):
     heights = [r["value"] for r in small.sweep if r["measure"] == "fdr" and r["alpha"] == 0.5]
-    found = small.meta.where(measure="au_fdr", alpha=0.5, gated=False).rows()
-    assert {row["definition"] for row in found} == {"linear", "log10"}
-    for row in found:
+    rows = small.meta.where(measure="au_fdr", alpha=0.5, gated=False).rows()
+    assert {row["definition"] for row in rows} == {"linear", "log10"}
+    for row in rows:
         assert min(heights) <= row["value"] <= max(heights)
 
 

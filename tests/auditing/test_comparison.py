@@ -107,7 +107,7 @@ def test_values_are_those_of_the_other_tables(data):
         for row in rows:
             group = {"group": row["group"]} if row["group"] else {"gated": False}
             for system, column in (("A", "value"), ("B", "other")):
-                (found,) = table.where(
+                (observed,) = table.where(
                     system=system,
                     metric="fnr",
                     operating_point="eer",
@@ -116,7 +116,7 @@ def test_values_are_those_of_the_other_tables(data):
                     **more,
                     **group,
                 )
-                assert found["value"] == pytest.approx(row[column], abs=1e-12)
+                assert observed["value"] == pytest.approx(row[column], abs=1e-12)
 
 
 def test_the_order_of_systems_changes_signs_only(better_and_worse, worse_and_better):
@@ -166,17 +166,17 @@ def test_what_two_lists_share_is_said(data):
     kept = [i for i in range(n) if {trials[s][i].split("/")[0] for s in ("enrol", "test")} <= first]
     parts["A@fewer"] = {key: [cells[i] for i in kept] for key, cells in trials.items()}
     table = audited({"A@all": trials, **parts}, people).comparison
-    told = {
+    reported = {
         (row["list"], row["other_list"]): row["speakers"]
         for row in table.where(grouping="all", metric="eer")
     }
     wholes = "in common, lists compared as wholes"
-    assert told["x", "y"] == f"no trial {wholes}; the same speakers, 48"
-    assert told["all", "shuffled"] == "the same trials"
+    assert reported["x", "y"] == f"no trial {wholes}; the same speakers, 48"
+    assert reported["all", "shuffled"] == "the same trials"
     few = len(kept)
     trials_told = f"{few:,} of {n:,} and {few:,} trials {wholes}"
-    assert told["all", "fewer"] == f"{trials_told}; 36 of 48 and 36 speakers in common"
-    assert len(told) == 10  # every pair, once
+    assert reported["all", "fewer"] == f"{trials_told}; 36 of 48 and 36 speakers in common"
+    assert len(reported) == 10  # every pair, once
 
 
 def without_hardest(trials, n):
@@ -221,10 +221,10 @@ def test_the_order_of_rows_and_the_number_of_systems_change_no_comparison(data):
     fewer = without_hardest(trials, 60)
     back = {key: cells[::-1] for key, cells in fewer.items()}
     table = audited({"A": trials, "B": fewer, "C": back}, people).comparison
-    told = {(row["system"], row["other_system"]): row["speakers"] for row in table}
-    assert told["B", "C"] == "the same trials"
-    assert told["A", "B"].endswith("trials in common to all 3 systems, which are compared")
-    assert told["A", "B"] == told["A", "C"]
+    reported = {(row["system"], row["other_system"]): row["speakers"] for row in table}
+    assert reported["B", "C"] == "the same trials"
+    assert reported["A", "B"].endswith("trials in common to all 3 systems, which are compared")
+    assert reported["A", "B"] == reported["A", "C"]
     assert {row["difference"] for row in table if is_told(row["difference"])} == {0.0}
 
 
@@ -282,33 +282,33 @@ def test_accuracy_is_set_against_spread(simulate):
     unfair = np.array(trials["score"]) + shift * (np.array(trials["label"]) == 1)
     scores = {"fair": worsened(trials, 0.3), "unfair": {**trials, "score": unfair.tolist()}}
     table = audited(scores, people, by="nation", operating_points="threshold=1.5").comparison
-    told = {
+    reported = {
         row["measure"]: row
         for row in table.where(metric="fnr", grouping="nation", operating_point="threshold=1.5")
         if row["measure"] in COMPARISON_MEASURES and not row["group"]
     }
-    assert set(told) == set(COMPARISON_MEASURES) - {"value"}
-    assert told["spread"]["difference"] < 0
-    assert told["spread"]["reason"] == "of the 3 groups that pass the gates"
-    assert told["p_less_spread"]["value"] > 0.9
-    for row in told.values():
+    assert set(reported) == set(COMPARISON_MEASURES) - {"value"}
+    assert reported["spread"]["difference"] < 0
+    assert reported["spread"]["reason"] == "of the 3 groups that pass the gates"
+    assert reported["p_less_spread"]["value"] > 0.9
+    for row in reported.values():
         if row["measure"] != "spread":
             assert 0 <= row["value"] <= row["value"] + row["other"] <= 1
-    least = min(told["p_more_accurate"]["value"], told["p_less_spread"]["value"])
-    assert told["p_both"]["value"] <= least
+    least = min(reported["p_more_accurate"]["value"], reported["p_less_spread"]["value"])
+    assert reported["p_both"]["value"] <= least
 
 
 def test_noise_alone_is_no_spread():
     rng = np.random.default_rng(0)
-    found = []
+    rows = []
     for _ in range(300):
         noise = rng.normal(0, 0.3, (1, 8))
         again = np.exp(noise + rng.normal(0, 0.3, (100, 1, 8)))
         spread, drawn = _noise_free_variance(
             np.exp(noise), again, np.ones((1, 8), dtype=bool), np.log
         )
-        found.append((spread[0], drawn.mean()))
-    assert np.abs(np.mean(found, axis=0)).max() < 0.02  # its variance is .09
+        rows.append((spread[0], drawn.mean()))
+    assert np.abs(np.mean(rows, axis=0)).max() < 0.02  # its variance is .09
 
 
 def test_the_interval_of_an_unfairness_reaches_as_far_as_noise_does():
@@ -408,14 +408,14 @@ def test_spread_beyond_noise_is_compared_as_the_table_of_meta_measures_has_it(cr
     for measure in ("tau_log", "var_corrected"):
         for row in crossed.comparison.where(measure=measure):
             for system, column in (("A", "value"), ("B", "other")):
-                (found,) = crossed.meta.where(
+                (observed,) = crossed.meta.where(
                     system=system,
                     measure=measure,
                     gated=True,
                     metric=row["metric"],
                     operating_point=row["operating_point"],
                 )
-                assert row[column] == pytest.approx(found["value"], abs=1e-12)
+                assert row[column] == pytest.approx(observed["value"], abs=1e-12)
             assert (row["low"] is None) == (measure == "tau_log")
             assert ("cut off at 0" in row["reason"]) == (measure == "tau_log")
 
@@ -423,13 +423,13 @@ def test_spread_beyond_noise_is_compared_as_the_table_of_meta_measures_has_it(cr
 def test_groups_that_pass_the_gates_of_no_rate_are_compared_by_other_metrics(data):
     trials, people = data
     gates = ("speakers=5", "pairs=10", "errors=10000")
-    found = audited({"A": trials, "B": worsened(trials, 1.5)}, people, gates=gates, replicates=50)
-    spreads = found.comparison.where(measure="spread", metric="eer").rows()
+    audit = audited({"A": trials, "B": worsened(trials, 1.5)}, people, gates=gates, replicates=50)
+    spreads = audit.comparison.where(measure="spread", metric="eer").rows()
     assert spreads
     assert all(is_told(row["difference"]) for row in spreads)
-    of_rates = found.comparison.where(measure="spread", metric="fnr").rows()
+    of_rates = audit.comparison.where(measure="spread", metric="fnr").rows()
     assert {row["reason"] for row in of_rates} == {"fewer than three groups pass the gates in both"}
-    assert not found.comparison.where(measure="tau_log").rows()
+    assert not audit.comparison.where(measure="tau_log").rows()
 
 
 def test_two_logs_of_decisions_without_impostors_are_compared():
@@ -445,10 +445,10 @@ def test_two_logs_of_decisions_without_impostors_are_compared():
         }
 
     customers = {"id": [f"c{i:02d}" for i in range(60)], "gender": ["f", "m"] * 30}
-    found = pv.audit(
+    audit = pv.audit(
         {"old": log(0.15, 1), "new": log(0.05, 2)}, speakers=customers, by="gender", compare=True
     )
-    rows = found.comparison.where(metric="fnr", measure="value").rows()
+    rows = audit.comparison.where(metric="fnr", measure="value").rows()
     assert {row["group"] for row in rows} == {"all", "f", "m", "pooled"}
     for row in rows:
         assert row["low"] < row["difference"] < row["high"]

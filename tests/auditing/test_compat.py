@@ -55,9 +55,9 @@ def test_eer(audit, counts, group):
 def test_cost_and_rates_at_its_own_minimum(audit, counts, group, name, point):
     cost = pv.parse_cost(name)
     threshold = bt4vt.bt4vt_min_cdet(counts["all"], cost=cost).threshold
-    wanted = bt4vt.bt4vt_cdet_at(counts[group], threshold, cost=cost)
+    expected = bt4vt.bt4vt_cdet_at(counts[group], threshold, cost=cost)
     row = found(audit, group, "cdet_raw", f"{name} bt4vt", point)
-    assert (row["value"], row["threshold"]) == wanted
+    assert (row["value"], row["threshold"]) == expected
     rates = bt4vt.bt4vt_rates_at(counts[group], threshold)
     assert found(audit, group, "fpr", f"{name} bt4vt", point)["value"] == rates.fpr
     assert found(audit, group, "fnr", f"{name} bt4vt", point)["value"] == rates.fnr
@@ -65,8 +65,8 @@ def test_cost_and_rates_at_its_own_minimum(audit, counts, group, name, point):
 
 @pytest.mark.parametrize("group", ["f", "m"])
 def test_ratios(audit, counts, group):
-    where = {"group": group, "measure": "ratio", "reference": "all"}
-    (row,) = audit.bias.where(**where, metric="eer", definition="bt4vt")
+    filters = {"group": group, "measure": "ratio", "reference": "all"}
+    (row,) = audit.bias.where(**filters, metric="eer", definition="bt4vt")
     one, all_ = (bt4vt.bt4vt_eer(counts[name]).value for name in (group, "all"))
     assert row["value"] == bt4vt.bt4vt_eer_ratio(one, all_)
     cost = pv.parse_cost("voxsrc")
@@ -74,7 +74,7 @@ def test_ratios(audit, counts, group):
     one, all_ = (
         bt4vt.bt4vt_cdet_at(counts[name], threshold, cost=cost).value for name in (group, "all")
     )
-    (row,) = audit.bias.where(**where, metric="cdet_raw", definition="voxsrc bt4vt")
+    (row,) = audit.bias.where(**filters, metric="cdet_raw", definition="voxsrc bt4vt")
     assert row["value"] == one / all_
 
 
@@ -83,8 +83,8 @@ def test_own_minimum_and_a_named_reference(audit, counts):
     least = {name: bt4vt.bt4vt_min_cdet(counts[name], cost=cost) for name in ("f", "m")}
     row = found(audit, "m", "min_cdet_raw", "voxsrc bt4vt", "")
     assert (row["value"], row["threshold"]) == least["m"]
-    where = {"group": "m", "measure": "ratio", "reference": "f", "definition": "voxsrc bt4vt"}
-    (row,) = audit.bias.where(**where, metric="min_cdet_raw")
+    filters = {"group": "m", "measure": "ratio", "reference": "f", "definition": "voxsrc bt4vt"}
+    (row,) = audit.bias.where(**filters, metric="min_cdet_raw")
     assert row["value"] == least["m"].value / least["f"].value
     assert {one["reference"] for one in audit.bias.where(definition="bt4vt").rows()} == {"all", "f"}
 

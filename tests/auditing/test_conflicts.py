@@ -73,7 +73,7 @@ def test_the_headline_is_repeated_with_and_without(audit, spoilt):
 def test_every_point_group_and_metric_has_both(audit):
     values = [row for row in audit.data.where(source="conflicts") if row["count"] is None]
     assert all(row["value"] is not None for row in values)
-    found = {(row["grouping"], row["group"], row["item"]) for row in values}
+    observed = {(row["grouping"], row["group"], row["item"]) for row in values}
     cells = [
         ("all", "all", ""),
         *(("gender", g, " (allocation both)") for g in ("f", "m", "pooled")),
@@ -83,9 +83,9 @@ def test_every_point_group_and_metric_has_both(audit):
             for point in ("threshold=1", "fpr=0.1"):
                 for metric in ("fpr", "fnr"):
                     item = f"{metric} at {point} {way} contradicting rows{suffix}"
-                    assert (grouping, group, item) in found
+                    assert (grouping, group, item) in observed
             for metric in ("eer (linear)", "min_cdet_norm (voxsrc)"):
-                assert (grouping, group, f"{metric} {way} contradicting rows{suffix}") in found
+                assert (grouping, group, f"{metric} {way} contradicting rows{suffix}") in observed
 
 
 def test_without_contradictions_both_are_equal(trials, speakers):
@@ -115,10 +115,10 @@ def distances(trials):
 
 
 def test_reversed_scores_are_refused_naming_both_ways_out(distances, speakers):
-    with pytest.raises(DataError) as found:
+    with pytest.raises(DataError) as observed:
         pv.audit({"S": distances}, speakers=speakers, by="gender")
     for word in ("--distance", "--similarity", "AUC 0."):
-        assert word in str(found.value)
+        assert word in str(observed.value)
 
 
 @pytest.mark.slow
@@ -150,28 +150,30 @@ def test_what_was_read_is_told(trials, speakers):
     rows.append((*rows[2][:2], None, rows[2][3]))  # without score, whose trial has one
     rows.append((rows[2][1], rows[2][0], None, rows[2][3]))  # without score
     rows.append(("qz000/vx0.wav", "qz000/vx0.wav", 9.0, 1))  # with itself
-    given = dict(zip(trials, map(list, zip(*rows, strict=True)), strict=True))
-    audit = pv.audit(given, speakers=speakers, by="gender", intervals=False)
-    found = {(row["source"], row["item"]): row["count"] for row in audit.data}
+    reference = dict(zip(trials, map(list, zip(*rows, strict=True)), strict=True))
+    audit = pv.audit(reference, speakers=speakers, by="gender", intervals=False)
+    observed = {(row["source"], row["item"]): row["count"] for row in audit.data}
     n = len(trials["score"])
-    assert found["scores", "rows"] == n + 5
-    assert found["scores", "trials"] == n + 2
-    assert found["scores", "exact duplicates"] == 1
-    assert found["scores", "reversed pairs"] == 1
-    assert found["scores", "trials without score"] == 1
-    assert found["scores", "rows without score whose trial is in another row"] == 1
-    assert found["scores", "trials of an utterance with itself"] == 1
+    assert observed["scores", "rows"] == n + 5
+    assert observed["scores", "trials"] == n + 2
+    assert observed["scores", "exact duplicates"] == 1
+    assert observed["scores", "reversed pairs"] == 1
+    assert observed["scores", "trials without score"] == 1
+    assert observed["scores", "rows without score whose trial is in another row"] == 1
+    assert observed["scores", "trials of an utterance with itself"] == 1
     targets = sum(trials["label"]) + rows[0][3] + 1
-    assert found["scores", "target trials"] == targets
-    assert found["scores", "nontarget trials"] == n + 2 - targets
+    assert observed["scores", "target trials"] == targets
+    assert observed["scores", "nontarget trials"] == n + 2 - targets
 
 
 def test_trials_in_no_group_are_counted_per_grouping_and_allocation(whole):
     for name in ("gender", "nation", "gender+nation"):
         for rule in ("both", "enrol", "test", "either"):
-            where = {"system": "T", "metric": "auc"}
-            (everything,) = whole.groups.where(**where, grouping="all")
-            (pooled,) = whole.groups.where(**where, grouping=name, group="pooled", allocation=rule)
+            filters = {"system": "T", "metric": "auc"}
+            (everything,) = whole.groups.where(**filters, grouping="all")
+            (pooled,) = whole.groups.where(
+                **filters, grouping=name, group="pooled", allocation=rule
+            )
             rows = whole.data.where(system="T", source="scores", grouping=name, group="").rows()
             words = f"in no group (allocation {rule})"
             counts = [row["count"] for row in rows if row["item"].endswith(words)]

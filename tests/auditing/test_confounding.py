@@ -69,26 +69,26 @@ def test_it_is_written_as_the_schema_has_it_and_read_again(apart, tmp_path, foll
 
 
 def test_attributes_in_a_combination_count_too():
-    found = audited(
+    audit = audited(
         speakers(f_old=30, f_young=12, m_old=12, m_young=30), by=["gender", "gender+band"]
     )
-    assert told(found)["gender", "band"]["relation"] == "confounded"
+    assert told(audit)["gender", "band"]["relation"] == "confounded"
 
 
 def test_what_goes_together_a_little_is_confounded_weakly():
-    found = audited(speakers(f_old=60, f_young=40, m_old=40, m_young=60))
-    assert "are weakly associated: 60 % of" in told(found)["gender", "band"]["sentence"]
+    audit = audited(speakers(f_old=60, f_young=40, m_old=40, m_young=60))
+    assert "are weakly associated: 60 % of" in told(audit)["gender", "band"]["sentence"]
 
 
 def test_what_does_not_go_together_is_recorded_as_not_shown():
-    found = audited(speakers(f_old=20, f_young=20, m_old=21, m_young=19))
-    assert told(found)["gender", "band"]["relation"] == "not_shown"
+    audit = audited(speakers(f_old=20, f_young=20, m_old=21, m_young=19))
+    assert told(audit)["gender", "band"]["relation"] == "not_shown"
 
 
 @pytest.mark.parametrize("few", [0, 3, 9])
 def test_no_share_of_few_speakers_is_told(few):
-    found = audited(speakers(f_old=40, f_young=few, m_old=11, m_young=29))
-    sentence = told(found)["gender", "band"]["sentence"]
+    audit = audited(speakers(f_old=40, f_young=few, m_old=11, m_young=29))
+    sentence = told(audit)["gender", "band"]["sentence"]
     assert "fewer than 10" in sentence
     assert str(round(100 * few / (40 + few))) + " %" not in sentence
 
@@ -102,8 +102,8 @@ def test_a_value_of_none_of_the_speakers_counts_for_nothing():
 
 
 def test_groups_of_few_speakers_are_no_example():
-    found = audited(speakers(f_old=40, f_young=3, m_old=3, m_young=6))
-    row = told(found)["gender", "band"]
+    audit = audited(speakers(f_old=40, f_young=3, m_old=3, m_young=6))
+    row = told(audit)["gender", "band"]
     assert row["relation"] == "confounded"
     assert row["sentence"].startswith("gender and band are associated (Cramér's V")
 
@@ -168,8 +168,8 @@ def test_one_attribute_says_nothing(apart):
 def test_counts_know_no_speakers_and_say_nothing(tmp_path):
     people = speakers(f_old=30, f_young=12, m_old=12, m_young=30)
     scores = {"enrol": ["s000/1", "s001/1"], "test": ["s000/2", "s002/2"], "score": [1.0, 0.0]}
-    made = pv.count({"x": scores}, speakers=people, by=["gender", "band"], withhold=0)
-    made.write(tmp_path / "x.counts")
+    counts = pv.count({"x": scores}, speakers=people, by=["gender", "band"], withhold=0)
+    counts.write(tmp_path / "x.counts")
     assert "confounding" not in pv.audit(tmp_path / "x.counts").record
 
 

@@ -70,12 +70,14 @@ def test_counts_with_tallies_give_the_bytes_of_the_audit_in_one_piece(
     options = {"speakers": speakers, "by": by, "within": within}
     points = ("fpr=0.01", "deployed", "eer")
     rules = {**rules, "operating_points": points}
-    whole = pv.audit({"S": rows}, replicates=60, **rules, **options)
+    full_audit = pv.audit({"S": rows}, replicates=60, **rules, **options)
     counts, tallies = added_up(parts_of(rows, n), tmp_path, points=points, **options)
-    made = pv.audit([*counts, *tallies], replicates=60, **rules)
-    one, other = (files_of(each, tmp_path / name) for each, name in ((whole, "a"), (made, "b")))
+    audit = pv.audit([*counts, *tallies], replicates=60, **rules)
+    one, other = (
+        files_of(each, tmp_path / name) for each, name in ((full_audit, "a"), (audit, "b"))
+    )
     assert {name for name in one if one[name] != other.get(name)} <= OF_ROWS
-    assert len(made.verdicts)
+    assert len(audit.verdicts)
 
 
 def test_a_tally_of_other_trials_is_refused(trials, speakers, tmp_path):
@@ -110,12 +112,13 @@ def test_the_table_of_speakers_tells_more_of_the_speakers_of_a_tally(trials, spe
     options = {"speakers": aged, "by": ["age:30,40", "gender"]}
     counts, tallies = added_up(parts_of(trials, 2), tmp_path, **options)
     files = [*counts, *tallies]
-    whole = pv.audit({"S": trials}, replicates=60, **options)
-    made = pv.audit(files, speakers=aged, replicates=60)
-    assert made.bias.to_polars().equals(whole.bias.to_polars())
-    assert made.record.get("confounding") == whole.record.get("confounding")
+    full_audit = pv.audit({"S": trials}, replicates=60, **options)
+    audit = pv.audit(files, speakers=aged, replicates=60)
+    assert audit.bias.to_polars().equals(full_audit.bias.to_polars())
+    assert audit.record.get("confounding") == full_audit.record.get("confounding")
     of_people = [
-        [row for row in each.data.rows() if row["source"] == "speakers"] for each in (whole, made)
+        [row for row in each.data.rows() if row["source"] == "speakers"]
+        for each in (full_audit, audit)
     ]
     assert of_people[0] == of_people[1] != []
     with pytest.raises(ConfigError, match=r"is not the table that the tally of .* was made with"):

@@ -49,14 +49,14 @@ def counted(sources, folder, **options):
 
 def differing(one, other, *, without=()):
     """Tables in which two audits differ, but for some columns of the groups."""
-    found = []
+    rows = []
     for name in SAME:
         first, second = (getattr(audit, name).to_polars() for audit in (one, other))
         if name == "groups":
             first, second = first.drop(without), second.drop(without)
         if not first.equals(second):
-            found.append(name)
-    return found
+            rows.append(name)
+    return rows
 
 
 @pytest.fixture(scope="module")
@@ -74,13 +74,14 @@ def test_an_audit_of_counts_is_the_audit_of_the_trials(trials, people, tmp_path)
         "operating_points": ["fpr=0.01", "eer", "min-cdet", "threshold=1.25"],
         "sweep": "fpr=0.01:0.1:log5",
     }
-    whole = measured({"S": trials}, speakers=people, by=BY, **options)
+    full_audit = measured({"S": trials}, speakers=people, by=BY, **options)
     (path,) = counted([trials], tmp_path, speakers=people, by=BY, withhold=0)
     audit = measured(path, **options)
-    assert differing(whole, audit) == []
-    assert whole.sweep.to_polars().equals(audit.sweep.to_polars())
+    assert differing(full_audit, audit) == []
+    assert full_audit.sweep.to_polars().equals(audit.sweep.to_polars())
     assert (
-        audit.record["inputs"][0]["content_sha256"] == (whole.record["inputs"][0]["content_sha256"])
+        audit.record["inputs"][0]["content_sha256"]
+        == (full_audit.record["inputs"][0]["content_sha256"])
     )
     assert audit.record["resolution"]["exact"] is True
 
@@ -162,8 +163,8 @@ def test_rows_add_up_as_a_table_is_grouped_whatever_their_order(tables):
         }
         for columns in (zip(*table, strict=True) for table in tables if table)
     ]
-    found = CountRows.total(map(CountRows, parts)).columns
-    assert pl.DataFrame({name: np.array(one) for name, one in found.items()}).equals(grouped)
+    observed = CountRows.total(map(CountRows, parts)).columns
+    assert pl.DataFrame({name: np.array(one) for name, one in observed.items()}).equals(grouped)
 
 
 def test_the_order_of_files_changes_no_byte(trials, people, tmp_path):
@@ -171,10 +172,10 @@ def test_the_order_of_files_changes_no_byte(trials, people, tmp_path):
     written = []
     for i, order in enumerate((files, files[::-1])):
         pv.audit(order).write(tmp_path / f"a{i}")
-        found = {path.name: path.read_bytes() for path in (tmp_path / f"a{i}").iterdir()}
+        observed = {path.name: path.read_bytes() for path in (tmp_path / f"a{i}").iterdir()}
         for name in OF_KEY:
-            found.pop(name, None)
-        written.append(found)
+            observed.pop(name, None)
+        written.append(observed)
     assert written[0] == written[1]
 
 
@@ -230,12 +231,12 @@ def test_decisions_thresholds_failures_seconds_and_levels_are_counted_too(bank, 
     ]
     options = {**tables, **EVERYTHING}
     points = {"operating_points": ["deployed", "fpr=0.05"]}
-    whole = measured({"S": trials}, **options, **points)
+    full_audit = measured({"S": trials}, **options, **points)
     (one,) = counted([trials], tmp_path, **options, withhold=0)
     audit = measured(one, **points)
     quantiles = {"q50", "q95"}
     for name in SAME:
-        first, second = (list(getattr(a, name).rows()) for a in (whole, audit))
+        first, second = (list(getattr(a, name).rows()) for a in (full_audit, audit))
         assert len(first) == len(second) > 0
         for mine, theirs in zip(first, second, strict=True):
             if mine.get("metric") == "seconds" and mine["definition"] in quantiles:
@@ -246,7 +247,7 @@ def test_decisions_thresholds_failures_seconds_and_levels_are_counted_too(bank, 
     several = measured(
         counted(shards(trials, 3), tmp_path, **options, withhold=0), **points
     ).groups.to_polars()
-    first = whole.groups.to_polars()
+    first = full_audit.groups.to_polars()
     of_people = first["metric"].is_in(["fte", "fta", "seconds"]) | (first["definition"] == "shares")
     assert (
         first.filter(~of_people)
@@ -259,9 +260,9 @@ def test_decisions_thresholds_failures_seconds_and_levels_are_counted_too(bank, 
 def test_decisions_without_scores_are_counted(trials, people, tmp_path):
     decided = {name: trials[name] for name in ("enrol", "test", "label")}
     decided["decision"] = ["accept" if s >= 1 else "reject" for s in trials["score"]]
-    whole = measured({"S": decided}, speakers=people, by=BY)
+    full_audit = measured({"S": decided}, speakers=people, by=BY)
     files = counted(shards(decided, 3), tmp_path, speakers=people, by=BY, withhold=0)
-    assert differing(whole, measured(files), without=SPEAKERS) == []
+    assert differing(full_audit, measured(files), without=SPEAKERS) == []
 
 
 # bins and thresholds
@@ -290,7 +291,9 @@ def test_edges_are_the_numbers_that_one_writes(value):
 
 def test_with_a_step_what_is_found_on_the_curve_lies_within_the_stated_bound(simulate, tmp_path):
     trials, people = simulate(decimals=9)
-    whole = measured({"S": trials}, speakers=people, by=BY, operating_points=["threshold=1.25"])
+    full_audit = measured(
+        {"S": trials}, speakers=people, by=BY, operating_points=["threshold=1.25"]
+    )
     files = counted(
         *(shards(trials, 3), tmp_path), speakers=people, by=BY, withhold=0, step=0.02,
         thresholds=[0.333],
@@ -303,7 +306,7 @@ def test_with_a_step_what_is_found_on_the_curve_lies_within_the_stated_bound(sim
     assert 0 < bound["rate"] < 0.2
     differ = 0
     for metric in ("eer", "auc", "min_cdet_raw", "shift_target", "shift_nontarget"):
-        first, second = (a.groups.where(metric=metric).rows() for a in (whole, audit))
+        first, second = (a.groups.where(metric=metric).rows() for a in (full_audit, audit))
         assert len(first) == len(second) > 0
         for one, two in zip(first, second, strict=True):
             gap = abs(one["value"] - two["value"])
@@ -320,20 +323,20 @@ def test_with_a_step_what_is_found_on_the_curve_lies_within_the_stated_bound(sim
 def test_at_thresholds_alone_the_curve_is_missing_with_that_reason(trials, people, tmp_path):
     (path,) = counted([trials], tmp_path, speakers=people, by="gender", thresholds=[1.25, 0.5])
     points = ["threshold=0.5", "threshold=1.25"]
-    whole = measured({"S": trials}, speakers=people, by="gender", operating_points=points)
+    full_audit = measured({"S": trials}, speakers=people, by="gender", operating_points=points)
     audit = measured(path)
     assert audit.record["resolution"]["exact"] is True
     assert len(audit.det) == 0
     for metric in ("fpr", "fnr", "hter", "cdet_norm"):
-        one, two = (a.groups.where(metric=metric).rows() for a in (whole, audit))
+        one, two = (a.groups.where(metric=metric).rows() for a in (full_audit, audit))
         assert one == two
     for metric in ("eer", "auc", "min_cllr", "shift_target", "fnr_at_fpr", "dprime"):
         for row in audit.groups.where(metric=metric):
             assert (row["value"], row["reason"]) == (None, COUNTED_AT_THRESHOLDS)
-    found = pv.audit(path, operating_points=["eer", "threshold=0.5"]).operating_points.rows()
-    assert [row["reason"] for row in found] == [COUNTED_AT_THRESHOLDS, ""]
+    observed = pv.audit(path, operating_points=["eer", "threshold=0.5"]).operating_points.rows()
+    assert [row["reason"] for row in observed] == [COUNTED_AT_THRESHOLDS, ""]
     assert "counted at thresholds 0.5, 1.25" in {row["item"] for row in audit.data}
-    assert whole.matrix.to_polars().equals(audit.matrix.to_polars())
+    assert full_audit.matrix.to_polars().equals(audit.matrix.to_polars())
 
 
 @pytest.mark.parametrize("how", [{}, {"step": "0.1"}, {"thresholds": ["0.5"]}])
@@ -346,10 +349,10 @@ def test_infinite_scores_are_counted_among_others_and_alone(
     made = {**trials, "score": scores}
     files = counted(shards(made, 2), tmp_path, speakers=people, by="gender", withhold=0, **how)
     at = {"operating_points": "threshold=0.5", "orientation": "similarity"}
-    whole = measured({"S": made}, speakers=people, by="gender", **at)
+    full_audit = measured({"S": made}, speakers=people, by="gender", **at)
     audit = measured(files, **at)
     for metric in ("fpr", "fnr"):
-        one, two = (each.groups.where(metric=metric).to_polars() for each in (whole, audit))
+        one, two = (each.groups.where(metric=metric).to_polars() for each in (full_audit, audit))
         assert one.drop(SPEAKERS).equals(two.drop(SPEAKERS))
 
 
@@ -365,13 +368,13 @@ def test_long_lists_are_counted_in_partitions_and_need_a_step(
 ):
     options = {"speakers": people, "by": BY, "withhold": 0}
     (one,) = counted([trials], tmp_path, step=0.1, **options)
-    wanted = one.read_bytes()
+    expected = one.read_bytes()
     monkeypatch.setattr(spilled_rows, "IN_MEMORY_TRIALS", 1000)
     monkeypatch.setattr(spilled_rows, "PARTITION_TRIALS", 900)
     with pytest.raises(pv.ConfigError, match=r"as in --step 0\.001"):
         pv.count(trials, **options)
     (two,) = counted([trials], tmp_path, step=0.1, **options)
-    assert two.read_bytes() == wanted
+    assert two.read_bytes() == expected
 
 
 # few people
@@ -391,24 +394,24 @@ def few(speakers, trials, *, of_m):
 
 def test_a_group_of_few_speakers_is_withheld_and_so_is_what_would_tell_it(trials, people, tmp_path):
     some = few(people, trials, of_m=3)
-    made = pv.count(some, speakers=people, by="gender")
-    assert made.withheld == {
+    counts = pv.count(some, speakers=people, by="gender")
+    assert counts.withheld == {
         ("gender", "", "m"): "withheld: fewer than 5 speakers",
         ("gender", "", "f"): "withheld: else a group of fewer than 5 speakers could be told",
     }
-    made.write(tmp_path / "a.counts")
+    counts.write(tmp_path / "a.counts")
     audit = measured(tmp_path / "a.counts")
     for table in (audit.groups, audit.bias):
-        found = table.where(grouping="gender", group="m").rows()
-        assert found
-        assert {row["value"] for row in found} == {None}
+        observed = table.where(grouping="gender", group="m").rows()
+        assert observed
+        assert {row["value"] for row in observed} == {None}
     rows = audit.groups.where(grouping="gender", group="m").rows()
     for name in ("trials", "errors", "target_trials", "speakers"):
         assert {row[name] for row in rows} == {None}
     assert {row["reason"] for row in rows} == {"withheld: fewer than 5 speakers"}
     assert {row["trials"] for row in audit.matrix} == {None}
-    whole = measured(some, speakers=people, by="gender")
-    of_all = [a.groups.where(group="all").to_polars().drop("system") for a in (whole, audit)]
+    full_audit = measured(some, speakers=people, by="gender")
+    of_all = [a.groups.where(group="all").to_polars().drop("system") for a in (full_audit, audit)]
     assert of_all[0].equals(of_all[1])
 
 
@@ -421,11 +424,11 @@ def test_nothing_is_withheld_where_all_groups_are_large_or_none_is_asked_for(tri
 def test_no_single_sum_gives_a_withheld_group_away(simulate):
     trials, people = simulate(speakers=33)
     by = ["gender", "nation", "gender+nation"]
-    made = pv.count(trials, speakers=people, by=by, withhold=6, step=1)
+    counts = pv.count(trials, speakers=people, by=by, withhold=6, step=1)
     nation = dict(
         zip(people["id"], zip(people["gender"], people["nation"], strict=True), strict=True)
     )
-    hidden = {group for by, _, group in made.withheld if by == "gender+nation"}
+    hidden = {group for by, _, group in counts.withheld if by == "gender+nation"}
     assert hidden  # three groups have five speakers
     for of in ("f", "m", "India", "Norway", "USA"):
         together = [one for one in nation.values() if of in one and "+".join(one) in hidden]
@@ -441,10 +444,10 @@ def test_levels_of_few_speakers_are_withheld(simulate, tmp_path):
         "rare" if {a, b} <= rare else "app" if i % 2 else "web"
         for i, (a, b) in enumerate(zip(own, other, strict=True))
     ]
-    made = pv.count(trials, speakers=people, by="gender", within="channel", step=1)
-    assert ("channel", "rare") in made.levels_withheld
-    assert len(made.levels_withheld) == 2  # else the rest would tell it
-    made.write(tmp_path / "a.counts")
+    counts = pv.count(trials, speakers=people, by="gender", within="channel", step=1)
+    assert ("channel", "rare") in counts.levels_withheld
+    assert len(counts.levels_withheld) == 2  # else the rest would tell it
+    counts.write(tmp_path / "a.counts")
     audit = pv.audit(tmp_path / "a.counts")
     assert len({row["within"] for row in audit.groups}) == 2
 
@@ -473,13 +476,13 @@ def told_of(made, one, two):
     for grouping, group in (one, two):
         block = [of.name for of in made.groupings].index(grouping)
         place = made.groupings[block].groups.index(group)
-        found = {}
+        observed = {}
         for i in np.flatnonzero(rows["block"] == block).tolist():
             key = bool(rows["target"][i]), float(rows["value"][i])
-            cell = found.setdefault(key, [0, 0])
+            cell = observed.setdefault(key, [0, 0])
             cell[0] += int(rows["count"][i]) * int(rows["enrol_group"][i] == place)
             cell[1] += int(rows["count"][i])
-        both.append(found)
+        both.append(observed)
     first, second = both
     low = sum(max(0, first[key][0] + second[key][0] - n) for key, (_, n) in first.items())
     high = sum(min(first[key][0], second[key][0]) for key in first)
@@ -502,10 +505,10 @@ WOMEN_OF_NORWAY = ("gender", "f"), ("nation", "Norway")
 
 def test_joining_rows_by_score_gives_a_group_of_few_back_where_nothing_is_withheld(rare):
     trials, n, people = rare
-    made = pv.count(trials, speakers=people, by=["gender", "nation"], withhold=0)
-    low, high = told_of(made, *WOMEN_OF_NORWAY)
+    counts = pv.count(trials, speakers=people, by=["gender", "nation"], withhold=0)
+    low, high = told_of(counts, *WOMEN_OF_NORWAY)
     assert 0.99 * n <= low <= n <= high <= 1.01 * n
-    assert any("can be joined" in line for line in made.told_apart())
+    assert any("can be joined" in line for line in counts.told_apart())
 
 
 @pytest.mark.parametrize("by", [["gender", "nation"], ["gender", "nation", "gender+nation"]])
@@ -517,8 +520,8 @@ def test_what_joining_rows_by_score_would_tell_is_refused_and_the_mend_tells_not
     with pytest.raises(pv.ConfigError, match="joining rows of rare values") as caught:
         pv.count(trials, speakers=people, by=by, step=step)
     width = re.search(r"--step ([\d.]+),", str(caught.value))[1]
-    made = pv.count(trials, speakers=people, by=by, step=width)
-    low, high = told_of(made, *WOMEN_OF_NORWAY)
+    counts = pv.count(trials, speakers=people, by=by, step=width)
+    low, high = told_of(counts, *WOMEN_OF_NORWAY)
     assert low < 0.05 * n
     assert high > 1.9 * n
 
@@ -557,14 +560,14 @@ def test_a_few_thresholds_of_several_groupings_are_shared(rare, tmp_path):
 
 def test_what_single_trials_took_is_not_told(bank):
     trials, tables = bank
-    made = pv.count(trials, speakers=tables["speakers"], by="gender", withhold=0).rows.columns
-    assert made["count"].size > 1000
-    assert made["timed"][made["timed"] > 0].tolist() == [
-        made["count"][(made["enrol_group"] == i) & (made["test_group"] == k)].sum()
+    counts = pv.count(trials, speakers=tables["speakers"], by="gender", withhold=0).rows.columns
+    assert counts["count"].size > 1000
+    assert counts["timed"][counts["timed"] > 0].tolist() == [
+        counts["count"][(counts["enrol_group"] == i) & (counts["test_group"] == k)].sum()
         for i in (0, 1)
         for k in (0, 1)
     ]
-    assert made["microseconds"].sum() == round(1e6 * sum(trials["seconds"]))
+    assert counts["microseconds"].sum() == round(1e6 * sum(trials["seconds"]))
 
 
 # what one day lacks
@@ -583,8 +586,8 @@ def test_a_day_of_which_nothing_is_known_is_counted_and_adds_up(trials, people, 
     told = [*pv.count(first, **options).told_apart()]
     assert f"No trial is in any group by {by}, which is unknown for all of them." in told
     both = {name: [*first[name], *second[name]] for name in first}
-    whole = measured({"S": both}, **{k: v for k, v in options.items() if k != "withhold"})
-    assert differing(whole, measured(files), without=SPEAKERS) == []
+    full_audit = measured({"S": both}, **{k: v for k, v in options.items() if k != "withhold"})
+    assert differing(full_audit, measured(files), without=SPEAKERS) == []
     with pytest.raises(pv.DataError, match=f"{by} is unknown for every trial; count again"):
         pv.audit(files[0])
 
@@ -685,8 +688,8 @@ def test_groups_that_only_some_files_have_stand_in_the_order_of_the_whole(trials
     rest = [i for i, one in enumerate(mine) if nation[one] == "India"]
     parts = [rows_of(trials, which) for which in (north, rest)]
     files = counted(parts, tmp_path, speakers=people, by="nation", withhold=0)
-    whole = measured({"S": trials}, speakers=people, by="nation")
-    assert differing(whole, measured(files), without=SPEAKERS) == []
+    full_audit = measured({"S": trials}, speakers=people, by="nation")
+    assert differing(full_audit, measured(files), without=SPEAKERS) == []
 
 
 @pytest.mark.slow
@@ -713,9 +716,9 @@ def small(tmp_path_factory, simulate):
     trials, people = simulate(speakers=12, utterances=3, nontarget=60)
     trials["channel"] = ["ab"[i % 2] for i in range(len(trials["score"]))]
     path = tmp_path_factory.mktemp("counts") / "small.counts"
-    made = pv.count(trials, speakers=people, by=["gender"], within="channel", withhold=0)
-    made.write(path)
-    return path, made
+    counts = pv.count(trials, speakers=people, by=["gender"], within="channel", withhold=0)
+    counts.write(path)
+    return path, counts
 
 
 def test_counts_survive_as_they_were(small):

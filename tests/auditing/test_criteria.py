@@ -34,39 +34,46 @@ def row(table, measure):
 
 
 def test_terms_and_what_is_defined_are_counted_threshold_by_threshold(audit):
-    found = pv.criteria(audit)
-    one, *_, last = row(found.thresholds, "fdr")
+    observed = pv.criteria(audit)
+    one, *_, last = row(observed.thresholds, "fdr")
     # FPR 1/4 and 0, FNR 1/4 and 0
     assert (one["fpr_term"], one["fnr_term"], one["silent"]) == (0.25, 0.25, True)
     assert (one["least"], one["most"], one["log10_ratio"]) == (0.75, 0.75, 0.0)
     assert (last["fpr_term"], last["fnr_term"], last["silent"]) == (0.25, 0.0, True)
-    assert np.allclose([one["defined"] for one in row(found.thresholds, "garbe")], 1)
-    assert next(one["defined"] for one in row(found.thresholds, "ir")) == 0
+    assert np.allclose([one["defined"] for one in row(observed.thresholds, "garbe")], 1)
+    assert next(one["defined"] for one in row(observed.thresholds, "ir")) == 0
 
 
 def test_verdicts_are_of_bounds_and_of_groups_without_errors_alone(audit):
-    found = pv.criteria(audit).measures
-    told = {one["measure"]: (one["bounded"], one["computable"]) for one in found.rows()}
-    assert told == {"fdr": ("met", "met"), "garbe": ("met", "met"), "ir": ("not met", "not met")}
-    (fdr,) = row(found, "fdr")
+    observed = pv.criteria(audit).measures
+    reported = {one["measure"]: (one["bounded"], one["computable"]) for one in observed.rows()}
+    assert reported == {
+        "fdr": ("met", "met"),
+        "garbe": ("met", "met"),
+        "ir": ("not met", "not met"),
+    }
+    (fdr,) = row(observed, "fdr")
     assert (fdr["thresholds"], fdr["weights"], fdr["silent"]) == (3, 2, 3)
 
 
 def test_of_everything_that_an_audit_can_be_asked_for(whole, tmp_path):
-    found = pv.criteria(whole)
+    observed = pv.criteria(whole)
     scopes = {tuple(one[name] for name in ("system", "list", "grouping", "allocation", "within"))
               for one in whole.sweep.rows()}  # fmt: skip
-    assert len(found.measures) == 3 * len(scopes)
-    floors = found.floors.where(term="fpr", measure="garbe").rows()
+    assert len(observed.measures) == 3 * len(scopes)
+    floors = observed.floors.where(term="fpr", measure="garbe").rows()
     gini = whole.meta.where(measure="gini", metric="fpr", zero="none", gated=False).rows()
     points = {one["operating_point"] for one in floors}
     known = [(one["value"], one["p"]) for one in gini if one["operating_point"] in points]
     assert sorted(known) == sorted((one["value"], one["p"]) for one in floors)
-    found.write(tmp_path / "new")
+    observed.write(tmp_path / "new")
     assert {path.name for path in (tmp_path / "new").iterdir()} == {
-        f"{name}.csv" for name in found.tables()
+        f"{name}.csv" for name in observed.tables()
     }
-    assert json.loads(found.to_json())["measures"]["measure"] == found.measures.to_dict()["measure"]
+    assert (
+        json.loads(observed.to_json())["measures"]["measure"]
+        == observed.measures.to_dict()["measure"]
+    )
 
 
 def test_without_a_sweep_there_is_a_sentence(audit, tmp_path):

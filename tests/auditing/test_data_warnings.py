@@ -48,10 +48,10 @@ def warned(scores, speakers=None, **options):
     audit = pv.audit(
         scores, speakers=people() if speakers is None else speakers, intervals=False, **asked
     )
-    found = list(audit_warnings(audit))
+    observed = list(audit_warnings(audit))
     limitations = " ".join(caveat.sentence for caveat in overview(audit).caveats)
-    assert [odd.what for odd in found if odd.what not in limitations] == []
-    return [odd.what for odd in found]
+    assert [odd.what for odd in observed if odd.what not in limitations] == []
+    return [odd.what for odd in observed]
 
 
 def test_sound_data_are_not_warned_of():
@@ -155,16 +155,16 @@ def test_a_recording_attribute_that_follows_from_the_group_is_named():
         device=group_of("utterance").replace({"f": "phone", "m": "web"}),
         room=pl.Series(["a", "b"] * (len(names) // 2)),
     )
-    found = warned(frame, utterances=utterances)
-    assert found == ["recordings whose 'device' follows from 'gender'"]
+    observed = warned(frame, utterances=utterances)
+    assert observed == ["recordings whose 'device' follows from 'gender'"]
 
 
 @pytest.mark.parametrize("allocate", ["both", "enrol"])
 def test_impostors_of_other_groups_only_are_named(allocate):
     is_across = group_of("enrol") != group_of("test")
     frame = trials().filter((pl.col("label") == 1) | is_across)
-    found = warned(frame, allocate=allocate)
-    assert found == ["nontarget trials, all between groups of 'gender'"]
+    observed = warned(frame, allocate=allocate)
+    assert observed == ["nontarget trials, all between groups of 'gender'"]
 
 
 @pytest.mark.parametrize("label", [0, 1])
@@ -195,8 +195,8 @@ def test_a_part_of_the_scores_that_is_negated_is_named(centre):
     is_turned = pl.Series(np.random.default_rng(1).random(trials().height) < 0.3)
     score = pl.col("score") + centre
     frame = trials().with_columns(score=pl.when(is_turned).then(-score).otherwise(score))
-    found = warned(frame, orientation="similarity", operating_points=["eer"])
-    assert any("than 95 % of the" in what for what in found)
+    observed = warned(frame, orientation="similarity", operating_points=["eer"])
+    assert any("than 95 % of the" in what for what in observed)
 
 
 def test_both_orders_of_a_pair_with_other_scores_are_named():
@@ -206,15 +206,15 @@ def test_both_orders_of_a_pair_with_other_scores_are_named():
     )
     rounded = back.with_columns(pl.col("score") * (1 + 1e-7))
     assert warned(pl.concat([frame, rounded])) == []
-    found = warned(pl.concat([frame, back.with_columns(pl.col("score") + 0.5)]))
-    assert found == ["pairs in both orders that have different scores"]
+    observed = warned(pl.concat([frame, back.with_columns(pl.col("score") + 0.5)]))
+    assert observed == ["pairs in both orders that have different scores"]
 
 
 def test_calls_that_occur_again_are_named():
     frame = trials()
     assert warned(pl.concat([frame, frame.head(10)])) == []
-    found = warned(pl.concat([frame, frame.head(frame.height // 2)]))
-    assert found == ["trials that occur more than once"]
+    observed = warned(pl.concat([frame, frame.head(frame.height // 2)]))
+    assert observed == ["trials that occur more than once"]
 
 
 @pytest.mark.parametrize("has_scores", [True, False])
@@ -228,18 +228,18 @@ def test_a_day_whose_decisions_are_swapped_is_named(has_scores):
         decision=pl.when(pl.col("day") == "2").then(swapped).otherwise("decision")
     )
     frame = frame if has_scores else frame.drop("score")
-    found = warned(frame, by="day", operating_points=["deployed"])
+    observed = warned(frame, by="day", operating_points=["deployed"])
     against = "scores" if has_scores else "labels"
-    assert found == [f"trials of 2 whose decisions contradict the {against}"]
+    assert observed == [f"trials of 2 whose decisions contradict the {against}"]
 
 
 @pytest.mark.parametrize("scale", [1.0, 3.0])
 def test_two_systems_with_the_same_scores_are_named(scale):
     frame = trials()
     other = frame.with_columns(score=scale * pl.col("score") - (scale - 1))
-    found = warned({"A": frame, "B": other}, operating_points=["eer"])
+    observed = warned({"A": frame, "B": other}, operating_points=["eer"])
     words = "the same scores" if scale == 1 else "the same scores on another scale"
-    assert found == [f"trials with {words} as in A"]
+    assert observed == [f"trials with {words} as in A"]
     assert warned({"A": frame, "B": trials(seed=9)}, operating_points=["eer"]) == []
 
 
@@ -270,8 +270,8 @@ def test_systems_are_compared_trial_by_trial(change, is_named):
     else:
         for of_class in (label == 0, label == 1):
             other[of_class] = draw.permutation(other[of_class])
-    found = warned({"A": frame, "B": frame.with_columns(score=other)}, operating_points=["eer"])
-    assert bool(found) == is_named, found
+    observed = warned({"A": frame, "B": frame.with_columns(score=other)}, operating_points=["eer"])
+    assert bool(observed) == is_named, observed
 
 
 def test_calls_that_occur_again_with_other_ids_are_named():
@@ -298,10 +298,10 @@ def test_a_day_whose_decisions_are_swapped_is_named_without_asking_for_days(has_
     else:
         wrong_frame = frame.with_columns(decision=wrong)
     assert warned(frame, operating_points=["deployed"]) == []
-    found = pv.audit(
+    audit = pv.audit(
         wrong_frame, speakers=people(), by="gender", intervals=False, operating_points=["deployed"]
     ).data
-    (row,) = found.where(item="trials of days whose decisions contradict the labels").rows()
+    (row,) = audit.where(item="trials of days whose decisions contradict the labels").rows()
     assert row["count"] == frame.filter(pl.col("date") == "2026-11-03").height
     assert row["note"].startswith("2026-11-03: ")
 
@@ -325,9 +325,9 @@ def test_a_threshold_that_hardly_tells_trials_apart_is_named():
 )
 def test_ages_of_which_some_are_decades_are_named(ages, item):
     frame = people().with_columns(age=pl.Series([str(age) for age in ages]))
-    found = [
+    rows = [
         odd
         for odd in warned(trials(), frame, by="age:25,35")
         if not odd.startswith("different numbers")
     ]
-    assert [item in odd for odd in found] == ([True] if item else [])
+    assert [item in odd for odd in rows] == ([True] if item else [])

@@ -14,7 +14,7 @@ def test_without_intervals_there_is_nothing_to_tell():
 
 
 def test_the_values_in_force_are_told():
-    told = uncertainty_definitions(
+    reported = uncertainty_definitions(
         Options(
             confidence=0.9,
             replicates=123,
@@ -24,13 +24,13 @@ def test_the_values_in_force_are_told():
             reference=("best",),
         )
     )
-    assert told["confidence"] == 0.9
-    assert (told["bootstrap"]["replicates"], told["bootstrap"]["seed"]) == (123, 7)
-    assert told["noise_floors"]["draws"] == 123
-    assert (told["verdicts"]["margin"], told["verdicts"]["reference"]) == (1.5, "best")
-    assert "below 0.1;" in told["verdicts"]["worse, better"]
-    assert "17 speakers" in told["gates"]["speakers"]
-    assert "19 effective errors" in told["gates"]["errors"]
+    assert reported["confidence"] == 0.9
+    assert (reported["bootstrap"]["replicates"], reported["bootstrap"]["seed"]) == (123, 7)
+    assert reported["noise_floors"]["draws"] == 123
+    assert (reported["verdicts"]["margin"], reported["verdicts"]["reference"]) == (1.5, "best")
+    assert "below 0.1;" in reported["verdicts"]["worse, better"]
+    assert "17 speakers" in reported["gates"]["speakers"]
+    assert "19 effective errors" in reported["gates"]["errors"]
 
 
 @pytest.mark.parametrize("interval", INTERVAL_METHODS)
@@ -74,8 +74,10 @@ def test_the_audit_holds_it(small):
 
 def _plain(audit):
     """The options of an audit, as they were given."""
-    told = {name: value for name, value in audit.record["options"].items() if name != "conflicts"}
-    return {n: tuple(v) if isinstance(v, (list, tuple)) else v for n, v in told.items()}
+    reported = {
+        name: value for name, value in audit.record["options"].items() if name != "conflicts"
+    }
+    return {n: tuple(v) if isinstance(v, (list, tuple)) else v for n, v in reported.items()}
 
 
 @pytest.mark.slow

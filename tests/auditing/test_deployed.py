@@ -23,8 +23,8 @@ def audit_of(bank):
         table = bank.table(rows, *columns)
         for name in without:
             del table[name]
-        told = {"speakers": bank.customers, "utterances": bank.calls}
-        return pv.audit(table, **{**told, **CHEAP, **options})
+        reported = {"speakers": bank.customers, "utterances": bank.calls}
+        return pv.audit(table, **{**reported, **CHEAP, **options})
 
     return made
 
@@ -89,17 +89,17 @@ def test_deployed_rates_are_those_of_a_plain_loop(
     either, bank, groupings, allocated, shown, grouping, rule
 ):
     placed = allocated(bank.scored, groupings[grouping], rule)
-    wanted = {group: decided(rows) for group, rows in placed.items()}
-    found = shown(either, "deployed", grouping=grouping, allocation=rule, within="")
-    assert found == wanted
+    expected = {group: decided(rows) for group, rows in placed.items()}
+    observed = shown(either, "deployed", grouping=grouping, allocation=rule, within="")
+    assert observed == expected
 
 
 def test_deployed_rates_of_all_trials(either, bank, shown):
-    wanted = decided(bank.scored)
-    assert shown(either, "deployed", grouping="all", within="") == {"all": wanted}
+    expected = decided(bank.scored)
+    assert shown(either, "deployed", grouping="all", within="") == {"all": expected}
     (point,) = either.operating_points.where(operating_point="deployed", within="")
-    assert point["fpr"] == wanted[0] / wanted[1]
-    assert point["fnr"] == wanted[2] / wanted[3]
+    assert point["fpr"] == expected[0] / expected[1]
+    assert point["fnr"] == expected[2] / expected[3]
     cost = 0.05 * point["fnr"] + 0.95 * point["fpr"]
     assert point["cdet_norm"] == pytest.approx(cost / 0.05)
     assert (point["threshold"], point["source"], point["reason"]) == (None, "given", "")
@@ -108,11 +108,13 @@ def test_deployed_rates_of_all_trials(either, bank, shown):
 def test_deployed_rates_within_levels(either, bank, groupings, allocated, shown):
     for level, threshold in {"app": 0.75, "branch": 1.0, "phone": 1.25}.items():
         rows = [r for r in bank.scored if bank.call(r["test"])["channel"] == level]
-        where = {"within": f"test.channel={level}"}
+        filters = {"within": f"test.channel={level}"}
         placed = allocated(rows, groupings["gender"], "both")
-        wanted = {group: decided(some) for group, some in placed.items()}
-        assert shown(either, "deployed", grouping="gender", allocation="both", **where) == wanted
-        (point,) = either.operating_points.where(operating_point="deployed", **where)
+        expected = {group: decided(some) for group, some in placed.items()}
+        assert (
+            shown(either, "deployed", grouping="gender", allocation="both", **filters) == expected
+        )
+        (point,) = either.operating_points.where(operating_point="deployed", **filters)
         fp, nontarget, fn, target = decided(rows)
         assert (point["fpr"], point["fnr"]) == (fp / nontarget, fn / target)
         has_thresholds = len(either.det) > 0
@@ -128,8 +130,8 @@ def test_matrix_of_decisions_is_that_of_a_plain_loop(either, bank, groupings):
             cell[0] += row["decision"] == "accept"
             cell[1] += 1
     rows = either.matrix.where(grouping="gender", operating_point="deployed", within="")
-    found = {(r["enrol_group"], r["test_group"]): [r["errors"], r["trials"]] for r in rows}
-    assert found == counts
+    observed = {(r["enrol_group"], r["test_group"]): [r["errors"], r["trials"]] for r in rows}
+    assert observed == counts
 
 
 def test_what_needs_scores_is_missing_with_that_reason(bare):
@@ -157,39 +159,39 @@ def test_what_needs_scores_is_missing_with_that_reason(bare):
 
 
 def test_decisions_alone_are_audited_by_default_at_their_own_point(bank, audit_of):
-    found = audit_of(bank.scored, "decision", without=["score"], by="gender")
-    assert [row["operating_point"] for row in found.operating_points] == ["deployed"]
+    audit = audit_of(bank.scored, "decision", without=["score"], by="gender")
+    assert [row["operating_point"] for row in audit.operating_points] == ["deployed"]
     undecided = sum(row["decision"] is None for row in bank.scored)
     assert undecided
-    (left,) = found.data.where(item="trials without decision")
+    (left,) = audit.data.where(item="trials without decision")
     assert left["count"] == undecided
-    rows = found.bias.where(metric="fnr", measure="ratio", operating_point="deployed")
+    rows = audit.bias.where(metric="fnr", measure="ratio", operating_point="deployed")
     assert all(row["value"] is not None for row in rows)
     assert len(rows) == 2
 
 
 def test_scores_with_decisions_have_their_own_points_too(bank, audit_of, errors, shown):
-    found = audit_of(bank.scored, "decision", by="gender")
-    assert [row["operating_point"] for row in found.operating_points] == ["deployed", "fpr=0.01"]
-    assert shown(found, "deployed", grouping="all") == {"all": decided(bank.scored)}
-    (point,) = found.operating_points.where(operating_point="fpr=0.01")
-    wanted = errors(bank.scored, point["threshold"])
-    assert shown(found, "fpr=0.01", grouping="all") == {"all": wanted}
+    audit = audit_of(bank.scored, "decision", by="gender")
+    assert [row["operating_point"] for row in audit.operating_points] == ["deployed", "fpr=0.01"]
+    assert shown(audit, "deployed", grouping="all") == {"all": decided(bank.scored)}
+    (point,) = audit.operating_points.where(operating_point="fpr=0.01")
+    expected = errors(bank.scored, point["threshold"])
+    assert shown(audit, "fpr=0.01", grouping="all") == {"all": expected}
 
 
 def test_measures_of_both_rates_are_of_the_operating_point_that_they_name(bank, audit_of):
     points = ["deployed", "fpr=0.1", "threshold=0.5"]
-    found = audit_of(bank.scored, "threshold", by="gender", operating_points=points)
+    audit = audit_of(bank.scored, "threshold", by="gender", operating_points=points)
     for point in points:
-        where = {"grouping": "gender", "operating_point": point}
+        filters = {"grouping": "gender", "operating_point": point}
         ranges = []
         for metric in ("fpr", "fnr"):
-            rows = found.groups.where(**where, metric=metric)
+            rows = audit.groups.where(**filters, metric=metric)
             rates = [row["value"] for row in rows if row["group"] != "pooled"]
             ranges.append(max(rates) - min(rates))
-        (fdr,) = found.meta.where(**where, measure="fdr", gated=False)
+        (fdr,) = audit.meta.where(**filters, measure="fdr", gated=False)
         assert fdr["value"] == pytest.approx(1 - sum(ranges) / 2)
-        (worst,) = found.meta.where(**where, measure="eo_diff", gated=False)
+        (worst,) = audit.meta.where(**filters, measure="eo_diff", gated=False)
         assert worst["value"] == pytest.approx(max(ranges))
 
 
@@ -197,15 +199,15 @@ def test_measures_of_both_rates_are_of_the_operating_point_that_they_name(bank, 
 def test_deployed_thresholds_are_told_per_group(levelled, bank, groupings, allocated, rule):
     for grouping, sides in groupings.items():
         for group, rows in allocated(bank.scored, sides, rule).items():
-            wanted = Counter(row["threshold"] for row in rows if row["threshold"] is not None)
+            expected = Counter(row["threshold"] for row in rows if row["threshold"] is not None)
             told = levelled.data.where(source="scores", grouping=grouping, group=group, within="")
             start, ending = "trials at the deployed threshold", f"(allocation {rule})"
             told = [r for r in told if r["item"].startswith(start) and r["item"].endswith(ending)]
-            assert {r["value"]: r["count"] for r in told} == wanted
+            assert {r["value"]: r["count"] for r in told} == expected
             assert all(r["item"] == f"{start} {r['value']!r} {ending}" for r in told)
-            where = {"grouping": grouping, "group": group, "allocation": rule, "within": ""}
-            (fnr,) = levelled.groups.where(**where, metric="fnr", operating_point="deployed")
-            assert fnr["threshold"] == (next(iter(wanted)) if len(wanted) == 1 else None)
+            filters = {"grouping": grouping, "group": group, "allocation": rule, "within": ""}
+            (fnr,) = levelled.groups.where(**filters, metric="fnr", operating_point="deployed")
+            assert fnr["threshold"] == (next(iter(expected)) if len(expected) == 1 else None)
 
 
 def test_no_threshold_is_an_average(levelled, bank):
@@ -218,30 +220,30 @@ def test_no_threshold_is_an_average(levelled, bank):
 
 def test_deployed_thresholds_of_all_trials_and_of_levels(levelled, bank):
     told = levelled.data.where(source="scores", grouping="all")
-    found = {(r["within"], r["value"]): r["count"] for r in told}
-    wanted = Counter()
+    observed = {(r["within"], r["value"]): r["count"] for r in told}
+    expected = Counter()
     for row in bank.scored:
         if row["threshold"] is not None:
-            wanted["", row["threshold"]] += 1
+            expected["", row["threshold"]] += 1
             channel = bank.call(row["test"])["channel"]
-            wanted[f"test.channel={channel}", row["threshold"]] += 1
-    assert found == wanted
+            expected[f"test.channel={channel}", row["threshold"]] += 1
+    assert observed == expected
 
 
 def test_decisions_and_thresholds_that_agree_are_one(bank, audit_of, levelled, groupings, shown):
     both = audit_of(bank.scored, "threshold", "decision", by=[*groupings], allocate=RULES)
     for rule in RULES:
-        where = {"grouping": "gender", "allocation": rule, "within": ""}
-        assert shown(both, "deployed", **where) == shown(levelled, "deployed", **where)
+        filters = {"grouping": "gender", "allocation": rule, "within": ""}
+        assert shown(both, "deployed", **filters) == shown(levelled, "deployed", **filters)
 
 
 def test_decisions_without_scores_may_tell_their_thresholds(bank, audit_of, bare, shown):
     rows = [row for row in bank.scored if row["decision"] is not None]
-    found = audit_of(rows, "decision", "threshold", without=["score"], by="gender")
-    assert shown(found, "deployed", grouping="gender") == shown(
+    audit = audit_of(rows, "decision", "threshold", without=["score"], by="gender")
+    assert shown(audit, "deployed", grouping="gender") == shown(
         bare, "deployed", grouping="gender", allocation="both", within=""
     )
-    told = found.data.where(source="scores", grouping="all")
+    told = audit.data.where(source="scores", grouping="all")
     assert {r["value"]: r["count"] for r in told} == Counter(row["threshold"] for row in rows)
 
 
@@ -261,20 +263,20 @@ def test_a_decision_that_its_score_contradicts_is_refused(bank, audit_of):
 
 def test_a_decision_that_its_score_contradicts_may_be_set_aside(bank, audit_of, shown):
     rows, at = contradicted(bank.scored)
-    found = audit_of(
+    audit = audit_of(
         rows, "decision", "threshold", by="gender", within="test.channel", conflicts="set-aside"
     )
     rest = [row for i, row in enumerate(rows) if i != at - 1]
-    assert shown(found, "deployed", grouping="all", within="") == {"all": decided(rest)}
-    told = {row["item"]: row for row in found.data.where(group="") if row["grouping"] == ""}
-    assert told["contradicting rows"]["count"] == 1
-    assert told["decisions that contradict score and threshold"]["count"] == 1
-    told = {row["item"]: row for row in found.data.where(source="conflicts", group="all")}
+    assert shown(audit, "deployed", grouping="all", within="") == {"all": decided(rest)}
+    reported = {row["item"]: row for row in audit.data.where(group="") if row["grouping"] == ""}
+    assert reported["contradicting rows"]["count"] == 1
+    assert reported["decisions that contradict score and threshold"]["count"] == 1
+    reported = {row["item"]: row for row in audit.data.where(source="conflicts", group="all")}
     for word, some in (("without", rest), ("with", rows)):
         fp, nontarget, fn, target = decided(some)
         for metric, value in (("fpr", fp / nontarget), ("fnr", fn / target)):
             item = f"{metric} at deployed {word} contradicting rows"
-            assert told[item]["value"] == value
+            assert reported[item]["value"] == value
 
 
 def test_decisions_without_scores_that_are_set_aside_have_no_eer(bank, audit_of):
@@ -283,11 +285,11 @@ def test_decisions_without_scores_that_are_set_aside_have_no_eer(bank, audit_of)
     rows[-1]["decision"] = {"accept": "reject", "reject": "accept"}[first]
     with pytest.raises(DataError, match=f"rows 1 and {len(rows)}: the same trial"):
         audit_of(rows, "decision", without=["score"], by="gender")
-    found = audit_of(rows, "decision", without=["score"], by="gender", conflicts="set-aside")
-    items = [row["item"] for row in found.data.where(source="conflicts")]
+    audit = audit_of(rows, "decision", without=["score"], by="gender", conflicts="set-aside")
+    items = [row["item"] for row in audit.data.where(source="conflicts")]
     assert any(item.startswith("fpr at deployed") for item in items)
     assert not any("eer" in item or "cdet" in item for item in items)
-    (kept,) = found.data.where(item="trials")
+    (kept,) = audit.data.where(item="trials")
     assert kept["count"] == sum(row["decision"] is not None for row in bank.scored) - 1
 
 
@@ -312,8 +314,8 @@ def test_thresholds_alone_decide_nothing(bank, audit_of):
 def test_words_for_decisions(bank, audit_of, shown, accept, reject):
     words = {"accept": accept, "reject": reject, None: None}
     rows = [{**row, "decision": words[row["decision"]]} for row in bank.scored]
-    found = audit_of(rows, "decision", without=["score"], by="gender")
-    assert shown(found, "deployed", grouping="all") == {"all": decided(bank.scored)}
+    audit = audit_of(rows, "decision", without=["score"], by="gender")
+    assert shown(audit, "deployed", grouping="all") == {"all": decided(bank.scored)}
 
 
 @pytest.mark.parametrize(
@@ -352,10 +354,10 @@ def test_distances_are_accepted_up_to_their_threshold(bank, audit_of, levelled, 
         {**row, "score": -row["score"], "threshold": row["threshold"] and -row["threshold"]}
         for row in bank.scored
     ]
-    found = audit_of(rows, "threshold", "decision", by="gender", orientation="distance")
-    where = {"grouping": "gender"}
-    assert shown(found, "deployed", **where) == shown(
-        levelled, "deployed", **where, allocation="both", within=""
+    audit = audit_of(rows, "threshold", "decision", by="gender", orientation="distance")
+    filters = {"grouping": "gender"}
+    assert shown(audit, "deployed", **filters) == shown(
+        levelled, "deployed", **filters, allocation="both", within=""
     )
 
 
@@ -364,22 +366,22 @@ def test_cells_of_numbers_may_have_decimal_commas(bank, audit_of, levelled, show
         return "" if number is None else str(number).replace(".", ",")
 
     rows = [{**row, **{c: text(row[c]) for c in ("score", "threshold")}} for row in bank.scored]
-    found = audit_of(rows, "threshold", by="gender")
-    assert shown(found, "deployed", grouping="all") == shown(
+    audit = audit_of(rows, "threshold", by="gender")
+    assert shown(audit, "deployed", grouping="all") == shown(
         levelled, "deployed", grouping="all", within=""
     )
 
 
 def test_many_thresholds_are_told_by_the_lowest_and_the_highest(bank, audit_of):
     rows = [{**row, "threshold": (100 + i % 60) / 100} for i, row in enumerate(bank.scored)]
-    found = audit_of(rows, "threshold", by="gender")
-    told = found.data.where(grouping="all")
+    audit = audit_of(rows, "threshold", by="gender")
+    told = audit.data.where(grouping="all")
     assert [row["value"] for row in told] == [1.0, 1.59]
     assert [row["item"] for row in told] == [
         f"trials at the deployed threshold {level}; lowest and highest of 60"
         for level in (1.0, 1.59)
     ]
-    (point,) = found.operating_points.where(operating_point="deployed")
+    (point,) = audit.operating_points.where(operating_point="deployed")
     known = [{**r, "decision": ("reject", "accept")[r["score"] >= r["threshold"]]} for r in rows]
     fp, nontarget, fn, target = decided(known)
     assert (point["fpr"], point["fnr"]) == (fp / nontarget, fn / target)
@@ -387,12 +389,12 @@ def test_many_thresholds_are_told_by_the_lowest_and_the_highest(bank, audit_of):
 
 def test_one_threshold_for_all_is_that_operating_point(bank, audit_of, shown):
     rows = [{**row, "threshold": 1.0} for row in bank.scored]
-    found = audit_of(rows, "threshold", by="gender", operating_points=["deployed", "threshold=1.0"])
-    assert shown(found, "deployed", grouping="gender") == shown(
-        found, "threshold=1.0", grouping="gender"
+    audit = audit_of(rows, "threshold", by="gender", operating_points=["deployed", "threshold=1.0"])
+    assert shown(audit, "deployed", grouping="gender") == shown(
+        audit, "threshold=1.0", grouping="gender"
     )
-    assert {r["threshold"] for r in found.groups.where(operating_point="deployed")} == {1.0}
-    one, two = found.operating_points
+    assert {r["threshold"] for r in audit.groups.where(operating_point="deployed")} == {1.0}
+    one, two = audit.operating_points
     for name in ("threshold", "fpr", "fnr", "cdet_norm", "source", "reason"):
         assert one[name] == two[name]
 
@@ -401,22 +403,24 @@ def test_one_threshold_for_all_is_that_operating_point(bank, audit_of, shown):
 def test_beyond_memory_decisions_count_the_same(bank, audit_of, beyond_memory, columns):
     options = {"by": ["gender", "channel"], "allocate": RULES, "within": "test.channel"}
     options["intervals"] = False  # which take the speakers of every trial in memory
-    whole = audit_of(bank.scored, *columns, **options, operating_points="deployed")
+    full_audit = audit_of(bank.scored, *columns, **options, operating_points="deployed")
     beyond_memory()
     parts = audit_of(bank.scored, *columns, **options, operating_points="deployed")
-    assert (parts.record["resolution"]["exact"], whole.record["resolution"]["exact"]) == (
+    assert (parts.record["resolution"]["exact"], full_audit.record["resolution"]["exact"]) == (
         False, True,
     )  # fmt: skip
-    where = {"operating_point": "deployed"}
+    filters = {"operating_point": "deployed"}
     for name in ("groups", "bias", "meta", "matrix", "operating_points"):
-        one, two = (getattr(audit, name).where(**where).to_polars() for audit in (parts, whole))
+        one, two = (
+            getattr(audit, name).where(**filters).to_polars() for audit in (parts, full_audit)
+        )
         if "measure" in one.columns:  # whose threshold is found on the curve
             of_costs = one["measure"].is_in(["subgroup_bias", "threshold_bias"])
             one, two = one.filter(~of_costs), two.filter(~of_costs)
         assert one.height
         assert one.equals(two, null_equal=True)
     read = parts.data.to_polars().filter(pl.col("item") != TRIALS_BEYOND_MEMORY)
-    assert read.equals(whole.data.to_polars(), null_equal=True)
+    assert read.equals(full_audit.data.to_polars(), null_equal=True)
 
 
 @pytest.mark.slow
@@ -437,9 +441,9 @@ def test_a_score_at_its_threshold_is_accepted(cells):
         "score": [score for score, _ in cells],
         "threshold": [level for _, level in cells],
     }
-    found = pv.audit(trials, speakers={"id": ["a"], "g": ["x"]}, by="g", **CHEAP)
+    audit = pv.audit(trials, speakers={"id": ["a"], "g": ["x"]}, by="g", **CHEAP)
     known = [(score, level) for score, level in cells if level is not None]
-    rows = found.groups.where(grouping="all", metric="fnr", operating_point="deployed").rows()
+    rows = audit.groups.where(grouping="all", metric="fnr", operating_point="deployed").rows()
     if not known:
         assert not rows
         return
@@ -452,8 +456,8 @@ PAIRS = {"enrol": ["a/1", "b/1", "a/1"], "test": ["a/2", "b/2", "b/2"]}
 
 
 def item(audit, text, **where):
-    found = [row for row in audit.data.where(**where) if row["item"].startswith(text)]
-    return {row["group"]: row["count"] for row in found}
+    rows = [row for row in audit.data.where(**where) if row["item"].startswith(text)]
+    return {row["group"]: row["count"] for row in rows}
 
 
 def test_trials_without_a_threshold_are_told_for_each_group():

@@ -132,10 +132,10 @@ def test_shares_of_failed_recordings_are_those_of_a_plain_loop(
                     failed.setdefault(name, set()).add(row[side])
         name = f"channel={within}" if within else ""
         for rule in RULES:
-            where = {"grouping": grouping, "metric": metric, "allocation": rule, "within": name}
-            rows = told.groups.where(**where)
-            found = {r["group"]: (r["errors"], r["trials"]) for r in rows if r["trials"]}
-            assert found == {g: (len(failed.get(g, ())), len(all_)) for g, all_ in tried.items()}
+            filters = {"grouping": grouping, "metric": metric, "allocation": rule, "within": name}
+            rows = told.groups.where(**filters)
+            observed = {r["group"]: (r["errors"], r["trials"]) for r in rows if r["trials"]}
+            assert observed == {g: (len(failed.get(g, ())), len(all_)) for g, all_ in tried.items()}
             for row in rows:
                 if row["trials"]:
                     assert row["value"] == row["errors"] / row["trials"]
@@ -155,19 +155,19 @@ def test_shares_of_all_recordings(told, bank):
 @pytest.mark.parametrize("grouping", ["gender", "channel", "device"])
 def test_attempts_are_those_of_a_plain_loop(told, bank, groupings, allocated, grouping, rule):
     for group, rows in allocated(bank.rows, groupings[grouping], rule).items():
-        wanted = {}
+        expected = {}
         for general in (False, True):
             some = [row for row in rows if general or row["stage"] != "enrol"]
             other, own = ([row for row in some if row["label"] == label] for label in (0, 1))
             accepted = [row["score"] is not None and row["score"] >= 1.0 for row in other]
             rejected = [row["score"] is None or row["score"] < 1.0 for row in own]
             g = "g" * general
-            wanted[f"{g}far"] = (sum(accepted), len(other))
-            wanted[f"{g}frr"] = (sum(rejected), len(own))
-        where = {"grouping": grouping, "group": group, "allocation": rule, "within": ""}
-        for metric, counts in wanted.items():
+            expected[f"{g}far"] = (sum(accepted), len(other))
+            expected[f"{g}frr"] = (sum(rejected), len(own))
+        filters = {"grouping": grouping, "group": group, "allocation": rule, "within": ""}
+        for metric, counts in expected.items():
             (row,) = told.groups.where(
-                **where, metric=metric, definition="attempts", operating_point=POINT
+                **filters, metric=metric, definition="attempts", operating_point=POINT
             )
             assert (row["errors"], row["trials"]) == counts
             assert row["value"] == counts[0] / counts[1]
@@ -178,8 +178,8 @@ def test_attempts_are_those_of_a_plain_loop(told, bank, groupings, allocated, gr
 def test_shares_are_joined_with_the_rates_of_comparisons_as_iso_19795_does(told, grouping):
     table = told.groups.where(grouping=grouping).to_polars()
     n = 0
-    for where in table.select("group", "allocation", "within").unique().iter_rows(named=True):
-        cell = table.filter(**where)
+    for filters in table.select("group", "allocation", "within").unique().iter_rows(named=True):
+        cell = table.filter(**filters)
         rate = {
             (r["metric"], r["definition"], r["operating_point"]): r["value"]
             for r in cell.iter_rows(named=True)
@@ -190,13 +190,13 @@ def test_shares_are_joined_with_the_rates_of_comparisons_as_iso_19795_does(told,
             if None in {fmr, fnmr, fta, fte}:
                 continue
             frr, far = fta + (1 - fta) * fnmr, (1 - fta) * fmr
-            wanted = {
+            expected = {
                 "frr": frr,
                 "far": far,
                 "gfrr": fte + (1 - fte) * frr,
                 "gfar": (1 - fte) * far,
             }
-            for metric, value in wanted.items():
+            for metric, value in expected.items():
                 assert rate[metric, "shares", point] == pytest.approx(value, abs=1e-12)
                 n += 1
     assert n >= 8
@@ -216,10 +216,10 @@ def test_reasons_of_failures_are_those_of_a_plain_loop(audits, bank, lost, group
                     cause = reason[row[side], stage]
                     wanted.setdefault((group, stage, cause), set()).add(row[side])
     rows = audits("table").failures.where(grouping=grouping)
-    found = {(r["group"], r["stage"], r["cause"]): (r["failed"], r["tried"]) for r in rows}
-    of_all = {key: (len(wanted.get(key, ())), len(tried.get(key[:2], ()))) for key in found}
-    assert found == of_all
-    assert {*wanted} <= {*found}
+    observed = {(r["group"], r["stage"], r["cause"]): (r["failed"], r["tried"]) for r in rows}
+    of_all = {key: (len(wanted.get(key, ())), len(tried.get(key[:2], ()))) for key in observed}
+    assert observed == of_all
+    assert {*wanted} <= {*observed}
     assert {r["low"] for r in rows} == {None}  # without intervals
 
 
@@ -233,7 +233,7 @@ def test_reasons_add_up_to_all_that_failed_and_have_intervals(everything):
 
 
 def test_limits_of_failures_are_held_against_their_intervals(bank, lost, audits):
-    found = pv.audit(
+    audit = pv.audit(
         bank.table(bank.rows, "device", "status", "stage"),
         speakers=bank.customers,
         utterances=bank.calls,
@@ -242,7 +242,7 @@ def test_limits_of_failures_are_held_against_their_intervals(bank, lost, audits)
         replicates=50,
         limits=["fta=1%", "frr=99%", "fte=99%"],
     )
-    rows = found.limits.where(measure="limit", within="").rows()
+    rows = audit.limits.where(measure="limit", within="").rows()
     assert {(row["metric"], row["operating_point"]) for row in rows} == {
         ("fta", ""),
         ("frr", "threshold=1"),
@@ -250,8 +250,8 @@ def test_limits_of_failures_are_held_against_their_intervals(bank, lost, audits)
     }
     for row in rows:
         rule = "attempts" if row["metric"] == "frr" else ""
-        where = {name: row[name] for name in ("group", "grouping", "metric", "operating_point")}
-        (own,) = found.groups.where(**where, definition=rule)
+        filters = {name: row[name] for name in ("group", "grouping", "metric", "operating_point")}
+        (own,) = audit.groups.where(**filters, definition=rule)
         assert [row[end] for end in ("value", "low", "high")] == [
             own[end] for end in ("value", "low", "high")
         ]
@@ -263,7 +263,7 @@ def test_limits_of_failures_are_held_against_their_intervals(bank, lost, audits)
 
 def test_reasons_of_one_recording_alone_are_told_together(bank, lost):
     texts = [f"{one} is cut" for one in lost["recording"]]
-    found = pv.audit(
+    audit = pv.audit(
         bank.table(bank.rows, "device"),
         speakers=bank.customers,
         utterances=bank.calls,
@@ -271,8 +271,8 @@ def test_reasons_of_one_recording_alone_are_told_together(bank, lost):
         by="gender",
         intervals=False,
     )
-    assert {row["cause"] for row in found.failures} == {"other"}
-    assert "is cut" not in found.to_json()
+    assert {row["cause"] for row in audit.failures} == {"other"}
+    assert "is cut" not in audit.to_json()
 
 
 def test_a_group_of_trials_has_no_share_of_recordings(told):
@@ -287,8 +287,8 @@ def test_a_group_of_trials_has_no_share_of_recordings(told):
 def test_comparisons_do_not_count_failures(told, bank, groupings, allocated, errors, shown):
     for grouping, sides in groupings.items():
         placed = allocated(bank.scored, sides, "both")
-        wanted = {group: errors(rows, 1.0) for group, rows in placed.items()}
-        assert shown(told, POINT, grouping=grouping, allocation="both", within="") == wanted
+        expected = {group: errors(rows, 1.0) for group, rows in placed.items()}
+        assert shown(told, POINT, grouping=grouping, allocation="both", within="") == expected
     (row,) = told.data.where(item="trials of a recording that failed")
     assert row["count"] == len(bank.rows) - len(bank.scored)
 
@@ -301,8 +301,8 @@ def test_a_group_without_failures_has_the_rates_of_its_comparisons(told):
         how="semi",
     )
     assert clean.height
-    for where in clean.select("grouping", "group", "allocation", "within").iter_rows(named=True):
-        rows = told.groups.where(**where, operating_point=POINT)
+    for filters in clean.select("grouping", "group", "allocation", "within").iter_rows(named=True):
+        rows = told.groups.where(**filters, operating_point=POINT)
         for rate, also in (("fnr", ("frr", "gfrr")), ("fpr", ("far", "gfar"))):
             (base,) = rows.where(metric=rate)
             for metric in also:
@@ -318,26 +318,26 @@ def test_a_pooled_row_counts_failures_of_its_groups_only():
         "status": ["ok", "ok", "ok", "no speech"],
     }
     people = {"id": ["a", "b", "c"], "g": ["x", "x", "unknown"]}
-    found = pv.audit(trials, speakers=people, by="g", operating_points="threshold=0.5")
+    audit = pv.audit(trials, speakers=people, by="g", operating_points="threshold=0.5")
     for group, fta in (("all", (1, 4)), ("pooled", (0, 3)), ("x", (0, 3))):
-        (row,) = found.groups.where(group=group, metric="fta")
+        (row,) = audit.groups.where(group=group, metric="fta")
         assert (row["errors"], row["trials"]) == fta
     for group, frr in (("all", (1, 3)), ("pooled", (0, 2)), ("x", (0, 2))):
-        (row,) = found.groups.where(group=group, metric="frr", definition="attempts")
+        (row,) = audit.groups.where(group=group, metric="frr", definition="attempts")
         assert (row["errors"], row["trials"]) == frr
 
 
 def test_where_every_trial_failed_rejection_is_certain(bank):
     rows = [{**row, "score": None, "status": "failed"} for row in bank.scored]
-    found = pv.audit(
+    audit = pv.audit(
         bank.table(rows, "status"), speakers=bank.customers, utterances=bank.calls, by="gender",
         operating_points=POINT,
     )  # fmt: skip
-    for row in found.groups.where(metric="fta"):
+    for row in audit.groups.where(metric="fta"):
         assert row["value"] == 1.0
-    for row in found.groups.where(metric="frr", definition="attempts"):
+    for row in audit.groups.where(metric="frr", definition="attempts"):
         assert row["value"] == 1.0
-    for row in found.groups.where(metric="fnr"):
+    for row in audit.groups.where(metric="fnr"):
         assert (row["value"], row["reason"]) == (None, "no target trials")
 
 
@@ -348,11 +348,11 @@ def test_of_some_trials_no_decision_is_known_and_others_failed(bank):
     ]
     known = [row for row in rows if row["decision"] is not None]
     assert len(known) < len([row for row in bank.rows if row["decision"] is not None])
-    found = pv.audit(
+    audit = pv.audit(
         bank.table(rows, "decision", "status"), speakers=bank.customers, utterances=bank.calls,
         by="gender", operating_points=["fpr=0.05", "deployed"],
     )  # fmt: skip
-    (row,) = found.groups.where(group="all", metric="fnr", operating_point="deployed")
+    (row,) = audit.groups.where(group="all", metric="fnr", operating_point="deployed")
     own = [row for row in known if row["label"] == 1 and not row["stage"]]
     assert (row["errors"], row["trials"]) == (
         sum(row["decision"] == "reject" for row in own),
@@ -385,7 +385,7 @@ def test_a_failure_with_a_score_is_refused(bank, lost, by_table):
 
 def test_a_failed_trial_may_be_told_twice(bank, told):
     again = [row for row in bank.rows if row["stage"]]
-    found = pv.audit(
+    observed = pv.audit(
         bank.table([*bank.rows, *again], "status", "stage"),
         speakers=bank.customers,
         utterances=bank.calls,
@@ -393,7 +393,7 @@ def test_a_failed_trial_may_be_told_twice(bank, told):
         operating_points=POINT,
         intervals=False,
     )
-    (row,) = found.data.where(item="exact duplicates")
+    (row,) = observed.data.where(item="exact duplicates")
     assert row["count"] == len(again)
     for metric in ("fta", "frr"):
         one, two = (
@@ -404,7 +404,7 @@ def test_a_failed_trial_may_be_told_twice(bank, told):
                 )
                 if row["operating_point"] in {"", POINT}
             ]
-            for audit in (found, told)
+            for audit in (observed, told)
         )
         assert one == two
 
@@ -444,31 +444,31 @@ def test_words_for_failures(status, stage):
         "score": [1.0, None, 1.0, 0.0],
         "status": ["ok", status, " Success ", None],
     }
-    found = pv.audit(
+    audit = pv.audit(
         trials, speakers={"id": ["a", "b"], "g": ["x", "y"]}, by="g",
         operating_points="threshold=0.5", intervals=False,
     )  # fmt: skip
-    shares = {row["metric"]: row["errors"] for row in found.groups.where(grouping="all")}
+    shares = {row["metric"]: row["errors"] for row in audit.groups.where(grouping="all")}
     assert (shares["fte"], shares["fta"]) == (int(stage == "enrol"), int(stage == "acquire"))
 
 
 def test_nothing_is_said_of_failures_where_nothing_is_told_of_them(bank):
-    found = pv.audit(
+    audit = pv.audit(
         bank.table(bank.scored), speakers=bank.customers, utterances=bank.calls, by="gender",
         intervals=False,
     )  # fmt: skip
-    metrics = {row["metric"] for row in found.groups}
+    metrics = {row["metric"] for row in audit.groups}
     assert not metrics & {"fte", "fta", "frr", "far", "gfrr", "gfar", "seconds"}
 
 
 def test_a_status_that_only_the_list_of_trials_has_tells_no_failure(bank):
     listed = bank.table(bank.scored, "status")
     del listed["score"]
-    found = pv.audit(
+    audit = pv.audit(
         bank.table(bank.scored), trials=listed, speakers=bank.customers, utterances=bank.calls,
         by="gender", intervals=False,
     )  # fmt: skip
-    assert "fta" not in {row["metric"] for row in found.groups}
+    assert "fta" not in {row["metric"] for row in audit.groups}
 
 
 MODELS = {
@@ -500,7 +500,7 @@ def test_a_model_fails_if_it_is_listed_or_all_of_its_recordings_are(listed, fail
         "test": [t for _, t in rows],
         "score": [None if m in failed else float(owner[m] == t[0]) for m, t in rows],
     }
-    found = pv.audit(
+    audit = pv.audit(
         trials,
         speakers={"id": list("abc"), "g": ["x", "y", "y"]},
         models=MODELS,
@@ -511,11 +511,11 @@ def test_a_model_fails_if_it_is_listed_or_all_of_its_recordings_are(listed, fail
     )
     tried = {"m1", "m2", "m3", "m4", *failed}
     for group, inside in (("all", "abc"), ("x", "a"), ("y", "bc")):
-        (row,) = found.groups.where(group=group, metric="fte")
-        wanted = [sum(owner[m] in inside for m in some) for some in (failed, tried)]
-        assert [row["errors"], row["trials"]] == wanted
+        (row,) = audit.groups.where(group=group, metric="fte")
+        expected = [sum(owner[m] in inside for m in some) for some in (failed, tried)]
+        assert [row["errors"], row["trials"]] == expected
     present = failed - {"m5"}
-    (row,) = found.groups.where(group="all", metric="gfrr", definition="attempts")
+    (row,) = audit.groups.where(group="all", metric="gfrr", definition="attempts")
     target = sum(owner[m] == t[0] for m, t in rows)
     if present or not failed:
         errors = sum(owner[m] == t[0] for m, t in rows if m in failed)
@@ -543,22 +543,22 @@ def test_seconds_are_those_of_a_plain_loop(timed, bank, groupings, allocated, ru
         for group, rows in allocated(bank.scored, groupings[grouping], rule).items():
             took = [row["seconds"] for row in rows if row["seconds"] is not None]
             assert len(took) < len(rows)
-            where = {"grouping": grouping, "group": group, "allocation": rule}
-            told = {r["definition"]: r for r in timed.groups.where(**where, metric="seconds")}
-            assert {row["trials"] for row in told.values()} == {len(took)}
-            assert told["mean"]["value"] == pytest.approx(np.mean(took), rel=1e-6)
+            filters = {"grouping": grouping, "group": group, "allocation": rule}
+            reported = {r["definition"]: r for r in timed.groups.where(**filters, metric="seconds")}
+            assert {row["trials"] for row in reported.values()} == {len(took)}
+            assert reported["mean"]["value"] == pytest.approx(np.mean(took), rel=1e-6)
             for name, share in (("q50", 0.5), ("q95", 0.95)):
                 exact = np.quantile(took, share, method="inverted_cdf")
-                assert exact <= told[name]["value"] * (1 + 1e-12) <= exact * 1.005 + 1e-9
+                assert exact <= reported[name]["value"] * (1 + 1e-12) <= exact * 1.005 + 1e-9
     assert not any(row["metric"] == "seconds" for row in timed.bias)
 
 
 def test_seconds_that_no_trial_tells(bank):
     rows = [{**row, "seconds": None} for row in bank.scored[:100]]
-    found = pv.audit(
+    audit = pv.audit(
         bank.table(rows, "seconds"), speakers=bank.customers, utterances=bank.calls, by="gender"
     )
-    for row in found.groups.where(metric="seconds"):
+    for row in audit.groups.where(metric="seconds"):
         assert (row["value"], row["reason"]) == (None, "no trial tells its seconds")
 
 
@@ -659,21 +659,21 @@ def test_beyond_memory_failures_and_seconds_count_the_same(combined, beyond_memo
     options["allocate"] = ["enrol", "either"]
     options["intervals"] = False  # which take the speakers of every trial in memory
     scores = paths.pop("scores")
-    whole = pv.audit(scores, **paths, **options)
+    full_audit = pv.audit(scores, **paths, **options)
     beyond_memory()
     parts = pv.audit(scores, **paths, **options)
     assert not parts.record["resolution"]["exact"]
     exact = ["fpr", "fnr", "hter", "cdet_raw", "cdet_norm", "fte", "fta", "frr", "far"]
     exact += ["gfrr", "gfar", "seconds"]
     for name in ("groups", "matrix", "operating_points", "data"):
-        one, two = (getattr(audit, name).to_polars() for audit in (parts, whole))
+        one, two = (getattr(audit, name).to_polars() for audit in (parts, full_audit))
         if name == "groups":
             one, two = (table.filter(pl.col("metric").is_in(exact)) for table in (one, two))
         if name == "data":
             one = one.filter(pl.col("item") != TRIALS_BEYOND_MEMORY)
         assert one.height
         assert one.equals(two, null_equal=True), name
-    assert parts.record["inputs"] == whole.record["inputs"]
+    assert parts.record["inputs"] == full_audit.record["inputs"]
 
 
 def test_beyond_memory_failures_have_the_intervals_of_those_in_memory(combined, beyond_memory):
@@ -681,17 +681,17 @@ def test_beyond_memory_failures_have_the_intervals_of_those_in_memory(combined, 
     options = {"by": ["gender", "channel"], "within": "device", "operating_points": ["deployed"]}
     options |= CHEAP
     scores = paths.pop("scores")
-    whole = pv.audit(scores, **paths, **options)
+    full_audit = pv.audit(scores, **paths, **options)
     beyond_memory()
     parts = pv.audit(scores, **paths, **options)
     assert not parts.record["resolution"]["exact"]
     of = ["fpr", "fnr", "fte", "fta", "frr", "far", "gfrr", "gfar"]
     one, two = (
-        audit.groups.to_polars().filter(pl.col("metric").is_in(of)) for audit in (parts, whole)
+        audit.groups.to_polars().filter(pl.col("metric").is_in(of)) for audit in (parts, full_audit)
     )
     assert one["low"].is_not_null().sum() > 20
     assert one.equals(two, null_equal=True)
-    one, two = (audit.failures.to_polars() for audit in (parts, whole))
+    one, two = (audit.failures.to_polars() for audit in (parts, full_audit))
     assert one.height
     assert one.equals(two, null_equal=True)
 
@@ -710,7 +710,7 @@ def test_the_order_of_rows_changes_nothing(bank, lost):
 
 
 def test_tables_of_everything_keep_their_promises(everything, follows_schema, tmp_path):
-    found = everything
+    observed = everything
     counted = {
         *("value", "errors", "trials", "target_trials", "nontarget_trials", "speakers"),
         *("threshold", "low_group", "high_group", "groups", "higher_is_fairer", "reason"),
@@ -721,18 +721,18 @@ def test_tables_of_everything_keep_their_promises(everything, follows_schema, tm
     counted |= {"best_guess", "best_guess_low", "best_guess_high", "left_out"}
     sure = {"groups": "best_guess_high", "bias": "note", "meta": "left_out"}
     for name in ("groups", "bias", "meta", "matrix", "operating_points", "data"):
-        table = getattr(found, name).to_polars()
+        table = getattr(observed, name).to_polars()
         key = [column for column in table.columns if column not in counted]
         assert table.columns[-1] == sure.get(name, "within")
         assert not table.select(key).is_duplicated().any(), name
         if name in {"groups", "bias", "meta", "matrix"}:
             assert not table.filter(pl.col("value").is_null(), reason="").height, name
-    metrics = {row["metric"] for row in found.groups}
+    metrics = {row["metric"] for row in observed.groups}
     assert {"fte", "fta", "frr", "far", "gfrr", "gfar", "seconds"} < metrics
-    assert metrics - set(found.record["definitions"]["base_metrics"]) == set()
-    follows_schema(json.loads(found.to_json()))
-    found.write(tmp_path / "out")
-    assert pv.load(tmp_path / "out").to_json() == found.to_json()
+    assert metrics - set(observed.record["definitions"]["base_metrics"]) == set()
+    follows_schema(json.loads(observed.to_json()))
+    observed.write(tmp_path / "out")
+    assert pv.load(tmp_path / "out").to_json() == observed.to_json()
 
 
 def test_failures_of_one_side_are_told_by_the_group_of_that_side():
@@ -748,8 +748,8 @@ def test_failures_of_one_side_are_told_by_the_group_of_that_side():
     lost = {"recording": ["a/3", "b/1"], "stage": ["acquire", "acquire"]}
     audit = pv.audit(trials, utterances=calls, failures=lost, by=["test.channel"])
     shares = audit.groups.where(grouping="test.channel", metric="fta").rows()
-    told = {row["group"]: (row["errors"], row["trials"]) for row in shares}
-    assert told == {"app": (0, 2), "web": (1, 1), "pooled": (1, 3)}
+    reported = {row["group"]: (row["errors"], row["trials"]) for row in shares}
+    assert reported == {"app": (0, 2), "web": (1, 1), "pooled": (1, 3)}
     (fte,) = audit.groups.where(grouping="test.channel", group="app", metric="fte").rows()
     assert fte["reason"] == "a group of trials, not of recordings"
     (alone,) = audit.data.where(source="failures").rows()

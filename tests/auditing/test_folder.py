@@ -124,11 +124,11 @@ def test_a_killed_run_leaves_the_earlier_audit_or_the_new_one(
     some = [*outs[:-100:8], *outs[-100::5], outs[-1]]  # moving begins some 150 changes from the end
     seen = []
     for out in some:
-        found = pv.load(out)
-        seen.append(found.record["inputs"][0]["system"])
+        audit = pv.load(out)
+        seen.append(audit.record["inputs"][0]["system"])
         wanted = other if seen[-1] == "other" else small
-        assert found.to_json() == wanted.to_json()
-        assert found.det.to_polars().equals(wanted.det.to_polars())
+        assert audit.to_json() == wanted.to_json()
+        assert audit.det.to_polars().equals(wanted.det.to_polars())
     assert len(set(seen)) == 2
     assert seen == sorted(seen, key=lambda system: system == "other")
     for out in some[::10]:
@@ -150,12 +150,12 @@ def test_files_are_made_as_the_users_mask_says(small, tmp_path):
 
 def test_hashes_are_what_sha256sum_takes(small, tmp_path):
     small.write(tmp_path / "a")
-    found = dict(
+    text = dict(
         reversed(line.split("  "))
         for line in (tmp_path / "a" / "SHA256SUMS").read_text().splitlines()
     )
-    assert list(found) == sorted(names(tmp_path / "a") - {"SHA256SUMS", "private.json"})
-    for name, digest in found.items():
+    assert list(text) == sorted(names(tmp_path / "a") - {"SHA256SUMS", "private.json"})
+    for name, digest in text.items():
         assert sha256((tmp_path / "a" / name).read_bytes()).hexdigest() == digest
     if tool := shutil.which("sha256sum"):
         done = subprocess.run([tool, "-c", "SHA256SUMS"], cwd=tmp_path / "a", check=False)
@@ -176,10 +176,10 @@ def test_a_file_that_is_not_as_it_was_written_is_named(small, tmp_path, name, wa
     else:
         path.write_bytes(path.read_bytes() + b" ")
         wanted = f"{name} is altered since it was written"
-    with pytest.raises(DataError, match=wanted) as told:
+    with pytest.raises(DataError, match=wanted) as raised:
         pv.load(tmp_path / "a")
-    assert "\n" not in str(told.value)
-    assert name == "audit.json" or "fetch the folder anew" in str(told.value)
+    assert "\n" not in str(raised.value)
+    assert name == "audit.json" or "fetch the folder anew" in str(raised.value)
 
 
 def test_an_audit_json_that_is_cut_off_is_told_as_altered(small, tmp_path):
@@ -296,11 +296,11 @@ def test_an_audit_is_shown_by_the_module_that_is_named(small, monkeypatch):
 
 
 def test_an_audit_is_told_in_a_line(small):
-    told = repr(small)
-    assert "\n" not in told
-    assert len(told) < 300
+    reported = repr(small)
+    assert "\n" not in reported
+    assert len(reported) < 300
     for word in ("gender", "groups", str(len(small.groups))):
-        assert word in told
+        assert word in reported
 
 
 def test_systems_need_names():

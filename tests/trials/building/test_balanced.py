@@ -111,11 +111,11 @@ def test_a_shortfall_is_told_for_each_group_with_the_largest_design_that_fits():
     asked = {"speakers_per_group": 8, "utterances_per_speaker": 24}
     with pytest.raises(DataError) as raised:
         build(table, people, **asked)
-    told = str(raised.value)
-    assert "Ireland f has 3, Italy m has 3, New Zealand f has 2" in told
-    assert "--speakers-per-group 4 fits all groups" in told
+    message = str(raised.value)
+    assert "Ireland f has 3, Italy m has 3, New Zealand f has 2" in message
+    assert "--speakers-per-group 4 fits all groups" in message
     rest = [name for name in sorted(PUBLISHED) if PUBLISHED[name] == (4, 4)]
-    assert f"8 speakers fit --groups {','.join(rest)}" in told
+    assert f"8 speakers fit --groups {','.join(rest)}" in message
     # and what it says is so
     fits = build(table, people, speakers_per_group=4, utterances_per_speaker=24)
     assert fits.manifest["speakers"] == dict.fromkeys(sorted(PUBLISHED), 4)
@@ -184,11 +184,11 @@ def test_the_designs_that_are_named_fit_and_no_larger_ones_do(pool, seed, each, 
     try:
         build(table, people, **asked)
     except (DataError, ConfigError) as error:
-        told = str(error)
+        message = str(error)
     else:
         return
     for name in ("speakers-per-group", "utterances-per-speaker", "pairs"):
-        for most in re.findall(rf"--{name} (\d+) fits all groups", told):
+        for most in re.findall(rf"--{name} (\d+) fits all groups", message):
             option = name.replace("-", "_")
             build(table, people, **asked | {option: int(most)})
             with pytest.raises((DataError, ConfigError)):
@@ -222,11 +222,11 @@ def test_the_check_of_an_unbalanced_list_says_what_a_check_of_the_file_says(tmp_
     table, people = people_of({"X": (9, 2), "Y": (4, 7)})
     asked = {"speakers_per_group": 10, "utterances_per_speaker": 12, "pairs": 40}
     built = build(table, people, **asked, balance="none", out=tmp_path)
-    found = pv.trials.check(built.lists[0], speakers=people, by="nation")
-    told = {one["id"]: one["verdict"] for one in built.manifest["check"]}
-    for one in found.findings:
-        assert told[one.id] == one.verdict
-    assert told["G4"] == told["G8"] == "fail"
+    observed = pv.trials.check(built.lists[0], speakers=people, by="nation")
+    reported = {one["id"]: one["verdict"] for one in built.manifest["check"]}
+    for one in observed.findings:
+        assert reported[one.id] == one.verdict
+    assert reported["G4"] == reported["G8"] == "fail"
 
 
 @pytest.mark.parametrize(
@@ -266,9 +266,9 @@ def test_a_group_of_ten_passes_every_check_that_the_published_list_fails(tmp_pat
     table, people = people_of({"X": (6, 6), "Y": (7, 5)})
     asked = {"speakers_per_group": 10, "utterances_per_speaker": 12, "pairs": 40}
     built = build(table, people, **asked, out=tmp_path)
-    found = {one["id"]: one["verdict"] for one in built.manifest["check"]}
-    assert {found[name] for name in (*{*FAILED} - {"G2"}, "G7")} == {"pass"}
-    assert found["G2"] == "fail"  # of 40 pairs: what was asked for is no less few
+    observed = {one["id"]: one["verdict"] for one in built.manifest["check"]}
+    assert {observed[name] for name in (*{*FAILED} - {"G2"}, "G7")} == {"pass"}
+    assert observed["G2"] == "fail"  # of 40 pairs: what was asked for is no less few
 
 
 @pytest.fixture(scope="module")
@@ -295,10 +295,10 @@ def test_the_mended_twin_of_the_published_list(paper003, tmp_path):
         build(table, people, speakers_per_group=8, utterances_per_speaker=24, pairs=1)
     asked = {"speakers_per_group": 4, "utterances_per_speaker": 24, "out": tmp_path}
     built = build(table, people, **asked)
-    found = {one["id"]: one["verdict"] for one in built.manifest["check"]}
-    assert {found[name] for name in FAILED} == {"pass"}
-    assert found["G2"] == "fail"  # 276 trials of a speaker are fewer than 500
-    assert found["G7"] == "fail"  # 4 speakers of each group are fewer than 10
+    observed = {one["id"]: one["verdict"] for one in built.manifest["check"]}
+    assert {observed[name] for name in FAILED} == {"pass"}
+    assert observed["G2"] == "fail"  # 276 trials of a speaker are fewer than 500
+    assert observed["G7"] == "fail"  # 4 speakers of each group are fewer than 10
 
 
 def test_the_design_of_paper_003_has_the_counts_of_the_vector():

@@ -99,8 +99,8 @@ def test_groups_that_are_not_asked_for_are_neither_drawn_nor_left_out(pool, seen
     whole = build(utterances, people, **how)
     some = build(utterances, people, **how, groups="X", out=tmp_path)
     (one,) = build(utterances, people, **how, groups=["X"]).lists
-    found = seen(one, people).frame
-    assert {*found["enrol_nation"], *found["test_nation"]} == {"X"}
+    frame = seen(one, people).frame
+    assert {*frame["enrol_nation"], *frame["test_nation"]} == {"X"}
     assert {row["group"] for row in some.left_out.rows()} <= {"X"}
     assert some.manifest["speakers"]["X"] == whole.manifest["speakers"]["X"]
     path = tmp_path / "inclusive.manifest.json"
@@ -228,8 +228,8 @@ def test_the_check_grades_as_one_that_names_no_attribute(pool, tmp_path):
     assert [one["G8"] for one in verdicts] == ["fail", "pass"]
     assert [one["G5"] for one in verdicts] == ["not checked", "pass"]
     assert any("nationality, those of the check of gender" in one for one in own.manifest["notes"])
-    found = pv.trials.check(own.lists[0], speakers=people, by="nationality")
-    assert found["G8"].verdict == "fail"
+    observed = pv.trials.check(own.lists[0], speakers=people, by="nationality")
+    assert observed["G8"].verdict == "fail"
 
 
 def test_as_the_paper_s_listing_pairs_may_repeat(pool, seen):
@@ -323,7 +323,11 @@ def test_a_list_from_voxceleb1_h_passes_what_h_fails(h_pool, tmp_path):
         variants=5,
         out=tmp_path / "lists",
     )
-    found = {one["id"]: one["verdict"] for one in built.manifest["check"]}
-    assert {found[name] for name in ("G1", "G3", "G4", "G5", "G6", "G8", "G9", "G10")} == {"pass"}
-    assert found["G2"] == "fail"  # 100 pairs of a speaker are fewer than the 500 of the guideline
-    assert found["G7"] == "fail"  # six groups have fewer than 10 speakers
+    observed = {one["id"]: one["verdict"] for one in built.manifest["check"]}
+    assert {observed[name] for name in ("G1", "G3", "G4", "G5", "G6", "G8", "G9", "G10")} == {
+        "pass"
+    }
+    assert (
+        observed["G2"] == "fail"
+    )  # 100 pairs of a speaker are fewer than the 500 of the guideline
+    assert observed["G7"] == "fail"  # six groups have fewer than 10 speakers

@@ -86,11 +86,11 @@ def test_the_bytes_are_pinned(tmp_path):
     )
     rows = [f"{s},{'fm'[i % 2]},{'XY'[i % 4 // 2]}" for i, s in enumerate(speakers)]
     (tmp_path / "s.csv").write_text("\n".join(["speaker,gender,nation", *rows]))
-    found = {
+    observed = {
         kind: build(kind, tmp_path, tmp_path / kind).manifest["lists"][0]["sha256"][:16]
         for kind in BUILDERS
     }
-    assert found == {
+    assert observed == {
         "inclusive": "04f53fc70241ef86",
         "balanced": "fba4a486785aa84f",
         "cross": "443cccbc62aafe55",
@@ -273,11 +273,11 @@ def test_build_check_and_audit_judge_one_list_alike(files, tmp_path):
     assert f"The list fails {', '.join(fails)}. parivox trials check tells more." in built.told
     asked = {"speakers": files / "s.csv", "utterances": files / "u.csv"}
     by = built.manifest["by"]
-    found = pv.trials.check(built.lists[0], **asked, by=by)
-    assert [one.id for one in found.failed] == fails
+    observed = pv.trials.check(built.lists[0], **asked, by=by)
+    assert [one.id for one in observed.failed] == fails
     # what its design fixed is known without being said again
-    assert (found["G5"].verdict, found["G6"].statistic) == ("pass", 2)
-    assert "design" in [one.id for one in found.findings]
+    assert (observed["G5"].verdict, observed["G6"].statistic) == ("pass", 2)
+    assert "design" in [one.id for one in observed.findings]
     rows = [line.split() for line in built.lists[0].read_text().splitlines()]
     columns = ("label", "enrol", "test")
     scores = {name: [row[at] for row in rows] for at, name in enumerate(columns)}
@@ -290,5 +290,5 @@ def test_of_a_list_that_was_changed_nothing_is_fixed(files, tmp_path):
     built = build("inclusive", files, tmp_path / "out", variants=1, grade_by=["gender", "nation"])
     path = built.lists[0]
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
-    found = pv.trials.check(path, speakers=files / "s.csv")
-    assert found["G5"].verdict == "not checked"
+    observed = pv.trials.check(path, speakers=files / "s.csv")
+    assert observed["G5"].verdict == "not checked"
