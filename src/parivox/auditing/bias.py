@@ -372,15 +372,15 @@ def _row_reasons(bias_rows: BiasRows) -> list[str]:
 
 
 def _reference_ratios(
-    ratio_rows: BiasRows, interval_columns: Columns
+    ratio_rows: BiasRows, columns: Columns
 ) -> dict[tuple[str, str], ReferenceRatios]:
     """Return ratios of the rates with their intervals, by metric and operating point."""
     return {
         (key[0], key[2]): ReferenceRatios(
             ratio=ratio_rows.values[i],
-            low=interval_columns["low"][i],
-            high=interval_columns["high"][i],
-            p=interval_columns["p"][i],
+            low=columns["low"][i],
+            high=columns["high"][i],
+            p=columns["p"][i],
             pooled_rate=float(ratio_rows.estimates.pooled[i]),
         )
         for i, key in enumerate(ratio_rows.keys)

@@ -352,7 +352,7 @@ def resample_cells(
                     area_curves[i].append(counts.at(area_thresholds))
                     if i not in new_partitions:
                         continue
-                    tables[i].begin_cell(draw_slice, cell_index)
+                    tables[i].begin_cells(draw_slice, cell_index)
                     curve = counts.at(thresholds)
                     tables[i].fill_points(points.score_points, curve, points, options)
                     tables[i].fill_scores(counts, points, options, coarse=edges is not None)
@@ -514,13 +514,9 @@ class _DrawTables:
         self.n_draws_of_chunk = n_draws
         self.cells: int | slice = slice(None)
 
-    def begin_cell(self, draw_slice: slice, cell: int) -> None:
-        """Fill in a cell next, in the replicates of a chunk."""
-        self.n_draws_of_chunk, self.cells = draw_slice.stop - draw_slice.start, cell
-
-    def begin_all_cells(self, n_draws: int) -> None:
-        """Fill in all cells next, in all replicates."""
-        self.n_draws_of_chunk, self.cells = n_draws, slice(None)
+    def begin_cells(self, draw_slice: slice, cells: int | slice) -> None:
+        """Fill in one cell next, or several, in the replicates of a chunk."""
+        self.n_draws_of_chunk, self.cells = draw_slice.stop - draw_slice.start, cells
 
     def end_chunk(self, draw_slice: slice) -> None:
         """Store the replicates of the present chunk."""
@@ -637,7 +633,8 @@ def _fill_decisions(
         errors, trials = weighted(unit_counts, with_stranger_weights(weights, unit_counts))
         sums += [errors[:, deployed_index], trials[:, deployed_index if trials.shape[1] > 1 else 0]]
     fp, n_nontarget, fn, n_target = (column.astype(np.int64) for column in sums)
-    table.begin_all_cells(len(weights))
+    all_draws = slice(0, len(weights))
+    table.begin_cells(all_draws, slice(None))
     curve = Curve(np.ones(1), fp[..., None], fn[..., None], n_target, n_nontarget)
     table.fill_points([points.located[deployed_index]], curve, points, options)
-    table.end_chunk(slice(0, len(weights)))
+    table.end_chunk(all_draws)

@@ -45,9 +45,9 @@ class TrialRows:
 
     Columns of `attributes` may stand in the rows. Where enrolments are models, their ids are others
     than those of recordings. Where no column names who calls, labels tell whether it is who is
-    claimed, with `infers_callers`. `unscored` rows count for who is compared with whom alone; with
-    `keeps_scores`, their scores stand beside them, as ``extra_columns["kept_score"]``. Decisions
-    are counted by the day that `day_columns` tell.
+    claimed, with `infers_callers`. `unscored` rows only say who is compared with whom; with
+    `keeps_scores`, their scores are in ``extra_columns["kept_score"]``. Decisions are counted by
+    the day in `day_columns`.
     """
 
     def __init__(
