@@ -114,7 +114,7 @@ def report(n: int) -> tuple[list[str], list[Gate]]:
         run, took = timed(lambda: pv.score_all_pairs(vectors, thresholds=THRESHOLDS, **options))
         once = min(once, took)
         memory = min(memory, peak())  # of the first: what others leave behind stays
-        assert run.counts.n_trials == run.tally.n_trials == pairs
+        assert run.counts.n_trials == run.speaker_counts.n_trials == pairs
     wrong, compared = differences(min(COMPARED, n))
     summary = f"{n:,} recordings of {SIZE} dimensions, {SPEAKERS:,} speakers in {GROUPS} groups"
     rate = f"{pairs / once / 1e6:.0f}"

@@ -94,7 +94,7 @@ class Trials:
         """Rates at fixed thresholds, `[replicate, group, point, fpr and fnr]`, and costs."""
         import numpy as np
 
-        from parivox.auditing.layout import Units, walk
+        from parivox.auditing.layout import Units, place_trials
         from parivox.auditing.operating_points import LocatedPoint, OperatingPoint
         from parivox.auditing.speaker_errors import count_speaker_errors
         from parivox.core.resampling import weighted
@@ -110,11 +110,14 @@ class Trials:
             )
             for threshold in self.thresholds
         ]
-        blocks = walk(self.trials, self.layouts)
+        blocks = place_trials(self.trials, self.layouts)
         rates = []
         everyone = Units.from_trials(self.trials, None)
         for cells, _ in count_speaker_errors(self.trials, self.layouts, blocks, points, everyone):
-            sums = [weighted(tally, weights) for tally in (cells.nontarget, cells.target)]
+            sums = [
+                weighted(cluster_errors, weights)
+                for cluster_errors in (cells.nontarget, cells.target)
+            ]
             with np.errstate(invalid="ignore"):  # of cells whose speakers were not drawn
                 rates.append(np.stack([errors / trials for errors, trials in sums], axis=-1))
         rates_by_group = np.concatenate(rates, axis=2).swapaxes(1, 2)
@@ -124,20 +127,20 @@ class Trials:
         """What each replicate's own curves say, bins or exact scores."""
         import numpy as np
 
-        from parivox.auditing.layout import walk
+        from parivox.auditing.layout import place_trials
         from parivox.core.costs import min_cdet
         from parivox.core.counts import Counts
         from parivox.core.eer import eer
         from parivox.core.rates import threshold_at_fpr
         from parivox.core.resampled_curves import ResampledCurves, curve_edges
 
-        (placed,) = walk(self.trials, self.layouts)
+        (placed,) = place_trials(self.trials, self.layouts)
         all_trials, speaker = placed.trials, self.trials.utterance_speaker
         edges = None
         if bins is not None:
             edges = curve_edges(Counts.from_scores(all_trials.score, all_trials.target), bins=bins)
         layouts = [
-            (placed_cells.cells, layout.n_groups)
+            (placed_cells.cells, layout.n_cells_per_stratum)
             for layout, placed_cells in zip(
                 self.layouts, placed.cells_by_layout.values(), strict=True
             )

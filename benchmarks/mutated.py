@@ -39,6 +39,7 @@ from openpyxl import Workbook
 import parivox as pv
 from parivox.cli import main as command_line
 from parivox.data.groups_file import read_groups_file
+from parivox.data.lists.manifest import read_manifest
 from parivox.data.recordings import read_failures, read_models, read_utterances
 from parivox.data.rule_file import read_rules
 from parivox.data.speakers import read_speakers
@@ -49,7 +50,6 @@ from parivox.embedding.systems import precomputed
 from parivox.errors import ParivoxError
 from parivox.report.context import read_context
 from parivox.shards import read_plan
-from parivox.trials.manifest import read_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -292,10 +292,12 @@ def kinds(home: Path) -> Iterator[Kind]:  # noqa: PLR0915 - a list of them
     yield Kind("inspect, text", ".csv", [text, people_text, spaced], inspect)
     yield Kind("inspect, binary", ".parquet", [*binary, *binary_people], inspect)
     yield Kind("inspect, workbook", ".xlsx", [workbook_of_people], inspect)
-    counts, tally = (OLD_AUDITS / f"0.2.0-bins.{suffix}" for suffix in ("counts", "tally"))
+    counts, speaker_counts = (OLD_AUDITS / f"0.2.0-bins.{suffix}" for suffix in ("counts", "tally"))
     plain = partial(pv.audit, intervals=False)
-    yield Kind("counts", ".counts", [counts.read_bytes()], lambda path: plain([path, tally]))
-    yield Kind("tally", ".tally", [tally.read_bytes()], lambda path: plain([counts, path]))
+    yield Kind(
+        "counts", ".counts", [counts.read_bytes()], lambda path: plain([path, speaker_counts])
+    )
+    yield Kind("tally", ".tally", [speaker_counts.read_bytes()], lambda path: plain([counts, path]))
     states = stored_files("0.2.0-stream.state", "1-stream.state")
     yield Kind("state", ".state", states, command("monitor", "--state", "FILE"))
     yield Kind("rules", ".yaml", stored_files("0.2.0-rules.yaml", "1-rules.yaml"), read_rules)

@@ -89,7 +89,7 @@ def job(name: str, words: list[str], out: Path) -> None:
     list_, people, utterances, trials = words
     options: dict[str, Any] = {"speakers": people}
     if name == READ:
-        from parivox.trials.lists import read_list
+        from parivox.data.lists.trial_list import read_list
 
         read_list(list_, **options, by=["gender", "nationality"])
     elif name == CHECK:
@@ -114,7 +114,7 @@ def draw(utterances: str, people: str) -> None:
 
     from parivox.options.trials import InclusiveOptions
     from parivox.trials.inclusive import design
-    from parivox.trials.pairs import Draws, target_pairs
+    from parivox.trials.pairs import RandomStreams, target_pairs
     from parivox.trials.pool import Pool
 
     pool = Pool.read(utterances, people, by="gender")
@@ -122,12 +122,14 @@ def draw(utterances: str, people: str) -> None:
     pairs = target_pairs(pool.utterance_starts, pool.recording_ends, 3)
     per_speaker = np.full(len(pool.speaker_ids), PER_SPEAKER)
     pairs.utterances_at(
-        Draws(1).distinct_numbers(pairs.count_by_speaker(pool.utterance_starts), per_speaker)
+        RandomStreams(1).distinct_numbers(
+            pairs.count_by_speaker(pool.utterance_starts), per_speaker
+        )
     )
     same_seconds = time.process_time() - start
     start = time.process_time()
     options = InclusiveOptions(by="gender", per_speaker=PER_SPEAKER)
-    trials = sum(len(block.enrol) for block in design(pool, options).draw(Draws(1)))
+    trials = sum(len(block.enrol) for block in design(pool, options).draw(RandomStreams(1)))
     print(
         json.dumps({"same": same_seconds, "whole": time.process_time() - start, "trials": trials})
     )

@@ -51,11 +51,13 @@ def test_simulated_speakers_have_the_rate_asked_for(study_module, skewed):
     simulate, rng = study_module("simulate"), np.random.default_rng(5)
     targets = simulate.target_design([20] * 5)
     nontargets = simulate.nontarget_design([20] * 5)
-    for tally, rate in (
+    for cluster_errors, rate in (
         (simulate.misses(targets, 0.1, 400, rng, skewed=skewed), 0.1),
         (simulate.false_accepts(nontargets, 0.01, 400, rng, skewed=skewed), 0.01),
     ):
-        rates = tally.sum_by_cell(tally.errors) / tally.sum_by_cell(tally.trials)
+        rates = cluster_errors.sum_by_cell(cluster_errors.errors) / cluster_errors.sum_by_cell(
+            cluster_errors.trials
+        )
         error = rates.mean(axis=1).std(ddof=1) / 20
         assert abs(rates.mean() - rate) < 4 * error
 

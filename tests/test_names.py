@@ -18,6 +18,8 @@ import parivox
 
 PACKAGE = Path(__file__).parent.parent / "src" / "parivox"
 ROOMS = sorted(path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists())
+REPOSITORY = Path(__file__).parent.parent
+FOLDERS_BESIDE_PACKAGE = ("benchmarks", "examples", "tests")
 
 FILLERS = frozenset(
     [
@@ -226,6 +228,12 @@ def test_names_are_nouns_of_the_field(room):
     fillers, empty_nouns = name_shares(source_files(room))
     assert fillers <= MAX_FILLERS
     assert empty_nouns <= MAX_EMPTY_NOUNS
+
+
+@pytest.mark.parametrize("folder", FOLDERS_BESIDE_PACKAGE)
+def test_names_beside_the_package_are_no_fillers(folder):
+    fillers, _ = name_shares(sorted((REPOSITORY / folder).rglob("*.py")))
+    assert fillers <= MAX_FILLERS
 
 
 def test_comments_give_reasons():

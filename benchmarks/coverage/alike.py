@@ -24,7 +24,7 @@ from parivox.core.verdict import verdicts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from benchmarks.coverage.heterogeneity import Tally
+    from benchmarks.coverage.heterogeneity import ClusterErrors
     from numpy.typing import NDArray
 
 DATASETS = 20_000  # beyond the margin, and a tenth of them elsewhere
@@ -60,17 +60,17 @@ def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterato
     for times in TIMES:
         name = f"V2, {times:g} times/fnr"
         if is_wanted(name):
-            rate, unlike, tallies = real(times, stream(seed, f"alike/{name}"), LARGEST)
+            rate, unlike, errors_by_metric = real(times, stream(seed, f"alike/{name}"), LARGEST)
             labels = {"cell": name, "design": "V2, speakers permuted", "kind": "fnr", "rate": rate}
-            first_tallies = islice(tallies, max(_number(datasets, times), 1))
-            yield [labels | {"times": times} | _shares(first_tallies, unlike)]
+            first_errors = islice(errors_by_metric, max(_number(datasets, times), 1))
+            yield [labels | {"times": times} | _shares(first_errors, unlike)]
 
 
 def _number(datasets: int, times: float) -> int:
     return datasets if times > MARGIN else datasets // 10
 
 
-def _shares(drawn: Iterable[Tally], unlike: int) -> Row:
+def _shares(drawn: Iterable[ClusterErrors], unlike: int) -> Row:
     """Share of data sets in which the one group is called alike, or would be by other levels."""
     verdict_flags = np.concatenate(
         [_alike_flags(dataset, unlike) for dataset in drawn], axis=-1
@@ -82,7 +82,7 @@ def _shares(drawn: Iterable[Tally], unlike: int) -> Row:
     return row
 
 
-def _alike_flags(dataset: Tally, group: int) -> NDArray[np.bool_]:
+def _alike_flags(dataset: ClusterErrors, group: int) -> NDArray[np.bool_]:
     """Whether a group is called alike, and whether its interval of each level lies within."""
     group_moments = moments(
         replace(dataset, cell=(dataset.cell != group).astype(np.int64), n_cells=2)

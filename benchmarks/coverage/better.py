@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from benchmarks.coverage.heterogeneity import Design, drawn_of, shuffled
-from benchmarks.coverage.real import tally, threshold, voxceleb, within
+from benchmarks.coverage.real import cluster_errors, threshold, voxceleb, within
 from benchmarks.coverage.records import Row, mean, stream
 
 from parivox.core.cluster_errors import moments
 from parivox.core.intervals import rate_interval
-from parivox.core.ratios import others, ratio_interval, worst
+from parivox.core.ratios import moments_of_others, ratio_interval, worst_cell
 from parivox.core.verdict import holm, of_lower, verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from benchmarks.coverage.heterogeneity import Tally
+    from benchmarks.coverage.heterogeneity import ClusterErrors
     from numpy.typing import NDArray
 
 DATASETS = 500
@@ -62,7 +62,7 @@ def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterato
 
 def real(
     times: float, rng: np.random.Generator, speakers: int = RAISED
-) -> tuple[float, int, Iterator[Tally]]:
+) -> tuple[float, int, Iterator[ClusterErrors]]:
     """Deal real speakers out to groups without end, of which one has `times` the common rate.
 
     Also the rate of all, and that group, of about so many speakers, which is judged at a threshold
@@ -71,13 +71,15 @@ def real(
     trials = voxceleb()
     is_within = within(trials)
     score_threshold = threshold(trials, "fpr", POINT, is_within)
-    alike = tally(trials, "fnr", score_threshold, is_within)
+    alike = cluster_errors(trials, "fnr", score_threshold, is_within)
     rate = float(alike.errors.sum() / alike.trials.sum())
-    raised = tally(trials, "fnr", threshold(trials, "fnr", times * rate, is_within), is_within)
+    raised = cluster_errors(
+        trials, "fnr", threshold(trials, "fnr", times * rate, is_within), is_within
+    )
     dealt = replace(alike, errors=np.stack((alike.errors, raised.errors)))
     unlike = int(np.argmin(np.abs(dealt.n_speakers - speakers)))
 
-    def drawn() -> Iterator[Tally]:
+    def drawn() -> Iterator[ClusterErrors]:
         while True:
             dataset = shuffled(dealt, rng)
             yield replace(dataset, errors=np.where(dataset.cell == unlike, *dataset.errors[::-1]))
@@ -85,7 +87,7 @@ def real(
     return float(f"{rate:.3g}"), unlike, drawn()
 
 
-def _shares(drawn: Iterable[Tally], unlike: int, times: float, datasets: int) -> Row:
+def _shares(drawn: Iterable[ClusterErrors], unlike: int, times: float, datasets: int) -> Row:
     """Share of data sets in which any of the equal groups, and the other one, are named."""
     verdict_flags = np.array(
         [_judgement_flags(dataset) for dataset in drawn]
@@ -103,15 +105,15 @@ def _shares(drawn: Iterable[Tally], unlike: int, times: float, datasets: int) ->
     return row
 
 
-def _judgement_flags(dataset: Tally) -> NDArray[np.bool_]:
+def _judgement_flags(dataset: ClusterErrors) -> NDArray[np.bool_]:
     """Whether each group is called better, plainly so, and worse; of one rate."""
     rates = rate_interval(moments(dataset))
-    ratio = ratio_interval(rates, rate_interval(others(dataset)))
+    ratio = ratio_interval(rates, rate_interval(moments_of_others(dataset)))
     code = verdicts(ratio.value, ratio.low, ratio.high, holm(ratio.p)).code
     worst_group = int(
-        worst(dataset.sum_by_cell(dataset.errors), dataset.sum_by_cell(dataset.trials))
+        worst_cell(dataset.sum_by_cell(dataset.errors), dataset.sum_by_cell(dataset.trials))
     )
-    remaining_rates = rate_interval(others(dataset.select(dataset.cell != worst_group)))
+    remaining_rates = rate_interval(moments_of_others(dataset.select(dataset.cell != worst_group)))
     remaining_ratio = ratio_interval(
         rates.without_limits(np.arange(dataset.n_cells) == worst_group, "left out"), remaining_rates
     )

@@ -113,39 +113,40 @@ def _limits(
     """Limits [1, group] of one data set, told from speakers and from blocks."""
     drawn = _misses if case.kind == "fnr" else _false_accepts
     errors = drawn(group, RATES[case.kind], case.shape, rng)
-    tallies = {"speakers": errors, "blocks": in_blocks(errors, block)}
+    errors_by_metric = {"speakers": errors, "blocks": in_blocks(errors, block)}
     limits_by_method: Limits = {}
-    for method, tally in tallies.items():
-        interval = rate_interval(moments(tally), LEVEL)
+    for method, cluster_errors in errors_by_metric.items():
+        interval = rate_interval(moments(cluster_errors), LEVEL)
         limits_by_method[method, LEVEL] = interval.low[None], interval.high[None]
     return limits_by_method
 
 
 def in_blocks(
-    tally: ErrorsBySpeaker | ErrorsByPair, block: NDArray[np.int32]
+    cluster_errors: ErrorsBySpeaker | ErrorsByPair, block: NDArray[np.int32]
 ) -> ErrorsBySpeaker | ErrorsByPair:
     """The same by blocks of speakers; a pair within a block is one with a stranger."""
     n = int(block.max()) + 1
-    if isinstance(tally, ErrorsBySpeaker):
-        code = tally.cell * n + block[tally.speaker]
+    if isinstance(cluster_errors, ErrorsBySpeaker):
+        code = cluster_errors.cell * n + block[cluster_errors.speaker]
         reach = n
     else:
         members = Units(2 * n, block)
         reach = members.n_units**2
-        code = tally.cell * reach + members.pair_numbers(
-            tally.first_speaker.astype(np.int32), tally.second_speaker.astype(np.int32)
+        code = cluster_errors.cell * reach + members.pair_numbers(
+            cluster_errors.first_speaker.astype(np.int32),
+            cluster_errors.second_speaker.astype(np.int32),
         )
     codes, code_index = np.unique(code, return_inverse=True)
     errors, trials = (
         np.bincount(code_index, numbers, minlength=codes.size).astype(np.int64)
-        for numbers in (tally.errors, tally.trials)
+        for numbers in (cluster_errors.errors, cluster_errors.trials)
     )
     cell, unit = np.divmod(codes, reach)
-    if isinstance(tally, ErrorsBySpeaker):
-        return ErrorsBySpeaker(cell, unit, errors, trials, tally.n_cells, in_blocks=True)
+    if isinstance(cluster_errors, ErrorsBySpeaker):
+        return ErrorsBySpeaker(cell, unit, errors, trials, cluster_errors.n_cells, in_blocks=True)
     first_unit, second_unit = np.divmod(unit, 2 * n)
     return ErrorsByPair(
-        cell, first_unit, second_unit, errors, trials, tally.n_cells, in_blocks=True
+        cell, first_unit, second_unit, errors, trials, cluster_errors.n_cells, in_blocks=True
     )
 
 
@@ -252,8 +253,10 @@ def _found_again(
     counts = Counts.from_scores(score, is_target)
     threshold = float(POINT.threshold(counts))
     wrong = np.bincount(drawn.speaker, drawn.target < threshold, minlength=group.size)
-    tally = ErrorsBySpeaker(one_cell, targets.speaker, wrong.astype(np.int64), targets.trials, 1)
-    interval = rate_interval(moments(in_blocks(tally, block)), LEVEL)
+    cluster_errors = ErrorsBySpeaker(
+        one_cell, targets.speaker, wrong.astype(np.int64), targets.trials, 1
+    )
+    interval = rate_interval(moments(in_blocks(cluster_errors, block)), LEVEL)
     edges = np.append(-np.inf, step_thresholds(counts, [threshold]))
     enrol = block[np.concatenate((drawn.speaker, drawn.first_speaker))]
     test = block[np.concatenate((drawn.speaker, drawn.second_speaker))]

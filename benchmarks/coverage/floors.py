@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 from benchmarks.coverage import simulate
-from benchmarks.coverage.real import tally, voxceleb, within
+from benchmarks.coverage.real import cluster_errors, voxceleb, within
 from benchmarks.coverage.records import Row, mean, stream
 from benchmarks.coverage.simulate import SPREAD, WEAK, Spread
 
@@ -15,7 +15,7 @@ from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker, moments
 from parivox.core.intervals import other_kappa2, rate_interval
 from parivox.core.meta import fdr, garbe
 from parivox.core.noise import floor, gamma_multinomial, permuted, without_zeros
-from parivox.core.ratios import others, ratio_interval
+from parivox.core.ratios import moments_of_others, ratio_interval
 from parivox.core.resampling import speaker_weights, weighted
 from parivox.core.spread import gini, max_min
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from benchmarks.coverage.simulate import FloatArray
 
-    Tally: TypeAlias = ErrorsBySpeaker | ErrorsByPair
+    ClusterErrors: TypeAlias = ErrorsBySpeaker | ErrorsByPair
 
 DATASETS = 1000
 REPLICATES = 199
@@ -51,18 +51,20 @@ class Design:
         """Kinds of errors, each with its rates."""
         return [(kind, rate) for kind, rates in self.rates.items() for rate in rates]
 
-    def tally(self, kind: str) -> Tally:
+    def cluster_errors(self, kind: str) -> ClusterErrors:
         """Return the groups with their trials, without errors."""
         if self.name.startswith("VoxCeleb1-H"):
             trials = voxceleb()
-            return tally(trials, kind, np.inf, within(trials))
+            return cluster_errors(trials, kind, np.inf, within(trials))
         if kind == "fnr":
             return simulate.target_design(self.speakers, self.trials)
         return simulate.nontarget_design(self.speakers, self.trials)
 
-    def draw(self, kind: str, rate: float, datasets: int, rng: np.random.Generator) -> Tally:
+    def draw(
+        self, kind: str, rate: float, datasets: int, rng: np.random.Generator
+    ) -> ClusterErrors:
         """Draw data sets: a tally whose errors are [dataset, entry]."""
-        design = self.tally(kind)
+        design = self.cluster_errors(kind)
         true = np.full(design.n_cells, rate)
         true[0] *= self.worse
         options: dict[str, Any] = {"spread": self.spread, "skewed": self.skewed}
@@ -131,7 +133,7 @@ def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterato
             yield [labels | row for row in rows]
 
 
-def _rejections(drawn: Tally, rng: np.random.Generator) -> list[Row]:
+def _rejections(drawn: ClusterErrors, rng: np.random.Generator) -> list[Row]:
     """Share of p values of at most 0.05, by method and measure; NaN where p is refused."""
     p: dict[tuple[str, str], list[float]] = {}
     for dataset in _one_by_one(drawn):
@@ -144,9 +146,9 @@ def _rejections(drawn: Tally, rng: np.random.Generator) -> list[Row]:
     return [*rows, *_single(drawn)]
 
 
-def _single(drawn: Tally) -> list[Row]:
+def _single(drawn: ClusterErrors) -> list[Row]:
     """Share of p values of at most 0.05 of each group's ratio to all others."""
-    group_moments, other_rates = moments(drawn), rate_interval(others(drawn))
+    group_moments, other_rates = moments(drawn), rate_interval(moments_of_others(drawn))
     p = {"others": ratio_interval(rate_interval(group_moments), other_rates).p}
     if isinstance(drawn, ErrorsBySpeaker):
         floored = rate_interval(group_moments, pooled_floor=other_kappa2(group_moments))
@@ -196,12 +198,12 @@ def _joint(design: Design, rate: float, datasets: int, rng: np.random.Generator)
     ]
 
 
-def _one_by_one(drawn: Tally) -> Iterator[Tally]:
+def _one_by_one(drawn: ClusterErrors) -> Iterator[ClusterErrors]:
     for errors in drawn.errors:
         yield replace(drawn, errors=errors)
 
 
-def _p_values(dataset: Tally, rng: np.random.Generator) -> dict[tuple[str, str], float]:
+def _p_values(dataset: ClusterErrors, rng: np.random.Generator) -> dict[tuple[str, str], float]:
     """P value of each measure by each method, for one data set."""
     errors, trials = dataset.sum_by_cell(dataset.errors), dataset.sum_by_cell(dataset.trials)
     observed = {False: errors / trials, True: without_zeros(errors, trials)}
@@ -213,7 +215,7 @@ def _p_values(dataset: Tally, rng: np.random.Generator) -> dict[tuple[str, str],
     return p_values
 
 
-def _nulls(dataset: Tally, rng: np.random.Generator) -> dict[str, dict[bool, FloatArray]]:
+def _nulls(dataset: ClusterErrors, rng: np.random.Generator) -> dict[str, dict[bool, FloatArray]]:
     """Null rates by each method, as they are and without zeros."""
     drawn = {"gamma-multinomial": gamma_multinomial(moments(dataset), REPLICATES, rng)}
     if isinstance(dataset, ErrorsBySpeaker):

@@ -18,7 +18,7 @@ from parivox.auditing.pairing import N_DRAWS, encoded_draws
 from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker, moments, safe_divide
 from parivox.core.intervals import rate_interval
 from parivox.core.planning import icc_of
-from parivox.core.ratios import others, ratio_interval
+from parivox.core.ratios import moments_of_others, ratio_interval
 from parivox.core.resampling import weighted
 from parivox.core.verdict import exceeds, holm, verdicts
 from parivox.decide.pilot_audit import PilotGroups
@@ -91,7 +91,7 @@ def _lot(system: str) -> Lot:
     is_in_group = real.within(trials, real.GROUPS[0])
     threshold = real.threshold(trials, "fpr", FPR, is_in_group)
     target, nontarget = (
-        real.tally(trials, kind, threshold, is_in_group) for kind in ("fnr", "fpr")
+        real.cluster_errors(trials, kind, threshold, is_in_group) for kind in ("fnr", "fpr")
     )
     assert isinstance(target, ErrorsBySpeaker)
     assert isinstance(nontarget, ErrorsByPair)
@@ -121,9 +121,11 @@ def _lot(system: str) -> Lot:
     return Lot(target, nontarget, np.unique(target.speaker), needed["speakers_to_fail"][0], rate)
 
 
-def _thinned(tally: Any, kept_shares: FloatArray, rng: np.random.Generator) -> Any:
+def _thinned(cluster_errors: Any, kept_shares: FloatArray, rng: np.random.Generator) -> Any:
     """The tally with errors kept by chance, of each cell so many."""
-    return tally.select(errors=rng.binomial(tally.errors, kept_shares[tally.cell]))
+    return cluster_errors.select(
+        errors=rng.binomial(cluster_errors.errors, kept_shares[cluster_errors.cell])
+    )
 
 
 def _dealt(lot: Lot, rng: np.random.Generator) -> IntArray:
@@ -170,11 +172,11 @@ def _fails(lot: Lot, times: float, moved: float, rng: np.random.Generator) -> di
     kept_shares = np.full(GROUPS, KEPT_SHARE)
     more = np.where(np.arange(GROUPS) == 0, KEPT_SHARE * times, KEPT_SHARE)
     current, baseline = _thinned(target, more, rng), _thinned(before, kept_shares, rng)
-    tallies = (current, _thinned(nontarget, kept_shares, rng))
-    rates = [rate_interval(moments(tally)) for tally in tallies]
+    errors_by_metric = (current, _thinned(nontarget, kept_shares, rng))
+    rates = [rate_interval(moments(cluster_errors)) for cluster_errors in errors_by_metric]
     ratios = [
-        ratio_interval(rate, rate_interval(others(tally)))
-        for rate, tally in zip(rates, tallies, strict=True)
+        ratio_interval(rate, rate_interval(moments_of_others(cluster_errors)))
+        for rate, cluster_errors in zip(rates, errors_by_metric, strict=True)
     ]
     p_holm = holm(np.concatenate([interval.p for interval in ratios])).reshape(2, -1)
     codes = [
@@ -206,9 +208,12 @@ def _changes(
     """
     weights = rng.exponential(size=(N_DRAWS, int(new.speaker.max()) + 1))
     rates_by_release = []
-    for release, tally in (("old", old), ("new", new)):
-        drawn = safe_divide(*weighted(tally, weights))
-        rate = safe_divide(tally.sum_by_cell(tally.errors), tally.sum_by_cell(tally.trials))
+    for release, cluster_errors in (("old", old), ("new", new)):
+        drawn = safe_divide(*weighted(cluster_errors, weights))
+        rate = safe_divide(
+            cluster_errors.sum_by_cell(cluster_errors.errors),
+            cluster_errors.sum_by_cell(cluster_errors.trials),
+        )
         texts = encoded_draws(drawn)
         rates_by_release.append(
             [
@@ -216,7 +221,7 @@ def _changes(
                     float(rate[i]),
                     float(drawn[:, i].std(ddof=1)),
                     float(np.log(drawn[:, i]).std(ddof=1)),
-                    float(tally.n_speakers[i] - 1),
+                    float(cluster_errors.n_speakers[i] - 1),
                     "list",
                     texts[i],
                     1.0,

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from benchmarks.coverage import simulate
 from benchmarks.coverage.floors import LEVEL, log_spread, rejected
-from benchmarks.coverage.real import tally, threshold, voxceleb, within
+from benchmarks.coverage.real import cluster_errors, threshold, voxceleb, within
 from benchmarks.coverage.records import Row, mean, stream
 
 from parivox.core.beyond_noise import expect_errors, heterogeneity, welch
 from parivox.core.cluster_errors import ErrorsBySpeaker, moments, safe_divide
 from parivox.core.intervals import rate_interval
 from parivox.core.noise import floor, gamma_multinomial, null_method, permuted, without_zeros
-from parivox.core.ratios import others, ratio_interval
+from parivox.core.ratios import moments_of_others, ratio_interval
 from parivox.core.spread import gini
 from parivox.core.verdict import asked_together, holm
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from parivox.core.cluster_errors import ErrorsByPair
 
-    Tally: TypeAlias = ErrorsBySpeaker | ErrorsByPair
+    ClusterErrors: TypeAlias = ErrorsBySpeaker | ErrorsByPair
 
 DATASETS = 1000
 REPLICATES = 499
@@ -58,11 +58,11 @@ class Design:
     permuted: bool = False  # by permutation, though an audit would not
     crossed: bool = False  # all speakers meet, and a pair is of whoever enrols: an audit has no p
 
-    def tally(self) -> Tally:
+    def cluster_errors(self) -> ClusterErrors:
         """Return the groups with their trials, without errors."""
         if not self.groups:
             trials = voxceleb()
-            return tally(trials, self.kind, np.inf, within(trials))
+            return cluster_errors(trials, self.kind, np.inf, within(trials))
         sizes = (self.speakers,) * self.groups
         trials_each = np.rint(np.geomspace(*self.trials, self.groups)).astype(int)
         if self.kind == "fnr":
@@ -71,9 +71,9 @@ class Design:
             return simulate.enrolled_design(sizes, 1)
         return simulate.nontarget_design(sizes, trials_each)
 
-    def draw(self, datasets: int, rng: np.random.Generator) -> Tally:
+    def draw(self, datasets: int, rng: np.random.Generator) -> ClusterErrors:
         """Draw data sets: a tally whose errors are [dataset, entry]."""
-        design = self.tally()
+        design = self.cluster_errors()
         rates = np.full(design.n_cells, self.rate)
         if self.raised:
             rates[np.argmin(np.abs(design.n_speakers - self.raised))] *= self.times
@@ -147,7 +147,7 @@ class Dealt:
 
     def draw(
         self, system: str, kind: str, point: float, datasets: int, rng: np.random.Generator
-    ) -> tuple[float, Iterator[Tally]]:
+    ) -> tuple[float, Iterator[ClusterErrors]]:
         """The rate of all trials, and data sets one after the other.
 
         Nontarget trials count where both speakers came to one group, as in an audit.
@@ -158,7 +158,7 @@ class Dealt:
         raised_threshold = threshold(trials, "fpr", self.times * point, of_all)
         is_counted = of_all & (trials.target == (kind == "fnr"))
         if kind == "fnr":
-            dataset = tally(trials, kind, base_threshold, is_counted)
+            dataset = cluster_errors(trials, kind, base_threshold, is_counted)
             rate = float(f"{dataset.errors.sum() / dataset.trials.sum():.3g}")
             return rate, (shuffled(dataset, rng) for _ in range(datasets))
         trials = replace(
@@ -175,14 +175,14 @@ class Dealt:
             groups = np.repeat(np.arange(len(self.shares)), np.diff(ends, prepend=0).astype(int))
             trials = replace(trials, names=[str(share) for share in self.shares])
 
-        def drawn() -> Iterator[Tally]:
+        def drawn() -> Iterator[ClusterErrors]:
             for _ in range(datasets):
                 group = np.zeros_like(trials.group)
                 group[members] = rng.permutation(groups)
                 dealt = replace(trials, group=group)
-                dataset = tally(dealt, kind, base_threshold, within(dealt))
+                dataset = cluster_errors(dealt, kind, base_threshold, within(dealt))
                 if self.raised:
-                    worse = tally(dealt, kind, raised_threshold, within(dealt)).errors
+                    worse = cluster_errors(dealt, kind, raised_threshold, within(dealt)).errors
                     is_raised = dataset.cell == np.argmin(np.abs(dataset.n_speakers - self.raised))
                     dataset = replace(dataset, errors=np.where(is_raised, worse, dataset.errors))
                 yield dataset
@@ -233,14 +233,14 @@ def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterato
                         yield [labels | row for row in _rejections(drawn, rng)]
 
 
-def drawn_of(design: Design, datasets: int, rng: np.random.Generator) -> Iterator[Tally]:
+def drawn_of(design: Design, datasets: int, rng: np.random.Generator) -> Iterator[ClusterErrors]:
     """Draw data sets one after the other."""
     for start in range(0, datasets, AT_ONCE):
         drawn = design.draw(min(AT_ONCE, datasets - start), rng)
         yield from (replace(drawn, errors=errors) for errors in drawn.errors)
 
 
-def shuffled(dataset: Tally, rng: np.random.Generator) -> ErrorsBySpeaker:
+def shuffled(dataset: ClusterErrors, rng: np.random.Generator) -> ErrorsBySpeaker:
     """The same speakers, with all their trials, in other groups."""
     assert isinstance(dataset, ErrorsBySpeaker)
     cell = rng.permutation(dataset.cell)
@@ -250,7 +250,7 @@ def shuffled(dataset: Tally, rng: np.random.Generator) -> ErrorsBySpeaker:
 
 
 def _rejections(
-    drawn: Iterator[Tally], rng: np.random.Generator, *, is_permuted: bool = False
+    drawn: Iterator[ClusterErrors], rng: np.random.Generator, *, is_permuted: bool = False
 ) -> list[Row]:
     """Share of p values of at most 0.05, by measure."""
     p: dict[str, list[float]] = {"heterogeneity": [], PLAINLY: [], "Gini": [], "tau_log": []}
@@ -264,7 +264,7 @@ def _rejections(
 
 
 def _p_values(
-    dataset: Tally, rng: np.random.Generator, *, is_permuted: bool = False
+    dataset: ClusterErrors, rng: np.random.Generator, *, is_permuted: bool = False
 ) -> dict[str, float]:
     """P value of each measure for one data set, drawn as an audit does."""
     if isinstance(dataset, ErrorsBySpeaker) and (
@@ -317,7 +317,7 @@ def _together(
     ]
 
 
-def _of_groups(dataset: Tally) -> FloatArray:
+def _of_groups(dataset: ClusterErrors) -> FloatArray:
     """P value of each group's ratio to all others."""
-    other_rates = rate_interval(others(dataset))
+    other_rates = rate_interval(moments_of_others(dataset))
     return np.asarray(ratio_interval(rate_interval(moments(dataset)), other_rates).p)

@@ -15,7 +15,7 @@ from benchmarks.coverage.floors import (
     log_spread,
     rejected,
 )
-from benchmarks.coverage.real import tally, voxceleb, within
+from benchmarks.coverage.real import cluster_errors, voxceleb, within
 from benchmarks.coverage.records import Row, stream
 
 from parivox.core.beyond_noise import tau_log
@@ -38,7 +38,7 @@ from parivox.core.spread import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from benchmarks.coverage.floors import Tally
+    from benchmarks.coverage.floors import ClusterErrors
     from benchmarks.coverage.simulate import FloatArray
 
     from parivox.core.cluster_errors import ErrorsBySpeaker
@@ -150,7 +150,7 @@ def _rejections(
 
 
 def _p_values(
-    misses: Tally, passes: Tally, zero: ZeroPolicy, rng: np.random.Generator
+    misses: ClusterErrors, passes: ClusterErrors, zero: ZeroPolicy, rng: np.random.Generator
 ) -> dict[tuple[str, str], float]:
     """P value of each measure for one data set, by kind of error."""
     fnr, fpr = _observed(misses, zero), _observed(passes, zero)
@@ -166,7 +166,7 @@ def _p_values(
     return p_values
 
 
-def _null(misses: Tally, zero: ZeroPolicy, draws: int, rng: np.random.Generator) -> Rates:
+def _null(misses: ClusterErrors, zero: ZeroPolicy, draws: int, rng: np.random.Generator) -> Rates:
     """Null rates of FNR, drawn as an audit does."""
     speaker_errors = cast("ErrorsBySpeaker", misses)
     if null_method(speaker_errors) == "permutation":
@@ -179,7 +179,7 @@ def _null_rates(null: EqualRatesDraws, zero: ZeroPolicy) -> Rates:
     return _rates(errors, np.broadcast_to(null.trials, errors.shape), zero)
 
 
-def _observed(dataset: Tally, zero: ZeroPolicy = "none") -> Rates:
+def _observed(dataset: ClusterErrors, zero: ZeroPolicy = "none") -> Rates:
     return _rates(dataset.sum_by_cell(dataset.errors), dataset.sum_by_cell(dataset.trials), zero)
 
 
@@ -208,7 +208,9 @@ def _p_joint(measure: Measure, rate_pair: tuple[Rates, Rates], null: tuple[Rates
 def _real(rng: np.random.Generator) -> Iterator[Row]:
     """Values, floors and p values of the real errors on VoxCeleb1-H."""
     trials = voxceleb()
-    misses, passes = (tally(trials, kind, THRESHOLD, within(trials)) for kind in ERROR_KINDS)
+    misses, passes = (
+        cluster_errors(trials, kind, THRESHOLD, within(trials)) for kind in ERROR_KINDS
+    )
     fnr, fpr = _observed(misses), _observed(passes)
     null = _null(misses, "none", DRAWS, rng)
     fpr_null = _null_rates(gamma_multinomial(moments(passes), DRAWS, rng), "none")

@@ -79,10 +79,17 @@ def _row(design: Design, speakers: int, datasets: int, rng: np.random.Generator)
     ratio = design.group_rate / design.rate
     sizes = speakers, design.groups * speakers
     drawn = list(_drawn(design, sizes, datasets, rng))
-    is_found = np.concatenate([_is_told(tally, is_worse=ratio > 1) for tally in drawn])
+    is_found = np.concatenate(
+        [_is_told(cluster_errors, is_worse=ratio > 1) for cluster_errors in drawn]
+    )
     trials = drawn[0].sum_by_cell(drawn[0].trials)
     trials_each = sides * trials / sizes
-    rates = np.concatenate([tally.sum_by_cell(tally.errors)[:, 1] for tally in drawn]) / trials[1]
+    rates = (
+        np.concatenate(
+            [cluster_errors.sum_by_cell(cluster_errors.errors)[:, 1] for cluster_errors in drawn]
+        )
+        / trials[1]
+    )
     deff = np.mean((rates - design.rate) ** 2) * trials[1] / (design.rate * (1 - design.rate))
     icc = max(float(deff) - 1, 0) / (sides * (trials_each[1] - 1))
     group_sample, other_sample = (

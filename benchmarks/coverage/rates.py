@@ -61,7 +61,7 @@ def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterato
             if is_wanted(name):
                 rng = stream(seed, name)
                 drawn = chunks(case.kind, [case.speakers] * GROUPS, rate, datasets, rng, case.shape)
-                limits = collected(methods(tally, rng) for tally in drawn)
+                limits = collected(methods(cluster_errors, rng) for cluster_errors in drawn)
                 labels = {"cell": name, "kind": case.kind, "speakers": case.speakers}
                 labels |= {"shape": case.shape, "rate": rate}
                 yield [
@@ -97,18 +97,18 @@ def batches(datasets: int, entries: int) -> list[int]:
     return [min(most, datasets - done) for done in range(0, datasets, most)]
 
 
-def methods(tally: ErrorsBySpeaker | ErrorsByPair, rng: np.random.Generator) -> Limits:
+def methods(cluster_errors: ErrorsBySpeaker | ErrorsByPair, rng: np.random.Generator) -> Limits:
     """Return limits [dataset, group] by every method and level."""
-    group_moments = moments(tally)
+    group_moments = moments(cluster_errors)
     limits: Limits = {}
     for level in LEVELS:
         interval = rate_interval(group_moments, level)
         limits["speakers", level] = interval.low, interval.high
-        if isinstance(tally, ErrorsBySpeaker):
+        if isinstance(cluster_errors, ErrorsBySpeaker):
             floored = rate_interval(group_moments, level, other_kappa2(group_moments))
             limits["pooled floor", level] = floored.low, floored.high
     limits["trials", 0.95] = wilson(group_moments.rate, group_moments.trials, float(ndtri(0.975)))
-    low, high = bootstrapped(tally, rng)
+    low, high = bootstrapped(cluster_errors, rng)
     # without errors there is no variance to be drawn: the rule for none, as everywhere
     default = limits["speakers", 0.95]
     has_errors = group_moments.errors > 0
@@ -128,23 +128,25 @@ def wilson(rate: FloatArray, n: FloatArray, quantile: float | FloatArray) -> End
     return low, np.where(rate < 1, np.minimum(centre + half, 1), 1.0)
 
 
-def bootstrapped(tally: ErrorsBySpeaker | ErrorsByPair, rng: np.random.Generator) -> Ends:
+def bootstrapped(cluster_errors: ErrorsBySpeaker | ErrorsByPair, rng: np.random.Generator) -> Ends:
     """Return Wilson's limits of as many trials as the vertex bootstrap's variance is worth.
 
     The default before the closed form; t has one degree of freedom less than speakers.
     """
-    strata = tally.cell
-    if not isinstance(tally, ErrorsBySpeaker):
-        members, speaker = tally.cell_speakers
+    strata = cluster_errors.cell
+    if not isinstance(cluster_errors, ErrorsBySpeaker):
+        members, speaker = cluster_errors.cell_speakers
         strata = np.empty_like(members)
         strata[speaker] = members
     weights = speaker_weights(strata, REPLICATES, int(rng.integers(2**31)))
-    errors, trials = weighted(tally, weights)
+    errors, trials = weighted(cluster_errors, weights)
     with np.errstate(invalid="ignore", divide="ignore"):
         variance = np.nanvar(errors / trials, axis=0, ddof=1)
-        rate = tally.sum_by_cell(tally.errors) / tally.sum_by_cell(tally.trials)
+        rate = cluster_errors.sum_by_cell(cluster_errors.errors) / cluster_errors.sum_by_cell(
+            cluster_errors.trials
+        )
         n_eff = rate * (1 - rate) / variance
-        return wilson(rate, n_eff, stdtrit(tally.n_speakers - 1.0, 0.975))
+        return wilson(rate, n_eff, stdtrit(cluster_errors.n_speakers - 1.0, 0.975))
 
 
 def collected(drawn: Iterable[Limits]) -> Limits:

@@ -62,9 +62,9 @@ def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterato
             yield _enrolled(name, rate, datasets, stream(seed, name))
 
 
-def _ratios(tally: ErrorsBySpeaker | ErrorsByPair) -> Limits:
+def _ratios(cluster_errors: ErrorsBySpeaker | ErrorsByPair) -> Limits:
     limits: Limits = {}
-    group_moments = moments(tally)
+    group_moments = moments(cluster_errors)
     for level in LEVELS:
         ratio = ratio_interval(*halves(rate_interval(group_moments, level)))
         limits["speakers", level] = ratio.low, ratio.high
@@ -92,21 +92,24 @@ def _enrolled(name: str, rate: float, datasets: int, rng: np.random.Generator) -
     df = np.array(ENROLLED) - 1.0
 
     def limits(batch: int) -> Limits:
-        tally = simulate.false_accepts(design, rate, batch, rng)
-        group_moments = moments(tally)
+        cluster_errors = simulate.false_accepts(design, rate, batch, rng)
+        group_moments = moments(cluster_errors)
         limits_by_method: Limits = {}
         for level in LEVELS:
             interval = rate_interval(group_moments, level)
             limits_by_method["speakers", level] = interval.low, interval.high
         weights = speaker_weights(strata, REPLICATES, int(rng.integers(2**31)))
-        errors, trials = weighted(tally, weights)
+        errors, trials = weighted(cluster_errors, weights)
         group_rates = errors / trials
         other_rates = (errors.sum(axis=-1, keepdims=True) - errors) / (
             trials.sum(axis=-1, keepdims=True) - trials
         )
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = group_rates / other_rates
-        e, n = tally.sum_by_cell(tally.errors), tally.sum_by_cell(tally.trials)
+        e, n = (
+            cluster_errors.sum_by_cell(cluster_errors.errors),
+            cluster_errors.sum_by_cell(cluster_errors.trials),
+        )
         rest_of_all = (e.sum(axis=-1, keepdims=True) - e) / (n.sum() - n)
         with np.errstate(divide="ignore", invalid="ignore"):
             estimate = e / n / rest_of_all

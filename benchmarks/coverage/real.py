@@ -86,7 +86,7 @@ def threshold(trials: Trials, kind: str, rate: float, is_chosen: NDArray[np.bool
     return float(scores[round(scores.size * (rate if kind == "fnr" else 1 - rate))])
 
 
-def tally(
+def cluster_errors(
     trials: Trials, kind: str, score_threshold: float, is_chosen: NDArray[np.bool_]
 ) -> ErrorsBySpeaker | ErrorsByPair:
     """Tally errors at a threshold by the group of both speakers."""
@@ -127,16 +127,16 @@ def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterato
             trials = voxceleb()
             is_chosen = within(trials, group)
             score_threshold = threshold(trials, kind, rate, is_chosen)
-            group_tally = tally(trials, kind, score_threshold, is_chosen)
-            true = float(group_tally.errors.sum() / group_tally.trials.sum())
+            group_errors = cluster_errors(trials, kind, score_threshold, is_chosen)
+            true = float(group_errors.errors.sum() / group_errors.trials.sum())
             rng = stream(seed, name)
-            entries = group_tally.cell.size * (1 if kind == "fpr" else speakers)
+            entries = group_errors.cell.size * (1 if kind == "fpr" else speakers)
             limits = collected(
-                _limits(drawn(group_tally, speakers, batch, rng))
+                _limits(drawn(group_errors, speakers, batch, rng))
                 for batch in batches(datasets, max(entries, AT_ONCE // 50))
             )
             labels = {"cell": name, "kind": kind, "group": group, "speakers": speakers}
-            labels |= {"rate": rate, "true_rate": true, "of": int(np.max(group_tally.n_speakers))}
+            labels |= {"rate": rate, "true_rate": true, "of": int(np.max(group_errors.n_speakers))}
             yield [
                 labels | {"method": method, "level": level} | interval_row(true, low, high)
                 for (method, level), (low, high) in limits.items()
@@ -144,37 +144,37 @@ def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterato
 
 
 def drawn(
-    group_tally: ErrorsBySpeaker | ErrorsByPair,
+    group_errors: ErrorsBySpeaker | ErrorsByPair,
     speakers: int,
     samples: int,
     rng: np.random.Generator,
 ) -> ErrorsBySpeaker | ErrorsByPair:
     """Draw speakers of one group without replacement, each sample a cell of its own."""
     people = np.unique(
-        group_tally.speaker
-        if isinstance(group_tally, ErrorsBySpeaker)
-        else group_tally.cell_speakers[1]
+        group_errors.speaker
+        if isinstance(group_errors, ErrorsBySpeaker)
+        else group_errors.cell_speakers[1]
     )
     order = np.argsort(rng.random((samples, people.size)), axis=1)[:, :speakers]
     member = np.zeros((samples, int(people.max()) + 1), dtype=np.bool_)
     member[np.arange(samples)[:, None], people[order]] = True
-    if isinstance(group_tally, ErrorsBySpeaker):
-        cell, entry_index = np.nonzero(member[:, group_tally.speaker])
+    if isinstance(group_errors, ErrorsBySpeaker):
+        cell, entry_index = np.nonzero(member[:, group_errors.speaker])
         return ErrorsBySpeaker(
             cell,
-            group_tally.speaker[entry_index],
-            group_tally.errors[entry_index],
-            group_tally.trials[entry_index],
+            group_errors.speaker[entry_index],
+            group_errors.errors[entry_index],
+            group_errors.trials[entry_index],
             samples,
         )
     cell, entry_index = np.nonzero(
-        member[:, group_tally.first_speaker] & member[:, group_tally.second_speaker]
+        member[:, group_errors.first_speaker] & member[:, group_errors.second_speaker]
     )
-    counts = group_tally.errors[entry_index], group_tally.trials[entry_index]
+    counts = group_errors.errors[entry_index], group_errors.trials[entry_index]
     return ErrorsByPair(
         cell,
-        group_tally.first_speaker[entry_index],
-        group_tally.second_speaker[entry_index],
+        group_errors.first_speaker[entry_index],
+        group_errors.second_speaker[entry_index],
         *counts,
         samples,
     )

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from benchmarks.coverage import simulate
 from benchmarks.coverage.heterogeneity import shuffled
-from benchmarks.coverage.real import tally, threshold, voxceleb, within
+from benchmarks.coverage.real import cluster_errors, threshold, voxceleb, within
 from benchmarks.coverage.records import Row, mean, stream
 
 from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker, moments
 from parivox.core.intervals import other_kappa2, rate_interval
 from parivox.core.noise import floor, gamma_multinomial, null_method, permuted, without_zeros
-from parivox.core.ratios import others, ratio_interval
+from parivox.core.ratios import moments_of_others, ratio_interval
 from parivox.core.shrinkage import interaction, log_rates, power, shrunken
 from parivox.core.verdict import holm, verdicts
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from benchmarks.coverage.simulate import FloatArray, IntArray
     from numpy.typing import NDArray
 
-    Tally: TypeAlias = ErrorsBySpeaker | ErrorsByPair
+    ClusterErrors: TypeAlias = ErrorsBySpeaker | ErrorsByPair
 
 DATASETS = 200
 REPLICATES = 199
@@ -52,11 +52,11 @@ class Design:
     times: float = 1.0
     raised: int = 0  # the group with about as many speakers
 
-    def tally(self) -> Tally:
+    def cluster_errors(self) -> ClusterErrors:
         """Return the groups with their trials, without errors."""
         if not self.speakers:
             trials = voxceleb()
-            return tally(trials, self.kind, np.inf, within(trials))
+            return cluster_errors(trials, self.kind, np.inf, within(trials))
         if self.kind == "fnr":
             return simulate.target_design(self.speakers)
         return simulate.nontarget_design(self.speakers)
@@ -82,7 +82,7 @@ class Design:
             effects = np.sqrt(self.adds_up) * added + np.sqrt(1 - self.adds_up) * effects
         rates = self.rate * np.exp(spread * effects)
         if self.raised:
-            rates[np.argmin(np.abs(self.tally().n_speakers - self.raised))] *= self.times
+            rates[np.argmin(np.abs(self.cluster_errors().n_speakers - self.raised))] *= self.times
         return np.minimum(rates, 0.9)
 
 
@@ -132,18 +132,20 @@ def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterato
             yield [labels | row for row in _of_named(drawn, design.attributes())]
 
 
-def _drawn(design: Design, spread: float, rng: np.random.Generator) -> tuple[Tally, FloatArray]:
+def _drawn(
+    design: Design, spread: float, rng: np.random.Generator
+) -> tuple[ClusterErrors, FloatArray]:
     """Draw one data set, and the true rates of its groups."""
     rates = design.rates(spread, rng)
     if design.is_real:
         trials = voxceleb()
         score_threshold = threshold(trials, "fpr", HIGHEST, within(trials))
-        dataset = shuffled(tally(trials, "fnr", score_threshold, within(trials)), rng)
+        dataset = shuffled(cluster_errors(trials, "fnr", score_threshold, within(trials)), rng)
         overall_rate = float(dataset.errors.sum() / dataset.trials.sum())
         group_rates = np.minimum(rates / overall_rate, 1)
         errors = rng.binomial(np.asarray(dataset.errors, dtype=np.int64), group_rates[dataset.cell])
         return replace(dataset, errors=errors), group_rates * overall_rate
-    groups = design.tally()
+    groups = design.cluster_errors()
     if isinstance(groups, ErrorsBySpeaker):
         missed = simulate.misses(groups, rates, 1, rng)
         return replace(missed, errors=missed.errors[0]), rates
@@ -151,7 +153,7 @@ def _drawn(design: Design, spread: float, rng: np.random.Generator) -> tuple[Tal
     return replace(passed, errors=passed.errors[0]), rates
 
 
-def _guessed(dataset: Tally, attributes: IntArray) -> tuple[Any, Any]:
+def _guessed(dataset: ClusterErrors, attributes: IntArray) -> tuple[Any, Any]:
     """Best guesses as an audit makes them, and how speakers vary."""
     group_moments = moments(dataset)
     floored = other_kappa2(group_moments) if group_moments.sides == 1 else None
@@ -160,7 +162,9 @@ def _guessed(dataset: Tally, attributes: IntArray) -> tuple[Any, Any]:
 
 
 def _of_all(
-    drawn: Iterator[tuple[Tally, FloatArray]], attributes: IntArray, rng: np.random.Generator
+    drawn: Iterator[tuple[ClusterErrors, FloatArray]],
+    attributes: IntArray,
+    rng: np.random.Generator,
 ) -> Row:
     """Root mean squared errors, what limits hold, and how often attributes seem not to add up."""
     figures: dict[str, list[FloatArray]] = {
@@ -194,7 +198,9 @@ def _holds(guess: Any, truth: FloatArray) -> FloatArray:
     return np.where(np.isnan(guess.value), np.nan, inside)
 
 
-def _p(dataset: Tally, group_moments: Any, attributes: IntArray, rng: np.random.Generator) -> float:
+def _p(
+    dataset: ClusterErrors, group_moments: Any, attributes: IntArray, rng: np.random.Generator
+) -> float:
     """P value of the interaction; NaN of one attribute."""
     if attributes.shape[1] < 2:
         return float("nan")
@@ -208,14 +214,18 @@ def _p(dataset: Tally, group_moments: Any, attributes: IntArray, rng: np.random.
     return float(floor(excess.value, excess.draws).p)
 
 
-def _of_named(drawn: Iterator[tuple[Tally, FloatArray]], attributes: IntArray) -> Iterator[Row]:
+def _of_named(
+    drawn: Iterator[tuple[ClusterErrors, FloatArray]], attributes: IntArray
+) -> Iterator[Row]:
     """What is told of groups that are called worse or better, in times the truth, by power."""
     log_ratios: list[NDArray[np.float64]] = []
     datasets = 0
     for dataset, rates in drawn:
         datasets += 1
         guess, group_moments = _guessed(dataset, attributes)
-        raw = ratio_interval(rate_interval(group_moments), rate_interval(others(dataset)))
+        raw = ratio_interval(
+            rate_interval(group_moments), rate_interval(moments_of_others(dataset))
+        )
         p = holm(raw.p)
         named = np.isin(verdicts(raw.value, raw.low, raw.high, p).code, ["worse", "better"])
         named &= raw.value > 0

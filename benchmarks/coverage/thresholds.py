@@ -73,14 +73,17 @@ def _designs(speakers: str) -> tuple[Design, IntArray]:
     if speakers == H:
         trials = real.voxceleb()
         within = real.within(trials)
-        tallies = [real.tally(trials, kind, 0.0, within) for kind in ("fnr", "fpr")]
+        errors_by_metric = [
+            real.cluster_errors(trials, kind, 0.0, within) for kind in ("fnr", "fpr")
+        ]
         groups = trials.group
     else:
         sizes = [int(speakers)]
-        tallies = [simulate.target_design(sizes), simulate.nontarget_design(sizes)]
+        errors_by_metric = [simulate.target_design(sizes), simulate.nontarget_design(sizes)]
         groups = np.zeros(sizes, dtype=np.int64)
     target, nontarget = (
-        replace(tally, cell=np.zeros_like(tally.cell), n_cells=1) for tally in tallies
+        replace(cluster_errors, cell=np.zeros_like(cluster_errors.cell), n_cells=1)
+        for cluster_errors in errors_by_metric
     )
     assert isinstance(target, ErrorsBySpeaker)
     assert isinstance(nontarget, ErrorsByPair)

@@ -31,14 +31,16 @@ def added_up(parts, folder, points=(), **options):
         pv.count({"S": part}, withhold=0, **options).write(counts[-1])
     asked = {"operating_points": points} if points else {}
     thresholds = speaker_count_thresholds([*map(str, counts)], **asked)
-    tallies = []
+    speaker_counts_files = []
     for i, part in enumerate(parts):
-        tallies.append(folder / f"{i}.tally")
+        speaker_counts_files.append(folder / f"{i}.tally")
         asked = CountOptions.from_keywords(**options)
         read = read_grouped_trials({("S", ""): part}, asked, None, may_lack=True)
         (trials,) = read.trial_sets
-        count_by_speaker(trials, thresholds, [*read.groupings, *read.within]).write(tallies[-1])
-    return [*map(str, counts)], [*map(str, tallies)]
+        count_by_speaker(trials, thresholds, [*read.groupings, *read.within]).write(
+            speaker_counts_files[-1]
+        )
+    return [*map(str, counts)], [*map(str, speaker_counts_files)]
 
 
 def files_of(audit, folder):
@@ -71,8 +73,8 @@ def test_counts_with_tallies_give_the_bytes_of_the_audit_in_one_piece(
     points = ("fpr=0.01", "deployed", "eer")
     rules = {**rules, "operating_points": points}
     full_audit = pv.audit({"S": rows}, replicates=60, **rules, **options)
-    counts, tallies = added_up(parts_of(rows, n), tmp_path, points=points, **options)
-    audit = pv.audit([*counts, *tallies], replicates=60, **rules)
+    counts, speaker_counts_files = added_up(parts_of(rows, n), tmp_path, points=points, **options)
+    audit = pv.audit([*counts, *speaker_counts_files], replicates=60, **rules)
     one, other = (
         files_of(each, tmp_path / name) for each, name in ((full_audit, "a"), (audit, "b"))
     )
@@ -82,36 +84,40 @@ def test_counts_with_tallies_give_the_bytes_of_the_audit_in_one_piece(
 
 def test_a_tally_of_other_trials_is_refused(trials, speakers, tmp_path):
     options = {"speakers": speakers, "by": ["gender"]}
-    counts, tallies = added_up(parts_of(trials, 2), tmp_path, **options)
+    counts, speaker_counts_files = added_up(parts_of(trials, 2), tmp_path, **options)
     with pytest.raises(DataError, match=r"tallies are of [0-9,]+ trials, not of [0-9,]+"):
-        pv.audit([*counts, tallies[0]])
+        pv.audit([*counts, speaker_counts_files[0]])
     with pytest.raises(DataError, match=r"1\.tally: is a tally of other trials"):
-        pv.audit([counts[0], *tallies])
+        pv.audit([counts[0], *speaker_counts_files])
     with pytest.raises(DataError, match=r"0\.tally: is a tally; give the counts"):
-        pv.audit(tallies[0])
+        pv.audit(speaker_counts_files[0])
 
 
 def test_a_point_that_the_tally_does_not_tell_of_is_refused(trials, speakers, tmp_path):
-    counts, tallies = added_up([pl.DataFrame(trials)], tmp_path, speakers=speakers, by=["gender"])
+    counts, speaker_counts_files = added_up(
+        [pl.DataFrame(trials)], tmp_path, speakers=speakers, by=["gender"]
+    )
     with pytest.raises(ConfigError, match="the tally tells nothing of its threshold"):
-        pv.audit([*counts, *tallies], operating_points=["threshold=1.23456"])
+        pv.audit([*counts, *speaker_counts_files], operating_points=["threshold=1.23456"])
 
 
 def test_a_tally_does_not_go_with_what_counts_withhold(trials, speakers, tmp_path):
-    counts, tallies = added_up([pl.DataFrame(trials)], tmp_path, speakers=speakers, by=["gender"])
+    counts, speaker_counts_files = added_up(
+        [pl.DataFrame(trials)], tmp_path, speakers=speakers, by=["gender"]
+    )
     pv.count({"S": trials}, speakers=speakers, by=["gender"], step=0.5, withhold=13).write(
         counts[0]
     )
     with pytest.raises(DataError, match="withholds groups, which its tally would tell"):
-        pv.audit([*counts, *tallies])
+        pv.audit([*counts, *speaker_counts_files])
 
 
 @pytest.mark.slow
 def test_the_table_of_speakers_tells_more_of_the_speakers_of_a_tally(trials, speakers, tmp_path):
     aged = {**speakers, "age": [20 + i for i in range(len(speakers["id"]))]}
     options = {"speakers": aged, "by": ["age:30,40", "gender"]}
-    counts, tallies = added_up(parts_of(trials, 2), tmp_path, **options)
-    files = [*counts, *tallies]
+    counts, speaker_counts_files = added_up(parts_of(trials, 2), tmp_path, **options)
+    files = [*counts, *speaker_counts_files]
     full_audit = pv.audit({"S": trials}, replicates=60, **options)
     audit = pv.audit(files, speakers=aged, replicates=60)
     assert audit.bias.to_polars().equals(full_audit.bias.to_polars())

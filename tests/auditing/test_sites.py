@@ -9,7 +9,7 @@ import pytest
 
 import parivox as pv
 from parivox.auditing.speaker_counts import SpeakerCounts
-from parivox.data.counts_file import read_tally, write_tally
+from parivox.data.counts_file import read_speaker_counts, write_speaker_counts
 from parivox.data.site_key import KDF, CountingLog
 from parivox.errors import ConfigError, DataError
 
@@ -89,13 +89,15 @@ def test_blocks_of_two_sites_give_intervals_and_tell_of_no_speaker(simulate, sha
     trials, speakers = simulate(speakers=60, utterances=4, nontarget=6000)
     north = shared("north", trials, speakers, blocks=3)
     south = shared("south", *renamed(trials, speakers, "s-"), blocks=3)
-    tally = SpeakerCounts.read(north[1])
-    assert tally.are_blocks
-    assert (len(tally.names), tally.least) == (20, 3)  # of 30 women and 30 men
-    assert not tally.keys.any()
-    _, header = read_tally(north[1])
-    assert header["reveals"] == tally.reveals
-    assert tally.reveals.startswith("It tells, of 20 blocks of at least 3 speakers, their groups")
+    speaker_counts = SpeakerCounts.read(north[1])
+    assert speaker_counts.are_blocks
+    assert (len(speaker_counts.names), speaker_counts.least) == (20, 3)  # of 30 women and 30 men
+    assert not speaker_counts.keys.any()
+    _, header = read_speaker_counts(north[1])
+    assert header["reveals"] == speaker_counts.reveals
+    assert speaker_counts.reveals.startswith(
+        "It tells, of 20 blocks of at least 3 speakers, their groups"
+    )
     for file in (*north, *south):
         content = (tmp_path / file).read_bytes()
         assert not any(word in content for word in (b"qz001", b"vx1.wav", KEYS["north"].encode()))
@@ -122,7 +124,7 @@ def test_blocks_of_two_sites_give_intervals_and_tell_of_no_speaker(simulate, sha
 def test_blocks_follow_from_the_key_alone(simulate, shared):
     trials, speakers = simulate(speakers=60, utterances=4, nontarget=3000)
     frame = pl.DataFrame(speakers).sample(fraction=1, shuffle=True, seed=3)
-    tally, repeated, other_site = (
+    speaker_counts, repeated, other_site = (
         SpeakerCounts.read(shared(name, trials, table, site=site, blocks=3)[1])
         for name, table, site in (
             ("a", speakers, "north"),
@@ -130,12 +132,13 @@ def test_blocks_follow_from_the_key_alone(simulate, shared):
             ("c", speakers, "south"),
         )
     )
-    assert tally.names == repeated.names
+    assert speaker_counts.names == repeated.names
     assert all(
-        np.array_equal(tally.columns[name], repeated.columns[name]) for name in tally.columns
+        np.array_equal(speaker_counts.columns[name], repeated.columns[name])
+        for name in speaker_counts.columns
     )
-    assert not set(tally.names) & set(other_site.names)
-    assert tally.sites != other_site.sites
+    assert not set(speaker_counts.names) & set(other_site.names)
+    assert speaker_counts.sites != other_site.sites
 
 
 def test_a_group_that_one_site_withholds_is_in_no_tally(simulate, shared):
@@ -146,8 +149,8 @@ def test_a_group_that_one_site_withholds_is_in_no_tally(simulate, shared):
     options = {"by": "nation", "blocks": 2}
     north = shared("north", trials, few, **{**options, "withhold": 4})
     south = shared("south", *renamed(trials, many, "s-"), **options)
-    tally = SpeakerCounts.read(north[1])
-    (nation,) = tally.groupings
+    speaker_counts = SpeakerCounts.read(north[1])
+    (nation,) = speaker_counts.groupings
     peru = nation.groups.index("Peru")
     assert peru not in nation.speaker_codes
     rates = pv.audit([*north, *south], replicates=60).groups.to_polars()
@@ -291,9 +294,9 @@ def test_a_secret_in_the_place_of_its_file_is_not_repeated(trials, speakers, sec
 
 def test_a_damaged_name_is_refused(trials, speakers, shared, tmp_path):
     file = shared("north", trials, speakers, withhold=0)[1]
-    columns, header = read_tally(file)
+    columns, header = read_speaker_counts(file)
     header["names"] = header["names"][1:]
-    write_tally(file, columns, header)
+    write_speaker_counts(file, columns, header)
     with pytest.raises(DataError, match=r"does not hold a whole tally .*rows of other members"):
         SpeakerCounts.read(file)
 
@@ -315,24 +318,26 @@ def test_decisions_are_shared_without_bins(speakers, shared, trials):
 
 
 def test_a_tally_that_was_cut_off_is_told(shared, trials, speakers, tmp_path):
-    counts, tally = shared("north", trials, speakers, blocks=3)
+    counts, speaker_counts = shared("north", trials, speakers, blocks=3)
     short = tmp_path / "north.tally"
-    short.write_bytes(Path(tally).read_bytes()[:500])
+    short.write_bytes(Path(speaker_counts).read_bytes()[:500])
     with pytest.raises(DataError, match=r"north\.tally: is cut off; copy it again"):
         pv.audit([counts, short])
 
 
 def test_a_new_key_is_random_and_its_owner_s_alone(trials, speakers, tmp_path):
     paths = [tmp_path / "one.key", tmp_path / "other.key"]
-    tallies = [
-        pv.count({"S": trials}, speakers=speakers, new_key=path, withhold=0, **OPTIONS).tally
+    speaker_counts_files = [
+        pv.count(
+            {"S": trials}, speakers=speakers, new_key=path, withhold=0, **OPTIONS
+        ).speaker_counts
         for path in paths
     ]
     assert [stat.S_IMODE(path.stat().st_mode) for path in paths] == [0o600, 0o600]
     assert len({path.read_text() for path in paths}) == 2
-    assert tallies[0].sites != tallies[1].sites
+    assert speaker_counts_files[0].sites != speaker_counts_files[1].sites
     again = pv.count({"S": trials}, speakers=speakers, key=paths[0], withhold=0, **OPTIONS)
-    assert again.tally.names == tallies[0].names
+    assert again.speaker_counts.names == speaker_counts_files[0].names
     with pytest.raises(ConfigError, match="exists already; use it with --key"):
         pv.count({"S": trials}, speakers=speakers, new_key=paths[0], withhold=0, **OPTIONS)
     with pytest.raises(ConfigError, match="--key and --new-key: give one of them"):
@@ -352,10 +357,10 @@ def test_tallies_record_how_their_key_was_derived(trials, speakers, shared):
     first_half, second_half = halves(trials)
     files = [*shared("a", first_half, speakers, site="north", withhold=0)]
     files += shared("b", second_half, speakers, site="north", withhold=0)
-    assert read_tally(files[1])[1]["kdf"] == KDF
-    columns, header = read_tally(files[3])
+    assert read_speaker_counts(files[1])[1]["kdf"] == KDF
+    columns, header = read_speaker_counts(files[3])
     del header["kdf"]  # as 0.2.0 wrote it
-    write_tally(files[3], columns, header)
+    write_speaker_counts(files[3], columns, header)
     with pytest.raises(ConfigError, match=r"derived in different ways \(scrypt.* and none, as of"):
         pv.audit(files)
 

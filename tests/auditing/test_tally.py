@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parivox.auditing.layout import Layout, Units, cell_layouts, walk
+from parivox.auditing.layout import Layout, Units, cell_layouts, place_trials
 from parivox.auditing.operating_points import LocatedPoint, OperatingPoint
 from parivox.auditing.speaker_counts import SpeakerCounts, count_by_speaker
 from parivox.auditing.speaker_errors import count_speaker_errors
@@ -54,7 +54,7 @@ def gathered(trials, start=0):
     return SimpleNamespace(trials=read, groupings=groupings, people=people)
 
 
-def tally(sample):
+def speaker_counts(sample):
     return count_by_speaker(sample.trials, THRESHOLDS, sample.groupings)
 
 
@@ -65,7 +65,7 @@ def errors(trials, groupings, n_speakers):
     points.append(OperatingPoint("deployed", "deployed"))
     located = [LocatedPoint(point, point.rule_value, *(np.nan,) * 3, "") for point in points]
     members = Units(n_speakers)
-    counted = count_speaker_errors(trials, layouts, walk(trials, layouts), located, members)
+    counted = count_speaker_errors(trials, layouts, place_trials(trials, layouts), located, members)
     by_point = [point_errors for layout_errors in counted for point_errors in layout_errors]
     kinds = [kind for point_errors in by_point for kind in point_errors]
     return [array.tolist() for kind in kinds for array in (kind.cell, kind.errors, kind.trials)]
@@ -80,7 +80,7 @@ def content(counts):
 def test_errors_of_a_tally_are_those_of_its_trials(trials):
     sample = gathered(trials)
     n = len(sample.people.ids)
-    counts = tally(sample)
+    counts = speaker_counts(sample)
     assert counts.n_trials == len(trials)
     assert errors(counts, sample.groupings, n) == errors(sample.trials, sample.groupings, n)
 
@@ -92,12 +92,13 @@ def test_tallies_of_disjoint_trials_add_up(trials, other_trials):
     sample, other_sample = gathered(trials), gathered(other_trials, start=len(trials))
     joint = gathered([*trials, *other_trials])
     counts, other_counts = (
-        tally(gathering).with_groupings(joint.groupings) for gathering in (sample, other_sample)
+        speaker_counts(gathering).with_groupings(joint.groupings)
+        for gathering in (sample, other_sample)
     )
     for added in (counts + other_counts, other_counts + counts):
-        assert content(added) == content(tally(joint))
-        assert added.keys.tolist() == tally(joint).keys.tolist()
-        assert added.speakers_in_use.tolist() == tally(joint).speakers_in_use.tolist()
+        assert content(added) == content(speaker_counts(joint))
+        assert added.keys.tolist() == speaker_counts(joint).keys.tolist()
+        assert added.speakers_in_use.tolist() == speaker_counts(joint).speakers_in_use.tolist()
 
 
 def test_recordings_and_trials_may_be_grouped_in_very_many_ways():
@@ -105,7 +106,7 @@ def test_recordings_and_trials_may_be_grouped_in_very_many_ways():
         gathered([("a", "a", 9, "web"), ("a", "b", i, "phone")], start=2 * i) for i in range(2)
     )
     more = [str(i) for i in range(1000)]
-    tallies = []
+    speaker_counts_files = []
     for sample in (phone, other_phone):
         *_, channel = sample.groupings
         groups, group_values = (
@@ -116,8 +117,8 @@ def test_recordings_and_trials_may_be_grouped_in_very_many_ways():
             replace(channel, name=f"{i}", groups=groups, group_values=group_values)
             for i in range(3)
         ]
-        tallies.append(count_by_speaker(sample.trials, THRESHOLDS, wide))
-    joint = tallies[0] + tallies[1]
+        speaker_counts_files.append(count_by_speaker(sample.trials, THRESHOLDS, wide))
+    joint = speaker_counts_files[0] + speaker_counts_files[1]
     assert joint.columns["side"].max() > 1 << 50
     ((partition, _),) = joint.partitions_by_layout(())
     sides = [
@@ -129,7 +130,7 @@ def test_recordings_and_trials_may_be_grouped_in_very_many_ways():
 
 
 def test_a_file_holds_a_tally_and_no_id(tmp_path):
-    counts = tally(
+    counts = speaker_counts(
         gathered([("a", "b", 4, "web"), ("c", "c", 20, "phone"), ("c", "c", 20, "phone")])
     )
     file = tmp_path / "a.tally"
@@ -149,13 +150,13 @@ def test_tallies_at_other_thresholds_do_not_add_up():
     sample = gathered([("a", "a", 10, "web")])
     coarser = count_by_speaker(sample.trials, THRESHOLDS[:2], sample.groupings)
     with pytest.raises(ConfigError, match="tallies of other thresholds do not add up"):
-        tally(sample) + coarser
+        speaker_counts(sample) + coarser
 
 
 @pytest.mark.parametrize("damage", [lambda data: data[:-40], lambda _: b"enrol,test\n"])
 def test_a_damaged_file_is_refused(tmp_path, damage):
     file = tmp_path / "a.tally"
-    tally(gathered([("a", "a", 10, "web")])).write(file)
+    speaker_counts(gathered([("a", "a", 10, "web")])).write(file)
     file.write_bytes(damage(file.read_bytes()))
     with pytest.raises(DataError, match=r"a\.tally: does not hold a whole tally"):
         SpeakerCounts.read(file)
@@ -163,4 +164,4 @@ def test_a_damaged_file_is_refused(tmp_path, damage):
 
 def test_a_folder_cannot_be_written(tmp_path):
     with pytest.raises(ConfigError, match="cannot be written"):
-        tally(gathered([("a", "a", 10, "web")])).write(tmp_path)
+        speaker_counts(gathered([("a", "a", 10, "web")])).write(tmp_path)

@@ -5,7 +5,7 @@ import json
 import polars as pl
 import pytest
 
-from parivox.trials.guidelines import CHECKS
+from parivox.data.lists.guidelines import CHECKS
 
 ROWS = ["1 a/x/1 a/y/1", "0 a/x/2 b/z/2", "1 b/z/1 b/w/1", "0 b/z/2 a/y/2"]
 CLEAN = ("--threshold", "G2=1", "--threshold", "G7=1")

@@ -111,8 +111,8 @@ def test_each_draw_deals_out_the_errors_there_are(sizes, seed, of_pairs):
 
 
 def test_groups_have_the_common_rate_on_average_whatever_their_size():
-    tally = fair_fnr(1, [5, 20, 80], np.repeat([300, 100, 200], [5, 20, 80]), rng(5))
-    sums = moments(tally)
+    cluster_errors = fair_fnr(1, [5, 20, 80], np.repeat([300, 100, 200], [5, 20, 80]), rng(5))
+    sums = moments(cluster_errors)
     null = gamma_multinomial(sums, 20_000, rng(6))
     pooled = sums.errors.sum() / sums.trials.sum()
     # dealing out a fixed number holds the largest group back a little
@@ -297,8 +297,14 @@ def test_where_most_trials_fail_no_rate_exceeds_one():
 
 
 def test_groups_without_trials_get_no_errors_and_no_rate():
-    tally = by_speaker([6, 6], np.full(12, 5), np.full(12, 100))
-    wider = ErrorsBySpeaker(2 * tally.cell, tally.speaker, tally.errors, tally.trials, 4)
+    cluster_errors = by_speaker([6, 6], np.full(12, 5), np.full(12, 100))
+    wider = ErrorsBySpeaker(
+        2 * cluster_errors.cell,
+        cluster_errors.speaker,
+        cluster_errors.errors,
+        cluster_errors.trials,
+        4,
+    )
     null = gamma_multinomial(moments(wider), 9, rng())
     assert np.isnan(null.rates[:, [1, 3]]).all()
     np.testing.assert_array_equal(null.errors[:, [1, 3]], 0)

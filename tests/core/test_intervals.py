@@ -44,8 +44,8 @@ def some_pairs(rng, sizes=(5, 8, 3)):
     )
 
 
-def mirrored(tally):
-    return replace(tally, errors=tally.trials - tally.errors)
+def mirrored(cluster_errors):
+    return replace(cluster_errors, errors=cluster_errors.trials - cluster_errors.errors)
 
 
 @pytest.mark.parametrize("name", ["4.16_fnr_interval_equal", "4.17_fnr_interval_unequal"])
@@ -153,8 +153,8 @@ def test_limits_hold_the_rate_and_solve_their_equation(rng):
 @few_examples
 @given(seeds)
 def test_intervals_hold_their_rates_and_widen_with_confidence(rng):
-    for tally in (some_speakers(rng), some_pairs(rng)):
-        sums = moments(tally)
+    for cluster_errors in (some_speakers(rng), some_pairs(rng)):
+        sums = moments(cluster_errors)
         intervals = [rate_interval(sums, c) for c in (0.5, 0.9, 0.95, 0.99)]
         for interval in intervals:
             assert ((interval.low >= 0) & (interval.high <= 1)).all()
@@ -171,8 +171,10 @@ def test_intervals_hold_their_rates_and_widen_with_confidence(rng):
 @few_examples
 @given(seeds)
 def test_successes_mirror_errors(rng):
-    for tally in (some_speakers(rng), some_pairs(rng)):
-        interval, turned = (rate_interval(moments(x)) for x in (tally, mirrored(tally)))
+    for cluster_errors in (some_speakers(rng), some_pairs(rng)):
+        interval, turned = (
+            rate_interval(moments(x)) for x in (cluster_errors, mirrored(cluster_errors))
+        )
         np.testing.assert_allclose(interval.low, 1 - turned.high, atol=1e-9)
         np.testing.assert_allclose(interval.high, 1 - turned.low, atol=1e-9)
         assert (interval.method == turned.method).all()
@@ -181,15 +183,15 @@ def test_successes_mirror_errors(rng):
 @few_examples
 @given(seeds)
 def test_twice_as_many_speakers_narrow_the_interval_half_of_them_widen_it(rng):
-    tally = some_speakers(rng, (6, 12))
+    cluster_errors = some_speakers(rng, (6, 12))
     twice = ErrorsBySpeaker(
-        np.repeat(tally.cell, 2),
-        np.arange(2 * tally.cell.size),
-        np.repeat(tally.errors, 2),
-        np.repeat(tally.trials, 2),
+        np.repeat(cluster_errors.cell, 2),
+        np.arange(2 * cluster_errors.cell.size),
+        np.repeat(cluster_errors.errors, 2),
+        np.repeat(cluster_errors.trials, 2),
         2,
     )
-    few, many = rate_interval(moments(tally)), rate_interval(moments(twice))
+    few, many = rate_interval(moments(cluster_errors)), rate_interval(moments(twice))
     assert (many.high <= few.high + 1e-12).all()
     assert (many.low >= few.low - 1e-12).all()
     np.testing.assert_allclose(many.rate, few.rate)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker, min_jackknife_share, moments
 from parivox.core.confounding import standardised, trend
-from parivox.core.ratios import others
+from parivox.core.ratios import moments_of_others
 
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 few_examples = settings(max_examples=50, deadline=None)
@@ -90,11 +90,11 @@ def test_jackknife(vector):
 @few_examples
 @given(seeds)
 def test_target_sums_are_those_of_loops_over_speakers(rng):
-    tally = of_speakers(rng)
-    sums = moments(tally)
-    for point, cell in np.ndindex(2, tally.n_cells):
-        in_cell = tally.cell == cell
-        e, n = tally.errors[point, in_cell], tally.trials[in_cell]
+    cluster_errors = of_speakers(rng)
+    sums = moments(cluster_errors)
+    for point, cell in np.ndindex(2, cluster_errors.n_cells):
+        in_cell = cluster_errors.cell == cell
+        e, n = cluster_errors.errors[point, in_cell], cluster_errors.trials[in_cell]
         size, rate = e.size, e.sum() / n.sum()
         r = e - rate * n
         gone = [(e.sum() - e[s]) / (n.sum() - n[s]) for s in range(size)]
@@ -124,12 +124,12 @@ def test_target_sums_are_those_of_loops_over_speakers(rng):
 @few_examples
 @given(seeds)
 def test_nontarget_sums_are_those_of_loops_over_pairs(rng):
-    tally = of_pairs(rng)
-    sums = moments(tally)
-    for point, cell in np.ndindex(2, tally.n_cells):
-        rows = np.flatnonzero(tally.cell == cell)
-        e, m = tally.errors[point, rows], tally.trials[rows]
-        sides = [{tally.first_speaker[p], tally.second_speaker[p]} for p in rows]
+    cluster_errors = of_pairs(rng)
+    sums = moments(cluster_errors)
+    for point, cell in np.ndindex(2, cluster_errors.n_cells):
+        rows = np.flatnonzero(cluster_errors.cell == cell)
+        e, m = cluster_errors.errors[point, rows], cluster_errors.trials[rows]
+        sides = [{cluster_errors.first_speaker[p], cluster_errors.second_speaker[p]} for p in rows]
         people = sorted(set.union(*sides))
         size, total, rate = len(people), m.sum(), e.sum() / m.sum()
         r = e - rate * m
@@ -205,9 +205,9 @@ def test_variance_of_blocks_is_less_of_the_jackknife():
 @few_examples
 @given(seeds)
 def test_variance_of_few_blocks_is_that_of_as_many_speakers(kind, rng):
-    tally = kind(rng)
-    blocks = moments(replace(tally, in_blocks=True))
-    np.testing.assert_array_equal(blocks.variance, moments(tally).variance)
+    cluster_errors = kind(rng)
+    blocks = moments(replace(cluster_errors, in_blocks=True))
+    np.testing.assert_array_equal(blocks.variance, moments(cluster_errors).variance)
 
 
 def test_share_of_the_jackknife_goes_from_three_quarters_to_a_half():
@@ -219,17 +219,19 @@ def test_share_of_the_jackknife_goes_from_three_quarters_to_a_half():
 
 @pytest.mark.parametrize("in_blocks", [False, True])
 def test_all_that_is_made_of_blocks_is_told_as_of_blocks(in_blocks, monkeypatch):
-    tally = strangers(in_blocks=in_blocks, cells=3)
-    three = replace(tally, errors=np.stack([tally.errors] * 3))
-    tallies = [
-        tally.cell_range(1, 2),
+    cluster_errors = strangers(in_blocks=in_blocks, cells=3)
+    three = replace(cluster_errors, errors=np.stack([cluster_errors.errors] * 3))
+    errors_by_metric = [
+        cluster_errors.cell_range(1, 2),
         three.operating_point(1),
         three.excluding_cell(np.array([0, 1, 2])),
     ]
-    assert {tally_part.in_blocks for tally_part in tallies} == {in_blocks}
-    assert standardised(tally, [0, 0, 1], [0, 1, 0]).cluster_errors.in_blocks == in_blocks
-    others_sums = others(tally)
-    assert others_sums.in_blocks == others(three).in_blocks == in_blocks
+    assert {cluster_errors_part.in_blocks for cluster_errors_part in errors_by_metric} == {
+        in_blocks
+    }
+    assert standardised(cluster_errors, [0, 0, 1], [0, 1, 0]).cluster_errors.in_blocks == in_blocks
+    others_sums = moments_of_others(cluster_errors)
+    assert others_sums.in_blocks == moments_of_others(three).in_blocks == in_blocks
     # the other two cells together, 80 speakers: sum R^2 = 80, sum Q / 2 = 40, N - N_s = 390
     jackknife, unbiased = 79 / 80 * 80 / 390**2, 78 / 77 * 79 / 80 * 40 / 390**2
     assert others_sums.variance[0] == pytest.approx(unbiased if in_blocks else 0.75 * jackknife)
@@ -248,24 +250,28 @@ def test_trends_of_blocks_have_their_share_of_the_jackknife():
 @few_examples
 @given(seeds)
 def test_order_and_names_do_not_matter(rng):
-    for tally in (of_speakers(rng), of_pairs(rng)):
-        n = tally.cell.size
-        order = np.lexsort((rng.random(n), tally.cell))
+    for cluster_errors in (of_speakers(rng), of_pairs(rng)):
+        n = cluster_errors.cell.size
+        order = np.lexsort((rng.random(n), cluster_errors.cell))
         name = rng.permutation(12)
-        if isinstance(tally, ErrorsBySpeaker):
-            speaker_ids = (name[tally.speaker[order]],)
+        if isinstance(cluster_errors, ErrorsBySpeaker):
+            speaker_ids = (name[cluster_errors.speaker[order]],)
         else:
             speaker_ids = np.sort(
-                [name[tally.first_speaker[order]], name[tally.second_speaker[order]]], axis=0
+                [
+                    name[cluster_errors.first_speaker[order]],
+                    name[cluster_errors.second_speaker[order]],
+                ],
+                axis=0,
             )
-        mixed = type(tally)(
-            tally.cell[order],
+        mixed = type(cluster_errors)(
+            cluster_errors.cell[order],
             *speaker_ids,
-            tally.errors[:, order],
-            tally.trials[order],
-            tally.n_cells,
+            cluster_errors.errors[:, order],
+            cluster_errors.trials[order],
+            cluster_errors.n_cells,
         )
-        ordered, shuffled = moments(tally), moments(mixed)
+        ordered, shuffled = moments(cluster_errors), moments(mixed)
         np.testing.assert_allclose(ordered.variance, shuffled.variance, rtol=1e-9)
         np.testing.assert_allclose(ordered.df, shuffled.df, rtol=1e-9)
         np.testing.assert_array_equal(ordered.rate, shuffled.rate)
@@ -273,15 +279,27 @@ def test_order_and_names_do_not_matter(rng):
 
 @pytest.mark.parametrize("kind", [of_speakers, of_pairs])
 def test_leading_axes_are_free_and_trials_may_have_them(kind):
-    tally = kind(np.random.default_rng(1), points=3)
-    together = moments(tally)
+    cluster_errors = kind(np.random.default_rng(1), points=3)
+    together = moments(cluster_errors)
     speaker_ids = (
-        (tally.speaker,) if kind is of_speakers else (tally.first_speaker, tally.second_speaker)
+        (cluster_errors.speaker,)
+        if kind is of_speakers
+        else (cluster_errors.first_speaker, cluster_errors.second_speaker)
     )
-    spread = np.broadcast_to(tally.trials, tally.errors.shape)
-    again = moments(type(tally)(tally.cell, *speaker_ids, tally.errors, spread, 3))
+    spread = np.broadcast_to(cluster_errors.trials, cluster_errors.errors.shape)
+    again = moments(
+        type(cluster_errors)(cluster_errors.cell, *speaker_ids, cluster_errors.errors, spread, 3)
+    )
     for row in range(3):
-        alone = moments(type(tally)(tally.cell, *speaker_ids, tally.errors[row], tally.trials, 3))
+        alone = moments(
+            type(cluster_errors)(
+                cluster_errors.cell,
+                *speaker_ids,
+                cluster_errors.errors[row],
+                cluster_errors.trials,
+                3,
+            )
+        )
         for name in ("speakers", "pairs", "variance", "df", "largest_share", "pair_variance"):
             np.testing.assert_array_equal(getattr(together, name)[row], getattr(alone, name))
             np.testing.assert_array_equal(getattr(again, name)[row], getattr(alone, name))
@@ -301,10 +319,10 @@ def test_speakers_without_trials_are_nobody():
 @pytest.mark.parametrize("rate", [0.1, 0.3, 1 / 3, 1])
 def test_speakers_of_one_rate_leave_the_binomial_variance_exactly(rate):
     trials = np.array([30, 60, 90, 30, 600])
-    tally = ErrorsBySpeaker(
+    cluster_errors = ErrorsBySpeaker(
         np.zeros(5, int), np.arange(5), np.rint(rate * trials).astype(int), trials, 1
     )
-    sums = moments(tally)
+    sums = moments(cluster_errors)
     assert sums.jackknife[0] == 0
     assert sums.kurtosis[0] == 0
     assert sums.variance[0] == sums.variance_binomial[0]
@@ -334,11 +352,11 @@ def test_weighted_trials_hide_no_speaker_who_is_in_all_of_them():
 
 def test_no_trials_at_all():
     no_trials = np.zeros(0, int)
-    for tally in (
+    for cluster_errors in (
         ErrorsBySpeaker(no_trials, no_trials, np.zeros((2, 0)), no_trials, 3),
         ErrorsByPair(no_trials, no_trials, no_trials, np.zeros((2, 0)), no_trials, 3),
     ):
-        sums = moments(tally)
+        sums = moments(cluster_errors)
         assert sums.trials.shape == (2, 3)
         assert np.isnan(sums.rate).all()
         assert np.isnan(sums.variance).all()
@@ -346,10 +364,10 @@ def test_no_trials_at_all():
 
 @pytest.mark.parametrize("kind", [of_speakers, of_pairs])
 def test_points_taken_one_by_one_are_the_same(kind, monkeypatch):
-    tally = kind(np.random.default_rng(2), points=3)
-    want = moments(tally)
+    cluster_errors = kind(np.random.default_rng(2), points=3)
+    want = moments(cluster_errors)
     monkeypatch.setattr("parivox.core.cluster_errors._MAX_ERRORS_AT_ONCE", 0)
-    sums = moments(tally)
+    sums = moments(cluster_errors)
     for name, value in vars(want).items():
         np.testing.assert_array_equal(getattr(sums, name), value, err_msg=name)
 

@@ -28,7 +28,7 @@ def by_speaker(sizes, errors, trials):
     )
 
 
-tallies = st.lists(st.integers(1, 6), min_size=2, max_size=5).flatmap(
+errors_by_metric = st.lists(st.integers(1, 6), min_size=2, max_size=5).flatmap(
     lambda sizes: st.tuples(
         st.just(sizes),
         st.lists(st.integers(0, 9), min_size=sum(sizes), max_size=sum(sizes)),
@@ -38,7 +38,7 @@ tallies = st.lists(st.integers(1, 6), min_size=2, max_size=5).flatmap(
 )
 
 
-@given(tallies)
+@given(errors_by_metric)
 @bounded
 def test_permuting_speakers_keeps_errors_trials_and_group_sizes(drawn):
     sizes, errors, trials, strata = drawn
@@ -50,15 +50,17 @@ def test_permuting_speakers_keeps_errors_trials_and_group_sizes(drawn):
     assert (heads.trials == sizes).all()
 
 
-@given(tallies)
+@given(errors_by_metric)
 @bounded
 def test_strata_keep_their_speakers_in_the_groups_they_have_there(drawn):
     sizes, _, _, strata = drawn
     strata = np.array(strata)
     for stratum in set(strata.tolist()):
         of_one = (strata == stratum).astype(int)
-        tally = by_speaker(sizes, of_one, np.full(sum(sizes), 20))
-        assert (permuted(tally, strata, 7, rng()).errors == tally.sum_by_cell(of_one)).all()
+        cluster_errors = by_speaker(sizes, of_one, np.full(sum(sizes), 20))
+        assert (
+            permuted(cluster_errors, strata, 7, rng()).errors == cluster_errors.sum_by_cell(of_one)
+        ).all()
 
 
 def test_speakers_take_all_their_trials_along():
@@ -77,12 +79,12 @@ def test_every_exchange_of_speakers_is_as_likely():
 
 
 def test_permuting_chunk_by_chunk_serves_all_operating_points_alike(monkeypatch):
-    tally = by_speaker([3, 4, 2], rng(1).integers(0, 9, (2, 3, 9)), np.full(9, 20))
-    at_once = permuted(tally, None, 20, rng(2))
+    cluster_errors = by_speaker([3, 4, 2], rng(1).integers(0, 9, (2, 3, 9)), np.full(9, 20))
+    at_once = permuted(cluster_errors, None, 20, rng(2))
     assert at_once.errors.shape == at_once.rates.shape == (20, 2, 3, 3)
     monkeypatch.setattr("parivox.core.noise._NUMBERS_AT_ONCE", 1)
-    np.testing.assert_array_equal(permuted(tally, None, 20, rng(2)).errors, at_once.errors)
-    alone = by_speaker([3, 4, 2], tally.errors[1, 2], tally.trials)
+    np.testing.assert_array_equal(permuted(cluster_errors, None, 20, rng(2)).errors, at_once.errors)
+    alone = by_speaker([3, 4, 2], cluster_errors.errors[1, 2], cluster_errors.trials)
     np.testing.assert_array_equal(permuted(alone, None, 20, rng(2)).errors, at_once.errors[:, 1, 2])
 
 
@@ -116,11 +118,11 @@ def test_permutation_is_for_groups_with_about_as_many_trials_to_a_speaker():
 
 
 def test_empty_groups_do_not_matter_to_the_method_and_have_no_rate():
-    tally = ErrorsBySpeaker(
+    cluster_errors = ErrorsBySpeaker(
         np.array([0, 2]), np.array([0, 1]), np.array([1, 2]), np.array([9, 9]), 3
     )
-    assert null_method(tally) == "permutation"
-    null = permuted(tally, None, 3, rng())
+    assert null_method(cluster_errors) == "permutation"
+    null = permuted(cluster_errors, None, 3, rng())
     assert np.isnan(null.rates[:, 1]).all()
     assert np.isfinite(null.rates[:, [0, 2]]).all()
 
@@ -129,9 +131,9 @@ def test_permutation_rejects_fair_systems_as_often_as_it_says():
     # 200 fair systems as operating points: 9 groups of 8 speakers, who differ among themselves
     draw = rng(11)
     errors = draw.binomial(200, draw.beta(0.5, 12, (200, 72)))
-    tally = by_speaker([8] * 9, errors, np.full(72, 200))
-    null = permuted(tally, None, 199, rng(12))
-    observed = gini(tally.sum_by_cell(errors) / 1600).value
+    cluster_errors = by_speaker([8] * 9, errors, np.full(72, 200))
+    null = permuted(cluster_errors, None, 199, rng(12))
+    observed = gini(cluster_errors.sum_by_cell(errors) / 1600).value
     p = floor(observed, gini(null.rates).value).p
     assert p.mean() == pytest.approx(0.5, abs=0.08)
     assert 0.01 <= (p <= 0.05).mean() <= 0.1
@@ -142,9 +144,9 @@ def test_permutation_rejects_fair_systems_as_often_as_it_says():
 
 
 def test_permuting_1200_speakers_1000_times_is_quick():
-    tally = by_speaker([40] * 30, rng().integers(0, 9, (2, 1200)), np.full(1200, 200))
+    cluster_errors = by_speaker([40] * 30, rng().integers(0, 9, (2, 1200)), np.full(1200, 200))
     start = time.process_time()
-    permuted(tally, None, 1000, rng())
+    permuted(cluster_errors, None, 1000, rng())
     assert time.process_time() - start < 1
 
 

@@ -74,14 +74,14 @@ def test_a_few_people_always_are_told_from_everyone_sometimes():
     """Both cells have a rate of 5 %."""
     everyone = np.full(100, 10)
     errors = np.r_[np.zeros(95, dtype=int), np.full(5, 200)]
-    tally = speakers(np.r_[everyone, errors], 200, np.repeat([0, 1], 100))
-    above = share_above(tally, 0.1)
+    cluster_errors = speakers(np.r_[everyone, errors], 200, np.repeat([0, 1], 100))
+    above = share_above(cluster_errors, 0.1)
     assert above.value[0] < 0.01
     assert above.value[1] == pytest.approx(0.05, abs=0.005)
-    out = locked_out_people(tally, 3)
+    out = locked_out_people(cluster_errors, 3)
     assert out.value[0] < 0.001
     assert out.value[1] == pytest.approx(0.05, abs=0.005)
-    worst = worst_tenth(tally)
+    worst = worst_tenth(cluster_errors)
     assert worst.observed.tolist() == pytest.approx([0.1, 1.0])
     assert worst.expected.tolist() == pytest.approx([worst.expected[0]] * 2)
 
@@ -133,10 +133,10 @@ def test_a_higher_limit_is_exceeded_by_fewer():
 
 
 def test_people_who_differ_are_locked_out_more_often_than_people_alike():
-    tally = speakers(ERRORS, TRIALS)
+    cluster_errors = speakers(ERRORS, TRIALS)
     rate = ERRORS.sum() / TRIALS.sum()
     for attempts in (2, 3, 5):
-        assert locked_out_people(tally, attempts).value[0] > locked_out(rate, attempts)
+        assert locked_out_people(cluster_errors, attempts).value[0] > locked_out(rate, attempts)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from parivox.core import ratios
 from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker, moments
 from parivox.core.intervals import limits, rate_interval
-from parivox.core.ratios import disjoint, others, ratio_interval, to_pooled
+from parivox.core.ratios import disjoint, moments_of_others, ratio_interval, to_pooled
 from parivox.errors import ConfigError
 
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
@@ -53,28 +53,28 @@ def some_pairs(rng, n_cells=4, points=2):
     return ErrorsByPair(*rows.T, errors, trials, n_cells)
 
 
-def union_but(tally, cell):
+def union_but(cluster_errors, cell):
     """All cells but one as one, entry by entry."""
-    is_other = tally.cell != cell
+    is_other = cluster_errors.cell != cell
     speaker_ids = (
-        (tally.speaker,)
-        if isinstance(tally, ErrorsBySpeaker)
-        else (tally.first_speaker, tally.second_speaker)
+        (cluster_errors.speaker,)
+        if isinstance(cluster_errors, ErrorsBySpeaker)
+        else (cluster_errors.first_speaker, cluster_errors.second_speaker)
     )
     kept_ids = [ids[is_other] for ids in speaker_ids]
-    return type(tally)(
+    return type(cluster_errors)(
         np.zeros(is_other.sum(), int),
         *kept_ids,
-        tally.errors[..., is_other],
-        tally.trials[..., is_other],
+        cluster_errors.errors[..., is_other],
+        cluster_errors.trials[..., is_other],
         1,
     )
 
 
-def assert_unions(tally):
-    union_sums = others(tally)
-    for cell in range(tally.n_cells):
-        want = moments(union_but(tally, cell))
+def assert_unions(cluster_errors):
+    union_sums = moments_of_others(cluster_errors)
+    for cell in range(cluster_errors.n_cells):
+        want = moments(union_but(cluster_errors, cell))
         for name in SUMS:
             got = getattr(union_sums, name)[..., cell]
             np.testing.assert_allclose(
@@ -92,10 +92,10 @@ def test_others_are_the_union_of_the_other_cells(rng):
 
 @pytest.mark.parametrize("kind", [some_speakers, some_pairs])
 def test_others_in_small_pieces_and_with_trials_of_each_point(kind, monkeypatch):
-    tally = kind(np.random.default_rng(5))
-    assert_unions(replace(tally, trials=tally.trials * np.array([[1], [3]])))
+    cluster_errors = kind(np.random.default_rng(5))
+    assert_unions(replace(cluster_errors, trials=cluster_errors.trials * np.array([[1], [3]])))
     monkeypatch.setattr(ratios, "_MAX_TABLE_SIZE", 1)
-    assert_unions(tally)
+    assert_unions(cluster_errors)
 
 
 def test_a_small_remainder_of_a_large_group_keeps_its_digits():
@@ -107,7 +107,7 @@ def test_a_small_remainder_of_a_large_group_keeps_its_digits():
 
 
 def test_there_is_nothing_beside_one_cell():
-    union_sums = others(of_groups(([1, 2], [9, 9])))
+    union_sums = moments_of_others(of_groups(([1, 2], [9, 9])))
     assert union_sums.trials.tolist() == [0]
     assert np.isnan(union_sums.rate).all()
 
@@ -116,10 +116,10 @@ def test_groups_with_common_speakers_are_refused():
     cell, trials = np.array([0, 1]), np.array([9, 9])
     twice = ErrorsBySpeaker(cell, np.array([3, 3]), trials, trials, 2)
     hub = ErrorsByPair(cell, np.array([0, 0]), np.array([1, 2]), trials, trials, 2)
-    for tally in (twice, hub):
-        assert not disjoint(tally)
+    for cluster_errors in (twice, hub):
+        assert not disjoint(cluster_errors)
         with pytest.raises(ConfigError, match="a speaker is in two cells"):
-            others(tally)
+            moments_of_others(cluster_errors)
     assert disjoint(of_groups(([1, 2], [9, 9]), ([1, 2], [9, 9])))
     assert disjoint(ErrorsByPair(cell, np.array([0, 2]), np.array([1, 3]), trials, trials, 2))
 
@@ -127,9 +127,9 @@ def test_groups_with_common_speakers_are_refused():
 def test_vector(vector):
     inputs, expected, tol = vector("4.19_log_ratio_mover")
     groups = [(inputs[g]["errors"], inputs[g]["trials"]) for g in ("group1", "group2")]
-    tally, confidence = of_groups(*groups), inputs["confidence"]
-    of_both = rate_interval(moments(tally), confidence)
-    of_rest = rate_interval(others(tally), confidence)
+    cluster_errors, confidence = of_groups(*groups), inputs["confidence"]
+    of_both = rate_interval(moments(cluster_errors), confidence)
+    of_rest = rate_interval(moments_of_others(cluster_errors), confidence)
     ratio = ratio_interval(of_both, of_rest)
     for name, want in (("value", "log_ratio"), ("low", "low"), ("high", "high")):
         assert np.log(getattr(ratio, name)[0]) == pytest.approx(expected[want], abs=tol)
@@ -146,8 +146,8 @@ def test_vector(vector):
 @few_examples
 @given(seeds)
 def test_p_is_the_level_at_which_a_limit_is_1(rng):
-    tally = some_speakers(rng, n_cells=4, points=1)
-    cell_sums, union_sums = moments(tally), others(tally)
+    cluster_errors = some_speakers(rng, n_cells=4, points=1)
+    cell_sums, union_sums = moments(cluster_errors), moments_of_others(cluster_errors)
     ratio = ratio_interval(rate_interval(cell_sums), rate_interval(union_sums))
     for cell in np.flatnonzero((ratio.reason[0] == "") & (ratio.p[0] > 1e-9) & (ratio.p[0] < 1)):
         confidence = 1 - ratio.p[0, cell]
@@ -221,8 +221,8 @@ def test_rates_of_one():
 
 
 def test_undefined_rates_name_their_side():
-    tally = of_groups(([1, 2, 3], [9] * 3), ([3], [9]), ([], []))
-    interval = rate_interval(moments(tally))
+    cluster_errors = of_groups(([1, 2, 3], [9] * 3), ([3], [9]), ([], []))
+    interval = rate_interval(moments(cluster_errors))
     good, single, empty = (take(interval, cell) for cell in range(3))
     for numerator, denominator, reason in (
         (empty, good, "undefined_value"),
@@ -239,10 +239,12 @@ def test_undefined_rates_name_their_side():
 @few_examples
 @given(seeds)
 def test_against_everyone_the_ratio_is_that_to_the_pooled_rate(rng):
-    tally = some_speakers(rng, points=1)
-    sums = moments(tally)
+    cluster_errors = some_speakers(rng, points=1)
+    sums = moments(cluster_errors)
     share = sums.trials / max(1, sums.trials.sum())
-    to_others = ratio_interval(rate_interval(sums), rate_interval(others(tally)))
+    to_others = ratio_interval(
+        rate_interval(sums), rate_interval(moments_of_others(cluster_errors))
+    )
     pooled_ratio = to_pooled(to_others, share)
     is_defined = ~np.isnan(pooled_ratio.value)
     pooled = sums.errors.sum() / sums.trials.sum() if is_defined.any() else np.nan

@@ -23,7 +23,7 @@ strata = st.lists(st.integers(-1, 5), min_size=1, max_size=40)
 
 
 @pytest.fixture(scope="module")
-def tallies():
+def errors_by_metric():
     """Two thresholds, three cells (the second empty), ten speakers."""
     rng = np.random.default_rng(5)
     first_speaker, second_speaker = np.triu_indices(10, 1)
@@ -123,16 +123,16 @@ def test_vector_of_speaker_weights(vector):
     names = sorted(inputs["weights"][0])
     weights = np.array([[draw[name] for name in names] for draw in inputs["weights"]])
     mated, pairs = inputs["mated_trials_FN"], inputs["pairs_i_j_trials_FP"]
-    tally = ErrorsBySpeaker(
+    cluster_errors = ErrorsBySpeaker(
         np.zeros(len(mated), dtype=int),
         np.array([names.index(row[0]) for row in mated]),
         np.array([row[2] for row in mated]),
         np.array([row[1] for row in mated]),
         1,
     )
-    errors, trials = weighted(tally, weights)
+    errors, trials = weighted(cluster_errors, weights)
     assert (errors / trials)[:, 0] == pytest.approx(expected["FNR"], abs=tol)
-    tally = ErrorsByPair(
+    cluster_errors = ErrorsByPair(
         np.zeros(len(pairs), dtype=int),
         np.array([names.index(row[0]) for row in pairs]),
         np.array([names.index(row[1]) for row in pairs]),
@@ -140,66 +140,69 @@ def test_vector_of_speaker_weights(vector):
         np.array([row[2] for row in pairs]),
         1,
     )
-    errors, trials = weighted(tally, weights)
+    errors, trials = weighted(cluster_errors, weights)
     with np.errstate(invalid="ignore"):
         rates = (errors / trials)[:, 0]
     fpr = [float(rate) for rate in expected["FPR"]]
     assert rates == pytest.approx(fpr, abs=tol, nan_ok=True)
 
 
-def test_weighted_rates_are_those_of_trials_written_out(tallies):
+def test_weighted_rates_are_those_of_trials_written_out(errors_by_metric):
     weights = speaker_weights(np.repeat([0, 1], 5), 300, seed=8)
-    for tally in tallies:
-        pairs = isinstance(tally, ErrorsByPair)
-        errors, trials = weighted(tally, weights)
+    for cluster_errors in errors_by_metric:
+        pairs = isinstance(cluster_errors, ErrorsByPair)
+        errors, trials = weighted(cluster_errors, weights)
         assert errors.shape == (300, 2, 3)
         assert trials.shape == (300, 1, 3)
         for replicate in (0, 131, 299):
             times = weights[replicate].astype(int)
             repeated = (
-                times[tally.first_speaker] * times[tally.second_speaker]
+                times[cluster_errors.first_speaker] * times[cluster_errors.second_speaker]
                 if pairs
-                else times[tally.speaker]
+                else times[cluster_errors.speaker]
             )
             for cell in range(3):
-                inside = np.repeat(tally.cell == cell, repeated)
-                assert trials[replicate, 0, cell] == np.repeat(tally.trials, repeated)[inside].sum()
+                inside = np.repeat(cluster_errors.cell == cell, repeated)
+                assert (
+                    trials[replicate, 0, cell]
+                    == np.repeat(cluster_errors.trials, repeated)[inside].sum()
+                )
                 for point in range(2):
-                    written_out = np.repeat(tally.errors[point], repeated)
+                    written_out = np.repeat(cluster_errors.errors[point], repeated)
                     assert errors[replicate, point, cell] == written_out[inside].sum()
 
 
-def test_weights_of_one_give_errors_and_trials_as_they_are(tallies):
-    for tally in tallies:
-        errors, trials = weighted(tally, np.ones((1, 10), dtype=np.uint8))
-        assert errors[0].tolist() == tally.sum_by_cell(tally.errors).tolist()
-        assert trials[0, 0].tolist() == tally.sum_by_cell(tally.trials).tolist()
+def test_weights_of_one_give_errors_and_trials_as_they_are(errors_by_metric):
+    for cluster_errors in errors_by_metric:
+        errors, trials = weighted(cluster_errors, np.ones((1, 10), dtype=np.uint8))
+        assert errors[0].tolist() == cluster_errors.sum_by_cell(cluster_errors.errors).tolist()
+        assert trials[0, 0].tolist() == cluster_errors.sum_by_cell(cluster_errors.trials).tolist()
 
 
-def test_trials_may_differ_between_operating_points(tallies):
-    for tally in tallies:
-        varied_trials = np.stack((tally.trials, np.maximum(tally.errors[1], 1)))
-        varied = type(tally)(**{**vars_of(tally), "trials": varied_trials})
+def test_trials_may_differ_between_operating_points(errors_by_metric):
+    for cluster_errors in errors_by_metric:
+        varied_trials = np.stack((cluster_errors.trials, np.maximum(cluster_errors.errors[1], 1)))
+        varied = type(cluster_errors)(**{**vars_of(cluster_errors), "trials": varied_trials})
         weights = speaker_weights(np.zeros(10, dtype=int), 10, seed=1)
         errors, trials = weighted(varied, weights)
-        assert np.array_equal(trials[:, :1], weighted(tally, weights)[1])
+        assert np.array_equal(trials[:, :1], weighted(cluster_errors, weights)[1])
         assert (errors <= trials).all()
 
 
 def test_a_tally_without_entries_has_no_trials():
     no_entries = np.zeros(0, dtype=int)
-    for tally in (
+    for cluster_errors in (
         ErrorsBySpeaker(no_entries, no_entries, np.zeros((2, 0)), no_entries, 3),
         ErrorsByPair(no_entries, no_entries, no_entries, np.zeros((2, 0)), no_entries, 3),
     ):
-        errors, trials = weighted(tally, np.ones((4, 6), dtype=np.uint8))
+        errors, trials = weighted(cluster_errors, np.ones((4, 6), dtype=np.uint8))
         assert errors.shape == (4, 2, 3)
         assert not errors.any()
         assert not trials.any()
 
 
-def vars_of(tally):
-    return {name: getattr(tally, name) for name in tally.__dataclass_fields__}
+def vars_of(cluster_errors):
+    return {name: getattr(cluster_errors, name) for name in cluster_errors.__dataclass_fields__}
 
 
 # ------------------------------------------------------------------ intervals

@@ -115,8 +115,8 @@ def test_swapped_sides_of_pairs_do_not_matter():
     first_speaker, second_speaker = np.triu_indices(10, 1)
     renamed = np.sort(np.stack((order[first_speaker], order[second_speaker])), axis=0)
     straight = trend(pairs(10, errors, trials), x)
-    tally = ErrorsByPair(np.zeros(45, int), renamed[0], renamed[1], errors, trials, 1)
-    back = trend(tally, x[np.argsort(order)])
+    cluster_errors = ErrorsByPair(np.zeros(45, int), renamed[0], renamed[1], errors, trials, 1)
+    back = trend(cluster_errors, x[np.argsort(order)])
     np.testing.assert_allclose([straight.slope[0], straight.se[0]], [back.slope[0], back.se[0]])
 
 
@@ -167,9 +167,9 @@ def test_what_cannot_be_fitted_has_a_reason(errors, x, reason):
 
 
 def test_a_cell_without_anybody_has_a_reason():
-    tally = ErrorsBySpeaker(np.array([1] * 10), np.arange(10), ERRORS, TRIALS, 3)
-    assert trend(tally, X).reason.tolist() == ["few_speakers", "", "few_speakers"]
-    assert trend(tally, X * np.nan).reason.tolist() == ["few_speakers"] * 3
+    cluster_errors = ErrorsBySpeaker(np.array([1] * 10), np.arange(10), ERRORS, TRIALS, 3)
+    assert trend(cluster_errors, X).reason.tolist() == ["few_speakers", "", "few_speakers"]
+    assert trend(cluster_errors, X * np.nan).reason.tolist() == ["few_speakers"] * 3
 
 
 def test_errors_at_the_edge_of_overlap_are_still_fitted():
@@ -188,7 +188,7 @@ def test_intervals_cover_the_true_slope(sides):
     if sides == 1:
         effect = rng.normal(0, 0.7, (runs, s))
         trials = np.full(s, 100)
-        tally = speakers(rng.binomial(trials, expit(-2.5 + true * x + effect)), trials)
+        cluster_errors = speakers(rng.binomial(trials, expit(-2.5 + true * x + effect)), trials)
     else:
         first_speaker, second_speaker = np.triu_indices(s, 1)
         effect = rng.normal(0, 0.4, (runs, s))
@@ -200,8 +200,8 @@ def test_intervals_cover_the_true_slope(sides):
             + effect[:, second_speaker]
         )
         eta += rng.normal(0, 0.3, eta.shape)
-        tally = pairs(s, rng.binomial(trials, expit(eta)), trials)
-    fit = trend(tally, x)
+        cluster_errors = pairs(s, rng.binomial(trials, expit(eta)), trials)
+    fit = trend(cluster_errors, x)
     assert (fit.reason == "").all()
     covered = np.mean((fit.low <= true) & (true <= fit.high))
     assert 0.92 <= covered <= 0.985

@@ -114,11 +114,13 @@ def test_counts_and_tally_are_those_of_the_rows(embedded, by_rows, attributes, a
     pair_counts = pv.score_all_pairs(
         embedded, speakers=PEOPLE, by=attributes, across_recordings=across, **counting
     )
-    counts, tally = by_rows({}, pair_counts.tally.thresholds, across, by=attributes, **counting)
+    counts, speaker_counts = by_rows(
+        {}, pair_counts.speaker_counts.thresholds, across, by=attributes, **counting
+    )
     assert str(dict(rows(pair_counts.counts))) == str(dict(rows(counts)))
     assert pair_counts.counts.seen[0].speakers == counts.seen[0].speakers
-    assert rows(pair_counts.tally) == rows(tally)
-    assert pair_counts.tally.sources == pair_counts.counts.sources
+    assert rows(pair_counts.speaker_counts) == rows(speaker_counts)
+    assert pair_counts.speaker_counts.sources == pair_counts.counts.sources
 
 
 @pytest.mark.parametrize("norm", ["as_norm", "s_norm"])
@@ -130,9 +132,11 @@ def test_normalised_scores_are_counted_as_their_rows(embedded, by_rows, tmp_path
     pair_counts = pv.score_all_pairs(
         embedded, speakers=PEOPLE, by="gender", step="0.1", **norm_options
     )
-    counts, tally = by_rows(norm_options, pair_counts.tally.thresholds, by=["gender"], step="0.1")
+    counts, speaker_counts = by_rows(
+        norm_options, pair_counts.speaker_counts.thresholds, by=["gender"], step="0.1"
+    )
     assert str(dict(rows(pair_counts.counts))) == str(dict(rows(counts)))
-    assert rows(pair_counts.tally) == rows(tally)
+    assert rows(pair_counts.speaker_counts) == rows(speaker_counts)
     assert "norm" in pair_counts.how
 
 
@@ -141,7 +145,7 @@ def test_a_cohort_among_the_recordings_is_in_no_pair(embedded, tmp_path):
     options = {"speakers": PEOPLE, "by": "gender", "step": "0.5"}
     pair_counts = pv.score_all_pairs(embedded, as_norm=tmp_path / "cohort.txt", top=5, **options)
     n = len(IDS) - 4 * RECORDINGS_EACH
-    assert pair_counts.counts.n_trials == pair_counts.tally.n_trials == n * (n - 1) // 2
+    assert pair_counts.counts.n_trials == pair_counts.speaker_counts.n_trials == n * (n - 1) // 2
     assert pair_counts.notes == ("24 recordings are the cohort and in no pair",)
 
 
@@ -187,7 +191,9 @@ def test_recordings_that_failed_are_in_no_pair(embedded, tmp_path):
     options = {"speakers": PEOPLE, "by": "gender", "thresholds": [0.3]}
     pair_counts = pv.score_all_pairs(vectors, **options)
     without = vectors_of(embedded.values[positions, 0], [IDS[i] for i in positions])
-    assert rows(pair_counts.tally) == rows(pv.score_all_pairs(without, **options).tally)
+    assert rows(pair_counts.speaker_counts) == rows(
+        pv.score_all_pairs(without, **options).speaker_counts
+    )
     assert pair_counts.notes == ("2 recordings failed and are in no pair",)
 
 
@@ -232,7 +238,9 @@ def test_many_units_are_tallied_apart(embedded, monkeypatch):
     dense = pv.score_all_pairs(embedded, **options)
     monkeypatch.setattr(tiles, "MAX_DENSE_COUNTS", 100)
     monkeypatch.setattr(tiles, "_SPARSE_CODES_PER_PAIR", 0)
-    assert rows(pv.score_all_pairs(embedded, **options).tally) == rows(dense.tally)
+    assert rows(pv.score_all_pairs(embedded, **options).speaker_counts) == rows(
+        dense.speaker_counts
+    )
     monkeypatch.setattr(tiles, "MAX_SPARSE_PAIRS", 100)
     with pytest.raises(pv.ConfigError, match="30 speakers at 2 thresholds are too many"):
         pv.score_all_pairs(embedded, **options)

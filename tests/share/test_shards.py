@@ -323,8 +323,8 @@ def test_a_pair_in_two_parts_that_is_not_counted_twice_is_no_fault(lists, tmp_pa
 
 def test_parts_that_do_not_add_up_to_their_list_are_refused(copied):
     record = ShardRecord.read(read_plan(copied), 2)
-    tally = SpeakerCounts.read(record.home / SPEAKER_COUNTS_FILE)
-    replace(tally, keys=tally.keys + 1).write(record.home / SPEAKER_COUNTS_FILE)
+    speaker_counts = SpeakerCounts.read(record.home / SPEAKER_COUNTS_FILE)
+    replace(speaker_counts, keys=speaker_counts.keys + 1).write(record.home / SPEAKER_COUNTS_FILE)
     record.with_file(SPEAKER_COUNTS_FILE, record.inputs, record.speakers)
     message = (
         r"do not add up to their files \(to ([\d,]+) trials of \1\); remove the parts, and run"
@@ -365,8 +365,8 @@ def test_missing_and_damaged_parts_are_named(copied):
     with pytest.raises(DataError, match=r"counts of 1 of 3 parts are missing \(2\); run them"):
         merge(copied)
     run(copied)
-    tally = copied / "00003-of-00003" / "trials.tally"
-    tally.write_bytes(tally.read_bytes()[:-9])
+    speaker_counts = copied / "00003-of-00003" / "trials.tally"
+    speaker_counts.write_bytes(speaker_counts.read_bytes()[:-9])
     with pytest.raises(DataError, match=r"tally of 1 of 3 parts are damaged \(3\); run them again"):
         merge(copied)
     run(copied)

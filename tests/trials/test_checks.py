@@ -6,8 +6,8 @@ import json
 import pytest
 
 import parivox as pv
+from parivox.data.lists.guidelines import CHECKS
 from parivox.trials import check
-from parivox.trials.guidelines import CHECKS
 
 SMALL = {"G2": 1, "G7": 2}
 

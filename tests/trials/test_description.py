@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import parivox as pv
-from parivox.trials.list_counts import effective_number
+from parivox.data.lists.list_counts import effective_number
 
 # paper 002's Table 3 on VoxCeleb1-H (cleaned; docs/methods/published-tables.md):
 # target trials, trivial ones in %

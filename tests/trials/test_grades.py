@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import parivox as pv
-from parivox.trials.grades import grade_codes, parse_mix
+from parivox.data.lists.grades import grade_codes, parse_mix
 
 # paper 002, Table 1: same speaker, gender, nationality, recording
 VECTOR = dict(zip((f"{i:04b}" for i in range(16)), map(int, "1122334431313131"), strict=True))

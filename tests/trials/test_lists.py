@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import parivox as pv
+from parivox.data.lists.trial_list import numbered_recordings, read_list
 from parivox.data.recording_names import recording_names
 from parivox.data.recordings import read_utterances
-from parivox.trials.lists import numbered_recordings, read_list
 
 ROWS = [("a/x/1", "a/y/1", 1), ("a/x/1", "b/z/1", 0), ("b/z/1", "b/z/2", 1)]
 
@@ -141,7 +141,7 @@ def test_difficulty_is_that_of_paper_002_where_speakers_have_its_attributes(colu
 
 def test_many_trials_are_looked_at_in_blocks(monkeypatch, even, people):
     unsplit = pv.trials.check(even, speakers=people, by="gender").to_json()
-    monkeypatch.setattr("parivox.trials.lists.TRIALS_PER_CHUNK", 3)
+    monkeypatch.setattr("parivox.data.lists.trial_list.TRIALS_PER_CHUNK", 3)
     assert pv.trials.check(even, speakers=people, by="gender").to_json() == unsplit
     monkeypatch.setattr("parivox.data.spilled_rows.IN_MEMORY_TRIALS", 2)
     monkeypatch.setattr("parivox.data.spilled_rows.PARTITION_TRIALS", 2)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parivox.trials.pairs import (
-    Draws,
     Meetings,
+    RandomStreams,
     meet,
     meet_back,
     meet_each_other,
@@ -101,7 +101,7 @@ def test_no_two_of_a_group_meet_again_before_all_have_met(a, most):
 def test_distinct_draws_are_distinct_in_range_and_as_many_as_wanted(ranges, seed):
     population = np.array([n for n, _ in ranges])
     sizes = np.array([int(n * share) for n, share in ranges])
-    draws = Draws(seed).distinct_numbers(population, sizes)
+    draws = RandomStreams(seed).distinct_numbers(population, sizes)
     assert (np.diff(draws) > 0).all()
     ends = np.cumsum(population)
     counts = np.searchsorted(draws, ends) - np.searchsorted(draws, ends - population)
@@ -110,7 +110,8 @@ def test_distinct_draws_are_distinct_in_range_and_as_many_as_wanted(ranges, seed
 
 def test_every_number_is_as_likely_as_any_other():
     draws = [
-        Draws(seed).distinct_numbers(np.array([10, 10]), np.array([4, 7])) for seed in range(2_000)
+        RandomStreams(seed).distinct_numbers(np.array([10, 10]), np.array([4, 7]))
+        for seed in range(2_000)
     ]
     counts = np.bincount(np.concatenate(draws), minlength=20)
     assert counts[:10] == pytest.approx(800, abs=100)  # 4.5 standard deviations
@@ -118,19 +119,19 @@ def test_every_number_is_as_likely_as_any_other():
 
 
 def test_no_range_is_too_large_to_draw_from():
-    draws = Draws(3).distinct_numbers(np.array([10**15]), np.array([1000]))
+    draws = RandomStreams(3).distinct_numbers(np.array([10**15]), np.array([1000]))
     assert draws.size == 1000
     assert draws.max() > 10**14
 
 
 def test_words_are_those_that_numpy_promises():
     # PCG64 with a SeedSequence: raw words, the same on every machine and version
-    assert Draws(1, (2,)).words([0, 3], [2, 1]).tolist() == [
+    assert RandomStreams(1, (2,)).words([0, 3], [2, 1]).tolist() == [
         15754139058054586196,
         7882160670850314298,
         1651299849932390616,
     ]
-    assert numbers_below(1000, Draws(1).words([0], [4])).tolist() == [699, 174, 645, 320]
+    assert numbers_below(1000, RandomStreams(1).words([0], [4])).tolist() == [699, 174, 645, 320]
 
 
 @given(st.lists(st.integers(0, 9), max_size=30), st.lists(st.integers(0, 9), max_size=9))
@@ -150,7 +151,7 @@ def test_even_the_last_pair_is_found(sizes, seed, data):
     m = data.draw(st.integers(max(0, m - 5), m))
     i, j = meet_each_other(len(sizes), m)
     meetings = Meetings(i, j, np.arange(m) // len(sizes))
-    enrol, test = meeting_utterances(meetings, start, Draws(seed))
+    enrol, test = meeting_utterances(meetings, start, RandomStreams(seed))
     owner = np.repeat(np.arange(len(sizes)), sizes)
     assert (owner[enrol] == i).all()
     assert (owner[test] == j).all()
@@ -160,5 +161,5 @@ def test_even_the_last_pair_is_found(sizes, seed, data):
 def test_utterances_of_the_test_side_take_turns():
     i, j = meet_each_other(5, 5 * 60)
     meetings = Meetings(i, j, np.arange(i.size) // 5)
-    _, test = meeting_utterances(meetings, np.arange(6) * 20, Draws(2))
+    _, test = meeting_utterances(meetings, np.arange(6) * 20, RandomStreams(2))
     assert set(np.bincount(test)) == {3}

@@ -16,8 +16,8 @@ Central types:
 * `Audit`: the tables, and the folder that later versions read.
 
 Called by the command line, and by the rooms that decide, monitor, share, score and report. They
-use the names below and nothing else of this room; this room imports ``core``, ``data``,
-``options``, ``runtime`` and, for checks and grades of the list itself, ``trials``.
+use the names below and nothing else of this room; this room imports ``core``, ``data``, ``options``
+and ``runtime``.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from parivox.core import bias
 from parivox.core.costs import cdet
 from parivox.core.intervals import NOTE_NO_TEST_SPEAKER
 from parivox.core.measures import MEASURES, RATES, bias_measures
-from parivox.core.ratios import worst
+from parivox.core.ratios import worst_cell
 from parivox.core.verdict import benjamini_hochberg, holm, of_hypotheses
 from parivox.frozen import frozen
 
@@ -420,7 +420,7 @@ def _ratios_without_worst(
     key_indices = np.flatnonzero(may_be_better & ~has_shared_trials).tolist()
     if not key_indices:
         return ratios_by_rate
-    worst_group_indices = worst(errors, trials)
+    worst_group_indices = worst_cell(errors, trials)
     if ratio_rows.reference in _REFERENCES_OF_ALL_GROUPS:
         worst_group_indices = np.nan_to_num(rates.groups, nan=-1).argmax(axis=-1)
     worst_group_indices = worst_group_indices[key_indices]

@@ -19,7 +19,7 @@ from parivox.auditing.layout import (
     Layout,
     cell_layouts,
     cells_of_side,
-    walk,
+    place_trials,
 )
 from parivox.auditing.outcomes import MICROSECONDS, NO_OUTCOMES, SECONDS, FailureShare, Outcomes
 from parivox.auditing.participants import Participants
@@ -149,7 +149,7 @@ def count_cells(
     participants = _SpeakersAndRecordings(trials, layouts) if trials.has_speakers else trials
     n_left_out = np.zeros((len(layouts), 2), dtype=np.int64)
     chunk_size = 0 if trials.fits_in_memory else CHUNK_SIZE
-    for placed in walk(
+    for placed in place_trials(
         trials,
         layouts,
         failed=FAILURE_STAGES,
@@ -166,7 +166,7 @@ def count_cells(
         if not placed.are_failed and merged_counts is None:
             _add_scores(scores, n_left_out, placed, layouts)
     if merged_counts is not None:
-        for placed in walk(merged_counts, layouts):
+        for placed in place_trials(merged_counts, layouts):
             _add_scores(scores, n_left_out, placed, layouts)
     counts = _by_cell(layouts, scores, outcomes, participants, n_left_out)
     if isinstance(participants, _SpeakersAndRecordings):
@@ -249,7 +249,7 @@ def _by_cell(
                 cell_counts.n_outside_strata[layout.within.name] = n_outside
             continue
         for k, stratum in enumerate(strata_by_grouping[id(layout.within)]):
-            cells = slice(k * layout.n_groups, (k + 1) * layout.n_groups)
+            cells = slice(k * layout.n_cells_per_stratum, (k + 1) * layout.n_cells_per_stratum)
             cell_counts.group_counts.append(
                 GroupCounts(
                     grouping=layout.grouping,
@@ -396,7 +396,8 @@ class _SpeakersAndRecordings:
         """Return the outcomes of the cells and strata with shares of failed recordings."""
         if self.attempts is None:
             return cells, strata
-        n_groups, (enrolments, recordings) = layout.n_groups, self.attempts.shares(layout)
+        n_cells = layout.n_cells_per_stratum
+        enrolments, recordings = self.attempts.shares(layout)
         cells_with_shares = [
             replace(outcomes, enrolment_failures=enrolment, recording_failures=recording)
             for outcomes, enrolment, recording in zip(cells, enrolments, recordings, strict=True)
@@ -404,8 +405,8 @@ class _SpeakersAndRecordings:
         strata_with_shares = [
             replace(
                 outcomes,
-                enrolment_failures=_pooled_share(enrolments[k * n_groups : (k + 1) * n_groups]),
-                recording_failures=_pooled_share(recordings[k * n_groups : (k + 1) * n_groups]),
+                enrolment_failures=_pooled_share(enrolments[k * n_cells : (k + 1) * n_cells]),
+                recording_failures=_pooled_share(recordings[k * n_cells : (k + 1) * n_cells]),
             )
             for k, outcomes in enumerate(strata)
         ]

@@ -237,7 +237,7 @@ def _crossfitted_bias(counts: Counts, common_point: LocatedPoint) -> float:
 class CellDraws(NamedTuple):
     """The cells of a layout in each replicate."""
 
-    n_groups: int  # of each stratum; 0 for layouts of strata alone
+    n_cells_per_stratum: int  # of each stratum; 0 for layouts of strata alone
     estimates: Estimates  # [draw, key, cell]: of each stratum, its groups and then all of them
     grid_draws: Sequence[GridDraws]
     """Both rates along the points that the area under FDR is taken over; strata have none."""
@@ -245,9 +245,9 @@ class CellDraws(NamedTuple):
 
     def stratum_estimates(self, stratum_index: int) -> Estimates:
         """Return the groups of one stratum and, last, all of them; without groups all are one."""
-        n_cells = self.n_groups + 1
+        n_cells = self.n_cells_per_stratum + 1
         stratum = self.estimates.cell_range(stratum_index * n_cells, (stratum_index + 1) * n_cells)
-        return stratum if self.n_groups else Estimates.join_cells([stratum, stratum])
+        return stratum if self.n_cells_per_stratum else Estimates.join_cells([stratum, stratum])
 
 
 def replicate_edges(
@@ -359,7 +359,7 @@ def resample_cells(
                     values_by_user = user_metrics(curve, counts, points, metrics)
                     tables[i].fill({key: metric_values for key, metric_values, _ in values_by_user})
                     if strata_index is not None:
-                        stratum = cell_index // cell_partitions[i].n_groups
+                        stratum = cell_index // cell_partitions[i].n_cells_per_stratum
                         tables[i].fill_shifts(
                             locations[i][cell_index],
                             locations[strata_index][stratum],
@@ -397,7 +397,7 @@ def _draws_of_partitions(
             estimates_of_strata = draws_of_partitions[cell_partition.strata_index].estimates
         draws_of_partitions.append(
             CellDraws(
-                table.n_groups,
+                table.n_cells_per_stratum,
                 table.estimates(estimates_of_strata),
                 grid_draws[i],
                 crossfitted_biases[i],
@@ -421,7 +421,7 @@ class _CellPartition(NamedTuple):
 
     cell_codes: Sequence[NDArray[np.int32]]
     n_cells: int
-    n_groups: int
+    n_cells_per_stratum: int
     speaker_errors: SpeakerErrors
     strata_index: int | None  # the partition of the strata that these cells are in
 
@@ -447,9 +447,11 @@ def _cell_partitions(
             partition_indices.append(strata_index)
             continue
         partition_indices.append(len(cell_partitions))
-        n_cells = layout.n_strata * layout.n_groups
+        n_cells = layout.n_strata * layout.n_cells_per_stratum
         cell_partitions.append(
-            _CellPartition(placed.cells, n_cells, layout.n_groups, cell_errors, strata_index)
+            _CellPartition(
+                placed.cells, n_cells, layout.n_cells_per_stratum, cell_errors, strata_index
+            )
         )
     return cell_partitions, partition_indices
 
@@ -502,12 +504,14 @@ class _DrawTables:
 
     def __init__(self, n_draws: int, cell_partition: _CellPartition) -> None:
         # the groups of each stratum are followed by a column for all of them
-        self.n_groups = 0 if cell_partition.strata_index is None else cell_partition.n_groups
+        self.n_cells_per_stratum = (
+            0 if cell_partition.strata_index is None else cell_partition.n_cells_per_stratum
+        )
         columns = np.arange(cell_partition.n_cells)
         n_columns = columns.size
-        if self.n_groups:
-            columns += columns // self.n_groups
-            n_columns += n_columns // self.n_groups
+        if self.n_cells_per_stratum:
+            columns += columns // self.n_cells_per_stratum
+            n_columns += n_columns // self.n_cells_per_stratum
         self.values, self.errors, self.trials = (
             _KeyTable(n_draws, columns, n_columns) for _ in range(3)
         )
@@ -596,7 +600,7 @@ class _DrawTables:
             for array, pooled in zip(
                 arrays, (strata.values, strata.errors, strata.trials), strict=True
             ):
-                array[..., self.n_groups :: self.n_groups + 1] = pooled
+                array[..., self.n_cells_per_stratum :: self.n_cells_per_stratum + 1] = pooled
         values, errors, trials = arrays
         return Estimates(keys, values, rate_keys, errors, trials)
 

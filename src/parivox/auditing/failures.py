@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from parivox.auditing.draws import with_stranger_weights
-from parivox.auditing.layout import Layout, Units, cell_layouts, cells_of_side, walk
+from parivox.auditing.layout import Layout, Units, cell_layouts, cells_of_side, place_trials
 from parivox.auditing.outcomes import ATTEMPTS, SHARES
 from parivox.auditing.speaker_errors import count_speaker_errors
 from parivox.core.cluster_errors import ErrorsBySpeaker, moments, safe_divide
@@ -114,7 +114,7 @@ def count_failures(
     for failed_stages in ((ACQUIRE,), (ACQUIRE, ENROL)):
         if not attempted_errors or ENROL in stages:
             placed_trials = chain(
-                placed(), walk(trials, layouts, failed=failed_stages, scored=False)
+                placed(), place_trials(trials, layouts, failed=failed_stages, scored=False)
             )
             attempted_errors.append(
                 count_speaker_errors(trials, layouts, placed_trials, located_points, units)
@@ -126,7 +126,7 @@ def count_failures(
     for i, layout in enumerate(recording_layouts):
         cells_and_strata = []
         # first the cells, then the strata, which have no groups
-        for kind_index, n_groups in enumerate((layout.n_groups, 0)):
+        for kind_index, n_groups in enumerate((layout.n_cells_per_stratum, 0)):
             shares: list[ErrorsBySpeaker | None] = [None] * len(STAGES)
             for stage_index in range(len(STAGES)):
                 if has_too_many_recordings:
@@ -255,7 +255,7 @@ def add_cause_rows(
         }
         pooled_name = ["all" if grouping is None else "pooled"]
         for cell_names in (pooled_name,) if grouping is None else ([*grouping.groups], pooled_name):
-            n_groups = 0 if cell_names is pooled_name else layout.n_groups
+            n_groups = 0 if cell_names is pooled_name else layout.n_cells_per_stratum
             unit_errors = _recordings_by_unit(
                 layout, attempts, units, stage_index, n_groups, kind, cause_names.size
             )
@@ -314,7 +314,7 @@ def _recordings_by_unit(
     def cell_unit_codes(utterances: slice | IntArray) -> IntArray:
         cell, speaker = cell_of[utterances].astype(np.int64), trials.utterance_speaker[utterances]
         unit = np.where(speaker < 0, unknown_unit, units.unit_numbers(speaker))
-        return (cell if n_groups else cell // layout.n_groups) * n_units + unit
+        return (cell if n_groups else cell // layout.n_cells_per_stratum) * n_units + unit
 
     tried = attempts.attempted[stage_index] & (cell_of >= 0)
     total = np.zeros(n_cells * n_units, dtype=np.int64)

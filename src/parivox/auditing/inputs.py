@@ -8,8 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from parivox.data.columns import ALIASES, plain_name
-from parivox.data.counts_file import holds_counts, holds_tally, is_cut_off
+from parivox.data.counts_file import holds_counts, holds_speaker_counts, is_cut_off
 from parivox.data.formats import are_paths
+from parivox.data.lists.grades import with_grades
+from parivox.data.lists.manifest import ManifestDesign
 from parivox.data.recordings import read_failures, read_models, read_utterances
 from parivox.data.requested_groupings import make_groupings, parsed_attributes, requested_values
 from parivox.data.source_bytes import file_stem
@@ -21,8 +23,6 @@ from parivox.frozen import frozen
 from parivox.options.audit import INPUT_SECTION, READING_SECTION, AuditOptions
 from parivox.options.kinds import option_fields
 from parivox.runtime.progress import stage
-from parivox.trials.grades import with_grades
-from parivox.trials.manifest import ManifestDesign
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from parivox.options.audit import ReadOptions
 
 _SPEAKER_OPTIONS = ("speakers", "id", "conflicts", "encoding", "quotes")
-"""Options about speakers, which may go with a tally, as it is of speakers."""
+"""Options about speakers, which may go with speaker counts."""
 _TRIAL_COLUMN_NAMES = frozenset().union(*ALIASES.values())
 OptionsType = TypeVar("OptionsType", bound="ReadOptions")
 
@@ -121,7 +121,7 @@ def named_counts_files(scores: Any) -> NamedFiles | None:
     counts_files: list[Any] = []
     other_sources: list[Any] = []
     for _, source in named_sources:
-        is_counts_file = holds_counts(source) or holds_tally(source)
+        is_counts_file = holds_counts(source) or holds_speaker_counts(source)
         (counts_files if is_counts_file else other_sources).append(source)
     if not counts_files:
         return None
@@ -175,7 +175,7 @@ class GroupedTrials:
     reading_options: dict[str, Any] = field(default_factory=dict)  # how development scores are read
     standardise_over: Sequence[Grouping] = ()  # what rates are standardised over
     list_design: ManifestDesign | None = None  # what that of the trial list fixed, if it was built
-    # of the only set: its counts with their tally, as the counts and tallies of parts add up to
+    # of the only set: its counts and speaker counts, as those of its parts add up to
     merged_counts: TrialCounts | None = None
 
     @staticmethod
@@ -363,7 +363,9 @@ def read_grouped_counts(named_files: NamedFiles, options: AuditOptions) -> Group
     """Read files of counts, whose groups are in them, and add up those of one system."""
     from parivox.auditing.counts.merging import read_counts_files  # noqa: PLC0415 - for files of counts only
 
-    speaker_options = _SPEAKER_OPTIONS if any(holds_tally(path) for _, path in named_files) else ()
+    speaker_options = (
+        _SPEAKER_OPTIONS if any(holds_speaker_counts(path) for _, path in named_files) else ()
+    )
     for name, option_field in option_fields(AuditOptions).items():
         needs_rows = (
             option_field.section in {INPUT_SECTION, READING_SECTION} and name not in speaker_options
@@ -392,20 +394,23 @@ def read_grouped_counts(named_files: NamedFiles, options: AuditOptions) -> Group
         )
     speakers = read_speakers(options.speakers, id=options.id, conflicts=options.conflicts)
     for counts in trial_sets:
-        if counts.tally is not None and counts.tally.sites:
+        if counts.speaker_counts is not None and counts.speaker_counts.sites:
             msg = (
                 f"--speakers: the tally of {counts.name} names speakers by a key, not as a table "
                 "does; leave it out"
             )
             raise ConfigError(msg)
-        if counts.tally is not None and counts.tally.members_sha256 != speakers.content_sha256:
+        if (
+            counts.speaker_counts is not None
+            and counts.speaker_counts.members_sha256 != speakers.content_sha256
+        ):
             msg = (
                 f"--speakers: {speakers.name} is not the table that the tally of {counts.name} "
                 "was made with; give that one, or leave it out"
             )
             raise ConfigError(msg)
     groupings = [
-        _with_table_attributes(grouping, speakers, first_counts.tally)
+        _with_table_attributes(grouping, speakers, first_counts.speaker_counts)
         for grouping in first_counts.groupings
     ]
     return GroupedTrials(
@@ -419,10 +424,12 @@ def read_grouped_counts(named_files: NamedFiles, options: AuditOptions) -> Group
 
 
 def _with_table_attributes(
-    grouping: Grouping, speakers: Speakers, tally: SpeakerCounts | None
+    grouping: Grouping, speakers: Speakers, speaker_counts: SpeakerCounts | None
 ) -> Grouping:
     """The same groups with what the table of speakers tells of them besides, if it has them."""
-    if grouping.speaker_codes is None or tally is None or tally.are_blocks:
+    if grouping.speaker_codes is None or speaker_counts is None or speaker_counts.are_blocks:
         return grouping
-    (from_table,) = make_groupings(speakers, [grouping.name], speakers_in_use=tally.speakers_in_use)
+    (from_table,) = make_groupings(
+        speakers, [grouping.name], speakers_in_use=speaker_counts.speakers_in_use
+    )
     return from_table if from_table.groups == grouping.groups else grouping

@@ -31,7 +31,7 @@ from parivox.core.intervals import (
     wilson,
 )
 from parivox.core.measures import RATES, base_metric
-from parivox.core.ratios import disjoint, others, ratio_interval, to_pooled
+from parivox.core.ratios import disjoint, moments_of_others, ratio_interval, to_pooled
 from parivox.frozen import frozen
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def rate_intervals(
         moments_and_floors = [(group_moments, pooled_floor), (pooled_moments, None)]
         other_moments = None
         if options.interval == "speakers" and n_groups > 1 and are_disjoint[metric]:
-            other_moments = others(groups.for_rate(metric))
+            other_moments = moments_of_others(groups.for_rate(metric))
             moments_and_floors.append((other_moments, None))
         closed_form = intervals_at_once(moments_and_floors, options.confidence)
         n_units = np.concatenate(
@@ -375,7 +375,7 @@ class Uncertainty:
                 group_interval, _cell_slice(interval, slice(reference_index, reference_index + 1))
             )
         if left_out_groups is not None:
-            other_moments = others(
+            other_moments = moments_of_others(
                 self.group_errors.for_rate(metric).excluding_cell(left_out_groups)
             )
             other_interval = rate_interval(other_moments, self.options.confidence)

@@ -53,7 +53,7 @@ class Layout(NamedTuple):
         return 1 if self.within is None else len(self.within.groups)
 
     @property
-    def n_groups(self) -> int:
+    def n_cells_per_stratum(self) -> int:
         """Cells in each stratum: groups or, for pairs of groups, their square."""
         n_groups = 1 if self.grouping is None else len(self.grouping.groups)
         return n_groups * n_groups if self.allocation == CROSS else n_groups
@@ -61,7 +61,7 @@ class Layout(NamedTuple):
     @property
     def n_cells(self) -> int:
         """Number of cells."""
-        return self.n_strata * self.n_groups
+        return self.n_strata * self.n_cells_per_stratum
 
     def stratum_names(self) -> list[str]:
         """Return the strata as the column ``within`` has them."""
@@ -112,7 +112,8 @@ MAX_CACHED_GROUPINGS = 64
 class TrialCells(NamedTuple):
     """Where the trials of one chunk count in one layout."""
 
-    # cell of each, `stratum * n_groups + group`, -1 for none; a second array where one counts twice
+    # cell of each, `stratum * n_cells_per_stratum + cell`, -1 for none; a second array where a
+    # trial counts twice
     cells: list[Codes]
     stratum: Codes  # stratum of each trial that counts in some cell, -1 for the others
 
@@ -145,7 +146,7 @@ class PlacedTrials(NamedTuple):
 
 
 class TrialsInParts(Protocol):
-    """Trials, counts of them or a tally: rows in parts, with the groups of both sides."""
+    """Trials, counts of them or speaker counts: rows in parts, with the groups of both sides."""
 
     def partitions_by_layout(
         self, layouts: Sequence[Layout]
@@ -156,7 +157,7 @@ class TrialsInParts(Protocol):
         """What gives the groups of both sides of the rows of a part."""
 
 
-def walk(
+def place_trials(
     trials: TrialsInParts,
     layouts: Sequence[Layout],
     *,
@@ -242,9 +243,9 @@ def _trial_cells(
         if lacks_speaker is not None:
             test = np.where(lacks_speaker & (test < 0), enrol, test)
         (stratum,) = groups_of_trials(enrol, test, "both")
-        n_groups = np.int32(layout.n_groups)
+        n_cells_per_stratum = np.int32(layout.n_cells_per_stratum)
         cells = [
-            np.where((cell >= 0) & (stratum >= 0), stratum * n_groups + cell, _NO_GROUP)
+            np.where((cell >= 0) & (stratum >= 0), stratum * n_cells_per_stratum + cell, _NO_GROUP)
             for cell in cells
         ]
     is_counted = cells[0] >= 0

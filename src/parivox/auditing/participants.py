@@ -26,7 +26,7 @@ class Participants:
         self.group_of_speaker = grouping.speaker_codes if grouping is not None else None
         has_own_groups = grouping is None or self.group_of_speaker is not None
         self.is_simple = has_own_groups and layout.within is None
-        n_cells = 1 if self.is_simple else layout.n_strata * layout.n_groups
+        n_cells = 1 if self.is_simple else layout.n_strata * layout.n_cells_per_stratum
         self.takes_part = np.zeros(n_cells * (n_speakers + 1), dtype=np.bool_)  # last: unknown
 
     def add(
@@ -38,7 +38,9 @@ class Participants:
         """
         if self.is_simple and self.takes_part[:-1].all():
             return
-        n_groups = max(self.layout.n_groups, 1)  # without any group, no trial is in a cell
+        n_groups = max(
+            self.layout.n_cells_per_stratum, 1
+        )  # without any group, no trial is in a cell
         sides = placed.groups_of_sides(self.layout.grouping)
         for cell in placed.cells_by_layout[layout_number].cells:
             group = cell if self.layout.within is None else np.where(cell < 0, -1, cell % n_groups)
@@ -72,7 +74,7 @@ class Participants:
 
     def count(self) -> list[list[int]]:
         """Return the speakers of each group and, last, of all groups, for each stratum."""
-        n_groups = self.layout.n_groups
+        n_groups = self.layout.n_cells_per_stratum
         if self.is_simple:
             takes_part = self.takes_part[:-1]
             n_all = int(takes_part.sum())

@@ -9,8 +9,8 @@ from parivox.auditing.confounding import confounding_relations
 from parivox.auditing.definitions import all_definitions
 from parivox.auditing.result import system_name
 from parivox.auditing.schema import SCHEMA_VERSION
-from parivox.trials.checks import failed_checks
-from parivox.trials.lists import new_trial_list
+from parivox.data.lists.guidelines import failed_checks
+from parivox.data.lists.trial_list import new_trial_list
 from parivox.version import __version__
 
 if TYPE_CHECKING:

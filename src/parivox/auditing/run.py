@@ -191,7 +191,7 @@ def audit_counted(
     scores
         As `audit` takes them.
     merge_counts
-        Gives the counts of what was read, with their tally.
+        Gives the counts of what was read, with their speaker counts.
     **options
         Those of the audit.
 
@@ -205,7 +205,7 @@ def audit_counted(
 
 
 def speaker_count_thresholds(counts: Any, **options: Any) -> FloatArray:
-    """Thresholds of the tally that an audit of counts needs, to say how sure it is.
+    """Thresholds of the speaker counts that an audit of counts needs, to say how sure it is.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def speaker_count_thresholds(counts: Any, **options: Any) -> FloatArray:
         Rising.
     """
     audit_options = AuditOptions.from_keywords(**options)
-    # Options about speakers, which need the tally that is yet to be made, move no threshold.
+    # Options about speakers need the speaker counts, yet to be made; none moves a threshold.
     audit_options = replace(audit_options, limit=(), attempts=None, primary=None, speaker_ids=NEVER)
     study = _read_study(counts, audit_options)
     (trials,) = study.inputs.trial_sets

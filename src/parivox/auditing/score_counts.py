@@ -155,7 +155,7 @@ class BinnedCounts:
         """Counts of every layout."""
         layout_counts = []
         for layout, cells, strata in zip(self.layouts, self.cells, self.strata, strict=True):
-            shape = layout.n_strata, layout.n_groups, *cells.shape[1:]
+            shape = layout.n_strata, layout.n_cells_per_stratum, *cells.shape[1:]
             if strata is None:
                 strata = cells.reshape(shape).sum(axis=1)  # noqa: PLW2901
             pooled = [self._counts(bins) for bins in strata]

@@ -3,8 +3,8 @@
 Once the thresholds are known, errors by speaker and by pair of speakers are told from nothing but
 how many trials have the same class, speakers on both sides, groups of recordings and trials,
 decision, and *step*: the number of thresholds at or below the score. Such a row is a trial that
-weighs its number, so that it is placed in cells and tallied as trials are. Tallies of disjoint
-trials add up, whichever way the trials are dealt.
+weighs its number, so that it is placed in cells and counted as trials are. Speaker counts of
+disjoint trials add up, whichever way the trials are dealt.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.layout import MIN_BLOCKS_PER_GROUP, Layout, Units, block_groups, walk
+from parivox.auditing.layout import MIN_BLOCKS_PER_GROUP, Layout, Units, block_groups, place_trials
 from parivox.core.cluster_errors import CodeSums, RowCodec, needs_adding_up, sum_by_code
 from parivox.core.counts import EdgeSearch
 from parivox.data.counts_file import (
     MAX_TRIALS,
-    TALLY_KEY,
-    TALLY_KEYS,
-    TALLY_TYPES,
+    SPEAKER_COUNTS_COLUMNS,
+    SPEAKER_COUNTS_KEY,
+    SPEAKER_COUNTS_TYPES,
     damaged_file_error,
     read_header,
-    read_tally,
-    write_tally,
+    read_speaker_counts,
+    write_speaker_counts,
 )
 from parivox.data.metadata import (
     checked_count,
@@ -106,27 +106,27 @@ class SpeakerCounts:
         return int(self.columns["trials"].sum())
 
     def __add__(self, added_counts: SpeakerCounts) -> SpeakerCounts:
-        """The tally of both sets of trials, which share none: see `total`."""
+        """Add up those of two sets of trials, which share none: see `total`."""
         return SpeakerCounts.total([self, added_counts])
 
     @classmethod
-    def total(cls, tallies: Iterable[SpeakerCounts]) -> SpeakerCounts:
-        """The tally of several sets of trials, which share none; one is held at a time.
+    def total(cls, several_counts: Iterable[SpeakerCounts]) -> SpeakerCounts:
+        """Add up those of several sets of trials, which share none; one is held at a time.
 
         Raises
         ------
         ConfigError
             If they were made at other thresholds, of other members or other groups.
         """
-        tallies = iter(tallies)
-        reference = next(tallies)
+        several_counts = iter(several_counts)
+        reference = next(several_counts)
         if reference.sites:
-            reference, *tallies = _aligned_by_name([reference, *tallies])
+            reference, *several_counts = _aligned_by_name([reference, *several_counts])
         checked_counts, row_sums = (
             [],
             _RowSums(reference.is_unit_used.size, reference.groupings, reference.thresholds.size),
         )
-        for counts in chain([reference], tallies):
+        for counts in chain([reference], several_counts):
             _check_kind(reference, counts)
             checked_counts.append(replace(counts, columns={}))
             properties = counts.shared_properties()
@@ -155,7 +155,7 @@ class SpeakerCounts:
         )
 
     def shared_properties(self) -> dict[str, Any]:
-        """What tallies that add up have in common."""
+        """What speaker counts that add up have in common."""
         groups = [
             (grouping.name, grouping.group_values, grouping.speaker_codes is None)
             for grouping in self.groupings
@@ -167,7 +167,7 @@ class SpeakerCounts:
         }
 
     def with_groupings(self, groupings: Sequence[Grouping]) -> SpeakerCounts:
-        """The same by groupings whose groups are those of all tallies that are to be added up.
+        """The same by groupings whose groups are those of all that are to be added up.
 
         Raises
         ------
@@ -401,7 +401,7 @@ class SpeakerCounts:
             "sources": [*self.sources],
             "trials": self.n_trials,
         }
-        write_tally(path, self.columns, header)
+        write_speaker_counts(path, self.columns, header)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> SpeakerCounts:
@@ -412,7 +412,7 @@ class SpeakerCounts:
         DataError
             If it is none, is damaged, or was made in another version.
         """
-        columns, header = read_tally(path)
+        columns, header = read_speaker_counts(path)
         with _checked(path):
             counts = cls(
                 np.array(
@@ -446,14 +446,14 @@ class SpeakerCounts:
 
 
 def read_sources(path: str | os.PathLike[str]) -> tuple[str, ...]:
-    """Hashes of the trials of a tally, as its metadata have them.
+    """Hashes of the trials of speaker counts, as their metadata have them.
 
     Raises
     ------
     DataError
         As `SpeakerCounts.read` does.
     """
-    header = read_header(path, TALLY_KEY)
+    header = read_header(path, SPEAKER_COUNTS_KEY)
     with _checked(path):
         return checked_texts(header["sources"])
 
@@ -464,7 +464,7 @@ def _checked(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except (KeyError, TypeError, ValueError, OverflowError, ParivoxError) as error:
-        raise damaged_file_error(str(path), f"its metadata: {error}", TALLY_KEY) from error
+        raise damaged_file_error(str(path), f"its metadata: {error}", SPEAKER_COUNTS_KEY) from error
 
 
 def count_by_speaker(
@@ -514,7 +514,7 @@ def count_by_speaker(
     sums, failed = (_RowSums(n_units, groupings, thresholds.size) for _ in range(2))
     steps = EdgeSearch(thresholds)
     layouts = [Layout(grouping, "both", None) for grouping in trial_groupings]
-    for partition in walk(trials, layouts, failed=stages, scored=scored):
+    for partition in place_trials(trials, layouts, failed=stages, scored=scored):
         partition_trials = partition.trials
         side = np.broadcast_to(np.int64(0), len(partition_trials))
         for grouping, size in zip(trial_groupings, sizes, strict=True):
@@ -562,12 +562,14 @@ def count_by_speaker(
     )
 
 
-def with_failed_trials(trials: TrialSet, tally: SpeakerCounts) -> SpeakerCounts:
-    """A tally that a file held, with the trials of recordings that failed, which no file holds."""
+def with_failed_trials(trials: TrialSet, speaker_counts: SpeakerCounts) -> SpeakerCounts:
+    """Speaker counts of a file, with the trials of failed recordings, which no file holds."""
     if trials.failures is None:
-        return tally
-    failed_only = count_by_speaker(trials, tally.thresholds, tally.groupings, scored=False)
-    return replace(tally, failed=failed_only.failed)
+        return speaker_counts
+    failed_only = count_by_speaker(
+        trials, speaker_counts.thresholds, speaker_counts.groupings, scored=False
+    )
+    return replace(speaker_counts, failed=failed_only.failed)
 
 
 def _as_trials(rows: Mapping[str, NDArray[Any]], score: FloatArray) -> Trials:
@@ -579,17 +581,17 @@ def _as_trials(rows: Mapping[str, NDArray[Any]], score: FloatArray) -> Trials:
 
 
 def _check_kind(reference: SpeakerCounts, compared: SpeakerCounts) -> None:
-    """Refuse a tally of a site beside one that tells of the speakers of a table."""
+    """Refuse speaker counts of a site beside one that tells of the speakers of a table."""
     if bool(reference.sites) != bool(compared.sites):
         names = f"{reference.name} and {compared.name}"
         msg = f"{names}: tell of speakers in different ways; make both with one key"
         raise ConfigError(msg)
 
 
-def _aligned_by_name(tallies: Sequence[SpeakerCounts]) -> list[SpeakerCounts]:
-    """Tallies that left their sites, with one number for each name and the thresholds of all."""
-    reference = tallies[0]
-    for i, compared in enumerate(tallies[1:], 1):
+def _aligned_by_name(several_counts: Sequence[SpeakerCounts]) -> list[SpeakerCounts]:
+    """Speaker counts of several sites, with a number for each name and the thresholds of all."""
+    reference = several_counts[0]
+    for i, compared in enumerate(several_counts[1:], 1):
         pair_names = f"{reference.name} and {compared.name}"
         _check_kind(reference, compared)
         if reference.kdf != compared.kdf:
@@ -613,7 +615,7 @@ def _aligned_by_name(tallies: Sequence[SpeakerCounts]) -> list[SpeakerCounts]:
                 "both; make both with one key, or, where nobody is, with --blocks"
             )
             raise ConfigError(msg)
-        for counts in tallies[:i] if reference.are_blocks else ():
+        for counts in several_counts[:i] if reference.are_blocks else ():
             if set(counts.sites) & set(compared.sites) and counts.names != compared.names:
                 msg = (
                     f"{counts.name} and {compared.name}: are blocks of other speakers by one key, "
@@ -621,11 +623,11 @@ def _aligned_by_name(tallies: Sequence[SpeakerCounts]) -> list[SpeakerCounts]:
                     "file, or, where nobody is in both, with different keys"
                 )
                 raise ConfigError(msg)
-    names = np.unique(np.concatenate([counts.names for counts in tallies]))
+    names = np.unique(np.concatenate([counts.names for counts in several_counts]))
     sha256 = hashlib.sha256("\n".join(names.tolist()).encode()).hexdigest()
-    thresholds = np.unique(np.concatenate([counts.thresholds for counts in tallies]))
+    thresholds = np.unique(np.concatenate([counts.thresholds for counts in several_counts]))
     aligned = []
-    for counts in tallies:
+    for counts in several_counts:
         new_positions = np.searchsorted(names, counts.names).astype(np.int32)
         old_positions = np.full(names.size, -1)
         old_positions[new_positions] = np.arange(new_positions.size)
@@ -639,16 +641,20 @@ def _aligned_by_name(tallies: Sequence[SpeakerCounts]) -> list[SpeakerCounts]:
     return aligned
 
 
-def _joined_grouping(tallies: Sequence[SpeakerCounts], index: int) -> Grouping:
-    """One grouping of several tallies, which may know the groups of others of the members."""
-    reference_grouping = tallies[0].groupings[index]
+def _joined_grouping(several_counts: Sequence[SpeakerCounts], index: int) -> Grouping:
+    """One grouping of several, which may know the groups of different members."""
+    reference_grouping = several_counts[0].groupings[index]
     group = reference_grouping.speaker_codes
-    for counts in tallies[1:] if group is not None else ():
+    for counts in several_counts[1:] if group is not None else ():
         unit_groups = counts.groupings[index].speaker_codes
         assert group is not None
         assert unit_groups is not None
         if ((group >= 0) & (unit_groups >= 0) & (group != unit_groups)).any():
-            reference = f"{tallies[0].name} and others" if len(tallies) > 2 else tallies[0].name
+            reference = (
+                f"{several_counts[0].name} and others"
+                if len(several_counts) > 2
+                else several_counts[0].name
+            )
             msg = (
                 f"{counts.name}: tells other groups by {reference_grouping.name} of speakers than "
                 f"{reference}; make all tallies with one table"
@@ -664,7 +670,7 @@ class _RowSums:
     def __init__(self, n_units: int, groupings: Sequence[Grouping], n_thresholds: int) -> None:
         steps = max(n_thresholds, ACQUIRE, ENROL)  # of those that failed, stages
         maxima = (1, n_units - 1, n_units, _n_side_combinations(groupings) - 1, steps)
-        ranges = {name: (0, n) for name, n in zip(TALLY_KEYS[:-1], maxima, strict=True)}
+        ranges = {name: (0, n) for name, n in zip(SPEAKER_COUNTS_COLUMNS[:-1], maxima, strict=True)}
         self.fields = RowCodec({**ranges, "accepted": (-1, 1)})
         self.sums = (
             CodeSums(1 << self.fields.width) if self.fields.width <= _MAX_CODE_BITS else None
@@ -693,17 +699,22 @@ class _RowSums:
                 trials[position : (position := position + code_range.size)] = sums
                 yield code_range
 
-        return {**self.fields.decode(codes(), trials.size, TALLY_TYPES), "trials": trials}
+        return {**self.fields.decode(codes(), trials.size, SPEAKER_COUNTS_TYPES), "trials": trials}
 
 
 def _sum_of_tables(tables: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
     """The sum of tables whose rows are told apart by two numbers: people; groups and the rest."""
     tables = [table for table in tables if table["trials"].size]
     if not tables:
-        return {name: np.empty(0, dtype=kind) for name, kind in TALLY_TYPES.items()}
-    joined = {name: np.concatenate([table[name] for table in tables]) for name in TALLY_TYPES}
+        return {name: np.empty(0, dtype=kind) for name, kind in SPEAKER_COUNTS_TYPES.items()}
+    joined = {
+        name: np.concatenate([table[name] for table in tables]) for name in SPEAKER_COUNTS_TYPES
+    }
     sides, joined["side"] = np.unique(joined["side"], return_inverse=True)  # few of so many
-    halves = [RowCodec.from_tables([joined], names) for names in (TALLY_KEYS[:3], TALLY_KEYS[3:])]
+    halves = [
+        RowCodec.from_tables([joined], names)
+        for names in (SPEAKER_COUNTS_COLUMNS[:3], SPEAKER_COUNTS_COLUMNS[3:])
+    ]
     (table, first_index), (second_codes, second_index) = (
         np.unique(fields.encode(joined), return_inverse=True) for fields in halves
     )
@@ -715,7 +726,7 @@ def _sum_of_tables(tables: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, ND
     code_positions = np.divmod(distinct_codes, second_codes.size)
     columns: dict[str, NDArray[Any]] = {}
     for fields, codes, positions in zip(halves, (table, second_codes), code_positions, strict=True):
-        columns |= fields.decode([codes[positions]], distinct_codes.size, TALLY_TYPES)
+        columns |= fields.decode([codes[positions]], distinct_codes.size, SPEAKER_COUNTS_TYPES)
     return {**columns, "side": sides[columns["side"]], "trials": trials}
 
 
@@ -726,31 +737,33 @@ def _n_side_combinations(groupings: Sequence[Grouping]) -> int:
     )
 
 
-def _rows_fit(tally: SpeakerCounts) -> bool:
+def _rows_fit(speaker_counts: SpeakerCounts) -> bool:
     """Whether all that the rows name is there."""
-    rows, n_units = tally.columns, tally.is_unit_used.size
+    rows, n_units = speaker_counts.columns, speaker_counts.is_unit_used.size
     limits = {
         "enrol": (0, n_units - 1),
         "test": (0, n_units),
-        "side": (0, _n_side_combinations(tally.groupings) - 1),
-        "step": (0, tally.thresholds.size),
+        "side": (0, _n_side_combinations(speaker_counts.groupings) - 1),
+        "step": (0, speaker_counts.thresholds.size),
         "accepted": (-1, 1),
         "trials": (1, MAX_TRIALS),
     }
-    rises = bool((np.diff(tally.thresholds) > 0).all())
+    rises = bool((np.diff(speaker_counts.thresholds) > 0).all())
     are_groups = all(
         grouping.speaker_codes.shape == (n_units,)
         and ((grouping.speaker_codes >= -1) & (grouping.speaker_codes < len(grouping.groups))).all()
-        for grouping in tally.groupings
+        for grouping in speaker_counts.groupings
         if grouping.speaker_codes is not None
     )
-    are_named = bool(tally.sites) == bool(tally.names) and len(tally.names) in {0, n_units}
+    are_named = bool(speaker_counts.sites) == bool(speaker_counts.names) and len(
+        speaker_counts.names
+    ) in {0, n_units}
     return (
         rises
         and are_groups
-        and tally.keys.shape == (N_SCORE_PIECES, n_units)
+        and speaker_counts.keys.shape == (N_SCORE_PIECES, n_units)
         and are_named
-        and all(low < high for low, high in pairwise(tally.names))
+        and all(low < high for low, high in pairwise(speaker_counts.names))
         and all(
             bool(low <= rows[name].min(initial=high) and rows[name].max(initial=low) <= high)
             for name, (low, high) in limits.items()

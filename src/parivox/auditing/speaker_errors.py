@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.auditing.layout import CROSS, MAX_LAYOUTS_TOGETHER, Layout, walk
+from parivox.auditing.layout import CROSS, MAX_LAYOUTS_TOGETHER, Layout, place_trials
 from parivox.auditing.operating_points import DEPLOYED
 from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker, index_codes
 
@@ -71,9 +71,9 @@ def count_speaker_errors(
     Parameters
     ----------
     trials
-        The encoded trials, or a tally of them whose thresholds include those of the points.
+        The encoded trials, or speaker counts of them whose thresholds include those of the points.
     layouts, chunks
-        What the cells are of, the first of all trials; `parivox.auditing.layout.walk`.
+        What the cells are of, the first of all trials; `parivox.auditing.layout.place_trials`.
     located_points
         Operating points: trials are accepted at their thresholds or, at ``deployed``, as decided.
         Where a point was not found, errors mean nothing.
@@ -97,7 +97,7 @@ def count_speaker_errors(
         layouts[1:], cell_errors[1:], stratum_errors[1:], strict=True
     ):
         if layout.allocation != "either":
-            of_strata.part_sums = of_cells.sums_by_stratum(layout.n_groups)
+            of_strata.part_sums = of_cells.sums_by_stratum(layout.n_cells_per_stratum)
         has_all_trials = layout.n_strata == 1 and of_strata.n_trials() == n_all
         pooled = all_errors if has_all_trials else of_strata.finish()
         errors_by_layout.append((of_cells.finish(), pooled))
@@ -128,7 +128,7 @@ def count_matrices(
     sums = [
         np.zeros((2, len(located_points), layout.n_cells), dtype=np.int64) for layout in layouts
     ]
-    for placed in walk(
+    for placed in place_trials(
         trials, layouts, at_once=_TRIALS_PER_CHUNK, layouts_at_once=MAX_LAYOUTS_TOGETHER
     ):
         acceptances = _Acceptances.of_trials(trials, placed, located_points)

@@ -18,7 +18,7 @@ from parivox.auditing.draws import MIN_SPLIT_SPEAKERS, CellDraws, resample_cells
 from parivox.auditing.estimates import Estimates
 from parivox.auditing.failures import add_failure_rates, count_failures
 from parivox.auditing.intervals import Uncertainty, needs_test_speakers, rate_intervals
-from parivox.auditing.layout import Layout, Units, cell_layouts, walk
+from parivox.auditing.layout import Layout, Units, cell_layouts, place_trials
 from parivox.auditing.noise_floors import draw_equal_rates
 from parivox.auditing.shrinkage import best_guesses
 from parivox.auditing.speaker_counts import SpeakerCounts, count_by_speaker
@@ -48,13 +48,13 @@ if TYPE_CHECKING:
     from parivox.data.trial_set import TrialSet
 
 MAX_EXACT_TRIALS = 1 << 21
-"""Trials up to which a tally has every bin of replicates, so that nothing differs by it."""
+"""Trials up to which speaker counts have every bin of replicates, so that nothing differs by it."""
 MAX_COUNT_ROWS = 1 << 23
-"""Rows of a tally from which curves are drawn again: with more, memory would not do."""
+"""Rows of speaker counts from which curves are drawn again: with more, memory would not do."""
 ROWS_PER_CHUNK = 1 << 22
-"""Rows of a tally whose errors are counted together: few pairs are in two of such parts."""
+"""Rows of speaker counts whose errors are counted together: few pairs are in two of such parts."""
 COARSE_STEPS = (COARSE_STEP, 2 * COARSE_STEP, 4 * COARSE_STEP)
-"""In probits: steps of such a tally, the finest that there is room for."""
+"""In probits: steps of such speaker counts, the finest that there is room for."""
 
 
 @frozen
@@ -62,7 +62,9 @@ class SystemUncertainty:
     """Everything that the uncertainty of one system on one list is told from."""
 
     strata_uncertainty: list[Uncertainty]  # of all trials and each stratum, as their own only group
-    cell_uncertainty: list[Uncertainty]  # of each grouping's cells, in the order of the tally's
+    cell_uncertainty: list[
+        Uncertainty
+    ]  # of each grouping's cells, in the order of the speaker counts
     rate_bound: float
     """What the bins of scores in replicates cost: no rate of a replicate at a threshold found on
     its curve is further than this from the exact one."""
@@ -81,7 +83,7 @@ def speaker_count_steps(
     n_trials: int,
     n_bins: int,
 ) -> FloatArray:
-    """Return the thresholds of the tally that `sample_speakers` needs, rising.
+    """Return the thresholds of the speaker counts that `sample_speakers` needs, rising.
 
     Those of the operating points, those at which intervals are told beside them, and the bins of
     scores in replicates, of which long lists have fewer.
@@ -113,10 +115,10 @@ def speaker_counts_source(
     points: OperatingPoints,
     bands_at: FloatArray,
 ) -> TrialSource:
-    """Return what makes the tally of a list at the steps that `sample_speakers` needs.
+    """Return what makes the speaker counts of a list at the steps that `sample_speakers` needs.
 
-    Where it would be too long with all of them, those of curves have a tally of their own, of
-    blocks of speakers at as many steps as there is room for.
+    Where they would be too long with all of them, those of curves have speaker counts of their own,
+    of blocks of speakers at as many steps as there is room for.
     """
     named_groupings = {
         grouping.name: grouping
@@ -173,7 +175,7 @@ def speaker_counts_source(
 def expected_rows(
     all_counts: Counts, thresholds: FloatArray, n_units: int, group_numbers: Sequence[int]
 ) -> float:
-    """Return the rows of a tally, were scores and sides independent of who is compared.
+    """Return the rows of speaker counts, were scores and sides independent of who is compared.
 
     `group_numbers` are the numbers of groups that a recording or trial may be in, by several
     groupings.
@@ -360,7 +362,7 @@ def _uncertainty_by_layout(
 class _Placement:
     """Where trials count in several layouts, as often as it is asked.
 
-    Trials are placed once; rows of a tally, which may be very many, each time.
+    Trials are placed once; rows of speaker counts, which may be very many, each time.
     """
 
     def __init__(self, trials: TrialSet | SpeakerCounts, layouts: Sequence[Layout]) -> None:
@@ -369,7 +371,7 @@ class _Placement:
         if not isinstance(trials, SpeakerCounts):
             layout_numbers = range(len(layouts))
             self._placed_trials = [
-                placed.in_layouts(layout_numbers) for placed in walk(trials, layouts)
+                placed.in_layouts(layout_numbers) for placed in place_trials(trials, layouts)
             ]
 
     def chunks(self, layout_numbers: Sequence[int]) -> Iterator[PlacedTrials]:
@@ -384,17 +386,19 @@ class _Placement:
     def _place(self, layout_numbers: Sequence[int], chunk_size: int) -> Iterator[PlacedTrials]:
         if self._placed_trials:
             return (placed.in_layouts(layout_numbers) for placed in self._placed_trials)
-        return walk(self.trials, [self.layouts[i] for i in layout_numbers], at_once=chunk_size)
+        return place_trials(
+            self.trials, [self.layouts[i] for i in layout_numbers], at_once=chunk_size
+        )
 
 
 def _layouts_of_units(speaker_counts: SpeakerCounts, design: AuditDesign) -> list[Layout]:
-    """Return the layouts of the audit by the groups of the units of a tally."""
+    """Return the layouts of the audit by the groups of the units of speaker counts."""
     unit_design = _design_of_units(design, speaker_counts)
     return cell_layouts(unit_design.groupings, design.options.allocate, unit_design.within)
 
 
 def _design_of_units(design: AuditDesign, speaker_counts: TrialSet | SpeakerCounts) -> AuditDesign:
-    """Return the design with the groups of the units of a tally in place of those of speakers."""
+    """Return the design with the groups of the units of speaker counts."""
     assert isinstance(speaker_counts, SpeakerCounts)
     by_name = {grouping.name: grouping for grouping in speaker_counts.groupings}
     return replace(
@@ -419,7 +423,10 @@ def _uncertainty(
 ) -> Uncertainty:
     """Return the intervals and draws of the cells of one stratum of a layout."""
     options, draws = design.options, design.draws
-    first, last = stratum_index * layout.n_groups, (stratum_index + 1) * layout.n_groups
+    first, last = (
+        stratum_index * layout.n_cells_per_stratum,
+        (stratum_index + 1) * layout.n_cells_per_stratum,
+    )
     groups = errors[0].cell_slice(first, last)
     pooled = errors[1].cell_slice(stratum_index, stratum_index + 1)
     stratum_failures = (
@@ -430,7 +437,7 @@ def _uncertainty(
         groups.nontarget.has_unknown_speakers, pooled.nontarget.has_unknown_speakers
     )
     point_names = [located.point.text for located in points.located]
-    crossfitted_bias = np.full((len(points.min_cost_points), layout.n_groups), np.nan)
+    crossfitted_bias = np.full((len(points.min_cost_points), layout.n_cells_per_stratum), np.nan)
     draw_estimates = draw_rates = None
     grid_draws: Sequence[GridDraws] = ()
     if layout_draws is not None and draws is not None:

@@ -1,6 +1,6 @@
 """One system on one list, stage by stage: from its encoded trials to the rows of every table.
 
-1. `measure_system`: count the trials, find the common thresholds, tally errors by speaker,
+1. `measure_system`: count the trials, find the common thresholds, count errors by speaker,
    draw replicates, make intervals.
 2. `metrics_by_grouping`: base metrics of the data and of each draw, grouping by grouping.
 3. `parivox.auditing.system_rows.add_rows`: bias, meta-measures, verdicts and all else.
@@ -119,7 +119,7 @@ def measure_system(
     has_curves: bool = True,
     merged_counts: TrialCounts | None = None,
 ) -> System:
-    """Count the trials of one system, find its thresholds, and tally who its speakers are.
+    """Count the trials of one system, find its thresholds, and resample its speakers.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def measure_system(
     has_curves
         Whether curves, and intervals along the threshold, are to be told.
     merged_counts
-        Counts of these very trials with their tally, as their parts add up to.
+        Counts of these very trials with their speaker counts, as their parts add up to.
     """
     options, no_curve_reason = design.options, _no_curve_reason(trials)
     requested_points = options.points()
@@ -260,7 +260,7 @@ def _min_cost_points(costs: Sequence[CostModel]) -> list[OperatingPoint]:
 
 
 def counted_thresholds(system: System) -> FloatArray:
-    """Return the thresholds of the tally that an audit of a system's counts needs."""
+    """Return the thresholds of the speaker counts that an audit of a system's counts needs."""
     n_trials, n_bins = system.trials.n_trials, system.design.options.bins
     bands_at = band_thresholds(system.shared_thresholds, n_trials)
     return speaker_count_steps(system.counts.all_counts, system.points, bands_at, n_trials, n_bins)
@@ -530,7 +530,7 @@ def _check_edges(trials: TrialSet | TrialCounts, located_points: Sequence[Locate
 def _check_counted_at(
     speaker_counts: SpeakerCounts, located_points: Sequence[LocatedPoint]
 ) -> None:
-    """Refuse operating points at whose thresholds a tally does not count errors."""
+    """Refuse operating points at whose thresholds speaker counts hold no errors."""
     for located in located_points:
         if located.point.rule == DEPLOYED or located.reason:
             continue

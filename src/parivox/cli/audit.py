@@ -170,7 +170,7 @@ def _named_sources(sources: list[str]) -> Any:
     Files of counts need no names, and those of one name are added up.
     """
     from parivox.auditing import split_name  # noqa: PLC0415
-    from parivox.data.counts_file import holds_counts, holds_tally  # noqa: PLC0415
+    from parivox.data.counts_file import holds_counts, holds_speaker_counts  # noqa: PLC0415
     from parivox.data.source_bytes import file_stem  # noqa: PLC0415
 
     if len(sources) == 1 and "=" not in sources[0]:
@@ -181,7 +181,7 @@ def _named_sources(sources: list[str]) -> Any:
         # any text, even what no path can be
         is_plain = not equals or os.path.exists(text)  # noqa: PTH110
         pairs.append((None, text) if is_plain else (split_name(label), path))
-    if any(holds_counts(path) or holds_tally(path) for _, path in pairs):
+    if any(holds_counts(path) or holds_speaker_counts(path) for _, path in pairs):
         counts: dict[object, list[str]] = {}
         for name, path in pairs:
             counts.setdefault(name or "", []).append(path)

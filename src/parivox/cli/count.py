@@ -50,7 +50,7 @@ def add_to(commands: Any, words: str) -> None:
 
 def _run(arguments: argparse.Namespace) -> None:
     from parivox.auditing import count  # noqa: PLC0415
-    from parivox.data.counts_file import check_counts_and_tally, check_output  # noqa: PLC0415
+    from parivox.data.counts_file import check_both_counts, check_output  # noqa: PLC0415
     from parivox.data.site_key import counting_log_path  # noqa: PLC0415
 
     options = given_options(arguments, CountOptions)
@@ -59,7 +59,7 @@ def _run(arguments: argparse.Namespace) -> None:
     if key is None:
         check_output(arguments.out)
     else:
-        _check_keeps_key(check_counts_and_tally(arguments.out), key)
+        _check_keeps_key(check_both_counts(arguments.out), key)
     name, equals, path = arguments.scores.partition("=")
     tables = [getattr(arguments, name) for name in (*TABLES, "groups")]
     check_standard_input([arguments.scores.rpartition("=")[2], *tables])
@@ -75,14 +75,14 @@ def _run(arguments: argparse.Namespace) -> None:
                 file.unlink(missing_ok=True)
         raise
     report_lines = [f"Counts are in {arguments.out}: {counts.size()}.", *counts.told_apart()]
-    if counts.tally is not None:
+    if counts.speaker_counts is not None:
         report_lines += [
-            f"A tally is in {check_counts_and_tally(arguments.out)[1]}.",
-            counts.tally.reveals,
+            f"A tally is in {check_both_counts(arguments.out)[1]}.",
+            counts.speaker_counts.reveals,
         ]
         few_blocks = ", ".join(
             f"{n_blocks} of {group}"
-            for group, n_blocks in counts.tally.groups_of_few_blocks().items()
+            for group, n_blocks in counts.speaker_counts.groups_of_few_blocks().items()
         )
         if few_blocks:
             report_lines.append(
@@ -92,7 +92,7 @@ def _run(arguments: argparse.Namespace) -> None:
 
 
 def _check_keeps_key(files: Sequence[str | os.PathLike[str]], key: str) -> None:
-    """Refuse counts and a tally that would take the place of the key, or of its record."""
+    """Refuse counts and speaker counts that would take the place of the key, or of its record."""
     from parivox.data.site_key import counting_log_path  # noqa: PLC0415
 
     key_paths = {os.path.realpath(key), os.path.realpath(counting_log_path(key))}

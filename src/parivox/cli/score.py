@@ -77,7 +77,7 @@ def _run(arguments: argparse.Namespace) -> None:
 
 
 def _count_all_pairs(arguments: argparse.Namespace) -> None:
-    """Count every pair, and write the counts and the tally."""
+    """Count every pair, and write the counts and the speaker counts."""
     from parivox.report.systems import print_scored_pairs  # noqa: PLC0415
     from parivox.scoring.all_pairs_counts import check_out, score_all_pairs  # noqa: PLC0415
 
@@ -86,9 +86,9 @@ def _count_all_pairs(arguments: argparse.Namespace) -> None:
     options |= {"encoding": arguments.encoding, "quotes": arguments.quotes}
     check_out(arguments.out, overwrite=arguments.overwrite)
     pairs = score_all_pairs(embeddings, **options)
-    counts, tally = pairs.write(arguments.out, overwrite=arguments.overwrite)
+    counts, speaker_counts = pairs.write(arguments.out, overwrite=arguments.overwrite)
     with printing():
-        print_scored_pairs(pairs, counts, tally)
+        print_scored_pairs(pairs, counts, speaker_counts)
 
 
 def _check_arguments(arguments: argparse.Namespace) -> None:

@@ -162,7 +162,7 @@ def _describe(arguments: argparse.Namespace) -> None:
 def _grade(arguments: argparse.Namespace) -> None:
     from parivox.report.trials import grades_summary  # noqa: PLC0415
     from parivox.report.words import print_text  # noqa: PLC0415
-    from parivox.trials.grades import grade  # noqa: PLC0415
+    from parivox.trials.grading import grade  # noqa: PLC0415
 
     check_out_is_named(arguments.out, "file")
     graded = grade(arguments.list, **_list_options(arguments, described.GradeOptions))

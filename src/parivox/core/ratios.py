@@ -1,8 +1,8 @@
 """Ratios of rates of groups without common speakers (docs/methods/uncertainty.md#ratios-of-rates).
 
-A group is compared with another, or with all others together (`others`). Groups that share
-speakers, or whose speakers meet in trials, are not independent; their ratio is resampled jointly
-(`parivox.core.resampling`). Arrays are ``[..., cell]``, leading axes are free.
+A group is compared with another, or with all others together (`moments_of_others`). Groups that
+share speakers, or whose speakers meet in trials, are not independent; their ratio is resampled
+jointly (`parivox.core.resampling`). Arrays are ``[..., cell]``, leading axes are free.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from parivox.core.cluster_errors import ErrorsBySpeaker
     from parivox.core.counts import FloatArray
 
-# Numbers that `others` holds at once in a table of (cell, kind of speaker), to save memory.
+# Numbers of a table of (cell, kind of speaker) that `moments_of_others` holds at once, to save
+# memory.
 _MAX_TABLE_SIZE = 2**20
 # Halvings of the angle on which p depends: the angle is then known to 2**-45 of a right angle.
 _N_BISECTIONS = 45
@@ -134,7 +135,7 @@ def disjoint(cluster_errors: ErrorsBySpeaker | ErrorsByPair) -> bool:
     )
 
 
-def others(cluster_errors: ErrorsBySpeaker | ErrorsByPair) -> Moments:
+def moments_of_others(cluster_errors: ErrorsBySpeaker | ErrorsByPair) -> Moments:
     """Return the moments of all other cells together, for each cell, to compare the cell with.
 
     Of shape (..., cell): those of the union of the other cells, without trials if there is one cell
@@ -160,7 +161,7 @@ def others(cluster_errors: ErrorsBySpeaker | ErrorsByPair) -> Moments:
     return moments_by_point(partial(_other_moments, known_trials=other_trials), cluster_errors)
 
 
-def worst(errors: ArrayLike, trials: ArrayLike) -> NDArray[np.intp]:
+def worst_cell(errors: ArrayLike, trials: ArrayLike) -> NDArray[np.intp]:
     """Return the cell without which all others together have the lowest rate, of shape (...).
 
     Errors and trials are of shape (..., cell). docs/methods/verdicts.md#better-than-whom.

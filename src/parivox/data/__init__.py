@@ -3,7 +3,7 @@
 Entry functions: `trials.read_trials` (scores and a trial list become a `TrialSet`),
 `speakers.read_speakers`, `requested_groupings.make_groupings`, and `inspection` (what files hold,
 before any audit). `auditing` calls them for every audit; `trials`, `decide`, `share`, `scoring`
-and `monitoring` read the same files with them.
+and `monitoring` read the same files with them. `lists` describes and checks a trial list.
 
 Central types: `trial_set.TrialSet`, its partitions `trial_checks.Trials`, `grouping.Grouping`,
 `speakers.Speakers` and, for results, `table.Table`.

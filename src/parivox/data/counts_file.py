@@ -5,7 +5,7 @@ bin), decision, threshold and failure. What trials took is summed up over all of
 stands in one of their rows, lest it tell single trials. Rows of disjoint trials add up: any rows
 with the same keys may stand for their sum.
 
-And tallies of trials as a file: a row says how many trials have the same class, speakers on both
+And speaker counts as a file: a row says how many trials have the same class, speakers on both
 sides, groups, step (number of thresholds at or below the score) and decision. It holds no ids, but
 who a number is can be told by whoever has the table of speakers: that file is personal data, and
 not for others.
@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 NamedFiles: TypeAlias = "list[tuple[tuple[str, str] | None, str | os.PathLike[str]]]"
 """Files with the system and list that the user names, None where they are not named."""
 
-KEY, TALLY_KEY = "parivox_counts", "parivox_tally"
-"""Under this key the metadata of a Parquet file say that it holds counts, or a tally."""
+KEY, SPEAKER_COUNTS_KEY = "parivox_counts", "parivox_tally"
+"""Under this key the metadata of a Parquet file say that it holds counts, or speaker counts."""
 VERSION = "1"
 """Of both."""
 _MAGIC = b"PAR1"
@@ -80,7 +80,7 @@ _CHUNK_ROWS = 1 << 16
 """Rows, so that all that is made of them stays near the processor."""
 _MAX_CODE_BITS = 62
 """Of a number that tells rows apart."""
-_TALLY_TYPES = {
+_SPEAKER_COUNTS_TYPES = {
     "target": pl.Boolean,
     "enrol": pl.Int32,
     "test": pl.Int32,
@@ -90,10 +90,12 @@ _TALLY_TYPES = {
     "trials": pl.Int64,
 }
 _UNSEALED = "0" * 64
-"""In the metadata of a tally, where the hash of the file as it is with this comes to stand."""
-TALLY_KEYS = tuple(_TALLY_TYPES)[:-1]
-"""Columns that tell rows of a tally apart."""
-TALLY_TYPES = {name: pl.Series(dtype=kind).to_numpy().dtype for name, kind in _TALLY_TYPES.items()}
+"""In the metadata of speaker counts, where the hash of the file comes to stand."""
+SPEAKER_COUNTS_COLUMNS = tuple(_SPEAKER_COUNTS_TYPES)[:-1]
+"""Columns that tell rows of speaker counts apart."""
+SPEAKER_COUNTS_TYPES = {
+    name: pl.Series(dtype=kind).to_numpy().dtype for name, kind in _SPEAKER_COUNTS_TYPES.items()
+}
 
 
 class CountRows:
@@ -339,9 +341,9 @@ def is_cut_off(path: str | os.PathLike[str]) -> bool:
         return start == _MAGIC != file.read()
 
 
-def holds_tally(source: object) -> bool:
-    """Whether this is the name of a file that holds a tally."""
-    return holds_counts(source, TALLY_KEY)
+def holds_speaker_counts(source: object) -> bool:
+    """Whether this is the name of a file that holds speaker counts."""
+    return holds_counts(source, SPEAKER_COUNTS_KEY)
 
 
 def read_counts(source: str | os.PathLike[str]) -> tuple[SourceBytes, dict[str, Any], CountRows]:
@@ -410,19 +412,19 @@ def _are_timed_once(frame: pl.DataFrame) -> bool:
     return bool(frame.select(is_possible.all()).item())
 
 
-def read_tally(
+def read_speaker_counts(
     path: str | os.PathLike[str],
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Columns and header of a tally; who and what its numbers stand for is not checked.
+    """Columns and header of speaker counts; who and what their numbers stand for is not checked.
 
     Raises
     ------
     DataError
         If it is none, is damaged, or was made in another version.
     """
-    content, header, frame = _read_parquet(path, TALLY_KEY, _TALLY_TYPES)
+    content, header, frame = _read_parquet(path, SPEAKER_COUNTS_KEY, _SPEAKER_COUNTS_TYPES)
     if frame.null_count().sum_horizontal().sum():
-        raise damaged_file_error(content.name, "some cells are empty", TALLY_KEY)
+        raise damaged_file_error(content.name, "some cells are empty", SPEAKER_COUNTS_KEY)
     seal, engine_source = str(header.get("sha256")), content.for_polars
     payload = engine_source if isinstance(engine_source, bytes) else engine_source.read_bytes()
     seal_start, view, digest = payload.rfind(seal.encode()), memoryview(payload), hashlib.sha256()
@@ -430,13 +432,13 @@ def read_tally(
         digest.update(piece)
     if digest.hexdigest() != seal:
         raise damaged_file_error(
-            content.name, "its bytes are not those that were written", TALLY_KEY
+            content.name, "its bytes are not those that were written", SPEAKER_COUNTS_KEY
         )
     return _compact_columns(frame), header
 
 
 def check_files(paths: Iterable[str | os.PathLike[str]]) -> None:
-    """Refuse files of counts and tallies of which one cannot be decoded, before any is read.
+    """Refuse files of counts and speaker counts of which one cannot be decoded, before any is read.
 
     Raises
     ------
@@ -447,7 +449,7 @@ def check_files(paths: Iterable[str | os.PathLike[str]]) -> None:
 
 
 def read_header(source: str | os.PathLike[str], key: str = KEY) -> dict[str, Any]:
-    """What the metadata of a file say under a key: those of counts, or of a tally.
+    """What the metadata of a file say under a key: those of counts, or of speaker counts.
 
     Raises
     ------
@@ -493,12 +495,12 @@ def _read_parquet(
 
 _FILE_WORDS = {
     KEY: ("counts", "whole counts", "count again"),
-    TALLY_KEY: ("a tally", "a whole tally", "make it again"),
+    SPEAKER_COUNTS_KEY: ("a tally", "a whole tally", "make it again"),
 }
 
 
 def damaged_file_error(name: str, problem: str, key: str = KEY) -> DataError:
-    """What is said of a file of counts, or of a tally, that does not hold what it must."""
+    """What is said of a file of counts, or of speaker counts, that lacks what it must hold."""
     _, expected, remedy = _FILE_WORDS[key]
     return DataError(f"{name}: does not hold {expected} ({problem}); copy it or {remedy}")
 
@@ -527,25 +529,27 @@ def check_output(path: str | os.PathLike[str], *, key: str = KEY) -> Path:
     raise write_error(option_text, PermissionError(reason))
 
 
-def check_counts_and_tally(path: str | os.PathLike[str]) -> tuple[Path, Path]:
-    """The files to write counts and their tally to, of one name, if they may be written."""
+def check_both_counts(path: str | os.PathLike[str]) -> tuple[Path, Path]:
+    """Files of one name for counts and their speaker counts, if they may be written."""
     out = check_output(path)
-    tally_path = out.with_suffix(".tally")
-    if tally_path == out:
+    speaker_counts_path = out.with_suffix(".tally")
+    if speaker_counts_path == out:
         msg = f"--out {out}: is the name of the tally beside it; give another, as in day1.counts"
         raise ConfigError(msg)
-    return out, check_output(tally_path, key=TALLY_KEY)
+    return out, check_output(speaker_counts_path, key=SPEAKER_COUNTS_KEY)
 
 
 def write_file(
-    path: str | os.PathLike[str], data: bytes, tally: Callable[[Path], None] | None = None
+    path: str | os.PathLike[str], data: bytes, speaker_counts: Callable[[Path], None] | None = None
 ) -> None:
-    """Write all of a file of counts, and of the tally beside it if there is one, or nothing."""
-    out, tally_path = (check_output(path), None) if tally is None else check_counts_and_tally(path)
+    """Write a file of counts, and the speaker counts beside it if there are any, or nothing."""
+    out, speaker_counts_path = (
+        (check_output(path), None) if speaker_counts is None else check_both_counts(path)
+    )
     with explain_write_errors(f"--out {out}"), atomic_file(out) as temporary:
         temporary.write_bytes(data)
-        if tally is not None and tally_path is not None:
-            tally(tally_path)
+        if speaker_counts is not None and speaker_counts_path is not None:
+            speaker_counts(speaker_counts_path)
 
 
 def write_over(path: str | os.PathLike[str], data: bytes) -> None:
@@ -560,10 +564,10 @@ def write_over(path: str | os.PathLike[str], data: bytes) -> None:
         temporary.write_bytes(data)
 
 
-def write_tally(
+def write_speaker_counts(
     path: str | os.PathLike[str], columns: Mapping[str, NDArray[Any]], header: Mapping[str, Any]
 ) -> None:
-    """Write all of a tally or nothing, in place of what is there; `header` says what it is of.
+    """Write all speaker counts or nothing, in place of what is there; `header` says of what.
 
     Raises
     ------
@@ -571,11 +575,11 @@ def write_tally(
         If the file cannot be written.
     """
     frame = pl.DataFrame(
-        [pl.Series(name, columns[name], kind) for name, kind in _TALLY_TYPES.items()]
+        [pl.Series(name, columns[name], kind) for name, kind in _SPEAKER_COUNTS_TYPES.items()]
     )
-    full_header = {**header, TALLY_KEY: VERSION, "sha256": _UNSEALED}
+    full_header = {**header, SPEAKER_COUNTS_KEY: VERSION, "sha256": _UNSEALED}
     before_seal, unsealed, after_seal = _parquet(
-        frame, {TALLY_KEY: _json_text(full_header)}
+        frame, {SPEAKER_COUNTS_KEY: _json_text(full_header)}
     ).rpartition(_UNSEALED.encode())
     seal = hashlib.sha256(before_seal + unsealed + after_seal).hexdigest().encode()
     write_over(path, before_seal + seal + after_seal)

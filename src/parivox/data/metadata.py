@@ -1,4 +1,4 @@
-"""Metadata of files of counts and of tallies: data from outside, checked as they are taken."""
+"""Metadata of files of counts and of speaker counts: data from outside, which are checked."""
 
 from __future__ import annotations
 

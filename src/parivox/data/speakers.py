@@ -174,8 +174,8 @@ class Speakers:
     def content_sha256(self) -> str:
         """Hash of ids and attributes, whatever the order of rows and columns and the format.
 
-        Attributes can be guessed from it: it is for tallies, which hold them, and for no file that
-        is handed on.
+        Attributes can be guessed from it: it is for speaker counts, which hold them, and for no
+        file that is handed on.
         """
         self._ensure_id_column()
         table = self._attributes.select(sorted(self._attributes.columns))

@@ -18,7 +18,7 @@ from parivox.auditing import audit, count, group_counts
 from parivox.errors import DataError
 from parivox.runtime.disk import sha256_of
 from parivox.trials.description import describe
-from parivox.trials.grades import grade
+from parivox.trials.grading import grade
 
 if TYPE_CHECKING:
     import os

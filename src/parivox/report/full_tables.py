@@ -15,6 +15,7 @@ from rich.padding import Padding
 from parivox.auditing import SAME_TRIALS
 from parivox.core.measures import BOTH
 from parivox.core.verdict import EQUIVALENCE_CONFIDENCE
+from parivox.data.lists.guidelines import failed_checks_sentence
 from parivox.report.audit_queries import (
     ERROR_TYPES,
     POOLED,
@@ -73,7 +74,6 @@ from parivox.report.sheets.supplementary import (
 )
 from parivox.report.terminal_grid import Grid
 from parivox.report.words import GAP, add_row, percent, text
-from parivox.trials.guidelines import failed_checks_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -232,7 +232,7 @@ def print_scored(scored: Scored) -> None:
         sys.stdout.write(printable(sentence) + "\n")
 
 
-def print_scored_pairs(pairs: ScoredPairs, counts: Path, tally: Path) -> None:
+def print_scored_pairs(pairs: ScoredPairs, counts: Path, speaker_counts: Path) -> None:
     """Print how all pairs were scored, what each of the two files reveals, and how to go on."""
     n_pairs = f"{pairs.counts.n_trials:,} pairs of {pairs.recordings:,} recordings"
     sentences = [
@@ -241,11 +241,11 @@ def print_scored_pairs(pairs: ScoredPairs, counts: Path, tally: Path) -> None:
     ]
     sentences += [f"  {sentence}" for sentence in pairs.counts.told_apart()]
     sentences += [
-        f"Their tally is in {tally}: {len(pairs.tally):,} rows.",
+        f"Their tally is in {speaker_counts}: {len(pairs.speaker_counts):,} rows.",
         "  It numbers speakers in the order of their table: personal data, and not for others.",
     ]
     sentences += [f"  Noted: {note}." for note in pairs.notes]
-    sentences.append(f"Next: parivox audit {counts} {tally}")
+    sentences.append(f"Next: parivox audit {counts} {speaker_counts}")
     for sentence in sentences:
         sys.stdout.write(printable(sentence) + "\n")
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, group
 from rich.padding import Padding
 
+from parivox.data.lists.guidelines import CHECKS
 from parivox.report.terminal_grid import Grid
 from parivox.report.words import (
     STYLES,
@@ -20,7 +21,6 @@ from parivox.report.words import (
     grid,
     text,
 )
-from parivox.trials.guidelines import CHECKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
+    from parivox.data.lists.guidelines import Finding
     from parivox.data.table import Table
     from parivox.trials.checks import Checked
     from parivox.trials.description import Description
-    from parivox.trials.grades import Graded
-    from parivox.trials.guidelines import Finding
+    from parivox.trials.grading import Graded
 
 _VERDICTS = {
     "fail": ("FAIL", STYLES["worse"]),

@@ -1,10 +1,10 @@
-"""From embeddings to counts and a tally of all pairs: what an audit takes, without one row.
+"""From embeddings to counts and speaker counts of all pairs: what an audit takes, without one row.
 
 Recordings that are alike in all that is grouped by count in the same cells, whomever they are
 compared with; those of one speaker among them are a unit. Pairs are counted by cells of both sides
 and edge, and by units of both sides and step, in tiles (`parivox.scoring.all_pairs`). Such sums are
 trials that weigh their number, one recording standing for its cell or unit, so that counts and a
-tally are made of them as of any trials.
+speaker counts are made of them as of any trials.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from parivox.auditing import (
     read_grouped_trials,
     speaker_count_thresholds,
 )
-from parivox.data.counts_file import holds_counts, holds_tally
+from parivox.data.counts_file import holds_counts, holds_speaker_counts
+from parivox.data.lists.trial_list import utterance_recordings
 from parivox.data.recording_names import recording_names_of
 from parivox.data.score_bins import parse_bins
 from parivox.data.source_bytes import with_reading_options
@@ -39,7 +40,6 @@ from parivox.scoring.comparison import Scorer, ScoringMethod, check_norms, diges
 from parivox.scoring.run import FORMAT
 from parivox.scoring.vectors import open_vectors
 from parivox.shown import NotebookView
-from parivox.trials.lists import utterance_recordings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 
 MAX_SPEAKER_COUNT_ROWS = 1 << 24
-"""Rows of a tally: about 2.5 GB while they are added up."""
+"""Rows of speaker counts: about 2.5 GB while they are added up."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class ScoredPairs(NotebookView):
     ----------
     counts : TrialCounts
         By groups of both sides, class and bin of scores.
-    tally : SpeakerCounts
+    speaker_counts : SpeakerCounts
         By speakers of both sides: what intervals and verdicts are told from. It is personal data.
     recordings : int
         Recordings that were compared.
@@ -77,13 +77,13 @@ class ScoredPairs(NotebookView):
     """
 
     counts: TrialCounts
-    tally: SpeakerCounts
+    speaker_counts: SpeakerCounts
     recordings: int
     how: str
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return f"<{self.counts.size()}, and a tally of {len(self.tally):,} rows>"
+        return f"<{self.counts.size()}, and a tally of {len(self.speaker_counts):,} rows>"
 
     def write(self, out: str | Path, *, overwrite: bool = False) -> tuple[Path, Path]:
         """Write both files, `out` and its name with ``.tally`` at the end; which they are.
@@ -97,10 +97,10 @@ class ScoredPairs(NotebookView):
         with (
             explain_write_errors(f"--out {out}"),
             atomic_file(files[0]) as counts,
-            atomic_file(files[1]) as tally,
+            atomic_file(files[1]) as speaker_counts,
         ):
             self.counts.write(counts)
-            self.tally.write(tally)
+            self.speaker_counts.write(speaker_counts)
         return files
 
 
@@ -111,7 +111,7 @@ def check_out(out: str | Path, *, overwrite: bool) -> tuple[Path, Path]:
     if files[0] == files[1] or path.is_dir():
         msg = f"--out {out}: names no file of counts; give a name such as big.counts"
         raise ConfigError(msg)
-    for file, is_ours in zip(files, (holds_counts, holds_tally), strict=True):
+    for file, is_ours in zip(files, (holds_counts, holds_speaker_counts), strict=True):
         if file.exists() and not is_ours(file):
             msg = f"--out {file}: already exists and was not written by Parivox; name another"
             raise ConfigError(msg)
@@ -145,11 +145,11 @@ def score_all_pairs(
     quotes: str | None = None,
     progress: Callable[[Progress], None] | None = None,  # noqa: ARG001 - for all stages
 ) -> ScoredPairs:
-    """Score every pair of recordings, and keep counts and a tally in the place of rows.
+    """Score every pair of recordings, and keep counts and speaker counts in the place of rows.
 
     They are those of the rows that `parivox.score` would write of the same pairs. With `thresholds`
     alone, pairs are scored once and counted at these; with `step`, twice: the thresholds of the
-    audit are found on the counts, and the tally is made at them.
+    audit are found on the counts, and the speaker counts are made at them.
 
     Parameters
     ----------
@@ -255,10 +255,12 @@ def score_all_pairs(
         )
         raise ConfigError(msg)
     with stage("adding up the tally"):
-        tally = count_by_speaker(
+        speaker_counts = count_by_speaker(
             pairs.weighing(pairs.of_units(units)), thresholds_of_units, groupings
         )
-    return ScoredPairs(counts, tally, len(pairs.ids), method.description(), tuple(pairs.notes()))
+    return ScoredPairs(
+        counts, speaker_counts, len(pairs.ids), method.description(), tuple(pairs.notes())
+    )
 
 
 def _ring_of_trials(method: ScoringMethod) -> dict[str, Any]:

@@ -52,12 +52,12 @@ _SPEAKER_OPTIONS = ("speakers", "id", "conflicts", "encoding", "quotes")
 
 
 def find_thresholds(folder: str | os.PathLike[str]) -> None:
-    """Add up the counts of all parts, set the thresholds of speaker counts on them, write both.
+    """Add up the counts of all shards, set the thresholds of speaker counts on them, write both.
 
     Raises
     ------
     DataError
-        If a part is missing, failed, damaged or of another plan, or if two parts count one trial
+        If a shard is missing, failed, damaged or of another plan, or if two shards count one trial
         of a list of which each score is counted.
     """
     plan = read_plan(folder)
@@ -84,20 +84,20 @@ def merge(
     *,
     progress: Callable[[Progress], None] | None = None,
 ) -> Audit | None:
-    """Audit the parts of a plan together.
+    """Audit the shards of a plan together.
 
-    A list of which the parts were counted by every score is read as well, for all that takes its
+    A list of which the shards were counted by every score is read as well, for all that takes its
     rows at once.
 
     Returns
     -------
     Audit or None
-        None after the first pass: the thresholds are found now, and every part is to be run again.
+        None after the first pass: the thresholds are found now, and every shard is to be run again.
 
     Raises
     ------
     DataError
-        If a part is missing, failed, damaged or of another plan, or if two parts hold one trial.
+        If a shard is missing, failed, damaged or of another plan, or if two shards hold one trial.
     """
     plan = read_plan(folder)
     plan.check_inputs()
@@ -129,8 +129,8 @@ def _counts_of_list(plan: Plan, files: Sequence[str], gathered: GroupedTrials) -
     for path, source in zip(plan.scores, trials.provenance, strict=False):
         plan.check_scores(path, source["sha256"])
     (counts,) = read_counts_files([(None, path) for path in files])
-    assert counts.tally is not None
-    keys = counts.tally.keys[:, : trials.score_keys.shape[1]]
+    assert counts.speaker_counts is not None
+    keys = counts.speaker_counts.keys[:, : trials.score_keys.shape[1]]
     if counts.n_trials != trials.n_trials or (keys != trials.score_keys).any():
         raise _mismatch_error(plan, counts.n_trials, trials.n_trials, _trial_in_two_shards(plan))
     return counts_with_groupings(counts, trials, gathered.groupings, gathered.within)
@@ -204,7 +204,7 @@ def _shard_files(plan: Plan, name: str) -> list[str]:
     Raises
     ------
     DataError
-        If parts failed, are missing or damaged: all of them are named.
+        If shards failed, are missing or damaged: all of them are named.
     """
     error_by_shard: dict[int, str] = {}
     missing: list[int] = []

@@ -28,7 +28,7 @@ from parivox.auditing import (
     requested_attributes,
     split_name,
 )
-from parivox.data.counts_file import holds_counts, holds_tally
+from parivox.data.counts_file import holds_counts, holds_speaker_counts
 from parivox.data.formats import check_same_columns
 from parivox.data.kaldi import kaldi_table
 from parivox.data.recordings import is_pattern
@@ -85,7 +85,7 @@ class SpeakerCountInputs(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """An audit in parts.
+    """An audit in shards.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class Plan:
     inputs : tuple of dict
         Files: their role, path, hash, and rows where they are scores.
     shards : tuple of FileRows
-        What each part reads.
+        What each shard reads.
     step : str
         Width of the bins that scores are counted in; empty where each score is counted.
     options : dict
@@ -127,12 +127,12 @@ class Plan:
         return [input_file["path"] for input_file in self.inputs if input_file["role"] == "scores"]
 
     def home(self, number: int) -> Path:
-        """The folder of one part, counted from 1."""
+        """The folder of one shard, counted from 1."""
         self._check(number)
         return self.folder / f"{number:05d}-of-{len(self):05d}"
 
     def shard_description(self, number: int) -> str:
-        """One part in words."""
+        """One shard in words."""
         self._check(number)
         rows = self.shards[number - 1]
         name = rows.called or Path(rows.path).name
@@ -149,7 +149,7 @@ class Plan:
         return AuditOptions.from_keywords(**self.options)
 
     def count_options(self) -> CountOptions:
-        """Options of the counts of a part."""
+        """Options of the counts of a shard."""
         audit_options = self.audit_options
         read_options = {
             option.name: getattr(audit_options, option.name) for option in fields(ReadOptions)
@@ -179,7 +179,7 @@ class Plan:
         }
 
     def speaker_count_inputs(self) -> SpeakerCountInputs | None:
-        """What was found on the counts of all parts; None until these are there.
+        """What was found on the counts of all shards; None until these are there.
 
         Raises
         ------
@@ -202,7 +202,7 @@ class Plan:
         raise DataError(msg)
 
     def is_unchanged(self, number: int) -> bool:
-        """Whether all that a part reads is what it was when the plan was made."""
+        """Whether all that a shard reads is what it was when the plan was made."""
         path = self.shards[number - 1].path
         try:
             self.check_inputs()
@@ -237,7 +237,7 @@ def _check_same(input_file: Mapping[str, Any], sha256: str) -> None:
 
 @reports_progress
 def plan(scores: Any, *, out: str | os.PathLike[str], shards: int = 32, **options: Any) -> Plan:
-    """Plan an audit in parts, and write the plan.
+    """Plan an audit in shards, and write the plan.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ def plan(scores: Any, *, out: str | os.PathLike[str], shards: int = 32, **option
     DataError
         If a file cannot be read.
     ConfigError
-        If an option is wrong, or cannot be had of parts.
+        If an option is wrong, or cannot be had of shards.
     """
     folder = Path(os.path.realpath(out))
     ShardsPlanCommand(scores=scores, out=out, shards=shards)  # which checks them
@@ -487,7 +487,7 @@ def _name_and_paths(scores: Any) -> tuple[tuple[str, str], list[str]]:
         if not isinstance(path, (str, os.PathLike)) or os.fspath(path) == "-":
             msg = "scores of an audit in parts are files, which every part reads; name them"
             raise ConfigError(msg)
-        if holds_counts(path) or holds_tally(path):
+        if holds_counts(path) or holds_speaker_counts(path):
             content = "counts" if holds_counts(path) else "a tally"
             msg = (
                 f"{os.fspath(path)}: holds {content}, which parivox audit takes; "

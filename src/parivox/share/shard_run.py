@@ -55,14 +55,14 @@ if TYPE_CHECKING:
 def run_shard(
     folder: str | os.PathLike[str], number: int, *, waits: bool = False
 ) -> dict[str, str]:
-    """Make the files of one part that are due and missing: its counts, then its speaker counts.
+    """Make the files of one shard that are due and missing: its counts, then its speaker counts.
 
     Parameters
     ----------
     folder
         Of the plan.
     number
-        Which part, from 1.
+        Which shard, from 1.
     waits
         Whether to wait while another process runs it, as one of a node that is given up may.
 
@@ -190,15 +190,15 @@ def run(
     ray: str | None = None,
     progress: Callable[[Progress], None] | None = None,  # noqa: ARG001 - taken by `reports_progress`
 ) -> None:
-    """Run every part of a plan, both passes; what is there already is not made again.
+    """Run every shard of a plan, both passes; what is there already is not made again.
 
     Parameters
     ----------
     folder
         Of the plan.
     shard
-        One part alone, as in ``7/32``, and what is due of it: its counts, or its tally once the
-        counts of all parts were merged.
+        One shard alone, as in ``7/32``, and what is due of it: its counts, or its speaker counts
+        once the counts of all shards were merged.
     workers
         Processes at once.
     ray
@@ -210,9 +210,9 @@ def run(
     Raises
     ------
     DataError
-        If parts failed by their rows; all others are done.
+        If shards failed by their rows; all others are done.
     ConfigError
-        If something cannot be written, or `shard` is of another number of parts.
+        If something cannot be written, or `shard` is of another number of shards.
     """
     ShardsRunCommand(folder=folder, shard=shard, workers=workers, ray=ray)  # which checks them
     n_runners = [shard is not None, workers != 1, ray is not None].count(True)

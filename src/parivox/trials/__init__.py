@@ -2,30 +2,29 @@
 
 This room looks at lists and builds them. It needs no scores, but for `variants`. Entry functions:
 
-* `check`, `describe`: what a list can show, and what it holds (`checks` with `guidelines`,
-  `description`)
-* `grade`: how difficult each trial is (`grades`)
+* `check`, `describe`: what a list can show, and what it holds (`checks`, `description`)
+* `grade`: how difficult each trial is (`grading`)
 * `convert`: a list in another format (`writing`)
 * `build_inclusive`, `build_balanced`, `build_cross`: new lists from a table of utterances
   (`inclusive`, `balanced`, `cross`); `rebuild` builds the lists of a manifest again (`building`)
 * `variants`: how far results move when pairs are drawn again (`variation`)
 
-To look at a list, `lists.read_list` makes a `TrialList` of it, and `list_counts.count_list` adds up
-its trials by pair of speakers once. Everything else is a sum over these:
+To look at a list, ``parivox.data.lists`` reads it and adds up its trials by pair of speakers once.
+Everything else is a sum over these:
 
-* `lists.TrialList`: trials with speakers, recordings, groupings and attributes of difficulty;
-* `list_counts.SpeakerPairCounts`, `ListCounts` and `TrialsPerSpeaker`: its counts;
-* `guidelines.Check` and `Finding`: a guideline, and what it comes to for a list;
-* `manifest.ManifestDesign`: what the manifest of a list says that its design fixed.
+* `TrialList`: trials with speakers, recordings, groupings and attributes of difficulty;
+* `SpeakerPairCounts`, `ListCounts` and `TrialsPerSpeaker`: its counts;
+* `Check` and `Finding`: a guideline, and what it comes to for a list;
+* `ManifestDesign`: what the manifest of a list says that its design fixed.
 
 To build lists, each kind makes a `ListDesign` of a `Pool`; `building.build_lists` draws it:
 
 * `pool.Pool`: utterances in order, with their speakers, groups and attributes;
 * `pool.ListDesign`: a list that can be drawn again and again, in chunks of trials;
-* `pairs.NumberedPairs` and `Draws`: pairs by number, and the random streams of a seed.
+* `pairs.NumberedPairs` and `RandomStreams`: pairs by number, and the random streams of a seed.
 
-Callers are `parivox.cli` and users; `parivox.auditing`, for grades and failed checks of the lists
-that it audits; `parivox.scoring`, for recordings; and `parivox.papers`, for lists.
+Callers are `parivox.cli` and users; `parivox.scoring`, for recordings; and `parivox.papers`, for
+lists.
 
 >>> import parivox as pv
 >>> trials = {"enrol": ["a/x/1", "a/x/1"], "test": ["a/y/2", "b/z/1"], "label": [1, 0]}
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
     from parivox.trials.checks import check
     from parivox.trials.cross import build_cross
     from parivox.trials.description import describe
-    from parivox.trials.grades import grade
+    from parivox.trials.grading import grade
     from parivox.trials.inclusive import build_inclusive
     from parivox.trials.variation import variants
     from parivox.trials.writing import convert
@@ -56,7 +55,7 @@ _HOMES = {
     "parivox.trials.checks": ("check",),
     "parivox.trials.cross": ("build_cross",),
     "parivox.trials.description": ("describe",),
-    "parivox.trials.grades": ("grade",),
+    "parivox.trials.grading": ("grade",),
     "parivox.trials.inclusive": ("build_inclusive",),
     "parivox.trials.variation": ("variants",),
     "parivox.trials.writing": ("convert",),

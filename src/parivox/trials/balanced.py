@@ -22,6 +22,7 @@ import numpy as np
 
 from parivox.data.attributes import parse_attribute, parse_by
 from parivox.data.columns import plain_name
+from parivox.data.lists.guidelines import CHECKS
 from parivox.data.recordings import read_utterances
 from parivox.data.source_bytes import with_reading_options
 from parivox.data.speakers import read_speakers
@@ -29,7 +30,6 @@ from parivox.errors import ConfigError, DataError, name_hint
 from parivox.options.trials import BalancedOptions
 from parivox.runtime.progress import reports_progress
 from parivox.trials.building import Built, build_lists
-from parivox.trials.guidelines import CHECKS
 from parivox.trials.pairs import (
     Meetings,
     meet_each_other,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.options.types import OtherBuildOptions
-    from parivox.trials.pairs import Draws, Ints, Words
+    from parivox.trials.pairs import Ints, RandomStreams, Words
     from parivox.trials.pool import TrialChunk
 
 
@@ -210,7 +210,7 @@ def _balanced_attribute(balance: str | None, by: str, columns: Sequence[str]) ->
     return balance
 
 
-def _draw_list(request: _Request, n_pairs: int, draws: Draws) -> Iterator[TrialChunk]:
+def _draw_list(request: _Request, n_pairs: int, draws: RandomStreams) -> Iterator[TrialChunk]:
     """Draw one list, of so many pairs of either class for each speaker."""
     pool, n_utterances = request.pool, request.n_utterances
     can_take_part = request.can_take_part(n_utterances, n_pairs)
@@ -246,7 +246,7 @@ def _draw_list(request: _Request, n_pairs: int, draws: Draws) -> Iterator[TrialC
     return speaker_by_speaker((target_enrol, target_test), (nontarget_enrol, nontarget_test))
 
 
-def _chosen_utterances(pool: Pool, speakers: Ints, n_utterances: int, draws: Draws) -> Ints:
+def _chosen_utterances(pool: Pool, speakers: Ints, n_utterances: int, draws: RandomStreams) -> Ints:
     """Draw so many utterances of each speaker, of as many recordings as there are; they rise."""
     words = draws.words([0], [len(pool.utterance_ids)])
     order, _ = _spread_over_recordings(pool, words)

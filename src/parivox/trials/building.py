@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from parivox.data.lists.guidelines import failed_checks_sentence
+from parivox.data.lists.manifest import ENDING, KEEP_AS_WRITTEN, SCHEMA, read_manifest
 from parivox.data.source_bytes import reading_files_as
 from parivox.data.table import Table
 from parivox.errors import ConfigError, DataError
@@ -34,9 +36,7 @@ from parivox.runtime.disk import (
 from parivox.runtime.progress import reports_progress, stage
 from parivox.shown import NotebookView
 from parivox.trials.checks import check
-from parivox.trials.guidelines import failed_checks_sentence
-from parivox.trials.manifest import ENDING, KEEP_AS_WRITTEN, SCHEMA, read_manifest
-from parivox.trials.pairs import Draws
+from parivox.trials.pairs import RandomStreams
 from parivox.trials.pool import Pool
 from parivox.trials.writing import ListWriter, label_words
 from parivox.version import __version__
@@ -112,7 +112,7 @@ def build_lists(
     With the manifest of a `former` build, its lists must come out again.
     """
     # a stream for each variant, which does not depend on how many there are
-    draws = [Draws(options.seed).child(variant) for variant in range(options.variants)]
+    draws = [RandomStreams(options.seed).child(variant) for variant in range(options.variants)]
     left_out = design.excluded_speakers(speaker_ids=options.speaker_ids)
     manifest = _manifest(design, options, left_out)
     counts = _DrawnCounts(design.pool)

@@ -16,12 +16,8 @@ import polars as pl
 
 from parivox.core.eer import eer
 from parivox.core.planning import Sample, detectable_ratio
-from parivox.data.recording_names import GIVE_RECORDINGS, recording_names
-from parivox.data.table import Table
-from parivox.errors import ConfigError, DataError
-from parivox.trials.description import ALL, Description, list_description
-from parivox.trials.grades import hardest, parse_mixes
-from parivox.trials.guidelines import (
+from parivox.data.lists.grades import hardest, parse_mixes
+from parivox.data.lists.guidelines import (
     CHECKS,
     Finding,
     count_range,
@@ -29,19 +25,23 @@ from parivox.trials.guidelines import (
     percent,
     share_range,
 )
-from parivox.trials.list_counts import count_list, effective_number, shares_or_nan
-from parivox.trials.lists import read_list
-from parivox.trials.manifest import ManifestDesign
+from parivox.data.lists.list_counts import count_list, effective_number, shares_or_nan
+from parivox.data.lists.manifest import ManifestDesign
+from parivox.data.lists.trial_list import read_list
+from parivox.data.recording_names import GIVE_RECORDINGS, recording_names
+from parivox.data.table import Table
+from parivox.errors import ConfigError, DataError
+from parivox.trials.description import ALL, Description, list_description
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
+    from parivox.data.lists.guidelines import Check
+    from parivox.data.lists.list_counts import TrialsPerSpeaker
+    from parivox.data.lists.trial_list import TrialList
     from parivox.data.recording_names import RecordingNames
-    from parivox.trials.guidelines import Check
-    from parivox.trials.list_counts import TrialsPerSpeaker
-    from parivox.trials.lists import TrialList
 
     Row = dict[str, Any]
 
@@ -238,13 +238,6 @@ def check(
         recordings=description.recordings,
         findings=tuple(findings),
     )
-
-
-def failed_checks(trial_list: TrialList, design: ManifestDesign | None = None) -> list[Finding]:
-    """Return the checks that a list fails at the usual thresholds, given what its design fixed."""
-    mix, n_lists = (None, 1) if design is None else (design.fixed_mix(trial_list), design.n_lists)
-    findings = guidelines(count_list(trial_list), CHECKS, mix=mix, n_lists=n_lists)
-    return [finding for finding in findings if finding.verdict == "fail"]
 
 
 def _checks_with_thresholds(thresholds: Any) -> dict[str, Check]:

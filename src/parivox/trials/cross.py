@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.options.types import OtherBuildOptions
-    from parivox.trials.pairs import Draws, Ints
+    from parivox.trials.pairs import Ints, RandomStreams
 
 ROWS = (
     "first any target trials, speaker by speaker in the order of their ids; then cell by cell in "
@@ -129,7 +129,7 @@ def design(pool: Pool, options: CrossOptions) -> ListDesign:
         notes.append("there are no target trials, so nothing tells of false rejects")
     utterances, all_pairs = _all_pairs(pool, takes_part)
 
-    def draw(draws: Draws) -> Iterator[TrialChunk]:
+    def draw(draws: RandomStreams) -> Iterator[TrialChunk]:
         if n_targets:
             populations = target.count_by_speaker(pool.utterance_starts)
             numbers = draws.child(_TARGET).distinct_numbers(
@@ -246,7 +246,7 @@ def _check_cells(pool: Pool, members: list[Ints], max_budget: int, option: str) 
 
 
 def _cell_chunks(
-    pool: Pool, members: list[Ints], budgets: NDArray[np.int64], draws: Draws
+    pool: Pool, members: list[Ints], budgets: NDArray[np.int64], draws: RandomStreams
 ) -> Iterator[TrialChunk]:
     """Yield the trials of each cell, in chunks."""
     turns = _GroupTurns(pool, members, budgets, draws.child(_ORDER))
@@ -274,7 +274,7 @@ class _GroupTurns:
     """
 
     def __init__(
-        self, pool: Pool, members: list[Ints], budgets: NDArray[np.int64], draws: Draws
+        self, pool: Pool, members: list[Ints], budgets: NDArray[np.int64], draws: RandomStreams
     ) -> None:
         speakers = np.concatenate(members)
         random_words = draws.words([0], [speakers.size])

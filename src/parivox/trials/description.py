@@ -8,11 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.data.table import Table
-from parivox.data.trial_checks import CONFLICTS, DUPLICATES
-from parivox.shown import NotebookView
-from parivox.trials.grades import highest
-from parivox.trials.list_counts import (
+from parivox.data.lists.grades import highest
+from parivox.data.lists.list_counts import (
     count_list,
     distinct_by_group,
     effective_number,
@@ -20,14 +17,17 @@ from parivox.trials.list_counts import (
     shares_or_nan,
     speakers_by_group,
 )
-from parivox.trials.lists import agreement_codes, read_list
+from parivox.data.lists.trial_list import agreement_codes, read_list
+from parivox.data.table import Table
+from parivox.data.trial_checks import CONFLICTS, DUPLICATES
+from parivox.shown import NotebookView
 from parivox.trials.writing import LABELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from parivox.data.grouping import AttributeCodes, Grouping
-    from parivox.trials.list_counts import Codes, Ints, ListCounts, SpeakerPairCounts
+    from parivox.data.lists.list_counts import Codes, Ints, ListCounts, SpeakerPairCounts
 
     Columns = dict[str, Any]
 

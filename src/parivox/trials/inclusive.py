@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 
+from parivox.data.lists.grades import OTHER_RECORDING, TRIVIAL, parse_mix, rounded_counts
 from parivox.data.source_bytes import with_reading_options
 from parivox.errors import ConfigError, DataError
 from parivox.options.kinds import as_tuple
 from parivox.options.trials import InclusiveOptions
 from parivox.runtime.progress import reports_progress
 from parivox.trials.building import Built, build_lists
-from parivox.trials.grades import OTHER_RECORDING, TRIVIAL, parse_mix, rounded_counts
 from parivox.trials.pairs import (
     Meetings,
     meet,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.options.types import OtherBuildOptions
-    from parivox.trials.pairs import Draws, Ints, NumberedPairs, Words
+    from parivox.trials.pairs import Ints, NumberedPairs, RandomStreams, Words
     from parivox.trials.pool import Sides, TrialChunk
 
 
@@ -185,7 +185,7 @@ def design(pool: Pool, options: InclusiveOptions) -> ListDesign:
         )
     draw_nontargets = _nontarget_pairs_in_turn if takes_turns else _random_nontarget_pairs
 
-    def draw(draws: Draws) -> Iterator[TrialChunk]:
+    def draw(draws: RandomStreams) -> Iterator[TrialChunk]:
         targets = _target_pairs(pair_design, takes_part, draws.child(_TARGET))
         return speaker_by_speaker(targets, draw_nontargets(pair_design, takes_part, draws))
 
@@ -271,7 +271,9 @@ def _target_grades(grades: Sequence[int] | str | int) -> tuple[int, ...]:
     return tuple(sorted({known_grades[word] for word in words}))
 
 
-def _target_pairs(pair_design: _PairDesign, takes_part: NDArray[np.bool_], draws: Draws) -> Sides:
+def _target_pairs(
+    pair_design: _PairDesign, takes_part: NDArray[np.bool_], draws: RandomStreams
+) -> Sides:
     """Draw target pairs, of shape (speaker, n)."""
     sides_by_grade = []
     for grade, n_pairs in pair_design.target_counts.items():
@@ -284,7 +286,7 @@ def _target_pairs(pair_design: _PairDesign, takes_part: NDArray[np.bool_], draws
 
 
 def _nontarget_pairs_in_turn(
-    pair_design: _PairDesign, takes_part: NDArray[np.bool_], draws: Draws
+    pair_design: _PairDesign, takes_part: NDArray[np.bool_], draws: RandomStreams
 ) -> Sides:
     """Draw nontarget pairs with partners in turn, of shape (speaker, n)."""
     n_pairs = pair_design.n_pairs
@@ -318,7 +320,7 @@ def _nontarget_pairs_in_turn(
 
 
 def _random_nontarget_pairs(
-    pair_design: _PairDesign, takes_part: NDArray[np.bool_], draws: Draws
+    pair_design: _PairDesign, takes_part: NDArray[np.bool_], draws: RandomStreams
 ) -> Sides:
     """Draw nontarget pairs with any of the partners' utterances, of shape (speaker, n)."""
     pool, n_pairs = pair_design.pool, pair_design.n_pairs

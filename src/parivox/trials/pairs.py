@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parivox.trials.grades import OTHER_RECORDING, TRIVIAL
+from parivox.data.lists.grades import OTHER_RECORDING, TRIVIAL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -140,7 +140,7 @@ class Meetings(NamedTuple):
     n_earlier_tests: Ints  # how often the speaker of the test side has been there before
 
 
-def meeting_utterances(meetings: Meetings, starts: Ints, draws: Draws) -> tuple[Ints, Ints]:
+def meeting_utterances(meetings: Meetings, starts: Ints, draws: RandomStreams) -> tuple[Ints, Ints]:
     """Choose the enrolment and test utterances of meetings: no pair twice, in either order.
 
     Each speaker's utterances take turns on the test side, in random order; those on the enrolment
@@ -188,7 +188,7 @@ def meeting_utterances(meetings: Meetings, starts: Ints, draws: Draws) -> tuple[
     return enrol, test
 
 
-def _test_utterances(meetings: Meetings, starts: Ints, draws: Draws) -> Ints:
+def _test_utterances(meetings: Meetings, starts: Ints, draws: RandomStreams) -> Ints:
     """Return the test utterance of each meeting: a speaker's take turns, in random order."""
     n_utterances = np.diff(starts)
     tested = np.unique(meetings.test_speaker)
@@ -239,12 +239,12 @@ REDRAW_KEY = 1 << 40
 
 
 @dataclass(frozen=True)
-class Draws:
+class RandomStreams:
     """Streams of random words, one for each key: children of a seed, as spawning makes them.
 
     The path holds the keys of the children that lead here.
 
-    >>> Draws(1).child(2).words([0, 1], [2, 1]).tolist() == [
+    >>> RandomStreams(1).child(2).words([0, 1], [2, 1]).tolist() == [
     ...     *np.random.PCG64(np.random.SeedSequence(1, spawn_key=(2, 0))).random_raw(2).tolist(),
     ...     *np.random.PCG64(np.random.SeedSequence(1, spawn_key=(2, 1))).random_raw(1).tolist(),
     ... ]
@@ -254,9 +254,9 @@ class Draws:
     seed: int
     path: tuple[int, ...] = ()
 
-    def child(self, key: int) -> Draws:
+    def child(self, key: int) -> RandomStreams:
         """Streams of their own."""
-        return Draws(self.seed, (*self.path, key))
+        return RandomStreams(self.seed, (*self.path, key))
 
     def words(self, keys: Sequence[int] | Ints, counts: Sequence[int] | Ints) -> Words:
         """Return the first words of the stream of each key, one stream after the other."""
@@ -278,7 +278,7 @@ class Draws:
         following on those of the one before; a population has less than 2**53. The stream of each
         is by default its position.
 
-        >>> Draws(0).distinct_numbers(np.array([3, 10**15]), np.array([3, 0])).tolist()
+        >>> RandomStreams(0).distinct_numbers(np.array([3, 10**15]), np.array([3, 0])).tolist()
         [0, 1, 2]
         """
         stream_keys = np.arange(populations.size) if keys is None else np.asarray(keys)

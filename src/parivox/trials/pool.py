@@ -15,6 +15,13 @@ import numpy as np
 import polars as pl
 
 from parivox.data.joining import listed_ids, utterance_speakers
+from parivox.data.lists.grades import grade_codes, hardest
+from parivox.data.lists.trial_list import (
+    agreement_codes,
+    numbered_recordings,
+    parse_difficulty,
+    usual_difficulty,
+)
 from parivox.data.recording_names import recording_names
 from parivox.data.recordings import Utterances, read_utterances
 from parivox.data.requested_groupings import AttributeLookup, make_groupings, parsed_attributes
@@ -22,13 +29,6 @@ from parivox.data.speakers import Speakers, read_speakers
 from parivox.data.table import Table
 from parivox.errors import ConfigError, DataError, name_hint
 from parivox.options.kinds import as_tuple
-from parivox.trials.grades import grade_codes, hardest
-from parivox.trials.lists import (
-    agreement_codes,
-    numbered_recordings,
-    parse_difficulty,
-    usual_difficulty,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.data.attributes import Attribute
-    from parivox.trials.pairs import Draws, Ints
+    from parivox.trials.pairs import Ints, RandomStreams
 
     Sides = tuple[Ints, Ints]
     """Enrolment and test utterances."""
@@ -276,7 +276,7 @@ class ListDesign:
     kind: str  # inclusive, balanced or cross
     pool: Pool
     parameters: Mapping[str, Any]  # as the options of that kind have them
-    draw: Callable[[Draws], Iterator[TrialChunk]]  # the blocks of one list
+    draw: Callable[[RandomStreams], Iterator[TrialChunk]]  # the blocks of one list
     n_trials: int  # how many one list holds
     row_order: str  # the order of its rows, in words
     n_speakers_by_group: Mapping[str, int]  # how many of each group take part

@@ -22,6 +22,7 @@ from parivox.core.eer import eer
 from parivox.core.rates import threshold_at_eer
 from parivox.core.resampled_curves import ResampledCurves, curve_edges
 from parivox.core.resampling import MIN_STRATUM_SPEAKERS, speaker_weights
+from parivox.data.lists.trial_list import read_with_speakers, utterance_recordings
 from parivox.data.recording_names import recording_names_of
 from parivox.data.requested_groupings import make_groupings, parsed_attributes
 from parivox.data.source_bytes import with_reading_options
@@ -31,7 +32,6 @@ from parivox.errors import ConfigError, DataError
 from parivox.options.trials import PER_SPEAKER_OPTION, InclusiveOptions, VariantsOptions
 from parivox.runtime.progress import stage
 from parivox.shown import VARIATION_CHART_MODULE, NotebookView
-from parivox.trials.lists import read_with_speakers, utterance_recordings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -516,7 +516,7 @@ def build_scored_lists(
 ) -> ListSeries:
     """Build inclusive lists from a table of utterances, and score each as a whole."""
     from parivox.trials.inclusive import design  # noqa: PLC0415 - where lists are built
-    from parivox.trials.pairs import Draws  # noqa: PLC0415
+    from parivox.trials.pairs import RandomStreams  # noqa: PLC0415
     from parivox.trials.pool import Pool, group_positions  # noqa: PLC0415
 
     pool = Pool.read(utterances, speakers, by=by, id=id)
@@ -525,7 +525,7 @@ def build_scored_lists(
 
     def scored_list(n_pairs: int, variant: int) -> CandidatePairs:
         inclusive = design(pool, InclusiveOptions(per_speaker=n_pairs, groups=groups))
-        chunks = list(inclusive.draw(Draws(seed).child(variant)))
+        chunks = list(inclusive.draw(RandomStreams(seed).child(variant)))
         enrol, test, target = (np.concatenate(column) for column in zip(*chunks, strict=True))
         score = np.asarray(scorer(ids[enrol], ids[test]), dtype=np.float64)
         if score.shape != enrol.shape or np.isnan(score).any():

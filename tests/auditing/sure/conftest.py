@@ -113,7 +113,7 @@ def alike(people):
 def tallied():
     """Tally rows by group: ``placed`` has the rows of each, ``wrong`` tells of one (or None)."""
 
-    def tally(placed, groups, speaker_of, wrong):
+    def cluster_errors(placed, groups, speaker_of, wrong):
         target_counts, pair_counts = {}, {}
         for cell, group in enumerate(groups):
             for row in placed.get(group, []):
@@ -129,17 +129,17 @@ def tallied():
                 counted[1] += int(bad is not None)
         names = sorted({name for key in (*target_counts, *pair_counts) for name in key[1:]})
         number = {name: i for i, name in enumerate(names)}
-        tallies = []
+        errors_by_metric = []
         for kind, cell_counts in ((ErrorsBySpeaker, target_counts), (ErrorsByPair, pair_counts)):
             keys = sorted(cell_counts)
             width = 2 if kind is ErrorsBySpeaker else 3
             codes = [[key[0], *(number[name] for name in key[1:])] for key in keys]
             columns = np.array(codes, dtype=int).reshape(-1, width).T
             counts = np.array([cell_counts[key] for key in keys]).reshape(-1, 2).T
-            tallies.append(kind(*columns, *counts, len(groups)))
-        return {"fnr": tallies[0], "fpr": tallies[1]}
+            errors_by_metric.append(kind(*columns, *counts, len(groups)))
+        return {"fnr": errors_by_metric[0], "fpr": errors_by_metric[1]}
 
-    return tally
+    return cluster_errors
 
 
 @pytest.fixture(scope="session")

@@ -43,13 +43,13 @@ def audit(three):
 
 
 @pytest.fixture(scope="module")
-def tallies(three, tallied):
+def errors_by_metric(three, tallied):
     """Of each group, and of all groups but each."""
     group_rows = {g: [r for r in three.rows if group_of(r) == g] for g in "abc"}
     rows_of_others = {g: [r for r in three.rows if group_of(r) not in {None, g}] for g in "abc"}
-    group_tallies = tallied(group_rows, [*"abc"], speaker_of, wrong)
+    group_errors = tallied(group_rows, [*"abc"], speaker_of, wrong)
     tallies_of_others = {g: tallied(rows_of_others, [g], speaker_of, wrong) for g in "abc"}
-    return group_tallies, tallies_of_others
+    return group_errors, tallies_of_others
 
 
 def plain_holm(p):
@@ -72,8 +72,8 @@ def plain_bh(p):
 
 @pytest.mark.parametrize("metric", ["fpr", "fnr"])
 @pytest.mark.parametrize("reference", ["others", "pooled", "b"])
-def test_ratios_of_rates_are_in_closed_form(audit, tallies, one_row, metric, reference):
-    groups, tallies_of_others = tallies
+def test_ratios_of_rates_are_in_closed_form(audit, errors_by_metric, one_row, metric, reference):
+    groups, tallies_of_others = errors_by_metric
     group_intervals = rate_interval(moments(groups[metric]))
     trials = groups[metric].sum_by_cell(groups[metric].trials)
     for cell, group in enumerate("abc"):

@@ -53,8 +53,8 @@ def tallied(bank, tried, groups, group_of_call):
 @pytest.mark.parametrize("metric", STAGES)
 def test_all_recordings(audit, bank, metric):
     (row,) = audit.groups.where(group="all", metric=metric)
-    tally = tallied(bank, recordings(bank, metric), ["all"], lambda call: "all")
-    interval = rate_interval(moments(tally))
+    cluster_errors = tallied(bank, recordings(bank, metric), ["all"], lambda call: "all")
+    interval = rate_interval(moments(cluster_errors))
     assert row["value"] == pytest.approx(interval.rate[0])
     for name in ("low", "high", "deff", "n_eff", "df", "se"):
         assert row[name] == pytest.approx(getattr(interval, name)[0])
@@ -130,12 +130,12 @@ def test_attempts_are_tallied_with_the_trials_that_failed(audit, bank, metric):
     pairs = np.array(list(counts))
     errors, trials = np.array(list(counts.values())).T
     zero = np.zeros(len(counts), dtype=int)
-    tally = (
+    cluster_errors = (
         ErrorsBySpeaker(zero, pairs[:, 0], errors, trials, 1)
         if label
         else ErrorsByPair(zero, *pairs.T, errors, trials, 1)
     )
-    interval = rate_interval(moments(tally))
+    interval = rate_interval(moments(cluster_errors))
     (row,) = audit.groups.where(group="all", metric=metric, definition="attempts")
     assert row["value"] == pytest.approx(interval.rate[0])
     for name in ("low", "high", "deff", "n_eff", "df", "se"):

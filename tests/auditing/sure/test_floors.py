@@ -56,22 +56,24 @@ def of_point(five, tallied):
     def draw_at(point):
         by_metric = {}
         level = float(point.partition("=")[2])
-        tallies = tallied(placed, [*SIZES], speaker_of, wrong_at(level))
+        errors_by_metric = tallied(placed, [*SIZES], speaker_of, wrong_at(level))
         for i, metric in enumerate(("fpr", "fnr")):
-            tally, rng = tallies[metric], np.random.default_rng((SEED, i))
-            if metric == "fnr" and null_method(tally) == "permutation":
+            cluster_errors, rng = errors_by_metric[metric], np.random.default_rng((SEED, i))
+            if metric == "fnr" and null_method(cluster_errors) == "permutation":
                 rank = np.argsort(five.order)
-                drawing_order = np.lexsort((rank[tally.speaker], tally.cell))
+                drawing_order = np.lexsort((rank[cluster_errors.speaker], cluster_errors.cell))
                 again = replace(
-                    tally,
-                    speaker=tally.speaker[drawing_order],
-                    errors=tally.errors[..., drawing_order],
-                    trials=tally.trials[..., drawing_order],
+                    cluster_errors,
+                    speaker=cluster_errors.speaker[drawing_order],
+                    errors=cluster_errors.errors[..., drawing_order],
+                    trials=cluster_errors.trials[..., drawing_order],
                 )
                 null = permuted(again, None, REPLICATES, rng)
             else:
-                null = gamma_multinomial(moments(tally), REPLICATES, rng)
-            rates = tally.sum_by_cell(tally.errors) / tally.sum_by_cell(tally.trials)
+                null = gamma_multinomial(moments(cluster_errors), REPLICATES, rng)
+            rates = cluster_errors.sum_by_cell(cluster_errors.errors) / cluster_errors.sum_by_cell(
+                cluster_errors.trials
+            )
             by_metric[metric] = rates, null
         return by_metric
 

@@ -11,7 +11,7 @@ import pytest
 import parivox as pv
 from parivox.core.cluster_errors import ErrorsBySpeaker, moments
 from parivox.core.intervals import rate_interval
-from parivox.core.ratios import others, ratio_interval
+from parivox.core.ratios import moments_of_others, ratio_interval
 from parivox.core.verdict import exceeds, holm
 from parivox.report.gate import junit, markdown, outcome_sentence
 from parivox.report.plan import print_plan
@@ -200,15 +200,15 @@ def test_whole_audits_say_what_the_study_says_of_counts(people):
         )
         rules = policy(condition(**{"at-most": "1.25x"}), condition("two", **{"at-most": "4%"}))
         gate = pv.gate(speakers.audit(), rules)
-        tally = ErrorsBySpeaker(
+        cluster_errors = ErrorsBySpeaker(
             np.repeat(np.arange(3), SIZE),
             np.arange(3 * SIZE),
             np.concatenate([*errors.values()]),
             np.full(3 * SIZE, TRIALS),
             3,
         )
-        rates = rate_interval(moments(tally))
-        ratios = ratio_interval(rates, rate_interval(others(tally)))
+        rates = rate_interval(moments(cluster_errors))
+        ratios = ratio_interval(rates, rate_interval(moments_of_others(cluster_errors)))
         for name, estimates, most in (("one", ratios, 1.25), ("two", rates, 0.04)):
             estimate = estimates.value if name == "one" else estimates.rate
             fails = holm(exceeds(estimate, estimates.low, most, rates.df)) < 0.05

@@ -73,12 +73,14 @@ def test_intervals_are_those_of_speakers_tallied_in_a_plain_loop(fixed, h_v2, ta
         counted[1] += 1
     rows = [{"enrol": name, "test": name, "label": 1} for name in speaker_counts]
     rows += [{"enrol": a, "test": b, "label": 0} for a, b in pair_counts]
-    tallies = tallied({"all": rows}, ["all"], lambda name: name, lambda row: False)
+    errors_by_metric = tallied({"all": rows}, ["all"], lambda name: name, lambda row: False)
     for metric, counts in (("fnr", speaker_counts), ("fpr", pair_counts)):
-        tally = tallies[metric]
+        cluster_errors = errors_by_metric[metric]
         # entries stand in the order of their sorted keys
-        tally.errors[:], tally.trials[:] = np.array([counts[key] for key in sorted(counts)]).T
-        interval = rate_interval(moments(tally))
+        cluster_errors.errors[:], cluster_errors.trials[:] = np.array(
+            [counts[key] for key in sorted(counts)]
+        ).T
+        interval = rate_interval(moments(cluster_errors))
         row = single_row(
             fixed.groups, group="all", metric=metric, definition="", operating_point=POINT
         )

@@ -34,7 +34,7 @@ def audit(speakers_with_errors):
     return speakers_with_errors.audit(limits=["fnr=0.05", "fpr=0.01"], attempts=ATTEMPTS)
 
 
-def tally(group):
+def cluster_errors(group):
     errors = (
         ERRORS[group]
         if group != "pooled"
@@ -74,7 +74,7 @@ def test_all_three_verdicts_on_a_limit_occur(audit):
 
 @pytest.mark.parametrize("group", [*ERRORS, "pooled"])
 def test_speakers_above_the_limit_are_those_of_core(audit, group):
-    row, expected = limit(audit, group, "speakers_above"), share_above(tally(group), 0.05)
+    row, expected = limit(audit, group, "speakers_above"), share_above(cluster_errors(group), 0.05)
     if expected.reason[0]:
         assert (row["value"], row["reason"]) == (None, "no errors")
         return
@@ -98,14 +98,14 @@ def test_the_same_rate_can_fall_on_everyone_or_on_two(audit):
 @pytest.mark.parametrize("group", [*ERRORS, "pooled"])
 def test_the_worst_tenth_carries_what_a_plain_sort_says(audit, group):
     row = limit(audit, group, "worst_tenth")
-    errors = sorted(tally(group).errors.tolist(), reverse=True)
+    errors = sorted(cluster_errors(group).errors.tolist(), reverse=True)
     if not sum(errors):
         assert (row["value"], row["reason"]) == (None, "no errors")
         return
     tenth = math.ceil(len(errors) / 10)
     assert row["value"] == pytest.approx(sum(errors[:tenth]) / sum(errors))
     equal = limit(audit, group, "worst_tenth_if_equal")
-    assert equal["value"] == pytest.approx(worst_tenth(tally(group)).expected[0])
+    assert equal["value"] == pytest.approx(worst_tenth(cluster_errors(group)).expected[0])
 
 
 @pytest.mark.parametrize("group", [*ERRORS, "pooled"])
@@ -120,7 +120,10 @@ def test_attempts_of_people_and_of_impostors(audit, group):
         p = fpr[rate_end]
         attempts = math.ceil(math.log(0.05) / math.log(1 - p)) if p else math.inf
         assert until[name] == attempts
-    people, expected = limit(audit, group, "locked_out_people"), locked_out_people(tally(group), 3)
+    people, expected = (
+        limit(audit, group, "locked_out_people"),
+        locked_out_people(cluster_errors(group), 3),
+    )
     if expected.reason[0]:
         assert (people["value"], people["reason"]) == (None, "no errors")
     else:

@@ -121,11 +121,11 @@ def test_every_rate_has_the_interval_of_its_speakers(
             names = [row["group"] for row in group_rows]
             assert names[-1] == "pooled"
             for cells in (names[:-1], names[-1:]):  # groups lend each other a design effect
-                tally = tallied(placed, cells, bank.who, wrong_at(point))[metric]
-                intervals = rate_interval(moments(tally))
+                cluster_errors = tallied(placed, cells, bank.who, wrong_at(point))[metric]
+                intervals = rate_interval(moments(cluster_errors))
                 for cell_index, group in enumerate(cells):
                     (row,) = (row for row in group_rows if row["group"] == group)
-                    check(row, intervals, cell_index, tally.n_speakers[cell_index])
+                    check(row, intervals, cell_index, cluster_errors.n_speakers[cell_index])
                     checked += 1
     assert checked >= 3 * 2 * 3
 
@@ -135,13 +135,13 @@ def test_the_row_of_all_trials_has_an_interval_too(audited, bank, tallied, wrong
         rows = [row for row in bank.scored if not level or region(bank, row) == level]
         within = f"same:region={level}" if level else ""
         for point in ("threshold=0.9", "fpr=0.02", "deployed"):
-            tallies = tallied({"all": rows}, ["all"], bank.who, wrong_at(point))
+            errors_by_metric = tallied({"all": rows}, ["all"], bank.who, wrong_at(point))
             for metric in METRICS:
                 (row,) = audited.groups.where(
                     group="all", metric=metric, operating_point=point, within=within
                 )
-                interval = rate_interval(moments(tallies[metric]))
-                check(row, interval, 0, tallies[metric].n_speakers[0])
+                interval = rate_interval(moments(errors_by_metric[metric]))
+                check(row, interval, 0, errors_by_metric[metric].n_speakers[0])
 
 
 def test_decisions_that_nobody_knows_are_no_trials(audited, bank):
@@ -195,8 +195,8 @@ def test_pooled_floor_widens_fnr_to_what_the_other_groups_show(people, allocated
         lambda row: tuple(group_of[speaker_of(row[side])] for side in ("enrol", "test")),
         "both",
     )
-    tally = tallied(placed, [*"abcde"], speaker_of, went_wrong)
-    fnr_moments = moments(tally["fnr"])
+    cluster_errors = tallied(placed, [*"abcde"], speaker_of, went_wrong)
+    fnr_moments = moments(cluster_errors["fnr"])
     intervals = rate_interval(fnr_moments, 0.95, other_kappa2(fnr_moments))
     rows = floored.groups.where(metric="fnr", grouping="group").rows()[:-1]
     assert [row["high"] for row in rows] == pytest.approx(intervals.high.tolist())

@@ -167,9 +167,9 @@ def test_standardised_intervals_are_those_of_core(levelled, mixed, tallied):
     placed = {}
     for row in mixed.rows:
         placed.setdefault(row["enrol"][0] + row["kind"], []).append(row)
-    tallies = tallied(placed, groups, speaker_of, wrong)
+    errors_by_metric = tallied(placed, groups, speaker_of, wrong)
     for metric in ("fpr", "fnr"):
-        standard = standardised(tallies[metric], [0, 0, 1, 1], [0, 1, 0, 1])
+        standard = standardised(errors_by_metric[metric], [0, 0, 1, 1], [0, 1, 0, 1])
         intervals = rate_interval(moments(standard.cluster_errors))
         for cell_index, group in enumerate("ab"):
             row = rate(levelled, group, "standardised kind", metric)

@@ -35,7 +35,7 @@ from parivox.auditing.counts.trial_counts import (
     check_joinable_rows,
 )
 from parivox.auditing.inputs import apply_groups_file, read_grouped_trials, sources_by_name
-from parivox.auditing.layout import Layout, groups_of_trials, walk
+from parivox.auditing.layout import Layout, groups_of_trials, place_trials
 from parivox.auditing.outcomes import MICROSECONDS
 from parivox.auditing.participants import Participants
 from parivox.auditing.system import check_polarity
@@ -92,7 +92,7 @@ def count(
     """Count trials by group and score, so that others can audit them without their rows.
 
     Counts hold no ids. Those of several files add up in `parivox.audit`, which has intervals where
-    a tally is beside them.
+    speaker counts are beside them.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def count(
     withhold
         Groups of fewer speakers are withheld; 0 withholds none.
     key
-        A secret of the site, in a file. Makes a tally as well, of speakers under other names.
+        A secret of the site, in a file. Makes speaker counts as well, with renamed speakers.
     new_key
         The same by a new random secret, which is written to this file.
     blocks
@@ -120,7 +120,7 @@ def count(
     Returns
     -------
     TrialCounts
-        With a method ``write``; the tally is its attribute ``tally``.
+        With a method ``write``; its attribute ``speaker_counts`` holds the speaker counts.
 
     Raises
     ------
@@ -175,7 +175,8 @@ def _count_scores(scores: Any, count_options: CountOptions) -> TrialCounts:
         counts = count_trials(inputs, count_options, bins)
         if site is not None:
             counts = replace(
-                counts, tally=speaker_counts_to_share(inputs, counts, site, count_options.blocks)
+                counts,
+                speaker_counts=speaker_counts_to_share(inputs, counts, site, count_options.blocks),
             )
     check_polarity(counts, count_cells(counts, [], []).all_counts, count_options.orientation)
     if site is not None:
@@ -430,7 +431,9 @@ class _SuppressedLayouts:
         used = [np.zeros((*code.shape, n_speakers + 1), dtype=np.bool_) for code in self.codes]
         sizes = [2, *(table.size for table in self.stratum_positions[1:])]
         in_level = [np.zeros((size, n_speakers + 1), dtype=np.bool_) for size in sizes]
-        for partition in walk(self, self.layouts(), failed=FAILURE_STAGES) if self.least else ():
+        for partition in (
+            place_trials(self, self.layouts(), failed=FAILURE_STAGES) if self.least else ()
+        ):
             (block,) = partition.cells_by_layout
             extra_columns = partition.trials.extra_columns
             for utterance, group in (
@@ -541,7 +544,7 @@ class _SuppressedLayouts:
         participants = [
             _ParticipantsByRule(layout_grouping, self.n_speakers) for layout_grouping in layouts
         ]
-        for partition in walk(self, layouts, failed=FAILURE_STAGES):
+        for partition in place_trials(self, layouts, failed=FAILURE_STAGES):
             if (
                 attempts is not None and 0 in partition.cells_by_layout
             ):  # each block has every trial
@@ -588,7 +591,10 @@ class _SuppressedLayouts:
         For each level that is shown.
         """
         layout = Layout(grouping, "", self.outer[stratum_index])
-        n_groups, places = layout.n_groups, self.stratum_positions[stratum_index].tolist()
+        n_groups, places = (
+            layout.n_cells_per_stratum,
+            self.stratum_positions[stratum_index].tolist(),
+        )
         counts_by_kind: dict[str, list[list[list[int] | None]]] = {
             "enrolments": [],
             "recordings": [],
@@ -621,7 +627,10 @@ class _ParticipantsByRule:
     def add(self, speakers: Sequence[NDArray[np.int32]], partition: PlacedTrials, i: int) -> None:
         """Note the speakers of trials between alike groups, then of either side."""
         of_both_sides, *of_one_side = self.people.values()
-        groups, level = np.int32(self.layout.n_groups), partition.trials.extra_columns["level"]
+        groups, level = (
+            np.int32(self.layout.n_cells_per_stratum),
+            partition.trials.extra_columns["level"],
+        )
         for speaker in speakers:
             of_both_sides.note(partition.cells_by_layout[i].cells[0], speaker)
         sides = partition.groups_of_sides(self.layout.grouping)

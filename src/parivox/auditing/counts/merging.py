@@ -15,7 +15,13 @@ from parivox.auditing.counts.suppression import without_suppressed_groups
 from parivox.auditing.counts.trial_counts import LayoutParticipants
 from parivox.auditing.speaker_counts import SpeakerCounts, read_sources, with_failed_trials
 from parivox.data.attributes import has_bands, sorted_values
-from parivox.data.counts_file import NO_ROWS, SIDE_COLUMNS, CountRows, check_files, holds_tally
+from parivox.data.counts_file import (
+    NO_ROWS,
+    SIDE_COLUMNS,
+    CountRows,
+    check_files,
+    holds_speaker_counts,
+)
 from parivox.data.grouping import Grouping
 from parivox.data.source_bytes import common_stem, file_stem
 from parivox.errors import DataError
@@ -41,10 +47,12 @@ def read_counts_files(named_files: NamedFiles) -> list[TrialCounts]:
         If one is damaged, or two of them do not fit together.
     """
     check_files(source for _, source in named_files)
-    tallies = [source for _, source in named_files if holds_tally(source)]
-    named_files = [(name, source) for name, source in named_files if source not in tallies]
+    speaker_counts_files = [source for _, source in named_files if holds_speaker_counts(source)]
+    named_files = [
+        (name, source) for name, source in named_files if source not in speaker_counts_files
+    ]
     if not named_files:
-        msg = f"{tallies[0]}: is a tally; give the counts of its trials beside it"
+        msg = f"{speaker_counts_files[0]}: is a tally; give the counts of its trials beside it"
         raise DataError(msg)
     # what the metadata say first: rows are read of one file after the other
     headers: list[TrialCounts] = []
@@ -68,13 +76,15 @@ def read_counts_files(named_files: NamedFiles) -> list[TrialCounts]:
 
     files_by_list = groupby(files, key=lambda file: (file[0].system, file[0].list))
     merged = [_sum_of_files(placed(several)) for _, several in files_by_list]
-    sources_of_tally = {source: set(read_sources(source)) for source in tallies}
-    for path, sources in sources_of_tally.items():
+    sources_by_file = {source: set(read_sources(source)) for source in speaker_counts_files}
+    for path, sources in sources_by_file.items():
         if not any(sources & set(counts.sources) for counts in merged):
             msg = f"{path}: is a tally of other trials than the counts beside it; give its own"
             raise DataError(msg)
-    merged = [_with_tally(counts, sources_of_tally) for counts in merged]
-    distinct_names = {counts.tally.names for counts in merged if counts.tally is not None}
+    merged = [_with_speaker_counts(counts, sources_by_file) for counts in merged]
+    distinct_names = {
+        counts.speaker_counts.names for counts in merged if counts.speaker_counts is not None
+    }
     if len(distinct_names) > 1:
         msg = (
             f"{merged[0].name}: its tally names other speakers than those of other systems and "
@@ -90,8 +100,8 @@ def counts_with_groupings(
     groupings: Sequence[Grouping],
     within: Sequence[Grouping],
 ) -> TrialCounts:
-    """The counts and the tally of all parts of a list, by the groups that were made of its rows."""
-    assert counts.tally is not None
+    """Counts and speaker counts of all parts of a list, by the groups made of its rows."""
+    assert counts.speaker_counts is not None
     list_groupings, list_strata = (
         [
             next(candidate for candidate in groupings_of_list if candidate.name == counted.name)
@@ -102,43 +112,52 @@ def counts_with_groupings(
             (within, counts.within),
         )
     )
-    tally = with_failed_trials(trials, counts.tally.with_groupings([*list_groupings, *list_strata]))
-    return replace(_with_target_groups(counts, list_groupings, list_strata), tally=tally)
+    speaker_counts = with_failed_trials(
+        trials, counts.speaker_counts.with_groupings([*list_groupings, *list_strata])
+    )
+    return replace(
+        _with_target_groups(counts, list_groupings, list_strata), speaker_counts=speaker_counts
+    )
 
 
-def _with_tally(counts: TrialCounts, tallies: Mapping[Any, set[str]]) -> TrialCounts:
-    """The counts with the tally of the same trials, if it is there; of each, its sources."""
-    matching_paths = [path for path, sources in tallies.items() if sources & set(counts.sources)]
+def _with_speaker_counts(
+    counts: TrialCounts, speaker_counts_files: Mapping[Any, set[str]]
+) -> TrialCounts:
+    """The counts with the speaker counts of the same trials, if there are any."""
+    matching_paths = [
+        path for path, sources in speaker_counts_files.items() if sources & set(counts.sources)
+    ]
     if not matching_paths:
         return counts
     groupings = (*counts.groupings, *counts.within)
-    tally = SpeakerCounts.total(
+    speaker_counts = SpeakerCounts.total(
         SpeakerCounts.read(path).with_groupings(groupings) for path in matching_paths
     )
-    if (counts.withheld or counts.levels_withheld) and not tally.sites:
+    if (counts.withheld or counts.levels_withheld) and not speaker_counts.sites:
         msg = (
             f"{counts.name}: withholds groups, which its tally would tell; count again with "
             "--withhold 0, or leave the tally out"
         )
         raise DataError(msg)
-    tally = replace(
-        tally,
+    speaker_counts = replace(
+        speaker_counts,
         groupings=tuple(
-            without_suppressed_groups(grouping, counts.withheld) for grouping in tally.groupings
+            without_suppressed_groups(grouping, counts.withheld)
+            for grouping in speaker_counts.groupings
         ),
     )
-    if tally.sources != counts.sources or tally.n_trials != counts.n_trials:
+    if speaker_counts.sources != counts.sources or speaker_counts.n_trials != counts.n_trials:
         msg = (
-            f"{counts.name}: its tallies are of {tally.n_trials:,} trials, not of "
+            f"{counts.name}: its tallies are of {speaker_counts.n_trials:,} trials, not of "
             f"{counts.n_trials:,}; give the tally of each file of counts"
         )
         raise DataError(msg)
     n_groupings = len(counts.groupings)
     return replace(
         counts,
-        tally=tally,
-        groupings=tally.groupings[:n_groupings],
-        within=tally.groupings[n_groupings:],
+        speaker_counts=speaker_counts,
+        groupings=speaker_counts.groupings[:n_groupings],
+        within=speaker_counts.groupings[n_groupings:],
     )
 
 

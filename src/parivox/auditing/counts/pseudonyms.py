@@ -1,8 +1,8 @@
-"""Tallies that leave a site: of speakers under names that a key makes, or of blocks of them.
+"""Speaker counts that leave a site: of speakers renamed by a key, or of blocks of them.
 
 A name is a keyed hash of the speaker's id, or of all ids of a block, by a key that stays at the
-site. Files made with one key give one speaker one name, so that their tallies add up; other keys
-are other sites.
+site. Files made with one key give one speaker one name, so that their speaker counts add up; other
+keys are other sites.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def check_disclosure(inputs: GroupedTrials, count_options: CountOptions, *, is_exact: bool) -> None:
-    """Refuse to tell more by a tally than its form is for."""
+    """Refuse speaker counts that would tell more than their form is for."""
     if count_options.key is None:
         if count_options.blocks is not None:
             msg = "--blocks: deals speakers by a key of the site's own; give it with --key FILE"
@@ -73,7 +73,7 @@ def check_disclosure(inputs: GroupedTrials, count_options: CountOptions, *, is_e
 def speaker_counts_to_share(
     inputs: GroupedTrials, counts: TrialCounts, key: SiteKey, least: int | None
 ) -> SpeakerCounts:
-    """The tally of counts, in the same bins: of names, or of blocks of at least so many speakers.
+    """Speaker counts in the bins of counts: of names, or of blocks of at least so many speakers.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def speaker_counts_to_share(
 
 
 def _count_edges(counts: TrialCounts) -> FloatArray:
-    """Every edge from the lowest score to the highest: the tally is as fine as the counts."""
+    """Every edge from the lowest score to the highest, so that both counts are as fine."""
     if not counts.is_scored:
         return np.empty(0)
     value = counts.columns["value"][counts.columns["failed"] == 0]

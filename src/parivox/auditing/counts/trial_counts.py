@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from parivox.auditing.layout import walk
+from parivox.auditing.layout import place_trials
 from parivox.auditing.outcomes import FailureShare
 from parivox.auditing.participants import Participants
 from parivox.data.counts_file import KEY, VERSION, CountRows, write_file, write_over
@@ -106,7 +106,7 @@ class TrialCounts:
         The file, for messages.
     provenance : sequence of dict
         What was read.
-    tally : SpeakerCounts or None
+    speaker_counts : SpeakerCounts or None
         The same trials by who takes part in them, where that is told.
     """
 
@@ -126,7 +126,7 @@ class TrialCounts:
     chosen_by: str
     name: str = "counts"
     provenance: Sequence[dict[str, Any]] = ()
-    tally: SpeakerCounts | None = None
+    speaker_counts: SpeakerCounts | None = None
     before_writing: Callable[[], None] | None = None
     """What is to be done before they are in a file."""
 
@@ -146,12 +146,12 @@ class TrialCounts:
     @property
     def speaker_source(self) -> SpeakerCounts | None:
         """The trials by who takes part in them; None where it is not known."""
-        return self.tally
+        return self.speaker_counts
 
     @property
     def has_speaker_blocks(self) -> bool:
         """Whether what is known of speakers is known of blocks of them."""
-        return self.tally is not None and self.tally.are_blocks
+        return self.speaker_counts is not None and self.speaker_counts.are_blocks
 
     @property
     def is_exact(self) -> bool:
@@ -286,10 +286,10 @@ class TrialCounts:
 
     def speakers(self, layout: Layout) -> Sequence[Sequence[int | None]]:
         """Speakers of each group and, last, of all groups, for each level."""
-        if self.tally is None or self.tally.are_blocks:
+        if self.speaker_counts is None or self.speaker_counts.are_blocks:
             return self._participants(layout).speakers[layout.allocation]
-        participants = Participants(layout, self.tally.is_unit_used.size)
-        for partition in walk(self.tally, [layout]):
+        participants = Participants(layout, self.speaker_counts.is_unit_used.size)
+        for partition in place_trials(self.speaker_counts, [layout]):
             participants.add((partition.trials.enrol, partition.trials.test), partition, 0)
         return participants.count()
 
@@ -317,7 +317,7 @@ class TrialCounts:
             )
 
         many = [
-            shared(cell_outcomes, *divmod(cell_index, layout.n_groups))
+            shared(cell_outcomes, *divmod(cell_index, layout.n_cells_per_stratum))
             for cell_index, cell_outcomes in enumerate(cells)
         ]
         return many, [
@@ -400,24 +400,24 @@ class TrialCounts:
     def unknown(self) -> dict[str, str]:
         """What cannot be had from the counts alone, and why."""
         needs_rows = "it takes the rows of the trials"
-        unknown_unit = "speaker or recording" if self.tally is None else "recording"
+        unknown_unit = "speaker or recording" if self.speaker_counts is None else "recording"
         reasons = {f"anything by {unknown_unit}": needs_rows}
         if SECONDS in self.contents:
             reasons["median and quantile of seconds"] = "counts hold sums of them"
         if len(self.sources) > 1:
-            if self.tally is None or self.tally.are_blocks:
+            if self.speaker_counts is None or self.speaker_counts.are_blocks:
                 reasons["speakers"] = UNKNOWN_IN_SEVERAL_FILES
             if FAILURES in self.contents:
                 reasons["failure-to-enrol and failure-to-acquire rates"] = UNKNOWN_IN_SEVERAL_FILES
             reasons["trials that are in several files"] = needs_rows
-            if self.tally is not None and len(self.tally.sites) > 1:
+            if self.speaker_counts is not None and len(self.speaker_counts.sites) > 1:
                 reasons["speakers who are at several sites"] = SAME_SPEAKERS_AT_SITES
         return reasons
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the counts as one file, all of it or nothing, and the tally, if any, beside it.
+        """Write the counts as one file, and speaker counts, if any, beside it; both or nothing.
 
-        The tally has the same name with ``.tally`` at the end.
+        The speaker counts have the same name with ``.tally`` at the end.
 
         Raises
         ------
@@ -426,8 +426,8 @@ class TrialCounts:
         """
         if self.before_writing is not None:
             self.before_writing()
-        tally = None if self.tally is None else self.tally.write
-        write_file(path, self.rows.written(self.header()), tally)
+        speaker_counts = None if self.speaker_counts is None else self.speaker_counts.write
+        write_file(path, self.rows.written(self.header()), speaker_counts)
 
     def write_over(self, path: str | os.PathLike[str]) -> None:
         """Write the counts alone in place of what is there, all of them or nothing.

@@ -9,7 +9,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from parivox.data.counts_file import holds_tally
+from parivox.data.counts_file import holds_speaker_counts
 from parivox.data.inspection.findings import FileFindings
 from parivox.data.kaldi import missing_folder_problem
 from parivox.errors import DataError
@@ -62,7 +62,7 @@ def recognise_parivox_file(source: Any, name: str) -> FileFindings | None:
     """Return what a file or folder is that no audit takes, and the command that takes it."""
     if not isinstance(source, (str, os.PathLike)):
         return None
-    if holds_tally(source):
+    if holds_speaker_counts(source):
         return FileFindings(name, "tally", "parquet")
     path = Path(source)
     try:

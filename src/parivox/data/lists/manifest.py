@@ -9,16 +9,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from parivox.data.lists.grades import hardest, parse_mix, rounded_counts
+from parivox.data.lists.trial_list import new_trial_list
 from parivox.errors import DataError, ParivoxError
 from parivox.options.kinds import option_fields
-from parivox.trials.grades import hardest, parse_mix, rounded_counts
-from parivox.trials.lists import new_trial_list
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from parivox.trials.grades import Mixes
-    from parivox.trials.lists import TrialList
+    from parivox.data.lists.grades import Mixes
+    from parivox.data.lists.trial_list import TrialList
 
 SCHEMA = "parivox.trials/1"
 ENDING = ".manifest.json"

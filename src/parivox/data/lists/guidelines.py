@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from parivox.data.lists.grades import OTHER_RECORDING, hardest, highest
+from parivox.data.lists.list_counts import count_list, shares_or_nan, speakers_by_group
 from parivox.data.recording_names import GIVE_RECORDINGS, RECORDING_COLUMNS
 from parivox.data.trial_checks import DUPLICATES
-from parivox.trials.grades import OTHER_RECORDING, hardest, highest
-from parivox.trials.list_counts import shares_or_nan, speakers_by_group
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,14 +24,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.data.grouping import Grouping
-    from parivox.trials.list_counts import (
+    from parivox.data.lists.list_counts import (
         Flags,
         Floats,
         ListCounts,
         SpeakerPairCounts,
         TrialsPerSpeaker,
     )
-    from parivox.trials.lists import TrialList
+    from parivox.data.lists.manifest import ManifestDesign
+    from parivox.data.lists.trial_list import TrialList
 
     Verdict = Literal["pass", "fail", "not checked", "told"]
 
@@ -156,6 +157,13 @@ def guidelines(
         _g9_same_recordings(counts, checks["G9"]),
         _g10_repeated_trials(counts, checks["G10"]),
     ]
+
+
+def failed_checks(trial_list: TrialList, design: ManifestDesign | None = None) -> list[Finding]:
+    """Return the checks that a list fails at the usual thresholds, given what its design fixed."""
+    mix, n_lists = (None, 1) if design is None else (design.fixed_mix(trial_list), design.n_lists)
+    findings = guidelines(count_list(trial_list), CHECKS, mix=mix, n_lists=n_lists)
+    return [finding for finding in findings if finding.verdict == "fail"]
 
 
 def _g1_equal_classes(speakers: TrialsPerSpeaker, check: Check) -> Finding:

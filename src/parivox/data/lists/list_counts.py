@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parivox.core.cluster_errors import CodeSums, count_distinct, sum_by_code
+from parivox.data.lists.grades import grade_codes
+from parivox.data.lists.trial_list import agreement_codes
 from parivox.errors import ConfigError
-from parivox.trials.grades import grade_codes
-from parivox.trials.lists import agreement_codes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from parivox.data.grouping import Grouping
+    from parivox.data.lists.trial_list import Agreement, TrialList
     from parivox.data.trial_checks import Trials
-    from parivox.trials.lists import Agreement, TrialList
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -182,7 +182,7 @@ class TrialsPerSpeaker:
 def count_list(trial_list: TrialList) -> ListCounts:
     """Count the trials of a list, chunk by chunk.
 
-    >>> from parivox.trials.lists import read_list
+    >>> from parivox.data.lists.trial_list import read_list
     >>> trials = {"enrol": ["a/x/1", "a/x/1", "a/y/1"], "test": ["a/x/2", "b/y/1", "b/y/1"]}
     >>> counts = count_list(read_list(trials)).pair_counts
     >>> counts.enrol.tolist(), counts.test.tolist(), counts.n_trials.tolist()
