@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from parivox.auditing.estimates import (
+    GRADIENT_KEYS,
     Estimates,
     GridDraws,
     metrics_at_thresholds,
@@ -30,6 +31,7 @@ from parivox.auditing.layout import block_groups
 from parivox.auditing.speaker_counts import SpeakerCounts
 from parivox.core.costs import cdet, min_cdet
 from parivox.core.counts import Counts, Curve
+from parivox.core.llr import cllr_gradient
 from parivox.core.measures import RATES
 from parivox.core.resampled_curves import (
     N_BINS,
@@ -573,6 +575,9 @@ class _DrawTables:
         """Fill in the metrics of the scores, at the cell's own thresholds if at any."""
         metrics = score_metrics(counts, points, options, coarse=coarse)
         self.fill({(*key, ""): metric.value for key, metric in metrics.items()})
+        if options.llr:
+            gradient = cllr_gradient(counts, base=options.log_base)
+            self.fill({key: gradient[..., i] for i, key in enumerate(GRADIENT_KEYS)})
 
     def fill_shifts(
         self,

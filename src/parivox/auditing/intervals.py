@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.estimates import rate_point_index
+from parivox.auditing.estimates import GRADIENT_KEYS, rate_point_index
 from parivox.auditing.failures import STAGES
 from parivox.auditing.measure_rows import interval_columns
 from parivox.auditing.outcomes import ATTEMPTS, SHARES
+from parivox.core.calibration import loss_lower_limit
 from parivox.core.cluster_errors import moments, safe_divide
 from parivox.core.intervals import (
     NOTE_NO_TEST_SPEAKER,
@@ -528,6 +529,7 @@ class Uncertainty:
         reasons = np.where(lacks_test_speakers, NOTE_NO_TEST_SPEAKER, columns["note"])
         notes = np.where(has_interval, _dropped_notes(columns["dropped"]), reasons)
         if measure.is_optimistic:
+            self._separate_loss_from_0(estimated, df, columns)
             separators = np.where(notes == "", "", "; ").astype(str)
             notes = np.strings.add(np.strings.add(notes.astype(str), separators), CORRECTED)
         table["low"][rows], table["high"][rows] = columns["low"], columns["high"]
@@ -535,6 +537,27 @@ class Uncertainty:
         table["df"][rows] = np.where(has_interval, df, np.nan)
         table["interval"][rows] = np.where(has_interval, "bootstrap", "")
         table["note"][rows] = notes
+
+    def _separate_loss_from_0(self, losses: FloatArray, df: FloatArray, columns: Columns) -> None:
+        """Set the lower limits of calibration losses by whether the ratios may be calibrated.
+
+        The loss of the draws cannot be below 0, so that their limits contain 0 too often.
+        """
+        assert self.draw_estimates is not None
+        index_of_key = {key: i for i, key in enumerate(self.draw_estimates.keys)}
+        gradient_rows = [index_of_key[key] for key in GRADIENT_KEYS if key in index_of_key]
+        if len(gradient_rows) < len(GRADIENT_KEYS):
+            return
+        gradients = self.draw_estimates.values[:, gradient_rows, -losses.shape[1] :]
+        means = draw_means(gradients)
+        deviations = np.where(np.isfinite(gradients), gradients - means, 0.0)
+        n_draws = np.isfinite(gradients).all(axis=1).sum(axis=0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            covariances = np.einsum("dic,djc->cij", deviations, deviations)
+            covariances /= (n_draws - 1)[:, None, None]
+        columns["low"] = loss_lower_limit(
+            losses, columns["low"], means.T, covariances, df, self.options.confidence
+        )
 
     # --- sample-size minimums --------------------------------------------------------------------
 

@@ -16,7 +16,13 @@ import numpy as np
 from parivox.auditing.bias import min_cost_estimates
 from parivox.auditing.cell_counts import count_cells
 from parivox.auditing.curves import band_thresholds, shared_thresholds
-from parivox.auditing.estimates import Estimates, estimate_cell, score_locations, score_shifts
+from parivox.auditing.estimates import (
+    GRADIENT_KEYS,
+    Estimates,
+    estimate_cell,
+    score_locations,
+    score_shifts,
+)
 from parivox.auditing.intervals import draw_means
 from parivox.auditing.meta import grid_estimates
 from parivox.auditing.operating_points import (
@@ -447,7 +453,7 @@ def without_optimism(
     """
     corrected = [dict(values) for values in base_values]
     for i, key in enumerate(draws.keys):
-        if not base_metric(key[0]).is_optimistic:
+        if key in GRADIENT_KEYS or not base_metric(key[0]).is_optimistic:
             continue
         means = draw_means(draws.values[:, i])
         for values, mean in zip(corrected, means.tolist(), strict=True):

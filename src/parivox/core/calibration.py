@@ -226,6 +226,67 @@ def optimism(values: ArrayLike, targets: ArrayLike, sets: ArrayLike) -> float:
     return max(_OPTIMISTIC_SHARE * float(cllr(held_out_counts) - min_cllr_value), 0.0)
 
 
+def loss_lower_limit(
+    loss: ArrayLike,
+    low: ArrayLike,
+    gradient: ArrayLike,
+    covariance: ArrayLike,
+    df: ArrayLike,
+    confidence: float = 0.95,
+) -> FloatArray:
+    """Return the lower limit of the calibration loss: above 0 where 0 is refuted.
+
+    A loss of 0 lies at the edge of what is possible, where limits of the loss itself contain it
+    too often. Whether the ratios are calibrated is tested by `parivox.core.llr.cllr_gradient`,
+    which is then 0, with Hotelling's statistic. As the loss grows with the square of the gradient,
+    the limit is at least the loss times the square of the share of the gradient that is certain.
+    See docs/methods/calibration.md#loss-above-0.
+
+    Parameters
+    ----------
+    loss, low : array_like of shape (...)
+        Calibration loss, corrected, and the lower limit of its own interval, in bits.
+    gradient : array_like of shape (..., 2)
+    covariance : array_like of shape (..., 2, 2)
+        Of the gradient, over speakers.
+    df : array_like of shape (...)
+        Degrees of freedom of the covariance.
+    confidence : float in (0, 1)
+
+    Returns
+    -------
+    float64 ndarray of shape (...)
+        0 where the test does not refute that the ratios are calibrated; `low` where the test
+        cannot be made, as the gradient is infinite or does not vary, or df is below 2.
+
+    Examples
+    --------
+    >>> variances = np.eye(2) * 1e-4
+    >>> float(loss_lower_limit(0.03, 0.0, [0.01, 0.01], variances, 100))
+    0.0
+    >>> round(float(loss_lower_limit(0.03, 0.0, [0.05, 0.05], variances, 100)), 3)
+    0.013
+    """
+    from scipy.special import fdtri  # noqa: PLC0415 - takes time to load
+
+    gradients = np.asarray(gradient, dtype=np.float64)
+    covariances = np.asarray(covariance, dtype=np.float64)
+    freedom = np.asarray(df, dtype=np.float64)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        determinant = covariances[..., 0, 0] * covariances[..., 1, 1] - covariances[..., 0, 1] ** 2
+        statistic = (
+            covariances[..., 1, 1] * gradients[..., 0] ** 2
+            - 2 * covariances[..., 0, 1] * gradients[..., 0] * gradients[..., 1]
+            + covariances[..., 0, 0] * gradients[..., 1] ** 2
+        ) / determinant
+        critical = 2 * freedom / (freedom - 1) * fdtri(2, freedom - 1, confidence)
+        certain_share = np.maximum(1 - np.sqrt(critical / statistic), 0)
+        limit_of_test = certain_share**2 * np.asarray(loss)
+    is_tested = np.isfinite(statistic) & np.isfinite(critical) & (determinant > 0)
+    limit = np.where(statistic <= critical, 0.0, np.fmax(low, limit_of_test))
+    return np.where(is_tested & ~np.isnan(low), limit, low)
+
+
 def _bin_codes(scores: FloatArray, is_target: NDArray[np.bool_]) -> tuple[IntArray, int]:
     """Return the index of each score among all, or of its bin, and how many there are.
 

@@ -9,6 +9,7 @@ without targets or nontargets.
 from __future__ import annotations
 
 import math
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -88,6 +89,46 @@ def calibration_loss(
     """
     counts = as_counts(scores, labels)
     return cllr(counts, base=base) - min_cllr(counts)
+
+
+def cllr_gradient(
+    scores: Counts | ArrayLike, labels: ArrayLike | None = None, *, base: float = math.e
+) -> FloatArray:
+    """Return how Cllr changes as all ratios are raised, and as they are stretched, ``[..., 2]``.
+
+    Bits for each nat of an offset, and for each unit of a factor. Both are 0 for perfectly
+    calibrated ratios of all speakers; positive where ratios are too high, and where they claim too
+    much. docs/methods/calibration.md#loss-above-0. `base` is that of the logarithms.
+
+    Examples
+    --------
+    >>> llrs, is_target = np.log([3, 3, 3, 1 / 3, 1 / 3, 1 / 3, 1 / 3, 3]), [1] * 4 + [0] * 4
+    >>> bool(np.allclose(cllr_gradient(llrs, is_target), 0))
+    True
+    >>> cllr_gradient(llrs + 1, is_target).round(2).tolist()
+    [0.26, 0.2]
+    """
+    counts = as_counts(scores, labels)
+    natural_llrs = counts.values * math.log(base)
+    changes = []
+    with np.errstate(invalid="ignore", divide="ignore"):
+        for power in (0, 1):
+            target_sum = sum_over_trials(natural_llrs, counts.target, partial(_pull, power, -1))
+            nontarget_sum = sum_over_trials(
+                natural_llrs, counts.nontarget, partial(_pull, power, 1)
+            )
+            changes.append(target_sum / counts.n_target + nontarget_sum / counts.n_nontarget)
+    return np.stack(changes, axis=-1) / (2 * np.log(2))
+
+
+def _pull(power: int, sign: int, llrs: FloatArray) -> FloatArray:
+    """Return the change of the loss of trials by an offset (power 0) or a factor (power 1).
+
+    `sign` is -1 for target trials; an infinite ratio on the right side of them costs nothing.
+    """
+    error_probability = 0.5 * (1 + np.tanh(sign * llrs / 2))
+    change = sign * error_probability * llrs**power
+    return np.asarray(np.where(error_probability == 0, 0.0, change))
 
 
 def _softplus(llrs: FloatArray) -> FloatArray:

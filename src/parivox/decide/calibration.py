@@ -15,10 +15,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from parivox.auditing import TableBuilder, check_polarity
-from parivox.core.calibration import Isotonic, Logistic, isotonic, logistic, optimism, unfit
+from parivox.core.calibration import (
+    Isotonic,
+    Logistic,
+    isotonic,
+    logistic,
+    loss_lower_limit,
+    optimism,
+    unfit,
+)
 from parivox.core.counts import Counts
 from parivox.core.crossfit import held_out, jackknife, level_apart
-from parivox.core.llr import cllr, min_cllr
+from parivox.core.llr import cllr, cllr_gradient, min_cllr
 from parivox.core.verdict import holm
 from parivox.data.source_bytes import with_reading_options
 from parivox.decide.calibrator_file import Calibrator
@@ -450,6 +458,7 @@ def judge_lines(
     """Judge the rules on all trials, and on those without the speakers of each fold."""
     costs, stated, observed, n_by_bin = [], [], [], []
     optimisms = []  # of minimum Cllr on all trials, [rule, cell]
+    gradients = []  # of Cllr
     for left_out_folds in (0, *(1 << fold for fold in range(trials.n_folds))):
         for ratios in rules:
             rows, llrs = ratios.llrs_without(left_out_folds)
@@ -459,6 +468,7 @@ def judge_lines(
                 llr, target = llrs[mask], trials.target[rows[mask]]
                 counts = Counts.from_sorted(llr, target)
                 costs.append((cllr(counts), min_cllr(counts)))
+                gradients.append(cllr_gradient(counts))
                 if not left_out_folds:
                     optimisms.append(optimism(llr, target, trials.fold_bits[rows[mask]]))
                 reliability = _reliability_bins(llr, target)
@@ -473,11 +483,14 @@ def judge_lines(
         "cal_loss": actual - minimum - np.reshape(optimisms, shape[1:]),
     }
     has_both_classes = ~np.isnan(actual[0, 0, :-1])
+    cell_costs = {
+        name: RuleEstimates.from_leave_out(figure, confidence) for name, figure in figures.items()
+    }
+    cell_costs["cal_loss"] = _separate_from_0(
+        cell_costs["cal_loss"], np.reshape(gradients, (*shape, 2)), confidence
+    )
     return _LineJudgements(
-        costs={
-            name: RuleEstimates.from_leave_out(figure, confidence)
-            for name, figure in figures.items()
-        },
+        costs=cell_costs,
         mean_costs={
             name: RuleEstimates.from_leave_out(
                 figure[:, :, :-1][:, :, has_both_classes].mean(axis=-1), confidence
@@ -488,6 +501,27 @@ def judge_lines(
         observed=np.reshape(observed, (*shape, -1)),
         n_trials=np.reshape(n_by_bin, (*shape, 2, -1))[0].transpose(2, 0, 1, 3),
     )
+
+
+def _separate_from_0(
+    losses: RuleEstimates, gradients: FloatArray, confidence: float
+) -> RuleEstimates:
+    """Set the lower limits of calibration losses by whether the ratios may be calibrated.
+
+    Gradients of Cllr are ``[1 + fold, rule, cell, 2]``.
+    """
+    n_folds = len(gradients) - 1
+    deviations = gradients[1:] - gradients[1:].mean(axis=0)
+    covariances = np.einsum("frci,frcj->rcij", deviations, deviations) * (n_folds - 1) / n_folds
+    low = loss_lower_limit(
+        np.maximum(losses.estimate, 0),
+        losses.limits.low,
+        gradients[0],
+        covariances,
+        n_folds - 1,
+        confidence,
+    )
+    return replace(losses, limits=losses.limits._replace(low=low))
 
 
 class _ReliabilityBins(NamedTuple):
