@@ -156,7 +156,7 @@ def _drawn(
 def _guessed(dataset: ClusterErrors, attributes: IntArray) -> tuple[Any, Any]:
     """Best guesses as an audit makes them, and how speakers vary."""
     group_moments = moments(dataset)
-    floored = other_kappa2(group_moments) if group_moments.sides == 1 else None
+    floored = other_kappa2(group_moments) if group_moments.speakers_per_trial == 1 else None
     logs = log_rates(group_moments.rate, rate_interval(group_moments, 0.95, floored).n_eff)
     return shrunken(*logs, attributes, group_moments.df), group_moments
 

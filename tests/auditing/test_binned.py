@@ -101,7 +101,7 @@ def long(simulate, monkeypatch):
     monkeypatch.setattr(spilled_rows, "PARTITION_TRIALS", 900)
 
     def audited(rows, blocks):
-        for module in ("run", "speaker_sample"):
+        for module in ("run", "system_uncertainty"):
             monkeypatch.setattr(f"parivox.auditing.{module}.MAX_COUNT_ROWS", rows)
         monkeypatch.setattr("parivox.auditing.run.N_DRAWN_BLOCKS", blocks)
         audit = pv.audit({"S": trials}, **options, speaker_ids="offenders")

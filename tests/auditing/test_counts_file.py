@@ -445,8 +445,8 @@ def test_levels_of_few_speakers_are_withheld(simulate, tmp_path):
         for i, (a, b) in enumerate(zip(own, other, strict=True))
     ]
     counts = pv.count(trials, speakers=people, by="gender", within="channel", step=1)
-    assert ("channel", "rare") in counts.levels_withheld
-    assert len(counts.levels_withheld) == 2  # else the rest would tell it
+    assert ("channel", "rare") in counts.suppressed_strata
+    assert len(counts.suppressed_strata) == 2  # else the rest would tell it
     counts.write(tmp_path / "a.counts")
     audit = pv.audit(tmp_path / "a.counts")
     assert len({row["within"] for row in audit.groups}) == 2

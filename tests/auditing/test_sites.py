@@ -91,7 +91,10 @@ def test_blocks_of_two_sites_give_intervals_and_tell_of_no_speaker(simulate, sha
     south = shared("south", *renamed(trials, speakers, "s-"), blocks=3)
     speaker_counts = SpeakerCounts.read(north[1])
     assert speaker_counts.are_blocks
-    assert (len(speaker_counts.names), speaker_counts.least) == (20, 3)  # of 30 women and 30 men
+    assert (len(speaker_counts.names), speaker_counts.min_speakers) == (
+        20,
+        3,
+    )  # of 30 women and 30 men
     assert not speaker_counts.keys.any()
     _, header = read_speaker_counts(north[1])
     assert header["reveals"] == speaker_counts.reveals

@@ -142,7 +142,7 @@ def test_of_long_lists_scores_are_counted_in_bins_and_speakers_in_blocks(
     lists, tmp_path, monkeypatch, fewest
 ):
     monkeypatch.setattr("parivox.share.shard_plan.MAX_EXACT_TRIALS", 100)
-    monkeypatch.setattr("parivox.auditing.speaker_sample.MAX_EXACT_TRIALS", 100)
+    monkeypatch.setattr("parivox.auditing.system_uncertainty.MAX_EXACT_TRIALS", 100)
     monkeypatch.setattr("parivox.share.shard_run.MAX_SEPARATE_SPEAKERS", 10)
     monkeypatch.setattr("parivox.share.shard_run.N_SPEAKER_BLOCKS", 12)
     monkeypatch.setattr("parivox.auditing.layout.MIN_BLOCKS_PER_GROUP", fewest)
@@ -181,7 +181,7 @@ def test_speakers_who_are_in_no_trial_make_no_blocks(lists, tmp_path, monkeypatc
     monkeypatch.setattr("parivox.share.shard_run.MAX_SEPARATE_SPEAKERS", 24 if in_bins else 10)
     if in_bins:
         monkeypatch.setattr("parivox.share.shard_plan.MAX_EXACT_TRIALS", 100)
-        monkeypatch.setattr("parivox.auditing.speaker_sample.MAX_EXACT_TRIALS", 100)
+        monkeypatch.setattr("parivox.auditing.system_uncertainty.MAX_EXACT_TRIALS", 100)
     people = pl.read_csv(lists / "s.csv")
     more = people.with_columns(id="more" + pl.col("id"))
     shutil.copy(lists / "all.parquet", tmp_path)

@@ -188,8 +188,8 @@ if TYPE_CHECKING:
     from parivox.auditing.speaker_counts import (
         count_by_speaker as count_by_speaker,
     )
-    from parivox.auditing.speaker_sample import MAX_EXACT_TRIALS as MAX_EXACT_TRIALS
     from parivox.auditing.system import check_polarity as check_polarity
+    from parivox.auditing.system_uncertainty import MAX_EXACT_TRIALS as MAX_EXACT_TRIALS
 
 _HOMES = {
     "parivox.auditing.cell_counts": ("group_counts",),
@@ -234,7 +234,7 @@ _HOMES = {
     "parivox.auditing.run": ("audit", "audit_counted", "speaker_count_thresholds"),
     "parivox.auditing.schema": ("CURVES", "TableBuilder", "TABLES"),
     "parivox.auditing.speaker_counts": ("SpeakerCounts", "count_by_speaker"),
-    "parivox.auditing.speaker_sample": ("MAX_EXACT_TRIALS",),
+    "parivox.auditing.system_uncertainty": ("MAX_EXACT_TRIALS",),
     "parivox.auditing.system": ("check_polarity",),
 }
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from parivox.auditing.operating_points import OperatingPoints
     from parivox.auditing.options import Options
     from parivox.auditing.schema import Key, TableBuilder
-    from parivox.auditing.system import CellMetrics, System
+    from parivox.auditing.system import GroupingMetrics, System
     from parivox.core.counts import FloatArray
     from parivox.data.trial_set import TrialSet
 
@@ -84,7 +84,7 @@ class ComparedSet(NamedTuple):
     """One system on one list with its cells of each grouping and stratum, which are compared."""
 
     system: System
-    measured_cells: Sequence[CellMetrics]
+    grouping_metrics: Sequence[GroupingMetrics]
 
 
 def add_comparisons(
@@ -121,11 +121,11 @@ def add_comparisons(
         audit_keys = {**names_of_both[0], "speakers": in_common}
         audit_keys |= {f"other_{key}": value for key, value in names_of_both[1].items()}
         second_cells_by_key = {
-            tuple(cells.key_columns.items()): cells for cells in second.measured_cells
+            tuple(cells.key_columns.items()): cells for cells in second.grouping_metrics
         }
         cell_pairs = [
             (first_cells, second_cells_by_key[key])
-            for first_cells in first.measured_cells
+            for first_cells in first.grouping_metrics
             if (key := tuple(first_cells.key_columns.items())) in second_cells_by_key
         ]
         names_in_words = " with ".join(system_name(*name.values()) for name in names_of_both)
@@ -140,7 +140,7 @@ def add_comparisons(
 def _compare_cells(
     rows: TableBuilder,
     audit_keys: Mapping[str, str],
-    pair: tuple[CellMetrics, CellMetrics],
+    pair: tuple[GroupingMetrics, GroupingMetrics],
     points: tuple[OperatingPoints, OperatingPoints],
     options: Options,
 ) -> None:
@@ -179,7 +179,7 @@ def _compare_cells(
     _add_accuracy_and_spread(rows, audit_keys, pair, defined_errors, options)
 
 
-def _with_min_costs(measured: CellMetrics) -> Estimates:
+def _with_min_costs(measured: GroupingMetrics) -> Estimates:
     """Return metrics that are errors, with each cost where it is smallest over all trials."""
     error_metrics = measured.error_estimates
     for cost_estimates, _ in measured.cost_estimates:
@@ -213,7 +213,7 @@ class ComparedRows(NamedTuple):
     is_constant: NDArray[np.bool_] | bool = False  # the group or its reference never varies
 
 
-def _base_metrics(measured: CellMetrics, keys: Sequence[Key]) -> ComparedRows:
+def _base_metrics(measured: GroupingMetrics, keys: Sequence[Key]) -> ComparedRows:
     """Return the base metrics of every cell."""
     n_cells, estimates = len(measured.cell_names), measured.estimates.with_keys(keys)
     draw_values = None
@@ -241,7 +241,7 @@ def _base_metrics(measured: CellMetrics, keys: Sequence[Key]) -> ComparedRows:
     )
 
 
-def _n_units_behind(measured: CellMetrics, keys: Sequence[Key]) -> NDArray[np.int64]:
+def _n_units_behind(measured: GroupingMetrics, keys: Sequence[Key]) -> NDArray[np.int64]:
     """Return the number of speakers behind the metrics of some keys, ``[key, cell]``."""
     n_cells = len(measured.cell_names)
     if measured.uncertainty is None:
@@ -254,7 +254,7 @@ def _one_row_per_draw(draw_values: FloatArray) -> FloatArray:
 
 
 def _bias_measures(
-    measured: CellMetrics, error_metrics: Estimates, points: OperatingPoints, options: Options
+    measured: GroupingMetrics, error_metrics: Estimates, points: OperatingPoints, options: Options
 ) -> Iterator[ComparedRows]:
     """Yield each bias measure of every group, and its means by attribute.
 
@@ -332,7 +332,7 @@ def _compared_means(
 
 
 def _meta_measures(
-    measured: CellMetrics, error_metrics: Estimates, options: Options
+    measured: GroupingMetrics, error_metrics: Estimates, options: Options
 ) -> Iterator[ComparedRows]:
     """Yield each meta-measure of the groups that both sets have."""
     for meta_rows in each_meta_measure(
@@ -342,7 +342,7 @@ def _meta_measures(
 
 
 def _area_measures(
-    measured: CellMetrics, area_estimates: Estimates, options: Options
+    measured: GroupingMetrics, area_estimates: Estimates, options: Options
 ) -> Iterator[ComparedRows]:
     """Yield the area under FDR of some groups, on either scale of FPR."""
     grid_draws = () if measured.uncertainty is None else measured.uncertainty.grid_draws
@@ -350,7 +350,9 @@ def _area_measures(
         yield _meta_measure(measured, area_rows, "of {} groups")
 
 
-def _meta_measure(measured: CellMetrics, meta_rows: MetaRows, note_template: str) -> ComparedRows:
+def _meta_measure(
+    measured: GroupingMetrics, meta_rows: MetaRows, note_template: str
+) -> ComparedRows:
     """Return a meta-measure with a note where it is taken over some groups only."""
     notes = [
         "" if n_groups == len(measured.cell_names) - 1 else note_template.format(n_groups)
@@ -386,7 +388,7 @@ def _no_ratio_terms(row_values: FloatArray) -> FloatArray:
 def _add_differences(
     rows: TableBuilder,
     audit_keys: Mapping[str, str],
-    pair: tuple[CellMetrics, CellMetrics],
+    pair: tuple[GroupingMetrics, GroupingMetrics],
     measures: Sequence[ComparedRows],
     options: Options,
 ) -> None:
@@ -518,7 +520,7 @@ def _stretched_by_noise(
 def _add_accuracy_and_spread(
     rows: TableBuilder,
     audit_keys: Mapping[str, str],
-    pair: tuple[CellMetrics, CellMetrics],
+    pair: tuple[GroupingMetrics, GroupingMetrics],
     stacks: Sequence[Estimates],
     options: Options,
 ) -> None:

@@ -402,7 +402,7 @@ def read_grouped_counts(named_files: NamedFiles, options: AuditOptions) -> Group
             raise ConfigError(msg)
         if (
             counts.speaker_counts is not None
-            and counts.speaker_counts.members_sha256 != speakers.content_sha256
+            and counts.speaker_counts.speakers_sha256 != speakers.content_sha256
         ):
             msg = (
                 f"--speakers: {speakers.name} is not the table that the tally of {counts.name} "

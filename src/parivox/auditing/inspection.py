@@ -146,7 +146,7 @@ def _inspected_counts(counts: TrialCounts, n_failed: int) -> CountsFindings:
     for grouping, stratum, group in counts.withheld:
         stratum_suffix = f", {stratum}" if stratum else ""
         withheld.append(f"{group} ({grouping}{stratum_suffix})")
-    withheld += [f"{level} ({within})" for within, level in counts.levels_withheld]
+    withheld += [f"{level} ({within})" for within, level in counts.suppressed_strata]
     unavailable = [f"scores within {counts.bins.step} of each other"] if counts.bins.step else []
     if counts.bins.no_curve_reason:
         unavailable = ["EER, minimum costs and other thresholds"]
@@ -158,7 +158,7 @@ def _inspected_counts(counts: TrialCounts, n_failed: int) -> CountsFindings:
         counts.bins.in_words() if counts.is_scored else "",
         {grouping.name: grouping.groups for grouping in counts.groupings},
         {grouping.name: grouping.groups for grouping in counts.within},
-        counts.least,
+        counts.min_speakers,
         tuple(withheld),
         (*counts.unknown(), *unavailable, "other groups"),
     )

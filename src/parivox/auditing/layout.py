@@ -106,7 +106,7 @@ def groups_of_trials(enrol: Codes, test: Codes, allocation: str, n_groups: int =
 MAX_LAYOUTS_TOGETHER = 16
 """Layouts that trials are placed in at a time, where all are not needed together."""
 MAX_CACHED_GROUPINGS = 64
-"""Groupings whose group of each recording is kept for the next block of trials."""
+"""Groupings whose group of each recording is kept for the next chunk of trials."""
 
 
 class TrialCells(NamedTuple):

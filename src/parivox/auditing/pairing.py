@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing.schema import TableBuilder
     from parivox.auditing.speaker_errors import SpeakerErrors
-    from parivox.auditing.system import CellMetrics, System
+    from parivox.auditing.system import GroupingMetrics, System
     from parivox.core.counts import FloatArray
 
 N_DRAWS = 1000  # the same in all audits, as their draws are paired by number
@@ -61,9 +61,9 @@ class Pairing:
     def from_system(cls, system: System) -> Pairing | None:
         """Return the pairing; None where speakers are unknown, in blocks, too many or not drawn."""
         trials, draws = system.trials, system.design.draws
-        if system.speaker_sample is None or draws is None or not isinstance(trials, TrialSet):
+        if system.system_uncertainty is None or draws is None or not isinstance(trials, TrialSet):
             return None
-        all_trials_sample = system.speaker_sample.strata_uncertainty[0]
+        all_trials_sample = system.system_uncertainty.strata_uncertainty[0]
         speaker_table = trials.speaker_table
         n_speakers = draws.weights.shape[1]
         if all_trials_sample.has_speaker_blocks or not trials.fits_in_memory:
@@ -105,7 +105,7 @@ class Pairing:
             threshold_shifts=threshold_shifts,
         )
 
-    def member_hashes(self, measured: CellMetrics) -> list[str]:
+    def member_hashes(self, measured: GroupingMetrics) -> list[str]:
         """Return a keyed hash of the speakers of each cell; empty where groups are not of speakers.
 
         Two audits of a list have the same hash of a group if it has the same speakers.
@@ -134,7 +134,7 @@ class Pairing:
 def add_pairing_rows(
     rows: TableBuilder,
     audit_keys: Mapping[str, Any],
-    measured: CellMetrics,
+    measured: GroupingMetrics,
     pairing: Pairing | None,
 ) -> None:
     """Add draws of both rates of every cell at every operating point, except within strata."""

@@ -63,7 +63,7 @@ def audit_record(
     primary = {
         name: "{grouping}@{operating_point}".format(**system.primary)
         for name, system in systems_by_name.items()
-        if system.speaker_sample is not None and system.primary["operating_point"]
+        if system.system_uncertainty is not None and system.primary["operating_point"]
     }
     if primary:
         record["primary"] = primary
@@ -94,16 +94,17 @@ def audit_record(
 
 def _has_speaker_blocks(system: System) -> bool:
     """Return whether its speakers are taken in blocks."""
-    return system.speaker_sample is not None and any(
-        uncertainty.has_speaker_blocks for uncertainty in system.speaker_sample.strata_uncertainty
+    return system.system_uncertainty is not None and any(
+        uncertainty.has_speaker_blocks
+        for uncertainty in system.system_uncertainty.strata_uncertainty
     )
 
 
 def _bounds(system: System) -> dict[str, float]:
     """Return how far rates and scores may be from exact ones, where trials are counted in bins."""
     bounds = {"rate": system.counts.rate_bound, "score": system.counts.bin_width}
-    if system.speaker_sample is not None:
-        bounds["replicates"] = system.speaker_sample.rate_bound
+    if system.system_uncertainty is not None:
+        bounds["replicates"] = system.system_uncertainty.rate_bound
     return bounds
 
 

@@ -1,7 +1,8 @@
 """The audit, end to end: scores and speakers in, one result out.
 
-The pipeline comes first: `_fill_tables` runs the stages in order, and `parivox.auditing.system` has
-the stages of one system. What is read, drawn and refused follows below.
+`audit` reads what is given (`_read_study`) and runs the stages in order (`_fill_tables`); those of
+one system are in `parivox.auditing.system`. The pipeline stands first in this file; what is read,
+drawn and refused follows below it.
 """
 
 from __future__ import annotations
@@ -45,7 +46,6 @@ from parivox.auditing.options import OFFENDERS, REFERENCES, Options
 from parivox.auditing.record import audit_record, provenance_entries
 from parivox.auditing.result import Audit, system_name
 from parivox.auditing.schema import TABLES, TableBuilder
-from parivox.auditing.speaker_sample import MAX_COUNT_ROWS
 from parivox.auditing.system import (
     counted_thresholds,
     measure_system,
@@ -53,6 +53,7 @@ from parivox.auditing.system import (
     no_intervals_reason,
 )
 from parivox.auditing.system_rows import add_rows
+from parivox.auditing.system_uncertainty import MAX_COUNT_ROWS
 from parivox.auditing.trial_table import check_trial_table, check_trials_known, write_trial_table
 from parivox.core.measures import MEASURES
 from parivox.data.counts_file import holds_counts
@@ -77,7 +78,7 @@ if TYPE_CHECKING:
     from parivox.auditing.draws import SpeakerDraws
     from parivox.auditing.inputs import GroupedTrials
     from parivox.auditing.judged_groups import JudgedGroups
-    from parivox.auditing.system import CellMetrics, System
+    from parivox.auditing.system import GroupingMetrics, System
     from parivox.core.counts import Curve, FloatArray
     from parivox.data.groups_file import GroupsFile
     from parivox.data.rule_file import RuleFile
@@ -268,12 +269,12 @@ def _fill_tables(
     systems = [system for system, _ in measured_systems]
 
     # Systems are compared on the same groups, so all are measured before any row is added.
-    judged_by_system = judged_groups([cell_metrics for _, cell_metrics in measured_systems])
+    judged_by_system = judged_groups([grouping_metrics for _, grouping_metrics in measured_systems])
     tables = {name: TableBuilder(columns) for name, columns in TABLES.items()}
-    for (system, cell_metrics), judged in zip(measured_systems, judged_by_system, strict=True):
+    for (system, grouping_metrics), judged in zip(measured_systems, judged_by_system, strict=True):
         with stage(f"measuring {system_name(system.trials.system, system.trials.list)}"):
-            if cell_metrics:
-                add_rows(system, zip(cell_metrics, judged, strict=True), tables)
+            if grouping_metrics:
+                add_rows(system, zip(grouping_metrics, judged, strict=True), tables)
             else:
                 add_rows(system, _metrics_with_judged_groups(system), tables)
             _add_data_rows(tables["data"], system, inputs)
@@ -312,11 +313,11 @@ def _measure(
 
 def _metrics_with_judged_groups(
     system: System,
-) -> Iterator[tuple[CellMetrics, JudgedGroups | None]]:
+) -> Iterator[tuple[GroupingMetrics, JudgedGroups | None]]:
     """Yield the metrics of one grouping after the other, with the groups that are judged in it."""
-    for cell_metrics in metrics_by_grouping(system):
-        ((judged,),) = judged_groups([[cell_metrics]])
-        yield cell_metrics, judged
+    for grouping_metrics in metrics_by_grouping(system):
+        ((judged,),) = judged_groups([[grouping_metrics]])
+        yield grouping_metrics, judged
 
 
 def _add_data_rows(data_table: TableBuilder, system: System, inputs: GroupedTrials) -> None:

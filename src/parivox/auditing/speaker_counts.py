@@ -67,21 +67,21 @@ _MAX_CODE_BITS = 62
 
 @frozen
 class SpeakerCounts:
-    """Trials by class, members of both sides, groups, step and decision.
+    """Trials by class, units of both sides, groups, step and decision.
 
     Members are speakers, by their number in the table of speakers, or blocks of them.
     """
 
     thresholds: FloatArray  # rising
-    is_unit_used: NDArray[np.bool_]  # of each member, whether any recording is of it
-    keys: IntArray  # sums of the bits of each member's scores: `TrialSet.score_keys`
-    # those of speakers, with the group of each member, and those of recordings or trials, whose
+    is_unit_used: NDArray[np.bool_]  # of each unit, whether any recording is of it
+    keys: IntArray  # sums of the bits of each unit's scores: `TrialSet.score_keys`
+    # those of speakers, with the group of each unit, and those of recordings or trials, whose
     # groups `side` codes
     groupings: tuple[Grouping, ...]
-    are_blocks: bool  # whether members are blocks of speakers
-    members_sha256: str  # hash of the table of speakers
+    are_blocks: bool  # whether units are blocks of speakers
+    speakers_sha256: str  # hash of the table of speakers
     sources: tuple[str, ...]  # hashes of the trials, rising
-    # `target`; `enrol` and `test`, members, of whom one more stands for unknown test speakers;
+    # `target`; `enrol` and `test`, units, of whom one more stands for unknown test speakers;
     # `side`; `step`, in [0, thresholds]; `accepted`, 1, 0, or -1 where no decision is known;
     # `trials`, their number. Each combination once, in rising
     # order.
@@ -89,12 +89,12 @@ class SpeakerCounts:
     # likewise trials of recordings that failed, with the stage in the place of the step; None
     # where no failure is told. No file holds them.
     failed: Mapping[str, NDArray[Any]] | None = None
-    # where it leaves its site: names of the members by a key, rising, what tells keys apart, how
-    # they were derived, and the fewest speakers of a member
+    # where it leaves its site: names of the units by a key, rising, what tells keys apart, how
+    # they were derived, and the fewest speakers of a unit
     names: tuple[str, ...] = ()
     sites: tuple[str, ...] = ()
     kdf: str = ""
-    least: int = 1
+    min_speakers: int = 1
     name: str = "a tally"  # the file, for messages
 
     def __len__(self) -> int:
@@ -116,7 +116,7 @@ class SpeakerCounts:
         Raises
         ------
         ConfigError
-            If they were made at other thresholds, of other members or other groups.
+            If they were made at other thresholds, of other units or other groups.
         """
         several_counts = iter(several_counts)
         reference = next(several_counts)
@@ -149,7 +149,7 @@ class SpeakerCounts:
             keys=np.sum([counts.keys for counts in checked_counts], axis=0),
             sources=tuple(sources),
             sites=tuple(sorted({site for counts in checked_counts for site in counts.sites})),
-            least=min(counts.least for counts in checked_counts),
+            min_speakers=min(counts.min_speakers for counts in checked_counts),
             columns=row_sums.total(),
             failed=None,
         )
@@ -162,7 +162,7 @@ class SpeakerCounts:
         ]
         return {
             "thresholds": self.thresholds.tolist(),
-            "speakers": (self.is_unit_used.size, self.are_blocks, self.members_sha256),
+            "speakers": (self.is_unit_used.size, self.are_blocks, self.speakers_sha256),
             "groups": groups,
         }
 
@@ -202,9 +202,9 @@ class SpeakerCounts:
     def pseudonymised(
         self, units: NDArray[np.intp], names: NDArray[np.str_], key: SiteKey, min_speakers: int
     ) -> SpeakerCounts:
-        """The same of these members alone, under names in the place of numbers of the table.
+        """The same of these units alone, under names in the place of numbers of the table.
 
-        `key` made them, `least` is the fewest speakers of a member.
+        `key` made them, `min_speakers` is the fewest speakers of a unit.
         """
         order = np.argsort(names)
         new_positions = np.full(self.is_unit_used.size, -1, dtype=np.int32)
@@ -217,11 +217,11 @@ class SpeakerCounts:
         return replace(
             renumbered_counts,
             keys=keys,
-            members_sha256=sha256,
+            speakers_sha256=sha256,
             names=sorted_names,
             sites=(key.site,),
             kdf=key.kdf,
-            least=min_speakers,
+            min_speakers=min_speakers,
         )
 
     def renumbered(
@@ -284,7 +284,7 @@ class SpeakerCounts:
                 "of this key."
             )
         return (
-            f"It tells, of {len(self.names):,} blocks of at least {self.least} speakers, "
+            f"It tells, of {len(self.names):,} blocks of at least {self.min_speakers} speakers, "
             f"{disclosed}; not who of a block a trial is of. It adds up with those of other keys, "
             "whose speakers are taken for other people."
         )
@@ -327,7 +327,7 @@ class SpeakerCounts:
 
     @cached_property
     def utterance_speaker(self) -> NDArray[np.int32]:
-        """Every member is the only recording of its own, up to the last in use.
+        """Every unit is the only recording of its own, up to the last in use.
 
         Where some test speakers are unknown, one more recording is of nobody.
         """
@@ -395,9 +395,9 @@ class SpeakerCounts:
             "names": [*self.names],
             "sites": [*self.sites],
             **({"kdf": self.kdf} if self.kdf else {}),
-            "least": self.least,
+            "least": self.min_speakers,
             "reveals": self.reveals,
-            "members": self.members_sha256,
+            "members": self.speakers_sha256,
             "sources": [*self.sources],
             "trials": self.n_trials,
         }
@@ -437,7 +437,7 @@ class SpeakerCounts:
                 names=checked_texts(header.get("names", [])),
                 sites=checked_texts(header.get("sites", [])),
                 kdf=checked_text(header.get("kdf", "")),
-                least=checked_count(header.get("least", 1)),
+                min_speakers=checked_count(header.get("least", 1)),
                 name=Path(path).name,
             )
             is_consistent = counts.n_trials == header["trials"] and _rows_fit(counts)
@@ -543,7 +543,7 @@ def count_by_speaker(
     for grouping in groupings:
         if grouping.speaker_codes is not None:
             group = block_groups(grouping.speaker_codes, unit_of_speaker, used)
-            grouping = replace(grouping, speaker_codes=group)  # noqa: PLW2901 - the same by member
+            grouping = replace(grouping, speaker_codes=group)  # noqa: PLW2901 - the same by unit
         unit_groupings.append(grouping)
     keys_of_units = np.zeros((n_units, N_SCORE_PIECES), dtype=np.int64)
     keys = trials.score_keys
@@ -635,14 +635,14 @@ def _aligned_by_name(several_counts: Sequence[SpeakerCounts]) -> list[SpeakerCou
             replace(
                 counts.renumbered(new_positions, old_positions, thresholds),
                 names=tuple(names.tolist()),
-                members_sha256=sha256,
+                speakers_sha256=sha256,
             )
         )
     return aligned
 
 
 def _joined_grouping(several_counts: Sequence[SpeakerCounts], index: int) -> Grouping:
-    """One grouping of several, which may know the groups of different members."""
+    """One grouping of several, which may know the groups of different units."""
     reference_grouping = several_counts[0].groupings[index]
     group = reference_grouping.speaker_codes
     for counts in several_counts[1:] if group is not None else ():

@@ -36,7 +36,7 @@ from parivox.auditing.operating_points import (
 from parivox.auditing.outcomes import are_inverted
 from parivox.auditing.schema import BaseValue
 from parivox.auditing.speaker_counts import SpeakerCounts
-from parivox.auditing.speaker_sample import (
+from parivox.auditing.system_uncertainty import (
     TrialSource,
     sample_speakers,
     speaker_count_steps,
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from parivox.auditing.operating_points import LocatedPoint
     from parivox.auditing.outcomes import Outcomes
     from parivox.auditing.schema import Key
-    from parivox.auditing.speaker_sample import SystemUncertainty
+    from parivox.auditing.system_uncertainty import SystemUncertainty
     from parivox.core.costs import CostModel
     from parivox.core.counts import Counts, FloatArray
     from parivox.data.trial_set import TrialSet
@@ -83,7 +83,7 @@ class System:
     # thresholds that every cell is counted at, rising; none without scores
     shared_thresholds: FloatArray
     # the uncertainty over speakers; None where these are unknown, or it is not asked for
-    speaker_sample: SystemUncertainty | None
+    system_uncertainty: SystemUncertainty | None
     no_intervals_reason: str  # why nothing is said of uncertainty although it was asked for
 
     @property
@@ -196,7 +196,7 @@ def measure_system(
     # Errors by speaker and by pair of speakers, and draws of these speakers.
     missing_reason = no_intervals_reason(trials) if options.intervals else ""
     speaker_trials = (merged_counts or trials).speaker_source
-    speaker_sample = None
+    system_uncertainty = None
     if speaker_trials is not None and options.intervals and not missing_reason:
         bands_at = band_thresholds(thresholds, trials.n_trials)
         source = TrialSource(speaker_trials)
@@ -206,7 +206,7 @@ def measure_system(
             source = speaker_counts_source(
                 speaker_trials, design, counts.all_counts, points, bands_at
             )
-        speaker_sample = sample_speakers(source, design, counts, points, bands_at)
+        system_uncertainty = sample_speakers(source, design, counts, points, bands_at)
     return System(
         trials=trials,
         design=design,
@@ -216,7 +216,7 @@ def measure_system(
         points=points,
         sweep_points=sweep_points,
         shared_thresholds=thresholds,
-        speaker_sample=speaker_sample,
+        system_uncertainty=system_uncertainty,
         no_intervals_reason=missing_reason,
     )
 
@@ -290,7 +290,7 @@ def _is_exact_at(trials: TrialSet | TrialCounts, located: LocatedPoint) -> bool:
 
 
 @frozen
-class CellMetrics:
+class GroupingMetrics:
     """Base metrics of the cells of one grouping, or of all trials, within one stratum."""
 
     stratum: Stratum  # the trials that they are of
@@ -337,18 +337,21 @@ class CellMetrics:
         return self.uncertainty.draw_estimates.cell_range(-len(self.cell_names), None)
 
 
-def metrics_by_grouping(system: System) -> Iterator[CellMetrics]:
+def metrics_by_grouping(system: System) -> Iterator[GroupingMetrics]:
     """Yield the base metrics of all trials and each stratum, then of every grouping's cells."""
     counts, no_curve_reason = system.counts, system.no_curve_reason
-    speaker_sample = system.speaker_sample
+    strata_uncertainty: Sequence[Uncertainty | None] = [None] * len(counts.strata)
+    cell_uncertainty: Sequence[Uncertainty | None] = [None] * len(counts.group_counts)
+    if system.system_uncertainty is not None:
+        strata_uncertainty = system.system_uncertainty.strata_uncertainty
+        cell_uncertainty = system.system_uncertainty.cell_uncertainty
     # Groupings often pool the very same trials, or all of them: those are measured once.
     pooled_values: dict[int, dict[Key, BaseValue]] = {}
     pooled_locations: dict[int, Mapping[tuple[str, str], FloatArray]] = {}
     for i, stratum in enumerate(counts.strata):
         values = _base_values(system, stratum.counts, stratum.outcomes)
         pooled_values[id(stratum.counts)] = values
-        uncertainty = None if speaker_sample is None else speaker_sample.strata_uncertainty[i]
-        yield _cell_metrics(system, stratum, None, [values], uncertainty)
+        yield _grouping_metrics(system, stratum, None, [values], strata_uncertainty[i])
     for i, group_counts in enumerate(counts.group_counts):
         pooled_id = id(group_counts.pooled)
         # Of trials of failed recordings, which have no score, others may be in no group.
@@ -376,19 +379,18 @@ def metrics_by_grouping(system: System) -> Iterator[CellMetrics]:
                 continue
             shifts = score_shifts(counts_of_group, reference, no_curve=no_curve_reason)
             cell_values.append({**_base_values(system, counts_of_group, outcomes), **shifts})
-        uncertainty = None if speaker_sample is None else speaker_sample.cell_uncertainty[i]
-        yield _cell_metrics(
-            system, group_counts.stratum, group_counts, [*cell_values, pooled], uncertainty
+        yield _grouping_metrics(
+            system, group_counts.stratum, group_counts, [*cell_values, pooled], cell_uncertainty[i]
         )
 
 
-def _cell_metrics(
+def _grouping_metrics(
     system: System,
     stratum: Stratum,
     group_counts: GroupCounts | None,
     base_values: list[dict[Key, BaseValue]],
     uncertainty: Uncertainty | None,
-) -> CellMetrics:
+) -> GroupingMetrics:
     """Return the metrics of one grouping's cells, or of all trials if there is no grouping."""
     no_draws_reason = system.no_intervals_reason
     if uncertainty is not None:
@@ -407,7 +409,7 @@ def _cell_metrics(
             at_min_cost = min_cost_estimates(estimates, group_counts, located)
             cost_estimates.append((at_min_cost, crossfitted_bias))
         area_estimates = grid_estimates(group_counts, system.points.area_points)
-    return CellMetrics(
+    return GroupingMetrics(
         stratum=stratum,
         group_counts=group_counts,
         cell_names=cell_names,

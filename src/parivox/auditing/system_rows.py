@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from parivox.auditing.judged_groups import JudgedGroups
     from parivox.auditing.operating_points import LocatedPoint
     from parivox.auditing.schema import BaseValue, Key, TableBuilder
-    from parivox.auditing.system import CellMetrics, System
+    from parivox.auditing.system import GroupingMetrics, System
     from parivox.core.counts import Counts
 
 _MAX_MATRIX_ROWS = 50_000
@@ -49,7 +49,7 @@ _MAX_MATRIX_ROWS = 50_000
 
 def add_rows(
     system: System,
-    metrics_with_judged: Iterable[tuple[CellMetrics, JudgedGroups | None]],
+    metrics_with_judged: Iterable[tuple[GroupingMetrics, JudgedGroups | None]],
     tables: Mapping[str, TableBuilder],
 ) -> None:
     """Add this system's rows to every table but ``data``.
@@ -87,7 +87,7 @@ def add_rows(
 def _add_measures(
     tables: Mapping[str, TableBuilder],
     system: System,
-    metrics: CellMetrics,
+    metrics: GroupingMetrics,
     judged: JudgedGroups | None,
     key_columns: Mapping[str, str],
 ) -> None:
@@ -119,7 +119,7 @@ def _add_measures(
         uncertainty=uncertainty,
         judged=judged,
     )
-    if system.speaker_sample is None or uncertainty is None:
+    if system.system_uncertainty is None or uncertainty is None:
         return
     rates = metrics.error_estimates.with_metrics(*RATES)
     add_interaction_rows(
@@ -128,7 +128,7 @@ def _add_measures(
     if not uncertainty.has_speaker_blocks:
         # Trends are over all trials of the stratum, those between bands too.
         stratum_index = system.counts.strata.index(metrics.stratum)
-        stratum_uncertainty = system.speaker_sample.strata_uncertainty[stratum_index]
+        stratum_uncertainty = system.system_uncertainty.strata_uncertainty[stratum_index]
         add_trend_rows(
             tables["bias"], key_columns, grouping, points.located, stratum_uncertainty, options
         )
@@ -150,9 +150,9 @@ def _add_measures(
 
 def _add_standardised_rows(groups_table: TableBuilder, system: System) -> None:
     """Add the standardised rates of each grouping."""
-    if system.speaker_sample is None:
+    if system.system_uncertainty is None:
         return
-    for layout, errors in system.speaker_sample.standardised:
+    for layout, errors in system.system_uncertainty.standardised:
         assert layout.grouping is not None
         assert layout.within is not None
         key_columns = {
@@ -178,7 +178,7 @@ def _pack(tables: Mapping[str, TableBuilder]) -> None:
         table.pack()
 
 
-def _forget_curves(metrics: CellMetrics) -> None:
+def _forget_curves(metrics: GroupingMetrics) -> None:
     """Forget the curves of cells that nobody looks at again."""
     for counts in metrics.cell_counts:
         # The curve of a whole stratum serves other groupings again.
@@ -187,8 +187,8 @@ def _forget_curves(metrics: CellMetrics) -> None:
 
 
 def _with_progress(
-    metrics_with_judged: Iterable[tuple[CellMetrics, JudgedGroups | None]], n_cells: int
-) -> Iterator[tuple[CellMetrics, JudgedGroups | None]]:
+    metrics_with_judged: Iterable[tuple[GroupingMetrics, JudgedGroups | None]], n_cells: int
+) -> Iterator[tuple[GroupingMetrics, JudgedGroups | None]]:
     """Yield the same, and report for how many of the cells there are rows."""
     with stage("measures and verdicts", n_cells, "groups") as progress:
         for metrics, judged in metrics_with_judged:
@@ -199,7 +199,7 @@ def _with_progress(
 def _add_group_rows(
     groups_table: TableBuilder,
     system: System,
-    metrics: CellMetrics,
+    metrics: GroupingMetrics,
     key_columns: Mapping[str, str],
 ) -> None:
     """Add the base metrics of every cell; without counts, nothing is known of it but why."""
@@ -271,7 +271,7 @@ def _add_cells(
 def _add_curves(
     tables: Mapping[str, TableBuilder],
     system: System,
-    metrics: CellMetrics,
+    metrics: GroupingMetrics,
     key_columns: Mapping[str, str],
 ) -> None:
     """Add curves and, but within strata, trials and intervals along the threshold; offenders."""
@@ -292,11 +292,11 @@ def _add_curves(
 def _add_bands_and_offenders(
     tables: Mapping[str, TableBuilder],
     system: System,
-    metrics: CellMetrics,
+    metrics: GroupingMetrics,
     key_columns: Mapping[str, str],
 ) -> None:
     """Add intervals along the threshold and, where they are asked for, the ids of speakers."""
-    sample, uncertainty = system.speaker_sample, metrics.uncertainty
+    sample, uncertainty = system.system_uncertainty, metrics.uncertainty
     if sample is None or uncertainty is None:
         return
     located_points = system.points.located
@@ -358,7 +358,7 @@ def _located_in_stratum(system: System, located: LocatedPoint, stratum: Stratum)
 def _add_matrices(table: TableBuilder, system: System) -> None:
     """Add the false accepts between groups."""
     design = system.design
-    matrices = None if system.speaker_sample is None else system.speaker_sample.matrices
+    matrices = None if system.system_uncertainty is None else system.system_uncertainty.matrices
     if matrices is None:
         matrices = count_matrices(
             system.trials, design.groupings, system.points.located, design.within

@@ -616,7 +616,7 @@ class Moments:
     pairs are NaN for target trials.
     """
 
-    sides: int
+    speakers_per_trial: int
     """Speakers of a trial: 1 for target trials, 2 for nontarget ones."""
     in_blocks: bool
     """Speakers are blocks of many."""
@@ -684,7 +684,7 @@ class Moments:
         docs/methods/uncertainty.md#residuals-and-variances, Fafchamps & Gubert (2007); for
         comparison. The second may be negative.
         """
-        common = self.squares - (self.pair_squares if self.sides == 2 else 0)
+        common = self.squares - (self.pair_squares if self.speakers_per_trial == 2 else 0)
         return safe_divide(self.speakers, self.speakers - 1) * safe_divide(common, self.trials**2)
 
     @cached_property
@@ -727,7 +727,9 @@ class Moments:
         Fewer than speakers - 1 where a few speakers have most of the trials or of the
         deviation (docs/methods/uncertainty.md#degrees-of-freedom).
         """
-        by_trials = np.fmax(safe_divide((self.sides * self.trials) ** 2, self.trial_squares) - 1, 1)
+        by_trials = np.fmax(
+            safe_divide((self.speakers_per_trial * self.trials) ** 2, self.trial_squares) - 1, 1
+        )
         spread = self.kurtosis / np.fmax(self.speakers, 1) + safe_divide(2, self.speakers - 1)
         return np.minimum(by_trials, safe_divide(2, spread))
 
@@ -742,7 +744,7 @@ class Moments:
         speaker takes part in every trial, so with 1 speaker, or with a single pair.
         """
         over_speakers = self.jackknife
-        if self.sides == 2:
+        if self.speakers_per_trial == 2:
             min_share = min_jackknife_share(self.df, in_blocks=self.in_blocks)
             pair_variance = np.fmax(self.unbiased, min_share * self.jackknife)
             over_speakers = np.where(self.speakers > 3, pair_variance, self.jackknife)
@@ -842,9 +844,9 @@ def moments(cluster_errors: ErrorsBySpeaker | ErrorsByPair) -> Moments:
         has_common_speaker,
         *pair_sums,
     )
-    sides = 2 if isinstance(cluster_errors, ErrorsByPair) else 1
+    speakers_per_trial = 2 if isinstance(cluster_errors, ErrorsByPair) else 1
     broadcast_sums = [np.broadcast_to(terms, shape) for terms in all_sums]
-    return Moments(sides, cluster_errors.in_blocks, *broadcast_sums)
+    return Moments(speakers_per_trial, cluster_errors.in_blocks, *broadcast_sums)
 
 
 def moments_by_point(

@@ -200,7 +200,9 @@ def _interval(
         weighted_variance.sum(axis=-1, keepdims=True), weighted_binomial.sum(axis=-1, keepdims=True)
     )
     # the design effect if all trials of a speaker had the same outcome
-    max_deff = np.maximum(moments.speaker_concentration * moments.trials / moments.sides, 1)
+    max_deff = np.maximum(
+        moments.speaker_concentration * moments.trials / moments.speakers_per_trial, 1
+    )
     deff = np.where(
         has_no_spread,
         np.fmin(np.maximum(pooled_deff, 1), max_deff),
@@ -484,7 +486,7 @@ def _zero_error_trials(confidence: float) -> float:
 
 
 def _check_target(moments: Moments) -> None:
-    if moments.sides != 1:
+    if moments.speakers_per_trial != 1:
         msg = "pooled speaker variance is asked for nontarget trials; it is for target trials only"
         raise ConfigError(msg)
 

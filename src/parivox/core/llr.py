@@ -118,7 +118,7 @@ def cllr_gradient(
                 natural_llrs, counts.nontarget, partial(_pull, power, 1)
             )
             changes.append(target_sum / counts.n_target + nontarget_sum / counts.n_nontarget)
-    return np.stack(changes, axis=-1) / (2 * np.log(2))
+    return np.asarray(np.stack(changes, axis=-1) / (2 * np.log(2)))
 
 
 def _pull(power: int, sign: int, llrs: FloatArray) -> FloatArray:

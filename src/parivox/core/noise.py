@@ -290,7 +290,7 @@ def _shared_variation(moments: Moments) -> _SharedVariation:
         ["no_errors", "few_errors", "few_groups"],
         default="",
     )
-    if moments.sides == 1:
+    if moments.speakers_per_trial == 1:
         excess = _excess_of_speakers(moments, weights)
     else:
         excess = _excess_of_pairs(moments, weights)

@@ -256,7 +256,7 @@ def _other_moments(
     sums = [np.concatenate(arrays) for arrays in zip(*chunks, strict=True)]
     squares, fourths, deleted_squares, n_common_speakers, pair_deleted_squares = sums
     return Moments(
-        sides=2 if isinstance(cluster_errors, ErrorsByPair) else 1,
+        speakers_per_trial=2 if isinstance(cluster_errors, ErrorsByPair) else 1,
         in_blocks=cluster_errors.in_blocks,
         errors=errors,
         trials=other_trials.trials,

@@ -74,7 +74,11 @@ class EncodedRows(NamedTuple):
 
 @frozen
 class Trials:
-    """Checked trials in the order of their ids, whatever the order of the rows."""
+    """Checked trials in the order of their ids, whatever the order of the rows.
+
+    Score counts and speaker counts are read as such rows too: a row then stands for several trials,
+    its sides are speakers instead of utterances, and its score is a lower edge.
+    """
 
     # shape (trial,): utterances, as indices into ``TrialSet.utterance_ids``.
     enrol: NDArray[np.int32]

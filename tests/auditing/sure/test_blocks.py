@@ -143,7 +143,7 @@ def test_blocks_are_drawn_for_all_but_rates(many):
 def test_of_very_many_trials_too_some_blocks_are_drawn_together(many, audit, monkeypatch):
     in_memory, *_ = many
     in_blocks(monkeypatch)
-    for module in ("run", "speaker_sample"):
+    for module in ("run", "system_uncertainty"):
         monkeypatch.setattr(f"parivox.auditing.{module}.MAX_COUNT_ROWS", 6000)
     monkeypatch.setattr("parivox.auditing.run.N_DRAWN_BLOCKS", 30)
     drawn = audit()

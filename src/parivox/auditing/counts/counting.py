@@ -201,22 +201,26 @@ def _with_log_entry(
     groupings = (*inputs.groupings, *inputs.within)
     entry = {
         "trials": site.mark(counts.content_sha256),
-        "groups": site.mark(_membership_text(groupings, trials.speakers_in_use, counts.least)),
+        "groups": site.mark(
+            _membership_text(groupings, trials.speakers_in_use, counts.min_speakers)
+        ),
         "by": [grouping.name for grouping in groupings],
-        "withheld": bool(counts.withheld or counts.levels_withheld),
+        "withheld": bool(counts.withheld or counts.suppressed_strata),
     }
     if not count_options.regroup:
         log.check(entry, counts.name)
     return replace(counts, before_writing=partial(log.record, entry))
 
 
-def _membership_text(groupings: Sequence[Grouping], in_use: NDArray[np.intp], least: int) -> str:
+def _membership_text(
+    groupings: Sequence[Grouping], in_use: NDArray[np.intp], min_speakers: int
+) -> str:
     """Who is in which group, as a text; of groups of recordings or trials, their names."""
     memberships = []
     for grouping in groupings:
         codes = None if grouping.speaker_codes is None else grouping.speaker_codes[in_use].tolist()
         memberships.append([grouping.name, grouping.groups, codes])
-    return json.dumps([memberships, least])
+    return json.dumps([memberships, min_speakers])
 
 
 def count_trials(
@@ -254,9 +258,9 @@ def count_trials(
         within=tuple(layouts_of_list.shown),
         bins=bins,
         contents=frozenset(kind for kind, is_known in contents.items() if is_known),
-        least=count_options.withhold,
+        min_speakers=count_options.withhold,
         withheld=withheld,
-        levels_withheld=layouts_of_list.levels_withheld(),
+        suppressed_strata=layouts_of_list.suppressed_strata(),
         sources=(trials.content_sha256,),
         seen=tuple(layouts_of_list.participants_by_layout(withheld)),
         notes=tuple(_notes(trials, speakers, inputs.groupings, withheld)),
@@ -308,7 +312,7 @@ class _SuppressedLayouts:
         ]
         self.shown: Sequence[Grouping] = within
         """The attributes of levels, without the levels that are withheld."""
-        self.least = 0
+        self.min_speakers = 0
         self.level_codes = [
             np.zeros(positions.size, dtype=np.int8) for positions in self.stratum_positions
         ]
@@ -385,7 +389,7 @@ class _SuppressedLayouts:
 
     def suppress(self, min_speakers: int) -> None:
         """Choose the groups and levels that are too small."""
-        self.least = min_speakers
+        self.min_speakers = min_speakers
         in_level, used = self._speakers_by_cell()
         everyone = int(in_level[0][0].sum())
         if everyone < min_speakers:
@@ -427,12 +431,15 @@ class _SuppressedLayouts:
 
         The last level and group stand for none. Nobody is asked for where nothing is withheld.
         """
-        n_speakers, speaker = self.n_speakers if self.least else 0, self.trials.utterance_speaker
+        n_speakers, speaker = (
+            self.n_speakers if self.min_speakers else 0,
+            self.trials.utterance_speaker,
+        )
         used = [np.zeros((*code.shape, n_speakers + 1), dtype=np.bool_) for code in self.codes]
         sizes = [2, *(table.size for table in self.stratum_positions[1:])]
         in_level = [np.zeros((size, n_speakers + 1), dtype=np.bool_) for size in sizes]
         for partition in (
-            place_trials(self, self.layouts(), failed=FAILURE_STAGES) if self.least else ()
+            place_trials(self, self.layouts(), failed=FAILURE_STAGES) if self.min_speakers else ()
         ):
             (block,) = partition.cells_by_layout
             extra_columns = partition.trials.extra_columns
@@ -445,10 +452,10 @@ class _SuppressedLayouts:
                 used[block][extra_columns["level"], group, speakers] = True
         return [table[..., :-1] for table in in_level], [table[..., :-1] for table in used]
 
-    def levels_withheld(self) -> dict[tuple[str, str], str]:
+    def suppressed_strata(self) -> dict[tuple[str, str], str]:
         """Why each level is withheld that is."""
         return {
-            (grouping.name, level): suppression_reason(code, self.least)
+            (grouping.name, level): suppression_reason(code, self.min_speakers)
             for grouping, codes in zip(self.within, self.level_codes[1:], strict=True)
             for level, code in zip(grouping.groups, codes.tolist(), strict=False)
             if code != SHOWN
@@ -469,7 +476,7 @@ class _SuppressedLayouts:
                 for group, group_code in zip(grouping.groups, codes, strict=False):
                     if position >= 0 and group_code != SHOWN:
                         reasons[grouping.name, name, group] = suppression_reason(
-                            group_code, self.least
+                            group_code, self.min_speakers
                         )
         return reasons
 

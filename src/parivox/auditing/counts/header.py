@@ -134,9 +134,9 @@ def _counts_from_header(
         within=within,
         bins=parse_bins(checked_text(header["step"]) or None, thresholds),
         contents=kinds,
-        least=checked_count(header["withhold"]),
+        min_speakers=checked_count(header["withhold"]),
         withheld=withheld,
-        levels_withheld=suppressed_strata,
+        suppressed_strata=suppressed_strata,
         sources=tuple(sorted(sources)),
         seen=tuple(_checked_participants(header["seen"], groupings, within)) if len(rows) else (),
         notes=tuple(_checked_note(metadata, names) for metadata in checked_list(header["notes"]))

@@ -133,7 +133,7 @@ def _with_speaker_counts(
     speaker_counts = SpeakerCounts.total(
         SpeakerCounts.read(path).with_groupings(groupings) for path in matching_paths
     )
-    if (counts.withheld or counts.levels_withheld) and not speaker_counts.sites:
+    if (counts.withheld or counts.suppressed_strata) and not speaker_counts.sites:
         msg = (
             f"{counts.name}: withholds groups, which its tally would tell; count again with "
             "--withhold 0, or leave the tally out"
@@ -436,19 +436,19 @@ def _sum_of_files(counts_iterator: Iterable[TrialCounts]) -> TrialCounts:
     suppressed_strata = {
         group_key: reason
         for header in headers
-        for group_key, reason in sorted(header.levels_withheld.items())
+        for group_key, reason in sorted(header.suppressed_strata.items())
     }
     total_counts = replace(
         reference,
         rows=total,
         withheld=withheld,
-        levels_withheld=suppressed_strata,
+        suppressed_strata=suppressed_strata,
         sources=tuple(sorted(source for header in headers for source in header.sources)),
         seen=tuple(_participants_of_all(headers)),
         notes=tuple(_merged_notes(headers)),
         name=f"{reference.name} and {len(headers) - 1} more",
         provenance=[entry for header in headers for entry in header.provenance],
-        least=max(header.least for header in headers),
+        min_speakers=max(header.min_speakers for header in headers),
     )
     return _without_suppressed(total_counts) if withheld or suppressed_strata else total_counts
 
@@ -456,7 +456,7 @@ def _sum_of_files(counts_iterator: Iterable[TrialCounts]) -> TrialCounts:
 def _without_suppressed(counts: TrialCounts) -> TrialCounts:
     """The counts without groups and levels that are withheld in some file."""
     suppressed_strata = {
-        f"{stratum_grouping}={level}" for stratum_grouping, level in counts.levels_withheld
+        f"{stratum_grouping}={level}" for stratum_grouping, level in counts.suppressed_strata
     }
     columns = dict(counts.rows.columns)
     for side in SIDE_COLUMNS:

@@ -71,7 +71,7 @@ def check_disclosure(inputs: GroupedTrials, count_options: CountOptions, *, is_e
 
 
 def speaker_counts_to_share(
-    inputs: GroupedTrials, counts: TrialCounts, key: SiteKey, least: int | None
+    inputs: GroupedTrials, counts: TrialCounts, key: SiteKey, min_speakers: int | None
 ) -> SpeakerCounts:
     """Speaker counts in the bins of counts: of names, or of blocks of at least so many speakers.
 
@@ -90,11 +90,11 @@ def speaker_counts_to_share(
     ]
     names = np.array(key.pseudonyms([speakers.ids[i] for i in used_speakers.tolist()]))
     block = None
-    if least is not None:
+    if min_speakers is not None:
         combinations = _group_combinations(groupings, used_speakers)
-        _check_block_sizes(combinations, groupings, used_speakers, least, speakers)
+        _check_block_sizes(combinations, groupings, used_speakers, min_speakers, speakers)
         blocks_of_used = speaker_blocks(
-            combinations, min_size=least, order=np.argsort(np.argsort(names))
+            combinations, min_size=min_speakers, order=np.argsort(np.argsort(names))
         )
         order = np.lexsort((names, blocks_of_used))
         starts = np.flatnonzero(np.diff(blocks_of_used[order], prepend=-1))
@@ -105,7 +105,7 @@ def speaker_counts_to_share(
         block[used_speakers] = blocks_of_used
         used_speakers = np.arange(names.size)
     speaker_counts = count_by_speaker(trials, _count_edges(counts), groupings, block)
-    return speaker_counts.pseudonymised(used_speakers, names, key, least or 1)
+    return speaker_counts.pseudonymised(used_speakers, names, key, min_speakers or 1)
 
 
 def _count_edges(counts: TrialCounts) -> FloatArray:
@@ -138,13 +138,13 @@ def _check_block_sizes(
     combinations: NDArray[np.int64],
     groupings: Sequence[Grouping],
     used_speakers: NDArray[np.intp],
-    least: int,
+    min_speakers: int,
     speakers: Speakers,
 ) -> None:
     """Refuse combinations of groups that no block can be made of."""
     sizes = np.bincount(combinations)
     smallest = int(sizes.argmin())
-    if sizes[smallest] >= least:
+    if sizes[smallest] >= min_speakers:
         return
     example_speaker = used_speakers[np.flatnonzero(combinations == smallest)[0]]
     group_by_name = {
@@ -164,6 +164,6 @@ def _check_block_sizes(
     )
     msg = (
         f"{speakers.name}: {sizes[smallest]} speakers of the trials are {words}, fewer than a "
-        f"block of {least}; {mend}, or give --blocks {max(int(sizes[smallest]), 2)}"
+        f"block of {min_speakers}; {mend}, or give --blocks {max(int(sizes[smallest]), 2)}"
     )
     raise DataError(msg)

@@ -2,7 +2,8 @@
 
 Every row holds the groups of both sides, so every allocation, the pooled row, the matrix between
 groups and the levels of ``--within`` are sums of rows. The rows of one grouping within one
-attribute's levels (or within none) are a *block*; each block holds every trial.
+attribute's levels (or within none) hold every trial; the column ``block`` numbers these sets of
+rows.
 """
 
 from __future__ import annotations
@@ -88,11 +89,11 @@ class TrialCounts:
     contents : frozenset of str
         What the trials tell: scores, decisions, thresholds, failures, seconds; and how their
         scores are to be read.
-    least : int
+    min_speakers : int
         Groups of fewer speakers were withheld.
     withheld : dict of (grouping, level, group) to str
         Why a group is withheld.
-    levels_withheld : dict of (within, level) to str
+    suppressed_strata : dict of (within, level) to str
         Likewise for levels, which are not in `within` then.
     sources : tuple of str
         Hash of the trials of each file, rising.
@@ -117,9 +118,9 @@ class TrialCounts:
     within: tuple[Grouping, ...]
     bins: Bins
     contents: frozenset[str]
-    least: int
+    min_speakers: int
     withheld: Mapping[GroupKey, str]
-    levels_withheld: Mapping[tuple[str, str], str]
+    suppressed_strata: Mapping[tuple[str, str], str]
     sources: tuple[str, ...]
     seen: tuple[LayoutParticipants, ...]
     notes: tuple[Note, ...]
@@ -228,7 +229,7 @@ class TrialCounts:
         return trials.extra_columns["accepted"]
 
     def side_coder(self, grouping: Grouping) -> Callable[[Trials], tuple[Codes, Codes]]:
-        """What gives the groups of both sides, or the level, of the rows of a block."""
+        """What gives the groups of both sides, or the level, of the rows of a grouping."""
         if any(grouping is stratum_grouping for stratum_grouping in self.within):
             return lambda trials: (trials.extra_columns["level"], trials.extra_columns["level"])
         return lambda trials: (trials.enrol, trials.test)
@@ -236,7 +237,7 @@ class TrialCounts:
     def partitions_by_layout(
         self, layouts: Sequence[Layout]
     ) -> Iterator[tuple[Trials, Sequence[int]]]:
-        """Rows of one block after the other as trials, and the layouts that they count in."""
+        """Rows of one grouping after the other as trials, and the layouts that they count in."""
         names = [grouping_or_layout.name for grouping_or_layout in self.groupings]
         levels = ["", *(grouping_or_layout.name for grouping_or_layout in self.within)]
         blocks: dict[int, list[int]] = {}
@@ -355,10 +356,10 @@ class TrialCounts:
             "told": sorted(self.contents),
             "step": self.bins.step,
             "thresholds": [*self.bins.thresholds],
-            "withhold": self.least,
+            "withhold": self.min_speakers,
             "withheld": [[*group_key, reason] for group_key, reason in self.withheld.items()],
             "levels_withheld": [
-                [*group_key, reason] for group_key, reason in self.levels_withheld.items()
+                [*group_key, reason] for group_key, reason in self.suppressed_strata.items()
             ],
             "groupings": [grouping_metadata(described) for described in self.groupings],
             "within": [grouping_metadata(described) for described in self.within],
@@ -392,7 +393,7 @@ class TrialCounts:
         for (grouping, level, group), reason in self.withheld.items():
             group_columns = {"grouping": grouping, "group": group, "within": level}
             yield {**row, **group_columns, "item": "group withheld", "note": reason}
-        for (within, level), reason in self.levels_withheld.items():
+        for (within, level), reason in self.suppressed_strata.items():
             yield {**row, "grouping": within, "item": f"level withheld: {level}", "note": reason}
         for unknown_content, reason in self.unknown().items():
             yield {**row, "item": f"not known from counts: {unknown_content}", "note": reason}
@@ -463,22 +464,22 @@ class TrialCounts:
                 )
         names = dict.fromkeys(f"{g} ({grouping_name})" for grouping_name, _, g in self.withheld)
         names |= dict.fromkeys(
-            f"{level} ({stratum_name})" for stratum_name, level in self.levels_withheld
+            f"{level} ({stratum_name})" for stratum_name, level in self.suppressed_strata
         )
         if names:
-            few = f"for the sake of groups of fewer than {self.least} speakers"
+            few = f"for the sake of groups of fewer than {self.min_speakers} speakers"
             yield f"Withheld {few}: {', '.join(names)}."
             yield (
                 "Another file of the same trials, counted by other groups, may give these back by "
                 "subtraction."
             )
-        elif self.least:
-            yield f"No group has fewer than {self.least} speakers, so none is withheld."
+        elif self.min_speakers:
+            yield f"No group has fewer than {self.min_speakers} speakers, so none is withheld."
         else:
             yield "No group is withheld, of however few speakers."
         if len(informative_layouts(self)) < 2 or has_few_values(self.columns):
             return
-        if self.least:
+        if self.min_speakers:
             yield (
                 "Rows of different groupings cannot be joined by score, but for a tenth of a "
                 "group's trials at most, whose scores are rare."
@@ -487,7 +488,7 @@ class TrialCounts:
             yield "Rows of different groupings can be joined where scores are rare."
 
 
-# --- whether rows of different blocks can be told to be of the same trials ------------------------
+# --- whether rows of different groupings can be told to be of the same trials --------------------
 #
 # Every block holds every trial. A score that one trial alone has joins its rows of all blocks, and
 # so tells what is withheld: its groups by all groupings together. A score that many trials of each
@@ -508,14 +509,14 @@ def check_joinable_rows(counts: TrialCounts, *, may_tell: bool = True) -> None:
     It is an error if a group's trials have rarer scores than can be told of several groupings.
     `may_tell` is whether nothing need be withheld.
     """
-    if not counts.least:
+    if not counts.min_speakers:
         return
     blocks = informative_layouts(counts)
     if len(blocks) < 2 or has_few_values(counts.columns):
         return
     is_informative = np.isin(counts.columns["block"], blocks)
     columns = {name: column[is_informative] for name, column in counts.columns.items()}
-    if not _is_rare(columns, counts.least):
+    if not _is_rare(columns, counts.min_speakers):
         return
     width = _sufficient_bin_width(columns, counts) if counts.is_scored else ""
     remedies = [f"--step {width}"] if width else []
@@ -549,7 +550,7 @@ def informative_layouts(counts: TrialCounts) -> list[int]:
             else tuple(f"{outer.name}={grouping}" for grouping in outer.groups)
         )
         is_stratum_suppressed = outer is not None and any(
-            suppressed_grouping == outer.name for suppressed_grouping, _ in counts.levels_withheld
+            suppressed_grouping == outer.name for suppressed_grouping, _ in counts.suppressed_strata
         )
         for grouping in counts.groupings:
             layout_attributes = set(grouping.attributes)
@@ -591,7 +592,7 @@ def has_few_values(columns: Mapping[str, NDArray[Any]]) -> bool:
     )
 
 
-def _is_rare(columns: Mapping[str, NDArray[Any]], least: int) -> bool:
+def _is_rare(columns: Mapping[str, NDArray[Any]], min_speakers: int) -> bool:
     """Whether too many trials of a group have a value that too few others of it have."""
     for side in ("enrol_group", "test_group"):
         nobody = np.full(columns[side].size, -1, dtype=np.int32)
@@ -600,7 +601,7 @@ def _is_rare(columns: Mapping[str, NDArray[Any]], least: int) -> bool:
         starts[1:] = np.any([rows[key][1:] != rows[key][:-1] for key in _CELL_COLUMNS], axis=0)
         cell = np.cumsum(starts) - 1
         total = np.bincount(cell, rows["count"])
-        rare = rows["count"] < np.minimum(least, total[cell])
+        rare = rows["count"] < np.minimum(min_speakers, total[cell])
         if (np.bincount(cell, rows["count"] * rare) > MAX_RARE_SHARE * total).any():
             return True
     return False
@@ -624,7 +625,7 @@ def _sufficient_bin_width(columns: Mapping[str, NDArray[Any]], counts: TrialCoun
     while fits:  # the finest of them, as if any wider one would do as well
         middle = (len(fits) - 1) // 2
         wider = _binned_rows(columns, fits[middle], counts)
-        if has_few_values(wider) or not _is_rare(wider, counts.least):
+        if has_few_values(wider) or not _is_rare(wider, counts.min_speakers):
             finest_width, fits = fits[middle], fits[:middle]
         else:
             fits = fits[middle + 1 :]
