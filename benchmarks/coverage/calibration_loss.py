@@ -43,6 +43,10 @@ REAL = (
 """System, speakers drawn into two groups, and what ratios are multiplied by."""
 
 
+REAL_AUDITS = (("V2", 60), ("L", 200))
+"""System, and speakers chosen into two groups."""
+
+
 class Case(NamedTuple):
     """A list of simulated speakers, and what their ratios are multiplied by."""
 
@@ -79,6 +83,14 @@ def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterato
             labels: Row = {"cell": name, "command": "calibrate", "scores": system}
             labels |= {"speakers": speakers, "slope": slope, "level": LEVEL}
             yield [labels | row for row in _loss_rows(truth, drawn)]
+    for system, speakers in REAL_AUDITS:
+        name = f"calibration_loss/audit/{system}/{speakers}/x 1"
+        if is_wanted(name):
+            rng = stream(seed, name)
+            drawn = np.array([_audited_real(system, speakers, rng) for _ in range(datasets)])
+            labels = {"cell": name, "command": "audit", "scores": system}
+            labels |= {"speakers": speakers, "slope": 1.0, "level": LEVEL}
+            yield [labels | row for row in _loss_rows(0.0, drawn)]
     cases = [("audit", case, _audited) for case in CASES]
     cases += [("calibrate", case, _judged) for case in (CASES[0], CASES[-1])]
     for command, case, losses in cases:
@@ -130,9 +142,28 @@ def _cost(llr: FloatArray, target: NDArray[np.bool_]) -> float:
     return float(cllr(Counts.from_scores(llr, target)))
 
 
+def _audited_real(system: str, speakers: int, rng: np.random.Generator) -> FloatArray:
+    """Of everyone and the first group of some speakers of VoxCeleb1-H."""
+    trials = real.voxceleb(system)
+    best = isotonic(Counts.from_scores(trials.score, trials.target))
+    is_chosen = np.zeros(trials.group.size, dtype=np.bool_)
+    is_chosen[rng.choice(trials.group.size, size=speakers, replace=False)] = True
+    rows = np.flatnonzero(is_chosen[trials.first_speaker] & is_chosen[trials.second_speaker])
+    llr, target = best.llr(trials.score[rows]), trials.target[rows]
+    ids = np.array([f"s{i}" for i in range(trials.group.size)])
+    scores = _scores(llr, target, ids[trials.first_speaker[rows]], ids[trials.second_speaker[rows]])
+    halves = np.where(rng.permutation(speakers) % 2, "a", "b")
+    return _losses_of_audit(scores, {"speaker": ids[is_chosen], "half": halves})
+
+
 def _audited(case: Case, rng: np.random.Generator) -> FloatArray:
     """Of everyone and the first group: plain, corrected, and its limits."""
-    scores, speakers = _tables(case, rng)
+    return _losses_of_audit(*_tables(case, rng))
+
+
+def _losses_of_audit(
+    scores: dict[str, NDArray[Any]], speakers: dict[str, NDArray[Any]]
+) -> FloatArray:
     audit = pv.audit(scores, speakers=speakers, by="half", llr=True, replicates=REPLICATES, bins=0)
     losses = []
     for grouping, group in (("all", "all"), ("half", "a")):
@@ -165,14 +196,21 @@ def _tables(
     """Scores and speakers, in two groups, of a list of simulated speakers."""
     llr, target, enrol, test = _list(case, rng)
     ids = np.array([f"s{i}" for i in range(case.speakers)])
+    scores = _scores(case.slope * llr, target, ids[enrol], ids[test])
+    return scores, {"speaker": ids, "half": np.where(np.arange(case.speakers) % 2, "a", "b")}
+
+
+def _scores(
+    llr: FloatArray, target: NDArray[np.bool_], enrol: NDArray[np.str_], test: NDArray[np.str_]
+) -> dict[str, NDArray[Any]]:
+    """Scores of trials that have recordings of their own."""
     trial_number = np.arange(llr.size).astype(str)
-    scores = {
-        "enrol": np.char.add(np.char.add(ids[enrol], "/e"), trial_number),
-        "test": np.char.add(np.char.add(ids[test], "/t"), trial_number),
-        "score": case.slope * llr,
+    return {
+        "enrol": np.char.add(np.char.add(enrol, "/e"), trial_number),
+        "test": np.char.add(np.char.add(test, "/t"), trial_number),
+        "score": llr,
         "label": target.astype(np.int64),
     }
-    return scores, {"speaker": ids, "half": np.where(np.arange(case.speakers) % 2, "a", "b")}
 
 
 def _list(

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from parivox.auditing.estimates import (
+    EXCESS_KEYS,
     GRADIENT_KEYS,
     Estimates,
     GridDraws,
@@ -31,7 +32,7 @@ from parivox.auditing.layout import block_groups
 from parivox.auditing.speaker_counts import SpeakerCounts
 from parivox.core.costs import cdet, min_cdet
 from parivox.core.counts import Counts, Curve
-from parivox.core.llr import cllr_gradient
+from parivox.core.llr import cllr_gradient, gradient_variance_excess
 from parivox.core.measures import RATES
 from parivox.core.resampled_curves import (
     N_BINS,
@@ -578,6 +579,8 @@ class _DrawTables:
         if options.llr:
             gradient = cllr_gradient(counts, base=options.log_base)
             self.fill({key: gradient[..., i] for i, key in enumerate(GRADIENT_KEYS)})
+            excess = gradient_variance_excess(counts, base=options.log_base)
+            self.fill({key: excess[..., i] for i, key in enumerate(EXCESS_KEYS)})
 
     def fill_shifts(
         self,

@@ -45,6 +45,8 @@ _NO_LLR = "scores are not declared to be log-likelihood ratios (--llr)"
 _MIN_COARSE_BINS = 128
 GRADIENT_KEYS = (("cal_loss", "offset", ""), ("cal_loss", "slope", ""))
 """Under which draws hold the gradient of Cllr, by which a calibration loss is told from 0."""
+EXCESS_KEYS = tuple(("cal_loss", f"variance {name}", "") for name in ("offset", "both", "slope"))
+"""Under which draws hold what its variance lacks where rare errors did not occur."""
 MAX_CHUNK_VALUES = 1 << 20  # values of draws that measures are computed from at once, for memory
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.estimates import GRADIENT_KEYS, rate_point_index
+from parivox.auditing.estimates import EXCESS_KEYS, GRADIENT_KEYS, rate_point_index
 from parivox.auditing.failures import STAGES
 from parivox.auditing.measure_rows import interval_columns
 from parivox.auditing.outcomes import ATTEMPTS, SHARES
@@ -555,8 +555,10 @@ class Uncertainty:
         with np.errstate(invalid="ignore", divide="ignore"):
             covariances = np.einsum("dic,djc->cij", deviations, deviations)
             covariances /= (n_draws - 1)[:, None, None]
+        excess_rows = [index_of_key[key] for key in EXCESS_KEYS]
+        excess = draw_means(self.draw_estimates.values[:, excess_rows, -losses.shape[1] :])
         columns["low"] = loss_lower_limit(
-            losses, columns["low"], means.T, covariances, df, self.options.confidence
+            losses, columns["low"], means.T, covariances, excess.T, df, self.options.confidence
         )
 
     # --- sample-size minimums --------------------------------------------------------------------

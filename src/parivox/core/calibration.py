@@ -231,6 +231,7 @@ def loss_lower_limit(
     low: ArrayLike,
     gradient: ArrayLike,
     covariance: ArrayLike,
+    excess: ArrayLike,
     df: ArrayLike,
     confidence: float = 0.95,
 ) -> FloatArray:
@@ -249,6 +250,9 @@ def loss_lower_limit(
     gradient : array_like of shape (..., 2)
     covariance : array_like of shape (..., 2, 2)
         Of the gradient, over speakers.
+    excess : array_like of shape (..., 3)
+        `parivox.core.llr.gradient_variance_excess`: added where it is positive, so that rare errors
+        that did not occur do not make the gradient look certain.
     df : array_like of shape (...)
         Degrees of freedom of the covariance.
     confidence : float in (0, 1)
@@ -262,15 +266,15 @@ def loss_lower_limit(
     Examples
     --------
     >>> variances = np.eye(2) * 1e-4
-    >>> float(loss_lower_limit(0.03, 0.0, [0.01, 0.01], variances, 100))
+    >>> float(loss_lower_limit(0.03, 0.0, [0.01, 0.01], variances, [0, 0, 0], 100))
     0.0
-    >>> round(float(loss_lower_limit(0.03, 0.0, [0.05, 0.05], variances, 100)), 3)
+    >>> round(float(loss_lower_limit(0.03, 0.0, [0.05, 0.05], variances, [0, 0, 0], 100)), 3)
     0.013
     """
     from scipy.special import fdtri  # noqa: PLC0415 - takes time to load
 
     gradients = np.asarray(gradient, dtype=np.float64)
-    covariances = np.asarray(covariance, dtype=np.float64)
+    covariances = np.asarray(covariance, dtype=np.float64) + _positive_part(excess)
     freedom = np.asarray(df, dtype=np.float64)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         determinant = covariances[..., 0, 0] * covariances[..., 1, 1] - covariances[..., 0, 1] ** 2
@@ -285,6 +289,15 @@ def loss_lower_limit(
     is_tested = np.isfinite(statistic) & np.isfinite(critical) & (determinant > 0)
     limit = np.where(statistic <= critical, 0.0, np.fmax(low, limit_of_test))
     return np.where(is_tested & ~np.isnan(low), limit, low)
+
+
+def _positive_part(elements: ArrayLike) -> FloatArray:
+    """Return the positive part of symmetric matrices, (..., 2, 2), from (..., 3) elements."""
+    finite = np.nan_to_num(np.asarray(elements, dtype=np.float64), posinf=0.0, neginf=0.0)
+    matrices = finite[..., [0, 1, 1, 2]].reshape(*finite.shape[:-1], 2, 2)
+    eigenvalues, vectors = np.linalg.eigh(matrices)
+    scaled = vectors * np.maximum(eigenvalues, 0.0)[..., None, :]
+    return np.asarray(scaled @ vectors.swapaxes(-1, -2))
 
 
 def _bin_codes(scores: FloatArray, is_target: NDArray[np.bool_]) -> tuple[IntArray, int]:

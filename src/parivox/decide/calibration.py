@@ -26,7 +26,7 @@ from parivox.core.calibration import (
 )
 from parivox.core.counts import Counts
 from parivox.core.crossfit import held_out, jackknife, level_apart
-from parivox.core.llr import cllr, cllr_gradient, min_cllr
+from parivox.core.llr import cllr, cllr_gradient, gradient_variance_excess, min_cllr
 from parivox.core.verdict import holm
 from parivox.data.source_bytes import with_reading_options
 from parivox.decide.calibrator_file import Calibrator
@@ -459,6 +459,7 @@ def judge_lines(
     costs, stated, observed, n_by_bin = [], [], [], []
     optimisms = []  # of minimum Cllr on all trials, [rule, cell]
     gradients = []  # of Cllr
+    excesses = []  # of their variance on all trials, [rule, cell]
     for left_out_folds in (0, *(1 << fold for fold in range(trials.n_folds))):
         for ratios in rules:
             rows, llrs = ratios.llrs_without(left_out_folds)
@@ -470,6 +471,7 @@ def judge_lines(
                 costs.append((cllr(counts), min_cllr(counts)))
                 gradients.append(cllr_gradient(counts))
                 if not left_out_folds:
+                    excesses.append(gradient_variance_excess(counts))
                     optimisms.append(optimism(llr, target, trials.fold_bits[rows[mask]]))
                 reliability = _reliability_bins(llr, target)
                 stated.append(reliability.stated)
@@ -487,7 +489,10 @@ def judge_lines(
         name: RuleEstimates.from_leave_out(figure, confidence) for name, figure in figures.items()
     }
     cell_costs["cal_loss"] = _separate_from_0(
-        cell_costs["cal_loss"], np.reshape(gradients, (*shape, 2)), confidence
+        cell_costs["cal_loss"],
+        np.reshape(gradients, (*shape, 2)),
+        np.reshape(excesses, (*shape[1:], 3)),
+        confidence,
     )
     return _LineJudgements(
         costs=cell_costs,
@@ -504,11 +509,12 @@ def judge_lines(
 
 
 def _separate_from_0(
-    losses: RuleEstimates, gradients: FloatArray, confidence: float
+    losses: RuleEstimates, gradients: FloatArray, excess: FloatArray, confidence: float
 ) -> RuleEstimates:
     """Set the lower limits of calibration losses by whether the ratios may be calibrated.
 
-    Gradients of Cllr are ``[1 + fold, rule, cell, 2]``.
+    Gradients of Cllr are ``[1 + fold, rule, cell, 2]``; `excess` is what their variance lacks,
+    ``[rule, cell, 3]``.
     """
     n_folds = len(gradients) - 1
     deviations = gradients[1:] - gradients[1:].mean(axis=0)
@@ -518,6 +524,7 @@ def _separate_from_0(
         losses.limits.low,
         gradients[0],
         covariances,
+        excess,
         n_folds - 1,
         confidence,
     )
