@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 import parivox as pv
 from parivox.data.attributes import (
-    UNKNOWN_WORDS,
     AttributeCoder,
     Bands,
     finite_number,
+    is_unknown,
     parse_attribute,
     parse_by,
     sorted_values,
@@ -167,7 +167,7 @@ def test_values_are_numbered_alike_whatever_the_chunks(chunks):
     cells = [cell for chunk in chunks for cell in chunk]
     names = [None if position < 0 else levels.values[position] for position in positions]
     plain = [(cell or "").strip() for cell in cells]
-    assert names == [None if cell.lower() in UNKNOWN_WORDS else cell for cell in plain]
+    assert names == [None if is_unknown(cell) else cell for cell in plain]
     assert list(levels.values) == sorted(set(names) - {None})
 
 

@@ -24,8 +24,30 @@ if TYPE_CHECKING:
     from parivox.data.formats.format import Scan
 
 ATTRIBUTE_SOURCES = ("speaker", "recording", "trial")
-UNKNOWN_WORDS = ("", "na", "n/a", "unknown", "nan", "none", "null")
-"""What stands for an unknown attribute, in lower case."""
+UNKNOWN_WORDS = (
+    "", "na", "n/a", "unknown", "nan", "none", "null", "not provided", "not stated",
+    "not disclosed", "undisclosed", "declined", "declined to answer", "no answer",
+    "prefer not to say", "rather not say", "do not wish to say",
+)  # fmt: skip
+"""What stands for an unknown attribute, in lower case and with blanks between words."""
+_WORD_GAPS = r"[\s_-]+"
+
+
+def is_unknown(cell: str) -> bool:
+    """Whether a cell says that the attribute is not known, whatever its case and gaps.
+
+    Examples
+    --------
+    >>> is_unknown("do_not_wish_to_say"), is_unknown("N/A"), is_unknown("other")
+    (True, True, False)
+    """
+    return re.sub(_WORD_GAPS, " ", cell.strip().lower()) in UNKNOWN_WORDS
+
+
+def unknown_cells(cells: pl.Expr) -> pl.Expr:
+    """Whether each cell says that the attribute is not known, as `is_unknown`."""
+    words = cells.str.strip_chars().str.to_lowercase().str.replace_all(_WORD_GAPS, " ")
+    return words.is_in(UNKNOWN_WORDS)
 
 
 @dataclass(frozen=True)
@@ -205,7 +227,7 @@ class AttributeCoder:
     def codes(self, column: pl.Series, source: str) -> NDArray[np.int32]:
         """Code of each cell, -1 where it is unknown."""
         codes, new_texts = self._texts.learn(column.cast(pl.String).fill_null(""))
-        cells = [None if cell.lower() in UNKNOWN_WORDS else cell for cell in new_texts]
+        cells = [None if is_unknown(cell) else cell for cell in new_texts]
         if self.bands is not None:
             numbers = self.bands.parse_cells(cells, self.attribute.text, source)
             self._numbers.update(distinct_numbers(numbers).tolist())

@@ -41,7 +41,11 @@ SPEAKER_NAMES = (
     "customer", "customerid", "client", "clientid", "caller", "callerid", "user", "userid",
 )  # fmt: skip
 """Names of a column of speakers, in `plain_name` spelling, the surest first."""
-CALL_NAMES = frozenset({"call", "callid", "attempt", "attemptid"})
+CALL_NAMES = frozenset(
+    word + ending
+    for word in ("call", "attempt", "request", "transaction", "session", "interaction")
+    for ending in ("", "id")
+)
 """Names of the column of tests in a log with a row a call."""
 _SCORE_WORDS = [
     "score",
@@ -75,8 +79,11 @@ def _side_aliases(side_words: Iterable[str], nouns: Iterable[str]) -> set[str]:
     }
 
 
-_CLAIM_ALIASES = {"claimed", "claim"} | _side_aliases(
-    ["claimed"], (*SPEAKER_NAMES, "id", "identity")
+_PROFILE_NAMES = ("profile", "voiceprofile", "voiceprint", "enrolledspeaker")
+_CLAIM_ALIASES = (
+    {"claimed", "claim"}
+    | _side_aliases(["claimed"], (*SPEAKER_NAMES, "id", "identity"))
+    | _side_aliases(_PROFILE_NAMES, ("", "id"))
 )
 
 ALIASES: dict[str, frozenset[str]] = {
@@ -179,6 +186,8 @@ def column_positions(
     for role, aliases in ALIASES.items():
         if role not in positions:
             positions |= _aliased_position(names, free, role, aliases, source)
+    if "score" not in positions:
+        positions |= _named_score_position(names, free, source)
     positions |= _call_log_positions(names, positions, requested, source)
     # ids, labels and scores are what trials are made of, so nothing to group them by
     taken_positions = {positions[role] for role in _TRIAL_ROLES if role in positions}
@@ -199,6 +208,19 @@ def _aliased_position(
         )
         raise DataError(msg)
     return {role: (exact or matches)[0]} if matches else {}
+
+
+def _named_score_position(names: Sequence[str], free: Iterable[int], source: str) -> dict[str, int]:
+    """The column whose name ends in ``score``, as ``cosine_score`` does; several are asked for."""
+    matches = [i for i in free if plain_name(names[i]).endswith("score")]
+    if len(matches) > 1:
+        candidates = " and ".join(repr(names[i]) for i in matches[:2])
+        msg = (
+            f"{source}: columns {candidates} may both be the score; say which with "
+            f"--columns score={names[matches[0]]}"
+        )
+        raise DataError(msg)
+    return {"score": matches[0]} if matches else {}
 
 
 def _call_log_positions(

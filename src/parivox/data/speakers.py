@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox.data.attributes import UNKNOWN_WORDS
+from parivox.data.attributes import unknown_cells
 from parivox.data.columns import SPEAKER_NAMES, plain_name
 from parivox.data.formats import table_format
 from parivox.data.formats.dataframes import dataframe_from
@@ -378,8 +378,8 @@ def find_column(table: pl.DataFrame, role: str, known_names: Sequence[str], name
 
 def known_values(table: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
     """The table, whose cells that stand for an unknown value in some columns are null."""
-    is_unknown = pl.col(columns).str.to_lowercase().is_in(UNKNOWN_WORDS)
-    return table.with_columns(pl.when(~is_unknown).then(pl.col(columns)))
+    is_known = ~unknown_cells(pl.col(columns))
+    return table.with_columns(pl.when(is_known).then(pl.col(columns)))
 
 
 def merged_rows(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,11 +17,13 @@ if TYPE_CHECKING:
     from parivox.data.formats.format import Chunk, Scan
 
 _TARGET_WORDS = (
-    "1 1.0 +1 target targets tgt tar true t yes y same genuine mated match positive client"
+    "1 1.0 +1 target targets tgt tar true t yes y same genuine mated match positive client "
+    "same-speaker same_speaker samespeaker"
 )
 _NONTARGET_WORDS = (
     "0 0.0 -1 -1.0 nontarget non-target non_target nontgt non imp imposter impostor false f no n "
-    "different diff unmated non-mated nonmated nonmatch non-match negative"
+    "different diff unmated non-mated nonmated nonmatch non-match negative "
+    "different-speaker different_speaker differentspeaker"
 )
 
 LABELS: dict[str, int] = {
@@ -153,10 +156,28 @@ def labels(chunk: Chunk) -> NDArray[np.int8]:
         has_word = column.eq_missing(word).to_numpy()
         code = LABELS.get("" if word is None else word.strip().lower(), -1)
         if code < 0:
-            remedy = "use 1 or target for the same speaker, 0 or nontarget for different speakers"
-            chunk.refuse(has_word, "label", "is not a label", remedy)
+            chunk.refuse(has_word, "label", "is not a label", _label_remedy(column))
         codes[has_word] = code
     return codes
+
+
+def _label_remedy(column: pl.Series) -> str:
+    """Return how to say what the words of a column of labels mean.
+
+    Examples
+    --------
+    >>> _label_remedy(pl.Series(["H1", "H2"]))
+    "say what its words mean, as in --columns target=H1,nontarget=H2 or the other way round"
+    """
+    words = column.str.strip_chars().drop_nulls().unique(maintain_order=True).to_list()
+    unknown = [word for word in words if word and not is_label(word)]
+    if len(unknown) == len(words) == 2:
+        assigned = shlex.quote(f"target={unknown[0]},nontarget={unknown[1]}")
+        return f"say what its words mean, as in --columns {assigned} or the other way round"
+    return (
+        "use 1 or target for the same speaker, 0 or nontarget for different speakers, or say what "
+        "such words mean with --columns target=WORD,nontarget=WORD"
+    )
 
 
 def _lower_words(column: pl.Series) -> pl.Series:

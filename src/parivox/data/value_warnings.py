@@ -52,6 +52,7 @@ _SIMILAR_CHARACTERS = str.maketrans(
 )
 """Letters, in lower case, that look like others in lower or upper case."""
 _MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
+_GENDERS = {"female", "male"}
 _SHORT_DATE = rf"(?i)^(\d{{1,2}}[-. ]({_MONTHS})|({_MONTHS})[-. ]\d{{1,2}})$"
 _DATE = r"^(\d{4}-\d\d-\d\d(T00:00:00)?|\d{1,2}[./]\d{1,2}[./]\d{4})$"
 _UNDATED_NAME = r"(?i)group|band|range|class|bracket|age"
@@ -151,6 +152,11 @@ def _alike_values(values: Sequence[str]) -> Iterator[tuple[str, ...]]:
         ]
         if len(letter) == 1 and letter.isalpha() and len(words_from_letter) == 1:
             yield short, words_from_letter[0]
+    # as Common Voice has them since it asks more precisely: male beside male_masculine
+    for word in words:
+        first_token, *other_tokens = folded[word].split(" ")
+        if other_tokens and first_token in _GENDERS:
+            yield from ((short, word) for short in words if folded[short] == first_token)
 
 
 def fold(value: str) -> str:

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 ENGINE_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
 """Errors of the table engine at a damaged file; its panics are no ``Exception``."""
 
+_DECISION_WORDS = ["accept", "accepted", "reject", "rejected"]
+_MAX_PEEKED_ROWS = 10_000
+"""Rows by which it is told whether a column holds decisions."""
+
 CERTAIN_FIT = 100
 """Fit of a format that recognises a file by its first bytes or by its header."""
 POSSIBLE_FIT = 1
@@ -245,6 +249,7 @@ def scan_named_columns(
 ) -> Scan:
     """Return the trials of a table whose columns have names."""
     positions = column_positions(table.names, columns, name)
+    positions |= _decision_position(table, positions)
     if table.types:
         for role, position in positions.items():
             column, dtype = table.names[position], table.types[position]
@@ -263,6 +268,28 @@ def scan_named_columns(
         Chunk(frame, rows, name, column_names) for rows, frame in table.chunks(positions)
     )
     return Scan(name, format_, column_names, ignored, chunks, content)
+
+
+def _decision_position(table: NamedColumns, positions: Mapping[str, int]) -> dict[str, int]:
+    """The only column without a role whose cells are all Accept or Reject, whatever its name."""
+    free = [i for i in range(len(table.names)) if i not in positions.values()]
+    if "decision" in positions or "score" not in positions or not free:
+        return {}
+    for _, frame in table.chunks({f"f{i}": i for i in free}):
+        cells = (
+            frame.head(_MAX_PEEKED_ROWS)
+            .select(pl.col(pl.String))
+            .select(pl.all().str.strip_chars().str.to_lowercase())
+        )
+        decision_columns = [
+            cell.name
+            for cell in cells
+            if len(words := cell.drop_nulls()) and words.is_in(_DECISION_WORDS).all()
+        ]
+        if len(decision_columns) == 1:
+            return {"decision": int(decision_columns[0].removeprefix("f"))}
+        break
+    return {}
 
 
 def has_text_cells(dtype: pl.DataType) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from parivox.core.cluster_errors import count_distinct
-from parivox.data.attributes import UNKNOWN_WORDS, parse_attribute
+from parivox.data.attributes import parse_attribute, unknown_cells
 from parivox.data.columns import SPEAKER_NAMES, plain_name
 from parivox.data.ids import positions_in
 from parivox.data.inspection.findings import DifferingAttribute, Join, LabelFindings
@@ -449,8 +449,11 @@ def _attribute_codes(
     A model has a group if all of its recordings have the same one; -1 stands for none.
     """
     cell, roles = pl.col(column.name), table.roles
-    is_known = ~cell.str.to_lowercase().is_in(UNKNOWN_WORDS)
-    values = table.table.filter(is_known).select(id=roles["utterance"], value=cell).unique("id")
+    values = (
+        table.table.filter(~unknown_cells(cell))
+        .select(id=roles["utterance"], value=cell)
+        .unique("id")
+    )
     for model in models:
         model_roles = model.roles
         if {"model", "recording"} <= set(model_roles):

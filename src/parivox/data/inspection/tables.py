@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from parivox.data.attribute_warnings import attribute_warnings, number_warnings
-from parivox.data.attributes import UNKNOWN_WORDS
+from parivox.data.attributes import unknown_cells
 from parivox.data.columns import ALIASES, SPEAKER_NAMES, column_positions, plain_name
 from parivox.data.formats.delimited import SPANNING_RECORDS
 from parivox.data.formats.headerless import mostly_scores
@@ -477,7 +477,8 @@ class CellCounter:
     def add(self, cells: pl.Series) -> None:
         """Count some cells."""
         text = cells.cast(pl.String, strict=False).str.strip_chars()
-        known = text.filter(~(text.is_null() | text.str.to_lowercase().is_in(UNKNOWN_WORDS)))
+        cell = pl.col(text.name)
+        known = text.to_frame().filter(cell.is_not_null() & ~unknown_cells(cell)).to_series()
         self._unknown += len(cells) - len(known)
         counted = known.rename("value").value_counts().cast(_COUNTS_SCHEMA)  # type: ignore[arg-type]
         if self._number_ranges is not None and len(known):
