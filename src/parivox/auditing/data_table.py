@@ -25,7 +25,7 @@ from parivox.core.costs import min_cdet
 from parivox.core.eer import eer
 from parivox.core.separation import auc
 from parivox.data.attribute_warnings import age_warnings, speaker_warnings
-from parivox.data.formats.delimited import SPANNING_RECORDS
+from parivox.data.formats.delimited import COMMENT_LINES, SPANNING_RECORDS
 from parivox.data.recording_names import recording_name_warnings
 from parivox.data.trial_checks import item_by_speaker
 from parivox.data.trial_set import n_trials_in_common
@@ -166,6 +166,9 @@ def _add_read_data(
         )
     files = [*trials.provenance, *([] if speakers is None else speakers.provenance)]
     for file in files:
+        if comments := file.get(COMMENT_LINES):
+            item = f"comments above the data of {file['name']}"
+            add(source=file["role"], item=item, count=comments, note="skipped")
         if spanning := file.get(SPANNING_RECORDS):
             text = f"rows of {file['name']} with a cell over several lines"
             note = f"the first is row {spanning['first_row']}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from parivox.data.columns import enrolments_are_customers, only_customer_column
 from parivox.data.formats import FORMATS
-from parivox.data.formats.delimited import SPANNING_RECORDS
+from parivox.data.formats.delimited import COMMENT_LINES, SPANNING_RECORDS
 from parivox.errors import printable
 
 if TYPE_CHECKING:
@@ -269,6 +269,7 @@ _FACT_WORDS = {
     "sheet": "sheet {!r}",
     "other_sheets": "not read: sheet {}",
     "hidden_sheets": "not read: hidden sheet {}",
+    COMMENT_LINES: "comments above the data: {}",
     SPANNING_RECORDS: "rows with a cell over several lines: {}",
 }
 

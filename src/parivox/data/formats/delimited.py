@@ -37,9 +37,14 @@ SEPARATORS = (",", "\t", ";", "|")
 _SEPARATOR_LINE = re.compile(
     r'"?sep=([,\t;|])"?', re.IGNORECASE
 )  # a line for Excel above the header
+_COMMENT_SIGNS = (";", "#")
+COMMENT_LINES = "comments"
+"""Key in the dialect of a source: number of lines above its data that are comments."""
 _FIRST_STAR = re.compile(rb"(?m)^([^*\s]*)\*")
 SPANNING_RECORDS = "spanning"
 """Key in the dialect of a source: number of records with a cell of several lines, and the first."""
+_MIN_COLUMNS_BEFORE_FREE_TEXT = 3
+"""Columns of a table separated by blanks whose last may hold several words."""
 CHUNK_BYTES = 64 << 20
 """Bytes read at once."""
 PICKLE_ADVICE = (
@@ -57,6 +62,12 @@ def read_header(content: SourceBytes) -> tuple[list[str], str, int]:
         msg = f"{content.name}: holds blank lines only; give a file with a header and rows below it"
         raise DataError(msg)
     names, separator, data_lines = _split_header(lines)
+    content.dialect.pop(COMMENT_LINES, None)  # noted by an earlier reading
+    n_comments = len(_leading_comments(lines))
+    if n_comments and data_lines:
+        # a header that is written as a comment is none
+        is_header = len(lines) - len(data_lines) == n_comments
+        content.dialect[COMMENT_LINES] = n_comments - 1 if is_header else n_comments
     if not data_lines and len(content.head) == MAX_HEADER_BYTES:
         msg = (
             f"{content.name}: its header, row {lines[-1][0]}, is longer than "
@@ -78,20 +89,40 @@ def _split_header(
     --------
     >>> _split_header([(1, "sep=;"), (2, "id;sex"), (3, "a;f")])
     (['id', 'sex'], ';', [(3, 'a;f')])
+
+    Comments stand above the header, or are it where they have as many cells as the data:
+
+    >>> _split_header([(1, "; people"), (2, ";ID |SEX"), (3, "14 | F")])
+    (['ID', 'SEX'], '|', [(3, '14 | F')])
     """
     separator_line = _SEPARATOR_LINE.fullmatch(lines[0][1])
     if separator_line:
         lines = lines[1:]
+    comments = _leading_comments(lines)
+    lines = lines[len(comments) :]
     header = lines[0][1] if lines else ""
-    # the separator that splits the header into the most names, else blanks
-    best_separator = max(SEPARATORS, key=lambda candidate: len(split_line(header, candidate)))
-    if separator_line:
-        separator = separator_line[1]
-    elif best_separator in header:
-        separator = best_separator
-    else:
-        separator = " "
+    separator = separator_line[1] if separator_line else _best_separator(header)
+    if comments and lines:
+        names = split_line(comments[-1].lstrip("".join(_COMMENT_SIGNS)), separator)
+        if len(names) > 1 and len(names) == len(split_line(header, separator)):
+            return names, separator, lines
     return split_line(header, separator), separator, lines[1:]
+
+
+def _best_separator(header: str) -> str:
+    """Return the separator that splits the header into the most names, else a blank."""
+    best_separator = max(SEPARATORS, key=lambda candidate: len(split_line(header, candidate)))
+    return best_separator if best_separator in header else " "
+
+
+def _leading_comments(lines: Sequence[tuple[int, str]]) -> list[str]:
+    """Return the lines at the beginning that are comments, unless all are."""
+    comments: list[str] = []
+    for _, line in lines:
+        if not line.startswith(_COMMENT_SIGNS):
+            return comments
+        comments.append(line)
+    return []
 
 
 def _header_fit(head: bytes, columns: RequestedColumns) -> float:
@@ -101,6 +132,10 @@ def _header_fit(head: bytes, columns: RequestedColumns) -> float:
     names, _, _ = _split_header(lines)
     plain_names = {plain_name(name) for name in names}
     n_roles = len([aliases for aliases in (*ALIASES.values(), CALL_NAMES) if aliases & plain_names])
+    names_tests = bool((ALIASES["enrol"] | ALIASES["test"] | CALL_NAMES) & plain_names)
+    has_score = bool(plain_names & ALIASES["score"])
+    if names_tests and not has_score and any(name.endswith("score") for name in plain_names):
+        n_roles += 1
     requested_names = set(columns.by_role.values())
     requested_present = requested_names & set(names)
     # one known name is too few: a table of speakers may have it as well
@@ -128,7 +163,27 @@ def _table(content: SourceBytes) -> NamedColumns:
                 frame.select(**{name: f"f{position}" for name, position in positions.items()}),
             )
 
-    return NamedColumns(names, chunks)
+    def free_text_chunks(positions: Mapping[str, int]) -> Iterator[tuple[Rows, pl.DataFrame]]:
+        records = read_text(content, " ", len(names), start, quote=None, is_last_free=True)
+        for rows, frame in records:
+            columns = {name: f"f{position}" for name, position in positions.items()}
+            yield rows, frame.select(**columns)
+
+    has_free_text = separator == " " and _has_free_last_column(content.head, names, start)
+    return NamedColumns(names, free_text_chunks if has_free_text else chunks)
+
+
+def _has_free_last_column(head: bytes, names: Sequence[str], start: int) -> bool:
+    """Whether rows of blank-separated cells differ in length, and no column is one of trials.
+
+    The last column then takes what is left of a row, as regions in the table of VCTK.
+    """
+    if len(names) < _MIN_COLUMNS_BEFORE_FREE_TEXT or any(
+        aliases & {plain_name(name) for name in names} for aliases in ALIASES.values()
+    ):
+        return False
+    widths = {len(line.split()) for row, line in head_lines(head) if row >= start}
+    return len(widths) > 1 and max(widths) > len(names)
 
 
 DELIMITED = named_format(
@@ -205,19 +260,24 @@ def read_text(
     *,
     quote: str | None,
     numbers: Collection[int] = (),
+    is_last_free: bool = False,
 ) -> Iterator[tuple[Rows, pl.DataFrame]]:
     """Yield chunks of rows, with columns ``f0``, ``f1``, ... of text, or of numbers in `numbers`.
 
     With each chunk come the rows of its records, counted from 1: those of their first lines. A
     blank as separator stands for any number of blanks and tabs, a star for these and the first star
-    of a line. `start` is the first row with data. Blank lines are rows without any value.
+    of a line; the last column takes what is left of a row if `is_last_free`. `start` is the first
+    row with data. Blank lines are rows without any value.
     """
     is_starred, separator = separator == "*", separator.replace("*", " ")
     types = {f"f{i}": pl.Float64 if i in numbers else pl.String for i in range(width)}
     content.dialect.pop(SPANNING_RECORDS, None)  # noted by an earlier reading
     for first_row, chunk, n_skipped in line_chunks(content, start):
         text = _FIRST_STAR.sub(rb"\1 ", chunk) if is_starred else chunk
-        if separator == " " and _has_irregular_blanks(text):
+        if is_last_free:
+            text = b"\n".join(_with_free_last_cell(line, width) for line in text.split(b"\n"))
+            separator = "\t"
+        elif separator == " " and _has_irregular_blanks(text):
             text = b"\n".join(b" ".join(line.split()) for line in text.split(b"\n"))
         data_start = 0  # where the first line that is not blank begins
         for _ in range(n_skipped):
@@ -244,6 +304,14 @@ def read_text(
         n_lines = _line_count(text, data_start)
         _note_spanning(content, rows, data_row + n_lines)
         yield rows, frame
+
+
+def _with_free_last_cell(line: bytes, width: int) -> bytes:
+    """Return a line with tabs between its cells, the last of which may hold blanks or nothing."""
+    cells = line.replace(b"\t", b" ").split(None, width - 1)
+    if not cells:
+        return b""
+    return b"\t".join([*cells, *[b""] * (width - len(cells))]).rstrip(b"\r ")
 
 
 def _note_spanning(content: SourceBytes, rows: Rows, end_row: int) -> None:

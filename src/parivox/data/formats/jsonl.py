@@ -2,7 +2,7 @@
 
 The first lines determine the columns. A value within an object, or within a list of one element,
 is named by its own key, unless a value above it has the same name. A list of several elements has a
-column for each.
+column for each. One document, as pandas writes it or by speaker, is read as its rows.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import polars as pl
 
 from parivox.data.formats.delimited import head_lines, is_text, line_chunks
 from parivox.data.formats.format import CERTAIN_FIT, Example, NamedColumns, named_format
+from parivox.data.formats.json_document import with_one_record_a_line
 from parivox.errors import DataError
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def _jsonl_fit(head: bytes, _: RequestedColumns) -> float:
 
 
 def _table(content: SourceBytes) -> NamedColumns:
+    content = with_one_record_a_line(content)
     paths: dict[Path, None] = {}
     for row, line in head_lines(content.head)[:_MAX_SAMPLED_LINES]:
         try:

@@ -13,7 +13,7 @@ import polars as pl
 from parivox.data.attribute_warnings import attribute_warnings, number_warnings
 from parivox.data.attributes import unknown_cells
 from parivox.data.columns import ALIASES, SPEAKER_NAMES, column_positions, plain_name
-from parivox.data.formats.delimited import SPANNING_RECORDS
+from parivox.data.formats.delimited import COMMENT_LINES, SPANNING_RECORDS
 from parivox.data.formats.headerless import mostly_scores
 from parivox.data.groups_file import read_groups_file
 from parivox.data.inspection.findings import FileFindings, IdFindings, InspectedColumn
@@ -65,6 +65,7 @@ _READING_FACTS = (
     "other_sheets",
     "hidden_sheets",
     "channel",
+    COMMENT_LINES,
     SPANNING_RECORDS,
 )
 _MAX_EXAMPLES = 3

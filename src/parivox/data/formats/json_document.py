@@ -1,0 +1,127 @@
+"""One JSON document as the lines of JSON that it stands for: tables by speaker, pandas, lists.
+
+=============================================  =====================================
+``[{"speaker": "a", "gender": "f"}, ...]``     a list of rows
+``{"a": {"gender": "f"}, ...}``                a row a speaker, whose id is the key
+``{"a": "f", ...}``                            the same, with one value
+``{"gender": {"a": "f", ...}, ...}``           a column a key, as pandas writes them
+``{"columns": [...], "data": [[...], ...]}``   pandas, ``orient="split"``
+``{"schema": ..., "data": [{...}, ...]}``      pandas, ``orient="table"``
+=============================================  =====================================
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from parivox.data.columns import ALIASES, SPEAKER_NAMES, plain_name
+from parivox.data.formats.delimited import head_lines
+from parivox.errors import DataError
+
+if TYPE_CHECKING:
+    from parivox.data.source_bytes import SourceBytes
+
+_MAX_BYTES = 256 << 20
+"""Size of a document, which is decoded as a whole."""
+_RECORD_NAMES = frozenset().union(*ALIASES.values(), SPEAKER_NAMES, {"id", "utterance"})
+"""Names that tell a row from a mapping of speakers, in `plain_name` spelling."""
+_ID_NAMES = {*SPEAKER_NAMES, "id"}
+_SPEAKER, _VALUE = "speaker", "value"
+
+
+def with_one_record_a_line(content: SourceBytes) -> SourceBytes:
+    """Return a document as lines of JSON, a record each; anything else as it is."""
+    (_, first_line), *other_lines = head_lines(content.head)
+    is_line, first_value = _decode(first_line)
+    if is_line and isinstance(first_value, dict) and (other_lines or _is_record(first_value)):
+        return content
+    if content.size > _MAX_BYTES:
+        msg = (
+            f"{content.name}: is one JSON document of more than {_MAX_BYTES >> 20} MiB; write a "
+            "record a line, as jq -c does"
+        )
+        raise DataError(msg)
+    with content.open() as file:
+        is_document, document = _decode(file.read().decode("utf-8-sig", errors="replace"))
+    records = _records(document) if is_document else []
+    if not records:
+        return content
+    lines = "\n".join(json.dumps(record, ensure_ascii=False) for record in records)
+    return replace(content, payload=lines.encode(), path=None)
+
+
+def _decode(text: str) -> tuple[bool, Any]:
+    """Return whether a text is JSON, and its value."""
+    try:
+        return True, json.loads(text)
+    except (ValueError, RecursionError):
+        return False, None
+
+
+def _is_record(mapping: dict[str, Any]) -> bool:
+    """Whether an object is a row rather than a table.
+
+    Examples
+    --------
+    >>> _is_record({"enrol": "a", "score": 1}), _is_record({"anna": "f"}), _is_record({"a": {}})
+    (True, False, False)
+    """
+    if all(isinstance(value, dict) for value in mapping.values()):
+        return not mapping
+    if isinstance(mapping.get("data"), list):
+        return False
+    is_flat = not any(isinstance(value, (dict, list)) for value in mapping.values())
+    return not is_flat or any(plain_name(name) in _RECORD_NAMES for name in mapping)
+
+
+def _records(document: Any) -> list[dict[str, Any]]:
+    """Return the rows of a document; none where it is no table."""
+    if isinstance(document, list):
+        return document if all(isinstance(record, dict) for record in document) else []
+    if not isinstance(document, dict):
+        return []
+    if isinstance(document.get("data"), list):
+        return _records_of_pandas(document.get("columns"), document["data"])
+    values = list(document.values())
+    if all(isinstance(value, dict) for value in values):
+        return _records_of_mappings(document)
+    are_flat = not any(isinstance(value, (dict, list)) for value in values)
+    items = document.items() if are_flat else ()
+    return [{_SPEAKER: key, _VALUE: value} for key, value in items]
+
+
+def _records_of_pandas(columns: Any, rows: list[Any]) -> list[dict[str, Any]]:
+    """Return the rows of ``orient="split"``, which has columns, or of ``orient="table"``."""
+    if not isinstance(columns, list):
+        return _records(rows)
+    if not all(isinstance(row, list) and len(row) == len(columns) for row in rows):
+        return []
+    return [dict(zip(map(str, columns), row, strict=True)) for row in rows]
+
+
+def _records_of_mappings(document: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows of objects by speaker, by row or by column; rows are the more numerous.
+
+    Examples
+    --------
+    >>> _records_of_mappings({"a": {"sex": "f"}, "b": {"sex": "m"}})
+    [{'speaker': 'a', 'sex': 'f'}, {'speaker': 'b', 'sex': 'm'}]
+    >>> _records_of_mappings({"sex": {"a": "f", "b": "m"}})
+    [{'speaker': 'a', 'sex': 'f'}, {'speaker': 'b', 'sex': 'm'}]
+    >>> _records_of_mappings({"speaker": {"0": "a", "1": "b"}, "sex": {"0": "f", "1": "m"}})
+    [{'speaker': 'a', 'sex': 'f'}, {'speaker': 'b', 'sex': 'm'}]
+    """
+    inner_keys = list(dict.fromkeys(key for mapping in document.values() for key in mapping))
+    names_speakers = any(plain_name(key) in _ID_NAMES for key in document)
+    if len(inner_keys) > len(document) or names_speakers:
+        document = {
+            row: {name: column[row] for name, column in document.items() if row in column}
+            for row in inner_keys
+        }
+    names = {plain_name(name) for mapping in document.values() for name in mapping}
+    # the keys are the speakers, unless a column holds these
+    if names & _ID_NAMES:
+        return list(document.values())
+    return [{_SPEAKER: key, **mapping} for key, mapping in document.items()]

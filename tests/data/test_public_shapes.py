@@ -1,0 +1,234 @@
+"""Files in the shapes that corpora, services and toolkits publish; each is written by us."""
+
+import json
+import random
+
+import polars as pl
+import pytest
+
+import parivox as pv
+from parivox.data.speakers import read_speakers
+from parivox.data.trials import read_trials
+from parivox.errors import DataError
+
+SPEAKERS = [f"{number:05d}" for number in range(10, 22)]
+GENDER = {speaker: "fm"[i % 2] for i, speaker in enumerate(SPEAKERS)}
+
+
+def trial_rows(enrol="{speaker}/e/1", test="{speaker}/t/{recording}"):
+    """Enrolment and test ids, score and label of six trials of each class of each speaker."""
+    rng = random.Random(4)
+    rows = []
+    for speaker in SPEAKERS:
+        others = [other for other in SPEAKERS if other != speaker]
+        for recording in range(6):
+            for caller, label in ((speaker, 1), (rng.choice(others), 0)):
+                rows.append(
+                    (
+                        enrol.format(speaker=speaker),
+                        test.format(speaker=caller, recording=recording),
+                        round(rng.gauss(2 * label - 1, 0.5), 4),
+                        label,
+                    )
+                )
+    return list(dict.fromkeys(rows))
+
+
+def written(path, lines):
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return str(path)
+
+
+def scores_file(folder, name="scores.csv", header="enrol,test,score,label", **ids):
+    return written(folder / name, [header, *(",".join(map(str, row)) for row in trial_rows(**ids))])
+
+
+def speakers_file(folder):
+    rows = [f"{speaker},{gender}" for speaker, gender in GENDER.items()]
+    return written(folder / "speakers.csv", ["speaker,gender", *rows])
+
+
+def rates(scores, speakers, **options):
+    audit = pv.audit(scores, speakers=speakers, by="gender", intervals=False, **options)
+    groups = audit.groups.where(grouping="gender", metric="fnr")
+    return {row["group"]: (row["errors"], row["trials"], row["value"]) for row in groups.rows()}
+
+
+@pytest.fixture
+def expected(tmp_path):
+    return rates(scores_file(tmp_path), speakers_file(tmp_path))
+
+
+LIBRISPEECH = [
+    ";",
+    "; Readers of the recordings",
+    ";ID     |SEX| SUBSET           |MINUTES| NAME",
+    *(
+        f"{speaker:<8}| {gender.upper()} | train-clean-360  | 25.10 | A. Reader"
+        for speaker, gender in GENDER.items()
+    ),
+]
+REGIONS = ["Southern England", "Surrey", ""]
+VCTK = [
+    "ID  AGE  GENDER  ACCENTS  REGION",
+    *(
+        f"{speaker}  {20 + i}  {gender.upper()}    English    {REGIONS[i % 3]}"
+        for i, (speaker, gender) in enumerate(GENDER.items())
+    ),
+]
+JSON_TABLES = {
+    "by speaker": {speaker: {"gender": gender, "age": 30} for speaker, gender in GENDER.items()},
+    "rows": [{"speaker": speaker, "gender": gender} for speaker, gender in GENDER.items()],
+    "columns": {
+        "speaker": {str(i): speaker for i, speaker in enumerate(GENDER)},
+        "gender": {str(i): gender for i, gender in enumerate(GENDER.values())},
+    },
+    "columns by speaker": {"gender": GENDER, "age": dict.fromkeys(GENDER, 30)},
+    "index": {
+        str(i): {"speaker": speaker, "gender": gender}
+        for i, (speaker, gender) in enumerate(GENDER.items())
+    },
+    "split": {
+        "columns": ["speaker", "gender"],
+        "index": [*range(len(GENDER))],
+        "data": [[speaker, gender] for speaker, gender in GENDER.items()],
+    },
+    "table": {
+        "schema": {"fields": []},
+        "data": [{"speaker": speaker, "gender": gender} for speaker, gender in GENDER.items()],
+    },
+}
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("shape", JSON_TABLES)
+def test_a_json_document_is_a_table_of_speakers(tmp_path, shape, indent, expected):
+    path = tmp_path / "speakers.json"
+    path.write_text(json.dumps(JSON_TABLES[shape], indent=indent))
+    assert rates(scores_file(tmp_path), str(path)) == expected
+
+
+def test_a_json_object_of_values_is_a_column_of_them(tmp_path):
+    path = tmp_path / "speakers.json"
+    path.write_text(json.dumps(GENDER))
+    speakers = read_speakers(str(path))
+    assert speakers.attributes["value"].to_list() == [GENDER[id_] for id_ in speakers.ids]
+
+
+@pytest.mark.parametrize("text", ['{"a": {"gender": "f"},\n"b": ', '[{"a": 1}, 2]\n', "[1, 2]\n"])
+def test_json_that_is_no_table_is_refused_in_a_sentence(tmp_path, text):
+    path = tmp_path / "speakers.json"
+    path.write_text(text)
+    with pytest.raises(DataError) as refusal:
+        _ = read_speakers(str(path)).ids
+    assert str(path.name) in str(refusal.value)
+
+
+@pytest.mark.parametrize("row", ['{"enrol": "a/1", "test": "b/1", "score": 0.5, "label": 0}'])
+def test_a_line_of_json_alone_is_still_a_row(tmp_path, row):
+    trials = read_trials(
+        written(tmp_path / "scores.jsonl", [row]),
+        system="x",
+        list_="",
+        speakers=read_speakers({"speaker": ["a", "b"]}),
+    )
+    assert trials.n_trials == 1
+
+
+def test_librispeech_names_its_columns_in_a_comment(tmp_path, expected):
+    path = written(tmp_path / "SPEAKERS.TXT", LIBRISPEECH)
+    audit = pv.audit(scores_file(tmp_path), speakers=path, by="SEX", intervals=False)
+    groups = audit.groups.where(grouping="SEX", metric="fnr").rows()
+    assert {row["group"].lower(): row["errors"] for row in groups if row["group"] != "pooled"} == {
+        group: errors for group, (errors, _, _) in expected.items() if group != "pooled"
+    }
+    (comments,) = [row for row in audit.data.rows() if row["item"].startswith("comments above")]
+    assert (comments["count"], comments["note"]) == (2, "skipped")
+
+
+def test_the_last_column_of_vctk_holds_several_words_or_none(tmp_path):
+    speakers = read_speakers(written(tmp_path / "speaker-info.txt", VCTK), id="ID")
+    assert speakers.attributes["REGION"].to_list()[:3] == ["Southern England", "Surrey", None]
+    assert speakers.attributes["GENDER"].to_list()[:2] == ["F", "M"]
+
+
+def test_a_row_of_trials_with_a_cell_too_many_is_still_refused(tmp_path):
+    rows = [" ".join(map(str, row)) for row in trial_rows()]
+    rows[3] += " 7"
+    path = written(tmp_path / "scores.txt", ["enrol test score label", *rows])
+    with pytest.raises(DataError, match="row 5: has 5 columns, but other rows have 4"):
+        rates(path, speakers_file(tmp_path))
+
+
+@pytest.mark.parametrize("comment", ["# enrol test score label", "#enrol test score label"])
+def test_the_header_of_savetxt_is_a_comment(tmp_path, comment, expected):
+    rows = [f"{enrol} {test} {score:.18e} {label}" for enrol, test, score, label in trial_rows()]
+    path = written(tmp_path / "scores.txt", [comment, *rows])
+    assert rates(path, speakers_file(tmp_path)) == expected
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        "request_id,profile_id,caller_id,recognition_result,score",
+        "requestId,profileId,callerId,recognitionResult,confidenceScore",
+    ],
+)
+def test_a_log_of_a_service_has_claims_callers_and_decisions(tmp_path, names):
+    rows = [
+        f"r{i},{enrol},{test},{'Accept' if score > 0 else 'Reject'},{score}"
+        for i, (enrol, test, score, _) in enumerate(trial_rows("{speaker}", "{speaker}"))
+    ]
+    log = written(tmp_path / "log.csv", [names, *rows])
+    audit = pv.audit(log, speakers=speakers_file(tmp_path), by="gender", intervals=False)
+    (pooled,) = audit.groups.where(
+        grouping="gender", group="pooled", metric="fnr", operating_point="deployed"
+    ).rows()
+    targets = [row for row in trial_rows("{speaker}", "{speaker}") if row[3]]
+    assert pooled["errors"] == sum(score <= 0 for _, _, score, _ in targets)
+
+
+def test_two_columns_of_scores_are_asked_for(tmp_path, expected):
+    names = "enrol,test,cosine_score,plda_score,label"
+    rows = [
+        f"{enrol},{test},{score},{-score},{label}" for enrol, test, score, label in trial_rows()
+    ]
+    path, speakers = written(tmp_path / "two.csv", [names, *rows]), speakers_file(tmp_path)
+    with pytest.raises(DataError, match="--columns score=cosine_score"):
+        rates(path, speakers)
+    assert rates(path, speakers, columns={"score": "cosine_score"}) == expected
+    alone = scores_file(tmp_path, "one.csv", "enrol,test,cosine_score,label")
+    assert rates(alone, speakers) == expected
+
+
+@pytest.mark.parametrize(
+    "words", [("H1", "H2"), ("SS", "DS"), ("KM", "KNM"), ("目标", "非目标"), ("2.0", "3.0")]
+)
+def test_words_of_labels_are_asked_for_by_name(tmp_path, words, expected):
+    target, nontarget = words
+    rows = [
+        f"{enrol},{test},{score},{target if label else nontarget}"
+        for enrol, test, score, label in trial_rows()
+    ]
+    path = written(tmp_path / "words.csv", ["enrol,test,score,label", *rows])
+    with pytest.raises(DataError, match=f"target={target},nontarget={nontarget}"):
+        rates(path, speakers_file(tmp_path))
+    columns = {"target": target, "nontarget": nontarget}
+    assert rates(path, speakers_file(tmp_path), columns=columns) == expected
+
+
+@pytest.mark.parametrize(
+    "word", ["do_not_wish_to_say", "Prefer not to say", "not provided", "declined", "not stated"]
+)
+def test_no_answer_is_no_group(word):
+    speakers = read_speakers({"speaker": ["a", "b"], "gender": ["f", word]})
+    assert speakers.attributes["gender"].to_list() == ["f", None]
+
+
+def test_male_beside_male_masculine_is_told(tmp_path):
+    genders = {
+        speaker: ["male", "male_masculine", "female"][i % 3] for i, speaker in enumerate(SPEAKERS)
+    }
+    speakers = pl.DataFrame({"speaker": [*genders], "gender": [*genders.values()]})
+    audit = pv.audit(scores_file(tmp_path), speakers=speakers, by="gender", intervals=False)
+    assert any("'male' and 'male_masculine'" in str(row["note"]) for row in audit.data.rows())
