@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from parivox.data.attributes import parse_attribute
 from parivox.data.recordings import read_models, read_utterances
 from parivox.data.requested_groupings import make_groupings
+from parivox.data.speakers import read_speakers
 from parivox.errors import DataError
 
 MODELS = {
@@ -156,7 +157,8 @@ def test_leading_zeros_are_kept(write):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("model,speaker\nm,a\n", "m.csv: has no column 'recording'"),
+        ("model,session\nm,a\n", "m.csv: has no column 'recording'"),
+        ("m1 a/1 a/2\nm2\n", "m.csv, row 2: names a model and no recording of it"),
         (
             "model,speaker,recording\nm1,p,r1\nm1,p,r2\nm2,q,r1\n",
             "rows 2 and 4: recording 'r1' is of speaker 'p' in model 'm1' and of 'q' in model 'm2'",
@@ -355,3 +357,36 @@ def test_utterances_that_tell_no_speaker_need_none_for_models(read):
     calls = read_utterances({"call": ["a/1", "b/1"], "channel": ["x", "y"]})
     assert not calls.names_speakers
     assert read(TRIALS, models=MODELS, utterances=calls).n_trials == 6
+
+
+MAPS = {
+    "wide": "a_m a/1 a/2\nb_m b/1\nc_m c/1 c/2 c/3\n",
+    "commas": "a_m\ta/1,a/2\nb_m\tb/1\nc_m\tc/1,c/2,c/3\n",
+    "utterance first": "a/1 a_m\na/2 a_m\nb/1 b_m\nc/1 c_m\nc/2 c_m\nc/3 c_m\n",
+    "model first": "a_m\ta/1\na_m\ta/2\nb_m\tb/1\nc_m\tc/1\nc_m\tc/2\nc_m\tc/3\n",
+}
+
+
+@pytest.mark.parametrize("shape", MAPS)
+def test_maps_of_toolkits_have_no_header(write, shape):
+    models = read_models(write("map", MAPS[shape])).with_speakers(None)
+    assert sorted(models.table.select("model", "recording").rows()) == [
+        ("a_m", "a/1"), ("a_m", "a/2"), ("b_m", "b/1"),
+        ("c_m", "c/1"), ("c_m", "c/2"), ("c_m", "c/3"),
+    ]  # fmt: skip
+    assert sorted(models.speaker_of.rows()) == [("a_m", "a"), ("b_m", "b"), ("c_m", "c")]
+
+
+def test_models_that_are_speakers_have_their_own_names(write):
+    speakers = read_speakers({"id": ["s1", "s2"], "gender": ["f", "m"]})
+    models = read_models(write("spk2utt", "s1 x/1 x/2\ns2 y/1\n")).with_speakers(None, speakers)
+    assert sorted(models.speaker_of.rows()) == [("s1", "s1"), ("s2", "s2")]
+
+
+def test_models_may_be_given_with_their_speakers_alone(read, write):
+    table = write("m.csv", "model,speaker\nm1,a\nm2,b\nm1,a\n")
+    models = read_models(table)
+    assert sorted(models.speaker_of.rows()) == [("m1", "a"), ("m2", "b")]
+    assert (models.table.height, models.n_repeated_rows) == (0, 1)
+    with pytest.raises(DataError, match="model 'm1' has recordings of the speakers 'a' and 'b'"):
+        read_models(write("m2.csv", "model,speaker\nm1,a\nm1,b\n"))

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from parivox.data.columns import SPEAKER_NAMES
+from parivox.data.enrolment_maps import read_enrolment_map
 from parivox.data.formats import SIDE_PROBLEM, are_segments, segment_side_ids
 from parivox.data.ids import positions_in
 from parivox.data.joining import (
@@ -209,10 +210,13 @@ class Models:
         int  # how many rows tell of a recording of a model that a row above them tells of
     )
 
-    def with_speakers(self, utterances: Utterances | None) -> Models:
+    def with_speakers(
+        self, utterances: Utterances | None, speakers: Speakers | None = None
+    ) -> Models:
         """The same models with their speakers, which stand elsewhere if no column tells them.
 
-        Those of NIST are told by the table of segments; else a recording begins with its speaker.
+        Those of NIST are told by the table of segments; models may have the names of their
+        speakers, as in ``spk2utt`` of Kaldi; else a recording begins with its speaker.
 
         Examples
         --------
@@ -222,6 +226,12 @@ class Models:
         """
         if "speaker" in self.table.columns:
             return self
+        has_table = utterances is not None and utterances.names_speakers
+        if speakers is not None and not has_table:
+            models = self.table["model"].unique()
+            if speakers.choose_id_column(models) == 1:
+                table = self.table.with_columns(speaker="model")
+                return replace(self, table=table, speaker_of=_model_speakers(table, self.name))
         recordings = self.table["recording"].unique(maintain_order=True)
         if utterances is not None and utterances.names_speakers:
             speaker = utterances.speakers(recordings, self.name, "recordings of models")
@@ -343,14 +353,22 @@ def read_models(source: Any) -> Models:
     """
     if isinstance(source, Models):
         return source
-    raw_table, name, provenance = read_table(source, "models")
+    known_names = {*MODEL_NAMES, *SPEAKER_NAMES, *UTTERANCE_NAMES, "side"}
+    enrolment_map = read_enrolment_map(source, known_names)
+    raw_table, name, provenance = enrolment_map or read_table(source, "models")
     columns = {"model": find_column(raw_table, "model", MODEL_NAMES, name)}
     other_columns = raw_table.select(pl.exclude(columns["model"]))
     speaker = find_column(other_columns, "speaker", SPEAKER_NAMES, "")
     if speaker:
         columns["speaker"] = speaker
         other_columns = other_columns.select(pl.exclude(speaker))
-    columns["recording"] = find_column(other_columns, "recording", UTTERANCE_NAMES, name)
+    # models may be given with their speakers alone: an audit needs no more
+    recording_column = find_column(
+        other_columns, "recording", UTTERANCE_NAMES, "" if speaker else name
+    )
+    if not recording_column:
+        return _models_without_recordings(raw_table, columns, name, provenance)
+    columns["recording"] = recording_column
     side = find_column(other_columns, "side", ("side",), "")
     if side and are_segments(columns["model"], columns["recording"]):
         columns["side"] = side
@@ -370,6 +388,21 @@ def read_models(source: Any) -> Models:
         else pl.DataFrame(schema={"model": pl.String, "speaker": pl.String})
     )
     return Models(pairs, speaker_of, name, {**provenance, "columns": columns}, repeated)
+
+
+def _models_without_recordings(
+    raw_table: pl.DataFrame, columns: dict[str, str], name: str, provenance: dict[str, Any]
+) -> Models:
+    """Models and their speakers, of whose recordings nothing is known."""
+    rows = role_columns(raw_table, columns, name)
+    for role in columns:
+        rows.ids(role)
+    # a model is its only recording as far as contradictions go
+    speaker_of = _model_speakers(rows.frame.with_columns(recording="model"), name)
+    text = dict.fromkeys(("model", "recording", "speaker"), pl.String)
+    no_rows = pl.DataFrame(schema={"row": pl.Int64, **text})
+    n_repeated = rows.frame.height - speaker_of.height
+    return Models(no_rows, speaker_of, name, {**provenance, "columns": columns}, n_repeated)
 
 
 def models_of_speakers(ids: pl.Series, name: str) -> Models:

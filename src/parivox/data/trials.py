@@ -135,7 +135,7 @@ def read_trials(
         None if failures is None else read_failures(failures),
     )
     if tables.models is not None:
-        tables = replace(tables, models=tables.models.with_speakers(tables.utterances))
+        tables = replace(tables, models=tables.models.with_speakers(tables.utterances, speakers))
     rows = TrialRows(
         attributes,
         is_distance=orientation == "distance",

@@ -163,6 +163,12 @@ def read_enrolments(trials: ListToScore, models: Any = None) -> Enrolments:
         everyone = np.arange(len(ids), dtype=np.int32)
         return Enrolments(ids, np.arange(len(ids) + 1), everyone, are_models=False)
     model_table = read_models(models)
+    if not model_table.table.height:
+        msg = (
+            f"{model_table.name}: has no column 'recording', but models are scored by their "
+            "recordings; name it so, or add it"
+        )
+        raise DataError(msg)
     enrolment_positions, recording = model_table.recordings(ids)
     n_members = np.bincount(enrolment_positions, minlength=len(ids))
     if (n_members == 0).any():
