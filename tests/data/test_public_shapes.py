@@ -2,6 +2,9 @@
 
 import json
 import random
+import re
+import shlex
+import unicodedata
 
 import polars as pl
 import pytest
@@ -9,7 +12,7 @@ import pytest
 import parivox as pv
 from parivox.data.speakers import read_speakers
 from parivox.data.trials import read_trials
-from parivox.errors import DataError
+from parivox.errors import ConfigError, DataError
 
 SPEAKERS = [f"{number:05d}" for number in range(10, 22)]
 GENDER = {speaker: "fm"[i % 2] for i, speaker in enumerate(SPEAKERS)}
@@ -49,8 +52,17 @@ def speakers_file(folder):
 
 
 def rates(scores, speakers, **options):
-    audit = pv.audit(scores, speakers=speakers, by="gender", intervals=False, **options)
-    groups = audit.groups.where(grouping="gender", metric="fnr")
+    audit = pv.audit(
+        scores,
+        speakers=speakers,
+        by="gender",
+        operating_points="threshold=0",
+        intervals=False,
+        **options,
+    )
+    groups = audit.groups.where(
+        grouping="gender", metric="fnr", definition="", operating_point="threshold=0"
+    )
     return {row["group"]: (row["errors"], row["trials"], row["value"]) for row in groups.rows()}
 
 
@@ -137,8 +149,16 @@ def test_a_line_of_json_alone_is_still_a_row(tmp_path, row):
 
 def test_librispeech_names_its_columns_in_a_comment(tmp_path, expected):
     path = written(tmp_path / "SPEAKERS.TXT", LIBRISPEECH)
-    audit = pv.audit(scores_file(tmp_path), speakers=path, by="SEX", intervals=False)
-    groups = audit.groups.where(grouping="SEX", metric="fnr").rows()
+    audit = pv.audit(
+        scores_file(tmp_path),
+        speakers=path,
+        by="SEX",
+        operating_points="threshold=0",
+        intervals=False,
+    )
+    groups = audit.groups.where(
+        grouping="SEX", metric="fnr", definition="", operating_point="threshold=0"
+    ).rows()
     assert {row["group"].lower(): row["errors"] for row in groups if row["group"] != "pooled"} == {
         group: errors for group, (errors, _, _) in expected.items() if group != "pooled"
     }
@@ -232,3 +252,97 @@ def test_male_beside_male_masculine_is_told(tmp_path):
     speakers = pl.DataFrame({"speaker": [*genders], "gender": [*genders.values()]})
     audit = pv.audit(scores_file(tmp_path), speakers=speakers, by="gender", intervals=False)
     assert any("'male' and 'male_masculine'" in str(row["note"]) for row in audit.data.rows())
+
+
+ID_SHAPES = {
+    "CN-Celeb": ("{speaker}-enroll", "test/{speaker}-singing-{recording}.wav"),
+    "VoicePrivacy": ("{speaker}", "{speaker}-128104-{recording}"),
+    "after the last -": ("rec-1-{speaker}", "rec-{recording}-{speaker}"),
+    "after the last _": ("2020_1_{speaker}", "2020_{recording}_{speaker}"),
+    "after the last #": ("rec1#{speaker}", "rec{recording}#{speaker}"),
+    "in the middle": ("set_{speaker}_e", "set_{speaker}_{recording}"),
+    "a letter in front": ("p{speaker}_e", "p{speaker}_{recording}"),
+    "two letters in front": ("id{speaker}/e/1", "id{speaker}/t/{recording}"),
+    "a file's name in a folder": ("wav/e/{speaker}-e.wav", "wav/t/{speaker}-{recording}.wav"),
+    "a file's name": ("wav/e/x-{speaker}.wav", "wav/{recording}/x-{speaker}.wav"),
+}
+
+
+@pytest.mark.parametrize("shape", ID_SHAPES)
+def test_the_place_of_the_speaker_is_told_and_what_is_told_works(tmp_path, shape, expected):
+    enrol, test = ID_SHAPES[shape]
+    scores, speakers = scores_file(tmp_path, enrol=enrol, test=test), speakers_file(tmp_path)
+    with pytest.raises(DataError) as refusal:
+        rates(scores, speakers)
+    patterns = re.findall(r"--utterances '([^']+)'", str(refusal.value))
+    assert rates(scores, speakers, utterances=patterns) == expected
+    proposed = pv.inspect(scores, speakers).next
+    assert [word for word in shlex.split(proposed) if "{speaker" in word] == patterns
+
+
+def test_sides_may_have_patterns_of_their_own(tmp_path, expected):
+    enrol, test = ID_SHAPES["VoicePrivacy"]
+    scores, speakers = scores_file(tmp_path, enrol=enrol, test=test), speakers_file(tmp_path)
+    patterns = ["enrol={speaker}", "test={speaker}-*"]
+    assert rates(scores, speakers, utterances=patterns) == expected
+    named = ["enrol={speaker}", "test={speaker}-{set}-*"]
+    alone = pv.audit(scores, by="test.set", utterances=named, intervals=False)
+    (row,) = alone.groups.where(metric="auc", group="128104").rows()
+    assert row["trials"] == len(trial_rows(enrol, test))
+
+
+def test_names_in_a_pattern_are_attributes_of_recordings(tmp_path):
+    scores = scores_file(tmp_path, enrol="{speaker}/de/1", test="{speaker}/en/{recording}")
+    pattern = "{speaker}/{language}/{recording}"
+    audit = pv.audit(
+        scores,
+        speakers=speakers_file(tmp_path),
+        by=["test.language", "enrol.language"],
+        utterances=pattern,
+        intervals=False,
+    )
+    groups = {(row["grouping"], row["group"]) for row in audit.groups.where(metric="fnr").rows()}
+    assert {("test.language", "en"), ("enrol.language", "de")} <= groups
+
+
+@pytest.mark.parametrize(
+    ("pattern", "sentence"),
+    [
+        ("{speakr}/*", "{speakr} is nearly {speaker}"),
+        ("{speaker}/{recordings}", "{recordings} is nearly {recording}"),
+        ("{person}/*", "does not say where the speaker stands"),
+        ("{speaker}/{speaker}-*", "has a name twice"),
+        (["enrol={speaker}-*"], "a pattern of enrol alone is given"),
+        (["{speaker}-*", "people.csv"], "2 files are given"),
+    ],
+)
+def test_patterns_that_cannot_be_meant_are_refused(tmp_path, pattern, sentence):
+    with pytest.raises(ConfigError, match=re.escape(sentence)):
+        rates(scores_file(tmp_path), speakers_file(tmp_path), utterances=pattern)
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda id_: unicodedata.normalize("NFD", f"é{id_}"), "accented letters are coded"),
+        (lambda id_: f"p{id_}", "'00010' is 'p00010'"),
+    ],
+)
+def test_spellings_of_speakers_are_told(tmp_path, make, sentence):
+    spelt = {make(speaker): gender for speaker, gender in GENDER.items()}
+    rows = [f"{speaker},{gender}" for speaker, gender in spelt.items()]
+    speakers = written(tmp_path / "spelt.csv", ["speaker,gender", *rows])
+    accent = "é" if "accented" in sentence else ""
+    ids = {"enrol": accent + "{speaker}/e/1", "test": accent + "{speaker}/t/{recording}"}
+    with pytest.raises(DataError, match=sentence):
+        rates(scores_file(tmp_path, **ids), speakers)
+
+
+def test_that_no_part_is_known_is_said_only_where_it_is_true(tmp_path):
+    speakers = speakers_file(tmp_path)
+    scores = scores_file(tmp_path, enrol="x{speaker}y", test="x{speaker}y{recording}z")
+    with pytest.raises(DataError, match="seems to hold the speaker"):
+        rates(scores, speakers)
+    other = {"speaker": ["anna", "tom"], "gender": ["f", "m"]}
+    with pytest.raises(DataError, match="no part of the ids between"):
+        rates(scores, other)

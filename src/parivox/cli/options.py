@@ -241,9 +241,9 @@ def named_source(text: str) -> tuple[str, str]:
     return (name, path) if is_named else ("", text)
 
 
-def check_standard_input(paths: Iterable[str | None]) -> None:
+def check_standard_input(paths: Iterable[str | list[str] | None]) -> None:
     """Refuse ``-`` where there is no standard input."""
-    if "-" in set(paths) and sys.stdin is None:
+    if any(path == "-" for path in paths) and sys.stdin is None:
         msg = "-: standard input is closed; name a file, or send one to standard input"
         raise ConfigError(msg)
 

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from parivox.data.columns import only_customer_column
+from parivox.data.id_patterns import speakers_by_pattern, with_slashes
 from parivox.data.source_bytes import nobody_words
 from parivox.data.trial_values import labels
 from parivox.errors import DataError
@@ -40,8 +41,8 @@ class NamesSpeakers(Protocol):
     def names_speakers(self) -> bool:
         """Whether it has a column of speakers."""
 
-    def speakers(self, ids: pl.Series, name: str) -> pl.Series:
-        """The speaker of each utterance."""
+    def speakers(self, ids: pl.Series, name: str, *, known: Speakers | None = None) -> pl.Series:
+        """The speaker of each utterance; one that is a known speaker itself is that speaker."""
 
 
 PLACEHOLDERS = ("", "nan", "NaN", "None", "null", "NA", "N/A", "n/a", "unknown", "-", "?", "-1")
@@ -74,6 +75,9 @@ _PAIRS_SHOWN = 2
 _MAX_EXAMPLES = 3
 _MIN_MAJORITY = 0.5
 _MAX_SAMPLED_IDS = 1000
+_MIN_CONTAINED = 3
+"""Characters of a speaker's id that is looked for anywhere in an utterance's."""
+_LETTERS_IN_FRONT = r"^\p{L}+"
 _SPREADSHEET_REMEDY = "import the original into the spreadsheet again, with the column as text"
 _SPREADSHEET_DIGITS = 15
 """A spreadsheet keeps so many digits of a number."""
@@ -212,7 +216,7 @@ def utterance_speakers(
     `is_known_position` says that other ids have shown this. `name` is the file with the ids.
     """
     if utterances is not None and utterances.names_speakers:
-        runs = utterances.speakers(ids, name)
+        runs = utterances.speakers(ids, name, known=speakers)
         return positions_of_speakers(runs, speakers, utterances.name, may_be_nobody=may_be_nobody)
     components = first_components(ids)
     runs = components.rle()  # the ids are in order, so those of one speaker stand together
@@ -228,7 +232,7 @@ def utterance_speakers(
         and not _damage_of_speakers(components, speakers, share)
     ):
         table_name = "" if utterances is None else utterances.name
-        difference = _case_hint(components, speakers) or _cut_hint(
+        difference = _spelling_hint(components, speakers) or _cut_hint(
             components.unique(), pl.concat(map(speakers.table_column, speakers.columns))
         )
         pattern = difference or speaker_pattern_hint(ids, speakers, share, utterances=table_name)[0]
@@ -331,12 +335,6 @@ def text_before(ids: pl.Series, pattern: str) -> pl.Series:
     return ids.to_frame("id").select(prefix.cast(pl.String).alias(ids.name)).to_series()
 
 
-def with_slashes(ids: pl.Series) -> pl.Series:
-    """Ids with slashes for the backslashes of Windows."""
-    is_windows = ids.str.contains("\\", literal=True).any()
-    return ids.str.replace_all("\\", "/", literal=True) if is_windows else ids
-
-
 def listed_ids(missing: pl.Series, all_ids: pl.Series, noun: str) -> str:
     """How many of the ids are missing, and which, for messages."""
     shown = ", ".join(repr(missing_id) for missing_id in missing[:_MAX_EXAMPLES])
@@ -393,22 +391,35 @@ write them whole"
     return ""
 
 
-def _case_hint(names: pl.Series, speakers: Speakers) -> str:
-    """What to say of speakers that differ from those of the table in case only; else nothing."""
-    for column in speakers.columns:
-        lower_names, lower_ids = (
-            pl.DataFrame({column_name: texts, "plain": texts.str.to_lowercase()})
-            for column_name, texts in (("mine", names), ("theirs", speakers.table_column(column)))
-        )
-        joined = lower_names.join(lower_ids.unique("plain"), on="plain", maintain_order="left")
-        differing = joined.filter(pl.col("mine") != pl.col("theirs"))
-        if 2 * differing.height > len(names):
-            pair = f"{differing['mine'][0]!r} is {differing['theirs'][0]!r}"
-            return f"they differ in upper and lower case ({pair}), so make them alike"
+_LETTERS_DIFFER = "by letters in front"
+_SPELLINGS: dict[str, Callable[[pl.Series], pl.Series]] = {
+    "in upper and lower case": lambda texts: texts.str.to_lowercase(),
+    "in how accented letters are coded (NFC and NFD)": lambda texts: texts.str.normalize("NFC"),
+    _LETTERS_DIFFER: lambda texts: texts.str.replace(_LETTERS_IN_FRONT, ""),
+}
+"""What ids of speakers may differ in, and what makes them alike."""
+
+
+def _spelling_hint(names: pl.Series, speakers: Speakers) -> str:
+    """What to say of speakers that differ from those of the table in spelling; else nothing."""
+    for difference, change in _SPELLINGS.items():
+        for column in speakers.columns:
+            cells = speakers.table_column(column)
+            if difference == _LETTERS_DIFFER:  # letters in the ids are left out by a pattern
+                cells = cells.filter(cells.str.contains(_LETTERS_IN_FRONT))
+            own_names = pl.DataFrame({"mine": names, "plain": change(names)})
+            table_ids = pl.DataFrame({"theirs": cells, "plain": change(cells)})
+            table_ids = table_ids.filter(pl.col("plain") != "").unique("plain", keep="none")
+            joined = own_names.join(table_ids, on="plain", maintain_order="left")
+            differing = joined.filter(pl.col("mine") != pl.col("theirs"))
+            if 2 * differing.height > len(names):
+                pair = f"{differing['mine'][0]!r} is {differing['theirs'][0]!r}"
+                return f"they differ {difference} ({pair}), so make them alike"
     return ""
 
 
 _SPEAKER_PATTERNS = {
+    "{speaker}/**": "the first component of the path",
     "{speaker}-**": "the text before the first '-'",
     "{speaker}_**": "the text before the first '_'",
     "{speaker}.**": "the text before the first '.'",
@@ -417,34 +428,18 @@ _SPEAKER_PATTERNS = {
     "**/{speaker}/*": "the folder of the file",
     "**/{speaker}-*": "the part of the file's name before '-'",
     "**/{speaker}_*": "the part of the file's name before '_'",
+    "{speaker}#**": "the text before the first '#'",
+    "**-{speaker}": "the text behind the last '-'",
+    "**_{speaker}": "the text behind the last '_'",
+    "**#{speaker}": "the text behind the last '#'",
+    "**/{speaker}": "the last component of the path",
+    "**/{speaker}.*": "the file's name before '.'",
+    "**-{speaker}.*": "the part of the file's name behind the last '-'",
+    "**_{speaker}.*": "the part of the file's name behind the last '_'",
+    "*-{speaker}-**": "the text behind the first '-'",
+    "*_{speaker}_**": "the text behind the first '_'",
 }
 """Where in ids their speaker may stand, as `speakers_by_pattern` takes it and in words."""
-_PATTERN_EXPRESSIONS = {"**": ".+", "*": "[^/]+", "{speaker}": "([^/]+?)"}
-
-
-def speakers_by_pattern(pattern: str, ids: pl.Series) -> pl.Series:
-    r"""The part of each id that a pattern calls the speaker; null where the id does not fit it.
-
-    A star stands for some text within a folder, two for some text, and ``{speaker:3}`` for a
-    speaker of three characters.
-
-    Examples
-    --------
-    >>> speakers_by_pattern("{speaker}-**", pl.Series(["id1-a-1", "id2-b/c", "id3"])).to_list()
-    ['id1', 'id2', None]
-    >>> speakers_by_pattern("**/{speaker}/*", pl.Series(["C:\\data\\id1\\1.wav"])).to_list()
-    ['id1']
-    """
-    pattern_parts = re.split(r"(\*\*|\*|\{speaker(?::\d+)?\})", pattern)
-    expression = ""
-    for pattern_part in pattern_parts:
-        length = re.fullmatch(r"\{speaker:(\d+)\}", pattern_part)
-        expression += (
-            f"(.{{{length[1]}}})"
-            if length
-            else _PATTERN_EXPRESSIONS.get(pattern_part, re.escape(pattern_part))
-        )
-    return with_slashes(ids).str.extract(f"(?s)^{expression}$")
 
 
 def _best_pattern(
@@ -456,26 +451,36 @@ def _best_pattern(
         lengths = cells.str.len_chars().unique().to_list()
         if len(lengths) == 1 and len(cells) > 1:
             descriptions[f"{{speaker:{lengths[0]}}}**"] = f"its first {lengths[0]} characters"
-    best, best_share = "", share
-    for pattern in descriptions:
+    best, description, best_share = "", "", share
+    for pattern, words in descriptions.items():
         matching = speakers_by_pattern(pattern, ids).drop_nulls()
+        prefixes = matching.str.extract(f"({_LETTERS_IN_FRONT})").unique().to_list()
+        without_letters = matching.str.replace(_LETTERS_IN_FRONT, "")
         for cells in columns:
-            matched_share = float(matching.is_in(cells.implode()).sum() or 0) / max(len(ids), 1)
+            known = cells.implode()
+            matched_share = float(matching.is_in(known).sum() or 0) / max(len(ids), 1)
             if matched_share > best_share:
-                best, best_share = pattern, matched_share
-    return best, descriptions.get(best, ""), best_share
+                best, description, best_share = pattern, words, matched_share
+            # p225 for 225: the letters are no part of the speaker's id
+            if len(prefixes) == 1 and prefixes[0]:
+                matched_share = float(without_letters.is_in(known).sum() or 0) / max(len(ids), 1)
+                if matched_share > best_share:
+                    best = pattern.replace("{speaker", f"{prefixes[0]}{{speaker", 1)
+                    description, best_share = f"{words}, behind {prefixes[0]!r}", matched_share
+    return best, description, best_share
 
 
 def speaker_pattern_hint(
     ids: pl.Series, speakers: Speakers, share: float, *, utterances: str = ""
-) -> tuple[str, str]:
-    """What the ids look like, and what mends it; and a pattern of the speakers if one fits most.
+) -> tuple[str, tuple[str, ...]]:
+    """What the ids look like, and what mends it; and patterns of the speakers if one fits most.
 
     Both are empty if first components fit better, which are known of this share of the ids.
     `utterances` is a table of these that is given, and tells no speakers.
     """
     table = {column: speakers.table_column(column) for column in speakers.columns}
-    pattern, description, best_share = _best_pattern(ids, list(table.values()), share)
+    columns = list(table.values())
+    pattern, description, best_share = _best_pattern(ids, columns, share)
     remedy = (
         f"add the column 'speaker' that {utterances} lacks"
         if utterances
@@ -483,25 +488,58 @@ def speaker_pattern_hint(
         "enrol_speaker and test_speaker"
     )
     if pattern and best_share >= _MIN_MAJORITY:
+        second_pattern = _pattern_of_rest(ids, columns, pattern)
+        patterns = (pattern, second_pattern) if second_pattern else (pattern,)
         if not utterances:
-            remedy = f"say so with --utterances '{pattern}', or {remedy}"
+            options = " ".join(f"--utterances '{text}'" for text in patterns)
+            remedy = f"say so with {options}, or {remedy}"
         return (
             f"the speaker seems to be {description} ({best_share:.0%} of the ids); {remedy}",
-            pattern,
+            patterns,
         )
     if share:
-        return "", ""
+        return "", ()
     for column, cells in table.items():
         if float(ids.is_in(cells.implode()).mean() or 0.0) >= _MIN_MAJORITY:  # type: ignore[arg-type]
             return (
                 f"column {column!r} there holds the utterance ids themselves, so it seems to be "
                 f"no table of speakers; {remedy}"
-            ), ""
+            ), ()
+    if contained := _contained_speaker(ids, columns):
+        utterance, speaker = contained
+        return (
+            f"{utterance!r} seems to hold the speaker {speaker!r}, but in no place that is known; "
+            f"say where with a pattern such as --utterances '**_{{speaker}}_*', or {remedy}"
+        ), ()
     extent = "no part of most of" if pattern else "no part of"
     return (
-        f"{extent} the ids is known as a speaker, so check that the tables belong together, "
-        f"or {remedy}"
-    ), ""
+        f"{extent} the ids between '/', '-', '_', '.' or '#' is known as a speaker, so check that "
+        f"the tables belong together, or {remedy}"
+    ), ()
+
+
+def _pattern_of_rest(ids: pl.Series, columns: Sequence[pl.Series], pattern: str) -> str:
+    """A second pattern, of ids that the first leaves and that are no speakers themselves."""
+    found = speakers_by_pattern(pattern, ids)
+    are_speakers = pl.Series([False] * len(ids), dtype=pl.Boolean)
+    for cells in columns:
+        are_speakers |= found.is_in(cells.implode()).fill_null(value=False)
+        are_speakers |= ids.is_in(cells.implode())
+    rest = ids.filter(~are_speakers)
+    if not len(rest):
+        return ""
+    second, _, share = _best_pattern(rest, columns, 0.0)
+    return second if share >= _MIN_MAJORITY else ""
+
+
+def _contained_speaker(ids: pl.Series, columns: Sequence[pl.Series]) -> tuple[str, str] | None:
+    """An id that holds the id of a speaker somewhere, of the first ids; None where none does."""
+    for utterance in ids.head(_MAX_SAMPLED_IDS).to_list():
+        for cells in columns:
+            for speaker in cells.head(_MAX_SAMPLED_IDS).to_list():
+                if len(speaker) >= _MIN_CONTAINED and speaker != utterance and speaker in utterance:
+                    return utterance, speaker
+    return None
 
 
 def spreadsheet_damage(missing: Iterable[str], known: Iterable[str], table: str) -> str:

@@ -11,13 +11,13 @@ import polars as pl
 from parivox.data.columns import SPEAKER_NAMES
 from parivox.data.enrolment_maps import read_enrolment_map
 from parivox.data.formats import SIDE_PROBLEM, are_segments, segment_side_ids
+from parivox.data.id_patterns import is_pattern, parse_pattern
 from parivox.data.ids import positions_in
 from parivox.data.joining import (
     first_components,
     listed_ids,
     missing_ids_remedy,
     placeholders,
-    speakers_by_pattern,
     spreadsheet_damage,
 )
 from parivox.data.speakers import (
@@ -31,7 +31,7 @@ from parivox.data.speakers import (
 )
 from parivox.data.trial_checks import ACQUIRE, ENROL
 from parivox.data.trial_values import STAGE_PROBLEM, stages
-from parivox.errors import DataError
+from parivox.errors import ConfigError, DataError
 from parivox.frozen import frozen
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parivox.data.id_patterns import IdPattern
     from parivox.data.ids import MergedIds
     from parivox.data.speakers import Speakers
 
@@ -59,11 +60,24 @@ class Utterances:
         """Whether the table says whose each utterance is."""
         return "speaker" in self.table.columns
 
-    def speakers(self, ids: pl.Series, name: str, noun: str = "utterance ids") -> pl.Series:
-        """Speaker of each of these distinct ids of a file; one that the table lacks is an error."""
+    def speakers(
+        self,
+        ids: pl.Series,
+        name: str,
+        noun: str = "utterance ids",
+        *,
+        known: Speakers | None = None,
+    ) -> pl.Series:
+        """Speaker of each of these distinct ids of a file; one that the table lacks is an error.
+
+        Where most are listed, an id that is a known speaker itself is of that speaker.
+        """
         id_speakers = pl.DataFrame({"utterance": ids}).join(
             self.table, on="utterance", how="left", maintain_order="left"
         )["speaker"]
+        # ids that are cut may be names of speakers too, but then the table has few of them
+        if 2 * id_speakers.count() >= len(ids):
+            id_speakers = _with_own_speakers(ids, id_speakers, known)
         if id_speakers.null_count():
             missing, table_ids = ids.filter(id_speakers.is_null()), self.table["utterance"]
             remedy = spreadsheet_damage(missing, table_ids, self.name) or missing_ids_remedy(
@@ -95,13 +109,17 @@ class Utterances:
             )
             raise DataError(msg)
 
-    def all_speakers(self, ids: Iterable[pl.Series], name: str) -> pl.Series:  # noqa: ARG002 - see Pattern
+    def all_speakers(self, ids: Iterable[pl.Series], name: str) -> pl.Series:  # noqa: ARG002 - see SpeakerPattern
         """Every speaker, where no other table tells them."""
         return self.table["speaker"]
 
 
+@frozen
 class SpeakerPattern(Utterances):
     """Where in the ids their speaker stands, in the place of a table: it has no rows.
+
+    Of several patterns, an id takes the first one that gives a known speaker, else the first one
+    that fits. Patterns of enrolments make these models, whose ids are no utterances.
 
     Examples
     --------
@@ -109,41 +127,106 @@ class SpeakerPattern(Utterances):
     ['id1']
     """
 
-    def speakers(self, ids: pl.Series, name: str, noun: str = "utterance ids") -> pl.Series:
+    patterns: tuple[IdPattern, ...] = ()
+
+    @property
+    def has_sides(self) -> bool:
+        """Whether enrolments have patterns of their own."""
+        return any(pattern.side for pattern in self.patterns)
+
+    @property
+    def names_attributes(self) -> bool:
+        """Whether patterns name more than the speaker."""
+        return any(len(pattern.names) > 1 for pattern in self.patterns)
+
+    def speakers(
+        self,
+        ids: pl.Series,
+        name: str,
+        noun: str = "utterance ids",
+        *,
+        known: Speakers | None = None,
+    ) -> pl.Series:
         """Speaker of each of these ids of a file; one that does not fit is an error."""
-        id_speakers = speakers_by_pattern(self.name, ids)
-        if id_speakers.null_count():
-            unmatched = ids.filter(id_speakers.is_null() | (id_speakers == ""))
+        return self._parts(ids, name, noun, known, side="test")["speaker"]
+
+    def enrolment_speakers(self, ids: pl.Series, name: str, known: Speakers | None) -> pl.Series:
+        """Speaker of each of these enrolments, where these have patterns of their own."""
+        return self._parts(ids, name, "enrolment ids", known, side="enrol")["speaker"]
+
+    def all_speakers(self, ids: Iterable[pl.Series], name: str) -> pl.Series:
+        """Every speaker that the ids of a file tell."""
+        return pl.concat([self.speakers(id_chunk, name).unique() for id_chunk in ids])
+
+    def as_table(self, ids: pl.Series, name: str, known: Speakers | None) -> Utterances:
+        """The utterances of a file, with everything that the patterns name."""
+        parts = self._parts(ids, name, "utterance ids", known, side="test")
+        rows = np.arange(1, len(ids) + 1)
+        table = pl.DataFrame({"row": rows, "utterance": ids, "speaker": parts["speaker"]})
+        return Utterances(table, self.name, self.provenance, parts.drop("speaker"))
+
+    def _parts(
+        self, ids: pl.Series, name: str, noun: str, known: Speakers | None, *, side: str
+    ) -> pl.DataFrame:
+        """What stands in each id under each name."""
+        candidates = [
+            pattern.matches(ids) for pattern in self.patterns if pattern.side in {"", side}
+        ]
+        if known is not None:
+            found = pl.concat([candidate["speaker"] for candidate in candidates])
+            known.choose_id_column(found.drop_nulls())
+        names = dict.fromkeys(column for parts in candidates for column in parts.columns)
+        undefined = pl.Series([None] * len(ids), dtype=pl.String)
+        parts = pl.DataFrame(dict.fromkeys(names, undefined))
+        for needs_known_speaker in (True, False):
+            for candidate in candidates:
+                fits = candidate["speaker"].is_not_null() & parts["speaker"].is_null()
+                if needs_known_speaker:
+                    fits &= _are_known(candidate["speaker"], known)
+                parts = parts.with_columns(
+                    candidate[column].zip_with(fits, parts[column]).alias(column)
+                    for column in candidate.columns
+                )
+        speaker = _with_own_speakers(ids, parts["speaker"], known)
+        if speaker.null_count():
+            unmatched = ids.filter(speaker.is_null())
             msg = (
                 f"{name}: {listed_ids(unmatched, ids, noun)} are not as --utterances "
                 f"{self.name!r} has "
                 "them; correct it, or give a table of utterances"
             )
             raise DataError(msg)
-        return id_speakers.alias("speaker")
-
-    def all_speakers(self, ids: Iterable[pl.Series], name: str) -> pl.Series:
-        """Every speaker that the ids of a file tell."""
-        return pl.concat([self.speakers(id_chunk, name).unique() for id_chunk in ids])
+        return parts.with_columns(speaker=speaker)
 
 
-def is_pattern(source: Any) -> bool:
-    """Whether this is what a `Pattern` is made of, and no file."""
-    return isinstance(source, str) and "{speaker" in source
+def _are_known(names: pl.Series, known: Speakers | None) -> pl.Series:
+    """Whether each name is a speaker of the table; of none without one."""
+    positions = None if known is None else known.positions(names.fill_null(""))
+    if positions is None:
+        return pl.Series([False] * len(names), dtype=pl.Boolean)
+    return pl.Series(positions >= 0)
+
+
+def _with_own_speakers(ids: pl.Series, speakers: pl.Series, known: Speakers | None) -> pl.Series:
+    """The speakers of ids; an id without one that is a known speaker is of that speaker."""
+    if known is None or not speakers.null_count():
+        return speakers
+    known.choose_id_column(speakers.drop_nulls() if speakers.count() else ids)
+    return ids.zip_with(speakers.is_null() & _are_known(ids, known), speakers)
 
 
 def read_utterances(source: Any) -> Utterances:
     """Read a table of utterances: speaker, recording, and any attributes of the recording.
 
-    A text with ``{speaker}`` in it is no file, but a `Pattern`.
+    A text with names in braces is no file, but a pattern of the ids; so are several such texts.
     """
     if isinstance(source, Utterances):
         return source
     if is_pattern(source):
-        texts = dict.fromkeys(("utterance", "speaker"), pl.String)
-        return SpeakerPattern(
-            pl.DataFrame(schema={"row": pl.Int64, **texts}), source, {}, pl.DataFrame()
-        )
+        return _read_patterns([source] if isinstance(source, str) else list(source))
+    if isinstance(source, (list, tuple)) and all(isinstance(text, str) for text in source):
+        msg = f"--utterances: {len(source)} files are given; give one table, or patterns of the ids"
+        raise ConfigError(msg)
     raw_table, name, provenance = read_table(source, "utterances")
     columns = {"utterance": find_column(raw_table, "utterance", UTTERANCE_NAMES, name)}
     speaker = find_column(raw_table, "speaker", SPEAKER_NAMES, "")
@@ -189,6 +272,21 @@ def read_utterances(source: Any) -> Utterances:
         attributes.select(attribute_columns),
         raw_table.height - distinct.height,
     )
+
+
+def _read_patterns(texts: Sequence[str]) -> SpeakerPattern:
+    """Patterns in the place of a table; those of one side need one of the other."""
+    patterns = tuple(map(parse_pattern, texts))
+    sides = {pattern.side for pattern in patterns}
+    if sides in ({"enrol"}, {"test"}):
+        (side,) = sides
+        lacking = "test" if side == "enrol" else "enrol"
+        msg = f"--utterances: a pattern of {side} alone is given; give one of {lacking} too"
+        raise ConfigError(msg)
+    columns = dict.fromkeys(("utterance", "speaker"), pl.String)
+    no_rows = pl.DataFrame(schema={"row": pl.Int64, **columns})
+    name = " and ".join(texts)
+    return SpeakerPattern(no_rows, name, {}, pl.DataFrame(), patterns=patterns)
 
 
 _MODEL_WORDS = "model modelid enrol enrolment enroll enrollment enrolmentid template"
@@ -405,8 +503,8 @@ def _models_without_recordings(
     return Models(no_rows, speaker_of, name, {**provenance, "columns": columns}, n_repeated)
 
 
-def models_of_speakers(ids: pl.Series, name: str) -> Models:
-    """Models that have the names of their speakers, as customers in a log of calls.
+def models_of_speakers(ids: pl.Series, name: str, speakers: pl.Series | None = None) -> Models:
+    """Models of these speakers, or that have the names of theirs, as customers in a log of calls.
 
     Examples
     --------
@@ -415,7 +513,8 @@ def models_of_speakers(ids: pl.Series, name: str) -> Models:
     """
     text = dict.fromkeys(("model", "recording", "speaker"), pl.String)
     no_rows = pl.DataFrame(schema={"row": pl.Int64, **text})
-    return Models(no_rows, pl.DataFrame({"model": ids, "speaker": ids}), name, {}, 0)
+    speaker_of = pl.DataFrame({"model": ids, "speaker": ids if speakers is None else speakers})
+    return Models(no_rows, speaker_of, name, {}, 0)
 
 
 def _model_speakers(table: pl.DataFrame, name: str) -> pl.DataFrame:

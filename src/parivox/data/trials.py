@@ -24,7 +24,13 @@ from parivox.data.joining import (
     unmatched_pairs_message,
     utterance_speakers,
 )
-from parivox.data.recordings import models_of_speakers, read_failures, read_models, read_utterances
+from parivox.data.recordings import (
+    SpeakerPattern,
+    models_of_speakers,
+    read_failures,
+    read_models,
+    read_utterances,
+)
 from parivox.data.speakers import speakers_of
 from parivox.data.spilled_rows import CheckedPartitions, FinalCodes, trial_records
 from parivox.data.trial_checks import (
@@ -140,7 +146,8 @@ def read_trials(
         attributes,
         is_distance=orientation == "distance",
         has_models=tables.models is not None
-        or all(enrolments_are_customers(scanned.columns) for scanned in scans),
+        or all(enrolments_are_customers(scanned.columns) for scanned in scans)
+        or tables.enrolments_have_patterns,
         needs_speakers=needs_speakers,
         infers_callers=not tables.names_speakers,
         unscored=unscored,
@@ -163,8 +170,7 @@ def _check_trials(
     if utterance_ids.has_clash:
         rows.check_names()
     models = None if rows.model_ids is None else rows.model_ids.merge()
-    if models is not None and tables.models is None:
-        tables = replace(tables, models=models_of_speakers(models.series(), rows.scans[0].name))
+    tables = _tables_of_ids(rows, tables, utterance_ids, models)
     ids = utterance_ids if models is None else models + utterance_ids
     n_models = 0 if models is None else len(models)
     speaker_table, speaker, sources = find_speakers(rows, tables, utterance_ids, models)
@@ -243,6 +249,29 @@ def _check_trials(
         speaker_table,
         rows.by_day.counts(),
     )
+
+
+def _tables_of_ids(
+    rows: TrialRows, tables: TrialTables, utterance_ids: MergedIds, models: MergedIds | None
+) -> TrialTables:
+    """The tables, with those that the ids themselves make."""
+    if models is not None and tables.models is None:
+        tables = replace(tables, models=_models_without_table(rows, tables, models.series()))
+    if isinstance(tables.utterances, SpeakerPattern) and tables.utterances.names_attributes:
+        pattern_table = tables.utterances.as_table(
+            utterance_ids.series(), rows.scans[0].name, tables.speakers
+        )
+        tables = replace(tables, utterances=pattern_table)
+    return tables
+
+
+def _models_without_table(rows: TrialRows, tables: TrialTables, models: pl.Series) -> Models:
+    """Models that are named by their speakers, or of which a pattern tells the speaker."""
+    name, patterns = rows.scans[0].name, tables.utterances
+    if isinstance(patterns, SpeakerPattern) and patterns.has_sides:
+        speakers = patterns.enrolment_speakers(models, name, tables.speakers)
+        return models_of_speakers(models, patterns.name, speakers)
+    return models_of_speakers(models, name)
 
 
 class _FailedRuns(NamedTuple):
@@ -375,6 +404,20 @@ class TrialTables:
         """Whether the table of utterances says whose each one is."""
         return self.utterances is not None and self.utterances.names_speakers
 
+    @property
+    def enrolments_have_patterns(self) -> bool:
+        """Whether a pattern of their own tells the speakers of enrolments."""
+        return isinstance(self.utterances, SpeakerPattern) and self.utterances.has_sides
+
+    @property
+    def enrolments_in_words(self) -> str:
+        """How the speakers of enrolments are known, if these are models."""
+        if self.enrolments_have_patterns:
+            return "whose speaker a pattern tells"
+        if self.models is not None and self.models.provenance:
+            return "that are models"
+        return "that have the name of their speaker"
+
     def notes(self) -> list[DataNote]:
         """Rows that say once more what others say."""
         table_notes = []
@@ -419,9 +462,7 @@ def find_speakers(
         tables.models.check_speakers(
             tables.utterances, speaker_table, by_path=not len(named_speakers)
         )
-        are_read = bool(tables.models.provenance)
-        item = "that are models" if are_read else "that have the name of their speaker"
-        notes.append(DataNote("models", f"enrolments {item}", n_models))
+        notes.append(DataNote("models", f"enrolments {tables.enrolments_in_words}", n_models))
     utterance_speaker, has_name = speaker[n_models:], ids.values >= 0
     if len(named_speakers):
         if tables.utterances is not None and tables.names_speakers:

@@ -19,6 +19,7 @@ from parivox.options.kinds import (
     Texts,
     Unchecked,
     Weights,
+    one_or_several,
     option,
     option_like,
 )
@@ -98,8 +99,11 @@ class ReadOptions(CommandOptions):
         INPUT_SECTION,
         "utterance table with any attributes; it names the speaker of each utterance if ids do not "
         "start with the speaker. Also a Kaldi data folder, or a pattern that [locates the speaker "
-        "in the ids](bring-your-data.md#ids), such as `{speaker}-**`",
+        "in the ids](bring-your-data.md#ids), such as `{speaker}-**`; patterns may be repeated, as "
+        "in `enrol={speaker}-**` and `test=**/{speaker}_*`",
         is_common=True,
+        is_repeatable=True,
+        parser=one_or_several,
     )
     models: Any = option(
         INPUT_SECTION,

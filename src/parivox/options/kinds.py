@@ -419,6 +419,11 @@ class Direction(Text):
     """Description of each word."""
 
 
+def one_or_several(texts: list[str]) -> str | list[str]:
+    """Return the only text of an option that may be repeated, or all of them."""
+    return texts[0] if len(texts) == 1 else texts
+
+
 def as_tuple(choice: Any) -> tuple[Any, ...]:
     """Return one or several choices as a tuple.
 

@@ -138,7 +138,8 @@ class OtherCountOptions(TypedDict, total=False):
     utterances: Any
     """utterance table with any attributes; it names the speaker of each utterance if ids do not
     start with the speaker. Also a Kaldi data folder, or a pattern that locates the speaker in the
-    ids, such as {speaker}-**"""
+    ids, such as {speaker}-**; patterns may be repeated, as in enrol={speaker}-** and
+    test=**/{speaker}_*"""
     models: Any
     """model table: one row per recording, with the model, its speaker and the recording, for
     enrolments made of several recordings"""

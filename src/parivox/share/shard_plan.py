@@ -30,8 +30,8 @@ from parivox.auditing import (
 )
 from parivox.data.counts_file import holds_counts, holds_speaker_counts
 from parivox.data.formats import check_same_columns
+from parivox.data.id_patterns import is_pattern
 from parivox.data.kaldi import kaldi_table
-from parivox.data.recordings import is_pattern
 from parivox.data.score_extent import score_file_extent
 from parivox.data.source_bytes import (
     FileRows,
@@ -524,7 +524,8 @@ def _check_shardable(audit_options: AuditOptions) -> None:
         raise ConfigError(msg)
     for name in _TABLES:
         option_value = getattr(audit_options, name)
-        if option_value is not None and not isinstance(option_value, (str, os.PathLike)):
+        is_path = isinstance(option_value, (str, os.PathLike)) or is_pattern(option_value)
+        if option_value is not None and not is_path:
             msg = f"{described[name].flag}: every part reads it; give a path"
             raise ConfigError(msg)
     Options(**vars(audit_options))  # which checks them all

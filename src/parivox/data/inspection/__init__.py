@@ -94,8 +94,9 @@ def inspect_files(
         known_problems.update(source.findings.problems)
     with stage("looking how they fit together"):
         joins = tuple(find_joins(trials, tables))
-        templates = [join.template for join in joins if join.template]
-        plan.speaker_pattern = templates[0] if templates else ""
+        plan.speaker_patterns = next(
+            ([join.template, *join.further_templates] for join in joins if join.template), []
+        )
         joint_problems = [
             problem for problem in plan.problems(counts_reader) if problem not in known_problems
         ]

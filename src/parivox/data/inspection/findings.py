@@ -145,6 +145,7 @@ class Join:
     missing: tuple[str, ...] = ()  # some of those that are not
     pattern: str = ""  # what explains most of those that are not, if one thing does
     template: str = ""  # where in the ids the speakers stand, as ``--utterances`` takes it
+    further_templates: tuple[str, ...] = ()  # where they stand in ids that do not fit it
 
 
 @dataclass(frozen=True)

@@ -229,8 +229,9 @@ def _join_of_speakers(
         table.table, name=str(provenance["name"]), id=None, conflicts="error", provenance=provenance
     )
     share = join.met / max(join.count, 1)
-    pattern, template = speaker_pattern_hint(trials.ids, speakers, share)
-    return replace(join, pattern=pattern, template=template)
+    pattern, templates = speaker_pattern_hint(trials.ids, speakers, share)
+    template = templates[0] if templates else ""
+    return replace(join, pattern=pattern, template=template, further_templates=templates[1:])
 
 
 def _pair_joins(trials: InspectedTrials, trial_list: InspectedTrials) -> Iterator[Join]:

@@ -102,7 +102,8 @@ class ProposedAudit:
         self.shared = list(self._shared_attributes())
         # warnings that need the trials as an audit reads them, by the id of the source
         self.warnings_by_source: dict[int, list[DataWarning]] = {}
-        self.speaker_pattern = ""  # pattern of ids that gives their speakers, if no file does
+        # patterns of ids that give their speakers, if no file does
+        self.speaker_patterns: list[str] = []
 
     @property
     def _tables(self) -> list[InspectedTable]:
@@ -173,7 +174,7 @@ class ProposedAudit:
             list_="",
             speakers=read_speakers(speaker_source) if speaker_source is not None else None,
             trials=first_path.get("trials"),
-            utterances=first_path.get("utterances", self.speaker_pattern or None),
+            utterances=first_path.get("utterances", self.speaker_patterns or None),
             models=first_path.get("models"),
             failures=first_path.get("failures"),
             columns=self.columns or None,
@@ -251,8 +252,9 @@ class ProposedAudit:
                 yield from ("--speakers", folders[0])
             elif kind == "speakers" and not has_groups:
                 yield from ("--speakers", "PEOPLE")
-            elif kind == "utterances" and self.speaker_pattern:
-                yield from ("--utterances", self.speaker_pattern)
+            elif kind == "utterances" and self.speaker_patterns:
+                for pattern in self.speaker_patterns:
+                    yield from ("--utterances", pattern)
             elif kind == "utterances" and self._lacks_speakers():
                 yield from ("--utterances", "RECORDINGS")
 
