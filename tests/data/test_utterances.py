@@ -36,7 +36,7 @@ def test_a_table_of_utterances(read, write, count):
         ("utt,spk\nu1,\n", "row 2, column 'spk': is empty"),
         (
             "utt,who\nu1,a\n",
-            "no part of the ids between .* known as a speaker.*add the column .speaker. that u.csv lacks$",
+            "no part of the ids between .* known.*add the column 'speaker' that u.csv lacks$",
         ),
         (
             "utt,spk\nx/u1.wav,a\nx/u2.wav,a\nx/v1.wav,a\n",
