@@ -26,6 +26,7 @@ from parivox.options.decide import (
     ThresholdOptions,
 )
 from parivox.options.kinds import Direction, Flag, option, option_fields, options_by_section
+from parivox.options.metrics import MetricCommand, MetricOptions
 from parivox.options.monitor import MonitorCommand, MonitorOptions
 from parivox.options.plan import PlanCommand, PlanOptions
 
@@ -49,6 +50,7 @@ COMMANDS = {
     ),
     "gate": (gates.GateCommand,),
     "inspect": (described.InspectOptions, described.InspectCommand, described.ProgressCommand),
+    "metrics": (MetricOptions, MetricCommand),
     "monitor": (MonitorOptions, MonitorCommand, described.ProgressCommand),
     "papers list": (papers.PapersListCommand,),
     "papers run": (papers.PapersRunCommand,),
@@ -259,7 +261,7 @@ def test_defaults_of_signatures_are_as_described(command):
     assert stated == {name: options[name].default for name in stated}
     assert {*defaults} <= {*options}
     if command not in {*TYPES, "trials build balanced", "trials build cross"}:
-        positional = {"out"} if command == "trials convert" else set()
+        positional = {"trials convert": {"out"}, "metrics": {"groups"}}.get(command, set())
         assert {*defaults} == {*options} - positional
 
 

@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from parivox.runtime.progress import Progress
     from parivox.scoring.all_pairs_counts import score_all_pairs
     from parivox.scoring.run import score
+    from parivox.scoring.score_metrics import ScoreMetrics, metrics
 
 _HOMES = {
     "parivox.papers": ("papers",),
@@ -84,6 +85,7 @@ _HOMES = {
     "parivox.auditing.result": ("Audit", "load"),
     "parivox.auditing.cell_counts": ("group_counts",),
     "parivox.scoring.all_pairs_counts": ("score_all_pairs",),
+    "parivox.scoring.score_metrics": ("ScoreMetrics", "metrics"),
     "parivox.auditing.counts.counting": ("count",),
     "parivox.auditing.fairness_criteria": ("Criteria", "criteria"),
     "parivox.auditing.inspection": ("inspect",),
@@ -163,6 +165,7 @@ __all__ = [
     "ParivoxError",
     "Plan",
     "Progress",
+    "ScoreMetrics",
     "Store",
     "Thresholds",
     "TrialCounts",
@@ -203,6 +206,7 @@ __all__ = [
     "max_geomean",
     "max_mean",
     "max_min",
+    "metrics",
     "min_cdet",
     "min_cllr",
     "min_max",

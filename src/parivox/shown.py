@@ -9,11 +9,18 @@ from __future__ import annotations
 
 from importlib import import_module
 
-__all__ = ["NOTEBOOK_MODULE", "RELIABILITY_CHART_MODULE", "VARIATION_CHART_MODULE", "NotebookView"]
+__all__ = [
+    "NOTEBOOK_MODULE",
+    "RELIABILITY_CHART_MODULE",
+    "SCORE_DET_MODULE",
+    "VARIATION_CHART_MODULE",
+    "NotebookView",
+]
 
 NOTEBOOK_MODULE = "parivox.report.notebook"
 VARIATION_CHART_MODULE = "parivox.report.charts.variation"
 RELIABILITY_CHART_MODULE = "parivox.report.charts.reliability"
+SCORE_DET_MODULE = "parivox.report.charts.score_det"
 
 
 class NotebookView:

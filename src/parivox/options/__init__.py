@@ -14,8 +14,8 @@ Central types:
   `~parivox.options.kinds.Number`, ...);
 * `parivox.options.kinds.CommandOptions`: the checked options of one command. Its subclasses are in
   the modules named for the commands: ``audit`` (also `count`, `inspect`, `report` and `show`),
-  ``decide`` (`thresholds` and `calibrate`), ``gate`` (also `compare`), ``monitor``, ``papers``,
-  ``plan``, ``recordings`` (`embed`, `score` and `systems`), ``shards`` and ``trials``;
+  ``decide`` (`thresholds` and `calibrate`), ``gate`` (also `compare`), ``metrics``, ``monitor``,
+  ``papers``, ``plan``, ``recordings`` (`embed`, `score` and `systems`), ``shards`` and ``trials``;
 * `parivox.options.limits.Limit`: the maximum of a rate, parsed.
 
 ``types`` is generated: types of options that signatures do not name, for editors.

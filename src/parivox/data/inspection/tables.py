@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +14,13 @@ import polars as pl
 
 from parivox.data.attribute_warnings import attribute_warnings, number_warnings
 from parivox.data.attributes import unknown_cells
-from parivox.data.columns import ALIASES, SPEAKER_NAMES, column_positions, plain_name
+from parivox.data.columns import (
+    ALIASES,
+    SPEAKER_NAMES,
+    RequestedColumns,
+    column_positions,
+    plain_name,
+)
 from parivox.data.formats.delimited import COMMENT_LINES, SPANNING_RECORDS
 from parivox.data.formats.headerless import mostly_scores
 from parivox.data.groups_file import read_groups_file
@@ -39,8 +47,9 @@ from parivox.frozen import frozen
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from parivox.data.columns import RequestedColumns
 
+PLAIN_SCORES = "scores without ids"
+"""Scores with labels, or numbers alone: nothing tells whose they are."""
 _RECORDING_NAMES = tuple(word for word in UTTERANCE_NAMES if word != "id")
 _ID_NAME_PATTERN = r"(?i)(^|[ _.-])(id|code|nr|no|name)$"
 _OUTCOMES = {"score", "decision", "label"}
@@ -49,6 +58,7 @@ _ID_ROLES = {
     "utterances": ("utterance", "speaker"),
     "models": ("model", "speaker", "recording"),
     "failures": ("recording",),
+    PLAIN_SCORES: (),
 }
 """Roles of each kind of table whose columns hold ids."""
 _MAX_EXAMPLE_IDS = 2
@@ -116,7 +126,21 @@ def inspect_table(source: Any, name: str) -> InspectedTable:
     findings = FileFindings(
         name, "", provenance["format"], reading_facts(provenance), rows=table.height
     )
-    return with_kind(InspectedTable(findings, source, table, provenance), *_table_kind(table))
+    inspected = with_kind(InspectedTable(findings, source, table, provenance), *_table_kind(table))
+    if inspected.findings.kind != PLAIN_SCORES:
+        return inspected
+    return replace(
+        inspected, findings=replace(inspected.findings, use=_metrics_command(inspected, name))
+    )
+
+
+def _metrics_command(inspected: InspectedTable, name: str) -> str:
+    """Return the command for scores without ids."""
+    if "label" not in inspected.roles and len(inspected.columns) == 1:
+        return "parivox metrics --target TARGET --nontarget NONTARGET"
+    words = ["parivox", "metrics", name]
+    grouping = next((column.name for column in inspected.findings.columns if column.groups), "")
+    return shlex.join([*words, "--by", grouping] if grouping else words)
 
 
 def with_kind(inspected: InspectedTable, kind: str, roles: dict[str, str]) -> InspectedTable:
@@ -225,6 +249,8 @@ def _table_kind(table: pl.DataFrame) -> tuple[str, dict[str, str]]:
         recording = id_column if id_column and not table[id_column].is_duplicated().any() else ""
     if recording and (repeats or not speaker):
         return "utterances", named(utterance=recording, speaker=speaker)
+    if not speaker and (roles := _plain_score_roles(columns)) is not None:
+        return PLAIN_SCORES, roles
     if not speaker:  # take a column with the name or the values of ids
         unique_columns = [
             column
@@ -239,6 +265,25 @@ def _table_kind(table: pl.DataFrame) -> tuple[str, dict[str, str]]:
         candidates = [*both, *unique_columns, *named_like_ids]
         speaker = candidates[0] if candidates else ""
     return "speakers", named(speaker=speaker)
+
+
+def _plain_score_roles(columns: Sequence[str]) -> dict[str, str] | None:
+    """Return the columns of scores and labels of a table without ids; None if it is none."""
+    if all(map(_is_number, columns)) and len(columns) <= 2:
+        return {}
+    with suppress(DataError):
+        positions = column_positions(columns, RequestedColumns(), "")
+        if {"score", "label"} <= set(positions) and not {"enrol", "test"} & set(positions):
+            return {role: columns[positions[role]] for role in ("score", "label")}
+    return None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _header_like_data(table: pl.DataFrame, columns: list[str]) -> str:

@@ -1,0 +1,228 @@
+"""Scores with labels and perhaps groups, but without ids: what error rates need, and no more."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from parivox.data.attributes import unknown_cells
+from parivox.data.columns import RequestedColumns, column_positions
+from parivox.data.formats import table_format
+from parivox.data.formats.delimited import (
+    DELIMITED,
+    check_text,
+    head_lines,
+    read_header,
+    split_line,
+)
+from parivox.data.formats.format import Chunk
+from parivox.data.source_bytes import read_content
+from parivox.data.speakers import read_table
+from parivox.data.trial_values import is_label, labels, numbers
+from parivox.errors import ConfigError, DataError, name_hint
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+_MAX_SAMPLED_ROWS = 1000
+
+
+@dataclass(frozen=True)
+class PlainScores:
+    """Scores, their labels and groups, each of shape (trial,)."""
+
+    score: NDArray[np.float64]
+    is_target: NDArray[np.bool_]
+    group: NDArray[np.str_] | None  # empty where unknown
+    name: str  # of the source
+    n_without_score: int = 0
+
+
+def plain_scores(
+    scores: Any,
+    labels_of_scores: ArrayLike | None = None,
+    groups: Any = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+) -> PlainScores:
+    """Read scores from arrays, a table or a file; `groups` may name a column of it."""
+    if labels_of_scores is not None:
+        group = None if groups is None else np.asarray(groups).astype(np.str_)
+        return _checked(
+            np.asarray(scores, dtype=np.float64), np.asarray(labels_of_scores), group, "scores"
+        )
+    table, name = _read_scores(scores)
+    requested = RequestedColumns(dict(columns or {}))
+    names = table.columns[1:]
+    positions = column_positions(names, requested, name)
+    for role in ("score", "label"):
+        if role not in positions:
+            msg = (
+                f"{name}: has no column of {role}s (found: {', '.join(names)}); name it with "
+                f"--columns {role}=..."
+            )
+            raise DataError(msg)
+    roles = {role: names[positions[role]] for role in ("score", "label")}
+    rows = Chunk(
+        table.select(**{role: pl.col(column) for role, column in roles.items()}),
+        table["row"].to_list(),
+        name,
+        roles,
+    )
+    rows = _translated(rows, requested)
+    group = None
+    if groups is not None:
+        if groups not in names:
+            msg = f"--by {groups!r}: is no column of {name}; {name_hint(str(groups), names)}"
+            raise ConfigError(msg)
+        cell = pl.col(groups)
+        known = pl.when(~unknown_cells(cell)).then(cell).otherwise(pl.lit(""))
+        group = table.select(known.fill_null("").alias("group"))["group"].to_numpy().astype(np.str_)
+    return _checked(numbers(rows, "score"), labels(rows) == 1, group, name)
+
+
+def scores_by_class(target: Any, nontarget: Any) -> PlainScores:
+    """Read scores of target trials and of nontarget trials, each an array or a file of numbers."""
+    arrays, names = [], []
+    for source, role in ((target, "target"), (nontarget, "nontarget")):
+        if isinstance(source, (str, os.PathLike)):
+            array, name = _numbers_of_file(source)
+        else:
+            array, name = np.asarray(source, dtype=np.float64), role
+        arrays.append(array)
+        names.append(name)
+    is_target = np.repeat([True, False], [array.size for array in arrays])
+    return _checked(np.concatenate(arrays), is_target, None, " and ".join(names))
+
+
+def _checked(
+    score: NDArray[np.float64],
+    is_target: NDArray[Any],
+    group: NDArray[np.str_] | None,
+    name: str,
+) -> PlainScores:
+    """Leave out trials without score; refuse arrays of other lengths or labels."""
+    lengths = {score.shape, is_target.shape, score.shape if group is None else group.shape}
+    if len(lengths) > 1 or score.ndim != 1:
+        msg = f"{name}: scores, labels and groups have different lengths; give one of each a trial"
+        raise DataError(msg)
+    if is_target.dtype != np.bool_:
+        if not np.isin(is_target, (0, 1)).all():
+            msg = f"{name}: labels are not all 1 or 0; use 1 for target trials, 0 for nontarget"
+            raise DataError(msg)
+        is_target = is_target == 1
+    has_score = ~np.isnan(score)
+    if not has_score.any():
+        msg = f"{name}: holds no score; give a number a trial"
+        raise DataError(msg)
+    return PlainScores(
+        score[has_score],
+        is_target[has_score],
+        None if group is None else group[has_score],
+        name,
+        int((~has_score).sum()),
+    )
+
+
+def _translated(rows: Chunk, requested: RequestedColumns) -> Chunk:
+    """The rows, with the user's words for target and nontarget as labels."""
+    words = {
+        alternative.strip().lower(): role
+        for role in ("target", "nontarget")
+        for alternative in requested.words.get(role, "").split("|")
+        if alternative.strip()
+    }
+    if not words:
+        return rows
+    cell = pl.col("label").cast(pl.String)
+    lower = cell.str.strip_chars().str.to_lowercase()
+    label = lower.replace_strict(words, default=None, return_dtype=pl.String).fill_null(cell)
+    return Chunk(rows.frame.with_columns(label=label), rows.rows, rows.name, rows.columns)
+
+
+def _read_scores(source: Any) -> tuple[pl.DataFrame, str]:
+    """A table of text with a column ``row``; without a header, one of scores and labels."""
+    if isinstance(source, (str, os.PathLike)):
+        content = read_content(source)
+        if table_format(content) is DELIMITED:
+            check_text(content)
+            lines = head_lines(content.head)
+            names, separator, _ = read_header(content) if len(lines) > 1 else ([], " ", 0)
+            if not names or any(map(_is_number, names)):
+                return _read_headerless(source, separator), content.name
+    table, name, _ = read_table(source, "scores")
+    return table, name
+
+
+def _read_headerless(source: str | os.PathLike[str], separator: str) -> pl.DataFrame:
+    """Rows of a score and a label, in either order."""
+    content = read_content(source)
+    with content.open() as file:
+        text = file.read().decode("utf-8-sig", errors="replace")
+    lines = [(row, line) for row, line in enumerate(text.split("\n"), 1) if line.strip()]
+    cells = [split_line(line.rstrip("\r"), separator) for _, line in lines]
+    widths = {len(row) for row in cells}
+    if widths == {1}:
+        msg = (
+            f"{content.name}: holds scores without labels; give those of target and of nontarget "
+            "trials as two files, --target FILE --nontarget FILE"
+        )
+        raise DataError(msg)
+    if widths != {2}:
+        msg = (
+            f"{content.name}: has {' and '.join(map(str, sorted(widths)))} columns and no header; "
+            "put their names above them, such as score,label"
+        )
+        raise DataError(msg)
+    sample = cells[:_MAX_SAMPLED_ROWS]
+    is_label_first = all(is_label(row[0]) for row in sample) and not all(
+        is_label(row[1]) for row in sample
+    )
+    label_index = 0 if is_label_first else 1
+    return pl.DataFrame(
+        {
+            "row": [row for row, _ in lines],
+            "score": [row[1 - label_index] for row in cells],
+            "label": [row[label_index] for row in cells],
+        }
+    )
+
+
+def _numbers_of_file(source: str | os.PathLike[str]) -> tuple[NDArray[np.float64], str]:
+    """The numbers of a file, one a line."""
+    content = read_content(source)
+    check_text(content)
+    with content.open() as file:
+        text = file.read().decode("utf-8-sig", errors="replace")
+    cells = pl.Series(text.split("\n")).str.strip_chars()
+    row_numbers = pl.Series(np.arange(1, len(cells) + 1))
+    is_filled = cells != ""
+    cells, row_numbers = cells.filter(is_filled), row_numbers.filter(is_filled)
+    parsed = cells.cast(pl.Float64, strict=False)
+    # a name above the numbers is no number
+    start = 1 if len(cells) > 1 and parsed[0] is None else 0
+    rows = parsed[start:].is_null() | parsed[start:].is_nan()
+    if rows.any() or start == len(cells):
+        position = start + int(rows.arg_max() or 0)
+        cell = cells[position] if position < len(cells) else ""
+        row = row_numbers[position] if position < len(cells) else 1
+        msg = (
+            f"{content.name}, row {row}: {cell!r} is not a number; give one score a line, or a "
+            "table of scores and labels"
+        )
+        raise DataError(msg)
+    return parsed[start:].to_numpy(), content.name
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
