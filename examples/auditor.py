@@ -78,7 +78,7 @@ def check(folder: Path) -> None:
         operating_points="threshold=0.38",
         intervals=False,
     )
-    assert {row["group"] for row in audit.groups} == {*AGES, "not stated", "pooled", "all"}
+    assert {row["group"] for row in audit.groups} == {*AGES, "pooled", "all"}
     rows = audit.groups.where(metric="fnr", definition="").rows()
     rates = {row["group"]: row["value"] for row in rows}
     assert min(rates[age] for age in AGES[2:]) > max(rates[age] for age in AGES[:2])
