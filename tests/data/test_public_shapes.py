@@ -5,11 +5,14 @@ import random
 import re
 import shlex
 import unicodedata
+from contextlib import suppress
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 import parivox as pv
+from parivox.cli import main
 from parivox.data.speakers import read_speakers
 from parivox.data.trials import read_trials
 from parivox.errors import ConfigError, DataError
@@ -346,3 +349,45 @@ def test_that_no_part_is_known_is_said_only_where_it_is_true(tmp_path):
     other = {"speaker": ["anna", "tom"], "gender": ["f", "m"]}
     with pytest.raises(DataError, match="no part of the ids between"):
         rates(scores, other)
+
+
+@pytest.fixture
+def printed(tmp_path, monkeypatch, capsys):
+    """What the command line prints in a folder with one list in three parts."""
+    header, *rows = Path(scores_file(tmp_path)).read_text().splitlines()
+    for i in range(3):
+        written(tmp_path / f"part{i}.csv", [header, *rows[i::3]])
+    speakers_file(tmp_path)
+    monkeypatch.chdir(tmp_path)
+
+    def run(*files):
+        options = ["--speakers", "speakers.csv", "--by", "gender", "--no-intervals", "--quiet"]
+        with suppress(SystemExit):  # of a refusal
+            main(["audit", *files, *options])
+        output = capsys.readouterr()
+        return " ".join((output.out or output.err).split())
+
+    return run
+
+
+def test_files_of_one_name_are_parts_of_one_list(printed):
+    whole = printed("S=scores.csv")
+    for files in (["S=part0.csv", "S=part1.csv", "S=part2.csv"], ["S=part*.csv"]):
+        parts = printed(*files)
+        assert "1 system (S, 3 files)" in parts
+        assert parts.replace(", 3 files", "") == whole
+    with_other = printed("S=part0.csv", "S=part1.csv", "T=scores.csv")
+    assert "2 systems in 3 files" in with_other
+
+
+def test_unnamed_files_without_a_common_trial_are_asked_about(printed):
+    refusal = printed("part0.csv", "part1.csv", "part2.csv")
+    assert "no two share a trial" in refusal
+    commands = re.findall(r"(?:give|or) ((?:\w=\S+ ?)+)", refusal)
+    assert len(commands) == 2
+    one_list, several = (printed(*command.split()) for command in commands)
+    assert "1 system (S, 3 files)" in one_list
+    assert "3 systems" in several
+    assert "2 systems" in printed("part0.csv", "part1.csv")
+    assert "4 systems" in printed("part0.csv", "part1.csv", "part2.csv", "scores.csv")
+    assert "names no file" in printed("S=nothing*.csv")

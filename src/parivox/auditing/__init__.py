@@ -63,6 +63,9 @@ if TYPE_CHECKING:
         check_format as check_format,
     )
     from parivox.auditing.inputs import (
+        FilesByStem as FilesByStem,
+    )
+    from parivox.auditing.inputs import (
         GroupedTrials as GroupedTrials,
     )
     from parivox.auditing.inputs import (
@@ -202,6 +205,7 @@ _HOMES = {
     "parivox.auditing.inputs": (
         "GroupedTrials",
         "requested_attributes",
+        "FilesByStem",
         "sources_by_name",
         "read_grouped_trials",
         "read_one_system",

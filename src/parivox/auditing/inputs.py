@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from parivox.data.columns import ALIASES, plain_name
@@ -16,7 +18,7 @@ from parivox.data.recordings import read_failures, read_models, read_utterances
 from parivox.data.requested_groupings import make_groupings, parsed_attributes, requested_values
 from parivox.data.source_bytes import file_stem
 from parivox.data.speakers import read_speakers
-from parivox.data.trial_set import with_common_speakers
+from parivox.data.trial_set import n_trials_in_common, with_common_speakers
 from parivox.data.trials import read_trials
 from parivox.errors import ConfigError, DataError, utf8_text
 from parivox.frozen import frozen
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
 
 _SPEAKER_OPTIONS = ("speakers", "id", "conflicts", "encoding", "quotes")
 """Options about speakers, which may go with speaker counts."""
+_MIN_DISJOINT_FILES = 3
+"""Unnamed files of disjoint trials that are more likely parts of a list than systems."""
 _TRIAL_COLUMN_NAMES = frozenset().union(*ALIASES.values())
 OptionsType = TypeVar("OptionsType", bound="ReadOptions")
 
@@ -58,6 +62,31 @@ def split_name(name: object) -> tuple[str, str]:
         raise ConfigError(msg)
     system, list_ = pair
     return utf8_text(str(system)), utf8_text(str(list_))
+
+
+class FilesByStem(dict[tuple[str, str], Any]):
+    """Score files that nobody named, by their own names: each is taken for a system."""
+
+
+def check_trials_shared(scores: Any, trial_sets: Sequence[TrialSet]) -> None:
+    """Refuse three or more unnamed files of which no two share a trial: they may be one list."""
+    if not isinstance(scores, FilesByStem) or len(trial_sets) < _MIN_DISJOINT_FILES:
+        return
+    if not all(trials.is_exact and trials.fits_in_memory for trials in trial_sets):
+        return
+    if any(n_trials_in_common(*pair) for pair in combinations(trial_sets, 2)):
+        return
+    files = [str(source) for source in scores.values()]
+    one_list = " ".join(shlex.quote(f"S={file}") for file in files)
+    letters = [chr(ord("A") + i % 26) for i in range(len(files))]
+    several = " ".join(
+        shlex.quote(f"{letter}={file}") for letter, file in zip(letters, files, strict=True)
+    )
+    msg = (
+        f"{', '.join(files)}: no two share a trial, so that they may be parts of one list; give "
+        f"{one_list} for parts of one list, or {several} for systems on lists of their own"
+    )
+    raise ConfigError(msg)
 
 
 def sources_by_name(scores: Any) -> dict[tuple[str, str], Any]:

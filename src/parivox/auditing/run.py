@@ -26,6 +26,7 @@ from parivox.auditing.draws import MAX_DRAWN_SPEAKERS, draw_speakers
 from parivox.auditing.inputs import (
     AuditDesign,
     apply_groups_file,
+    check_trials_shared,
     development_sources,
     named_counts_files,
     read_grouped_counts,
@@ -388,6 +389,7 @@ def _read_study(scores: Any, audit_options: AuditOptions) -> _Study:
             standardise=audit_options.standardise,
             rules=threshold_rules,
         )
+        check_trials_shared(scores, cast("Sequence[TrialSet]", inputs.trial_sets))
         lacks_test_speakers = any(trials.n_without_test_speaker for trials in inputs.trial_sets)
         if not audit_options.allocate and lacks_test_speakers:
             by_enrolment = replace(audit_options, allocate=("enrol",))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import sys
 from pathlib import Path
@@ -167,34 +168,52 @@ def audit_command_line(words: Sequence[str], arguments: argparse.Namespace) -> A
 def _named_sources(sources: list[str]) -> Any:
     """Return one path, or several by system and list, as NAME= or NAME@LIST= say.
 
-    Files of counts need no names, and those of one name are added up.
+    Files of one name are parts of one list; those of counts need no names, and are added up.
     """
-    from parivox.auditing import split_name  # noqa: PLC0415
+    from parivox.auditing import FilesByStem, split_name  # noqa: PLC0415
     from parivox.data.counts_file import holds_counts, holds_speaker_counts  # noqa: PLC0415
     from parivox.data.source_bytes import file_stem  # noqa: PLC0415
 
-    if len(sources) == 1 and "=" not in sources[0]:
+    if len(sources) == 1 and "=" not in sources[0] and not _is_glob(sources[0]):
         return sources[0]
-    pairs = []
+    pairs: list[tuple[tuple[str, str] | None, str]] = []
     for text in sources:
         label, equals, path = text.partition("=")
         # any text, even what no path can be
         is_plain = not equals or os.path.exists(text)  # noqa: PTH110
-        pairs.append((None, text) if is_plain else (split_name(label), path))
+        name = None if is_plain else split_name(label)
+        pairs += [(name, file) for file in _matching_files(text if is_plain else path)]
     if any(holds_counts(path) or holds_speaker_counts(path) for _, path in pairs):
         counts: dict[object, list[str]] = {}
         for name, path in pairs:
             counts.setdefault(name or "", []).append(path)
         return counts
-    named: dict[tuple[str, str], str] = {}
-    for (arguments, path), text in zip(pairs, sources, strict=True):
-        name = arguments or (file_stem(path), "")
-        if name in named:
-            full_name = "@".join(filter(None, name))
+    paths_by_name: dict[tuple[str, str], list[str]] = {}
+    for given_name, path in pairs:
+        name = given_name or (file_stem(path), "")
+        if given_name is None and name in paths_by_name:
             msg = (
-                f"{text}: {full_name!r} is named twice; name each file, as in V2=v2.csv or "
+                f"{path}: {name[0]!r} is named twice; name each file, as in V2=v2.csv or "
                 "V2@H=v2.csv"
             )
             raise ConfigError(msg)
-        named[name] = path
-    return named
+        paths_by_name.setdefault(name, []).append(path)
+    named = {name: paths[0] if len(paths) == 1 else paths for name, paths in paths_by_name.items()}
+    are_unnamed = all(given_name is None for given_name, _ in pairs)
+    return FilesByStem(named) if are_unnamed else named
+
+
+def _is_glob(path: str) -> bool:
+    """Whether a text is a pattern of file names, and no file itself."""
+    return glob.has_magic(path) and not os.path.exists(path)  # noqa: PTH110 - any text
+
+
+def _matching_files(path: str) -> list[str]:
+    """Return the files that a pattern such as ``data/*.parquet`` names, in order; else the path."""
+    if not _is_glob(path):
+        return [path]
+    files = sorted(glob.glob(path))  # noqa: PTH207 - as a shell names them
+    if not files:
+        msg = f"{path}: names no file; check the folder and the pattern"
+        raise ConfigError(msg)
+    return files

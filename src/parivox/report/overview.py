@@ -851,14 +851,18 @@ def _size(audit: Audit) -> Iterator[str]:
             yield f"{lowest}{count_of(max(counts), noun)}"
     if only := audit.record["options"].get("only"):
         yield f"only {', '.join(only)}"
+    n_files = len([entry for entry in audit.provenance if entry.get("role") == "scores"])
+    has_parts = n_files > len(systems(audit))
     if len(systems(audit)) == 1:
         (system,) = systems(audit)
-        yield f"1 system ({system_label(system['system'], system['list'])})"
+        in_files = f", {n_files} files" if has_parts else ""
+        yield f"1 system ({system_label(system['system'], system['list'])}{in_files})"
         return
     n_systems = len({system["system"] for system in systems(audit)})
     n_lists = len({system["list"] for system in systems(audit)})
     on_lists = f" on {n_lists} lists" if n_lists > 1 else ""
-    yield f"{n_systems} systems{on_lists}"
+    in_files = f" in {n_files} files" if has_parts else ""
+    yield f"{n_systems} systems{on_lists}{in_files}"
 
 
 def _threshold_text(audit: Audit) -> str:
