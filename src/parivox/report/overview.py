@@ -852,7 +852,8 @@ def _size(audit: Audit) -> Iterator[str]:
     if only := audit.record["options"].get("only"):
         yield f"only {', '.join(only)}"
     n_files = len([entry for entry in audit.provenance if entry.get("role") == "scores"])
-    has_parts = n_files > len(systems(audit))
+    # development scores are among the files, too
+    has_parts = not audit.record.get("development") and n_files > len(systems(audit))
     if len(systems(audit)) == 1:
         (system,) = systems(audit)
         in_files = f", {n_files} files" if has_parts else ""
