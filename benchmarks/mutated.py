@@ -16,6 +16,7 @@ import contextlib
 import gzip
 import hashlib
 import io
+import json
 import random
 import shutil
 import signal
@@ -28,6 +29,7 @@ import wave
 from collections import Counter
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -289,6 +291,7 @@ def kinds(home: Path) -> Iterator[Kind]:  # noqa: PLR0915 - a list of them
     yield Kind("failures", ".csv", [failures], read_failures)
     models = b"model,utterance\nm0,s0/0.wav\nm0,s0/1.wav\nm1,s1/0.wav\n"
     yield Kind("models", ".csv", [models], read_models)
+    yield from kinds_of_published_files(trials, people, ids)
     yield Kind("inspect, text", ".csv", [text, people_text, spaced], inspect)
     yield Kind("inspect, binary", ".parquet", [*binary, *binary_people], inspect)
     yield Kind("inspect, workbook", ".xlsx", [workbook_of_people], inspect)
@@ -319,6 +322,42 @@ def kinds(home: Path) -> Iterator[Kind]:  # noqa: PLR0915 - a list of them
     yield Kind("embeddings, parquet", ".parquet", tables, precomputed.read)
     sound = partial(audio.decode, rate=16_000)
     yield Kind("recording", ".wav", [wave_bytes()], lambda path: sound(audio.Excerpt(str(path))))
+
+
+def kinds_of_published_files(
+    trials: pl.DataFrame, people: pl.DataFrame, ids: Sequence[str]
+) -> Iterator[Kind]:
+    """Files as corpora and toolkits publish them."""
+    records = people.to_dicts()
+    documents = [
+        json.dumps(document, indent=indent).encode()
+        for indent in (None, 1)
+        for document in (
+            records,
+            {record["speaker"]: record for record in records},
+            people.to_dict(as_series=False),
+            {"columns": people.columns, "data": people.rows()},
+        )
+    ]
+    yield Kind("speakers, json", ".json", documents, lambda path: read_speakers(path).ids)
+    comments = b"; speakers\n;ID  |SEX| NAME\n14   | F | A. Reader\n16   | M | B. Reader\n"
+    blanks = b"ID  AGE  REGION\n225  23  Southern England\n226  22  Surrey\n227  38\n"
+    yield Kind(
+        "speakers, as published", ".txt", [comments, blanks], lambda path: read_speakers(path).ids
+    )
+    wide = "\n".join(f"m{i} {first} {second}" for i, (first, second) in enumerate(pairwise(ids)))
+    maps = [wide.encode(), wide.replace(" ", "\t").encode(), wide.replace(" ", ",").encode()]
+    yield Kind("enrolment map", ".txt", maps, read_models)
+    plain = trials.select("score", "label")
+    plain_texts = [
+        plain.write_csv().encode(),
+        plain.write_csv(include_header=False, separator=" ").encode(),
+        plain.select("score").write_csv(include_header=False).encode(),
+    ]
+    shown = command("metrics", "FILE", "--json")
+    yield Kind("scores without ids", ".csv", plain_texts, shown)
+    yield Kind("inspect, published", ".txt", [*documents, *maps, *plain_texts, comments, blanks],
+               command("inspect", "FILE"))  # fmt: skip
 
 
 def kinds_of_folders(home: Path, scores: Path, speakers: Path) -> Iterator[Kind]:
