@@ -103,6 +103,7 @@ JSON_TABLES = {
         str(i): {"speaker": speaker, "gender": gender}
         for i, (speaker, gender) in enumerate(GENDER.items())
     },
+    "lists": {"speaker": [*GENDER], "gender": [*GENDER.values()]},
     "split": {
         "columns": ["speaker", "gender"],
         "index": [*range(len(GENDER))],

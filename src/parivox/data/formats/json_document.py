@@ -5,6 +5,7 @@
 ``{"a": {"gender": "f"}, ...}``                a row a speaker, whose id is the key
 ``{"a": "f", ...}``                            the same, with one value
 ``{"gender": {"a": "f", ...}, ...}``           a column a key, as pandas writes them
+``{"speaker": ["a", ...], "gender": [...]}``    a column a key, as ``to_dict("list")``
 ``{"columns": [...], "data": [[...], ...]}``   pandas, ``orient="split"``
 ``{"schema": ..., "data": [{...}, ...]}``      pandas, ``orient="table"``
 =============================================  =====================================
@@ -70,10 +71,21 @@ def _is_record(mapping: dict[str, Any]) -> bool:
     """
     if all(isinstance(value, dict) for value in mapping.values()):
         return not mapping
+    if _are_columns(mapping):
+        return False
     if isinstance(mapping.get("data"), list):
         return False
     is_flat = not any(isinstance(value, (dict, list)) for value in mapping.values())
     return not is_flat or any(plain_name(name) in _RECORD_NAMES for name in mapping)
+
+
+def _are_columns(mapping: dict[str, Any]) -> bool:
+    """Whether an object has columns, which are lists of one length."""
+    values = list(mapping.values())
+    return len(values) > 1 and (
+        all(isinstance(value, list) for value in values)
+        and len({len(value) for value in values}) == 1
+    )
 
 
 def _records(document: Any) -> list[dict[str, Any]]:
@@ -87,6 +99,8 @@ def _records(document: Any) -> list[dict[str, Any]]:
     values = list(document.values())
     if all(isinstance(value, dict) for value in values):
         return _records_of_mappings(document)
+    if _are_columns(document):
+        return [dict(zip(document, row, strict=True)) for row in zip(*values, strict=True)]
     are_flat = not any(isinstance(value, (dict, list)) for value in values)
     items = document.items() if are_flat else ()
     return [{_SPEAKER: key, _VALUE: value} for key, value in items]
