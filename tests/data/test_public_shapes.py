@@ -74,13 +74,14 @@ def expected(tmp_path):
     return rates(scores_file(tmp_path), speakers_file(tmp_path))
 
 
+NAMES = ("A. Reader", "|CBW|Simon")
 LIBRISPEECH = [
     ";",
     "; Readers of the recordings",
     ";ID     |SEX| SUBSET           |MINUTES| NAME",
     *(
-        f"{speaker:<8}| {gender.upper()} | train-clean-360  | 25.10 | A. Reader"
-        for speaker, gender in GENDER.items()
+        f"{speaker:<8}| {gender.upper()} | train-clean-360  | 25.10 | {NAMES[i % 2]}"
+        for i, (speaker, gender) in enumerate(GENDER.items())
     ),
 ]
 REGIONS = ["Southern England", "Surrey", ""]
@@ -174,6 +175,19 @@ def test_the_last_column_of_vctk_holds_several_words_or_none(tmp_path):
     speakers = read_speakers(written(tmp_path / "speaker-info.txt", VCTK), id="ID")
     assert speakers.attributes["REGION"].to_list()[:3] == ["Southern England", "Surrey", None]
     assert speakers.attributes["GENDER"].to_list()[:2] == ["F", "M"]
+
+
+def test_columns_between_gaps_have_names_of_several_words(tmp_path):
+    lines = ["ID  AGE  GENDER  ACCENTS  REGION COMMENTS", *VCTK[1:]]
+    speakers = read_speakers(written(tmp_path / "speaker-info.txt", lines), id="ID")
+    column = speakers.attributes["REGION COMMENTS"]
+    assert column.to_list()[:3] == ["Southern England", "Surrey", None]
+
+
+def test_a_key_twice_in_json_is_refused(tmp_path):
+    path = written(tmp_path / "speakers.json", ['{"a": {"gender": "m"}, "a": {"gender": "f"}}'])
+    with pytest.raises(DataError, match="has the key 'a' twice"):
+        read_speakers(path)
 
 
 def test_a_row_of_trials_with_a_cell_too_many_is_still_refused(tmp_path):

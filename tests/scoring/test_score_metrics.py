@@ -1,6 +1,7 @@
 """Metrics of scores without ids, against slow counting and against an audit of the same trials."""
 
 import json
+import subprocess
 
 import numpy as np
 import polars as pl
@@ -135,8 +136,13 @@ def test_what_is_left_out_is_told(trials):
     ("arguments", "sentence"),
     [
         ({}, "give scores with labels, or the scores of target"),
-        ({"scores": [1.0], "labels": [1], "target": [1.0]}, "give scores with labels"),
-        ({"target": [1.0]}, "give scores with labels"),
+        ({"scores": [1], "target": [1.0], "nontarget": [0.0]}, "give scores with labels"),
+        ({"target": [1.0]}, "--nontarget: is missing"),
+        (
+            {"target": [1.0], "nontarget": [0.0], "groups": "sex"},
+            "one score a line and nothing else",
+        ),
+        ({"scores": [1.0, 2.0], "labels": [1, 0], "groups": ["all trials", "f"]}, "rename it"),
         ({"scores": [1.0, 2.0], "labels": [1]}, "different lengths"),
         ({"scores": [1.0, 2.0], "labels": [1, 2]}, "labels are not all 1 or 0"),
         ({"scores": [np.nan], "labels": [1]}, "holds no score"),
@@ -149,6 +155,34 @@ def test_what_is_left_out_is_told(trials):
 def test_what_cannot_be_meant_is_a_sentence(arguments, sentence):
     with pytest.raises((ConfigError, DataError), match=sentence):
         pv.metrics(**arguments)
+
+
+def test_missing_groups_of_arrays_are_no_groups():
+    score, label = [0.1, 0.9, 0.2, 0.8], [0, 1, 0, 1]
+    for groups in (["f", None, "m", ""], ["f", "NA", "m", "unknown"]):
+        assert {*pv.metrics(score, label, groups).counts} == {"all trials", "f", "m"}
+    assert {*pv.metrics(score, label, [1.0, np.nan, 2.0, 1.0]).counts} == {
+        "all trials",
+        "1.0",
+        "2.0",
+    }
+
+
+def test_infinite_scores_are_json(trials):
+    score = trials["score"].copy()
+    score[:4] = np.inf, np.inf, -np.inf, -np.inf
+    for llr in (False, True):
+        metrics = pv.metrics(score, trials["label"], llr=llr)
+        assert json.loads(metrics.to_json()) == metrics.to_dict()
+
+
+def test_standard_input_is_read_once(trials, program):
+    text = pl.DataFrame(trials).write_csv()
+    for options in (["-"], ["-", "--by", "gender"]):
+        done = subprocess.run(
+            [program, "metrics", *options], input=text, capture_output=True, text=True, check=True
+        )
+        assert "3,000 trials" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ Of two columns, the one whose ids occur again holds the models; the first one wh
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -20,26 +19,24 @@ import polars as pl
 from parivox.data.columns import plain_name
 from parivox.data.formats import table_format
 from parivox.data.formats.delimited import DELIMITED, check_text, read_header
-from parivox.data.source_bytes import read_content
 from parivox.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from parivox.data.source_bytes import SourceBytes
+
 _COLUMNS = ("row", "model", "recording")
 
 
 def read_enrolment_map(
-    source: Any, known_names: Collection[str]
+    content: SourceBytes, known_names: Collection[str]
 ) -> tuple[pl.DataFrame, str, dict[str, Any]] | None:
     """Return models and recordings, the name of the file, and what was read.
 
-    None where the source is a table: no file of text, or one with any of the known names of columns
-    in its first line. The columns are ``row``, ``model`` and ``recording``, a pair a row.
+    None where the file is a table: no text, or one with any of the known names of columns in its
+    first line. The columns are ``row``, ``model`` and ``recording``, a pair a row.
     """
-    if not isinstance(source, (str, os.PathLike)) or source == "":
-        return None
-    content = read_content(source)
     if table_format(content) is not DELIMITED:
         return None
     check_text(content)

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from parivox.data.source_bytes import SourceBytes
+
 _MAX_SAMPLED_ROWS = 1000
 
 
@@ -53,7 +55,7 @@ def plain_scores(
 ) -> PlainScores:
     """Read scores from arrays, a table or a file; `groups` may name a column of it."""
     if labels_of_scores is not None:
-        group = None if groups is None else np.asarray(groups).astype(np.str_)
+        group = None if groups is None else _group_names(pl.Series(groups, strict=False))
         return _checked(
             np.asarray(scores, dtype=np.float64), np.asarray(labels_of_scores), group, "scores"
         )
@@ -81,9 +83,7 @@ def plain_scores(
         if groups not in names:
             msg = f"--by {groups!r}: is no column of {name}; {name_hint(str(groups), names)}"
             raise ConfigError(msg)
-        cell = pl.col(groups)
-        known = pl.when(~unknown_cells(cell)).then(cell).otherwise(pl.lit(""))
-        group = table.select(known.fill_null("").alias("group"))["group"].to_numpy().astype(np.str_)
+        group = _group_names(table[groups])
     return _checked(numbers(rows, "score"), labels(rows) == 1, group, name)
 
 
@@ -99,6 +99,15 @@ def scores_by_class(target: Any, nontarget: Any) -> PlainScores:
         names.append(name)
     is_target = np.repeat([True, False], [array.size for array in arrays])
     return _checked(np.concatenate(arrays), is_target, None, " and ".join(names))
+
+
+def _group_names(cells: pl.Series) -> NDArray[np.str_]:
+    """The group of each trial as text; empty where it is not known."""
+    if cells.dtype.is_float():
+        cells = cells.fill_nan(None)
+    text = pl.col("group").cast(pl.String)
+    known = pl.when(~unknown_cells(text)).then(text).otherwise(pl.lit("")).fill_null("")
+    return np.asarray(cells.alias("group").to_frame().select(known)["group"].to_numpy(), np.str_)
 
 
 def _checked(
@@ -149,20 +158,19 @@ def _translated(rows: Chunk, requested: RequestedColumns) -> Chunk:
 def _read_scores(source: Any) -> tuple[pl.DataFrame, str]:
     """A table of text with a column ``row``; without a header, one of scores and labels."""
     if isinstance(source, (str, os.PathLike)):
-        content = read_content(source)
+        content = source = read_content(source)  # once, as it may be standard input
         if table_format(content) is DELIMITED:
             check_text(content)
             lines = head_lines(content.head)
             names, separator, _ = read_header(content) if len(lines) > 1 else ([], " ", 0)
             if not names or any(map(_is_number, names)):
-                return _read_headerless(source, separator), content.name
+                return _read_headerless(content, separator), content.name
     table, name, _ = read_table(source, "scores")
     return table, name
 
 
-def _read_headerless(source: str | os.PathLike[str], separator: str) -> pl.DataFrame:
+def _read_headerless(content: SourceBytes, separator: str) -> pl.DataFrame:
     """Rows of a score and a label, in either order."""
-    content = read_content(source)
     with content.open() as file:
         text = file.read().decode("utf-8-sig", errors="replace")
     lines = [(row, line) for row, line in enumerate(text.split("\n"), 1) if line.strip()]

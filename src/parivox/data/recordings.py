@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from parivox.data.joining import (
     placeholders,
     spreadsheet_damage,
 )
+from parivox.data.source_bytes import read_content
 from parivox.data.speakers import (
     UTTERANCE_NAMES,
     contradictory_rows,
@@ -452,7 +454,10 @@ def read_models(source: Any) -> Models:
     if isinstance(source, Models):
         return source
     known_names = {*MODEL_NAMES, *SPEAKER_NAMES, *UTTERANCE_NAMES, "side"}
-    enrolment_map = read_enrolment_map(source, known_names)
+    enrolment_map = None
+    if isinstance(source, (str, os.PathLike)) and source != "":
+        source = read_content(source)  # once, as it may be standard input
+        enrolment_map = read_enrolment_map(source, known_names)
     raw_table, name, provenance = enrolment_map or read_table(source, "models")
     columns = {"model": find_column(raw_table, "model", MODEL_NAMES, name)}
     other_columns = raw_table.select(pl.exclude(columns["model"]))

@@ -18,7 +18,7 @@ from parivox.data.formats.dataframes import dataframe_from
 from parivox.data.formats.format import Chunk, has_text_cells
 from parivox.data.ids import NumberedTexts
 from parivox.data.kaldi import kaldi_table
-from parivox.data.source_bytes import read_content
+from parivox.data.source_bytes import SourceBytes, read_content
 from parivox.data.trial_checks import DataNote
 from parivox.errors import ConfigError, DataError, name_hint
 
@@ -273,17 +273,18 @@ def read_table(source: Any, role: str) -> tuple[pl.DataFrame, str, dict[str, Any
     """
     rows: Rows | None = None
     provenance: dict[str, Any] = {"role": role, "name": role, "format": "dataframe"}
-    if not isinstance(source, (str, os.PathLike)):
+    if not isinstance(source, (str, os.PathLike, SourceBytes)):
         frame = dataframe_from(source, role)
     elif (
-        source != ""
+        not isinstance(source, SourceBytes)
+        and source != ""
         and role in _KALDI_ROLES
         and (kaldi := kaldi_table(Path(source), role)) is not None
     ):
         frame, rows = kaldi[0].drop("row"), kaldi[0]["row"].to_numpy()
         provenance |= kaldi[1]
     else:
-        content = read_content(source)
+        content = source if isinstance(source, SourceBytes) else read_content(source)
         kind = table_format(content)
         assert kind.table is not None
         frame, rows = _frame_with_rows(kind.table(content), content.name)

@@ -7,6 +7,7 @@ to differ from another.
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -103,7 +104,14 @@ class ScoreMetrics(NotebookView):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the name, the notes and the rows of the table."""
-        return {"name": self.name, "notes": [*self.notes], "metrics": self.table.rows()}
+        rows = [
+            {
+                name: str(cell) if isinstance(cell, float) and math.isinf(cell) else cell
+                for name, cell in row.items()
+            }
+            for row in self.table.rows()
+        ]
+        return {"name": self.name, "notes": [*self.notes], "metrics": rows}
 
     def to_json(self) -> str:
         """Return all of it as JSON."""
@@ -169,8 +177,18 @@ def metrics(
     >>> round(found.value("eer", "linear"), 3), found.value("auc")
     (0.333, 0.8888888888888888)
     """
-    if (target is None) != (nontarget is None) or (scores is None) == (target is None):
+    if (target is None) != (nontarget is None):
+        lacking = "nontarget" if nontarget is None else "target"
+        msg = f"--{lacking}: is missing; give the scores of both classes, one a line"
+        raise ConfigError(msg)
+    if (scores is None) == (target is None):
         msg = "give scores with labels, or the scores of target and of nontarget trials, not both"
+        raise ConfigError(msg)
+    if target is not None and (labels is not None or groups is not None or columns):
+        msg = (
+            "--target and --nontarget hold one score a line and nothing else; give one table of "
+            "scores, labels and groups instead"
+        )
         raise ConfigError(msg)
     read = (
         plain_scores(scores, labels, groups, columns=columns)
@@ -205,6 +223,9 @@ def _counts_by_group(read: PlainScores, *, is_distance: bool) -> dict[str, Count
     score = -read.score if is_distance else read.score
     counts = {ALL: Counts.from_scores(score, read.is_target)}
     names = [] if read.group is None else sorted(set(read.group.tolist()) - {""})
+    if ALL in names:
+        msg = f"{read.name}: a group is called {ALL!r}, which stands for all of them; rename it"
+        raise DataError(msg)
     for name in names:
         is_member = read.group == name
         counts[name] = Counts.from_scores(score[is_member], read.is_target[is_member])
@@ -295,6 +316,11 @@ def _notes(read: PlainScores, counts: Mapping[str, Counts]) -> Iterator[str]:
         n_unknown = int((read.group == "").sum())
         if n_unknown:
             yield f"{n_unknown:,} trials are in no group"
+    for name, group_counts in counts.items():
+        n_target, n_nontarget = int(group_counts.n_target), int(group_counts.n_nontarget)
+        if not n_target or not n_nontarget:
+            lacking = "nontarget" if n_target else "target"
+            yield f"{name}: there are no {lacking} trials, without which most metrics are undefined"
     if len(counts) > 1:
         yield (
             f"{NO_INTERVAL}: whether groups differ beyond chance takes ids of speakers "

@@ -15,7 +15,14 @@ import polars as pl
 
 from parivox.data.columns import CELL_WORDS, RequestedColumns, plain_name
 from parivox.data.formats.dataframes import BINARY, scan_frame
-from parivox.data.formats.delimited import DELIMITED, check_text, head_lines, is_text, read_header
+from parivox.data.formats.delimited import (
+    DELIMITED,
+    check_text,
+    has_leading_comments,
+    head_lines,
+    is_text,
+    read_header,
+)
 from parivox.data.formats.format import CERTAIN_FIT, FORMATS, POSSIBLE_FIT, Format, Scan, register
 from parivox.data.formats.headerless import HEADERLESS, headerless, mostly_numbers, text_sample
 from parivox.data.formats.jsonl import JSONL
@@ -164,6 +171,8 @@ def may_be_trials(head: bytes) -> bool:
     >>> may_be_trials(b"a/1 a/2 0.5"), may_be_trials(b"a b accept"), may_be_trials(b"id,sex")
     (True, True, False)
     """
+    if has_leading_comments(head):  # of a table: no list of trials has any
+        return False
     formats = _fitting_formats(head, RequestedColumns())
     has_columns = (
         any(candidate.positions for candidate in formats) or text_sample(head).are_decisions()

@@ -45,6 +45,8 @@ SPANNING_RECORDS = "spanning"
 """Key in the dialect of a source: number of records with a cell of several lines, and the first."""
 _MIN_COLUMNS_BEFORE_FREE_TEXT = 3
 """Columns of a table separated by blanks whose last may hold several words."""
+_MAX_FREE_TEXT_BYTES = 16 << 20
+"""Size of a table whose lines are divided one by one."""
 CHUNK_BYTES = 64 << 20
 """Bytes read at once."""
 PICKLE_ADVICE = (
@@ -115,6 +117,17 @@ def _best_separator(header: str) -> str:
     return best_separator if best_separator in header else " "
 
 
+def has_leading_comments(head: bytes) -> bool:
+    r"""Whether a text begins with lines that are comments, and goes on without.
+
+    Examples
+    --------
+    >>> has_leading_comments(b"; people\nid,sex\n"), has_leading_comments(b"id,sex\n")
+    (True, False)
+    """
+    return is_text(head) and bool(_leading_comments(head_lines(head)))
+
+
 def _leading_comments(lines: Sequence[tuple[int, str]]) -> list[str]:
     """Return the lines at the beginning that are comments, unless all are."""
     comments: list[str] = []
@@ -163,27 +176,47 @@ def _table(content: SourceBytes) -> NamedColumns:
                 frame.select(**{name: f"f{position}" for name, position in positions.items()}),
             )
 
+    if not _has_free_last_column(content, names, start, separator):
+        return NamedColumns(names, chunks)
+    names = list(_names_between_gaps(content.head, names, start, separator))
+
     def free_text_chunks(positions: Mapping[str, int]) -> Iterator[tuple[Rows, pl.DataFrame]]:
-        records = read_text(content, " ", len(names), start, quote=None, is_last_free=True)
+        records = read_text(content, separator, len(names), start, quote=None, is_last_free=True)
         for rows, frame in records:
             columns = {name: f"f{position}" for name, position in positions.items()}
             yield rows, frame.select(**columns)
 
-    has_free_text = separator == " " and _has_free_last_column(content.head, names, start)
-    return NamedColumns(names, free_text_chunks if has_free_text else chunks)
+    return NamedColumns(names, free_text_chunks)
 
 
-def _has_free_last_column(head: bytes, names: Sequence[str], start: int) -> bool:
-    """Whether rows of blank-separated cells differ in length, and no column is one of trials.
+def _has_free_last_column(
+    content: SourceBytes, names: Sequence[str], start: int, separator: str
+) -> bool:
+    """Whether rows have more cells than the header, which names no column of trials.
 
-    The last column then takes what is left of a row, as regions in the table of VCTK.
+    The last column then takes what is left of a row, as regions in the table of VCTK and names in
+    that of LibriSpeech.
     """
-    if len(names) < _MIN_COLUMNS_BEFORE_FREE_TEXT or any(
-        aliases & {plain_name(name) for name in names} for aliases in ALIASES.values()
-    ):
+    if separator not in " |" or len(names) < _MIN_COLUMNS_BEFORE_FREE_TEXT:
         return False
-    widths = {len(line.split()) for row, line in head_lines(head) if row >= start}
-    return len(widths) > 1 and max(widths) > len(names)
+    plain_names = {plain_name(name) for name in names}
+    if any(aliases & plain_names for aliases in ALIASES.values()):
+        return False
+    if separator == "|":  # any row may have more, also behind the first ones
+        return b'"' not in content.head and content.size <= _MAX_FREE_TEXT_BYTES
+    lines = [line for row, line in head_lines(content.head) if row >= start]
+    return len({len(line.split()) for line in lines}) > 1
+
+
+def _names_between_gaps(
+    head: bytes, names: Sequence[str], start: int, separator: str
+) -> Sequence[str]:
+    """Return names that several blanks or tabs divide, where the last one holds single blanks."""
+    header = next((line for row, line in reversed(head_lines(head)) if row < start), "")
+    wide_names = re.split(r"\s{2,}|\t", header.strip().lstrip("".join(_COMMENT_SIGNS)))
+    is_last_alone = len(wide_names) > 1 and all(" " not in name for name in wide_names[:-1])
+    has_enough = _MIN_COLUMNS_BEFORE_FREE_TEXT <= len(wide_names) < len(names)
+    return wide_names if separator == " " and has_enough and is_last_alone else names
 
 
 DELIMITED = named_format(
@@ -270,13 +303,16 @@ def read_text(
     row with data. Blank lines are rows without any value.
     """
     is_starred, separator = separator == "*", separator.replace("*", " ")
+    free_separator = None if separator == " " else separator.encode()
+    if is_last_free:
+        separator = "\t"
     types = {f"f{i}": pl.Float64 if i in numbers else pl.String for i in range(width)}
     content.dialect.pop(SPANNING_RECORDS, None)  # noted by an earlier reading
     for first_row, chunk, n_skipped in line_chunks(content, start):
         text = _FIRST_STAR.sub(rb"\1 ", chunk) if is_starred else chunk
         if is_last_free:
-            text = b"\n".join(_with_free_last_cell(line, width) for line in text.split(b"\n"))
-            separator = "\t"
+            lines = text.split(b"\n")
+            text = b"\n".join(_with_free_last_cell(line, width, free_separator) for line in lines)
         elif separator == " " and _has_irregular_blanks(text):
             text = b"\n".join(b" ".join(line.split()) for line in text.split(b"\n"))
         data_start = 0  # where the first line that is not blank begins
@@ -306,12 +342,12 @@ def read_text(
         yield rows, frame
 
 
-def _with_free_last_cell(line: bytes, width: int) -> bytes:
-    """Return a line with tabs between its cells, the last of which may hold blanks or nothing."""
-    cells = line.replace(b"\t", b" ").split(None, width - 1)
-    if not cells:
+def _with_free_last_cell(line: bytes, width: int, separator: bytes | None) -> bytes:
+    """Return a line with tabs between its cells, the last of which may hold anything or nothing."""
+    cells = [cell.strip() for cell in line.replace(b"\t", b" ").split(separator, width - 1)]
+    if not any(cells):
         return b""
-    return b"\t".join([*cells, *[b""] * (width - len(cells))]).rstrip(b"\r ")
+    return b"\t".join([*cells, *[b""] * (width - len(cells))])
 
 
 def _note_spanning(content: SourceBytes, rows: Rows, end_row: int) -> None:

@@ -35,7 +35,7 @@ _SPEAKER, _VALUE = "speaker", "value"
 def with_one_record_a_line(content: SourceBytes) -> SourceBytes:
     """Return a document as lines of JSON, a record each; anything else as it is."""
     (_, first_line), *other_lines = head_lines(content.head)
-    is_line, first_value = _decode(first_line)
+    is_line, first_value = _decode(first_line, content.name)
     if is_line and isinstance(first_value, dict) and (other_lines or _is_record(first_value)):
         return content
     if content.size > _MAX_BYTES:
@@ -45,7 +45,8 @@ def with_one_record_a_line(content: SourceBytes) -> SourceBytes:
         )
         raise DataError(msg)
     with content.open() as file:
-        is_document, document = _decode(file.read().decode("utf-8-sig", errors="replace"))
+        text = file.read().decode("utf-8-sig", errors="replace")
+    is_document, document = _decode(text, content.name)
     records = _records(document) if is_document else []
     if not records:
         return content
@@ -53,10 +54,20 @@ def with_one_record_a_line(content: SourceBytes) -> SourceBytes:
     return replace(content, payload=lines.encode(), path=None)
 
 
-def _decode(text: str) -> tuple[bool, Any]:
-    """Return whether a text is JSON, and its value."""
+def _decode(text: str, name: str) -> tuple[bool, Any]:
+    """Return whether a text is JSON, and its value; refuse an object with a key twice."""
+
+    def as_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        decoded = dict(pairs)
+        if len(decoded) < len(pairs):
+            keys = [key for key, _ in pairs]
+            repeated = next(key for key in keys if keys.count(key) > 1)
+            msg = f"{name}: has the key {repeated!r} twice in one object; keep one"
+            raise DataError(msg)
+        return decoded
+
     try:
-        return True, json.loads(text)
+        return True, json.loads(text, object_pairs_hook=as_object)
     except (ValueError, RecursionError):
         return False, None
 

@@ -7,6 +7,7 @@ import re
 import shlex
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from parivox.data.columns import (
     column_positions,
     plain_name,
 )
+from parivox.data.enrolment_maps import read_enrolment_map
 from parivox.data.formats.delimited import COMMENT_LINES, SPANNING_RECORDS
 from parivox.data.formats.headerless import mostly_scores
 from parivox.data.groups_file import read_groups_file
@@ -33,6 +35,7 @@ from parivox.data.recordings import (
     read_utterances,
 )
 from parivox.data.requested_groupings import MAX_DEFAULT_VALUES, MIN_DEFAULT_VALUES
+from parivox.data.source_bytes import read_content
 from parivox.data.speakers import UTTERANCE_NAMES, Speakers, find_column, read_table
 from parivox.data.trial_values import DECISIONS, is_decision, is_label
 from parivox.data.value_warnings import (
@@ -122,16 +125,32 @@ class InspectedTable:
 
 def inspect_table(source: Any, name: str) -> InspectedTable:
     """Inspect a source that is a table, but not of trials."""
-    table, _, provenance = read_table(source, "table")
+    enrolment_map = _wide_map(source)
+    table, _, provenance = enrolment_map or read_table(source, "table")
     findings = FileFindings(
         name, "", provenance["format"], reading_facts(provenance), rows=table.height
     )
-    inspected = with_kind(InspectedTable(findings, source, table, provenance), *_table_kind(table))
+    kind, roles = _table_kind(table)
+    if enrolment_map is not None:
+        kind, roles = "models", {"model": "model", "recording": "recording"}
+    inspected = with_kind(InspectedTable(findings, source, table, provenance), kind, roles)
     if inspected.findings.kind != PLAIN_SCORES:
         return inspected
     return replace(
         inspected, findings=replace(inspected.findings, use=_metrics_command(inspected, name))
     )
+
+
+def _wide_map(source: Any) -> tuple[pl.DataFrame, str, dict[str, Any]] | None:
+    """Return a map of several recordings a line, which is of enrolments; None if it is none."""
+    if not isinstance(source, (str, os.PathLike)) or os.fspath(source) == "-":
+        return None
+    known_names = {*MODEL_NAMES, *SPEAKER_NAMES, *UTTERANCE_NAMES, *chain(*ALIASES.values())}
+    with suppress(DataError):
+        enrolment_map = read_enrolment_map(read_content(source), known_names)
+        if enrolment_map is not None and enrolment_map[0]["row"].is_duplicated().any():
+            return enrolment_map
+    return None
 
 
 def _metrics_command(inspected: InspectedTable, name: str) -> str:
@@ -269,7 +288,8 @@ def _table_kind(table: pl.DataFrame) -> tuple[str, dict[str, str]]:
 
 def _plain_score_roles(columns: Sequence[str]) -> dict[str, str] | None:
     """Return the columns of scores and labels of a table without ids; None if it is none."""
-    if all(map(_is_number, columns)) and len(columns) <= 2:
+    are_cells = all(_is_number(column) or is_label(column) for column in columns)
+    if are_cells and any(map(_is_number, columns)) and len(columns) <= 2:
         return {}
     with suppress(DataError):
         positions = column_positions(columns, RequestedColumns(), "")
