@@ -339,6 +339,20 @@ def test_patterns_that_cannot_be_meant_are_refused(tmp_path, pattern, sentence):
         rates(scores_file(tmp_path), speakers_file(tmp_path), utterances=pattern)
 
 
+def test_a_table_of_models_may_stand_in_for_the_pattern_of_enrolments(tmp_path, expected):
+    scores = scores_file(tmp_path, enrol="m{speaker}", test="{speaker}-t{recording}")
+    rows = [f"m{speaker},{speaker},{speaker}-e{i}" for speaker in SPEAKERS for i in (1, 2)]
+    models = written(tmp_path / "models.csv", ["model,speaker,recording", *rows])
+    options = {"models": models, "utterances": "test={speaker}-t*"}
+    assert rates(scores, speakers_file(tmp_path), **options) == expected
+    without = written(
+        tmp_path / "m.csv",
+        ["model,recording", *(row.replace(f",{row[1:6]},", ",") for row in rows)],
+    )
+    options = {"models": without, "utterances": ["test={speaker}-t*", "enrol={speaker}-e*"]}
+    assert rates(scores, speakers_file(tmp_path), **options) == expected
+
+
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [

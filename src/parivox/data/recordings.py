@@ -89,6 +89,12 @@ class Utterances:
             raise DataError(msg)
         return id_speakers
 
+    def recording_speakers(self, recordings: pl.Series, name: str) -> pl.Series | None:
+        """Speaker of each recording of a model; None where the table names no speakers."""
+        if not self.names_speakers:
+            return None
+        return self.speakers(recordings, name, "recordings of models")
+
     def refuse_nobody(self) -> None:
         """Refuse placeholders in the place of speakers, where no table of speakers lists them."""
         placeholder_rows = (
@@ -135,6 +141,22 @@ class SpeakerPattern(Utterances):
     def has_sides(self) -> bool:
         """Whether enrolments have patterns of their own."""
         return any(pattern.side for pattern in self.patterns)
+
+    def check_sides(self, *, has_models: bool) -> None:
+        """Refuse a pattern of one side alone, unless a table of models tells of enrolments."""
+        sides = {pattern.side for pattern in self.patterns}
+        if sides == {"enrol"} or (sides == {"test"} and not has_models):
+            (side,) = sides
+            lacking = "enrol too, or a table with --models" if side == "test" else "test too"
+            msg = f"--utterances: a pattern of {side} alone is given; give one of {lacking}"
+            raise ConfigError(msg)
+
+    def recording_speakers(self, recordings: pl.Series, name: str) -> pl.Series | None:
+        """Speaker of each recording of a model; None where patterns are of tests alone."""
+        if {pattern.side for pattern in self.patterns} == {"test"}:
+            return None
+        side = "enrol" if self.has_sides else "test"
+        return self._parts(recordings, name, "recordings of models", None, side=side)["speaker"]
 
     @property
     def names_attributes(self) -> bool:
@@ -277,14 +299,8 @@ def read_utterances(source: Any) -> Utterances:
 
 
 def _read_patterns(texts: Sequence[str]) -> SpeakerPattern:
-    """Patterns in the place of a table; those of one side need one of the other."""
+    """Patterns in the place of a table."""
     patterns = tuple(map(parse_pattern, texts))
-    sides = {pattern.side for pattern in patterns}
-    if sides in ({"enrol"}, {"test"}):
-        (side,) = sides
-        lacking = "test" if side == "enrol" else "enrol"
-        msg = f"--utterances: a pattern of {side} alone is given; give one of {lacking} too"
-        raise ConfigError(msg)
     columns = dict.fromkeys(("utterance", "speaker"), pl.String)
     no_rows = pl.DataFrame(schema={"row": pl.Int64, **columns})
     name = " and ".join(texts)
@@ -333,9 +349,10 @@ class Models:
                 table = self.table.with_columns(speaker="model")
                 return replace(self, table=table, speaker_of=_model_speakers(table, self.name))
         recordings = self.table["recording"].unique(maintain_order=True)
-        if utterances is not None and utterances.names_speakers:
-            speaker = utterances.speakers(recordings, self.name, "recordings of models")
-        else:
+        speaker = None
+        if utterances is not None:
+            speaker = utterances.recording_speakers(recordings, self.name)
+        if speaker is None:
             speaker = recordings.str.extract("^([^/]+)/")
             if speaker.null_count():
                 table_name, remedy = (

@@ -255,6 +255,8 @@ def _tables_of_ids(
     rows: TrialRows, tables: TrialTables, utterance_ids: MergedIds, models: MergedIds | None
 ) -> TrialTables:
     """The tables, with those that the ids themselves make."""
+    if isinstance(tables.utterances, SpeakerPattern):
+        tables.utterances.check_sides(has_models=tables.models is not None)
     if models is not None and tables.models is None:
         tables = replace(tables, models=_models_without_table(rows, tables, models.series()))
     if isinstance(tables.utterances, SpeakerPattern) and tables.utterances.names_attributes:

@@ -142,14 +142,19 @@ def inspect_table(source: Any, name: str) -> InspectedTable:
 
 
 def _wide_map(source: Any) -> tuple[pl.DataFrame, str, dict[str, Any]] | None:
-    """Return a map of several recordings a line, which is of enrolments; None if it is none."""
+    """Return a map of enrolments, several recordings a line, as ``spk2utt``; None if it is none.
+
+    Recordings begin with their model there; other texts may have as many words a line.
+    """
     if not isinstance(source, (str, os.PathLike)) or os.fspath(source) == "-":
         return None
     known_names = {*MODEL_NAMES, *SPEAKER_NAMES, *UTTERANCE_NAMES, *chain(*ALIASES.values())}
     with suppress(DataError):
         enrolment_map = read_enrolment_map(read_content(source), known_names)
         if enrolment_map is not None and enrolment_map[0]["row"].is_duplicated().any():
-            return enrolment_map
+            begins_with_model = pl.col("recording").str.starts_with(pl.col("model"))
+            if enrolment_map[0].select(begins_with_model.all()).item():
+                return enrolment_map
     return None
 
 
