@@ -131,3 +131,14 @@ def test_the_table_of_speakers_tells_more_of_the_speakers_of_a_tally(trials, spe
         pv.audit(files, speakers={**aged, "gender": aged["gender"][::-1]})
     with pytest.raises(ConfigError, match="--speakers: cannot be used with counts"):
         pv.audit(counts, speakers=aged)
+
+
+def test_attributes_keep_their_names_of_release_0_2_until_0_5(trials, speakers):
+    counts = pv.count(trials, speakers=speakers, by=["gender"])
+    for old_name, new_name in {
+        "tally": "speaker_counts",
+        "least": "min_speakers",
+        "levels_withheld": "suppressed_strata",
+    }.items():
+        with pytest.warns(DeprecationWarning, match=f"{old_name} is {new_name}"):
+            assert getattr(counts, old_name) is getattr(counts, new_name)

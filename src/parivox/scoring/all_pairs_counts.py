@@ -33,6 +33,7 @@ from parivox.data.trial_checks import DataNote, Trials
 from parivox.errors import ConfigError, DataError
 from parivox.options.audit import CountOptions
 from parivox.options.kinds import as_tuple
+from parivox.renamed import renamed_attribute
 from parivox.runtime.disk import ScratchFolder, atomic_file, explain_write_errors
 from parivox.runtime.progress import reports_progress, stage
 from parivox.scoring.all_pairs import ByCell, ByUnit, Edges, Recordings, add_all_pairs, is_turned
@@ -81,6 +82,7 @@ class ScoredPairs(NotebookView):
     recordings: int
     how: str
     notes: tuple[str, ...] = ()
+    tally = renamed_attribute("tally", "speaker_counts")
 
     def __repr__(self) -> str:
         return f"<{self.counts.size()}, and a tally of {len(self.speaker_counts):,} rows>"

@@ -25,6 +25,7 @@ from parivox.data.score_bins import Bins
 from parivox.data.trial_checks import DataNote, Trials
 from parivox.errors import ConfigError
 from parivox.options.kinds import LOG_BASES
+from parivox.renamed import renamed_attribute
 
 if TYPE_CHECKING:
     import os
@@ -148,6 +149,10 @@ class TrialCounts:
     def speaker_source(self) -> SpeakerCounts | None:
         """The trials by who takes part in them; None where it is not known."""
         return self.speaker_counts
+
+    tally = renamed_attribute("tally", "speaker_counts")
+    least = renamed_attribute("least", "min_speakers")
+    levels_withheld = renamed_attribute("levels_withheld", "suppressed_strata")
 
     @property
     def has_speaker_blocks(self) -> bool:
