@@ -22,7 +22,7 @@ from parivox.data.formats.delimited import (
 from parivox.data.formats.format import Chunk
 from parivox.data.source_bytes import read_content
 from parivox.data.speakers import read_table
-from parivox.data.trial_values import is_label, labels, numbers
+from parivox.data.trial_values import is_label, is_number, labels, numbers
 from parivox.errors import ConfigError, DataError, name_hint
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def _read_scores(source: Any) -> tuple[pl.DataFrame, str]:
             check_text(content)
             lines = head_lines(content.head)
             names, separator, _ = read_header(content) if len(lines) > 1 else ([], " ", 0)
-            if not names or any(map(_is_number, names)):
+            if not names or any(map(is_number, names)):
                 return _read_headerless(content, separator), content.name
     table, name, _ = read_table(source, "scores")
     return table, name
@@ -226,11 +226,3 @@ def _numbers_of_file(source: str | os.PathLike[str]) -> tuple[NDArray[np.float64
         )
         raise DataError(msg)
     return parsed[start:].to_numpy(), content.name
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True

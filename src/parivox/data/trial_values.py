@@ -70,6 +70,21 @@ def is_label(text: str) -> bool:
     return text.strip().lower() in LABELS
 
 
+def is_number(text: str) -> bool:
+    """Whether a cell is a number in the notation of scores.
+
+    Examples
+    --------
+    >>> is_number("-1e-3"), is_number("1_0"), is_number("a")
+    (True, False, False)
+    """
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text
+
+
 def is_decision(text: str) -> bool:
     """Whether a cell is a decision and cannot be a label, whatever its case.
 

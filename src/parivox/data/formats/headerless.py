@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from parivox.data.formats.delimited import check_text, head_lines, is_text, read_text, split_line
 from parivox.data.formats.format import CERTAIN_FIT, POSSIBLE_FIT, Chunk, Example, Format, Scan
-from parivox.data.trial_values import is_label
+from parivox.data.trial_values import is_label, is_number
 from parivox.errors import DataError
 from parivox.frozen import frozen
 
@@ -85,7 +85,7 @@ class TextSample:
         or nothing else is.
         """
         columns = self.column(position), self.column(other_position)
-        all_numbers = [bool(cells) and all(map(_is_number, cells)) for cells in columns]
+        all_numbers = [bool(cells) and all(map(is_number, cells)) for cells in columns]
         for certainty, (is_so, is_other_so) in (
             (3, map(mostly_scores, columns)),
             (2, all_numbers),
@@ -136,7 +136,7 @@ class TextSample:
         """
         first_row, *other_rows = self.rows or [[]]
         rows_below = [row for row in other_rows if len(row) == len(first_row)]
-        if not rows_below or any(_is_number(cell) or "/" in cell for cell in first_row):
+        if not rows_below or any(is_number(cell) or "/" in cell for cell in first_row):
             return False
         columns = list(zip(*rows_below, strict=True))
         return any(
@@ -188,26 +188,26 @@ def _is_starred(line: str) -> bool:
         len(ids) == 2
         and all(ids)
         and len(cells) <= 2
-        and all(map(_is_number, cells[:-1]))
-        and (_is_number(last_cell) or is_label(last_cell))
+        and all(map(is_number, cells[:-1]))
+        and (is_number(last_cell) or is_label(last_cell))
     )
 
 
 def mostly_numbers(cells: Cells) -> bool:
     """Whether most cells are numbers."""
-    return _holds_for_most(cells, _is_number)
+    return _holds_for_most(cells, is_number)
 
 
 def mostly_scores(cells: Cells) -> bool:
     """Whether most cells are numbers and one is not whole; whole numbers may be ids."""
-    return mostly_numbers(cells) and any(_is_number(cell) and not _is_whole(cell) for cell in cells)
+    return mostly_numbers(cells) and any(is_number(cell) and not _is_whole(cell) for cell in cells)
 
 
 def _mostly_labels(cells: Cells) -> bool:
     """Whether most cells are labels, and no other cell is a number with decimals."""
     odd = (cell for cell in cells if not is_label(cell))
     return _holds_for_most(cells, is_label) and not any(
-        _is_number(c) and not _is_whole(c) for c in odd
+        is_number(c) and not _is_whole(c) for c in odd
     )
 
 
@@ -217,15 +217,6 @@ def _holds_for_most(cells: Cells, condition: Callable[[str], bool]) -> bool:
 
 def _is_whole(cell: str) -> bool:
     return cell.lstrip("+-").isdigit()
-
-
-def _is_number(cell: str) -> bool:
-    """Whether a cell is a number in the notation of scores."""
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return "_" not in cell
 
 
 def _has_one_owner(labels: Cells, owners: Cells) -> bool:

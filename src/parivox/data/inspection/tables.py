@@ -37,7 +37,7 @@ from parivox.data.recordings import (
 from parivox.data.requested_groupings import MAX_DEFAULT_VALUES, MIN_DEFAULT_VALUES
 from parivox.data.source_bytes import read_content
 from parivox.data.speakers import UTTERANCE_NAMES, Speakers, find_column, read_table
-from parivox.data.trial_values import DECISIONS, is_decision, is_label
+from parivox.data.trial_values import DECISIONS, is_decision, is_label, is_number
 from parivox.data.value_warnings import (
     DataWarning,
     distant_number_warnings,
@@ -293,22 +293,14 @@ def _table_kind(table: pl.DataFrame) -> tuple[str, dict[str, str]]:
 
 def _plain_score_roles(columns: Sequence[str]) -> dict[str, str] | None:
     """Return the columns of scores and labels of a table without ids; None if it is none."""
-    are_cells = all(_is_number(column) or is_label(column) for column in columns)
-    if are_cells and any(map(_is_number, columns)) and len(columns) <= 2:
+    are_cells = all(is_number(column) or is_label(column) for column in columns)
+    if are_cells and any(map(is_number, columns)) and len(columns) <= 2:
         return {}
     with suppress(DataError):
         positions = column_positions(columns, RequestedColumns(), "")
         if {"score", "label"} <= set(positions) and not {"enrol", "test"} & set(positions):
             return {role: columns[positions[role]] for role in ("score", "label")}
     return None
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _header_like_data(table: pl.DataFrame, columns: list[str]) -> str:
