@@ -78,7 +78,10 @@ CASES = {
         (*BY_GENDER, "--distance", "--threshold-from", "other.csv", "--nosuch"),
         "--nosuch",
     ),
-    "systems of one name": (("audit", "A=scores.csv", "A=other.csv", *PEOPLE), "named twice"),
+    "parts of one list that contradict each other": (
+        ("audit", "A=scores.csv", "A=other.csv", *PEOPLE),
+        "scores.csv, row 2 and other.csv, row 2: the same trial (s0/0.wav, s0/1.wav) has score",
+    ),
     "files of one name": (("audit", "scores.csv", "./scores.csv", *PEOPLE), "named twice"),
     "development scores of another system": (
         ("audit", "A=scores.csv", "B=other.csv", *PEOPLE, "--threshold-from", "A=scores.csv"),
