@@ -89,7 +89,7 @@ def test_as_many_groups_as_can_be_compared_are_compared(monkeypatch):
     assert len(set(audit.groups.to_dict()["group"]) - {"pooled", "all"}) == 10
 
 
-TWICE = ["--speakers", "--trials", "--utterances", "--models", "--failures", "--groups", "--id"]
+TWICE = ["--speakers", "--trials", "--models", "--failures", "--groups", "--id"]
 TWICE += ["--columns", "--scores-format", "--conflicts", "--out"]
 
 
