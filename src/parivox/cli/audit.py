@@ -191,6 +191,10 @@ def _named_sources(sources: list[str]) -> Any:
     paths_by_name: dict[tuple[str, str], list[str]] = {}
     for given_name, path in pairs:
         name = given_name or (file_stem(path), "")
+        known_files = map(os.path.realpath, paths_by_name.get(name, []))
+        if given_name is not None and os.path.realpath(path) in known_files:
+            msg = f"{path}: is named twice for {'@'.join(filter(None, name))!r}; name it once"
+            raise ConfigError(msg)
         if given_name is None and name in paths_by_name:
             msg = (
                 f"{path}: {name[0]!r} is named twice; name each file, as in V2=v2.csv or "
