@@ -97,7 +97,7 @@ def test_all_pairs_are_counted_and_audited(parivox, home, tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[0] == "All 1,770 pairs of 60 recordings scored, by cosine."
-    assert lines[-1] == f"Next: parivox audit {out} {out.with_suffix('.speaker_counts')}"
+    assert lines[-1] == f"Next: parivox audit {out} {out.with_suffix('.tally')}"
     audit = parivox("audit", out, out.with_suffix(".tally"), "-v", cwd=home)
     assert audit.returncode == 0, audit.stderr
     assert "150 target and 1,620 nontarget trials of 10 speakers" in audit.stdout

@@ -168,7 +168,7 @@ def worst_cell(errors: ArrayLike, trials: ArrayLike) -> NDArray[np.intp]:
 
     Examples
     --------
-    >>> int(worst([5, 30, 6, 3], [100, 300, 20, 100]))
+    >>> int(worst_cell([5, 30, 6, 3], [100, 300, 20, 100]))
     1
     """
     other_errors, other_trials = (

@@ -182,7 +182,7 @@ def _label_remedy(column: pl.Series) -> str:
     Examples
     --------
     >>> _label_remedy(pl.Series(["H1", "H2"]))
-    "say what its words mean, as in --columns target=H1,nontarget=H2 or the other way round"
+    'say what its words mean, as in --columns target=H1,nontarget=H2 or the other way round'
     """
     words = column.str.strip_chars().drop_nulls().unique(maintain_order=True).to_list()
     unknown = [word for word in words if word and not is_label(word)]
