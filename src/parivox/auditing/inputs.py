@@ -78,10 +78,7 @@ def check_trials_shared(scores: Any, trial_sets: Sequence[TrialSet]) -> None:
         return
     files = [str(source) for source in scores.values()]
     one_list = " ".join(shlex.quote(f"S={file}") for file in files)
-    letters = [chr(ord("A") + i % 26) for i in range(len(files))]
-    several = " ".join(
-        shlex.quote(f"{letter}={file}") for letter, file in zip(letters, files, strict=True)
-    )
+    several = " ".join(shlex.quote(f"{system}={file}") for (system, _), file in scores.items())
     msg = (
         f"{', '.join(files)}: no two share a trial, so that they may be parts of one list; give "
         f"{one_list} for parts of one list, or {several} for systems on lists of their own"

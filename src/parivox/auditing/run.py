@@ -258,14 +258,14 @@ def _fill_tables(
     design = _with_draws(study.design, inputs)
 
     # Of each system: counts, operating points, errors by speaker, draws; then estimates.
+    # A single system is estimated grouping by grouping below, as many take much room.
+    has_several = len(inputs.trial_sets) > 1
     measured_systems: list[ComparedSet] = []
     for trials in inputs.trial_sets:
         with stage(f"measuring {system_name(trials.system, trials.list)}"):
             system = _measure(trials, inputs, design, study.development_sources)
             _check_primary_point(system)
-            # A single system is estimated grouping by grouping below, as many take much room.
-            is_single = len(inputs.trial_sets) == 1
-            metrics = [] if is_single else list(metrics_by_grouping(system))
+            metrics = list(metrics_by_grouping(system)) if has_several else []
             measured_systems.append(ComparedSet(system, metrics))
     systems = [system for system, _ in measured_systems]
 
@@ -274,7 +274,7 @@ def _fill_tables(
     tables = {name: TableBuilder(columns) for name, columns in TABLES.items()}
     for (system, grouping_metrics), judged in zip(measured_systems, judged_by_system, strict=True):
         with stage(f"measuring {system_name(system.trials.system, system.trials.list)}"):
-            if grouping_metrics:
+            if has_several:
                 add_rows(system, zip(grouping_metrics, judged, strict=True), tables)
             else:
                 add_rows(system, _metrics_with_judged_groups(system), tables)

@@ -581,7 +581,7 @@ def _as_trials(rows: Mapping[str, NDArray[Any]], score: FloatArray) -> Trials:
 
 
 def _check_kind(reference: SpeakerCounts, compared: SpeakerCounts) -> None:
-    """Refuse speaker counts of a site beside one that tells of the speakers of a table."""
+    """Refuse speaker counts of a site beside those of the speakers of a table."""
     if bool(reference.sites) != bool(compared.sites):
         names = f"{reference.name} and {compared.name}"
         msg = f"{names}: tell of speakers in different ways; make both with one key"

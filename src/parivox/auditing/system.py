@@ -137,7 +137,7 @@ def measure_system(
     has_curves
         Whether curves, and intervals along the threshold, are to be told.
     merged_counts
-        Counts of these very trials with their speaker counts, as their parts add up to.
+        Counts and speaker counts of these trials, added up from shards.
     """
     options, no_curve_reason = design.options, _no_curve_reason(trials)
     requested_points = options.points()

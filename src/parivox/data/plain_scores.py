@@ -11,15 +11,16 @@ import polars as pl
 
 from parivox.data.attributes import unknown_cells
 from parivox.data.columns import RequestedColumns, column_positions
-from parivox.data.formats import table_format
+from parivox.data.formats import table_format, translate_words
 from parivox.data.formats.delimited import (
     DELIMITED,
     check_text,
     head_lines,
     read_header,
+    read_text,
     split_line,
 )
-from parivox.data.formats.format import Chunk
+from parivox.data.formats.format import Chunk, Scan
 from parivox.data.source_bytes import read_content
 from parivox.data.speakers import read_table
 from parivox.data.trial_values import is_label, is_number, labels, numbers
@@ -77,7 +78,7 @@ def plain_scores(
         name,
         roles,
     )
-    rows = _translated(rows, requested)
+    (rows,) = translate_words(Scan(name, "", roles, (), lambda: iter([rows])), requested).chunks()
     group = None
     if groups is not None:
         if groups not in names:
@@ -139,22 +140,6 @@ def _checked(
     )
 
 
-def _translated(rows: Chunk, requested: RequestedColumns) -> Chunk:
-    """The rows, with the user's words for target and nontarget as labels."""
-    words = {
-        alternative.strip().lower(): role
-        for role in ("target", "nontarget")
-        for alternative in requested.words.get(role, "").split("|")
-        if alternative.strip()
-    }
-    if not words:
-        return rows
-    cell = pl.col("label").cast(pl.String)
-    lower = cell.str.strip_chars().str.to_lowercase()
-    label = lower.replace_strict(words, default=None, return_dtype=pl.String).fill_null(cell)
-    return Chunk(rows.frame.with_columns(label=label), rows.rows, rows.name, rows.columns)
-
-
 def _read_scores(source: Any) -> tuple[pl.DataFrame, str]:
     """A table of text with a column ``row``; without a header, one of scores and labels."""
     if isinstance(source, (str, os.PathLike)):
@@ -164,42 +149,36 @@ def _read_scores(source: Any) -> tuple[pl.DataFrame, str]:
             lines = head_lines(content.head)
             names, separator, _ = read_header(content) if len(lines) > 1 else ([], " ", 0)
             if not names or any(map(is_number, names)):
-                return _read_headerless(content, separator), content.name
+                width = len(names) or len(split_line(lines[0][1], separator))
+                return _read_headerless(content, separator, width), content.name
     table, name, _ = read_table(source, "scores")
     return table, name
 
 
-def _read_headerless(content: SourceBytes, separator: str) -> pl.DataFrame:
+def _read_headerless(content: SourceBytes, separator: str, width: int) -> pl.DataFrame:
     """Rows of a score and a label, in either order."""
-    with content.open() as file:
-        text = file.read().decode("utf-8-sig", errors="replace")
-    lines = [(row, line) for row, line in enumerate(text.split("\n"), 1) if line.strip()]
-    cells = [split_line(line.rstrip("\r"), separator) for _, line in lines]
-    widths = {len(row) for row in cells}
-    if widths == {1}:
+    if width == 1:
         msg = (
             f"{content.name}: holds scores without labels; give those of target and of nontarget "
             "trials as two files, --target FILE --nontarget FILE"
         )
         raise DataError(msg)
-    if widths != {2}:
+    if width != 2:
         msg = (
-            f"{content.name}: has {' and '.join(map(str, sorted(widths)))} columns and no header; "
-            "put their names above them, such as score,label"
+            f"{content.name}: has {width} columns and no header; put their names above them, such "
+            "as score,label"
         )
         raise DataError(msg)
-    sample = cells[:_MAX_SAMPLED_ROWS]
-    is_label_first = all(is_label(row[0]) for row in sample) and not all(
-        is_label(row[1]) for row in sample
-    )
-    label_index = 0 if is_label_first else 1
-    return pl.DataFrame(
-        {
-            "row": [row for row, _ in lines],
-            "score": [row[1 - label_index] for row in cells],
-            "label": [row[label_index] for row in cells],
-        }
-    )
+    chunks = list(read_text(content, separator, width, 1, quote=None))
+    cells = pl.concat([frame for _, frame in chunks])
+    rows = pl.Series("row", np.concatenate([np.asarray(row_numbers) for row_numbers, _ in chunks]))
+    cells = cells.insert_column(0, rows).filter(pl.any_horizontal(pl.exclude("row").is_not_null()))
+    are_labels = [
+        all(map(is_label, cells[name].head(_MAX_SAMPLED_ROWS).fill_null("").to_list()))
+        for name in ("f0", "f1")
+    ]
+    names = ("label", "score") if are_labels == [True, False] else ("score", "label")
+    return cells.rename(dict(zip(("f0", "f1"), names, strict=True)))
 
 
 def _numbers_of_file(source: str | os.PathLike[str]) -> tuple[NDArray[np.float64], str]:

@@ -196,21 +196,7 @@ class SpeakerPattern(Utterances):
         candidates = [
             pattern.matches(ids) for pattern in self.patterns if pattern.side in {"", side}
         ]
-        if known is not None:
-            found = pl.concat([candidate["speaker"] for candidate in candidates])
-            known.choose_id_column(found.drop_nulls())
-        names = dict.fromkeys(column for parts in candidates for column in parts.columns)
-        undefined = pl.Series([None] * len(ids), dtype=pl.String)
-        parts = pl.DataFrame(dict.fromkeys(names, undefined))
-        for needs_known_speaker in (True, False):
-            for candidate in candidates:
-                fits = candidate["speaker"].is_not_null() & parts["speaker"].is_null()
-                if needs_known_speaker:
-                    fits &= _are_known(candidate["speaker"], known)
-                parts = parts.with_columns(
-                    candidate[column].zip_with(fits, parts[column]).alias(column)
-                    for column in candidate.columns
-                )
+        parts = candidates[0] if len(candidates) == 1 else _first_fitting(candidates, known)
         speaker = _with_own_speakers(ids, parts["speaker"], known)
         if speaker.null_count():
             unmatched = ids.filter(speaker.is_null())
@@ -221,6 +207,26 @@ class SpeakerPattern(Utterances):
             )
             raise DataError(msg)
         return parts.with_columns(speaker=speaker)
+
+
+def _first_fitting(candidates: Sequence[pl.DataFrame], known: Speakers | None) -> pl.DataFrame:
+    """Of each id, what the first pattern with a known speaker gives, else the first that fits."""
+    if known is not None:
+        found = pl.concat([candidate["speaker"] for candidate in candidates])
+        known.choose_id_column(found.drop_nulls())
+    names = dict.fromkeys(column for candidate in candidates for column in candidate.columns)
+    undefined = pl.Series([None] * candidates[0].height, dtype=pl.String)
+    parts = pl.DataFrame(dict.fromkeys(names, undefined))
+    for needs_known_speaker in (True, False):
+        for candidate in candidates:
+            fits = candidate["speaker"].is_not_null() & parts["speaker"].is_null()
+            if needs_known_speaker:
+                fits &= _are_known(candidate["speaker"], known)
+            parts = parts.with_columns(
+                candidate[column].zip_with(fits, parts[column]).alias(column)
+                for column in candidate.columns
+            )
+    return parts
 
 
 def _are_known(names: pl.Series, known: Speakers | None) -> pl.Series:
@@ -519,10 +525,10 @@ def _models_without_recordings(
         rows.ids(role)
     # a model is its only recording as far as contradictions go
     speaker_of = _model_speakers(rows.frame.with_columns(recording="model"), name)
-    text = dict.fromkeys(("model", "recording", "speaker"), pl.String)
-    no_rows = pl.DataFrame(schema={"row": pl.Int64, **text})
+    models = models_of_speakers(speaker_of["model"], name, speaker_of["speaker"])
     n_repeated = rows.frame.height - speaker_of.height
-    return Models(no_rows, speaker_of, name, {**provenance, "columns": columns}, n_repeated)
+    provenance = {**provenance, "columns": columns}
+    return replace(models, provenance=provenance, n_repeated_rows=n_repeated)
 
 
 def models_of_speakers(ids: pl.Series, name: str, speakers: pl.Series | None = None) -> Models:

@@ -192,10 +192,10 @@ def _table(content: SourceBytes) -> NamedColumns:
 def _has_free_last_column(
     content: SourceBytes, names: Sequence[str], start: int, separator: str
 ) -> bool:
-    """Whether rows have more cells than the header, which names no column of trials.
+    """Whether the last column takes what is left of a row, in a table that is not one of trials.
 
-    The last column then takes what is left of a row, as regions in the table of VCTK and names in
-    that of LibriSpeech.
+    Regions in the table of VCTK have several words or none, and names in that of LibriSpeech may
+    contain the separator.
     """
     if separator not in " |" or len(names) < _MIN_COLUMNS_BEFORE_FREE_TEXT:
         return False

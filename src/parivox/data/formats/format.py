@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,6 +28,7 @@ ENGINE_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSErro
 """Errors of the table engine at a damaged file; its panics are no ``Exception``."""
 
 _DECISION_WORDS = ["accept", "accepted", "reject", "rejected"]
+_DECISION_START = re.compile(rb"(?i)accept|reject")
 _MAX_PEEKED_ROWS = 10_000
 """Rows by which it is told whether a column holds decisions."""
 
@@ -249,7 +251,9 @@ def scan_named_columns(
 ) -> Scan:
     """Return the trials of a table whose columns have names."""
     positions = column_positions(table.names, columns, name)
-    positions |= _decision_position(table, positions)
+    # a text without such a word at its beginning is not read twice to look for decisions
+    if content is None or not content.encoding or _DECISION_START.search(content.head):
+        positions |= _decision_position(table, positions)
     if table.types:
         for role, position in positions.items():
             column, dtype = table.names[position], table.types[position]
