@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     Columns = dict[str, NDArray[Any]]
     Bools = NDArray[np.bool_]
 
+_ROUNDING = 1e-12
+
 
 @frozen(kw_only=True)
 class MeasureRows:
@@ -74,8 +76,8 @@ def interval_columns(
         interval; empty where there is one).
     """
     interval = from_replicates(
-        measure.distance(values),
-        measure.distance(draw_values),
+        _without_rounding(measure.distance(values)),
+        _without_rounding(measure.distance(draw_values)),
         df,
         scale=measure.interval_scale,
         confidence=options.confidence,
@@ -94,6 +96,14 @@ def interval_columns(
         "dropped": np.asarray(interval.dropped),
         "note": np.where(np.isnan(high), reasons, "").astype(object),
     }
+
+
+def _without_rounding(distances: FloatArray) -> FloatArray:
+    """Return distances, 0 where they are no more than rounding.
+
+    Equal rates may come out 1e-16 apart, and the logarithm of that would rule the interval.
+    """
+    return np.where(np.abs(distances) < _ROUNDING, 0.0, distances)
 
 
 def undefined_columns(shape: tuple[int, ...], note: str) -> Columns:
