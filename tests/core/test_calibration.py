@@ -11,13 +11,11 @@ from parivox.core.calibration import (
     Logistic,
     isotonic,
     logistic,
-    loss_lower_limit,
     optimism,
     unfit,
 )
 from parivox.core.counts import as_counts
 from parivox.core.crossfit import sides
-from parivox.core.llr import cllr_gradient, gradient_variance_excess
 
 
 @pytest.fixture(scope="module")
@@ -156,75 +154,3 @@ def test_the_optimism_of_many_values_is_that_of_bins_of_them():
 @pytest.mark.parametrize("values", [[1.0, 1.0, 1.0, 1.0], [0.0, 1.0, 2.0, 3.0]])
 def test_the_optimism_of_hardly_any_trials_is_no_error(values):
     assert 0 <= optimism(values, [0, 0, 1, 1], [1, 2, 1, 2]) <= 1
-
-
-def calibrated_speakers(rng, speakers, factor=1.0):
-    """Ratios of 20 trials of each class of each speaker; calibrated if the factor is 1."""
-    effect = np.sqrt(0.3) * rng.standard_normal((2, speakers, 1))
-    noise = np.sqrt(0.7) * rng.standard_normal((2, speakers, 20))
-    deviation = np.sqrt(6.0) * (effect + noise)
-    return factor * (deviation + np.array([3.0, -3.0])[:, None, None])
-
-
-def gradient_and_covariance(llrs):
-    """The gradient of Cllr, and its covariance by leaving out each speaker."""
-    labels = np.repeat([1, 0], llrs[0].size)
-    speakers = llrs.shape[1]
-    without = [
-        cllr_gradient(kept.ravel(), np.repeat([1, 0], kept[0].size))
-        for kept in (np.delete(llrs, speaker, axis=1) for speaker in range(speakers))
-    ]
-    covariance = np.cov(np.array(without).T) * (speakers - 1) ** 2 / speakers
-    return cllr_gradient(llrs.ravel(), labels), covariance
-
-
-@pytest.mark.parametrize(("factor", "includes_0"), [(1.0, (0.90, 0.99)), (1.5, (0.0, 0.1))])
-def test_the_limit_is_0_for_19_of_20_calibrated_systems_alone(factor, includes_0):
-    rng, limits = np.random.default_rng(3), []
-    for _ in range(200):
-        llrs = calibrated_speakers(rng, 40, factor)
-        gradient, covariance = gradient_and_covariance(llrs)
-        excess = gradient_variance_excess(llrs.ravel(), np.repeat([1, 0], llrs[0].size))
-        limits.append(loss_lower_limit(0.03, 0.0, gradient, covariance, excess, 39))
-    assert includes_0[0] <= np.mean(np.array(limits) == 0) <= includes_0[1]
-
-
-@given(st.floats(0, 1), st.floats(-0.1, 1), st.tuples(*[st.floats(-1, 1)] * 2), st.integers(2, 200))
-def test_the_limit_lies_between_0_and_the_loss_or_its_own_limit(loss, low, gradient, df):
-    covariance = [[0.02, 0.005], [0.005, 0.01]]
-    limit = loss_lower_limit(loss, low, gradient, covariance, [0, 0, 0], df)
-    assert 0 <= limit <= max(loss, low, 0)
-    further = loss_lower_limit(loss, low, 2 * np.array(gradient), covariance, [0, 0, 0], df)
-    assert further >= limit or limit == pytest.approx(max(low, 0))
-
-
-@pytest.mark.parametrize(
-    ("gradient", "covariance", "df"),
-    [
-        ([np.inf, 1.0], np.eye(2), 20),
-        ([0.1, 0.1], np.zeros((2, 2)), 20),
-        ([0.1, 0.1], np.eye(2), np.nan),
-        ([0.1, 0.1], np.eye(2), 1),
-    ],
-)
-def test_without_a_test_the_limit_is_that_of_the_loss_itself(gradient, covariance, df):
-    assert loss_lower_limit(0.3, 0.2, gradient, covariance, [0, 0, 0], df) == 0.2
-
-
-def test_a_rare_error_that_did_not_occur_makes_no_gradient_certain():
-    """Ratios of 4 say that 1 in 55 such trials is an error; of 40 none needs to be."""
-    llrs, labels = np.repeat([4.0, -4.0], 40), np.repeat([1, 0], 40)
-    gradient, excess = cllr_gradient(llrs, labels), gradient_variance_excess(llrs, labels)
-    nearly_equal = np.eye(2) * 1e-9
-    assert loss_lower_limit(0.02, 0.0, gradient, nearly_equal, [0, 0, 0], 39) > 0
-    assert loss_lower_limit(0.02, 0.0, gradient, nearly_equal, excess, 39) == 0
-
-
-def test_the_excess_is_what_the_variance_of_calibrated_trials_lacks_on_average():
-    rng = np.random.default_rng(2)
-    excesses = []
-    for _ in range(400):
-        llrs = calibrated_speakers(rng, 30)
-        excesses.append(gradient_variance_excess(llrs.ravel(), np.repeat([1, 0], llrs[0].size)))
-    mean, error = np.mean(excesses, axis=0), np.std(excesses, axis=0) / np.sqrt(400)
-    assert (np.abs(mean) < 4 * error).all()

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parivox import Counts, calibration_loss, cllr, min_cllr
-from parivox.core.llr import cllr_gradient
 
 trials = st.lists(st.tuples(st.integers(-4, 4), st.booleans()), min_size=2, max_size=30).filter(
     lambda drawn: len({label for _, label in drawn}) == 2
@@ -110,25 +109,3 @@ def test_cells_together_are_as_cells_alone_however_the_hull_is_found(stacked, mo
     assert min_cllr(together) == pytest.approx(expected, rel=1e-12, nan_ok=True)
     monkeypatch.setattr("parivox.core.llr._MAX_HULL_PASSES", 1)
     assert min_cllr(together) == pytest.approx(expected, rel=1e-12, nan_ok=True)
-
-
-@given(trials, st.sampled_from([np.e, 10.0]))
-def test_the_gradient_is_the_change_of_cllr_by_a_small_offset_or_factor(labelled, base):
-    scores, labels = np.array(labelled, dtype=float).T
-    step = 1e-5
-    changes = [
-        (cllr(scores * np.log(base) + step, labels) - cllr(scores * np.log(base) - step, labels)),
-        (
-            cllr(scores * (1 + step), labels, base=base)
-            - cllr(scores * (1 - step), labels, base=base)
-        ),
-    ]
-    gradient = cllr_gradient(scores, labels, base=base)
-    np.testing.assert_allclose(gradient, np.array(changes) / (2 * step), atol=1e-6)
-
-
-def test_infinite_ratios_on_the_right_side_leave_the_gradient_as_it_is():
-    scores, labels = [-1.0, 1.0, -1.0, 1.0], [0, 0, 1, 1]
-    certain = cllr_gradient([*scores, -np.inf, np.inf], [*labels, 0, 1])
-    np.testing.assert_allclose(certain, 2 / 3 * cllr_gradient(scores, labels))
-    assert np.isinf(cllr_gradient([*scores, np.inf], [*labels, 0])[1])

@@ -19,8 +19,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from parivox.auditing.estimates import (
-    EXCESS_KEYS,
-    GRADIENT_KEYS,
     Estimates,
     GridDraws,
     metrics_at_thresholds,
@@ -30,9 +28,9 @@ from parivox.auditing.estimates import (
 )
 from parivox.auditing.layout import block_groups
 from parivox.auditing.speaker_counts import SpeakerCounts
+from parivox.core.calibration_gradient import GradientTests
 from parivox.core.costs import cdet, min_cdet
 from parivox.core.counts import Counts, Curve
-from parivox.core.llr import cllr_gradient, gradient_variance_excess
 from parivox.core.measures import RATES
 from parivox.core.resampled_curves import (
     N_BINS,
@@ -193,15 +191,16 @@ def _crossfitted_biases(
     `weights` are `split_halves` of the speakers, `min_cost_points` the common threshold of each
     cost. NaN where no half has both classes.
     """
-    ((_, counts_by_partition),) = curves.replicates(weights, chunk=len(weights))
-    biases_by_partition = []
-    for cells in counts_by_partition:
-        biases = np.full((len(min_cost_points), len(cells)), np.nan)
-        for cell_index, counts in enumerate(cells):
-            for cost_index, located in enumerate(min_cost_points):
-                if not located.reason:
-                    biases[cost_index, cell_index] = _crossfitted_bias(counts, located)
-        biases_by_partition.append(biases)
+    with stage("threshold bias, cross-fitted"):
+        ((_, counts_by_partition),) = curves.replicates(weights, chunk=len(weights))
+        biases_by_partition = []
+        for cells in counts_by_partition:
+            biases = np.full((len(min_cost_points), len(cells)), np.nan)
+            for cell_index, counts in enumerate(cells):
+                for cost_index, located in enumerate(min_cost_points):
+                    if not located.reason:
+                        biases[cost_index, cell_index] = _crossfitted_bias(counts, located)
+            biases_by_partition.append(biases)
     return biases_by_partition
 
 
@@ -245,6 +244,18 @@ class CellDraws(NamedTuple):
     grid_draws: Sequence[GridDraws]
     """Both rates along the points that the area under FDR is taken over; strata have none."""
     crossfitted_bias: FloatArray  # [cost, group of a stratum]: threshold bias, cross-fitted
+    # of the groups of each stratum, and of the strata; None without log-likelihood ratios
+    gradient_tests: tuple[GradientTests, GradientTests] | None
+
+    def stratum_gradient_tests(self, stratum_index: int) -> GradientTests | None:
+        """Return the tests of the groups of one stratum and, last, of all of them."""
+        if self.gradient_tests is None:
+            return None
+        groups, strata = self.gradient_tests
+        n_groups = max(self.n_cells_per_stratum, 1)
+        return groups.cell_range(
+            stratum_index * n_groups, (stratum_index + 1) * n_groups
+        ).append_cells(strata.cell_range(stratum_index, stratum_index + 1))
 
     def stratum_estimates(self, stratum_index: int) -> Estimates:
         """Return the groups of one stratum and, last, all of them; without groups all are one."""
@@ -319,6 +330,7 @@ def resample_cells(
     tables = [_DrawTables(len(weights), cells) for cells in cell_partitions]
     grid_draws: list[list[GridDraws]] = [[] for _ in cell_partitions]
     crossfitted_biases: dict[int, FloatArray] = {}
+    gradient_tests: dict[int, GradientTests] = {}
     max_bin_share = 0.0
     batches = list(_batches(cell_partitions, partition_indices))
     for number, batch in enumerate(batches, 1):
@@ -335,8 +347,8 @@ def resample_cells(
             partition.extra_columns.get("count"),
             means,
         )
-        shares = (largest_share(counts) for cells in curves.original() for counts in cells)
-        max_bin_share = max(max_bin_share, *map(float, shares))
+        max_bin_share = max(max_bin_share, _largest_share(curves))
+        gradient_tests |= _gradient_tests(curves, batch, options)
         # strata may have been measured in an earlier batch
         new_partitions = [i for i in batch if i not in crossfitted_biases]
         name = f"bootstrap, part {number} of {len(batches)}" if len(batches) > 1 else "bootstrap"
@@ -374,16 +386,30 @@ def resample_cells(
                     grid_draws[i].append(
                         GridDraws.from_curves(area_curves[i], area_curves[strata_index])
                     )
-        with stage("threshold bias, cross-fitted"):
-            biases = _crossfitted_biases(curves, halves[:, :n_speakers], points.min_cost_points)
+        biases = _crossfitted_biases(curves, halves[:, :n_speakers], points.min_cost_points)
         crossfitted_biases |= dict(zip(batch, biases, strict=True))
     if points.deployed_index is not None:
         for table, cell_partition in zip(tables, cell_partitions, strict=True):
             _fill_decisions(table, cell_partition, points, draws.weights, options)
     draws_of_partitions = _draws_of_partitions(
-        tables, cell_partitions, grid_draws, crossfitted_biases
+        tables, cell_partitions, grid_draws, crossfitted_biases, gradient_tests
     )
     return [draws_of_partitions[i] for i in partition_indices], max_bin_share
+
+
+def _gradient_tests(
+    curves: ResampledCurves, batch: Sequence[int], options: Options
+) -> dict[int, GradientTests]:
+    """Return the tests of a calibration loss of 0 by partition; none without likelihood ratios."""
+    if not options.llr:
+        return {}
+    return dict(zip(batch, GradientTests.from_curves(curves, options.log_base), strict=True))
+
+
+def _largest_share(curves: ResampledCurves) -> float:
+    """Return the largest share of a class of a cell's trials in one bin of scores."""
+    shares = (largest_share(counts) for cells in curves.original() for counts in cells)
+    return max(map(float, shares), default=0.0)
 
 
 def _draws_of_partitions(
@@ -391,19 +417,25 @@ def _draws_of_partitions(
     cell_partitions: Sequence[_CellPartition],
     grid_draws: Sequence[Sequence[GridDraws]],
     crossfitted_biases: Mapping[int, FloatArray],
+    gradient_tests: Mapping[int, GradientTests],
 ) -> list[CellDraws]:
     """Return the cells of each partition with those of its strata."""
     draws_of_partitions: list[CellDraws] = []
     for i, (table, cell_partition) in enumerate(zip(tables, cell_partitions, strict=True)):
-        estimates_of_strata = None
+        estimates_of_strata, strata_index = None, i
         if cell_partition.strata_index is not None:
-            estimates_of_strata = draws_of_partitions[cell_partition.strata_index].estimates
+            strata_index = cell_partition.strata_index
+            estimates_of_strata = draws_of_partitions[strata_index].estimates
+        tests_of_cells = None
+        if gradient_tests:
+            tests_of_cells = gradient_tests[i], gradient_tests[strata_index]
         draws_of_partitions.append(
             CellDraws(
                 table.n_cells_per_stratum,
                 table.estimates(estimates_of_strata),
                 grid_draws[i],
                 crossfitted_biases[i],
+                tests_of_cells,
             )
         )
     return draws_of_partitions
@@ -576,11 +608,6 @@ class _DrawTables:
         """Fill in the metrics of the scores, at the cell's own thresholds if at any."""
         metrics = score_metrics(counts, points, options, coarse=coarse)
         self.fill({(*key, ""): metric.value for key, metric in metrics.items()})
-        if options.llr:
-            gradient = cllr_gradient(counts, base=options.log_base)
-            self.fill({key: gradient[..., i] for i, key in enumerate(GRADIENT_KEYS)})
-            excess = gradient_variance_excess(counts, base=options.log_base)
-            self.fill({key: excess[..., i] for i, key in enumerate(EXCESS_KEYS)})
 
     def fill_shifts(
         self,

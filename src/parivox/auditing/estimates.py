@@ -43,10 +43,6 @@ if TYPE_CHECKING:
 _QUANTILES = {"q05": 0.05, "q25": 0.25, "q50": 0.5, "q75": 0.75, "q95": 0.95}
 _NO_LLR = "scores are not declared to be log-likelihood ratios (--llr)"
 _MIN_COARSE_BINS = 128
-GRADIENT_KEYS = (("cal_loss", "offset", ""), ("cal_loss", "slope", ""))
-"""Keys of the gradient of Cllr in draws, which the test of a calibration loss of 0 needs."""
-EXCESS_KEYS = tuple(("cal_loss", f"variance {name}", "") for name in ("offset", "both", "slope"))
-"""Keys in draws of what its variance lacks where rare errors did not occur."""
 MAX_CHUNK_VALUES = 1 << 20  # values of draws that measures are computed from at once, for memory
 
 

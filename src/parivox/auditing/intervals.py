@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.estimates import EXCESS_KEYS, GRADIENT_KEYS, rate_point_index
+from parivox.auditing.estimates import rate_point_index
 from parivox.auditing.failures import STAGES
 from parivox.auditing.measure_rows import interval_columns
 from parivox.auditing.outcomes import ATTEMPTS, SHARES
-from parivox.core.calibration import loss_lower_limit
 from parivox.core.cluster_errors import moments, safe_divide
 from parivox.core.intervals import (
     NOTE_NO_TEST_SPEAKER,
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from parivox.auditing.schema import Key
     from parivox.auditing.shrinkage import BestGuesses
     from parivox.auditing.speaker_errors import SpeakerErrors
+    from parivox.core.calibration_gradient import GradientTests
     from parivox.core.cluster_errors import Moments
     from parivox.core.counts import FloatArray
     from parivox.core.ratios import Ratio
@@ -302,6 +302,7 @@ class Uncertainty:
     draw_estimates: Estimates | None  # base metrics of the cells in each draw, the pooled one last
     grid_draws: Sequence[GridDraws]  # both rates in the draws along the grid of the area under FDR
     crossfitted_bias: FloatArray  # [cost, group]: threshold bias; NaN for groups of few speakers
+    gradient_tests: GradientTests | None  # of the cells, the pooled one last; only with ratios
     failures: tuple[SpeakerFailures, SpeakerFailures]  # of the groups and of all of them
     point_indices: Mapping[str, int]  # index of each operating point
     moves_with_threshold: Mapping[str, NDArray[np.bool_]]
@@ -529,7 +530,7 @@ class Uncertainty:
         reasons = np.where(lacks_test_speakers, NOTE_NO_TEST_SPEAKER, columns["note"])
         notes = np.where(has_interval, _dropped_notes(columns["dropped"]), reasons)
         if measure.is_optimistic:
-            self._separate_loss_from_0(estimated, df, columns)
+            self._separate_loss_from_0(estimated, columns)
             separators = np.where(notes == "", "", "; ").astype(str)
             notes = np.strings.add(np.strings.add(notes.astype(str), separators), CORRECTED)
         table["low"][rows], table["high"][rows] = columns["low"], columns["high"]
@@ -538,28 +539,15 @@ class Uncertainty:
         table["interval"][rows] = np.where(has_interval, "bootstrap", "")
         table["note"][rows] = notes
 
-    def _separate_loss_from_0(self, losses: FloatArray, df: FloatArray, columns: Columns) -> None:
+    def _separate_loss_from_0(self, losses: FloatArray, columns: Columns) -> None:
         """Set the lower limits of calibration losses by whether the ratios may be calibrated.
 
         The loss of the draws cannot be below 0, so that their limits contain 0 too often.
         """
-        assert self.draw_estimates is not None
-        index_of_key = {key: i for i, key in enumerate(self.draw_estimates.keys)}
-        gradient_rows = [index_of_key[key] for key in GRADIENT_KEYS if key in index_of_key]
-        if len(gradient_rows) < len(GRADIENT_KEYS):
-            return
-        gradients = self.draw_estimates.values[:, gradient_rows, -losses.shape[1] :]
-        means = draw_means(gradients)
-        deviations = np.where(np.isfinite(gradients), gradients - means, 0.0)
-        n_draws = np.isfinite(gradients).all(axis=1).sum(axis=0)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            covariances = np.einsum("dic,djc->cij", deviations, deviations)
-            covariances /= (n_draws - 1)[:, None, None]
-        excess_rows = [index_of_key[key] for key in EXCESS_KEYS]
-        excess = draw_means(self.draw_estimates.values[:, excess_rows, -losses.shape[1] :])
-        columns["low"] = loss_lower_limit(
-            losses, columns["low"], means.T, covariances, excess.T, df, self.options.confidence
-        )
+        if self.gradient_tests is not None:
+            n_tests, n_cells = self.gradient_tests.df.size, losses.shape[1]
+            tests = self.gradient_tests.cell_range(n_tests - n_cells, n_tests)
+            columns["low"] = tests.lower_limit(losses, columns["low"], self.options.confidence)
 
     # --- sample-size minimums --------------------------------------------------------------------
 

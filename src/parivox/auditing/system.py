@@ -17,8 +17,6 @@ from parivox.auditing.bias import min_cost_estimates
 from parivox.auditing.cell_counts import count_cells
 from parivox.auditing.curves import band_thresholds, shared_thresholds
 from parivox.auditing.estimates import (
-    EXCESS_KEYS,
-    GRADIENT_KEYS,
     Estimates,
     estimate_cell,
     score_locations,
@@ -456,7 +454,7 @@ def without_optimism(
     """
     corrected = [dict(values) for values in base_values]
     for i, key in enumerate(draws.keys):
-        if key in (*GRADIENT_KEYS, *EXCESS_KEYS) or not base_metric(key[0]).is_optimistic:
+        if not base_metric(key[0]).is_optimistic:
             continue
         means = draw_means(draws.values[:, i])
         for values, mean in zip(corrected, means.tolist(), strict=True):

@@ -438,7 +438,7 @@ def _uncertainty(
     )
     point_names = [located.point.text for located in points.located]
     crossfitted_bias = np.full((len(points.min_cost_points), layout.n_cells_per_stratum), np.nan)
-    draw_estimates = draw_rates = None
+    draw_estimates = draw_rates = gradient_tests = None
     grid_draws: Sequence[GridDraws] = ()
     if layout_draws is not None and draws is not None:
         draw_estimates = _with_failure_rates(
@@ -459,6 +459,7 @@ def _uncertainty(
             for rate in RATES
         }
         crossfitted_bias = layout_draws.crossfitted_bias[:, first:last]
+        gradient_tests = layout_draws.stratum_gradient_tests(stratum_index)
     intervals = rate_intervals(groups, pooled, options, draw_rates, pooled_moments)
     equal_rates_draws = draw_equal_rates(
         groups,
@@ -490,6 +491,7 @@ def _uncertainty(
         draw_estimates=draw_estimates,
         grid_draws=grid_draws,
         crossfitted_bias=np.where(is_undefined, np.nan, crossfitted_bias),
+        gradient_tests=gradient_tests,
         failures=stratum_failures,
         point_indices={name: i for i, name in enumerate(point_names)},
         moves_with_threshold={rate: points.moves_with_threshold(rate) for rate in RATES},

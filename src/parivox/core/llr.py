@@ -9,7 +9,6 @@ without targets or nontargets.
 from __future__ import annotations
 
 import math
-from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -89,100 +88,6 @@ def calibration_loss(
     """
     counts = as_counts(scores, labels)
     return cllr(counts, base=base) - min_cllr(counts)
-
-
-def cllr_gradient(
-    scores: Counts | ArrayLike, labels: ArrayLike | None = None, *, base: float = math.e
-) -> FloatArray:
-    """Return how Cllr changes as all ratios are raised, and as they are stretched, ``[..., 2]``.
-
-    Bits for each nat of an offset, and for each unit of a factor. Both are 0 for perfectly
-    calibrated ratios of all speakers; positive where ratios are too high, and where they claim too
-    much. docs/methods/calibration.md#loss-above-0. `base` is that of the logarithms.
-
-    Examples
-    --------
-    >>> llrs, is_target = np.log([3, 3, 3, 1 / 3, 1 / 3, 1 / 3, 1 / 3, 3]), [1] * 4 + [0] * 4
-    >>> bool(np.allclose(cllr_gradient(llrs, is_target), 0))
-    True
-    >>> cllr_gradient(llrs + 1, is_target).round(2).tolist()
-    [0.26, 0.2]
-    """
-    counts = as_counts(scores, labels)
-    natural_llrs = counts.values * math.log(base)
-    changes = []
-    with np.errstate(invalid="ignore", divide="ignore"):
-        for power in (0, 1):
-            target_sum = sum_over_trials(natural_llrs, counts.target, partial(_pull, power, -1))
-            nontarget_sum = sum_over_trials(
-                natural_llrs, counts.nontarget, partial(_pull, power, 1)
-            )
-            changes.append(target_sum / counts.n_target + nontarget_sum / counts.n_nontarget)
-    return np.asarray(np.stack(changes, axis=-1) / (2 * np.log(2)))
-
-
-def gradient_variance_excess(
-    scores: Counts | ArrayLike, labels: ArrayLike | None = None, *, base: float = math.e
-) -> FloatArray:
-    """Return what the variance of `cllr_gradient` lacks where rare errors did not occur.
-
-    The variance that perfectly calibrated ratios imply, were trials independent, less the one
-    observed: each ratio says how often trials with it are errors. Of shape [..., 3]: of the offset,
-    their covariance, of the factor; bits squared. `base` is that of the logarithms.
-    docs/methods/calibration.md#loss-above-0.
-
-    Examples
-    --------
-    >>> llrs, is_target = np.array([4.0, 4.0, -4.0, -4.0]), [1, 1, 0, 0]
-    >>> (gradient_variance_excess(llrs, is_target)[[0, 2]] > 0).tolist()
-    [True, True]
-    """
-    counts = as_counts(scores, labels)
-    natural_llrs = counts.values * math.log(base)
-    n_target, n_nontarget = counts.n_target, counts.n_nontarget
-    excess = []
-    with np.errstate(invalid="ignore", divide="ignore"):
-        for power in (0, 1, 2):
-            observed_target, implied_target, implied_nontarget, observed_nontarget = (
-                partial(_error_products, power, n_misses, n_hits)
-                for n_misses, n_hits in ((2, 0), (2, 1), (1, 2), (0, 2))
-            )
-            excess_of_power = np.zeros(n_target.shape)
-            for trials, n_trials in (
-                (counts.target, n_target),
-                (counts.nontarget, n_nontarget),
-            ):
-                excess_of_power = excess_of_power + (
-                    sum_over_trials(natural_llrs, trials, implied_target) / n_trials / n_target
-                    + sum_over_trials(natural_llrs, trials, implied_nontarget)
-                    / n_trials
-                    / n_nontarget
-                )
-            excess_of_power -= (
-                sum_over_trials(natural_llrs, counts.target, observed_target) / n_target**2
-            )
-            excess_of_power -= (
-                sum_over_trials(natural_llrs, counts.nontarget, observed_nontarget) / n_nontarget**2
-            )
-            excess.append(excess_of_power)
-    return np.asarray(np.stack(excess, axis=-1) / (2 * np.log(2)) ** 2)
-
-
-def _error_products(power: int, n_misses: int, n_hits: int, llrs: FloatArray) -> FloatArray:
-    """Return (1 - p) ** misses times p ** hits times llr ** power, where p says it is a target."""
-    probability = 0.5 * (1 + np.tanh(llrs / 2))
-    product = (1 - probability) ** n_misses * probability**n_hits
-    return np.asarray(np.where(product == 0, 0.0, product * llrs**power))
-
-
-def _pull(power: int, sign: int, llrs: FloatArray) -> FloatArray:
-    """Return the change of the loss of trials by an offset (power 0) or a factor (power 1).
-
-    `sign` is -1 for target trials; an infinite ratio on the right side of them costs nothing.
-    """
-    error_probability = 0.5 * (1 + np.tanh(sign * llrs / 2))
-    change = sign * error_probability * llrs**power
-    return np.asarray(np.where(error_probability == 0, 0.0, change))
 
 
 def _softplus(llrs: FloatArray) -> FloatArray:

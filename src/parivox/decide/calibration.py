@@ -20,13 +20,14 @@ from parivox.core.calibration import (
     Logistic,
     isotonic,
     logistic,
-    loss_lower_limit,
     optimism,
     unfit,
 )
+from parivox.core.calibration_gradient import GradientTests
 from parivox.core.counts import Counts
 from parivox.core.crossfit import held_out, jackknife, level_apart
-from parivox.core.llr import cllr, cllr_gradient, gradient_variance_excess, min_cllr
+from parivox.core.llr import cllr, min_cllr
+from parivox.core.resampled_curves import ResampledCurves, curve_edges
 from parivox.core.verdict import holm
 from parivox.data.source_bytes import with_reading_options
 from parivox.decide.calibrator_file import Calibrator
@@ -458,20 +459,19 @@ def judge_lines(
     """Judge the rules on all trials, and on those without the speakers of each fold."""
     costs, stated, observed, n_by_bin = [], [], [], []
     optimisms = []  # of minimum Cllr on all trials, [rule, cell]
-    gradients = []  # of Cllr
-    excesses = []  # of their variance on all trials, [rule, cell]
+    gradient_tests = []  # of each rule on all trials
     for left_out_folds in (0, *(1 << fold for fold in range(trials.n_folds))):
         for ratios in rules:
             rows, llrs = ratios.llrs_without(left_out_folds)
+            if not left_out_folds:
+                gradient_tests.append(_gradient_tests(trials, rows, llrs))
             order = np.argsort(llrs)
             rows, llrs = rows[order], llrs[order]
             for mask in _cell_masks(trials, trials.group[rows]):
                 llr, target = llrs[mask], trials.target[rows[mask]]
                 counts = Counts.from_sorted(llr, target)
                 costs.append((cllr(counts), min_cllr(counts)))
-                gradients.append(cllr_gradient(counts))
                 if not left_out_folds:
-                    excesses.append(gradient_variance_excess(counts))
                     optimisms.append(optimism(llr, target, trials.fold_bits[rows[mask]]))
                 reliability = _reliability_bins(llr, target)
                 stated.append(reliability.stated)
@@ -488,12 +488,15 @@ def judge_lines(
     cell_costs = {
         name: RuleEstimates.from_leave_out(figure, confidence) for name, figure in figures.items()
     }
-    cell_costs["cal_loss"] = _separate_from_0(
-        cell_costs["cal_loss"],
-        np.reshape(gradients, (*shape, 2)),
-        np.reshape(excesses, (*shape[1:], 3)),
-        confidence,
-    )
+    losses = cell_costs["cal_loss"]
+    lower_limits = [
+        tests.lower_limit(loss, low, confidence)
+        for tests, loss, low in zip(
+            gradient_tests, np.maximum(losses.estimate, 0), losses.limits.low, strict=True
+        )
+    ]
+    limits = losses.limits._replace(low=np.array(lower_limits))
+    cell_costs["cal_loss"] = replace(losses, limits=limits)
     return _LineJudgements(
         costs=cell_costs,
         mean_costs={
@@ -508,27 +511,23 @@ def judge_lines(
     )
 
 
-def _separate_from_0(
-    losses: RuleEstimates, gradients: FloatArray, excess: FloatArray, confidence: float
-) -> RuleEstimates:
-    """Set the lower limits of calibration losses by whether the ratios may be calibrated.
-
-    Gradients of Cllr are ``[1 + fold, rule, cell, 2]``; `excess` is what their variance lacks,
-    ``[rule, cell, 3]``.
-    """
-    n_folds = len(gradients) - 1
-    deviations = gradients[1:] - gradients[1:].mean(axis=0)
-    covariances = np.einsum("frci,frcj->rcij", deviations, deviations) * (n_folds - 1) / n_folds
-    low = loss_lower_limit(
-        np.maximum(losses.estimate, 0),
-        losses.limits.low,
-        gradients[0],
-        covariances,
-        excess,
-        n_folds - 1,
-        confidence,
+def _gradient_tests(
+    trials: FittingTrials, rows: NDArray[np.intp], llrs: FloatArray
+) -> GradientTests:
+    """Return the tests of whether ratios are calibrated, of each group and of everyone."""
+    target, n_groups = trials.target[rows], len(trials.groups)
+    enrol_speaker, test_speaker = (speakers[rows] for speakers in trials.speakers)
+    group = np.where(trials.group[rows] < n_groups, trials.group[rows], -1)
+    curves = ResampledCurves(
+        llrs,
+        target,
+        enrol_speaker,
+        test_speaker,
+        [([group], n_groups), ([np.zeros_like(group)], 1)],
+        curve_edges(Counts.from_scores(llrs, target)),
     )
-    return replace(losses, limits=losses.limits._replace(low=low))
+    of_groups, of_everyone = GradientTests.from_curves(curves)
+    return of_groups.append_cells(of_everyone)
 
 
 class _ReliabilityBins(NamedTuple):

@@ -114,6 +114,7 @@ class FittingTrials:
 
     score: FloatArray  # shape (trial,)
     target: Bools
+    speakers: tuple[IntArray, IntArray]  # of both sides
     group: NDArray[np.int32]  # those of unknown group come last, as one more
     fold_bits: IntArray  # folds of both speakers
     groups: tuple[str, ...]
@@ -163,6 +164,7 @@ class FittingTrials:
         return cls(
             score=score,
             target=target,
+            speakers=speakers,
             group=group,
             fold_bits=sides(fold[first_speaker], fold[second_speaker]),
             groups=groups,
