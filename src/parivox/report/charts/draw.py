@@ -4,28 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 from xml.etree import ElementTree as ET
 
-import numpy as np
-
 from parivox.errors import ConfigError
-from parivox.report.charts.curves import simplified_indices
 from parivox.report.charts.grammar import WITHIN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from parivox.report.charts.grammar import Spec
 
 _SVG = "http://www.w3.org/2000/svg"
 _DECIMAL_NUMBER = re.compile(r"-?\d*\.\d+(?:e-?\d+)?|-?\d+e-?\d+")
 _TRANSLATION = re.compile(r"^translate\((-?[\d.]+),(-?[\d.]+)\)$")
-_STRAIGHT_PATH = re.compile(r"^(?:M[-\d.]+,[-\d.]+(?:L[-\d.]+,[-\d.]+)+Z?)+$")
-_DOT = re.compile(r"^M([\d.]+),0A\1,\1,0,1,1,-\1,0A\1,\1,0,1,1,\1,0Z?$")
-_POSITIONING = {"clip-path", "transform"}
-"""An element with one of these attributes cannot also take that of the group around it."""
 _CLIP = re.compile(r"url\(#(\w+)\)")
 _COORDINATE_ATTRIBUTES = ("d", "transform", "x", "y", "x1", "y1", "x2", "y2", "width", "height")
 _UNUSED_ATTRIBUTES = ("role", "class", "pointer-events")
@@ -37,26 +27,12 @@ _DEFAULTS = {
     "font-weight": "normal",
     "text-anchor": "start",
 }
-_INHERITED = (
-    "fill",
-    "stroke",
-    "stroke-width",
-    "stroke-dasharray",
-    "font-size",
-    "font-weight",
-    "font-family",
-    "text-anchor",
-    "fill-opacity",
-    "stroke-opacity",
-)
-"""Attributes that children inherit from their group."""
+_INVISIBLE_INKS = {"none", "transparent"}
 # characters that XML forbids
 _FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 _PRINT_RESOLUTION = 300
 """Pixels per inch of a PNG."""
 _PIXELS_PER_INCH = 96
-_MAX_DEVIATION = 0.2
-"""Pixels by which a thinned line may deviate from the original."""
 _LEGEND_LAYOUT = {"top": {"anchor": "start", "direction": "vertical", "margin": 4}}
 """Several legends are drawn one below the other, from the left."""
 _MIDDLE_OFFSET = 0.3
@@ -166,24 +142,19 @@ def _position(element: ET.Element) -> tuple[float, float]:
 
 
 def _tidied_svg(root: ET.Element, prefix: str, title: str, description: str) -> str:
-    """Return the SVG text with everything invisible or repeated removed."""
-    # the most common font is set once, on the root
-    fonts = _most_common(root, "font-family"), _most_common(root, "font-size")
+    """Return the SVG text: ids of its own, titles of marks, short numbers, nothing by default."""
     _rename_clips(root, prefix)
     for element in [*root.iter()]:
         label = element.get("aria-label", "").removeprefix("; ")  # from a panel without a name
         if label and _tag(element) in {"path", "rect"}:
             ET.SubElement(element, f"{{{_SVG}}}title").text = label  # the tooltip of the mark
-    _simplify(root)
+        _shorten_attributes(element)
+    _remove_invisible(root)
     size = {name: root.get(name, "") for name in ("width", "height", "viewBox")}
     root.attrib.clear()
     root.attrib.update(size)
-    for name, value in zip(("font-family", "font-size"), fonts, strict=True):
-        if value:
-            root.set(name, value)
-            for element in root.iter():
-                if element is not root and element.get(name) == value:
-                    del element.attrib[name]
+    for name in ("font-family", "font-size"):
+        _move_to_root(root, name)
     names = [(kind, text) for kind, text in (("title", title), ("desc", description)) if text]
     for index, (kind, text) in enumerate(names):
         element = ET.Element(f"{{{_SVG}}}{kind}", {"id": f"{prefix}-{kind}"})
@@ -196,27 +167,46 @@ def _tidied_svg(root: ET.Element, prefix: str, title: str, description: str) -> 
     return ET.tostring(root, encoding="unicode")
 
 
-def _simplify(parent: ET.Element) -> None:
-    """Drop invisible elements and merge elements of the same look, the innermost first."""
-    for child in parent:
-        _simplify(child)
-    # invisible elements would interrupt the runs of lines that are merged
-    _drop_invisible(parent)
-    _merge_paths(parent)
-    _move_to_parent(parent)
-    children = list(_children_without_empty_groups(parent))
-    for child in list(parent):
-        parent.remove(child)
-    parent.extend(children)
+def _shorten_attributes(element: ET.Element) -> None:
+    """Drop attributes that change nothing in the drawing, and round coordinates."""
+    for name, value in [*element.attrib.items()]:
+        is_unused = name.startswith("aria-") or name in _UNUSED_ATTRIBUTES
+        if is_unused or _DEFAULTS.get(name) == value:
+            del element.attrib[name]
+        elif name in _COORDINATE_ATTRIBUTES:
+            element.set(name, _DECIMAL_NUMBER.sub(_rounded, value))
+
+
+def _remove_invisible(root: ET.Element) -> None:
+    """Remove elements without ink, such as backgrounds and unused marks of Vega."""
+    for parent in [*root.iter()]:
+        for element in [*parent]:
+            inks = {element.get("fill", "none"), element.get("stroke", "none")}
+            has_no_ink = _tag(element) in {"path", "line", "rect"} and inks <= _INVISIBLE_INKS
+            is_hidden = has_no_ink or element.get("display") == "none"
+            if is_hidden and _tag(parent) != "clipPath":
+                parent.remove(element)
+
+
+def _rounded(number: re.Match[str]) -> str:
+    text = f"{float(number[0]):.1f}".removesuffix(".0")
+    return "0" if text == "-0" else text
 
 
 def _tag(element: ET.Element) -> str:
     return element.tag.rpartition("}")[2]
 
 
-def _most_common(root: ET.Element, name: str) -> str:
-    counts = Counter(text for element in root.iter() if (text := element.get(name)))
-    return counts.most_common(1)[0][0] if counts else ""
+def _move_to_root(root: ET.Element, name: str) -> None:
+    """Set the most common value of an attribute once, on the root."""
+    values = Counter(value for element in root.iter() if (value := element.get(name)))
+    if not values:
+        return
+    most_common = values.most_common(1)[0][0]
+    for element in root.iter():
+        if element.get(name) == most_common:
+            del element.attrib[name]
+    root.set(name, most_common)
 
 
 def _rename_clips(root: ET.Element, prefix: str) -> None:
@@ -236,175 +226,6 @@ def _rename_clips(root: ET.Element, prefix: str) -> None:
         if clip_path := element.get("clip-path"):
             new_path = _CLIP.sub(lambda m: f"url(#{names.get(m[1], m[1])})", clip_path)
             element.set("clip-path", new_path)
-
-
-def _drop_invisible(parent: ET.Element) -> None:
-    for child in list(parent):
-        tag, attributes = _tag(child), child.attrib
-        for name in [n for n in attributes if n.startswith("aria-") or n in _UNUSED_ATTRIBUTES]:
-            del attributes[name]
-        for name, value in _DEFAULTS.items():
-            if attributes.get(name) == value:
-                del attributes[name]
-        for name in _COORDINATE_ATTRIBUTES:
-            if name in attributes:
-                attributes[name] = _DECIMAL_NUMBER.sub(_rounded, attributes[name])
-        if tag == "path" and _STRAIGHT_PATH.match(attributes.get("d", "")):
-            lines = attributes["d"].split("M")[1:]
-            attributes["d"] = "".join(_relative_path(line) for line in lines)
-        _replace_translation(child)
-        tag = _tag(child)
-        if attributes.get("transform") in {"translate(0,0)", "translate(0.5,0.5)"} and tag == "g":
-            del attributes["transform"]
-        inks = {attributes.get("fill", "none"), attributes.get("stroke", "none")}
-        has_no_ink = inks <= _INVISIBLE_INKS
-        is_hidden = attributes.get("display") == "none" or attributes.get("opacity") == "0"
-        is_empty = {
-            "g": not len(child),
-            "text": not (child.text or len(child)),
-            "path": not attributes.get("d") or has_no_ink,
-            "line": has_no_ink,
-            "rect": has_no_ink,
-        }.get(tag, False)
-        if (is_hidden or is_empty) and _tag(parent) != "clipPath":
-            parent.remove(child)
-
-
-_INVISIBLE_INKS = {"none", "transparent", ""}
-
-
-def _rounded(number: re.Match[str]) -> str:
-    text = f"{float(number[0]):.1f}".removesuffix(".0")
-    return "0" if text == "-0" else text
-
-
-def _relative_path(line: str) -> str:
-    """Return a line as relative path commands, without points that make no visible difference."""
-    end = "z" if line.endswith("Z") else ""
-    points = [tuple(map(float, pair.split(","))) for pair in line.rstrip("Z").split("L")]
-    coordinates = np.array(points)
-    indices = simplified_indices(coordinates[:, 0], coordinates[:, 1], tolerance=_MAX_DEVIATION)
-    points = [points[i] for i in indices]
-    x_start, y_start = points[0]
-    path = [f"M{_short_number(x_start)},{_short_number(y_start)}"]
-    last_command = ""
-    for (x0, y0), (x, y) in pairwise(points):
-        dx, dy = _short_number(x - x0), _short_number(y - y0)
-        if dx == "0" and dy == "0":
-            continue
-        command, numbers = _line_command(dx, dy)
-        for i, number in enumerate(numbers):
-            # a command letter is not repeated, and a minus sign separates numbers by itself
-            if i == 0 and command != last_command:
-                path.append(command)
-            elif not number.startswith("-"):
-                path.append(" ")
-            path.append(number)
-        last_command = command
-    return "".join(path) + end
-
-
-def _line_command(dx: str, dy: str) -> tuple[str, tuple[str, ...]]:
-    """Return the shortest relative path command of a step, and its numbers."""
-    if dy == "0":
-        return "h", (dx,)
-    if dx == "0":
-        return "v", (dy,)
-    return "l", (dx, dy)
-
-
-def _short_number(number: float) -> str:
-    """Return a number to a tenth, without leading or trailing zeros."""
-    text = f"{number:.1f}".removesuffix(".0")
-    text = text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
-    return "0" if text == "-0" else text
-
-
-def _replace_translation(element: ET.Element) -> None:
-    """Give texts and dots coordinates instead of a translation."""
-    translation = _TRANSLATION.match(element.get("transform", ""))
-    dot = _DOT.match(element.get("d", "")) if _tag(element) == "path" else None
-    if translation and dot:
-        del element.attrib["transform"], element.attrib["d"]
-        element.tag = f"{{{_SVG}}}circle"
-        element.attrib.update({"cx": translation[1], "cy": translation[2], "r": dot[1]})
-    if translation and _tag(element) == "text" and not len(element):
-        del element.attrib["transform"]
-        element.attrib.update({"x": translation[1], "y": translation[2]})
-
-
-def _merge_paths(parent: ET.Element) -> None:
-    """Merge consecutive lines and areas of the same look into one path."""
-    merged: ET.Element | None = None
-    look: dict[str, str] = {}
-    for child in list(parent):
-        path = _path_data(child)
-        if not path or "opacity" in child.attrib:
-            merged = None
-            continue
-        attributes = {
-            name: text
-            for name, text in child.attrib.items()
-            if name not in {"transform", "x2", "y2", "d"}
-        }
-        if merged is not None and attributes == look:
-            merged.set("d", merged.get("d", "") + path)
-            parent.remove(child)
-            continue
-        child.tag = f"{{{_SVG}}}path"
-        child.attrib.clear()
-        child.attrib.update({**attributes, "d": path})
-        merged, look = child, attributes
-
-
-def _path_data(element: ET.Element) -> str:
-    """Return the path data of a line or a path; empty for other elements and those with a title."""
-    if len(element):
-        return ""
-    if _tag(element) == "path":
-        return "" if "transform" in element.attrib else element.get("d", "")
-    translation = _TRANSLATION.match(element.get("transform", "translate(0,0)"))
-    if _tag(element) != "line" or translation is None:
-        return ""
-    dx, dy = element.get("x2", "0"), element.get("y2", "0")
-    if float(dx) == 0:
-        step = f"v{dy}"
-    elif float(dy) == 0:
-        step = f"h{dx}"
-    else:
-        step = f"l{dx},{dy}"
-    return f"M{translation[1]},{translation[2]}{step}"
-
-
-def _move_to_parent(parent: ET.Element) -> None:
-    """Move attributes that all children share to their parent."""
-    children = list(parent)
-    if _tag(parent) != "g" or not children:
-        return
-    for name in (*_INHERITED, "clip-path"):
-        values = {child.get(name) for child in children}
-        if name == "clip-path" and any(child.get("transform") for child in children):
-            continue
-        if len(values) == 1 and None not in values:
-            parent.set(name, values.pop() or "")
-            for child in children:
-                del child.attrib[name]
-
-
-def _children_without_empty_groups(parent: ET.Element) -> Iterator[ET.Element]:
-    """Return the children, with groups replaced by their content where a group changes nothing."""
-    for child in parent:
-        if _tag(child) == "g" and not child.attrib:
-            yield from child
-        elif (
-            _tag(child) == "g"
-            and len(child) == 1
-            and not (_POSITIONING & {*child.keys()} and _POSITIONING & {*child[0].keys()})
-        ):
-            child[0].attrib.update({**child.attrib, **child[0].attrib})
-            yield child[0]
-        else:
-            yield child
 
 
 # ---- PDF objects in a fixed order: the PDF writer numbers them at random
