@@ -16,7 +16,7 @@ def shards(files, parivox, tmp_path):
     words = ["--speakers", people, "--by", "gender", "--replicates", "50", "--shards", "3"]
     done = run("plan", f"S={scores}", *words, "--out", "run")
     assert done.stdout.splitlines() == [
-        "run plans 435 rows in 3 parts.",
+        "run plans 435 rows of 1 file in 3 parts.",
         "Run them: parivox shards run run --workers N, or --shard 1/3 to 3/3.",
     ]
     return run
@@ -51,6 +51,42 @@ def test_all_parts_are_run_at_once(shards, tmp_path):
     assert done.stdout == "All parts are done: parivox shards merge run --out AUDIT.\n"
     records = sorted(tmp_path.glob("run/*/shard.json"))
     assert [len(json.loads(path.read_text())["files"]) for path in records] == [2, 2, 2]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_pattern", [False, True])
+def test_twelve_files_in_four_parts_have_the_bytes_of_one_audit(
+    files, parivox, tmp_path, is_pattern
+):
+    header, *rows = (files / "scores.csv").read_text().splitlines()
+    names = [f"part-{i:02d}.csv" for i in range(12)]
+    for i, name in enumerate(names):
+        (tmp_path / name).write_text("\n".join([header, *rows[i::12], ""]))
+    words = ["--speakers", files / "speakers.csv", "--by", "gender", "--replicates", "50"]
+
+    def run(*command):
+        done = parivox(*command, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    sources = ["part-*.csv"] if is_pattern else names
+    planned = run("shards", "plan", *sources, *words, "--shards", "4", "--out", "run")
+    assert planned.startswith("run plans 435 rows of 12 files in 4 parts.")
+    plan = json.loads((tmp_path / "run" / "plan.json").read_text())
+    planned_files = [[path.rpartition("/")[2] for path, _, _ in shard] for shard in plan["shards"]]
+    assert planned_files == [names[:3], names[3:6], names[6:9], names[9:]]
+    run("shards", "run", "run")
+    run("shards", "merge", "run", "--out", "merged")
+    run("audit", f"{plan['system']}=part-*.csv", *words, "--out", "whole")
+    tables = sorted(
+        path.name
+        for path in (tmp_path / "whole").iterdir()
+        if path.suffix in {".csv", ".parquet"} and path.name != "pairing.parquet"
+    )
+    assert len(tables) > 10
+    for name in tables:
+        merged_file, whole_file = (tmp_path / folder / name for folder in ("merged", "whole"))
+        assert merged_file.read_bytes() == whole_file.read_bytes(), name
 
 
 @pytest.mark.parametrize(

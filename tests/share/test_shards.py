@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import parivox as pv
 from parivox.auditing.private import PrivateKey
@@ -97,6 +99,7 @@ def differing(first_files, second_files):
         (("day0.parquet", "day1.parquet", "day2.parquet"), 5, RICH),
         (("all.csv",), 2, OPTIONS),
         (("called0.csv", "called1.csv", "called2.csv"), 4, CALLED),
+        (("called0.csv", "called1.csv", "called2.csv"), 2, CALLED),
         (("called2.csv", "called0.csv", "called1.csv"), 4, CALLED),
     ],
 )
@@ -123,6 +126,54 @@ def test_parts_put_together_have_the_bytes_of_the_audit_in_one_piece(
         if input_record["role"] == "scores"
     ] == [*files]
     assert len(audit.verdicts) == len(reference_audit.verdicts) > 0
+
+
+@given(st.lists(st.integers(1, 300), min_size=1, max_size=20), st.integers(1, 40))
+def test_shards_hold_every_row_once_in_about_equal_numbers(sizes, n_shards):
+    shards = list(shard_plan._shard_rows(sizes, n_shards))
+    rows = [
+        (file_index, row)
+        for shard in shards
+        for file_index, first_row, end_row in shard
+        for row in range(first_row, end_row)
+    ]
+    assert rows == [
+        (file_index, row) for file_index, size in enumerate(sizes) for row in range(size)
+    ]
+    assert len(shards) <= n_shards
+    if sum(sizes) >= 2 * n_shards:
+        assert len(shards) == n_shards
+    shard_sizes = [sum(end - first for _, first, end in shard) for shard in shards]
+    assert max(shard_sizes) <= 2 * sum(sizes) / n_shards + 1
+
+
+def test_files_alike_are_dealt_to_parts_whole():
+    shards = shard_plan._shard_rows([100, 103, 98, 99, 101, 100, 97, 104, 100, 99, 100, 99], 4)
+    assert [[file_index for file_index, _, _ in shard] for shard in shards] == [
+        [0, 1, 2],
+        [3, 4, 5],
+        [6, 7, 8],
+        [9, 10, 11],
+    ]
+
+
+def test_a_part_names_its_files(lists, tmp_path):
+    days = [f"day{i}.parquet" for i in range(3)]
+    n_rows = [pl.read_parquet(lists / day).height for day in days]
+    shard_plan_of_days = planned(lists, tmp_path / "run", *days, shards=1)
+    rows = ", ".join(f"rows 1 to {n:,} of {day}" for n, day in zip(n_rows, days, strict=True))
+    assert shard_plan_of_days.shard_description(1) == f"part 1 of 1 ({rows})"
+
+
+def test_parts_of_a_log_with_days_read_their_own_rows(lists, tmp_path):
+    frame = pl.read_csv(lists / "all.csv").with_columns(date=pl.lit("2026-11-22"))
+    frame.write_csv(tmp_path / "log.csv")
+    shutil.copy(lists / "s.csv", tmp_path)
+    planned(tmp_path, tmp_path / "run", "log.csv", shards=2)
+    run(tmp_path / "run")
+    merged = merge(tmp_path / "run")
+    whole = in_one_piece(tmp_path, "log.csv")
+    assert merged.groups.rows() == whole.groups.rows()
 
 
 @pytest.mark.slow
@@ -611,10 +662,11 @@ REWRITTEN = {
     "no shards": _shards([]),
     "shards of numbers": _shards([1, 2, 3]),
     "shards of words": _shards("abc"),
-    "a shard too short": lambda plan_record: plan_record["shards"][0].pop(),
-    "rows of words": lambda plan_record: plan_record["shards"][0].__setitem__(1, "0"),
-    "rows below 0": lambda plan_record: plan_record["shards"][0].__setitem__(1, -5),
-    "an unknown file": lambda plan_record: plan_record["shards"][0].__setitem__(0, "other.csv"),
+    "an empty shard": lambda plan_record: plan_record["shards"][0].clear(),
+    "a shard too short": lambda plan_record: plan_record["shards"][0][0].pop(),
+    "rows of words": lambda plan_record: plan_record["shards"][0][0].__setitem__(1, "0"),
+    "rows below 0": lambda plan_record: plan_record["shards"][0][0].__setitem__(1, -5),
+    "an unknown file": lambda plan_record: plan_record["shards"][0][0].__setitem__(0, "other.csv"),
     "a million shards": lambda plan_record: plan_record.update(
         shards=plan_record["shards"] * 400_000
     ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import sys
 from pathlib import Path
@@ -14,6 +13,8 @@ from parivox.cli.options import (
     check_out_is_named,
     check_standard_input,
     given_options,
+    is_file_pattern,
+    matching_files,
 )
 from parivox.cli.process import print_json, print_status, printing
 from parivox.cli.report import given_context, report_options, with_labels
@@ -174,7 +175,7 @@ def _named_sources(sources: list[str]) -> Any:
     from parivox.data.counts_file import holds_counts, holds_speaker_counts  # noqa: PLC0415
     from parivox.data.source_bytes import file_stem  # noqa: PLC0415
 
-    if len(sources) == 1 and "=" not in sources[0] and not _is_glob(sources[0]):
+    if len(sources) == 1 and "=" not in sources[0] and not is_file_pattern(sources[0]):
         return sources[0]
     pairs: list[tuple[tuple[str, str] | None, str]] = []
     for text in sources:
@@ -182,7 +183,7 @@ def _named_sources(sources: list[str]) -> Any:
         # any text, even what no path can be
         is_plain = not equals or os.path.exists(text)  # noqa: PTH110
         name = None if is_plain else split_name(label)
-        pairs += [(name, file) for file in _matching_files(text if is_plain else path)]
+        pairs += [(name, file) for file in matching_files(text if is_plain else path)]
     if any(holds_counts(path) or holds_speaker_counts(path) for _, path in pairs):
         counts: dict[object, list[str]] = {}
         for name, path in pairs:
@@ -205,19 +206,3 @@ def _named_sources(sources: list[str]) -> Any:
     named = {name: paths[0] if len(paths) == 1 else paths for name, paths in paths_by_name.items()}
     are_unnamed = all(given_name is None for given_name, _ in pairs)
     return FilesByStem(named) if are_unnamed else named
-
-
-def _is_glob(path: str) -> bool:
-    """Whether a text is a pattern of file names, and no file itself."""
-    return glob.has_magic(path) and not os.path.exists(path)  # noqa: PTH110 - any text
-
-
-def _matching_files(path: str) -> list[str]:
-    """Return the files that a pattern such as ``data/*.parquet`` names, in order; else the path."""
-    if not _is_glob(path):
-        return [path]
-    files = sorted(glob.glob(path))  # noqa: PTH207 - as a shell names them
-    if not files:
-        msg = f"{path}: names no file; check the folder and the pattern"
-        raise ConfigError(msg)
-    return files

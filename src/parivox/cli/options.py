@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import glob
 import os
 import re
 import sys
@@ -239,6 +240,22 @@ def named_source(text: str) -> tuple[str, str]:
     # any text, even what no path can be
     is_named = equals and not os.path.exists(text)  # noqa: PTH110
     return (name, path) if is_named else ("", text)
+
+
+def is_file_pattern(path: str) -> bool:
+    """Whether a text is a pattern of file names, and no file itself."""
+    return glob.has_magic(path) and not os.path.exists(path)  # noqa: PTH110 - any text
+
+
+def matching_files(path: str) -> list[str]:
+    """Return the files that a pattern such as ``data/*.parquet`` names, in order; else the path."""
+    if not is_file_pattern(path):
+        return [path]
+    files = sorted(glob.glob(path))  # noqa: PTH207 - as a shell names them
+    if not files:
+        msg = f"{path}: names no file; check the folder and the pattern"
+        raise ConfigError(msg)
+    return files
 
 
 def check_standard_input(paths: Iterable[str | list[str] | None]) -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parivox.cli.options import add_command, check_out_is_named, given_options
+from parivox.cli.options import (
+    add_command,
+    check_out_is_named,
+    given_options,
+    matching_files,
+    named_source,
+)
 from parivox.cli.process import print_lines, printing
 from parivox.options.audit import AuditOptions, ProgressCommand
 from parivox.options.shards import ShardsMergeCommand, ShardsPlanCommand, ShardsRunCommand
@@ -80,17 +85,17 @@ def _plan(arguments: argparse.Namespace) -> None:
     check_out_is_named(arguments.out, "folder")
     named: dict[str, list[str]] = {}
     for text in arguments.scores:
-        name, equals, path = text.partition("=")
-        is_named = equals and not os.path.exists(text)  # noqa: PTH110 - any text
-        named.setdefault(name if is_named else "", []).append(path if is_named else text)
+        name, path = named_source(text)
+        named.setdefault(name, []).extend(matching_files(path))
     if arguments.threshold_from:
         options["threshold_from"] = arguments.threshold_from[-1]
     shards = given_options(arguments, ShardsPlanCommand).get("shards", ShardsPlanCommand.shards)
     shard_plan = plan(named, out=arguments.out, shards=shards, **options)
-    n_shards, n_rows = len(shard_plan), sum(shard.last - shard.first for shard in shard_plan.shards)
+    n_shards, n_files = len(shard_plan), len(shard_plan.scores)
     run_command = f"parivox shards run {shlex.quote(str(arguments.out))}"
     messages = [
-        f"{arguments.out} plans {n_rows:,} rows in {n_shards} parts.",
+        f"{arguments.out} plans {shard_plan.n_rows:,} rows of {n_files:,} "
+        f"{'file' if n_files == 1 else 'files'} in {n_shards} parts.",
         f"Run them: {run_command} --workers N, or --shard 1/{n_shards} to {n_shards}/{n_shards}.",
     ]
     print_lines(messages)

@@ -75,7 +75,7 @@ class TrialLocation(NamedTuple):
 
 
 def pair_in_two_shards(
-    shards: Sequence[FileRows],
+    shards: Sequence[Sequence[FileRows]],
     *,
     columns: Mapping[str, str] | None = None,
     format: str | None = None,  # noqa: A002 - the option's name
@@ -86,8 +86,11 @@ def pair_in_two_shards(
     """
     requested = RequestedColumns(dict(columns or {}))
     tables = []
-    for path in dict.fromkeys(shard.path for shard in shards):
-        shard_of_row = {shard.first: i for i, shard in enumerate(shards, 1) if shard.path == path}
+    shard_by_file_row: dict[str, dict[int, int]] = {}
+    for number, shard in enumerate(shards, 1):
+        for rows in shard:
+            shard_by_file_row.setdefault(rows.path, {})[rows.first] = number
+    for path, shard_of_row in shard_by_file_row.items():
         first_rows, n_seen = np.array(sorted(shard_of_row)), 0
         shard_numbers = np.array([shard_of_row[row] for row in sorted(shard_of_row)])
         for chunk in scan(path, columns=requested, format=format, name="scores").chunks():

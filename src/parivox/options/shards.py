@@ -20,7 +20,8 @@ class ShardsPlanCommand(CommandOptions):
 
     scores: Any = option(
         SHARDS_SECTION,
-        "score files of one system, each with different trials, or NAME=FILE",
+        "score files of one system, each with different trials, or a pattern such as "
+        "'data/*.parquet'; or NAME=FILE",
         metavar="SCORES",
         positional_count="+",
     )
@@ -32,8 +33,8 @@ class ShardsPlanCommand(CommandOptions):
     )
     shards: int = option(
         SHARDS_SECTION,
-        "number of shards, each with about as many rows; a file can be split into several shards, "
-        "but files are never combined",
+        "number of shards, each with about as many rows; long files are split, and short files are "
+        "combined",
         Number,
         32,
         is_whole=True,

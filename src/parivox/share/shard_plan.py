@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from parivox.auditing import GroupedTrials
     from parivox.core.counts import FloatArray
 
-PLAN_VERSION = "1"
+PLAN_VERSION = "2"
 PLAN_FILE, THRESHOLDS_FILE = "plan.json", "thresholds.json"
 N_SCORE_BINS = 1 << 16
 """Bins that the scores of long lists are counted in, at least a tenth of it."""
@@ -72,6 +72,8 @@ MAX_TRIED_ROWS = 1_000
 """Rows that options are tried on before shards are run."""
 _MAX_SHARDS = 100_000
 """The most that a plan can have."""
+_MAX_DESCRIBED_FILES = 3
+"""Files of one shard that its description names."""
 _WHOLE_LIST_OPTIONS = ("trials", "compare", "standardise", "trial_table", "metrics", "thresholds")
 """Options that take all trials at once."""
 
@@ -96,8 +98,8 @@ class Plan:
         System and list.
     inputs : tuple of dict
         Files: their role, path, hash, and rows where they are scores.
-    shards : tuple of FileRows
-        What each shard reads.
+    shards : tuple of tuple of FileRows
+        What each shard reads: rows of one file, or of several.
     step : str
         Width of the bins that scores are counted in; empty where each score is counted.
     options : dict
@@ -108,7 +110,7 @@ class Plan:
     id: str
     name: tuple[str, str]
     inputs: tuple[dict[str, Any], ...]
-    shards: tuple[FileRows, ...]
+    shards: tuple[tuple[FileRows, ...], ...]
     step: str
     options: dict[str, Any]
 
@@ -116,15 +118,19 @@ class Plan:
         return len(self.shards)
 
     def __repr__(self) -> str:
-        rows = sum(
-            input_file["rows"] for input_file in self.inputs if input_file["role"] == "scores"
-        )
-        return f"<plan of {rows:,} rows in {len(self)} parts, {self.folder}>"
+        return f"<plan of {self.n_rows:,} rows in {len(self)} parts, {self.folder}>"
 
     @property
     def scores(self) -> list[str]:
         """Files of scores, in their order."""
         return [input_file["path"] for input_file in self.inputs if input_file["role"] == "scores"]
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of all files of scores."""
+        return sum(
+            input_file["rows"] for input_file in self.inputs if input_file["role"] == "scores"
+        )
 
     def home(self, number: int) -> Path:
         """The folder of one shard, counted from 1."""
@@ -134,9 +140,11 @@ class Plan:
     def shard_description(self, number: int) -> str:
         """One shard in words."""
         self._check(number)
-        rows = self.shards[number - 1]
-        name = rows.called or Path(rows.path).name
-        return f"part {number} of {len(self)} (rows {rows.first + 1:,} to {rows.last:,} of {name})"
+        shard = self.shards[number - 1]
+        texts = [_rows_text(rows) for rows in shard[:_MAX_DESCRIBED_FILES]]
+        if len(shard) > _MAX_DESCRIBED_FILES:
+            texts.append(f"and of {len(shard) - _MAX_DESCRIBED_FILES:,} more files")
+        return f"part {number} of {len(self)} ({', '.join(texts)})"
 
     def _check(self, number: int) -> None:
         if not 1 <= number <= len(self):
@@ -203,10 +211,10 @@ class Plan:
 
     def is_unchanged(self, number: int) -> bool:
         """Whether all that a shard reads is what it was when the plan was made."""
-        path = self.shards[number - 1].path
         try:
             self.check_inputs()
-            self.check_scores(path, read_content(path).sha256)
+            for rows in self.shards[number - 1]:
+                self.check_scores(rows.path, read_content(rows.path).sha256)
         except DataError:
             return False
         return True
@@ -247,7 +255,7 @@ def plan(scores: Any, *, out: str | os.PathLike[str], shards: int = 32, **option
     out
         A new folder, or one that holds the very same plan.
     shards
-        Parts of about as many rows. Files are cut, never joined.
+        Parts of about as many rows: a long file is cut, and short ones are put together.
     **options
         Of the audit: see `parivox.audit`. Tables are paths.
 
@@ -312,8 +320,8 @@ def plan(scores: Any, *, out: str | os.PathLike[str], shards: int = 32, **option
         "list": name[1],
         "inputs": inputs,
         "shards": [
-            [paths[file_index], first_row, end_row]
-            for file_index, first_row, end_row in _shard_rows(sizes, shards)
+            [[paths[file_index], first_row, end_row] for file_index, first_row, end_row in shard]
+            for shard in _shard_rows(sizes, shards)
         ],
         "step": step,
         "options": stored,
@@ -358,9 +366,10 @@ def read_plan(folder: str | os.PathLike[str]) -> Plan:
         raise damaged_file_error(path)
     try:
         plan_read = _plan_from_document(home, document)
-        row_numbers = [n for shard in plan_read.shards for n in (shard.first, shard.last)]
+        file_rows = [rows for shard in plan_read.shards for rows in shard]
+        row_numbers = [number for rows in file_rows for number in (rows.first, rows.last)]
         has_rows = all(isinstance(number, int) and number >= 0 for number in row_numbers)
-        is_sound = 0 < len(plan_read.shards) <= _MAX_SHARDS and has_rows
+        is_sound = 0 < len(plan_read.shards) <= _MAX_SHARDS and has_rows and all(plan_read.shards)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise damaged_file_error(path) from error
     if not is_sound:
@@ -380,15 +389,20 @@ def _plan_from_document(home: Path, document: Mapping[str, Any]) -> Plan:
         name=(document["system"], document["list"]),
         inputs=tuple(document["inputs"]),
         shards=tuple(
-            FileRows(path, first_row, end_row, called_by_path[path])
-            for path, first_row, end_row in document["shards"]
+            tuple(
+                FileRows(path, first_row, end_row, called_by_path[path])
+                for path, first_row, end_row in shard
+            )
+            for shard in document["shards"]
         ),
         step=document["step"],
         options=document["options"],
     )
 
 
-def gather_trials(plan: Plan, rows: FileRows | list[str]) -> tuple[GroupedTrials, CountOptions]:
+def gather_trials(
+    plan: Plan, rows: Sequence[FileRows] | Sequence[str]
+) -> tuple[GroupedTrials, CountOptions]:
     """Return trials of a plan, of some rows or all files, and how they are counted."""
     count_options, groups_file = apply_groups_file(plan.count_options())
     with reading_files_as(count_options.encoding, count_options.quotes, count_options.columns):
@@ -403,8 +417,11 @@ def _try_first_rows(plan: Plan, inputs: Sequence[Mapping[str, Any]]) -> None:
         (input_file for input_file in inputs if input_file["role"] == "scores"),
         key=lambda input_file: input_file["rows"],
     )
-    first_shard = next(shard for shard in plan.shards if shard.path == shortest["path"])
-    gather_trials(plan, replace(first_shard, first=0, last=min(shortest["rows"], MAX_TRIED_ROWS)))
+    file_rows = next(
+        rows for shard in plan.shards for rows in shard if rows.path == shortest["path"]
+    )
+    last_row = min(shortest["rows"], MAX_TRIED_ROWS)
+    gather_trials(plan, [replace(file_rows, first=0, last=last_row)])
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -538,16 +555,49 @@ def _stored_option(name: str, option_value: Any) -> Any:
     return dict(option_value) if hasattr(option_value, "items") else option_value
 
 
-def _shard_rows(sizes: Sequence[int], n_shards: int) -> Iterator[tuple[int, int, int]]:
-    """Yield file, first row and row after the last of each shard, about as many rows each."""
-    # shards are cut where they would be in one long file, so that their sizes are alike
-    ends = np.rint(np.cumsum([0, *sizes]) * n_shards / sum(sizes)).astype(int).tolist()
-    for file_index, (n_rows, (start, end)) in enumerate(zip(sizes, pairwise(ends), strict=True)):
-        n_shards_of_file = min(max(end - start, 1), n_rows)
-        for first_row, end_row in pairwise(
-            n_rows * shard // n_shards_of_file for shard in range(n_shards_of_file + 1)
-        ):
+def _shard_rows(sizes: Sequence[int], n_shards: int) -> Iterator[list[tuple[int, int, int]]]:
+    """Yield the rows of each shard, about as many each: file, first row, row after the last.
+
+    Examples
+    --------
+    >>> list(_shard_rows([5, 5, 5, 5], 2))
+    [[(0, 0, 5), (1, 0, 5)], [(2, 0, 5), (3, 0, 5)]]
+    >>> list(_shard_rows([8, 1], 2))
+    [[(0, 0, 4)], [(0, 4, 8), (1, 0, 1)]]
+    """
+    file_ends = np.cumsum(sizes)
+    n_rows = int(file_ends[-1])
+    # a cut is moved to the end of a file that is less than half a shard away, so that few files are
+    # read by two shards
+    shard_ends = {0: 0, n_shards: n_rows}
+    distance_by_shard: dict[int, float] = {}
+    for file_end in file_ends.tolist():
+        exact_shard = file_end * n_shards / n_rows
+        shard = round(exact_shard)
+        distance = abs(exact_shard - shard)
+        if 0 < shard < n_shards and distance < distance_by_shard.get(shard, np.inf):
+            shard_ends[shard], distance_by_shard[shard] = file_end, distance
+    known_shards = sorted(shard_ends)
+    all_shards = np.arange(n_shards + 1)
+    cuts = np.interp(all_shards, known_shards, [shard_ends[shard] for shard in known_shards])
+    # there are fewer shards where there are fewer rows
+    for start, end in pairwise(np.unique(np.floor(cuts).astype(int)).tolist()):
+        yield list(_rows_between(sizes, start, end))
+
+
+def _rows_between(sizes: Sequence[int], start: int, end: int) -> Iterator[tuple[int, int, int]]:
+    """Yield file, first row and row after the last of some rows of all files, one after another."""
+    file_start = 0
+    for file_index, n_rows in enumerate(sizes):
+        first_row, end_row = max(start - file_start, 0), min(end - file_start, n_rows)
+        if first_row < end_row:
             yield file_index, first_row, end_row
+        file_start += n_rows
+
+
+def _rows_text(rows: FileRows) -> str:
+    """Return rows of a file in words."""
+    return f"rows {rows.first + 1:,} to {rows.last:,} of {rows.called or Path(rows.path).name}"
 
 
 def _bin_width(n_rows: int, score_ranges: Sequence[tuple[float, float]]) -> str:

@@ -118,13 +118,14 @@ class _ShardTrials(NamedTuple):
 
 def _read_shard(plan: Plan, number: int) -> _ShardTrials:
     """Read one shard, from the inputs that it was planned with."""
-    rows = plan.shards[number - 1]
+    shard = plan.shards[number - 1]
     plan.check_inputs()
-    gathered, count_options = gather_trials(plan, rows)
+    gathered, count_options = gather_trials(plan, shard)
     (trials,), speaker_table = gathered.trial_sets, gathered.speakers
     assert isinstance(trials, TrialSet)
     assert speaker_table is not None
-    plan.check_scores(rows.path, trials.provenance[0]["sha256"])
+    for rows, source in zip(shard, trials.provenance, strict=False):  # scores come first
+        plan.check_scores(rows.path, source["sha256"])
     origin = trials.provenance, encoded_speakers(trials.speakers_in_use, len(speaker_table.ids))
     return _ShardTrials(gathered, count_options, trials, speaker_table, origin)
 

@@ -85,6 +85,11 @@ def _scan_file(
     if isinstance(source, FileRows):
         content = replace(content, name=source.called or content.name, rows=source)
     file_format = FORMATS[format] if format else _detect_format(content, columns)
+    return _scan_content(content, columns, file_format)
+
+
+def _scan_content(content: SourceBytes, columns: RequestedColumns, file_format: Format) -> Scan:
+    """Open the bytes of a file, or the rows of it that count."""
     scan = file_format.scan(content, columns)
     if content.rows is not None and file_format not in BINARY:
         scan = replace(scan, chunks=partial(_selected_rows, content.rows, scan.chunks))
@@ -149,7 +154,7 @@ def scan_again(previous_scan: Scan, source: Any, columns: RequestedColumns) -> S
     """Open a source again in the same format, for other columns."""
     if previous_scan.content is None:
         return _interpret(scan_frame(source, columns, previous_scan.name), columns)
-    return _interpret(FORMATS[previous_scan.format].scan(previous_scan.content, columns), columns)
+    return _scan_content(previous_scan.content, columns, FORMATS[previous_scan.format])
 
 
 def table_format(content: SourceBytes) -> Format:
