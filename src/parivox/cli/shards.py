@@ -93,9 +93,9 @@ def _plan(arguments: argparse.Namespace) -> None:
     shard_plan = plan(named, out=arguments.out, shards=shards, **options)
     n_shards, n_files = len(shard_plan), len(shard_plan.scores)
     run_command = f"parivox shards run {shlex.quote(str(arguments.out))}"
+    files = "1 file" if n_files == 1 else f"{n_files:,} files"
     messages = [
-        f"{arguments.out} plans {shard_plan.n_rows:,} rows of {n_files:,} "
-        f"{'file' if n_files == 1 else 'files'} in {n_shards} parts.",
+        f"{arguments.out} plans {shard_plan.n_rows:,} rows of {files} in {n_shards} parts.",
         f"Run them: {run_command} --workers N, or --shard 1/{n_shards} to {n_shards}/{n_shards}.",
     ]
     print_lines(messages)

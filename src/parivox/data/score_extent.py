@@ -88,8 +88,8 @@ def pair_in_two_shards(
     tables = []
     shard_by_file_row: dict[str, dict[int, int]] = {}
     for number, shard in enumerate(shards, 1):
-        for rows in shard:
-            shard_by_file_row.setdefault(rows.path, {})[rows.first] = number
+        for file_rows in shard:
+            shard_by_file_row.setdefault(file_rows.path, {})[file_rows.first] = number
     for path, shard_of_row in shard_by_file_row.items():
         first_rows, n_seen = np.array(sorted(shard_of_row)), 0
         shard_numbers = np.array([shard_of_row[row] for row in sorted(shard_of_row)])

@@ -84,6 +84,13 @@ class UtteranceRows:
         return codes
 
 
+class EnrolmentRecordings(NamedTuple):
+    """The recordings that models are made of."""
+
+    n_recordings: int
+    in_trials: NDArray[np.intp]  # those of them that are utterances of the trials
+
+
 class GroupsTrials(Protocol):
     """A grouping, as far as trials ask for it."""
 
@@ -142,6 +149,8 @@ class TrialSet:
     speaker_table: Speakers | None = None
     # trials of each day of a log with decisions, [nontarget or target, rejected or accepted]
     decisions_by_day: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    # what models are made of, where that is told
+    enrolment_recordings: EnrolmentRecordings | None = None
 
     has_speakers: ClassVar[Literal[True]] = True  # and ids of recordings; counts have neither
     is_llr, is_similarity, llr_base = False, False, None  # is for the options to say

@@ -50,7 +50,13 @@ from parivox.data.trial_notes import (
     reading_notes,
 )
 from parivox.data.trial_rows import TrialRows
-from parivox.data.trial_set import FailureCauses, TrialSet, UtteranceRows, speakers_in
+from parivox.data.trial_set import (
+    EnrolmentRecordings,
+    FailureCauses,
+    TrialSet,
+    UtteranceRows,
+    speakers_in,
+)
 from parivox.errors import ConfigError, DataError
 from parivox.frozen import frozen
 from parivox.runtime.disk import ScratchFolder
@@ -248,6 +254,7 @@ def _check_trials(
         frozenset(next(iter(partitions)).extra_columns) - rows.empty_columns(),
         speaker_table,
         rows.by_day.counts(),
+        _enrolment_recordings(tables, facts, len(ids)),
     )
 
 
@@ -331,6 +338,18 @@ def _utterance_facts(
         rows.is_scored,
         rows.needs_speakers and bool((speaker < 0).any()),
     )
+
+
+def _enrolment_recordings(
+    tables: TrialTables, facts: UtteranceFacts, n_utterances: int
+) -> EnrolmentRecordings | None:
+    """Return the recordings that models are made of; None where they are not told."""
+    if facts.model_recordings is None or tables.models is None:
+        return None
+    n_recordings = tables.models.table["recording"].drop_nulls().n_unique()
+    if not n_recordings:
+        return None
+    return EnrolmentRecordings(n_recordings, np.unique(facts.model_recordings % n_utterances))
 
 
 def _failure_causes(

@@ -41,6 +41,11 @@ COMMON_TRIALS_ENDING = "which are compared"
 _MAX_SMALL_GROUPS = 10
 """Small groups that are named with what they have too little of."""
 _BOTH_GROUPS = 2
+_EFFECT_OF_CHECK = {
+    "G14": "trials that share a recording have scores that depend on each other",
+    "G15": "thresholds, costs and calibration over all trials weigh the groups unequally",
+}
+"""By check of a list that does not make rates of groups differ: what it limits."""
 
 
 class Caveat(NamedTuple):
@@ -214,18 +219,30 @@ def trials_that_differ_between_groups(audit: Audit) -> Iterator[Caveat]:
         for check in failed_checks:
             if check["id"] not in findings.CHECKS_BETWEEN_GROUPS:
                 continue
-            error_type = findings.CHECKS_BETWEEN_GROUPS[check["id"]]
+            rates, errors = findings.CHECKS_BETWEEN_GROUPS[check["id"]]
             sentence = check["sentence"]
             # G8 compares nontarget trials, and knows only those whose two speakers are known
             if check["id"] == "G8" and systems_with_unknown_speakers.intersection(names):
                 sentence += " whose speakers are known"
-            rates = "FPRs" if check["id"] == "G8" else "FNRs"
             yield Caveat(
                 f"{rates} of groups may not be comparable: {sentence}",
                 f"The trials differ between groups ({', '.join(names)}): {sentence}. Part of a "
-                f"difference in {error_type} may be due to this",
+                f"difference in {errors} may be due to this",
                 "list",
             )
+
+
+def trial_design(audit: Audit) -> Iterator[Caveat]:
+    """Yield how enrolments and the two kinds of trials of a list limit what its scores show."""
+    for names, failed_checks in findings.failed_checks(audit):
+        for check in failed_checks:
+            effect = _EFFECT_OF_CHECK.get(check["id"])
+            if effect:
+                yield Caveat(
+                    check["sentence"],
+                    f"{capitalised(check['sentence'])} ({', '.join(names)}): {effect}",
+                    "list",
+                )
 
 
 # ---- groups
@@ -362,6 +379,7 @@ RULES: tuple[Callable[[Audit], Iterator[Caveat]], ...] = (
     rules_fitted_on_audited_trials,
     trials_of_each_system,
     trials_that_differ_between_groups,
+    trial_design,
     associated_attributes,
     groups_without_trials,
     data_warnings,

@@ -50,7 +50,13 @@ if TYPE_CHECKING:
     from parivox.report.audit_queries import Rates, Verdicts
     from parivox.report.words import Row
 
-CHECKS_BETWEEN_GROUPS = {"G8": "false accepts", "G9": "false rejects"}
+CHECKS_BETWEEN_GROUPS = {
+    "G8": ("FPRs", "false accepts"),
+    "G9": ("FNRs", "false rejects"),
+    "G11": ("error rates", "error rates"),
+    "G12": ("error rates", "error rates"),
+    "G13": ("FPRs", "false accepts"),
+}
 """Checks of a list without which a difference between groups may be one between their trials."""
 _COUNTED_AT_PREFIX = "counted at thresholds "
 _MAX_LISTED_THRESHOLDS = 5

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
-    from parivox.data.lists.guidelines import Finding
+    from parivox.data.lists.findings import Finding
     from parivox.data.table import Table
     from parivox.trials.checks import Checked
     from parivox.trials.description import Description

@@ -16,15 +16,9 @@ import polars as pl
 
 from parivox.core.eer import eer
 from parivox.core.planning import Sample, detectable_ratio
+from parivox.data.lists.findings import Finding, percent
 from parivox.data.lists.grades import hardest, parse_mixes
-from parivox.data.lists.guidelines import (
-    CHECKS,
-    Finding,
-    count_range,
-    guidelines,
-    percent,
-    share_range,
-)
+from parivox.data.lists.guidelines import CHECKS, count_range, guidelines, share_range
 from parivox.data.lists.list_counts import count_list, effective_number, shares_or_nan
 from parivox.data.lists.manifest import ManifestDesign
 from parivox.data.lists.trial_list import read_list
@@ -38,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.data.lists.guidelines import Check
+    from parivox.data.lists.findings import Check
     from parivox.data.lists.list_counts import TrialsPerSpeaker
     from parivox.data.lists.trial_list import TrialList
     from parivox.data.recording_names import RecordingNames

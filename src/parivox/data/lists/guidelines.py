@@ -1,4 +1,4 @@
-"""The checks G1 to G10: six guidelines of paper 002, section 5, and four more; their findings.
+"""The checks G1 to G15: six guidelines of paper 002, section 5, and nine more; their findings.
 
 See docs/methods/trial-lists.md#checks.
 
@@ -8,11 +8,18 @@ difficulty: what nobody named need not be alike.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from parivox.data.lists.design_checks import (
+    g11_durations,
+    g12_short_recordings,
+    g13_impostor_pools,
+    g14_returning_enrolments,
+    g15_class_ratios,
+)
+from parivox.data.lists.findings import Check, Finding, percent
 from parivox.data.lists.grades import OTHER_RECORDING, hardest, highest
 from parivox.data.lists.list_counts import count_list, shares_or_nan, speakers_by_group
 from parivox.data.recording_names import GIVE_RECORDINGS, RECORDING_COLUMNS
@@ -34,86 +41,12 @@ if TYPE_CHECKING:
     from parivox.data.lists.manifest import ManifestDesign
     from parivox.data.lists.trial_list import TrialList
 
-    Verdict = Literal["pass", "fail", "not checked", "told"]
-
 MAX_GROUPS_NAMED = 3
 """Groups that are named as the worst."""
 _SAME_PREFIXES = ("same:", "same_")
 """How names of what is shared begin: as asked for, and as a graded list has it."""
 _TRIAL_PREFIX = "trial."
 _NO_GROUPS = "there are no groups", "give --speakers and --by"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One line of a check.
-
-    Attributes
-    ----------
-    id : str
-        ``G1`` to ``G10`` for what passes or fails; a word for what is told.
-    what : str
-    verdict : {"pass", "fail", "not checked", "told"}
-    statistic, threshold : float or None
-        The figure that decides, and what it is held against.
-    offenders : int
-        How many speakers, groups or trials are at fault.
-    sentence : str
-        The figures in words, without ids of speakers.
-    mend : str
-        What to do; empty where there is nothing to do.
-    """
-
-    id: str
-    what: str
-    verdict: Verdict
-    statistic: float | None = None
-    threshold: float | None = None
-    offenders: int = 0
-    sentence: str = ""
-    mend: str = ""
-
-
-class Check(NamedTuple):
-    """A guideline, and what its statistic is held against."""
-
-    id: str
-    title: str
-    threshold: float
-    is_least: bool = False  # passes from the threshold on, else up to there
-    is_share: bool = False
-
-    def is_violated(self, statistics: Any) -> NDArray[np.bool_]:
-        """Return which statistics do not pass."""
-        figures = np.asarray(statistics, dtype=np.float64)
-        if self.is_least:
-            return figures < self.threshold
-        return figures > self.threshold + 1e-12  # shares are quotients: rounding is no violation
-
-    def finding(self, statistic: float, sentence: str, *, offenders: int, mend: str) -> Finding:
-        """Return that the check passes or fails."""
-        fails = bool(self.is_violated(statistic))
-        return Finding(
-            id=self.id,
-            what=self.title,
-            verdict="fail" if fails else "pass",
-            statistic=float(statistic),
-            threshold=self.threshold,
-            offenders=offenders if fails else 0,
-            sentence=sentence,
-            mend=mend if fails else "",
-        )
-
-    def unchecked(self, reason: str, mend: str) -> Finding:
-        """Return that the check cannot be made, and why."""
-        return Finding(
-            id=self.id,
-            what=self.title,
-            verdict="not checked",
-            threshold=self.threshold,
-            sentence=reason,
-            mend=mend,
-        )
 
 
 _CHECKS = (
@@ -127,9 +60,14 @@ _CHECKS = (
     Check("G8", "nontarget trials alike in all groups", 0.02, is_share=True),
     Check("G9", "trivial target trials alike in all groups", 0.02, is_share=True),
     Check("G10", "no trial twice", 0.0),
+    Check("G11", "recordings as long in all groups", 1.3),
+    Check("G12", "as many short recordings in all groups", 0.1, is_share=True),
+    Check("G13", "as many impostor speakers in all groups", 1.5),
+    Check("G14", "no enrolment recording as a test", 0.0),
+    Check("G15", "target trials for each nontarget trial in all groups", 1.5),
 )
 CHECKS = {check.id: check for check in _CHECKS}
-"""The guidelines of docs/references.md#paper-002, section 5, and four more, by their ids."""
+"""The guidelines of docs/references.md#paper-002, section 5, and nine more, by their ids."""
 
 
 def guidelines(
@@ -140,7 +78,7 @@ def guidelines(
     n_lists: int = 1,
     outcomes: str = "",
 ) -> list[Finding]:
-    """Return the findings of checks G1 to G10.
+    """Return the findings of checks G1 to G15.
 
     `mix` is the share of trials that is wished for, by label and grade; `n_lists` says how many
     different lists there are, this one and its variants, `outcomes` how far their results differ.
@@ -156,6 +94,11 @@ def guidelines(
         _g8_nontarget_agreement(counts, checks["G8"]),
         _g9_same_recordings(counts, checks["G9"]),
         _g10_repeated_trials(counts, checks["G10"]),
+        g11_durations(counts, checks["G11"]),
+        g12_short_recordings(counts, checks["G12"]),
+        g13_impostor_pools(counts, checks["G13"]),
+        g14_returning_enrolments(counts, checks["G14"]),
+        g15_class_ratios(counts, checks["G15"]),
     ]
 
 
@@ -468,15 +411,6 @@ def failed_checks_sentence(failed: Sequence[str], *, unscored: int = 0, also: bo
         return f"{subject} fails no check."
     verb = "also fails" if also else "fails"
     return f"{subject} {verb} {', '.join(failed)}. parivox trials check tells more."
-
-
-def percent(share: float) -> str:
-    """Return a share as a percentage with one decimal.
-
-    >>> percent(0.45692), percent(float("nan"))
-    ('45.7 %', 'n.k.')
-    """
-    return "n.k." if np.isnan(share) else f"{100 * share:.1f} %"
 
 
 def count_range(counts: NDArray[np.integer]) -> str:

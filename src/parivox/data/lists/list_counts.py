@@ -94,6 +94,9 @@ class ListCounts:
     """Nontarget and target trials whose reverse is in the list, too; one of the two is counted."""
     n_self_trials: int  # trials of an utterance with itself
     trials_per_utterance: Ints
+    is_enrolled: NDArray[np.bool_]
+    """Whether each utterance is an enrolment of a trial; the next: whether it is a test."""
+    is_tested: NDArray[np.bool_]
 
     @property
     def pair_counts_by_grouping(self) -> Iterator[SpeakerPairCounts]:
@@ -232,6 +235,8 @@ def count_list(trial_list: TrialList) -> ListCounts:
         n_reversed=(int(utterances.n_reversed[0]), int(utterances.n_reversed[1])),
         n_self_trials=utterances.n_self_trials,
         trials_per_utterance=utterances.n_trials,
+        is_enrolled=utterances.is_enrolled,
+        is_tested=utterances.is_tested,
     )
 
 
@@ -240,6 +245,7 @@ class _UtteranceCounts:
 
     def __init__(self, n_utterances: int) -> None:
         self.n_trials = np.zeros(n_utterances, dtype=np.int64)
+        self.is_enrolled, self.is_tested = np.zeros((2, n_utterances), dtype=np.bool_)
         self.n_reversed = np.zeros(2, dtype=np.int64)  # nontarget, target
         self.n_self_trials = 0
         self._last_trial: tuple[int, int] | None = None
@@ -252,6 +258,8 @@ class _UtteranceCounts:
         enrol, test = chunk.enrol, chunk.test
         self.n_trials += np.bincount(enrol, minlength=self.n_trials.size)
         self.n_trials += np.bincount(test, minlength=self.n_trials.size)
+        self.is_enrolled[enrol] = True
+        self.is_tested[test] = True
         is_reverse = (enrol[1:] == test[:-1]) & (test[1:] == enrol[:-1])
         self.n_reversed += np.bincount(chunk.target[1:][is_reverse], minlength=2)
         # the trial before the first of this chunk is the last of the chunk before

@@ -1,0 +1,290 @@
+"""The checks G11 to G15: what else may differ between groups of a list than their speakers.
+
+They are figures of the list itself, not estimates of a population, so that no chance is judged;
+figures of few speakers or recordings are left out. See docs/trials.md#what-goes-with-a-group.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from parivox.data.columns import plain_name
+from parivox.data.lists.findings import percent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from parivox.data.grouping import Grouping
+    from parivox.data.lists.findings import Check, Finding
+    from parivox.data.lists.list_counts import Codes, Floats, ListCounts
+
+MIN_RECORDINGS = 20
+"""Recordings of a group without which its durations are not compared."""
+MIN_ENROLLED = 5
+"""Enrolled speakers of a group without which its trials are not compared."""
+STRONG_RATIO = 1.6
+"""Ratio of median durations from which on they differ strongly."""
+SHORT_SECONDS = 2.0
+"""Seconds below which a recording is short."""
+_DURATION_NAME = re.compile(
+    r"(dur|durations?|length|(clip|audio|speech|utterance|segment|file)(duration|length)|netspeech"
+    r"|seconds|milliseconds)(in)?(s|secs?|seconds|ms|msecs?|milliseconds)?"
+)
+_MILLISECONDS_NAME = re.compile(r".*(ms|msecs?|milliseconds)")
+_NO_DURATIONS = (
+    "no duration of recordings is known",
+    "give --utterances with a column duration, in seconds",
+)
+_FEW_RECORDINGS = (
+    f"no two groups have {MIN_RECORDINGS} recordings of known duration",
+    "give --by with larger groups",
+)
+_FEW_ENROLLED = (
+    f"no two groups have {MIN_ENROLLED} enrolled speakers with both kinds of trials",
+    "give --by with larger groups",
+)
+
+
+class GroupFigures(NamedTuple):
+    """A figure of each group of a grouping; NaN where a group has too few to be compared."""
+
+    grouping: str
+    groups: tuple[str, ...]
+    figures: Floats
+    sizes: NDArray[np.int64]  # recordings or speakers of each group
+
+    @property
+    def ratio(self) -> float:
+        """The largest figure over the smallest; infinite if only the smallest is 0."""
+        low, high = float(np.nanmin(self.figures)), float(np.nanmax(self.figures))
+        if high == low:
+            return 1.0
+        return high / low if low else float("inf")
+
+    @property
+    def gap(self) -> float:
+        """The largest figure less the smallest."""
+        return float(np.nanmax(self.figures) - np.nanmin(self.figures))
+
+    def range_text(self, figure_text: Callable[[float], str], noun: str) -> str:
+        """Return the lowest and the highest figure, with their groups and how large these are."""
+        low, high = int(np.nanargmin(self.figures)), int(np.nanargmax(self.figures))
+        first, last = (
+            f"{figure_text(float(self.figures[group]))} ({self.groups[group]}, "
+            f"{self.sizes[group]:,} {noun})"
+            for group in (low, high)
+        )
+        return f"{first} to {last}"
+
+
+def g11_durations(counts: ListCounts, check: Check) -> Finding:
+    """Check whether the median duration of recordings is alike in all groups."""
+    recordings = _RecordingDurations.of_list(counts)
+    if recordings is None:
+        return check.unchecked(*_NO_DURATIONS)
+    compared = [*recordings.by_group(lambda seconds: float(np.median(seconds)))]
+    if not compared:
+        return check.unchecked(*_FEW_RECORDINGS)
+    ratios = [figures.ratio for figures in compared]
+    widest = compared[int(np.argmax(ratios))]
+    strength = " (strongly)" if widest.ratio >= STRONG_RATIO else ""
+    durations = widest.range_text(lambda seconds: f"{seconds:.1f} s", "recordings")
+    return check.finding(
+        widest.ratio,
+        f"the median duration of recordings by {widest.grouping} is {durations}, "
+        f"{widest.ratio:.2f} times{strength}",
+        offenders=int(check.is_violated(ratios).sum()),
+        mend="cut recordings to alike durations, or compare groups within bands of duration",
+    )
+
+
+def g12_short_recordings(counts: ListCounts, check: Check) -> Finding:
+    """Check whether the share of short recordings is alike in all groups."""
+    recordings = _RecordingDurations.of_list(counts)
+    if recordings is None:
+        return check.unchecked(*_NO_DURATIONS)
+    compared = [*recordings.by_group(lambda seconds: float((seconds < SHORT_SECONDS).mean()))]
+    if not compared:
+        return check.unchecked(*_FEW_RECORDINGS)
+    gaps = [figures.gap for figures in compared]
+    widest = compared[int(np.argmax(gaps))]
+    n_short = int((recordings.seconds < SHORT_SECONDS).sum())
+    return check.finding(
+        widest.gap,
+        f"{n_short:,} of {recordings.seconds.size:,} recordings are under {SHORT_SECONDS:g} s; by "
+        f"{widest.grouping}: {widest.range_text(percent, 'recordings')}",
+        offenders=int(check.is_violated(gaps).sum()),
+        mend="leave short recordings out, or compare groups within bands of duration",
+    )
+
+
+def g13_impostor_pools(counts: ListCounts, check: Check) -> Finding:
+    """Check whether enrolled speakers of all groups are compared with as many other speakers."""
+    pair_counts = counts.pair_counts
+    nontarget = pair_counts.select(~pair_counts.is_target)
+    n_speakers = len(counts.trial_list.speakers.ids)
+    pairs = np.unique(nontarget.enrol.astype(np.int64) * n_speakers + nontarget.test)
+    n_impostors = np.bincount(pairs // n_speakers, minlength=n_speakers)
+    compared = [
+        *_by_enrolled_group(
+            counts, n_impostors > 0, lambda speakers: float(np.median(n_impostors[speakers]))
+        )
+    ]
+    if not compared:
+        return check.unchecked(*_FEW_ENROLLED)
+    ratios = [figures.ratio for figures in compared]
+    widest = compared[int(np.argmax(ratios))]
+    medians = widest.range_text(lambda median: f"{median:,g}", "enrolled")
+    return check.finding(
+        widest.ratio,
+        f"the number of impostor speakers for each enrolled speaker by {widest.grouping} is "
+        f"{medians} (medians), {widest.ratio:.2f} times",
+        offenders=int(check.is_violated(ratios).sum()),
+        mend="draw as many impostor speakers for the speakers of every group",
+    )
+
+
+def g14_returning_enrolments(counts: ListCounts, check: Check) -> Finding:
+    """Check whether recordings that speakers are enrolled with are test recordings, too."""
+    trials = counts.trial_list.trials
+    if trials.n_models:
+        if trials.enrolment_recordings is None:
+            return check.unchecked("the recordings of enrolments are not known", "give --models")
+        n_enrolled = trials.enrolment_recordings.n_recordings
+        n_returning = int(counts.is_tested[trials.enrolment_recordings.in_trials].sum())
+    else:
+        n_enrolled = int(counts.is_enrolled.sum())
+        n_returning = int((counts.is_enrolled & counts.is_tested).sum())
+    words = f"{n_returning:,} of {n_enrolled:,} enrolment recordings are test recordings, too"
+    if not trials.n_models and n_returning >= _n_on_both_sides_by_chance(counts) / 2 > 0:
+        return check.unchecked(f"{words}: a list of pairs, whose sides are interchangeable", "")
+    return check.finding(
+        n_returning,
+        words,
+        offenders=n_returning,
+        mend="test with recordings that nobody is enrolled with",
+    )
+
+
+def g15_class_ratios(counts: ListCounts, check: Check) -> Finding:
+    """Check whether groups have alike numbers of target trials for each nontarget trial."""
+    n_speakers = len(counts.trial_list.speakers.ids)
+    is_target = counts.pair_counts.is_target
+    n_target, n_nontarget = (
+        pair_counts.trials_by_key(pair_counts.enrol, n_speakers)
+        for pair_counts in map(counts.pair_counts.select, (is_target, ~is_target))
+    )
+
+    def class_ratio(speakers: NDArray[np.bool_]) -> float:
+        numbers = int(n_target[speakers].sum()), int(n_nontarget[speakers].sum())
+        return numbers[0] / numbers[1] if all(numbers) else np.nan
+
+    compared = [*_by_enrolled_group(counts, n_target + n_nontarget > 0, class_ratio)]
+    if not compared:
+        return check.unchecked(*_FEW_ENROLLED)
+    ratios = [figures.ratio for figures in compared]
+    widest = compared[int(np.argmax(ratios))]
+    class_ratios = widest.range_text(lambda figure: f"{figure:.3g}", "enrolled")
+    return check.finding(
+        widest.ratio,
+        f"the number of target trials for each nontarget trial by {widest.grouping} is "
+        f"{class_ratios}, {widest.ratio:.2f} times",
+        offenders=int(check.is_violated(ratios).sum()),
+        mend="draw both kinds of trials in one ratio for the speakers of every group",
+    )
+
+
+class _RecordingDurations(NamedTuple):
+    """Recordings of known duration that take part in trials."""
+
+    seconds: Floats
+    utterances: NDArray[np.intp]  # which utterances of the list they are
+    counts: ListCounts
+    column: str  # that tells the durations
+
+    @classmethod
+    def of_list(cls, counts: ListCounts) -> _RecordingDurations | None:
+        """Return those of a list; None if no column tells durations."""
+        recordings = counts.trial_list.trials.recordings
+        if recordings is None:
+            return None
+        table = recordings.table.attributes
+        column = next((name for name in table.columns if is_duration(name)), None)
+        if column is None:
+            return None
+        seconds_by_row = table[column].cast(pl.Float64, strict=False).to_numpy()
+        if _MILLISECONDS_NAME.fullmatch(plain_name(column)):
+            seconds_by_row = seconds_by_row / 1000
+        seconds = np.append(seconds_by_row, np.nan)[recordings.row]
+        utterances = np.flatnonzero((counts.trials_per_utterance > 0) & (seconds > 0))
+        return cls(seconds[utterances], utterances, counts, column)
+
+    def by_group(self, statistic: Callable[[Floats], float]) -> Iterator[GroupFigures]:
+        """Yield a statistic of each group of recordings, of groupings that tell two groups."""
+        trial_list = self.counts.trial_list
+        for grouping in trial_list.groupings:
+            attributes = {text.partition(":")[0] for text in grouping.attributes}
+            group_codes = grouping.side_codes(trial_list.trials, "enrol")
+            if group_codes is not None and self.column not in attributes:
+                yield from _compared_groups(
+                    grouping,
+                    group_codes[self.utterances],
+                    lambda members: statistic(self.seconds[members]),
+                    MIN_RECORDINGS,
+                )
+
+
+def is_duration(name: str) -> bool:
+    """Return whether a column of this name tells the durations of recordings.
+
+    Examples
+    --------
+    >>> [is_duration(name) for name in ("duration", "speech_duration", "duration[ms]", "length_s")]
+    [True, True, True, True]
+    >>> is_duration("during"), is_duration("channel")
+    (False, False)
+    """
+    return _DURATION_NAME.fullmatch(plain_name(name)) is not None
+
+
+def _by_enrolled_group(
+    counts: ListCounts,
+    is_enrolled: NDArray[np.bool_],
+    statistic: Callable[[NDArray[np.bool_]], float],
+) -> Iterator[GroupFigures]:
+    """Yield a statistic of the enrolled speakers of each group, of groupings of speakers."""
+    for grouping in counts.trial_list.groupings:
+        if grouping.speaker_codes is not None:
+            group_codes = np.where(is_enrolled, grouping.speaker_codes, -1)
+            yield from _compared_groups(grouping, group_codes, statistic, MIN_ENROLLED)
+
+
+def _compared_groups(
+    grouping: Grouping,
+    group_codes: Codes | NDArray[Any],
+    statistic: Callable[[NDArray[np.bool_]], float],
+    minimum: int,
+) -> Iterator[GroupFigures]:
+    """Yield a statistic of the members of each group if two groups or more have enough of them.
+
+    `statistic` is of a mask of the members.
+    """
+    n_groups = len(grouping.groups)
+    sizes = np.bincount(group_codes[group_codes >= 0], minlength=n_groups)
+    figures = np.full(n_groups, np.nan)
+    for group in np.flatnonzero(sizes >= minimum):
+        figures[group] = statistic(group_codes == group)
+    if (~np.isnan(figures)).sum() > 1:
+        yield GroupFigures(grouping.name, grouping.groups, figures, sizes)
+
+
+def _n_on_both_sides_by_chance(counts: ListCounts) -> float:
+    """Return how many recordings would be on both sides, were the sides of each trial random."""
+    n_uses = counts.trials_per_utterance
+    return float((1 - 0.5 ** np.maximum(n_uses - 1, 0)).sum())

@@ -1,0 +1,94 @@
+"""A check of a trial list, and what it finds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Verdict = Literal["pass", "fail", "not checked", "told"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of a check.
+
+    Attributes
+    ----------
+    id : str
+        ``G1`` to ``G15`` for what passes or fails; a word for what is told.
+    what : str
+    verdict : {"pass", "fail", "not checked", "told"}
+    statistic, threshold : float or None
+        The figure that decides, and what it is held against.
+    offenders : int
+        How many speakers, groups or trials are at fault.
+    sentence : str
+        The figures in words, without ids of speakers.
+    mend : str
+        What to do; empty where there is nothing to do.
+    """
+
+    id: str
+    what: str
+    verdict: Verdict
+    statistic: float | None = None
+    threshold: float | None = None
+    offenders: int = 0
+    sentence: str = ""
+    mend: str = ""
+
+
+class Check(NamedTuple):
+    """A guideline, and what its statistic is held against."""
+
+    id: str
+    title: str
+    threshold: float
+    is_least: bool = False  # passes from the threshold on, else up to there
+    is_share: bool = False
+
+    def is_violated(self, statistics: Any) -> NDArray[np.bool_]:
+        """Return which statistics do not pass."""
+        figures = np.asarray(statistics, dtype=np.float64)
+        if self.is_least:
+            return figures < self.threshold
+        return figures > self.threshold + 1e-12  # shares are quotients: rounding is no violation
+
+    def finding(self, statistic: float, sentence: str, *, offenders: int, mend: str) -> Finding:
+        """Return that the check passes or fails."""
+        fails = bool(self.is_violated(statistic))
+        return Finding(
+            id=self.id,
+            what=self.title,
+            verdict="fail" if fails else "pass",
+            statistic=float(statistic),
+            threshold=self.threshold,
+            offenders=offenders if fails else 0,
+            sentence=sentence,
+            mend=mend if fails else "",
+        )
+
+    def unchecked(self, reason: str, mend: str) -> Finding:
+        """Return that the check cannot be made, and why."""
+        return Finding(
+            id=self.id,
+            what=self.title,
+            verdict="not checked",
+            threshold=self.threshold,
+            sentence=reason,
+            mend=mend,
+        )
+
+
+def percent(share: float) -> str:
+    """Return a share as a percentage with one decimal.
+
+    >>> percent(0.45692), percent(float("nan"))
+    ('45.7 %', 'n.k.')
+    """
+    return "n.k." if np.isnan(share) else f"{100 * share:.1f} %"
