@@ -30,11 +30,33 @@ def test_the_page_holds_the_figures_that_are_kept(study_module):
     assert page.PAGE.read_text(encoding="utf-8") == page.render(records.read())
 
 
-def test_no_table_of_the_page_is_empty(study_module):
+def test_every_figure_of_the_page_has_rows(study_module):
     page, records = study_module("page"), study_module("records")
-    assert "<<" not in page.render(records.read())
-    assert page.render({}).count("Not yet run.") == len(page.TABLES) - 1
-    assert "Not yet run." not in page.render(records.read())
+    text = page.render(records.read())
+    assert "<<" not in text
+    assert page.NO_FIGURE not in text
+    assert page.render({}).count(page.NO_FIGURE) == page.TEMPLATE.count("<<")
+
+
+def test_a_figure_of_the_page_is_the_range_of_the_rows_that_meet_its_conditions(
+    study_module, monkeypatch
+):
+    page = study_module("page")
+    rows = [
+        {"design": "a b", "level": 0.95, "coverage": 0.941, "coverage_error": 0.005},
+        {"design": "a b", "level": 0.9, "coverage": 0.00004, "coverage_error": 0.001},
+        {"design": "c", "level": 0.95, "coverage": 1.0, "coverage_error": 0.0},
+        {"design": "c", "level": 0.95, "coverage": None, "coverage_error": None},
+    ]
+    for query, figure in {
+        '<<s coverage "design=a b" level=0.95>>': ".941 ± .005",
+        '<<s coverage "design=a b">>': ".00004 to .941",
+        '<<s coverage "design!=a b">>': "1.000 ± 0",
+        "<<max s coverage level=0.95|0.9>>": "1.000",
+        "<<s coverage design=d>>": page.NO_FIGURE,
+    }.items():
+        monkeypatch.setattr(page, "TEMPLATE", query)
+        assert page.render({"s": rows}) == figure
 
 
 def test_reports_quote_how_often_something_is_said_of_fair_systems(study_module):
