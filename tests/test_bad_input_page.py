@@ -72,8 +72,9 @@ def counts(folder, monkeypatch):
         (folder / f"{site}.key").write_text(f"{site} keeps this secret")
         binned = {"by": "gender", "step": 0.01, "key": folder / f"{site}.key"}
         count(folder / file, **options, **binned).write(folder / f"{site}.counts")
-    monkeypatch.setattr("parivox.auditing.counts.trial_counts.VERSION", "0")
-    count(scores, **options, by="gender").write(folder / "old.counts")
+    with monkeypatch.context() as later_version:
+        later_version.setattr("parivox.data.counts_file.VERSION", "3")
+        count(scores, **options, by="gender").write(folder / "new.counts")
 
 
 @pytest.mark.slow
@@ -102,7 +103,7 @@ def counts(folder, monkeypatch):
         (["day1.counts", "binned.counts"], {}),
         (["day1.counts", "aged.counts"], {}),
         ([f"{site}.{kind}" for site in ("north", "south") for kind in ("counts", "tally")], {}),
-        ("old.counts", {}),
+        ("new.counts", {}),
         ("day1.counts", {"by": "gender"}),
         *[
             ("scores.csv", {"speakers": "people.csv", **wrong})

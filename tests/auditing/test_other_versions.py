@@ -18,7 +18,7 @@ from parivox import Audit
 from parivox.auditing import schema
 from parivox.auditing.options import Options
 from parivox.cli import main
-from parivox.data.counts_file import read_speaker_counts
+from parivox.data.counts_file import SPEAKER_COUNTS, read_columns
 from parivox.data.site_key import NO_KDF, SiteKey
 from parivox.data.speakers import read_speakers
 from parivox.data.table import Table
@@ -165,7 +165,7 @@ def test_speaker_counts_of_0_2_0_are_audited_with_their_key(tiny, tmp_path):
         assert rows[0]["low"] == pytest.approx(rows[1]["low"])
     key = OLD_AUDITS / "0.2.0-bins.key"
     ids = read_speakers(speakers, id="speaker").ids
-    _, header = read_speaker_counts(OLD_AUDITS / "0.2.0-bins.tally")
+    _, header, _ = read_columns(OLD_AUDITS / "0.2.0-bins.tally", SPEAKER_COUNTS)
     assert {*SiteKey.read(key, NO_KDF).pseudonyms(ids)} >= {*header["names"]}
     options = {"speakers": speakers, "by": "gender", "withhold": 0, "step": 0.1}
     shutil.copy(key, tmp_path)

@@ -119,7 +119,7 @@ def test_recordings_and_trials_may_be_grouped_in_very_many_ways():
         ]
         speaker_counts_files.append(count_by_speaker(sample.trials, THRESHOLDS, wide))
     joint = speaker_counts_files[0] + speaker_counts_files[1]
-    assert joint.columns["side"].max() > 1 << 50
+    assert joint.columns["side_groups"].max() > 1 << 50
     ((partition, _),) = joint.partitions_by_layout(())
     sides = [
         [side.tolist() for side in joint.side_coder(sample)(partition)]

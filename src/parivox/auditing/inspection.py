@@ -114,9 +114,9 @@ class _CountsFileInspector:
             counts = read_trial_counts(path)
         except DataError as error:
             return FileFindings(name, "counts", "parquet", problems=(str(error),))
-        is_first_block = counts.columns["block"] == 0  # each block holds every trial
+        is_first_block = counts.columns["layout"] == 0  # each block holds every trial
         n_trials, target, failed = (
-            counts.columns[column][is_first_block] for column in ("count", "target", "failed")
+            counts.columns[column][is_first_block] for column in ("trials", "target", "failed")
         )
         n_target, n_nontarget = (
             int(n_trials[(failed == 0) & is_of_class].sum()) for is_of_class in (target, ~target)

@@ -24,14 +24,14 @@ from parivox.auditing.layout import MIN_BLOCKS_PER_GROUP, Layout, Units, block_g
 from parivox.core.cluster_errors import CodeSums, RowCodec, needs_adding_up, sum_by_code
 from parivox.core.counts import EdgeSearch
 from parivox.data.counts_file import (
+    COLUMN_DTYPES,
     MAX_TRIALS,
-    SPEAKER_COUNTS_COLUMNS,
-    SPEAKER_COUNTS_KEY,
-    SPEAKER_COUNTS_TYPES,
+    SPEAKER_COUNTS,
     damaged_file_error,
+    file_bytes,
+    read_columns,
     read_header,
-    read_speaker_counts,
-    write_speaker_counts,
+    write_over,
 )
 from parivox.data.metadata import (
     checked_count,
@@ -58,6 +58,9 @@ if TYPE_CHECKING:
     from parivox.data.site_key import SiteKey
     from parivox.data.trial_set import TrialSet
 
+_DTYPES = COLUMN_DTYPES[SPEAKER_COUNTS]
+_KEY_COLUMNS = tuple(_DTYPES)[:-1]
+"""Columns that tell rows apart."""
 MAX_THRESHOLDS = (1 << 16) - 1
 _MAX_SIDE_COMBINATIONS = 1 << 62
 """Combinations of groups of recordings and trials on both sides: they are one number."""
@@ -76,13 +79,13 @@ class SpeakerCounts:
     is_unit_used: NDArray[np.bool_]  # of each unit, whether any recording is of it
     keys: IntArray  # sums of the bits of each unit's scores: `TrialSet.score_keys`
     # those of speakers, with the group of each unit, and those of recordings or trials, whose
-    # groups `side` codes
+    # groups `side_groups` codes
     groupings: tuple[Grouping, ...]
     are_blocks: bool  # whether units are blocks of speakers
     speakers_sha256: str  # hash of the table of speakers
     sources: tuple[str, ...]  # hashes of the trials, rising
-    # `target`; `enrol` and `test`, units, of whom one more stands for unknown test speakers;
-    # `side`; `step`, in [0, thresholds]; `accepted`, 1, 0, or -1 where no decision is known;
+    # `target`; `enrol_unit` and `test_unit`, of whom one more stands for unknown test speakers;
+    # `side_groups`; `step`, in [0, thresholds]; `accepted`, 1, 0, or -1 where no decision is known;
     # `trials`, their number. Each combination once, in rising
     # order.
     columns: Mapping[str, NDArray[Any]]
@@ -197,7 +200,9 @@ class SpeakerCounts:
             (trials, _), *_ = self.partitions_by_layout(())
             for group in self.side_coder(counted_grouping)(trials):
                 side = side * (len(grouping.groups) + 1) + new_codes[group] + 1
-        return replace(self, groupings=tuple(new_groupings), columns={**self.columns, "side": side})
+        return replace(
+            self, groupings=tuple(new_groupings), columns={**self.columns, "side_groups": side}
+        )
 
     def pseudonymised(
         self, units: NDArray[np.intp], names: NDArray[np.str_], key: SiteKey, min_speakers: int
@@ -249,7 +254,7 @@ class SpeakerCounts:
         positions_with_unknown = np.append(
             new_positions, np.int32(old_positions.size)
         )  # who is unknown
-        for side in ("enrol", "test"):
+        for side in ("enrol_unit", "test_unit"):
             rows[side] = positions_with_unknown[rows[side]]
         step = np.searchsorted(thresholds, self.edges[rows["step"]], side="right")
         rows["step"] = step.astype(np.uint16)
@@ -331,7 +336,7 @@ class SpeakerCounts:
 
         Where some test speakers are unknown, one more recording is of nobody.
         """
-        if (self.columns["test"] == self.is_unit_used.size).any():
+        if (self.columns["test_unit"] == self.is_unit_used.size).any():
             return np.append(np.arange(self.is_unit_used.size, dtype=np.int32), np.int32(-1))
         return np.arange(int(self.speakers_in_use.max(initial=-1)) + 1, dtype=np.int32)
 
@@ -382,26 +387,34 @@ class SpeakerCounts:
         ConfigError
             If the file cannot be written.
         """
+        from parivox.version import __version__  # noqa: PLC0415 - the version of the whole
+
+        groupings = [
+            grouping_metadata(grouping)
+            | {
+                "unit_groups": None
+                if grouping.speaker_codes is None
+                else grouping.speaker_codes.tolist()
+            }
+            for grouping in self.groupings
+        ]
         header = {
-            "thresholds": [cell.hex() for cell in self.thresholds.tolist()],
-            "used": self.is_unit_used.astype(int).tolist(),
-            "keys": self.keys.tolist(),
-            "groupings": [
-                grouping_metadata(cell)
-                | {"members": None if cell.speaker_codes is None else cell.speaker_codes.tolist()}
-                for cell in self.groupings
-            ],
-            "blocks": self.are_blocks,
-            "names": [*self.names],
-            "sites": [*self.sites],
-            **({"kdf": self.kdf} if self.kdf else {}),
-            "least": self.min_speakers,
-            "reveals": self.reveals,
-            "members": self.speakers_sha256,
+            "parivox": __version__,
             "sources": [*self.sources],
             "trials": self.n_trials,
+            "thresholds": [repr(threshold) for threshold in self.thresholds.tolist()],
+            "groupings": groupings,
+            "is_unit_used": self.is_unit_used.astype(int).tolist(),
+            "score_keys": self.keys.tolist(),
+            "are_blocks": self.are_blocks,
+            "min_speakers": self.min_speakers,
+            "names": [*self.names],
+            "sites": [*self.sites],
+            "kdf": self.kdf,
+            "speakers_sha256": self.speakers_sha256,
+            "reveals": self.reveals,
         }
-        write_speaker_counts(path, self.columns, header)
+        write_over(path, file_bytes(SPEAKER_COUNTS, self.columns, header))
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> SpeakerCounts:
@@ -412,32 +425,32 @@ class SpeakerCounts:
         DataError
             If it is none, is damaged, or was made in another version.
         """
-        columns, header = read_speaker_counts(path)
+        _, header, columns = read_columns(path, SPEAKER_COUNTS)
         with _checked(path):
             counts = cls(
                 np.array(
-                    [float.fromhex(entry_text) for entry_text in header["thresholds"]],
+                    [float(text) for text in checked_texts(header["thresholds"])],
                     dtype=np.float64,
                 ),
-                np.array(checked_list(header["used"]), dtype=np.bool_),
-                np.array(header["keys"], dtype=np.int64),
+                np.array(checked_list(header["is_unit_used"]), dtype=np.bool_),
+                np.array(header["score_keys"], dtype=np.int64),
                 tuple(
                     replace(
                         grouping_from_metadata(entry_text),
                         speaker_codes=None
-                        if entry_text["members"] is None
-                        else np.array(entry_text["members"], dtype=np.int32),
+                        if entry_text["unit_groups"] is None
+                        else np.array(entry_text["unit_groups"], dtype=np.int32),
                     )
                     for entry_text in checked_list(header["groupings"])
                 ),
-                bool(header["blocks"]),
-                checked_text(header["members"]),
+                bool(header["are_blocks"]),
+                checked_text(header["speakers_sha256"]),
                 checked_texts(header["sources"]),
                 columns,
-                names=checked_texts(header.get("names", [])),
-                sites=checked_texts(header.get("sites", [])),
-                kdf=checked_text(header.get("kdf", "")),
-                min_speakers=checked_count(header.get("least", 1)),
+                names=checked_texts(header["names"]),
+                sites=checked_texts(header["sites"]),
+                kdf=checked_text(header["kdf"]),
+                min_speakers=checked_count(header["min_speakers"]),
                 name=Path(path).name,
             )
             is_consistent = counts.n_trials == header["trials"] and _rows_fit(counts)
@@ -453,7 +466,7 @@ def read_sources(path: str | os.PathLike[str]) -> tuple[str, ...]:
     DataError
         As `SpeakerCounts.read` does.
     """
-    header = read_header(path, SPEAKER_COUNTS_KEY)
+    header = read_header(path, SPEAKER_COUNTS)
     with _checked(path):
         return checked_texts(header["sources"])
 
@@ -464,7 +477,7 @@ def _checked(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except (KeyError, TypeError, ValueError, OverflowError, ParivoxError) as error:
-        raise damaged_file_error(str(path), f"its metadata: {error}", SPEAKER_COUNTS_KEY) from error
+        raise damaged_file_error(str(path), f"its metadata: {error}", SPEAKER_COUNTS) from error
 
 
 def count_by_speaker(
@@ -523,9 +536,9 @@ def count_by_speaker(
         accepted = np.broadcast_to(np.int8(-1), len(partition_trials))
         rows = {
             "target": partition_trials.target,
-            "enrol": unit_of_utterance.take(partition_trials.enrol),
-            "test": unit_of_utterance.take(partition_trials.test),
-            "side": side,
+            "enrol_unit": unit_of_utterance.take(partition_trials.enrol),
+            "test_unit": unit_of_utterance.take(partition_trials.test),
+            "side_groups": side,
             "step": partition_trials.extra_columns["failed"].astype(np.uint16)
             if partition.are_failed
             else steps.step_indices(partition_trials.score).astype(np.uint16),
@@ -574,10 +587,21 @@ def with_failed_trials(trials: TrialSet, speaker_counts: SpeakerCounts) -> Speak
 
 def _as_trials(rows: Mapping[str, NDArray[Any]], score: FloatArray) -> Trials:
     """Rows as trials that weigh their number; the step of failed ones is the stage."""
-    extra_columns = {"count": rows["trials"], "accepted": rows["accepted"], "side": rows["side"]}
+    extra_columns = {
+        "count": rows["trials"],
+        "accepted": rows["accepted"],
+        "side": rows["side_groups"],
+    }
     extra_columns["failed"] = rows["step"]
     no_conflict = np.zeros(score.size, dtype=np.bool_)
-    return Trials(rows["enrol"], rows["test"], rows["target"], score, no_conflict, extra_columns)
+    return Trials(
+        rows["enrol_unit"],
+        rows["test_unit"],
+        rows["target"],
+        score,
+        no_conflict,
+        extra_columns,
+    )
 
 
 def _check_kind(reference: SpeakerCounts, compared: SpeakerCounts) -> None:
@@ -670,7 +694,7 @@ class _RowSums:
     def __init__(self, n_units: int, groupings: Sequence[Grouping], n_thresholds: int) -> None:
         steps = max(n_thresholds, ACQUIRE, ENROL)  # of those that failed, stages
         maxima = (1, n_units - 1, n_units, _n_side_combinations(groupings) - 1, steps)
-        ranges = {name: (0, n) for name, n in zip(SPEAKER_COUNTS_COLUMNS[:-1], maxima, strict=True)}
+        ranges = {name: (0, n) for name, n in zip(_KEY_COLUMNS[:-1], maxima, strict=True)}
         self.fields = RowCodec({**ranges, "accepted": (-1, 1)})
         self.sums = (
             CodeSums(1 << self.fields.width) if self.fields.width <= _MAX_CODE_BITS else None
@@ -699,21 +723,20 @@ class _RowSums:
                 trials[position : (position := position + code_range.size)] = sums
                 yield code_range
 
-        return {**self.fields.decode(codes(), trials.size, SPEAKER_COUNTS_TYPES), "trials": trials}
+        return {**self.fields.decode(codes(), trials.size, _DTYPES), "trials": trials}
 
 
 def _sum_of_tables(tables: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
     """The sum of tables whose rows are told apart by two numbers: people; groups and the rest."""
     tables = [table for table in tables if table["trials"].size]
     if not tables:
-        return {name: np.empty(0, dtype=kind) for name, kind in SPEAKER_COUNTS_TYPES.items()}
-    joined = {
-        name: np.concatenate([table[name] for table in tables]) for name in SPEAKER_COUNTS_TYPES
-    }
-    sides, joined["side"] = np.unique(joined["side"], return_inverse=True)  # few of so many
+        return {name: np.empty(0, dtype=kind) for name, kind in _DTYPES.items()}
+    joined = {name: np.concatenate([table[name] for table in tables]) for name in _DTYPES}
+    sides, joined["side_groups"] = np.unique(
+        joined["side_groups"], return_inverse=True
+    )  # few of so many
     halves = [
-        RowCodec.from_tables([joined], names)
-        for names in (SPEAKER_COUNTS_COLUMNS[:3], SPEAKER_COUNTS_COLUMNS[3:])
+        RowCodec.from_tables([joined], names) for names in (_KEY_COLUMNS[:3], _KEY_COLUMNS[3:])
     ]
     (table, first_index), (second_codes, second_index) = (
         np.unique(fields.encode(joined), return_inverse=True) for fields in halves
@@ -726,8 +749,8 @@ def _sum_of_tables(tables: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, ND
     code_positions = np.divmod(distinct_codes, second_codes.size)
     columns: dict[str, NDArray[Any]] = {}
     for fields, codes, positions in zip(halves, (table, second_codes), code_positions, strict=True):
-        columns |= fields.decode([codes[positions]], distinct_codes.size, SPEAKER_COUNTS_TYPES)
-    return {**columns, "side": sides[columns["side"]], "trials": trials}
+        columns |= fields.decode([codes[positions]], distinct_codes.size, _DTYPES)
+    return {**columns, "side_groups": sides[columns["side_groups"]], "trials": trials}
 
 
 def _n_side_combinations(groupings: Sequence[Grouping]) -> int:
@@ -741,9 +764,9 @@ def _rows_fit(speaker_counts: SpeakerCounts) -> bool:
     """Whether all that the rows name is there."""
     rows, n_units = speaker_counts.columns, speaker_counts.is_unit_used.size
     limits = {
-        "enrol": (0, n_units - 1),
-        "test": (0, n_units),
-        "side": (0, _n_side_combinations(speaker_counts.groupings) - 1),
+        "enrol_unit": (0, n_units - 1),
+        "test_unit": (0, n_units),
+        "side_groups": (0, _n_side_combinations(speaker_counts.groupings) - 1),
         "step": (0, speaker_counts.thresholds.size),
         "accepted": (-1, 1),
         "trials": (1, MAX_TRIALS),

@@ -23,7 +23,8 @@ Central types: `trial_set.TrialSet`, its partitions `trial_checks.Trials`, `grou
 `attributes`               ``enrol.language``, ``same:device``, ``age:18,60``
 `requested_groupings`      requested attributes become a `grouping`; `groups_file`
 `value_warnings`           unusual values and scores; `attribute_warnings`
-`counts_file`              score counts and speaker counts as files; `metadata`
+`counts_file`              score counts and speaker counts as files; `counts_file_v1`
+`count_rows`               rows of score counts and their sum; `metadata` of both files
 `score_bins`               where scores are counted; `score_extent`
 `rule_file`                thresholds by group; `site_key`: pseudonyms of speakers
 `table`                    result tables

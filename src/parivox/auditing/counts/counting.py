@@ -40,7 +40,8 @@ from parivox.auditing.outcomes import MICROSECONDS
 from parivox.auditing.participants import Participants
 from parivox.auditing.system import check_polarity
 from parivox.core.cluster_errors import index_codes, sum_by_code
-from parivox.data.counts_file import SUM_TYPES, CountRows
+from parivox.data.count_rows import CountRows
+from parivox.data.counts_file import SUM_COLUMNS
 from parivox.data.score_bins import parse_bins
 from parivox.data.site_key import CountingLog, SiteKey, key_file
 from parivox.data.source_bytes import with_reading_options
@@ -529,9 +530,10 @@ class _SuppressedLayouts:
         for name, size in reversed(sizes.items()):
             cell, group = np.divmod(cell, size)
             columns[name] = (group + low[name]).astype(np.int32)
-        columns["block"] = np.full(distinct_codes.size, block, dtype=np.int32)
-        zeros = [np.zeros(distinct_codes.size, dtype=np.int64)] * (len(SUM_TYPES) - len(sums))
-        columns |= dict(zip(SUM_TYPES, [*sums, *zeros], strict=True))
+        columns["stratum"] = columns.pop("level")
+        columns["layout"] = np.full(distinct_codes.size, block, dtype=np.int32)
+        zeros = [np.zeros(distinct_codes.size, dtype=np.int64)] * (len(SUM_COLUMNS) - len(sums))
+        columns |= dict(zip(SUM_COLUMNS, [*sums, *zeros], strict=True))
         return CountRows(columns)
 
     def participants_by_layout(
@@ -681,7 +683,7 @@ def _distinct_columns(
         "failed": (failed, np.arange(3, dtype=np.int8)),
         "accepted": (accepted + 1, np.arange(-1, 2, dtype=np.int8)),
         "": (threshold > 0, np.arange(2)),
-        "value": (score_positions, values),
+        "score": (score_positions, values),
         "threshold": (threshold, levels),
     }
     values_by_kind = {

@@ -23,12 +23,12 @@ from parivox.auditing.counts.trial_counts import (
 )
 from parivox.auditing.layout import ALLOCATIONS
 from parivox.core.cluster_errors import collapse_constant
+from parivox.data.count_rows import NO_ROWS, CountRows, check_rows, lies_between
 from parivox.data.counts_file import (
-    NO_ROWS,
+    SCORE_COUNTS,
     SIDE_COLUMNS,
     damaged_file_error,
-    lies_between,
-    read_counts,
+    read_columns,
     read_header,
 )
 from parivox.data.metadata import (
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.data.counts_file import CountRows
     from parivox.data.grouping import Grouping
 
 _KINDS = {
@@ -74,10 +73,12 @@ def read_trial_counts(path: str | os.PathLike[str], *, rows: bool = True) -> Tri
     """
     if not rows:
         with _checked(name := Path(path).name):
-            return _counts_from_header(name, read_header(path), NO_ROWS, {})
-    content, header, read = read_counts(path)
+            return _counts_from_header(name, read_header(path, SCORE_COUNTS), NO_ROWS, {})
+    content, header, columns = read_columns(path, SCORE_COUNTS)
+    rows_of_file = CountRows(columns)
+    check_rows(rows_of_file, content.name)
     with _checked(content.name):
-        counts = _counts_from_header(content.name, header, read, content.provenance)
+        counts = _counts_from_header(content.name, header, rows_of_file, content.provenance)
         n_counted, n_stated = _check_rows(counts), checked_count(header["trials"])
         require(n_counted == n_stated, f"its rows are of {n_counted:,} trials, not of {n_stated:,}")
     return counts
@@ -91,9 +92,9 @@ def _checked(name: str) -> Iterator[None]:
     except DataError:
         raise
     except KeyError as error:
-        raise damaged_file_error(name, f"its metadata lack {error}") from error
+        raise damaged_file_error(name, f"its metadata lack {error}", SCORE_COUNTS) from error
     except (ValueError, IndexError, TypeError, AttributeError, ParivoxError) as error:
-        raise damaged_file_error(name, str(error)) from error
+        raise damaged_file_error(name, str(error), SCORE_COUNTS) from error
 
 
 def _counts_from_header(
@@ -104,16 +105,12 @@ def _counts_from_header(
     )
     within = tuple(grouping_from_metadata(metadata) for metadata in checked_list(header["within"]))
     require(groupings, "no grouping")
-    kinds = frozenset(checked_texts(header["told"]))
+    kinds = frozenset(checked_texts(header["contents"]))
     require(kinds <= _KINDS and kinds & {SCORES, DECISIONS}, f"it tells {', '.join(sorted(kinds))}")
     sources = checked_texts(header["sources"])
     are_hashes = all(len(metadata) == 64 and set(metadata) <= _HEX for metadata in sources)
     require(sources and are_hashes, "no hash of its trials")
-    thresholds = checked_list(header["thresholds"])
-    require(
-        all(isinstance(metadata, float) for metadata in thresholds),
-        "thresholds that are not numbers",
-    )
+    thresholds = checked_texts(header["thresholds"])
     names = {metadata.name: set(metadata.groups) for metadata in groupings}
     levels = {""} | {f"{metadata.name}={group}" for metadata in within for group in metadata.groups}
     withheld = {}
@@ -123,7 +120,7 @@ def _counts_from_header(
         require(is_known and reason, f"{group!r} of {grouping!r} within {level!r} is withheld")
         withheld[grouping, level, group] = reason
     suppressed_strata = {}
-    for entry_texts in checked_list(header["levels_withheld"]):
+    for entry_texts in checked_list(header["suppressed_strata"]):
         name, level, reason = checked_texts(entry_texts, 3)
         suppressed_strata[name, level] = reason
     return TrialCounts(
@@ -134,11 +131,13 @@ def _counts_from_header(
         within=within,
         bins=parse_bins(checked_text(header["step"]) or None, thresholds),
         contents=kinds,
-        min_speakers=checked_count(header["withhold"]),
+        min_speakers=checked_count(header["min_speakers"]),
         withheld=withheld,
         suppressed_strata=suppressed_strata,
         sources=tuple(sorted(sources)),
-        seen=tuple(_checked_participants(header["seen"], groupings, within)) if len(rows) else (),
+        seen=tuple(_checked_participants(header["participants"], groupings, within))
+        if len(rows)
+        else (),
         notes=tuple(_checked_note(metadata, names) for metadata in checked_list(header["notes"]))
         if len(rows)
         else (),
@@ -207,16 +206,16 @@ def _check_rows(counts: TrialCounts) -> int:
     levels = [1, *(len(strata.groups) for strata in counts.within)]
     n_blocks = n_groupings * len(levels)
     require(
-        len(counts.rows) and lies_between(rows["block"], 0, n_blocks - 1),
-        "rows of an unknown block",
+        len(counts.rows) and lies_between(rows["layout"], 0, n_blocks - 1),
+        "rows of an unknown layout",
     )
     totals_of_layouts = []
     for block in range(n_blocks):
-        rows_of_layout = _rows_with_value(rows["block"], block)
+        rows_of_layout = _rows_with_value(rows["layout"], block)
         stratum_index, i = divmod(block, n_groupings)
         groups = len(counts.groupings[i].groups)
         limits = {
-            "level": (-1 if stratum_index else 0, levels[stratum_index]),
+            "stratum": (-1 if stratum_index else 0, levels[stratum_index]),
             **dict.fromkeys(SIDE_COLUMNS, (-1, groups)),
         }
         for name, (low, limit) in limits.items():
@@ -226,7 +225,7 @@ def _check_rows(counts: TrialCounts) -> int:
             )
         kind = 2 * rows["failed"][rows_of_layout] + rows["target"][rows_of_layout]
         starts = np.flatnonzero(np.append(True, kind[1:] != kind[:-1])[: kind.size])
-        runs = np.add.reduceat(rows["count"][rows_of_layout], starts)
+        runs = np.add.reduceat(rows["trials"][rows_of_layout], starts)
         totals_of_layouts.append(np.bincount(kind[starts], runs, minlength=6).tolist())
     _check_values(counts, rows)
     require(
@@ -247,14 +246,14 @@ def _rows_with_value(column: NDArray[np.integer], value: int) -> slice | NDArray
 def _check_values(counts: TrialCounts, rows: dict[str, NDArray[Any]]) -> None:
     """Refuse scores that are no edges, and rows that tell what the file does not."""
     if counts.is_scored:
-        values, _ = counts.rows.distinct_numbers("value")
+        values, _ = counts.rows.distinct_numbers("score")
         require(
             np.array_equal(counts.bins.binned(values), values),
             "scores between the edges of the bins",
         )
     else:
         scored = rows["failed"] == 0
-        value = rows["value"][scored]
+        value = rows["score"][scored]
         is_decision = np.isin(value, (0.0, 1.0)) & (rows["accepted"][scored] == value)
         require(is_decision.all(), "decisions other than 0 and 1")
     for content, column, is_told in (

@@ -15,13 +15,8 @@ from parivox.auditing.counts.suppression import without_suppressed_groups
 from parivox.auditing.counts.trial_counts import LayoutParticipants
 from parivox.auditing.speaker_counts import SpeakerCounts, read_sources, with_failed_trials
 from parivox.data.attributes import has_bands, sorted_values
-from parivox.data.counts_file import (
-    NO_ROWS,
-    SIDE_COLUMNS,
-    CountRows,
-    check_files,
-    holds_speaker_counts,
-)
+from parivox.data.count_rows import NO_ROWS, CountRows
+from parivox.data.counts_file import SIDE_COLUMNS, check_files, holds_speaker_counts
 from parivox.data.grouping import Grouping
 from parivox.data.source_bytes import common_stem, file_stem
 from parivox.errors import DataError
@@ -332,12 +327,12 @@ def _with_target_groups(
         stratum_index, i = divmod(layout, len(groupings))
         moves = [(side, counts.groupings[i], groupings[i]) for side in SIDE_COLUMNS]
         if stratum_index:
-            moves.append(("level", counts.within[stratum_index - 1], within[stratum_index - 1]))
+            moves.append(("stratum", counts.within[stratum_index - 1], within[stratum_index - 1]))
         for name, counted, target in moves:
             new_codes = np.array([*_target_positions(counted, target), -1], dtype=np.int32)
             if (new_codes[:-1] != np.arange(new_codes.size - 1)).any():
                 column = columns.get(name, counts.rows.columns[name])
-                is_in_layout = counts.rows.columns["block"] == layout
+                is_in_layout = counts.rows.columns["layout"] == layout
                 columns[name] = np.where(is_in_layout, new_codes[column], column)
     stratum_positions = [[0]]
     stratum_positions += [
@@ -462,7 +457,7 @@ def _without_suppressed(counts: TrialCounts) -> TrialCounts:
     for side in SIDE_COLUMNS:
         columns[side] = columns[side].copy()
     for layout in range((len(counts.within) + 1) * len(counts.groupings)):
-        is_in_layout = columns["block"] == layout
+        is_in_layout = columns["layout"] == layout
         stratum_index, i = divmod(layout, len(counts.groupings))
         grouping, names = counts.groupings[i], [""]
         if stratum_index:
@@ -475,7 +470,7 @@ def _without_suppressed(counts: TrialCounts) -> TrialCounts:
         for side in SIDE_COLUMNS:
             group = columns[side][is_in_layout]
             columns[side][is_in_layout] = np.where(
-                is_shown[columns["level"][is_in_layout], group], group, -1
+                is_shown[columns["stratum"][is_in_layout], group], group, -1
             )
     within = []
     for stratum_grouping in counts.within:

@@ -112,7 +112,7 @@ def _count_edges(counts: TrialCounts) -> FloatArray:
     """Every edge from the lowest score to the highest, so that both counts are as fine."""
     if not counts.is_scored:
         return np.empty(0)
-    value = counts.columns["value"][counts.columns["failed"] == 0]
+    value = counts.columns["score"][counts.columns["failed"] == 0]
     finite = value[np.isfinite(value)]
     low, high = (finite.min(), finite.max()) if finite.size else (0.0, 0.0)
     edges = counts.bins.edges_between(low, high)

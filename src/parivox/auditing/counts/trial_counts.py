@@ -2,7 +2,7 @@
 
 Every row holds the groups of both sides, so every allocation, the pooled row, the matrix between
 groups and the levels of ``--within`` are sums of rows. The rows of one grouping within one
-attribute's levels (or within none) hold every trial; the column ``block`` numbers these sets of
+attribute's levels (or within none) hold every trial; the column ``layout`` numbers these sets of
 rows.
 """
 
@@ -19,7 +19,8 @@ import numpy as np
 from parivox.auditing.layout import place_trials
 from parivox.auditing.outcomes import FailureShare
 from parivox.auditing.participants import Participants
-from parivox.data.counts_file import KEY, VERSION, CountRows, write_file, write_over
+from parivox.data.count_rows import CountRows
+from parivox.data.counts_file import SCORE_COUNTS, file_bytes, write_file, write_over
 from parivox.data.metadata import grouping_metadata
 from parivox.data.score_bins import Bins
 from parivox.data.trial_checks import DataNote, Trials
@@ -227,7 +228,7 @@ class TrialCounts:
     def n_trials(self) -> int:
         """Trials with a score or decision."""
         rows = self.columns
-        return int(rows["count"][(rows["block"] == 0) & (rows["failed"] == 0)].sum())
+        return int(rows["trials"][(rows["layout"] == 0) & (rows["failed"] == 0)].sum())
 
     def decisions(self, trials: Trials) -> NDArray[np.int8]:
         """1 for accepted, 0 for rejected, -1 where it is not known."""
@@ -259,14 +260,16 @@ class TrialCounts:
         for block, layout_indices in blocks.items():
             yield self._layout_trials(block), layout_indices
 
-    def _layout_trials(self, block: int) -> Trials:
-        is_in_layout = self.columns["block"] == block
+    def _layout_trials(self, layout_number: int) -> Trials:
+        is_in_layout = self.columns["layout"] == layout_number
         rows = {name: column[is_in_layout] for name, column in self.columns.items()}
         levels = self.thresholds[:-1]
         threshold = np.searchsorted(levels, rows["threshold"]).astype(np.int32)
         threshold[np.isnan(rows["threshold"])] = -1
         extra_columns = {
-            **{name: rows[name] for name in ("count", "timed", "accepted", "failed", "level")},
+            **{name: rows[name] for name in ("timed", "accepted", "failed")},
+            "count": rows["trials"],
+            "level": rows["stratum"],
             "threshold": threshold,
             "seconds": rows["microseconds"],
         }
@@ -274,7 +277,7 @@ class TrialCounts:
             rows["enrol_group"],
             rows["test_group"],
             rows["target"],
-            rows["value"],
+            rows["score"],
             np.zeros(threshold.size, dtype=np.bool_),
             extra_columns,
         )
@@ -352,24 +355,23 @@ class TrialCounts:
         from parivox.version import __version__  # noqa: PLC0415 - the version of the whole
 
         return {
-            KEY: VERSION,
             "parivox": __version__,
             "system": self.system,
             "list": self.list,
             "sources": [*self.sources],
             "trials": self.n_trials,
-            "told": sorted(self.contents),
+            "contents": sorted(self.contents),
             "step": self.bins.step,
-            "thresholds": [*self.bins.thresholds],
-            "withhold": self.min_speakers,
+            "thresholds": [repr(threshold) for threshold in self.bins.thresholds],
+            "min_speakers": self.min_speakers,
             "withheld": [[*group_key, reason] for group_key, reason in self.withheld.items()],
-            "levels_withheld": [
+            "suppressed_strata": [
                 [*group_key, reason] for group_key, reason in self.suppressed_strata.items()
             ],
             "groupings": [grouping_metadata(described) for described in self.groupings],
             "within": [grouping_metadata(described) for described in self.within],
             "groupings_chosen_by": self.chosen_by,
-            "seen": [
+            "participants": [
                 {"speakers": described.speakers, "failed": described.failed}
                 for described in self.seen
             ],
@@ -385,6 +387,9 @@ class TrialCounts:
                 for described in self.notes
             ],
         }
+
+    def _file_bytes(self) -> bytes:
+        return file_bytes(SCORE_COUNTS, self.rows.columns, self.header())
 
     def account(self) -> Iterator[dict[str, Any]]:
         """What was read, is withheld, and cannot be told: rows of the audit's data."""
@@ -433,7 +438,7 @@ class TrialCounts:
         if self.before_writing is not None:
             self.before_writing()
         speaker_counts = None if self.speaker_counts is None else self.speaker_counts.write
-        write_file(path, self.rows.written(self.header()), speaker_counts)
+        write_file(path, self._file_bytes(), speaker_counts)
 
     def write_over(self, path: str | os.PathLike[str]) -> None:
         """Write the counts alone in place of what is there, all of them or nothing.
@@ -443,7 +448,7 @@ class TrialCounts:
         ConfigError
             If the file cannot be written.
         """
-        write_over(path, self.rows.written(self.header()))
+        write_over(path, self._file_bytes())
 
     def __repr__(self) -> str:
         return f"<{self.size()}>"
@@ -505,7 +510,7 @@ MAX_HARMLESS_VALUES = 16
 MAX_RARE_SHARE = 0.1
 """Largest share of a group's trials whose value fewer of the group have than may be withheld."""
 _DECADES_OF_WIDTHS = 4
-_CELL_COLUMNS = ("block", "level", "enrol_group", "test_group", "target")
+_CELL_COLUMNS = ("layout", "stratum", "enrol_group", "test_group", "target")
 
 
 def check_joinable_rows(counts: TrialCounts, *, may_tell: bool = True) -> None:
@@ -519,7 +524,7 @@ def check_joinable_rows(counts: TrialCounts, *, may_tell: bool = True) -> None:
     blocks = informative_layouts(counts)
     if len(blocks) < 2 or has_few_values(counts.columns):
         return
-    is_informative = np.isin(counts.columns["block"], blocks)
+    is_informative = np.isin(counts.columns["layout"], blocks)
     columns = {name: column[is_informative] for name, column in counts.columns.items()}
     if not _is_rare(columns, counts.min_speakers):
         return
@@ -579,7 +584,7 @@ def informative_layouts(counts: TrialCounts) -> list[int]:
 
 def has_few_values(columns: Mapping[str, NDArray[Any]]) -> bool:
     """Whether a class has so few values that no trial can be told by its own."""
-    is_in_first_layout = columns["block"] == columns["block"][0]  # each block holds every trial
+    is_in_first_layout = columns["layout"] == columns["layout"][0]  # each block holds every trial
     nowhere = np.zeros(int(is_in_first_layout.sum()), dtype=np.int32)
     columns_of_layout = {name: column[is_in_first_layout] for name, column in columns.items()}
     values = CountRows.total(
@@ -587,7 +592,7 @@ def has_few_values(columns: Mapping[str, NDArray[Any]]) -> bool:
             CountRows(
                 {
                     **columns_of_layout,
-                    **dict.fromkeys(("level", "enrol_group", "test_group"), nowhere),
+                    **dict.fromkeys(("stratum", "enrol_group", "test_group"), nowhere),
                 }
             )
         ]
@@ -602,19 +607,19 @@ def _is_rare(columns: Mapping[str, NDArray[Any]], min_speakers: int) -> bool:
     for side in ("enrol_group", "test_group"):
         nobody = np.full(columns[side].size, -1, dtype=np.int32)
         rows = CountRows.total([CountRows({**columns, side: nobody})]).columns
-        starts = np.ones(rows["count"].size, dtype=np.bool_)
+        starts = np.ones(rows["trials"].size, dtype=np.bool_)
         starts[1:] = np.any([rows[key][1:] != rows[key][:-1] for key in _CELL_COLUMNS], axis=0)
         cell = np.cumsum(starts) - 1
-        total = np.bincount(cell, rows["count"])
-        rare = rows["count"] < np.minimum(min_speakers, total[cell])
-        if (np.bincount(cell, rows["count"] * rare) > MAX_RARE_SHARE * total).any():
+        total = np.bincount(cell, rows["trials"])
+        rare = rows["trials"] < np.minimum(min_speakers, total[cell])
+        if (np.bincount(cell, rows["trials"] * rare) > MAX_RARE_SHARE * total).any():
             return True
     return False
 
 
 def _sufficient_bin_width(columns: Mapping[str, NDArray[Any]], counts: TrialCounts) -> str:
     """Of bins that would do: 1, 2 or 5 and zeros; empty if none would."""
-    value = columns["value"][np.isfinite(columns["value"])]
+    value = columns["score"][np.isfinite(columns["score"])]
     if not value.size or value.min() == value.max():
         return ""
     top = math.ceil(math.log10(value.max() - value.min()))
@@ -640,5 +645,5 @@ def _sufficient_bin_width(columns: Mapping[str, NDArray[Any]], counts: TrialCoun
 def _binned_rows(
     columns: Mapping[str, NDArray[Any]], width: str, counts: TrialCounts
 ) -> Mapping[str, NDArray[Any]]:
-    value = Bins(width, counts.bins.thresholds).binned(columns["value"])
-    return CountRows.total([CountRows({**columns, "value": value})]).columns
+    value = Bins(width, counts.bins.thresholds).binned(columns["score"])
+    return CountRows.total([CountRows({**columns, "score": value})]).columns
