@@ -95,7 +95,7 @@ def test_blocks_of_two_sites_give_intervals_and_tell_of_no_speaker(simulate, sha
         20,
         3,
     )  # of 30 women and 30 men
-    assert not speaker_counts.keys.any()
+    assert not speaker_counts.score_keys.any()
     _, header, _ = read_columns(north[1], SPEAKER_COUNTS)
     assert header["reveals"] == speaker_counts.reveals
     assert speaker_counts.reveals.startswith(

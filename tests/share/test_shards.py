@@ -375,7 +375,8 @@ def test_a_pair_in_two_parts_that_is_not_counted_twice_is_no_fault(lists, tmp_pa
 def test_parts_that_do_not_add_up_to_their_list_are_refused(copied):
     record = ShardRecord.read(read_plan(copied), 2)
     speaker_counts = SpeakerCounts.read(record.home / SPEAKER_COUNTS_FILE)
-    replace(speaker_counts, keys=speaker_counts.keys + 1).write(record.home / SPEAKER_COUNTS_FILE)
+    counts = replace(speaker_counts, score_keys=speaker_counts.score_keys + 1)
+    counts.write(record.home / SPEAKER_COUNTS_FILE)
     record.with_file(SPEAKER_COUNTS_FILE, record.inputs, record.speakers)
     message = (
         r"do not add up to their files \(to ([\d,]+) trials of \1\); remove the parts, and run"

@@ -27,7 +27,6 @@ from parivox.auditing.estimates import (
     user_metrics,
 )
 from parivox.auditing.layout import block_groups
-from parivox.auditing.speaker_counts import SpeakerCounts
 from parivox.core.calibration_gradient import GradientTests
 from parivox.core.costs import cdet, min_cdet
 from parivox.core.counts import Counts, Curve
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from parivox.auditing.operating_points import LocatedPoint, OperatingPoints
     from parivox.auditing.options import Options
     from parivox.auditing.schema import Key
+    from parivox.auditing.speaker_counts import SpeakerCounts
     from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker
     from parivox.core.counts import FloatArray, IntArray
@@ -136,7 +136,7 @@ def _order_and_strata(
         is_in_list[unit_of_speaker[trials.speakers_in_use]] = True
         in_use |= is_in_list
         strata = _split_strata(strata, is_in_list)
-        score_keys = trials.keys if isinstance(trials, SpeakerCounts) else trials.score_keys
+        score_keys = trials.score_keys
         np.add.at(
             keys, unit_of_speaker[: score_keys.shape[1]], score_keys[:, : unit_of_speaker.size].T
         )
@@ -271,12 +271,13 @@ def replicate_edges(
 
     Speaker counts keep the edges that they were counted at, unless these include all others.
     """
-    if not isinstance(trials, SpeakerCounts):
-        if not bins:
-            return None
-        return curve_edges(all_trials, bins=bins, thresholds=points.fixed_thresholds)
+    counted_edges = trials.edges
+    if counted_edges is None and not bins:
+        return None
     edges = curve_edges(all_trials, bins=bins or N_BINS, thresholds=points.fixed_thresholds)
-    return edges if np.isin(edges, trials.edges).all() else trials.edges
+    if counted_edges is None or np.isin(edges, counted_edges).all():
+        return edges
+    return counted_edges
 
 
 def resample_cells(
@@ -318,9 +319,7 @@ def resample_cells(
     edges = replicate_edges(trials, all_trials, points, options.bins)
     # quantiles would be edges of the speaker counts, between which they do not vary
     has_shifts_of_means_only = (
-        isinstance(trials, SpeakerCounts)
-        and edges is not None
-        and np.array_equal(edges, trials.edges)
+        edges is not None and trials.edges is not None and np.array_equal(edges, trials.edges)
     )
     means = None if edges is None else bin_means(all_trials, edges)
     cell_partitions, partition_indices = _cell_partitions(layouts, placed_trials, errors_of_layouts)

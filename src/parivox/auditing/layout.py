@@ -368,10 +368,12 @@ class Units:
     speaker_block: NDArray[np.int32] | None = None
 
     @classmethod
-    def from_trials(cls, trials: TrialSet, speaker_block: NDArray[np.int32] | None) -> Units:
+    def of_utterances(
+        cls, utterance_speaker: NDArray[np.int32], speaker_block: NDArray[np.int32] | None
+    ) -> Units:
         """Return the speakers of a list, or the blocks that they are in, as units."""
         if speaker_block is None:
-            return cls(int(trials.utterance_speaker.max(initial=-1)) + 1)
+            return cls(int(utterance_speaker.max(initial=-1)) + 1)
         # as many again for the strangers of pairs within a block
         return cls(2 * (int(speaker_block.max(initial=-1)) + 1), speaker_block)
 

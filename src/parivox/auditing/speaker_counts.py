@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.layout import MIN_BLOCKS_PER_GROUP, Layout, Units, block_groups, place_trials
-from parivox.core.cluster_errors import CodeSums, RowCodec, needs_adding_up, sum_by_code
+from parivox.auditing.layout import MIN_BLOCKS_PER_GROUP, Layout, block_groups, place_trials
 from parivox.core.counts import EdgeSearch
+from parivox.core.key_sums import MAX_KEY_BITS, KeySums, RowCodec, needs_adding_up, sum_rows
 from parivox.data.counts_file import (
     COLUMN_DTYPES,
     MAX_TRIALS,
@@ -64,8 +64,6 @@ _KEY_COLUMNS = tuple(_DTYPES)[:-1]
 MAX_THRESHOLDS = (1 << 16) - 1
 _MAX_SIDE_COMBINATIONS = 1 << 62
 """Combinations of groups of recordings and trials on both sides: they are one number."""
-_MAX_CODE_BITS = 62
-"""Of a number that tells rows apart."""
 
 
 @frozen
@@ -77,7 +75,7 @@ class SpeakerCounts:
 
     thresholds: FloatArray  # rising
     is_unit_used: NDArray[np.bool_]  # of each unit, whether any recording is of it
-    keys: IntArray  # sums of the bits of each unit's scores: `TrialSet.score_keys`
+    score_keys: IntArray  # sums of the bits of each unit's scores: `TrialSet.score_keys`
     # those of speakers, with the group of each unit, and those of recordings or trials, whose
     # groups `side_groups` codes
     groupings: tuple[Grouping, ...]
@@ -149,7 +147,7 @@ class SpeakerCounts:
             reference,
             groupings=groupings,
             is_unit_used=np.any([counts.is_unit_used for counts in checked_counts], axis=0),
-            keys=np.sum([counts.keys for counts in checked_counts], axis=0),
+            score_keys=np.sum([counts.score_keys for counts in checked_counts], axis=0),
             sources=tuple(sources),
             sites=tuple(sorted({site for counts in checked_counts for site in counts.sites})),
             min_speakers=min(counts.min_speakers for counts in checked_counts),
@@ -221,7 +219,7 @@ class SpeakerCounts:
         sha256 = hashlib.sha256("\n".join(sorted_names).encode()).hexdigest()
         return replace(
             renumbered_counts,
-            keys=keys,
+            score_keys=keys,
             speakers_sha256=sha256,
             names=sorted_names,
             sites=(key.site,),
@@ -264,7 +262,7 @@ class SpeakerCounts:
             self,
             thresholds=thresholds,
             is_unit_used=is_present & self.is_unit_used[old_positions],
-            keys=np.where(is_present, self.keys[:, old_positions], 0),
+            score_keys=np.where(is_present, self.score_keys[:, old_positions], 0),
             groupings=tuple(groupings),
             columns=row_sums.total(),
             failed=None,
@@ -316,12 +314,9 @@ class SpeakerCounts:
         return np.append(-np.inf, self.thresholds)
 
     @property
-    def units(self) -> Units:
-        """Who the speakers are."""
-        n = self.is_unit_used.size
-        if self.are_blocks:  # as many again for the strangers of pairs within a block
-            return Units(2 * n, np.arange(n, dtype=np.int32))
-        return Units(n)
+    def unit_block(self) -> NDArray[np.int32] | None:
+        """The block of each unit: itself; None where units are speakers."""
+        return np.arange(self.is_unit_used.size, dtype=np.int32) if self.are_blocks else None
 
     # what is asked of trials: rows are trials that weigh their number
 
@@ -405,7 +400,7 @@ class SpeakerCounts:
             "thresholds": [repr(threshold) for threshold in self.thresholds.tolist()],
             "groupings": groupings,
             "is_unit_used": self.is_unit_used.astype(int).tolist(),
-            "score_keys": self.keys.tolist(),
+            "score_keys": self.score_keys.tolist(),
             "are_blocks": self.are_blocks,
             "min_speakers": self.min_speakers,
             "names": [*self.names],
@@ -695,62 +690,27 @@ class _RowSums:
         steps = max(n_thresholds, ACQUIRE, ENROL)  # of those that failed, stages
         maxima = (1, n_units - 1, n_units, _n_side_combinations(groupings) - 1, steps)
         ranges = {name: (0, n) for name, n in zip(_KEY_COLUMNS[:-1], maxima, strict=True)}
-        self.fields = RowCodec({**ranges, "accepted": (-1, 1)})
-        self.sums = (
-            CodeSums(1 << self.fields.width) if self.fields.width <= _MAX_CODE_BITS else None
-        )
-        self.tables: list[Mapping[str, NDArray[Any]]] = []  # too wide for one number
+        self.codec = RowCodec({**ranges, "accepted": (-1, 1)})
+        self.sums = KeySums()
+        self.tables: list[Mapping[str, NDArray[Any]]] = []  # rows too wide for one number
 
     def add(self, rows: Mapping[str, NDArray[Any]]) -> None:
         """Add a table."""
-        if self.sums is not None:
-            self.sums.add(self.fields.encode(rows), rows.get("trials"))
+        if self.codec.width <= MAX_KEY_BITS:
+            self.sums.add(self.codec.encode(rows), rows.get("trials"))
             return
-        one_trial_each = {"trials": np.ones(rows["target"].size, dtype=np.int64)}
-        self.tables.append(_sum_of_tables([{**one_trial_each, **rows}]))
+        one_trial_each = np.broadcast_to(np.int64(1), rows["target"].size)
+        self.tables.append({"trials": one_trial_each, **rows})
         if needs_adding_up([table["trials"].size for table in self.tables]):
-            self.tables = [_sum_of_tables(self.tables)]
+            self.tables = [sum_rows(self.tables, _KEY_COLUMNS)]
 
     def total(self) -> dict[str, NDArray[Any]]:
         """Each combination once, in rising order."""
-        if self.sums is None:
-            return _sum_of_tables(self.tables)
-        ranges, trials = self.sums.ranges, np.empty(self.sums.n_codes, dtype=np.int64)
-
-        def codes() -> Iterator[IntArray]:
-            position = 0
-            for code_range, sums in ranges():
-                trials[position : (position := position + code_range.size)] = sums
-                yield code_range
-
-        return {**self.fields.decode(codes(), trials.size, _DTYPES), "trials": trials}
-
-
-def _sum_of_tables(tables: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
-    """The sum of tables whose rows are told apart by two numbers: people; groups and the rest."""
-    tables = [table for table in tables if table["trials"].size]
-    if not tables:
-        return {name: np.empty(0, dtype=kind) for name, kind in _DTYPES.items()}
-    joined = {name: np.concatenate([table[name] for table in tables]) for name in _DTYPES}
-    sides, joined["side_groups"] = np.unique(
-        joined["side_groups"], return_inverse=True
-    )  # few of so many
-    halves = [
-        RowCodec.from_tables([joined], names) for names in (_KEY_COLUMNS[:3], _KEY_COLUMNS[3:])
-    ]
-    (table, first_index), (second_codes, second_index) = (
-        np.unique(fields.encode(joined), return_inverse=True) for fields in halves
-    )
-    distinct_codes, (trials,) = sum_by_code(
-        first_index * second_codes.size + second_index,
-        table.size * second_codes.size,
-        joined["trials"],
-    )
-    code_positions = np.divmod(distinct_codes, second_codes.size)
-    columns: dict[str, NDArray[Any]] = {}
-    for fields, codes, positions in zip(halves, (table, second_codes), code_positions, strict=True):
-        columns |= fields.decode([codes[positions]], distinct_codes.size, _DTYPES)
-    return {**columns, "side_groups": sides[columns["side_groups"]], "trials": trials}
+        if self.tables:
+            total = sum_rows(self.tables, _KEY_COLUMNS)
+            return {name: total[name] for name in _DTYPES}
+        keys, trials = self.sums.total()
+        return {**self.codec.decode(keys, _DTYPES), "trials": trials}
 
 
 def _n_side_combinations(groupings: Sequence[Grouping]) -> int:
@@ -784,7 +744,7 @@ def _rows_fit(speaker_counts: SpeakerCounts) -> bool:
     return (
         rises
         and are_groups
-        and speaker_counts.keys.shape == (N_SCORE_PIECES, n_units)
+        and speaker_counts.score_keys.shape == (N_SCORE_PIECES, n_units)
         and are_named
         and all(low < high for low, high in pairwise(speaker_counts.names))
         and all(

@@ -12,7 +12,8 @@ import numpy as np
 
 from parivox.auditing.layout import CROSS, MAX_LAYOUTS_TOGETHER, Layout, place_trials
 from parivox.auditing.operating_points import DEPLOYED
-from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker, index_codes
+from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker
+from parivox.core.key_sums import index_codes, sum_by_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -290,21 +291,12 @@ class _PartSums(NamedTuple):
         trials = [sums.trials for sums in part_sums]
         if len({table.ndim for table in trials}) > 1:  # some decisions are known of all trials
             trials = [np.broadcast_to(sums.trials, sums.errors.shape) for sums in part_sums]
-        code = np.concatenate([sums.code for sums in part_sums])
-        order = np.argsort(code, kind="stable")
-        code = code[order]
-        starts = np.flatnonzero(np.concatenate(([True], code[1:] != code[:-1])))[: code.size]
-
-        def sum_tables(tables: Sequence[IntArray]) -> IntArray:
-            table_sums = np.empty((*tables[0].shape[:-1], starts.size), dtype=np.int64)
-            for point in np.ndindex(table_sums.shape[:-1]):  # point by point, to save memory
-                trials_at_point = np.concatenate([table[point] for table in tables])
-                np.add.reduceat(trials_at_point[order], starts, out=table_sums[point])
-            return table_sums
-
-        return cls(
-            code[starts], sum_tables(trials), sum_tables([sums.errors for sums in part_sums])
+        code, (all_trials, all_errors) = sum_by_key(
+            np.concatenate([sums.code for sums in part_sums]),
+            np.concatenate(trials, axis=-1),
+            np.concatenate([sums.errors for sums in part_sums], axis=-1),
         )
+        return cls(code, all_trials, all_errors)
 
 
 class _ErrorSums:

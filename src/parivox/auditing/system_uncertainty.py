@@ -213,11 +213,9 @@ def sample_speakers(
     if no_draws_reason:
         design = replace(design, draws=None)
     options, located_points = design.options, points.located
-    if isinstance(trials, SpeakerCounts):
-        units = trials.units
-        bands_at = bands_at[np.isin(bands_at, trials.thresholds)]
-    else:
-        units = Units.from_trials(trials, None)
+    units = Units.of_utterances(trials.utterance_speaker, trials.unit_block)
+    if trials.edges is not None:
+        bands_at = bands_at[np.isin(bands_at, trials.edges)]
     unit_design = design if design.speaker_block is None else _design_of_units(design, trials)
     layouts = cell_layouts(unit_design.groupings, options.allocate, unit_design.within)
     n_audited = len(layouts)

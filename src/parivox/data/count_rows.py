@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from parivox.core.cluster_errors import CodeSums, collapse_constant, needs_adding_up, sum_by_code
 from parivox.core.counts import EdgeSearch, ScoreGrid
+from parivox.core.key_sums import collapse_constant, needs_adding_up, sum_rows
 from parivox.data.counts_file import (
     COLUMN_DTYPES,
     MAX_TRIALS,
@@ -41,11 +41,7 @@ _RUN_COLUMNS = (
     *(name for name in _COLUMN_DTYPES if name not in {*NULLABLE_COLUMNS, *SUM_COLUMNS}),
     *_PRESENCE_FLAGS,
 )
-"""What tells runs of rows apart, in the order of the rows."""
-_CHUNK_ROWS = 1 << 16
-"""Rows, so that all that is made of them stays near the processor."""
-_MAX_CODE_BITS = 62
-"""Of a number that tells rows apart."""
+"""What tells rows apart before scores and thresholds do, in the order of the rows."""
 
 
 class CountRows:
@@ -90,12 +86,12 @@ class CountRows:
     @classmethod
     def total(cls, row_parts: Iterable[CountRows]) -> CountRows:
         """The sum of several, which come in turn: each combination once, in a fixed order."""
-        tables: list[_RowRuns] = []
+        waiting: list[CountRows] = []
         for rows in row_parts:
-            tables.append(_RowRuns(rows))
-            if needs_adding_up([*map(len, tables)]):
-                tables = [_RowRuns(_total_of_runs(tables))]
-        return _total_of_runs(tables)
+            waiting.append(rows)
+            if needs_adding_up([*map(len, waiting)]):
+                waiting = [_sum_of(waiting)]
+        return _sum_of(waiting)
 
     def timed_by_cell(self) -> CountRows:
         """The same, what trials took summed up over those of the same groups, in the first row."""
@@ -130,107 +126,34 @@ def _distinct_and_positions(column: FloatArray) -> Numbered:
     return distinct, (EdgeSearch(distinct).step_indices(column) - 1).astype(np.int32)
 
 
-class _RowRuns:
-    """Rows of counts in little memory: runs of rows that differ in score and threshold alone."""
-
-    def __init__(self, rows: CountRows) -> None:
-        columns = dict(rows.columns)
-        for name, flag in zip(NULLABLE_COLUMNS, _PRESENCE_FLAGS, strict=True):
-            columns[flag] = np.broadcast_to(~np.isnan(collapse_constant(columns[name])), len(rows))
-        is_first = np.ones(len(rows), dtype=np.bool_)
-        is_first[1:] = False
-        for name in _RUN_COLUMNS:
-            if columns[name].strides != (0,):
-                is_first[1:] |= columns[name][1:] != columns[name][:-1]
-        starts = np.flatnonzero(is_first)
-        self.runs = pl.DataFrame({name: columns[name].take(starts) for name in _RUN_COLUMNS})
-        self.lengths = np.diff(starts, append=len(rows))
-        self.numbered = {name: rows.distinct_numbers(name) for name in NULLABLE_COLUMNS}
-        self.sums = {name: columns[name] for name in SUM_COLUMNS}
-
-    def __len__(self) -> int:
-        return int(self.sums["trials"].size)
-
-
-def _total_of_runs(tables: Sequence[_RowRuns]) -> CountRows:
-    """The sum of tables: each combination once, scores and thresholds rising within a run."""
+def _sum_of(tables: Sequence[CountRows]) -> CountRows:
+    """The sum of tables: each combination once, scores and thresholds rising within the others."""
     tables = [table for table in tables if len(table)]
     if not tables:
         return NO_ROWS
-    all_runs = pl.concat([table.runs for table in tables])
-    runs = all_runs.unique().sort(_RUN_COLUMNS).with_row_index("run")
-    run_number = all_runs.join(runs, on=_RUN_COLUMNS, how="left", maintain_order="left")[
-        "run"
-    ].to_numpy()
-    ends = np.cumsum([table.lengths.size for table in tables])
-    codes = [
-        np.repeat(run_codes.astype(np.int64), table.lengths)
-        for run_codes, table in zip(np.split(run_number, ends[:-1]), tables, strict=True)
-    ]
-    steps, width = [], (runs.height - 1).bit_length()
-    for name in NULLABLE_COLUMNS:
-        distinct_values = np.unique(np.concatenate([table.numbered[name][0] for table in tables]))
-        distinct_values = distinct_values if distinct_values.size else np.array([np.nan])
-        bits, distinct = (distinct_values.size - 1).bit_length(), None
-        if width + bits > _MAX_CODE_BITS:  # few of so many occur
-            distinct, joined_codes = np.unique(np.concatenate(codes), return_inverse=True)
-            codes = np.split(joined_codes, np.cumsum([table.size for table in codes])[:-1])
-            width = distinct.size.bit_length()
-        for code, table in zip(codes, tables, strict=True):
-            table_values, positions = table.numbered[name]
-            value_code = np.append(
-                np.searchsorted(distinct_values, table_values), 0
-            )  # the last of none
-            for start in range(0, code.size, _CHUNK_ROWS):
-                code_chunk = code[start : start + _CHUNK_ROWS]
-                code_chunk <<= bits
-                code_chunk |= value_code.take(
-                    positions[start : start + _CHUNK_ROWS] if positions.size > 1 else positions
-                )
-        width += bits
-        steps.append((name, distinct_values, bits, distinct))
-    names = [
-        name
-        for name in SUM_COLUMNS
-        if any(collapse_constant(table.sums[name]).any() for table in tables)
-    ]
-    combinations, sums = _summed_by_code(
-        codes, 1 << width, [[table.sums[name] for name in names] for table in tables]
-    )
-    n_rows = combinations.size
-    columns = dict.fromkeys(SUM_COLUMNS, np.broadcast_to(np.int64(0), n_rows)) | dict(
-        zip(names, sums, strict=True)
-    )
-    for name, distinct_values, bits, distinct in reversed(steps):
-        columns[name] = distinct_values.take(combinations & ((1 << bits) - 1))
-        combinations >>= bits
-        combinations = combinations if distinct is None else distinct[combinations]
-    lengths = np.bincount(combinations, minlength=runs.height)
-    for name in _RUN_COLUMNS:
-        column = runs[name].to_numpy()
-        is_same = (column == column[0]).all()
-        columns[name] = (
-            np.broadcast_to(column[0], n_rows) if is_same else np.repeat(column, lengths)
-        )
+    coded_tables: list[dict[str, NDArray[Any]]] = [dict(table.columns) for table in tables]
+    distinct_numbers: dict[str, FloatArray] = {}
     for name, flag in zip(NULLABLE_COLUMNS, _PRESENCE_FLAGS, strict=True):
-        if not collapse_constant(columns[flag]).all():
-            columns[name] = np.where(columns[flag], columns[name], np.nan)
-    return CountRows(columns)
+        numbered = [table.distinct_numbers(name) for table in tables]
+        distinct = np.unique(np.concatenate([numbers for numbers, _ in numbered]))
+        distinct_numbers[name] = np.append(np.nan, distinct)
+        for columns, (numbers, positions) in zip(coded_tables, numbered, strict=True):
+            # the last code, 0, is that of empty cells, whose position is -1
+            codes = np.append(np.searchsorted(distinct, numbers) + 1, 0).astype(np.int32)
+            n_rows = columns[name].size
+            columns[name] = _to_length(codes.take(positions), n_rows)
+            columns[flag] = _to_length((positions >= 0).astype(np.int8), n_rows)
+    total = sum_rows(coded_tables, [*_RUN_COLUMNS, *NULLABLE_COLUMNS])
+    for name in NULLABLE_COLUMNS:
+        codes = total[name]
+        numbers = distinct_numbers[name].take(collapse_constant(codes))
+        total[name] = _to_length(numbers, codes.size)
+    return CountRows(total)
 
 
-def _summed_by_code(
-    codes: Sequence[NDArray[Any]], size: int, weights: Sequence[Sequence[NDArray[Any]]]
-) -> tuple[NDArray[Any], Sequence[NDArray[Any]]]:
-    """Codes of some tables that occur, rising, and sums of weights of each."""
-    if len(weights[0]) == 1:
-        sums = CodeSums(size)
-        for code, (weight,) in zip(codes, weights, strict=True):
-            sums.add(code, weight)
-        occurring, total = sums.total()
-        return occurring, [total]
-    return sum_by_code(
-        np.concatenate(codes), size, *map(np.concatenate, zip(*weights, strict=True))
-    )
+def _to_length(cells: NDArray[Any], n_rows: int) -> NDArray[Any]:
+    """A column of so many rows, of which a single cell stands for all."""
+    return np.broadcast_to(cells, n_rows) if cells.size == 1 else cells
 
 
 def check_rows(rows: CountRows, name: str) -> None:

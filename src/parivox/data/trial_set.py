@@ -156,6 +156,8 @@ class TrialSet:
     is_llr, is_similarity, llr_base = False, False, None  # is for the options to say
     has_speaker_blocks: ClassVar[bool] = False  # speakers stand for themselves
     bins = Bins()  # each score is one of its own
+    edges: ClassVar[NDArray[np.float64] | None] = None  # lower edges of bins of scores: none
+    unit_block: ClassVar[NDArray[np.int32] | None] = None  # the block of each speaker: none
     has_times = True  # each trial's own, where seconds are told
 
     @property

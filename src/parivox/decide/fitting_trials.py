@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from parivox.auditing import finest_groups, read_one_system
-from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker, index_codes
+from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker
 from parivox.core.counts import Counts
 from parivox.core.crossfit import deal, held_out, outside, sides
+from parivox.core.key_sums import index_codes
 from parivox.data.trial_set import CommonTrials, TrialSet, check_test_speakers
 from parivox.errors import ConfigError, DataError
 

@@ -130,7 +130,7 @@ def _counts_of_list(plan: Plan, files: Sequence[str], gathered: GroupedTrials) -
         plan.check_scores(path, source["sha256"])
     (counts,) = read_counts_files([(None, path) for path in files])
     assert counts.speaker_counts is not None
-    keys = counts.speaker_counts.keys[:, : trials.score_keys.shape[1]]
+    keys = counts.speaker_counts.score_keys[:, : trials.score_keys.shape[1]]
     if counts.n_trials != trials.n_trials or (keys != trials.score_keys).any():
         raise _mismatch_error(plan, counts.n_trials, trials.n_trials, _trial_in_two_shards(plan))
     return counts_with_groupings(counts, trials, gathered.groupings, gathered.within)

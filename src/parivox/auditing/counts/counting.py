@@ -39,7 +39,7 @@ from parivox.auditing.layout import Layout, groups_of_trials, place_trials
 from parivox.auditing.outcomes import MICROSECONDS
 from parivox.auditing.participants import Participants
 from parivox.auditing.system import check_polarity
-from parivox.core.cluster_errors import index_codes, sum_by_code
+from parivox.core.key_sums import index_codes, sum_by_key
 from parivox.data.count_rows import CountRows
 from parivox.data.counts_file import SUM_COLUMNS
 from parivox.data.score_bins import parse_bins
@@ -522,9 +522,7 @@ class _SuppressedLayouts:
                 combined_code += extra_columns[name] - low[name]
         combined_code *= n_distinct
         combined_code += code
-        distinct_codes, sums = sum_by_code(
-            combined_code, n_distinct * math.prod(sizes.values()), *_weights(trials)
-        )
+        distinct_codes, sums = sum_by_key(combined_code, *_weights(trials))
         cell, column_positions = np.divmod(distinct_codes, n_distinct)
         columns = {name: column[column_positions] for name, column in distinct_columns.items()}
         for name, size in reversed(sizes.items()):

@@ -22,7 +22,7 @@ from parivox.auditing.counts.trial_counts import (
     TrialCounts,
 )
 from parivox.auditing.layout import ALLOCATIONS
-from parivox.core.cluster_errors import collapse_constant
+from parivox.core.key_sums import collapse_constant
 from parivox.data.count_rows import NO_ROWS, CountRows, check_rows, lies_between
 from parivox.data.counts_file import (
     SCORE_COUNTS,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from parivox.core.cluster_errors import count_distinct
+from parivox.core.key_sums import count_distinct
 from parivox.data.attributes import parse_attribute, unknown_cells
 from parivox.data.columns import SPEAKER_NAMES, plain_name
 from parivox.data.ids import positions_in

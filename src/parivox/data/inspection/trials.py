@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox.core.cluster_errors import count_distinct
 from parivox.core.counts import Counts
+from parivox.core.key_sums import count_distinct
 from parivox.core.separation import auc
 from parivox.data.attributes import side_keys, trial_key
 from parivox.data.columns import (

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.core.cluster_errors import CodeSums, count_distinct, sum_by_code
+from parivox.core.key_sums import MAX_KEY_BITS, KeySums, count_distinct
 from parivox.data.lists.grades import grade_codes
 from parivox.data.lists.trial_list import agreement_codes
 from parivox.errors import ConfigError
@@ -156,7 +156,7 @@ class TrialsPerSpeaker:
         enrol, test = nontarget.enrol.astype(np.int64), nontarget.test.astype(np.int64)
         n_speakers = len(self.list_counts.trial_list.speakers.ids)
         keys = np.concatenate((enrol * n_speakers + test, test * n_speakers + enrol))
-        distinct_keys, _ = sum_by_code(keys, n_speakers * n_speakers)
+        distinct_keys, _ = count_distinct(keys)
         n_partners = np.bincount(distinct_keys // n_speakers, minlength=n_speakers)
         return n_partners[self.speaker_indices]
 
@@ -272,13 +272,14 @@ class _UtteranceCounts:
         self.n_trials -= np.bincount(enrol[is_self_trial], minlength=self.n_trials.size)
 
 
-class _KeyCounts(CodeSums):
+class _KeyCounts(KeySums):
     """Keys of trials and how often each occurs."""
 
     def __init__(self, n_speakers: int, n_agreement_codes: int, n_groups: int) -> None:
         self.n_speakers, self.n_groups = n_speakers, n_groups
-        super().__init__(max(n_speakers, 1) ** 2 * 3 * n_agreement_codes * n_groups**2)
-        if math.log2(self.size) > 62:  # keys are signed integers of 64 bits
+        super().__init__()
+        n_keys = max(n_speakers, 1) ** 2 * 3 * n_agreement_codes * n_groups**2
+        if math.log2(n_keys) > MAX_KEY_BITS:
             msg = (
                 f"{n_speakers:,} speakers and {n_groups - 1:,} groups that are not of speakers "
                 "make too many combinations to count; group by fewer values, or by bands of a "
