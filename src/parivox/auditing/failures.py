@@ -122,7 +122,7 @@ def count_failures(
     has_too_many_recordings = attempts.trials.utterance_speaker.size > MAX_COUNTED_RECORDINGS
     failures_of_layouts = []
     units_of_recordings = Units.of_utterances(
-        attempts.trials.utterance_speaker, design.speaker_block
+        attempts.trials.utterance_speaker, attempts.trials.unit_block
     )
     recording_layouts = cell_layouts(design.groupings, design.options.allocate, design.within)
     for i, layout in enumerate(recording_layouts):
@@ -238,10 +238,8 @@ def add_cause_rows(
     causes = None if attempts is None else attempts.trials.causes
     if attempts is None or causes is None:
         return
-    options, units = (
-        design.options,
-        Units.of_utterances(attempts.trials.utterance_speaker, design.speaker_block),
-    )
+    options = design.options
+    units = Units.of_utterances(attempts.trials.utterance_speaker, attempts.trials.unit_block)
     cause_names = np.array([*causes.names, ""], dtype=object)
     stages = list(zip(("enrol", "acquire"), causes[1:], strict=True))
     for grouping, (stage_index, (stage, cause_of_recording)) in product(

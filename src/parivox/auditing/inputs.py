@@ -29,9 +29,6 @@ from parivox.runtime.progress import stage
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.draws import SpeakerDraws
     from parivox.auditing.estimates import Metrics
@@ -250,9 +247,6 @@ class AuditDesign:
     # groupings within whose strata all is measured again, at the same thresholds
     within: Sequence[Grouping] = ()
     standardise_over: Sequence[Grouping] = ()  # what rates are standardised over
-    # the block that stands for each speaker in all that is said of chance; None where each stands
-    # for itself
-    speaker_block: NDArray[np.int32] | None = None
     draws: SpeakerDraws | None = None  # the speakers drawn for replicates; None for no replicates
     primary_point: str = ""  # the operating point named to be primary; none: each system's first
 

@@ -249,13 +249,14 @@ def _fill_tables(
     inputs, options = study.inputs, study.design.options
     if trial_table_path is not None:
         check_trials_known(inputs.trial_sets)
-    common_trials = None
     if options.compare:
         check_comparable(inputs.trial_sets)
-        common_trials = CommonTrials.of(cast("Sequence[TrialSet]", inputs.trial_sets))
 
-    # Speakers are drawn once, so that all systems, lists and groupings have the same draws.
-    design = _with_draws(study.design, inputs)
+    # Units are assigned and drawn once, so that all systems, lists and groupings have the same.
+    inputs, design = _with_units(inputs, study.design)
+    common_trials = None
+    if options.compare:
+        common_trials = CommonTrials.of(cast("Sequence[TrialSet]", inputs.trial_sets))
 
     # Of each system: counts, operating points, errors by speaker, draws; then estimates.
     # A single system is estimated grouping by grouping below, as many take much room.
@@ -514,11 +515,16 @@ def _user_metrics(metrics: Mapping[str, Metric] | None) -> dict[str, Metric]:
 # --- whom uncertainty is measured over ----------------------------------------------------------
 
 
-def _with_draws(design: AuditDesign, inputs: GroupedTrials) -> AuditDesign:
-    """Return the design with the blocks that its speakers are in and with the speakers drawn."""
+def _with_units(inputs: GroupedTrials, design: AuditDesign) -> tuple[GroupedTrials, AuditDesign]:
+    """Return the trials with the block of each speaker, and the design with the units drawn."""
     speaker_block, draw_block = _speaker_and_draw_blocks(inputs, design.options)
+    if speaker_block is not None:
+        sets = cast("Sequence[TrialSet]", inputs.trial_sets)
+        inputs = replace(
+            inputs, trial_sets=[replace(trials, unit_block=speaker_block) for trials in sets]
+        )
     draws = _speaker_draws(inputs, design.options, speaker_block, draw_block)
-    return replace(design, speaker_block=speaker_block, draws=draws)
+    return inputs, replace(design, draws=draws)
 
 
 def _speaker_and_draw_blocks(

@@ -93,7 +93,7 @@ class System:
     @property
     def speaker_ids(self) -> Sequence[str] | None:
         """Of the speakers by number; None where they are not known, or taken in blocks."""
-        if not self.trials.has_speakers or self.design.speaker_block is not None:
+        if not self.trials.has_speakers or self.trials.unit_block is not None:
             return None
         return None if self.trials.speaker_table is None else self.trials.speaker_table.ids
 
@@ -201,7 +201,7 @@ def measure_system(
         source = TrialSource(speaker_trials)
         if isinstance(speaker_trials, SpeakerCounts):
             _check_counted_at(speaker_trials, points.located)
-        elif design.speaker_block is not None or not speaker_trials.fits_in_memory:
+        elif speaker_trials.unit_block is not None or not speaker_trials.fits_in_memory:
             source = speaker_counts_source(
                 speaker_trials, design, counts.all_counts, points, bands_at
             )

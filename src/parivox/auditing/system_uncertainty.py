@@ -134,7 +134,7 @@ def speaker_counts_source(
     told_thresholds = np.unique(
         np.concatenate((bands_at, np.array(audited, dtype=np.float64))) + 0.0
     )
-    speaker_block = design.speaker_block
+    speaker_block = trials.unit_block
     draw_block = None if design.draws is None else design.draws.speaker_block
 
     def count_at(
@@ -216,7 +216,7 @@ def sample_speakers(
     units = Units.of_utterances(trials.utterance_speaker, trials.unit_block)
     if trials.edges is not None:
         bands_at = bands_at[np.isin(bands_at, trials.edges)]
-    unit_design = design if design.speaker_block is None else _design_of_units(design, trials)
+    unit_design = design if trials.unit_block is None else _design_of_units(design, trials)
     layouts = cell_layouts(unit_design.groupings, options.allocate, unit_design.within)
     n_audited = len(layouts)
     for strata in unit_design.standardise_over:

@@ -151,13 +151,15 @@ class TrialSet:
     decisions_by_day: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     # what models are made of, where that is told
     enrolment_recordings: EnrolmentRecordings | None = None
+    # the block of speakers that stands for each speaker in all that is said of chance, assigned
+    # once all lists are read; None where each stands for itself
+    unit_block: NDArray[np.int32] | None = None
 
     has_speakers: ClassVar[Literal[True]] = True  # and ids of recordings; counts have neither
     is_llr, is_similarity, llr_base = False, False, None  # is for the options to say
     has_speaker_blocks: ClassVar[bool] = False  # speakers stand for themselves
     bins = Bins()  # each score is one of its own
     edges: ClassVar[NDArray[np.float64] | None] = None  # lower edges of bins of scores: none
-    unit_block: ClassVar[NDArray[np.int32] | None] = None  # the block of each speaker: none
     has_times = True  # each trial's own, where seconds are told
 
     @property
