@@ -421,3 +421,154 @@ def test_unnamed_files_without_a_common_trial_are_asked_about(printed):
     assert "4 systems" in printed("part0.csv", "part1.csv", "part2.csv", "scores.csv")
     assert "names no file" in printed("S=nothing*.csv")
     assert "is named twice for 'S'" in printed("S=part0.csv", "S=./part0.csv")
+
+
+def printed_proposal(capsys, *files):
+    """What `inspect` proposes for these files, and what it says of them."""
+    with suppress(SystemExit):
+        main(["inspect", *map(str, files)])
+    output = capsys.readouterr().out
+    proposals = [
+        line.partition("next: ")[2] for line in output.splitlines() if line.startswith("  next: ")
+    ]
+    return shlex.split(proposals[0])[1:] if proposals else [], output
+
+
+def audited(words, capsys):
+    """Errors and trials of false rejects by group, of the command that `inspect` proposes."""
+    main([*words, "--operating-point", "threshold=0", "--no-intervals", "--json"])
+    tables = json.loads(capsys.readouterr().out)["tables"]["groups"]
+    rows = zip(*tables.values(), strict=True)
+    rows = [dict(zip(tables, row, strict=True)) for row in rows]
+    return {
+        row["group"]: (row["errors"], row["trials"], row["value"])
+        for row in rows
+        if (row["grouping"], row["metric"], row["definition"]) == ("gender", "fnr", "")
+    }
+
+
+def test_a_json_object_of_lists_has_the_speakers_of_each_group(tmp_path, expected):
+    groups = {gender: [s for s in SPEAKERS if GENDER[s] == gender] for gender in "fm"}
+    groups["m"].append("00099")  # lists of other lengths, too
+    for name, members in (("even", {**groups, "m": groups["m"][:-1]}), ("uneven", groups)):
+        file = written(tmp_path / f"{name}.json", [json.dumps(members)])
+        table = read_speakers(file)
+        assert table.columns == ["speaker", "group"]
+        audit = pv.audit(
+            scores_file(tmp_path),
+            speakers=file,
+            by="group",
+            operating_points="threshold=0",
+            intervals=False,
+        )
+        rows = audit.groups.where(grouping="group", metric="fnr", definition="").rows()
+        assert {
+            row["group"]: (row["errors"], row["trials"], row["value"])
+            for row in rows
+            if row["operating_point"] == "threshold=0"
+        } == expected
+    twice = written(tmp_path / "twice.json", [json.dumps({"f": ["a", "b"], "m": ["b"]})])
+    with pytest.raises(DataError, match="no known|not a|column|group"):
+        pv.audit(scores_file(tmp_path), speakers=twice, by="group")
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_rows_of_json_without_names_are_refused_with_the_way_to_write_them(tmp_path, indent):
+    rows = [[speaker, gender] for speaker, gender in GENDER.items()]
+    file = written(tmp_path / "s.json", [json.dumps(rows, indent=indent)])
+    sentence = r's\.json: holds rows of values without the names of their columns; .*"records"'
+    for read in (read_speakers, lambda file: rates(file, speakers_file(tmp_path))):
+        with pytest.raises(DataError, match=sentence):
+            read(file)
+
+
+@pytest.mark.parametrize("separator", [" ", "\t", ";"])
+@pytest.mark.parametrize("has_labels", [True, False])
+def test_decimal_commas_stand_between_other_separators(tmp_path, separator, has_labels, expected):
+    lines = [
+        separator.join(
+            [enrol, test, f"{score:.4f}".replace(".", ",")]
+            + ["nontarget", "target"][label : label + 1] * has_labels
+        )
+        for enrol, test, score, label in trial_rows()
+    ]
+    file = written(tmp_path / "scores.txt", lines)
+    assert rates(file, speakers_file(tmp_path)) == expected
+
+
+@pytest.mark.parametrize("n_models", [1, 2])
+@pytest.mark.parametrize("separator", [" ", "\t"])
+def test_a_map_of_models_and_speakers_needs_no_header(
+    tmp_path, capsys, n_models, separator, expected
+):
+    models = [f"m{k}-{speaker}" for speaker in SPEAKERS for k in range(n_models)]
+    lines = [f"{model}{separator}{model.partition('-')[2]}" for model in models]
+    map_file, people = written(tmp_path / "models.txt", lines), speakers_file(tmp_path)
+    scores = scores_file(tmp_path, "models.csv", enrol="m0-{speaker}")
+    assert rates(scores, people, models=map_file) == expected
+    for files in ((scores, people, map_file), (map_file, people, scores)):
+        words, output = printed_proposal(capsys, *files)
+        assert "a table of enrolment models" in output
+        assert audited(words, capsys) == expected
+
+
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_inspect_knows_a_map_of_recordings_by_the_ids_of_trials(
+    tmp_path, capsys, is_turned, expected
+):
+    pairs = [(f"{speaker}/u/{k}", f"x{speaker}") for speaker in SPEAKERS for k in range(3)]
+    lines = [" ".join(pair[::-1] if is_turned else pair) for pair in pairs]
+    map_file, people = written(tmp_path / "enrolled.txt", lines), speakers_file(tmp_path)
+    scores = scores_file(tmp_path, "models.csv", enrol="x{speaker}")
+    words, output = printed_proposal(capsys, scores, people, map_file)
+    assert "a table of enrolment models" in output
+    assert audited(words, capsys) == expected
+
+
+def test_a_table_of_ids_and_genders_is_no_map_of_models(tmp_path, capsys, expected):
+    file = written(tmp_path / "g.txt", ["id sex", *(f"{s} {g}" for s, g in GENDER.items())])
+    scores = scores_file(tmp_path, "spk.csv", enrol="{speaker}")
+    _, output = printed_proposal(capsys, scores, file)
+    assert "a table of speakers" in output
+
+
+def test_a_column_of_label_words_is_one_of_labels(tmp_path, capsys):
+    rows = [
+        f"{score},{('impostor', 'genuine')[label]},{GENDER[enrol[:5]]}"
+        for enrol, _, score, label in trial_rows()
+    ]
+    file = written(tmp_path / "s.csv", ["score,type,gender", *rows])
+    words, output = printed_proposal(capsys, file)
+    assert words == ["metrics", file, "--by", "gender"]
+    assert "label = type" in output
+    known = written(tmp_path / "k.csv", ["score,label,gender", *rows])
+    assert pv.metrics(file).table.rows() == pv.metrics(known).table.rows()
+    two = written(
+        tmp_path / "t.csv", ["score,type,kind", "1,genuine,target", "0,impostor,nontarget"]
+    )
+    with pytest.raises(DataError, match="has no column of labels"):
+        pv.metrics(two)
+
+
+def test_inspect_takes_names_of_systems(tmp_path, capsys, expected):
+    words, _ = printed_proposal(capsys, f"V2={scores_file(tmp_path)}", speakers_file(tmp_path))
+    assert audited(words, capsys) == expected
+
+
+@pytest.mark.parametrize("factor", [1e300, 1e307, 1e-300, 1e-160])
+def test_dprime_does_not_depend_on_the_scale_of_scores(factor):
+    rows = trial_rows()
+    score, label = [row[2] for row in rows], [row[3] for row in rows]
+    expected = pv.metrics(score, label).value("dprime")
+    found = pv.metrics([number * factor for number in score], label).value("dprime")
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_patterns_of_trials_check_may_be_repeated(tmp_path, capsys):
+    scores = scores_file(tmp_path, enrol="{speaker}-enroll", test="test/{speaker}-{recording}.wav")
+    patterns = ["enrol={speaker}-enroll", "test=**/{speaker}-*"]
+    words = [word for pattern in patterns for word in ("--utterances", pattern)]
+    main(["trials", "check", scores, "--speakers", speakers_file(tmp_path), *words, "--json"])
+    found = json.loads(capsys.readouterr().out)
+    sizes = dict(zip(*found["tables"]["list"].values(), strict=True))
+    assert sizes["speakers"] == len(SPEAKERS)

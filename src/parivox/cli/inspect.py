@@ -8,7 +8,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from parivox.cli.options import add_command, check_standard_input, given_options
+from parivox.cli.options import add_command, check_standard_input, given_options, named_source
 from parivox.cli.process import print_json, printing
 from parivox.errors import ParivoxError
 from parivox.options.audit import InspectCommand, InspectOptions, ProgressCommand
@@ -48,10 +48,11 @@ def _run(arguments: argparse.Namespace) -> None:
     from parivox.auditing import can_be_audited, inspect  # noqa: PLC0415
     from parivox.report.inspection import print_inspection, to_json  # noqa: PLC0415
 
-    check_standard_input(arguments.files)
-    inspection = inspect(*arguments.files, **given_options(arguments, InspectOptions))
+    files = [named_source(text)[1] for text in arguments.files]
+    check_standard_input(files)
+    inspection = inspect(*files, **given_options(arguments, InspectOptions))
     # an audit would read the files again, which standard input does not allow
-    if can_be_audited(inspection) and "-" not in arguments.files:
+    if can_be_audited(inspection) and "-" not in files:
         try:
             inspection = replace(inspection, warnings=tuple(_new_audit_warnings(inspection)))
         except ParivoxError as error:

@@ -6,6 +6,7 @@ and labels of trials, and give float64 of that shape.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
@@ -24,6 +25,8 @@ TrialClass: TypeAlias = Literal["target", "nontarget"]
 # Products of trial numbers below this are exact in int64, doubled and summed; larger ones are
 # computed with floats.
 _MAX_INT64_PRODUCT = 2.0**61
+_MAX_SQUARED_SCORE = 1e100
+"""Largest score that is squared as it is; 1 over it is the smallest."""
 
 
 def auc(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> FloatArray:
@@ -67,7 +70,7 @@ def dprime(
     >>> float(dprime([4.0, 2.0, 1.0, -1.0], [1, 1, 0, 0], ddof=0))
     3.0
     """
-    counts = as_counts(scores, labels)
+    counts = _with_moderate_scores(as_counts(scores, labels))
     target, nontarget = (
         _mean_and_variance(counts, "target", ddof),
         _mean_and_variance(counts, "nontarget", ddof),
@@ -153,6 +156,18 @@ def location(counts: Counts, *, of: TrialClass, quantile: ArrayLike | None = Non
         raise ConfigError(msg)
     quantiles = _quantiles(counts, of, np.atleast_1d(share))
     return (quantiles if share.ndim else quantiles[..., 0])[()]
+
+
+def _with_moderate_scores(counts: Counts) -> Counts:
+    """Return the same trials on a scale on which squares neither overflow nor vanish.
+
+    Scores are multiplied by a power of two, which changes no digit.
+    """
+    finite_scores = counts.values[np.isfinite(counts.values)]
+    largest = float(np.abs(finite_scores).max(initial=0.0))
+    if largest == 0 or 1 / _MAX_SQUARED_SCORE < largest < _MAX_SQUARED_SCORE:
+        return counts
+    return replace(counts, values=np.ldexp(counts.values, -int(np.frexp(largest)[1])))
 
 
 def _mean_and_variance(

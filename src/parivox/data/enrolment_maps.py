@@ -5,6 +5,7 @@
 ``spk<TAB>u1,u2``       the same, with commas between recordings
 ``utt model``           a line a recording, as Kaldi's ``utt2spk``
 ``model utt``           the same, the other way round
+``model speaker``       a line a model, where the second column has known speakers
 ======================  ==================================================
 
 Of two columns, the one whose ids occur again holds the models; the first one where none does.
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from parivox.data.source_bytes import SourceBytes
 
 _COLUMNS = ("row", "model", "recording")
+ENROLMENT_MAP = "enrolment map"
+"""Name of the format."""
 
 
 def read_enrolment_map(
@@ -72,5 +75,5 @@ def read_enrolment_map(
     table = table.explode("recording")
     if are_pairs and table["model"].n_unique() > table["recording"].n_unique():
         table = table.rename({"model": "recording", "recording": "model"})
-    provenance = {"role": "models", "name": content.name, "format": "enrolment map"}
+    provenance = {"role": "models", "name": content.name, "format": ENROLMENT_MAP}
     return table.select(_COLUMNS), content.name, provenance | content.provenance

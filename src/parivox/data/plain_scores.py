@@ -63,7 +63,7 @@ def plain_scores(
     table, name = _read_scores(scores)
     requested = RequestedColumns(dict(columns or {}))
     names = table.columns[1:]
-    positions = column_positions(names, requested, name)
+    positions = plain_score_positions(table.drop("row"), requested, name)
     for role in ("score", "label"):
         if role not in positions:
             msg = (
@@ -86,6 +86,34 @@ def plain_scores(
             raise ConfigError(msg)
         group = _group_names(table[groups])
     return _checked(numbers(rows, "score"), labels(rows) == 1, group, name)
+
+
+def plain_score_positions(
+    table: pl.DataFrame, requested: RequestedColumns, name: str
+) -> dict[str, int]:
+    """Return the position of the column of each role, by its name or, of labels, by its words.
+
+    Examples
+    --------
+    >>> table = pl.DataFrame({"score": ["0.5", "0.1"], "type": ["genuine", "impostor"]})
+    >>> plain_score_positions(table, RequestedColumns(), "s.csv")
+    {'score': 0, 'label': 1}
+    """
+    positions = column_positions(table.columns, requested, name)
+    if "label" not in positions:
+        free_positions = [i for i in range(table.width) if i not in positions.values()]
+        label_positions = [i for i in free_positions if _are_label_words(table.to_series(i))]
+        if len(label_positions) == 1:
+            positions["label"] = label_positions[0]
+    return positions
+
+
+def _are_label_words(cells: pl.Series) -> bool:
+    """Return whether cells are labels in words, of both classes; numbers may be anything."""
+    if cells.dtype != pl.String:
+        return False
+    words = cells.drop_nulls().head(_MAX_SAMPLED_ROWS).unique().to_list()
+    return len(words) == 2 and all(is_label(word) and not is_number(word) for word in words)
 
 
 def scores_by_class(target: Any, nontarget: Any) -> PlainScores:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from parivox.data.columns import SPEAKER_NAMES
-from parivox.data.enrolment_maps import read_enrolment_map
+from parivox.data.enrolment_maps import ENROLMENT_MAP, read_enrolment_map
 from parivox.data.formats import SIDE_PROBLEM, are_segments, segment_side_ids
 from parivox.data.id_patterns import is_pattern, parse_pattern
 from parivox.data.ids import positions_in
@@ -355,6 +355,8 @@ class Models:
                 table = self.table.with_columns(speaker="model")
                 return replace(self, table=table, speaker_of=_model_speakers(table, self.name))
         recordings = self.table["recording"].unique(maintain_order=True)
+        if speakers is not None and not has_table and speakers.choose_id_column(recordings) == 1:
+            return self._of_speakers("model", "recording")  # models with their speakers alone
         speaker = None
         if utterances is not None:
             speaker = utterances.recording_speakers(recordings, self.name)
@@ -372,6 +374,25 @@ class Models:
         recording_speakers = pl.DataFrame({"recording": recordings, "speaker": speaker})
         table = self.table.join(recording_speakers, on="recording", maintain_order="left")
         return replace(self, table=table, speaker_of=_model_speakers(table, self.name))
+
+    def of_enrolments(self, ids: pl.Series) -> Models:
+        """Return the same models, or those of a map whose second column has the enrolments.
+
+        A map of two columns without a header may be of models and speakers as well as of recordings
+        and models.
+        """
+        if self.provenance.get("format") != ENROLMENT_MAP:
+            return self
+        models, recordings = self.table["model"].implode(), self.table["recording"].implode()
+        is_turned = ids.is_in(recordings).all() and not ids.is_in(models).any()
+        return self._of_speakers("recording", "model") if is_turned else self
+
+    def _of_speakers(self, model: str, speaker: str) -> Models:
+        """Return models of which two columns tell the names and the speakers, and no more."""
+        table = self.table.select("row", model=model, speaker=speaker)
+        speaker_of = _model_speakers(table.with_columns(recording="model"), self.name)
+        models = models_of_speakers(speaker_of["model"], self.name, speaker_of["speaker"])
+        return replace(models, provenance=self.provenance)
 
     def speakers(self, ids: pl.Series, scores: str) -> pl.Series:
         """Speaker of each model; one that the table lacks is an error."""

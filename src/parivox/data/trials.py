@@ -266,6 +266,8 @@ def _tables_of_ids(
         tables.utterances.check_sides(has_models=tables.models is not None)
     if models is not None and tables.models is None:
         tables = replace(tables, models=_models_without_table(rows, tables, models.series()))
+    elif models is not None and tables.models is not None:
+        tables = replace(tables, models=tables.models.of_enrolments(models.series()))
     if isinstance(tables.utterances, SpeakerPattern) and tables.utterances.names_attributes:
         pattern_table = tables.utterances.as_table(
             utterance_ids.series(), rows.scans[0].name, tables.speakers

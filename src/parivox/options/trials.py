@@ -18,6 +18,7 @@ from parivox.options.kinds import (
     Text,
     Texts,
     Unchecked,
+    one_or_several,
     option,
     option_fields,
     option_like,
@@ -77,7 +78,10 @@ class ListOptions(CommandOptions):
     utterances: Any = option(
         LIST_SECTION,
         "utterance table: speakers, recordings (a column `recording`, `video`, `session` or "
-        "`call`; otherwise the folder of the file) and any attributes",
+        "`call`; otherwise the folder of the file) and any attributes; or a pattern of ids such as "
+        "`{speaker}-**`, which may be repeated as in `parivox audit`",
+        is_repeatable=True,
+        parser=one_or_several,
     )
     columns: Mapping[str, str] | None = option_like(
         ReadOptions,

@@ -10,6 +10,7 @@ digits.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from functools import cached_property, lru_cache
 from types import MappingProxyType
@@ -35,6 +36,7 @@ _SEPARATORS = (" ", ",", ";", "|")
 STAR_SEPARATOR = "*"
 """Separator of the two ids of a trial of ESPnet, where blanks separate all other fields."""
 _MAX_SAMPLED_LINES = 200
+_DECIMAL_COMMA = re.compile(r"^([+-]?\d+),(\d+)$")
 _DECISIONS = ("accept", "accepted", "reject", "rejected")
 
 
@@ -167,6 +169,8 @@ def text_sample(head: bytes) -> TextSample:
     lines = [line for _, line in head_lines(head)[:_MAX_SAMPLED_LINES]] if is_text(head) else []
     for separator in (STAR_SEPARATOR,) if _holds_for_most(lines, _is_starred) else _SEPARATORS:
         rows = [split_line(line, separator) for line in lines]
+        if separator != ",":
+            rows = [[_DECIMAL_COMMA.sub(r"\1.\2", cell) for cell in row] for row in rows]
         widths = Counter(map(len, rows))
         if rows and 2 * sum(n_rows for width, n_rows in widths.items() if width >= 3) > len(rows):
             width = max(widths, key=lambda width: (width >= 3, widths[width]))

@@ -6,6 +6,7 @@
 ``{"a": "f", ...}``                            the same, with one value
 ``{"gender": {"a": "f", ...}, ...}``           a column a key, as pandas writes them
 ``{"speaker": ["a", ...], "gender": [...]}``    a column a key, as ``to_dict("list")``
+``{"f": ["a", ...], "m": ["b", ...]}``          the speakers of each group
 ``{"columns": [...], "data": [[...], ...]}``   pandas, ``orient="split"``
 ``{"schema": ..., "data": [{...}, ...]}``      pandas, ``orient="table"``
 =============================================  =====================================
@@ -29,7 +30,7 @@ _MAX_BYTES = 256 << 20
 _RECORD_NAMES = frozenset().union(*ALIASES.values(), SPEAKER_NAMES, {"id", "utterance"})
 """Names that tell a row from a mapping of speakers, in `plain_name` spelling."""
 _ID_NAMES = {*SPEAKER_NAMES, "id"}
-_SPEAKER, _VALUE = "speaker", "value"
+_SPEAKER, _VALUE, _GROUP = "speaker", "value", "group"
 
 
 def with_one_record_a_line(content: SourceBytes) -> SourceBytes:
@@ -47,6 +48,12 @@ def with_one_record_a_line(content: SourceBytes) -> SourceBytes:
     with content.open() as file:
         text = file.read().decode("utf-8-sig", errors="replace")
     is_document, document = _decode(text, content.name)
+    if isinstance(document, list) and any(isinstance(row, list) for row in document):
+        msg = (
+            f"{content.name}: holds rows of values without the names of their columns; write them "
+            'with their names, as to_json(orient="records") of pandas does'
+        )
+        raise DataError(msg)
     records = _records(document) if is_document else []
     if not records:
         return content
@@ -82,7 +89,7 @@ def _is_record(mapping: dict[str, Any]) -> bool:
     """
     if all(isinstance(value, dict) for value in mapping.values()):
         return not mapping
-    if _are_columns(mapping):
+    if _are_columns(mapping) or _are_members_of_groups(mapping):
         return False
     if isinstance(mapping.get("data"), list):
         return False
@@ -99,17 +106,48 @@ def _are_columns(mapping: dict[str, Any]) -> bool:
     )
 
 
+def _are_members_of_groups(mapping: dict[str, Any]) -> bool:
+    """Whether an object lists the speakers of each group, each once.
+
+    Examples
+    --------
+    >>> _are_members_of_groups({"f": ["a", "b"], "m": ["c"]})
+    True
+    >>> _are_members_of_groups({"speaker": ["a", "b"], "sex": ["f", "m"]})
+    False
+    """
+    lists = list(mapping.values())
+    if len(lists) < 2 or not all(isinstance(members, list) for members in lists):
+        return False
+    members = [member for group in lists for member in group]
+    return (
+        bool(members)
+        and all(isinstance(member, str) for member in members)
+        and len({*members}) == len(members)
+        and not any(plain_name(name) in _RECORD_NAMES for name in mapping)
+    )
+
+
 def _records(document: Any) -> list[dict[str, Any]]:
     """Return the rows of a document; none where it is no table."""
     if isinstance(document, list):
         return document if all(isinstance(record, dict) for record in document) else []
-    if not isinstance(document, dict):
-        return []
+    return _records_of_object(document) if isinstance(document, dict) else []
+
+
+def _records_of_object(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of an object; none where it is no table."""
     if isinstance(document.get("data"), list):
         return _records_of_pandas(document.get("columns"), document["data"])
     values = list(document.values())
     if all(isinstance(value, dict) for value in values):
         return _records_of_mappings(document)
+    if _are_members_of_groups(document):
+        return [
+            {_SPEAKER: member, _GROUP: group}
+            for group, members in document.items()
+            for member in members
+        ]
     if _are_columns(document):
         return [dict(zip(document, row, strict=True)) for row in zip(*values, strict=True)]
     are_flat = not any(isinstance(value, (dict, list)) for value in values)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Path = tuple[str | int, ...]
 
 _MAX_SAMPLED_LINES = 200
-_START_PATTERN = re.compile(rb"\s*(\[\s*)?\{\s*[\"}]")
+_START_PATTERN = re.compile(rb"\s*(\[\s*)?\{\s*[\"}]|\s*\[\s*\[")
 _SOURCE_PATH = ("sources", 0, "source")
 _PAIR_PATHS: dict[Path, str] = {("audio_filepath", 0): "enrol", ("audio_filepath", 1): "test"}
 _TOOLKIT_NAMES: tuple[dict[Path, str], ...] = (

@@ -13,7 +13,7 @@ from parivox.data.attributes import parse_attribute, unknown_cells
 from parivox.data.columns import SPEAKER_NAMES, plain_name
 from parivox.data.ids import positions_in
 from parivox.data.inspection.findings import DifferingAttribute, Join, LabelFindings
-from parivox.data.inspection.tables import with_kind
+from parivox.data.inspection.tables import as_enrolment_map, with_kind
 from parivox.data.inspection.trials import auc_where_labelled
 from parivox.data.joining import DIFFERENCES, id_difference, placeholders, speaker_pattern_hint
 from parivox.data.recordings import MODEL_NAMES
@@ -63,7 +63,22 @@ def settle_kinds(
         rule is not None and (rule.rule != "id" or rule.wrong == 0) for rule in rules
     )
     settled = []
+    enrolments, tests = (
+        pl.concat([file.ids.gather(np.unique(getattr(file.rows, side))) for file in trials])
+        for side in ("enrol", "test")
+    )
     for table in tables:
+        other_ids = [
+            other.distinct(column)
+            for other in tables
+            if other is not table
+            for column in other.roles.values()
+        ]
+        speaker_ids = pl.concat(other_ids) if other_ids else pl.Series(dtype=pl.String)
+        enrolment_map = as_enrolment_map(table, enrolments, tests, speaker_ids)
+        if enrolment_map is not None:
+            settled.append(enrolment_map)
+            continue
         if table.findings.kind == "speakers":
             column, share = _id_column(ids, table, UTTERANCE_NAMES)
             _, share_of_speakers = _id_column(named_speakers, table, SPEAKER_ID_NAMES)

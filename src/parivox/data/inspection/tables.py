@@ -22,11 +22,12 @@ from parivox.data.columns import (
     column_positions,
     plain_name,
 )
-from parivox.data.enrolment_maps import read_enrolment_map
-from parivox.data.formats.delimited import COMMENT_LINES, SPANNING_RECORDS
+from parivox.data.enrolment_maps import ENROLMENT_MAP, read_enrolment_map
+from parivox.data.formats.delimited import COMMENT_LINES, SPANNING_RECORDS, head_lines
 from parivox.data.formats.headerless import mostly_scores
 from parivox.data.groups_file import read_groups_file
 from parivox.data.inspection.findings import FileFindings, IdFindings, InspectedColumn
+from parivox.data.plain_scores import plain_score_positions
 from parivox.data.recordings import (
     MODEL_NAMES,
     REASON_NAMES,
@@ -82,6 +83,8 @@ _READING_FACTS = (
     SPANNING_RECORDS,
 )
 _MAX_EXAMPLES = 3
+_KNOWN_NAMES = {*MODEL_NAMES, *SPEAKER_NAMES, *UTTERANCE_NAMES, *chain(*ALIASES.values())}
+"""Names of columns, which a map of enrolments does not have."""
 _MAX_COUNTED_VALUES = 10_000
 _MAX_UNBANDED_NUMBERS = 12
 _MIN_CUSTOMERS = 10
@@ -148,14 +151,62 @@ def _wide_map(source: Any) -> tuple[pl.DataFrame, str, dict[str, Any]] | None:
     """
     if not isinstance(source, (str, os.PathLike)) or os.fspath(source) == "-":
         return None
-    known_names = {*MODEL_NAMES, *SPEAKER_NAMES, *UTTERANCE_NAMES, *chain(*ALIASES.values())}
     with suppress(DataError):
-        enrolment_map = read_enrolment_map(read_content(source), known_names)
+        content = read_content(source)
+        lines = [line.split() for _, line in head_lines(content.head)]
+        # the first lines tell, so that other texts are not read twice
+        if not all(len(cells) > 1 and cells[1].startswith(cells[0]) for cells in lines[:-1]):
+            return None
+        enrolment_map = read_enrolment_map(content, _KNOWN_NAMES)
         if enrolment_map is not None and enrolment_map[0]["row"].is_duplicated().any():
             begins_with_model = pl.col("recording").str.starts_with(pl.col("model"))
             if enrolment_map[0].select(begins_with_model.all()).item():
                 return enrolment_map
     return None
+
+
+def as_enrolment_map(
+    inspected: InspectedTable, enrolments: pl.Series, tests: pl.Series, speakers: pl.Series
+) -> InspectedTable | None:
+    """Return a table without a header as the map of enrolments that ids show it to be, or None.
+
+    Parameters
+    ----------
+    inspected
+        A file, perhaps with another kind of table.
+    enrolments, tests
+        Ids of both sides of the trials.
+    speakers
+        Ids of other tables.
+    """
+    cells = [inspected.table[column] for column in inspected.columns]
+    holds_enrolments = len(cells) == 2 and any(_share(enrolments, ids) > 0.5 for ids in cells)
+    if not holds_enrolments or not isinstance(inspected.source, (str, os.PathLike)):
+        return None
+    with suppress(DataError):
+        enrolment_map = read_enrolment_map(read_content(inspected.source), _KNOWN_NAMES)
+        if enrolment_map is None:
+            return None
+        table, _, provenance = enrolment_map
+        if table["recording"].is_in(enrolments.implode()).any():
+            table = table.rename({"model": "recording", "recording": "model"})
+        models, recordings = table["model"].unique(), table["recording"].unique()
+        are_speakers = _share(recordings, speakers) == 1
+        if are_speakers:
+            table = table.rename({"recording": "speaker"})
+        is_of_trials = _share(enrolments, models) == 1 and _share(tests, models) == 0
+        if is_of_trials and (are_speakers or len(recordings) >= len(models)):
+            findings = replace(inspected.findings, format=ENROLMENT_MAP)
+            roles = {role: role for role in table.columns if role != "row"}
+            return with_kind(
+                InspectedTable(findings, inspected.source, table, provenance), "models", roles
+            )
+    return None
+
+
+def _share(ids: pl.Series, known_ids: pl.Series) -> float:
+    """Return the share of ids that are known."""
+    return float(ids.is_in(known_ids.implode()).mean() or 0.0)  # type: ignore[arg-type]
 
 
 def _metrics_command(inspected: InspectedTable, name: str) -> str:
@@ -273,7 +324,7 @@ def _table_kind(table: pl.DataFrame) -> tuple[str, dict[str, str]]:
         recording = id_column if id_column and not table[id_column].is_duplicated().any() else ""
     if recording and (repeats or not speaker):
         return "utterances", named(utterance=recording, speaker=speaker)
-    if not speaker and (roles := _plain_score_roles(columns)) is not None:
+    if not speaker and (roles := _plain_score_roles(table.select(columns))) is not None:
         return PLAIN_SCORES, roles
     if not speaker:  # take a column with the name or the values of ids
         unique_columns = [
@@ -291,13 +342,14 @@ def _table_kind(table: pl.DataFrame) -> tuple[str, dict[str, str]]:
     return "speakers", named(speaker=speaker)
 
 
-def _plain_score_roles(columns: Sequence[str]) -> dict[str, str] | None:
+def _plain_score_roles(table: pl.DataFrame) -> dict[str, str] | None:
     """Return the columns of scores and labels of a table without ids; None if it is none."""
+    columns = table.columns
     are_cells = all(is_number(column) or is_label(column) for column in columns)
     if are_cells and any(map(is_number, columns)) and len(columns) <= 2:
         return {}
     with suppress(DataError):
-        positions = column_positions(columns, RequestedColumns(), "")
+        positions = plain_score_positions(table, RequestedColumns(), "")
         if {"score", "label"} <= set(positions) and not {"enrol", "test"} & set(positions):
             return {role: columns[positions[role]] for role in ("score", "label")}
     return None
