@@ -73,7 +73,7 @@ def test_what_is_accepted_ends(tmp_path):
         (policy(CONDITION | {"than": "baseline"}), "than is for ratios"),
         (policy(CONDITION | {"at-most": "1.5x", "than": "lasts"}), "others or baseline"),
         (policy(CONDITION | {"rate": "fta", "at-most": "1.5x"}), "ratios are of fnr and fpr"),
-        (policy(CONDITION | {"groups": ["f", "f"]}), "is not a list of names, each once"),
+        (policy(CONDITION | {"groups": ["f", "f"]}), "groups names 'f' twice; name it once"),
         (policy(CONDITION, CONDITION | {"at-most": "3%"}), "is the name of two conditions"),
         (
             policy(CONDITION, CONDITION | {"name": "b", "at-most": "3%"}),

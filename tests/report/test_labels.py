@@ -147,7 +147,7 @@ def test_without_labels_the_audit_is_as_it_was(audit):
         ({"f": "a+b"}, "the label of 'f' holds '+', which joins names; write it in words"),
         ({"f": ["a"]}, "the label of 'f' is a list; write it as one text"),
         ("women", "labels is one text; write lines as in 'f: women'"),
-        ({}, "context: says nothing"),
+        ({}, "context: labels is empty; write lines as in 'f: women'"),
     ],
 )
 def test_what_is_no_label_is_refused_in_a_sentence(audit, labels, sentence):

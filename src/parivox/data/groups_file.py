@@ -21,29 +21,23 @@ of ``groups`` is a grouping.
 
 from __future__ import annotations
 
-import os
 import re
-from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import islice, pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parivox.data.attributes import parse_by
-from parivox.data.source_bytes import read_content
 from parivox.errors import ConfigError, name_hint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from parivox.data.attributes import Attribute
     from parivox.data.yaml_text import YamlNode
 
 KEEP_NAMES = "keep"
 """Under ``others``: values that no group holds keep their names."""
-MAX_BYTES = 1 << 20
 _MAX_SHOWN, _MAX_COMPARED = 8, 10_000
 """How many texts a message shows, and among how many it looks for near ones."""
 _OPTION_KEYS = ("by", "within", "reference")
@@ -175,58 +169,21 @@ def read_groups_file(source: Any) -> GroupsFile:
     >>> found.by, found.definitions["gender"].grouped(["f", "m"])
     (('gender',), (['women', 'men'], [0, 1], []))
     """
-    from parivox.data import yaml_text  # noqa: PLC0415 - it imports yaml
+    from parivox.data.yaml_text import read_config_file  # noqa: PLC0415 - it imports yaml
 
     if isinstance(source, GroupsFile):
         return source
-    provenance: dict[str, Any] = {"role": "groups", "name": "groups", "format": "mapping"}
-    if isinstance(source, Mapping):
-        root: YamlNode | None = yaml_text.node_of(source, "groups")
-    elif isinstance(source, (str, os.PathLike)):
-        text, provenance = _read_text(source)
-        root = yaml_text.read_yaml(text, provenance["name"])
-    else:
-        msg = (
-            f"--groups: a {type(source).__name__} is not a groups file; give the path of a YAML "
-            "file, or a mapping"
-        )
-        raise ConfigError(msg)
-    return _parsed(root, provenance)
-
-
-def _read_text(source: str | os.PathLike[str]) -> tuple[str, dict[str, Any]]:
-    """Text of a file, and what was read."""
-    path = Path(source)
-    if path.is_file() and not path.stat().st_size:
-        raise ConfigError(_empty_file_problem(path.name))
-    content = read_content(source)
-    name = content.name
-    if content.payload is None or len(content.payload) > MAX_BYTES:
-        msg = (
-            f"{name}: is larger than {MAX_BYTES >> 20} MiB, so it is not a groups file; name "
-            "another"
-        )
-        raise ConfigError(msg)
-    try:
-        text = content.payload.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        msg = f"{name}: is not text; write it as the example in the documentation, in UTF-8"
-        raise ConfigError(msg) from error
-    provenance = {"role": "groups", "name": name, "format": "yaml", "sha256": content.sha256}
-    return text, provenance
+    hint = "write it as the example in the documentation"
+    return _parsed(*read_config_file(source, "groups", "a groups file", hint))
 
 
 def _parsed(root: YamlNode | None, provenance: dict[str, Any]) -> GroupsFile:
     name = str(provenance["name"])
     if root is None or not root.content:
         raise ConfigError(_empty_file_problem(name))
-    entries = _node_mapping(root, "the file", "by: gender")
-    for key, node in entries.items():
-        if key not in _KEYS:
-            msg = f"{node.location}: {key!r} is not known; {name_hint(key, _KEYS)}"
-            raise ConfigError(msg)
+    entries = root.entries("the file", "by: gender", _KEYS)
     choices = {
-        key: _node_texts(entries[key], key) if key in entries else None for key in _OPTION_KEYS
+        key: _option_texts(entries[key], key) if key in entries else None for key in _OPTION_KEYS
     }
     definitions = _definitions(entries)
     used_names: set[str] = set()
@@ -240,7 +197,7 @@ def _parsed(root: YamlNode | None, provenance: dict[str, Any]) -> GroupsFile:
     if choices["by"] is None:
         choices["by"] = tuple(unused) or None
     elif unused:
-        node = _node_mapping(entries["groups"], "groups", "gender: [f, m]")[unused[0]]
+        node = entries["groups"].entries("groups", "gender: [f, m]")[unused[0]]
         msg = (
             f"{node.location}: no grouping of 'by' uses the groups of {unused[0]!r}; "
             f"{name_hint(unused[0], sorted(used_names))}; add it to 'by', or take it out"
@@ -250,12 +207,8 @@ def _parsed(root: YamlNode | None, provenance: dict[str, Any]) -> GroupsFile:
 
 
 def _definitions(entries: Mapping[str, YamlNode]) -> dict[str, GroupDefinition]:
-    groups = (
-        _node_mapping(entries["groups"], "groups", "gender: [f, m]") if "groups" in entries else {}
-    )
-    others = (
-        _node_mapping(entries["others"], "others", "gender: keep") if "others" in entries else {}
-    )
+    groups = entries["groups"].entries("groups", "gender: [f, m]") if "groups" in entries else {}
+    others = entries["others"].entries("others", "gender: keep") if "others" in entries else {}
     by_plain_name = {_plain_attribute(attribute): attribute for attribute in groups}
     if len(by_plain_name) < len(groups):
         second_name, node = next(
@@ -295,16 +248,15 @@ def _definitions(entries: Mapping[str, YamlNode]) -> dict[str, GroupDefinition]:
 
 def _definition(attribute: str, node: YamlNode, others: str | None) -> GroupDefinition:
     if isinstance(node.content, list):  # values that stay as they are
-        kept_values = _node_texts(node, f"groups of {attribute}")
+        kept_values = node.texts(f"groups of {attribute}")
         return GroupDefinition(
             {kept_value: (kept_value,) for kept_value in kept_values},
             others,
             dict.fromkeys(kept_values, node.location),
         )
-    group_nodes = _node_mapping(node, f"groups of {attribute}", "women: [f, F]")
+    group_nodes = node.entries(f"groups of {attribute}", "women: [f, F]")
     groups = {
-        name: _node_texts(values_node, f"group {name!r}")
-        for name, values_node in group_nodes.items()
+        name: values_node.texts(f"group {name!r}") for name, values_node in group_nodes.items()
     }
     group_of_value: dict[str, str] = {}
     for name, values_node in groups.items():
@@ -322,52 +274,17 @@ def _definition(attribute: str, node: YamlNode, others: str | None) -> GroupDefi
     )
 
 
-def _node_mapping(node: YamlNode, description: str, example: str) -> dict[str, YamlNode]:
-    if not isinstance(node.content, dict) or not node.content:
-        kind = "a list" if isinstance(node.content, list) else "one text"
-        problem = f"is {kind}" if node.content else "is empty"
-        msg = f"{node.location}: {description} {problem}; write lines as in '{example}'"
-        raise ConfigError(msg)
-    if "" in node.content:
-        msg = f"{node.content[''].location}: {description} holds an entry without a name; name it"
-        raise ConfigError(msg)
-    return node.content
-
-
-def _node_texts(node: YamlNode, description: str) -> tuple[str, ...]:
-    """One text, or several in a list."""
-    if isinstance(node.content, dict):
-        msg = f"{node.location}: {description} is a mapping; write a text, or a list as in [a, b]"
-        raise ConfigError(msg)
-    nodes = [node] if isinstance(node.content, str) else node.content
-    texts = [child.content for child in nodes if isinstance(child.content, str)]
-    if len(texts) < len(nodes):
-        msg = (
-            f"{node.location}: {description} holds a list or mapping in a list; write texts, "
-            "as in [a, b]"
-        )
-        raise ConfigError(msg)
-    if not texts or not all(texts):
-        msg = (
-            f"{node.location}: {description} is empty, or holds an empty text; write a text, "
-            "or [a, b]"
-        )
-        raise ConfigError(msg)
-    if len(set(texts)) < len(texts):
-        repeated = next(child for child, count in Counter(texts).items() if count > 1)
-        msg = f"{node.location}: {description} names {repeated!r} twice; name it once"
-        raise ConfigError(msg)
-    if description in _OPTION_KEYS:
-        for child, next_text in pairwise(texts):
-            if ":" in child and re.fullmatch(r"[\d.]+", next_text):
-                bands = f"{child},{next_text}"
-                msg = (
-                    f"{node.location}: {description} holds {child!r} and then {next_text!r}, "
-                    "since a comma "
-                    f'parts a list; put bands in quotes, as in "{bands}"'
-                )
-                raise ConfigError(msg)
-    return tuple(texts)
+def _option_texts(node: YamlNode, option: str) -> tuple[str, ...]:
+    """Return the values of an option; refuse bands that the commas of a list have parted."""
+    texts = node.texts(option)
+    for text, next_text in pairwise(texts):
+        if ":" in text and re.fullmatch(r"[\d.]+", next_text):
+            msg = (
+                f"{node.location}: {option} holds {text!r} and then {next_text!r}, since a comma "
+                f'parts a list; put bands in quotes, as in "{text},{next_text}"'
+            )
+            raise ConfigError(msg)
+    return texts
 
 
 def _definition_names(attribute: Attribute) -> tuple[str, ...]:

@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from parivox.data.requested_groupings import make_groupings
-from parivox.data.source_bytes import read_content
 from parivox.errors import ConfigError, name_hint
 
 if TYPE_CHECKING:
@@ -51,6 +48,7 @@ thresholds:
 """
 _VERSION_KEY, _SELECTION_KEY = "parivox-thresholds", "found"
 _KEYS = (_VERSION_KEY, "by", "side", "common", "unknown", "thresholds", _SELECTION_KEY)
+_HINT = "parivox thresholds --example prints one"
 _FIRST_LINE = EXAMPLE.partition("\n")[0]
 
 
@@ -147,44 +145,19 @@ def read_rules(source: Any) -> RuleFile:
     >>> found.side, found.unknown, found.thresholds
     ('enrol', 0.35, {'f': 0.37})
     """
-    from parivox.data import yaml_text  # noqa: PLC0415 - it imports yaml
+    from parivox.data.yaml_text import read_config_file  # noqa: PLC0415 - it imports yaml
 
-    name = "--thresholds"
-    provenance: dict[str, Any] = {"role": "thresholds", "name": name, "format": "mapping"}
-    if isinstance(source, Mapping):
-        node: YamlNode | None = yaml_text.node_of(source, name)
-    elif isinstance(source, (str, os.PathLike)):
-        path = Path(source)
-        if path.is_file() and not path.stat().st_size:
-            return _parsed(None, path.name, provenance)
-        content = read_content(source)
-        name = content.name
-        try:
-            text = (content.payload or b"").decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            msg = f"{name}: is not text; write what parivox thresholds --example prints, in UTF-8"
-            raise ConfigError(msg) from error
-        provenance |= {"name": name, "format": "yaml", "sha256": content.sha256}
-        node = yaml_text.read_yaml(text, name)
-    else:
-        msg = f"--thresholds: a {type(source).__name__} is not a rule file; give the path of one"
-        raise ConfigError(msg)
-    return _parsed(node, name, provenance)
+    return _parsed(*read_config_file(source, "--thresholds", "a rule file", _HINT))
 
 
-def _parsed(node: YamlNode | None, name: str, provenance: dict[str, Any]) -> RuleFile:
-    remedy = "parivox thresholds --example prints one"
+def _parsed(node: YamlNode | None, provenance: dict[str, Any]) -> RuleFile:
+    name = provenance["name"]
     if node is None or not isinstance(node.content, dict) or _VERSION_KEY not in node.content:
         msg = (
-            f"{name}: is not a rule file, of which a line says '{_VERSION_KEY}: {VERSION}'; "
-            f"{remedy}"
+            f"{name}: is not a rule file, of which a line says '{_VERSION_KEY}: {VERSION}'; {_HINT}"
         )
         raise ConfigError(msg)
-    entries = node.content
-    for key, child in entries.items():
-        if key not in _KEYS:
-            msg = f"{child.location}: {key!r} is not known; {name_hint(key, _KEYS)}"
-            raise ConfigError(msg)
+    entries = node.entries("the file", "by: gender", _KEYS)
     if entries[_VERSION_KEY].content != str(VERSION):
         msg = (
             f"{entries[_VERSION_KEY].location}: is of version "
@@ -194,13 +167,13 @@ def _parsed(node: YamlNode | None, name: str, provenance: dict[str, Any]) -> Rul
         raise ConfigError(msg)
     missing = [key for key in ("by", "common", "thresholds") if key not in entries]
     if missing:
-        msg = f"{name}: says nothing of {missing[0]!r}; {remedy}"
+        msg = f"{name}: says nothing of {missing[0]!r}; {_HINT}"
         raise ConfigError(msg)
     by, side = (entries[key].content if key in entries else SIDES[0] for key in ("by", "side"))
     for key, content in (("by", by), ("side", side)):
         if not isinstance(content, str) or not content or (key == "side" and content not in SIDES):
             expected = "enrol or test" if key == "side" else "one grouping, as in gender"
-            msg = f"{entries[key].location}: {key} is not {expected}; {remedy}"
+            msg = f"{entries[key].location}: {key} is not {expected}; {_HINT}"
             raise ConfigError(msg)
     groups = entries["thresholds"].content
     selection_content = entries[_SELECTION_KEY].content if _SELECTION_KEY in entries else {}

@@ -1,4 +1,4 @@
-"""YAML whose scalars are all text: no ``no`` becomes false, no ``007`` a 7.
+"""Configuration files: YAML whose scalars are all text: no ``no`` becomes false, no ``007`` a 7.
 
 Read from the parser's events, so that nothing is built but mappings, lists and texts, each with
 its line; anchors, aliases and tags, which could grow or run, are refused where they stand.
@@ -6,18 +6,24 @@ its line; anchors, aliases and tags, which could grow or run, are refused where 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
 
-from parivox.errors import ConfigError
+from parivox.data.source_bytes import read_content
+from parivox.errors import ConfigError, name_hint
 
 if TYPE_CHECKING:
     from typing import TypeAlias
 
 MAX_DEPTH = 4
 """Mappings and lists within each other."""
+MAX_BYTES = 1 << 20
+"""Size of a configuration file; what is larger is another file, given by mistake."""
 
 
 class YamlNode(NamedTuple):
@@ -26,8 +32,106 @@ class YamlNode(NamedTuple):
     content: NodeContent
     location: str
 
+    def entries(
+        self, description: str, example: str, keys: Sequence[str] = ()
+    ) -> dict[str, YamlNode]:
+        """Return the entries of a mapping with these keys, or with any if none are given."""
+        if not isinstance(self.content, dict) or not self.content:
+            kind = "a list" if isinstance(self.content, list) else "one text"
+            problem = f"is {kind}" if self.content else "is empty"
+            msg = f"{self.location}: {description} {problem}; write lines as in '{example}'"
+            raise ConfigError(msg)
+        for key, child in self.content.items():
+            if keys and key not in keys:
+                msg = f"{child.location}: {key!r} is not known; {name_hint(key, keys)}"
+                raise ConfigError(msg)
+            if not key:
+                msg = f"{child.location}: {description} holds an entry without a name; name it"
+                raise ConfigError(msg)
+        return self.content
+
+    def texts(self, description: str) -> tuple[str, ...]:
+        """Return one text, or several in a list, each once."""
+        if isinstance(self.content, dict):
+            msg = (
+                f"{self.location}: {description} is a mapping; write a text, or a list as in [a, b]"
+            )
+            raise ConfigError(msg)
+        nodes = [self] if isinstance(self.content, str) else self.content
+        texts = [child.content for child in nodes if isinstance(child.content, str)]
+        if len(texts) < len(nodes):
+            msg = (
+                f"{self.location}: {description} holds a list or mapping in a list; write texts, "
+                "as in [a, b]"
+            )
+            raise ConfigError(msg)
+        if not texts or not all(texts):
+            msg = (
+                f"{self.location}: {description} is empty, or holds an empty text; write a text, "
+                "or [a, b]"
+            )
+            raise ConfigError(msg)
+        if len(set(texts)) < len(texts):
+            repeated = next(text for text, count in Counter(texts).items() if count > 1)
+            msg = f"{self.location}: {description} names {repeated!r} twice; name it once"
+            raise ConfigError(msg)
+        return tuple(texts)
+
 
 NodeContent: TypeAlias = "str | list[YamlNode] | dict[str, YamlNode]"
+
+
+def read_config_file(
+    source: Any, name: str, kind: str, hint: str
+) -> tuple[YamlNode | None, dict[str, Any]]:
+    """Read a configuration file, or a mapping that holds the same; return what was read, too.
+
+    Parameters
+    ----------
+    name
+        What messages call a mapping, which is the name of the option, with or without dashes.
+    kind
+        What the file is, as in ``a policy``.
+    hint
+        How to write one, for messages.
+
+    Raises
+    ------
+    ConfigError
+        If it is not YAML, too large, or neither a file nor a mapping.
+    DataError
+        If there is no such file, or it cannot be read.
+    """
+    provenance: dict[str, Any] = {
+        "role": name.removeprefix("--"),
+        "name": name,
+        "format": "mapping",
+    }
+    if isinstance(source, Mapping):
+        return node_of(source, name), provenance
+    if not isinstance(source, (str, os.PathLike)):
+        msg = (
+            f"{name}: a {type(source).__name__} is not {kind}; give the path of a YAML file, "
+            "or a mapping"
+        )
+        raise ConfigError(msg)
+    path = Path(source)
+    if path.is_file() and not path.stat().st_size:
+        return None, provenance | {"name": path.name, "format": "yaml"}
+    content = read_content(source)
+    provenance |= {"name": content.name, "format": "yaml", "sha256": content.sha256}
+    if content.payload is None or len(content.payload) > MAX_BYTES:
+        msg = (
+            f"{content.name}: is larger than {MAX_BYTES >> 20} MiB, so it is not {kind}; name "
+            "another file"
+        )
+        raise ConfigError(msg)
+    try:
+        text = content.payload.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        msg = f"{content.name}: is not text; {hint}"
+        raise ConfigError(msg) from error
+    return read_yaml(text, content.name), provenance
 
 
 def read_yaml(text: str, name: str) -> YamlNode | None:

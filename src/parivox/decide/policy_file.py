@@ -6,19 +6,15 @@ See docs/gate.md#what-a-policy-says.
 from __future__ import annotations
 
 import datetime as dt
-import os
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parivox.data.source_bytes import read_content
 from parivox.errors import ConfigError, name_hint
 from parivox.options.limits import LIMIT_METRICS, RATIO_METRICS, parse_maximum
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from parivox.data.yaml_text import YamlNode
 
@@ -127,26 +123,9 @@ def read_policy(source: Any) -> Policy:
     >>> policy.conditions[0].maximum
     0.05
     """
-    from parivox.data import yaml_text  # noqa: PLC0415 - it imports yaml
+    from parivox.data.yaml_text import read_config_file  # noqa: PLC0415 - it imports yaml
 
-    name = "--policy"
-    provenance: dict[str, Any] = {"role": "policy", "name": name, "format": "mapping"}
-    if isinstance(source, Mapping):
-        return _policy(yaml_text.node_of(source, name), provenance)
-    if not isinstance(source, (str, os.PathLike)):
-        msg = f"--policy: a {type(source).__name__} is not a policy; give the path of one"
-        raise ConfigError(msg)
-    path = Path(source)
-    if path.is_file() and not path.stat().st_size:
-        return _policy(None, provenance | {"name": path.name})
-    content = read_content(source)
-    provenance |= {"name": content.name, "format": "yaml", "sha256": content.sha256}
-    try:
-        text = (content.payload or b"").decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        msg = f"{content.name}: is not text; write what parivox gate --example prints, in UTF-8"
-        raise ConfigError(msg) from error
-    return _policy(yaml_text.read_yaml(text, content.name), provenance)
+    return _policy(*read_config_file(source, "--policy", "a policy", _HINT))
 
 
 def _policy(node: YamlNode | None, provenance: Mapping[str, Any]) -> Policy:
@@ -155,8 +134,7 @@ def _policy(node: YamlNode | None, provenance: Mapping[str, Any]) -> Policy:
     if node is None or not isinstance(node.content, dict) or _VERSION_KEY not in node.content:
         msg = f"{name}: is not a policy, of which a line says '{_VERSION_KEY}: {VERSION}'; {_HINT}"
         raise ConfigError(msg)
-    nodes = node.content
-    _check_keys(nodes, _KEYS)
+    nodes = node.entries("the file", "conditions:", _KEYS)
     version = nodes[_VERSION_KEY]
     if version.content != str(VERSION):
         msg = (
@@ -208,7 +186,7 @@ def _check_distinct_acceptances(acceptances: Sequence[Acceptance]) -> None:
 
 def _condition(node: YamlNode) -> Condition:
     subject = "a condition"
-    nodes = _mapping(node, subject, _CONDITION_KEYS)
+    nodes = node.entries(subject, "rate: fnr", _CONDITION_KEYS)
     name, rate = (_text(node, nodes, key, subject) for key in ("name", "rate"))
     if rate not in LIMIT_METRICS:
         msg = f"{nodes['rate'].location}: {rate!r} is not a rate; {name_hint(rate, LIMIT_METRICS)}"
@@ -247,7 +225,7 @@ def _condition(node: YamlNode) -> Condition:
         is_ratio=is_ratio,
         reference=reference,
         grouping=grouping,
-        groups=_texts(nodes["groups"]) if "groups" in nodes else (),
+        groups=nodes["groups"].texts("groups") if "groups" in nodes else (),
         operating_point=operating_point,
         system=system,
         location=node.location,
@@ -266,7 +244,7 @@ def _maximum(node: YamlNode) -> tuple[float, bool]:
 
 def _acceptance(node: YamlNode, conditions: Sequence[Condition]) -> Acceptance:
     subject = "what is accepted"
-    nodes = _mapping(node, subject, _ACCEPTANCE_KEYS)
+    nodes = node.entries(subject, "until: 2027-06-30", _ACCEPTANCE_KEYS)
     name, reason, until = (
         _text(node, nodes, key, subject) for key in ("condition", "reason", "until")
     )
@@ -280,7 +258,7 @@ def _acceptance(node: YamlNode, conditions: Sequence[Condition]) -> Acceptance:
     except ValueError as error:
         msg = f"{nodes['until'].location}: until is {until!r}; give a date, as in 2027-06-30"
         raise ConfigError(msg) from error
-    groups = _texts(nodes["groups"]) if "groups" in nodes else ()
+    groups = nodes["groups"].texts("groups") if "groups" in nodes else ()
     condition_groups = conditions_by_name[name].groups
     for group in groups:
         if condition_groups and group not in condition_groups:
@@ -299,21 +277,6 @@ def _list_members(node: YamlNode, name: str) -> Iterator[YamlNode]:
     yield from node.content
 
 
-def _mapping(node: YamlNode, subject: str, keys: Sequence[str]) -> dict[str, YamlNode]:
-    if not isinstance(node.content, dict):
-        msg = f"{node.location}: {subject} is not a mapping; write lines as in 'rate: fnr'"
-        raise ConfigError(msg)
-    _check_keys(node.content, keys)
-    return node.content
-
-
-def _check_keys(nodes: Mapping[str, YamlNode], keys: Sequence[str]) -> None:
-    for key, node in nodes.items():
-        if key not in keys:
-            msg = f"{node.location}: {key!r} is not known; {name_hint(key, keys)}"
-            raise ConfigError(msg)
-
-
 def _text(parent: YamlNode, nodes: Mapping[str, YamlNode], key: str, subject: str) -> str:
     """Return the text under a key of a mapping, whose node is `parent`."""
     text = nodes[key].content if key in nodes else ""
@@ -322,15 +285,3 @@ def _text(parent: YamlNode, nodes: Mapping[str, YamlNode], key: str, subject: st
         msg = f"{location}: {subject} says nothing of {key!r}; write a line '{key}: ...'"
         raise ConfigError(msg)
     return text
-
-
-def _texts(node: YamlNode) -> tuple[str, ...]:
-    """Return the texts of a list, or the one text."""
-    nodes = node.content if isinstance(node.content, list) else [node]
-    texts = tuple(
-        member.content for member in nodes if isinstance(member.content, str) and member.content
-    )
-    if not texts or len(texts) < len(nodes) or len(set(texts)) < len(texts):
-        msg = f"{node.location}: is not a list of names, each once; write it as in [f, m]"
-        raise ConfigError(msg)
-    return texts

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from parivox.errors import ConfigError, DataError, name_hint
+from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from parivox.data.yaml_text import YamlNode
 
-MAX_CONTEXT_BYTES = 1 << 20
-"""Size of a context file; what is larger is another file, given by mistake."""
 _CHOICE_FIELDS = ("threshold", "groups", "margin")
 _EXAMPLE = "purpose: unlocking a phone"
 _EXAMPLE_LABEL = "f: women"
@@ -144,35 +142,16 @@ def read_context(source: object) -> Context | None:
     """
     if source is None or isinstance(source, Context):
         return source
-    from parivox.data import yaml_text  # noqa: PLC0415 - it imports yaml
-    from parivox.data.source_bytes import read_content  # noqa: PLC0415 - it imports codecs
+    from parivox.data.yaml_text import read_config_file  # noqa: PLC0415 - it imports yaml
 
-    if isinstance(source, Mapping):
-        node = yaml_text.node_of(source, "context")
-        text = json.dumps(_plain_content(node), sort_keys=True, ensure_ascii=False)
-        return _context_of_node(node, hashlib.sha256(text.encode()).hexdigest())
-    if not isinstance(source, (str, os.PathLike)):
-        msg = (
-            f"--context: a {type(source).__name__} is not a context file; give the path of a YAML "
-            "file, or a mapping"
-        )
+    hint = f"write lines as in '{_EXAMPLE}'"
+    node, provenance = read_config_file(source, "context", "a context file", hint)
+    if node is None or not node.content:
+        msg = f"{provenance['name']}: says nothing; {hint}"
         raise ConfigError(msg)
-    content = read_content(source)
-    if content.payload is None or len(content.payload) > MAX_CONTEXT_BYTES:
-        msg = (
-            f"{content.name}: is larger than {MAX_CONTEXT_BYTES >> 20} MiB, so it is not a "
-            "context file; name another"
-        )
-        raise ConfigError(msg)
-    try:
-        text = content.payload.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        msg = f"{content.name}: is not text; write it in UTF-8, with lines as in '{_EXAMPLE}'"
-        raise DataError(msg) from error
-    parsed = yaml_text.read_yaml(text, content.name)
-    if parsed is None:
-        raise ConfigError(_empty_message(content.name))
-    return _context_of_node(parsed, content.sha256)
+    mapping_text = json.dumps(_plain_content(node), sort_keys=True, ensure_ascii=False)
+    mapping_sha256 = hashlib.sha256(mapping_text.encode()).hexdigest()
+    return _context_of_node(node, provenance.get("sha256", mapping_sha256))
 
 
 def _context_of_node(node: YamlNode, sha256: str) -> Context:
@@ -180,42 +159,25 @@ def _context_of_node(node: YamlNode, sha256: str) -> Context:
     field_values: dict[str, Any] = {}
     # the hash is computed, not given
     known_keys = [each.name for each in fields(Context) if each.name != "sha256"]
-    for key, child in _mapping_children(node, "a context", known_keys, _EXAMPLE).items():
+    for key, child in node.entries("a context", _EXAMPLE, known_keys).items():
         if child.content == "":
             continue
         if key in _CHOICE_FIELDS:
             choice_keys = [each.name for each in fields(Choice)]
-            answers = _mapping_children(child, key, choice_keys, _EXAMPLE_CHOICE)
+            answers = child.entries(key, _EXAMPLE_CHOICE, choice_keys)
             texts = {
                 question: _text_of_node(answer, f"{question} of {key}")
                 for question, answer in answers.items()
             }
             field_values[key] = Choice(**texts)
         elif key == "labels":
-            labels = _mapping_children(child, key, None, _EXAMPLE_LABEL)
+            labels = child.entries(key, _EXAMPLE_LABEL)
             field_values[key] = {
                 name: _label_of_node(label, name) for name, label in labels.items()
             }
         else:
             field_values[key] = _text_of_node(child, key)
     return Context(**field_values, sha256=sha256)
-
-
-def _mapping_children(
-    node: YamlNode, described_as: str, known_keys: list[str] | None, example: str
-) -> dict[str, YamlNode]:
-    """Return the children of a mapping, if all their keys are known; without `known_keys`, any."""
-    if not isinstance(node.content, dict):
-        kind = "a list" if isinstance(node.content, list) else "one text"
-        msg = f"{node.location}: {described_as} is {kind}; write lines as in '{example}'"
-        raise ConfigError(msg)
-    if not node.content:
-        raise ConfigError(_empty_message(node.location))
-    for key, child in node.content.items():
-        if known_keys is not None and key not in known_keys:
-            msg = f"{child.location}: {described_as} holds no {key!r}; {name_hint(key, known_keys)}"
-            raise ConfigError(msg)
-    return node.content
 
 
 def _text_of_node(node: YamlNode, described_as: str) -> str:
@@ -255,7 +217,3 @@ def _plain_content(node: YamlNode) -> object:
         if isinstance(node.content, list)
         else node.content
     )
-
-
-def _empty_message(name: str) -> str:
-    return f"{name}: says nothing; write lines as in '{_EXAMPLE}'"
