@@ -109,6 +109,8 @@ SIGNED = {
 """What describes the options of the function that a command is in the library."""
 SIGNED["embed"] = [recordings.EmbedOptions]
 SIGNED["score"] = [recordings.ScoreFileOptions, recordings.ScoreOptions]
+HOME = "audit"
+"""The command whose options others share."""
 NEEDED = {
     "inspect": ["s.csv"],
     "report": ["a"],
@@ -204,27 +206,48 @@ def listed(command, section):
     ]
 
 
+def row(field):
+    """Row of an option in a table of the page; several for a choice of directions."""
+    if isinstance(field, Direction):
+        return [f"| `--{word}` | {words} | |" for word, words in field.descriptions.items()]
+    words = (
+        field.negated_description
+        if isinstance(field, Flag) and field.negated_description
+        else field.description
+    )
+    name = f"`{field.flag} {field.metavar}`".replace(" `", "`")
+    name = f"`-{field.letter}`, {name}" if field.letter else name
+    fallback = "must be given" if field.is_required else field.default_description
+    more = ". Can be repeated" if field.is_repeatable else ""
+    return [f"| {name} | {words}{more} | {fallback} |".replace("|  |", "| |")]
+
+
+def flags(field):
+    """The option on the command line, without its value."""
+    return [*field.descriptions] if isinstance(field, Direction) else [field.flag[2:]]
+
+
 def table(command, section):
-    """Table of those options, as the page of the command line has it."""
-    lines = ["| option | does | without it |", "|---|---|---|"]
-    for field in listed(command, section):
-        if isinstance(field, Direction):
-            lines += [f"| `--{word}` | {words} | |" for word, words in field.descriptions.items()]
-        else:
-            words = (
-                field.negated_description
-                if isinstance(field, Flag) and field.negated_description
-                else field.description
-            )
-            name = f"`{field.flag} {field.metavar}`".replace(" `", "`")
-            name = f"`-{field.letter}`, {name}" if field.letter else name
-            fallback = "must be given" if field.is_required else field.default_description
-            more = ". Can be repeated" if field.is_repeatable else ""
-            lines.append(f"| {name} | {words}{more} | {fallback} |".replace("|  |", "| |"))
+    """Table of those options, as the page of the command line has it.
+
+    Options that `audit` describes in the same words are named after the table.
+    """
+    home = [] if command == HOME else [row(field) for field in listed(HOME, "")]
+    fields = listed(command, section)
+    own = [line for field in fields if row(field) not in home for line in row(field)]
+    lines = ["| option | does | without it |", "|---|---|---|", *own] if own else []
+    shared = [name for field in fields if row(field) in home for name in flags(field)]
+    if shared:
+        also = "Also, as" if own else "As"
+        names = ", ".join(f"`--{name}`" for name in shared)
+        lines += [*([""] if own else []), f"{also} of [`audit`](#audit): {names}."]
     return "\n".join(lines) + "\n"
 
 
-MARKED = re.compile(r"(<!-- options of ([\w ]+?)(?:: ([\w ]+))? -->\n\n)(?:\|.*\n)*")
+MARKED = re.compile(
+    r"(<!-- options of ([\w ]+?)(?:: ([\w ]+))? -->\n\n)"
+    r"(?:\|.*\n)*(?:\n?(?:Also, as|As) of \[`audit`\]\(#audit\): .*\n)?"
+)
 
 
 def page(text):
