@@ -336,6 +336,8 @@ def kinds_of_published_files(
             records,
             {record["speaker"]: record for record in records},
             people.to_dict(as_series=False),
+            {gender: people.filter(gender=gender)["speaker"].to_list() for gender in "fm"},
+            people.rows(),
             {"columns": people.columns, "data": people.rows()},
         )
     ]
@@ -347,17 +349,27 @@ def kinds_of_published_files(
     )
     wide = "\n".join(f"m{i} {first} {second}" for i, (first, second) in enumerate(pairwise(ids)))
     maps = [wide.encode(), wide.replace(" ", "\t").encode(), wide.replace(" ", ",").encode()]
-    yield Kind("enrolment map", ".txt", maps, read_models)
+    tables = [
+        "\n".join(f"m{i} {first.partition('/')[0]}" for i, first in enumerate(ids)).encode(),
+        "\n".join(
+            ["model-id phrase-id file-id1 file-id2"]
+            + [f"m{i} 05 {first} {second}" for i, (first, second) in enumerate(pairwise(ids))]
+        ).encode(),
+    ]
+    yield Kind("enrolment map", ".txt", [*maps, *tables], read_models)
     plain = trials.select("score", "label")
+    words = plain.select("score", type=pl.when(plain["label"] == 1).then(pl.lit("genuine"))
+                         .otherwise(pl.lit("impostor")))  # fmt: skip
     plain_texts = [
+        words.write_csv().encode(),
         plain.write_csv().encode(),
         plain.write_csv(include_header=False, separator=" ").encode(),
         plain.select("score").write_csv(include_header=False).encode(),
     ]
     shown = command("metrics", "FILE", "--json")
     yield Kind("scores without ids", ".csv", plain_texts, shown)
-    yield Kind("inspect, published", ".txt", [*documents, *maps, *plain_texts, comments, blanks],
-               command("inspect", "FILE"))  # fmt: skip
+    published = [*documents, *maps, *tables, *plain_texts, comments, blanks]
+    yield Kind("inspect, published", ".txt", published, command("inspect", "FILE"))
 
 
 def kinds_of_folders(home: Path, scores: Path, speakers: Path) -> Iterator[Kind]:

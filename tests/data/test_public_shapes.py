@@ -467,8 +467,8 @@ def test_a_json_object_of_lists_has_the_speakers_of_each_group(tmp_path, expecte
             for row in rows
             if row["operating_point"] == "threshold=0"
         } == expected
-    twice = written(tmp_path / "twice.json", [json.dumps({"f": ["a", "b"], "m": ["b"]})])
-    with pytest.raises(DataError, match="no known|not a|column|group"):
+    twice = written(tmp_path / "twice.json", [json.dumps({"f": SPEAKERS, "m": SPEAKERS[:1]})])
+    with pytest.raises(DataError, match="speaker '00010' is 'f' and 'm'"):
         pv.audit(scores_file(tmp_path), speakers=twice, by="group")
 
 
@@ -572,3 +572,116 @@ def test_patterns_of_trials_check_may_be_repeated(tmp_path, capsys):
     found = json.loads(capsys.readouterr().out)
     sizes = dict(zip(*found["tables"]["list"].values(), strict=True))
     assert sizes["speakers"] == len(SPEAKERS)
+
+
+def test_two_files_of_scores_are_proposed_by_their_names(tmp_path, capsys):
+    scores = {label: [str(row[2]) for row in trial_rows() if row[3] == label] for label in (0, 1)}
+    for names in (("impostor.txt", "genuine.txt"), ("a.txt", "b.txt")):
+        files = [written(tmp_path / name, scores[label]) for label, name in enumerate(names)]
+        words, _ = printed_proposal(capsys, *files)
+        assert words == ["metrics", "--target", files[1], "--nontarget", files[0]]
+        main(words)
+        assert f"{len(trial_rows())} trials" in capsys.readouterr().out
+
+
+def test_scores_and_labels_without_a_header_are_proposed_for_metrics(tmp_path, capsys):
+    file = written(tmp_path / "trial_score.txt", [f"{row[2]} {row[3]}" for row in trial_rows()])
+    words, output = printed_proposal(capsys, file)
+    assert words == ["metrics", file]
+    assert "scores without ids of speakers" in output
+    with pytest.raises(DataError, match=r"parivox metrics trial_score\.txt, or put the"):
+        rates(file, speakers_file(tmp_path))
+
+
+@pytest.mark.parametrize("has_speakers", [False, True])
+def test_models_have_a_column_for_each_recording(tmp_path, capsys, has_speakers, expected):
+    columns = ["model-id", *["speaker-id"] * has_speakers, "phrase-id"]
+    header = " ".join([*columns, "enroll-file-id1", "enroll-file-id2"])
+    rows = [
+        " ".join([f"m_{s}", *[s] * has_speakers, "05", f"{s}/u/1", f"{s}/u/2"]) for s in SPEAKERS
+    ]
+    map_file, people = written(tmp_path / "enroll.txt", [header, *rows]), speakers_file(tmp_path)
+    scores = scores_file(tmp_path, "models.csv", enrol="m_{speaker}")
+    assert rates(scores, people, models=map_file) == expected
+    words, output = printed_proposal(capsys, scores, people, map_file)
+    assert "a table of enrolment models" in output
+    assert audited(words, capsys) == expected
+
+
+@pytest.mark.parametrize("separator", [" ", "\t"])
+def test_inspect_knows_a_wide_map_by_the_ids_of_trials(tmp_path, capsys, separator, expected):
+    recordings = "," if separator == "\t" else " "
+    lines = [
+        separator.join([f"m_{s}", recordings.join(f"{s}/u/{k}" for k in range(3))])
+        for s in SPEAKERS
+    ]
+    map_file, people = written(tmp_path / "enrolled.txt", lines), speakers_file(tmp_path)
+    scores = scores_file(tmp_path, "models.csv", enrol="m_{speaker}")
+    words, output = printed_proposal(capsys, scores, people, map_file)
+    assert "a table of enrolment models" in output
+    assert audited(words, capsys) == expected
+
+
+def test_a_table_of_tests_and_speakers_is_no_map_of_enrolments(tmp_path, capsys, expected):
+    rows = trial_rows(enrol="{speaker}")
+    number = {test: f"LA_D_{i}" for i, test in enumerate(dict.fromkeys(row[1] for row in rows))}
+    lines = [f"{number[test]} {test[:5]}" for test in number]
+    owners = written(tmp_path / "utt2spk.txt", lines)
+    trials = [f"{enrol} {number[test]} {score} {'nt'[label]}" for enrol, test, score, label in rows]
+    trials = [line[:-1] + {"n": "nontarget", "t": "target"}[line[-1]] for line in trials]
+    scores, people = written(tmp_path / "la.txt", trials), speakers_file(tmp_path)
+    words, output = printed_proposal(capsys, scores, people, owners)
+    assert "a table of utterances" in output
+    assert audited(words, capsys) == expected
+    with pytest.raises(DataError, match="ids of recordings, name their speakers with --utterances"):
+        rates(scores, people)
+
+
+def test_a_table_of_nothing_known_is_a_problem(tmp_path, capsys):
+    lines = [
+        f"x{enrol} {test} alaw ita_tx {label} {score}" for enrol, test, score, label in trial_rows()
+    ]
+    file = written(tmp_path / "key.txt", ["a b c d e f", *lines])
+    words, output = printed_proposal(capsys, file)
+    assert words == []
+    assert "1 problem found" in output
+
+
+def test_nontargets_of_an_open_set_are_known_or_unknown(tmp_path, expected):
+    words = {1: "target", 0: "known_nontarget"}
+    lines = [
+        f"{enrol},{test},{score},{words[label].replace('known', ('', 'un')[i % 3 > 1] + 'known')}"
+        for i, (enrol, test, score, label) in enumerate(trial_rows())
+    ]
+    file = written(tmp_path / "open.csv", ["enrol,test,score,label", *lines])
+    assert rates(file, speakers_file(tmp_path)) == expected
+
+
+def test_several_enrolments_of_espnet_are_one_id(tmp_path, expected):
+    lines = [
+        f"{enrol}a*{enrol}b*{test} {score} {label}" for enrol, test, score, label in trial_rows()
+    ]
+    assert rates(written(tmp_path / "s.txt", lines), speakers_file(tmp_path)) == expected
+
+
+def test_a_name_of_speakers_is_an_id(tmp_path, expected):
+    rows = trial_rows()
+    ids = dict.fromkeys([row[side] for row in rows for side in (0, 1)])
+    lines = [
+        json.dumps({"file": id_, "Speaker_name": id_[:5], "Speaker_gender": GENDER[id_[:5]]})
+        for id_ in ids
+    ]
+    file = written(tmp_path / "gender.jsonl", lines)
+    audit = pv.audit(
+        scores_file(tmp_path),
+        utterances=file,
+        by="Speaker_gender",
+        operating_points="threshold=0",
+        intervals=False,
+    )
+    found = audit.groups.where(metric="fnr", definition="", operating_point="threshold=0").rows()
+    assert {
+        row["group"]: (row["errors"], row["trials"], row["value"])
+        for row in found
+        if row["grouping"] == "Speaker_gender"
+    } == expected

@@ -39,6 +39,7 @@ _UTTERANCE_WORDS = [
 SPEAKER_NAMES = (
     "speaker", "spk", "speakerid", "spkid", "spkr", "subject", "subjectid",
     "customer", "customerid", "client", "clientid", "caller", "callerid", "user", "userid",
+    "speakername",
 )  # fmt: skip
 """Names of a column of speakers, in `plain_name` spelling, the surest first."""
 CALL_NAMES = frozenset(

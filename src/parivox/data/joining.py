@@ -275,6 +275,8 @@ def positions_of_speakers(
         remedy = _damage_of_speakers(missing, speakers, share) or (
             "add them to it, check case and spelling, or name its id column with --id"
         )
+        if share and 2 * len(missing) > len(distinct):
+            remedy += ". If they are ids of recordings, name their speakers with --utterances"
         if len(missing) <= _MAX_NOBODY_WORDS and len(distinct) > len(missing):
             words = "|".join(missing.to_list())
             remedy += (

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from parivox.data.columns import SPEAKER_NAMES
+from parivox.data.columns import SPEAKER_NAMES, plain_name
 from parivox.data.enrolment_maps import ENROLMENT_MAP, read_enrolment_map
 from parivox.data.formats import SIDE_PROBLEM, are_segments, segment_side_ids
 from parivox.data.id_patterns import is_pattern, parse_pattern
@@ -314,6 +315,10 @@ def _read_patterns(texts: Sequence[str]) -> SpeakerPattern:
 
 
 _MODEL_WORDS = "model modelid enrol enrolment enroll enrollment enrolmentid template"
+_WIDE_RECORDING = re.compile(
+    r"(enrol|enroll|enrolment|enrollment|evaluation)?(file|utt|utterance|segment|recording|wav)(id)?\d+"
+)
+"""Names of one of several columns with the recordings of a model."""
 MODEL_NAMES = tuple(_MODEL_WORDS.split())
 
 
@@ -503,6 +508,7 @@ def read_models(source: Any) -> Models:
         source = read_content(source)  # once, as it may be standard input
         enrolment_map = read_enrolment_map(source, known_names)
     raw_table, name, provenance = enrolment_map or read_table(source, "models")
+    raw_table = with_one_recording_a_row(raw_table)
     columns = {"model": find_column(raw_table, "model", MODEL_NAMES, name)}
     other_columns = raw_table.select(pl.exclude(columns["model"]))
     speaker = find_column(other_columns, "speaker", SPEAKER_NAMES, "")
@@ -535,6 +541,35 @@ def read_models(source: Any) -> Models:
         else pl.DataFrame(schema={"model": pl.String, "speaker": pl.String})
     )
     return Models(pairs, speaker_of, name, {**provenance, "columns": columns}, repeated)
+
+
+def with_one_recording_a_row(table: pl.DataFrame) -> pl.DataFrame:
+    """Return a table of models with a row a recording; as it is unless several columns hold these.
+
+    Other columns than those of models, speakers and recordings are left out.
+
+    Examples
+    --------
+    >>> columns = {"row": [2], "model-id": ["m"], "file-id1": ["a/1"], "file-id2": ["a/2"]}
+    >>> with_one_recording_a_row(pl.DataFrame(columns)).rows()
+    [(2, 'm', 'a/1'), (2, 'm', 'a/2')]
+    """
+    wide_columns = [name for name in table.columns if _WIDE_RECORDING.fullmatch(plain_name(name))]
+    model_columns = [name for name in table.columns if plain_name(name) in MODEL_NAMES]
+    if len(wide_columns) < 2 or not model_columns:
+        return table
+    speaker_columns = [name for name in table.columns if plain_name(name) in SPEAKER_NAMES]
+    long_table = table.unpivot(
+        wide_columns,
+        index=["row", *model_columns, *speaker_columns],
+        variable_name="column",
+        value_name="recording",
+    )
+    return (
+        long_table.drop("column")
+        .filter(pl.col("recording").str.strip_chars().fill_null("") != "")
+        .sort("row", maintain_order=True)
+    )
 
 
 def _models_without_recordings(

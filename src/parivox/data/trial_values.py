@@ -22,8 +22,8 @@ _TARGET_WORDS = (
 )
 _NONTARGET_WORDS = (
     "0 0.0 -1 -1.0 nontarget non-target non_target nontgt non imp imposter impostor false f no n "
-    "different diff unmated non-mated nonmated nonmatch non-match negative "
-    "different-speaker different_speaker differentspeaker"
+    "known_nontarget unknown_nontarget different diff unmated non-mated nonmated nonmatch "
+    "non-match negative different-speaker different_speaker differentspeaker"
 )
 
 LABELS: dict[str, int] = {

@@ -41,6 +41,7 @@ __all__ = [
     "FORMATS",
     "Scan",
     "are_paths",
+    "are_scores_without_ids",
     "check_same_columns",
     "headerless",
     "may_be_trials",
@@ -179,13 +180,10 @@ def may_be_trials(head: bytes) -> bool:
     if has_leading_comments(head):  # of a table: no list of trials has any
         return False
     formats = _fitting_formats(head, RequestedColumns())
-    has_columns = (
-        any(candidate.positions for candidate in formats) or text_sample(head).are_decisions()
-    )
-    return has_columns or _are_scores_without_ids(head)
+    return any(candidate.positions for candidate in formats) or text_sample(head).are_decisions()
 
 
-def _are_scores_without_ids(head: bytes) -> bool:
+def are_scores_without_ids(head: bytes) -> bool:
     """Whether the rows are a score and a label each, without ids, as NeMo writes them."""
     rows = [line.split() for _, line in head_lines(head)] if is_text(head) else []
     return bool(rows) and all(
@@ -261,12 +259,13 @@ def _detect_format(content: SourceBytes, columns: RequestedColumns) -> Format:
 
 def _check_has_ids(content: SourceBytes) -> None:
     """Refuse scores without the ids of their trials."""
-    if _are_scores_without_ids(content.head):
+    if are_scores_without_ids(content.head):
         name = content.name
         msg = (
-            f"{name}: its rows are a score and a label, and tell of no recordings; put them behind "
-            "the rows of the list that they were made of: where a tab separates the two, "
-            f"paste -d ' ' TRIALS {name} | cut -f 1 does so"
+            f"{name}: its rows are a score and a label, and tell of no recordings; compute metrics "
+            f"without groups with parivox metrics {name}, or put the rows behind those of the list "
+            f"that they were made of: where a tab separates the two, paste -d ' ' TRIALS {name} | "
+            "cut -f 1 does so"
         )
         raise DataError(msg)
 

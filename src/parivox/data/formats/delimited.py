@@ -40,7 +40,7 @@ _SEPARATOR_LINE = re.compile(
 _COMMENT_SIGNS = (";", "#")
 COMMENT_LINES = "comments"
 """Key in the dialect of a source: number of lines above its data that are comments."""
-_FIRST_STAR = re.compile(rb"(?m)^([^*\s]*)\*")
+_LAST_STAR = re.compile(rb"(?m)^([^\S\n]*\S*)\*")
 SPANNING_RECORDS = "spanning"
 """Key in the dialect of a source: number of records with a cell of several lines, and the first."""
 _MIN_COLUMNS_BEFORE_FREE_TEXT = 3
@@ -274,7 +274,8 @@ def head_lines(head: bytes) -> list[tuple[int, str]]:
 def split_line(line: str, separator: str) -> list[str]:
     """Return the fields of one line; as separators, a blank and a star stand for any blanks."""
     if separator == "*":
-        line = line.replace("*", " ", 1)
+        first_cell, blank, other_cells = line.strip().partition(" ")
+        line = f"{' '.join(first_cell.rsplit('*', 1))}{blank}{other_cells}"
     if separator in " *":
         return line.split()
     if requested_quotes():
@@ -298,9 +299,9 @@ def read_text(
     """Yield chunks of rows, with columns ``f0``, ``f1``, ... of text, or of numbers in `numbers`.
 
     With each chunk come the rows of its records, counted from 1: those of their first lines. A
-    blank as separator stands for any number of blanks and tabs, a star for these and the first star
-    of a line; the last column takes what is left of a row if `is_last_free`. `start` is the first
-    row with data. Blank lines are rows without any value.
+    blank as separator stands for any number of blanks and tabs, a star for these and the last star
+    of the first cell; the last column takes what is left of a row if `is_last_free`. `start` is the
+    first row with data. Blank lines are rows without any value.
     """
     is_starred, separator = separator == "*", separator.replace("*", " ")
     free_separator = None if separator == " " else separator.encode()
@@ -309,7 +310,7 @@ def read_text(
     types = {f"f{i}": pl.Float64 if i in numbers else pl.String for i in range(width)}
     content.dialect.pop(SPANNING_RECORDS, None)  # noted by an earlier reading
     for first_row, chunk, n_skipped in line_chunks(content, start):
-        text = _FIRST_STAR.sub(rb"\1 ", chunk) if is_starred else chunk
+        text = _LAST_STAR.sub(rb"\1 ", chunk) if is_starred else chunk
         if is_last_free:
             lines = text.split(b"\n")
             text = b"\n".join(_with_free_last_cell(line, width, free_separator) for line in lines)

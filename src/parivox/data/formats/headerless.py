@@ -179,7 +179,7 @@ def text_sample(head: bytes) -> TextSample:
 
 
 def _is_starred(line: str) -> bool:
-    """Whether a line has the form of ESPnet: two ids with a star between them, a score, a label.
+    """Whether a line has the form of ESPnet: ids with stars between them, a score, a label.
 
     Examples
     --------
@@ -189,7 +189,7 @@ def _is_starred(line: str) -> bool:
     pair, *cells = line.split()
     ids, last_cell = pair.split(STAR_SEPARATOR), cells[-1] if cells else ""
     return (
-        len(ids) == 2
+        len(ids) > 1  # several enrolments of one trial are one id
         and all(ids)
         and len(cells) <= 2
         and all(map(is_number, cells[:-1]))

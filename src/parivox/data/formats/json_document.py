@@ -107,7 +107,9 @@ def _are_columns(mapping: dict[str, Any]) -> bool:
 
 
 def _are_members_of_groups(mapping: dict[str, Any]) -> bool:
-    """Whether an object lists the speakers of each group, each once.
+    """Whether an object lists the speakers of each group.
+
+    Lists of one length may be columns, unless nothing occurs twice.
 
     Examples
     --------
@@ -120,11 +122,12 @@ def _are_members_of_groups(mapping: dict[str, Any]) -> bool:
     if len(lists) < 2 or not all(isinstance(members, list) for members in lists):
         return False
     members = [member for group in lists for member in group]
-    return (
-        bool(members)
-        and all(isinstance(member, str) for member in members)
-        and len({*members}) == len(members)
-        and not any(plain_name(name) in _RECORD_NAMES for name in mapping)
+    if not members or not all(isinstance(member, str) for member in members):
+        return False
+    have_one_length = len(set(map(len, lists))) == 1
+    are_distinct = [len({*group}) == len(group) for group in (members, *lists)]
+    return (are_distinct[0] if have_one_length else all(are_distinct[1:])) and not any(
+        plain_name(name) in _RECORD_NAMES for name in mapping
     )
 
 

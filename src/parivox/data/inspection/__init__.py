@@ -12,6 +12,8 @@ puts into words.
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import shutil
 import sys
 from contextlib import suppress
@@ -19,6 +21,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from parivox.data.columns import ALIASES, SPEAKER_NAMES, RequestedColumns, plain_name
 from parivox.data.counts_file import holds_counts
@@ -28,6 +31,7 @@ from parivox.data.inspection.joins import add_labels, find_joins, settle_kinds
 from parivox.data.inspection.parivox_files import recognise_parivox_file
 from parivox.data.inspection.proposed_audit import NamedSource, ProposedAudit
 from parivox.data.inspection.tables import (
+    PLAIN_SCORES,
     InspectedTable,
     inspect_groups,
     inspect_table,
@@ -46,6 +50,9 @@ from parivox.data.value_warnings import DataWarning
 from parivox.errors import DataError, StrayQuote, printable
 from parivox.runtime.disk import ScratchFolder
 from parivox.runtime.progress import stage
+
+_NONTARGET_FILE = re.compile(r"impost|non|neg|diff|fals|fake|spoof")
+"""What is in the names of files of nontarget scores."""
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -101,6 +108,7 @@ def inspect_files(
             problem for problem in plan.problems(counts_reader) if problem not in known_problems
         ]
         command, differing = plan.next_command()
+        command = (_two_class_command(tables) if not trials else "") or command
     files = tuple(
         replace(
             source.findings,
@@ -116,6 +124,33 @@ def inspect_files(
         next=command,
         differing=tuple(differing),
     )
+
+
+def _two_class_command(tables: Sequence[InspectedTable]) -> str:
+    """Return the command for two files of scores alone, one of each class; else nothing.
+
+    Their names tell the classes; where these do not, the higher scores are those of targets.
+    """
+    are_scores = [
+        table.findings.kind == PLAIN_SCORES
+        and not table.roles
+        and len(table.columns) == 1
+        and isinstance(table.source, (str, os.PathLike))
+        for table in tables
+    ]
+    if are_scores != [True, True]:
+        return ""
+    first, second = sorted(tables, key=_class_order)
+    words = ["--target", os.fspath(first.source), "--nontarget", os.fspath(second.source)]
+    return shlex.join(["parivox", "metrics", *words])
+
+
+def _class_order(table: InspectedTable) -> tuple[bool, float]:
+    """Return what sorts a file of target scores before one of nontarget scores."""
+    name = os.path.basename(os.fspath(table.source)).lower()  # noqa: PTH119 - any text
+    is_nontarget = bool(_NONTARGET_FILE.search(name))
+    mean = table.table[table.columns[0]].cast(pl.Float64, strict=False).mean()
+    return is_nontarget, -float(mean or 0.0)  # type: ignore[arg-type]
 
 
 def _unique_sources(sources: Sequence[Any]) -> tuple[list[Any], list[str]]:

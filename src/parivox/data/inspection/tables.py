@@ -23,7 +23,8 @@ from parivox.data.columns import (
     plain_name,
 )
 from parivox.data.enrolment_maps import ENROLMENT_MAP, read_enrolment_map
-from parivox.data.formats.delimited import COMMENT_LINES, SPANNING_RECORDS, head_lines
+from parivox.data.formats import are_scores_without_ids
+from parivox.data.formats.delimited import COMMENT_LINES, DELIMITED, SPANNING_RECORDS, head_lines
 from parivox.data.formats.headerless import mostly_scores
 from parivox.data.groups_file import read_groups_file
 from parivox.data.inspection.findings import FileFindings, IdFindings, InspectedColumn
@@ -34,6 +35,7 @@ from parivox.data.recordings import (
     read_failures,
     read_models,
     read_utterances,
+    with_one_recording_a_row,
 )
 from parivox.data.requested_groupings import MAX_DEFAULT_VALUES, MIN_DEFAULT_VALUES
 from parivox.data.source_bytes import read_content
@@ -83,6 +85,7 @@ _READING_FACTS = (
     SPANNING_RECORDS,
 )
 _MAX_EXAMPLES = 3
+_MAX_NAMED_COLUMNS = 8
 _KNOWN_NAMES = {*MODEL_NAMES, *SPEAKER_NAMES, *UTTERANCE_NAMES, *chain(*ALIASES.values())}
 """Names of columns, which a map of enrolments does not have."""
 _MAX_COUNTED_VALUES = 10_000
@@ -130,10 +133,14 @@ def inspect_table(source: Any, name: str) -> InspectedTable:
     """Inspect a source that is a table, but not of trials."""
     enrolment_map = _wide_map(source)
     table, _, provenance = enrolment_map or read_table(source, "table")
+    table = with_one_recording_a_row(table)
     findings = FileFindings(
         name, "", provenance["format"], reading_facts(provenance), rows=table.height
     )
     kind, roles = _table_kind(table)
+    if provenance["format"] == DELIMITED.name and are_scores_without_ids(read_content(source).head):
+        kind, roles = PLAIN_SCORES, {"score": "score", "label": "label"}
+        table = table.rename(dict(zip(table.columns[1:], roles, strict=True)))
     if enrolment_map is not None:
         kind, roles = "models", {"model": "model", "recording": "recording"}
     inspected = with_kind(InspectedTable(findings, source, table, provenance), kind, roles)
@@ -179,12 +186,16 @@ def as_enrolment_map(
     speakers
         Ids of other tables.
     """
-    cells = [inspected.table[column] for column in inspected.columns]
-    holds_enrolments = len(cells) == 2 and any(_share(enrolments, ids) > 0.5 for ids in cells)
-    if not holds_enrolments or not isinstance(inspected.source, (str, os.PathLike)):
+    if not isinstance(inspected.source, (str, os.PathLike)):
         return None
     with suppress(DataError):
-        enrolment_map = read_enrolment_map(read_content(inspected.source), _KNOWN_NAMES)
+        content = read_content(inspected.source)
+        rows = [line.split()[:2] for _, line in head_lines(content.head)[:_MAX_SAMPLED_ROWS]]
+        first_ids = pl.Series([cell for row in rows for cell in row], dtype=pl.String)
+        # one of the first two cells of each line is an enrolment, but for a line that is cut off
+        if 2 * int(first_ids.is_in(enrolments.implode()).sum()) < len(rows):
+            return None
+        enrolment_map = read_enrolment_map(content, _KNOWN_NAMES)
         if enrolment_map is None:
             return None
         table, _, provenance = enrolment_map
@@ -194,7 +205,12 @@ def as_enrolment_map(
         are_speakers = _share(recordings, speakers) == 1
         if are_speakers:
             table = table.rename({"recording": "speaker"})
-        is_of_trials = _share(enrolments, models) == 1 and _share(tests, models) == 0
+        # where the tests are listed, too, it is a table of utterances
+        is_of_trials = (
+            _share(enrolments, models) == 1
+            and _share(tests, models) == 0
+            and _share(tests, recordings) < 0.5
+        )
         if is_of_trials and (are_speakers or len(recordings) >= len(models)):
             findings = replace(inspected.findings, format=ENROLMENT_MAP)
             roles = {role: role for role in table.columns if role != "row"}
@@ -278,6 +294,13 @@ def _reader_problems(inspected: InspectedTable, kind: str, speaker: str | None) 
             read_models(inspected.source)
         elif kind == "failures":
             read_failures(inspected.source)
+        elif kind == "speakers" and speaker is None:
+            names = ", ".join(map(repr, inspected.columns[:_MAX_NAMED_COLUMNS]))
+            problem = (
+                f"{name}: has no known columns and no ids of speakers (found: {names}); put names "
+                "above its columns, such as enrol,test,score,label or speaker,gender"
+            )
+            return (problem,)
         elif (
             speaker is not None
         ):  # finds contradictions about a speaker, if the column of ids is known
@@ -337,7 +360,11 @@ def _table_kind(table: pl.DataFrame) -> tuple[str, dict[str, str]]:
         ]
         # best a column with both, then one with unique values, then one with such a name
         both = [column for column in named_like_ids if column in unique_columns]
-        candidates = [*both, *unique_columns, *named_like_ids]
+        candidates = [
+            column
+            for column in (*both, *unique_columns, *named_like_ids)
+            if not mostly_scores(table[column].drop_nulls().head(_MAX_SAMPLED_ROWS).to_list())
+        ]
         speaker = candidates[0] if candidates else ""
     return "speakers", named(speaker=speaker)
 
