@@ -1,8 +1,8 @@
-"""How results are displayed in notebooks.
+"""How results are displayed in notebooks, and put into words.
 
 Results do not know the report, but the report knows every result. The modules that display them are
-therefore named here, and imported only when a notebook displays a result: the one place where a
-lower layer points to a higher one.
+therefore named here, and imported only when a result is displayed: the one place where a lower
+layer points to a higher one.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 
 __all__ = [
+    "CATALOGUE_MODULE",
     "NOTEBOOK_MODULE",
     "RELIABILITY_CHART_MODULE",
     "SCORE_DET_MODULE",
@@ -17,6 +18,7 @@ __all__ = [
     "NotebookView",
 ]
 
+CATALOGUE_MODULE = "parivox.report.catalogue"
 NOTEBOOK_MODULE = "parivox.report.notebook"
 VARIATION_CHART_MODULE = "parivox.report.charts.variation"
 RELIABILITY_CHART_MODULE = "parivox.report.charts.reliability"

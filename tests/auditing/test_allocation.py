@@ -142,7 +142,7 @@ def test_matrix_cells_without_trials_say_so():
     )
     (empty,) = audit.matrix.where(enrol_group="x", test_group="x")
     assert (empty["trials"], empty["value"]) == (0, None)
-    assert empty["reason"] == "no nontarget trials"
+    assert empty["reason"] == "no_nontarget_trials"
 
 
 @pytest.mark.slow

@@ -306,7 +306,7 @@ def test_groups_without_nontarget_trials_are_left_out_of_measures_of_fpr(trials,
     audit = pv.audit(trials, speakers=people, by="name", operating_points="threshold=1")
     for row in audit.groups.where(metric="fpr", grouping="name"):
         assert (row["trials"], row["value"]) == (0, None)
-        assert row["reason"] == "no nontarget trials"
+        assert row["reason"] == "no_nontarget_trials"
     for row in audit.meta.where(measure="gini", metric="fpr"):
         assert row["value"] is None
         assert row["groups"] == 0

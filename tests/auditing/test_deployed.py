@@ -13,7 +13,7 @@ from parivox.errors import ConfigError, DataError
 
 RULES = ("both", "enrol", "test", "either")
 CHEAP = {"reference": "pooled", "zero": "none", "cost": "voxsrc", "intervals": False}
-NO_SCORES = "decisions without scores"
+NO_SCORES = "decisions_without_scores"
 LEFT_OUT = "trials without score"
 
 
@@ -139,7 +139,7 @@ def test_what_needs_scores_is_missing_with_that_reason(bare):
     for row in bare.groups:
         if row["operating_point"] == "deployed":
             assert row["metric"] in decisions
-            assert row["reason"] in {"", "no target trials", "no nontarget trials", "no trials"}
+            assert row["reason"] in {"", "no_target_trials", "no_nontarget_trials", "no_trials"}
         elif row["metric"] not in {"act_cdet_norm", "cllr", "min_cllr", "cal_loss"}:
             assert (row["value"], row["reason"]) == (None, NO_SCORES)
         else:

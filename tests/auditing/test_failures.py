@@ -108,7 +108,7 @@ def test_failures_without_rows_are_known_by_shares_alone(audits, told):
     by_attempts = absent["definition"] == "attempts"
     everything = absent.filter(by_attempts, grouping="all", within="")
     assert everything["value"].null_count() == everything.height == 8
-    assert set(everything["reason"]) == {"no trial of a failed recording is in the list"}
+    assert set(everything["reason"]) == {"no_trials_of_failed_recordings"}
     whole = told.groups.to_polars()
     rest = whole.filter(whole["definition"] != "attempts")
     assert absent.filter(~by_attempts).equals(rest, null_equal=True)
@@ -140,7 +140,7 @@ def test_shares_of_failed_recordings_are_those_of_a_plain_loop(
                 if row["trials"]:
                     assert row["value"] == row["errors"] / row["trials"]
                 else:
-                    assert (row["value"], row["reason"]) == (None, "none was attempted")
+                    assert (row["value"], row["reason"]) == (None, "none_attempted")
 
 
 def test_shares_of_all_recordings(told, bank):
@@ -277,7 +277,7 @@ def test_reasons_of_one_recording_alone_are_told_together(bank, lost):
 
 def test_a_group_of_trials_has_no_share_of_recordings(told):
     rows = told.groups.where(grouping="device", within="")
-    reason = "a group of trials, not of recordings"
+    reason = "group_of_trials"
     for metric in ("fte", "fta"):
         assert {(r["value"], r["reason"]) for r in rows.where(metric=metric)} == {(None, reason)}
     shares = rows.where(definition="shares")
@@ -338,7 +338,7 @@ def test_where_every_trial_failed_rejection_is_certain(bank):
     for row in audit.groups.where(metric="frr", definition="attempts"):
         assert row["value"] == 1.0
     for row in audit.groups.where(metric="fnr"):
-        assert (row["value"], row["reason"]) == (None, "no target trials")
+        assert (row["value"], row["reason"]) == (None, "no_target_trials")
 
 
 def test_of_some_trials_no_decision_is_known_and_others_failed(bank):
@@ -559,7 +559,7 @@ def test_seconds_that_no_trial_tells(bank):
         bank.table(rows, "seconds"), speakers=bank.customers, utterances=bank.calls, by="gender"
     )
     for row in audit.groups.where(metric="seconds"):
-        assert (row["value"], row["reason"]) == (None, "no trial tells its seconds")
+        assert (row["value"], row["reason"]) == (None, "no_seconds")
 
 
 @pytest.fixture(scope="session")
@@ -751,7 +751,7 @@ def test_failures_of_one_side_are_told_by_the_group_of_that_side():
     reported = {row["group"]: (row["errors"], row["trials"]) for row in shares}
     assert reported == {"app": (0, 2), "web": (1, 1), "pooled": (1, 3)}
     (fte,) = audit.groups.where(grouping="test.channel", group="app", metric="fte").rows()
-    assert fte["reason"] == "a group of trials, not of recordings"
+    assert fte["reason"] == "group_of_trials"
     (alone,) = audit.data.where(source="failures").rows()
     assert alone["item"] == "test recordings that failed and that no trial has"
     assert alone["count"] == 1

@@ -225,7 +225,7 @@ def test_an_older_folder_without_hashes_is_told_by_its_version(small, tmp_path):
     small.write(tmp_path / "a")
     (tmp_path / "a" / "SHA256SUMS").unlink()
     path = tmp_path / "a" / "audit.json"
-    path.write_text(path.read_text().replace('"parivox_audit": "5"', '"parivox_audit": "3"'))
+    path.write_text(path.read_text().replace('"parivox_audit": "6"', '"parivox_audit": "3"'))
     with pytest.raises(DataError, match="written in version '3'"):
         pv.load(tmp_path / "a")
 
@@ -237,7 +237,7 @@ def test_a_table_that_lacks_a_column_is_told_although_its_hash_is_right(small, t
     pl.read_parquet(path).drop("fpr_ratio_low").write_parquet(path)
     after = sha256(path.read_bytes()).hexdigest()
     sums.write_text(sums.read_text().replace(before, after))
-    with pytest.raises(DataError, match=r"bands.parquet: its columns are not those of version 5"):
+    with pytest.raises(DataError, match=r"bands.parquet: its columns are not those of version 6"):
         pv.load(tmp_path / "a")
 
 

@@ -116,7 +116,7 @@ SURE = (
     "floor_mean",
     "floor_95",
 )
-NO_KEY = ("reason", "interval", "note")
+NO_KEY = ("reason", "interval", "note", "values")
 
 
 @pytest.fixture(scope="session")

@@ -107,9 +107,11 @@ def test_rates_are_standardised_over_grades():
     )
     rows = audited.groups.where(metric="fnr", definition="standardised grade").rows()
     # as none of the men's trials is trivial
-    notes = {row["group"]: row["note"].split("; ")[:2] for row in rows}
-    assert notes["f"] == ["equal weights: 3", "50.0% of the trials left out"]
-    assert notes["m"] == ["equal weights: 3", "0.0% of the trials left out"]
+    for row, share in zip(rows, (0.5, 0.0), strict=False):
+        assert row["note"].startswith("equal_weights; trials_left_out")
+        values = json.loads(row["values"])
+        assert values["equal_weights"] == {"strata": ["3"]}
+        assert values["trials_left_out"] == {"share": share}
 
 
 def test_a_column_called_grade_is_what_counts():
@@ -144,7 +146,8 @@ def test_standardised_over_grades_on_voxceleb1_h(bt4vt_data):
     by_grade = {"1": 0.001098, "3": 0.053756}  # FNR of each at this threshold
     rows = audited.groups.where(metric="fnr", definition="standardised grade").rows()
     crude = audited.groups.where(metric="fnr", definition="", grouping="gender").rows()
-    assert {row["note"].split(";")[0] for row in rows} == {"equal weights: 1, 3"}
+    for row in rows:
+        assert json.loads(row["values"])["equal_weights"] == {"strata": ["1", "3"]}
     for row, crude_row in zip(rows, crude, strict=False):
         assert row["group"] == crude_row["group"]
         assert by_grade["1"] < row["value"] < crude_row["value"]

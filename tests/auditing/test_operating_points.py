@@ -3,6 +3,7 @@
 See docs/methods/rates.md#operating-points.
 """
 
+import json
 import math
 
 import numpy as np
@@ -199,7 +200,9 @@ def test_below_one_error_a_point_is_missing_with_its_reason():
     lost_fpr, lost_fnr, fixed_point = audit.operating_points
     for row, words in ((lost_fpr, "fpr=0.01"), (lost_fnr, "fnr=0.05")):
         assert row["threshold"] is row["fpr"] is row["fnr"] is row["cdet_norm"] is None
-        assert row["reason"] == f"{words} is below one error in 10 trials"
+        assert row["reason"] == "target_rate_too_low"
+        values = {"operating_point": words, "trials": 10}
+        assert json.loads(row["values"]) == {"target_rate_too_low": values}
     assert fixed_point["reason"] == ""
     for point in ("fpr=0.01", "fnr=0.05"):
         for row in audit.groups.where(operating_point=point):
@@ -220,7 +223,8 @@ def test_below_one_error_a_point_is_missing_with_its_reason():
 def test_a_group_too_small_for_its_own_rate_says_so():
     audit = audit_of(T, N, "fpr=0.1", allocate="enrol")
     rows = {r["group"]: r for r in audit.groups.where(metric="fpr_at_fnr")}
-    assert rows["x"]["reason"] == "unresolvable: 0.01 is below one error in 10 trials"
+    assert rows["x"]["reason"] == "unresolvable"
+    assert rows["x"]["values"] == '{"unresolvable": {"target_rate": 0.01, "trials": 10}}'
     assert rows["y"]["reason"]
     assert rows["x"]["value"] is rows["y"]["value"] is None
 

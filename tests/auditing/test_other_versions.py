@@ -3,6 +3,7 @@
 import datetime as dt
 import importlib.resources
 import json
+import re
 import runpy
 import shutil
 import zipfile
@@ -127,6 +128,16 @@ def test_an_old_audit_is_read_and_shown(old, tmp_path, capsys):
     if "without-intervals" not in old.parent.name:
         main(["compare", str(old), str(old)])
         assert "false rejects, all trials" in " ".join(capsys.readouterr().out.split())
+
+
+def test_sentences_of_an_old_audit_are_read_as_codes(old):
+    for name, table in pv.load(old).tables().items():
+        if name in schema.WITHOUT_FACTS:
+            continue
+        for row in table:
+            for column in {"reason", "note"} & row.keys():
+                codes = row[column].split("; ")
+                assert all(re.fullmatch(r"[a-z0-9_]*", code) for code in codes), row[column]
 
 
 @pytest.mark.parametrize("path", COUNTS, ids=lambda path: path.stem)

@@ -63,18 +63,18 @@ def test_undefined_groups_are_left_out_and_told():
     means_by_group = {
         (group, i % 2): (r["value"], r["reason"]) for (group, i), r in mean_rows.items()
     }
-    assert means_by_group["gender=f", 0] == (3.0, "mean over 2 of 3 groups; undefined in 1")
+    assert means_by_group["gender=f", 0] == (3.0, "mean_over_some_groups")
     assert means_by_group["gender=m", 0] == (8.0, "")
-    assert means_by_group["gender=f", 1] == (None, "undefined in every group")
-    assert means_by_group["nation=Norway", 1] == (1.0, "mean over 1 of 2 groups; undefined in 1")
-    assert means_by_group["nation=India", 0] == (None, "undefined in every group")
+    assert means_by_group["gender=f", 1] == (None, "undefined_in_every_group")
+    assert means_by_group["nation=Norway", 1] == (1.0, "mean_over_some_groups")
+    assert means_by_group["nation=India", 0] == (None, "undefined_in_every_group")
 
 
 def test_an_infinite_bias_makes_an_infinite_mean_and_says_so():
     rows = bias([math.inf, 2.0, math.nan, 8.0], [math.inf, -math.inf, 0.0, 0.0])
     women, men, *_ = summaries(rows)
     assert women["value"] == math.inf
-    assert women["reason"] == "mean over 2 of 3 groups; undefined in 1; infinite_value"
+    assert women["reason"] == "mean_over_some_groups; infinite_value"
     assert (men["value"], men["reason"]) == (None, "infinite_value")
 
 
@@ -133,9 +133,9 @@ def test_an_audit_summarises_each_measure_against_each_reference(small):
         if defined:
             expected = math.fsum(defined) / len(defined)
             assert row["value"] == pytest.approx(expected, rel=1e-12, abs=1e-12)
-            assert row["reason"].startswith("mean over") == (len(defined) < len(biases))
+            assert row["reason"].startswith("mean_over") == (len(defined) < len(biases))
         else:
-            assert (row["value"], row["reason"]) == (None, "undefined in every group")
+            assert (row["value"], row["reason"]) == (None, "undefined_in_every_group")
 
 
 def test_groupings_by_one_attribute_have_no_summary(whole):

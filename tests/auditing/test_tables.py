@@ -47,6 +47,7 @@ NO_KEY = {
     "source",
     "count",
     "note",
+    "values",
     "low",
     "high",
     "interval",
@@ -111,10 +112,12 @@ META_MEASURES = {
     "var_double_corrected",
 }
 SURE = {
-    "groups": "low high interval deff n_eff df se note best_guess best_guess_low best_guess_high",
-    "bias": "low high p p_holm p_bh floor_mean floor_95 note",
-    "meta": "low high floor_mean floor_95 p gated note left_out",
-    "matrix": "",
+    "groups": (
+        "low high interval deff n_eff df se note best_guess best_guess_low best_guess_high values"
+    ),
+    "bias": "low high p p_holm p_bh floor_mean floor_95 note values",
+    "meta": "low high floor_mean floor_95 p gated note left_out values",
+    "matrix": "values",
 }
 """How sure each value is."""
 

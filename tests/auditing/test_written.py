@@ -316,7 +316,7 @@ def test_why_there_is_no_audit_is_told_in_plain_words(tmp_path):
 def test_another_version_is_told(small, tmp_path):
     small.write(tmp_path / "a")
     path = tmp_path / "a" / "audit.json"
-    path.write_text(path.read_text().replace('"parivox_audit": "5"', '"parivox_audit": "99"'))
+    path.write_text(path.read_text().replace('"parivox_audit": "6"', '"parivox_audit": "99"'))
     with pytest.raises(DataError, match="99"):
         pv.load(tmp_path / "a")
 

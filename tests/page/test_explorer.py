@@ -225,7 +225,7 @@ def test_the_audited_point_is_exact_with_its_intervals(opened, h_explorer, h_aud
                     assert row["threshold"] == state["threshold"]
                     assert cells[metric][0].removesuffix("*") == percent(row["value"])
                     ends = row["low"], row["high"]
-                    if "found on these trials, varies" in row["note"]:  # here it is as it is
+                    if "threshold_varies" in row["note"]:  # here it is as it is
                         filters = {
                             **selection,
                             "group": row["group"],

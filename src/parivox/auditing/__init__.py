@@ -95,6 +95,8 @@ if TYPE_CHECKING:
     from parivox.auditing.inspection import (
         inspect as inspect,
     )
+    from parivox.auditing.intervals import PAIRS_BELOW_MINIMUM as PAIRS_BELOW_MINIMUM
+    from parivox.auditing.intervals import SPEAKERS_BELOW_MINIMUM as SPEAKERS_BELOW_MINIMUM
     from parivox.auditing.intervals import THRESHOLD_VARIES as THRESHOLD_VARIES
     from parivox.auditing.layout import (
         MAX_SEPARATE_SPEAKERS as MAX_SEPARATE_SPEAKERS,
@@ -110,6 +112,9 @@ if TYPE_CHECKING:
     )
     from parivox.auditing.limits import (
         LIMITS as LIMITS,
+    )
+    from parivox.auditing.limits import (
+        NO_FAILURES_GIVEN as NO_FAILURES_GIVEN,
     )
     from parivox.auditing.limits import (
         failing_findings as failing_findings,
@@ -193,6 +198,8 @@ if TYPE_CHECKING:
     )
     from parivox.auditing.system import check_polarity as check_polarity
     from parivox.auditing.system_uncertainty import MAX_EXACT_TRIALS as MAX_EXACT_TRIALS
+    from parivox.auditing.verdicts import BELOW_MINIMUM as BELOW_MINIMUM
+    from parivox.auditing.verdicts import IS_REFERENCE as IS_REFERENCE
 
 _HOMES = {
     "parivox.auditing.cell_counts": ("group_counts",),
@@ -213,14 +220,18 @@ _HOMES = {
         "split_name",
     ),
     "parivox.auditing.inspection": ("can_be_audited", "inspect", "audit_warnings"),
-    "parivox.auditing.intervals": ("THRESHOLD_VARIES",),
+    "parivox.auditing.intervals": (
+        "PAIRS_BELOW_MINIMUM",
+        "SPEAKERS_BELOW_MINIMUM",
+        "THRESHOLD_VARIES",
+    ),
     "parivox.auditing.layout": (
         "N_SPEAKER_BLOCKS",
         "MAX_SEPARATE_SPEAKERS",
         "blocks_replacing_speakers",
         "finest_groups",
     ),
-    "parivox.auditing.limits": ("LIMITS", "failing_findings"),
+    "parivox.auditing.limits": ("LIMITS", "NO_FAILURES_GIVEN", "failing_findings"),
     "parivox.auditing.missing_scores": ("MISSING_SCORES", "MISSING_TARGETS"),
     "parivox.auditing.operating_points": (
         "SAME_TRIALS",
@@ -240,6 +251,7 @@ _HOMES = {
     "parivox.auditing.speaker_counts": ("SpeakerCounts", "count_by_speaker"),
     "parivox.auditing.system_uncertainty": ("MAX_EXACT_TRIALS",),
     "parivox.auditing.system": ("check_polarity",),
+    "parivox.auditing.verdicts": ("BELOW_MINIMUM", "IS_REFERENCE"),
 }
 
 

@@ -31,6 +31,7 @@ from parivox.core.intervals import NOTE_NO_TEST_SPEAKER
 from parivox.core.measures import MEASURES, RATES, bias_measures
 from parivox.core.ratios import worst_cell
 from parivox.core.verdict import benjamini_hochberg, holm, of_hypotheses
+from parivox.facts import caused, fact, joined_facts
 from parivox.frozen import frozen
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ _REFERENCES_OF_ALL_GROUPS = {"macro", "geomean", "best"}
 _TESTS = ("p", "p_holm", "p_bh")
 _MIN_GROUPS_TO_LEAVE_ONE_OUT = 3  # two groups would leave nothing to compare with
 _MAX_BIASES = 1 << 22  # biases of draws that are held in memory at once
-_NOT_CROSSED = f"fewer than {MIN_SPLIT_SPEAKERS} speakers to split, or no replicates"
+_NOT_CROSSED = fact("too_few_to_split", speakers=MIN_SPLIT_SPEAKERS)
 
 
 @frozen(kw_only=True)
@@ -514,13 +515,13 @@ def mean_reasons(values: FloatArray) -> list[str]:
     """Return why means over some groups, ``[row, group]``, are undefined, infinite or partial."""
     n_groups = values.shape[1]
     n_defined = (~np.isnan(values)).sum(axis=1)
-    special_reasons = {n_groups: "", 0: "undefined in every group"}
+    special_reasons = {n_groups: "", 0: "undefined_in_every_group"}
     reasons = []
     for n_used in n_defined.tolist():
-        partial_mean = f"mean over {n_used} of {n_groups} groups; undefined in {n_groups - n_used}"
+        partial_mean = fact("mean_over_some_groups", groups=n_used, all_groups=n_groups)
         reasons.append(special_reasons.get(n_used, partial_mean))
     for i in np.flatnonzero(np.isinf(values).any(axis=1)):
-        reasons[i] = "; ".join(filter(None, (reasons[i], "infinite_value")))
+        reasons[i] = joined_facts(reasons[i], "infinite_value")
     return reasons
 
 
@@ -740,7 +741,7 @@ def _columns_from_draws(
 ) -> Columns:
     """Return limits and p from the draws, with the floors still undefined."""
     if draw_biases is None:
-        note = f"no interval: {uncertainty.no_draws_reason}"
+        note = caused("no_interval", uncertainty.no_draws_reason)
         columns = undefined_columns(biases.shape, note)
     else:
         columns = interval_columns(bias_rows.measure, biases, draw_biases, df, uncertainty.options)
@@ -754,12 +755,14 @@ def _drop_constant_draws(columns: Columns, bias_rows: BiasRows) -> None:
     """Clear limits and p where the group or its reference does not vary in the draws."""
     has_no_errors = bias_rows.estimates.errors_by_key[: len(bias_rows.keys), :-1] == 0
     for has_no_interval, reason in (
-        (bias_rows.is_constant, "the group or its reference is the same in all replicates"),
-        (has_no_errors, "no errors, nor in any replicate"),
+        (bias_rows.is_constant, "same_group_or_reference"),
+        (has_no_errors, "no_errors_in_any_replicate"),
     ):
         for column in ("low", "high", "p"):
             columns[column] = np.where(has_no_interval, np.nan, columns[column])
-        columns["note"] = np.where(has_no_interval, f"no interval: {reason}", columns["note"])
+        columns["note"] = np.where(
+            has_no_interval, fact("no_interval", because=reason), columns["note"]
+        )
 
 
 def _fill_closed_form(

@@ -17,6 +17,7 @@ from parivox.core.bt4vt import (
 )
 from parivox.core.costs import cdet, min_cdet
 from parivox.core.eer import eer
+from parivox.facts import fact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,9 +47,9 @@ def compat_metrics(counts: Counts, all_trials: Counts, options: Options) -> dict
 
     def add(key: Key, bt4vt_metric: LocatedValue, exact: float, n_trials: int) -> None:
         metric_value = float(bt4vt_metric.value)
-        reason = "" if metric_value == exact else f"exact: {exact:.9g}"
+        reason = "" if metric_value == exact else fact("exact_value", exact=float(f"{exact:.9g}"))
         if math.isnan(metric_value):
-            reason = "bt4vt needs trials of both classes"
+            reason = "bt4vt_needs_both_classes"
         rows[key] = BaseValue(metric_value, None, n_trials, float(bt4vt_metric.threshold), reason)
 
     n_all_trials = target + nontarget

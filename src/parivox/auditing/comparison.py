@@ -25,8 +25,14 @@ from parivox.auditing.meta import each_area_measure, each_meta_measure
 from parivox.auditing.result import system_name
 from parivox.core.intervals import NOTE_NO_TEST_SPEAKER
 from parivox.core.measures import RATES, base_metric
-from parivox.core.resampling import MAX_DROPPED_SHARE, from_replicates
+from parivox.core.resampling import (
+    MAX_DROPPED_SHARE,
+    OFTEN_UNDEFINED,
+    SAME_IN_ALL_REPLICATES,
+    from_replicates,
+)
 from parivox.errors import ConfigError
+from parivox.facts import caused, caused_cells, fact, joined_facts
 from parivox.runtime.progress import with_progress
 
 if TYPE_CHECKING:
@@ -59,9 +65,7 @@ COMPARISON_MEASURES = {
 """Measures of ``comparison.csv`` besides those of ``bias.csv`` and ``meta.csv``."""
 
 _MIN_SPREAD_GROUPS = 3  # as for tau_log, of which the spread is the square
-_NO_TAU_INTERVAL = (
-    "tau_log is cut off at 0, so that its replicates mislead; spread is its square, uncut"
-)
+_NO_TAU_INTERVAL = "tau_log_is_cut_off"
 
 
 def check_comparable(sets: Sequence[TrialSet | TrialCounts]) -> None:
@@ -338,7 +342,7 @@ def _meta_measures(
     for meta_rows in each_meta_measure(
         error_metrics, measured.draws, options, only_defined_groups=True
     ):
-        yield _meta_measure(measured, meta_rows, "of the {} groups that both have")
+        yield _meta_measure(measured, meta_rows, "groups_that_both_have")
 
 
 def _area_measures(
@@ -347,15 +351,13 @@ def _area_measures(
     """Yield the area under FDR of some groups, on either scale of FPR."""
     grid_draws = () if measured.uncertainty is None else measured.uncertainty.grid_draws
     for area_rows in each_area_measure(area_estimates, grid_draws, options):
-        yield _meta_measure(measured, area_rows, "of {} groups")
+        yield _meta_measure(measured, area_rows, "some_groups")
 
 
-def _meta_measure(
-    measured: GroupingMetrics, meta_rows: MetaRows, note_template: str
-) -> ComparedRows:
+def _meta_measure(measured: GroupingMetrics, meta_rows: MetaRows, note_code: str) -> ComparedRows:
     """Return a meta-measure with a note where it is taken over some groups only."""
     notes = [
-        "" if n_groups == len(measured.cell_names) - 1 else note_template.format(n_groups)
+        "" if n_groups == len(measured.cell_names) - 1 else fact(note_code, groups=int(n_groups))
         for n_groups in meta_rows.groups
     ]
     reasons = zip(meta_rows.reasons.tolist(), notes, strict=True)
@@ -407,8 +409,8 @@ def _add_differences(
     }
     if first.draw_values is None or second.draw_values is None:
         reasons = [first.not_resampled_reason, *(measured.no_draws_reason for measured in pair)]
-        reason = next(filter(None, reasons), "not resampled")
-        notes = np.full(difference.shape, f"no interval: {reason}")
+        reason = next(filter(None, reasons), "not_resampled")
+        notes = np.full(difference.shape, caused("no_interval", reason))
     else:
         interval_cells, notes = _interval_columns(
             first, second, first.draw_values, second.draw_values, difference, log_ratio, options
@@ -420,7 +422,7 @@ def _add_differences(
         notes = np.where(needs_them & (notes != ""), NOTE_NO_TEST_SPEAKER, notes)
     notes = np.where(np.isnan(difference), "", notes)
     columns["reason"] = [
-        "; ".join(dict.fromkeys(filter(None, row_reasons)))
+        joined_facts(*row_reasons)
         for row_reasons in zip(first.reasons, second.reasons, notes.tolist(), strict=True)
     ]
     is_undefined = np.isnan(first.row_values) & np.isnan(second.row_values)
@@ -486,11 +488,11 @@ def _interval_columns(
             has_log & (logarithmic.reason != ""),
         ],
         [
-            "no interval: not resampled",
+            fact("no_interval", because="not_resampled"),
             options.minimums.no_interval_reason,
-            "no interval: the same in all replicates",
-            np.strings.add("no interval: ", linear.reason),
-            np.strings.add("no interval of the log ratio: ", logarithmic.reason),
+            fact("no_interval", because=SAME_IN_ALL_REPLICATES),
+            caused_cells("no_interval", linear.reason),
+            caused_cells("no_interval_of_log_ratio", logarithmic.reason),
         ],
         "",
     )
@@ -540,7 +542,7 @@ def _add_accuracy_and_spread(
     has_any_group = ~np.isnan(stacks[0].groups).all(axis=-1)
     few_group_keys = np.flatnonzero(has_any_group & ~has_enough_groups).tolist()
     few_group_columns = key_columns([keys[i] for i in few_group_keys])
-    reason = "fewer than three groups pass the gates in both"
+    reason = "fewer_than_three_groups_judged_in_both"
     rows.add(**audit_keys, **few_group_columns, measure="spread", reason=reason)
     key_indices = np.flatnonzero(has_enough_groups)
     if not key_indices.size:
@@ -550,7 +552,7 @@ def _add_accuracy_and_spread(
     group_n_units = np.minimum(*(_n_units_behind(measured, keys)[:, :-1] for measured in pair))
     n_units = np.where(meets_minimums, group_n_units, np.iinfo(np.int64).max).min(axis=-1)
     reasons = [
-        f"of the {n_groups} groups that pass the gates"
+        fact("groups_that_pass_gates", groups=n_groups)
         for n_groups in meets_minimums.sum(axis=-1).tolist()
     ]
     rate_indices = [i for i, key in enumerate(keys) if key[0] in RATES]
@@ -647,7 +649,6 @@ def _add_win_shares(
             )
             for is_win in (first_wins, second_wins)
         ]
-        undefined = "undefined in more than 5 % of the replicates"
         rows.add(
             **audit_keys,
             **key_columns(keys),
@@ -655,7 +656,9 @@ def _add_win_shares(
             value=shares[0],
             other=shares[1],
             reason=np.select(
-                [is_not_ranked, ~has_enough_draws], ["held by the operating point", undefined], ""
+                [is_not_ranked, ~has_enough_draws],
+                ["held_by_operating_point", OFTEN_UNDEFINED],
+                "",
             ),
         )
 

@@ -17,6 +17,7 @@ from parivox.core.confounding import association, determines, standardised
 from parivox.core.intervals import NOTE_NO_TEST_SPEAKER, rate_interval
 from parivox.core.measures import RATES
 from parivox.core.verdict import holm
+from parivox.facts import fact, joined_facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,17 +36,11 @@ if TYPE_CHECKING:
 
 COINCIDES, DETERMINES, DETERMINED = "alike", "tells", "told"
 CONFOUNDED, NOT_SHOWN = "confounded", "not_shown"
-MIN_MEDIUM_CRAMERS_V = 0.3
-"""Below this Cramér's V, attributes are associated weakly, as Cohen's medium effect has it."""
 MAX_TABLE_CELLS = 2_500
 """Pairs of values that are looked at."""
 RANDOM_STREAM = 6
 """Tells these draws from the others of the same seed."""
 STANDARDISED = "standardised"
-_REASONS = {
-    "no_trials": "no trials",
-    "no_common_stratum": "no stratum in which every group has trials of several speakers",
-}
 
 
 def confounding_relations(
@@ -98,11 +93,11 @@ def confounding_relations(
             else:
                 relation = CONFOUNDED if p <= alpha else NOT_SHOWN
             values = [values_by_attribute[name][1] for name in names]
-            sentence = _sentence(
-                relation, names, values, oriented_table, pair_columns, options.minimums.speakers
-            )
             relation_columns = {"attribute": names[0], "other": names[1], "relation": relation}
-            relations.append(relation_columns | pair_columns | {"sentence": sentence})
+            shares = None
+            if relation == CONFOUNDED:
+                shares = _differing_shares(values, oriented_table, options.minimums.speakers)
+            relations.append(relation_columns | pair_columns | {"shares": shares})
     return relations
 
 
@@ -168,57 +163,18 @@ def _direction(table: IntArray) -> str:
     return COINCIDES if determines(table.T) else DETERMINES
 
 
-def _sentence(
-    relation: str,
-    names: tuple[str, str],
-    values: Sequence[Sequence[str]],
-    table: IntArray,
-    pair_columns: Mapping[str, Any],
-    min_speakers: int,
-) -> str:
-    """Return what a pair means for a comparison of groups by the first of the two."""
-    attribute, other_attribute = names
-    if relation == COINCIDES:
-        return (
-            f"{attribute} and {other_attribute} coincide: a difference by one cannot be "
-            "separated from a difference by the other"
-        )
-    if relation == DETERMINES:
-        return (
-            f"{attribute} determines {other_attribute}: a difference by {attribute} may be a "
-            f"difference by {other_attribute}"
-        )
-    if relation == DETERMINED:
-        return (
-            f"{attribute} is determined by {other_attribute}: each value of {other_attribute} "
-            f"occurs with one value of {attribute} only, so a difference by {attribute} may be a "
-            f"difference by {other_attribute}"
-        )
-    statistics = (
-        f"Cramér's V {pair_columns['cramers_v']:.2f}, "
-        f"adjusted p {_p_in_words(pair_columns['p_holm'])}, {pair_columns['speakers']:,} speakers"
-    )
-    if relation == NOT_SHOWN:
-        return f"{attribute} and {other_attribute} are not shown to be associated ({statistics})"
-    strength = (
-        "weakly associated" if pair_columns["cramers_v"] < MIN_MEDIUM_CRAMERS_V else "associated"
-    )
-    shares = _shares_in_words(names, values, table, min_speakers)
-    return (
-        f"{attribute} and {other_attribute} are {strength}{shares} ({statistics}), "
-        f"so part of a difference by {attribute} may be due to {other_attribute}"
-    )
+def _differing_shares(
+    values: Sequence[Sequence[str]], table: IntArray, min_speakers: int
+) -> dict[str, Any] | None:
+    """Return the value in which groups of enough speakers differ most, and how often they have it.
 
-
-def _shares_in_words(
-    attributes: tuple[str, str], values: Sequence[Sequence[str]], table: IntArray, min_speakers: int
-) -> str:
-    """Return how often two groups have the value in which groups of enough speakers differ most."""
+    The group that has it most often comes first. None where no two groups are large enough.
+    """
     size = table.sum(axis=1)
     group_rows = np.flatnonzero(size >= max(min_speakers, 1))
     value_columns = np.flatnonzero(table.sum(axis=0))
     if group_rows.size < 2:
-        return ""
+        return None
     kept_table = table[np.ix_(group_rows, value_columns)]
     column_index = np.arange(value_columns.size)
     expected = np.outer(size[group_rows], table.sum(axis=0)[value_columns]) / table.sum()
@@ -233,34 +189,31 @@ def _shares_in_words(
     )
     value_column = int(differences.argmax())
     if differences[value_column] <= 0:
-        return ""
+        return None
     extreme_rows = [
         int(group_rows[extreme_group[value_column]])
         for extreme_group in (highest_group, lowest_group)
     ]
-    shares = [
-        _share_in_words(int(table[i, value_columns[value_column]]), int(size[i]), min_speakers)
-        for i in extreme_rows
-    ]
-    highest, lowest = (values[0][i] for i in extreme_rows)
-    shared_value = values[1][value_columns[value_column]]
-    return (
-        f": {shares[0]} of the speakers with {attributes[0]} {highest} have {attributes[1]} "
-        f"{shared_value}, {shares[1]} of those with {lowest}"
-    )
+    shared_column = int(value_columns[value_column])
+    return {
+        "value": values[1][shared_column],
+        "groups": [
+            {
+                "group": values[0][row],
+                **_share(int(table[row, shared_column]), int(size[row]), min_speakers),
+            }
+            for row in extreme_rows
+        ],
+    }
 
 
-def _share_in_words(count: int, total: int, min_speakers: int) -> str:
-    """Return a share in percent; of few speakers, only that they are few."""
+def _share(count: int, total: int, min_speakers: int) -> dict[str, float | int]:
+    """Return a share; of few speakers, or all but few, only that they are few."""
     if count < min_speakers:
-        return f"fewer than {min_speakers}"
+        return {"fewer_than": min_speakers}
     if total - count < min_speakers:
-        return f"all but fewer than {min_speakers}"
-    return f"{100 * count / total:.0f} %"
-
-
-def _p_in_words(p: float) -> str:
-    return "< 0.001" if p < 0.001 else f"= {p:.2g}"
+        return {"all_but_fewer_than": min_speakers}
+    return {"share": count / total}
 
 
 # --- standardised rates --------------------------------------------------------------------------
@@ -292,10 +245,7 @@ def add_standardised_rows(
             unit_moments = moments(standardised_errors.cluster_errors)
             n_speakers = unit_moments.speakers
             interval = rate_interval(unit_moments, options.confidence)
-            reasons = [
-                located.reason or _REASONS.get(text, text)
-                for text in standardised_errors.reason.tolist()
-            ]
+            reasons = [located.reason or code for code in standardised_errors.reason.tolist()]
             is_missing = np.array([bool(text) for text in reasons])
             has_unknown_speakers = standardised_errors.cluster_errors.has_unknown_speakers
             if has_unknown_speakers.any():
@@ -308,10 +258,10 @@ def add_standardised_rows(
             )
             has_weight = standardised_errors.weight.astype(bool)
             strata_in_use = [strata.groups[i] for i in np.flatnonzero(has_weight).tolist()]
-            weights = f"equal weights: {', '.join(strata_in_use)}"
+            weights = fact("equal_weights", strata=strata_in_use)
             left_out_shares = np.nan_to_num(standardised_errors.left_out).tolist()
             notes = [
-                "; ".join(filter(None, (weights, f"{share:.1%} of the trials left out", note)))
+                joined_facts(weights, fact("trials_left_out", share=share), note)
                 for share, note in zip(left_out_shares, interval.note.tolist(), strict=True)
             ]
             rows.add(

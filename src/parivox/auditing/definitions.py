@@ -391,7 +391,7 @@ def _verdict_definitions(options: Options) -> dict[str, object]:
             ),
         },
         "gates": {
-            "inference": f"{minimums.no_interval_reason} and no verdict",
+            "inference": f"fewer than {minimums.inference} speakers: no interval and no verdict",
             "speakers": f"fewer than {minimums.speakers} speakers: not among the gated groups",
             "errors": (
                 f"fewer than {minimums.errors} effective errors (rate times n_eff): likewise, "

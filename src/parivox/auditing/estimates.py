@@ -23,6 +23,7 @@ from parivox.core.counts import Counts, Curve
 from parivox.core.measures import RATES, LocatedMetric, base_metric, base_metrics
 from parivox.core.separation import location
 from parivox.errors import ConfigError
+from parivox.facts import fact
 from parivox.frozen import frozen
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     Metrics = Mapping[str, Callable[[Curve], ArrayLike]]
 
 _QUANTILES = {"q05": 0.05, "q25": 0.25, "q50": 0.5, "q75": 0.75, "q95": 0.95}
-_NO_LLR = "scores are not declared to be log-likelihood ratios (--llr)"
+_NO_LLR = "not_declared_llr"
 _MIN_COARSE_BINS = 128
 MAX_CHUNK_VALUES = 1 << 20  # values of draws that measures are computed from at once, for memory
 
@@ -263,7 +264,7 @@ class _Cell:
         """Return one metric of a class of trials, with its errors if there is a threshold."""
         measured = math.nan if reason else float(measured)
         if math.isnan(measured) and not reason:
-            reason = self.lacks["both"] or "undefined on these scores"
+            reason = self.lacks["both"] or "undefined_on_scores"
         n_errors = None if errors is None else errors[trial_class]
         return BaseValue(measured, n_errors, self.trials[trial_class], threshold, reason)
 
@@ -358,7 +359,7 @@ def _metrics_of_scores(
             n_trials = cell.trials["nontarget" if measure.trial_class == "target" else "target"]
             target_rate = arguments["target"]
             if target_rate * n_trials < 1:
-                reason = f"unresolvable: {target_rate!r} is below one error in {n_trials} trials"
+                reason = fact("unresolvable", target_rate=target_rate, trials=n_trials)
         if reason:
             yield key, cell.base(measure.trial_class, math.nan, reason)
             continue

@@ -288,7 +288,7 @@ def add_cause_rows(
                     value=interval.rate[cause_index],
                     low=interval.low[cause_index] if has_intervals else None,
                     high=interval.high[cause_index] if has_intervals else None,
-                    reason=np.where(tried == 0, "none was attempted", ""),
+                    reason=np.where(tried == 0, "none_attempted", ""),
                     note=interval.note[cause_index] if has_intervals else "",
                 )
 

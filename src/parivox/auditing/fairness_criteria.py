@@ -17,6 +17,7 @@ from parivox.auditing.result import Audit, load
 from parivox.auditing.schema import TableBuilder
 from parivox.core.measures import BOTH, RATES, meta_measures
 from parivox.errors import ConfigError
+from parivox.facts import VALUES_COLUMN, cell_of_row
 from parivox.runtime.disk import atomic_folder, explain_write_errors
 from parivox.shown import NotebookView
 
@@ -68,6 +69,7 @@ TABLES: dict[str, dict[str, str]] = {
         "floor_95": "float",
         "p": "float",
         "reason": "str",
+        VALUES_COLUMN: "str",
     },
 }
 """Columns of each table, in order, with their kinds."""
@@ -266,8 +268,12 @@ def _floor_rows(measure: MetaMeasure, rows_by_measure: _RowsByMeasure) -> Iterat
     """Yield a measure and its terms with their noise floors, at the audit's operating points."""
     assert measure.terms is not None
     metrics_and_measures = (*zip(RATES, measure.terms, strict=True), (BOTH, measure.id))
-    columns = TABLES["floors"].keys() - _KEY - {"term"}
+    columns = TABLES["floors"].keys() - _KEY - {"term", "reason", VALUES_COLUMN}
     for point in rows_by_measure.get((BOTH, measure.id), {}):
         for metric, measure_id in metrics_and_measures:
             for row in rows_by_measure[metric, measure_id][point]:
-                yield {"term": metric, **{name: row[name] for name in columns}}
+                yield {
+                    "term": metric,
+                    **{name: row[name] for name in columns},
+                    "reason": cell_of_row(row, "reason"),
+                }

@@ -9,12 +9,22 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from parivox.auditing.old_sentences import facts_of_sentences, shares_of_sentence
 from parivox.auditing.options import Options
 from parivox.auditing.private import PRIVATE, PrivateKey
-from parivox.auditing.schema import CURVES, FIRST_COLUMNS, ON_REQUEST, SCHEMA_VERSION, TABLES
+from parivox.auditing.schema import (
+    CURVES,
+    FIRST_COLUMNS,
+    ON_REQUEST,
+    SCHEMA_OF_SENTENCES,
+    SCHEMA_VERSION,
+    TABLES,
+    with_values,
+)
 from parivox.data.formats.dataframes import UndecodedTable, check_decodes
 from parivox.data.table import Table
 from parivox.errors import ConfigError, DataError, ParivoxError, utf8_text
+from parivox.facts import FACT_COLUMNS, VALUES_COLUMN, is_values_cell
 from parivox.options.audit import AuditOptions
 from parivox.options.kinds import option_fields
 from parivox.runtime.disk import (
@@ -196,7 +206,7 @@ def read_folder(
         reason = _no_audit_reason(home)
         msg = f"{folder}: does not hold an audit ({reason}); name the --out folder of one"
         raise DataError(msg) from error
-    if version != SCHEMA_VERSION:
+    if version not in {SCHEMA_VERSION, SCHEMA_OF_SENTENCES}:
         is_newer = str(version).isdecimal() and int(version) > int(SCHEMA_VERSION)
         remedy = "update Parivox" if is_newer else "audit again, or use the Parivox that wrote it"
         msg = (
@@ -207,8 +217,10 @@ def read_folder(
     _check_hashes(home)
     try:
         provenance = _provenance(home)
-        other_version = _OtherVersion(record["versions"]["parivox"])
+        other_version = _OtherVersion(record["versions"]["parivox"], version)
         record["options"] = other_version.options(record["options"])
+        if other_version.has_sentences:
+            other_version.part_associations(record)
         cells = record.pop("tables")
         tables = {
             name: other_version.table(name, cells[name])
@@ -281,7 +293,8 @@ def _read_curve(
 class _OtherVersion:
     """An audit as another version of Parivox wrote it, brought to the tables of this one."""
 
-    def __init__(self, writer: str) -> None:
+    def __init__(self, writer: str, schema: str) -> None:
+        self.has_sentences = schema == SCHEMA_OF_SENTENCES
         self.missing = f"missing: Parivox {writer} has no such {{}}; audit again to have it"
         # `table.column`, `table` or `option NAME`: that it was missing or set aside, and why
         self.differences: dict[str, str] = {}
@@ -293,6 +306,8 @@ class _OtherVersion:
         self.set_aside(f"{name}.{column}" for column in cells.keys() - columns.keys())
         empty_columns = {}
         for column, kind in columns.items():
+            if column == VALUES_COLUMN and self.has_sentences:
+                continue  # comes from the sentences
             if column not in cells and column not in FIRST_COLUMNS.get(name, ()):
                 self.differences[f"{name}.{column}"] = self.missing.format("column")
                 empty_columns[column] = ["" if kind == "str" else None] * n_rows
@@ -300,7 +315,22 @@ class _OtherVersion:
             if kind == "str" and None in cells.get(column, ()):
                 msg = f"{name}.{column} lacks a text"
                 raise ValueError(msg)
-        return Table.of(cells | empty_columns, columns)
+        cells = cells | empty_columns
+        if self.has_sentences and VALUES_COLUMN in columns:
+            for column in {*FACT_COLUMNS} & columns.keys():
+                cells[column] = [facts_of_sentences(words) for words in cells[column]]
+            cells = {**with_values(cells, columns)}
+        if not all(map(is_values_cell, {*cells.get(VALUES_COLUMN, ())})):
+            msg = f"{name}.{VALUES_COLUMN} holds no values of facts"
+            raise ValueError(msg)
+        return Table.of(cells, columns)
+
+    def part_associations(self, record: dict[str, Any]) -> None:
+        """Replace the sentences on associated attributes in a record by the shares they state."""
+        for associations in record.get("confounding", {}).values():
+            for row in associations:
+                sentence = row.pop("sentence")
+                row["shares"] = shares_of_sentence(sentence, row["attribute"], row["other"])
 
     def no_table(self, name: str) -> Table:
         """A table that was not written: nothing was asked of it, or it came later."""

@@ -20,7 +20,7 @@ from parivox.auditing.outcomes import ATTEMPTS, SHARES
 from parivox.core.cluster_errors import moments, safe_divide
 from parivox.core.intervals import (
     NOTE_NO_TEST_SPEAKER,
-    REASON_NO_TEST_SPEAKER,
+    UNKNOWN_SPEAKERS,
     Interval,
     clopper_pearson,
     intervals_at_once,
@@ -32,6 +32,7 @@ from parivox.core.intervals import (
 )
 from parivox.core.measures import RATES, base_metric
 from parivox.core.ratios import disjoint, moments_of_others, ratio_interval, to_pooled
+from parivox.facts import caused, fact, joined_cells, joined_facts
 from parivox.frozen import frozen
 
 if TYPE_CHECKING:
@@ -53,10 +54,14 @@ if TYPE_CHECKING:
 
     Columns = dict[str, NDArray[Any]]
 
-THRESHOLD_VARIES = "the threshold, found on these trials, varies with them"
-_THRESHOLD_STAYS = "the threshold, found on these trials, is taken as it is"
-CORRECTED = "corrected for the optimism of minimum Cllr"
-_NOT_RESAMPLED = "no interval: not resampled"
+THRESHOLD_VARIES = "threshold_varies"
+_THRESHOLD_STAYS = "threshold_stays"
+CORRECTED = "optimism_corrected"
+_NOT_RESAMPLED = fact("no_interval", because="not_resampled")
+SPEAKERS_BELOW_MINIMUM = "speakers_below_minimum"
+"""Code of the first minimum: a group has too few speakers, for both rates."""
+PAIRS_BELOW_MINIMUM = "pairs_below_minimum"
+"""Code of the last minimum: a group has too few pairs of speakers."""
 _MAX_DRAWN_NUMBERS = 1 << 21  # numbers of draws that intervals are made of at once, for memory
 _NUMBER_COLUMNS = ("low", "high", "deff", "n_eff", "df", "se")
 _INDEPENDENT_TRIALS = {"wilson": wilson, "clopper-pearson": clopper_pearson, "jeffreys": jeffreys}
@@ -232,7 +237,9 @@ def _interval_from_deviations(
     }
     is_undefined = np.isnan(columns["high"])
     notes = np.where(
-        (se == 0) & ~has_no_errors, "no interval: every replicate is alike", interval.note
+        (se == 0) & ~has_no_errors,
+        fact("no_interval", because="all_replicates_alike"),
+        interval.note,
     )
     method = np.where(has_no_errors, interval.method, np.where(is_undefined, "", "bootstrap"))
     return replace(interval, **columns, method=method, note=notes)
@@ -428,9 +435,7 @@ class Uncertainty:
         threshold_note = np.where(
             is_widened, THRESHOLD_VARIES, np.where(moves_with_draws, _THRESHOLD_STAYS, "")
         )
-        separator = np.where((interval.note == "") | (threshold_note == ""), "", "; ")
-        note = np.strings.add(np.strings.add(interval.note, separator), threshold_note)
-        return replace(interval, **widened, note=note)
+        return replace(interval, **widened, note=joined_cells(interval.note, threshold_note))
 
     def columns(self, data: Estimates) -> Columns:
         """Return the columns of uncertainty of base metrics, each ``[key, cell]``.
@@ -449,7 +454,7 @@ class Uncertainty:
             elif metric in STAGES or key[1] == ATTEMPTS:
                 self._fill_failure_interval(metric, self.point_indices.get(key[2], 0), table, i)
             elif base_metric(metric).needs == "pooled" and self.draw_estimates is not None:
-                table["note"][i, -1] = "the reference itself"
+                table["note"][i, -1] = "reference_itself"
             elif key[1] == SHARES and metric.endswith("far"):
                 self._fill_far_without_accepts(estimated[i], self.point_indices[key[2]], table, i)
         is_unexplained = (table["note"] == _NOT_RESAMPLED) & self.lacks_test_speakers[-n_cells:]
@@ -475,7 +480,7 @@ class Uncertainty:
         table["low"][row][has_no_accepts] = 0.0
         table["high"][row][has_no_accepts] = high[has_no_accepts]
         table["interval"][row][has_no_accepts] = fpr_interval.method[point_index][has_no_accepts]
-        table["note"][row][has_no_accepts] = "as of FPR"
+        table["note"][row][has_no_accepts] = "as_of_fpr"
 
     def _fill_failure_interval(
         self, metric: str, point_index: int, table: Columns, row: int
@@ -495,7 +500,7 @@ class Uncertainty:
     def _fill_from_draws(self, keys: Sequence[Key], estimated: FloatArray, table: Columns) -> None:
         """Fill in limits and notes from the draws."""
         if self.draw_estimates is None:
-            table["note"][:] = f"no interval: {self.no_draws_reason}"
+            table["note"][:] = caused("no_interval", self.no_draws_reason)
             return
         table["note"][:] = _NOT_RESAMPLED
         n_cells = estimated.shape[1]
@@ -531,8 +536,7 @@ class Uncertainty:
         notes = np.where(has_interval, _dropped_notes(columns["dropped"]), reasons)
         if measure.is_optimistic:
             self._separate_loss_from_0(estimated, columns)
-            separators = np.where(notes == "", "", "; ").astype(str)
-            notes = np.strings.add(np.strings.add(notes.astype(str), separators), CORRECTED)
+            notes = joined_cells(notes, np.full(notes.shape, CORRECTED))
         table["low"][rows], table["high"][rows] = columns["low"], columns["high"]
         table["se"][rows] = np.where(has_interval, draw_deviations(draw_values), np.nan)
         table["df"][rows] = np.where(has_interval, df, np.nan)
@@ -569,12 +573,13 @@ class Uncertainty:
                 continue
             missing = []
             if n_units < minimums.speakers:
-                missing.append("1 speaker" if n_units == 1 else f"{n_units} speakers")
+                missing.append(fact(SPEAKERS_BELOW_MINIMUM, speakers=n_units))
             if not effective_errors[i] >= minimums.errors:
-                missing.append(f"{np.nan_to_num(effective_errors[i]):.2g} effective errors")
+                n_errors = float(np.nan_to_num(effective_errors[i]))
+                missing.append(fact("errors_below_minimum", errors=n_errors))
             if metric == "fpr" and pairs[i] < minimums.pairs:
-                missing.append(f"{int(pairs[i])} pairs of speakers")
-            missing_by_group.append("; ".join(missing))
+                missing.append(fact(PAIRS_BELOW_MINIMUM, pairs=int(pairs[i])))
+            missing_by_group.append(joined_facts(*missing))
         return missing_by_group
 
     def meets_minimums(self, keys: Sequence[Key] = ()) -> NDArray[np.bool_]:
@@ -612,13 +617,13 @@ class Uncertainty:
                     if column.dtype.kind == "f":
                         columns[name] = np.where(lacks_test_speakers, np.nan, column)
                 columns["reason"] = np.where(
-                    lacks_test_speakers, REASON_NO_TEST_SPEAKER, columns["reason"]
+                    lacks_test_speakers, UNKNOWN_SPEAKERS, columns["reason"]
                 )
         return columns_by_measure
 
 
 def _dropped_notes(dropped: FloatArray) -> NDArray[np.str_]:
     """Return a note on the share of draws in which each value is undefined; empty for none."""
-    percent = np.round(100 * dropped, 1).astype(np.str_)
-    notes = np.strings.add(np.strings.add("undefined in ", percent), " % of the replicates")
+    shares = np.asarray(dropped).astype(np.str_)
+    notes = np.strings.add(np.strings.add('undefined_in_replicates{"share": ', shares), "}")
     return np.where(dropped > 0, notes, "")

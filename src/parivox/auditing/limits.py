@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parivox.auditing.operating_points import NO_TRIALS
 from parivox.auditing.outcomes import ATTEMPTS
 from parivox.core.error_burden import (
     attempts_until,
@@ -18,6 +19,7 @@ from parivox.core.error_burden import (
 )
 from parivox.core.intervals import NOTE_NO_TEST_SPEAKER
 from parivox.core.verdict import meets_limit
+from parivox.facts import fact
 from parivox.options.limits import FAILURE_METRICS, RATIO_METRICS
 
 if TYPE_CHECKING:
@@ -60,17 +62,14 @@ LIMIT_MEASURES = {
 }
 """The measures of the table of limits, by id; shares in [0, 1]."""
 UNDEFINED_REASONS = {
-    "no_trials": "no target trials",
-    "few_speakers": "too few speakers",
-    "few_trials": "too few trials a speaker",
-    "no_errors": "no errors",
-    "all_errors": "nothing but errors",
-    "one_value": "all speakers have one number",
-    "separated": "errors lie all above, or all below, some number",
-    "few_apart": "no interval: the slope hangs on one or two speakers",
+    "no_trials": NO_TRIALS["fnr"],
+    "few_trials": "few_trials_a_speaker",
+    "all_errors": "only_errors",
+    "few_apart": fact("no_interval", because="few_speakers_decide_slope"),
 }
-"""Why a measure of speakers, or a trend, is undefined, in words."""
-_NO_FAILURES_GIVEN = "nothing is told of failures"
+"""Why a measure of speakers, or a trend, is undefined, where the core calls it otherwise."""
+NO_FAILURES_GIVEN = "failures_not_given"
+"""Reason code: rates of failures are not known."""
 
 
 def add_limit_rows(
@@ -151,7 +150,7 @@ def _limited_values(
         if reason or (key not in base_metrics.keys and not limit.is_ratio):
             yield (
                 point,
-                (*value_and_limits, np.full(n_cells, reason or _NO_FAILURES_GIVEN, dtype=object)),
+                (*value_and_limits, np.full(n_cells, reason or NO_FAILURES_GIVEN, dtype=object)),
             )
         elif limit.is_ratio:
             if (metric, point) in ratios:
@@ -165,7 +164,7 @@ def _limited_values(
             no_interval_reasons = np.where(
                 uncertainty.metrics_lack_test_speakers([metric])[0, -1],
                 NOTE_NO_TEST_SPEAKER,
-                "no interval",
+                "no_interval",
             )
             yield (
                 point,
@@ -178,7 +177,7 @@ def _limited_values(
             metric_estimates = base_metrics.with_keys([key])
             columns = uncertainty.columns(metric_estimates)
             low, high, note = (columns[column][0] for column in ("low", "high", "note"))
-            notes = np.where(note == "", "no interval", note)
+            notes = np.where(note == "", "no_interval", note)
             no_interval_reasons = np.where(np.isnan(high), notes, "").astype(object)
             reasons = np.array(metric_estimates.reasons[0], dtype=object)
             yield (
@@ -234,7 +233,7 @@ def add_error_burden_rows(
         add("fnr", "locked_out_people", value_and_limits, reasons)
     lacks_test_speakers = uncertainty.metrics_lack_test_speakers(["fpr"])
     fpr_reasons = np.where(
-        np.isnan(fpr.rate), "no trials", np.where(lacks_test_speakers, NOTE_NO_TEST_SPEAKER, "")
+        np.isnan(fpr.rate), "no_trials", np.where(lacks_test_speakers, NOTE_NO_TEST_SPEAKER, "")
     )
     add(
         "fpr",
@@ -248,7 +247,7 @@ def add_error_burden_rows(
         "fpr",
         "attempts_until",
         value_and_limits,
-        np.where(np.isnan(value_and_limits[0]), "no trials", fpr_reasons),
+        np.where(np.isnan(value_and_limits[0]), "no_trials", fpr_reasons),
     )
 
 
@@ -299,7 +298,7 @@ def _add_measure_rows(
     low, high = value_and_limits[1:] or np.full((2, *measured.shape), np.nan)
     reasons = reasons_by_cell
     if reasons is None:
-        reasons = np.where(np.isnan(measured), "no trials", "")
+        reasons = np.where(np.isnan(measured), "no_trials", "")
     for point_index, located in enumerate(located_points):
         rows.add(
             **audit_keys,

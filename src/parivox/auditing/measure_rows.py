@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.core.resampling import from_replicates
+from parivox.facts import caused_cells
 from parivox.frozen import frozen
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def interval_columns(
     reasons = np.where(
         np.isnan(df),
         options.minimums.no_interval_reason,
-        np.strings.add("no interval: ", interval.reason),
+        caused_cells("no_interval", interval.reason),
     )
     return {
         "low": low,

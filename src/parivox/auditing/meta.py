@@ -21,6 +21,7 @@ from parivox.core.intervals import NOTE_NO_TEST_SPEAKER
 from parivox.core.measures import RATES, meta_measures
 from parivox.core.meta import fdr
 from parivox.core.noise import floor
+from parivox.facts import caused
 from parivox.frozen import frozen
 
 if TYPE_CHECKING:
@@ -496,7 +497,7 @@ def add_sweep_rows(
 def _interval_columns(uncertainty: Uncertainty, meta_rows: MetaRows, options: Options) -> Columns:
     """Return the limits of a measure from the draws, or why it has none; empty where undefined."""
     if meta_rows.draw_values is None:
-        note = f"no interval: {uncertainty.no_draws_reason}"
+        note = caused("no_interval", uncertainty.no_draws_reason)
         undefined = np.full(meta_rows.values.shape, np.nan)
         columns: Columns = {"low": undefined, "high": undefined}
         return columns | {"note": np.where(np.isnan(meta_rows.values), "", note)}

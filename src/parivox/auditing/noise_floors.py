@@ -22,7 +22,7 @@ from parivox.core.beyond_noise import (
     tau_log,
     tau_log_null,
 )
-from parivox.core.intervals import REASON_NO_TEST_SPEAKER, UNKNOWN_SPEAKERS
+from parivox.core.intervals import UNKNOWN_SPEAKERS
 from parivox.core.measures import RATES
 from parivox.core.noise import (
     draw_summary,
@@ -49,14 +49,14 @@ if TYPE_CHECKING:
 _MIN_GROUPS = 3  # whose spread is estimated
 _SHARED_SPEAKERS = "shared_speakers"
 _CODES_WITHOUT_DRAWS = {_SHARED_SPEAKERS, UNKNOWN_SPEAKERS}
-_NO_VARIANCE = "the variance of too few groups is known"
+_NO_VARIANCE = "variance_of_too_few_groups"
 _REASONS = {
-    "no_errors": "no group has errors",
-    "few_errors": "too few errors to draw a fair system",
-    "few_groups": "too few groups with speakers enough to draw a fair system",
-    "fixed_groups": "no speakers to exchange between groups",
-    _SHARED_SPEAKERS: "no valid draws of a fair system: speakers are in several groups",
-    UNKNOWN_SPEAKERS: REASON_NO_TEST_SPEAKER,
+    "no_errors": "no_group_has_errors",
+    "few_errors": "too_few_errors_to_draw",
+    "few_groups": "too_few_groups_to_draw",
+    "fixed_groups": "no_speakers_to_exchange",
+    _SHARED_SPEAKERS: "shared_speakers",
+    UNKNOWN_SPEAKERS: UNKNOWN_SPEAKERS,
 }
 
 
@@ -129,7 +129,7 @@ class EqualRatesEstimates:
         columns |= self._group_columns(rates, statistic, 2)
         n_groups = (is_counted & ~np.isnan(rates.groups)).sum(axis=-1)
         has_few_groups = (columns["reason"] == "") & (n_groups < 2)
-        columns["reason"][has_few_groups] = "fewer than two groups in which two errors are expected"
+        columns["reason"][has_few_groups] = "fewer_than_two_groups_with_errors"
         return columns | {"groups": n_groups}
 
     def _tau_log(self, rates: Estimates) -> dict[str, Any]:
@@ -156,7 +156,7 @@ class EqualRatesEstimates:
         for i, (metric, _, point) in enumerate(rates.keys):
             if not reasons[i] and np.isnan(measured[i]):
                 code = self.refusals[metric][self.point_indices[point]]
-                reasons[i] = _REASONS.get(str(code), "no group has the rate")
+                reasons[i] = _REASONS.get(str(code), "no_group_has_rate")
         return {"groups": n_groups, "reason": reasons}
 
     def _variances(self, rates: Estimates, n_eff: FloatArray) -> dict[str, dict[str, Any]]:
@@ -268,7 +268,7 @@ def _in_rank_order(errors: ErrorsBySpeaker, rank: NDArray[np.intp] | None) -> Er
 
 def _few_groups_reasons(n_groups: NDArray[np.int64], min_groups: int) -> NDArray[np.object_]:
     """Return why there is no spread of fewer than two or three groups; empty where there is."""
-    reason = f"fewer than {'two' if min_groups == 2 else 'three'} groups"
+    reason = "fewer_than_two_groups" if min_groups == 2 else "fewer_than_three_groups"
     return np.where(n_groups < min_groups, reason, "").astype(object)
 
 

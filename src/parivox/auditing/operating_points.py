@@ -16,6 +16,7 @@ from parivox.auditing.outcomes import NO_OUTCOMES
 from parivox.core.costs import bayes_threshold, cdet, min_cdet, parse_cost
 from parivox.core.rates import threshold_at_eer, threshold_at_fnr, threshold_at_fpr
 from parivox.errors import ConfigError
+from parivox.facts import fact
 from parivox.frozen import frozen
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 DEPLOYED = "deployed"
 SAME_TRIALS = "these trials"
 """The source of a threshold that was set on the audited trials themselves."""
-NO_SCORES = "decisions without scores"
-NO_TRIALS = {"fpr": "no nontarget trials", "fnr": "no target trials"}
+NO_SCORES = "decisions_without_scores"
+NO_TRIALS = {"fpr": "no_nontarget_trials", "fnr": "no_target_trials"}
 """Why a rate is undefined: the class of trials that it is a share of is empty."""
 MIN_EXPECTED_ERRORS = 30
 """Expected errors below which the default audit leaves an operating point out.
@@ -106,8 +107,7 @@ class OperatingPoint:
             return missing_class_reason(n_target, n_nontarget)
         if self.rule_value * n_trials >= 1:
             return ""
-        trials = "1 trial" if n_trials == 1 else f"{n_trials} trials"
-        return f"{self.text} is below one error in {trials}"
+        return fact("target_rate_too_low", operating_point=self.text, trials=n_trials)
 
 
 @frozen
@@ -281,7 +281,7 @@ def missing_class_reason(n_target: int, n_nontarget: int) -> str:
         return ""
     if n_target:
         return NO_TRIALS["fpr"]
-    return NO_TRIALS["fnr"] if n_nontarget else "no trials"
+    return NO_TRIALS["fnr"] if n_nontarget else "no_trials"
 
 
 def parse_point(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from parivox.auditing.operating_points import OperatingPoint, parse_point, parse_sweep
 from parivox.core.costs import CostModel, parse_cost
 from parivox.errors import ConfigError
+from parivox.facts import fact
 from parivox.options.audit import (
     INTERVAL_METHODS,
     NEVER,
@@ -46,7 +47,7 @@ class SampleSizeMinimums:
     @property
     def no_interval_reason(self) -> str:
         """Return why a group below the inference minimum has no interval."""
-        return f"fewer than {self.inference} speakers: no interval"
+        return fact("no_interval_below_minimum", speakers=self.inference)
 
 
 @dataclass(frozen=True, kw_only=True)

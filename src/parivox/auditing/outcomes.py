@@ -31,8 +31,8 @@ MICROSECONDS = 1e6
 """Seconds are added up in whole millionths."""
 ATTEMPTS, SHARES = "attempts", "shares"
 """Rules: failed trials counted as rejections; or rates of comparisons joined with FTE and FTA."""
-_NO_ROWS = "no trial of a failed recording is in the list"
-_BY_TRIAL = "a group of trials, not of recordings"
+_NO_ROWS = "no_trials_of_failed_recordings"
+_BY_TRIAL = "group_of_trials"
 _QUANTILES = {"q50": 0.5, "q95": 0.95}
 
 
@@ -138,7 +138,7 @@ def _failure_rate(share: FailureShare | None, no_shares: str) -> BaseValue:
     if share is None:
         return BaseValue(math.nan, None, 0, math.nan, _BY_TRIAL)
     if not share.n_attempted:
-        return BaseValue(math.nan, 0, 0, math.nan, "none was attempted")
+        return BaseValue(math.nan, 0, 0, math.nan, "none_attempted")
     return BaseValue(
         share.n_failed / share.n_attempted, share.n_failed, share.n_attempted, math.nan, ""
     )
@@ -150,7 +150,7 @@ def _rate_of_attempts(
     """A rate of all attempts: those that failed are rejections."""
     trials = base.trials + n_failed
     if base.errors is None or not trials:
-        return base._replace(value=math.nan, reason=base.reason or "no trials", trials=trials)
+        return base._replace(value=math.nan, reason=base.reason or "no_trials", trials=trials)
     errors = base.errors + (n_failed if is_error else 0)
     if lacks_rows:
         return BaseValue(math.nan, None, trials, base.threshold, _NO_ROWS)
@@ -171,13 +171,13 @@ def _rate_joined_with_failures(
 def seconds_values(seconds: tuple[float, int, IntArray | None]) -> Iterator[tuple[Key, BaseValue]]:
     """Yield the mean and quantiles of the seconds that trials took, these within half a percent."""
     total, n_trials, bins = seconds
-    reason = "" if n_trials else "no trial tells its seconds"
+    reason = "" if n_trials else "no_seconds"
     yield (
         ("seconds", "mean", ""),
         BaseValue(total / n_trials if n_trials else math.nan, None, n_trials, math.nan, reason),
     )
     for name, share in _QUANTILES.items():
-        quantile, quantile_reason = math.nan, reason or "not known from counts alone"
+        quantile, quantile_reason = math.nan, reason or "unknown_from_counts"
         if n_trials and bins is not None:
             # what at least that share of the trials took no longer than
             cumulative = np.cumsum(bins)

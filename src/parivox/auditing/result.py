@@ -19,7 +19,7 @@ from parivox.auditing.private import PrivateKey, sealed_provenance
 from parivox.auditing.schema import CURVES, ON_REQUEST, SCHEMA_VERSION, TABLES
 from parivox.data.table import Table
 from parivox.errors import ConfigError, printable, utf8_text
-from parivox.shown import NOTEBOOK_MODULE, NotebookView
+from parivox.shown import CATALOGUE_MODULE, NOTEBOOK_MODULE, NotebookView
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,6 +92,18 @@ class Audit(NotebookView):
             for name, table in all_tables.items()
             if name not in ON_REQUEST or len(table)
         }
+
+    def sentences(self) -> Table:
+        """Return the reasons and notes of all tables in words, each of a table once.
+
+        Returns
+        -------
+        Table
+            ``table`` and ``column``, ``code`` and ``values`` (JSON) as they stand there, the
+            ``sentence``, and in how many ``rows``.
+        """
+        columns = import_module(CATALOGUE_MODULE).audit_sentences(self)
+        return Table.of(columns, dict.fromkeys(columns, "str") | {"rows": "int"})
 
     def to_dict(self) -> dict[str, Any]:
         """All of the audit but its curves, as JSON can hold it (infinite values as "inf")."""

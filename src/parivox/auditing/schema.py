@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from parivox.data.table import Table
+from parivox.facts import FACT_COLUMNS, VALUES_COLUMN, table_cells
 from parivox.runtime.memory import give_back_memory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-SCHEMA_VERSION = "5"
-"""Goes up where audits that were written before cannot be read, not where a column is added."""
+SCHEMA_VERSION = "6"
+"""Goes up where columns that were written before change their meaning, not where one is added."""
+SCHEMA_OF_SENTENCES = "5"
+"""That of 0.1 and 0.2, whose reasons and notes are sentences (`old_sentences`)."""
 _KEY = {"system": "str", "list": "str", "grouping": "str"}
 _GROUP = {**_KEY, "group": "str"}
 _POINT = {"metric": "str", "operating_point": "str"}
@@ -239,11 +242,18 @@ ADDED_COLUMNS: dict[str, dict[str, str]] = {
     },
 }
 """Columns, or tables, that came later: columns stand at the end, and audits may lack them."""
+WITHOUT_FACTS = ("data", "det", "bins", "bands", "offenders", "pairing")
+"""Tables of which no column holds codes of facts."""
 TABLES = {
-    name: FIRST_COLUMNS.get(name, {}) | ADDED_COLUMNS.get(name, {})
+    name: FIRST_COLUMNS.get(name, {})
+    | ADDED_COLUMNS.get(name, {})
+    | ({} if name in WITHOUT_FACTS else {VALUES_COLUMN: "str"})
     for name in (*FIRST_COLUMNS, *ADDED_COLUMNS)
 }
-"""Columns of each table, in order, with their kinds: str, float, int or bool."""
+"""Columns of each table, in order, with their kinds: str, float, int or bool.
+
+``reason`` and ``note`` hold codes of facts, the last column their values (`parivox.facts`).
+"""
 
 CURVES = ("det", "bins", "bands", "sweep", "pairing")
 """Tables too long for text: always Parquet."""
@@ -266,6 +276,17 @@ class BaseValue(NamedTuple):
 
 _MANY_ROWS = 20_000
 """Rows from which on they are packed."""
+
+
+def with_values(
+    cells: Mapping[str, list[Any]], columns: Mapping[str, str]
+) -> Mapping[str, list[Any]]:
+    """Return the cells of a table with the codes of facts, and with their values in the last."""
+    if VALUES_COLUMN not in columns:
+        return cells
+    fact_columns = [name for name in FACT_COLUMNS if name in columns]
+    split = table_cells(*(cells[name] for name in fact_columns))
+    return {**cells, **dict(zip((*fact_columns, VALUES_COLUMN), split, strict=True))}
 
 
 class TableBuilder:
@@ -305,13 +326,17 @@ class TableBuilder:
         """Pack rows that nobody looks at again, once they are many: into a tenth of the room."""
         first_column = next(iter(self.cells.values()))
         if len(first_column) >= _MANY_ROWS:
-            self._packed_tables.append(Table.of(self.cells, self.columns).packed())
+            self._packed_tables.append(self._rows().packed())
             self.cells = {name: [] for name in self.columns}
             give_back_memory()  # lists leave gaps that arrays do not fit
 
+    def _rows(self) -> Table:
+        """Return the rows that are not packed, with facts as codes and values."""
+        return Table.of(with_values(self.cells, self.columns), self.columns)
+
     def table(self) -> Table:
         """Return the rows as a table."""
-        last_rows = Table.of(self.cells, self.columns)
+        last_rows = self._rows()
         if not self._packed_tables:
             return last_rows
         return Table.from_packed([*self._packed_tables, last_rows.packed()])

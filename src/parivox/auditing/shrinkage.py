@@ -11,7 +11,7 @@ import numpy as np
 
 from parivox.auditing.estimates import key_columns, rate_point_index
 from parivox.core.cluster_errors import safe_divide
-from parivox.core.intervals import REASON_NO_TEST_SPEAKER, other_kappa2, rate_interval
+from parivox.core.intervals import UNKNOWN_SPEAKERS, other_kappa2, rate_interval
 from parivox.core.noise import floor, without_zeros
 from parivox.core.shrinkage import ShrunkenRates, interaction, log_rates, power, shrunken
 from parivox.frozen import frozen
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Columns = dict[str, NDArray[Any]]
 
 INTERACTION = "interaction"
-_TOO_LITTLE = "too few groups, or too few errors, to tell what attributes add up to"
+_TOO_LITTLE = "too_few_for_interaction"
 BEST_GUESS_COLUMNS = ("best_guess", "best_guess_low", "best_guess_high")
 """Columns of a best guess and its limits."""
 
@@ -139,7 +139,7 @@ def add_interaction_rows(
     highest_group = names[deviations.argmax(axis=-1)]
     is_known = ~np.isnan(statistic)
     lacks_test_speakers = equal_rates.lacks_test_speakers(rates.keys)
-    reasons = np.where(lacks_test_speakers, REASON_NO_TEST_SPEAKER, _TOO_LITTLE)
+    reasons = np.where(lacks_test_speakers, UNKNOWN_SPEAKERS, _TOO_LITTLE)
     rows.add(
         **audit_keys,
         **key_columns(rates.keys),

@@ -44,7 +44,9 @@ from parivox.auditing.system_uncertainty import (
 from parivox.core.costs import bayes_threshold
 from parivox.core.measures import base_metric
 from parivox.core.separation import auc
+from parivox.data.score_bins import COUNTED_AT_THRESHOLDS
 from parivox.errors import ConfigError, DataError
+from parivox.facts import fact
 from parivox.frozen import frozen
 from parivox.runtime.progress import stage
 
@@ -273,7 +275,7 @@ def counted_thresholds(system: System) -> FloatArray:
 
 def no_intervals_reason(trials: TrialSet | TrialCounts) -> str:
     """Return why nothing can be said of the uncertainty of some trials; empty if it can."""
-    return "" if trials.speaker_source is not None else "counts do not tell who the speakers are"
+    return "" if trials.speaker_source is not None else "speakers_unknown_from_counts"
 
 
 def _is_exact_at(trials: TrialSet | TrialCounts, located: LocatedPoint) -> bool:
@@ -439,7 +441,11 @@ def _base_values(system: System, counts: Counts, outcomes: Outcomes) -> dict[Key
         thresholds = [bayes_threshold(part, options.log_base) for part in cost.parts]
         key = "act_cdet_norm", cost.name, ""
         if not base_values[key].reason and not all(map(trials.bins.has_threshold, thresholds)):
-            reason = f"its threshold is not an edge of {trials.bins.in_words()}"
+            reason = fact(
+                "threshold_between_edges",
+                step=trials.bins.step,
+                thresholds=trials.bins.thresholds,
+            )
             base_values[key] = BaseValue(np.nan, None, base_values[key].trials, np.nan, reason)
     return base_values
 
@@ -479,12 +485,19 @@ def _no_curve_reason(trials: TrialSet | TrialCounts) -> str:
     return trials.bins.no_curve_reason
 
 
+_CURVELESS_CONTENT = {
+    NO_SCORES: "decisions without scores",
+    COUNTED_AT_THRESHOLDS: "counts at given thresholds only",
+}
+
+
 def _check_has_scores(development: TrialSet | TrialCounts) -> None:
     """Refuse trials without scores to find thresholds on."""
     no_curve_reason = _no_curve_reason(development)
     if no_curve_reason:
+        content = _CURVELESS_CONTENT[no_curve_reason]
         msg = (
-            f"--threshold-from: {development.provenance[0]['name']} holds {no_curve_reason}, "
+            f"--threshold-from: {development.provenance[0]['name']} holds {content}, "
             "on which no threshold can be found; give scores"
         )
         raise ConfigError(msg)

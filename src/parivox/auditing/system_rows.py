@@ -29,6 +29,7 @@ from parivox.auditing.speaker_errors import count_matrices
 from parivox.auditing.system import suppressed_values
 from parivox.auditing.verdicts import add_offender_rows, add_trend_rows, add_verdict_rows
 from parivox.core.measures import RATES
+from parivox.facts import caused
 from parivox.runtime.progress import stage
 
 if TYPE_CHECKING:
@@ -211,7 +212,7 @@ def _add_group_rows(
     else:
         note = ""
         if system.no_intervals_reason:
-            note = f"no interval: {system.no_intervals_reason}"
+            note = caused("no_interval", system.no_intervals_reason)
         columns = {"note": np.where(np.isnan(metrics.estimates.values), "", note)}
     # Rows are cell by cell, arrays are [key, cell].
     interval_columns = {name: column.T.ravel() for name, column in columns.items()}

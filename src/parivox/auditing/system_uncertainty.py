@@ -168,7 +168,7 @@ def speaker_counts_source(
                 )
     return TrialSource(
         partial(count_at, told_thresholds, speaker_block),
-        no_draws_reason="too many trials to hold in memory",
+        no_draws_reason="too_many_trials_for_memory",
     )
 
 
@@ -209,7 +209,7 @@ def sample_speakers(
     errors_source, curves_source, no_draws_reason = source
     trials = errors_source() if callable(errors_source) else errors_source
     if design.draws is None:
-        no_draws_reason = no_draws_reason or "too many speakers to draw from"
+        no_draws_reason = no_draws_reason or "too_many_speakers_to_draw"
     if no_draws_reason:
         design = replace(design, draws=None)
     options, located_points = design.options, points.located

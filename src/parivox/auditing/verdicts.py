@@ -15,7 +15,7 @@ from parivox.auditing.operating_points import NO_TRIALS
 from parivox.core.beyond_noise import welch
 from parivox.core.cluster_errors import safe_divide
 from parivox.core.confounding import trend
-from parivox.core.intervals import REASON_NO_TEST_SPEAKER, UNKNOWN_SPEAKERS
+from parivox.core.intervals import UNKNOWN_SPEAKERS
 from parivox.core.measures import RATES
 from parivox.core.verdict import (
     INCONCLUSIVE_REASONS,
@@ -30,6 +30,7 @@ from parivox.core.verdict import (
     sentence,
     verdicts,
 )
+from parivox.facts import fact, facts_of_cell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,7 +62,12 @@ MAX_OFFENDERS = 10
 TREND = "trend"
 _DIFFERENT = ("worse", "better")
 _UNCHECKED = " (not checked without the worst group, as trials count for two groups)"
-_EQUAL_VARIATION = "if variation between speakers is similar in all groups"
+IS_REFERENCE = "is_reference"
+"""Reason code: a group is what the others are compared with."""
+BELOW_MINIMUM = "below_minimum"
+"""Reason code: a group has too few speakers to be judged."""
+_EQUAL_VARIATION = "if_equal_variation"
+_EQUAL_VARIATION_TEXT = "if variation between speakers is similar in all groups"
 """The assumption of equal-rates draws, named where no other test shows the difference."""
 _N_PAIR = 2
 _MIN_SHOWN_P = 0.001  # smaller ones are shown as p < 0.001
@@ -237,7 +243,7 @@ def _system_columns(
             )
     if assumption:
         system_sentence = system_sentence.replace(
-            "between groups", f"between groups, {assumption}", 1
+            "between groups", f"between groups, {_EQUAL_VARIATION_TEXT}", 1
         )
     columns |= {"verdict": code, "sentence": system_sentence, "reason": assumption}
     return columns
@@ -279,7 +285,7 @@ def _no_verdict_reasons(
     """Return why each group has no verdict; empty where it may have one."""
     min_speakers, reference = options.minimums.inference, options.reference[0]
     speakers = uncertainty.rate_intervals.n_units[metric][:-1]
-    reasons = np.where(speakers < min_speakers, f"fewer than {min_speakers} speakers", "")
+    reasons = np.where(speakers < min_speakers, fact(BELOW_MINIMUM, speakers=min_speakers), "")
     lacks_test_speakers = uncertainty.metrics_lack_test_speakers([metric])[0]
     # other references are made of all groups, whose pooled row is the last cell
     reference_index = list(groups).index(reference) if reference in groups else -1
@@ -287,7 +293,7 @@ def _no_verdict_reasons(
     reasons = np.where(lacks_them, UNKNOWN_SPEAKERS, reasons)
     group_reasons = np.where(speakers > 0, reasons, NO_TRIALS[metric]).tolist()
     return [
-        "is the reference" if group == reference else reason
+        IS_REFERENCE if group == reference else reason
         for group, reason in zip(groups, group_reasons, strict=True)
     ]
 
@@ -371,9 +377,20 @@ def _sentences(
         qualification = not_without(*without_worst)
         if not qualification and unchecked and code == "better":
             qualification = _UNCHECKED
-        statement = sentence(metric, code, ratio, low, high, reason=reason, against=against)  # type: ignore[arg-type]
+        reason_text = _reason_text(reason)
+        statement = sentence(metric, code, ratio, low, high, reason=reason_text, against=against)  # type: ignore[arg-type]
         group_sentences.append(statement + qualification)
     return group_sentences
+
+
+def _reason_text(reason: str) -> str:
+    """Return a reason as `sentence` takes it: in words where a group cannot be judged."""
+    if reason == IS_REFERENCE:
+        return "is the reference"
+    facts = facts_of_cell(reason)
+    if facts and facts[0].code == BELOW_MINIMUM:
+        return f"fewer than {facts[0].values['speakers']} speakers"
+    return reason
 
 
 def _system_sentence(
@@ -547,7 +564,7 @@ def add_trend_rows(
                 "zero": "none",
             }
             if errors_at_point.has_unknown_speakers.any():
-                rows.add(**audit_keys, **row_keys, reason=located.reason or REASON_NO_TEST_SPEAKER)
+                rows.add(**audit_keys, **row_keys, reason=located.reason or UNKNOWN_SPEAKERS)
                 continue
             if located.reason:
                 rows.add(**audit_keys, **row_keys, reason=located.reason)

@@ -19,6 +19,7 @@ examples:
   parivox show audit/
   parivox show audit/ f m+Norway
   parivox show audit/ --by gender --system V2 --operating-point fpr=0.001 -v
+  parivox show audit/ --notes
 """
 
 
@@ -38,18 +39,23 @@ def add_to(commands: Any, words: str) -> None:
 
 def _run(arguments: argparse.Namespace) -> None:
     from parivox.report.selection import group_details, narrowed_audit  # noqa: PLC0415 - what takes time to load
-    from parivox.report.terminal import print_summary  # noqa: PLC0415
+    from parivox.report.terminal import print_notes, print_summary  # noqa: PLC0415
     from parivox.report.words import print_text  # noqa: PLC0415
 
     if arguments.group and arguments.verbose:
         msg = "-v is of the summary, and a group is told whole; leave one of them out"
+        raise ConfigError(msg)
+    if arguments.notes and (arguments.group or arguments.verbose):
+        msg = "--notes shows notes of the whole audit; leave out the groups and -v"
         raise ConfigError(msg)
     selection = {name: getattr(arguments, name) for name in ("system", "by", "operating_point")}
     audit = narrowed_audit(
         with_labels(load_audit(arguments.audit), given_context(arguments)), **selection
     )
     with printing():
-        if arguments.group:
+        if arguments.notes:
+            print_notes(audit)
+        elif arguments.group:
             print_text(group_details(audit, arguments.group))
         else:
             print_summary(audit, out=Path(arguments.audit), details=arguments.verbose)

@@ -20,6 +20,7 @@ import numpy as np
 
 from parivox.core.cluster_errors import safe_divide
 from parivox.errors import ConfigError
+from parivox.facts import fact, joined_cells
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,10 +48,11 @@ _MAX_LIMIT_RATIO = 5
 _MIN_FLOOR_CELLS = 3
 
 
+NO_TRIALS = "no_trials"
+"""Note of a cell without trials."""
 UNKNOWN_SPEAKERS = "unknown_test_speakers"
 """Reason code: it is not known how many test speakers the nontarget trials have."""
-REASON_NO_TEST_SPEAKER = f"nontarget trials without a test speaker ({UNKNOWN_SPEAKERS})"
-NOTE_NO_TEST_SPEAKER = f"no interval: {REASON_NO_TEST_SPEAKER}"
+NOTE_NO_TEST_SPEAKER = fact("no_interval", because=UNKNOWN_SPEAKERS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,20 +72,20 @@ class Interval:
     se: FloatArray
     """Standard error of the rate; NaN without errors."""
     note: NDArray[np.str_]
-    """What a reader must know, parts joined by "; "; why there is no interval."""
+    """Facts that a reader must know, such as why there is no interval (`parivox.facts`)."""
     method: NDArray[np.str_]
     """``speakers``; ``zero-errors`` for cells without errors, or with nothing but errors; empty
     without an interval.
     """
 
     def without_limits(self, cells: NDArray[np.bool_], note: str) -> Interval:
-        """Return a copy without limits in these cells, with a note; "no trials" stays as a note."""
+        """Return a copy without limits in these cells, with a note; "no_trials" stays as a note."""
         return replace(
             self,
             low=np.where(cells, np.nan, self.low),
             high=np.where(cells, np.nan, self.high),
             method=np.where(cells, "", self.method),
-            note=np.where(cells & (self.note != "no trials"), note, self.note),
+            note=np.where(cells & (self.note != NO_TRIALS), note, self.note),
         )
 
     def without_spread(self, cells: NDArray[np.bool_], note: str) -> Interval:
@@ -216,22 +218,22 @@ def _interval(
     has_spread = has_limits & ~has_no_spread
     speakers = moments.speakers.astype(np.int64).astype(np.str_)
     rare_speaker_note = np.strings.add(
-        speakers, " speakers cannot exclude a rare badly served kind of speaker"
+        np.strings.add('few_speakers_for_rare_kinds{"speakers": ', speakers), "}"
     )
     has_pooled_deff = has_no_spread & has_limits & (pooled_deff < max_deff)
     notes: list[tuple[NDArray[np.bool_], str | NDArray[np.str_]]] = [
-        (moments.trials == 0, "no trials"),
-        (moments.has_common_speaker, "one speaker takes part in all trials"),
-        (has_no_spread & (moments.rate == 0), "no errors"),
-        (has_no_spread & (moments.rate == 1), "nothing but errors"),
-        (has_pooled_deff, "design effect of the other groups"),
-        (has_no_spread & has_limits & ~has_pooled_deff, "each speaker counted as one trial"),
-        (is_raised, "variance raised to that of the other groups"),
+        (moments.trials == 0, NO_TRIALS),
+        (moments.has_common_speaker, "common_speaker"),
+        (has_no_spread & (moments.rate == 0), "no_errors"),
+        (has_no_spread & (moments.rate == 1), "only_errors"),
+        (has_pooled_deff, "deff_of_other_groups"),
+        (has_no_spread & has_limits & ~has_pooled_deff, "speakers_as_trials"),
+        (is_raised, "variance_raised"),
         (
             has_spread & ((moments.df < _MIN_STEADY_DF) | (moments.largest_share > 0.5)),
-            "interval may be short",
+            "interval_may_be_short",
         ),
-        (has_spread & (high > _MAX_LIMIT_RATIO * moments.rate), "upper limit only"),
+        (has_spread & (high > _MAX_LIMIT_RATIO * moments.rate), "upper_limit_only"),
         (has_limits & (moments.speakers < _MIN_SPEAKERS_FOR_RARE_KIND), rare_speaker_note),
     ]
     return Interval(
@@ -494,9 +496,8 @@ def _check_target(moments: Moments) -> None:
 def _join_notes(
     notes: list[tuple[NDArray[np.bool_], str | NDArray[np.str_]]], shape: tuple[int, ...]
 ) -> NDArray[np.str_]:
-    """Return the texts that hold for each cell, joined by "; "."""
-    joined = np.full(shape, "")
+    """Return the facts that hold for each cell."""
+    joined: NDArray[np.str_] = np.full(shape, "")
     for holds, text in notes:
-        separator = np.where(joined == "", "", "; ")
-        joined = np.where(holds, np.strings.add(np.strings.add(joined, separator), text), joined)
+        joined = np.where(holds, joined_cells(joined, np.broadcast_to(text, shape)), joined)
     return joined

@@ -39,6 +39,10 @@ MIN_STRATUM_SPEAKERS = 5
 
 MAX_DROPPED_SHARE = 0.05
 """Share of undefined replicates above which no interval is given."""
+OFTEN_UNDEFINED = "often_undefined"
+"""Reason code: a value is undefined in a larger share of the replicates."""
+SAME_IN_ALL_REPLICATES = "same_in_all_replicates"
+"""Reason code: replicates do not differ."""
 
 # Replicates that differ by less do so by rounding: relative to their size, and absolute.
 _RELATIVE_ROUNDING, _MIN_SPREAD = 1e-12, 1e-15
@@ -313,10 +317,10 @@ def from_replicates(
             ~(highest - lowest > _min_spread(lowest, highest, is_log=is_log)),
         ],
         [
-            "no logarithm of the estimate" if is_log else "no estimate",
-            f"undefined{' or 0' if is_log else ''} in more than 5 % of the replicates",
-            "fewer than two speakers",
-            "the same in all replicates",
+            "no_log_estimate" if is_log else "no_estimate",
+            "often_undefined_or_zero" if is_log else OFTEN_UNDEFINED,
+            "fewer_than_two_speakers",
+            SAME_IN_ALL_REPLICATES,
         ],
     )
     has_interval = reason == ""
@@ -325,7 +329,7 @@ def from_replicates(
     n_draws = np.maximum(is_defined.sum(axis=0), 2)
     sd = _standard_deviation(draws, is_counted, n_draws)
     has_interval &= (sd > 0) & np.isfinite(sd)
-    reason = first_reason([reason != "", ~has_interval], [reason, "beyond what numbers can hold"])
+    reason = first_reason([reason != "", ~has_interval], [reason, "beyond_number_range"])
     tail = (1 - confidence) / 2
     half_width = stdtrit(t_df, 1 - tail) * sd
     low, high = log_or_estimate - half_width, log_or_estimate + half_width

@@ -19,7 +19,7 @@ that nothing is known, never that nothing is there. Reasons of ``cannot_tell``:
 ==================  ====================================================================
 reason              meaning
 ==================  ====================================================================
-(any other text)    the group is below a minimum: in the words of that minimum
+(any other fact)    what keeps the group from being judged, as a minimum that it is below
 undefined_ratio     group or reference has no rate, or the reference no errors
 no_interval         the ratio has no interval
 no_p                the ratio has no p value
@@ -309,8 +309,8 @@ def joint(fnr: _Code, fpr: _Code, *, fnr_worst: str = "", fpr_worst: str = "") -
 
 _ERROR_NAMES = {"fpr": "false accepts", "fnr": "false rejects"}
 INCONCLUSIVE_REASONS = {
-    "no target trials": "no target trials",
-    "no nontarget trials": "no nontarget trials",
+    "no_target_trials": "no target trials",
+    "no_nontarget_trials": "no nontarget trials",
     "undefined_ratio": "ratio undefined",
     "no_interval": "no interval",
     "no_p": "no p-value",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from parivox.core.counts import FloatArray
 
-COUNTED_AT_THRESHOLDS = "counted at given thresholds only"
+COUNTED_AT_THRESHOLDS = "counted_at_thresholds"
 MAX_LISTED_BINS = 1 << 20
 """Of more bins than this, only those are made that have a score."""
 MAX_STEPS = 1 << 50

@@ -11,11 +11,20 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from parivox.auditing import ATTEMPTS, TableBuilder, loaded_audit, system_name
-from parivox.core.verdict import INCONCLUSIVE_REASONS, exceeds, holm
+from parivox.auditing import (
+    ATTEMPTS,
+    BELOW_MINIMUM,
+    IS_REFERENCE,
+    NO_FAILURES_GIVEN,
+    TableBuilder,
+    loaded_audit,
+    system_name,
+)
+from parivox.core.verdict import exceeds, holm
 from parivox.decide.policy_file import BASELINE, read_policy
 from parivox.decide.releases import GONE, NEW, PAIRED, UNPAIRED, compare
 from parivox.errors import ConfigError, DataError, name_hint
+from parivox.facts import VALUES_COLUMN, cell_of_row
 from parivox.options.limits import FAILURE_METRICS, RATIO_METRICS
 from parivox.shown import NotebookView
 from parivox.version import __version__
@@ -34,7 +43,7 @@ PASS, FAIL, CANNOT_TELL, NOT_APPLICABLE = "pass", "fail", "cannot_tell", "not_ap
 OUTCOMES = (FAIL, CANNOT_TELL, PASS, NOT_APPLICABLE)
 EXIT_CODES = {PASS: 0, FAIL: 1, CANNOT_TELL: 3, NOT_APPLICABLE: 3}
 """What `parivox gate` ends with; 2 is for mistakes."""
-ABSENT = {NEW: "not in the baseline", GONE: "not in this audit"}
+ABSENT = {NEW: "not_in_baseline", GONE: "not_in_audit"}
 """Why a group cannot be compared with the baseline: it does not pass, as nothing shows that."""
 MIXED = "mixed"
 """How releases are compared where only some groups have the same speakers: these are paired."""
@@ -62,6 +71,7 @@ TABLES: dict[str, dict[str, str]] = {
         "outcome": "str",
         "reason": "str",
         "accepted": "str",
+        VALUES_COLUMN: "str",
     },
 }
 """Columns of each table, in order, with their kinds."""
@@ -309,7 +319,7 @@ class _Judge:
             else:
                 row["outcome"] = CANNOT_TELL
             if is_beyond and _nan_for_none(unadjusted_p) < alpha <= p:
-                row["reason"] = INCONCLUSIVE_REASONS["not_after_holm"]
+                row["reason"] = "not_after_holm"
         return rows
 
     def _families(self, condition: Condition) -> Iterator[Row]:
@@ -395,26 +405,26 @@ class _Judge:
                 "p": row["p_holm"],
                 "beyond": row["verdict"] == "worse",
                 "within": row["verdict"] in {"better", "no_difference"},
-                "reason": INCONCLUSIVE_REASONS.get(row["reason"], row["reason"]),
-                "outcome": NOT_APPLICABLE if row["reason"] == "is the reference" else "",
+                "reason": cell_of_row(row, "reason"),
+                "outcome": NOT_APPLICABLE if row["reason"] == IS_REFERENCE else "",
             }
 
     def _ratio_rows(self, condition: Condition, key: Row) -> Iterator[Row]:
         group_rows = self.audit.groups.where(**key, definition="").rows()
         df_by_group = {row["group"]: row["df"] for row in group_rows}
         for row in self.audit.verdicts.where(**key).rows():
-            has_few_speakers = row["reason"].startswith("fewer than")
+            has_few_speakers = row["reason"] == BELOW_MINIMUM
             low, high = row["low"], row["high"]
             if has_few_speakers:  # too few for a verdict, so that their interval decides nothing
                 low = high = None
             df = df_by_group.get(row["group"])
             limit_columns = self._limit_columns(row["ratio"], low, high, df, condition)
-            reason = row["reason"] if low is None else ""
+            reason = cell_of_row(row, "reason") if low is None else ""
             yield {
                 **row,
                 **limit_columns,
-                "reason": INCONCLUSIVE_REASONS.get(reason, reason),
-                "outcome": NOT_APPLICABLE if row["reason"] == "is the reference" else "",
+                "reason": reason,
+                "outcome": NOT_APPLICABLE if row["reason"] == IS_REFERENCE else "",
             }
 
     def _rate_rows(self, condition: Condition, key: Row) -> Iterator[Row]:
@@ -427,8 +437,10 @@ class _Judge:
             limit_columns = self._limit_columns(
                 row["value"], row["low"], row["high"], row["df"], condition
             )
-            reason = row["reason"] or (row["note"] if row["high"] is None else "")
-            yield {**row, **limit_columns, "reason": INCONCLUSIVE_REASONS.get(reason, reason)}
+            reason = cell_of_row(row, "reason")
+            if not reason and row["high"] is None:
+                reason = cell_of_row(row, "note")
+            yield {**row, **limit_columns, "reason": reason}
 
     def _rows_without_failures(self, grouping: str) -> list[Row]:
         """Return rows of an audit that was given no failures: its groups, without figures."""
@@ -440,7 +452,7 @@ class _Judge:
                 "low": None,
                 "high": None,
                 "df": None,
-                "reason": "nothing is told of failures",
+                "reason": NO_FAILURES_GIVEN,
                 "note": "",
             }
             for group in dict.fromkeys(row["group"] for row in verdict_rows)
@@ -458,7 +470,8 @@ class _Judge:
                     row["df"],
                     condition,
                 )
-                yield {**row, **limit_columns, "reason": ABSENT.get(row["pairing"], row["reason"])}
+                reason = ABSENT.get(row["pairing"], cell_of_row(row, "reason"))
+                yield {**row, **limit_columns, "reason": reason}
         # a grouping, an operating point or a system that the baseline lacks as a whole
         for row in self.audit.groups.where(**key, definition="").rows():
             if row["group"] not in compared_groups:

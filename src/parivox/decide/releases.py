@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from parivox.auditing import (
+    BELOW_MINIMUM,
     Audit,
     TableBuilder,
     are_comparable,
@@ -27,6 +28,7 @@ from parivox.auditing import (
 from parivox.core.measures import RATES
 from parivox.core.verdict import holm, verdicts
 from parivox.errors import ConfigError, DataError
+from parivox.facts import VALUES_COLUMN, cell_of_row, fact
 from parivox.shown import NotebookView
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ TABLES: dict[str, dict[str, str]] = {
         **_VERDICT_COLUMNS,
         "pairing": "str",
         "reason": "str",
+        VALUES_COLUMN: "str",
     },
     "trends": {
         **dict.fromkeys(_KEY_COLUMNS, "str"),
@@ -59,6 +62,7 @@ TABLES: dict[str, dict[str, str]] = {
         **_VERDICT_COLUMNS,
         "pairing": "str",
         "reason": "str",
+        VALUES_COLUMN: "str",
     },
 }
 """Columns of each table, in order, with their kinds."""
@@ -229,7 +233,7 @@ class _Release(NamedTuple):
             )
             # written so that an unknown number of speakers, NaN, is too few
             has_few_speakers = not n_speakers >= min_speakers
-            few_reason = f"fewer than {min_speakers} speakers" if has_few_speakers else ""
+            few_reason = fact(BELOW_MINIMUM, speakers=min_speakers) if has_few_speakers else ""
             # rates without draws are not paired with others
             no_draws = {
                 "se": se,
@@ -246,7 +250,7 @@ class _Release(NamedTuple):
                 list_sha256=list_sha256,
                 encoded_draws=draws["draws"],
                 draws_fit=draws["fit"],
-                reason=row["reason"] or few_reason,
+                reason=cell_of_row(row, "reason") or few_reason,
                 sizes=tuple(row[name] for name in _SIZE_COLUMNS),
                 members_hash=str(draws.get("members") or ""),
             )
@@ -314,9 +318,9 @@ def _changes(
         if new_rate is not None and old_rate is not None:
             row |= contrast([old_rate, new_rate], [-1, 1], confidence)
         elif new_rate is None:
-            row |= {**_NO_CONTRAST, "pairing": GONE, "reason": "not in this release"}
+            row |= {**_NO_CONTRAST, "pairing": GONE, "reason": "not_in_this_release"}
         else:
-            row |= {**_NO_CONTRAST, "pairing": NEW, "reason": "not in the release before"}
+            row |= {**_NO_CONTRAST, "pairing": NEW, "reason": "not_in_release_before"}
         yield row
 
 
@@ -415,7 +419,7 @@ def contrast(rates: Sequence[ReleaseRate], weights: Sequence[float], confidence:
         row[f"{prefix}low"], row[f"{prefix}high"] = _none_for_nan(low), _none_for_nan(high)
     reasons = [rate.reason for rate in rates if rate.reason]
     if row["log_low"] is None:
-        reasons.append("no errors" if row["log_ratio"] is None else "the same in all draws")
+        reasons.append("no_errors" if row["log_ratio"] is None else "same_in_all_draws")
     return {**row, "p": _none_for_nan(p), "reason": reasons[0] if reasons else ""}
 
 

@@ -773,6 +773,12 @@ class ShowCommand(CommandOptions):
         DISPLAY_SECTION, "show this operating point only: `fpr=0.001`", Text, metavar="POINT"
     )
     context: Any = option_like(ReportDetailsCommand, "context", section=DISPLAY_SECTION)
+    notes: bool = option(
+        DISPLAY_SECTION,
+        "show the reasons and notes of all tables in words, instead of the summary",
+        Flag,
+        False,
+    )
     verbose: bool = option_like(AuditCommand, "verbose", section=DISPLAY_SECTION)
 
 

@@ -8,15 +8,17 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from parivox.auditing import THRESHOLD_VARIES
+from parivox.auditing import PAIRS_BELOW_MINIMUM, SPEAKERS_BELOW_MINIMUM, THRESHOLD_VARIES
 from parivox.core.measures import BOTH
-from parivox.core.verdict import INCONCLUSIVE_REASONS
 from parivox.errors import ConfigError
+from parivox.facts import facts_of_row
+from parivox.report.catalogue import fact_text, inconclusive_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from parivox.auditing import Audit
+    from parivox.facts import Fact
     from parivox.report.words import Row
 
     Rates = Mapping[str, Mapping[tuple[str, str], Row]]
@@ -35,10 +37,9 @@ NOT_UNDER_REPRESENTED = "are not under-represented"
 _MAX_NAMED_GROUPS = 3
 """Omitted groups that are named next to a number; of more, the count is given."""
 POOLED = "pooled"
-IS_REFERENCE = "is the reference"
 _INTERVAL_MARKS = {
     "~": (
-        "interval may be short",
+        "interval_may_be_short",
         "the interval may be too narrow: few speakers, or large differences between them",
     ),
     "+": (THRESHOLD_VARIES, "includes that the threshold was set on these trials"),
@@ -75,12 +76,10 @@ class Scope(NamedTuple):
 
 def interval_marks(rows: Iterable[Row]) -> dict[str, str]:
     """Return the marks of the intervals of these rates, with their explanations."""
-    notes = {row["note"] for row in rows if row["high"] is not None}
-    return {
-        mark: words
-        for mark, (note, words) in _INTERVAL_MARKS.items()
-        if any(note in row_note for row_note in notes)
+    codes = {
+        fact.code for row in rows if row["high"] is not None for fact in facts_of_row(row, "note")
     }
+    return {mark: words for mark, (code, words) in _INTERVAL_MARKS.items() if code in codes}
 
 
 def system_label(system: str, list_: str) -> str:
@@ -156,8 +155,7 @@ def has_rate(metric: str, point: str, rates: Rates) -> bool:
 
 def missing_rate_reason(metric: str, point: str, rates: Rates) -> str:
     """Return why no group has a rate at an operating point."""
-    codes = (rate_of[metric, point]["reason"] for rate_of in rates.values())
-    reasons = dict.fromkeys(INCONCLUSIVE_REASONS.get(code, code) for code in codes)
+    reasons = dict.fromkeys(inconclusive_text(rate_of[metric, point]) for rate_of in rates.values())
     return ", ".join(reasons)
 
 
@@ -185,14 +183,52 @@ def heading_with_status(audit: Audit, heading: str, filters: Row, point: str | N
     return f"{heading}, {'confirmatory' if len(confirmatory_rows) else 'exploratory'}"
 
 
-def small_groups(audit: Audit, filters: Row, metric: str | None = None) -> dict[str, str]:
-    """Return the groups that are too small to count, with what they have too little of.
+class Shortfall(NamedTuple):
+    """What a group has too little of: facts on minimums, each with the error types concerned."""
+
+    fact: Fact
+    metric: str = ""
+
+    @property
+    def words(self) -> str:
+        """The number that is too small, and of what."""
+        of_metric = f" of {self.metric.upper()}" if self.metric else ""
+        return f"{fact_text(self.fact)}{of_metric}"
+
+    @property
+    def count(self) -> float:
+        """The number that is too small, as it is shown."""
+        (number,) = self.fact.values.values()
+        return float(f"{number:.2g}") if isinstance(number, float) else float(number)
+
+    @property
+    def is_of_speakers(self) -> bool:
+        """Whether the group has too few speakers."""
+        return self.fact.code == SPEAKERS_BELOW_MINIMUM
+
+    @property
+    def names_speakers(self) -> bool:
+        """Whether the words tell of speakers or their pairs, and so need no error type."""
+        return self.fact.code in {SPEAKERS_BELOW_MINIMUM, PAIRS_BELOW_MINIMUM}
+
+    @property
+    def without_metric(self) -> Shortfall:
+        """The same without the error type."""
+        return self._replace(metric="")
+
+
+def small_groups(audit: Audit, filters: Row, metric: str | None = None) -> dict[str, Shortfall]:
+    """Return the groups that are too small to count, with the first minimum that they miss.
 
     For one error, or without `metric` for any.
     """
     row_filters = filters if metric is None else {**filters, "metric": metric}
     rows = audit.verdicts.where(**row_filters).rows()
-    return {row["group"]: str(row["gates"]) for row in rows if row["group"] and row["gates"]}
+    return {
+        row["group"]: Shortfall(facts_of_row(row, "gates")[0])
+        for row in rows
+        if row["group"] and row["gates"]
+    }
 
 
 def differing_groups(verdicts: Verdicts) -> list[str]:
@@ -216,32 +252,29 @@ def differing_groups(verdicts: Verdicts) -> list[str]:
     return sorted(differing, key=lambda group: -signed_ratio(group))
 
 
-def shortfalls(verdicts: Verdicts, rates: Rates, point: str) -> dict[str, str]:
+def shortfalls(verdicts: Verdicts, rates: Rates, point: str) -> dict[str, list[Shortfall]]:
     """Return what each under-represented group has too little of: its first missed minimum.
 
     The error type is named unless the group has too little for both, or too few speakers.
     """
     shortfall_of = {}
     for group in rates:
-        missed_minimums = {
-            metric: verdicts[metric][group]["gates"]
-            for metric in ERROR_TYPES
-            if group in verdicts.get(metric, {})
-            and rates[group][metric, point]["value"] is not None
-        }
-        first_missed = {
-            metric: words.split("; ")[0] for metric, words in missed_minimums.items() if words
-        }
-        distinct_shortfalls = list(dict.fromkeys(first_missed.values()))
-        concerns_both_errors = len(first_missed) > 1 or any(
-            "speakers" in missed_minimums[metric] for metric in first_missed
-        )
-        if len(distinct_shortfalls) == 1 and concerns_both_errors:
-            shortfall_of[group] = str(distinct_shortfalls[0])
+        first_missed: list[Shortfall] = []
+        concerns_both_errors = False
+        for metric in ERROR_TYPES:
+            if (
+                group not in verdicts.get(metric, {})
+                or rates[group][metric, point]["value"] is None
+            ):
+                continue
+            missed = [Shortfall(fact) for fact in facts_of_row(verdicts[metric][group], "gates")]
+            concerns_both_errors |= any(each.names_speakers for each in missed)
+            first_missed += [each._replace(metric=metric) for each in missed[:1]]
+        concerns_both_errors |= len(first_missed) > 1
+        if len({each.without_metric.words for each in first_missed}) == 1 and concerns_both_errors:
+            shortfall_of[group] = [first_missed[0].without_metric]
         elif first_missed:
-            shortfall_of[group] = ", ".join(
-                f"{words} of {metric.upper()}" for metric, words in first_missed.items()
-            )
+            shortfall_of[group] = first_missed
     return shortfall_of
 
 
@@ -322,10 +355,11 @@ def omission_reasons(audit: Audit, filters: Row, names: Sequence[str]) -> list[s
             or row["metric"] not in ERROR_TYPES
         ):
             continue
-        reason = row["gates"].split("; ")[0]
+        shortfall = Shortfall(facts_of_row(row, "gates")[0], row["metric"])
         # speakers are the same for both errors
-        if "speakers" not in reason:
-            reason += f" of {row['metric'].upper()}"
+        if shortfall.names_speakers:
+            shortfall = shortfall.without_metric
+        reason = shortfall.words
         if is_system_named:
             reason += f" in {system_label(row['system'], row['list'])}"
         reasons_of_group[row["group"]][reason] = None

@@ -6,7 +6,6 @@ then groups, then what was not supplied. A new limitation is one more rule in th
 
 from __future__ import annotations
 
-import re
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -30,11 +29,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from parivox.auditing import Audit
-    from parivox.report.audit_queries import Scope
+    from parivox.report.audit_queries import Scope, Shortfall
     from parivox.report.words import Row
 
-    Shortfalls = dict[str, dict[str, str]]
-    """By metric and group: which minimums a group misses, in words."""
+    Shortfalls = dict[str, dict[str, Shortfall]]
+    """By metric and group: the first minimum that a group misses."""
 
 COMMON_TRIALS_ENDING = "which are compared"
 """How the description of a pair of systems ends where they share only some of their trials."""
@@ -250,18 +249,14 @@ def trial_design(audit: Audit) -> Iterator[Caveat]:
 
 def associated_attributes(audit: Audit) -> Iterator[Caveat]:
     """Yield which attributes are associated with those that groups are made of."""
-    sentences = (
-        sentence
+    associations = (
+        association
         for scope in scopes(audit)
-        for sentence in findings.confounding_sentences(audit, scope.filters)
+        for association in findings.associations(audit, scope.filters)
     )
     # the same association is stated for every system
-    for sentence in dict.fromkeys(sentences):
-        association, colon, _ = sentence.partition(":")
-        consequence = " (so a difference by one may be due to the other)" if colon else ""
-        yield Caveat(
-            f"{association}{consequence}", capitalised(sentence.removesuffix(".")), "groups"
-        )
+    for short, sentence in dict.fromkeys(associations):
+        yield Caveat(short, capitalised(sentence.removesuffix(".")), "groups")
 
 
 def groups_without_trials(audit: Audit) -> Iterator[Caveat]:
@@ -304,9 +299,10 @@ def _smallest_shortfalls(audit: Audit, same_grouping: Sequence[Scope], point: ob
     for metric in ERROR_TYPES:
         for scope in same_grouping:
             at_point = {**scope.filters, "operating_point": point}
-            for group, words in small_groups(audit, at_point, metric).items():
+            for group, missed in small_groups(audit, at_point, metric).items():
                 by_group = shortfalls.setdefault(metric, {})
-                by_group[group] = min(words, by_group.get(group, words), key=_leading_number)
+                smallest = by_group.get(group, missed)
+                by_group[group] = missed if missed.count <= smallest.count else smallest
     return shortfalls
 
 
@@ -322,12 +318,6 @@ def _small_group_shares(shortfalls: Shortfalls, n_groups: int, kind: str) -> str
     return words
 
 
-def _leading_number(words: str) -> float:
-    """Return the number that words such as ``1.2 effective errors`` begin with."""
-    match = re.match(r"[\d.,]+", words)
-    return float(match[0].replace(",", "")) if match else 0.0
-
-
 def _share_of_groups(n_small: int, n_groups: int, kind: str) -> str:
     """Return how many of the groups are small, as the beginning of a sentence."""
     if n_small < n_groups:
@@ -340,12 +330,11 @@ def _share_of_groups(n_small: int, n_groups: int, kind: str) -> str:
     return f"all {n_groups} {kind}groups are"
 
 
-def _shortfall_numbers(by_group: Mapping[str, str]) -> str:
+def _shortfall_numbers(by_group: Mapping[str, Shortfall]) -> str:
     """Return what each group has too little of, in one number; of many groups, the first."""
-    first_shortfalls = {group: words.split("; ")[0] for group, words in by_group.items()}
-    named = dict([*first_shortfalls.items()][:_MAX_SMALL_GROUPS])
+    named = {group: [by_group[group]] for group in [*by_group][:_MAX_SMALL_GROUPS]}
     sentence = findings.groups_by_shortfall_text(named)
-    n_more = len(first_shortfalls) - _MAX_SMALL_GROUPS
+    n_more = len(by_group) - _MAX_SMALL_GROUPS
     return f"{sentence}; and {n_more} more" if n_more > 0 else sentence
 
 

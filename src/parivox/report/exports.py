@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError
 from parivox.report.audit_queries import system_label
+from parivox.report.catalogue import reason_text
 
 if TYPE_CHECKING:
     from parivox.auditing import Audit
@@ -231,7 +232,7 @@ def _number_fields(row: Row, columns: tuple[str, ...]) -> dict[str, Value]:
     """Return a row's value, or why there is none, with those of some columns that are defined."""
     number = row["value"]
     if number is None or not math.isfinite(number):
-        return {"reason": row["reason"] or "infinite"} | _defined_fields(row, columns)
+        return {"reason": reason_text(row) or "infinite"} | _defined_fields(row, columns)
     return {"value": number} | _defined_fields(row, columns)
 
 

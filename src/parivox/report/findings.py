@@ -24,6 +24,7 @@ from parivox.core.shrinkage import LOW_POWER
 from parivox.core.verdict import holm
 from parivox.data.trial_checks import FAILED, PLACEHOLDER_SPEAKER, UNSCORED, WITHOUT_TEST_SPEAKER
 from parivox.data.value_warnings import RANGE_OF_NUMBERS, WARNING_SOURCE
+from parivox.report.associations import association
 from parivox.report.audit_queries import (
     ERROR_TYPES,
     VERDICTS,
@@ -32,6 +33,7 @@ from parivox.report.audit_queries import (
     system_label,
     systems,
 )
+from parivox.report.catalogue import missing_interval_text, reason_text
 from parivox.report.words import (
     count_of,
     count_text,
@@ -47,7 +49,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from parivox.auditing import Audit
-    from parivox.report.audit_queries import Rates, Verdicts
+    from parivox.report.associations import Association
+    from parivox.report.audit_queries import Rates, Shortfall, Verdicts
     from parivox.report.words import Row
 
 CHECKS_BETWEEN_GROUPS = {
@@ -76,7 +79,6 @@ EXPLORATORY_SENTENCE = (
 """How often explored findings are wrong: docs/coverage.md#the-answer-and-all-that-is-looked-at."""
 _MAX_DIFFERING_GROUPS = 6
 """Differing groups whose figures are shown."""
-_NO_INTERVAL_PREFIX = "no interval: "
 _SAME_KIND_RELATIONS = {"tells", "told", "alike"}
 """Relations of two attributes of which one determines the other, as age and bands of age."""
 _INPUT_COUNTS = {
@@ -240,17 +242,21 @@ def interaction_sentences(audit: Audit, scope_filters: Row) -> Iterator[str]:
             )
 
 
-def groups_by_shortfall_text(shortfalls: Mapping[str, str]) -> str:
+def groups_by_shortfall_text(shortfalls: Mapping[str, Sequence[Shortfall]]) -> str:
     """Return groups by what they have too little of, those of few speakers first."""
+    words_of_group = {
+        group: ", ".join(each.words for each in of_group) for group, of_group in shortfalls.items()
+    }
 
     def sort_key(group: str) -> tuple[bool, float, str, str]:
-        words = shortfalls[group]
-        count, _, minimum = words.partition(" ")
-        return not minimum.startswith("speakers"), float(count), words, group
+        first = shortfalls[group][0]
+        return not first.is_of_speakers, first.count, words_of_group[group], group
 
     return "; ".join(
         f"{', '.join(groups)} ({words})"
-        for words, groups in groupby(sorted(shortfalls, key=sort_key), key=shortfalls.__getitem__)
+        for words, groups in groupby(
+            sorted(shortfalls, key=sort_key), key=words_of_group.__getitem__
+        )
     )
 
 
@@ -296,7 +302,7 @@ def no_threshold_sentence(audit: Audit, system: Row) -> str:
     """Return why a system has no rates, and what to do."""
     pooled_row = audit.groups.where(**system, grouping="all", within="").rows()[0]
     rows = audit.operating_points.where(**system, within="").rows()
-    reasons = dict.fromkeys(row["reason"] for row in rows)
+    reasons = dict.fromkeys(reason_text(row) for row in rows)
     descriptions = [row["item"] for row in audit.data.where(**system, source="counts").rows()]
     counted_thresholds = [
         description.removeprefix(_COUNTED_AT_PREFIX)
@@ -335,7 +341,7 @@ def pooled_metrics_text(pooled_rows: list[Row]) -> str:
             metrics.append(f"EER {percent(row['value'])} ({row['definition']})")
         if row["metric"] == "min_cdet_norm" and row["value"] is not None:
             metrics.append(f"min cost {row['value']:.4f} ({row['definition']})")
-    reasons = {row["reason"] for row in pooled_rows if row["metric"] == "eer"}
+    reasons = {reason_text(row) for row in pooled_rows if row["metric"] == "eer"}
     return ", ".join(metrics) + "." if metrics else f"No EER: {', '.join(sorted(reasons))}."
 
 
@@ -344,9 +350,11 @@ def missing_interval_reason(audit: Audit, system: Row) -> str:
     if not audit.record["options"]["intervals"]:
         return "--no-intervals was given"
     pooled_rows = audit.groups.where(**system, grouping="all", within="").rows()
-    notes = [row["note"] for row in pooled_rows if row["value"] is not None]
-    has_interval = any(row["interval"] for row in pooled_rows)
-    return "" if has_interval or not notes else notes[0].removeprefix(_NO_INTERVAL_PREFIX)
+    if any(row["interval"] for row in pooled_rows):
+        return ""
+    rows_with_value = (row for row in pooled_rows if row["value"] is not None)
+    first_row = next(rows_with_value, None)
+    return "" if first_row is None else missing_interval_text(first_row)
 
 
 def ratio_legend(audit: Audit) -> str:
@@ -623,6 +631,11 @@ def failed_checks(audit: Audit) -> list[tuple[list[str], list[Row]]]:
 
 
 def confounding_sentences(audit: Audit, filters: Row) -> Iterator[str]:
+    """Yield which attributes are associated with those of a grouping, and how to examine them."""
+    return (each.sentence for each in associations(audit, filters))
+
+
+def associations(audit: Audit, filters: Row) -> Iterator[Association]:
     """Yield which attributes are associated with those of a grouping, and how to examine them.
 
     Of attributes that determine each other, as ages and bands of age do, one is enough: that with
@@ -639,20 +652,21 @@ def confounding_sentences(audit: Audit, filters: Row) -> Iterator[str]:
     # the name of a single attribute may hold a +
     is_single_attribute = any(row["attribute"] == grouping for row in rows)
     grouping_attributes = [grouping] if is_single_attribute else grouping.split("+")
-    associations = [
+    associated = [
         row
         for row in rows
         if row["attribute"] in grouping_attributes and row["other"] not in grouping_attributes
     ]
     if is_single_attribute:
-        for row in associations:
+        for row in associated:
             if row["relation"] in {"told", "alike"}:
-                yield f"{row['sentence']}."
+                words = association(row)
+                yield words._replace(sentence=f"{words.sentence}.")
     same_kind_pairs = {
         (row["attribute"], row["other"]) for row in rows if row["relation"] in _SAME_KIND_RELATIONS
     }
-    settled = {row["other"] for row in associations if row["relation"] in _SAME_KIND_RELATIONS}
-    for row in sorted(associations, key=lambda row: -row["cramers_v"]):
+    settled = {row["other"] for row in associated if row["relation"] in _SAME_KIND_RELATIONS}
+    for row in sorted(associated, key=lambda row: -row["cramers_v"]):
         other_attribute = row["other"]
         if row["relation"] != "confounded" or other_attribute in settled:
             continue
@@ -667,7 +681,8 @@ def confounding_sentences(audit: Audit, filters: Row) -> Iterator[str]:
         # where names are shown as labels, options still take the names
         name = row.get("as_given", other_attribute)
         remedy = f". To examine this, use --within {name} or --standardise {name}"
-        yield f"{row['sentence']}{'' if is_examined else remedy}."
+        words = association(row)
+        yield words._replace(sentence=f"{words.sentence}{'' if is_examined else remedy}.")
 
 
 # ---- groups
@@ -835,7 +850,7 @@ def trend_sentences(audit: Audit, scope_filters: Row, point: str) -> Iterator[st
     for row in sorted(rows, key=lambda row: [*ERROR_TYPES].index(row["metric"])):
         name = row["metric"].upper()
         if row["value"] is None:
-            odds_ratios.append(f"{name}: {row['reason']}")
+            odds_ratios.append(f"{name}: {reason_text(row)}")
             continue
         # the table has logarithms of odds ratios
         ratio, low, high = (
@@ -843,7 +858,7 @@ def trend_sentences(audit: Audit, scope_filters: Row, point: str) -> Iterator[st
             for column in ("value", "low", "high")
         )
         interval = f" {interval_text(low, high)}, {p_value(row['p'])}" if low is not None else ""
-        reason = f" ({row['reason']})" if row["reason"] else ""
+        reason = f" ({reason_text(row)})" if row["reason"] else ""
         odds_ratios.append(f"{name} x {short_number(ratio)}{interval}{reason}")
     number = f"{rows[0]['group']}, {rows[0]['definition']}"
     yield f"Odds of an error with {number}: {'; '.join(odds_ratios)}."

@@ -16,6 +16,7 @@ from parivox.auditing import SAME_TRIALS
 from parivox.core.measures import BOTH
 from parivox.core.verdict import EQUIVALENCE_CONFIDENCE
 from parivox.data.lists.guidelines import failed_checks_sentence
+from parivox.facts import facts_of_row
 from parivox.report.audit_queries import (
     ERROR_TYPES,
     POOLED,
@@ -32,6 +33,7 @@ from parivox.report.audit_queries import (
     systems,
     verdicts_by_metric,
 )
+from parivox.report.catalogue import measure_reason_text
 from parivox.report.findings import (
     CHECKS_BETWEEN_GROUPS,
     confounding_sentences,
@@ -64,7 +66,7 @@ from parivox.report.sheets.groups import (
     strata_table,
     worst_groups_by_stratum,
 )
-from parivox.report.sheets.measures import row_measure, spread_table, undefined_reason
+from parivox.report.sheets.measures import row_measure, spread_table
 from parivox.report.sheets.sheet import Cell, Sheet, terminal_table
 from parivox.report.sheets.supplementary import (
     attempts,
@@ -408,7 +410,7 @@ def _observed_rate_blocks(
         measure = row_measure(row)
         if measure.shown == "first":
             if row["value"] is None:
-                number = f"undefined ({undefined_reason(row['reason'])})"
+                number = f"undefined ({measure_reason_text(row)})"
             else:
                 number = f"{row['value']:.4g}"
             measures.append(
@@ -453,9 +455,10 @@ def _compatibility_blocks(audit: Audit, system: Row) -> Iterator[RenderableType]
     ]
     # the other tool's number, with the exact one behind it where they differ
     differing = [
-        (row, float(row["value"]), float(row["reason"].removeprefix("exact: ")))
+        (row, float(row["value"]), float(fact.values["exact"]))
         for row in rows
-        if row["reason"]
+        for fact in facts_of_row(row, "reason")
+        if fact.code == "exact_value"
     ]
     differing.sort(key=lambda numbers: -abs(numbers[1] - numbers[2]) / max(numbers[1:]))
     yield text(f"{audit.record['compat']}.", apart=True)

@@ -19,7 +19,9 @@ from parivox.decide.release_gate import (
 )
 from parivox.decide.releases import PAIRED
 from parivox.errors import printable
+from parivox.facts import Fact
 from parivox.report.audit_queries import system_label
+from parivox.report.catalogue import fact_text, inconclusive_text
 from parivox.report.releases import changed_group_sentences
 from parivox.report.sheets.paper import markdown_escaped
 from parivox.report.words import (
@@ -158,7 +160,7 @@ def _not_judged_parts(rows: Sequence[Row], gate: Gate) -> Iterator[str]:
         ]
         if names:
             words = ", ".join(shortened_names(names, most=_MAX_NAMED_GROUPS))
-            yield f"not judged, {reason}: {words}"
+            yield f"not judged, {fact_text(Fact(reason, {}))}: {words}"
 
 
 def _condition_text(row: Row, gate: Gate) -> str:
@@ -198,7 +200,7 @@ def _group_name(row: Row, gate: Gate) -> str:
 def _judged_value_text(row: Row) -> str:
     """Return what is held against the limit, with its interval, or why there is none."""
     if row["value"] is None or row["high"] is None:
-        return f"({row['reason'] or 'no interval'})"
+        return f"({inconclusive_text(row) or 'no interval'})"
     if row["asked"] == "rate":
         return f"{percent(row['value'])} {interval_text(row['low'], row['high'], times=100)}"
     return f"{short_number(row['value'])} times {interval_text(row['low'], row['high'])}"
@@ -259,7 +261,7 @@ def junit(gate: Gate) -> str:
                 f"{_condition_text(group_row, gate)}: {_judged_value_text(group_row).strip('()')}"
             )
             if group_row["accepted"] or group_row["outcome"] == NOT_APPLICABLE:
-                reason = group_row["accepted"] or group_row["reason"]
+                reason = group_row["accepted"] or inconclusive_text(group_row)
                 ET.SubElement(case, "skipped", message=printable(f"{words}; {reason}"))
             elif group_row["outcome"] != PASS:
                 kind = "failure" if group_row["outcome"] == FAIL else "error"

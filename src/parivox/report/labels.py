@@ -335,23 +335,28 @@ class _AuditLabels:
 
     def labelled_association(self, association: dict[str, Any]) -> dict[str, Any]:
         """Return how one attribute is associated with another, with labels in place of names."""
-        words = association["sentence"]
-        for attribute in (association["other"], association["attribute"]):
-            attribute_label, names = self.grouping_label(attribute), dict[str, str]()
-            for key, label in self.label_of_name.items():
-                attribute_value = key.removeprefix(f"{attribute}=")
-                names[attribute_value] = label
-                names[f"{attribute} {attribute_value}"] = f"{attribute_label} {label}"
-            words = _with_labels(words, names | {attribute: attribute_label})
-            # here attributes stand before words that group names do not stand before
-            for verb in ("with", "have"):
-                words = words.replace(f"{verb} {attribute} ", f"{verb} {attribute_label} ")
         attribute_labels = {
             key: self.grouping_label(association[key]) for key in ("attribute", "other")
         }
         # options such as --within take the name, not the label
         names_of_options = {"as_given": association["other"]}
-        return association | attribute_labels | {"sentence": words} | names_of_options
+        return (
+            association
+            | attribute_labels
+            | {"shares": self.labelled_shares(association)}
+            | (names_of_options)
+        )
+
+    def labelled_shares(self, association: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the shares of an association, with labels in place of the names of values."""
+        shares = association["shares"]
+        if not shares:
+            return None
+        groups = [
+            group | {"group": self.label_of(group["group"], association["attribute"])}
+            for group in shares["groups"]
+        ]
+        return {"value": self.label_of(shares["value"], association["other"]), "groups": groups}
 
 
 def _with_labels(words: str, names: Mapping[str, str]) -> str:

@@ -13,12 +13,11 @@ from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from parivox.auditing import NO_TRIALS, is_far_from_target
+from parivox.auditing import IS_REFERENCE, NO_TRIALS, is_far_from_target
 from parivox.core import verdict
 from parivox.report import findings
 from parivox.report.audit_queries import (
     ERROR_TYPES,
-    IS_REFERENCE,
     POOLED,
     VERDICTS,
     first_point_name,
@@ -31,6 +30,7 @@ from parivox.report.audit_queries import (
     systems,
     verdicts_by_metric,
 )
+from parivox.report.catalogue import inconclusive_text, reason_text
 from parivox.report.caveats import COMMON_TRIALS_ENDING, caveats, missing_score_sentences
 from parivox.report.sheets.groups import errors_over_trials
 from parivox.report.words import (
@@ -67,17 +67,15 @@ _SYSTEM_CLAIMS = {
 }
 """What is said of the better of two systems, and of the best."""
 _REFERENCE_GROUP = "other"
-_LOST_TO_HOLM = verdict.INCONCLUSIVE_REASONS["not_after_holm"]
+_LOST_TO_HOLM = "not_after_holm"
 _MAX_NEAR_P = 0.5
 """Adjusted p below which a comparison that Holm's adjustment made inconclusive counts as near."""
 _REASON_TEXTS = {
-    **{words: words for words in verdict.INCONCLUSIVE_REASONS.values()},
-    verdict.INCONCLUSIVE_REASONS[
-        "too_wide"
-    ]: "interval too wide, usually from too few speakers or errors",
-    verdict.INCONCLUSIVE_REASONS["no_errors"]: "no errors, but too few trials or speakers",
+    **verdict.INCONCLUSIVE_REASONS,
+    "too_wide": "interval too wide, usually from too few speakers or errors",
+    "no_errors": "no errors, but too few trials or speakers",
 }
-"""Why comparisons are inconclusive."""
+"""Why comparisons are inconclusive, by the code of the reason."""
 _OTHER_REASONS = "too few speakers, errors or pairs, or not confirmed without the worst group"
 
 
@@ -112,7 +110,8 @@ class GroupComparison(NamedTuple):
     """A code of verdicts, empty where nothing was judged."""
     p: float | None = None
     reason: str = ""
-    """Why it is inconclusive, or why there is no rate."""
+    """Why it is inconclusive, or why there is no rate, in words."""
+    reason_code: str = ""
     best_guess: str = ""
     """The likely ratio, where power is low, as ratios that are found then look too large."""
     error_counts: str = ""
@@ -133,7 +132,7 @@ class GroupComparison(NamedTuple):
     @property
     def fails_only_after_holm(self) -> bool:
         """Whether its p is low, yet not for the number of groups that were looked at."""
-        return self.reason == _LOST_TO_HOLM and self.p is not None and self.p < _MAX_NEAR_P
+        return self.reason_code == _LOST_TO_HOLM and self.p is not None and self.p < _MAX_NEAR_P
 
 
 class GroupResult(NamedTuple):
@@ -401,7 +400,7 @@ def _counted_comparisons(groups: Sequence[GroupResult], reference: str) -> list[
                 compared = [
                     comparison
                     for comparison in of_system
-                    if comparison.verdict and comparison.reason != IS_REFERENCE
+                    if comparison.verdict and comparison.reason_code != IS_REFERENCE
                 ]
                 if is_pair and len(compared) > 1:
                     worse = min(compared, key=lambda each: severity.index(each.verdict))
@@ -417,7 +416,7 @@ def _inconclusive_note(comparisons: Sequence[GroupComparison]) -> str:
     if not inconclusive:
         return ""
     n_of_reason = Counter(
-        _REASON_TEXTS.get(comparison.reason, _OTHER_REASONS) for comparison in inconclusive
+        _REASON_TEXTS.get(comparison.reason_code, _OTHER_REASONS) for comparison in inconclusive
     )
     reasons = "; ".join(f"{reason} ({count_text(n)})" for reason, n in n_of_reason.most_common())
     share = "1 comparison"
@@ -439,7 +438,7 @@ def _group_comparison(scope: Scope, rate_row: Row, verdict_row: Row | None) -> G
     system = system_label(scope.system, scope.list)
     rate, error_counts = rate_row["value"], errors_over_trials(rate_row)
     if verdict_row is None or rate is None:
-        reason = "" if rate is not None else str(rate_row["reason"])
+        reason = "" if rate is not None else inconclusive_text(rate_row)
         return GroupComparison(
             system,
             rate,
@@ -447,13 +446,13 @@ def _group_comparison(scope: Scope, rate_row: Row, verdict_row: Row | None) -> G
             low=None,
             high=None,
             verdict="",
-            reason=verdict.INCONCLUSIVE_REASONS.get(reason, reason),
+            reason=reason,
             error_counts=error_counts,
         )
-    code = verdict_row["verdict"]
-    reason = verdict.INCONCLUSIVE_REASONS.get(verdict_row["reason"], verdict_row["reason"] or "")
+    code, reason_code = verdict_row["verdict"], verdict_row["reason"]
+    reason = inconclusive_text(verdict_row)
     if verdict_row.get("because_of"):
-        code = "cannot_tell"
+        code, reason_code = "cannot_tell", "because_of"
         reason = f"better, but not confirmed without {verdict_row['because_of']}"
     return GroupComparison(
         system,
@@ -464,6 +463,7 @@ def _group_comparison(scope: Scope, rate_row: Row, verdict_row: Row | None) -> G
         verdict=code,
         p=verdict_row["p_holm"],
         reason=reason,
+        reason_code=reason_code,
         # without its interval
         best_guess=findings.shrinkage_estimate_text(verdict_row).partition(" ")[0],
         error_counts=error_counts,
@@ -766,7 +766,7 @@ def _joint_differences(
                 if comparison.system == system
             } - {""}
             if codes and not codes & {*_DIFFERENT_VERDICTS, "no_difference"}:
-                assumption = f", {row['reason']}" if row["reason"] else ""
+                assumption = f", {reason_text(row)}" if row["reason"] else ""
                 p_of_system.setdefault((metric, assumption), {})[system] = p
     for (metric, assumption), p_values in p_of_system.items():
         names = ""
@@ -942,7 +942,7 @@ def _pooled_rate_text(audit: Audit, system: Row, metric: str) -> str:
     row = rows[0]
     if row["value"] is not None:
         return percent(row["value"])
-    reason = str(verdict.INCONCLUSIVE_REASONS.get(row["reason"], row["reason"]))
+    reason = inconclusive_text(row)
     if row["reason"] == NO_TRIALS[metric]:
         reason += _exclusions_text(audit, system, metric)
     return reason
@@ -1137,10 +1137,10 @@ def _comparisons_text(audit: Audit, groups: Sequence[GroupResult], n_comparisons
             for group in same_grouping
             if any(comparison.verdict for comparison in group.all_comparisons())
         ]
-        reasons = [each.reason for group in compared for each in group.all_comparisons()]
+        codes = [each.reason_code for group in compared for each in group.all_comparisons()]
         if _is_pair(compared, reference):
             has_pairs = True
-        elif any(reason != IS_REFERENCE for reason in reasons):
+        elif any(code != IS_REFERENCE for code in codes):
             has_groups = True
     words = count_of(n_comparisons, "comparison")
     if has_groups:

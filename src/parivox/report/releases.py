@@ -9,6 +9,7 @@ from rich.console import group
 
 from parivox.decide.releases import GONE, NEW, PAIRED, UNPAIRED
 from parivox.report.audit_queries import ERROR_TYPES, POOLED, VERDICTS, system_label
+from parivox.report.catalogue import reason_text
 from parivox.report.sheets.sheet import Cell, Sheet, terminal_table
 from parivox.report.words import (
     capitalised,
@@ -126,7 +127,7 @@ def _pairing_text(rows: Sequence[Row]) -> str:
 def _pooled_change_text(row: Row) -> str:
     """Return a pooled rate before and now, with the interval of the difference."""
     if row["log_low"] is None:
-        return f"{percent(row['other'])} to {percent(row['value'])} ({row['reason']})"
+        return f"{percent(row['other'])} to {percent(row['value'])} ({reason_text(row)})"
     return (
         f"{percent(row['other'])} to {percent(row['value'])}, difference "
         f"{100 * row['difference']:+.2f} points [{100 * row['low']:.2f}, {100 * row['high']:.2f}]"

@@ -22,6 +22,7 @@ from parivox.report.audit_queries import (
     systems,
     verdicts_by_metric,
 )
+from parivox.report.catalogue import gates_text, inconclusive_text
 from parivox.report.findings import (
     confidence_statement,
     no_threshold_sentence,
@@ -179,11 +180,9 @@ def _group_blocks(
 def _missing_answer_reason(rate_row: Row, verdict_row: Row | None) -> str:
     """Return why there is no rate, or why the comparison is inconclusive; empty if it is not."""
     if rate_row["value"] is None:
-        return str(INCONCLUSIVE_REASONS.get(rate_row["reason"], rate_row["reason"]))
+        return inconclusive_text(rate_row)
     if verdict_row is None or verdict_row["verdict"] != "cannot_tell":
         return ""
     if verdict_row["reason"] not in INCONCLUSIVE_REASONS:  # how a group misses a minimum
-        return str(verdict_row["reason"])
-    return "; ".join(
-        filter(None, (INCONCLUSIVE_REASONS[verdict_row["reason"]], verdict_row["gates"]))
-    )
+        return inconclusive_text(verdict_row)
+    return "; ".join(filter(None, (inconclusive_text(verdict_row), gates_text(verdict_row))))

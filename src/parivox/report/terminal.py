@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
-from itertools import chain
+from itertools import chain, groupby
 from pathlib import Path
 from shlex import quote
 from shutil import which
@@ -67,6 +67,24 @@ def print_summary(
 
         print_text(every_table(audit))
     print_text(summary(audit, out=out, page=page))
+
+
+def print_notes(audit: Audit) -> None:
+    """Print the reasons and notes of each table in words, with in how many rows they are."""
+    print_text(Group(*_note_lines(audit)))
+
+
+def _note_lines(audit: Audit) -> Iterator[RenderableType]:
+    rows = audit.sentences().rows()
+    if not rows:
+        yield text("No table has a reason or a note.")
+    for i, (place, rows_of_column) in enumerate(
+        groupby(rows, key=lambda row: (row["table"], row["column"]))
+    ):
+        heading = "{}, column {} (with the number of rows)".format(*place)
+        yield text(heading, style="bold", apart=i > 0)
+        for row in sorted(rows_of_column, key=lambda row: -row["rows"]):
+            yield text(f"{row['rows']:>9,}  {row['sentence']}")
 
 
 def summary(audit: Audit, *, out: Path | None = None, page: Path | None = None) -> Group:

@@ -22,7 +22,7 @@ def group_of(row):
     return enrol_group if enrol_group == test_group else None
 
 
-VARIES = "the threshold, found on these trials, varies with them"
+VARIES = "threshold_varies"
 REPLICATES, SEED = 60, 11
 COST = (0.05, 1.0, 1.0)
 MINIMA = ("min_cdet_norm", "voxsrc", "")
@@ -287,7 +287,7 @@ def test_nothing_is_told_by_draws_in_which_a_group_does_not_vary(people):
             p[errors[row["group"]] > 0].append(row["p"])
             if not errors[row["group"]] and row["value"]:
                 assert row["high"] is None
-                assert row["note"] == "no interval: no errors, nor in any replicate"
+                assert row["values"] == '{"no_interval": {"because": "no_errors_in_any_replicate"}}'
     assert len(p[False]) > 20
     assert set(p[False]) == {None}
     p_values = [p_value for p_value in p[True] if p_value is not None]
@@ -299,4 +299,4 @@ def test_a_reference_without_errors_does_not_vary_either(people):
     speakers = people({"a": 8, "b": 8}, fnr=lambda group, i: (i % 3 if group == "a" else 0, 10))
     (row,) = speakers.audit(reference="b").bias.where(metric="fnr", measure="difference", group="a")
     assert (row["low"], row["p"]) == (None, None)
-    assert row["note"] == "no interval: the group or its reference is the same in all replicates"
+    assert row["values"] == '{"no_interval": {"because": "same_group_or_reference"}}'

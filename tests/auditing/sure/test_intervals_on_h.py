@@ -146,7 +146,7 @@ def test_most_groups_are_under_represented_and_none_is_said_to_be_alike(fixed):
     rows = [row for row in fixed.verdicts.where(metric="fnr") if row["group"]]
     row_by_group = {row["group"]: row for row in rows}
     assert len(row_by_group) == 18
-    assert "5 speakers" in row_by_group["m+Mexico"]["gates"]
+    assert '"speakers_below_minimum": {"speakers": 5}' in row_by_group["m+Mexico"]["values"]
     assert row_by_group["f+India"]["verdict"] == "cannot_tell"
     gated = single_row(fixed.meta, measure="gini", metric="fnr", operating_point=POINT, gated=True)
     assert gated["groups"] == sum(not row["gates"] for row in rows) < 18

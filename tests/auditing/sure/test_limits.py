@@ -76,7 +76,7 @@ def test_all_three_verdicts_on_a_limit_occur(audit):
 def test_speakers_above_the_limit_are_those_of_core(audit, group):
     row, expected = limit(audit, group, "speakers_above"), share_above(cluster_errors(group), 0.05)
     if expected.reason[0]:
-        assert (row["value"], row["reason"]) == (None, "no errors")
+        assert (row["value"], row["reason"]) == (None, "no_errors")
         return
     for name in ("value", "low", "high"):
         assert row[name] == pytest.approx(getattr(expected, name)[0])
@@ -100,7 +100,7 @@ def test_the_worst_tenth_carries_what_a_plain_sort_says(audit, group):
     row = limit(audit, group, "worst_tenth")
     errors = sorted(cluster_errors(group).errors.tolist(), reverse=True)
     if not sum(errors):
-        assert (row["value"], row["reason"]) == (None, "no errors")
+        assert (row["value"], row["reason"]) == (None, "no_errors")
         return
     tenth = math.ceil(len(errors) / 10)
     assert row["value"] == pytest.approx(sum(errors[:tenth]) / sum(errors))
@@ -125,7 +125,7 @@ def test_attempts_of_people_and_of_impostors(audit, group):
         locked_out_people(cluster_errors(group), 3),
     )
     if expected.reason[0]:
-        assert (people["value"], people["reason"]) == (None, "no errors")
+        assert (people["value"], people["reason"]) == (None, "no_errors")
     else:
         assert people["value"] == pytest.approx(expected.value[0])
         assert people["value"] > locked["value"]
@@ -152,7 +152,7 @@ def test_a_group_of_few_speakers_meets_no_limit(people):
     assert row["value"] == pytest.approx(1 / 300)
     assert (row["low"], row["high"], row["verdict"]) == (None, None, "cannot_tell")
     assert limit(audit, "b", "limit")["verdict"] == "met"
-    assert limit(audit, "a", "speakers_above")["reason"] == "too few speakers"
+    assert limit(audit, "a", "speakers_above")["reason"] == "few_speakers"
 
 
 def test_deployed_decisions_have_their_own_trials(people):

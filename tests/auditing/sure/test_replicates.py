@@ -241,7 +241,7 @@ def test_a_ratio_of_a_group_without_errors_has_no_interval_of_replicates(simulat
         assert plain["high"] > 0  # in closed form
         assert smoothed["value"] > 0
         assert smoothed["high"] is None
-        assert smoothed["note"] == "no interval: no errors, nor in any replicate"
+        assert smoothed["values"] == '{"no_interval": {"because": "no_errors_in_any_replicate"}}'
 
 
 def test_replicates_that_are_all_alike_make_no_interval():
@@ -274,5 +274,5 @@ def test_replicates_that_are_all_alike_make_no_interval():
         None,
         None,
     )
-    assert "every replicate is alike" in row_by_group["f"]["note"]
+    assert "all_replicates_alike" in row_by_group["f"]["values"]
     assert row_by_group["m"]["low"] < row_by_group["m"]["value"] < row_by_group["m"]["high"]

@@ -65,7 +65,7 @@ def test_it_is_undefined_below_ten_speakers(scored, people):
     for group in "ab":
         row = bias(audit, group, "threshold_bias_cv")
         assert (row["value"], row["low"], row["high"]) == (None, None, None)
-        assert row["reason"] == "fewer than 10 speakers to split, or no replicates"
+        assert row["values"] == '{"too_few_to_split": {"speakers": 10}}'
         assert bias(audit, group, "threshold_bias")["value"] >= 1
     audit = scored({"a": 0, "b": 0}, size=10, targets=6, nontargets=3).audit(**POINT)
     assert bias(audit, "a", "threshold_bias_cv")["value"] > 0

@@ -1,5 +1,6 @@
 """Errors against age, and rates of groups on one mixture of strata."""
 
+import json
 import math
 
 import numpy as np
@@ -9,6 +10,7 @@ import parivox as pv
 from parivox.core.cluster_errors import moments
 from parivox.core.confounding import standardised
 from parivox.core.intervals import rate_interval
+from parivox.facts import FACT_JOINT, cell_of_row, fact
 
 POINT = "threshold=0.5"
 AGES = [20 + 3 * i for i in range(20)]
@@ -103,10 +105,10 @@ def test_who_has_no_age_is_left_out_of_the_trend(people):
 @pytest.mark.parametrize(
     ("size", "errors", "ages", "reason"),
     [
-        (4, lambda i: 1 + i, range(30, 34), "too few speakers"),
-        (8, lambda i: 1 + i % 2, [40] * 8, "all speakers have one number"),
-        (8, lambda i: 0, range(30, 38), "no errors"),
-        (8, lambda i: 20 if i > 3 else 0, range(30, 38), "errors lie all above, or all below"),
+        (4, lambda i: 1 + i, range(30, 34), "few_speakers"),
+        (8, lambda i: 1 + i % 2, [40] * 8, "one_value"),
+        (8, lambda i: 0, range(30, 38), "no_errors"),
+        (8, lambda i: 20 if i > 3 else 0, range(30, 38), "separated"),
     ],
 )
 def test_why_there_is_no_trend(people, size, errors, ages, reason):
@@ -178,9 +180,10 @@ def test_standardised_intervals_are_those_of_core(levelled, mixed, tallied):
             assert (row["se"], row["df"]) == pytest.approx(
                 (intervals.se[cell_index], intervals.df[cell_index])
             )
-            equal, left_out, *notes = row["note"].split("; ")
-            assert (equal, left_out) == ("equal weights: x, y", "0.0% of the trials left out")
-            assert "; ".join(notes) == intervals.note[cell_index]
+            equal, left_out, *notes = cell_of_row(row, "note").split(FACT_JOINT)
+            assert equal == fact("equal_weights", strata=["x", "y"])
+            assert left_out == fact("trials_left_out", share=0.0)
+            assert FACT_JOINT.join(notes) == intervals.note[cell_index]
             assert (row["errors"], row["trials"], row["speakers"]) == (None, None, 10)
 
 
@@ -195,7 +198,12 @@ def test_a_stratum_that_a_group_lacks_is_left_out_and_told(people):
     crude, level = (rate(audit, "a", name) for name in ("", "standardised kind"))
     assert crude["value"] > 0.5
     assert level["value"] == pytest.approx(sum(1 + i % 3 for i in range(8)) / 80)
-    assert level["note"].startswith("equal weights: x; 50.0% of the trials left out; 8 speakers")
+    assert level["note"].startswith("equal_weights; trials_left_out; ")
+    values = json.loads(level["values"])
+    assert (values["equal_weights"], values["trials_left_out"]) == (
+        {"strata": ["x"]},
+        {"share": 0.5},
+    )
 
 
 def test_without_a_common_stratum_there_is_no_standardised_rate(people):
@@ -205,7 +213,7 @@ def test_without_a_common_stratum_there_is_no_standardised_rate(people):
         speakers.nontarget(name, f"{name[0]}{(i + 1) % 8:02d}", 1, 5, kind=f"of {name[0]}")
     row = rate(speakers.audit(standardise="kind"), "a", "standardised kind")
     assert (row["value"], row["low"], row["interval"]) == (None, None, "")
-    assert row["reason"].startswith("no stratum in which every group has trials")
+    assert row["reason"] == "no_common_stratum"
 
 
 def test_pairs_of_one_gender_can_be_weighted_alike(people):

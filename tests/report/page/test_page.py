@@ -344,12 +344,19 @@ def test_attributes_that_go_together_are_told_before_the_answer_is_relied_on(odd
         "attribute": "kind",
         "other": "age",
         "relation": "confounded",
+        "speakers": 40,
         "cramers_v": 0.5,
-        "sentence": "kind and age are associated: part of a difference may be due to <age>",
+        "p_holm": 0.0001,
+        "shares": {
+            "value": "<60",
+            "groups": [{"group": "f", "share": 0.8}, {"group": "m", "fewer_than": 10}],
+        },
     }
     audit.record["confounding"] = {"model": [row]}
     text = read(html_report(audit)).text
-    sentence = "part of a difference may be due to <age>. To examine this, use --within age"
+    sentence = "part of a difference by kind may be due to age. To examine this, use --within age"
+    shares = "80 % of the speakers with kind f have age <60, fewer than 10 of those with m"
+    assert shares in text
     assert text.index("limitations.") < text.index(sentence) < text.index("Findings by operating")
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 import numpy as np
 
 from parivox.auditing.layout import place_trials
+from parivox.auditing.old_sentences import facts_of_sentences
 from parivox.auditing.outcomes import FailureShare
 from parivox.auditing.participants import Participants
 from parivox.data.count_rows import CountRows
@@ -347,8 +348,11 @@ class TrialCounts:
         ]
 
     def missing(self, grouping: Grouping, level: str) -> Sequence[str]:
-        """Why each group is withheld within a level; empty for those that are not."""
-        return [self.withheld.get((grouping.name, level, group), "") for group in grouping.groups]
+        """Why each group is withheld within a level, as facts; empty for those that are not."""
+        reasons = (
+            self.withheld.get((grouping.name, level, group), "") for group in grouping.groups
+        )
+        return [facts_of_sentences(reason) for reason in reasons]
 
     def header(self) -> dict[str, Any]:
         """What the file says of its rows."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError, printable
 from parivox.report.audit_queries import VERDICTS
+from parivox.report.catalogue import reason_text
 from parivox.report.charts import grammar as vl
 from parivox.report.charts.chart import (
     RATES,
@@ -302,7 +303,7 @@ def _forest_row(
     """Return the drawn row of a group, its interval cut at the ends of the axis."""
     drawn_row: Row = {"group": scope.group_label(group), "g": printable(group)}
     if row is None or row["value"] is None:
-        reason = "no trials" if row is None else row["reason"]
+        reason = "no trials" if row is None else reason_text(row)
         return {**drawn_row, "n": "–", "told": f"– ({reason})", "is": _TOO_SMALL}
     verdict_label = VERDICTS[(verdict and verdict["verdict"]) or "cannot_tell"]
     if verdict and verdict["gates"] and verdict["verdict"] not in {"worse", "better"}:

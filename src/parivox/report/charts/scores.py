@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parivox.errors import ConfigError
+from parivox.report.catalogue import missing_interval_text
 from parivox.report.charts import grammar as vl
 from parivox.report.charts.chart import (
     ChartScope,
@@ -469,7 +470,7 @@ def _own_thresholds(scope: ChartScope) -> tuple[list[Row], float]:
             row["v"] = bias_row["value"]
             if bias_row["high"] is None:
                 row["s"] = f"{short_number(bias_row['value'])} (no interval)"
-                row["why"] = bias_row["note"].removeprefix("no interval: ")
+                row["why"] = missing_interval_text(bias_row)
             else:
                 interval = interval_text(bias_row["low"], bias_row["high"])
                 row["s"] = f"{short_number(bias_row['value'])} {interval}"

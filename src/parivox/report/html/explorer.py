@@ -30,6 +30,7 @@ from parivox.report.audit_queries import (
     scopes,
     scopes_by_grouping,
 )
+from parivox.report.catalogue import gates_text
 from parivox.report.charts.curves import error_curves
 from parivox.report.overview import group_results, point_in_short
 from parivox.report.ratio_strips import SHAPES, SIGNS
@@ -299,7 +300,7 @@ def _grouping_data(
             verdicts.setdefault(point_name, {})[metric] = row["sentence"]
         elif row["group"] in index_by_group:
             shortfalls = gates.setdefault(point_name, {}).setdefault(metric, [""] * n_groups)
-            shortfalls[index_by_group[row["group"]]] = row["gates"] or ""
+            shortfalls[index_by_group[row["group"]]] = gates_text(row)
             group_codes = codes.setdefault(point_name, {}).setdefault(metric, ["none"] * n_groups)
             # a verdict that only holds because of another group is inconclusive by itself
             group_codes[index_by_group[row["group"]]] = (

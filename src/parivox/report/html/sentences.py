@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from parivox.core import verdict
 from parivox.report import findings
 from parivox.report.audit_queries import (
     ERROR_TYPES,
@@ -22,6 +21,7 @@ from parivox.report.audit_queries import (
     systems,
     verdicts_by_metric,
 )
+from parivox.report.catalogue import inconclusive_text
 from parivox.report.caveats import Caveat
 from parivox.report.context import HEADINGS, Choice, Context
 from parivox.report.html.layout import NOT_SUPPLIED, join_single_sections, point_text
@@ -153,7 +153,7 @@ def _inconclusive_groups(verdicts: Verdicts) -> Iterator[str]:
         by_reason: dict[str, list[str]] = {}
         for group, row in verdicts.get(metric, {}).items():
             if row["verdict"] == "cannot_tell":
-                reason = str(verdict.INCONCLUSIVE_REASONS.get(row["reason"], row["reason"]))
+                reason = inconclusive_text(row)
                 by_reason.setdefault(reason, []).append(group)
         for reason, groups in by_reason.items():
             names = ", ".join(shortened_names(groups, most=12))
@@ -163,9 +163,8 @@ def _inconclusive_groups(verdicts: Verdicts) -> Iterator[str]:
 def _inconclusive_reasons(verdicts: Verdicts) -> list[str]:
     """Return all reasons for inconclusive verdicts, each once."""
     rows = [row for metric in ERROR_TYPES for row in verdicts.get(metric, {}).values()]
-    reason_codes = [row["reason"] for row in rows if row["verdict"] == "cannot_tell"]
     return list(
-        dict.fromkeys(verdict.INCONCLUSIVE_REASONS.get(code, code) for code in reason_codes)
+        dict.fromkeys(inconclusive_text(row) for row in rows if row["verdict"] == "cannot_tell")
     )
 
 

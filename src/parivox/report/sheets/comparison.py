@@ -12,6 +12,7 @@ from parivox.report.audit_queries import (
     system_label,
     verdicts_by_metric,
 )
+from parivox.report.catalogue import reason_text
 from parivox.report.sheets.groups import errors_over_trials, interval_cell, percent_figure
 from parivox.report.sheets.sheet import UNDEFINED, Cell, Column, Sheet
 from parivox.report.words import interval_text, p_value_cell, percent
@@ -154,7 +155,7 @@ def _group_rows(rows: Table, metric: str) -> Iterator[list[Cell]]:
 
 def _cells(row: Row, label: str, *, is_share: bool) -> list[Cell]:
     """Return both systems' values, their difference, its interval and p; shares in percent."""
-    factor, difference, reason = 100 if is_share else 1, row["difference"], row["reason"]
+    factor, difference, reason = 100 if is_share else 1, row["difference"], reason_text(row)
 
     def figure(number: float | None) -> str:
         return percent(number) if is_share or number is None else f"{number:.4g}"
@@ -194,7 +195,7 @@ class _PointRates(NamedTuple):
         if row is None:
             return Cell(UNDEFINED, reason="no one: there is no such group")
         if row["value"] is None:
-            return Cell(UNDEFINED, reason=row["reason"])
+            return Cell(UNDEFINED, reason=reason_text(row))
         verdict_row = self.verdicts.get(metric, {}).get(group)
         star = "*" if verdict_row and verdict_row["gates"] else ""
         speakers = "" if row["speakers"] is None else f"{row['speakers']:,}\u00a0sp."

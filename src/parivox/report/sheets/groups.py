@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import TYPE_CHECKING
 
-from parivox.auditing import NO_TRIALS
+from parivox.auditing import IS_REFERENCE, NO_TRIALS
 from parivox.core import verdict
 from parivox.core.measures import MEASURES
+from parivox.facts import facts_of_row
 from parivox.report.audit_queries import (
     ERROR_TYPES,
-    IS_REFERENCE,
     POOLED,
     has_rate,
     heading_with_status,
@@ -21,6 +20,7 @@ from parivox.report.audit_queries import (
     system_label,
     verdicts_by_metric,
 )
+from parivox.report.catalogue import inconclusive_text, note_text, reason_text, without_cause_text
 from parivox.report.findings import (
     differing_groups_text,
     groups_by_shortfall_text,
@@ -93,7 +93,7 @@ def operating_points(audit: Audit, deployed: Mapping[tuple[str, str], str]) -> S
                 for metric in missing_reasons
             ),
             Cell(cost, reason="; ".join(point_reasons.values())),
-            row["reason"] or row["source"],
+            reason_text(row) or row["source"],
         )
     return sheet
 
@@ -132,7 +132,7 @@ def group_rates(audit: Audit, filters: Row, metric: str, point: str) -> Sheet:
         ratio_row = ratio_rows.get(group)
         reason = ""
         if row["value"] is None:
-            reason = str(verdict.INCONCLUSIVE_REASONS.get(row["reason"], row["reason"]))
+            reason = inconclusive_text(row)
         sheet.add(
             Cell(group, "*" if verdict_row and verdict_row["gates"] else ""),
             _verdict_cell(verdict_row),
@@ -164,7 +164,7 @@ def interval_cell(row: Row) -> Cell:
     return Cell(
         interval_text(row["low"], row["high"], times=100),
         "".join(interval_marks([row])),
-        row["note"],
+        note_text(row),
     )
 
 
@@ -180,8 +180,8 @@ def _design_effect_cells(row: Row) -> tuple[Cell, Cell]:
     """Return the design effect, and how many independent trials would be as informative."""
     if row["value"] is None:
         return Cell(""), Cell("")
-    reason = re.split("[:;]", row["note"])[0]
-    reason = reason and f"no design effect: {reason}"
+    facts = facts_of_row(row, "note")
+    reason = f"no design effect: {without_cause_text(facts[0])}" if facts else ""
     effective_trials = count_text(None if row["n_eff"] is None else round(row["n_eff"]))
     return Cell(short_number(row["deff"]), reason=reason), Cell(effective_trials, reason=reason)
 
@@ -195,8 +195,7 @@ def _ratio_cells(row: Row, reference: str) -> tuple[Cell, Cell, Cell]:
     elif row["reason"] == "no_interval":
         reason = f"no interval: the group or {reference} has too few speakers or errors"
     else:
-        code = row["reason"] or "no_p"
-        reason = str(verdict.INCONCLUSIVE_REASONS.get(code, row["reason"]))
+        reason = inconclusive_text(row if row["reason"] else {**row, "reason": "no_p"})
     ratio = None if row["ratio"] in {None, math.inf} else row["ratio"]
     limits = interval_text(row["low"], row["high"])
     return (
@@ -294,7 +293,7 @@ def _notes(
     groups_by_sentence: dict[str, list[str]] = {}
     for row in cells:
         if row["value"] is None:
-            cause = verdict.INCONCLUSIVE_REASONS.get(row["reason"], row["reason"])
+            cause = inconclusive_text(row)
             sentence = f"No {row['metric'].upper()}, as there are {cause}"
             groups_by_sentence.setdefault(sentence, []).append(row["group"])
     yield from (
@@ -324,7 +323,7 @@ def own_thresholds(audit: Audit, filters: Row) -> Sheet | None:
                 limits = (
                     "" if rate is None else interval_text(row["low"], row["high"], times=factor)
                 )
-                cells = [Cell(figure, reason=row["reason"]), Cell(limits, reason=row["note"])]
+                cells = [Cell(figure, reason=reason_text(row)), Cell(limits, reason=note_text(row))]
                 cells_by_column[-1][row["group"]] = cells
     if not columns:
         return None
@@ -395,7 +394,7 @@ def both_rates(rates: Rates, point: str, title: str) -> Sheet:
         for metric in ("fnr", "fpr"):
             row, pooled = rates[group][metric, point], rates[POOLED][metric, point]["value"]
             if row["value"] is None:
-                cells += (UNDEFINED, row["reason"], UNDEFINED)
+                cells += (UNDEFINED, reason_text(row), UNDEFINED)
             else:
                 ratio = _ratio_to_pooled(row["value"], pooled)
                 cells += (percent(row["value"]), _spaced_counts(row), ratio)

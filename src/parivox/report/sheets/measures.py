@@ -17,6 +17,7 @@ from parivox.report.audit_queries import (
     system_label,
     without_groups_text,
 )
+from parivox.report.catalogue import measure_reason_text, note_text
 from parivox.report.sheets.sheet import UNDEFINED, Cell, Column, Sheet
 from parivox.report.words import GAP, count_text, p_value_cell
 
@@ -26,12 +27,6 @@ if TYPE_CHECKING:
     from parivox.auditing import Audit
     from parivox.report.words import Row
 
-_REASONS = {
-    "zero_cell": "a group has no errors",
-    "one_group": "there is one group",
-    "no_groups": "no group has the rate",
-    "no_errors": "no group has errors",
-}
 _METRIC_LABELS = {"fnr": "FNR", "fpr": "FPR", BOTH: "both"}
 _UNMARKED, _JUDGED_IN_ALL, _OF_ALL = "without *", "judged in all", "of all"
 """Blocks of columns in the terminal: groups that meet the minimums here, in all systems, or all."""
@@ -51,14 +46,9 @@ def row_measure(row: Row) -> MetaMeasure:
     return MetaMeasure(id=row["measure"], label=row["measure"], definition="a measure of your own")
 
 
-def undefined_reason(reason: str) -> str:
-    """Return why a meta-measure is undefined, in words."""
-    return _REASONS.get(reason, reason)
-
-
 def _undefined_reason(row: Row) -> str:
     """Return why a meta-measure has no value; empty if it has one."""
-    return "" if row["value"] is not None else undefined_reason(row["reason"])
+    return "" if row["value"] is not None else measure_reason_text(row)
 
 
 def _missing_p_reason(row: Row) -> str:
@@ -189,13 +179,15 @@ def _cells(row: Row) -> Iterator[str | Cell]:
         label = f"{label} ({row['definition']})"
     yield _with_alpha(label, row)
     yield f"{count_text(row['groups'])} ({_groups_label(row)})"
-    yield Cell(_figure(number), reason=undefined_reason(row["reason"]))
+    yield Cell(_figure(number), reason=measure_reason_text(row))
     if row["high"] is not None:
         yield f"[{_figure(row['low'])}, {_figure(row['high'])}]"
     elif number is None:
         yield ""
     else:
-        yield Cell(UNDEFINED, reason=row["note"] or "no interval: none is known to be right for it")
+        yield Cell(
+            UNDEFINED, reason=note_text(row) or "no interval: none is known to be right for it"
+        )
     if number is None:
         yield from ("", "", "")
     else:
@@ -284,7 +276,7 @@ def _missing_on_paper(rows: Sequence[Row]) -> list[str]:
 
     for row in rows:
         if row["value"] is None:
-            add_label(f"Undefined, as {undefined_reason(row['reason'] or row['note'])}", row)
+            add_label(f"Undefined, as {measure_reason_text(row) or note_text(row)}", row)
     # without any noise floor no measure has p, which the reading of the table says already
     if any(row["floor_95"] is not None for row in rows):
         for row in rows:

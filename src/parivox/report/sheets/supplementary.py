@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from parivox.facts import facts_of_row
 from parivox.report.audit_queries import ERROR_TYPES, POOLED
+from parivox.report.catalogue import reason_text
 from parivox.report.sheets.sheet import UNDEFINED, Cell, Sheet
 from parivox.report.words import interval_text, percent, share_of_speakers, short_number
 
@@ -87,7 +89,7 @@ def _rates(
             if metric in _FAILURE_METRICS:
                 heads.append("failed / tried")
         else:
-            reason = "; ".join(dict.fromkeys(row["reason"] for row in rows))
+            reason = "; ".join(dict.fromkeys(reason_text(row) for row in rows))
             metrics_by_reason.setdefault(reason, []).append(name)
     missing_sentences = " ".join(
         f"No {' and no '.join(names)}: {reason}." for reason, names in metrics_by_reason.items()
@@ -136,7 +138,7 @@ def _causes(audit: Audit, filters: Row, groups: Sequence[str]) -> Iterator[Sheet
 def _rate_cells(row: Row) -> Iterator[str | Cell]:
     """Return a rate, its interval and, for a failure rate, its counts."""
     if row["value"] is None:
-        yield Cell(UNDEFINED, reason=row["reason"])
+        yield Cell(UNDEFINED, reason=reason_text(row))
     else:
         yield percent(row["value"])
     yield interval_text(row["low"], row["high"], times=100)
@@ -166,7 +168,7 @@ def speaker_errors(audit: Audit, filters: Row, point: str) -> Iterator[Sheet]:
             [
                 (
                     row["group"],
-                    row["reason"] or share_of_speakers(row["value"]),
+                    reason_text(row) or share_of_speakers(row["value"]),
                     interval_text(row["low"], row["high"], times=100),
                     share_of_speakers(worst_tenth[row["group"]]),
                     share_of_speakers(expected_tenth[row["group"]]),
@@ -225,11 +227,13 @@ def standardised_rates(
                 interval = interval_text(row["low"], row["high"], times=100)
                 rate_figures = (percent(rate).removesuffix(" %") for rate in (crude, row["value"]))
                 cells.setdefault(row["group"], []).extend(
-                    [*rate_figures, row["reason"] or interval]
+                    [*rate_figures, reason_text(row) or interval]
                 )
-                if row["note"] and not row["reason"]:
-                    weights = row["note"].partition("; ")[0].removeprefix("equal weights: ")
-                    notes.append(f"{metric.upper()}: {weights}")
+                notes += [
+                    f"{metric.upper()}: {', '.join(fact.values['strata'])}"
+                    for fact in facts_of_row(row, "note")
+                    if fact.code == "equal_weights" and not row["reason"]
+                ]
         if cells:
             weights_text = f" ({'; '.join(dict.fromkeys(notes))})" if notes else ""
             yield Sheet.with_heads(

@@ -1,0 +1,312 @@
+"""The catalogue of facts: every code that a result may hold, with its sentence.
+
+``python -m parivox.report.catalogue`` prints it, with an example of each sentence. A code that is
+not in it is shown as written: audits of earlier releases may hold such sentences.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from parivox.core.verdict import INCONCLUSIVE_REASONS
+from parivox.data.score_bins import Bins
+from parivox.facts import CODE_JOINT, FACT_COLUMNS, VALUES_COLUMN, Fact, facts_of_row, values_cell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from parivox.auditing import Audit
+    from parivox.report.words import Row
+
+_CAUSE = "because"
+"""The value that is the code of another fact: the cause of the first one."""
+
+
+class Sentence(NamedTuple):
+    """A sentence, with places for the values of a fact, and an example of these."""
+
+    words: str | Callable[[Mapping[str, Any]], str]
+    example: Mapping[str, Any] = {}
+
+    def with_values(self, values: Mapping[str, Any]) -> str:
+        """Return the sentence on these values."""
+        return self.words.format(**values) if isinstance(self.words, str) else self.words(values)
+
+
+def _few_trials(values: Mapping[str, Any]) -> str:
+    trials = "1 trial" if values["trials"] == 1 else f"{values['trials']} trials"
+    return f"{values['operating_point']} is below one error in {trials}"
+
+
+def _undefined_share(values: Mapping[str, Any]) -> str:
+    return f"undefined in {np.round(100 * values['share'], 1)} % of the replicates"
+
+
+def _partial_mean(values: Mapping[str, Any]) -> str:
+    n_used, n_groups = values["groups"], values["all_groups"]
+    return f"mean over {n_used} of {n_groups} groups; undefined in {n_groups - n_used}"
+
+
+def _bin_edges(values: Mapping[str, Any]) -> str:
+    bins = Bins(values["step"], tuple(values["thresholds"]))
+    return f"its threshold is not an edge of {bins.in_words()}"
+
+
+def _few_speakers(values: Mapping[str, Any]) -> str:
+    return "1 speaker" if values["speakers"] == 1 else f"{values['speakers']} speakers"
+
+
+def _strata(values: Mapping[str, Any]) -> str:
+    return f"equal weights: {', '.join(values['strata'])}"
+
+
+SENTENCES = {
+    # why a metric is undefined
+    "no_trials": Sentence("no trials"),
+    "no_target_trials": Sentence("no target trials"),
+    "no_nontarget_trials": Sentence("no nontarget trials"),
+    "decisions_without_scores": Sentence("decisions without scores"),
+    "counted_at_thresholds": Sentence("counted at given thresholds only"),
+    "target_rate_too_low": Sentence(_few_trials, {"operating_point": "fpr=0.001", "trials": 500}),
+    "threshold_between_edges": Sentence(_bin_edges, {"step": "0.01", "thresholds": [0.5]}),
+    "unresolvable": Sentence(
+        "unresolvable: {target_rate!r} is below one error in {trials} trials",
+        {"target_rate": 0.001, "trials": 500},
+    ),
+    "not_declared_llr": Sentence("scores are not declared to be log-likelihood ratios (--llr)"),
+    "undefined_on_scores": Sentence("undefined on these scores"),
+    "no_trials_of_failed_recordings": Sentence("no trial of a failed recording is in the list"),
+    "group_of_trials": Sentence("a group of trials, not of recordings"),
+    "none_attempted": Sentence("none was attempted"),
+    "failures_not_given": Sentence("nothing is told of failures"),
+    "no_seconds": Sentence("no trial tells its seconds"),
+    "unknown_from_counts": Sentence("not known from counts alone"),
+    "no_common_stratum": Sentence("no stratum in which every group has trials of several speakers"),
+    "withheld": Sentence("withheld: fewer than {speakers} speakers", {"speakers": 5}),
+    "withheld_to_protect": Sentence(
+        "withheld: else a group of fewer than {speakers} speakers could be told", {"speakers": 5}
+    ),
+    "exact_value": Sentence("exact: {exact:.9g}", {"exact": 0.0475}),
+    "bt4vt_needs_both_classes": Sentence("bt4vt needs trials of both classes"),
+    # what a reader must know of an interval
+    "common_speaker": Sentence("one speaker takes part in all trials"),
+    "no_errors": Sentence("no errors"),
+    "only_errors": Sentence("nothing but errors"),
+    "deff_of_other_groups": Sentence("design effect of the other groups"),
+    "speakers_as_trials": Sentence("each speaker counted as one trial"),
+    "variance_raised": Sentence("variance raised to that of the other groups"),
+    "interval_may_be_short": Sentence("interval may be short"),
+    "upper_limit_only": Sentence("upper limit only"),
+    "few_speakers_for_rare_kinds": Sentence(
+        "{speakers} speakers cannot exclude a rare badly served kind of speaker", {"speakers": 12}
+    ),
+    "threshold_varies": Sentence("the threshold, found on these trials, varies with them"),
+    "threshold_stays": Sentence("the threshold, found on these trials, is taken as it is"),
+    "optimism_corrected": Sentence("corrected for the optimism of minimum Cllr"),
+    "undefined_in_replicates": Sentence(_undefined_share, {"share": 0.012}),
+    "reference_itself": Sentence("the reference itself"),
+    "as_of_fpr": Sentence("as of FPR"),
+    "equal_weights": Sentence(_strata, {"strata": ["phone", "studio"]}),
+    "trials_left_out": Sentence("{share:.1%} of the trials left out", {"share": 0.25}),
+    # why there is no interval
+    "no_interval": Sentence("no interval", {_CAUSE: "same_in_all_replicates"}),
+    "no_interval_of_log_ratio": Sentence(
+        "no interval of the log ratio", {_CAUSE: "often_undefined"}
+    ),
+    "no_interval_below_minimum": Sentence(
+        "fewer than {speakers} speakers: no interval", {"speakers": 5}
+    ),
+    "not_resampled": Sentence("not resampled"),
+    "no_estimate": Sentence("no estimate"),
+    "no_log_estimate": Sentence("no logarithm of the estimate"),
+    "often_undefined": Sentence("undefined in more than 5 % of the replicates"),
+    "often_undefined_or_zero": Sentence("undefined or 0 in more than 5 % of the replicates"),
+    "fewer_than_two_speakers": Sentence("fewer than two speakers"),
+    "same_in_all_replicates": Sentence("the same in all replicates"),
+    "all_replicates_alike": Sentence("every replicate is alike"),
+    "beyond_number_range": Sentence("beyond what numbers can hold"),
+    "same_group_or_reference": Sentence("the group or its reference is the same in all replicates"),
+    "no_errors_in_any_replicate": Sentence("no errors, nor in any replicate"),
+    "unknown_test_speakers": Sentence(
+        "nontarget trials without a test speaker (unknown_test_speakers)"
+    ),
+    "speakers_unknown_from_counts": Sentence("counts do not tell who the speakers are"),
+    "too_many_trials_for_memory": Sentence("too many trials to hold in memory"),
+    "too_many_speakers_to_draw": Sentence("too many speakers to draw from"),
+    "tau_log_is_cut_off": Sentence(
+        "tau_log is cut off at 0, so that its replicates mislead; spread is its square, uncut"
+    ),
+    "few_speakers_decide_slope": Sentence("the slope hangs on one or two speakers"),
+    # why a measure of groups is undefined, or of which groups it is
+    "undefined_in_every_group": Sentence("undefined in every group"),
+    "mean_over_some_groups": Sentence(_partial_mean, {"groups": 3, "all_groups": 4}),
+    "too_few_to_split": Sentence(
+        "fewer than {speakers} speakers to split, or no replicates", {"speakers": 4}
+    ),
+    "no_group_has_errors": Sentence("no group has errors"),
+    "no_group_has_rate": Sentence("no group has the rate"),
+    "too_few_errors_to_draw": Sentence("too few errors to draw a fair system"),
+    "too_few_groups_to_draw": Sentence("too few groups with speakers enough to draw a fair system"),
+    "no_speakers_to_exchange": Sentence("no speakers to exchange between groups"),
+    "shared_speakers": Sentence("no valid draws of a fair system: speakers are in several groups"),
+    "fewer_than_two_groups": Sentence("fewer than two groups"),
+    "fewer_than_three_groups": Sentence("fewer than three groups"),
+    "fewer_than_two_groups_with_errors": Sentence(
+        "fewer than two groups in which two errors are expected"
+    ),
+    "variance_of_too_few_groups": Sentence("the variance of too few groups is known"),
+    "too_few_for_interaction": Sentence(
+        "too few groups, or too few errors, to tell what attributes add up to"
+    ),
+    "groups_that_both_have": Sentence("of the {groups} groups that both have", {"groups": 3}),
+    "some_groups": Sentence("of {groups} groups", {"groups": 3}),
+    "groups_that_pass_gates": Sentence("of the {groups} groups that pass the gates", {"groups": 3}),
+    "fewer_than_three_groups_judged_in_both": Sentence(
+        "fewer than three groups pass the gates in both"
+    ),
+    "held_by_operating_point": Sentence("held by the operating point"),
+    # verdicts and limits
+    "is_reference": Sentence("is the reference"),
+    "below_minimum": Sentence("fewer than {speakers} speakers", {"speakers": 5}),
+    "if_equal_variation": Sentence("if variation between speakers is similar in all groups"),
+    "speakers_below_minimum": Sentence(_few_speakers, {"speakers": 7}),
+    "errors_below_minimum": Sentence("{errors:.2g} effective errors", {"errors": 2.8}),
+    "pairs_below_minimum": Sentence("{pairs} pairs of speakers", {"pairs": 21}),
+    "few_speakers": Sentence("too few speakers"),
+    "few_trials_a_speaker": Sentence("too few trials a speaker"),
+    "not_in_baseline": Sentence("not in the baseline"),
+    "not_in_audit": Sentence("not in this audit"),
+    "not_in_this_release": Sentence("not in this release"),
+    "not_in_release_before": Sentence("not in the release before"),
+    "same_in_all_draws": Sentence("the same in all draws"),
+    "one_value": Sentence("all speakers have one number"),
+    "separated": Sentence("errors lie all above, or all below, some number"),
+}
+"""Every sentence by its code."""
+MEASURE_REASONS = {
+    "zero_cell": "a group has no errors",
+    "one_group": "there is one group",
+    "no_groups": "no group has the rate",
+    "no_errors": "no group has errors",
+}
+"""Sentences of reasons of meta-measures that have a code of their own, or another meaning."""
+
+
+def fact_text(fact: Fact, sentences: Mapping[str, str] | None = None) -> str:
+    """Return a fact in words; `sentences` are of codes that mean something else in their table.
+
+    Examples
+    --------
+    >>> fact_text(Fact("no_interval", {"because": "below_minimum", "speakers": 5}))
+    'no interval: fewer than 5 speakers'
+    >>> fact_text(Fact("a sentence of another release", {}))
+    'a sentence of another release'
+    """
+    if sentences and fact.code in sentences and not fact.values:
+        return sentences[fact.code]
+    sentence = SENTENCES.get(fact.code)
+    if sentence is None:
+        return fact.code
+    try:
+        words = sentence.with_values(fact.values)
+    except (KeyError, TypeError, ValueError):  # values of another release
+        return fact.code
+    cause = cause_text(fact)
+    return f"{words}: {cause}" if cause else words
+
+
+def cause_text(fact: Fact) -> str:
+    """Return the cause of a fact in words; empty if it has none."""
+    code = fact.values.get(_CAUSE)
+    if not isinstance(code, str):
+        return ""
+    return fact_text(Fact(code, _without_cause(fact)))
+
+
+def without_cause_text(fact: Fact) -> str:
+    """Return a fact in words, without its cause."""
+    return fact_text(Fact(fact.code, _without_cause(fact)))
+
+
+def _without_cause(fact: Fact) -> dict[str, Any]:
+    return {name: value for name, value in fact.values.items() if name != _CAUSE}
+
+
+def missing_interval_text(row: Row) -> str:
+    """Return why a row has no interval, in words."""
+    return CODE_JOINT.join(
+        cause_text(fact) or fact_text(fact) for fact in facts_of_row(row, "note")
+    )
+
+
+def reason_text(row: Row) -> str:
+    """Return why a value of a row is missing, in words; empty if it is not."""
+    return _column_text(row, "reason")
+
+
+def note_text(row: Row) -> str:
+    """Return what a reader must know of a row, in words."""
+    return _column_text(row, "note")
+
+
+def inconclusive_text(row: Row) -> str:
+    """Return why a comparison of groups is inconclusive, or why there is no rate, in words."""
+    return _column_text(row, "reason", INCONCLUSIVE_REASONS)
+
+
+def gates_text(row: Row) -> str:
+    """Return which minimums of sample size a group misses, in words."""
+    return _column_text(row, "gates")
+
+
+def measure_reason_text(row: Row) -> str:
+    """Return why a meta-measure is undefined, in words."""
+    return _column_text(row, "reason", MEASURE_REASONS)
+
+
+def _column_text(row: Row, column: str, sentences: Mapping[str, str] | None = None) -> str:
+    """Return the facts in a column of a row in words."""
+    return CODE_JOINT.join(fact_text(fact, sentences) for fact in facts_of_row(row, column))
+
+
+_SENTENCES_OF_TABLES = {"verdicts": INCONCLUSIVE_REASONS, "meta": MEASURE_REASONS}
+
+
+def audit_sentences(audit: Audit) -> dict[str, list[Any]]:
+    """Return every fact that an audit holds in words, as columns: where, what, in how many rows."""
+    n_rows: dict[tuple[str, ...], int] = {}
+    for name, table in audit.tables().items():
+        if VALUES_COLUMN not in table.columns:
+            continue
+        for column in FACT_COLUMNS:
+            if column not in table.columns:
+                continue
+            # few cells are distinct, of which each occurs often
+            n_of_cells = Counter((row[column], row[VALUES_COLUMN]) for row in table)
+            for (codes, values), n_cells in n_of_cells.items():
+                for fact in facts_of_row({column: codes, VALUES_COLUMN: values}, column):
+                    sentence = fact_text(fact, _SENTENCES_OF_TABLES.get(name))
+                    key = (name, column, fact.code, values_cell([fact]), sentence)
+                    n_rows[key] = n_rows.get(key, 0) + n_cells
+    columns = zip(*n_rows, strict=True) if n_rows else ((),) * 5
+    names = ("table", "column", "code", "values", "sentence")
+    return {
+        **{name: list(cells) for name, cells in zip(names, columns, strict=True)},
+        "rows": list(n_rows.values()),
+    }
+
+
+def catalogue_lines() -> Iterator[str]:
+    """Yield every code with its sentence on example values, as a table in Markdown."""
+    yield "| code | sentence, with example values |"
+    yield "|---|---|"
+    for code, sentence in SENTENCES.items():
+        yield f"| `{code}` | {fact_text(Fact(code, sentence.example))} |"
+
+
+if __name__ == "__main__":
+    sys.stdout.write("\n".join(catalogue_lines()) + "\n")

@@ -1,0 +1,76 @@
+"""What is said of attributes that are associated, from what an audit records of them."""
+
+import pytest
+
+from parivox.auditing.old_sentences import shares_of_sentence
+from parivox.report.associations import association
+
+ROW = {
+    "attribute": "gender",
+    "other": "band",
+    "relation": "confounded",
+    "speakers": 1084,
+    "cramers_v": 0.43,
+    "p": 0.0001,
+    "p_holm": 0.0002,
+    "shares": {
+        "value": "old",
+        "groups": [{"group": "f", "share": 0.714}, {"group": "m", "fewer_than": 10}],
+    },
+}
+
+
+def test_an_association_is_stated_with_its_shares_and_statistics():
+    stated = association(ROW)
+    consequence = "so part of a difference by gender may be due to band"
+    assert stated.short == (
+        "gender and band are associated (so a difference by one may be due to the other)"
+    )
+    assert stated.sentence == (
+        "gender and band are associated: 71 % of the speakers with gender f have band old, fewer "
+        "than 10 of those with m (Cramér's V 0.43, adjusted p < 0.001, 1,084 speakers), "
+        f"{consequence}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            {"relation": "alike"},
+            "gender and band coincide: a difference by one cannot be separated",
+        ),
+        ({"relation": "tells"}, "gender determines band: a difference by gender may be a"),
+        ({"relation": "told"}, "gender is determined by band: each value of band occurs with one"),
+        (
+            {"relation": "not_shown", "p_holm": 0.25},
+            "gender and band are not shown to be associated (Cramér's V 0.43, adjusted p = 0.25,",
+        ),
+        ({"cramers_v": 0.29, "shares": None}, "gender and band are weakly associated (Cramér's V"),
+    ],
+)
+def test_every_relation_has_a_sentence(change, words):
+    assert association(ROW | change).sentence.startswith(words)
+
+
+def test_a_share_of_all_but_few_is_not_told():
+    groups = [{"group": "f", "all_but_fewer_than": 10}, {"group": "m", "share": 0.5}]
+    sentence = association(ROW | {"shares": {"value": "old", "groups": groups}}).sentence
+    assert "all but fewer than 10 of the speakers with gender f" in sentence
+
+
+@pytest.mark.parametrize(
+    "shares",
+    [
+        ROW["shares"]
+        | {"groups": [{"group": "f", "share": 0.71}, {"group": "m", "fewer_than": 9}]},
+        {
+            "value": "60+",
+            "groups": [{"group": "a, b", "all_but_fewer_than": 5}, {"group": "c", "share": 0.0}],
+        },
+        None,
+    ],
+)
+def test_shares_are_read_from_the_sentence_that_states_them(shares):
+    sentence = association(ROW | {"shares": shares}).sentence
+    assert shares_of_sentence(sentence, "gender", "band") == shares

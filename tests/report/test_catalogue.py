@@ -1,0 +1,196 @@
+"""Facts as data: codes with values in tables, sentences from one catalogue."""
+
+import ast
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import parivox as pv
+from parivox import facts
+from parivox.auditing.old_sentences import facts_of_sentences
+from parivox.cli import main
+from parivox.report import catalogue
+
+ROOT = Path(__file__).parents[2]
+CODES = st.from_regex(r"[a-z][a-z_]{0,20}", fullmatch=True)
+VALUES = st.dictionaries(
+    st.from_regex(r"[a-z_]{1,10}", fullmatch=True),
+    st.text() | st.integers() | st.floats(allow_nan=False) | st.lists(st.text(), max_size=3),
+    max_size=3,
+)
+FACTS = st.lists(st.builds(facts.Fact, CODES, VALUES), max_size=4)
+
+
+@given(FACTS, FACTS)
+def test_a_row_of_a_table_holds_the_facts_of_its_cells(reasons, notes):
+    cells = [
+        facts.joined_facts(*(facts.fact(each.code, **each.values) for each in column))
+        for column in (reasons, notes)
+    ]
+    codes, note_codes, values = facts.table_cells(*([cell] for cell in cells))
+    row = {"reason": codes[0], "note": note_codes[0], "values": values[0]}
+    assert facts.is_values_cell(row["values"])
+    if len({each.code for each in reasons + notes}) == len(reasons + notes):
+        for column, cell in zip(("reason", "note"), cells, strict=True):
+            assert facts.facts_of_row(row, column) == facts.facts_of_cell(cell)
+            assert facts.cell_of_row(row, column) == cell
+
+
+def test_two_facts_of_one_code_keep_their_values():
+    cell = facts.joined_facts(*(facts.fact("unresolvable", trials=n) for n in (5, 7)))
+    (codes,), (values,) = facts.table_cells([cell])
+    row = {"reason": codes, "values": values}
+    assert codes == "unresolvable; unresolvable"
+    assert [each.values["trials"] for each in facts.facts_of_row(row, "reason")] == [5, 7]
+
+
+@pytest.mark.parametrize("cell", ["[]", "{", '{"code": 1}', '{"code": [1]}', None, 5])
+def test_what_holds_no_values_of_facts_is_noticed(cell):
+    assert not facts.is_values_cell(cell)
+
+
+def test_arrays_of_facts():
+    causes = np.array([["same_in_all_replicates", ""], [facts.fact("few", speakers=5), ""]])
+    caused = facts.caused_cells("no_interval", causes)
+    assert caused.tolist() == [
+        ['no_interval{"because": "same_in_all_replicates"}', ""],
+        ['no_interval{"because": "few", "speakers": 5}', ""],
+    ]
+    joined = facts.joined_cells(np.array(["a", "", ""]), np.array(["b", "b", ""]))
+    assert joined.tolist() == ["a\nb", "b", ""]
+
+
+@pytest.mark.parametrize("code", catalogue.SENTENCES)
+def test_every_sentence_takes_the_values_of_its_example(code):
+    words = catalogue.fact_text(facts.Fact(code, catalogue.SENTENCES[code].example))
+    assert words
+    assert words != code
+    assert not re.search(r"[{}]|\.$", words)
+
+
+def test_every_code_that_a_result_is_given_has_a_sentence():
+    """Codes are literals in calls of `fact` and `caused`."""
+    named = {
+        node.args[0].value
+        for path in (ROOT / "src" / "parivox").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and getattr(node.func, "id", "") in {"fact", "caused", "caused_cells"}
+        and isinstance(node.args[0], ast.Constant)
+    }
+    assert len(named) > 10
+    assert named <= catalogue.SENTENCES.keys()
+
+
+def test_docs_list_every_code():
+    page = (ROOT / "docs" / "codes.md").read_text(encoding="utf-8")
+    assert page.endswith("\n".join(catalogue.catalogue_lines()) + "\n")
+
+
+LATER = {"threshold_between_edges", "if_equal_variation"}
+"""Whose sentence changed after 0.2."""
+OF_OTHER_TABLES = {
+    "not_in_baseline",
+    "not_in_audit",
+    "not_in_this_release",
+    "not_in_release_before",
+    "same_in_all_draws",
+}
+"""Of results that are not read again."""
+
+
+@pytest.mark.parametrize("code", catalogue.SENTENCES.keys() - LATER - OF_OTHER_TABLES)
+def test_sentences_of_0_2_are_read_as_their_facts(code):
+    example = catalogue.SENTENCES[code].example
+    stated = facts.facts_of_cell(facts_of_sentences(catalogue.fact_text(facts.Fact(code, example))))
+    assert stated == [facts.Fact(code, pytest.approx(example) if "share" in example else example)]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "code", "values"),
+    [
+        ("its threshold is no edge of bins of 0.01", "threshold_between_edges", {"step": "0.01"}),
+        ("its threshold is no edge of thresholds 0.5, 1", "threshold_between_edges", {"step": ""}),
+        ("if speakers vary alike in all groups", "if_equal_variation", {}),
+        ("fpr=0.001 is below one error in 1 trial", "target_rate_too_low", {"trials": 1}),
+    ],
+)
+def test_sentences_that_have_changed_are_read(sentence, code, values):
+    (stated,) = facts.facts_of_cell(facts_of_sentences(sentence))
+    assert stated.code == code
+    assert values.items() <= stated.values.items()
+
+
+def test_several_sentences_of_a_cell_are_read_and_unknown_ones_kept():
+    words = "mean over 3 of 4 groups; undefined in 1; infinite_value; of another release; zero_cell"
+    assert facts_of_sentences(words).split(facts.FACT_JOINT) == [
+        'mean_over_some_groups{"groups": 3, "all_groups": 4}',
+        "infinite_value",
+        "of another release",
+        "zero_cell",
+    ]
+    row = {"reason": "of another release", "values": ""}
+    assert catalogue.reason_text(row) == "of another release"
+
+
+def test_values_of_another_release_leave_the_code():
+    assert catalogue.fact_text(facts.Fact("below_minimum", {"persons": 5})) == "below_minimum"
+
+
+@pytest.fixture(scope="module")
+def audit():
+    ids = [f"s{i}" for i in range(8)]
+    pairs = [(a, b) for a in ids for b in ids]
+    return pv.audit(
+        {
+            "enrol": [f"{a}/1" for a, _ in pairs],
+            "test": [f"{b}/2" for _, b in pairs],
+            "score": [float(a == b) + 0.1 * (i % 7) for i, (a, b) in enumerate(pairs)],
+        },
+        speakers={"id": ids, "gender": ["f", "m"] * 4},
+        by="gender",
+        operating_points=["threshold=0.9"],
+        replicates=50,
+    )
+
+
+def test_no_table_of_measures_holds_a_sentence(audit):
+    """Codes have no blanks; what only `data` holds is another matter."""
+    for name, table in audit.tables().items():
+        if "values" not in table.columns:
+            continue
+        assert table.columns[-1] == "values"
+        for row in table:
+            json.loads(row["values"] or "{}")
+            for column in {"reason", "note"} & row.keys():
+                for code in row[column].split("; "):
+                    assert re.fullmatch(r"[a-z0-9_]*", code), (name, row[column])
+
+
+def test_an_audit_tells_its_reasons_and_notes_in_words(audit, tmp_path, capsys):
+    sentences = audit.sentences()
+    assert sentences.columns == ("table", "column", "code", "values", "sentence", "rows")
+    below = sentences.where(table="groups", code="no_interval_below_minimum").rows()
+    assert [row["sentence"] for row in below] == ["fewer than 5 speakers: no interval"]
+    notes = [row["note"] for row in audit.groups if "no_interval_below_minimum" in row["note"]]
+    assert below[0]["rows"] == len(notes)
+    audit.write(tmp_path / "audit")
+    loaded = pv.load(tmp_path / "audit")
+    assert loaded.sentences().rows() == sentences.rows()
+    main(["show", str(tmp_path / "audit"), "--notes"])
+    printed = capsys.readouterr().out
+    assert "groups, column note (with the number of rows)" in printed
+    assert f"{below[0]['rows']}  fewer than 5 speakers: no interval" in printed
+
+
+def test_notes_are_of_the_whole_audit(audit, tmp_path, capsys):
+    audit.write(tmp_path / "audit")
+    with pytest.raises(SystemExit) as stopped:
+        main(["show", str(tmp_path / "audit"), "f", "--notes"])
+    assert stopped.value.code == 2
+    assert "--notes shows notes of the whole audit" in capsys.readouterr().err
