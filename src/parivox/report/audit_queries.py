@@ -196,10 +196,11 @@ class Shortfall(NamedTuple):
         return f"{fact_text(self.fact)}{of_metric}"
 
     @property
-    def count(self) -> float:
+    def number(self) -> float:
         """The number that is too small, as it is shown."""
-        (number,) = self.fact.values.values()
-        return float(f"{number:.2g}") if isinstance(number, float) else float(number)
+        (exact_number,) = self.fact.values.values()
+        is_rounded = isinstance(exact_number, float)
+        return float(f"{exact_number:.2g}") if is_rounded else float(exact_number)
 
     @property
     def is_of_speakers(self) -> bool:

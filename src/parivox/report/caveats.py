@@ -302,7 +302,7 @@ def _smallest_shortfalls(audit: Audit, same_grouping: Sequence[Scope], point: ob
             for group, missed in small_groups(audit, at_point, metric).items():
                 by_group = shortfalls.setdefault(metric, {})
                 smallest = by_group.get(group, missed)
-                by_group[group] = missed if missed.count <= smallest.count else smallest
+                by_group[group] = missed if missed.number <= smallest.number else smallest
     return shortfalls
 
 

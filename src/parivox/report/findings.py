@@ -250,7 +250,7 @@ def groups_by_shortfall_text(shortfalls: Mapping[str, Sequence[Shortfall]]) -> s
 
     def sort_key(group: str) -> tuple[bool, float, str, str]:
         first = shortfalls[group][0]
-        return not first.is_of_speakers, first.count, words_of_group[group], group
+        return not first.is_of_speakers, first.number, words_of_group[group], group
 
     return "; ".join(
         f"{', '.join(groups)} ({words})"

@@ -42,10 +42,10 @@ from parivox.report.words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from parivox.auditing import Audit
-    from parivox.report.audit_queries import Rates
+    from parivox.report.audit_queries import Rates, Shortfall
     from parivox.report.words import Row
 
 
@@ -283,7 +283,7 @@ def _reading_text(audit: Audit, filters: Row) -> str:
 
 
 def _notes(
-    audit: Audit, rates: Rates, under_represented: Mapping[str, str], point: str
+    audit: Audit, rates: Rates, under_represented: Mapping[str, Sequence[Shortfall]], point: str
 ) -> Iterator[str]:
     """Return explanations of the marks and of missing rates."""
     if under_represented:
