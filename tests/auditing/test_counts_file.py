@@ -826,6 +826,6 @@ def test_rows_that_were_taken_out_or_doubled_are_noticed(tmp_path, change):
     path = tmp_path / "a.counts"
     pv.count(trials, speakers=people, by="sex", withhold=0).write(path)
     _, header, _ = read_columns(path, SCORE_COUNTS)
-    path.write_bytes(file_bytes(SCORE_COUNTS, dict(change(pl.read_parquet(path))), header))
+    path.write_bytes(file_bytes(SCORE_COUNTS, change(pl.read_parquet(path)).to_dict(), header))
     with pytest.raises(DataError, match=r"its rows are of \d+ trials, not of 80"):
         pv.audit(path)
