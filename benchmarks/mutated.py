@@ -387,7 +387,7 @@ def kinds_of_folders(home: Path, scores: Path, speakers: Path) -> Iterator[Kind]
     plan = (home / "run" / "plan.json").read_bytes()
     yield Kind("plan", ".json", [plan], read_plan_of)
     folder = home / "audit"
-    pv.audit({"S": scores}, speakers=speakers, by="gender", replicates=50).write(folder)
+    pv.audit({"S": scores}, speakers=speakers, by="gender", replicates=50).save(folder)
     for name in STORED:
         read = partial(loaded_with, folder=folder, name=name)
         yield Kind(name, Path(name).suffix, [(folder / name).read_bytes()], read)

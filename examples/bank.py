@@ -96,7 +96,7 @@ def check(folder: Path) -> None:
     }
     assert thresholds == {f"test.channel={name}": level for name, level in THRESHOLDS.items()}
     for day in ("day1", "day2"):
-        count(folder / f"{day}.csv", **options).write(folder / f"{day}.counts")
+        count(folder / f"{day}.csv", **options).save(folder / f"{day}.counts")
     days = pv.audit([folder / "day1.counts", folder / "day2.counts"])
     for group in ("f", "m"):
         for metric in ("fnr", "frr"):

@@ -43,8 +43,8 @@ def with_few_replicates(audit):
     """The audit with fewer replicates, where a test does not say how many."""
 
     @functools.wraps(audit)
-    def few(scores, **options):
-        return audit(scores, **{"replicates": REPLICATES, **options})
+    def few(scores, speakers=None, **options):
+        return audit(scores, speakers, **{"replicates": REPLICATES, **options})
 
     return few
 

@@ -67,14 +67,14 @@ def counts(folder, monkeypatch):
         ("binned", "day2.csv", {"by": "gender", "step": 0.01}),
         ("aged", "day2.csv", {"by": "age:40"}),
     ):
-        count(folder / file, **options, **more).write(folder / f"{name}.counts")
+        count(folder / file, **options, **more).save(folder / f"{name}.counts")
     for site, file in (("north", "day1.csv"), ("south", "day2.csv")):
         (folder / f"{site}.key").write_text(f"{site} keeps this secret")
         binned = {"by": "gender", "step": 0.01, "key": folder / f"{site}.key"}
-        count(folder / file, **options, **binned).write(folder / f"{site}.counts")
+        count(folder / file, **options, **binned).save(folder / f"{site}.counts")
     with monkeypatch.context() as later_version:
         later_version.setattr("parivox.data.counts_file.VERSION", "3")
-        count(scores, **options, by="gender").write(folder / "new.counts")
+        count(scores, **options, by="gender").save(folder / "new.counts")
 
 
 @pytest.mark.slow

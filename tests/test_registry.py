@@ -149,7 +149,7 @@ def test_the_summary_names_it(audit, capsys):
 @pytest.mark.slow
 def test_the_page_names_it(audit, tmp_path, optional):
     optional("jinja2")
-    pv.write_page(audit, tmp_path / "page.html")
+    audit.report(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "root of the range of FNR" in page
 

@@ -69,10 +69,9 @@ if TYPE_CHECKING:
     from parivox.embedding.store import Store, open_store
     from parivox.errors import ConfigError, DataError, ParivoxError
     from parivox.monitoring.daily_monitor import Monitor, monitor
-    from parivox.report.exports import log_mlflow
     from parivox.report.figures import write_figures
     from parivox.report.labels import labelled
-    from parivox.report.report_files import write_page, write_tables
+    from parivox.report.report_files import write_tables
     from parivox.runtime.progress import Progress
     from parivox.scoring.all_pairs_counts import score_all_pairs
     from parivox.scoring.run import score
@@ -138,14 +137,18 @@ _HOMES = {
     "parivox.decide.threshold_selection": ("Thresholds", "thresholds"),
     "parivox.monitoring.daily_monitor": ("Monitor", "monitor"),
     "parivox.runtime.progress": ("Progress",),
-    "parivox.report.exports": ("log_mlflow",),
     "parivox.report.figures": ("write_figures",),
-    "parivox.report.report_files": ("write_page", "write_tables"),
+    "parivox.report.report_files": ("write_tables",),
     "parivox.report.labels": ("labelled",),
     "parivox.scoring.run": ("score",),
     "parivox.decide.calibrator_file": ("Calibrator",),
     "parivox.data.inspection.findings": ("Inspection",),
 }
+_RENAMED_HOMES = {
+    "parivox.report.exports": ("log_mlflow",),
+    "parivox.report.report_files": ("write_page",),
+}
+"""Names that go with release 0.5; each warns, and says what it is called now."""
 __all__ = [
     "COST_MODELS",
     "MEASURES",
@@ -202,7 +205,6 @@ __all__ = [
     "ir",
     "labelled",
     "load",
-    "log_mlflow",
     "max_geomean",
     "max_mean",
     "max_min",
@@ -231,12 +233,17 @@ __all__ = [
     "thresholds",
     "trials",
     "write_figures",
-    "write_page",
     "write_tables",
 ]
 
 
-__getattr__, _dir = lazy_names("parivox", _HOMES)
+__getattr__, _ = lazy_names(
+    "parivox",
+    {
+        module: _HOMES.get(module, ()) + _RENAMED_HOMES.get(module, ())
+        for module in _HOMES | _RENAMED_HOMES
+    },
+)
 
 
 def __dir__() -> list[str]:

@@ -1,9 +1,16 @@
-"""Public attributes under the names that they had before, until release 0.5."""
+"""Public names as they were before, until release 0.5."""
 
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def renamed_attribute(old_name: str, new_name: str) -> Any:
@@ -29,3 +36,27 @@ def renamed_attribute(old_name: str, new_name: str) -> Any:
         return getattr(owner, new_name)
 
     return property(attribute)
+
+
+def renamed_function(old_name: str, new_name: str, function: Callable[P, R]) -> Callable[P, R]:
+    """Return a function that calls another one, with a warning that names what replaces it.
+
+    Examples
+    --------
+    >>> old_sum = renamed_function("old_sum", "sum", sum)
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     old_sum([1, 2]), str(caught[0].message)
+    (3, 'old_sum is sum since release 0.3, and goes with 0.5')
+    """
+
+    @wraps(function)
+    def renamed(*args: P.args, **keywords: P.kwargs) -> R:
+        warnings.warn(
+            f"{old_name} is {new_name} since release 0.3, and goes with 0.5",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return function(*args, **keywords)
+
+    return renamed

@@ -232,7 +232,7 @@ def test_trials_beyond_memory_have_exact_bins_and_bands(simulate, monkeypatch):
 
 @pytest.mark.slow
 def test_counts_have_the_bins_of_their_trials_and_no_bands(trials, speakers, tmp_path):
-    pv.count({"S": trials}, speakers=speakers, by="gender", withhold=0).write(tmp_path / "c.counts")
+    pv.count({"S": trials}, speakers=speakers, by="gender", withhold=0).save(tmp_path / "c.counts")
     counted = pv.audit(tmp_path / "c.counts", operating_points=POINTS)
     full_audit = pv.audit({"S": trials}, speakers=speakers, by="gender", operating_points=POINTS)
     assert counted.bins.to_polars().equals(full_audit.bins.to_polars())
@@ -241,7 +241,7 @@ def test_counts_have_the_bins_of_their_trials_and_no_bands(trials, speakers, tmp
 
 def test_counts_at_given_thresholds_have_those_bins(trials, speakers, tmp_path):
     path = tmp_path / "c.counts"
-    pv.count({"S": trials}, speakers=speakers, by="gender", thresholds=[0.5, 2.0]).write(path)
+    pv.count({"S": trials}, speakers=speakers, by="gender", thresholds=[0.5, 2.0]).save(path)
     audit = pv.audit(path)
     check_bins(audit)
     assert set(audit.bins.to_dict()["threshold"]) == {-math.inf, 0.5, 2.0}
@@ -249,7 +249,7 @@ def test_counts_at_given_thresholds_have_those_bins(trials, speakers, tmp_path):
 
 def test_groups_that_are_withheld_stay_out(trials, speakers, tmp_path):
     path = tmp_path / "c.counts"
-    pv.count({"S": trials}, speakers=speakers, by="gender+nation", withhold=5).write(path)
+    pv.count({"S": trials}, speakers=speakers, by="gender+nation", withhold=5).save(path)
     audit = pv.audit(path)
     withheld = {row["group"] for row in audit.groups if row["reason"].startswith("withheld")}
     assert withheld
@@ -336,7 +336,7 @@ def test_the_order_of_rows_changes_no_byte(trials, speakers, tmp_path):
     mixed = {name: [cells[i] for i in order] for name, cells in trials.items()}
     for name, rows in (("a", trials), ("b", mixed)):
         audit = pv.audit({"S": rows}, speakers=speakers, by="gender", speaker_ids="offenders")
-        audit.write(tmp_path / name)
+        audit.save(tmp_path / name)
     for name in ("bins.parquet", "bands.parquet", "offenders.csv", "audit.json"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
 

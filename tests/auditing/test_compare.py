@@ -214,7 +214,7 @@ def test_sweep_equals_the_measures_at_the_same_point(small, trials, speakers):
 def test_without_a_sweep_there_is_none(trials, speakers, tmp_path):
     audit = pv.audit(trials, speakers=speakers, by="gender")
     assert len(audit.sweep) == 0
-    audit.write(tmp_path / "a")
+    audit.save(tmp_path / "a")
     assert not (tmp_path / "a" / "sweep.parquet").exists()
 
 

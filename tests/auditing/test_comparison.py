@@ -353,7 +353,7 @@ def test_systems_without_common_operating_points_are_refused(data):
 def test_counts_are_refused(data, tmp_path):
     trials, people = data
     path = tmp_path / "counts.parquet"
-    pv.count(trials, speakers=people, by="nation").write(path)
+    pv.count(trials, speakers=people, by="nation").save(path)
     with pytest.raises(ConfigError, match="counts do not tell who the speakers are"):
         pv.audit({"A": path, "B": path}, compare=True)
 

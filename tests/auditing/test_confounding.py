@@ -61,7 +61,7 @@ def test_what_goes_together_is_said_from_either_side(apart):
 
 def test_it_is_written_as_the_schema_has_it_and_read_again(apart, tmp_path, follows_schema):
     follows_schema(json.loads(apart.to_json()))
-    apart.write(tmp_path / "audit")
+    apart.save(tmp_path / "audit")
     assert pv.load(tmp_path / "audit").record["confounding"] == apart.record["confounding"]
 
 
@@ -168,7 +168,7 @@ def test_counts_know_no_speakers_and_say_nothing(tmp_path):
     people = speakers(f_old=30, f_young=12, m_old=12, m_young=30)
     scores = {"enrol": ["s000/1", "s001/1"], "test": ["s000/2", "s002/2"], "score": [1.0, 0.0]}
     counts = pv.count({"x": scores}, speakers=people, by=["gender", "band"], withhold=0)
-    counts.write(tmp_path / "x.counts")
+    counts.save(tmp_path / "x.counts")
     assert "confounding" not in pv.audit(tmp_path / "x.counts").record
 
 

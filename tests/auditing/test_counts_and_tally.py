@@ -28,7 +28,7 @@ def added_up(parts, folder, points=(), **options):
     counts = []
     for i, part in enumerate(parts):
         counts.append(folder / f"{i}.counts")
-        pv.count({"S": part}, withhold=0, **options).write(counts[-1])
+        pv.count({"S": part}, withhold=0, **options).save(counts[-1])
     asked = {"operating_points": points} if points else {}
     thresholds = speaker_count_thresholds([*map(str, counts)], **asked)
     speaker_counts_files = []
@@ -37,14 +37,14 @@ def added_up(parts, folder, points=(), **options):
         asked = CountOptions.from_keywords(**options)
         read = read_grouped_trials({("S", ""): part}, asked, None, may_lack=True)
         (trials,) = read.trial_sets
-        count_by_speaker(trials, thresholds, [*read.groupings, *read.within]).write(
+        count_by_speaker(trials, thresholds, [*read.groupings, *read.within]).save(
             speaker_counts_files[-1]
         )
     return [*map(str, counts)], [*map(str, speaker_counts_files)]
 
 
 def files_of(audit, folder):
-    audit.write(folder)
+    audit.save(folder)
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
@@ -105,9 +105,7 @@ def test_a_tally_does_not_go_with_what_counts_withhold(trials, speakers, tmp_pat
     counts, speaker_counts_files = added_up(
         [pl.DataFrame(trials)], tmp_path, speakers=speakers, by=["gender"]
     )
-    pv.count({"S": trials}, speakers=speakers, by=["gender"], step=0.5, withhold=13).write(
-        counts[0]
-    )
+    pv.count({"S": trials}, speakers=speakers, by=["gender"], step=0.5, withhold=13).save(counts[0])
     with pytest.raises(DataError, match="withholds groups, which its tally would tell"):
         pv.audit([*counts, *speaker_counts_files])
 

@@ -43,7 +43,7 @@ def counted(sources, folder, **options):
     made = []
     for i, source in enumerate(sources):
         path = folder / f"day{i}.counts"
-        pv.count({"S": source}, **options).write(path)
+        pv.count({"S": source}, **options).save(path)
         made.append(path)
     return made
 
@@ -106,8 +106,8 @@ def test_counts_of_shards_add_up_to_the_audit_of_the_whole_byte_for_byte(trials,
     files = counted(shards(trials, 10), tmp_path, speakers=people, by=BY, withhold=0)
     whole, audit = measured({"S": trials}, speakers=people, by=BY), measured(files)
     assert differing(whole, audit, without=SPEAKERS) == []
-    whole.write(tmp_path / "whole")
-    audit.write(tmp_path / "counts")
+    whole.save(tmp_path / "whole")
+    audit.save(tmp_path / "counts")
     for name in ("bias.csv", "meta.csv", "matrix.csv", "operating_points.csv", "det.parquet"):
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "counts" / name).read_bytes()
 
@@ -121,8 +121,8 @@ def test_real_shards_add_up_to_the_audit_of_the_real_list(h_v2, vox1_speakers, t
     files = counted(parts, tmp_path, withhold=0, **options)
     whole, audit = measured({"S": frame}, **options), measured(files)
     assert differing(whole, audit, without=SPEAKERS) == []
-    whole.write(tmp_path / "whole")
-    audit.write(tmp_path / "counts")
+    whole.save(tmp_path / "whole")
+    audit.save(tmp_path / "counts")
     for name in ("bias.csv", "meta.csv", "matrix.csv", "operating_points.csv", "det.parquet"):
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "counts" / name).read_bytes()
 
@@ -172,7 +172,7 @@ def test_the_order_of_files_changes_no_byte(trials, people, tmp_path):
     files = counted(shards(trials, 4), tmp_path, speakers=people, by=BY, withhold=0)
     written = []
     for i, order in enumerate((files, files[::-1])):
-        pv.audit(order).write(tmp_path / f"a{i}")
+        pv.audit(order).save(tmp_path / f"a{i}")
         observed = {path.name: path.read_bytes() for path in (tmp_path / f"a{i}").iterdir()}
         for name in OF_KEY:
             observed.pop(name, None)
@@ -400,7 +400,7 @@ def test_a_group_of_few_speakers_is_withheld_and_so_is_what_would_tell_it(trials
         ("gender", "", "m"): "withheld: fewer than 5 speakers",
         ("gender", "", "f"): "withheld: else a group of fewer than 5 speakers could be told",
     }
-    counts.write(tmp_path / "a.counts")
+    counts.save(tmp_path / "a.counts")
     audit = measured(tmp_path / "a.counts")
     for table in (audit.groups, audit.bias):
         observed = table.where(grouping="gender", group="m").rows()
@@ -448,7 +448,7 @@ def test_levels_of_few_speakers_are_withheld(simulate, tmp_path):
     counts = pv.count(trials, speakers=people, by="gender", within="channel", step=1)
     assert ("channel", "rare") in counts.suppressed_strata
     assert len(counts.suppressed_strata) == 2  # else the rest would tell it
-    counts.write(tmp_path / "a.counts")
+    counts.save(tmp_path / "a.counts")
     audit = pv.audit(tmp_path / "a.counts")
     assert len({row["within"] for row in audit.groups}) == 2
 
@@ -605,7 +605,7 @@ def test_files_without_names_are_one_system_named_after_all_of_them(trials, peop
     first, second = shards(trials, 2)
     paths = [tmp_path / "day1.counts", tmp_path / "day2.counts"]
     for path, source in zip(paths, (first, second), strict=True):
-        pv.count(source, speakers=people, by="gender").write(path)
+        pv.count(source, speakers=people, by="gender").save(path)
     (told,) = pv.audit(paths).record["inputs"]
     assert (told["system"], told["counts_files"], told["trials"]) == ("day", 2, 4360)
     named = pv.audit({"V2@H": paths[:1], "L": paths[1]}).record["inputs"]
@@ -625,7 +625,7 @@ def test_counts_made_in_another_way_are_refused(trials, people, tmp_path, other,
     first, second = shards(trials, 2)
     (one,) = counted([first], tmp_path, speakers=people, by="gender")
     two = tmp_path / "other.counts"
-    pv.count({"S": second}, speakers=people, **other).write(two)
+    pv.count({"S": second}, speakers=people, **other).save(two)
     with pytest.raises(pv.DataError, match=told) as caught:
         pv.audit([one, two])
     assert one.name in str(caught.value)
@@ -649,7 +649,7 @@ def test_the_same_trials_twice_are_refused(trials, people, tmp_path):
 def test_the_same_trials_in_two_files_of_one_name_are_told_by_their_paths(trials, people, tmp_path):
     for day in ("monday", "tuesday"):
         (tmp_path / day).mkdir()
-        pv.count({"S": trials}, speakers=people, by="gender").write(tmp_path / day / "s.counts")
+        pv.count({"S": trials}, speakers=people, by="gender").save(tmp_path / day / "s.counts")
     told = r"^.*(monday|tuesday).s\.counts: holds trials that .*day.s\.counts holds too"
     with pytest.raises(pv.DataError, match=told):
         measured([tmp_path / day / "s.counts" for day in ("monday", "tuesday")])
@@ -677,7 +677,7 @@ def test_bands_named_in_another_way_are_refused(trials, people, tmp_path):
     half = {**people, "age": [str(20.5 + i) for i in range(24)]}
     paths = [tmp_path / "a.counts", tmp_path / "b.counts"]
     for path, source, table in zip(paths, (first, second), (age, half), strict=True):
-        pv.count({"S": source}, speakers=table, by="age:30,40").write(path)
+        pv.count({"S": source}, speakers=table, by="age:30,40").save(path)
     with pytest.raises(pv.DataError, match="bands of age:30,40"):
         pv.audit(paths)
 
@@ -718,7 +718,7 @@ def small(tmp_path_factory, simulate):
     trials["channel"] = ["ab"[i % 2] for i in range(len(trials["score"]))]
     path = tmp_path_factory.mktemp("counts") / "small.counts"
     counts = pv.count(trials, speakers=people, by=["gender"], within="channel", withhold=0)
-    counts.write(path)
+    counts.save(path)
     return path, counts
 
 
@@ -804,12 +804,12 @@ def test_a_parquet_file_without_that_key_is_a_score_file(trials, people, tmp_pat
 
 def test_only_a_new_file_or_one_of_counts_is_written_to(small, tmp_path):
     _, made = small
-    made.write(tmp_path / "new.counts")
-    made.write(tmp_path / "new.counts")
+    made.save(tmp_path / "new.counts")
+    made.save(tmp_path / "new.counts")
     (tmp_path / "mine.csv").write_text("a,b\n")
     for name, told in (("mine.csv", "holds no counts"), ("", "is a folder"), ("no/x", "written")):
         with pytest.raises(pv.ConfigError, match=told):
-            made.write(tmp_path / name)
+            made.save(tmp_path / name)
     assert (tmp_path / "mine.csv").read_text() == "a,b\n"
     assert {path.name for path in tmp_path.iterdir()} == {"new.counts", "mine.csv"}
 
@@ -824,7 +824,7 @@ def test_rows_that_were_taken_out_or_doubled_are_noticed(tmp_path, change):
         "score": [i / 100 + (e[0] == t[0]) for i, (e, t) in enumerate(pairs)],
     }
     path = tmp_path / "a.counts"
-    pv.count(trials, speakers=people, by="sex", withhold=0).write(path)
+    pv.count(trials, speakers=people, by="sex", withhold=0).save(path)
     _, header, _ = read_columns(path, SCORE_COUNTS)
     path.write_bytes(file_bytes(SCORE_COUNTS, change(pl.read_parquet(path)).to_dict(), header))
     with pytest.raises(DataError, match=r"its rows are of \d+ trials, not of 80"):

@@ -66,7 +66,7 @@ def test_of_everything_that_an_audit_can_be_asked_for(whole, tmp_path):
     points = {one["operating_point"] for one in floors}
     known = [(one["value"], one["p"]) for one in gini if one["operating_point"] in points]
     assert sorted(known) == sorted((one["value"], one["p"]) for one in floors)
-    observed.write(tmp_path / "new")
+    observed.save(tmp_path / "new")
     assert {path.name for path in (tmp_path / "new").iterdir()} == {
         f"{name}.csv" for name in observed.tables()
     }

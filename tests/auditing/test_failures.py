@@ -626,7 +626,7 @@ def test_the_command_line_gives_of_parquet_what_python_gives_of_csv(
 ):
     done = run(program, combined("parquet"), tmp_path / "out-parquet")
     assert done.returncode == 0, done.stderr
-    everything.write(tmp_path / "out-csv")
+    everything.save(tmp_path / "out-csv")
     names = [path.name for path in (tmp_path / "out-csv").iterdir()]
     assert {"groups.csv", "data.csv", "audit.json"} <= {*names}
     for name in names:
@@ -731,7 +731,7 @@ def test_tables_of_everything_keep_their_promises(everything, follows_schema, tm
     assert {"fte", "fta", "frr", "far", "gfrr", "gfar", "seconds"} < metrics
     assert metrics - set(observed.record["definitions"]["base_metrics"]) == set()
     follows_schema(json.loads(observed.to_json()))
-    observed.write(tmp_path / "out")
+    observed.save(tmp_path / "out")
     assert pv.load(tmp_path / "out").to_json() == observed.to_json()
 
 

@@ -38,7 +38,7 @@ def other(trials, speakers):
 def written(small, tmp_path_factory):
     """The folder of an audit, for tests that begin with one."""
     folder = tmp_path_factory.mktemp("written") / "a"
-    small.write(folder)
+    small.save(folder)
     return folder
 
 
@@ -46,7 +46,7 @@ def test_a_link_stays_a_link(small, tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
     for _ in range(2):
-        small.write(tmp_path / "link")
+        small.save(tmp_path / "link")
         assert (tmp_path / "link").is_symlink()
         assert "audit.json" in names(tmp_path / "real")
     assert names(tmp_path) == {"real", "link"}
@@ -57,7 +57,7 @@ def test_a_folder_that_exists_stays_itself(small, other, tmp_path):
     out.mkdir(mode=0o700)
     before = out.stat()
     for audit in (small, other):
-        audit.write(out)
+        audit.save(out)
         assert (out.stat().st_ino, out.stat().st_mode) == (before.st_ino, before.st_mode)
     assert pv.load(out).record["inputs"][0]["system"] == "other"
 
@@ -65,13 +65,13 @@ def test_a_folder_that_exists_stays_itself(small, other, tmp_path):
 def test_the_folder_one_is_in(small, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for folder in (".", "new/..", "./"):
-        small.write(folder)
+        small.save(folder)
         assert "audit.json" in os.listdir()  # noqa: PTH208 - as a shell lists where it is
         assert not [name for name in names(tmp_path) if name.startswith(".") or name == "new"]
 
 
 def test_a_long_name_that_is_allowed(small, tmp_path):
-    small.write(tmp_path / ("x" * 250))
+    small.save(tmp_path / ("x" * 250))
     assert names(tmp_path) == {"x" * 250}
 
 
@@ -80,7 +80,7 @@ def test_a_long_name_that_is_allowed(small, tmp_path):
 def test_folders_that_cannot_be(small, tmp_path, monkeypatch, folder):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigError, match="--out"):
-        small.write(folder)
+        small.save(folder)
     assert names(tmp_path) == set()
 
 
@@ -104,22 +104,22 @@ def test_folders_made_on_the_way_go_with_a_failure(small, tmp_path, monkeypatch)
 
     monkeypatch.setattr(Table, "write", failing)
     with pytest.raises(ConfigError, match="No space left"):
-        small.write(tmp_path / "new" / "deep" / "a")
+        small.save(tmp_path / "new" / "deep" / "a")
     assert names(tmp_path) == set()
 
 
 def test_a_folder_named_as_a_table_is_a_strangers(small, tmp_path):
-    small.write(tmp_path / "a")
+    small.save(tmp_path / "a")
     (tmp_path / "a" / "sweep.csv").mkdir()
     with pytest.raises(ConfigError, match=r"sweep\.csv"):
-        small.write(tmp_path / "a")
+        small.save(tmp_path / "a")
 
 
 @pytest.mark.slow
 def test_a_killed_run_leaves_the_earlier_audit_or_the_new_one(
     small, written, other, tmp_path, ended
 ):
-    other.write(tmp_path / "new", format="parquet")
+    other.save(tmp_path / "new", format="parquet")
     outs = ended(written, tmp_path / "new", names(written), "SIGKILL")
     some = [*outs[:-100:8], *outs[-100::5], outs[-1]]  # moving begins some 150 changes from the end
     seen = []
@@ -132,14 +132,14 @@ def test_a_killed_run_leaves_the_earlier_audit_or_the_new_one(
     assert len(set(seen)) == 2
     assert seen == sorted(seen, key=lambda system: system == "other")
     for out in some[::10]:
-        small.write(out)  # clears up
+        small.save(out)  # clears up
         assert contents(out) == contents(written)
 
 
 def test_files_are_made_as_the_users_mask_says(small, tmp_path):
     mask = os.umask(0o027)
     try:
-        small.write(tmp_path / "a")
+        small.save(tmp_path / "a")
     finally:
         os.umask(mask)
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o750
@@ -149,7 +149,7 @@ def test_files_are_made_as_the_users_mask_says(small, tmp_path):
 
 
 def test_hashes_are_what_sha256sum_takes(small, tmp_path):
-    small.write(tmp_path / "a")
+    small.save(tmp_path / "a")
     text = dict(
         reversed(line.split("  "))
         for line in (tmp_path / "a" / "SHA256SUMS").read_text().splitlines()
@@ -168,7 +168,7 @@ def test_hashes_are_what_sha256sum_takes(small, tmp_path):
 )
 @pytest.mark.parametrize("way", ["altered", "missing"])
 def test_a_file_that_is_not_as_it_was_written_is_named(small, tmp_path, name, way):
-    small.write(tmp_path / "a")
+    small.save(tmp_path / "a")
     path = tmp_path / "a" / name
     if way == "missing":
         path.unlink()
@@ -183,7 +183,7 @@ def test_a_file_that_is_not_as_it_was_written_is_named(small, tmp_path, name, wa
 
 
 def test_an_audit_json_that_is_cut_off_is_told_as_altered(small, tmp_path):
-    small.write(tmp_path / "a")
+    small.save(tmp_path / "a")
     path = tmp_path / "a" / "audit.json"
     path.write_bytes(path.read_bytes()[:5000])
     with pytest.raises(DataError, match=r"audit\.json is altered"):
@@ -192,7 +192,7 @@ def test_an_audit_json_that_is_cut_off_is_told_as_altered(small, tmp_path):
 
 @pytest.mark.parametrize("content", [None, "", "nonsense", b"\xff", "0  ../../etc/hosts\n"])
 def test_hashes_that_are_missing_or_damaged_are_told(small, tmp_path, content):
-    small.write(tmp_path / "a")
+    small.save(tmp_path / "a")
     path = tmp_path / "a" / "SHA256SUMS"
     path.unlink()
     if content is not None:
@@ -204,7 +204,7 @@ def test_hashes_that_are_missing_or_damaged_are_told(small, tmp_path, content):
 @pytest.mark.parametrize("name", ["groups.csv", "bins.parquet", "provenance.json"])
 @pytest.mark.parametrize("altered", [False, True])
 def test_a_file_whose_hash_was_taken_out_is_told(small, tmp_path, name, altered):
-    small.write(tmp_path / "a")
+    small.save(tmp_path / "a")
     path = tmp_path / "a" / "SHA256SUMS"
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(line for line in lines if not line.endswith(f"  {name}\n")))
@@ -216,13 +216,13 @@ def test_a_file_whose_hash_was_taken_out_is_told(small, tmp_path, name, altered)
 
 
 def test_a_page_beside_the_tables_is_not_the_audits(small, tmp_path):
-    small.write(tmp_path / "a")
+    small.save(tmp_path / "a")
     (tmp_path / "a" / "report.html").write_text("x")
     assert pv.load(tmp_path / "a").to_json() == small.to_json()
 
 
 def test_an_older_folder_without_hashes_is_told_by_its_version(small, tmp_path):
-    small.write(tmp_path / "a")
+    small.save(tmp_path / "a")
     (tmp_path / "a" / "SHA256SUMS").unlink()
     path = tmp_path / "a" / "audit.json"
     path.write_text(path.read_text().replace('"parivox_audit": "6"', '"parivox_audit": "3"'))
@@ -231,7 +231,7 @@ def test_an_older_folder_without_hashes_is_told_by_its_version(small, tmp_path):
 
 
 def test_a_table_that_lacks_a_column_is_told_although_its_hash_is_right(small, tmp_path):
-    small.write(tmp_path / "a")
+    small.save(tmp_path / "a")
     path, sums = tmp_path / "a" / "bands.parquet", tmp_path / "a" / "SHA256SUMS"
     before = sha256(path.read_bytes()).hexdigest()
     pl.read_parquet(path).drop("fpr_ratio_low").write_parquet(path)

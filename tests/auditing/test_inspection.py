@@ -29,7 +29,7 @@ def counted(tmp_path):
             "country": ["A"] * 5 + ["B"] * 5 + ["C"] * 2,
         }
         path = tmp_path / name
-        pv.count({"sys": trials}, speakers=people, by=list(by), **options).write(path)
+        pv.count({"sys": trials}, speakers=people, by=list(by), **options).save(path)
         return path
 
     return write_counts

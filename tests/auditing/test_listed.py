@@ -163,7 +163,7 @@ def test_standardised_over_grades_on_voxceleb1_h(bt4vt_data):
 @pytest.mark.parametrize("grouping", ["gender+grade", "grade"])
 def test_counts_can_be_made_by_grade(tmp_path, grouping):
     counts = pv.count({"x": trials(trivial="ab")}, speakers=PEOPLE, by=grouping, withhold=0)
-    counts.write(tmp_path / "x.counts")
+    counts.save(tmp_path / "x.counts")
     audited = pv.audit(tmp_path / "x.counts")
     assert "list_checks" not in audited.record
     assert {row["group"] for row in audited.groups.where(grouping=grouping).rows()} >= {

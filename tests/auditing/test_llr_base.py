@@ -135,7 +135,7 @@ def test_any_other_base_is_refused_in_a_sentence(trials, base, function):
 def test_counts_keep_their_base(trials, tmp_path):
     tenth = scaled(trials, 1 / math.log(10))
     for name, options in (("ten", {"llr_base": 10}), ("natural", {"llr": True}), ("none", {})):
-        pv.count(tenth, speakers=PEOPLE, by="accent", withhold=0, **options).write(
+        pv.count(tenth, speakers=PEOPLE, by="accent", withhold=0, **options).save(
             tmp_path / f"{name}.counts"
         )
     ten, natural, plain = (tmp_path / f"{name}.counts" for name in ("ten", "natural", "none"))

@@ -58,7 +58,7 @@ def test_their_ids_stand_in_that_table_alone(named, tmp_path):
         columns = [c for c in table.to_polars().iter_columns() if str(c.dtype) == "String"]
         holds = any(column.str.contains("qz0").any() for column in columns)
         assert holds == (name == "offenders"), name
-    named.write(tmp_path / "a")
+    named.save(tmp_path / "a")
     file_names = {path.name for path in (tmp_path / "a").iterdir() if b"qz0" in path.read_bytes()}
     assert file_names == {"offenders.csv", "audit.json"}
     again = pv.load(tmp_path / "a")
@@ -69,7 +69,7 @@ def test_they_are_not_told_unless_asked_for(trials, speakers, tmp_path):
     audit = pv.audit(trials, speakers=speakers, by="gender", replicates=50)
     assert len(audit.offenders) == 0
     assert audit.record["options"]["speaker_ids"] == "never"
-    audit.write(tmp_path / "a")
+    audit.save(tmp_path / "a")
     assert not list((tmp_path / "a").glob("offenders*"))
 
 
@@ -92,6 +92,6 @@ def test_what_cannot_tell_them_is_refused(trials, speakers, tmp_path):
         pv.audit(trials, speakers=speakers, speaker_ids="offenders", intervals=False)
     with pytest.raises(ConfigError, match="--speaker-ids 'all' is not known; choose from never"):
         pv.audit(trials, speakers=speakers, speaker_ids="all")
-    pv.count(trials, speakers=speakers, by="gender").write(tmp_path / "c.counts")
+    pv.count(trials, speakers=speakers, by="gender").save(tmp_path / "c.counts")
     with pytest.raises(ConfigError, match="counts hold no ids"):
         pv.audit(tmp_path / "c.counts", speaker_ids="offenders")

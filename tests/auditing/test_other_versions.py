@@ -85,7 +85,7 @@ COUNTS = sorted(OLD_AUDITS.glob("*.counts"))
 
 @pytest.fixture
 def folder(small, tmp_path):
-    small.write(tmp_path / "audit")
+    small.save(tmp_path / "audit")
     return tmp_path / "audit"
 
 
@@ -305,7 +305,7 @@ def test_an_old_state_goes_on(version, n_errors, tmp_path):
 
 
 def test_an_old_audit_is_written_again_as_it_was(old, tmp_path):
-    pv.load(old).write(tmp_path / "again")
+    pv.load(old).save(tmp_path / "again")
     for path in old.glob("*.csv"):
         again = tmp_path / "again" / path.name
         before, now = (pl.read_csv(file, infer_schema=False) for file in (path, again))
@@ -340,7 +340,7 @@ def test_a_column_that_came_later_is_missing_with_a_reason(old, tmp_path, later_
     message = capsys.readouterr().err
     assert "another version of Parivox" in message
     assert "groups.pairs" in message
-    audit.write(tmp_path / "again")
+    audit.save(tmp_path / "again")
     assert pv.load(tmp_path / "again").to_json() == audit.to_json()
 
 

@@ -343,7 +343,7 @@ def test_a_pilot_of_an_earlier_version_is_refused(pilot):
 @pytest.mark.slow
 def test_a_pilot_is_also_the_folder_of_an_audit(pilot, tmp_path):
     audit = pilot()
-    audit.write(tmp_path / "audit")
+    audit.save(tmp_path / "audit")
     assert pv.plan(tmp_path / "audit").to_dict() == pv.plan(audit).to_dict()
 
 

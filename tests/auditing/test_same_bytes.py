@@ -41,7 +41,7 @@ def audited(source, people, folder):
         allocate=["both", "either"],
         intervals=False,  # which come of the same arrays: in any order in sure/test_unchanged.py
     )
-    audit.write(folder)
+    audit.save(folder)
     written = {path.name: path.read_bytes() for path in folder.iterdir()}
     for name in OF_KEY - {"pairing.parquet"}:  # which is of intervals
         written.pop(name)
@@ -115,7 +115,7 @@ def test_a_separate_list_of_trials(expected_files, table, shuffled, people, tmp_
         allocate=["both", "either"],
         intervals=False,
     )
-    audit.write(tmp_path / "a")
+    audit.save(tmp_path / "a")
     for name in ("groups", "bias", "meta", "matrix", "operating_points"):
         assert (tmp_path / "a" / f"{name}.csv").read_bytes() == expected_files[f"{name}.csv"]
 

@@ -37,7 +37,7 @@ def shared(tmp_path, key):
     def count_at_site(name, trials, speakers, *, site=None, **options):
         counts = tmp_path / f"{name}.counts"
         merged = {"key": key(site or name), **OPTIONS, **options}
-        pv.count({"S": trials}, speakers=speakers, **merged).write(counts)
+        pv.count({"S": trials}, speakers=speakers, **merged).save(counts)
         return [str(counts), str(tmp_path / f"{name}.tally")]
 
     return count_at_site
@@ -383,7 +383,7 @@ def test_what_was_withheld_is_not_given_back_by_other_groups(trials, few, key, t
     first_count = pv.count({"S": trials}, by="nation", **options)
     assert first_count.withheld
     pv.count({"S": trials}, by=second, **options)  # nothing is to be in a file yet
-    first_count.write(tmp_path / "first.counts")
+    first_count.save(tmp_path / "first.counts")
     with pytest.raises(ConfigError, match=r"could give them back\. .* --regroup"):
         pv.count({"S": trials}, by=second, **options)
     pv.count({"S": trials}, by="nation", **options)
@@ -400,7 +400,7 @@ def test_what_was_withheld_is_not_given_back_by_other_groups(trials, few, key, t
 )
 def test_groups_of_one_name_may_be_others(trials, few, key, tmp_path, change_name):
     options = {"speakers": few, "step": 0.5, "key": key("north"), "blocks": 5, "by": "nation"}
-    pv.count({"S": trials}, **options).write(tmp_path / "first.counts")
+    pv.count({"S": trials}, **options).save(tmp_path / "first.counts")
     change = {
         "speakers moved": {"speakers": few | {"nation": ["many", *few["nation"][1:]]}},
         "groups joined": {
@@ -441,7 +441,7 @@ def test_the_record_of_what_was_counted_tells_of_no_trial(trials, few, key, tmp_
     counts = pv.count(
         {"S": trials}, speakers=few, step=0.5, key=key("north"), blocks=5, by="nation"
     )
-    counts.write(tmp_path / "a.counts")
+    counts.save(tmp_path / "a.counts")
     path = tmp_path / "north.key.counted"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert counts.content_sha256 not in path.read_text()

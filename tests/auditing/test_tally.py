@@ -134,7 +134,7 @@ def test_a_file_holds_a_tally_and_no_id(tmp_path):
         gathered([("a", "b", 4, "web"), ("c", "c", 20, "phone"), ("c", "c", 20, "phone")])
     )
     file = tmp_path / "a.tally"
-    counts.write(file)
+    counts.save(file)
     again = SpeakerCounts.read(file)
     assert content(again) == content(counts)
     assert again.thresholds.tolist() == THRESHOLDS.tolist()
@@ -156,7 +156,7 @@ def test_tallies_at_other_thresholds_do_not_add_up():
 @pytest.mark.parametrize("damage", [lambda data: data[:-40], lambda _: b"enrol,test\n"])
 def test_a_damaged_file_is_refused(tmp_path, damage):
     file = tmp_path / "a.tally"
-    speaker_counts(gathered([("a", "a", 10, "web")])).write(file)
+    speaker_counts(gathered([("a", "a", 10, "web")])).save(file)
     file.write_bytes(damage(file.read_bytes()))
     with pytest.raises(DataError, match=r"a\.tally: does not hold a whole tally"):
         SpeakerCounts.read(file)
@@ -164,4 +164,4 @@ def test_a_damaged_file_is_refused(tmp_path, damage):
 
 def test_a_folder_cannot_be_written(tmp_path):
     with pytest.raises(ConfigError, match="cannot be written"):
-        speaker_counts(gathered([("a", "a", 10, "web")])).write(tmp_path)
+        speaker_counts(gathered([("a", "a", 10, "web")])).save(tmp_path)

@@ -33,7 +33,7 @@ def files(folder):
 @pytest.fixture(scope="module")
 def out(small, tmp_path_factory):
     folder = tmp_path_factory.mktemp("written") / "deep" / "audit"
-    small.write(folder)
+    small.save(folder)
     return folder
 
 
@@ -72,7 +72,7 @@ def test_files(out):
 
 
 def test_parquet(small, tmp_path):
-    small.write(tmp_path / "a", format="parquet")
+    small.save(tmp_path / "a", format="parquet")
     tables = {f"{name}.parquet" for name in (*NAMES, "det", "bins", "bands", "sweep", "pairing")}
     assert files(tmp_path / "a") == tables | MORE
     for name, table in small.tables().items():
@@ -82,21 +82,21 @@ def test_parquet(small, tmp_path):
 
 def test_an_unknown_format_is_refused(small, tmp_path):
     with pytest.raises(ConfigError, match="xlsx"):
-        small.write(tmp_path / "a", format="xlsx")
+        small.save(tmp_path / "a", format="xlsx")
     assert not (tmp_path / "a").exists()
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 @pytest.mark.parametrize("fixture_name", ["rich", "small"])
 def test_what_is_written_is_loaded_again(request, tmp_path, fixture_name, kind):
-    audit = request.getfixturevalue(fixture_name).write(tmp_path / "a", format=kind)
+    audit = request.getfixturevalue(fixture_name).save(tmp_path / "a", format=kind)
     again = pv.load(tmp_path / "a")
     for name, table in audit.tables().items():
         assert again.tables()[name].to_polars().equals(table.to_polars()), name
     assert list(again.tables()) == list(audit.tables())
     assert again.provenance == json.loads(json.dumps(audit.provenance))
     assert again.record == json.loads(json.dumps(audit.record))
-    again.write(tmp_path / "b", format=kind)
+    again.save(tmp_path / "b", format=kind)
     for path in {*(tmp_path / "a").iterdir()} - {tmp_path / "a" / "private.json"}:
         assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes(), path.name
 
@@ -114,7 +114,7 @@ def test_csv_holds_full_precision(out, small):
 
 def test_undefined_is_empty_and_infinite_is_inf(trials, speakers, tmp_path):
     audit = pv.audit(trials, speakers=speakers, by="gender+nation", operating_points="threshold=2")
-    audit.write(tmp_path / "a")
+    audit.save(tmp_path / "a")
     with (tmp_path / "a" / "bias.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert {row["value"] for row in rows if row["reason"]} == {"", "inf", "-inf"}
@@ -177,7 +177,7 @@ def test_json_is_that_of_the_file(out, small):
 
 
 def test_no_speaker_and_no_utterance_is_named(rich, tmp_path):
-    rich.write(tmp_path / "a")
+    rich.save(tmp_path / "a")
     for path in (tmp_path / "a").iterdir():
         content = path.read_bytes()
         assert b"qz0" not in content, path.name  # as every speaker's id begins
@@ -195,16 +195,16 @@ def test_a_strangers_file_is_not_touched(small, tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "diary.txt").write_text("dear")
     with pytest.raises(ConfigError, match=r"diary\.txt"):
-        small.write(tmp_path / "a")
+        small.save(tmp_path / "a")
     assert files(tmp_path / "a") == {"diary.txt"}
 
 
 def test_a_stranger_beside_an_earlier_audit_is_seen(small, tmp_path):
-    small.write(tmp_path / "a")
+    small.save(tmp_path / "a")
     before = files(tmp_path / "a")
     (tmp_path / "a" / "notes").mkdir()
     with pytest.raises(ConfigError, match="notes"):
-        small.write(tmp_path / "a")
+        small.save(tmp_path / "a")
     assert files(tmp_path / "a") == before | {"notes"}
 
 
@@ -213,14 +213,14 @@ def test_another_programs_audit_json_is_a_stranger(small, tmp_path):
     for name in ("audit.json", "groups.csv"):
         (tmp_path / "a" / name).write_text("{}")
     with pytest.raises(ConfigError, match="not an earlier audit"):
-        small.write(tmp_path / "a")
+        small.save(tmp_path / "a")
     assert (tmp_path / "a" / "groups.csv").read_text() == "{}"
 
 
 def test_an_earlier_audit_is_replaced_whole(small, tmp_path, trials, speakers):
-    small.write(tmp_path / "a", format="parquet")
+    small.save(tmp_path / "a", format="parquet")
     replacement = pv.audit(trials, speakers=speakers, by="gender")
-    replacement.write(tmp_path / "a")
+    replacement.save(tmp_path / "a")
     assert not [name for name in files(tmp_path / "a") if name == "groups.parquet"]
     assert "sweep.parquet" not in files(tmp_path / "a")
     assert pv.load(tmp_path / "a").groups.to_polars().equals(replacement.groups.to_polars())
@@ -229,17 +229,17 @@ def test_an_earlier_audit_is_replaced_whole(small, tmp_path, trials, speakers):
 
 def test_an_empty_folder_is_used(small, tmp_path):
     (tmp_path / "a").mkdir()
-    small.write(tmp_path / "a")
+    small.save(tmp_path / "a")
     assert "audit.json" in files(tmp_path / "a")
 
 
 def test_a_file_is_no_folder(small, tmp_path):
     (tmp_path / "a").write_text("mine")
     with pytest.raises(ConfigError, match="is a file"):
-        small.write(tmp_path / "a")
+        small.save(tmp_path / "a")
     assert (tmp_path / "a").read_text() == "mine"
     with pytest.raises(ConfigError):
-        small.write(tmp_path / "a" / "below")
+        small.save(tmp_path / "a" / "below")
 
 
 @pytest.mark.parametrize("n_tables", range(8))
@@ -255,12 +255,12 @@ def test_a_failure_half_way_leaves_nothing(small, tmp_path, monkeypatch, n_table
 
     monkeypatch.setattr(Table, "write", failing)
     with pytest.raises(ConfigError, match="No space left"):
-        small.write(tmp_path / "a")
+        small.save(tmp_path / "a")
     assert files(tmp_path) == set()
 
 
 def test_a_failure_half_way_leaves_the_earlier_audit(small, tmp_path, monkeypatch):
-    small.write(tmp_path / "a")
+    small.save(tmp_path / "a")
     before = {path.name: path.read_bytes() for path in (tmp_path / "a").iterdir()}
 
     def failing(table, path):
@@ -270,7 +270,7 @@ def test_a_failure_half_way_leaves_the_earlier_audit(small, tmp_path, monkeypatc
 
     monkeypatch.setattr(Table, "write", failing)
     with pytest.raises(ConfigError, match="No space left"):
-        small.write(tmp_path / "a")
+        small.save(tmp_path / "a")
     assert {path.name: path.read_bytes() for path in (tmp_path / "a").iterdir()} == before
     assert files(tmp_path) == {"a"}
 
@@ -314,7 +314,7 @@ def test_why_there_is_no_audit_is_told_in_plain_words(tmp_path):
 
 
 def test_another_version_is_told(small, tmp_path):
-    small.write(tmp_path / "a")
+    small.save(tmp_path / "a")
     path = tmp_path / "a" / "audit.json"
     path.write_text(path.read_text().replace('"parivox_audit": "6"', '"parivox_audit": "99"'))
     with pytest.raises(DataError, match="99"):
@@ -332,7 +332,7 @@ def test_another_version_is_told(small, tmp_path):
     ],
 )
 def test_a_damaged_audit_is_told_in_a_sentence(small, tmp_path, change):
-    small.write(tmp_path / "a")
+    small.save(tmp_path / "a")
     path = tmp_path / "a" / "audit.json"
     document = json.loads(path.read_text())
     change(document)
@@ -342,14 +342,14 @@ def test_a_damaged_audit_is_told_in_a_sentence(small, tmp_path, change):
 
 
 def test_missing_curves_are_told_in_a_sentence(small, tmp_path):
-    small.write(tmp_path / "a")
+    small.save(tmp_path / "a")
     (tmp_path / "a" / "det.parquet").unlink()
     with pytest.raises(DataError, match=r"det\.parquet"):
         pv.load(tmp_path / "a")
 
 
 def test_damaged_curves_are_told_in_a_sentence(small, tmp_path):
-    small.write(tmp_path / "a")
+    small.save(tmp_path / "a")
     (tmp_path / "a" / "det.parquet").write_bytes(b"PAR1")
     with pytest.raises(DataError, match=r"det\.parquet"):
         pv.load(tmp_path / "a")

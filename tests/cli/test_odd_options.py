@@ -216,7 +216,7 @@ def test_a_column_is_grouped_by_and_counted_whatever_it_is_called(column, tmp_pa
     trials, people = of_cities(6)
     people = {"id": people["id"], column: people["sex"]}
     counts = pv.count(trials, speakers=people, withhold=0)
-    counts.write(tmp_path / "s.counts")
+    counts.save(tmp_path / "s.counts")
     audit = pv.audit(tmp_path / "s.counts", intervals=False)
     assert audit.record["groupings"] == [column]
     group_table = pv.audit(trials, speakers=people, intervals=False).groups.to_dict()

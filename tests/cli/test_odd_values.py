@@ -23,7 +23,7 @@ def test_limits_may_be_written_in_several_ways(text):
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory, audit_of_halves):
     folder = tmp_path_factory.mktemp("saved") / "a"
-    audit_of_halves().write(folder)
+    audit_of_halves().save(folder)
     return folder
 
 

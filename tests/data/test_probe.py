@@ -73,7 +73,7 @@ def test_counts_are_decoded_in_one_process(tmp_path, monkeypatch):
     files = [tmp_path / f"day{i}.counts" for i in range(3)]
     for i, file in enumerate(files):
         day = {**trials, "test": [f"a/{i + 2}", f"b/{i}"]}
-        pv.count(day, speakers=people, by="gender", withhold=0).write(file)
+        pv.count(day, speakers=people, by="gender", withhold=0).save(file)
     started = []
     run = subprocess.run
 

@@ -324,7 +324,7 @@ def audited(files, people, folder):
         by="speaker.gender",
         operating_points="eer",
     )
-    audit.write(folder)
+    audit.save(folder)
     written = {path.name: path.read_bytes() for path in folder.iterdir()}
     for name in OF_KEY:
         written.pop(name, None)

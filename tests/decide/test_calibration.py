@@ -21,7 +21,7 @@ def calibration(shifted):
 @pytest.fixture(scope="module")
 def written(calibration, tmp_path_factory):
     path = tmp_path_factory.mktemp("calibrators") / "calibrator.json"
-    calibration.write(path)
+    calibration.save(path)
     return path
 
 
@@ -123,7 +123,7 @@ def test_a_calibrator_that_is_written_is_read_and_applied_as_it_was(
 
 def test_one_calibrator_for_all_needs_no_group_and_no_label(alike, tmp_path):
     trials, speakers = alike
-    pv.calibrate(trials, speakers=speakers, method="isotonic", **OPTIONS).write(tmp_path / "c.json")
+    pv.calibrate(trials, speakers=speakers, method="isotonic", **OPTIONS).save(tmp_path / "c.json")
     bare = trials.drop("label").with_columns(
         score=pl.when(pl.int_range(pl.len()) == 3).then(None).otherwise("score")
     )
@@ -245,7 +245,7 @@ def test_one_class_decisions_and_infinite_scores_are_refused(shifted):
 @pytest.mark.parametrize("find", [pv.thresholds, pv.calibrate])
 def test_lists_beyond_memory_and_counts_are_refused(shifted, tmp_path, monkeypatch, find):
     trials, speakers = shifted
-    pv.count(trials, speakers=speakers, by="gender", step=0.1).write(tmp_path / "some.counts")
+    pv.count(trials, speakers=speakers, by="gender", step=0.1).save(tmp_path / "some.counts")
     with pytest.raises(pv.ConfigError, match="counts do not tell who the speakers are"):
         find(tmp_path / "some.counts", by="gender")
     for most in ("IN_MEMORY_TRIALS", "PARTITION_TRIALS"):

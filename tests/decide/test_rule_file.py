@@ -21,8 +21,8 @@ FAST = {"by": "gender", "operating_points": "deployed", "intervals": False}
 def test_a_rule_that_is_written_is_read_as_it_was(shifted, tmp_path, name):
     trials, speakers = shifted
     selection = pv.thresholds(trials, speakers=speakers, **OPTIONS)
-    selection.write(tmp_path / name)
-    selection.write(tmp_path / name)  # an earlier one may be replaced
+    selection.save(tmp_path / name)
+    selection.save(tmp_path / name)  # an earlier one may be replaced
     rules = read_rules(tmp_path / name)
     if name.endswith("json"):
         assert json.loads((tmp_path / name).read_text())["thresholds"] == selection.apart
@@ -46,7 +46,7 @@ def test_an_answer_says_whether_its_thresholds_were_found_on_the_same_trials(
     shifted, alike, tmp_path
 ):
     trials, speakers = shifted
-    pv.thresholds(trials, speakers=speakers, **OPTIONS).write(tmp_path / "rules.yaml")
+    pv.thresholds(trials, speakers=speakers, **OPTIONS).save(tmp_path / "rules.yaml")
 
     def threshold_caveats(trials, points, **rule_options):
         options = {"speakers": speakers, "by": "gender", "operating_points": points}

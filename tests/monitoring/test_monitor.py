@@ -293,7 +293,7 @@ def test_impostors_that_may_explain_a_rise_silence_it(monitored, tmp_path):
 @pytest.mark.slow
 def test_a_limit_and_a_saved_audit_are_held_against(tmp_path):
     past = pl.concat([calls(50 + week) for week in range(4)])
-    pv.audit(past, speakers=PEOPLE, by="gender").write(tmp_path / "audit")
+    pv.audit(past, speakers=PEOPLE, by="gender").save(tmp_path / "audit")
     settings = {"limits": "fnr=0.06", "baseline": tmp_path / "audit"}
     monitored = streamed(tmp_path, rise=8.0, **settings)
     rows = {(row["against"], row["group"]): row for row in monitored.groups.rows()}

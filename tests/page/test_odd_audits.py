@@ -135,7 +135,7 @@ def in_systems(names, kind="scored", folder=None, **options):
             system_trials["decision"] = [int(score > 1) for score in system_trials.pop("score")]
     if kind == "counted":
         file = folder / "counts.csv"
-        pv.count(systems, speakers=people, by="group").write(file)
+        pv.count(systems, speakers=people, by="group").save(file)
         return pv.audit(file, **options)
     return pv.audit(systems, speakers=people, by="group", **options)
 

@@ -32,7 +32,7 @@ def test_figures_page_and_results_of_a_gate_are_well_formed(
 ):
     optional("vl_convert")
     audit = audit_of_halves(f"f{name}")
-    pv.write_page(audit, tmp_path / "page.html")
+    audit.report(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     figures = page.split("<svg")[1:]
     assert len(figures) > 3

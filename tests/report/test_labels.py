@@ -99,10 +99,10 @@ def test_the_finding_is_the_same_in_other_words(audit, shown):
 
 def test_what_is_written_keeps_the_names_of_the_data(audit, shown, tmp_path):
     assert shown.to_json() == audit.to_json()
-    audit.write(tmp_path / "plain")
+    audit.save(tmp_path / "plain")
     (tmp_path / "labelled").mkdir()
     shutil.copy(tmp_path / "plain" / "private.json", tmp_path / "labelled")
-    shown.write(tmp_path / "labelled")
+    shown.save(tmp_path / "labelled")
     for file in (tmp_path / "plain").iterdir():
         assert file.read_bytes() == (tmp_path / "labelled" / file.name).read_bytes()
 

@@ -170,7 +170,7 @@ def test_systems_are_ranked_on_the_same_groups(unfair):
 
 
 def test_audits_that_do_not_name_the_groups_left_out_are_compared_on_all(unfair, tmp_path):
-    unfair.write(tmp_path)
+    unfair.save(tmp_path)
     path, hashes = tmp_path / "audit.json", tmp_path / "SHA256SUMS"
     content = json.loads(path.read_text())
     del content["tables"]["meta"]["left_out"]

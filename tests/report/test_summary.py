@@ -107,7 +107,7 @@ def test_every_option_can_be_summed_up(audited, printed):
 
 @pytest.mark.slow
 def test_a_loaded_audit_is_summed_up_alike(audit, printed, tmp_path):
-    audit.write(tmp_path / "a")
+    audit.save(tmp_path / "a")
     assert printed(pv.load(tmp_path / "a")) == printed(audit)
 
 

@@ -165,7 +165,7 @@ def test_without_intervals_nothing_is_said_of_chance(audited, printed):
 
 def test_counts_say_why_nothing_is_said_of_chance(material, printed, tmp_path):
     trials, speakers = material
-    pv.count({"A": trials}, speakers=speakers, by=["gender"]).write(tmp_path / "all.counts")
+    pv.count({"A": trials}, speakers=speakers, by=["gender"]).save(tmp_path / "all.counts")
     text = flat(printed(pv.audit(tmp_path / "all.counts")))
     opening = text.split("From 1 file of counts")[0]
     assert "No confidence intervals: counts do not tell who the speakers are." in opening

@@ -163,7 +163,7 @@ def test_attributes_of_recordings_part_a_speakers_recordings(embedded, tmp_path)
 @pytest.mark.slow
 def test_an_audit_of_both_files_is_that_of_the_rows(embedded, tmp_path):
     pair_counts = pv.score_all_pairs(embedded, speakers=PEOPLE, by="gender", thresholds=[0.3, 0.5])
-    files = pair_counts.write(tmp_path / "all.counts")
+    files = pair_counts.save(tmp_path / "all.counts")
     assert sorted(tmp_path.iterdir()) == sorted(files)
     mine = pv.audit([str(path) for path in files])
     out = tmp_path / "all.parquet"
@@ -284,15 +284,15 @@ def test_files_are_there_both_or_not_at_all(embedded, tmp_path, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(SpeakerCounts, "write", full)
         with pytest.raises(pv.ConfigError, match="cannot be written"):
-            pair_counts.write(out)
+            pair_counts.save(out)
     assert [path for path in tmp_path.iterdir() if not path.name.startswith(HIDDEN_PREFIX)] == []
-    pair_counts.write(out)
+    pair_counts.save(out)
     with pytest.raises(pv.ConfigError, match="is there already; give --overwrite"):
-        pair_counts.write(out)
-    pair_counts.write(out, overwrite=True)
+        pair_counts.save(out)
+    pair_counts.save(out, overwrite=True)
     (tmp_path / "thesis.tex").write_text("mine")
     with pytest.raises(pv.ConfigError, match="was not written by Parivox"):
-        pair_counts.write(tmp_path / "thesis.tex", overwrite=True)
+        pair_counts.save(tmp_path / "thesis.tex", overwrite=True)
     assert (tmp_path / "thesis.tex").read_text() == "mine"
 
 

@@ -38,7 +38,7 @@ def audit_content(planned, tmp_path_factory):
     """Files of the audit that nobody disturbed."""
     home = tmp_path_factory.mktemp("whole")
     run(shutil.copytree(planned, home / "run"))
-    merge(home / "run").write(home / "audit")
+    merge(home / "run").save(home / "audit")
     return content(home / "audit")
 
 
@@ -146,7 +146,7 @@ def test_a_driver_that_is_killed_takes_its_workers_along(folder, audit_content, 
         time.sleep(0.05)
     assert not any(Path("/proc", pid).exists() for pid in workers)
     assert ran([*words, "--workers", "2"], env=environment(tmp_path)).returncode == 0
-    merge(folder).write(tmp_path / "audit")
+    merge(folder).save(tmp_path / "audit")
     assert content(tmp_path / "audit") == audit_content
 
 
@@ -167,7 +167,7 @@ def test_a_worker_that_is_killed_is_a_sentence(folder, audit_content, tmp_path):
     assert "(SIGKILL)" in error_output
     assert error_output.count("\n") == 1
     run(folder)
-    merge(folder).write(tmp_path / "audit")
+    merge(folder).save(tmp_path / "audit")
     assert content(tmp_path / "audit") == audit_content
 
 
@@ -176,7 +176,7 @@ def test_a_node_makes_the_bytes_of_one_run(optional, folder, audit_content, tmp_
     words = [sys.executable, "-m", "parivox", "shards", "run", str(folder), "--quiet", "--ray"]
     done = ran(words, env=environment(tmp_path))
     assert (done.returncode, done.stderr) == (0, "")
-    merge(folder).write(tmp_path / "audit")
+    merge(folder).save(tmp_path / "audit")
     assert content(tmp_path / "audit") == audit_content
 
 

@@ -79,7 +79,7 @@ def files_of(audit, folder):
     """Bytes of what an audit writes, by name, with the key of any other audit."""
     folder.mkdir()
     PrivateKey(bytes(range(32))).write(folder)
-    audit.write(folder)
+    audit.save(folder)
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
@@ -376,7 +376,7 @@ def test_parts_that_do_not_add_up_to_their_list_are_refused(copied):
     record = ShardRecord.read(read_plan(copied), 2)
     speaker_counts = SpeakerCounts.read(record.home / SPEAKER_COUNTS_FILE)
     counts = replace(speaker_counts, score_keys=speaker_counts.score_keys + 1)
-    counts.write(record.home / SPEAKER_COUNTS_FILE)
+    counts.save(record.home / SPEAKER_COUNTS_FILE)
     record.with_file(SPEAKER_COUNTS_FILE, record.inputs, record.speakers)
     message = (
         r"do not add up to their files \(to ([\d,]+) trials of \1\); remove the parts, and run"
@@ -627,7 +627,7 @@ def test_tables_that_are_no_files_are_refused(lists, tmp_path):
         ConfigError, match="mine: holds files that are of no plan; name a new folder"
     ):
         planned(lists, tmp_path / "mine")
-    pv.count(str(lists / "all.csv"), speakers=str(lists / "s.csv"), by="gender").write(
+    pv.count(str(lists / "all.csv"), speakers=str(lists / "s.csv"), by="gender").save(
         tmp_path / "c.counts"
     )
     with pytest.raises(ConfigError, match=r"c\.counts: holds counts, which parivox audit takes"):

@@ -255,7 +255,7 @@ def test_a_development_list_whose_ids_tell_no_speakers():
 
 def test_a_pilot_tells_what_the_list_can_show(h_list, vox1, tmp_path):
     audit = pv.audit(h_list, speakers=vox1, by="gender", replicates=50)
-    audit.write(tmp_path / "pilot")
+    audit.save(tmp_path / "pilot")
     plan = pv.plan(tmp_path / "pilot")
     checked = check(h_list, speakers=vox1, by="gender", pilot=plan)
     mine = checked["detectable fnr gender"]

@@ -18,6 +18,7 @@ from parivox.auditing.schema import TableBuilder
 from parivox.core.measures import BOTH, RATES, meta_measures
 from parivox.errors import ConfigError
 from parivox.facts import VALUES_COLUMN, cell_of_row
+from parivox.renamed import renamed_attribute
 from parivox.runtime.disk import atomic_folder, explain_write_errors
 from parivox.shown import NotebookView
 
@@ -119,8 +120,8 @@ class Criteria(NotebookView):
         tables = {name: table.to_dict() for name, table in self.tables().items()}
         return json.dumps(tables, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
-    def write(self, folder: str | os.PathLike[str]) -> None:
-        """Write every table as CSV, all or none of them.
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Save every table as CSV, all or none of them.
 
         Raises
         ------
@@ -130,6 +131,8 @@ class Criteria(NotebookView):
         with explain_write_errors(os.fsdecode(folder), "folder"), atomic_folder(folder) as aside:
             for name, table in self.tables().items():
                 table.write(aside / f"{name}.csv")
+
+    write = renamed_attribute("Criteria.write", "save")
 
 
 def criteria(audit: Audit | str | os.PathLike[str]) -> Criteria:

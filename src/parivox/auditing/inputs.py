@@ -115,9 +115,11 @@ def _is_source(source: object) -> bool:
     # First of all, because asking a LazyFrame for its columns would resolve its whole plan
     if isinstance(source, (str, os.PathLike, Mapping)) or hasattr(source, "collect_schema"):
         return True
-    if hasattr(source, "columns"):
+    if hasattr(source, "columns") or getattr(getattr(source, "dtype", None), "names", None):
         return True
-    return hasattr(source, "__arrow_c_stream__") and hasattr(source, "schema")
+    # one column of a dataframe has a type, a table of columns has none
+    is_column = hasattr(source, "dtype") or hasattr(source, "type")
+    return hasattr(source, "__arrow_c_stream__") and not is_column
 
 
 def named_counts_files(scores: Any) -> NamedFiles | None:

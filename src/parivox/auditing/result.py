@@ -19,10 +19,17 @@ from parivox.auditing.private import PrivateKey, sealed_provenance
 from parivox.auditing.schema import CURVES, ON_REQUEST, SCHEMA_VERSION, TABLES
 from parivox.data.table import Table
 from parivox.errors import ConfigError, printable, utf8_text
-from parivox.shown import CATALOGUE_MODULE, NOTEBOOK_MODULE, NotebookView
+from parivox.renamed import renamed_attribute
+from parivox.shown import (
+    CATALOGUE_MODULE,
+    EXPORTS_MODULE,
+    NOTEBOOK_MODULE,
+    REPORT_FILES_MODULE,
+    NotebookView,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 
 def system_name(system: str, list_: str) -> str:
@@ -76,8 +83,8 @@ class Audit(NotebookView):
             system_name(content["system"], content["list"]) for content in self.record["inputs"]
         )
         groupings = ", ".join(self.record["groupings"])
-        sizes = ", ".join(f"{name} {len(table)}" for name, table in self.tables().items())
-        return printable(f"<Audit of {inputs} by {groupings}; rows: {sizes}>")
+        sizes = dict.fromkeys(f"{content['trials']:,}" for content in self.record["inputs"])
+        return printable(f"<Audit of {inputs} by {groupings}: {' and '.join(sizes)} trials>")
 
     @cached_property  # which notebooks look into to complete a name, as they do not a property
     def charts(self) -> Any:
@@ -127,8 +134,79 @@ class Audit(NotebookView):
                 joint = ",\n"
         yield "\n }\n}\n"
 
-    def write(self, folder: str | os.PathLike[str], *, format: str = "csv") -> Audit:  # noqa: A002
-        """Write every table, ``audit.json``, ``provenance.json`` and hashes: all or nothing.
+    def summary(self) -> str:
+        """Return what the terminal shows first, as `print` shows it."""
+        return str(self)
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str | None = None,
+        context: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+        speaker_ids: str = "never",
+    ) -> None:
+        """Write the audit as one self-contained HTML page.
+
+        Parameters
+        ----------
+        path
+            File to write; an earlier report there is replaced, any other file is not.
+        title
+            Title of the page.
+        context
+            Context file, or a mapping that holds the same: what only the owner of the audit knows,
+            and labels.
+        speaker_ids : {"never", "offenders"}
+            Whether the speakers with the most errors are named, if the audit has them.
+
+        Raises
+        ------
+        ConfigError
+            If the file cannot be written there, an option is wrong, or vl_convert or jinja2 is
+            missing.
+        """
+        import_module(REPORT_FILES_MODULE).write_report(
+            self, path, title=title, context=context, speaker_ids=speaker_ids
+        )
+
+    def to_mlflow(
+        self,
+        *,
+        tracking_uri: str | None = None,
+        experiment: str = "Default",
+        run_name: str | None = None,
+    ) -> str:
+        """Log the audit to MLflow: every number as a metric, verdicts as tags, tables as files.
+
+        Parameters
+        ----------
+        tracking_uri
+            Where to, as in ``file:mlruns``; by default MLflow's own, and the run that is active
+            there.
+        experiment
+            Its name; made if there is none. Not of an active run.
+        run_name
+            Of a new run.
+
+        Returns
+        -------
+        str
+            Id of the run. Names have ``_`` for what MLflow allows in none; ``parivox.json`` among
+            the files has them as they are.
+
+        Raises
+        ------
+        ConfigError
+            If MLflow is missing, or cannot log there.
+        """
+        run_id: str = import_module(EXPORTS_MODULE).log_audit(
+            self, tracking_uri=tracking_uri, experiment=experiment, run_name=run_name
+        )
+        return run_id
+
+    def save(self, folder: str | os.PathLike[str], *, format: str = "csv") -> Audit:  # noqa: A002
+        """Save every table, ``audit.json``, ``provenance.json`` and hashes: all or nothing.
 
         A run that is stopped or killed leaves the earlier audit or this one whole, as
         `load` reads it, and the next audit written there clears up. Hashes of what was read are
@@ -138,7 +216,7 @@ class Audit(NotebookView):
         Parameters
         ----------
         folder
-            Made if missing; an earlier audit in it is replaced. The folder itself, its mode and
+            Created if missing; an earlier audit in it is replaced. The folder itself, its mode and
             links to it stay.
         format : {"csv", "parquet"}
             Of the tables; the curves (det, bins, bands, sweep) are Parquet always.
@@ -160,6 +238,8 @@ class Audit(NotebookView):
         texts = {"audit.json": sealed.json_pieces(), "provenance.json": [f"{provenance}\n"]}
         write_folder(folder, sealed.tables(), texts, format, key)
         return sealed
+
+    write = renamed_attribute("Audit.write", "save")
 
     def _sealed(self, key: PrivateKey) -> Audit:
         """Return the same with HMACs by a key in the place of hashes."""

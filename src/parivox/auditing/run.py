@@ -96,8 +96,8 @@ MAX_GROUPINGS = 20
 @with_reading_options
 def audit(
     scores: Any,
-    *,
     speakers: Any = None,
+    *,
     by: Sequence[str] | str | None = None,
     within: Sequence[str] | str | None = None,
     groups: Any = None,
@@ -115,9 +115,9 @@ def audit(
     ----------
     scores
         A path, or a list of several whose trials are one list; ``-`` for standard input, a
-        dataframe, a mapping of arrays; or a mapping from ``system`` or ``system@list`` to any of
-        these. Or one or several files of counts, of which those of one system and list are added
-        up.
+        dataframe of any library, a mapping of arrays; or a mapping from ``system`` or
+        ``system@list`` to any of these. Or one or several files of counts, of which those of one
+        system and list are added up.
     speakers
         Path or table of speakers with their attributes; without it, nothing but their names is
         known, from the trials or the other tables.

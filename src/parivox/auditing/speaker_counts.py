@@ -46,6 +46,7 @@ from parivox.data.trial_checks import ACQUIRE, ENROL, Trials
 from parivox.data.trial_set import N_SCORE_PIECES
 from parivox.errors import ConfigError, ParivoxError
 from parivox.frozen import frozen
+from parivox.renamed import renamed_attribute
 
 if TYPE_CHECKING:
     import os
@@ -374,8 +375,8 @@ class SpeakerCounts:
 
     # files
 
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Write it as one file, all of it or nothing; it is personal data.
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save it as one file, all of it or nothing; it is personal data.
 
         Raises
         ------
@@ -410,6 +411,8 @@ class SpeakerCounts:
             "reveals": self.reveals,
         }
         write_over(path, file_bytes(SPEAKER_COUNTS, self.columns, header))
+
+    write = renamed_attribute("SpeakerCounts.write", "save")
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> SpeakerCounts:

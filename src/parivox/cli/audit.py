@@ -88,12 +88,12 @@ def _run(arguments: argparse.Namespace) -> None:
     finished_audit = audit(_named_sources(arguments.scores), **options)
     if arguments.out is not None:
         arguments.outcome = f"{arguments.out} may not hold this audit"
-        finished_audit = finished_audit.write(arguments.out, format=table_format)
+        finished_audit = finished_audit.save(arguments.out, format=table_format)
         arguments.outcome = f"the audit is in {arguments.out}"
     if arguments.report is not None:
-        from parivox.report.report_files import write_page  # noqa: PLC0415 - on request
+        from parivox.report.report_files import write_report  # noqa: PLC0415 - on request
 
-        write_page(finished_audit, arguments.report, context=context, **report_settings)
+        write_report(finished_audit, arguments.report, context=context, **report_settings)
     _print_audit(finished_audit, arguments, context)
     failures = failing_findings(finished_audit, fail_on)
     if failures:

@@ -87,7 +87,7 @@ def _run(arguments: argparse.Namespace) -> None:
     scores = {name: source} if name else source
     calibration = calibrate(scores, **given_options(arguments, CalibrateOptions))
     if arguments.out is not None:
-        calibration.write(arguments.out)
+        calibration.save(arguments.out)
     if arguments.figure is not None:
         save(calibration.chart(), "--figure", arguments.figure)
     with printing():

@@ -68,7 +68,7 @@ def _run(arguments: argparse.Namespace) -> None:
     source = {name: path} if is_named else arguments.scores
     counts = count(source, **options)
     try:
-        counts.write(arguments.out)
+        counts.save(arguments.out)
     except BaseException:
         if arguments.new_key is not None:  # nothing was counted with it
             for file in (Path(arguments.new_key), counting_log_path(arguments.new_key)):

@@ -41,5 +41,5 @@ def _run(arguments: argparse.Namespace) -> None:
     check_out_is_named(arguments.out, "folder")
     criteria_ = criteria(load_audit(arguments.audit))
     if arguments.out is not None:
-        criteria_.write(arguments.out)
+        criteria_.save(arguments.out)
     print_result(criteria_, print_criteria, json=arguments.json)

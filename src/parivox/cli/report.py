@@ -176,7 +176,7 @@ def _write_files(
 ) -> list[str]:
     """Write what is asked for; return one line on each file or folder."""
     from parivox.report.figures import write_figures  # noqa: PLC0415
-    from parivox.report.report_files import write_page, write_tables  # noqa: PLC0415
+    from parivox.report.report_files import write_report, write_tables  # noqa: PLC0415
 
     messages = []
     if arguments.figures is not None:
@@ -186,7 +186,7 @@ def _write_files(
         )
     if arguments.out is not None:
         if kind == "page":
-            write_page(audit, arguments.out, **report_settings)
+            write_report(audit, arguments.out, **report_settings)
             messages.append(
                 f"{arguments.out}: the page; it opens in any browser, and needs no network"
             )

@@ -86,7 +86,7 @@ def _count_all_pairs(arguments: argparse.Namespace) -> None:
     options |= {"encoding": arguments.encoding, "quotes": arguments.quotes}
     check_out(arguments.out, overwrite=arguments.overwrite)
     pairs = score_all_pairs(embeddings, **options)
-    counts, speaker_counts = pairs.write(arguments.out, overwrite=arguments.overwrite)
+    counts, speaker_counts = pairs.save(arguments.out, overwrite=arguments.overwrite)
     with printing():
         print_scored_pairs(pairs, counts, speaker_counts)
 

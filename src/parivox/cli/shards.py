@@ -128,7 +128,7 @@ def _merge(arguments: argparse.Namespace) -> None:
         ]
         print_lines(messages)
         return
-    merged_audit.write(arguments.out, format=table_format)
+    merged_audit.save(arguments.out, format=table_format)
     from parivox.report.terminal import print_summary  # noqa: PLC0415
 
     with printing():

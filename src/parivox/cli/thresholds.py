@@ -70,7 +70,7 @@ def _run(arguments: argparse.Namespace) -> None:
         {name: source} if name else source, **given_options(arguments, ThresholdOptions)
     )
     if arguments.out is not None:
-        selection.write(arguments.out)
+        selection.save(arguments.out)
     with printing():
         if arguments.json:
             print_json(selection.to_json())

@@ -328,6 +328,8 @@ def trial_chunks(scanned: Scan) -> Iterator[Chunk]:
                 remedy += (
                     f"; or, where people are enrolled once, as themselves, {role}={speaker_column}"
                 )
+            if {"score", "label"} <= scanned.columns.keys() and "test" not in scanned.columns:
+                remedy += "; scores and labels without ids go to parivox metrics"
             if scanned.format == "jsonl" and "file" in scanned.ignored:
                 remedy = "it tells of recordings, not of pairs; give it as --utterances"
             msg = (

@@ -43,6 +43,7 @@ from parivox.decide.rule_judgement import RuleEstimates
 from parivox.decide.threshold_fitting import COMMON, PER_GROUP
 from parivox.errors import DataError
 from parivox.options.decide import CalibrateOptions
+from parivox.renamed import renamed_attribute
 from parivox.runtime.disk import atomic_file, explain_write_errors, writable_file
 from parivox.runtime.progress import reports_progress, stage
 from parivox.shown import RELIABILITY_CHART_MODULE, NotebookView
@@ -166,8 +167,8 @@ class Calibration(NotebookView):
             {**record, "groups": group_records},
         )
 
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the calibrator.
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the calibrator.
 
         Raises
         ------
@@ -177,6 +178,8 @@ class Calibration(NotebookView):
         file = writable_file(path, "calibrator.json")
         with explain_write_errors(str(path)), atomic_file(file) as unfinished:
             unfinished.write_text(self.calibrator.text(), encoding="utf-8", newline="\n")
+
+    write = renamed_attribute("Calibration.write", "save")
 
     def chart(self) -> Any:
         """What is said against what is so, a panel for each group, as an Altair chart."""
@@ -196,8 +199,8 @@ class Calibration(NotebookView):
 @with_reading_options
 def calibrate(
     scores: Any,
-    *,
     speakers: Any = None,
+    *,
     by: Sequence[str] | str | None = None,
     method: str = "logistic",
     side: str = "enrol",

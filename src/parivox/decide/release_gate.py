@@ -9,6 +9,7 @@ import datetime as dt
 import json
 import math
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from parivox.auditing import (
@@ -26,7 +27,7 @@ from parivox.decide.releases import GONE, NEW, PAIRED, UNPAIRED, compare
 from parivox.errors import ConfigError, DataError, name_hint
 from parivox.facts import VALUES_COLUMN, cell_of_row
 from parivox.options.limits import FAILURE_METRICS, RATIO_METRICS
-from parivox.shown import NotebookView
+from parivox.shown import GATE_MODULE, NotebookView
 from parivox.version import __version__
 
 if TYPE_CHECKING:
@@ -113,8 +114,8 @@ class Gate(NotebookView):
         """0 for a pass, 1 for a fail, 3 if it can't be told."""
         return EXIT_CODES[self.outcome]
 
-    def to_json(self) -> str:
-        """All of it as JSON."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it, as JSON can hold it (infinite values as "inf")."""
         tables = {
             name: [
                 {key: str(cell) if cell == math.inf else cell for key, cell in row.items()}
@@ -122,8 +123,19 @@ class Gate(NotebookView):
             ]
             for name in TABLES
         }
-        document = {"outcome": self.outcome, **self.record, **tables}
-        return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+        return {"outcome": self.outcome, **self.record, **tables}
+
+    def to_json(self) -> str:
+        """Return all of it as JSON."""
+        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n"
+
+    def to_junit(self) -> str:
+        """Return JUnit XML: a test case for each condition and group; inconclusive is an error."""
+        return str(import_module(GATE_MODULE).junit(self))
+
+    def to_markdown(self) -> str:
+        """Return a summary in Markdown, as for the page of a CI job."""
+        return str(import_module(GATE_MODULE).markdown(self))
 
 
 def gate(

@@ -36,6 +36,7 @@ from parivox.decide.threshold_fitting import (
 from parivox.errors import DataError
 from parivox.facts import facts_of_cell
 from parivox.options.decide import ThresholdOptions
+from parivox.renamed import renamed_attribute
 from parivox.runtime.disk import atomic_file, explain_write_errors, writable_file
 from parivox.runtime.progress import reports_progress, stage
 from parivox.shown import NotebookView
@@ -158,8 +159,8 @@ class Thresholds(NotebookView):
             {**self.record, "groups": group_records},
         )
 
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the rule file: YAML, or JSON where its name ends with .json.
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the rule file: YAML, or JSON where its name ends with .json.
 
         Raises
         ------
@@ -171,6 +172,8 @@ class Thresholds(NotebookView):
             aside.write_text(
                 self.rule.text(as_json=file.suffix == ".json"), encoding="utf-8", newline="\n"
             )
+
+    write = renamed_attribute("Thresholds.write", "save")
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, as JSON can hold it."""
@@ -186,8 +189,8 @@ class Thresholds(NotebookView):
 @with_reading_options
 def thresholds(
     scores: Any,
-    *,
     speakers: Any = None,
+    *,
     by: Sequence[str] | str | None = None,
     aim: str = "fpr=0.01",
     side: str = "enrol",

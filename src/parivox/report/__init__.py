@@ -7,7 +7,7 @@ Job
 
 Entry functions
     `terminal.print_summary`, `selection.group_details` and `full_tables.every_table` print an
-    audit; `report_files.write_page` and `report_files.write_tables` write it; `notebook.html`
+    audit; `report_files.write_report` and `report_files.write_tables` write it; `notebook.html`
     shows any result in a notebook; `figures.write_figures` and ``charts`` draw. Other results have
     one module each with a ``print_...`` function: `calibration`, `criteria`, `gate`, `inspection`,
     `monitor`, `papers`, `plan`, `releases`, `systems`, `thresholds`, `trials`, `variation`.

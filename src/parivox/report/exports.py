@@ -14,6 +14,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError
+from parivox.renamed import renamed_function
 from parivox.report.audit_queries import system_label
 from parivox.report.catalogue import reason_text
 
@@ -129,31 +130,14 @@ def model_index(audit: Audit) -> str:
     return head + body
 
 
-def log_mlflow(
+def log_audit(
     audit: Audit,
     *,
     tracking_uri: str | None = None,
     experiment: str = "Default",
     run_name: str | None = None,
 ) -> str:
-    """Log an audit to MLflow: every number as a metric, verdicts as tags, tables as files.
-
-    Parameters
-    ----------
-    audit
-        From `pv.audit` or `pv.load`.
-    tracking_uri
-        Where to, as in ``file:mlruns``; by default MLflow's own, and the run that is active there.
-    experiment
-        Its name; made if there is none. Not of an active run.
-    run_name
-        Of a new run.
-
-    Returns
-    -------
-    str
-        Id of the run. Names have ``_`` for what MLflow allows in none; ``parivox.json`` among the
-        files has them as they are.
+    """Log an audit to MLflow and return the id of the run, as `Audit.to_mlflow` describes.
 
     Raises
     ------
@@ -189,6 +173,9 @@ def log_mlflow(
         )
         raise ConfigError(msg) from error
     return run
+
+
+log_mlflow = renamed_function("pv.log_mlflow", "audit.to_mlflow", log_audit)
 
 
 def _log_run(audit: Audit, client: Any, run: str) -> None:

@@ -44,9 +44,9 @@ class Labelled(Audit):
         """The audit with its own names, as `Audit.to_json`."""
         return self.ids.to_json()
 
-    def write(self, folder: str | os.PathLike[str], *, format: str = "csv") -> Audit:  # noqa: A002
-        """Write the audit with its own names, as `Audit.write`."""
-        return self.ids.write(folder, format=format)
+    def save(self, folder: str | os.PathLike[str], *, format: str = "csv") -> Audit:  # noqa: A002
+        """Save the audit with its own names, as `Audit.save`."""
+        return self.ids.save(folder, format=format)
 
 
 def audit_with_ids(audit: Audit) -> Audit:

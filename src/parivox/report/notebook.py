@@ -1,4 +1,4 @@
-"""Results in notebooks: of an audit what is seen first, others as the terminal prints them."""
+"""Results in notebooks, and printed: of an audit what is seen first, others as in the terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,14 @@ from parivox.report.findings import ALLOCATIONS, ratio_legend, reference_text
 from parivox.report.overview import overview
 from parivox.report.ratio_strips import SIGNS, svg_strip
 from parivox.report.sheets.paper import first_rates
-from parivox.report.words import capitalised, count_text, interval_text, percent, short_number
+from parivox.report.words import (
+    capitalised,
+    count_text,
+    interval_text,
+    percent,
+    plain_lines,
+    short_number,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,14 +30,20 @@ if TYPE_CHECKING:
     from parivox.report.sheets.sheet import Sheet
 
 _PRINTERS = {
+    "Audit": ("terminal", "summary"),
     "Calibration": ("calibration", "calibration_summary"),
     "Checked": ("trials", "check_details"),
+    "Comparison": ("releases", "comparison_summary"),
+    "Criteria": ("criteria", "criteria_summary"),
     "Description": ("trials", "description_summary"),
     "Embedded": ("systems", "embedding_lines"),
+    "Gate": ("gate", "gate_summary"),
     "Graded": ("trials", "grades_summary"),
     "Inspection": ("inspection", "plain_lines"),
+    "Labelled": ("terminal", "summary"),
     "Monitor": ("monitor", "monitor_summary"),
     "Plan": ("plan", "plan_summary"),
+    "ScoreMetrics": ("score_metrics", "score_metrics_summary"),
     "Scored": ("systems", "scoring_lines"),
     "Thresholds": ("thresholds", "thresholds_summary"),
     "Variation": ("variation", "variation_summary"),
@@ -146,13 +159,28 @@ def _table_html(table: Sheet) -> Iterator[str]:
     yield "</tbody></table>"
 
 
-def _printed_html(analysis: Any) -> str:
-    """Return what the terminal prints of a result."""
+def plain_text(analysis: Any) -> str:
+    """Return what the terminal prints of a result, without colours."""
+    printed = _printed(analysis)
+    return "\n".join(
+        plain_lines(printed)
+        if hasattr(printed, "__rich_console__")
+        else [printable(line) for line in printed]
+    )
+
+
+def _printed(analysis: Any) -> Any:
+    """Return what the terminal prints of a result: for rich, or as lines."""
     module, name = _PRINTERS.get(type(analysis).__name__, ("", ""))
     if module:
-        printed = getattr(import_module(f"parivox.report.{module}"), name)(analysis)
-    else:
-        printed = analysis.told
+        return getattr(import_module(f"parivox.report.{module}"), name)(analysis)
+    # what was scored in all pairs says all in its representation
+    return getattr(analysis, "told", [repr(analysis)])
+
+
+def _printed_html(analysis: Any) -> str:
+    """Return what the terminal prints of a result, as HTML."""
+    printed = _printed(analysis)
     if not hasattr(printed, "__rich_console__"):
         lines = "\n".join(printable(line) for line in printed)
         return f"<pre>{escape(lines)}</pre>"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError
+from parivox.renamed import renamed_function
 from parivox.report.audit_queries import check_speaker_ids
 from parivox.runtime.disk import atomic_file, explain_write_errors, writable_file
 from parivox.runtime.progress import stage
@@ -33,7 +34,7 @@ TABLES = {
 _REPORT_SUFFIXES = (".html", ".htm")
 
 
-def write_page(
+def write_report(
     audit: Audit,
     path: str | os.PathLike[str],
     *,
@@ -70,6 +71,9 @@ def write_page(
     with stage(f"writing {os.fsdecode(path)}"):
         text = html_report(audit, title=title, context=context, speaker_ids=speaker_ids)
     _replace_file(file, text.encode())
+
+
+write_page = renamed_function("pv.write_page", "audit.report", write_report)
 
 
 def write_tables(

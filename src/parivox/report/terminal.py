@@ -66,7 +66,7 @@ def print_summary(
         from parivox.report.full_tables import every_table  # noqa: PLC0415 - what few ask for
 
         print_text(every_table(audit))
-    print_text(summary(audit, out=out, page=page))
+    print_text(Group(summary(audit), *_further_results(out, page)))
 
 
 def print_notes(audit: Audit) -> None:
@@ -87,14 +87,12 @@ def _note_lines(audit: Audit) -> Iterator[RenderableType]:
             yield text(f"{row['rows']:>9,}  {row['sentence']}")
 
 
-def summary(audit: Audit, *, out: Path | None = None, page: Path | None = None) -> Group:
-    """Return what is seen first, for rich; `out` and `page` are where files were written."""
-    return Group(*_summary_blocks(audit, overview(audit), out, page))
+def summary(audit: Audit) -> Group:
+    """Return what is seen first, for rich."""
+    return Group(*_summary_blocks(audit, overview(audit)))
 
 
-def _summary_blocks(
-    audit: Audit, first_screen: Overview, out: Path | None, page: Path | None
-) -> Iterator[RenderableType]:
+def _summary_blocks(audit: Audit, first_screen: Overview) -> Iterator[RenderableType]:
     """Yield the summary, block by block."""
     size = f"{', '.join(first_screen.size)}. {capitalised(first_screen.threshold)}."
     yield text(" ".join([size, *(f"{words}." for words in default_choices(audit))]))
@@ -122,6 +120,10 @@ def _summary_blocks(
         notes |= {"Limitations": f"{limitations}."}
     for heading, words in notes.items():
         yield Paragraph.assemble((f"{heading}: ", "bold"), printable(words))
+
+
+def _further_results(out: Path | None, page: Path | None) -> Iterator[RenderableType]:
+    """Yield where all else is; `out` and `page` are where files were written."""
     if page is not None:
         yield text(f"Report: {page}")
     if out is None:

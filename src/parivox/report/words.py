@@ -55,6 +55,12 @@ def print_text(renderable: RenderableType) -> None:
     if sys.stdout.isatty():
         terminal().print(renderable)
         return
+    for printed_line in plain_lines(renderable):
+        sys.stdout.write(printed_line + "\n")
+
+
+def plain_lines(renderable: RenderableType) -> list[str]:
+    """Return what is printed, without colours: as wide as ``COLUMNS`` says, or 100 columns."""
     columns = os.environ.get("COLUMNS", "")
     width = int(columns) if columns.isdecimal() and int(columns) > 0 else _PLAIN_WIDTH
     plain = terminal(width=width, no_color=True)
@@ -64,8 +70,7 @@ def print_text(renderable: RenderableType) -> None:
     printed = captured.get().replace(GAP, " ")
     if plain.options.ascii_only:
         printed = printed.translate(_ASCII)
-    for printed_line in printed.split("\n")[:-1]:
-        sys.stdout.write(printed_line.rstrip() + "\n")
+    return [printed_line.rstrip() for printed_line in printed.split("\n")[:-1]]
 
 
 class Paragraph(Text):

@@ -87,8 +87,8 @@ class ScoredPairs(NotebookView):
     def __repr__(self) -> str:
         return f"<{self.counts.size()}, and a tally of {len(self.speaker_counts):,} rows>"
 
-    def write(self, out: str | Path, *, overwrite: bool = False) -> tuple[Path, Path]:
-        """Write both files, `out` and its name with ``.tally`` at the end; which they are.
+    def save(self, out: str | Path, *, overwrite: bool = False) -> tuple[Path, Path]:
+        """Save both files, `out` and its name with ``.tally`` at the end; which they are.
 
         Raises
         ------
@@ -101,9 +101,11 @@ class ScoredPairs(NotebookView):
             atomic_file(files[0]) as counts,
             atomic_file(files[1]) as speaker_counts,
         ):
-            self.counts.write(counts)
-            self.speaker_counts.write(speaker_counts)
+            self.counts.save(counts)
+            self.speaker_counts.save(speaker_counts)
         return files
+
+    write = renamed_attribute("ScoredPairs.write", "save")
 
 
 def check_out(out: str | Path, *, overwrite: bool) -> tuple[Path, Path]:
@@ -243,7 +245,7 @@ def score_all_pairs(
         point_options = {} if operating_points is None else {"operating_points": operating_points}
         scratch = ScratchFolder()
         with scratch.file_to_write("all.counts") as path:
-            counts.write(path)
+            counts.save(path)
         with stage("finding the thresholds of the tally"):
             thresholds_of_units = speaker_count_thresholds(str(path), **point_options)
         units = pairs.by_unit(thresholds_of_units)

@@ -155,7 +155,7 @@ def _count_by_speaker(
     speaker_counts = count_by_speaker(
         shard_trials.trials, speaker_count_inputs.thresholds, groupings, speaker_block
     )
-    speaker_counts.write(plan.home(number) / SPEAKER_COUNTS_FILE)
+    speaker_counts.save(plan.home(number) / SPEAKER_COUNTS_FILE)
     return shard_trials
 
 

@@ -105,7 +105,7 @@ def test_an_audit_compared_with_itself_shows_nothing(releases):
 def test_what_pairs_is_kept_in_the_folder_and_may_be_taken_out(releases, tmp_path):
     folders = [tmp_path / name for name in ("one", "two")]
     for audit, folder in zip(releases, folders, strict=True):
-        audit.write(folder)
+        audit.save(folder)
     comparison = pv.compare(*folders)
     assert comparison.record["releases"] == ["one", "two"]
     assert comparison.changes.to_dict()["p"] == pv.compare(*releases).changes.to_dict()["p"]

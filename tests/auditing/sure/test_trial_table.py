@@ -202,7 +202,7 @@ def test_a_folder_is_no_file(people_with_decisions, tmp_path):
 
 def test_counts_hold_no_trials(people_with_decisions, tmp_path):
     counts = tmp_path / "counts.json"
-    pv.count(people_with_decisions.trials, speakers=people_with_decisions.table, by="group").write(
+    pv.count(people_with_decisions.trials, speakers=people_with_decisions.table, by="group").save(
         counts
     )
     with pytest.raises(pv.ConfigError, match=r"--trial-table: counts hold no trials"):

@@ -262,7 +262,7 @@ def test_without_intervals_nothing_is_said_of_uncertainty(people):
 def counted(people, tmp_path_factory):
     path = tmp_path_factory.mktemp("counts") / "counts.json"
     speakers = people({"a": 6, "b": 6}, fnr=lambda group, i: (1 + i % 4, 10))
-    pv.count(speakers.trials, speakers=speakers.table, by="group").write(path)
+    pv.count(speakers.trials, speakers=speakers.table, by="group").save(path)
     return path
 
 
@@ -301,7 +301,7 @@ def test_of_little_there_is_still_a_summary(people, kind, tmp_path, capsys):
     print_summary(audit, details=True)
     summary = capsys.readouterr().out
     assert "nan" not in summary.lower().split()
-    audit.write(tmp_path / "audit")
+    audit.save(tmp_path / "audit")
     assert pv.load(tmp_path / "audit").groups.rows() == audit.groups.rows()
 
 

@@ -95,7 +95,7 @@ def test_mlflow_keeps_every_number_and_the_verdicts(odd, tmp_path, monkeypatch):
 
         tracking_uri = (tmp_path / "mlruns").as_uri()
         monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
-        run = pv.log_mlflow(odd, tracking_uri=tracking_uri, experiment="audits", run_name="odd")
+        run = odd.to_mlflow(tracking_uri=tracking_uri, experiment="audits", run_name="odd")
         client = mlflow.MlflowClient(tracking_uri)
         logged_run = client.get_run(run)
         artefact = next((tmp_path / "mlruns").rglob("parivox.json"))

@@ -106,9 +106,9 @@ def test_formats_of_names(name, kind):
 
 def test_ids_of_speakers_are_shown_only_if_the_audit_noted_them(unsure, tmp_path):
     with pytest.raises(ConfigError, match="audit again with --speaker-ids offenders"):
-        pv.write_page(unsure, tmp_path / "a.html", speaker_ids="offenders")
+        unsure.report(tmp_path / "a.html", speaker_ids="offenders")
     with pytest.raises(ConfigError, match="choose never or offenders"):
-        pv.write_page(unsure, tmp_path / "a.html", speaker_ids="all")
+        unsure.report(tmp_path / "a.html", speaker_ids="all")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -35,7 +35,7 @@ def test_the_command_is_one_that_the_command_line_reads(audited, material, tmp_p
 
 def test_a_loaded_audit_has_the_same_command(audited, tmp_path):
     audit = audited(by=["gender"], operating_points=["fpr=0.05"])
-    audit.write(tmp_path / "a")
+    audit.save(tmp_path / "a")
     assert command(pv.load(tmp_path / "a")) == command(audit)
 
 

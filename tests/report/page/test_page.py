@@ -281,13 +281,13 @@ def test_figures_hold_no_id_that_an_audit_kept(named):
 
 
 def test_the_signature_names_the_hash_of_the_written_audit(small, html, tmp_path):
-    small.write(tmp_path / "a")
+    small.save(tmp_path / "a")
     digest = hashlib.sha256((tmp_path / "a" / "audit.json").read_bytes()).hexdigest()
     assert digest in html
 
 
 def test_a_loaded_audit_gives_the_same_page(small, html, tmp_path):
-    written = small.write(tmp_path / "a")
+    written = small.save(tmp_path / "a")
     assert html_report(pv.load(tmp_path / "a")) == html_report(written)
 
 

@@ -77,8 +77,8 @@ _NO_GROUP = np.int32(-1)
 @with_reading_options
 def count(
     scores: Any,
-    *,
     speakers: Any = None,
+    *,
     by: Sequence[str] | str | None = None,
     within: Sequence[str] | str | None = None,
     groups: Any = None,

@@ -429,8 +429,8 @@ class TrialCounts:
                 reasons["speakers who are at several sites"] = SAME_SPEAKERS_AT_SITES
         return reasons
 
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the counts as one file, and speaker counts, if any, beside it; both or nothing.
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the counts as one file, and speaker counts, if any, beside it; both or nothing.
 
         The speaker counts have the same name with ``.tally`` at the end.
 
@@ -441,8 +441,10 @@ class TrialCounts:
         """
         if self.before_writing is not None:
             self.before_writing()
-        speaker_counts = None if self.speaker_counts is None else self.speaker_counts.write
+        speaker_counts = None if self.speaker_counts is None else self.speaker_counts.save
         write_file(path, self._file_bytes(), speaker_counts)
+
+    write = renamed_attribute("TrialCounts.write", "save")
 
     def write_over(self, path: str | os.PathLike[str]) -> None:
         """Write the counts alone in place of what is there, all of them or nothing.

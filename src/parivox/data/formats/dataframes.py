@@ -236,30 +236,79 @@ BINARY = tuple(
 
 
 def dataframe_from(source: Any, name: str) -> pl.DataFrame:
-    """Return a dataframe from a mapping of arrays, or from a dataframe of any library."""
+    """Return a dataframe from arrays by name, from rows, or from a dataframe of any library."""
     try:
-        if isinstance(source, pl.DataFrame):
-            return source
-        if isinstance(source, pl.LazyFrame):
-            return source.collect()
-        if isinstance(source, Mapping):
-            _check_no_splits(source, name)
-            return pl.DataFrame({str(key): _series(cells) for key, cells in source.items()})
-        if hasattr(source, "__arrow_c_stream__"):
-            with suppress(ImportError):  # pandas needs pyarrow for this
-                return pl.DataFrame(source)
-        if hasattr(source, "select_columns") and hasattr(source, "select"):
-            return _frame_of_dataset(source)
-        if hasattr(source, "columns"):
-            return pl.DataFrame({str(column): _series(source[column]) for column in source.columns})
+        frame = _frame_of_columns(source, name)
+        if frame is None:
+            frame = _frame_of_library(source)
     except (*ENGINE_ERRORS, TypeError) as error:
         msg = f"{name}: cannot be read as columns of one length ({error_summary(error)})"
         raise DataError(msg) from error
+    if frame is not None:
+        return frame
     remedy = "give a path, a dataframe or a mapping of arrays"
     if hasattr(source, "select_columns"):
         remedy = "it gives its rows one by one, so load it without streaming=True"
     msg = f"{name}: type {type(source).__name__} is not a table; {remedy}"
     raise DataError(msg)
+
+
+def _frame_of_columns(source: Any, name: str) -> pl.DataFrame | None:
+    """Return the dataframe of objects of Python and NumPy; None for those of other libraries."""
+    if isinstance(source, Mapping):
+        _check_no_splits(source, name)
+        return pl.DataFrame({str(key): _series(cells) for key, cells in source.items()})
+    if field_names := getattr(getattr(source, "dtype", None), "names", None):
+        return pl.DataFrame({column: _series(source[column]) for column in field_names})
+    if _are_rows(source):
+        return pl.DataFrame(list(source), infer_schema_length=None)
+    if hasattr(source, "dtype"):  # an array, or one column of a dataframe
+        raise _no_ids_error(source, name)
+    return None
+
+
+def _frame_of_library(source: Any) -> pl.DataFrame | None:
+    """Return the dataframe of an object of any library; None if it is no table."""
+    if isinstance(source, pl.DataFrame):
+        return source
+    if hasattr(source, "collect_schema") and hasattr(source, "collect"):
+        return _frame_of_library(source.collect())
+    source = _with_index_columns(source)
+    if hasattr(source, "__arrow_c_stream__"):
+        with suppress(ImportError):  # pandas needs pyarrow for this
+            return pl.DataFrame(source)
+    if hasattr(source, "select_columns") and hasattr(source, "select"):
+        return _frame_of_dataset(source)
+    if hasattr(source, "columns"):
+        return pl.DataFrame({str(column): _series(source[column]) for column in source.columns})
+    return None
+
+
+def _are_rows(source: Any) -> bool:
+    """Return whether this is a list of rows, each a mapping from columns to cells."""
+    return (
+        isinstance(source, (list, tuple))
+        and len(source) > 0
+        and all(isinstance(row, Mapping) for row in source)
+    )
+
+
+def _no_ids_error(array: Any, name: str) -> DataError:
+    """Return why an array without names of columns is no table, and what takes it."""
+    remedy = "give a dataframe, or a mapping from names of columns to arrays"
+    if name != "speakers":
+        remedy = (
+            f"{remedy} with ids of both sides; arrays of scores and labels without ids go to "
+            "pv.metrics(scores, labels, groups)"
+        )
+    return DataError(f"{name}: an array of type {type(array).__name__} names no columns; {remedy}")
+
+
+def _with_index_columns(source: Any) -> Any:
+    """Return a dataframe of pandas with the named levels of its index as columns."""
+    index_names = getattr(getattr(source, "index", None), "names", ())
+    levels = [level for level in index_names if level is not None and level not in source.columns]
+    return source.reset_index(level=levels) if levels else source
 
 
 def _frame_of_dataset(source: Any) -> pl.DataFrame:
