@@ -79,7 +79,7 @@ def check(folder: Path) -> None:
         intervals=False,
     )
     assert {row["group"] for row in audit.groups} == {*AGES, "pooled", "all"}
-    rows = audit.groups.where(metric="fnr", definition="").rows()
+    rows = audit.groups.filter(metric="fnr", definition="").rows()
     rates = {row["group"]: row["value"] for row in rows}
     assert min(rates[age] for age in AGES[2:]) > max(rates[age] for age in AGES[:2])
 

@@ -107,7 +107,7 @@ def errors(audit: pv.Audit, group: str, metric: str) -> tuple[int, int]:
     """Errors and trials of a gender in the whole, each failure an attempt."""
     (row,) = (
         row
-        for row in audit.groups.where(grouping="gender", group=group, metric=metric, within="")
+        for row in audit.groups.filter(grouping="gender", group=group, metric=metric, within="")
         if row["definition"] in {"", "attempts"}
     )
     return row["errors"], row["trials"]

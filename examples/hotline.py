@@ -43,7 +43,7 @@ def check(folder: Path) -> None:
     """Audit the log and check what is told of it."""
     audit = pv.audit(folder / "log.csv", by="gender", intervals=False)
     women, men = (
-        next(iter(audit.groups.where(group=gender, metric="fnr", operating_point="deployed")))
+        next(iter(audit.groups.filter(group=gender, metric="fnr", operating_point="deployed")))
         for gender in "fm"
     )
     assert women["value"] > men["value"]

@@ -112,7 +112,7 @@ def floors(sure: pv.Audit, _: pv.Audit) -> Iterator[str]:
     """Some meta-measures beside their floors, of all groups and of those past the gates."""
     yield "| measure | of | groups | value | fair systems: mean | 95 % are below | p |"
     yield "|---|---|---|---|---|---|---|"
-    for row in sure.meta.where(system="V2", operating_point=POINTS[0]).rows():
+    for row in sure.meta.filter(system="V2", operating_point=POINTS[0]).rows():
         if row["metric"] in FLOORS.get(row["measure"], ()):
             groups = f"{row['groups']} past the gates" if row["gated"] else f"all {row['groups']}"
             yield (
@@ -125,7 +125,7 @@ def sentences(sure: pv.Audit, _: pv.Audit) -> Iterator[str]:
     """Verdicts of some groups."""
     yield "| group | verdict | in words | p, for all groups | lacks |"
     yield "|---|---|---|---|---|"
-    rows = sure.verdicts.where(system="V2", operating_point=POINTS[0]).rows()
+    rows = sure.verdicts.filter(system="V2", operating_point=POINTS[0]).rows()
     for row in rows:
         if row["group"] in SHOWN and row["metric"] != "fpr+fnr":
             yield (
@@ -140,7 +140,7 @@ def guesses(sure: pv.Audit, _: pv.Audit) -> Iterator[str]:
     yield "|---|---|---|---|---|"
     speakers = {row["group"]: row["speakers"] for row in fnr(sure)}
     selection = {"system": "V2", "operating_point": POINTS[0], "metric": "fnr"}
-    for row in sure.verdicts.where(**selection).rows():
+    for row in sure.verdicts.filter(**selection).rows():
         if row["group"] in SHOWN:
             best = [row[f"best_guess{end}"] for end in ("", "_low", "_high")]
             raw = [row[name] for name in ("ratio", "low", "high")]
@@ -160,7 +160,7 @@ def people(sure: pv.Audit, _: pv.Audit) -> Iterator[str]:
         "if all were alike | locked out of 10,000 by three attempts |"
     )
     yield "|---|---|---|---|---|---|"
-    rows = sure.limits.where(system="V2", operating_point=POINTS[0], metric="fnr").rows()
+    rows = sure.limits.filter(system="V2", operating_point=POINTS[0], metric="fnr").rows()
     limits = {(row["group"], row["measure"]): row for row in rows}
     for group in SHOWN:
         limit, above, locked = (
@@ -183,7 +183,7 @@ def systems(sure: pv.Audit, _: pv.Audit) -> Iterator[str]:
     yield "|---|---|---|---|---|---|"
     rows = [
         row
-        for row in sure.comparison.where(grouping=GROUPING, operating_point=POINTS[0]).rows()
+        for row in sure.comparison.filter(grouping=GROUPING, operating_point=POINTS[0]).rows()
         if row["reference"] in {"", "others"} and row["zero"] in {"", "none"}
     ]
     for metric, group, measure in (
@@ -237,7 +237,7 @@ def fnr(audit: pv.Audit) -> list[Row]:
         "metric": "fnr",
         "operating_point": POINTS[0],
     }
-    return list(audit.groups.where(**selection, definition="").rows())
+    return list(audit.groups.filter(**selection, definition="").rows())
 
 
 def span(row: Row) -> str:
@@ -311,7 +311,7 @@ def _floors(sure: pv.Audit) -> Iterator[str]:
     for i, (metric, point) in enumerate(panels):
         (row,) = (
             row
-            for row in sure.meta.where(
+            for row in sure.meta.filter(
                 system="V2", measure="gini", metric=metric, operating_point=point
             ).rows()
             if not row["gated"]

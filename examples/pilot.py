@@ -47,7 +47,7 @@ def check(folder: Path) -> None:
     """Audit, plan, and compare the groups with what was put in."""
     audit = pv.audit(folder / "scores.csv", speakers=folder / "people.csv", by="region")
     plan = pv.plan(audit, target_fpr=0.001)
-    speakers = {row["group"]: row["speakers"] for row in plan.groups.where(metric="fnr")}
+    speakers = {row["group"]: row["speakers"] for row in plan.groups.filter(metric="fnr")}
     assert speakers == REGIONS
 
 

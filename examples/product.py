@@ -57,7 +57,7 @@ def check(folder: Path) -> None:
         operating_points="fpr=0.01",
         intervals=False,
     )
-    rows = audit.groups.where(grouping="accent", metric="fnr", definition="").rows()
+    rows = audit.groups.filter(grouping="accent", metric="fnr", definition="").rows()
     rate = {(row["system"], row["group"]): row["value"] for row in rows}
     assert abs(rate["4.2", "pooled"] - rate["4.1", "pooled"]) < 0.005
     assert rate["4.2", "islands"] > 2 * rate["4.1", "islands"]

@@ -284,8 +284,13 @@ def test_defaults_of_signatures_are_as_described(command):
     assert stated == {name: options[name].default for name in stated}
     assert {*defaults} <= {*options}
     if command not in {*TYPES, "trials build balanced", "trials build cross"}:
-        positional = {"trials convert": {"out"}, "metrics": {"groups"}}.get(command, set())
-        assert {*defaults} == {*options} - positional
+        positional = {
+            "trials convert": {"out"},
+            "metrics": {"groups"},
+            "thresholds": {"speakers"},
+            "calibrate": {"speakers"},
+        }
+        assert {*defaults} == {*options} - positional.get(command, set())
 
 
 def test_choices_are_those_there_are():

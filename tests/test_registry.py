@@ -96,9 +96,9 @@ def audit(registered):
 
 
 def test_a_meta_measure_has_interval_floor_direction_and_definition(audit):
-    rows = audit.meta.where(measure="root_range", metric="fnr", zero="none", gated=False).rows()
+    rows = audit.meta.subset(measure="root_range", metric="fnr", zero="none", gated=False).rows()
     row = next(row for row in rows if row["operating_point"] == POINT and row["system"] == "A")
-    rates = audit.groups.where(system="A", metric="fnr", operating_point=POINT, grouping="group")
+    rates = audit.groups.subset(system="A", metric="fnr", operating_point=POINT, grouping="group")
     by_group = {row["group"]: row["value"] for row in rates if row["group"] != "pooled"}
     expected = np.sqrt(max(by_group.values()) - min(by_group.values()))
     assert row["value"] == pytest.approx(expected)
@@ -110,24 +110,24 @@ def test_a_meta_measure_has_interval_floor_direction_and_definition(audit):
 
 
 def test_a_meta_measure_is_compared(audit):
-    rows = audit.comparison.where(measure="root_range", metric="fnr", operating_point=POINT).rows()
+    rows = audit.comparison.subset(measure="root_range", metric="fnr", operating_point=POINT).rows()
     assert rows
     assert all(row["low"] <= row["difference"] <= row["high"] for row in rows)
 
 
 @pytest.mark.parametrize("metric", ["missed_twice", "misranked"])
 def test_a_base_metric_has_value_interval_bias_and_comparison(audit, metric):
-    rows = audit.groups.where(system="A", grouping="group", metric=metric).rows()
+    rows = audit.groups.subset(system="A", grouping="group", metric=metric).rows()
     assert {row["group"] for row in rows} == {"g0", "g1", "g2", "pooled"}
     for row in rows:
         assert row["low"] <= row["value"] <= row["high"] <= 1
         assert row["interval"] == "bootstrap"
-    bias = audit.bias.where(system="A", metric=metric, measure="ratio", reference="pooled").rows()
+    bias = audit.bias.subset(system="A", metric=metric, measure="ratio", reference="pooled").rows()
     assert len(bias) == 3
     assert any(row["low"] is not None for row in bias)
-    ginis = audit.meta.where(system="A", metric=metric, measure="gini").rows()
+    ginis = audit.meta.subset(system="A", metric=metric, measure="gini").rows()
     assert ginis[0]["value"] > 0
-    compared = audit.comparison.where(metric=metric, measure="value", group="g1").rows()
+    compared = audit.comparison.subset(metric=metric, measure="value", group="g1").rows()
     assert compared[0]["low"] <= compared[0]["difference"] <= compared[0]["high"]
     assert audit.record["definitions"]["base_metrics"][metric]
 
@@ -135,8 +135,8 @@ def test_a_base_metric_has_value_interval_bias_and_comparison(audit, metric):
 @pytest.mark.slow
 def test_its_value_is_that_of_the_function(audit):
     selection = {"system": "A", "grouping": "group", "group": "g1"}
-    (fnr,) = audit.groups.where(**selection, metric="fnr", operating_point=POINT).rows()
-    (squared,) = audit.groups.where(**selection, metric="missed_twice").rows()
+    (fnr,) = audit.groups.subset(**selection, metric="fnr", operating_point=POINT).rows()
+    (squared,) = audit.groups.subset(**selection, metric="missed_twice").rows()
     assert squared["value"] == pytest.approx(fnr["value"] ** 2)
     assert (squared["errors"], squared["trials"]) == (fnr["errors"], fnr["trials"])
 

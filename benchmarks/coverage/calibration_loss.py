@@ -169,7 +169,7 @@ def _losses_of_audit(
     for grouping, group in (("all", "all"), ("half", "a")):
         rows = {
             row["metric"]: row
-            for row in audit.groups.where(grouping=grouping, group=group).rows()
+            for row in audit.groups.filter(grouping=grouping, group=group).rows()
             if row["metric"] in {"cllr", "min_cllr", "cal_loss"}
         }
         loss = rows["cal_loss"]
@@ -184,7 +184,7 @@ def _judged(case: Case, rng: np.random.Generator) -> FloatArray:
     calibration = pv.calibrate(scores, speakers=speakers, by="half", llr=True)
     losses = []
     for group in ("everyone", "a"):
-        (row,) = calibration.groups.where(rule="as scored", group=group).rows()
+        (row,) = calibration.groups.filter(rule="as scored", group=group).rows()
         limits = row["cal_loss_low"], row["cal_loss_high"]
         losses.append((row["cllr"] - row["min_cllr"], row["cal_loss"], *limits))
     return np.array(losses, dtype=np.float64)

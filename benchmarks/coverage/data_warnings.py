@@ -254,6 +254,6 @@ def warnings_of(arguments: dict[str, Any]) -> list[str]:
     return [
         row["item"]
         for source in (WARNING_SOURCE, MISSING_SCORES, POINT_WARNINGS)
-        for row in audit.data.where(source=source).rows()
+        for row in audit.data.filter(source=source).rows()
         if "different numbers of" not in row["item"]
     ]

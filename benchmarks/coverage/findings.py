@@ -124,7 +124,7 @@ def _findings(audit: Audit) -> dict[str, bool]:
                 "group": "",
                 "metric": "fpr+fnr",
             }
-            (row,) = audit.verdicts.where(**scope.filters, **point_filters).rows()
+            (row,) = audit.verdicts.filter(**scope.filters, **point_filters).rows()
             is_said = row["verdict"] == "differs"
             verdicts |= is_said
             if not i:

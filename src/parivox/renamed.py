@@ -13,6 +13,15 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+def warn_of_new_name(old_name: str, new_name: str) -> None:
+    """Warn whoever uses the old name, which is the caller of the caller."""
+    warnings.warn(
+        f"{old_name} is {new_name} since release 0.3, and goes with 0.5",
+        DeprecationWarning,
+        stacklevel=3,
+    )
+
+
 def renamed_attribute(old_name: str, new_name: str) -> Any:
     """Return a property that gives the attribute of the new name, with a warning.
 
@@ -28,11 +37,7 @@ def renamed_attribute(old_name: str, new_name: str) -> Any:
     """
 
     def attribute(owner: Any) -> Any:
-        warnings.warn(
-            f"{old_name} is {new_name} since release 0.3, and goes with 0.5",
-            DeprecationWarning,
-            stacklevel=2,
-        )
+        warn_of_new_name(old_name, new_name)
         return getattr(owner, new_name)
 
     return property(attribute)
@@ -52,11 +57,7 @@ def renamed_function(old_name: str, new_name: str, function: Callable[P, R]) -> 
 
     @wraps(function)
     def renamed(*args: P.args, **keywords: P.kwargs) -> R:
-        warnings.warn(
-            f"{old_name} is {new_name} since release 0.3, and goes with 0.5",
-            DeprecationWarning,
-            stacklevel=2,
-        )
+        warn_of_new_name(old_name, new_name)
         return function(*args, **keywords)
 
     return renamed

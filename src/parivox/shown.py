@@ -32,7 +32,7 @@ SCORE_DET_MODULE = "parivox.report.charts.score_det"
 
 
 class NotebookView:
-    """A result that `print` and notebooks display in the words of the terminal."""
+    """A result that ``print`` and notebooks display in the words of the terminal."""
 
     def __str__(self) -> str:
         return str(import_module(NOTEBOOK_MODULE).plain_text(self))

@@ -248,7 +248,7 @@ def shown():
 
     def told(audit, point, **where):
         fpr, fnr = (
-            audit.groups.where(metric=metric, operating_point=point, **where)
+            audit.groups.subset(metric=metric, operating_point=point, **where)
             for metric in ("fpr", "fnr")
         )
         return {

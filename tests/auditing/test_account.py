@@ -10,7 +10,7 @@ NAME = {"system": "S", "list": ""}
 
 
 def counted(audit):
-    rows = [r for r in audit.data.where(source="scores").rows() if not r["grouping"]]
+    rows = [r for r in audit.data.subset(source="scores").rows() if not r["grouping"]]
     return {r["item"]: r["count"] for r in rows if r["item"] in {"models", "recordings"}}
 
 
@@ -65,7 +65,7 @@ def test_lists_too_large_for_memory_tell_too(trials, speakers, beyond_memory):
 
 
 def without_trials(audit):
-    rows = audit.data.where(item="speakers of groups without any trial").rows()
+    rows = audit.data.subset(item="speakers of groups without any trial").rows()
     return {row["grouping"]: (row["count"], row["note"]) for row in rows}
 
 

@@ -36,8 +36,8 @@ def audit():
 
 
 def counted(audit, **where):
-    (fpr,) = audit.groups.where(metric="fpr", **where)
-    (fnr,) = audit.groups.where(metric="fnr", **where)
+    (fpr,) = audit.groups.subset(metric="fpr", **where)
+    (fnr,) = audit.groups.subset(metric="fnr", **where)
     return {"FP": fpr["errors"], "NN": fpr["trials"], "FN": fnr["errors"], "NT": fnr["trials"]}
 
 
@@ -82,7 +82,7 @@ def test_matrix(audit):
 )
 def test_macro_reference(audit, metric, rule, name):
     filters = {"metric": metric, "allocation": rule, "zero": "none", "group": "A"}
-    (row,) = audit.bias.where(**filters, measure="difference", reference="macro")
+    (row,) = audit.bias.subset(**filters, measure="difference", reference="macro")
     counts = VECTOR["expected"][rule]["A"]
     own = counts["FP"] / counts["NN"] if metric == "fpr" else counts["FN"] / counts["NT"]
     assert row["value"] == pytest.approx(own - VECTOR["expected"][name], abs=1e-9)
@@ -107,7 +107,7 @@ def test_counts_are_those_of_a_plain_loop(whole, trials, speakers, rule):
             counts[group][1 if label else 3] += 1
     filters = {"system": "T", "grouping": "gender+nation", "allocation": rule, "definition": ""}
     for metric, at in (("fnr", 0), ("fpr", 2)):
-        rows = whole.groups.where(**filters, metric=metric, operating_point="threshold=1.25")
+        rows = whole.groups.subset(**filters, metric=metric, operating_point="threshold=1.25")
         observed = {row["group"]: [row["errors"], row["trials"]] for row in rows}
         assert observed == {group: list(four[at : at + 2]) for group, four in counts.items()}
 
@@ -121,13 +121,13 @@ def test_matrix_is_that_of_a_plain_loop(whole, trials, speakers):
             cell[0] += score >= 1.25
             cell[1] += 1
     filters = {"system": "T", "grouping": "gender", "operating_point": "threshold=1.25"}
-    for row in whole.matrix.where(**filters):
+    for row in whole.matrix.subset(**filters):
         assert [row["errors"], row["trials"]] == counts[row["enrol_group"], row["test_group"]]
 
 
 def test_speakers_of_a_group_are_those_in_its_trials(audit):
     for group, n in (("A", 3), ("B", 2), ("pooled", 5)):
-        (row,) = audit.groups.where(group=group, metric="fpr", allocation="both")
+        (row,) = audit.groups.subset(group=group, metric="fpr", allocation="both")
         assert row["speakers"] == n
 
 
@@ -140,7 +140,7 @@ def test_matrix_cells_without_trials_say_so():
         operating_points="threshold=0.5",
         intervals=False,
     )
-    (empty,) = audit.matrix.where(enrol_group="x", test_group="x")
+    (empty,) = audit.matrix.subset(enrol_group="x", test_group="x")
     assert (empty["trials"], empty["value"]) == (0, None)
     assert empty["reason"] == "no_nontarget_trials"
 
@@ -161,10 +161,10 @@ def test_speakers_without_the_attribute_are_in_no_group_but_in_all():
         intervals=False,
     )
     assert {row["group"] for row in audit.groups} == {"x", "y", "pooled", "all"}
-    (whole,) = audit.groups.where(group="all", metric="fnr")
+    (whole,) = audit.groups.subset(group="all", metric="fnr")
     assert (whole["errors"], whole["trials"]) == (1, 3)
     sizes = {}
-    for row in audit.groups.where(group="pooled", metric="fpr"):
+    for row in audit.groups.subset(group="pooled", metric="fpr"):
         sizes[row["allocation"]] = (row["target_trials"], row["nontarget_trials"])
     assert sizes == {"both": (2, 0), "enrol": (2, 1), "test": (2, 2), "either": (2, 2)}
     (unknown,) = (r for r in audit.data if r["item"].startswith("speakers of these trials whose"))
@@ -218,19 +218,19 @@ def fair():
 @pytest.mark.slow
 def test_a_fair_system_with_cross_group_pairs_has_ratios_of_1_to_pooled(fair):
     filters = {"metric": "fpr", "measure": "ratio", "reference": "pooled", "zero": "none"}
-    ratios = [row["value"] for row in fair.bias.where(**filters)]
+    ratios = [row["value"] for row in fair.bias.subset(**filters)]
     assert len(ratios) == 6
     assert ratios == pytest.approx([1.0] * 6, abs=0.1)
 
 
 @pytest.mark.slow
 def test_against_all_trials_the_same_system_would_look_unfair_to_every_group(fair):
-    (whole,) = fair.groups.where(group="all", metric="fpr")
-    rates = [r["value"] for r in fair.groups.where(grouping="gender+nation", metric="fpr")]
+    (whole,) = fair.groups.subset(group="all", metric="fpr")
+    rates = [r["value"] for r in fair.groups.subset(grouping="gender+nation", metric="fpr")]
     assert [rate / whole["value"] for rate in rates] == pytest.approx([2.5] * 7, rel=0.1)
 
 
 @pytest.mark.slow
 def test_the_operating_point_is_that_of_all_trials(fair):
-    (point,), (whole,) = fair.operating_points, fair.groups.where(group="all", metric="fpr")
+    (point,), (whole,) = fair.operating_points, fair.groups.subset(group="all", metric="fpr")
     assert point["fpr"] == whole["value"]

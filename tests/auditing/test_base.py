@@ -19,7 +19,7 @@ EVERY_EER = (
 
 
 def of_all(audit, metric, **where):
-    (row,) = audit.groups.where(metric=metric, group="all", system="T", **where)
+    (row,) = audit.groups.subset(metric=metric, group="all", system="T", **where)
     return row
 
 
@@ -57,7 +57,7 @@ def test_the_calibration_loss_without_replicates_is_the_public_function(trials, 
 def test_every_definition_of_the_eer(whole, trials, definition):
     observed = of_all(whole, "eer", definition=definition)["value"]
     assert observed == pv.eer(trials["score"], trials["label"], definition=definition)
-    groups = whole.groups.where(
+    groups = whole.groups.subset(
         metric="eer", system="T", definition=definition, grouping="gender", allocation="both"
     )
     assert {row["group"] for row in groups} == {"f", "m", "pooled"}
@@ -87,7 +87,7 @@ def test_every_rule_of_fpr_at_an_fnr(whole, trials, rule):
 
 
 def test_costs_at_a_point_follow_from_its_rates(whole):
-    for row in whole.operating_points.where(system="T"):
+    for row in whole.operating_points.subset(system="T"):
         point = row["operating_point"]
         raw = of_all(whole, "cdet_raw", definition="voxsrc", operating_point=point)["value"]
         assert raw == pytest.approx(0.05 * row["fnr"] + 0.95 * row["fpr"], rel=1e-12)
@@ -109,22 +109,22 @@ def test_shifts_are_differences_to_pooled(whole, trials, speakers):
             if gender[enrol.split("/")[0]] == "f":
                 own.append(score)
     filters = {"system": "T", "grouping": "gender", "allocation": "both", "metric": "shift_target"}
-    rows = {r["definition"]: r for r in whole.groups.where(**filters, group="f")}
+    rows = {r["definition"]: r for r in whole.groups.subset(**filters, group="f")}
     expected = np.mean(own) - np.mean(pooled)
     assert rows["mean"]["value"] == pytest.approx(expected, abs=1e-12)
     assert len(rows) > 3
-    for row in whole.groups.where(**filters, group="pooled"):
+    for row in whole.groups.subset(**filters, group="pooled"):
         assert row["value"] == 0
 
 
 def test_without_llr_what_needs_it_is_missing_with_that_reason(small):
     for metric in ("cllr", "cal_loss", "act_cdet_norm"):
-        rows = small.groups.where(metric=metric).rows()
+        rows = small.groups.subset(metric=metric).rows()
         assert rows
         for row in rows:
             assert row["value"] is None
             assert row["reason"] == "not_declared_llr"
-    for row in small.groups.where(metric="min_cllr"):
+    for row in small.groups.subset(metric="min_cllr"):
         assert 0 < row["value"] <= 1
 
 
@@ -158,9 +158,9 @@ def test_lists_of_one_class(trials, speakers, label, lacks, kept, lost):
         elif row["metric"] in {"eer", "auc", "dprime", "min_cllr", "cllr", "hter", lost}:
             assert row["value"] is None
             assert row["reason"]
-    single = audit.meta.where(measure="max_min", metric=kept, operating_point="threshold=1").rows()
+    single = audit.meta.subset(measure="max_min", metric=kept, operating_point="threshold=1").rows()
     assert any(row["value"] is not None for row in single)
-    for row in audit.meta.where(metric="fpr+fnr"):
+    for row in audit.meta.subset(metric="fpr+fnr"):
         assert row["value"] is None or row["reason"]
     assert len(audit.det) == 0
     audit.to_json()
@@ -186,10 +186,10 @@ def test_infinite_scores_are_always_accepted_or_rejected():
         by="g",
         operating_points=["threshold=1e300", "eer", "min-cdet"],
     )
-    (fpr,) = audit.groups.where(group="all", metric="fpr", operating_point="threshold=1e300")
-    (fnr,) = audit.groups.where(group="all", metric="fnr", operating_point="threshold=1e300")
+    (fpr,) = audit.groups.subset(group="all", metric="fpr", operating_point="threshold=1e300")
+    (fnr,) = audit.groups.subset(group="all", metric="fnr", operating_point="threshold=1e300")
     assert (fpr["errors"], fnr["errors"]) == (1, 1)
-    for row in audit.groups.where(metric="shift_target"):
+    for row in audit.groups.subset(metric="shift_target"):
         assert row["value"] is not None or row["reason"]
     audit.to_json()
 
@@ -206,11 +206,11 @@ def test_a_metric_at_the_operating_points(small, trials, speakers):
         operating_points=["threshold=1.25", "eer"],
         metrics={"half": lambda c: (c.fpr + c.fnr) / 2},
     )
-    mine = [row["value"] for row in audit.groups.where(metric="half")]
-    assert mine == [row["value"] for row in audit.groups.where(metric="hter")]
+    mine = [row["value"] for row in audit.groups.subset(metric="half")]
+    assert mine == [row["value"] for row in audit.groups.subset(metric="hter")]
     for table in (audit.bias, audit.meta):
         mine, hter = (
-            table.where(metric=metric).to_polars().drop("metric") for metric in ("half", "hter")
+            table.subset(metric=metric).to_polars().drop("metric") for metric in ("half", "hter")
         )
         if "reference" in mine.columns:  # of a metric that is no sum of rates, others are not known
             others = mine.filter(reference="others")
@@ -229,16 +229,16 @@ def test_a_metric_of_the_whole_curve(trials, speakers):
         operating_points="eer",
         metrics={"worst": lambda c: np.minimum(c.fpr, c.fnr).max(axis=-1)},
     )
-    rows = {row["group"]: row for row in audit.groups.where(metric="worst")}
+    rows = {row["group"]: row for row in audit.groups.subset(metric="worst")}
     assert set(rows) == {"f", "m", "pooled", "all"}
     for row in rows.values():
         assert row["operating_point"] == row["definition"] == ""
         assert 0 < row["value"] < 0.5
-    (ratio,) = audit.bias.where(
+    (ratio,) = audit.bias.subset(
         metric="worst", measure="ratio", reference="pooled", group="f", zero="none"
     )
     assert ratio["value"] == rows["f"]["value"] / rows["pooled"]["value"]
-    assert len(audit.meta.where(metric="worst", measure="max_min", gated=False)) == 1
+    assert len(audit.meta.subset(metric="worst", measure="max_min", gated=False)) == 1
 
 
 def test_a_metric_sees_integer_counts_with_a_group_axis(trials, speakers):
@@ -258,7 +258,7 @@ def test_a_metric_sees_integer_counts_with_a_group_axis(trials, speakers):
     assert many
     assert all(kind.kind == "i" and shape[:2] == (60, 1) for kind, shape, _ in many)
     assert all(n == (60, 1) for _, _, n in many)
-    for mine, fnr in zip(*(audit.groups.where(metric=m) for m in ("spy", "fnr")), strict=True):
+    for mine, fnr in zip(*(audit.groups.subset(metric=m) for m in ("spy", "fnr")), strict=True):
         assert mine["low"] < mine["value"] == fnr["value"] < mine["high"]
         assert mine["interval"] == "bootstrap"
 
@@ -280,8 +280,8 @@ def test_a_metric_by_entry_point(monkeypatch, tmp_path, trials, speakers):
     (told / "entry_points.txt").write_text("[parivox.metrics]\nmine = mine_1:twice\n")
     monkeypatch.syspath_prepend(tmp_path)
     audit = pv.audit(trials, speakers=speakers, by="gender", operating_points="eer")
-    mine = [row["value"] for row in audit.groups.where(metric="mine")]
-    assert mine == [2 * row["value"] for row in audit.groups.where(metric="fnr")]
+    mine = [row["value"] for row in audit.groups.subset(metric="mine")]
+    assert mine == [2 * row["value"] for row in audit.groups.subset(metric="fnr")]
     assert mine
 
 
@@ -336,7 +336,7 @@ def test_undefined_values_of_a_metric_are_missing(trials, speakers):
         operating_points="eer",
         metrics={"mine": lambda c: c.fpr * np.nan},
     )
-    for row in audit.groups.where(metric="mine"):
+    for row in audit.groups.subset(metric="mine"):
         assert row["value"] is None
         assert row["reason"]
 

@@ -52,13 +52,13 @@ def test_it_is_said(both):
 
 def test_counts_at_given_thresholds_are_exact(both):
     for point in ("threshold=1.25", "threshold=0.333"):
-        first, second = (audit.groups.where(operating_point=point).rows() for audit in both)
+        first, second = (audit.groups.subset(operating_point=point).rows() for audit in both)
         assert len(first) > 100
         for one, two in zip(as_measured(first), as_measured(second), strict=True):
             assert one == two
-        first, second = (audit.matrix.where(operating_point=point).rows() for audit in both)
+        first, second = (audit.matrix.subset(operating_point=point).rows() for audit in both)
         assert first == second
-        first, second = (audit.meta.where(operating_point=point).rows() for audit in both)
+        first, second = (audit.meta.subset(operating_point=point).rows() for audit in both)
         assert as_measured(first) == as_measured(second)
         assert as_measured(first)
 
@@ -67,14 +67,14 @@ def test_intervals_of_rates_at_given_thresholds_are_exact(both):
     exact, binned = both
     for metric in ("fpr", "fnr"):
         filters = {"metric": metric, "operating_point": "threshold=1.25"}
-        rates = binned.groups.where(**filters).rows()
-        assert rates == exact.groups.where(**filters).rows()
+        rates = binned.groups.subset(**filters).rows()
+        assert rates == exact.groups.subset(**filters).rows()
         assert all(row["low"] < row["high"] for row in rates if row["grouping"] == "gender")
 
 
 @pytest.mark.parametrize("metric", ["eer", "min_cdet_norm", "auc", "fnr_at_fpr"])
 def test_all_else_is_resampled_as_in_memory(both, metric):
-    first, second = (audit.groups.where(metric=metric).rows() for audit in both)
+    first, second = (audit.groups.subset(metric=metric).rows() for audit in both)
     widths = []
     for one, two in zip(first, second, strict=True):
         assert (one["low"] is None) == (two["low"] is None)
@@ -107,7 +107,7 @@ def long(simulate, monkeypatch):
         audit = pv.audit({"S": trials}, **options, speaker_ids="offenders")
         for metric in ("fpr", "fnr"):
             filters = {"metric": metric, "operating_point": "threshold=1.25"}
-            assert audit.groups.where(**filters).rows() == exact.groups.where(**filters).rows()
+            assert audit.groups.subset(**filters).rows() == exact.groups.subset(**filters).rows()
         assert {row["threshold"] for row in audit.bands} > {1.25}
         assert len(audit.offenders) > 0
         return audit
@@ -124,7 +124,7 @@ def test_where_a_tally_would_be_too_long_curves_are_drawn_from_blocks(long):
             widths.append((two["high"] - two["low"]) / (one["high"] - one["low"]))
     assert len(widths) > 4
     assert 0.6 < np.mean(widths) < 1.6
-    shifts = audit.groups.where(metric="shift_target", group="f").rows()
+    shifts = audit.groups.subset(metric="shift_target", group="f").rows()
     reported = {row["definition"]: (row["low"] is not None, row["note"]) for row in shifts}
     assert reported.pop("mean")[0]
     assert set(reported.values()) == {(False, "no_interval")}
@@ -153,7 +153,7 @@ def test_counts_at_thresholds_found_are_exact_for_those_thresholds(both, simulat
 )
 def test_metrics_of_the_curve_lie_within_the_stated_bound(both, metric):
     bound = both[1].record["resolution"]["bounds"]["S"]["rate"]
-    first, second = (audit.groups.where(metric=metric).rows() for audit in both)
+    first, second = (audit.groups.subset(metric=metric).rows() for audit in both)
     assert len(first) == len(second) > 0
     differ = 0
     for one, two in zip(first, second, strict=True):
@@ -168,7 +168,7 @@ def test_metrics_of_the_curve_lie_within_the_stated_bound(both, metric):
 @pytest.mark.parametrize("metric", ["shift_target", "shift_nontarget"])
 def test_shifts_lie_within_the_stated_bound(both, metric):
     bound = both[1].record["resolution"]["bounds"]["S"]["score"]
-    first, second = (audit.groups.where(metric=metric).rows() for audit in both)
+    first, second = (audit.groups.subset(metric=metric).rows() for audit in both)
     for one, two in zip(first, second, strict=True):
         if one["value"] is not None:
             assert abs(one["value"] - two["value"]) <= bound
@@ -179,7 +179,7 @@ def test_what_was_read_is_the_same(both):
     exact, binned = both
     read = binned.data.to_polars().filter(pl.col("item") != TRIALS_BEYOND_MEMORY)
     assert exact.data.to_polars().equals(read)
-    assert len(binned.data.where(item=TRIALS_BEYOND_MEMORY)) == 1
+    assert len(binned.data.subset(item=TRIALS_BEYOND_MEMORY)) == 1
     for name in ("n", "speakers", "target_trials", "nontarget_trials", "trials"):
         if name in exact.groups.columns:
             assert exact.groups.to_dict()[name] == binned.groups.to_dict()[name]
@@ -193,7 +193,7 @@ def test_points_of_the_curves_are_exact(both, simulate):
     trials, _ = simulate(nontarget=8000, decimals=9)
     pairs = list(zip(trials["score"], trials["label"], strict=True))
     other = [s for s, y in pairs if not y]
-    for row in binned.det.where(group="all").rows()[::25]:
+    for row in binned.det.subset(group="all").rows()[::25]:
         assert row["fpr"] == sum(s >= row["threshold"] for s in other) / len(other)
 
 
@@ -210,7 +210,7 @@ def test_contradictions_set_aside_are_repeated_in_bins_too(trials, speakers, mon
         operating_points=["threshold=1", "eer"],
         conflicts="set-aside",
     )
-    (row,) = audit.data.where(group="all", item="contradicting rows set aside")
+    (row,) = audit.data.subset(group="all", item="contradicting rows set aside")
     assert row["count"] == 2
 
 
@@ -230,7 +230,7 @@ def test_decisions_may_be_unknown_in_some_parts_only(simulate, monkeypatch):
     same = ("group", "errors", "trials", "value", "low", "high", "df", "reason")
     for metric in ("fnr", "fpr"):
         one, other = (
-            [[row[name] for name in same] for row in audit.groups.where(metric=metric).rows()]
+            [[row[name] for name in same] for row in audit.groups.subset(metric=metric).rows()]
             for audit in (exact, parts)
         )
         assert one == other

@@ -56,7 +56,7 @@ def errors_at(cell, threshold):
 def check_bins(audit):
     """Bins add up to the trials, and to the errors at every audited threshold."""
     cells, seen = by_cell(audit.bins), set()
-    for row in audit.groups.where(within="", definition=""):
+    for row in audit.groups.subset(within="", definition=""):
         if row["metric"] not in {"fpr", "fnr"} or row["operating_point"] == "deployed":
             continue
         key = tuple(row[name] for name in KEY)
@@ -79,7 +79,7 @@ def check_bands(audit):
     """At audited thresholds they are the rates of the groups, elsewhere those of the bins."""
     bands, bins = by_cell(audit.bands), by_cell(audit.bins)
     assert set(bands) == set(bins)
-    for row in audit.groups.where(within="", definition=""):
+    for row in audit.groups.subset(within="", definition=""):
         metric = row["metric"]
         if metric not in {"fpr", "fnr"} or row["threshold"] is None:
             continue
@@ -107,9 +107,9 @@ def check_ratios(audit):
     """At audited thresholds they are the ratios to all others in closed form; elsewhere alike."""
     bands, seen = by_cell(audit.bands), 0
     asked = {"measure": "ratio", "reference": "others", "zero": "none", "within": ""}
-    for row in audit.bias.where(**asked, definition=""):
+    for row in audit.bias.subset(**asked, definition=""):
         key = tuple(row[name] for name in KEY)
-        threshold = audit.operating_points.where(
+        threshold = audit.operating_points.subset(
             operating_point=row["operating_point"], system=key[0], list=key[1], within=""
         ).rows()
         if row["metric"] not in {"fpr", "fnr"} or threshold[0]["threshold"] is None:
@@ -183,7 +183,7 @@ def test_bands_follow_the_method_that_is_asked_for(trials, speakers):
         )
         check_bands(audit)
         assert np.isnan(audit.bands.to_polars()["fpr_ratio_high"].to_numpy()).all()
-        n = len(audit.bands.where(grouping="all"))
+        n = len(audit.bands.subset(grouping="all"))
         assert (n == 2) == (interval == "bootstrap")  # which tells of the audited points only
 
 
@@ -193,7 +193,7 @@ def test_the_pooled_band_of_a_grouping_without_everybody_is_its_own(trials, spea
     check_bins(audit)
     check_bands(audit)
     check_ratios(audit)
-    every, pooled = (audit.bands.where(group=name).to_dict() for name in ("all", "pooled"))
+    every, pooled = (audit.bands.subset(group=name).to_dict() for name in ("all", "pooled"))
     assert every["threshold"] == pooled["threshold"]
     assert every["fnr"] != pooled["fnr"]
 

@@ -18,7 +18,7 @@ RATES = {"fpr", "fnr", "fpr+fnr"}
 
 def cells(audit, metric, point="threshold=1.25"):
     """Errors and trials by group, pooled last."""
-    rows = audit.groups.where(metric=metric, grouping=G, operating_point=point, definition="")
+    rows = audit.groups.subset(metric=metric, grouping=G, operating_point=point, definition="")
     return {row["group"]: (row["errors"], row["trials"]) for row in rows}
 
 
@@ -31,7 +31,7 @@ def rates(audit, metric, *, zero="none", point="threshold=1.25"):
 
 def meta(audit, measure, **filters):
     filters = {"operating_point": "threshold=1.25", "zero": "none", "gated": False, **filters}
-    (row,) = audit.meta.where(measure=measure, grouping=G, **filters)
+    (row,) = audit.meta.subset(measure=measure, grouping=G, **filters)
     return row
 
 
@@ -58,15 +58,15 @@ def test_bias_measures(small, metric, zero, name):
             ("ratio", value / reference),
             ("neg_log_ratio", -math.log(value / reference)),
         ):
-            (row,) = small.bias.where(**filters, measure=measure, definition="")
+            (row,) = small.bias.subset(**filters, measure=measure, definition="")
             assert row["value"] == pytest.approx(wanted, rel=1e-12, abs=1e-12)
             assert row["reason"] == ""
 
 
 def test_nist_policy_changes_nothing_where_no_group_is_without_errors(small):
     filters = {"metric": "fnr", "operating_point": "threshold=1.25", "measure": "ratio"}
-    plain = [row["value"] for row in small.bias.where(**filters, zero="none", definition="")]
-    nist = [row["value"] for row in small.bias.where(**filters, zero="nist", definition="")]
+    plain = [row["value"] for row in small.bias.subset(**filters, zero="none", definition="")]
+    nist = [row["value"] for row in small.bias.subset(**filters, zero="nist", definition="")]
     assert plain == nist
 
 
@@ -100,7 +100,7 @@ def test_measures_of_one_rate(small, metric, zero):
     expected |= {told[0]: max(x) - min(x), told[1]: max(x) / min(x)}
     for measure, value in expected.items():
         filters = {"operating_point": "threshold=1.25", "gated": False}
-        rows = small.meta.where(measure=measure, metric=metric, zero=zero, **filters).rows()
+        rows = small.meta.subset(measure=measure, metric=metric, zero=zero, **filters).rows()
         if zero == "jeffreys" and not rows:
             continue  # the policy is no remedy for this measure
         (row,) = rows
@@ -147,7 +147,7 @@ def test_a_group_without_errors_leaves_ratios_undefined_but_for_the_smoothed_one
     assert row["value"] > 1
     assert row["reason"] == ""
     empty = next(group for group, (k, _) in counts.items() if not k)
-    (log,) = audit.bias.where(
+    (log,) = audit.bias.subset(
         metric="fpr",
         operating_point=point,
         group=empty,
@@ -167,10 +167,10 @@ def test_nist_policy_bounds_zero_rates_below_the_fraction_bar_only(trials, speak
     below = {g: k / n if k else 1 - 0.05 ** (1 / n) for g, (k, n) in counts.items()}
     top = max(k / n for k, n in counts.values())
     geomean = math.prod(below.values()) ** (1 / len(below))
-    (row,) = audit.meta.where(measure="max_geomean", metric="fpr", zero="nist", gated=False)
+    (row,) = audit.meta.subset(measure="max_geomean", metric="fpr", zero="nist", gated=False)
     assert row["value"] == pytest.approx(top / geomean, rel=1e-12)
     for group, (k, n) in counts.items():
-        (row,) = audit.bias.where(
+        (row,) = audit.bias.subset(
             metric="fpr", measure="ratio", reference="geomean", group=group, zero="nist"
         )
         assert row["value"] == pytest.approx(k / n / geomean, rel=1e-12, abs=1e-15)
@@ -178,9 +178,9 @@ def test_nist_policy_bounds_zero_rates_below_the_fraction_bar_only(trials, speak
 
 def test_gini_without_any_error_is_0_by_convention_and_says_so(trials, speakers):
     audit = pv.audit(trials, speakers=speakers, by=G, operating_points="threshold=99")
-    row = next(iter(audit.meta.where(measure="gini", metric="fpr", zero="none", definition="")))
+    row = next(iter(audit.meta.subset(measure="gini", metric="fpr", zero="none", definition="")))
     assert (row["value"], row["reason"]) == (0.0, "no_errors")
-    row = next(iter(audit.meta.where(measure="ir_fpd", zero="none")))
+    row = next(iter(audit.meta.subset(measure="ir_fpd", zero="none")))
     assert (row["value"], row["reason"]) == (1.0, "zero_over_zero")
 
 
@@ -257,30 +257,30 @@ def test_the_common_threshold_is_that_of_the_overall_minimum(toy):
     expected = VECTORS["3.4_subgroup_and_threshold_bias"]["expected"]
     (point,) = toy.operating_points
     assert point["threshold"] == expected["overall_thr"]
-    (row,) = toy.groups.where(group="all", metric="min_cdet_raw")
+    (row,) = toy.groups.subset(group="all", metric="min_cdet_raw")
     assert row["value"] == pytest.approx(expected["overall_min"], abs=1e-9)
 
 
 @pytest.mark.parametrize("group", ["x", "y", "z"])
 def test_subgroup_and_threshold_bias(toy, group):
     expected = VECTORS["3.4_subgroup_and_threshold_bias"]["expected"]["groups"][group]
-    (raw,) = toy.groups.where(group=group, metric="cdet_raw")
-    (own,) = toy.groups.where(group=group, metric="min_cdet_raw")
+    (raw,) = toy.groups.subset(group=group, metric="cdet_raw")
+    (own,) = toy.groups.subset(group=group, metric="min_cdet_raw")
     assert raw["value"] == pytest.approx(expected["cost_at_overall"], abs=1e-9)
     assert own["value"] == pytest.approx(expected["own_min"], abs=1e-9)
     assert own["threshold"] in expected["own_thr"]
-    (bias,) = toy.bias.where(group=group, measure="subgroup_bias")
+    (bias,) = toy.bias.subset(group=group, measure="subgroup_bias")
     assert bias["value"] == pytest.approx(expected["subgroup_bias"], abs=1e-9)
-    (bias,) = toy.bias.where(group=group, measure="threshold_bias")
+    (bias,) = toy.bias.subset(group=group, measure="threshold_bias")
     assert bias["value"] == pytest.approx(float(expected["threshold_bias"]), abs=1e-9)
     for metric in ("fpr", "fnr"):
-        (rate,) = toy.groups.where(group=group, metric=metric)
+        (rate,) = toy.groups.subset(group=group, metric=metric)
         assert rate["value"] == pytest.approx(expected[metric.upper()], abs=1e-9)
 
 
 def test_the_area_under_fdr_lies_between_its_heights(small):
     heights = [r["value"] for r in small.sweep if r["measure"] == "fdr" and r["alpha"] == 0.5]
-    rows = small.meta.where(measure="au_fdr", alpha=0.5, gated=False).rows()
+    rows = small.meta.subset(measure="au_fdr", alpha=0.5, gated=False).rows()
     assert {row["definition"] for row in rows} == {"linear", "log10"}
     for row in rows:
         assert min(heights) <= row["value"] <= max(heights)
@@ -290,12 +290,12 @@ def test_measures_of_one_group_are_undefined(trials, speakers):
     people = {**speakers, "planet": ["Earth"] * len(speakers["id"])}
     audit = pv.audit(trials, speakers=people, by="planet", operating_points="threshold=1")
     for measure in ("gini", "fdr", "ir", "garbe", "max_min", "sd"):
-        rows = [r for r in audit.meta.where(measure=measure) if r["metric"] in RATES]
+        rows = [r for r in audit.meta.subset(measure=measure) if r["metric"] in RATES]
         assert rows
         for row in rows:
             assert row["groups"] == 1
             assert (row["value"], row["reason"]) == (None, "one_group")
-    (row,) = audit.bias.where(
+    (row,) = audit.bias.subset(
         metric="fnr", measure="ratio", reference="pooled", zero="none", definition=""
     )
     assert row["value"] == 1
@@ -304,11 +304,11 @@ def test_measures_of_one_group_are_undefined(trials, speakers):
 def test_groups_without_nontarget_trials_are_left_out_of_measures_of_fpr(trials, speakers):
     people = {**speakers, "name": [f"n{i}" for i in range(len(speakers["id"]))]}
     audit = pv.audit(trials, speakers=people, by="name", operating_points="threshold=1")
-    for row in audit.groups.where(metric="fpr", grouping="name"):
+    for row in audit.groups.subset(metric="fpr", grouping="name"):
         assert (row["trials"], row["value"]) == (0, None)
         assert row["reason"] == "no_nontarget_trials"
-    for row in audit.meta.where(measure="gini", metric="fpr"):
+    for row in audit.meta.subset(measure="gini", metric="fpr"):
         assert row["value"] is None
         assert row["groups"] == 0
-    (row,) = audit.meta.where(measure="gini", metric="fnr", zero="none", gated=False)
+    (row,) = audit.meta.subset(measure="gini", metric="fnr", zero="none", gated=False)
     assert row["groups"] == 24

@@ -59,7 +59,7 @@ def worse_and_better(data):
 
 
 def whole(table, **where):
-    (row,) = table.where(grouping="all", metric="eer", measure="value", **where)
+    (row,) = table.subset(grouping="all", metric="eer", measure="value", **where)
     return row
 
 
@@ -70,7 +70,7 @@ def is_told(value):
 def test_a_system_does_not_differ_from_itself(data):
     trials, people = data
     table = audited({"A": trials, "B": trials}, people).comparison
-    rows = list(table.where())
+    rows = list(table.subset())
     differences = [row["difference"] for row in rows if is_told(row["difference"])]
     assert differences
     assert set(differences) == {0.0}
@@ -89,7 +89,7 @@ def test_a_worse_system_is_told_from_a_better_one(better_and_worse):
     assert row["log_ratio"] == pytest.approx(np.log(row["value"] / row["other"]))
     assert row["log_low"] < row["log_ratio"] < row["log_high"] < 0
     assert row["p"] < 0.01
-    (auc,) = better_and_worse.where(grouping="all", metric="auc")
+    (auc,) = better_and_worse.subset(grouping="all", metric="auc")
     assert auc["low"] > 0 > auc["log_high"]  # of what it lacks to 1
 
 
@@ -100,14 +100,14 @@ def test_values_are_those_of_the_other_tables(data):
         one = {"measure": measure} if measure != "value" else {}
         more = {"reference": "others"} if measure == "ratio" else {}
         more |= {"zero": "none"} if measure != "value" else {}
-        rows = audit.comparison.where(
+        rows = audit.comparison.subset(
             measure=measure, metric="fnr", operating_point="eer", grouping="nation", **more
         )
         assert rows
         for row in rows:
             group = {"group": row["group"]} if row["group"] else {"gated": False}
             for system, column in (("A", "value"), ("B", "other")):
-                (observed,) = table.where(
+                (observed,) = table.subset(
                     system=system,
                     metric="fnr",
                     operating_point="eer",
@@ -125,8 +125,8 @@ def test_the_order_of_systems_changes_signs_only(better_and_worse, worse_and_bet
         *("grouping", "group", "metric", "definition", "operating_point"),
         *("measure", "reference", "zero"),
     )
-    back = {tuple(r[n] for n in (*names, "alpha")): r for r in worse_and_better.where()}
-    rows = list(better_and_worse.where())
+    back = {tuple(r[n] for n in (*names, "alpha")): r for r in worse_and_better.subset()}
+    rows = list(better_and_worse.subset())
     assert len(rows) == len(back)
     for row in rows:
         other = back[tuple(row[n] for n in (*names, "alpha"))]
@@ -168,7 +168,7 @@ def test_what_two_lists_share_is_said(data):
     table = audited({"A@all": trials, **parts}, people).comparison
     reported = {
         (row["list"], row["other_list"]): row["speakers"]
-        for row in table.where(grouping="all", metric="eer")
+        for row in table.subset(grouping="all", metric="eer")
     }
     wholes = "in common, lists compared as wholes"
     assert reported["x", "y"] == f"no trial {wholes}; the same speakers, 48"
@@ -190,7 +190,7 @@ def test_systems_are_compared_on_the_trials_that_both_have(data, capsys):
     n = len(trials["score"])
     fewer = without_hardest(trials, 60)
     audit = audited({"A": trials, "B": fewer}, people)
-    rows = list(audit.comparison.where())
+    rows = list(audit.comparison.subset())
     common = f"{n - 60:,} of {n:,} and {n - 60:,} trials in common, which are compared"
     assert {row["speakers"] for row in rows} == {common}
     print_summary(audit, details=True)
@@ -199,9 +199,9 @@ def test_systems_are_compared_on_the_trials_that_both_have(data, capsys):
     assert {row["difference"] for row in rows if is_told(row["difference"])} == {0.0}
     assert not any(is_told(row["p"]) for row in rows)
     assert whole(audit.comparison)["value"] == pytest.approx(
-        audit.groups.where(system="B", grouping="all", metric="eer").rows()[0]["value"]
+        audit.groups.subset(system="B", grouping="all", metric="eer").rows()[0]["value"]
     )
-    (a,) = audit.groups.where(system="A", grouping="all", metric="eer")
+    (a,) = audit.groups.subset(system="A", grouping="all", metric="eer")
     assert a["value"] > whole(audit.comparison)["value"]  # an audit of its own, of all its trials
 
 
@@ -268,7 +268,7 @@ def test_few_speakers_have_no_interval(data):
         {**people, "kind": ["rare" if i < 4 else "usual" for i in range(48)]},
         by="kind",
     ).comparison
-    rows = list(table.where(group="rare", measure="value", metric="fnr"))
+    rows = list(table.subset(group="rare", measure="value", metric="fnr"))
     assert rows
     for row in rows:
         assert row["reason"] == "no_interval_below_minimum"
@@ -285,7 +285,7 @@ def test_accuracy_is_set_against_spread(simulate):
     table = audited(scores, people, by="nation", operating_points="threshold=1.5").comparison
     reported = {
         row["measure"]: row
-        for row in table.where(metric="fnr", grouping="nation", operating_point="threshold=1.5")
+        for row in table.subset(metric="fnr", grouping="nation", operating_point="threshold=1.5")
         if row["measure"] in COMPARISON_MEASURES and not row["group"]
     }
     assert set(reported) == set(COMPARISON_MEASURES) - {"value"}
@@ -322,7 +322,7 @@ def test_the_interval_of_an_unfairness_reaches_as_far_as_noise_does():
 
 
 def test_meta_measures_have_intervals_without_p(better_and_worse):
-    rows = list(better_and_worse.where(measure="gini", metric="fnr", zero="none"))
+    rows = list(better_and_worse.subset(measure="gini", metric="fnr", zero="none"))
     assert rows
     for row in rows:
         assert row["low"] < row["difference"] < row["high"]
@@ -375,15 +375,15 @@ def crossed(simulate):
 
 
 def test_every_measure_of_the_other_tables_is_compared(crossed):
-    told = {(r["measure"], r["reference"], r["zero"]) for r in crossed.comparison.where()}
+    told = {(r["measure"], r["reference"], r["zero"]) for r in crossed.comparison.subset()}
     of_bias = {
         (r["measure"], r["reference"], r["zero"])
-        for r in crossed.bias.where()
+        for r in crossed.bias.subset()
         if not r["measure"].endswith("neg_log_ratio") and r["value"] is not None
     }
     assert {"mean_difference", "threshold_bias_cv"} <= {measure for measure, *_ in of_bias}
     assert of_bias <= told
-    of_meta = {r["measure"] for r in crossed.meta.where() if r["value"] is not None}
+    of_meta = {r["measure"] for r in crossed.meta.subset() if r["value"] is not None}
     assert of_meta - {"var_double_corrected", "heterogeneity", "interaction"} <= {
         measure for measure, *_ in told
     }
@@ -394,9 +394,9 @@ def test_compared_biases_are_those_of_the_table_of_biases(crossed):
         *("grouping", "group", "allocation", "metric", "definition"),
         *("operating_point", "measure", "reference", "zero"),
     )
-    table = {(r["system"], *(r[n] for n in names)): r["value"] for r in crossed.bias.where()}
+    table = {(r["system"], *(r[n] for n in names)): r["value"] for r in crossed.bias.subset()}
     n = 0
-    for row in crossed.comparison.where():
+    for row in crossed.comparison.subset():
         key = tuple(row[name] for name in names)
         if ("A", *key) in table and is_told(row["difference"]):
             assert row["value"] == pytest.approx(table["A", *key], rel=1e-9)
@@ -407,9 +407,9 @@ def test_compared_biases_are_those_of_the_table_of_biases(crossed):
 
 def test_spread_beyond_noise_is_compared_as_the_table_of_meta_measures_has_it(crossed):
     for measure in ("tau_log", "var_corrected"):
-        for row in crossed.comparison.where(measure=measure):
+        for row in crossed.comparison.subset(measure=measure):
             for system, column in (("A", "value"), ("B", "other")):
-                (observed,) = crossed.meta.where(
+                (observed,) = crossed.meta.subset(
                     system=system,
                     measure=measure,
                     gated=True,
@@ -425,12 +425,12 @@ def test_groups_that_pass_the_gates_of_no_rate_are_compared_by_other_metrics(dat
     trials, people = data
     gates = ("speakers=5", "pairs=10", "errors=10000")
     audit = audited({"A": trials, "B": worsened(trials, 1.5)}, people, gates=gates, replicates=50)
-    spreads = audit.comparison.where(measure="spread", metric="eer").rows()
+    spreads = audit.comparison.subset(measure="spread", metric="eer").rows()
     assert spreads
     assert all(is_told(row["difference"]) for row in spreads)
-    of_rates = audit.comparison.where(measure="spread", metric="fnr").rows()
+    of_rates = audit.comparison.subset(measure="spread", metric="fnr").rows()
     assert {row["reason"] for row in of_rates} == {"fewer_than_three_groups_judged_in_both"}
-    assert not audit.comparison.where(measure="tau_log").rows()
+    assert not audit.comparison.subset(measure="tau_log").rows()
 
 
 def test_two_logs_of_decisions_without_impostors_are_compared():
@@ -449,7 +449,7 @@ def test_two_logs_of_decisions_without_impostors_are_compared():
     audit = pv.audit(
         {"old": log(0.15, 1), "new": log(0.05, 2)}, speakers=customers, by="gender", compare=True
     )
-    rows = audit.comparison.where(metric="fnr", measure="value").rows()
+    rows = audit.comparison.subset(metric="fnr", measure="value").rows()
     assert {row["group"] for row in rows} == {"all", "f", "m", "pooled"}
     for row in rows:
         assert row["low"] < row["difference"] < row["high"]

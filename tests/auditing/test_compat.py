@@ -33,7 +33,7 @@ def audit(trials, speakers):
 
 def found(audit, group, metric, definition, point):
     allocation = "" if group == "all" else "enrol"
-    (row,) = audit.groups.where(
+    (row,) = audit.groups.subset(
         group=group,
         allocation=allocation,
         metric=metric,
@@ -66,7 +66,7 @@ def test_cost_and_rates_at_its_own_minimum(audit, counts, group, name, point):
 @pytest.mark.parametrize("group", ["f", "m"])
 def test_ratios(audit, counts, group):
     filters = {"group": group, "measure": "ratio", "reference": "all"}
-    (row,) = audit.bias.where(**filters, metric="eer", definition="bt4vt")
+    (row,) = audit.bias.subset(**filters, metric="eer", definition="bt4vt")
     one, all_ = (bt4vt.bt4vt_eer(counts[name]).value for name in (group, "all"))
     assert row["value"] == bt4vt.bt4vt_eer_ratio(one, all_)
     cost = pv.parse_cost("voxsrc")
@@ -74,7 +74,7 @@ def test_ratios(audit, counts, group):
     one, all_ = (
         bt4vt.bt4vt_cdet_at(counts[name], threshold, cost=cost).value for name in (group, "all")
     )
-    (row,) = audit.bias.where(**filters, metric="cdet_raw", definition="voxsrc bt4vt")
+    (row,) = audit.bias.subset(**filters, metric="cdet_raw", definition="voxsrc bt4vt")
     assert row["value"] == one / all_
 
 
@@ -84,13 +84,16 @@ def test_own_minimum_and_a_named_reference(audit, counts):
     row = found(audit, "m", "min_cdet_raw", "voxsrc bt4vt", "")
     assert (row["value"], row["threshold"]) == least["m"]
     filters = {"group": "m", "measure": "ratio", "reference": "f", "definition": "voxsrc bt4vt"}
-    (row,) = audit.bias.where(**filters, metric="min_cdet_raw")
+    (row,) = audit.bias.subset(**filters, metric="min_cdet_raw")
     assert row["value"] == least["m"].value / least["f"].value
-    assert {one["reference"] for one in audit.bias.where(definition="bt4vt").rows()} == {"all", "f"}
+    assert {one["reference"] for one in audit.bias.subset(definition="bt4vt").rows()} == {
+        "all",
+        "f",
+    }
 
 
 def test_a_cost_that_averages_priors_has_no_such_row(audit):
-    assert not len(audit.groups.where(definition="sre16 bt4vt"))
+    assert not len(audit.groups.subset(definition="sre16 bt4vt"))
 
 
 @pytest.mark.slow

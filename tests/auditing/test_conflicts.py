@@ -36,12 +36,12 @@ def audit(spoilt, speakers):
 
 
 def test_set_aside_they_are_in_no_count(audit, spoilt, trials):
-    (whole,) = audit.groups.where(group="all", metric="auc")
+    (whole,) = audit.groups.subset(group="all", metric="auc")
     assert whole["trials"] == len(trials["score"]) - 3
 
 
 def told(audit, item, grouping="all", group="all"):
-    (row,) = audit.data.where(source="conflicts", grouping=grouping, group=group, item=item)
+    (row,) = audit.data.subset(source="conflicts", grouping=grouping, group=group, item=item)
     return row
 
 
@@ -71,7 +71,7 @@ def test_the_headline_is_repeated_with_and_without(audit, spoilt):
 
 
 def test_every_point_group_and_metric_has_both(audit):
-    values = [row for row in audit.data.where(source="conflicts") if row["count"] is None]
+    values = [row for row in audit.data.subset(source="conflicts") if row["count"] is None]
     assert all(row["value"] is not None for row in values)
     observed = {(row["grouping"], row["group"], row["item"]) for row in values}
     cells = [
@@ -131,7 +131,7 @@ def test_distances_are_negated(distances, trials, speakers):
 def test_similarities_are_taken_as_they_are(distances, speakers):
     options = {"orientation": "similarity", "intervals": False}
     audit = pv.audit(distances, speakers=speakers, by="gender", **options)
-    (auc,) = audit.groups.where(group="all", metric="auc")
+    (auc,) = audit.groups.subset(group="all", metric="auc")
     assert auc["value"] < 0.5
 
 
@@ -170,11 +170,11 @@ def test_trials_in_no_group_are_counted_per_grouping_and_allocation(whole):
     for name in ("gender", "nation", "gender+nation"):
         for rule in ("both", "enrol", "test", "either"):
             filters = {"system": "T", "metric": "auc"}
-            (everything,) = whole.groups.where(**filters, grouping="all")
-            (pooled,) = whole.groups.where(
+            (everything,) = whole.groups.subset(**filters, grouping="all")
+            (pooled,) = whole.groups.subset(
                 **filters, grouping=name, group="pooled", allocation=rule
             )
-            rows = whole.data.where(system="T", source="scores", grouping=name, group="").rows()
+            rows = whole.data.subset(system="T", source="scores", grouping=name, group="").rows()
             words = f"in no group (allocation {rule})"
             counts = [row["count"] for row in rows if row["item"].endswith(words)]
             assert sum(counts) == everything["trials"] - pooled["trials"]

@@ -307,7 +307,7 @@ def test_with_a_step_what_is_found_on_the_curve_lies_within_the_stated_bound(sim
     assert 0 < bound["rate"] < 0.2
     differ = 0
     for metric in ("eer", "auc", "min_cdet_raw", "shift_target", "shift_nontarget"):
-        first, second = (a.groups.where(metric=metric).rows() for a in (full_audit, audit))
+        first, second = (a.groups.subset(metric=metric).rows() for a in (full_audit, audit))
         assert len(first) == len(second) > 0
         for one, two in zip(first, second, strict=True):
             gap = abs(one["value"] - two["value"])
@@ -317,7 +317,7 @@ def test_with_a_step_what_is_found_on_the_curve_lies_within_the_stated_bound(sim
     exact = measured({"S": trials}, speakers=people, by=BY, operating_points=["threshold=0.333"])
     for table in ("groups", "matrix", "meta"):
         at = {"operating_point": "threshold=0.333"}
-        one, two = (getattr(a, table).where(**at).to_polars() for a in (exact, audit))
+        one, two = (getattr(a, table).subset(**at).to_polars() for a in (exact, audit))
         assert one.drop("speakers", strict=False).equals(two.drop("speakers", strict=False))
 
 
@@ -329,10 +329,10 @@ def test_at_thresholds_alone_the_curve_is_missing_with_that_reason(trials, peopl
     assert audit.record["resolution"]["exact"] is True
     assert len(audit.det) == 0
     for metric in ("fpr", "fnr", "hter", "cdet_norm"):
-        one, two = (a.groups.where(metric=metric).rows() for a in (full_audit, audit))
+        one, two = (a.groups.subset(metric=metric).rows() for a in (full_audit, audit))
         assert one == two
     for metric in ("eer", "auc", "min_cllr", "shift_target", "fnr_at_fpr", "dprime"):
-        for row in audit.groups.where(metric=metric):
+        for row in audit.groups.subset(metric=metric):
             assert (row["value"], row["reason"]) == (None, COUNTED_AT_THRESHOLDS)
     observed = pv.audit(path, operating_points=["eer", "threshold=0.5"]).operating_points.rows()
     assert [row["reason"] for row in observed] == [COUNTED_AT_THRESHOLDS, ""]
@@ -353,7 +353,7 @@ def test_infinite_scores_are_counted_among_others_and_alone(
     full_audit = measured({"S": made}, speakers=people, by="gender", **at)
     audit = measured(files, **at)
     for metric in ("fpr", "fnr"):
-        one, two = (each.groups.where(metric=metric).to_polars() for each in (full_audit, audit))
+        one, two = (each.groups.subset(metric=metric).to_polars() for each in (full_audit, audit))
         assert one.drop(SPEAKERS).equals(two.drop(SPEAKERS))
 
 
@@ -403,16 +403,16 @@ def test_a_group_of_few_speakers_is_withheld_and_so_is_what_would_tell_it(trials
     counts.save(tmp_path / "a.counts")
     audit = measured(tmp_path / "a.counts")
     for table in (audit.groups, audit.bias):
-        observed = table.where(grouping="gender", group="m").rows()
+        observed = table.subset(grouping="gender", group="m").rows()
         assert observed
         assert {row["value"] for row in observed} == {None}
-    rows = audit.groups.where(grouping="gender", group="m").rows()
+    rows = audit.groups.subset(grouping="gender", group="m").rows()
     for name in ("trials", "errors", "target_trials", "speakers"):
         assert {row[name] for row in rows} == {None}
     assert {row["reason"] for row in rows} == {"withheld"}
     assert {row["trials"] for row in audit.matrix} == {None}
     full_audit = measured(some, speakers=people, by="gender")
-    of_all = [a.groups.where(group="all").to_polars().drop("system") for a in (full_audit, audit)]
+    of_all = [a.groups.subset(group="all").to_polars().drop("system") for a in (full_audit, audit)]
     assert of_all[0].equals(of_all[1])
 
 
@@ -459,7 +459,7 @@ def test_a_group_that_one_file_withholds_is_missing_in_the_sum(trials, people, t
     files = counted([some, second], tmp_path, speakers=people, by="gender+nation", withhold=3)
     audit = pv.audit(files)
     lost = [
-        row for row in audit.groups.where(group="m+India") if row["reason"].startswith("withheld")
+        row for row in audit.groups.subset(group="m+India") if row["reason"].startswith("withheld")
     ]
     assert lost
     left = {row["group"] for row in audit.groups if row["value"] is not None}
@@ -556,7 +556,7 @@ def test_a_few_thresholds_of_several_groupings_are_shared(rare, tmp_path):
     (path,) = counted(
         [trials], tmp_path, speakers=people, by=["gender", "nation"], thresholds=[0.5, 1.5]
     )
-    assert len(pv.audit(path).groups.where(group="Norway", metric="fpr", allocation="both")) == 2
+    assert len(pv.audit(path).groups.subset(group="Norway", metric="fpr", allocation="both")) == 2
 
 
 def test_what_single_trials_took_is_not_told(bank):

@@ -41,7 +41,7 @@ def files(tiny, tmp_path_factory):
     folder = tmp_path_factory.mktemp("files")
     scores, speakers = tiny
     options = {"speakers": speakers, "by": "gender", "withhold": 0, "step": 0.1}
-    pv.count(scores, new_key=folder / "site.key", **options).write(folder / "new.counts")
+    pv.count(scores, new_key=folder / "site.key", **options).save(folder / "new.counts")
     return {SCORE_COUNTS: folder / "new.counts", SPEAKER_COUNTS: folder / "new.tally"}
 
 
@@ -92,13 +92,13 @@ def test_counts_of_version_1_are_added_to_those_of_now(name, tiny, tmp_path):
     new = pv.count(
         {"S": others}, speakers=speakers, by="gender", withhold=0, thresholds=thresholds, **step
     )
-    new.write(tmp_path / "new.counts")
+    new.save(tmp_path / "new.counts")
     options = {"operating_points": ["threshold=0.5"], "intervals": False}
     both = pv.audit({"S": [OLD / f"{name}.counts", tmp_path / "new.counts"]}, **options)
     alone = pv.audit({"S": OLD / f"{name}.counts"}, **options)
     for metric in ("fnr", "fpr"):
         pairs = zip(
-            both.groups.where(metric=metric), alone.groups.where(metric=metric), strict=True
+            both.groups.subset(metric=metric), alone.groups.subset(metric=metric), strict=True
         )
         for row, row_alone in pairs:
             assert row["errors"] == 2 * row_alone["errors"]
@@ -132,7 +132,7 @@ def test_names_of_0_2_0_are_not_added_to_those_of_now(tiny, files, tmp_path):
     others = pl.read_csv(scores).with_columns(pl.col("test") + "x")
     key = files[SCORE_COUNTS].with_name("site.key")
     options = {"speakers": speakers, "by": "gender", "withhold": 0, "step": 0.1}
-    pv.count({"S": others}, key=key, **options).write(tmp_path / "new.counts")
+    pv.count({"S": others}, key=key, **options).save(tmp_path / "new.counts")
     old = [OLD / "0.2.0-bins.counts", OLD / "0.2.0-bins.tally"]
     with pytest.raises(ConfigError, match=r"0\.2\.0-bins\.tally.* derived in different ways"):
         pv.audit({"S": [*old, tmp_path / "new.counts", tmp_path / "new.tally"]})
@@ -200,5 +200,5 @@ def test_a_group_named_like_a_hash_does_not_hide_the_hash(tiny, tmp_path):
         "z": [odd_name, 'x", "sha256": "' + odd_name] * (len(speakers) // 2),
     }
     counts = pv.count({"S": pl.read_csv(scores)}, speakers=people, by="z", withhold=0)
-    counts.write(tmp_path / "odd.counts")
-    assert pv.audit(tmp_path / "odd.counts", intervals=False).groups.where(group=odd_name)
+    counts.save(tmp_path / "odd.counts")
+    assert pv.audit(tmp_path / "odd.counts", intervals=False).groups.subset(group=odd_name)

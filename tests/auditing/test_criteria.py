@@ -30,7 +30,7 @@ def audit():
 
 
 def row(table, measure):
-    return table.where(measure=measure).rows()
+    return table.subset(measure=measure).rows()
 
 
 def test_terms_and_what_is_defined_are_counted_threshold_by_threshold(audit):
@@ -61,8 +61,8 @@ def test_of_everything_that_an_audit_can_be_asked_for(whole, tmp_path):
     scopes = {tuple(one[name] for name in ("system", "list", "grouping", "allocation", "within"))
               for one in whole.sweep.rows()}  # fmt: skip
     assert len(observed.measures) == 3 * len(scopes)
-    floors = observed.floors.where(term="fpr", measure="garbe").rows()
-    gini = whole.meta.where(measure="gini", metric="fpr", zero="none", gated=False).rows()
+    floors = observed.floors.subset(term="fpr", measure="garbe").rows()
+    gini = whole.meta.subset(measure="gini", metric="fpr", zero="none", gated=False).rows()
     points = {one["operating_point"] for one in floors}
     known = [(one["value"], one["p"]) for one in gini if one["operating_point"] in points]
     assert sorted(known) == sorted((one["value"], one["p"]) for one in floors)

@@ -29,7 +29,7 @@ def test_points_of_an_audit_are_exact_and_ends_are_kept(small, trials, speakers)
         inside = {"pooled": enrol == test, "all": np.ones(score.size, dtype=bool)}.get(
             group, (enrol == group) & (test == group)
         )
-        rows = small.det.where(group=group).to_dict()
+        rows = small.det.subset(group=group).to_dict()
         fpr, fnr = brute(score[inside], target[inside], rows["threshold"])
         assert rows["fpr"] == fpr
         assert rows["fnr"] == fnr
@@ -89,4 +89,4 @@ def test_the_bound_is_told(small):
 def test_a_hundred_thousand_trials_make_few_points(simulate):
     trials, people = simulate(nontarget=9000, decimals=9)
     audit = pv.audit(trials, speakers=people, by="gender")
-    assert len(audit.det.where(group="all")) < 3000
+    assert len(audit.det.subset(group="all")) < 3000

@@ -301,7 +301,7 @@ def test_a_day_whose_decisions_are_swapped_is_named_without_asking_for_days(has_
     audit = pv.audit(
         wrong_frame, speakers=people(), by="gender", intervals=False, operating_points=["deployed"]
     ).data
-    (row,) = audit.where(item="trials of days whose decisions contradict the labels").rows()
+    (row,) = audit.subset(item="trials of days whose decisions contradict the labels").rows()
     assert row["count"] == frame.filter(pl.col("date") == "2026-11-03").height
     assert row["note"].startswith("2026-11-03: ")
 

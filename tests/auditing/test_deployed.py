@@ -97,7 +97,7 @@ def test_deployed_rates_are_those_of_a_plain_loop(
 def test_deployed_rates_of_all_trials(either, bank, shown):
     expected = decided(bank.scored)
     assert shown(either, "deployed", grouping="all", within="") == {"all": expected}
-    (point,) = either.operating_points.where(operating_point="deployed", within="")
+    (point,) = either.operating_points.subset(operating_point="deployed", within="")
     assert point["fpr"] == expected[0] / expected[1]
     assert point["fnr"] == expected[2] / expected[3]
     cost = 0.05 * point["fnr"] + 0.95 * point["fpr"]
@@ -114,7 +114,7 @@ def test_deployed_rates_within_levels(either, bank, groupings, allocated, shown)
         assert (
             shown(either, "deployed", grouping="gender", allocation="both", **filters) == expected
         )
-        (point,) = either.operating_points.where(operating_point="deployed", **filters)
+        (point,) = either.operating_points.subset(operating_point="deployed", **filters)
         fp, nontarget, fn, target = decided(rows)
         assert (point["fpr"], point["fnr"]) == (fp / nontarget, fn / target)
         has_thresholds = len(either.det) > 0
@@ -129,7 +129,7 @@ def test_matrix_of_decisions_is_that_of_a_plain_loop(either, bank, groupings):
             cell = counts.setdefault(pair, [0, 0])
             cell[0] += row["decision"] == "accept"
             cell[1] += 1
-    rows = either.matrix.where(grouping="gender", operating_point="deployed", within="")
+    rows = either.matrix.subset(grouping="gender", operating_point="deployed", within="")
     observed = {(r["enrol_group"], r["test_group"]): [r["errors"], r["trials"]] for r in rows}
     assert observed == counts
 
@@ -145,9 +145,9 @@ def test_what_needs_scores_is_missing_with_that_reason(bare):
         else:
             assert row["value"] is None
     for point in ("fpr=0.1", "threshold=1", "eer"):
-        for row in bare.operating_points.where(operating_point=point):
+        for row in bare.operating_points.subset(operating_point=point):
             assert (row["threshold"], row["fpr"], row["reason"]) == (None, None, NO_SCORES)
-        for row in bare.matrix.where(operating_point=point):
+        for row in bare.matrix.subset(operating_point=point):
             assert (row["errors"], row["value"]) == (None, None)
     assert len(bare.det) == 0
     for row in bare.bias:
@@ -163,9 +163,9 @@ def test_decisions_alone_are_audited_by_default_at_their_own_point(bank, audit_o
     assert [row["operating_point"] for row in audit.operating_points] == ["deployed"]
     undecided = sum(row["decision"] is None for row in bank.scored)
     assert undecided
-    (left,) = audit.data.where(item="trials without decision")
+    (left,) = audit.data.subset(item="trials without decision")
     assert left["count"] == undecided
-    rows = audit.bias.where(metric="fnr", measure="ratio", operating_point="deployed")
+    rows = audit.bias.subset(metric="fnr", measure="ratio", operating_point="deployed")
     assert all(row["value"] is not None for row in rows)
     assert len(rows) == 2
 
@@ -174,7 +174,7 @@ def test_scores_with_decisions_have_their_own_points_too(bank, audit_of, errors,
     audit = audit_of(bank.scored, "decision", by="gender")
     assert [row["operating_point"] for row in audit.operating_points] == ["deployed", "fpr=0.01"]
     assert shown(audit, "deployed", grouping="all") == {"all": decided(bank.scored)}
-    (point,) = audit.operating_points.where(operating_point="fpr=0.01")
+    (point,) = audit.operating_points.subset(operating_point="fpr=0.01")
     expected = errors(bank.scored, point["threshold"])
     assert shown(audit, "fpr=0.01", grouping="all") == {"all": expected}
 
@@ -186,12 +186,12 @@ def test_measures_of_both_rates_are_of_the_operating_point_that_they_name(bank, 
         filters = {"grouping": "gender", "operating_point": point}
         ranges = []
         for metric in ("fpr", "fnr"):
-            rows = audit.groups.where(**filters, metric=metric)
+            rows = audit.groups.subset(**filters, metric=metric)
             rates = [row["value"] for row in rows if row["group"] != "pooled"]
             ranges.append(max(rates) - min(rates))
-        (fdr,) = audit.meta.where(**filters, measure="fdr", gated=False)
+        (fdr,) = audit.meta.subset(**filters, measure="fdr", gated=False)
         assert fdr["value"] == pytest.approx(1 - sum(ranges) / 2)
-        (worst,) = audit.meta.where(**filters, measure="eo_diff", gated=False)
+        (worst,) = audit.meta.subset(**filters, measure="eo_diff", gated=False)
         assert worst["value"] == pytest.approx(max(ranges))
 
 
@@ -200,26 +200,26 @@ def test_deployed_thresholds_are_told_per_group(levelled, bank, groupings, alloc
     for grouping, sides in groupings.items():
         for group, rows in allocated(bank.scored, sides, rule).items():
             expected = Counter(row["threshold"] for row in rows if row["threshold"] is not None)
-            told = levelled.data.where(source="scores", grouping=grouping, group=group, within="")
+            told = levelled.data.subset(source="scores", grouping=grouping, group=group, within="")
             start, ending = "trials at the deployed threshold", f"(allocation {rule})"
             told = [r for r in told if r["item"].startswith(start) and r["item"].endswith(ending)]
             assert {r["value"]: r["count"] for r in told} == expected
             assert all(r["item"] == f"{start} {r['value']!r} {ending}" for r in told)
             filters = {"grouping": grouping, "group": group, "allocation": rule, "within": ""}
-            (fnr,) = levelled.groups.where(**filters, metric="fnr", operating_point="deployed")
+            (fnr,) = levelled.groups.subset(**filters, metric="fnr", operating_point="deployed")
             assert fnr["threshold"] == (next(iter(expected)) if len(expected) == 1 else None)
 
 
 def test_no_threshold_is_an_average(levelled, bank):
     given = {row["threshold"] for row in bank.scored}
-    rows = levelled.groups.where(operating_point="deployed")
+    rows = levelled.groups.subset(operating_point="deployed")
     assert {row["threshold"] for row in rows} <= given
-    assert {row["threshold"] for row in rows.where(grouping="test.channel")} == given
-    assert {row["threshold"] for row in rows.where(grouping="gender", within="")} == {None}
+    assert {row["threshold"] for row in rows.subset(grouping="test.channel")} == given
+    assert {row["threshold"] for row in rows.subset(grouping="gender", within="")} == {None}
 
 
 def test_deployed_thresholds_of_all_trials_and_of_levels(levelled, bank):
-    told = levelled.data.where(source="scores", grouping="all")
+    told = levelled.data.subset(source="scores", grouping="all")
     observed = {(r["within"], r["value"]): r["count"] for r in told}
     expected = Counter()
     for row in bank.scored:
@@ -243,7 +243,7 @@ def test_decisions_without_scores_may_tell_their_thresholds(bank, audit_of, bare
     assert shown(audit, "deployed", grouping="gender") == shown(
         bare, "deployed", grouping="gender", allocation="both", within=""
     )
-    told = audit.data.where(source="scores", grouping="all")
+    told = audit.data.subset(source="scores", grouping="all")
     assert {r["value"]: r["count"] for r in told} == Counter(row["threshold"] for row in rows)
 
 
@@ -268,10 +268,10 @@ def test_a_decision_that_its_score_contradicts_may_be_set_aside(bank, audit_of, 
     )
     rest = [row for i, row in enumerate(rows) if i != at - 1]
     assert shown(audit, "deployed", grouping="all", within="") == {"all": decided(rest)}
-    reported = {row["item"]: row for row in audit.data.where(group="") if row["grouping"] == ""}
+    reported = {row["item"]: row for row in audit.data.subset(group="") if row["grouping"] == ""}
     assert reported["contradicting rows"]["count"] == 1
     assert reported["decisions that contradict score and threshold"]["count"] == 1
-    reported = {row["item"]: row for row in audit.data.where(source="conflicts", group="all")}
+    reported = {row["item"]: row for row in audit.data.subset(source="conflicts", group="all")}
     for word, some in (("without", rest), ("with", rows)):
         fp, nontarget, fn, target = decided(some)
         for metric, value in (("fpr", fp / nontarget), ("fnr", fn / target)):
@@ -286,10 +286,10 @@ def test_decisions_without_scores_that_are_set_aside_have_no_eer(bank, audit_of)
     with pytest.raises(DataError, match=f"rows 1 and {len(rows)}: the same trial"):
         audit_of(rows, "decision", without=["score"], by="gender")
     audit = audit_of(rows, "decision", without=["score"], by="gender", conflicts="set-aside")
-    items = [row["item"] for row in audit.data.where(source="conflicts")]
+    items = [row["item"] for row in audit.data.subset(source="conflicts")]
     assert any(item.startswith("fpr at deployed") for item in items)
     assert not any("eer" in item or "cdet" in item for item in items)
-    (kept,) = audit.data.where(item="trials")
+    (kept,) = audit.data.subset(item="trials")
     assert kept["count"] == sum(row["decision"] is not None for row in bank.scored) - 1
 
 
@@ -375,13 +375,13 @@ def test_cells_of_numbers_may_have_decimal_commas(bank, audit_of, levelled, show
 def test_many_thresholds_are_told_by_the_lowest_and_the_highest(bank, audit_of):
     rows = [{**row, "threshold": (100 + i % 60) / 100} for i, row in enumerate(bank.scored)]
     audit = audit_of(rows, "threshold", by="gender")
-    told = audit.data.where(grouping="all")
+    told = audit.data.subset(grouping="all")
     assert [row["value"] for row in told] == [1.0, 1.59]
     assert [row["item"] for row in told] == [
         f"trials at the deployed threshold {level}; lowest and highest of 60"
         for level in (1.0, 1.59)
     ]
-    (point,) = audit.operating_points.where(operating_point="deployed")
+    (point,) = audit.operating_points.subset(operating_point="deployed")
     known = [{**r, "decision": ("reject", "accept")[r["score"] >= r["threshold"]]} for r in rows]
     fp, nontarget, fn, target = decided(known)
     assert (point["fpr"], point["fnr"]) == (fp / nontarget, fn / target)
@@ -393,7 +393,7 @@ def test_one_threshold_for_all_is_that_operating_point(bank, audit_of, shown):
     assert shown(audit, "deployed", grouping="gender") == shown(
         audit, "threshold=1.0", grouping="gender"
     )
-    assert {r["threshold"] for r in audit.groups.where(operating_point="deployed")} == {1.0}
+    assert {r["threshold"] for r in audit.groups.subset(operating_point="deployed")} == {1.0}
     one, two = audit.operating_points
     for name in ("threshold", "fpr", "fnr", "cdet_norm", "source", "reason"):
         assert one[name] == two[name]
@@ -412,7 +412,7 @@ def test_beyond_memory_decisions_count_the_same(bank, audit_of, beyond_memory, c
     filters = {"operating_point": "deployed"}
     for name in ("groups", "bias", "meta", "matrix", "operating_points"):
         one, two = (
-            getattr(audit, name).where(**filters).to_polars() for audit in (parts, full_audit)
+            getattr(audit, name).subset(**filters).to_polars() for audit in (parts, full_audit)
         )
         if "measure" in one.columns:  # whose threshold is found on the curve
             of_costs = one["measure"].is_in(["subgroup_bias", "threshold_bias"])
@@ -443,7 +443,7 @@ def test_a_score_at_its_threshold_is_accepted(cells):
     }
     audit = pv.audit(trials, speakers={"id": ["a"], "g": ["x"]}, by="g", **CHEAP)
     known = [(score, level) for score, level in cells if level is not None]
-    rows = audit.groups.where(grouping="all", metric="fnr", operating_point="deployed").rows()
+    rows = audit.groups.subset(grouping="all", metric="fnr", operating_point="deployed").rows()
     if not known:
         assert not rows
         return
@@ -456,7 +456,7 @@ PAIRS = {"enrol": ["a/1", "b/1", "a/1"], "test": ["a/2", "b/2", "b/2"]}
 
 
 def item(audit, text, **where):
-    rows = [row for row in audit.data.where(**where) if row["item"].startswith(text)]
+    rows = [row for row in audit.data.subset(**where) if row["item"].startswith(text)]
     return {row["group"]: row["count"] for row in rows}
 
 
@@ -466,7 +466,7 @@ def test_trials_without_a_threshold_are_told_for_each_group():
     words = "trials without decision or threshold, not in deployed"
     assert item(audit, words, grouping="") == {"": 1}
     assert item(audit, words, grouping="sex") == {"f": 0, "m": 1}
-    (fnr,) = audit.groups.where(grouping="all", metric="fnr", operating_point="deployed")
+    (fnr,) = audit.groups.subset(grouping="all", metric="fnr", operating_point="deployed")
     assert (fnr["errors"], fnr["trials"]) == (0, 1)
 
 

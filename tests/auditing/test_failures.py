@@ -133,7 +133,7 @@ def test_shares_of_failed_recordings_are_those_of_a_plain_loop(
         name = f"channel={within}" if within else ""
         for rule in RULES:
             filters = {"grouping": grouping, "metric": metric, "allocation": rule, "within": name}
-            rows = told.groups.where(**filters)
+            rows = told.groups.subset(**filters)
             observed = {r["group"]: (r["errors"], r["trials"]) for r in rows if r["trials"]}
             assert observed == {g: (len(failed.get(g, ())), len(all_)) for g, all_ in tried.items()}
             for row in rows:
@@ -147,7 +147,7 @@ def test_shares_of_all_recordings(told, bank):
     for metric, side, stage in (("fte", "enrol", "enrol"), ("fta", "test", "acquire")):
         tried = {row[side] for row in bank.rows}
         failed = {row[side] for row in bank.rows if row["stage"] == stage}
-        (row,) = told.groups.where(grouping="all", metric=metric, within="")
+        (row,) = told.groups.subset(grouping="all", metric=metric, within="")
         assert (row["errors"], row["trials"]) == (len(failed), len(tried))
 
 
@@ -166,7 +166,7 @@ def test_attempts_are_those_of_a_plain_loop(told, bank, groupings, allocated, gr
             expected[f"{g}frr"] = (sum(rejected), len(own))
         filters = {"grouping": grouping, "group": group, "allocation": rule, "within": ""}
         for metric, counts in expected.items():
-            (row,) = told.groups.where(
+            (row,) = told.groups.subset(
                 **filters, metric=metric, definition="attempts", operating_point=POINT
             )
             assert (row["errors"], row["trials"]) == counts
@@ -176,7 +176,7 @@ def test_attempts_are_those_of_a_plain_loop(told, bank, groupings, allocated, gr
 
 @pytest.mark.parametrize("grouping", ["all", "gender", "channel"])
 def test_shares_are_joined_with_the_rates_of_comparisons_as_iso_19795_does(told, grouping):
-    table = told.groups.where(grouping=grouping).to_polars()
+    table = told.groups.subset(grouping=grouping).to_polars()
     n = 0
     for filters in table.select("group", "allocation", "within").unique().iter_rows(named=True):
         cell = table.filter(**filters)
@@ -215,7 +215,7 @@ def test_reasons_of_failures_are_those_of_a_plain_loop(audits, bank, lost, group
                 if row["stage"] == stage:
                     cause = reason[row[side], stage]
                     wanted.setdefault((group, stage, cause), set()).add(row[side])
-    rows = audits("table").failures.where(grouping=grouping)
+    rows = audits("table").failures.subset(grouping=grouping)
     observed = {(r["group"], r["stage"], r["cause"]): (r["failed"], r["tried"]) for r in rows}
     of_all = {key: (len(wanted.get(key, ())), len(tried.get(key[:2], ()))) for key in observed}
     assert observed == of_all
@@ -224,8 +224,8 @@ def test_reasons_of_failures_are_those_of_a_plain_loop(audits, bank, lost, group
 
 
 def test_reasons_add_up_to_all_that_failed_and_have_intervals(everything):
-    rows = everything.failures.where(grouping="all", stage="acquire")
-    (whole,) = everything.groups.where(grouping="all", metric="fta", within="")
+    rows = everything.failures.subset(grouping="all", stage="acquire")
+    (whole,) = everything.groups.subset(grouping="all", metric="fta", within="")
     assert sum(row["failed"] for row in rows) == whole["errors"]
     assert {"too short", ""} <= {row["cause"] for row in rows}
     for row in rows:
@@ -242,7 +242,7 @@ def test_limits_of_failures_are_held_against_their_intervals(bank, lost, audits)
         replicates=50,
         limits=["fta=1%", "frr=99%", "fte=99%"],
     )
-    rows = audit.limits.where(measure="limit", within="").rows()
+    rows = audit.limits.subset(measure="limit", within="").rows()
     assert {(row["metric"], row["operating_point"]) for row in rows} == {
         ("fta", ""),
         ("frr", "threshold=1"),
@@ -251,7 +251,7 @@ def test_limits_of_failures_are_held_against_their_intervals(bank, lost, audits)
     for row in rows:
         rule = "attempts" if row["metric"] == "frr" else ""
         filters = {name: row[name] for name in ("group", "grouping", "metric", "operating_point")}
-        (own,) = audit.groups.where(**filters, definition=rule)
+        (own,) = audit.groups.subset(**filters, definition=rule)
         assert [row[end] for end in ("value", "low", "high")] == [
             own[end] for end in ("value", "low", "high")
         ]
@@ -276,11 +276,11 @@ def test_reasons_of_one_recording_alone_are_told_together(bank, lost):
 
 
 def test_a_group_of_trials_has_no_share_of_recordings(told):
-    rows = told.groups.where(grouping="device", within="")
+    rows = told.groups.subset(grouping="device", within="")
     reason = "group_of_trials"
     for metric in ("fte", "fta"):
-        assert {(r["value"], r["reason"]) for r in rows.where(metric=metric)} == {(None, reason)}
-    shares = rows.where(definition="shares")
+        assert {(r["value"], r["reason"]) for r in rows.subset(metric=metric)} == {(None, reason)}
+    shares = rows.subset(definition="shares")
     assert {(r["value"], r["reason"]) for r in shares} == {(None, reason)}
 
 
@@ -289,7 +289,7 @@ def test_comparisons_do_not_count_failures(told, bank, groupings, allocated, err
         placed = allocated(bank.scored, sides, "both")
         expected = {group: errors(rows, 1.0) for group, rows in placed.items()}
         assert shown(told, POINT, grouping=grouping, allocation="both", within="") == expected
-    (row,) = told.data.where(item="trials of a recording that failed")
+    (row,) = told.data.subset(item="trials of a recording that failed")
     assert row["count"] == len(bank.rows) - len(bank.scored)
 
 
@@ -302,11 +302,11 @@ def test_a_group_without_failures_has_the_rates_of_its_comparisons(told):
     )
     assert clean.height
     for filters in clean.select("grouping", "group", "allocation", "within").iter_rows(named=True):
-        rows = told.groups.where(**filters, operating_point=POINT)
+        rows = told.groups.subset(**filters, operating_point=POINT)
         for rate, also in (("fnr", ("frr", "gfrr")), ("fpr", ("far", "gfar"))):
-            (base,) = rows.where(metric=rate)
+            (base,) = rows.subset(metric=rate)
             for metric in also:
-                for row in rows.where(metric=metric):
+                for row in rows.subset(metric=metric):
                     assert row["value"] == pytest.approx(base["value"]), row
 
 
@@ -320,10 +320,10 @@ def test_a_pooled_row_counts_failures_of_its_groups_only():
     people = {"id": ["a", "b", "c"], "g": ["x", "x", "unknown"]}
     audit = pv.audit(trials, speakers=people, by="g", operating_points="threshold=0.5")
     for group, fta in (("all", (1, 4)), ("pooled", (0, 3)), ("x", (0, 3))):
-        (row,) = audit.groups.where(group=group, metric="fta")
+        (row,) = audit.groups.subset(group=group, metric="fta")
         assert (row["errors"], row["trials"]) == fta
     for group, frr in (("all", (1, 3)), ("pooled", (0, 2)), ("x", (0, 2))):
-        (row,) = audit.groups.where(group=group, metric="frr", definition="attempts")
+        (row,) = audit.groups.subset(group=group, metric="frr", definition="attempts")
         assert (row["errors"], row["trials"]) == frr
 
 
@@ -333,11 +333,11 @@ def test_where_every_trial_failed_rejection_is_certain(bank):
         bank.table(rows, "status"), speakers=bank.customers, utterances=bank.calls, by="gender",
         operating_points=POINT,
     )  # fmt: skip
-    for row in audit.groups.where(metric="fta"):
+    for row in audit.groups.subset(metric="fta"):
         assert row["value"] == 1.0
-    for row in audit.groups.where(metric="frr", definition="attempts"):
+    for row in audit.groups.subset(metric="frr", definition="attempts"):
         assert row["value"] == 1.0
-    for row in audit.groups.where(metric="fnr"):
+    for row in audit.groups.subset(metric="fnr"):
         assert (row["value"], row["reason"]) == (None, "no_target_trials")
 
 
@@ -352,7 +352,7 @@ def test_of_some_trials_no_decision_is_known_and_others_failed(bank):
         bank.table(rows, "decision", "status"), speakers=bank.customers, utterances=bank.calls,
         by="gender", operating_points=["fpr=0.05", "deployed"],
     )  # fmt: skip
-    (row,) = audit.groups.where(group="all", metric="fnr", operating_point="deployed")
+    (row,) = audit.groups.subset(group="all", metric="fnr", operating_point="deployed")
     own = [row for row in known if row["label"] == 1 and not row["stage"]]
     assert (row["errors"], row["trials"]) == (
         sum(row["decision"] == "reject" for row in own),
@@ -377,9 +377,9 @@ def test_a_failure_with_a_score_is_refused(bank, lost, by_table):
         ("trials", len(bank.scored)),
         ("trials of a recording that failed", len(bank.rows) - len(bank.scored) - 1),
     ):
-        (row,) = aside.data.where(item=item, source="scores")
+        (row,) = aside.data.subset(item=item, source="scores")
         assert row["count"] == n
-    for row in aside.groups.where(metric="fta").rows():  # by speaker as by cell
+    for row in aside.groups.subset(metric="fta").rows():  # by speaker as by cell
         assert row["high"] is None or row["low"] <= row["value"] <= row["high"]
 
 
@@ -393,13 +393,13 @@ def test_a_failed_trial_may_be_told_twice(bank, told):
         operating_points=POINT,
         intervals=False,
     )
-    (row,) = observed.data.where(item="exact duplicates")
+    (row,) = observed.data.subset(item="exact duplicates")
     assert row["count"] == len(again)
     for metric in ("fta", "frr"):
         one, two = (
             [
                 (row["errors"], row["trials"])
-                for row in audit.groups.where(
+                for row in audit.groups.subset(
                     grouping="gender", metric=metric, allocation="both", within=""
                 )
                 if row["operating_point"] in {"", POINT}
@@ -448,7 +448,7 @@ def test_words_for_failures(status, stage):
         trials, speakers={"id": ["a", "b"], "g": ["x", "y"]}, by="g",
         operating_points="threshold=0.5", intervals=False,
     )  # fmt: skip
-    shares = {row["metric"]: row["errors"] for row in audit.groups.where(grouping="all")}
+    shares = {row["metric"]: row["errors"] for row in audit.groups.subset(grouping="all")}
     assert (shares["fte"], shares["fta"]) == (int(stage == "enrol"), int(stage == "acquire"))
 
 
@@ -511,11 +511,11 @@ def test_a_model_fails_if_it_is_listed_or_all_of_its_recordings_are(listed, fail
     )
     tried = {"m1", "m2", "m3", "m4", *failed}
     for group, inside in (("all", "abc"), ("x", "a"), ("y", "bc")):
-        (row,) = audit.groups.where(group=group, metric="fte")
+        (row,) = audit.groups.subset(group=group, metric="fte")
         expected = [sum(owner[m] in inside for m in some) for some in (failed, tried)]
         assert [row["errors"], row["trials"]] == expected
     present = failed - {"m5"}
-    (row,) = audit.groups.where(group="all", metric="gfrr", definition="attempts")
+    (row,) = audit.groups.subset(group="all", metric="gfrr", definition="attempts")
     target = sum(owner[m] == t[0] for m, t in rows)
     if present or not failed:
         errors = sum(owner[m] == t[0] for m, t in rows if m in failed)
@@ -544,7 +544,9 @@ def test_seconds_are_those_of_a_plain_loop(timed, bank, groupings, allocated, ru
             took = [row["seconds"] for row in rows if row["seconds"] is not None]
             assert len(took) < len(rows)
             filters = {"grouping": grouping, "group": group, "allocation": rule}
-            reported = {r["definition"]: r for r in timed.groups.where(**filters, metric="seconds")}
+            reported = {
+                r["definition"]: r for r in timed.groups.subset(**filters, metric="seconds")
+            }
             assert {row["trials"] for row in reported.values()} == {len(took)}
             assert reported["mean"]["value"] == pytest.approx(np.mean(took), rel=1e-6)
             for name, share in (("q50", 0.5), ("q95", 0.95)):
@@ -558,7 +560,7 @@ def test_seconds_that_no_trial_tells(bank):
     audit = pv.audit(
         bank.table(rows, "seconds"), speakers=bank.customers, utterances=bank.calls, by="gender"
     )
-    for row in audit.groups.where(metric="seconds"):
+    for row in audit.groups.subset(metric="seconds"):
         assert (row["value"], row["reason"]) == (None, "no_seconds")
 
 
@@ -747,11 +749,11 @@ def test_failures_of_one_side_are_told_by_the_group_of_that_side():
     }
     lost = {"recording": ["a/3", "b/1"], "stage": ["acquire", "acquire"]}
     audit = pv.audit(trials, utterances=calls, failures=lost, by=["test.channel"])
-    shares = audit.groups.where(grouping="test.channel", metric="fta").rows()
+    shares = audit.groups.subset(grouping="test.channel", metric="fta").rows()
     reported = {row["group"]: (row["errors"], row["trials"]) for row in shares}
     assert reported == {"app": (0, 2), "web": (1, 1), "pooled": (1, 3)}
-    (fte,) = audit.groups.where(grouping="test.channel", group="app", metric="fte").rows()
+    (fte,) = audit.groups.subset(grouping="test.channel", group="app", metric="fte").rows()
     assert fte["reason"] == "group_of_trials"
-    (alone,) = audit.data.where(source="failures").rows()
+    (alone,) = audit.data.subset(source="failures").rows()
     assert alone["item"] == "test recordings that failed and that no trial has"
     assert alone["count"] == 1

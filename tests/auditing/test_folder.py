@@ -298,9 +298,8 @@ def test_an_audit_is_shown_by_the_module_that_is_named(small, monkeypatch):
 def test_an_audit_is_told_in_a_line(small):
     reported = repr(small)
     assert "\n" not in reported
-    assert len(reported) < 300
-    for word in ("gender", "groups", str(len(small.groups))):
-        assert word in reported
+    assert len(reported) < 100
+    assert "by gender" in reported
 
 
 def test_systems_need_names():

@@ -130,7 +130,7 @@ def test_several_systems_and_lists_in_one_audit(twins):
 def test_the_same_trials_under_two_names_give_the_same_numbers(twins):
     for name in ("groups", "bias", "meta", "matrix", "det", "sweep"):
         listed, unlisted = (
-            twins.tables()[name].where(system=s, list=x).to_polars().drop("system", "list")
+            twins.tables()[name].subset(system=s, list=x).to_polars().drop("system", "list")
             for s, x in (("S", "dev"), ("T", ""))
         )
         assert listed.equals(unlisted), name
@@ -149,6 +149,6 @@ def test_lists_of_one_system_have_operating_points_of_their_own(simulate):
     )
     for name, source in (("one", first_trials), ("two", second_trials)):
         alone = pv.audit(source, speakers=people, by="gender", operating_points="fpr=0.1")
-        (joint_point,) = joint.operating_points.where(list=name)
+        (joint_point,) = joint.operating_points.subset(list=name)
         (lone_point,) = alone.operating_points
         assert joint_point["threshold"] == lone_point["threshold"]

@@ -51,7 +51,7 @@ def test_inverted_decisions_are_refused_unless_asked_for():
 
 def test_inverted_decisions_of_one_group_are_told():
     audit = _audited(_list("north"))
-    (row,) = audit.data.where(item=_ODD).rows()
+    (row,) = audit.data.subset(item=_ODD).rows()
     assert (row["grouping"], row["count"]) == ("accent", 400)
     assert any("of north whose decisions" in caveat.short for caveat in overview(audit).caveats)
 
@@ -67,12 +67,12 @@ def test_sound_decisions_are_not_told(varying, separation):
 @pytest.mark.parametrize(("threshold", "does"), [(-60, "accepts"), (70, "rejects")])
 def test_thresholds_of_another_scale_are_told(threshold, does):
     audit = _audited(_list("none"), operating_points=[f"threshold={threshold}", "threshold=1"])
-    (row,) = audit.data.where(item=THRESHOLDS_OUTSIDE_SCORES).rows()
+    (row,) = audit.data.subset(item=THRESHOLDS_OUTSIDE_SCORES).rows()
     assert (row["count"], row["note"]) == (1, f"threshold={threshold} {does} all trials")
     assert any(f"{does} all trials" in caveat.short for caveat in overview(audit).caveats)
 
 
 def test_deployed_thresholds_of_another_scale_are_told():
     scores = _list("none").drop("decision").with_columns(threshold=pl.lit(55.0))
-    (row,) = _audited(scores).data.where(item=THRESHOLDS_OUTSIDE_SCORES).rows()
+    (row,) = _audited(scores).data.subset(item=THRESHOLDS_OUTSIDE_SCORES).rows()
     assert row["note"] == "deployed rejects all trials"

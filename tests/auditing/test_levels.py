@@ -152,7 +152,7 @@ def test_groups_are_those_of_a_plain_loop(
     occurring = {g for row in bank.scored for g in sides[grouping](row) if g is not None}
     assert {*counts} == {*occurring, "pooled"}
     assert counts == {group: errors(placed.get(group, []), 1.0) for group in counts}
-    for row in audit_by_levels.groups.where(
+    for row in audit_by_levels.groups.subset(
         grouping=grouping, allocation=rule, within="", metric="fpr"
     ):
         if row["trials"]:
@@ -164,7 +164,7 @@ def test_groups_are_those_of_a_plain_loop(
 def test_speakers_of_a_group_take_part_in_it_on_the_side_that_is_of_it(
     audit_by_levels, bank, sides, allocated, grouping, rule
 ):
-    group_rows = audit_by_levels.groups.where(
+    group_rows = audit_by_levels.groups.subset(
         grouping=grouping, allocation=rule, within="", metric="fpr", operating_point=POINT
     )
     everyone = set()
@@ -178,8 +178,8 @@ def test_speakers_of_a_group_take_part_in_it_on_the_side_that_is_of_it(
             if side_group == group
         }
         everyone |= group_speakers
-        assert [row["speakers"] for row in group_rows.where(group=group)] == [len(group_speakers)]
-    assert [row["speakers"] for row in group_rows.where(group="pooled")] == [len(everyone)]
+        assert [row["speakers"] for row in group_rows.subset(group=group)] == [len(group_speakers)]
+    assert [row["speakers"] for row in group_rows.subset(group="pooled")] == [len(everyone)]
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -187,7 +187,7 @@ def test_speakers_of_a_group_take_part_in_it_on_the_side_that_is_of_it(
 def test_no_trial_is_left_out_untold(audit_by_levels, bank, sides, allocated, grouping, rule):
     excluded = {
         row["item"].partition(",")[0]: row["count"]
-        for row in audit_by_levels.data.where(source="scores", grouping=grouping, group="")
+        for row in audit_by_levels.data.subset(source="scores", grouping=grouping, group="")
         if row["item"].endswith(f"(allocation {rule})")
     }
     unknown = sum(count for item, count in excluded.items() if "unknown" in item)
@@ -208,7 +208,7 @@ def test_matrix_is_that_of_a_plain_loop(audit_by_levels, bank, sides, grouping):
             cell = counts.setdefault(pair, [0, 0])
             cell[0] += int(row["score"] >= 1.0)
             cell[1] += 1
-    rows = audit_by_levels.matrix.where(grouping=grouping, operating_point=POINT, within="")
+    rows = audit_by_levels.matrix.subset(grouping=grouping, operating_point=POINT, within="")
     for row in rows:
         expected = counts.pop((row["enrol_group"], row["test_group"]), [0, 0])
         assert [row["errors"], row["trials"]] == expected
@@ -222,7 +222,7 @@ def test_bands_stand_in_rising_order(audit_by_levels):
         "days apart:1,30": ["<1", "1-29", "30+"],
         "same:channel": ["different", "same"],
     }.items():
-        rows = audit_by_levels.groups.where(
+        rows = audit_by_levels.groups.subset(
             grouping=grouping, allocation="both", within="", metric="eer"
         )
         assert [row["group"] for row in rows] == [*expected, "pooled"]
@@ -240,7 +240,7 @@ def level_rows(bank, sides, grouping, level):
 def test_a_level_holds_what_an_audit_of_its_trials_alone_says(
     audit_by_levels, bank, sides, audit_of, grouping, level
 ):
-    (point,) = audit_by_levels.operating_points.where(operating_point="fpr=0.1", within="")
+    (point,) = audit_by_levels.operating_points.subset(operating_point="fpr=0.1", within="")
     inside = audit_of(
         level_rows(bank, sides, grouping, level),
         by=GROUPINGS,
@@ -258,7 +258,11 @@ def test_a_level_holds_what_an_audit_of_its_trials_alone_says(
         ("matrix", True),
     ):
         tables = [
-            getattr(audit, table).where(within=within).to_polars().drop("within").filter(row_filter)
+            getattr(audit, table)
+            .subset(within=within)
+            .to_polars()
+            .drop("within")
+            .filter(row_filter)
             for audit, within in ((audit_by_levels, name), (inside, ""))
         ]
         mine, alone = tables[0], tables[1].with_columns(text)
@@ -276,7 +280,7 @@ def test_a_level_holds_what_an_audit_of_its_trials_alone_says(
         assert mine.select(shared).equals(alone.select(shared), null_equal=True)
     level_points = {
         row["operating_point"]: (row["threshold"], row["fpr"], row["fnr"], row["cdet_norm"])
-        for row in audit_by_levels.operating_points.where(within=name)
+        for row in audit_by_levels.operating_points.subset(within=name)
     }
     alone = [
         (row["threshold"], row["fpr"], row["fnr"], row["cdet_norm"])
@@ -292,7 +296,7 @@ def test_intervals_within_a_level_are_those_of_its_trials_alone(bank, sides, aud
     inside = audit_of(level_rows(bank, sides, "channel", "app"), **options)
     rates = pl.col("metric").is_in(["fpr", "fnr"])
     mine, alone = (
-        audit.groups.where(within=within, operating_point=POINT).to_polars().filter(rates)
+        audit.groups.subset(within=within, operating_point=POINT).to_polars().filter(rates)
         for audit, within in ((by_channel, "channel=app"), (inside, ""))
     )
     key = ["grouping", "group", "allocation", "metric"]
@@ -304,10 +308,10 @@ def test_intervals_within_a_level_are_those_of_its_trials_alone(bank, sides, aud
 
 def test_thresholds_within_a_level_are_those_of_all_trials(audit_by_levels):
     for point in (POINT, "fpr=0.1"):
-        rows = audit_by_levels.operating_points.where(operating_point=point)
+        rows = audit_by_levels.operating_points.subset(operating_point=point)
         assert len({row["threshold"] for row in rows}) == 1
         assert len(rows) == 1 + 3 + 2 + 2 + 2
-        rows = audit_by_levels.groups.where(operating_point=point, metric="fnr")
+        rows = audit_by_levels.groups.subset(operating_point=point, metric="fnr")
         assert len({row["threshold"] for row in rows}) == 1
 
 
@@ -330,9 +334,9 @@ def test_bias_within_a_level_is_against_its_own_pooled_row(audit_by_levels):
     row_filter = {"metric": "fnr", "operating_point": POINT, "within": "channel=app"}
     rates = {
         (row["grouping"], row["group"], row["allocation"]): row["value"]
-        for row in audit_by_levels.groups.where(**row_filter)
+        for row in audit_by_levels.groups.subset(**row_filter)
     }
-    rows = audit_by_levels.bias.where(
+    rows = audit_by_levels.bias.subset(
         **row_filter, measure="ratio", reference="pooled", zero="none"
     )
     assert len(rows)
@@ -349,7 +353,7 @@ def test_trials_in_no_level_are_told(audit_by_levels, bank, sides):
         outside = sum(None in pair or pair[0] != pair[1] for pair in pairs)
         (row,) = (
             row
-            for row in audit_by_levels.data.where(source="scores", grouping=grouping)
+            for row in audit_by_levels.data.subset(source="scores", grouping=grouping)
             if row["item"] == "trials in no level of --within, or between two"
         )
         assert row["count"] == outside
@@ -416,7 +420,7 @@ def test_one_attribute_of_trials_and_of_recordings_must_be_told_apart(bank, audi
         audit_of(rows, "channel", by="channel")
     audit = audit_of(rows, "channel", by=["trial.channel", "test.channel"])
     by_trial, by_recording = (
-        audit.groups.where(grouping=name).to_polars().drop("grouping")
+        audit.groups.subset(grouping=name).to_polars().drop("grouping")
         for name in ("trial.channel", "test.channel")
     )
     assert by_trial.equals(by_recording, null_equal=True)
@@ -464,7 +468,7 @@ def test_an_age_that_changes_between_recordings_is_no_conflict(audit_by_levels, 
     for name, age in zip(bank.calls["customer"], bank.calls["age"], strict=True):
         ages.setdefault(name, set()).add(age)
     assert any(len(several) > 1 for several in ages.values())
-    assert len(audit_by_levels.groups.where(grouping="age:30,50"))
+    assert len(audit_by_levels.groups.subset(grouping="age:30,50"))
 
 
 @pytest.mark.parametrize(
@@ -555,7 +559,7 @@ def test_other_names_of_values_are_the_same_groups(bank, by_device, as_named, na
 def test_one_side_of_a_trial_is_the_allocation_to_that_side(audit_by_levels):
     for side in ("enrol", "test"):
         by_attribute, by_rule = (
-            audit_by_levels.groups.where(grouping=grouping, allocation=rule, within="")
+            audit_by_levels.groups.subset(grouping=grouping, allocation=rule, within="")
             .to_polars()
             .drop("grouping", "allocation", "speakers")
             for grouping, rule in ((f"{side}.channel", "both"), ("channel", side))
@@ -580,7 +584,7 @@ EXPECTED_COUNTS = {
 def test_speakers_may_be_known_by_the_ids_alone(shown):
     audit = pv.audit(PLAIN, by="device", operating_points="threshold=0.5", **CHEAP)
     assert shown(audit, "threshold=0.5") == EXPECTED_COUNTS
-    (row,) = audit.groups.where(grouping="all", metric="fpr")
+    (row,) = audit.groups.subset(grouping="all", metric="fpr")
     assert row["speakers"] == 3
 
 
@@ -624,7 +628,7 @@ def test_systems_of_different_speakers_need_no_table_of_them(shown):
         "pooled": (1, 1, 1, 2),
     }
     people = {
-        row["system"]: row["speakers"] for row in audit.groups.where(grouping="all", metric="fpr")
+        row["system"]: row["speakers"] for row in audit.groups.subset(grouping="all", metric="fpr")
     }
     assert people == {"A": 3, "B": 3}
 
@@ -683,5 +687,5 @@ def test_models_of_several_recordings_have_what_all_of_them_have(
             placed = allocated(rows, sides, rule)
             expected = {group: errors(group_rows, 1.0) for group, group_rows in placed.items()}
             assert shown(audit, POINT, grouping=grouping, allocation=rule) == expected
-    (itself,) = audit.data.where(item="trials of an utterance with itself")
+    (itself,) = audit.data.subset(item="trials of an utterance with itself")
     assert itself["count"] == sum(row["test"] in made_of[row["enrol"]] for row in rows)

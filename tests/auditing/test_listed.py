@@ -85,7 +85,7 @@ def test_an_endless_ratio_is_written_as_text(optional):
 
 def test_trials_are_grouped_by_grade():
     audited = audit(trials(trivial="ab"), by="grade")
-    rows = audited.groups.where(grouping="grade", metric="fnr").rows()
+    rows = audited.groups.subset(grouping="grade", metric="fnr").rows()
     sizes = {row["group"]: (row["target_trials"], row["nontarget_trials"]) for row in rows}
     assert sizes == {"1": (2, 0), "2": (0, 8), "3": (6, 0), "pooled": (8, 8)}
 
@@ -94,7 +94,7 @@ def test_a_status_that_tells_of_no_failure_changes_no_grade():
     rows = trials(trivial="ab")
     with_status = {**rows, "status": ["ok"] * len(rows["score"])}
     tables = [audit(scores, by="grade").groups for scores in (with_status, rows)]
-    of_fnr, without = (table.where(metric="fnr").to_json() for table in tables)
+    of_fnr, without = (table.subset(metric="fnr").to_json() for table in tables)
     assert of_fnr == without
 
 
@@ -105,7 +105,7 @@ def test_rates_are_standardised_over_grades():
         operating_points="threshold=1.0",
         intervals=True,
     )
-    rows = audited.groups.where(metric="fnr", definition="standardised grade").rows()
+    rows = audited.groups.subset(metric="fnr", definition="standardised grade").rows()
     # as none of the men's trials is trivial
     for row, share in zip(rows, (0.5, 0.0), strict=False):
         assert row["note"].startswith("equal_weights; trials_left_out")
@@ -117,7 +117,7 @@ def test_rates_are_standardised_over_grades():
 def test_a_column_called_grade_is_what_counts():
     graded_trials = {**trials(), "grade": ["easy", "hard"] * 8}
     audited = audit(graded_trials, by="grade")
-    assert {row["group"] for row in audited.groups.where(grouping="grade").rows()} == {
+    assert {row["group"] for row in audited.groups.subset(grouping="grade").rows()} == {
         "easy",
         "hard",
         "pooled",
@@ -130,7 +130,7 @@ def test_grades_are_those_of_large_lists_too(monkeypatch):
     monkeypatch.setattr("parivox.data.spilled_rows.PARTITION_TRIALS", 4)
     large = audit(trials(trivial="ab"), by="grade")
     small_rates, large_rates = (
-        x.groups.where(metric="fnr", grouping="grade").to_dict() for x in (small, large)
+        x.groups.subset(metric="fnr", grouping="grade").to_dict() for x in (small, large)
     )
     assert small_rates["target_trials"] == large_rates["target_trials"]
 
@@ -144,8 +144,8 @@ def test_standardised_over_grades_on_voxceleb1_h(bt4vt_data):
         operating_points="fpr=0.01",
     )
     by_grade = {"1": 0.001098, "3": 0.053756}  # FNR of each at this threshold
-    rows = audited.groups.where(metric="fnr", definition="standardised grade").rows()
-    crude = audited.groups.where(metric="fnr", definition="", grouping="gender").rows()
+    rows = audited.groups.subset(metric="fnr", definition="standardised grade").rows()
+    crude = audited.groups.subset(metric="fnr", definition="", grouping="gender").rows()
     for row in rows:
         assert json.loads(row["values"])["equal_weights"] == {"strata": ["1", "3"]}
     for row, crude_row in zip(rows, crude, strict=False):
@@ -166,7 +166,7 @@ def test_counts_can_be_made_by_grade(tmp_path, grouping):
     counts.save(tmp_path / "x.counts")
     audited = pv.audit(tmp_path / "x.counts")
     assert "list_checks" not in audited.record
-    assert {row["group"] for row in audited.groups.where(grouping=grouping).rows()} >= {
+    assert {row["group"] for row in audited.groups.subset(grouping=grouping).rows()} >= {
         "grade": {"1", "2", "3"},
         "gender+grade": {"f+1", "f+2", "m+3"},
     }[grouping]

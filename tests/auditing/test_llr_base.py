@@ -57,7 +57,7 @@ def whats(scores, target, *more):
 
 
 def oddities(audit):
-    return {row["item"]: row["note"] for row in audit.data.where(source="oddities").rows()}
+    return {row["item"]: row["note"] for row in audit.data.subset(source="oddities").rows()}
 
 
 # ---- another base
@@ -86,7 +86,7 @@ def test_an_audit_to_another_base_is_that_of_natural_logarithms(trials, base):
         np.testing.assert_allclose(mine, theirs, rtol=1e-7, atol=1e-9)
     for metric in ("cllr", "cal_loss", "act_cdet_norm"):
         metric_values = [
-            audit.groups.where(metric=metric).to_dict()["value"] for audit in (natural, converted)
+            audit.groups.subset(metric=metric).to_dict()["value"] for audit in (natural, converted)
         ]
         assert None not in metric_values[0]
         np.testing.assert_allclose(*metric_values, rtol=1e-9)
@@ -97,7 +97,7 @@ def test_an_audit_to_another_base_is_that_of_natural_logarithms(trials, base):
     assert thresholds["bayes:sre08"] == pytest.approx(expected)
     assert converted.record["options"]["llr"] is True
     assert f"multiplied by ln {base}" in json.dumps(converted.record["definitions"])
-    data_items = [row["item"] for row in converted.data.where(source="scores").rows()]
+    data_items = [row["item"] for row in converted.data.subset(source="scores").rows()]
     assert f"scores multiplied by ln {base} for Cllr and Bayes thresholds" in data_items
     assert "multiplied by ln" not in str(natural.data.to_dict()) + json.dumps(natural.record)
 
@@ -143,8 +143,8 @@ def test_counts_keep_their_base(trials, tmp_path):
     for counts, options in ((ten, {}), (ten, {"llr_base": 10}), (plain, {"llr_base": 10})):
         audit = pv.audit(str(counts), intervals=False, **options)
         assert (
-            audit.groups.where(metric="cllr").to_dict()["value"]
-            == expected.groups.where(metric="cllr").to_dict()["value"]
+            audit.groups.subset(metric="cllr").to_dict()["value"]
+            == expected.groups.subset(metric="cllr").to_dict()["value"]
         )
     for counts, options in (
         (natural, {"llr_base": 10}),
@@ -157,9 +157,9 @@ def test_counts_keep_their_base(trials, tmp_path):
 
 def test_calibrations_judge_scores_to_their_base(trials):
     options = {"speakers": PEOPLE, "by": "accent", "folds": 4}
-    natural = pv.calibrate(trials, llr=True, **options).rules.where(rule="as scored").rows()
+    natural = pv.calibrate(trials, llr=True, **options).rules.subset(rule="as scored").rows()
     converted = pv.calibrate(scaled(trials, 1 / math.log(10)), llr_base=10, **options)
-    (mine,), (theirs,) = natural, converted.rules.where(rule="as scored").rows()
+    (mine,), (theirs,) = natural, converted.rules.subset(rule="as scored").rows()
     assert theirs["cllr"] == pytest.approx(mine["cllr"], rel=1e-9)
 
 

@@ -29,11 +29,11 @@ def audited(trials, people, **more):
 
 
 def odd(audit):
-    return [(row["item"], row["note"]) for row in audit.data.where(source="operating points")]
+    return [(row["item"], row["note"]) for row in audit.data.subset(source="operating points")]
 
 
 def verdicts_of(audit, metric):
-    return [(row["verdict"], row["reason"]) for row in audit.verdicts.where(metric=metric)]
+    return [(row["verdict"], row["reason"]) for row in audit.verdicts.subset(metric=metric)]
 
 
 def test_a_rate_that_development_scores_miss_is_told(trials_and_speakers, capsys):
@@ -46,7 +46,7 @@ def test_a_rate_that_development_scores_miss_is_told(trials_and_speakers, capsys
         ("missed operating points", "fpr=0.01 comes to 100 %"),
         (outside, "fpr=0.01 accepts all trials"),
     ]
-    rows = list(far.verdicts.where(metric="fpr"))
+    rows = list(far.verdicts.subset(metric="fpr"))
     assert {row["verdict"] for row in rows} == {"cannot_tell"}
     assert {row["reason"] for row in rows if row["group"]} == {"too_common"}
     assert all("differs by more" not in row["sentence"] for row in far.verdicts)
@@ -88,7 +88,7 @@ def test_an_infinite_threshold_is_told_and_finds_nobody_alike(trials_and_speaker
     ]
     assert {verdict for verdict, _ in verdicts_of(audit, "fnr")} == {"cannot_tell"}
     assert {verdict for verdict, _ in verdicts_of(audit, "fpr")} == {"cannot_tell"}
-    for row in audit.verdicts.where(group=""):
+    for row in audit.verdicts.subset(group=""):
         assert row["sentence"].endswith("both groups are inconclusive: the threshold is infinite")
     print_summary(audit, details=True)
     summary = " ".join(capsys.readouterr().out.split())

@@ -61,11 +61,11 @@ def test_hard_trials_of_one_group_lost_come_first(intervals: bool) -> None:
     lost = scores["score"].null_count()
     assert first_line.startswith("Missing scores differ by accent: ")
     assert f"{100 * lost / 600:#.3g} % of the target trials of north have no score" in first_line
-    (rate,) = audited.groups.where(group="north", metric="fnr").rows()[:1]
+    (rate,) = audited.groups.subset(group="north", metric="fnr").rows()[:1]
     as_rejected = (rate["errors"] + lost) / 600
     assert f"FNR of north would be {100 * as_rejected:#.3g} % instead of" in first_line
     assert overview(audited).caveats[0].short == "missing scores differ by group"
-    rows = audited.data.where(source=MISSING_SCORES).rows()
+    rows = audited.data.subset(source=MISSING_SCORES).rows()
     assert {row["group"]: row["count"] for row in rows} == {"north": lost, "south": 0}
 
 
@@ -99,15 +99,15 @@ def test_rows_without_score_whose_trial_has_one_are_not_missing(again: str) -> N
     blanks = scores.filter(pl.col("label") == "target").head(200).with_columns(score=no_score)
     if again == "scored":
         audited = audit(pl.concat([blanks, scores]), speakers=_PEOPLE, by="accent", intervals=False)
-        counts = {row["item"]: row["count"] for row in audited.data.where(grouping="").rows()}
+        counts = {row["item"]: row["count"] for row in audited.data.subset(grouping="").rows()}
         assert counts["rows without score whose trial is in another row"] == 200
         assert "trials without score" not in counts
-        assert not audited.data.where(source=MISSING_SCORES).rows()
+        assert not audited.data.subset(source=MISSING_SCORES).rows()
     else:
         scores = pl.concat([blanks, blanks, scores.filter(pl.col("label") == "nontarget")])
         scores = pl.concat([scores, _list("of nobody").filter(pl.col("label") == "target")[200:]])
         audited = audit(scores, speakers=_PEOPLE, by="accent", intervals=False)
-        counts = {row["item"]: row["count"] for row in audited.data.where(grouping="").rows()}
+        counts = {row["item"]: row["count"] for row in audited.data.subset(grouping="").rows()}
         assert counts["trials without score"] == 200
 
 
@@ -121,7 +121,7 @@ def test_counts_by_group_and_class() -> None:
     scores = _list("at random")
     audited = audit(scores, speakers=_PEOPLE, by="accent", intervals=False)
     item = "target trials without score (by enrolment speaker)"
-    rows = audited.data.where(item=item).rows()
+    rows = audited.data.subset(item=item).rows()
     assert sum(row["count"] for row in rows) == scores["score"].null_count()
 
 

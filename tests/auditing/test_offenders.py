@@ -44,7 +44,7 @@ def test_they_are_those_with_most_errors(named, trials, speakers, group):
         wrong[metric].update(pair if is_wrong else ())
         total[metric] += int(is_wrong)
     for metric in ("fnr", "fpr"):
-        rows = named.offenders.where(group=group, metric=metric, operating_point=POINTS[0]).rows()
+        rows = named.offenders.subset(group=group, metric=metric, operating_point=POINTS[0]).rows()
         most = sorted(wrong[metric].items(), key=lambda count: (-count[1], count[0]))[:10]
         assert [(row["speaker"], row["errors"]) for row in rows] == most
         for row in rows:

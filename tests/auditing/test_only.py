@@ -43,7 +43,7 @@ def test_both_sides_must_have_the_value_of_a_speaker(trials, speakers):
     selected = pv.audit(
         trials, speakers=speakers, only="gender=f", **{**options, "replicates": 1000}
     )
-    (row,) = selected.groups.where(grouping="all", metric="eer").rows()
+    (row,) = selected.groups.subset(grouping="all", metric="eer").rows()
     assert row["target_trials"] + row["nontarget_trials"] == sum(rows)
     alone = pv.audit(filtered(trials, rows), speakers=speakers, **{**options, "replicates": 1000})
     assert selected.groups.to_dict() == alone.groups.to_dict()

@@ -130,14 +130,14 @@ def test_a_model_that_averages_priors_is_no_operating_point(point):
 
 def test_but_it_is_a_cost():
     audit = audit_of(T, N, "eer", cost="sre16")
-    (row,) = audit.groups.where(group="all", metric="min_cdet_norm")
+    (row,) = audit.groups.subset(group="all", metric="min_cdet_norm")
     costs = []
     for prior in ("0.01,1,1", "0.005,1,1"):
-        (cost_row,) = audit_of(T, N, "eer", cost=prior).groups.where(
+        (cost_row,) = audit_of(T, N, "eer", cost=prior).groups.subset(
             group="all", metric="cdet_norm"
         )
         costs.append(cost_row["value"])
-    (mean,) = audit.groups.where(group="all", metric="cdet_norm")
+    (mean,) = audit.groups.subset(group="all", metric="cdet_norm")
     assert mean["value"] == pytest.approx(sum(costs) / 2, rel=1e-12)
     assert row["value"] <= 1
 
@@ -205,24 +205,24 @@ def test_below_one_error_a_point_is_missing_with_its_reason():
         assert json.loads(row["values"]) == {"target_rate_too_low": values}
     assert fixed_point["reason"] == ""
     for point in ("fpr=0.01", "fnr=0.05"):
-        for row in audit.groups.where(operating_point=point):
+        for row in audit.groups.subset(operating_point=point):
             assert row["value"] is None
             assert row["reason"]
-        for row in audit.meta.where(operating_point=point):
+        for row in audit.meta.subset(operating_point=point):
             assert row["value"] is None
             assert row["reason"]
-        for row in audit.bias.where(operating_point=point):
+        for row in audit.bias.subset(operating_point=point):
             assert row["value"] is None
             assert row["reason"]
-        for row in audit.matrix.where(operating_point=point):
+        for row in audit.matrix.subset(operating_point=point):
             assert row["value"] is None
             assert row["reason"]
-    assert {r["value"] for r in audit.groups.where(metric="fpr", group="all")} == {None, 0.4}
+    assert {r["value"] for r in audit.groups.subset(metric="fpr", group="all")} == {None, 0.4}
 
 
 def test_a_group_too_small_for_its_own_rate_says_so():
     audit = audit_of(T, N, "fpr=0.1", allocate="enrol")
-    rows = {r["group"]: r for r in audit.groups.where(metric="fpr_at_fnr")}
+    rows = {r["group"]: r for r in audit.groups.subset(metric="fpr_at_fnr")}
     assert rows["x"]["reason"] == "unresolvable"
     assert rows["x"]["values"] == '{"unresolvable": {"target_rate": 0.01, "trials": 10}}'
     assert rows["y"]["reason"]
@@ -240,7 +240,7 @@ def test_default_points(n, wanted):
 def test_default_points_of_an_audit(trials, speakers):
     audit = pv.audit(trials, speakers=speakers, by="gender", intervals=False)
     assert [row["operating_point"] for row in audit.operating_points] == ["fpr=0.01"]
-    assert {r["definition"] for r in audit.groups.where(metric="cdet_norm")} == {"voxsrc"}
+    assert {r["definition"] for r in audit.groups.subset(metric="cdet_norm")} == {"voxsrc"}
     assert {r["zero"] for r in audit.bias} == {"none", "jeffreys"}
 
 

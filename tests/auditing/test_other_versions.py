@@ -116,7 +116,7 @@ def later_column(monkeypatch):
 
 def test_an_old_audit_is_read_and_shown(old, tmp_path, capsys):
     audit = pv.load(old)
-    assert audit.groups.where(metric="eer").rows() or audit.groups.where(metric="fnr").rows()
+    assert audit.groups.subset(metric="eer").rows() or audit.groups.subset(metric="fnr").rows()
     assert audit.record.get("other_version", {}) == absent_from(old)
     for name in ("page.html", "tables.md", "tables.tex", "tables.xlsx"):
         main(["report", str(old), "--out", str(tmp_path / name), "--quiet"])
@@ -143,7 +143,7 @@ def test_sentences_of_an_old_audit_are_read_as_codes(old):
 @pytest.mark.parametrize("path", COUNTS, ids=lambda path: path.stem)
 def test_old_counts_are_audited(path):
     audit = pv.audit(path, operating_points=["threshold=0.5"], intervals=False)
-    rows = audit.groups.where(grouping="gender", operating_point="threshold=0.5")
+    rows = audit.groups.subset(grouping="gender", operating_point="threshold=0.5")
     counts = {(row["group"], row["metric"]): (row["errors"], row["trials"]) for row in rows}
     expected = {("f", "fnr"): (12, 24), ("m", "fnr"): (5, 24), ("f", "fpr"): (1, 96)}
     assert {key: counts[key] for key in expected} == expected
@@ -155,7 +155,7 @@ def test_an_old_tally_says_how_sure_its_counts_are(tiny):
     old = pv.audit([OLD_AUDITS / "0.1.0-bins.counts", OLD_AUDITS / "1-bins.tally"], **options)
     new = pv.audit(scores, speakers=speakers, by="gender", **options)
     row_filter = {"grouping": "all", "metric": "fnr"}
-    (old_row,), (new_row,) = (audit.groups.where(**row_filter).rows() for audit in (old, new))
+    (old_row,), (new_row,) = (audit.groups.subset(**row_filter).rows() for audit in (old, new))
     names = ["value", "errors", "speakers", "low", "high", "interval"]
     assert [old_row[name] for name in names] == [new_row[name] for name in names]
     assert old_row["interval"] == "speakers"
@@ -168,7 +168,9 @@ def test_speaker_counts_of_0_2_0_are_audited_with_their_key(tiny, tmp_path):
     new = pv.audit(scores, speakers=speakers, by="gender", **options)
     for group in "fm":
         rows = [
-            audit.groups.where(group=group, metric="fnr", operating_point="threshold=0.5").rows()[0]
+            audit.groups.subset(group=group, metric="fnr", operating_point="threshold=0.5").rows()[
+                0
+            ]
             for audit in (old, new)
         ]
         assert [row["speakers"] for row in rows] == [4, 4]
@@ -204,8 +206,10 @@ def test_a_plan_of_0_2_0_goes_on(tiny, tmp_path):
     scores, speakers = tiny
     direct = pv.audit(scores, speakers=speakers, by="gender", operating_points=["threshold=0.5"])
     assert [
-        (row["group"], row["errors"], row["trials"]) for row in merged.groups.where(metric="fnr")
-    ] == [(row["group"], row["errors"], row["trials"]) for row in direct.groups.where(metric="fnr")]
+        (row["group"], row["errors"], row["trials"]) for row in merged.groups.subset(metric="fnr")
+    ] == [
+        (row["group"], row["errors"], row["trials"]) for row in direct.groups.subset(metric="fnr")
+    ]
 
 
 @pytest.mark.parametrize("name", ["0.2.0-logistic.json", "0.2.0-isotonic.json"])
@@ -224,7 +228,7 @@ def test_a_rule_file_of_0_2_0_is_applied(tiny):
     audit = pv.audit(
         scores, speakers=speakers, thresholds=OLD_AUDITS / "0.2.0-rules.yaml", **options
     )
-    (row,) = audit.groups.where(grouping="all", metric="fnr").rows()
+    (row,) = audit.groups.subset(grouping="all", metric="fnr").rows()
     trials = pl.read_csv(scores).filter(pl.col("label") == 1)
     assert row["errors"] == (trials["score"] < 0.244015).sum()
 
@@ -246,7 +250,7 @@ def test_an_old_rule_file_decides_as_it_was_meant(tiny):
     )
     for group in "fm":
         target_trials = trials.filter(pl.col("gender") == group, pl.col("label") == 1)
-        (row,) = audit.groups.where(group=group, metric="fnr").rows()
+        (row,) = audit.groups.subset(group=group, metric="fnr").rows()
         assert row["errors"] == (target_trials["score"] < thresholds[group]).sum() > 0
     assert len(audit.record["thresholds"]["trials_sha256"]) == 64
 

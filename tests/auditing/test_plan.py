@@ -85,7 +85,7 @@ def text():
 
 
 def planned_row(plan, group, metric="fnr"):
-    (planned,) = plan.groups.where(group=group, metric=metric).rows()
+    (planned,) = plan.groups.subset(group=group, metric=metric).rows()
     return planned
 
 
@@ -180,7 +180,7 @@ def test_one_trial_a_speaker_is_an_independent_one(pilot):
 
 
 def test_more_trials_save_less_than_more_speakers(pilot):
-    rows = pv.plan(pilot()).designs.where(metric="fnr").rows()
+    rows = pv.plan(pilot()).designs.subset(metric="fnr").rows()
     assert [plan_row["trials_per_speaker"] for plan_row in rows] == [25, 50, 100, 200, 400]
     assert [plan_row["saved"] for plan_row in rows] == sorted(
         plan_row["saved"] for plan_row in rows
@@ -191,7 +191,7 @@ def test_more_trials_save_less_than_more_speakers(pilot):
 
 
 def test_curves_rise_with_speakers_and_with_trials(pilot):
-    rows = pv.plan(pilot()).curves.where(metric="fnr").rows()
+    rows = pv.plan(pilot()).curves.subset(metric="fnr").rows()
     power = {
         (plan_row["trials_per_speaker"], plan_row["speakers"]): plan_row["power"]
         for plan_row in rows
@@ -210,7 +210,7 @@ def test_a_list_supports_the_rate_of_30_independent_errors(pilot):
     assert lists_by_group["all"]["is_supported"]
     assert lists_by_group["all"]["trials_needed"] == pytest.approx(30 * 4.0 / 0.01)
     plan = pv.plan(pilot(), target_fpr=0.0005)
-    (whole_list,) = plan.lists.where(grouping="all").rows()
+    (whole_list,) = plan.lists.subset(grouping="all").rows()
     assert not whole_list["is_supported"]
     assert whole_list["expected_errors"] == 25
     assert whole_list["deff"] < 4, "speakers vary less where rates are lower"
@@ -231,7 +231,7 @@ def test_the_operating_point_nearest_to_the_target_is_planned_for(pilot, text):
     assert "Not shown, but in --json: fpr=0.001." in text(pv.plan(audit))
     plan = pv.plan(audit, target_fpr=0.002)
     assert {plan_row["operating_point"] for plan_row in plan.groups} == {"fpr=0.001"}
-    assert {plan_row["rate"] for plan_row in plan.groups.where(metric="fpr")} == {0.002}
+    assert {plan_row["rate"] for plan_row in plan.groups.subset(metric="fpr")} == {0.002}
     assert "at fpr=0.001, of those in the pilot nearest to FPR 0.2 %" in text(plan)
 
 
@@ -244,7 +244,7 @@ def test_several_systems_lists_and_groupings_are_kept_apart(pilot, text):
         (plan_row["system"], plan_row["list"], plan_row["grouping"]) for plan_row in plan.groups
     }
     assert keys == {("V2", "", "gender"), ("V2", "", "age"), ("L", "H", "gender")}
-    (first_row, *_) = plan.groups.where(system="L", group="f", metric="fnr").rows()
+    (first_row, *_) = plan.groups.subset(system="L", group="f", metric="fnr").rows()
     assert first_row["worse"] == planned_row(pv.plan(pilot()), "f")["worse"]
     assert "L on H, at fpr=0.01" in text(plan)
 
@@ -255,7 +255,7 @@ def test_what_is_given_wins_over_the_pilot(pilot):
     assert (planned["rate"], planned["icc"], planned["icc_from"]) == (0.02, 0.3, "given")
     assert planned["speakers_needed"] == speakers_needed(2, 0.02, 10, 0.3)
     assert planned["trials_per_speaker"] == 100, "of today's data"
-    assert plan.designs.where(metric="fnr").rows()[2]["trials_per_speaker"] == 10
+    assert plan.designs.subset(metric="fnr").rows()[2]["trials_per_speaker"] == 10
     assert planned_row(plan, "f", "fpr")["icc_from"] == "group"
 
 
@@ -352,7 +352,7 @@ def test_a_real_audit_is_a_pilot(simulate):
     audit = pv.audit(scores, speakers=speakers, by="gender", operating_points="fpr=0.1")
     plan = pv.plan(audit)
     planned = planned_row(plan, "f")
-    (audit_row,) = audit.groups.where(group="f", metric="fnr", definition="").rows()
+    (audit_row,) = audit.groups.subset(group="f", metric="fnr", definition="").rows()
     assert (planned["speakers"], planned["errors"]) == (audit_row["speakers"], audit_row["errors"])
     assert planned["deff"] == pytest.approx(audit_row["deff"])
     assert planned["worse"] > 1

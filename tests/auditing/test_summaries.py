@@ -200,7 +200,7 @@ def test_mean_threshold_bias_of_paper_001_counted_exactly(means):
     for name, printed in (("V2", (1.3624, 1.2846)), ("L", (1.3764, 1.2206))):
         for gender, mean in zip("fm", printed, strict=True):
             row_filter = {"measure": "mean_threshold_bias", "group": f"gender={gender}"}
-            (row,) = means[name].where(**row_filter)
+            (row,) = means[name].subset(**row_filter)
             assert (round(row["value"], 4), row["reason"]) == (mean, "")
 
 
@@ -220,12 +220,12 @@ def test_mean_threshold_bias_of_paper_001_as_printed(h_counts):
 
 
 def test_real_means_stand_beside_the_groups_that_they_are_of(means):
-    for row in means["V2"].where(measure="mean_subgroup_bias"):
+    for row in means["V2"].subset(measure="mean_subgroup_bias"):
         attribute, attribute_value = row["group"].split("=")
         attribute_index = ("gender", "nationality").index(attribute)
         biases = [
             bias_row["value"]
-            for bias_row in means["V2"].where(measure="subgroup_bias")
+            for bias_row in means["V2"].subset(measure="subgroup_bias")
             if bias_row["group"].split("+")[attribute_index] == attribute_value
         ]
         assert biases

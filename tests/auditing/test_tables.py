@@ -196,7 +196,7 @@ def test_joint_measures_leave_the_witnesses_to_their_terms(whole):
 def test_alpha_is_told_where_it_counts(whole):
     weights = {0.0, 0.25, 0.5, 0.75, 1.0}
     for measure in META_MEASURES:
-        alphas = {row["alpha"] for row in whole.meta.where(measure=measure)}
+        alphas = {row["alpha"] for row in whole.meta.subset(measure=measure)}
         assert alphas == (weights if measure in {"fdr", "ir", "garbe", "au_fdr"} else {None})
 
 
@@ -206,7 +206,7 @@ def test_directions(whole):
 
 
 def test_every_grouping_has_its_pooled_row_and_one_row_holds_all(whole):
-    table = whole.groups.where(system="T", metric="fpr", definition="").to_polars()
+    table = whole.groups.subset(system="T", metric="fpr", definition="").to_polars()
     occurring = set(table.select("grouping", "group", "allocation").rows())
     rules = ("both", "enrol", "test", "either")
     groups = {

@@ -93,7 +93,7 @@ def by_hand(log):
 
 
 def rates(audit, point):
-    rows = audit.groups.where(grouping="band", operating_point=point, definition="").rows()
+    rows = audit.groups.subset(grouping="band", operating_point=point, definition="").rows()
     return {
         (row["group"], row["metric"]): (row["errors"], row["trials"])
         for row in rows
@@ -119,7 +119,7 @@ def test_every_shape_of_log_gives_the_rates_counted_by_hand(shape, without):
     assert audit.record["options"]["allocate"] == ("enrol",)
     counts = {row["item"]: row["count"] for row in audit.data.rows() if not row["grouping"]}
     assert counts[WITHOUT_TEST_SPEAKER] == log.filter(label=0).height
-    (n_speakers,) = {row["speakers"] for row in audit.groups.where(grouping="all").rows()}
+    (n_speakers,) = {row["speakers"] for row in audit.groups.subset(grouping="all").rows()}
     assert n_speakers == log["claimed_customer"].n_unique()
 
 
@@ -161,28 +161,28 @@ def test_nothing_is_told_of_how_sure_such_rates_are(unknown):
         for row in of_nontarget:
             assert [row[column] for column in columns if row[column] is not None] == [], row
     # as FNR has all of it
-    (fnr,) = unknown.groups.where(
+    (fnr,) = unknown.groups.subset(
         grouping="band", group="18-30", metric="fnr", definition=""
     ).rows()
     assert fnr["low"] < fnr["value"] < fnr["high"]
 
 
 def test_why_is_said_in_words_and_by_a_code(unknown):
-    for row in unknown.groups.where(metric="fpr", definition="").rows():
+    for row in unknown.groups.subset(metric="fpr", definition="").rows():
         assert row["note"].startswith("no_interval")
         assert UNKNOWN_SPEAKERS in row["values"]
-    for row in unknown.verdicts.where(metric="fpr").rows():
+    for row in unknown.verdicts.subset(metric="fpr").rows():
         assert row["verdict"] == "cannot_tell"
         if row["group"]:
             assert row["reason"] == UNKNOWN_SPEAKERS
         assert "nontarget trials have no test speaker" in row["sentence"]
-    for row in unknown.limits.where(metric="fpr").rows():
+    for row in unknown.limits.subset(metric="fpr").rows():
         assert row["verdict"] in {"", "cannot_tell"}
         assert UNKNOWN_SPEAKERS in row["reason"] + row["values"]
-    for row in unknown.bias.where(metric="fpr", zero="none").rows():
+    for row in unknown.bias.subset(metric="fpr", zero="none").rows():
         if row["value"] is not None and row["group"] != row["reference"]:
             assert UNKNOWN_SPEAKERS in row["values"], row
-    for row in unknown.meta.where(metric="fpr", gated=False).rows():
+    for row in unknown.meta.subset(metric="fpr", gated=False).rows():
         assert UNKNOWN_SPEAKERS in row["values"] + row["reason"], row
 
 
@@ -191,18 +191,18 @@ def test_only_a_group_whose_callers_are_all_known_has_an_interval():
     audit = pv.audit(log.drop("band"), operating_points=f"threshold={THRESHOLD}", **OPTIONS)
     assert rates(audit, f"threshold={THRESHOLD}") == by_hand(log)
     row_filter = {"grouping": "band", "metric": "fpr", "definition": ""}
-    ends = {row["group"]: row["high"] for row in audit.groups.where(**row_filter).rows()}
+    ends = {row["group"]: row["high"] for row in audit.groups.subset(**row_filter).rows()}
     assert ends.pop("18-30") is not None
     assert set(ends.values()) == {None}
-    for row in audit.bias.where(metric="fpr").rows():  # all others have some who are unknown
+    for row in audit.bias.subset(metric="fpr").rows():  # all others have some who are unknown
         assert row["high"] is row["p"] is row["floor_95"] is None
-    assert {row["verdict"] for row in audit.verdicts.where(metric="fpr").rows()} == {"cannot_tell"}
+    assert {row["verdict"] for row in audit.verdicts.subset(metric="fpr").rows()} == {"cannot_tell"}
 
 
 def test_with_every_caller_known_nothing_differs():
     log = calls(4, known_shares=(1.0, 1.0, 1.0)).drop("decision", "band")
     audit = pv.audit(log, allocate="enrol", operating_points="eer", **OPTIONS)
-    for row in audit.groups.where(metric="fpr", definition="").rows():
+    for row in audit.groups.subset(metric="fpr", definition="").rows():
         assert row["high"] is not None
     assert pv.audit(log, **OPTIONS).record["options"]["allocate"] == ("both",)
     assert not [row for row in audit.data.rows() if row["item"] == WITHOUT_TEST_SPEAKER]
@@ -214,7 +214,7 @@ def test_intervals_of_fnr_take_a_threshold_that_was_found_as_it_is():
     (point,) = with_found.operating_points.rows()
     with_given = pv.audit(log, operating_points=f"threshold={point['threshold']!r}", **OPTIONS)
     found_row, given_row = (
-        audit.groups.where(group="pooled", metric="fnr", definition="").rows()[0]
+        audit.groups.subset(group="pooled", metric="fnr", definition="").rows()[0]
         for audit in (with_found, with_given)
     )
     assert (found_row["low"], found_row["high"]) == (given_row["low"], given_row["high"])
@@ -244,7 +244,7 @@ def test_levels_are_those_of_the_enrolled_speaker():
     )
     for band in BANDS:
         row_filter = {"within": f"band={band}", "group": band, "metric": "fpr", "definition": ""}
-        (row,) = audit.groups.where(**row_filter).rows()
+        (row,) = audit.groups.subset(**row_filter).rows()
         assert row["trials"] == calls(7).filter(band=band, label=0).height
 
 
@@ -365,12 +365,12 @@ def test_what_failed_counts_without_an_interval_where_people_are_unknown():
     )
     options = OPTIONS | {"limits": ["far=0.1", "fta=0.2"]}
     audit = pv.audit(log, operating_points=f"threshold={THRESHOLD}", **options)
-    (fta,) = audit.groups.where(grouping="all", metric="fta").rows()
+    (fta,) = audit.groups.subset(grouping="all", metric="fta").rows()
     assert (fta["errors"], fta["trials"]) == (failed.sum(), len(log))
-    for row in [fta, *audit.groups.where(metric="far").rows()]:
+    for row in [fta, *audit.groups.subset(metric="far").rows()]:
         assert row["high"] is None
         assert UNKNOWN_SPEAKERS in row["values"]
-    for row in audit.groups.where(metric="frr", definition="attempts", grouping="band").rows():
+    for row in audit.groups.subset(metric="frr", definition="attempts", grouping="band").rows():
         assert row["low"] < row["value"] < row["high"]
 
 

@@ -76,7 +76,7 @@ def systems(v2, resnet_l):
 
 
 def single_row(table, **row_filter):
-    (row,) = table.where(**row_filter)
+    (row,) = table.subset(**row_filter)
     return row
 
 
@@ -129,7 +129,7 @@ def test_ratios_by_the_rules_of_bt4vt(v2, group):
 def test_every_group_and_nobody_unknown(systems):
     for audit in systems.values():
         assert audit.record["groupings"] == ["gender+nationality"]
-        rows = audit.groups.where(metric="auc", allocation="both").rows()
+        rows = audit.groups.subset(metric="auc", allocation="both").rows()
         assert {row["group"] for row in rows} == {*TABLE_4, "pooled"}
         (unknown,) = (r for r in audit.data if r["item"].endswith("group is unknown or left out"))
         assert unknown["count"] == 0
@@ -139,7 +139,7 @@ def test_every_group_and_nobody_unknown(systems):
 
 def test_all_and_pooled_are_the_same_on_this_list(v2):
     for metric in ("fpr", "fnr", "eer", "auc", "dprime"):
-        rows = v2.groups.where(metric=metric).rows()
+        rows = v2.groups.subset(metric=metric).rows()
         rows = [
             r for r in rows if r["group"] in {"all", "pooled"} and "bt4vt" not in r["definition"]
         ]
@@ -158,7 +158,7 @@ def test_reversed_pairs_are_kept_and_told(v2):
 def test_mean_threshold_bias_of_either_gender(systems):
     # see docs/methods/published-tables.md#table-4-of-paper-001
     for name, printed in (("V2", (1.3624, 1.2846)), ("L", (1.3764, 1.2206))):
-        rows = systems[name].bias.where(measure="threshold_bias", allocation="both").rows()
+        rows = systems[name].bias.subset(measure="threshold_bias", allocation="both").rows()
         for gender, mean in zip("fm", printed, strict=True):
             biases = [row["value"] for row in rows if row["group"].startswith(gender)]
             assert round(math.fsum(biases) / len(biases), 4) == mean
@@ -168,7 +168,8 @@ def test_which_groups_are_better_off_with_which_system(systems):
     # paper 001, figure 5: V2 is lower for 7 groups, L for 11
     biases = {
         name: {
-            r["group"]: r["value"] for r in a.bias.where(measure="subgroup_bias", allocation="both")
+            r["group"]: r["value"]
+            for r in a.bias.subset(measure="subgroup_bias", allocation="both")
         }
         for name, a in systems.items()
     }

@@ -217,7 +217,7 @@ def test_ids_cut_to_their_speakers_are_told_without_whole_ones(write, pattern):
     once = dict(zip([row[:2] for row in rows], scores, strict=True)).values()
     itself = "target trials, each of an utterance with itself"
     audit = pv.audit(write("s", lines(once)), speakers=PEOPLE, by="gender", intervals=False)
-    assert audit.data.where(item=itself).rows()[0]["count"] == len(SPEAKERS)
+    assert audit.data.subset(item=itself).rows()[0]["count"] == len(SPEAKERS)
     assert itself in {odd.what for odd in inspect(write("s", lines(once))).files[0].odd}
 
 
@@ -228,7 +228,7 @@ def test_target_trials_that_are_all_set_aside_are_told(write):
     ]
     path = write("scores", lines(rows))
     audit = pv.audit(path, speakers=PEOPLE, by="gender", intervals=False, conflicts="set-aside")
-    rows = [(row["item"], row["count"]) for row in audit.data.where(source="oddities").rows()]
+    rows = [(row["item"], row["count"]) for row in audit.data.subset(source="oddities").rows()]
     assert ("target trials set aside, so that none is left", 24) in rows
 
 

@@ -43,7 +43,7 @@ def test_a_groups_file_is_told_and_goes_into_the_command(files, write, name):
     assert words[-2:] == ["--groups", str(groups)]
     assert "--by" not in words
     audit = pv.audit(files[0], speakers=files[1], groups=groups)
-    rows = audit.groups.where(grouping="gender").to_dict()
+    rows = audit.groups.subset(grouping="gender").to_dict()
     assert set(rows["group"]) >= {"women", "men"}
 
 

@@ -43,7 +43,7 @@ def noted(scores, table=None, **options):
     table = people("sex", ["f", "m"]) if table is None else table
     options = {"by": next(name for name in table if name != "speaker"), **options}
     audit = pv.audit(scores, speakers=table, intervals=False, **options)
-    rows = audit.data.where(source="oddities").rows()
+    rows = audit.data.subset(source="oddities").rows()
     return {row["item"]: (row["count"], row["note"]) for row in rows}
 
 

@@ -63,7 +63,7 @@ def rates(scores, speakers, **options):
         intervals=False,
         **options,
     )
-    groups = audit.groups.where(
+    groups = audit.groups.subset(
         grouping="gender", metric="fnr", definition="", operating_point="threshold=0"
     )
     return {row["group"]: (row["errors"], row["trials"], row["value"]) for row in groups.rows()}
@@ -161,7 +161,7 @@ def test_librispeech_names_its_columns_in_a_comment(tmp_path, expected):
         operating_points="threshold=0",
         intervals=False,
     )
-    groups = audit.groups.where(
+    groups = audit.groups.subset(
         grouping="SEX", metric="fnr", definition="", operating_point="threshold=0"
     ).rows()
     assert {row["group"].lower(): row["errors"] for row in groups if row["group"] != "pooled"} == {
@@ -219,7 +219,7 @@ def test_a_log_of_a_service_has_claims_callers_and_decisions(tmp_path, names):
     ]
     log = written(tmp_path / "log.csv", [names, *rows])
     audit = pv.audit(log, speakers=speakers_file(tmp_path), by="gender", intervals=False)
-    (pooled,) = audit.groups.where(
+    (pooled,) = audit.groups.subset(
         grouping="gender", group="pooled", metric="fnr", operating_point="deployed"
     ).rows()
     targets = [row for row in trial_rows("{speaker}", "{speaker}") if row[3]]
@@ -305,7 +305,7 @@ def test_sides_may_have_patterns_of_their_own(tmp_path, expected):
     assert rates(scores, speakers, utterances=patterns) == expected
     named = ["enrol={speaker}", "test={speaker}-{set}-*"]
     alone = pv.audit(scores, by="test.set", utterances=named, intervals=False)
-    (row,) = alone.groups.where(metric="auc", group="128104").rows()
+    (row,) = alone.groups.subset(metric="auc", group="128104").rows()
     assert row["trials"] == len(trial_rows(enrol, test))
 
 
@@ -319,7 +319,7 @@ def test_names_in_a_pattern_are_attributes_of_recordings(tmp_path):
         utterances=pattern,
         intervals=False,
     )
-    groups = {(row["grouping"], row["group"]) for row in audit.groups.where(metric="fnr").rows()}
+    groups = {(row["grouping"], row["group"]) for row in audit.groups.subset(metric="fnr").rows()}
     assert {("test.language", "en"), ("enrol.language", "de")} <= groups
 
 

@@ -135,7 +135,7 @@ WARNING = "shared folder names, not taken for recordings"
 
 
 def warned(audit):
-    return [(row["item"], row["note"]) for row in audit.data.where(source="oddities").rows()
+    return [(row["item"], row["note"]) for row in audit.data.subset(source="oddities").rows()
             if row["item"] == WARNING]  # fmt: skip
 
 
@@ -160,7 +160,7 @@ def test_an_audit_an_inspection_and_a_check_doubt_the_same_folders():
     assert doubt in check.recordings
     grades = pv.trials.grade(scores, speakers=PEOPLE, grade_by="sex")
     assert grades.recordings == check.recordings
-    assert {row["grade"] for row in grades.counts.where(label="target").rows()} == {None}
+    assert {row["grade"] for row in grades.counts.subset(label="target").rows()} == {None}
 
 
 def test_a_column_settles_it_and_is_named():
@@ -194,10 +194,10 @@ def test_target_trials_of_doubtful_folders_are_of_no_grade():
     session_audit = pv.audit(
         trials(["session1", "session2"]), speakers=PEOPLE, by="grade", intervals=False
     )
-    (targets,) = by_grade.groups.where(grouping="grade", group="pooled", metric="fnr").to_dict()[
+    (targets,) = by_grade.groups.subset(grouping="grade", group="pooled", metric="fnr").to_dict()[
         "target_trials"][:1]  # fmt: skip
     assert targets == 0
-    assert session_audit.groups.where(grouping="grade", group="1", metric="fnr").rows()[0][
+    assert session_audit.groups.subset(grouping="grade", group="1", metric="fnr").rows()[0][
         "target_trials"
     ]
 

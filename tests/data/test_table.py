@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parivox.data.table import Table
-from parivox.errors import DataError
+from parivox.errors import ConfigError, DataError
 
 COLUMNS = {"name": "str", "value": "float", "n": "int", "fair": "bool"}
 CELLS = {
@@ -27,9 +27,9 @@ def table():
 
 def test_undefined_is_null_and_infinite_stays(table):
     assert table.to_dict()["value"] == [0.1, None, math.inf]
-    assert table.where(name="").rows() == [{"name": "", "value": None, "n": None, "fair": None}]
-    assert len(table.where(value=None)) == 1
-    assert table.where() is table
+    assert table.subset(name="").rows() == [{"name": "", "value": None, "n": None, "fair": None}]
+    assert len(table.subset(value=None)) == 1
+    assert table.subset() is table
     assert [row["n"] for row in table] == [1, None, 3]
     assert table.columns == tuple(COLUMNS)
     assert len(Table.empty(COLUMNS)) == 0
@@ -106,3 +106,47 @@ def test_shown(table):
     assert "&lt;b&gt;" in table._repr_html_()
     assert "more rows" in Table.of({"n": list(range(30))}, {"n": "int"})._repr_html_()
     assert "inf" in repr(table)
+
+
+SOME = Table.of(
+    {"group": ["f", "m", "x"], "value": [0.5, None, 0.1], "trials": [3, 4, 5], "gated": [True] * 3},
+    {"group": "str", "value": "float", "trials": "int", "gated": "bool"},
+)
+
+
+@pytest.mark.parametrize(
+    ("values", "groups"),
+    [
+        ({"group": ["m", "f"]}, ["f", "m"]),
+        ({"value": None}, ["m"]),
+        ({"trials": (4, 5), "value": 0.1}, ["x"]),
+        ({"gated": False}, []),
+        ({}, ["f", "m", "x"]),
+    ],
+)
+def test_filter_takes_a_value_several_or_none(values, groups):
+    assert SOME.filter(**values)["group"].to_list() == groups
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"group": 3}, "the column holds text"),
+        ({"trials": "3"}, "the column holds whole numbers"),
+        ({"group": []}, "give at least one value"),
+        ({"grup": "f"}, "did you mean 'group'"),
+        ({"group": ["f", "w"]}, "group='w': no row has it; available: f, m, x"),
+    ],
+)
+def test_filter_refuses_what_no_row_can_have(values, message):
+    with pytest.raises(ConfigError, match=message):
+        SOME.filter(**values)
+
+
+def test_an_empty_table_has_no_row_of_any_group():
+    assert len(Table.empty({"group": "str"}).filter(group="f")) == 0
+
+
+def test_the_old_name_of_filter_gives_no_row_without_refusing():
+    with pytest.warns(DeprecationWarning, match=r"Table\.where is filter since release 0\.3"):
+        assert len(SOME.where(group="w")) == 0

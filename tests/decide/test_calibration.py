@@ -26,7 +26,7 @@ def written(calibration, tmp_path_factory):
 
 
 def rows(calibration, rule):
-    return {row["group"]: row for row in calibration.groups.where(rule=rule).rows()}
+    return {row["group"]: row for row in calibration.groups.subset(rule=rule).rows()}
 
 
 def test_groups_that_are_scored_apart_gain_by_calibrators_of_their_own(calibration):
@@ -53,7 +53,7 @@ def test_groups_that_are_alike_keep_the_common_calibrator(alike):
     calibration = pv.calibrate(trials, speakers=speakers, **OPTIONS)
     assert calibration.apart == []
     assert calibration.calibrator.groups == {}
-    (gain,) = calibration.rules.where(rule="per group").rows()
+    (gain,) = calibration.rules.subset(rule="per group").rows()
     assert gain["gain_low"] < 0 < gain["gain_high"]
 
 
@@ -79,7 +79,7 @@ def test_the_order_of_rows_changes_nothing(shifted, calibration):
 def test_what_is_said_is_so_where_a_group_has_its_own(calibration):
     off = {}
     for rule in ("common", "per group"):
-        bins = calibration.reliability.where(rule=rule, group="m").rows()
+        bins = calibration.reliability.subset(rule=rule, group="m").rows()
         near = [row for row in bins if min(row["target"], row["nontarget"]) >= 5]
         for name in ("target", "nontarget"):
             assert sum(row[name] for row in bins) == rows(calibration, rule)["m"][name]
@@ -117,7 +117,7 @@ def test_a_calibrator_that_is_written_is_read_and_applied_as_it_was(
     audit = pv.audit(
         tmp_path / "llr.csv", speakers=speakers, by="gender", llr=True, intervals=False
     )
-    (loss,) = audit.groups.where(metric="cal_loss", group="pooled").rows()
+    (loss,) = audit.groups.subset(metric="cal_loss", group="pooled").rows()
     assert loss["value"] < 0.02
 
 

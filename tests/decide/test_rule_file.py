@@ -70,7 +70,7 @@ def test_the_group_may_be_that_of_the_person_at_the_door_and_unknown(shifted):
     rules = RULES | {"side": "test", "unknown": 1e6}
     people = partly_known.with_columns(one=pl.col("speaker"))
     audit = pv.audit(trials, speakers=people, thresholds=rules, **FAST | {"by": "one"})
-    row = audit.groups.where(group="p00", metric="fnr", operating_point="deployed").rows()[0]
+    row = audit.groups.subset(group="p00", metric="fnr", operating_point="deployed").rows()[0]
     assert row["value"] == 1
 
 

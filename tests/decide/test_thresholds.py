@@ -26,7 +26,7 @@ def selection(shifted):
 
 
 def rows(selection, rule):
-    return {row["group"]: row for row in selection.groups.where(rule=rule).rows()}
+    return {row["group"]: row for row in selection.groups.subset(rule=rule).rows()}
 
 
 def test_a_group_that_is_scored_higher_gets_a_higher_threshold_and_pays_for_it_in_lock_outs(
@@ -71,7 +71,7 @@ def test_groups_that_are_alike_keep_the_common_threshold(alike):
     selection = pv.thresholds(trials, speakers=speakers, **OPTIONS)
     assert selection.apart == {}
     assert selection.rule.thresholds == {}
-    gain = selection.rules.where(rule="per group").rows()[0]
+    gain = selection.rules.subset(rule="per group").rows()[0]
     assert gain["gain_low"] < 0 < gain["gain_high"]
 
 

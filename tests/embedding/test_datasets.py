@@ -163,7 +163,7 @@ def test_classes_are_known_by_their_names(saved):
     speakers = saved("speakers", table, gender=classes("female", "male"))
     audit = pv.audit(scores, speakers=speakers, by="gender", intervals=False)
     assert {row["group"] for row in audit.groups} == {"female", "male", "all", "pooled"}
-    assert audit.groups.where(metric="eer", group="all").to_polars()["value"][0] == 0
+    assert audit.groups.subset(metric="eer", group="all").to_polars()["value"][0] == 0
 
 
 def test_speakers_that_are_classes_are_embedded_by_their_names(saved, recordings):

@@ -329,7 +329,7 @@ def test_failures_and_attributes_flow_into_an_audit(folder, small, tmp_path):
         scores, speakers=speakers, by=["sex"], utterances=recordings, orientation="similarity",
         failures=store.path / "failures.csv", intervals=False,
     )  # fmt: skip
-    rows = group_audit.groups.where(grouping="sex", metric="fta").rows()
+    rows = group_audit.groups.subset(grouping="sex", metric="fta").rows()
     counts_by_group = {row["group"]: (row["errors"], row["trials"]) for row in rows}
     assert counts_by_group == {"f": (3, 15), "m": (2, 14), "pooled": (5, 29)}  # one is never tested
 

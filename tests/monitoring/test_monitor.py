@@ -84,7 +84,7 @@ def again(folder, monitored, tmp_path):
 
 
 def test_an_alarm_tells_the_group_the_rate_since_when_and_what_would_silence_it(monitored):
-    (alarm,) = monitored.alarms.where(against="before").rows()
+    (alarm,) = monitored.alarms.subset(against="before").rows()
     assert alarm["group"] == "f"
     assert day(RISE) <= alarm["day"] <= day(WEEKS - 1)
     assert alarm["changed"] == alarm["since"] == day(RISE)
@@ -281,12 +281,12 @@ def absent():
 
 @pytest.mark.slow
 def test_impostors_that_may_explain_a_rise_silence_it(monitored, tmp_path):
-    (alarm,) = monitored.groups.where(against="before", group="f").rows()
+    (alarm,) = monitored.groups.subset(against="before", group="f").rows()
     loud = streamed(tmp_path / "loud", rise=4.0, impostors=0.5 * alarm["explained_by"])
     silent = streamed(tmp_path / "silent", rise=4.0, impostors=2.5 * alarm["explained_by"])
-    assert len(loud.alarms.where(against="before")) == 1
-    assert len(silent.alarms.where(against="before")) == 0
-    (less,) = loud.groups.where(against="before", group="f").rows()
+    assert len(loud.alarms.subset(against="before")) == 1
+    assert len(silent.alarms.subset(against="before")) == 0
+    (less,) = loud.groups.subset(against="before", group="f").rows()
     assert less["low"] < alarm["low"]
 
 
@@ -302,7 +302,7 @@ def test_a_limit_and_a_saved_audit_are_held_against(tmp_path):
     assert rows["limit", "f"]["is_alarm"]
     assert rows["baseline", "f"]["is_alarm"]
     assert not rows["baseline", "m"]["is_alarm"]
-    saved = pv.load(tmp_path / "audit").groups.where(grouping="gender", metric="fnr", group="f")
+    saved = pv.load(tmp_path / "audit").groups.subset(grouping="gender", metric="fnr", group="f")
     assert rows["baseline", "f"]["reference"] == pytest.approx(saved.rows()[0]["value"])
 
 
@@ -334,15 +334,15 @@ def test_where_days_vary_for_many_speakers_nothing_is_judged_and_no_alarm_raised
 
 def test_groups_too_small_and_weeks_too_few_are_told(tmp_path):
     monitored = streamed(tmp_path, weeks=1)
-    assert {row["reason"] for row in monitored.groups.where(against="before").rows()} == {
+    assert {row["reason"] for row in monitored.groups.subset(against="before").rows()} == {
         "fewer than 4 weeks of earlier days"
     }
     few = PEOPLE.with_columns(gender=pl.Series(["x"] * 5 + ["f", "m"] * 77 + ["f"]))
     options = {"state": tmp_path / "few", "key": tmp_path / "key", "day": day(0)}
     monitored = pv.monitor(calls(0), new=True, **options, **{**OPTIONS, "speakers": few})
     assert monitored.record["settings"]["watched"] == ["f", "m"]
-    assert len(monitored.groups.where(group="x")) == 0
-    (row,) = monitored.groups.where(group="m", against="others").rows()
+    assert len(monitored.groups.subset(group="x")) == 0
+    (row,) = monitored.groups.subset(group="m", against="others").rows()
     other_calls = calls(0).join(few.filter(pl.col("gender") != "m"), on="customer")
     assert row["reference"] == other_calls["decision"].eq("reject").mean()  # x is of everyone else
 

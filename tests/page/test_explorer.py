@@ -218,7 +218,7 @@ def test_the_audited_point_is_exact_with_its_intervals(opened, h_explorer, h_aud
             selection = {"system": "V2", "grouping": "gender+nationality", "operating_point": point}
             expect_rates(state["common"], groups, state["threshold"])
             for metric in ("fpr", "fnr"):
-                rows = h_audit.groups.where(**selection, metric=metric, within="").rows()
+                rows = h_audit.groups.subset(**selection, metric=metric, within="").rows()
                 audited = {row["group"]: row for row in rows}
                 for cells in state["common"]:
                     row = audited[cells["group"][0]]
@@ -232,12 +232,12 @@ def test_the_audited_point_is_exact_with_its_intervals(opened, h_explorer, h_aud
                             "threshold": row["threshold"],
                         }
                         filters.pop("operating_point")
-                        (band,) = h_audit.bands.where(**filters).rows()
+                        (band,) = h_audit.bands.subset(**filters).rows()
                         ends = band[f"{metric}_low"], band[f"{metric}_high"]
                         assert row["low"] < ends[0] < row["value"] < ends[1] < row["high"]
                     interval = interval_text(*ends, times=100)
                     assert cells[f"{metric}_span"][0] == interval.replace("–", "")
-            for row in h_audit.meta.where(**selection, zero="none", gated=False, within="").rows():
+            for row in h_audit.meta.subset(**selection, zero="none", gated=False, within="").rows():
                 for id_, metric, name in audited_measures():
                     if (row["measure"], row["metric"]) == (name, metric):
                         cell = state["measures"][id_][told_in(metric)]
@@ -267,7 +267,7 @@ def test_ratios_have_the_intervals_of_the_audited_point(opened, h_explorer, h_au
             point = button.get_attribute("data-point")
             for reference in ("pooled", "others"):
                 page.locator("#x-reference").select_option(reference)
-                rows = h_audit.bias.where(
+                rows = h_audit.bias.subset(
                     system="V2",
                     grouping="gender+nationality",
                     operating_point=point,
@@ -305,7 +305,7 @@ def test_measures_have_the_floors_of_the_audited_point_and_nowhere_else(
             button.click()
             for gated in (False, True):
                 page.locator("#x-gated").set_checked(gated)
-                rows = h_audit.meta.where(
+                rows = h_audit.meta.subset(
                     **selection, operating_point=button.get_attribute("data-point"), gated=gated
                 ).rows()
                 pairs = [*floors_of(read(page), (row for row in rows if row["value"] is not None))]
@@ -326,7 +326,7 @@ def test_measures_have_the_floors_of_the_audited_point_and_nowhere_else(
 
 
 def test_between_nodes_limits_lie_between_those_of_the_nodes(opened, h_explorer, h_audit):
-    bands = h_audit.bands.where(system="V2", grouping="gender+nationality", group="m+UK").to_dict()
+    bands = h_audit.bands.subset(system="V2", grouping="gender+nationality", group="m+UK").to_dict()
     nodes = np.array(bands["threshold"])
     with opened(h_explorer) as page:
         checked = 0
@@ -355,7 +355,7 @@ LARGEST = 1e6
 
 def bands_of(audit, curves):
     """Limits of every group in the order of the bins, ``[group, node]``, and the nodes."""
-    rows = audit.bands.where(system=curves.system, grouping=curves.grouping).to_dict()
+    rows = audit.bands.subset(system=curves.system, grouping=curves.grouping).to_dict()
     nodes = sorted({*rows["threshold"]} & {*curves.thresholds.tolist()})
     bands = {"threshold": nodes}
     for name in [f"{m}{kind}" for m in RATES for kind in ENDS_OF_RATES]:
@@ -576,7 +576,7 @@ def test_groups_that_fail_a_gate_are_left_out_as_in_the_audit(opened, h_explorer
             "grouping": "gender+nationality",
             "operating_point": "fpr=0.01",
         }
-        rows = h_audit.meta.where(**selection, zero="none", gated=True, within="").rows()
+        rows = h_audit.meta.subset(**selection, zero="none", gated=True, within="").rows()
         values = {
             (row["measure"], row["metric"]): row["value"]
             for row in rows
@@ -677,7 +677,7 @@ def test_verdicts_are_those_of_the_audit_and_stand_only_where_it_tested(
             drawn_rows = page.evaluate(DRAWN)["rows"]
             selection = {"system": "L", "grouping": "gender+nationality", "within": ""}
             point = button.get_attribute("data-point")
-            rows = h_audit.verdicts.where(**selection, operating_point=point).rows()
+            rows = h_audit.verdicts.subset(**selection, operating_point=point).rows()
             audited = {(row["metric"], row["group"]): row for row in rows}
             verdicts = set()
             for row in drawn_rows:
@@ -712,7 +712,7 @@ def test_without_javascript_every_audited_point_stands_in_a_table(opened, h_page
             table_row.locator("th, td").all_inner_texts()
             for table_row in table.locator("tbody tr").all()
         ]
-    points = h_audit.operating_points.where(system="V2", within="").rows()
+    points = h_audit.operating_points.subset(system="V2", within="").rows()
     assert [row[0].removesuffix(" *") for row in rows] == list(groups)
     for column, point in enumerate(points):
         false, missed = rates_at(groups, point["threshold"])

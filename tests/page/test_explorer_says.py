@@ -71,7 +71,7 @@ def expect_no_other_claim(audit, selection, state, last_point):
         point = sentence.removeprefix("Audited here: ").partition(". ")[0]
         point_id = state["here"][point]
         rates = rates_by_group(audit, {**selection, "within": ""})
-        system = audit.verdicts.where(
+        system = audit.verdicts.subset(
             **selection, operating_point=point_id, within="", group=""
         ).rows()
         sentences = {row["metric"]: row["sentence"] for row in system}
@@ -82,12 +82,12 @@ def expect_no_other_claim(audit, selection, state, last_point):
         ]
         assert sentence == ". ".join([f"Audited here: {point}", *expected])
         return point_id
-    assert not state["here"] or not len(audit.verdicts.where(**selection))
+    assert not state["here"] or not len(audit.verdicts.subset(**selection))
     head, _, claim_text = sentence.partition(": ")
     assert head == "Highest counted, not tested"
     gates = {
         (row["metric"], row["group"]): row["gates"]
-        for row in audit.verdicts.where(**selection, operating_point=last_point, within="").rows()
+        for row in audit.verdicts.subset(**selection, operating_point=last_point, within="").rows()
     }
     claims = CLAIM.findall(claim_text)
     assert claims
@@ -114,7 +114,7 @@ def expect_verdicts(audit, selection, state):
     rows = [
         row
         for point in points
-        for row in audit.verdicts.where(**selection, operating_point=point, within="").rows()
+        for row in audit.verdicts.subset(**selection, operating_point=point, within="").rows()
     ]
     for row in state["rows"]:
         for metric in ERROR_TYPES:

@@ -68,7 +68,7 @@ def test_of_many_groups_the_explorer_shows_some_until_all_are_asked_for(opened, 
 
 
 def names_of(audit):
-    rows = audit.groups.where(grouping="group", metric="fnr").rows()
+    rows = audit.groups.subset(grouping="group", metric="fnr").rows()
     return {row["group"] for row in rows} - {"pooled"}
 
 

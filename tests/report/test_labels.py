@@ -120,9 +120,9 @@ def test_the_page_tells_what_labels_stand_for_and_the_command_with_names(audit):
 
 def test_two_groups_of_one_label_are_told_apart_by_their_names(audit):
     labelled = pv.labelled(audit, {"labels": {"f": "people", "m": "people", "India": "pooled"}})
-    groups = {row["group"] for row in labelled.groups.where(grouping="gender")}
+    groups = {row["group"] for row in labelled.groups.subset(grouping="gender")}
     assert groups == {"people (f)", "people (m)", "pooled"}
-    assert "pooled (India)" in {row["group"] for row in labelled.groups.where(grouping="nation")}
+    assert "pooled (India)" in {row["group"] for row in labelled.groups.subset(grouping="nation")}
 
 
 @pytest.mark.slow

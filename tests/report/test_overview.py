@@ -28,10 +28,10 @@ def drawn(audit, width):
 def test_the_headline_names_the_groups_that_are_called_worse_and_no_other(audit):
     audit_overview = overview(audit)
     condition = {"grouping": "gender", "operating_point": "fpr=0.01", "verdict": "worse"}
-    worse = {row["group"] for row in audit.verdicts.where(**condition).rows()}
+    worse = {row["group"] for row in audit.verdicts.subset(**condition).rows()}
     named = {segment.text for segment in audit_overview.headline if segment.verdict == "worse"}
     assert worse == named == {"f"}
-    (row,) = audit.verdicts.where(**condition, metric="fnr", group="f").rows()
+    (row,) = audit.verdicts.subset(**condition, metric="fnr", group="f").rows()
     times = (
         f"{short_number(row['ratio'])} times as frequent {interval_text(row['low'], row['high'])}"
     )
@@ -45,7 +45,7 @@ def test_every_comparison_is_counted_once(audit):
     audit_overview = overview(audit)
     rows = [
         row
-        for row in audit.verdicts.where(operating_point="fpr=0.01").rows()
+        for row in audit.verdicts.subset(operating_point="fpr=0.01").rows()
         if row["group"] and row["metric"] != "fpr+fnr"
     ]
     # f against m is m against f

@@ -62,7 +62,7 @@ def unfair(speakers):
 
 
 def _measures(audit, system, **conditions):
-    rows = audit.meta.where(system=system, zero="none", alpha=None, **conditions).rows()
+    rows = audit.meta.subset(system=system, zero="none", alpha=None, **conditions).rows()
     return {
         (row["metric"], row["definition"], row["operating_point"], row["measure"]): row
         for row in rows
@@ -72,18 +72,18 @@ def _measures(audit, system, **conditions):
 def test_a_group_that_drops_out_of_one_system_drops_out_of_all(unfair):
     for metric, left_out in (("fpr", ["c"]), ("fnr", []), ("eer", [])):
         for system in ("A", "B"):
-            rows = unfair.meta.where(
+            rows = unfair.meta.subset(
                 system=system, metric=metric, measure="gini", zero="none", gated=True
             ).rows()
             for row in rows:
                 assert json.loads(row["left_out"] or "[]") == left_out
                 assert row["groups"] == 3 - len(left_out)
-    joint = unfair.meta.where(measure="fdr", gated=True, zero="none").rows()
+    joint = unfair.meta.subset(measure="fdr", gated=True, zero="none").rows()
     assert {(row["groups"], row["left_out"]) for row in joint} == {(2, '["c"]')}
     # by the groups that are judged in both, the systems do not differ
     assert len({row["value"] for row in joint}) == 1
     fdr_by_system = {
-        r["system"]: r["value"] for r in unfair.meta.where(measure="fdr", gated=False).rows()
+        r["system"]: r["value"] for r in unfair.meta.subset(measure="fdr", gated=False).rows()
     }
     assert fdr_by_system["A"] < fdr_by_system["B"]
 
@@ -108,7 +108,7 @@ def test_a_measure_of_the_same_groups_has_the_values_of_an_audit_of_these_groups
 
 def test_a_group_without_trials_in_one_system_is_left_out_of_all(speakers):
     audit = _audit({"A": _scores(0.0, missing="b"), "B": _scores(0.0)}, speakers)
-    rows = audit.meta.where(metric="fpr", measure="gini", gated=True, zero="none").rows()
+    rows = audit.meta.subset(metric="fpr", measure="gini", gated=True, zero="none").rows()
     assert {(row["system"], row["groups"], row["left_out"]) for row in rows} == {
         ("A", 2, ""),  # it has no value that could be left out
         ("B", 2, '["b"]'),

@@ -156,7 +156,7 @@ def test_shares_of_failures_stand_with_their_intervals(material, printed):
     assert heading.count("[interval]") == 2
     assert len(rows) == 3
     for line in rows:
-        row = audit.groups.where(grouping="gender", group=line.split()[0], metric="fta").rows()[0]
+        row = audit.groups.subset(grouping="gender", group=line.split()[0], metric="fta").rows()[0]
         assert f"{row['errors']:,} / {row['trials']:,}" in line
         assert line.count("[") == 2
     assert max(map(len, lines)) <= 100

@@ -34,8 +34,8 @@ def lines(printed):
 def test_a_line_holds_rate_interval_speakers_errors_ratio_p_and_verdict(audit, lines):
     condition = {"grouping": "gender", "group": "f", "operating_point": "fpr=0.01"}
     for line, metric in zip(lines(audit, "f"), ("fnr", "fpr"), strict=True):
-        (rate,) = audit.groups.where(**condition, metric=metric, definition="").rows()
-        (verdict,) = audit.verdicts.where(**condition, metric=metric).rows()
+        (rate,) = audit.groups.subset(**condition, metric=metric, definition="").rows()
+        (verdict,) = audit.verdicts.subset(**condition, metric=metric).rows()
         words = {"worse": ["worse"], "cannot_tell": ["inconclusive"]}[verdict["verdict"]]
         numbers = [text.strip("[],~*") for text in line[1 : -len(words)]]
         assert line[-len(words) :] == words
@@ -75,7 +75,7 @@ def test_opposite_directions_are_one_sentence(material, printed):
         operating_points="fpr=0.05",
         replicates=50,
     )
-    (row,) = audit.verdicts.where(group="m", metric="fpr+fnr").rows()
+    (row,) = audit.verdicts.subset(group="m", metric="fpr+fnr").rows()
     assert row["sentence"] == "fewer false accepts, more false rejects"
     assert f"m {row['sentence']}: FNR" in flat(printed(audit))
 
@@ -120,7 +120,7 @@ def test_no_verdict_is_told_in_the_words_of_another(audited, lines, verdict, wor
         for group in ("f", "m"):
             for line, metric in zip(lines(audit, group), ("fnr", "fpr"), strict=True):
                 condition = {"group": group, "metric": metric, "operating_point": "fpr=0.01"}
-                (row,) = audit.verdicts.where(**condition).rows()
+                (row,) = audit.verdicts.subset(**condition).rows()
                 assert (" ".join(line).endswith(f" {words}")) == (row["verdict"] == verdict)
 
 
@@ -137,7 +137,7 @@ def test_small_groups_are_marked_and_listed_with_what_they_lack(audited, printed
 def test_meta_measures_stand_beside_their_floors(audited, printed):
     gates = ["speakers=5", "errors=1", "pairs=2"]
     audit = audited(by="nation", operating_points="eer", gates=gates)
-    (row,) = audit.meta.where(
+    (row,) = audit.meta.subset(
         grouping="nation", measure="garbe", operating_point="eer", zero="none", gated=False
     ).rows()
     output_lines = printed(audit).splitlines()
@@ -217,7 +217,7 @@ def test_bands_of_a_number_have_a_trend(material, printed):
 def test_standardised_rates_stand_beside_the_crude_ones(audited, printed):
     audit = audited(by="gender", operating_points="fpr=0.01", standardise="same:nation")
     text = printed(audit).split("equal weight for each level of same:nation")[1]
-    (row,) = audit.groups.where(
+    (row,) = audit.groups.subset(
         group="f", metric="fpr", definition="standardised same:nation"
     ).rows()
     line = next(line for line in text.splitlines() if line.startswith("  f "))
@@ -235,7 +235,7 @@ def test_a_comparison_is_told(material, printed):
     audit = pv.audit({"A": trials, "B@x": shifted}, speakers=speakers, **options)
     text = printed(audit)
     assert "A against B on x: the same trials" in text
-    (row,) = audit.comparison.where(grouping="all", metric="eer").rows()
+    (row,) = audit.comparison.subset(grouping="all", metric="eer").rows()
     line = next(line for line in text.splitlines() if line.startswith("  EER "))
     assert f"{100 * row['value']:.3g} %" in line
     assert f"{100 * row['difference']:+.3g}" in line

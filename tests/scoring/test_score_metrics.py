@@ -71,7 +71,7 @@ def test_values_are_those_of_an_audit_of_the_same_trials(trials):
     audit = pv.audit(scores, by="gender", operating_points="fpr=0.01", intervals=False)
     metrics = pv.metrics(trials, groups="gender")
     for group, audited_group in (("f", "f"), ("m", "m"), ("all trials", "pooled")):
-        rows = audit.groups.where(group=audited_group, grouping="gender").rows()
+        rows = audit.groups.subset(group=audited_group, grouping="gender").rows()
         audited = {(row["metric"], row["definition"], row["operating_point"]): row for row in rows}
         for name, key in {
             ("eer", "linear"): ("eer", "linear", ""),
@@ -84,14 +84,14 @@ def test_values_are_those_of_an_audit_of_the_same_trials(trials):
         }.items():
             assert metrics.value(*name, group) == pytest.approx(audited[key]["value"], rel=1e-9)
         for rate in ("fnr", "fpr"):
-            (row,) = metrics.table.where(metric=rate, group=group).rows()
+            (row,) = metrics.table.subset(metric=rate, group=group).rows()
             audited_row = audited[rate, "", "fpr=0.01"]
             assert (row["errors"], row["trials"]) == (audited_row["errors"], audited_row["trials"])
 
 
 def test_the_eer_has_every_definition(trials):
     metrics = pv.metrics(trials["score"], trials["label"])
-    found = {row["definition"] for row in metrics.table.where(metric="eer").rows()}
+    found = {row["definition"] for row in metrics.table.subset(metric="eer").rows()}
     assert found == set(DEFINITIONS)
 
 

@@ -87,12 +87,12 @@ def test_the_list_of_paper_003(protocol_checked):
 
 
 def test_nontarget_trials_of_paper_003_within_each_attribute(protocol_checked):
-    rows = protocol_checked.tables["within"].where(attribute="Gender").rows()
+    rows = protocol_checked.tables["within"].subset(attribute="Gender").rows()
     overall, *nations = [round(100 * row["same_share"], 1) for row in rows]
     assert overall == 45.7
     assert (min(nations), max(nations)) == (41.6, 56.4)
     shares = (
-        protocol_checked.tables["within"].where(attribute="Nationality").to_dict()["same_share"]
+        protocol_checked.tables["within"].subset(attribute="Nationality").to_dict()["same_share"]
     )
     assert set(shares) == {1.0}
 
@@ -109,7 +109,7 @@ def test_every_count_is_that_of_a_loop_over_the_trials(data):
     gender = dict(zip(*SPEAKERS.values(), strict=True))
     target = [(enrolled, tested) for enrolled, tested in trials if enrolled[0] == tested[0]]
     nontarget = [pair for pair in trials if pair not in target]
-    for row in description.tables["groups"].where(grouping="gender").rows():
+    for row in description.tables["groups"].subset(grouping="gender").rows():
         mine = row["group"]
         used = {enrolled for pair in trials for enrolled in pair if gender[enrolled[0]] == mine}
         assert row["utterances"] == len(used)
@@ -150,7 +150,7 @@ def test_groups_of_recordings_and_of_trials():
     assert rows["device", "desk"]["target"] == 0
     assert rows["place", "road"]["nontarget"] == 1
     assert rows["place", "road"]["utterances"] is None
-    cells = description.tables["matrix"].where(grouping="device").rows()
+    cells = description.tables["matrix"].subset(grouping="device").rows()
     assert [(c["enrol_group"], c["test_group"], c["nontarget"]) for c in cells] == [
         ("phone", "phone", 1)
     ]

@@ -164,7 +164,7 @@ def test_with_one_attribute_pairs_are_of_grades_1_and_2_and_target_trials_of_3()
     assert rows == {("target", 3): 1, ("nontarget", 2): 1, ("nontarget", 1): 1}
     trials["score"] = [2.0, 1.0, 0.0]
     audit = pv.audit(trials, speakers=people, by="grade", intervals=False)
-    groups = audit.groups.where(grouping="grade", metric="fnr").to_dict()["group"]
+    groups = audit.groups.subset(grouping="grade", metric="fnr").to_dict()["group"]
     assert set(groups) == {"1", "2", "3", "pooled"}
 
 

@@ -106,7 +106,7 @@ def test_the_table_sums_up_the_values_of_the_variants(pool, people):
     variation = variants(pool, people)
     for row in variation.table:
         cell = {name: row[name] for name in ("group", "per_speaker", "metric")}
-        values = np.array([draw["value"] for draw in variation.values.where(**cell)])
+        values = np.array([draw["value"] for draw in variation.values.subset(**cell)])
         assert values.size == variation.variants
         assert row["mean"] == pytest.approx(values.mean())
         if values.min() > 0:
@@ -120,14 +120,14 @@ def test_a_metric_is_that_of_the_trials_drawn(pool, people):
     drawn = pairs.draw_rows(5, (9, 5, 1))
     mine = drawn[pairs.group[drawn] == 1]
     expected = float(eer(Counts.from_scores(pairs.score[mine], pairs.target[mine])))
-    (row,) = variation.values.where(group="m", per_speaker=5, variant=2, metric="eer").rows()
+    (row,) = variation.values.subset(group="m", per_speaker=5, variant=2, metric="eer").rows()
     assert row["value"] == expected
 
 
 def test_more_pairs_cure_the_draw_of_pairs_and_not_the_draw_of_speakers(pool, people):
     variation = variants(pool, people, per_speaker=[5, 35], variants=20, replicates=100)
     for metric in ("eer", "fnr", "fpr"):
-        rows = variation.table.where(metric=metric).rows()
+        rows = variation.table.subset(metric=metric).rows()
         few, many = (
             {
                 name: np.mean([r[name] for r in rows if r["per_speaker"] == n])
@@ -156,7 +156,7 @@ def test_a_scorer_is_asked_for_the_trials_of_lists_built_for_it(people):
     variation = variants({"utterance": ids}, people, scorer=scorer, per_speaker=[5, 20])
     assert sorted(requests) == [2 * 5 * 2 * SPEAKERS] * 3 + [2 * 20 * 2 * SPEAKERS] * 3
     assert variation.kept == {"f": SPEAKERS, "m": SPEAKERS}
-    for row in variation.table.where(metric="eer"):
+    for row in variation.table.subset(metric="eer"):
         assert 0 < row["mean"] < 0.5
     again = variants({"utterance": ids[::-1]}, people, scorer=scorer, per_speaker=[5, 20])
     assert again.to_json() == variation.to_json()
@@ -189,7 +189,7 @@ def test_speakers_without_pairs_enough_are_left_out_of_all_lists(pool, people):
     short = {name: cells[~lost] for name, cells in pool.items()}
     variation = variants(short, people, per_speaker=[5, 40])
     assert variation.left_out == {"f": 1}
-    assert {row["speakers"] for row in variation.table.where(group="f")} == {SPEAKERS - 1}
+    assert {row["speakers"] for row in variation.table.subset(group="f")} == {SPEAKERS - 1}
 
 
 def test_fewer_than_five_speakers_tell_nothing_of_others(pool, people):
@@ -277,7 +277,7 @@ def test_on_voxceleb1_h_the_draw_of_speakers_stays(bt4vt_data):
     )
     assert variation.kept["Canada"] == 54
     assert sum(variation.kept.values()) + sum(variation.left_out.values()) == 1190
-    few, many = variation.table.where(group="Canada", metric="min_cdet").rows()
+    few, many = variation.table.subset(group="Canada", metric="min_cdet").rows()
     assert few["seed_sd"] == pytest.approx(0.20, abs=0.12)
     assert many["seed_sd"] == pytest.approx(0.08, abs=0.04)
     assert few["speaker_sd"] == pytest.approx(0.26, abs=0.08)

@@ -154,12 +154,12 @@ def criteria(audit: Audit | str | os.PathLike[str]) -> Criteria:
     if not len(loaded.sweep):
         msg = f"the audit has no sweep of thresholds; {_HINT}"
         raise ConfigError(msg)
-    rows = loaded.sweep.where(zero="none").rows()
+    rows = loaded.sweep.subset(zero="none").rows()
     if not rows:
         msg = "the sweep has no rates as they are, which these are of; audit with --zero none"
         raise ConfigError(msg)
     sweep_by_scope = _rows_by_scope(rows)
-    meta_by_scope = _rows_by_scope(loaded.meta.where(zero="none", gated=False).rows())
+    meta_by_scope = _rows_by_scope(loaded.meta.subset(zero="none", gated=False).rows())
     tables = {name: TableBuilder(columns) for name, columns in TABLES.items()}
     threshold_columns = TABLES["thresholds"].keys() - _KEY
     joint_measures = [measure for measure in meta_measures().values() if measure.terms]

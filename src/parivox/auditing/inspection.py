@@ -90,14 +90,14 @@ def can_be_audited(inspection: Inspection) -> bool:
 def audit_warnings(audit: Audit) -> Iterator[DataWarning]:
     """Yield the data warnings of an audit: of data, of missing scores, of operating points."""
     for source in (WARNING_SOURCE, MISSING_SCORES, POINT_WARNINGS):
-        for row in audit.data.where(source=source).rows():
+        for row in audit.data.subset(source=source).rows():
             text = row["item"]
             if text.startswith(RANGE_OF_NUMBERS):  # which the inspection shows with the column
                 continue
             if row["group"] and row["value"] is not None:
                 text = f"{text}: {row['group']} ({row['grouping']}), {100 * row['value']:.3g} %"
             yield DataWarning(text, row["count"] or 0, row["note"] or "")
-    for row in audit.data.where(source="scores", item=PLACEHOLDER_SPEAKER, grouping="").rows():
+    for row in audit.data.subset(source="scores", item=PLACEHOLDER_SPEAKER, grouping="").rows():
         yield DataWarning(PLACEHOLDER_SPEAKER, row["count"], NOTE_PLACEHOLDER_SPEAKER)
 
 

@@ -123,7 +123,7 @@ def failing_findings(audit: Audit, findings: Sequence[str]) -> list[str]:
         ("cannot-tell", audit.limits, "cannot_tell", "a limit is not known to be met"),
         ("worse", audit.verdicts, "worse", "a group is shown worse"),
     ):
-        rows = table.where(within="", verdict=code).rows() if name in findings else []
+        rows = table.subset(within="", verdict=code).rows() if name in findings else []
         sentences += [f"{problem} ({table_row['group']})" for table_row in rows[:1]]
     return sentences
 

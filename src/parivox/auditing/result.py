@@ -14,8 +14,10 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from parivox.auditing.column_texts import column_texts
 from parivox.auditing.folder import check_folder, check_format, read_folder, write_folder
 from parivox.auditing.private import PrivateKey, sealed_provenance
+from parivox.auditing.rates_and_ratios import ERROR_RATES, group_rates, group_ratios
 from parivox.auditing.schema import CURVES, ON_REQUEST, SCHEMA_VERSION, TABLES
 from parivox.data.table import Table
 from parivox.errors import ConfigError, printable, utf8_text
@@ -29,7 +31,7 @@ from parivox.shown import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 
 def system_name(system: str, list_: str) -> str:
@@ -78,6 +80,11 @@ class Audit(NotebookView):
     record: dict[str, Any]
     provenance: list[dict[str, Any]]
 
+    def __post_init__(self) -> None:
+        """Describe the columns of every table."""
+        for name in TABLES:
+            object.__setattr__(self, name, getattr(self, name).described(column_texts(name)))
+
     def __repr__(self) -> str:
         inputs = ", ".join(
             system_name(content["system"], content["list"]) for content in self.record["inputs"]
@@ -90,6 +97,103 @@ class Audit(NotebookView):
     def charts(self) -> Any:
         """Every chart by name, as Altair charts to restyle: ``audit.charts.det(by="gender")``."""
         return import_module(NOTEBOOK_MODULE).Charts(self)
+
+    def rates(
+        self,
+        metric: Sequence[str] | str = ERROR_RATES,
+        *,
+        system: Sequence[str] | str | None = None,
+        list: Sequence[str] | str | None = None,  # noqa: A002 - as the column is called
+        grouping: Sequence[str] | str | None = None,
+        group: Sequence[str] | str | None = None,
+        operating_point: str | None = None,
+        allocation: str | None = None,
+        within: str | None = None,
+    ) -> Table:
+        """Return the error rates of every group, one row for each group, error type and system.
+
+        Parameters
+        ----------
+        metric
+            Metrics at an operating point; by default both error rates.
+        system, list, grouping, group
+            Only these; by default all groups, without those of all trials. ``grouping="all"`` has
+            the rates over all trials.
+        operating_point, allocation, within
+            By default the first operating point, the first allocation, and all strata together.
+
+        Returns
+        -------
+        Table
+            ``rate`` is a fraction in [0, 1], and ``low`` and ``high`` are the limits of its
+            interval. A missing rate has a ``reason``.
+
+        Raises
+        ------
+        ConfigError
+            If the audit has no such metric, group and so on.
+        """
+        filters = {
+            "metric": metric,
+            "system": system,
+            "list": list,
+            "grouping": grouping,
+            "group": group,
+            "operating_point": operating_point,
+            "allocation": allocation,
+            "within": within,
+        }
+        options = self.record["options"]
+        return group_rates(self.groups, self.operating_points, options, filters)
+
+    def ratios(
+        self,
+        metric: Sequence[str] | str = ERROR_RATES,
+        *,
+        reference: str | None = None,
+        system: Sequence[str] | str | None = None,
+        list: Sequence[str] | str | None = None,  # noqa: A002 - as the column is called
+        grouping: Sequence[str] | str | None = None,
+        group: Sequence[str] | str | None = None,
+        operating_point: str | None = None,
+        allocation: str | None = None,
+        within: str | None = None,
+    ) -> Table:
+        """Return each group's error rate divided by that of a reference, with the verdict.
+
+        Parameters
+        ----------
+        metric, system, list, grouping, group, operating_point, allocation, within
+            As in `rates`.
+        reference
+            By default the first reference of the audit, which is ``others`` (all other groups
+            combined) unless another one was asked for. Verdicts exist for the first one only.
+
+        Returns
+        -------
+        Table
+            One row for each group, error type and system: ``ratio`` with the limits of its
+            interval, ``p_holm`` (adjusted for all groups and both error types), ``verdict`` and
+            ``reason``.
+
+        Raises
+        ------
+        ConfigError
+            If the audit has no such metric, group, reference and so on.
+        """
+        filters = {
+            "metric": metric,
+            "reference": reference,
+            "system": system,
+            "list": list,
+            "grouping": grouping,
+            "group": group,
+            "operating_point": operating_point,
+            "allocation": allocation,
+            "within": within,
+        }
+        options = self.record["options"]
+        return group_ratios(self.bias, self.verdicts, self.operating_points, options, filters)
 
     def tables(self) -> dict[str, Table]:
         """Every table by name; those on request only if there is anything in them."""
@@ -135,7 +239,7 @@ class Audit(NotebookView):
         yield "\n }\n}\n"
 
     def summary(self) -> str:
-        """Return what the terminal shows first, as `print` shows it."""
+        """Return what the terminal shows first, as ``print`` shows it."""
         return str(self)
 
     def report(

@@ -8,13 +8,16 @@ from __future__ import annotations
 import io
 import json
 import re
+from functools import reduce
+from operator import or_
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 import polars as pl
 
-from parivox.errors import DataError, printable
+from parivox.errors import ConfigError, DataError, name_hint, printable
+from parivox.renamed import warn_of_new_name
 
 if TYPE_CHECKING:
     import os
@@ -30,6 +33,35 @@ _INNER_FORMULA = r"(?s)(.[;\t\r\n]\"*)([=+\-@])"
 _CONTROL_CHARACTERS = [*map(chr, (*range(9), 11, 12, *range(14, 32), *range(0x7F, 0xA0)))]
 _UNSAFE_TEXT = rf"{_FORMULA}|{_INNER_FORMULA}|[\x00-\x08\x0B\x0C\x0E-\x1F\x7F-\x{{9F}}]"
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+
+
+NAMING_COLUMNS = frozenset(
+    [
+        "allocation",
+        "condition",
+        "definition",
+        "enrol_group",
+        "group",
+        "grouping",
+        "list",
+        "measure",
+        "metric",
+        "operating_point",
+        "reference",
+        "rule",
+        "system",
+        "test_group",
+        "zero",
+    ]
+)
+"""Columns whose values are names: one that no row has is a mistake."""
+CODES = {
+    "verdict": (
+        "worse", "better", "no_difference", "cannot_tell", "differs", "met", "not_met",
+    ),
+    "outcome": ("pass", "fail", "cannot_tell", "not_applicable"),
+}  # fmt: skip
+"""Columns of codes, each of which may be of no row."""
 
 
 class CodedColumn(NamedTuple):
@@ -50,13 +82,21 @@ class Table:
     >>> table = Table.of({"group": ["f", "m"], "value": [0.5, None]}, columns)
     >>> len(table), table.columns
     (2, ('group', 'value'))
-    >>> table.where(group="f").rows()
+    >>> table.filter(group="f").rows()
     [{'group': 'f', 'value': 0.5}]
+    >>> table["value"].to_list(), table[["group"]].columns
+    ([0.5, None], ('group',))
     """
 
-    def __init__(self, frame: pl.DataFrame | None, packed_chunks: Sequence[bytes] = ()) -> None:
+    def __init__(
+        self,
+        frame: pl.DataFrame | None,
+        packed_chunks: Sequence[bytes] = (),
+        column_texts: Mapping[str, str] | None = None,
+    ) -> None:
         self._known_frame = frame
         self._packed_chunks = packed_chunks
+        self._column_texts = column_texts or {}
 
     @classmethod
     def of(cls, cells: Mapping[str, Sequence[Any]], columns: Mapping[str, str]) -> Table:
@@ -165,12 +205,70 @@ class Table:
         """Names of the columns, in order."""
         return tuple(self._frame.columns)
 
-    def where(self, **values: object) -> Table:
-        """Rows whose columns hold these values; None stands for undefined."""
+    def filter(self, **values: object) -> Table:
+        """Return the rows whose columns hold these values.
+
+        Parameters
+        ----------
+        **values
+            For each column the value, or a list of values; None stands for undefined.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such column, or a value that names something, such as a group or a
+            metric, does not occur in the table.
+
+        Examples
+        --------
+        >>> columns = {"group": "str", "value": "float"}
+        >>> table = Table.of({"group": ["f", "m", "x"], "value": [0.5, None, 0.1]}, columns)
+        >>> table.filter(group=["f", "x"])["value"].to_list()
+        [0.5, 0.1]
+        >>> table.filter(group="w")
+        Traceback (most recent call last):
+        parivox.errors.ConfigError: group='w': no row has it; available: f, m, x
+        """
+        for name, choice in values.items():
+            column = self[name]
+            for choice_value in _choices(choice):
+                _check_choice(column, choice_value)
+        return self.subset(**values)
+
+    def subset(self, **values: object) -> Table:
+        """Return the rows whose columns hold these values, which need not occur.
+
+        As `filter`, for code that asks for what may or may not be there.
+        """
         if not values:
             return self
-        conditions = [pl.col(name).eq_missing(pl.lit(wanted)) for name, wanted in values.items()]
-        return Table(self._frame.filter(*conditions))
+        conditions = [
+            reduce(or_, (pl.col(name).eq_missing(pl.lit(wanted)) for wanted in _choices(choice)))
+            for name, choice in values.items()
+        ]
+        return Table(self._frame.filter(*conditions), (), self._column_texts)
+
+    def where(self, **values: object) -> Table:
+        """Return the same as `subset`: the name of `filter` before release 0.3."""
+        warn_of_new_name("Table.where", "filter")
+        return self.subset(**values)
+
+    def describe(self) -> Table:
+        """Return what each column holds: its name, its kind of values, a description.
+
+        Examples
+        --------
+        >>> Table.of({"group": ["f"]}, {"group": "str"}).describe().rows()
+        [{'column': 'group', 'kind': 'text', 'description': ''}]
+        """
+        texts = [self._column_texts.get(name, "") for name in self.columns]
+        kinds = [_kind_text(dtype) for dtype in self._frame.dtypes]
+        cells = {"column": self.columns, "kind": kinds, "description": texts}
+        return Table.of(cells, dict.fromkeys(cells, "str"))
+
+    def described(self, column_texts: Mapping[str, str]) -> Table:
+        """Return the same table, with a description for each column."""
+        return Table(self._known_frame, self._packed_chunks, column_texts)
 
     def renamed(
         self, column: str, names: Mapping[Any, str], *, by: str = "", to: str = ""
@@ -245,6 +343,39 @@ class Table:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self._frame.__arrow_c_stream__(requested_schema)
 
+    @overload
+    def __getitem__(self, name: str) -> pl.Series: ...
+
+    @overload
+    def __getitem__(self, name: list[str]) -> Table: ...
+
+    def __getitem__(self, name: str | list[str]) -> pl.Series | Table:
+        """Return a column by name as a series of Polars, or a table of several columns."""
+        names = name if isinstance(name, list) else [name]
+        for column_name in names:
+            if column_name not in self.columns:
+                raise self._unknown_column_error(column_name)
+        if isinstance(name, list):
+            return Table(self._frame.select(names), (), self._column_texts)
+        return self._frame[name]
+
+    def _unknown_column_error(self, name: object) -> ConfigError:
+        """Return that there is no such column; of a value, how to have its rows."""
+        columns_with_value = [
+            column.name
+            for column in self._frame
+            if column.dtype == pl.String and isinstance(name, str) and name in column
+        ]
+        if columns_with_value:
+            column_name = columns_with_value[0]
+            remedy = f"it is a {column_name}: write .filter({column_name}={name!r})"
+        else:
+            remedy = name_hint(str(name), self.columns)
+        return ConfigError(f"the table has no column {name!r}; {remedy}")
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [*self.columns]
+
     def __len__(self) -> int:
         return self._frame.height
 
@@ -265,6 +396,40 @@ class Table:
         n_hidden = len(self) - _MAX_ROWS_SHOWN
         foot = f"<p>and {n_hidden:,} more rows</p>" if n_hidden > 0 else ""
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{foot}"
+
+
+def _choices(choice: object) -> list[object]:
+    """Return one value, or several, as a list."""
+    choices = [*choice] if isinstance(choice, (list, tuple, set, frozenset)) else [choice]
+    if not choices:
+        msg = "a column is compared with an empty list; give at least one value"
+        raise ConfigError(msg)
+    return choices
+
+
+def _check_choice(column: pl.Series, choice: object) -> None:
+    """Refuse a value of another kind than the column, and a name that no row has."""
+    is_text = column.dtype == pl.String
+    is_number = isinstance(choice, (int, float, np.number))
+    if choice is not None and not (isinstance(choice, str) if is_text else is_number):
+        msg = f"{column.name}={choice!r}: the column holds {_kind_text(column.dtype)}; give such"
+        raise ConfigError(msg)
+    known_codes = CODES.get(column.name, ())
+    is_checked = (column.name in NAMING_COLUMNS or known_codes) and len(column) > 0
+    if is_text and is_checked and choice not in known_codes and choice not in column:
+        known_names = [*known_codes] or column.unique(maintain_order=True).to_list()
+        hint = name_hint(str(choice), [name for name in known_names if name])
+        msg = f"{column.name}={choice!r}: no row has it; {hint}"
+        raise ConfigError(msg)
+
+
+def _kind_text(dtype: pl.DataType) -> str:
+    """Return what a column holds, in a word or two."""
+    if dtype.is_integer():
+        return "whole numbers"
+    if dtype.is_numeric():
+        return "numbers"
+    return "true or false" if dtype == pl.Boolean else "text"
 
 
 def columns_in(path: Path) -> tuple[str, ...]:

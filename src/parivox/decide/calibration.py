@@ -142,7 +142,7 @@ class Calibration(NotebookView):
         alpha = 1 - self.record["confidence"]
         return [
             row["group"]
-            for row in self.groups.where(rule=PER_GROUP).rows()
+            for row in self.groups.subset(rule=PER_GROUP).rows()
             if row["p"] is not None and row["p"] <= alpha
         ]
 

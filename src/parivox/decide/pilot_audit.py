@@ -197,7 +197,7 @@ def pilot_groups(table: Table, options: PlanOptions) -> Iterator[tuple[Row, Pilo
         raise DataError(msg)
     rows = [
         row
-        for row in table.where(definition="")
+        for row in table.subset(definition="")
         if row["metric"] in SIDES and (row["group"] != "pooled" or row["grouping"] == "all")
     ]
     if not any(row["deff"] is not None or row["metric"] in options.icc for row in rows):

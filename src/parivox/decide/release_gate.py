@@ -391,7 +391,7 @@ class _Judge:
         if condition.operating_point:
             return condition.operating_point
         system = {name: family[name] for name in ("system", "list")}
-        rows = self.audit.operating_points.where(**system).rows()
+        rows = self.audit.operating_points.subset(**system).rows()
         return rows[0]["operating_point"] if rows else ""
 
     def _gone_rows(
@@ -410,7 +410,7 @@ class _Judge:
                 }
 
     def _verdict_rows(self, key: Row) -> Iterator[Row]:
-        for row in self.audit.verdicts.where(**key).rows():
+        for row in self.audit.verdicts.subset(**key).rows():
             yield {
                 **row,
                 "value": row["ratio"],
@@ -422,9 +422,9 @@ class _Judge:
             }
 
     def _ratio_rows(self, condition: Condition, key: Row) -> Iterator[Row]:
-        group_rows = self.audit.groups.where(**key, definition="").rows()
+        group_rows = self.audit.groups.subset(**key, definition="").rows()
         df_by_group = {row["group"]: row["df"] for row in group_rows}
-        for row in self.audit.verdicts.where(**key).rows():
+        for row in self.audit.verdicts.subset(**key).rows():
             has_few_speakers = row["reason"] == BELOW_MINIMUM
             low, high = row["low"], row["high"]
             if has_few_speakers:  # too few for a verdict, so that their interval decides nothing
@@ -442,8 +442,8 @@ class _Judge:
     def _rate_rows(self, condition: Condition, key: Row) -> Iterator[Row]:
         # rates of attempts have a definition of their own
         definition = "" if condition.rate in (*RATIO_METRICS, *FAILURE_METRICS) else ATTEMPTS
-        rows = self.audit.groups.where(**key, definition=definition).rows()
-        if not rows and not len(self.audit.groups.where(metric=condition.rate)):
+        rows = self.audit.groups.subset(**key, definition=definition).rows()
+        if not rows and not len(self.audit.groups.subset(metric=condition.rate)):
             rows = self._rows_without_failures(key["grouping"])
         for row in rows:
             limit_columns = self._limit_columns(
@@ -456,7 +456,7 @@ class _Judge:
 
     def _rows_without_failures(self, grouping: str) -> list[Row]:
         """Return rows of an audit that was given no failures: its groups, without figures."""
-        verdict_rows = self.audit.verdicts.where(grouping=grouping).rows()
+        verdict_rows = self.audit.verdicts.subset(grouping=grouping).rows()
         return [
             {
                 "group": group,
@@ -485,7 +485,7 @@ class _Judge:
                 reason = ABSENT.get(row["pairing"], cell_of_row(row, "reason"))
                 yield {**row, **limit_columns, "reason": reason}
         # a grouping, an operating point or a system that the baseline lacks as a whole
-        for row in self.audit.groups.where(**key, definition="").rows():
+        for row in self.audit.groups.subset(**key, definition="").rows():
             if row["group"] not in compared_groups:
                 limit_columns = self._limit_columns(None, None, None, None, condition)
                 yield {**row, **limit_columns, "reason": ABSENT[NEW]}

@@ -220,11 +220,11 @@ class _Release(NamedTuple):
     def rates(self, system: Row) -> dict[tuple[str, ...], ReleaseRate]:
         """Return both rates of every group of a system at each operating point."""
         min_speakers = parse_minimums(self.audit.record["options"]["gate"]).inference
-        pairing_rows = self.audit.pairing.where(**system).rows()
+        pairing_rows = self.audit.pairing.subset(**system).rows()
         pairing = {tuple(row[name] for name in _CELL_COLUMNS): row for row in pairing_rows}
         list_sha256 = pairing_rows[0]["list_sha256"] if pairing_rows else ""
         rates = {}
-        for row in self.audit.groups.where(**system, definition="", within="").rows():
+        for row in self.audit.groups.subset(**system, definition="", within="").rows():
             if row["metric"] not in RATES:
                 continue
             cell = tuple(row[name] for name in _CELL_COLUMNS)

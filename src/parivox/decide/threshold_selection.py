@@ -127,7 +127,7 @@ class Thresholds(NotebookView):
         alpha = 1 - self.record["confidence"]
         return {
             row["group"]: row["threshold"]
-            for row in self.groups.where(rule=PER_GROUP).rows()
+            for row in self.groups.subset(rule=PER_GROUP).rows()
             if row["p"] is not None and row["p"] <= alpha
         }
 
@@ -143,7 +143,7 @@ class Thresholds(NotebookView):
         }
         rate_columns = [f"{rate}{suffix}" for rate in RATES for suffix in _LIMIT_SUFFIXES]
         group_records = {}
-        for row in self.groups.where(rule=PER_GROUP).rows():
+        for row in self.groups.subset(rule=PER_GROUP).rows():
             if row["group"] != EVERYONE:
                 record = {name: row[name] for name in _RULE_COLUMNS}
                 judged_row = judged_rows[row["group"]]

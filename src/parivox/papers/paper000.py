@@ -66,7 +66,7 @@ def _table2(voxceleb: Voxceleb1H) -> Reproduced:
     figures = FigureRows()
     for base_metric, metric, factor in (("EER", "eer", 100.0), ("minCDet", "cdet_raw", 1.0)):
         table = _minimum_cost_audit(voxceleb).groups
-        for row in table.where(system=V2, grouping=BY, metric=metric).rows():
+        for row in table.subset(system=V2, grouping=BY, metric=metric).rows():
             estimate = {name: row[name] and factor * row[name] for name in ("value", "low", "high")}
             # the list is not the paper's, so figures are not judged by print
             group, printed_value = row["group"], TABLE_2[base_metric].get(row["group"])
@@ -186,7 +186,7 @@ def _minimum_cost_audit(voxceleb: Voxceleb1H) -> Audit:
 
 def _bias_rows(audit: Audit, **filters: str) -> dict[str, Mapping[str, Any]]:
     """Return rows of a bias measure by group; groups without errors are not smoothed."""
-    rows = audit.bias.where(system=V2, grouping=BY, zero="none", **filters).rows()
+    rows = audit.bias.subset(system=V2, grouping=BY, zero="none", **filters).rows()
     return {row["group"]: row for row in rows}
 
 
@@ -222,11 +222,11 @@ def _table1(voxceleb: Voxceleb1H) -> Reproduced:
 
 def _claim4(voxceleb: Voxceleb1H) -> Reproduced:
     figures = FigureRows()
-    rows_of_all = _minimum_cost_audit(voxceleb).groups.where(
+    rows_of_all = _minimum_cost_audit(voxceleb).groups.subset(
         system=V2, grouping="all", allocation=""
     )
-    (eer,) = rows_of_all.where(metric="eer").rows()
-    (cost,) = rows_of_all.where(metric="cdet_raw", operating_point="min-cdet").rows()
+    (eer,) = rows_of_all.subset(metric="eer").rows()
+    (cost,) = rows_of_all.subset(metric="cdet_raw", operating_point="min-cdet").rows()
     eer_percent = rate_in_percent(eer)
     figures.add("VoxCeleb1-H", "EER, %", 2.402, eer_percent["value"], 3, estimate=eer_percent)
     figures.add("VoxCeleb1-H", "minCDet", 0.008, cost["value"], 3, estimate=cost)
@@ -307,7 +307,7 @@ def _claim41(voxceleb: Voxceleb1H) -> Reproduced:
 
 def _meta_measure_row(audit: Audit, measure: str, fpr: float, **filters: Any) -> dict[str, Any]:
     """Return a meta-measure over all groups; groups without errors are smoothed."""
-    rows = audit.meta.where(
+    rows = audit.meta.subset(
         grouping=BY,
         measure=measure,
         operating_point=f"fpr={fpr:g}",
@@ -435,7 +435,7 @@ def _claim43(voxceleb: Voxceleb1H) -> Reproduced:
         figures.add(f"FPR {fpr:g}, {hours:g} h", "chance of success", None, success_chance, 3)
     filters = {"grouping": BY, "metric": "fpr", "operating_point": f"fpr={DESIGN_FPR:g}"}
     audit = _sweep_audit(voxceleb)
-    rates = {row["group"]: row for row in audit.groups.where(**filters).rows()}
+    rates = {row["group"]: row for row in audit.groups.subset(**filters).rows()}
     for group, row in rates.items():
         # the higher FPR takes fewer hours, so the limits change places
         hour_limits = {
@@ -522,7 +522,7 @@ def _claim6(voxceleb: Voxceleb1H) -> Reproduced:
     rates = np.array(
         [
             rate_row["value"]
-            for rate_row in audit.groups.where(**filters).rows()
+            for rate_row in audit.groups.subset(**filters).rows()
             if rate_row["value"]
         ]
     )

@@ -101,7 +101,7 @@ def _counts_by_group(voxceleb: Voxceleb1H, system: str = V2) -> tuple[Counts, di
 
 def _group_rows(table: Table, system: str = V2, **filters: str) -> dict[str, Mapping[str, Any]]:
     """Return rows of one metric or measure by the paper's names of groups."""
-    rows = table.where(system=system, grouping=BY, **filters).rows()
+    rows = table.subset(system=system, grouping=BY, **filters).rows()
     return {paper_name(row["group"]): row for row in rows if row["group"] != "pooled"}
 
 
@@ -124,7 +124,7 @@ def _spread_figures(audit: Audit, grouping: str) -> tuple[FigureRows, Claim]:
         }
         rates = [
             rate_row
-            for rate_row in audit.groups.where(**filters).rows()
+            for rate_row in audit.groups.subset(**filters).rows()
             if rate_row["group"] != "pooled"
         ]
         for row in rates:
@@ -134,7 +134,7 @@ def _spread_figures(audit: Audit, grouping: str) -> tuple[FigureRows, Claim]:
                 name, f"{metric.upper()}, %", None, percent_row["value"], 2, estimate=percent_row
             )
         for gated, group_set in ((False, "all"), (True, "those of enough people")):
-            (row,) = audit.meta.where(**filters, measure="gini", gated=gated).rows()
+            (row,) = audit.meta.subset(**filters, measure="gini", gated=gated).rows()
             name = f"Gini of {metric.upper()}"
             figures.add(group_set, name, None, row["value"], 4, estimate=row, p_holm=row["p"])
             if gated:
@@ -179,7 +179,7 @@ def _table1(voxceleb: Voxceleb1H) -> Reproduced:
         figures.add(name, f"minimum cost, groups equalised ({system})", None, equalised, 4)
         precision = 100 * float(r_precision(overall))
         figures.add("Speakers in the Wild 2016", f"R-precision, % ({system})", None, precision, 3)
-        (row,) = _audit(voxceleb).groups.where(system=system, grouping="all", metric="eer").rows()
+        (row,) = _audit(voxceleb).groups.subset(system=system, grouping="all", metric="eer").rows()
         eer_percent = rate_in_percent(row)
         figures.add(
             "SUPERB, VoxCeleb SRC",
@@ -236,7 +236,7 @@ def _table2(voxceleb: Voxceleb1H) -> Reproduced:
     audit = voxceleb.audit(V2, by=("gender", "nationality"), intervals=False)
     rows = {
         f"{eer_row['grouping']}={eer_row['group']}": eer_row
-        for eer_row in audit.groups.where(metric="eer").rows()
+        for eer_row in audit.groups.subset(metric="eer").rows()
     }
     row_of_all = rows["all=all"]
     trials = _n_trials(row_of_all)
@@ -465,7 +465,7 @@ def _ratio_text(row: Mapping[str, Any]) -> str:
 def _figure2(voxceleb: Voxceleb1H) -> Reproduced:
     audit, overall = _audit(voxceleb), voxceleb.counts(V2)["all"]
     figures = FigureRows()
-    (eer,) = audit.groups.where(system=V2, grouping="all", metric="eer").rows()
+    (eer,) = audit.groups.subset(system=V2, grouping="all", metric="eer").rows()
     eer_percent = rate_in_percent(eer)
     figures.add(
         V2,
@@ -500,9 +500,9 @@ def _figure4(voxceleb: Voxceleb1H) -> Reproduced:
             estimate=row,
         )
     filters = {"system": V2, "grouping": "nationality", "measure": "subgroup_bias"}
-    nationality_rows = {row["group"]: row for row in audit.bias.where(**filters).rows()}
+    nationality_rows = {row["group"]: row for row in audit.bias.subset(**filters).rows()}
     _, better = _significant_groups(nationality_rows)
-    eers = audit.groups.where(system=V2, metric="eer").rows()
+    eers = audit.groups.subset(system=V2, metric="eer").rows()
     sizes = {(row["grouping"], row["group"]): _n_trials(row) for row in eers}
     usa_share = sizes["nationality", "USA"] / sizes["all", "all"]
     return Reproduced(
@@ -548,7 +548,7 @@ def _figure5(voxceleb: Voxceleb1H) -> Reproduced:
     biases = _group_rows(audit.bias, measure="subgroup_bias")
     significant_men = [group for group in men if is_above(biases[group])]
     filters = {"grouping": BY, "metric": "cdet_norm", "measure": "nrb"}
-    (nrb,) = audit.comparison.where(**filters).rows()
+    (nrb,) = audit.comparison.subset(**filters).rows()
     is_different = nrb["low"] is not None and not nrb["low"] <= 0 <= nrb["high"]
     usa_texts = (f"{name} by {_difference_text(rows[name])}" for name in ("usa_m", "usa_f"))
     return Reproduced(
@@ -591,9 +591,9 @@ def _difference_text(row: Mapping[str, Any]) -> str:
 
 def _figure7(voxceleb: Voxceleb1H) -> Reproduced:
     audit = _audit(voxceleb)
-    point = audit.operating_points.where(system=V2, operating_point="min-cdet").rows()[0]
+    point = audit.operating_points.subset(system=V2, operating_point="min-cdet").rows()[0]
     rates = {
-        metric: audit.groups.where(
+        metric: audit.groups.subset(
             system=V2, grouping="all", metric=metric, operating_point="min-cdet"
         ).rows()[0]
         for metric in ("fpr", "fnr")
@@ -628,7 +628,7 @@ def _figure8(voxceleb: Voxceleb1H) -> Reproduced:
     filters = {"system": V2, "grouping": "nationality", "metric": "eer", "measure": "ratio"}
     eers = {
         eer_row["group"]: eer_row
-        for eer_row in audit.bias.where(**filters, reference="pooled").rows()
+        for eer_row in audit.bias.subset(**filters, reference="pooled").rows()
     }
     for group, row in eers.items():
         figures.add(group, "EER over that of everyone", None, row["value"], 4, estimate=row)
@@ -1024,10 +1024,10 @@ def _claim8(voxceleb: Voxceleb1H) -> Reproduced:
     audit, figures = _audit(voxceleb), FigureRows()
     filters = {"system": V2, "measure": "ratio", "reference": "others"}
     cost = {"metric": "cdet_norm", "operating_point": "min-cdet"}
-    (women,) = audit.bias.where(**filters, **cost, grouping="gender", group="f").rows()
+    (women,) = audit.bias.subset(**filters, **cost, grouping="gender", group="f").rows()
     nationality_rows = {
         bias_row["group"]: bias_row
-        for bias_row in audit.bias.where(**filters, **cost, grouping="nationality").rows()
+        for bias_row in audit.bias.subset(**filters, **cost, grouping="nationality").rows()
     }
     figures.add("women", "cost over that of men", None, women["value"], 4, estimate=women)
     usa = nationality_rows["USA"]
@@ -1041,7 +1041,7 @@ def _claim8(voxceleb: Voxceleb1H) -> Reproduced:
         "all but the USA", name, None, other_nationalities["value"], 4, estimate=other_nationalities
     )
     rates = [
-        audit.bias.where(
+        audit.bias.subset(
             **filters, grouping="gender", group="f", metric=metric_name, operating_point="min-cdet"
         )
         for metric_name in ("fpr", "fnr")
@@ -1049,7 +1049,7 @@ def _claim8(voxceleb: Voxceleb1H) -> Reproduced:
     for metric, table in zip(("FPR", "FNR"), rates, strict=True):
         row = table.rows()[0]
         figures.add("women", f"{metric} over that of men", None, row["value"], 4, estimate=row)
-    (eer,) = audit.bias.where(
+    (eer,) = audit.bias.subset(
         system=V2, measure="ratio", reference="pooled", metric="eer", grouping="gender", group="f"
     ).rows()
     figures.add("women", "EER over that of everyone", None, eer["value"], 4, estimate=eer)

@@ -82,7 +82,7 @@ def _audit_by_grade(voxceleb: Voxceleb1H) -> Audit:
 def _table1(voxceleb: Voxceleb1H) -> Reproduced:
     audit, figures = _audit_by_grade(voxceleb), FigureRows()
     filters = {"grouping": "grade", "metric": "fnr", "operating_point": POINT}
-    for row in audit.groups.where(**filters).rows():
+    for row in audit.groups.subset(**filters).rows():
         if row["target_trials"]:
             percent_row = rate_in_percent(row)
             name = f"grade {row['group']}" if row["group"] != "pooled" else "all"
@@ -91,7 +91,7 @@ def _table1(voxceleb: Voxceleb1H) -> Reproduced:
             )
             figures.add(name, "pairs of the same speaker", None, row["target_trials"], 0)
     bias_filters = {"measure": "ratio", "reference": "others", "zero": "none", "group": _MEDIUM}
-    (harder,) = audit.bias.where(**filters, **bias_filters).rows()
+    (harder,) = audit.bias.subset(**filters, **bias_filters).rows()
     figures.add("grade 3 over grade 1", "ratio of FNR", None, harder["value"], 2, estimate=harder)
     return Reproduced(
         figures.table(),
@@ -165,12 +165,12 @@ def _table3(voxceleb: Voxceleb1H) -> Reproduced:
 def _figure1(voxceleb: Voxceleb1H) -> Reproduced:
     audit, figures = _audit_by_grade(voxceleb), FigureRows()
     filters = {"grouping": "grade", "metric": "fnr", "operating_point": POINT}
-    rows = {row["group"]: rate_in_percent(row) for row in audit.groups.where(**filters).rows()}
+    rows = {row["group"]: rate_in_percent(row) for row in audit.groups.subset(**filters).rows()}
     row_of_all = rows["pooled"]
     ungraded_audit = voxceleb.audit(
         V2, by="gender", operating_points=POINT, without_grade=int(_TRIVIAL)
     )
-    (medium,) = ungraded_audit.groups.where(**{**filters, "grouping": "all"}).rows()
+    (medium,) = ungraded_audit.groups.subset(**{**filters, "grouping": "all"}).rows()
     # the threshold varies with people in both, so that their intervals are alike
     medium = rate_in_percent(medium)
     name = "FNR at an FPR of 1 %, %"
@@ -220,7 +220,7 @@ def _spread_by_pairs(variation: Variation, metric: str, column: str) -> dict[str
     """Return a spread of each nationality, by pairs per speaker."""
     return {
         nation: [
-            variation.table.where(group=nation, metric=metric, per_speaker=n).rows()[0][column]
+            variation.table.subset(group=nation, metric=metric, per_speaker=n).rows()[0][column]
             for n in PAIRS_PER_SPEAKER
         ]
         for nation in EXPERIMENT_2
@@ -403,7 +403,7 @@ def _algorithm(voxceleb: Voxceleb1H) -> Reproduced:
     for name in ("as listed", "inclusive"):
         checks = checked[name]
         test_quantity = "nontarget trials of a speaker as test side"
-        (test_side,) = checks.tables["reuse"].where(of=test_quantity).rows()
+        (test_side,) = checks.tables["reuse"].subset(of=test_quantity).rows()
         figures.add(name, "least often tested", None, test_side["least"], 0)
         figures.add(name, "most often tested", None, test_side["most"], 0)
     listed, inclusive = (checked[name]["G3"] for name in ("as listed", "inclusive"))

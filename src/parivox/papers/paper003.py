@@ -209,7 +209,7 @@ def _sweep_values(
     audit: Audit, metric: str, measure: str, system: str, **filters: Any
 ) -> list[float]:
     """Return the defined values of a measure over thresholds, or at one of them."""
-    rows = audit.sweep.where(metric=metric, measure=measure, system=system, **filters).to_dict()
+    rows = audit.sweep.subset(metric=metric, measure=measure, system=system, **filters).to_dict()
     return [value for value in rows["value"] if value is not None]
 
 
@@ -222,7 +222,7 @@ def _measure_ranges(
     medians: dict[str, tuple[float, float]] = {}
     for speaker_set in (NINE_NATIONALITIES, PAPER_SPEAKERS):
         rows = (
-            _criteria(voxceleb, speaker_set).thresholds.where(measure=measure, **filters).to_dict()
+            _criteria(voxceleb, speaker_set).thresholds.subset(measure=measure, **filters).to_dict()
         )
         defined_values = {
             name: [number for number in cells if number is not None] for name, cells in rows.items()
@@ -268,9 +268,9 @@ def _crossing_claim(
     crossing_texts, has_same_order, is_near = [], [], []
     for speaker_set in (NINE_NATIONALITIES, PAPER_SPEAKERS):
         speaker_criteria = _criteria(voxceleb, speaker_set)
-        for row in speaker_criteria.measures.where(measure=measure).rows():
+        for row in speaker_criteria.measures.subset(measure=measure).rows():
             filters = {"system": row["system"], "measure": measure}
-            threshold_rows = speaker_criteria.thresholds.where(**filters).rows()
+            threshold_rows = speaker_criteria.thresholds.subset(**filters).rows()
             lowest_row = next(
                 threshold_row for threshold_row in threshold_rows if threshold_row["fnr_term"]
             )
@@ -324,7 +324,7 @@ def _table2(voxceleb: Voxceleb1H) -> Reproduced:
                 note=f"{row['silent']} of {row['thresholds']} thresholds",
             )
         for row in (
-            _criteria(voxceleb, speaker_set).floors.where(operating_point=POINT, alpha=None).rows()
+            _criteria(voxceleb, speaker_set).floors.subset(operating_point=POINT, alpha=None).rows()
         ):
             if row["value"] is not None:
                 quantity = f"{row['measure'].upper()}, term of {row['term'].upper()}"
@@ -459,7 +459,7 @@ def _figure3(voxceleb: Voxceleb1H) -> Reproduced:
             filters = {"system": system, "metric": metric, "operating_point": POINT, "gated": False}
             (row,) = (
                 _audit(voxceleb)
-                .meta.where(measure="gini", grouping="nationality", **filters)
+                .meta.subset(measure="gini", grouping="nationality", **filters)
                 .rows()
             )
             name = f"Gini of {metric.upper()}, {system}"
@@ -516,7 +516,9 @@ def _figure5(voxceleb: Voxceleb1H) -> Reproduced:
     figures, ranges, _ = _measure_ranges(voxceleb, "ir", (None, 200.0, None, None))
     defined_shares = {}
     for speaker_set in (NINE_NATIONALITIES, PAPER_SPEAKERS):
-        rows = _audit(voxceleb, speaker_set).sweep.where(measure="ir", alpha=0.5).to_dict()["value"]
+        rows = (
+            _audit(voxceleb, speaker_set).sweep.subset(measure="ir", alpha=0.5).to_dict()["value"]
+        )
         n_defined = len(rows) - rows.count(None)
         defined_shares[speaker_set] = 100 * n_defined / len(rows)
         figures.add(
@@ -573,7 +575,7 @@ def _figure6(voxceleb: Voxceleb1H) -> Reproduced:
         figures.add(speaker_set, f"FPRs at which {L} is lower", None, n_lower, 0)
         for point in (POINT, "eer"):
             filters = {"measure": "garbe", "alpha": 0.5, "operating_point": point}
-            (row,) = audit.comparison.where(**filters).rows()
+            (row,) = audit.comparison.subset(**filters).rows()
             name = f"GARBE {V2} - {L}"
             figures.add(f"{speaker_set}, {point}", name, None, row["difference"], 3, estimate=row)
             if speaker_set == NINE_NATIONALITIES:
@@ -613,9 +615,9 @@ def _figure7(voxceleb: Voxceleb1H) -> Reproduced:
         audit = _audit(voxceleb, speaker_set)
         for system in _SYSTEMS:
             filters = {"system": system, "grouping": "all", "metric": "eer"}
-            (row,) = map(rate_in_percent, audit.groups.where(**filters).rows())
+            (row,) = map(rate_in_percent, audit.groups.subset(**filters).rows())
             figures.add(f"{system}, {speaker_set}", "EER, %", None, row["value"], 2, estimate=row)
-        (row,) = audit.comparison.where(grouping="all", metric="eer", measure="value").rows()
+        (row,) = audit.comparison.subset(grouping="all", metric="eer", measure="value").rows()
         change = {name: 100 * row[name] for name in ("low", "high")}
         change["value"] = 100 * row["difference"]
         figures.add(
@@ -696,7 +698,7 @@ def _claim33(voxceleb: Voxceleb1H) -> Reproduced:
         )
         for system in _SYSTEMS:
             filters = {"system": system, "grouping": "nationality", "metric": metric}
-            rows = audit.groups.where(**filters, operating_point="eer").rows()
+            rows = audit.groups.subset(**filters, operating_point="eer").rows()
             rates = {row["group"]: rate_in_percent(row) for row in rows}
             printed = TABLE_1[system][metric_index]
             name = f"{metric.upper()}, %, {system}"

@@ -103,7 +103,7 @@ def scopes(audit: Audit) -> Iterator[Scope]:
     """Yield every system, grouping and allocation that has rates, in the order of the audit."""
     scopes_with_rates = {
         Scope(row["system"], row["list"], row["grouping"], row["allocation"])
-        for row in audit.groups.where(metric="fnr", definition="", within="").rows()
+        for row in audit.groups.subset(metric="fnr", definition="", within="").rows()
     }
     for system in systems(audit):
         for grouping in audit.record["groupings"]:
@@ -117,7 +117,7 @@ def located_points(audit: Audit, scope_filters: Row) -> list[Row]:
     """Return the operating points of a system that have a threshold, or decisions."""
     filters = {"system": scope_filters["system"], "list": scope_filters["list"], "within": ""}
     # a point that could not be located has a reason instead of a threshold
-    return [row for row in audit.operating_points.where(**filters).rows() if not row["reason"]]
+    return [row for row in audit.operating_points.subset(**filters).rows() if not row["reason"]]
 
 
 def point_as_given(row: Row) -> str:
@@ -143,7 +143,7 @@ def rates_by_group(audit: Audit, filters: Row) -> dict[str, dict[tuple[str, str]
     rates: dict[str, dict[tuple[str, str], Row]] = {}
     for metric in ("fpr", "fnr"):
         # rates with a definition follow the rules of another tool
-        for row in audit.groups.where(**filters, metric=metric, definition="").rows():
+        for row in audit.groups.subset(**filters, metric=metric, definition="").rows():
             rates.setdefault(row["group"], {})[metric, row["operating_point"]] = row
     return rates
 
@@ -162,7 +162,7 @@ def missing_rate_reason(metric: str, point: str, rates: Rates) -> str:
 def verdicts_by_metric(audit: Audit, filters: Row) -> dict[str, dict[str, Row]]:
     """Return the verdicts on groups by metric and group."""
     verdicts: dict[str, dict[str, Row]] = {}
-    for row in audit.verdicts.where(**filters).rows():
+    for row in audit.verdicts.subset(**filters).rows():
         if row["group"]:
             verdicts.setdefault(row["metric"], {})[row["group"]] = row
     return verdicts
@@ -177,7 +177,7 @@ def heading_with_status(audit: Audit, heading: str, filters: Row, point: str | N
     statuses = {row["confirmatory"] for row in audit.verdicts.rows()} - {None}
     if not statuses:
         return heading
-    confirmatory_rows = audit.verdicts.where(
+    confirmatory_rows = audit.verdicts.subset(
         **{**filters, "operating_point": point}, confirmatory=True
     )
     return f"{heading}, {'confirmatory' if len(confirmatory_rows) else 'exploratory'}"
@@ -224,7 +224,7 @@ def small_groups(audit: Audit, filters: Row, metric: str | None = None) -> dict[
     For one error, or without `metric` for any.
     """
     row_filters = filters if metric is None else {**filters, "metric": metric}
-    rows = audit.verdicts.where(**row_filters).rows()
+    rows = audit.verdicts.subset(**row_filters).rows()
     return {
         row["group"]: Shortfall(facts_of_row(row, "gates")[0])
         for row in rows
@@ -305,7 +305,7 @@ def covers_same_groups(audit: Audit, filters: Row) -> bool:
         column: cell for column, cell in filters.items() if column not in {"system", "list"}
     }
     groups_of_system: dict[tuple[str, str], set[tuple[str, str, bool]]] = {}
-    for row in audit.verdicts.where(**shared_filters).rows():
+    for row in audit.verdicts.subset(**shared_filters).rows():
         groups = groups_of_system.setdefault((row["system"], row["list"]), set())
         groups.add((row["metric"], row["group"], bool(row["gates"])))
     return len(set(map(frozenset, groups_of_system.values()))) < 2
@@ -349,7 +349,7 @@ def omission_reasons(audit: Audit, filters: Row, names: Sequence[str]) -> list[s
     }
     is_system_named = has_several_systems(audit)
     reasons_of_group: dict[str, dict[str, None]] = {name: {} for name in names}
-    for row in audit.verdicts.where(**shared_filters).rows():
+    for row in audit.verdicts.subset(**shared_filters).rows():
         if (
             row["group"] not in reasons_of_group
             or not row["gates"]

@@ -53,8 +53,8 @@ def calibration_summary(
         f"{count_text(record['trials'])} trials · {count_text(record['speakers'])} speakers · "
         f"{record['system']} · by {record['by']} of the {side_text(record)} · {record['method']}"
     )
-    own_rows = {row["group"]: row for row in calibration.groups.where(rule=PER_GROUP).rows()}
-    common_rows = {row["group"]: row for row in calibration.groups.where(rule=COMMON).rows()}
+    own_rows = {row["group"]: row for row in calibration.groups.subset(rule=PER_GROUP).rows()}
+    common_rows = {row["group"]: row for row in calibration.groups.subset(rule=COMMON).rows()}
     differing = calibration.apart
     yield from _answer_blocks(calibration, own_rows, differing)
     yield text("")

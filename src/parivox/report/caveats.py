@@ -68,7 +68,7 @@ def missing_score_sentences(audit: Audit) -> Iterator[str]:
     """Yield where missing scores differ by group, with the FNR if all of them were rejected."""
     has_several_systems = len(systems(audit)) > 1
     for system in systems(audit):
-        rows = audit.data.where(**system, source=MISSING_SCORES).rows()
+        rows = audit.data.subset(**system, source=MISSING_SCORES).rows()
         for (grouping, trials), group_rows in groupby(
             rows, key=lambda row: (row["grouping"], row["item"])
         ):
@@ -106,7 +106,7 @@ def _fnr_if_rejected(audit: Audit, system: Row, missing_row: Row) -> str:
     """Return the FNR of a group if its unscored target trials were rejected; empty if unknown."""
     filters = {"grouping": missing_row["grouping"], "group": missing_row["group"], "within": ""}
     point = first_point_name(audit, system)
-    rates = audit.groups.where(**system, **filters, metric="fnr", operating_point=point).rows()
+    rates = audit.groups.subset(**system, **filters, metric="fnr", operating_point=point).rows()
     if not rates or not rates[0]["trials"] or rates[0]["errors"] is None:
         return ""
     rate, n_missing = rates[0], missing_row["count"]
@@ -343,7 +343,7 @@ def _shortfall_numbers(by_group: Mapping[str, Shortfall]) -> str:
 
 def acquisition_failures_not_supplied(audit: Audit) -> Iterator[Caveat]:
     """Yield that failures to enrol and to acquire are not counted, if none were supplied."""
-    if not len(audit.groups.where(metric="fta")):
+    if not len(audit.groups.subset(metric="fta")):
         yield Caveat(
             "acquisition failures (unusable recordings) not supplied and so not counted",
             "Failures to enrol and to acquire were not supplied (--failures). If there were any, "

@@ -59,9 +59,9 @@ def disagreements(audit: Audit) -> tuple[dict[Scope, list[str]], list[str]]:
         point_filters = {**scope.filters, "operating_point": point}
         if covers_same_groups(audit, point_filters):
             same_group_scopes.add(scope)
-        rows = audit.meta.where(**point_filters, alpha=alpha, zero="none", metric=BOTH)
+        rows = audit.meta.subset(**point_filters, alpha=alpha, zero="none", metric=BOTH)
         joint[scope] = {
-            measure: {row["gated"]: row for row in rows.where(measure=measure).rows()}
+            measure: {row["gated"]: row for row in rows.subset(measure=measure).rows()}
             for measure in _JOINT_MEASURES
         }
         rates = judged_rates(
@@ -169,7 +169,7 @@ def _group_eer_disagreements(
     audit: Audit, scope: Scope, rates: Mapping[str, Mapping[str, float]], verdicts: Verdicts
 ) -> Iterator[str]:
     """Yield whether the group with the highest EER is not the one with the most errors."""
-    rows = audit.groups.where(**scope.filters, metric="eer").rows()
+    rows = audit.groups.subset(**scope.filters, metric="eer").rows()
     eer = {
         row["group"]: row["value"]
         for row in rows

@@ -104,7 +104,7 @@ _LIMIT_VERDICTS = {"met": "met", "not_met": "not met", "cannot_tell": VERDICTS["
 
 def data_summary(audit: Audit, system: Row) -> str:
     """Return how many trials of how many speakers there are, with their EER and minimum costs."""
-    pooled_rows = audit.groups.where(**system, grouping="all", within="").rows()
+    pooled_rows = audit.groups.subset(**system, grouping="all", within="").rows()
     first_row = pooled_rows[0]
     n_target, n_nontarget = first_row["target_trials"], first_row["nontarget_trials"]
     of_speakers = ""
@@ -231,7 +231,7 @@ def interaction_sentences(audit: Audit, scope_filters: Row) -> Iterator[str]:
     The p values are adjusted for the number of rates and points (Holm).
     """
     filters = {**scope_filters, "within": "", "measure": "interaction"}
-    rows = [row for row in audit.meta.where(**filters).rows() if row["p"] is not None]
+    rows = [row for row in audit.meta.subset(**filters).rows() if row["p"] is not None]
     level = 1 - audit.record["options"]["confidence"]
     for row, p in zip(rows, holm([row["p"] for row in rows]).tolist(), strict=True):
         if p < level:
@@ -281,7 +281,7 @@ def minimums_text(audit: Audit) -> str:
 
 def counts_file_sentences(audit: Audit, system: Row) -> Iterator[str]:
     """Yield what a system's files of counts cannot show, and how much they suppress, if any."""
-    count_rows = audit.data.where(**system, source="counts").rows()
+    count_rows = audit.data.subset(**system, source="counts").rows()
     if not count_rows:
         return
     n_files = next(row["count"] for row in count_rows if row["item"] == "files of counts")
@@ -300,10 +300,10 @@ def counts_file_sentences(audit: Audit, system: Row) -> Iterator[str]:
 
 def no_threshold_sentence(audit: Audit, system: Row) -> str:
     """Return why a system has no rates, and what to do."""
-    pooled_row = audit.groups.where(**system, grouping="all", within="").rows()[0]
-    rows = audit.operating_points.where(**system, within="").rows()
+    pooled_row = audit.groups.subset(**system, grouping="all", within="").rows()[0]
+    rows = audit.operating_points.subset(**system, within="").rows()
     reasons = dict.fromkeys(reason_text(row) for row in rows)
-    descriptions = [row["item"] for row in audit.data.where(**system, source="counts").rows()]
+    descriptions = [row["item"] for row in audit.data.subset(**system, source="counts").rows()]
     counted_thresholds = [
         description.removeprefix(_COUNTED_AT_PREFIX)
         for description in descriptions
@@ -349,7 +349,7 @@ def missing_interval_reason(audit: Audit, system: Row) -> str:
     """Return why there are no intervals; empty where there are."""
     if not audit.record["options"]["intervals"]:
         return "--no-intervals was given"
-    pooled_rows = audit.groups.where(**system, grouping="all", within="").rows()
+    pooled_rows = audit.groups.subset(**system, grouping="all", within="").rows()
     if any(row["interval"] for row in pooled_rows):
         return ""
     rows_with_value = (row for row in pooled_rows if row["value"] is not None)
@@ -368,7 +368,7 @@ def data_notes(audit: Audit, system: Row) -> list[str]:
     """Return what was excluded, kept or counted once, but not how much was read."""
     return [
         _note_text(row)
-        for row in audit.data.where(**system).rows()
+        for row in audit.data.subset(**system).rows()
         if row["count"]
         and not row["group"]
         and row["source"] != "conflicts"
@@ -392,14 +392,14 @@ def n_trials_without_score(audit: Audit, system: Row) -> int:
     unscored_entries = {UNSCORED, FAILED}
     return sum(
         row["count"]
-        for row in audit.data.where(**system).rows()
+        for row in audit.data.subset(**system).rows()
         if row["item"] in unscored_entries and not row["grouping"]
     )
 
 
 def groups_without_trials(audit: Audit) -> dict[str, str]:
     """Return which groups of each grouping have no trials: sentences, with each in a few words."""
-    rows = audit.data.where(item=WITHOUT_TRIALS).rows()
+    rows = audit.data.subset(item=WITHOUT_TRIALS).rows()
     return {_groups_without_trials_sentence(row): _groups_without_trials_short(row) for row in rows}
 
 
@@ -433,7 +433,7 @@ def threshold_sources(audit: Audit) -> set[str]:
 
 def thresholds_set_here_text(audit: Audit) -> str:
     """Return which thresholds were set on the audited trials, to begin a sentence, or nothing."""
-    rows = audit.operating_points.where(within="").rows()
+    rows = audit.operating_points.subset(within="").rows()
     points = [row["operating_point"] for row in rows if row["source"] == SAME_TRIALS]
     if len(points) in {0, len(rows)}:
         return "Thresholds were" if points else ""
@@ -449,7 +449,7 @@ def data_warnings(audit: Audit) -> list[str]:
 def _notes_by_system(audit: Audit, source: str) -> Iterator[str]:
     """Yield each note from one source, with the systems that it is about."""
     systems_of_note: dict[str, list[str]] = {}
-    for row in audit.data.where(source=source).rows():
+    for row in audit.data.subset(source=source).rows():
         system = system_label(row["system"], row["list"])
         systems_of_note.setdefault(_note_text(row), []).append(system)
     for note, labels in systems_of_note.items():
@@ -458,7 +458,7 @@ def _notes_by_system(audit: Audit, source: str) -> Iterator[str]:
 
 def recordings_text(audit: Audit, system: Row) -> str:
     """Return how many recordings, and models, are in the trials; empty where that is unknown."""
-    rows = audit.data.where(**system, source="scores").rows()
+    rows = audit.data.subset(**system, source="scores").rows()
     counts = {row["item"]: row["count"] for row in rows}
     n_recordings, n_models = counts.get("recordings"), counts.get("models")
     if n_recordings is None:
@@ -470,7 +470,7 @@ def recordings_text(audit: Audit, system: Row) -> str:
 
 def deployed_thresholds_text(audit: Audit, system: Row) -> str:
     """Return the thresholds that trials were decided at; of many, the range."""
-    rows = audit.data.where(**system, grouping="all", group="all", within="").rows()
+    rows = audit.data.subset(**system, grouping="all", group="all", within="").rows()
     thresholds = [row["value"] for row in rows if row["item"].startswith("trials at the deployed")]
     if not thresholds:
         return "decisions"
@@ -482,7 +482,7 @@ def deployed_thresholds_text(audit: Audit, system: Row) -> str:
 
 def contradictory_rows_text(audit: Audit, system: Row) -> str:
     """Return how the excluded contradictory rows would have changed the pooled metrics."""
-    conflict_rows = audit.data.where(**system, source="conflicts", grouping="all").rows()
+    conflict_rows = audit.data.subset(**system, source="conflicts", grouping="all").rows()
     n_excluded = sum(row["count"] for row in conflict_rows if row["count"] is not None)
     if not n_excluded:
         return "No rows contradict each other: none were set aside."
@@ -512,10 +512,10 @@ def unknown_test_speakers_text(audit: Audit, system: Row) -> tuple[str, str]:
 
     Both are empty where all have one.
     """
-    rows = audit.data.where(**system, source="scores", item=WITHOUT_TEST_SPEAKER).rows()
+    rows = audit.data.subset(**system, source="scores", item=WITHOUT_TEST_SPEAKER).rows()
     if not rows:
         return "", ""
-    pooled_row = audit.groups.where(**system, grouping="all", within="").rows()[0]
+    pooled_row = audit.groups.subset(**system, grouping="all", within="").rows()[0]
     trials = (
         f"{count_text(rows[0]['count'])} of {count_text(pooled_row['nontarget_trials'])} nontarget "
         "trials"
@@ -546,7 +546,7 @@ def unknown_test_speakers_text(audit: Audit, system: Row) -> tuple[str, str]:
 
 def excluded_trials_text(audit: Audit, system: Row, metric: str) -> str:
     """Return which exclusions change a pooled rate, with the rate without them; empty for none."""
-    conflict_rows = audit.data.where(**system, grouping="all", source="conflicts").rows()
+    conflict_rows = audit.data.subset(**system, grouping="all", source="conflicts").rows()
     value_of = {row["item"]: row["value"] for row in conflict_rows if row["count"] is None}
     n_excluded = sum(row["count"] for row in conflict_rows if row["count"] is not None)
     rate_name = f"{metric} at {first_point_name(audit, system)}"
@@ -556,7 +556,7 @@ def excluded_trials_text(audit: Audit, system: Row, metric: str) -> str:
         return ""
     rows_excluded = f"{count_of(n_excluded, 'contradictory row')} excluded"
     trial_class = "target" if metric == "fnr" else "nontarget"
-    pooled_rows = audit.groups.where(**system, grouping="all", within="").rows()
+    pooled_rows = audit.groups.subset(**system, grouping="all", within="").rows()
     if with_rows is None and pooled_rows and not pooled_rows[0][f"{trial_class}_trials"]:
         return f"{rows_excluded}: no {trial_class} trials are left"
     if with_rows is None or percent(without_rows) == percent(with_rows):
@@ -568,10 +568,10 @@ def excluded_trials_text(audit: Audit, system: Row, metric: str) -> str:
 
 def unknown_group_sentences(audit: Audit, system: Row) -> Iterator[str]:
     """Yield how many trials are in no group of a grouping, where they are more than a few."""
-    pooled_row = audit.groups.where(**system, grouping="all", within="").rows()[0]
+    pooled_row = audit.groups.subset(**system, grouping="all", within="").rows()[0]
     n_trials = pooled_row["target_trials"] + pooled_row["nontarget_trials"]
     count_of_grouping: dict[str, int] = {}
-    for row in audit.data.where(**system, source="scores").rows():
+    for row in audit.data.subset(**system, source="scores").rows():
         if UNKNOWN_GROUP in row["item"] and row["grouping"]:
             count_of_grouping.setdefault(row["grouping"], row["count"])
     groupings_of_count: dict[int, list[str]] = {}
@@ -588,7 +588,7 @@ def unknown_group_sentences(audit: Audit, system: Row) -> Iterator[str]:
 def unscored_trials_text(audit: Audit, system: Row) -> str:
     """Return how many trials have no score or decision; empty for none."""
     unscored_entries = (UNSCORED, "trials without decision")
-    rows = audit.data.where(**system, grouping="", source="scores").rows()
+    rows = audit.data.subset(**system, grouping="", source="scores").rows()
     return ", ".join(
         f"{count_text(row['count'])} {row['item']}"
         for row in rows
@@ -598,7 +598,7 @@ def unscored_trials_text(audit: Audit, system: Row) -> str:
 
 def placeholder_speakers_text(audit: Audit, system: Row) -> str:
     """Return how many trials name a placeholder for a speaker; empty for none."""
-    rows = audit.data.where(**system, grouping="", item=PLACEHOLDER_SPEAKER).rows()
+    rows = audit.data.subset(**system, grouping="", item=PLACEHOLDER_SPEAKER).rows()
     n_trials = sum(row["count"] for row in rows)
     return f"{count_of(n_trials, 'trial')} of nobody excluded" if n_trials else ""
 
@@ -695,12 +695,12 @@ def group_eer_lines(audit: Audit, scope_filters: Row) -> Iterator[tuple[str, str
     """
     options = audit.record["options"]
     filters = {**scope_filters, "within": "", "metric": "eer", "definition": options["eer"][0]}
-    rows = [row for row in audit.groups.where(**filters).rows() if row["group"] != "pooled"]
+    rows = [row for row in audit.groups.subset(**filters).rows() if row["group"] != "pooled"]
     rows_with_interval = [row for row in rows if row["high"] is not None]
     rows_with_interval.sort(key=lambda row: -row["value"])
     is_pair = len(rows) == 2
     ratios: dict[str, dict[str, Row]] = {}
-    for row in audit.bias.where(**filters, measure="ratio", zero="none").rows():
+    for row in audit.bias.subset(**filters, measure="ratio", zero="none").rows():
         if row["high"] is not None:
             ratios.setdefault(row["reference"], {})[row["group"]] = row
     # two groups are best compared with each other, several with their mean
@@ -804,7 +804,7 @@ def limit_sentences(audit: Audit, filters: Row) -> Iterator[str]:
 
 def limit_rows(audit: Audit, filters: Row) -> list[Row]:
     """Return what is held against a limit, without what is within strata."""
-    rows = audit.limits.where(**{**filters, "within": ""}).rows()
+    rows = audit.limits.subset(**{**filters, "within": ""}).rows()
     return [row for row in rows if row["measure"] in LIMITS]
 
 
@@ -828,7 +828,7 @@ def worst_tenth_sentences(audit: Audit, scope_filters: Row, point: str) -> Itera
     """Yield which share of the pooled false rejects the speakers with the most account for."""
     filters = {**scope_filters, "within": "", "operating_point": point, "group": "pooled"}
     worst_shares, equal_rates_shares = (
-        [row["value"] for row in audit.limits.where(**filters, measure=measure).rows()]
+        [row["value"] for row in audit.limits.subset(**filters, measure=measure).rows()]
         for measure in ("worst_tenth", "worst_tenth_if_equal")
     )
     if worst_shares and worst_shares[0] is not None:
@@ -843,7 +843,7 @@ def worst_tenth_sentences(audit: Audit, scope_filters: Row, point: str) -> Itera
 def trend_sentences(audit: Audit, scope_filters: Row, point: str) -> Iterator[str]:
     """Yield whether errors rise or fall with a number, where groups are bands of one."""
     filters = {**scope_filters, "within": "", "measure": "trend", "operating_point": point}
-    rows = audit.bias.where(**filters).rows()
+    rows = audit.bias.subset(**filters).rows()
     if not rows:
         return
     odds_ratios = []

@@ -143,7 +143,7 @@ def _system_blocks(audit: Audit, system: Row) -> Iterator[RenderableType]:
     key = (system["system"], system["list"])
     yield text(system_label(*key), style="bold", apart=True)
     yield from _data_blocks(audit, system)
-    points = audit.operating_points.where(**system, within="").rows()
+    points = audit.operating_points.subset(**system, within="").rows()
     yield text(
         "Thresholds, common to all groups, set on all trials:"
         if all(point["source"] == SAME_TRIALS for point in points)
@@ -266,7 +266,7 @@ def _verdict_blocks(
         point_name = point_row["operating_point"]
         point_filters = {**filters, "within": "", "operating_point": point_name}
         system_verdicts = {
-            row["metric"]: row for row in audit.verdicts.where(**point_filters, group="").rows()
+            row["metric"]: row for row in audit.verdicts.subset(**point_filters, group="").rows()
         }
         if not system_verdicts:
             reference = audit.record["options"]["reference"][0]
@@ -354,7 +354,7 @@ def _threshold_text(point_row: Row) -> str:
 def _legend(audit: Audit) -> str:
     """Return what the tables of groups and of meta-measures show, once for all of them."""
     options = audit.record["options"]
-    rows = [row for metric in ERROR_TYPES for row in audit.groups.where(metric=metric).rows()]
+    rows = [row for metric in ERROR_TYPES for row in audit.groups.subset(metric=metric).rows()]
     interval_methods = {row["interval"] for row in rows}
     signs = "".join(f"; {mark} {words}" for mark, words in interval_marks(rows).items())
     interval_names = ", ".join(sorted(interval_methods - _CLOSED_FORM_INTERVALS)) or "over speakers"
@@ -406,7 +406,7 @@ def _observed_rate_blocks(
     alpha = audit.record["options"]["alpha"][0]
     point_filters = {**filters, "within": "", "operating_point": point_name, "metric": BOTH}
     measures = []
-    for row in audit.meta.where(**point_filters, zero="none", alpha=alpha).rows():
+    for row in audit.meta.subset(**point_filters, zero="none", alpha=alpha).rows():
         measure = row_measure(row)
         if measure.shown == "first":
             if row["value"] is None:
@@ -450,7 +450,7 @@ def _compatibility_blocks(audit: Audit, system: Row) -> Iterator[RenderableType]
     """Yield where another tool's rules give another number, and by how much."""
     rows = [
         row
-        for row in audit.groups.where(**system).rows()
+        for row in audit.groups.subset(**system).rows()
         if row["definition"].endswith("bt4vt") and row["value"] is not None
     ]
     # the other tool's number, with the exact one behind it where they differ

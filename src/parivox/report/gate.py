@@ -114,7 +114,7 @@ def _condition_parts(gate: Gate) -> Iterator[tuple[str, str, str]]:
     severity = [*OUTCOMES]
     conditions = sorted(gate.conditions.rows(), key=lambda row: severity.index(row["outcome"]))
     for condition in conditions:
-        group_rows = gate.groups.where(condition=condition["condition"]).rows()
+        group_rows = gate.groups.subset(condition=condition["condition"]).rows()
         words = "no group is looked at"
         if group_rows:
             words = _condition_text(group_rows[0], gate)
@@ -241,7 +241,7 @@ def junit(gate: Gate) -> str:
     """Return a test case for each condition and group; what is inconclusive is an error."""
     suites = ET.Element("testsuites", name="parivox gate")
     for row in gate.conditions.rows():
-        rows = gate.groups.where(condition=row["condition"]).rows()
+        rows = gate.groups.subset(condition=row["condition"]).rows()
         skipped = sum(
             bool(group_row["accepted"]) or group_row["outcome"] == NOT_APPLICABLE
             for group_row in rows

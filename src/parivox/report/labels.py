@@ -142,7 +142,7 @@ class _AuditLabels:
         """Yield every text in a column of all tables."""
         for table in self.ids.tables().values():
             if {column, *filters} <= {*table.columns}:
-                yield from table.where(**filters).to_polars()[column].unique(maintain_order=True)
+                yield from table.subset(**filters).to_polars()[column].unique(maintain_order=True)
 
     def label_of(self, name: str, attribute: str = "") -> str:
         """Return the label of a name; of a value, that of `attribute=value` before its own."""
@@ -212,7 +212,7 @@ class _AuditLabels:
                 sentences = {pair: self.labelled_sentence(*pair) for pair in pairs}
                 table = table.renamed(text_column, sentences, by=key_column)
         if "item" in columns:
-            unused = table.where(item=WITHOUT_TRIALS)
+            unused = table.subset(item=WITHOUT_TRIALS)
             pairs = {(row["grouping"], row["note"]) for row in unused}
             notes = {pair: self.unused_group_labels(*pair) for pair in pairs}
             table = table.renamed("note", notes, by="grouping")

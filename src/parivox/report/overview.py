@@ -754,7 +754,7 @@ def _joint_differences(
             continue
         system = system_label(scope.system, scope.list)
         # a row without a group is the test of all groups together
-        rows = audit.verdicts.where(**scope.filters, operating_point=point, group="").rows()
+        rows = audit.verdicts.subset(**scope.filters, operating_point=point, group="").rows()
         for row in rows:
             metric, p = row["metric"], row["p_holm"]
             if metric not in ERROR_TYPES or p is None or p >= level:
@@ -840,7 +840,7 @@ def _more_groups(n: int) -> str:
 def _size(audit: Audit) -> Iterator[str]:
     """Yield how many trials, speakers and systems were audited; of several lists, the range."""
     pooled_rows = [
-        audit.groups.where(**system, grouping="all", within="").rows() for system in systems(audit)
+        audit.groups.subset(**system, grouping="all", within="").rows() for system in systems(audit)
     ]
     first_rows = [rows[0] for rows in pooled_rows if rows]
     n_trials = {row["target_trials"] + row["nontarget_trials"] for row in first_rows}
@@ -936,7 +936,7 @@ def _pooled_rate_text(audit: Audit, system: Row, metric: str) -> str:
     """Return the rate of all trials of a system, or why there is none."""
     point = first_point_name(audit, system)
     filters = {**system, "grouping": "all", "within": "", "metric": metric}
-    rows = audit.groups.where(**filters, operating_point=point, definition="").rows()
+    rows = audit.groups.subset(**filters, operating_point=point, definition="").rows()
     if not rows or not point:
         return "no threshold"
     row = rows[0]
@@ -989,7 +989,7 @@ def _better_systems(audit: Audit) -> Iterator[str]:
     for metric in ERROR_TYPES:
         if not points or point_as_given(points[0]).startswith(f"{metric}="):
             continue  # there is no point, or each system is set to have as many
-        rows = audit.comparison.where(
+        rows = audit.comparison.subset(
             grouping="all",
             metric=metric,
             measure="value",
@@ -1070,7 +1070,7 @@ def _ratio_comparison_rows(audit: Audit, grouping_label: str) -> list[Row]:
     """Return the comparisons of both errors' ratios between systems at the first point."""
     points = located_points(audit, systems(audit)[0])
     scope = next(scope for scope in scopes(audit) if scope.grouping_label == grouping_label)
-    rows = audit.comparison.where(
+    rows = audit.comparison.subset(
         grouping=scope.grouping,
         allocation=scope.allocation,
         within="",

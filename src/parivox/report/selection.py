@@ -67,7 +67,7 @@ def narrowed_audit(
         _check_name("system", system, inputs_by_name, is_known=bool(inputs))
         short_name = inputs[0]["system"]
         # of one system, only its own lists are compared with each other
-        comparison = comparison.where(
+        comparison = comparison.subset(
             system=short_name, other_system=short_name if len(inputs) > 1 else ""
         )
     if by is not None:
@@ -76,7 +76,7 @@ def narrowed_audit(
     if operating_point is not None:
         names = dict.fromkeys(row["operating_point"] for row in operating_points)
         _check_name("operating point", operating_point, names, is_known=operating_point in names)
-        operating_points = operating_points.where(operating_point=operating_point)
+        operating_points = operating_points.subset(operating_point=operating_point)
     record = {**audit.record, "inputs": inputs, "groupings": groupings}
     return replace(audit, record=record, comparison=comparison, operating_points=operating_points)
 

@@ -109,7 +109,7 @@ def costliest_group(selection: Thresholds) -> str:
 
     It is chosen by its cost, not by its gain, so its gain is not too large by selection.
     """
-    rows = selection.groups.where(rule=COMMON).rows()
+    rows = selection.groups.subset(rule=COMMON).rows()
     rows_with_cost = [row for row in rows if row["group"] != EVERYONE and row["cost"] is not None]
     return str(max(rows_with_cost, key=lambda row: row["cost"])["group"])
 
@@ -137,7 +137,7 @@ def rules_sheet(selection: Thresholds, differing: Sequence[str]) -> Sheet:
         "the largest cost at the common threshold, on speakers held out on both sides:",
         ("threshold", "moved", "mean", "gain", "worst", "gain of the worst"),
     )
-    worst_rows = selection.groups.where(group=costliest).rows()
+    worst_rows = selection.groups.subset(group=costliest).rows()
     for row, worst_row in zip(selection.rules.rows(), worst_rows, strict=True):
         is_common = row["rule"] == COMMON
         is_mean_tested = is_worst_tested = row["rule"] == NORMALISED

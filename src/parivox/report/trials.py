@@ -174,19 +174,19 @@ def description_summary(description: Description) -> Iterator[RenderableType]:
     if unusual:
         yield text("Noted: " + "; ".join(unusual) + ".")
     for name in description.groupings:
-        rows = description.tables["groups"].where(grouping=name).rows()
+        rows = description.tables["groups"].subset(grouping=name).rows()
         yield text(name, style="bold", apart=True)
         yield Padding(_groups_table(rows), _INDENTED)
         groups = [row["group"] for row in rows]
         if 1 < len(groups) <= _MAX_MATRIX_GROUPS:
-            matrix = description.tables["matrix"].where(grouping=name).rows()
+            matrix = description.tables["matrix"].subset(grouping=name).rows()
             yield text("  Nontarget trials: enrolment in rows, test side in columns", apart=True)
             yield Padding(_group_matrix(groups, matrix), _INDENTED)
     yield text("Grades of all trials", style="bold", apart=True)
     yield Padding(
-        _grades_table(description.tables["grades"].where(grouping="all"), "share"), _INDENTED
+        _grades_table(description.tables["grades"].subset(grouping="all"), "share"), _INDENTED
     )
-    within = description.tables["within"].where(grouping="all").rows()
+    within = description.tables["within"].subset(grouping="all").rows()
     if within:
         yield text("Nontarget trials whose speakers share a value", style="bold", apart=True)
         table = grid("", "within", "across", "n.k.")
@@ -265,7 +265,7 @@ def _head_lines(trial_list: Checked | Description) -> Iterator[RenderableType]:
     )
     groups = trial_list.tables["groups"]
     groupings = ", ".join(
-        f"{grouping} ({count_of(len(groups.where(grouping=grouping)), 'group')})"
+        f"{grouping} ({count_of(len(groups.subset(grouping=grouping)), 'group')})"
         for grouping in trial_list.groupings
     )
     graded = " and ".join(trial_list.graded_by)

@@ -55,7 +55,7 @@ def variation_summary(variation: Variation) -> Iterator[RenderableType]:
         yield text(title, style="bold", apart=True)
         columns = ("group", "speakers", "mean", *(f"n = {n:,}" for n in pairs_per_speaker))
         table = grid(*columns)
-        rows = variation.table.where(metric=metric).rows()
+        rows = variation.table.subset(metric=metric).rows()
         for name, n_of_group in variation.kept.items():
             group_rows = [row for row in rows if row["group"] == name]
             spreads = (

@@ -85,7 +85,7 @@ class ScoreMetrics(NotebookView):
         ConfigError
             If there is no such metric, definition or group.
         """
-        rows = self.table.where(metric=metric, definition=definition, group=group).rows()
+        rows = self.table.subset(metric=metric, definition=definition, group=group).rows()
         if len(rows) != 1:
             msg = f"no metric {metric!r} of definition {definition!r} and group {group!r}"
             raise ConfigError(msg)

@@ -315,7 +315,7 @@ def remarks(
     for attribute in dict.fromkeys(description.tables["within"].to_dict()["attribute"]):
         yield _agreement_remark(attribute, description.tables["within"])
     for grouping in description.groupings:
-        rows = description.tables["groups"].where(grouping=grouping).rows()
+        rows = description.tables["groups"].subset(grouping=grouping).rows()
         yield _group_shares_remark(grouping, rows)
 
 
@@ -353,7 +353,7 @@ def _sides_remark(speakers: TrialsPerSpeaker, description: Description) -> Findi
     mend = ""
     if n_never_enrolled or n_never_tested:
         for grouping in description.groupings:
-            rows = description.tables["groups"].where(grouping=grouping).rows()
+            rows = description.tables["groups"].subset(grouping=grouping).rows()
             never_enrol = np.array([row["never_enrol"] for row in rows])
             never_test = np.array([row["never_test"] for row in rows])
             numbers = f"{count_range(never_enrol)} and {count_range(never_test)}"
@@ -424,7 +424,7 @@ def _unknown_grades_remark(description: Description) -> Finding:
 
 def _agreement_remark(attribute: str, table: Table) -> Finding:
     """Return the shares of nontarget trials within and across the values of an attribute."""
-    all_trials, *group_rows = table.where(attribute=attribute).rows()
+    all_trials, *group_rows = table.subset(attribute=attribute).rows()
     id_, title = f"within {attribute}", f"nontarget trials with the same {attribute}"
     share = all_trials["same_share"]
     if share is None:
@@ -539,7 +539,7 @@ def detectable(description: Description, pilot: Any) -> Iterator[Finding]:
         raise ConfigError(msg)
     test_options = {name: pilot.asked[name] for name in ("power", "confidence")}
     for grouping in description.groupings:
-        rows = description.tables["groups"].where(grouping=grouping).rows()
+        rows = description.tables["groups"].subset(grouping=grouping).rows()
         for metric, (label, sides) in _TRIALS_OF_RATE.items():
             pilot_by_group: dict[str, Row] = {}
             for row in pilot_rows:

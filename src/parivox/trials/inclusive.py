@@ -123,7 +123,7 @@ def build_inclusive(
     >>> ids = [f"{s}/{r}/{u}" for s in "abc" for r in "xy" for u in "12"]
     >>> table = {"utterance": ids, "sex": ["f"] * 12}
     >>> built = build_inclusive(table, by="sex", per_speaker=2, seed=1)
-    >>> built.lists[0].where(label="target").rows()[0]["enrol"][0], len(built.lists[0])
+    >>> built.lists[0].subset(label="target").rows()[0]["enrol"][0], len(built.lists[0])
     ('a', 12)
 
     References

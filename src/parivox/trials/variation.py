@@ -221,7 +221,7 @@ def variants(
     >>> pairs["score"] = rng.normal(2.0 * pairs["label"])
     >>> people = {"id": [f"{s}{i}" for s in "fm" for i in range(4)], "sex": [*"ffffmmmm"]}
     >>> found = variants(pairs, speakers=people, by="sex", per_speaker=[10, 20], replicates=20)
-    >>> found.table.where(metric="eer", per_speaker=20).columns[-3:]
+    >>> found.table.subset(metric="eer", per_speaker=20).columns[-3:]
     ('seed_max_min', 'seed_sd', 'speaker_sd')
     """
     is_several = isinstance(per_speaker, Iterable) and not isinstance(per_speaker, (str, bytes))

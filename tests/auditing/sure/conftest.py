@@ -147,7 +147,7 @@ def one_row():
     """The one row of a table that holds these values."""
 
     def find(table, **row_filter):
-        (row,) = table.where(**row_filter)
+        (row,) = table.subset(**row_filter)
         return row
 
     return find

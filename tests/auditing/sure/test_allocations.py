@@ -44,7 +44,7 @@ def test_rows_of_fnr_are_the_same_however_nontarget_trials_are_allocated(audit, 
     first_rows, *rows_by_rule = (
         [
             {k: v for k, v in row.items() if k not in apart}
-            for row in getattr(audit, name).where(metric="fnr", allocation=rule)
+            for row in getattr(audit, name).subset(metric="fnr", allocation=rule)
         ]
         for rule in RULES
     )
@@ -63,10 +63,10 @@ def test_rows_of_fnr_are_the_same_however_nontarget_trials_are_allocated(audit, 
 def test_fnr_has_closed_forms_and_floors_where_fpr_has_none(audit, rule):
     row_filter = {"system": "one", "grouping": "group", "allocation": rule}
     for metric, has_form in (("fnr", True), ("fpr", rule == "both")):
-        (ratio,) = audit.bias.where(
+        (ratio,) = audit.bias.subset(
             **row_filter, metric=metric, measure="ratio", group="b", reference="a"
         )
         assert (ratio["floor_95"] is not None) == has_form
-        (tau,) = audit.meta.where(**row_filter, metric=metric, measure="tau_log", gated=False)
+        (tau,) = audit.meta.subset(**row_filter, metric=metric, measure="tau_log", gated=False)
         assert (tau["value"] is not None) == has_form
         assert tau["reason"] == ("" if has_form else "shared_speakers")

@@ -39,7 +39,7 @@ def rows_by_group(rows):
 
 
 def test_rates_have_best_guesses_between_their_own_and_what_is_common(audit):
-    rows = rows_by_group(audit.groups.where(metric="fnr", grouping="group", definition=""))
+    rows = rows_by_group(audit.groups.subset(metric="fnr", grouping="group", definition=""))
     assert rows["a"]["best_guess"] < rows["d"]["best_guess"] < rows["d"]["value"]
     assert 0 == rows["e"]["value"] < rows["e"]["best_guess"] < rows["pooled"]["value"]
     for group in "abcde":
@@ -55,15 +55,15 @@ def test_rates_have_best_guesses_between_their_own_and_what_is_common(audit):
 
 @pytest.mark.slow
 def test_ratios_have_theirs_and_no_verdict_rests_on_them(uneven, audit):
-    rows = rows_by_group(audit.verdicts.where(metric="fnr"))
+    rows = rows_by_group(audit.verdicts.subset(metric="fnr"))
     assert 1 < rows["d"]["best_guess"] < rows["d"]["ratio"]
     assert rows["d"]["verdict"] == "worse"
     assert 0 < rows["d"]["power"] < 1
     assert rows["e"]["ratio"] == 0 < rows["e"]["best_guess"] < 1
     assert rows["e"]["power"] is None
-    against = rows_by_group(uneven.audit(reference="d", **QUICK).verdicts.where(metric="fnr"))
+    against = rows_by_group(uneven.audit(reference="d", **QUICK).verdicts.subset(metric="fnr"))
     assert against["d"]["best_guess"] == pytest.approx(1)
-    rates = rows_by_group(audit.groups.where(metric="fnr", grouping="group", definition=""))
+    rates = rows_by_group(audit.groups.subset(metric="fnr", grouping="group", definition=""))
     assert against["a"]["best_guess"] == pytest.approx(
         rates["a"]["best_guess"] / rates["d"]["best_guess"]
     )
@@ -73,13 +73,13 @@ def test_ratios_have_theirs_and_no_verdict_rests_on_them(uneven, audit):
 @pytest.mark.slow
 def test_groups_that_share_speakers_have_none(uneven):
     audit = uneven.audit(**QUICK)
-    assert any(row["best_guess"] for row in audit.groups.where(metric="fpr"))
+    assert any(row["best_guess"] for row in audit.groups.subset(metric="fpr"))
     uneven.nontarget("a00", "b00", 1, 2)
     try:
         crossed = uneven.audit(allocate="enrol", **QUICK)
     finally:
         del uneven.rows[-2:]
-    assert not any(row["best_guess"] for row in crossed.groups.where(metric="fpr"))
+    assert not any(row["best_guess"] for row in crossed.groups.subset(metric="fpr"))
 
 
 @pytest.mark.slow
@@ -90,7 +90,7 @@ def test_the_best_guess_is_told_where_power_is_low_and_nowhere_else(people, read
         fnr=lambda group, i: (errors_of_g[i] if group == "g" else i % 4, 24),
         fpr=lambda group, i: (i % 2, 2),
     )
-    row = rows_by_group(few.audit(**QUICK).verdicts.where(metric="fnr"))["g"]
+    row = rows_by_group(few.audit(**QUICK).verdicts.subset(metric="fnr"))["g"]
     assert (row["verdict"], row["power"] < 0.5) == ("worse", True)
     summary = read_summary(few.audit(**QUICK))
     assert "ratios of small samples tend to be overestimated" in summary
@@ -98,7 +98,7 @@ def test_the_best_guess_is_told_where_power_is_low_and_nowhere_else(people, read
         dict.fromkeys("abcd", 24),
         fnr=lambda group, i: ((1 + i % 2) * (5 if group == "d" else 1), 24),
     )
-    row = rows_by_group(many.audit(**QUICK).verdicts.where(metric="fnr"))["d"]
+    row = rows_by_group(many.audit(**QUICK).verdicts.subset(metric="fnr"))["d"]
     assert (row["verdict"], row["power"] > 0.5) == ("worse", True)
     assert "best guess" not in read_summary(many.audit(**QUICK))
 
@@ -127,7 +127,7 @@ def two_attributes(people):
 @pytest.mark.slow
 def test_attributes_that_add_up_are_no_news(two_attributes, read_summary):
     audit = two_attributes(1)
-    (row,) = audit.meta.where(measure="interaction", metric="fnr").rows()
+    (row,) = audit.meta.subset(measure="interaction", metric="fnr").rows()
     assert row["value"] < 0.1
     assert row["p"] > 0.5
     assert "add up" not in read_summary(audit)
@@ -138,7 +138,7 @@ def test_where_attributes_do_not_add_up_it_is_said_with_the_groups_that_are_off(
     two_attributes, read_summary
 ):
     audit = two_attributes(6)
-    (row,) = audit.meta.where(measure="interaction", metric="fnr").rows()
+    (row,) = audit.meta.subset(measure="interaction", metric="fnr").rows()
     assert (row["high_group"], row["p"] < 0.02) == ("f+y", True)
     summary = read_summary(audit)
     assert "is not what the attributes of gender+country add up to" in summary
@@ -146,4 +146,4 @@ def test_where_attributes_do_not_add_up_it_is_said_with_the_groups_that_are_off(
 
 
 def test_groups_by_one_attribute_have_no_interaction(audit):
-    assert not audit.meta.where(measure="interaction").rows()
+    assert not audit.meta.subset(measure="interaction").rows()

@@ -120,7 +120,7 @@ def test_p_values_are_adjusted_within_their_family(audit):
 
 
 def test_a_group_that_is_the_reference_is_not_tested_against_itself(audit):
-    rows = audit.bias.where(group="b", reference="b", measure="ratio", operating_point=POINT)
+    rows = audit.bias.subset(group="b", reference="b", measure="ratio", operating_point=POINT)
     assert len(rows) >= 4
     for row in rows:
         assert row["value"] == 1
@@ -133,7 +133,7 @@ def test_groups_that_share_speakers_are_resampled(people):
         speakers.nontarget(f"a{i:02d}", f"b{j:02d}", (i * j) % 3 == 0, 2)
     closed, joint = (speakers.audit(allocate=rule) for rule in ("both", "enrol"))
     for audit, is_shared in ((closed, False), (joint, True)):
-        rows = audit.bias.where(metric="fpr", measure="ratio", operating_point=POINT).rows()
+        rows = audit.bias.subset(metric="fpr", measure="ratio", operating_point=POINT).rows()
         assert len(rows) == 2
         for row in rows:
             assert row["low"] < row["value"] < row["high"]
@@ -147,12 +147,12 @@ def test_a_group_against_itself_has_no_interval(trials, speakers):
     )
     for metric in ("fpr", "fnr"):
         row_filter = {"metric": metric, "measure": "ratio", "zero": "none"}
-        (reference_row,) = audit.bias.where(group="f", **row_filter)
+        (reference_row,) = audit.bias.subset(group="f", **row_filter)
         assert (
             reference_row["value"],
             reference_row["low"],
             reference_row["high"],
             reference_row["p"],
         ) == (1.0, None, None, None)
-        (other_row,) = audit.bias.where(group="m", **row_filter)
+        (other_row,) = audit.bias.subset(group="m", **row_filter)
         assert other_row["low"] is not None

@@ -165,7 +165,7 @@ def test_costs_are_at_thresholds_found_again_or_kept(drawn, brute, one_row, cell
 def test_a_kept_threshold_changes_what_rests_on_it_and_nothing_else(drawn):
     moved = set()
     again, fixed = (
-        drawn[kind].groups.where(grouping="group").rows() for kind in ("again", "fixed")
+        drawn[kind].groups.subset(grouping="group").rows() for kind in ("again", "fixed")
     )
     for row, fixed_row in zip(again, fixed, strict=True):
         assert row["value"] == fixed_row["value"]
@@ -282,8 +282,8 @@ def test_nothing_is_told_by_draws_in_which_a_group_does_not_vary(people):
             fpr=lambda *_: (0, 1),
         )
         audit = speakers.audit(reference=["others", "pooled"], replicates=99)
-        errors = {row["group"]: row["errors"] for row in audit.groups.where(metric="fnr")}
-        for row in audit.bias.where(metric="fnr", measure="difference"):
+        errors = {row["group"]: row["errors"] for row in audit.groups.subset(metric="fnr")}
+        for row in audit.bias.subset(metric="fnr", measure="difference"):
             p[errors[row["group"]] > 0].append(row["p"])
             if not errors[row["group"]] and row["value"]:
                 assert row["high"] is None
@@ -297,6 +297,8 @@ def test_nothing_is_told_by_draws_in_which_a_group_does_not_vary(people):
 
 def test_a_reference_without_errors_does_not_vary_either(people):
     speakers = people({"a": 8, "b": 8}, fnr=lambda group, i: (i % 3 if group == "a" else 0, 10))
-    (row,) = speakers.audit(reference="b").bias.where(metric="fnr", measure="difference", group="a")
+    (row,) = speakers.audit(reference="b").bias.subset(
+        metric="fnr", measure="difference", group="a"
+    )
     assert (row["low"], row["p"]) == (None, None)
     assert row["values"] == '{"no_interval": {"because": "same_group_or_reference"}}'

@@ -109,11 +109,11 @@ def test_groups_in_blocks_are_compared_and_judged(many):
     in_memory, _, blocks = many
     for metric in ("fnr", "fpr"):
         row_filter = {"metric": metric, "measure": "ratio", "zero": "none", "reference": "others"}
-        before, after = (audit.bias.where(**row_filter).rows() for audit in (in_memory, blocks))
+        before, after = (audit.bias.subset(**row_filter).rows() for audit in (in_memory, blocks))
         for memory_row, block_row in zip(before, after, strict=True):
             assert block_row["value"] == memory_row["value"]
             assert block_row["low"] < block_row["value"] < block_row["high"]
-    assert {row["verdict"] for row in blocks.verdicts.where(metric="fnr")} <= {
+    assert {row["verdict"] for row in blocks.verdicts.subset(metric="fnr")} <= {
         "worse",
         "better",
         "no_difference",
@@ -131,7 +131,7 @@ def test_what_takes_each_speaker_is_left_out(many):
 def test_blocks_are_drawn_for_all_but_rates(many):
     in_memory, _, blocks = many
     memory_rows, block_rows = (
-        audit.groups.where(metric="eer").rows() for audit in (in_memory, blocks)
+        audit.groups.subset(metric="eer").rows() for audit in (in_memory, blocks)
     )
     for row, block_row in zip(memory_rows, block_rows, strict=True):
         assert block_row["low"] < block_row["value"] < block_row["high"]
@@ -150,7 +150,7 @@ def test_of_very_many_trials_too_some_blocks_are_drawn_together(many, audit, mon
     for row, drawn_row in zip(rates(in_memory), rates(drawn), strict=True):
         assert drawn_row["value"] == row["value"]
     memory_rows, drawn_rows = (
-        sample.groups.where(metric="auc").rows() for sample in (in_memory, drawn)
+        sample.groups.subset(metric="auc").rows() for sample in (in_memory, drawn)
     )
     for row, drawn_row in zip(memory_rows, drawn_rows, strict=True):
         assert drawn_row["df"] < row["df"]
@@ -177,6 +177,6 @@ def test_trials_that_failed_within_a_block_are_drawn_with_it(monkeypatch):
     speakers = {"id": [f"s{i:03d}" for i in range(120)], "sex": ["f", "m"] * 60}
     in_blocks(monkeypatch)
     audit = audit_trials(trials, speakers=speakers, by="sex", operating_points="fpr=0.05")
-    of_attempts = audit.groups.where(metric="far", definition="attempts").rows()
+    of_attempts = audit.groups.subset(metric="far", definition="attempts").rows()
     assert of_attempts
     assert all(row["low"] < row["value"] < row["high"] for row in of_attempts)

@@ -53,7 +53,7 @@ def tallied(bank, tried, groups, group_of_call):
 
 @pytest.mark.parametrize("metric", STAGES)
 def test_all_recordings(audit, bank, metric):
-    (row,) = audit.groups.where(group="all", metric=metric)
+    (row,) = audit.groups.subset(group="all", metric=metric)
     cluster_errors = tallied(bank, recordings(bank, metric), ["all"], lambda call: "all")
     interval = rate_interval(moments(cluster_errors))
     assert row["value"] == pytest.approx(interval.rate[0])
@@ -68,7 +68,7 @@ def test_recordings_of_each_group(audit, bank, metric, grouping):
     def group_of_call(call):
         return (bank.customer if grouping == "gender" else bank.call)(call)[grouping]
 
-    rows = audit.groups.where(grouping=grouping, metric=metric).rows()[:-1]
+    rows = audit.groups.subset(grouping=grouping, metric=metric).rows()[:-1]
     groups = [row["group"] for row in rows]
     intervals = rate_interval(
         moments(tallied(bank, recordings(bank, metric), groups, group_of_call))
@@ -92,8 +92,8 @@ def test_of_few_speakers_there_is_no_interval(people):
         row["stage"] = "enrol" if lost else ""
         row["score"] = None if lost else row["score"]
     audit = speakers.audit()
-    (few,) = audit.groups.where(group="a", metric="fte")
-    (many,) = audit.groups.where(group="b", metric="fte")
+    (few,) = audit.groups.subset(group="a", metric="fte")
+    (many,) = audit.groups.subset(group="b", metric="fte")
     assert few["value"] > 0
     assert many["low"] < many["value"] < many["high"]
     assert (few["low"], few["high"], few["interval"]) == (None, None, "")
@@ -101,7 +101,7 @@ def test_of_few_speakers_there_is_no_interval(people):
 
 
 def test_failures_follow_the_confidence(bank, audit):
-    (usual,) = audit.groups.where(group="all", metric="fte")
+    (usual,) = audit.groups.subset(group="all", metric="fte")
     half_sure = pv.audit(
         bank.table(bank.rows, "status", "stage"),
         speakers=bank.customers,
@@ -112,7 +112,7 @@ def test_failures_follow_the_confidence(bank, audit):
         confidence=0.5,
         bins=64,
     )
-    (narrow,) = half_sure.groups.where(group="all", metric="fte")
+    (narrow,) = half_sure.groups.subset(group="all", metric="fte")
     assert usual["low"] < narrow["low"] < narrow["value"] < narrow["high"] < usual["high"]
 
 
@@ -137,7 +137,7 @@ def test_attempts_are_tallied_with_the_trials_that_failed(audit, bank, metric):
         else ErrorsByPair(zero, *pairs.T, errors, trials, 1)
     )
     interval = rate_interval(moments(cluster_errors))
-    (row,) = audit.groups.where(group="all", metric=metric, definition="attempts")
+    (row,) = audit.groups.subset(group="all", metric=metric, definition="attempts")
     assert row["value"] == pytest.approx(interval.rate[0])
     for name in ("low", "high", "deff", "n_eff", "df", "se"):
         assert row[name] == pytest.approx(getattr(interval, name)[0])
@@ -148,9 +148,9 @@ def test_attempts_are_tallied_with_the_trials_that_failed(audit, bank, metric):
 def test_rates_joined_with_shares_vary_with_both(audit, metric):
     error_rate = {"far": "fpr", "frr": "fnr"}[metric.removeprefix("g")]
     for group in ("all", "f"):
-        (row,) = audit.groups.where(group=group, metric=metric, definition="shares")
-        (plain,) = audit.groups.where(group=group, metric=error_rate)
-        (lost,) = audit.groups.where(group=group, metric="fta")
+        (row,) = audit.groups.subset(group=group, metric=metric, definition="shares")
+        (plain,) = audit.groups.subset(group=group, metric=error_rate)
+        (lost,) = audit.groups.subset(group=group, metric="fta")
         assert row["low"] < row["value"] < row["high"]
         assert (row["interval"], row["note"]) == ("bootstrap", "")
         if error_rate == "fnr":  # the sum, nearly, of both
@@ -162,13 +162,13 @@ def test_rates_joined_with_shares_vary_with_both(audit, metric):
 @pytest.mark.parametrize("metric", ["frr", "gfrr", "far", "gfar"])
 @pytest.mark.parametrize("rule", ["attempts", "shares"])
 def test_groups_are_compared_in_rates_that_count_failures(audit, metric, rule):
-    rows = audit.bias.where(
+    rows = audit.bias.subset(
         metric=metric, definition=rule, measure="ratio", grouping="gender", reference="pooled"
     ).rows()
     assert [row["group"] for row in rows] == ["f", "m"]
     for row in rows:
         group_row, pooled = (
-            audit.groups.where(
+            audit.groups.subset(
                 metric=metric, definition=rule, grouping="gender", group=group
             ).rows()[0]
             for group in (row["group"], "pooled")
@@ -190,7 +190,7 @@ def test_shares_of_failures_are_compared_with_intervals(people, metric, stage):
         row["stage"] = stage if lost else ""
         row["score"] = None if lost else row["score"]
     audit = speakers.audit(reference="pooled")
-    rows = audit.bias.where(metric=metric, measure="ratio").rows()
+    rows = audit.bias.subset(metric=metric, measure="ratio").rows()
     assert {row["group"] for row in rows} == {"a", "b"}
     assert all(row["low"] < row["value"] < row["high"] for row in rows)
 
@@ -202,7 +202,7 @@ def test_rates_that_count_failures_stay_within_one(people):
         row["status"] = "failed" if lost else "ok"
         row["stage"] = "acquire" if lost else ""
         row["score"] = None if lost else row["score"]
-    rows = speakers.audit().groups.where(definition="shares").rows()
+    rows = speakers.audit().groups.subset(definition="shares").rows()
     bounded = [row for row in rows if row["high"] is not None]
     assert bounded
     assert all(row["high"] <= 1 for row in bounded)
@@ -220,8 +220,8 @@ def test_where_nothing_failed_the_rates_of_attempts_are_as_sure_as_those_of_comp
         operating_points="threshold=1.0",
     ).groups
     for of_attempts, metric in (("frr", "fnr"), ("far", "fpr")):
-        attempts = rates.where(metric=of_attempts, definition="attempts").rows()
-        compared = rates.where(metric=metric).rows()
+        attempts = rates.subset(metric=of_attempts, definition="attempts").rows()
+        compared = rates.subset(metric=metric).rows()
         assert len(attempts) == len(compared) > 2
         for attempt_row, compared_row in zip(attempts, compared, strict=True):
             assert attempt_row["interval"]

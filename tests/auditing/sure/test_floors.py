@@ -113,10 +113,10 @@ def check(row, expected, observed):
 @pytest.mark.parametrize("measure", MEASURES)
 def test_floors_of_one_rate_are_those_of_core(audit, of_point, metric, measure):
     if measure in {"fdr_fpd", "fdr_fnd"} - {{"fpr": "fdr_fpd", "fnr": "fdr_fnd"}[metric]}:
-        assert len(audit.meta.where(measure=measure, metric=metric)) == 0
+        assert len(audit.meta.subset(measure=measure, metric=metric)) == 0
         return
     measure_of, checked = MEASURES[measure], 0
-    for row in audit.meta.where(measure=measure, metric=metric, gated=False, zero="none"):
+    for row in audit.meta.subset(measure=measure, metric=metric, gated=False, zero="none"):
         if row["operating_point"] == "":
             continue
         rates, null = of_point(row["operating_point"])[metric]
@@ -142,14 +142,14 @@ def test_floors_of_both_rates_are_of_independent_draws(audit, of_point):
         for measure, measure_of, is_high in (("fdr", fdr, True), ("garbe", garbe, False)):
             observed = measure_of(fpr[0], fnr[0])
             draws = list(map(measure_of, fpr[1].rates, fnr[1].rates))
-            (row,) = audit.meta.where(**row_filter, measure=measure, alpha=0.25)
+            (row,) = audit.meta.subset(**row_filter, measure=measure, alpha=0.25)
             check(row, floor(observed, draws, higher_is_fairer=is_high), observed)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", ["fpr", "fnr"])
 def test_tau_log_is_the_spread_that_fair_systems_do_not_have(audit, of_point, metric):
-    for row in audit.meta.where(measure="tau_log", metric=metric, gated=False):
+    for row in audit.meta.subset(measure="tau_log", metric=metric, gated=False):
         rates, null = of_point(row["operating_point"])[metric]
         fair = np.var(np.log(null.nonzero_rates), axis=1, ddof=1)
         observed = np.var(np.log(rates), ddof=1)
@@ -162,13 +162,13 @@ def test_tau_log_is_the_spread_that_fair_systems_do_not_have(audit, of_point, me
 
 def test_variance_of_the_rates_less_that_of_their_speakers(audit):
     for metric in ("fpr", "fnr"):
-        rows = audit.groups.where(metric=metric, operating_point=POINTS[0], grouping="group")
+        rows = audit.groups.subset(metric=metric, operating_point=POINTS[0], grouping="group")
         rates, n_eff = np.array([[r["value"], r["n_eff"]] for r in rows][:-1]).T
         noise = (rates * (1 - rates) / n_eff).mean()
         row_filter = {"metric": metric, "operating_point": POINTS[0], "gated": False}
-        (row,) = audit.meta.where(**row_filter, measure="var_corrected")
+        (row,) = audit.meta.subset(**row_filter, measure="var_corrected")
         assert row["value"] == pytest.approx(np.var(rates, ddof=1) - noise)
-        (row,) = audit.meta.where(**row_filter, measure="var_double_corrected")
+        (row,) = audit.meta.subset(**row_filter, measure="var_double_corrected")
         assert row["low"] <= row["value"] <= row["high"]
 
 
@@ -176,7 +176,7 @@ def test_gates_keep_small_groups_out_of_headlines(audit, of_point):
     for metric in ("fpr", "fnr"):
         lacks = {
             row["group"]: row["gates"]
-            for row in audit.verdicts.where(metric=metric, operating_point=POINTS[0])
+            for row in audit.verdicts.subset(metric=metric, operating_point=POINTS[0])
             if row["group"]
         }
         assert {group for group, text in lacks.items() if text} == {"c"}
@@ -184,7 +184,7 @@ def test_gates_keep_small_groups_out_of_headlines(audit, of_point):
         assert ("pairs_below_minimum" in lacks["c"]) == (metric == "fpr")
         rates, null = of_point(POINTS[0])[metric]
         in_headline = [group != "c" for group in SIZES]
-        (row,) = audit.meta.where(
+        (row,) = audit.meta.subset(
             measure="gini", metric=metric, gated=True, zero="none", operating_point=POINTS[0]
         )
         observed = gini(rates[in_headline])
@@ -204,13 +204,13 @@ def test_gates_keep_small_groups_out_of_headlines(audit, of_point):
 def test_gates_can_be_set(five, gate, kept_groups):
     gates = [gate] if gate.startswith("errors") else [gate, "pairs=1"]
     audit = five.audit(gates=gates, reference="pooled")
-    (row,) = audit.meta.where(
+    (row,) = audit.meta.subset(
         measure="gini", metric="fnr", gated=True, operating_point=POINTS[0], zero="none"
     )
     assert row["groups"] == len(kept_groups)
-    rows = audit.verdicts.where(metric="fnr", operating_point=POINTS[0])
+    rows = audit.verdicts.subset(metric="fnr", operating_point=POINTS[0])
     assert {r["group"] for r in rows if r["group"] and not r["gates"]} == {*kept_groups}
-    (ungated,) = audit.meta.where(
+    (ungated,) = audit.meta.subset(
         measure="gini", metric="fnr", gated=False, operating_point=POINTS[0], zero="none"
     )
     assert ungated["groups"] == len(SIZES)
@@ -225,14 +225,14 @@ def test_measures_of_logarithms_have_no_p_where_a_group_has_no_errors(people):
     audit = speakers.audit(zero=["none", "jeffreys"])
     row_filter = {"metric": "fnr", "operating_point": POINTS[0], "gated": False}
     for measure in ("max_min", "nrb", "max_geomean"):
-        (row,) = audit.meta.where(**row_filter, measure=measure, zero="none")
+        (row,) = audit.meta.subset(**row_filter, measure=measure, zero="none")
         assert row["p"] is None, measure
-        (row,) = audit.meta.where(**row_filter, measure=measure, zero="jeffreys")
+        (row,) = audit.meta.subset(**row_filter, measure=measure, zero="jeffreys")
         assert 0 < row["p"] <= 1
-    (row,) = audit.meta.where(**row_filter, measure="gini", zero="none")
+    (row,) = audit.meta.subset(**row_filter, measure="gini", zero="none")
     assert 0 < row["p"] <= 1
     fpr = {**row_filter, "metric": "fpr"}
-    (row,) = audit.meta.where(**fpr, measure="max_min", zero="none")
+    (row,) = audit.meta.subset(**fpr, measure="max_min", zero="none")
     assert 0 < row["p"] <= 1
 
 
@@ -244,11 +244,11 @@ def test_no_floor_is_shown_where_no_draw_is_valid(people):
         speakers.nontarget(f"a{i:02d}", f"b{i:02d}", 1, 3)
     crossed = speakers.audit(allocate="enrol")
     for audit, metric in ((few.audit(), "fpr"), (crossed, "fpr")):
-        rows = audit.meta.where(measure="gini", metric=metric, operating_point=POINTS[0]).rows()
+        rows = audit.meta.subset(measure="gini", metric=metric, operating_point=POINTS[0]).rows()
         assert rows
         for row in rows:
             assert (row["floor_mean"], row["p"]) == (None, None)
-    rows = crossed.meta.where(measure="tau_log", metric="fpr", operating_point=POINTS[0]).rows()
+    rows = crossed.meta.subset(measure="tau_log", metric="fpr", operating_point=POINTS[0]).rows()
     assert {row["reason"] for row in rows} == {"shared_speakers"}
-    rows = few.audit().meta.where(measure="tau_log", operating_point=POINTS[0]).rows()
+    rows = few.audit().meta.subset(measure="tau_log", operating_point=POINTS[0]).rows()
     assert {row["reason"] for row in rows} == {"fewer_than_three_groups"}

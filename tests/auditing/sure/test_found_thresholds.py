@@ -43,7 +43,7 @@ def test_without_draws_the_threshold_is_said_to_be_taken_as_it_is(alike, monkeyp
 
 def test_a_limit_is_judged_by_the_interval_that_is_told(alike):
     audit = alike.audit(operating_points="fpr=0.1", limits="fnr=0.2")
-    (limit,) = audit.limits.where(group="pooled", measure="limit").rows()
-    (rate,) = audit.groups.where(group="pooled", metric="fnr", operating_point="fpr=0.1").rows()
+    (limit,) = audit.limits.subset(group="pooled", measure="limit").rows()
+    (rate,) = audit.groups.subset(group="pooled", metric="fnr", operating_point="fpr=0.1").rows()
     assert [limit[name] for name in ("low", "high")] == [rate[name] for name in ("low", "high")]
     assert VARIES in rate["note"]

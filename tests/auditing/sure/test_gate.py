@@ -46,11 +46,11 @@ def audit(speakers_with_errors):
 
 
 def outcomes(gate, name="one"):
-    return {row["group"]: row["outcome"] for row in gate.groups.where(condition=name)}
+    return {row["group"]: row["outcome"] for row in gate.groups.subset(condition=name)}
 
 
 def reasons(gate, name="one"):
-    return {row["group"]: row["reason"] for row in gate.groups.where(condition=name)}
+    return {row["group"]: row["reason"] for row in gate.groups.subset(condition=name)}
 
 
 def released(
@@ -113,7 +113,7 @@ def test_a_grouping_or_point_that_the_baseline_lacks_does_not_pass():
         condition("second", **{"at-most": "50x", "than": "baseline", "at": "fpr=0.2"}),
     )
     gate = pv.gate(now, rules, baseline=released())
-    assert {row["outcome"] for row in gate.groups.where(condition="second")} == {"cannot_tell"}
+    assert {row["outcome"] for row in gate.groups.subset(condition="second")} == {"cannot_tell"}
     assert set(reasons(gate, "second").values()) == {"not_in_baseline"}
     assert gate.exit_code == 3
 
@@ -133,7 +133,7 @@ def test_people_who_changed_group_are_counted_and_not_paired(moved):
     comparison = pv.compare(before, now)
     (change,) = comparison.record["changed_groups"]
     assert (change["grouping"], change["at_least"]) == ("region", moved)
-    pairing = {row["group"]: row["pairing"] for row in comparison.changes.where(metric="fnr")}
+    pairing = {row["group"]: row["pairing"] for row in comparison.changes.subset(metric="fnr")}
     assert pairing["c"] == "paired"
     assert pairing["b"] == "unpaired"
     assert pairing.get("a") == ("gone" if moved == 20 else "unpaired")
@@ -166,7 +166,7 @@ def test_rates_are_held_against_a_limit_by_their_intervals(audit):
     assert outcomes(gate) == {"a": "pass", "b": "pass", "c": "fail", "d": "cannot_tell"}
     assert (gate.outcome, gate.exit_code) == ("fail", 1)
     for row in gate.groups.rows():
-        (rate_row,) = audit.groups.where(grouping="group", group=row["group"], metric="fnr")
+        (rate_row,) = audit.groups.subset(grouping="group", group=row["group"], metric="fnr")
         assert [row[end] for end in ("value", "low", "high")] == [
             rate_row[end] for end in ("value", "low", "high")
         ]
@@ -182,7 +182,7 @@ def test_ratios_are_those_to_everyone_else(audit):
 def test_verdicts_are_those_of_the_audit(audit):
     gate = pv.gate(audit, policy(condition(**{"not": "worse"})))
     for row in gate.groups.rows():
-        (verdict_row,) = audit.verdicts.where(group=row["group"], metric="fnr")
+        (verdict_row,) = audit.verdicts.subset(group=row["group"], metric="fnr")
         outcome_by_verdict = {"worse": "fail", "better": "pass", "no_difference": "pass"}
         assert row["outcome"] == outcome_by_verdict.get(verdict_row["verdict"], "cannot_tell")
         assert row["p_holm"] == verdict_row["p_holm"]
@@ -220,7 +220,7 @@ def test_all_that_a_condition_looks_at_is_allowed_for(audit):
     limit = {"at-most": "12%", "groups": ["c"]}
     (alone,) = pv.gate(audit, policy(condition(**limit))).groups.rows()
     group_rows = pv.gate(audit, policy(condition(**limit | {"groups": ["a", "b", "c"]}))).groups
-    (among,) = group_rows.where(group="c").rows()
+    (among,) = group_rows.subset(group="c").rows()
     assert alone["low"] > alone["most"]
     assert among["p_holm"] == pytest.approx(min(3 * alone["p_holm"], 1))
     assert alone["p_holm"] == pytest.approx(
@@ -230,7 +230,7 @@ def test_all_that_a_condition_looks_at_is_allowed_for(audit):
 
 
 def _df(audit, group):
-    (row,) = audit.groups.where(grouping="group", group=group, metric="fnr")
+    (row,) = audit.groups.subset(grouping="group", group=group, metric="fnr")
     return row["df"]
 
 
@@ -250,7 +250,7 @@ def test_what_cannot_be_told_passes_only_where_it_is_accepted(audit):
     rules = policy(limit, accept=[accepted])
     gate = pv.gate(audit, rules, today=date(2027, 6, 30))
     assert (gate.outcome, gate.exit_code) == ("pass", 0)
-    (row,) = gate.groups.where(group="d").rows()
+    (row,) = gate.groups.subset(group="d").rows()
     assert (row["outcome"], row["accepted"]) == ("cannot_tell", "few (until 2027-06-30)")
     ended = pv.gate(audit, rules, today=date(2027, 7, 1))
     assert ended.exit_code == 3
@@ -319,9 +319,9 @@ def test_a_release_before_is_held_against_the_next(speakers_with_errors, audit, 
     assert gate.record["pairing"] == "unpaired"
     changes = {
         row["group"]: row
-        for row in pv.compare(before, audit).changes.where(metric="fnr", grouping="group")
+        for row in pv.compare(before, audit).changes.subset(metric="fnr", grouping="group")
     }
-    for row in gate.groups.where(outcome="fail").rows():
+    for row in gate.groups.subset(outcome="fail").rows():
         assert math.log(row["low"]) == pytest.approx(changes[row["group"]]["log_low"])
 
 
@@ -386,7 +386,7 @@ def test_a_swap_of_people_between_groups_is_noticed_although_all_numbers_are_the
     comparison = pv.compare(before, now)
     (change,) = comparison.record["changed_groups"]
     assert (change["grouping"], sorted(change["groups"])) == ("region", ["a", "b"])
-    pairing = {row["group"]: row["pairing"] for row in comparison.changes.where(metric="fnr")}
+    pairing = {row["group"]: row["pairing"] for row in comparison.changes.subset(metric="fnr")}
     assert {group: pairing[group] for group in "abc"} == {
         "a": "unpaired",
         "b": "unpaired",

@@ -44,12 +44,12 @@ def either(request):
 
 
 def single_row(table, **row_filter):
-    (row,) = table.where(**row_filter)
+    (row,) = table.subset(**row_filter)
     return row
 
 
 def subgroup_bias(audit):
-    return {row["group"]: row for row in audit.bias.where(measure="subgroup_bias")}
+    return {row["group"]: row for row in audit.bias.subset(measure="subgroup_bias")}
 
 
 def test_trials_of_one_speaker_are_far_from_independent(fixed):
@@ -143,7 +143,7 @@ def test_spread_without_its_noise(fixed, metric, tau, p):
 
 
 def test_most_groups_are_under_represented_and_none_is_said_to_be_alike(fixed):
-    rows = [row for row in fixed.verdicts.where(metric="fnr") if row["group"]]
+    rows = [row for row in fixed.verdicts.subset(metric="fnr") if row["group"]]
     row_by_group = {row["group"]: row for row in rows}
     assert len(row_by_group) == 18
     assert '"speakers_below_minimum": {"speakers": 5}' in row_by_group["m+Mexico"]["values"]

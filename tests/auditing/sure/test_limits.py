@@ -45,12 +45,12 @@ def cluster_errors(group):
 
 
 def limit(audit, group, measure, metric="fnr"):
-    (row,) = audit.limits.where(group=group, measure=measure, metric=metric)
+    (row,) = audit.limits.subset(group=group, measure=measure, metric=metric)
     return row
 
 
 def rate(audit, group, metric="fnr"):
-    (row,) = audit.groups.where(grouping="group", group=group, metric=metric)
+    (row,) = audit.groups.subset(grouping="group", group=group, metric=metric)
     return row
 
 
@@ -173,9 +173,9 @@ def test_deployed_decisions_have_their_own_trials(people):
         ErrorsBySpeaker(np.zeros(10, int), np.arange(10), errors, trials, 1), 0.05
     )
     row_filter = {"group": "a", "operating_point": "deployed", "measure": "speakers_above"}
-    (row,) = audit.limits.where(**row_filter)
+    (row,) = audit.limits.subset(**row_filter)
     assert row["value"] == pytest.approx(expected.value[0])
-    (row,) = audit.limits.where(**{**row_filter, "measure": "worst_tenth"})
+    (row,) = audit.limits.subset(**{**row_filter, "measure": "worst_tenth"})
     assert row["value"] == max(errors) / errors.sum()
 
 
@@ -201,13 +201,13 @@ def test_what_is_no_limit_is_refused(speakers_with_errors, limits, message):
 
 def test_percent_groups_and_ratios(speakers_with_errors):
     audit = speakers_with_errors.audit(limits=["fnr=5%", "fnr:d=0.05", "fnr=2x"])
-    rows = audit.limits.where(measure="limit", group="d").rows()
+    rows = audit.limits.subset(measure="limit", group="d").rows()
     assert [(row["limit"], row["verdict"]) for row in rows] == [(0.05, "not_met")] * 2
-    assert {row["group"] for row in audit.limits.where(measure="limit")} == {*ERRORS, "pooled"}
-    ratio_rows = audit.limits.where(measure="ratio_limit").rows()
+    assert {row["group"] for row in audit.limits.subset(measure="limit")} == {*ERRORS, "pooled"}
+    ratio_rows = audit.limits.subset(measure="ratio_limit").rows()
     assert {row["group"] for row in ratio_rows} == {*ERRORS}
     for row in ratio_rows:
-        (bias_row,) = audit.bias.where(
+        (bias_row,) = audit.bias.subset(
             group=row["group"], metric="fnr", measure="ratio", reference="others", zero="none"
         )
         assert [row[end] for end in ("value", "low", "high")] == [
@@ -221,7 +221,7 @@ def test_percent_groups_and_ratios(speakers_with_errors):
 
 
 def test_two_limits_of_one_rate_are_both_judged(speakers_with_errors):
-    rows = speakers_with_errors.audit(limits=["fnr=0.02", "fnr=0.2"]).limits.where(
+    rows = speakers_with_errors.audit(limits=["fnr=0.02", "fnr=0.2"]).limits.subset(
         group="b", measure="limit"
     )
     assert {row["limit"]: row["verdict"] for row in rows} == {0.02: "not_met", 0.2: "met"}
@@ -258,7 +258,7 @@ def test_speakers_without_any_decision_are_not_among_those_above_a_limit():
             limits="fnr=5%",
             replicates=50,
         )
-        (row,) = audit.limits.where(
+        (row,) = audit.limits.subset(
             measure="speakers_above", operating_point="deployed", group="f"
         ).rows()
         return row["value"], row["low"], row["high"]

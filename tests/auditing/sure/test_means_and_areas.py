@@ -25,7 +25,7 @@ def audit(simulate):
 
 
 def of_means(audit, measure):
-    return [r for r in audit.bias.where(measure=f"mean_{measure}") if r["low"] is not None]
+    return [r for r in audit.bias.subset(measure=f"mean_{measure}") if r["low"] is not None]
 
 
 @pytest.mark.slow
@@ -53,10 +53,10 @@ def test_the_mean_of_one_group_is_as_sure_as_the_group(simulate):
         zero="none",
     ).bias
     group_rows = {
-        (r["group"].split("+")[0], r["measure"], *(r[k] for k in KEY)): r for r in bias.where()
+        (r["group"].split("+")[0], r["measure"], *(r[k] for k in KEY)): r for r in bias.subset()
     }
     n = 0
-    for row in bias.where():
+    for row in bias.subset():
         measure = row["measure"].removeprefix("mean_")
         if measure == row["measure"] or row["low"] is None:
             continue
@@ -82,7 +82,7 @@ def test_a_mean_lacks_what_one_of_its_groups_lacks():
 @pytest.mark.slow
 def test_spread_beyond_noise_has_an_interval(audit):
     for measure in ("tau_log", "var_corrected", "var_double_corrected"):
-        rows = [r for r in audit.meta.where(measure=measure) if r["value"] is not None]
+        rows = [r for r in audit.meta.subset(measure=measure) if r["value"] is not None]
         assert rows
         for row in rows:
             assert row["low"] <= row["value"] <= row["high"]
@@ -92,7 +92,7 @@ def test_spread_beyond_noise_has_an_interval(audit):
 
 
 def test_the_area_under_fdr_has_an_interval_of_the_groups_that_it_is_of(audit):
-    rows = list(audit.meta.where(measure="au_fdr"))
+    rows = list(audit.meta.subset(measure="au_fdr"))
     assert {row["gated"] for row in rows} == {True, False}
     for row in rows:
         assert 0 <= row["low"] < row["value"] < row["high"] <= 1
@@ -108,7 +108,7 @@ def test_speakers_that_were_not_drawn_leave_less_to_tell(simulate):
         measures = pv.audit(
             trials, speakers=people, by="nation", replicates=200, operating_points="eer"
         ).meta
-        row = next(iter(measures.where(measure="au_fdr", gated=False)))
+        row = next(iter(measures.subset(measure="au_fdr", gated=False)))
         widths.append(row["high"] - row["low"])
     assert widths[0] < widths[1]
 
@@ -116,7 +116,7 @@ def test_speakers_that_were_not_drawn_leave_less_to_tell(simulate):
 @pytest.mark.slow
 def test_what_has_no_interval_says_why(audit):
     for table in (audit.bias, audit.meta):
-        for row in table.where():
+        for row in table.subset():
             has_value = row["value"] is not None and row["reason"] == ""
             if (
                 has_value
@@ -133,8 +133,8 @@ def test_own_thresholds_of_others_may_be_worse_to_either_side(simulate):
     bias = pv.audit(
         trials, speakers=people, by="nation", operating_points="eer", replicates=200
     ).bias
-    rows = bias.where(measure="threshold_bias_cv").rows()
-    plain = {r["group"]: r for r in bias.where(measure="threshold_bias").rows()}
+    rows = bias.subset(measure="threshold_bias_cv").rows()
+    plain = {r["group"]: r for r in bias.subset(measure="threshold_bias").rows()}
     assert any(row["low"] < 1 for row in rows)
     for row in rows:
         below, above = row["value"] / row["low"], row["high"] / row["value"]

@@ -52,7 +52,7 @@ def wrong_at(audited):
     """Whether a row went wrong at an operating point; None where that is not known."""
     thresholds = {
         row["operating_point"]: row["threshold"]
-        for row in audited.operating_points.where(within="")
+        for row in audited.operating_points.subset(within="")
     }
 
     def judge_at(point):
@@ -118,7 +118,7 @@ def test_every_rate_has_the_interval_of_its_speakers(
     checked = 0
     for point in ("threshold=0.9", "fpr=0.02", "deployed"):
         for metric in METRICS:
-            group_rows = audited.groups.where(
+            group_rows = audited.groups.subset(
                 **row_filter, metric=metric, operating_point=point
             ).rows()
             names = [row["group"] for row in group_rows]
@@ -140,7 +140,7 @@ def test_the_row_of_all_trials_has_an_interval_too(audited, bank, tallied, wrong
         for point in ("threshold=0.9", "fpr=0.02", "deployed"):
             errors_by_metric = tallied({"all": rows}, ["all"], bank.who, wrong_at(point))
             for metric in METRICS:
-                (row,) = audited.groups.where(
+                (row,) = audited.groups.subset(
                     group="all", metric=metric, operating_point=point, within=within
                 )
                 interval = rate_interval(moments(errors_by_metric[metric]))
@@ -151,7 +151,7 @@ def test_decisions_that_nobody_knows_are_no_trials(audited, bank):
     decided = [row for row in bank.scored if row["decision"] is not None]
     assert 0 < len(decided) < len(bank.scored)
     for metric, label in (("fpr", 0), ("fnr", 1)):
-        (row,) = audited.groups.where(
+        (row,) = audited.groups.subset(
             group="all", metric=metric, operating_point="deployed", within=""
         )
         trials = sum(decided_row["label"] == label for decided_row in decided)
@@ -201,21 +201,21 @@ def test_pooled_floor_widens_fnr_to_what_the_other_groups_show(people, allocated
     cluster_errors = tallied(placed, [*"abcde"], speaker_of, went_wrong)
     fnr_moments = moments(cluster_errors["fnr"])
     intervals = rate_interval(fnr_moments, 0.95, other_kappa2(fnr_moments))
-    rows = floored.groups.where(metric="fnr", grouping="group").rows()[:-1]
+    rows = floored.groups.subset(metric="fnr", grouping="group").rows()[:-1]
     assert [row["high"] for row in rows] == pytest.approx(intervals.high.tolist())
     assert (
         rows[0]["high"] > rate_interval(fnr_moments).high[0]
     )  # a's speakers are alike, others' are not
     assert "variance_raised" in rows[0]["note"]
     told_of_fpr = [
-        [(row["low"], row["high"]) for row in audit.groups.where(metric="fpr")]
+        [(row["low"], row["high"]) for row in audit.groups.subset(metric="fpr")]
         for audit in (plain, floored)
     ]
     assert told_of_fpr[0] == told_of_fpr[1]
 
 
 def test_naive_intervals_are_had_by_name(faultless):
-    rows = faultless.audit(interval="wilson").groups.where(metric="fnr", grouping="group").rows()
+    rows = faultless.audit(interval="wilson").groups.subset(metric="fnr", grouping="group").rows()
     low, high = wilson([row["errors"] for row in rows], [row["trials"] for row in rows], 0.95)
     assert [row["low"] for row in rows] == pytest.approx(low.tolist())
     assert [row["high"] for row in rows] == pytest.approx(high.tolist())
@@ -228,7 +228,7 @@ def test_intervals_are_wider_the_surer_they_are_asked_to_be(faultless, confidenc
     usual, altered = (faultless.audit(confidence=level) for level in (0.95, confidence))
     for metric in ("fpr", "fnr", "eer", "cdet_norm"):
         before, after = (
-            [row["high"] - row["low"] for row in audit.groups.where(metric=metric, group="a")]
+            [row["high"] - row["low"] for row in audit.groups.subset(metric=metric, group="a")]
             for audit in (usual, altered)
         )
         assert before

@@ -49,7 +49,7 @@ def rows_of(table, **row_filter):
     definition_filter = {"definition": ""} if "definition" in table.columns else {}
     return {
         (row["grouping"], row["group"], row["metric"], row["operating_point"]): row
-        for row in table.where(**row_filter, **definition_filter)
+        for row in table.subset(**row_filter, **definition_filter)
         if row["metric"] in {"fpr", "fnr"}
     }
 
@@ -92,7 +92,7 @@ def test_pairs_are_surer_than_other_trials(releases):
 def _without_pairing(audit):
     return pv.Audit(
         **{name: getattr(audit, name) for name in audit.__dataclass_fields__ if name != "pairing"},
-        pairing=audit.pairing.where(system="none"),
+        pairing=audit.pairing.subset(system="none"),
     )
 
 
@@ -136,11 +136,11 @@ def test_three_releases_have_a_trend(systems, options, releases):
     pairs = {(row["before"], row["release"]) for row in comparison.changes.rows()}
     names = [f"release {i}" for i in (1, 2, 3)]
     assert pairs == {(names[0], names[1]), (names[1], names[2]), (names[0], names[2])}
-    (row,) = comparison.trends.where(
+    (row,) = comparison.trends.subset(
         grouping="group", group="a", metric="fnr", operating_point="threshold=0.5"
     )
     first_row, last_row = (
-        audit.groups.where(
+        audit.groups.subset(
             grouping="group", group="a", metric="fnr", operating_point="threshold=0.5"
         ).rows()[0]
         for audit in (releases[0], pv.audit({"S": third}, **options))
@@ -156,7 +156,7 @@ def test_groups_that_are_new_or_gone_are_told(systems, options, releases):
         releases[0], pv.audit({"S": new}, **{**options, "speakers": regrouped})
     ).changes
     pairing = {
-        row["group"]: row["pairing"] for row in changes.where(grouping="group", metric="fnr")
+        row["group"]: row["pairing"] for row in changes.subset(grouping="group", metric="fnr")
     }
     assert pairing["a"] == "paired"
     assert (pairing["b"], pairing["c"]) == ("gone", "new")

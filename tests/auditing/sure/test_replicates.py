@@ -117,7 +117,7 @@ def test_differences_of_rates_are_resampled_jointly(drawn, bank, sides, allocate
                     ("pooled", placed["pooled"]),
                     ("others", rows_of_others),
                 ):
-                    (row,) = audit.bias.where(
+                    (row,) = audit.bias.subset(
                         grouping=grouping, group=group, allocation=rule, within="", metric=metric,
                         operating_point=point, measure="difference", reference=reference,
                     )  # fmt: skip
@@ -149,7 +149,7 @@ def test_hter_is_resampled_at_thresholds_and_of_decisions(drawn, bank, sides, al
         rates_by_label = [rates(rows, bank, weights, point, label) for label in (0, 1)]
         hter = (rates_by_label[0] + rates_by_label[1]) / 2
         df = behind(rows, bank) - 1
-        (row,) = audit.groups.where(
+        (row,) = audit.groups.subset(
             grouping="channel", group=group, allocation="either", within="",
             metric="hter", operating_point=point,
         )  # fmt: skip
@@ -177,7 +177,7 @@ def test_eer_within_a_level_is_resampled_there(
     level_rows = [row for row in bank.scored if region(row) == level]
     checked = 0
     for group, rows in allocated(level_rows, sides[grouping], rule).items():
-        (row,) = audit.groups.where(
+        (row,) = audit.groups.subset(
             grouping=grouping, group=group, allocation=rule, within=f"same:region={level}",
             metric="eer",
         )  # fmt: skip
@@ -236,7 +236,7 @@ def test_a_ratio_of_a_group_without_errors_has_no_interval_of_replicates(simulat
     )  # fmt: skip
     for metric in ("fpr", "fnr"):
         row_filter = {"group": "f", "metric": metric, "measure": "ratio", "reference": "others"}
-        plain, smoothed = audit.bias.where(**row_filter, definition="").rows()
+        plain, smoothed = audit.bias.subset(**row_filter, definition="").rows()
         assert (plain["zero"], plain["value"]) == ("none", 0)
         assert plain["high"] > 0  # in closed form
         assert smoothed["value"] > 0
@@ -267,7 +267,7 @@ def test_replicates_that_are_all_alike_make_no_interval():
         replicates=50,
     )
     row_by_group = {
-        row["group"]: row for row in audit.groups.where(metric="fnr", grouping="gender")
+        row["group"]: row for row in audit.groups.subset(metric="fnr", grouping="gender")
     }
     assert (row_by_group["f"]["value"], row_by_group["f"]["low"], row_by_group["f"]["n_eff"]) == (
         1 / 3,

@@ -34,7 +34,7 @@ def scored(people):
 
 
 def bias(audit, group, measure):
-    (row,) = audit.bias.where(group=group, measure=measure, operating_point="min-cdet")
+    (row,) = audit.bias.subset(group=group, measure=measure, operating_point="min-cdet")
     return row
 
 

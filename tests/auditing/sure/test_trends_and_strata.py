@@ -49,7 +49,7 @@ def aged(people):
 
 
 def trend(audit, metric, **row_filter):
-    (row,) = audit.bias.where(measure="trend", metric=metric, operating_point=POINT, **row_filter)
+    (row,) = audit.bias.subset(measure="trend", metric=metric, operating_point=POINT, **row_filter)
     return row
 
 
@@ -121,8 +121,8 @@ def test_why_there_is_no_trend(people, size, errors, ages, reason):
 
 
 def test_there_is_a_trend_of_bands_of_speakers_only(aged, people):
-    assert len(aged.audit(by="folk").bias.where(measure="trend")) == 0
-    trends = aged.audit(by=["folk+age:50"]).bias.where(measure="trend")
+    assert len(aged.audit(by="folk").bias.subset(measure="trend")) == 0
+    trends = aged.audit(by=["folk+age:50"]).bias.subset(measure="trend")
     assert len(trends) == 0
 
 
@@ -151,7 +151,7 @@ def levelled(mixed):
 
 
 def rate(audit, group, definition="", metric="fnr"):
-    (row,) = audit.groups.where(
+    (row,) = audit.groups.subset(
         group=group, definition=definition, metric=metric, operating_point=POINT, grouping="group"
     )
     return row

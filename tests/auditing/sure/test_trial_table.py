@@ -72,7 +72,7 @@ def test_errors_and_groups_add_up_to_the_table_of_groups(table):
                         pl.col("target") == target, pl.col(f"{grouping} of enrol") == group
                     )[f"error at {point}"].drop_nulls()
                     row_filter = {"grouping": grouping, "group": group, "metric": metric}
-                    (row,) = audit.groups.where(**row_filter, operating_point=point, definition="")
+                    (row,) = audit.groups.subset(**row_filter, operating_point=point, definition="")
                     assert (row["errors"], row["trials"]) == (
                         group_errors.sum(),
                         group_errors.len(),

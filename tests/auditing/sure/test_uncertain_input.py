@@ -14,7 +14,7 @@ ENDS = ("low", "high")
 
 
 def rate(audit, group, metric="fnr", **row_filter):
-    (row,) = audit.groups.where(
+    (row,) = audit.groups.subset(
         group=group, metric=metric, operating_point=POINT, grouping="group", **row_filter
     )
     return row
@@ -58,12 +58,12 @@ def test_of_few_speakers_the_rate_stands_alone(people, size):
     assert row["value"] == pytest.approx(sum(1 + i % 4 for i in range(size)) / (20 * size))
     assert (row["low"], row["high"], row["interval"], row["note"]) == (None, None, "", FEW)
     for measure in ("ratio", "difference", "neg_log_ratio"):
-        (bias,) = audit.bias.where(
+        (bias,) = audit.bias.subset(
             group="a", metric="fnr", measure=measure, operating_point=POINT, reference="others"
         )
         assert bias["value"] is not None
         assert [bias[name] for name in ("low", "high", "p", "p_holm")] == [None] * 4
-    (verdict,) = audit.verdicts.where(group="a", metric="fnr")
+    (verdict,) = audit.verdicts.subset(group="a", metric="fnr")
     assert (verdict["verdict"], verdict["reason"]) == ("cannot_tell", "below_minimum")
     assert rate(audit, "b")["low"] is not None
 
@@ -76,11 +76,11 @@ def test_a_group_that_is_only_met_has_no_lock_outs(people):
     row = rate(audit, "b")
     assert (row["value"], row["reason"], row["note"]) == (None, "no_target_trials", "")
     assert rate(audit, "b", "fpr")["high"] is not None
-    (verdict,) = audit.verdicts.where(group="b", metric="fnr")
+    (verdict,) = audit.verdicts.subset(group="b", metric="fnr")
     assert (verdict["verdict"], verdict["reason"]) == ("cannot_tell", "no_target_trials")
     assert verdict["gates"] == ""  # it is not too small
     assert verdict["sentence"].endswith("inconclusive: no target trials")
-    limits = {row["measure"]: row for row in audit.limits.where(group="b", metric="fnr")}
+    limits = {row["measure"]: row for row in audit.limits.subset(group="b", metric="fnr")}
     assert limits["limit"]["verdict"] == "cannot_tell"
     assert {row["reason"] for row in limits.values()} <= {"no_trials", "no_target_trials"}
 
@@ -103,7 +103,7 @@ def test_one_trial_a_speaker_is_a_binomial_sample(people):
     check_all(audit)
     row = rate(audit, "a")
     assert row["deff"] == pytest.approx(20 / 19)  # of the jackknife's S - 1
-    (above,) = audit.limits.where(group="a", measure="speakers_above")
+    (above,) = audit.limits.subset(group="a", measure="speakers_above")
     assert (above["value"], above["reason"]) == (None, "few_trials_a_speaker")
 
 
@@ -167,7 +167,7 @@ def against_four(people, request):
 
 def test_rates_are_not_judged_against_a_handful_of_speakers(against_four):
     _, audit = against_four
-    (row,) = audit.verdicts.where(group="a", metric="fnr")
+    (row,) = audit.verdicts.subset(group="a", metric="fnr")
     assert row["verdict"] == "cannot_tell"
 
 
@@ -177,7 +177,7 @@ def test_rates_are_not_judged_against_a_handful_of_speakers(against_four):
 def test_nothing_is_inferred_against_a_handful_of_speakers(against_four, metric, measure):
     """Of four people there is no interval, so none of how others compare to them."""
     reference, audit = against_four
-    rows = audit.bias.where(group="a", metric=metric, measure=measure, reference=reference).rows()
+    rows = audit.bias.subset(group="a", metric=metric, measure=measure, reference=reference).rows()
     assert rows
     for row in rows:
         assert (row["low"], row["high"], row["p"]) == (None, None, None)
@@ -189,11 +189,11 @@ def test_degrees_of_freedom_are_those_of_the_smaller_side(people):
     involved."""
     speakers = people({"a": 60, "b": 5}, fnr=lambda group, i: (1 + i % 4, 20))
     audit = speakers.audit(reference="b", replicates=400)
-    rows = audit.bias.where(measure="ratio", metric="cdet_norm", operating_point=POINT)
+    rows = audit.bias.subset(measure="ratio", metric="cdet_norm", operating_point=POINT)
     spreads = {}
-    for row in rows.where(reference="b", group="a"):
+    for row in rows.subset(reference="b", group="a"):
         spreads["a"] = math.log(row["high"] / row["low"]) / 2
-    (smaller_row,) = audit.groups.where(group="b", metric="cdet_norm", operating_point=POINT)
+    (smaller_row,) = audit.groups.subset(group="b", metric="cdet_norm", operating_point=POINT)
     assert spreads["a"] > 0.9 * math.log(smaller_row["high"] / smaller_row["low"]) / 2
 
 
@@ -209,12 +209,12 @@ def test_what_more_than_one_in_twenty_replicates_lack_has_no_interval(people):
     speakers = people(sizes, fnr=lambda group, i: (1 + i % 4, 10), fpr=false_accepts)
     audit = speakers.audit(reference=["macro"], replicates=200)
     check_all(audit)
-    (row,) = audit.bias.where(
+    (row,) = audit.bias.subset(
         group="a", metric="fpr", measure="neg_log_ratio", reference="macro", operating_point=POINT
     )
     assert math.isfinite(row["value"])
     assert (row["low"], row["p"]) == (None, None)
-    (row,) = audit.groups.where(group="a", metric="min_cdet_norm")
+    (row,) = audit.groups.subset(group="a", metric="min_cdet_norm")
     assert row["low"] is not None
 
 
@@ -233,7 +233,7 @@ def test_replicates_without_a_metric_are_counted_and_told(people):
     )
     audit = speakers.audit(replicates=200)
     check_all(audit)
-    (row,) = audit.groups.where(group="a", metric="eer")
+    (row,) = audit.groups.subset(group="a", metric="eer")
     assert row["value"] > 0
     assert (row["low"], row["interval"]) == (None, "")
     assert row["values"] == '{"no_interval": {"because": "often_undefined_or_zero"}}'
@@ -313,6 +313,6 @@ def test_the_share_of_replicates_without_a_value_is_told(people):
         fpr=lambda group, i: (0, 5),
     )
     audit = speakers.audit(replicates=400)
-    (row,) = audit.groups.where(group="a", metric="eer")
+    (row,) = audit.groups.subset(group="a", metric="eer")
     assert row["low"] < row["value"] < row["high"]
     assert "undefined_in_replicates" in row["note"]

@@ -155,7 +155,7 @@ def test_another_seed_and_other_replicates_leave_closed_forms_as_they_are(alike)
     for changed_audit in changed.values():
         assert closed_forms(changed_audit) == closed_forms(usual)
     moved = [
-        [row["high"] for row in changed_audit.groups.where(metric="eer")]
+        [row["high"] for row in changed_audit.groups.subset(metric="eer")]
         for changed_audit in (usual, changed["seed"])
     ]
     assert moved[0] != moved[1]
@@ -174,7 +174,7 @@ def test_another_grouping_changes_no_closed_form(alike, people):
     together = pv.audit(alike.trials, speakers=table, **{**OPTIONS, "by": ["group", "odd"]})
     alone = pv.audit(alike.trials, speakers=table, **OPTIONS)
     rows = [
-        [row for row in audited.groups.where(grouping="group") if row["metric"] in OF_RATES]
+        [row for row in audited.groups.subset(grouping="group") if row["metric"] in OF_RATES]
         for audited in (together, alone)
     ]
     assert rows[0] == rows[1]
@@ -190,7 +190,7 @@ def test_dropping_speakers_widens_intervals(people):
         )
         rows = [
             row
-            for row in speakers.audit().groups.where(group="a")
+            for row in speakers.audit().groups.subset(group="a")
             if row["metric"] in OF_RATES or row["metric"] == "cdet_norm"
         ]
         widths.append([row["high"] / row["low"] for row in rows])

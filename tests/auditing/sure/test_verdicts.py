@@ -11,7 +11,7 @@ POINT = "threshold=0.5"
 
 
 def verdict(audit, group, metric="fnr"):
-    (row,) = audit.verdicts.where(group=group, metric=metric, operating_point=POINT)
+    (row,) = audit.verdicts.subset(group=group, metric=metric, operating_point=POINT)
     return row
 
 
@@ -78,7 +78,7 @@ def test_the_ratio_is_that_of_the_table_of_bias(clear):
     for metric in ("fpr", "fnr"):
         for group in "abcd":
             row_filter = {"group": group, "metric": metric, "operating_point": POINT}
-            (bias,) = clear.bias.where(**row_filter, reference="others", measure="ratio")
+            (bias,) = clear.bias.subset(**row_filter, reference="others", measure="ratio")
             row = verdict(clear, group, metric)
             assert row["ratio"] == bias["value"]
             for name in ("low", "high", "p"):
@@ -320,7 +320,7 @@ def test_where_trials_count_for_two_groups_better_is_said_not_to_be_checked():
     )
     row_by_allocation = {
         row["allocation"]: row
-        for row in audit.verdicts.where(group="a", metric="fpr", operating_point=POINT)
+        for row in audit.verdicts.subset(group="a", metric="fpr", operating_point=POINT)
     }
     assert [row["verdict"] for row in row_by_allocation.values()] == ["better", "better"]
     assert row_by_allocation["either"]["because_of"] == ""

@@ -203,7 +203,7 @@ def test_subgroup_bias_is_drawn_of_every_group_as_the_audit_has_it(pair_charts, 
     drawn = {row["group"].rstrip("*"): row for row in subgroup_rows(pair_charts)}
     for system, axis in (("one", "x"), ("two", "y")):
         conditions = {"system": system, "grouping": "group+nation", "measure": "subgroup_bias"}
-        audited_rows = {row["group"]: row for row in pair.bias.where(**conditions).rows()}
+        audited_rows = {row["group"]: row for row in pair.bias.subset(**conditions).rows()}
         assert set(drawn) == set(audited_rows)
         for group, row in drawn.items():
             assert row[axis] == pytest.approx(audited_rows[group]["value"], rel=1e-4)
@@ -221,7 +221,7 @@ def test_lines_pass_through_what_the_audit_has_with_its_intervals(pair_charts, p
     lines = {row["c"]: row for row in rows if isinstance(row.get("x"), list)}
     conditions = {"measure": "garbe", "grouping": "group+nation", "operating_point": "fpr=0.05"}
     for system in ("one", "two"):
-        audited_rows = pair.meta.where(**conditions, zero="none", gated=True, system=system).rows()
+        audited_rows = pair.meta.subset(**conditions, zero="none", gated=True, system=system).rows()
         (row,) = (row for row in audited_rows if row["alpha"] == alpha)
         line = lines[system]
         assert np.interp(alpha, line["x"], line["y"]) == pytest.approx(row["value"], rel=1e-3)
@@ -242,7 +242,7 @@ def test_a_measure_over_base_metrics_is_that_of_the_audit(pair_charts, pair):
     conditions = {"grouping": "group", "measure": "max_min", "zero": "none", "gated": True}
     for system in ("one", "two"):
         for metric, point in itertools.product(("fnr", "fpr"), ("eer", "fpr=0.05")):
-            (row,) = pair.meta.where(
+            (row,) = pair.meta.subset(
                 **conditions, system=system, metric=metric, operating_point=point
             ).rows()
             drawn = rows[system, f"{metric.upper()} at {point}"]
@@ -257,7 +257,7 @@ def test_boxes_of_scores_hold_the_shares_they_say(small):
         for row in marks(Charts(audit).boxes().to_dict())
         if "a" in row and row["a"] > 1  # own trials lie higher
     }
-    cells = audit.bins.where(grouping="group", group="f").rows()
+    cells = audit.bins.subset(grouping="group", group="f").rows()
     scores = np.repeat([row["threshold"] for row in cells], [row["target"] for row in cells])
     box = rows["f"]
     for share, name in zip((0.25, 0.5, 0.75), "abc", strict=True):
@@ -272,7 +272,7 @@ def test_calibration_is_what_the_audit_has(small):
     drawn = {row["k"]: row for row in marks(chart.to_dict()) if row.get("group", "")[0:1] == "f"}
     conditions = {"grouping": "group", "group": "f"}
     for metric, words in (("cllr", "as scored (Cllr)"), ("min_cllr", "calibrated for")):
-        (row,) = audit.groups.where(**conditions, metric=metric).rows()
+        (row,) = audit.groups.subset(**conditions, metric=metric).rows()
         (mark,) = (mark for name, mark in drawn.items() if name.startswith(words))
         assert mark["v"] == pytest.approx(row["value"], rel=1e-4)
         assert mark["a"] <= mark["v"] <= mark["b"]
@@ -301,7 +301,7 @@ def test_one_system_has_nothing_to_be_compared_with(small):
 def test_the_forest_plot_shows_the_rates_and_limits_of_the_audit(pair):
     rows = {
         row["group"]: row
-        for row in pair.groups.where(
+        for row in pair.groups.subset(
             system="two", grouping="group", metric="fnr", operating_point="fpr=0.05", within=""
         ).rows()
     }
@@ -323,7 +323,7 @@ def test_a_dot_is_hollow_only_for_the_rate_that_has_too_little(small):
     for metric, few in (("fnr", False), ("fpr", True)):
         conditions = {"grouping": "group", "metric": metric, "definition": "", "within": ""}
         operating_point = audit.operating_points.rows()[0]["operating_point"]
-        rows = audit.groups.where(**conditions, operating_point=operating_point).rows()
+        rows = audit.groups.subset(**conditions, operating_point=operating_point).rows()
         row_words = [
             drawn[f"{row['errors']:,} / {row['trials']:,}"]
             for row in rows
@@ -363,7 +363,7 @@ def _distance(point, start, end):
 
 
 def test_a_band_encloses_its_curve(pair):
-    rows = pair.bands.where(system="one", grouping="group", group="f").rows()
+    rows = pair.bands.subset(system="one", grouping="group", group="f").rows()
     grouping = curves.grouping_curves(pair, "one", "", "group", "both")
     group_index = grouping.groups.index("f")
     domain = (0.02, 0.5)

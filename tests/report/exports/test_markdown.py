@@ -65,7 +65,7 @@ def test_figures_are_those_of_the_audit(odd):
         "metric": "fnr",
         "definition": "",
     }
-    (row,) = odd.groups.where(**conditions, within="").rows()
+    (row,) = odd.groups.subset(**conditions, within="").rows()
     assert f"| {row['errors']:,}/{row['trials']:,} | {100 * row['value']:#.3g} [" in markdown(odd)
 
 
@@ -109,7 +109,7 @@ def test_escapes(text, shown):
 
 def test_a_measure_without_p_is_named_with_the_reason(odd):
     conditions = {"measure": "min_max", "metric": "fnr", "zero": "none", "gated": False}
-    rows = odd.meta.where(**conditions, grouping="kind+sex").rows()
+    rows = odd.meta.subset(**conditions, grouping="kind+sex").rows()
     assert all(row["p"] is None and row["floor_95"] is not None for row in rows)
     names_of_rows = re.findall(r"No p, as a group has no errors[^:]*: (.*)", markdown(odd))
     assert len(names_of_rows) == len(rows) == 2

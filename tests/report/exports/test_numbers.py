@@ -39,8 +39,8 @@ def test_every_number_of_every_table_has_a_name_of_its_own(odd, flat):
 
 def test_a_rate_has_its_interval_counts_and_verdict(odd, flat):
     conditions = {"system": "C", "grouping": "sex", "group": "f", "operating_point": "fpr=0.05"}
-    (row,) = odd.groups.where(**conditions, metric="fnr").rows()
-    judged = odd.verdicts.where(**conditions, metric="fnr").rows()[0]
+    (row,) = odd.groups.subset(**conditions, metric="fnr").rows()
+    judged = odd.verdicts.subset(**conditions, metric="fnr").rows()[0]
     name = "C/sex/f/fpr=0.05/fnr"
     assert flat[f"{name}/value"] == row["value"] == row["errors"] / row["trials"]
     for column in ("low", "high", "errors", "trials", "speakers"):
@@ -58,7 +58,7 @@ def test_a_model_card_is_read_by_the_hub_and_has_the_same_numbers(optional, tmp_
     index, section = ((tmp_path / name).read_text() for name in ("card.yaml", "card.md"))
     card = card_of(f"---\n{index}---\n{section}", ignore_metadata_errors=False)
     evaluations = {evaluation.metric_name: evaluation for evaluation in card.data.eval_results}
-    (row,) = audit.groups.where(grouping="sex", group="f", metric="fnr").rows()
+    (row,) = audit.groups.subset(grouping="sex", group="f", metric="fnr").rows()
     fnr_evaluation = evaluations["FNR of sex=f at fpr=0.05"]
     assert fnr_evaluation.metric_value == row["value"]
     assert fnr_evaluation.metric_args["errors"] == row["errors"]
@@ -101,7 +101,7 @@ def test_mlflow_keeps_every_number_and_the_verdicts(odd, tmp_path, monkeypatch):
         artefact = next((tmp_path / "mlruns").rglob("parivox.json"))
     assert logged_run.info.status == "FINISHED"
     assert logged_run.info.run_name == "odd"
-    (row,) = odd.groups.where(
+    (row,) = odd.groups.subset(
         system="C", grouping="sex", group="f", metric="fnr", operating_point="fpr=0.05"
     ).rows()
     name = "C/sex/f/fpr_0.05/fnr"

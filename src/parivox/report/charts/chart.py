@@ -214,7 +214,7 @@ def table_rows(audit: Audit, table: str, **filters: object) -> list[Row]:
     """Return rows of a table of an audit; the same list each time, so do not change it."""
     cache, key = _cached_rows(audit), (table, *filters.items())
     if key not in cache:
-        cache[key] = getattr(audit, table).where(**filters).rows()
+        cache[key] = getattr(audit, table).subset(**filters).rows()
     return cache[key]
 
 

@@ -44,7 +44,7 @@ def reliability(calibration: Calibration, theme: Theme = PAPER) -> Drawing:
 
 def _group_rows(calibration: Calibration) -> dict[str, dict[str, Any]]:
     """Return the row of each group's own calibrator."""
-    return {row["group"]: row for row in calibration.groups.where(rule=PER_GROUP).rows()}
+    return {row["group"]: row for row in calibration.groups.subset(rule=PER_GROUP).rows()}
 
 
 def _panel_titles(calibration: Calibration) -> dict[str, str]:

@@ -44,7 +44,7 @@ def spread(variation: Variation, metric: str) -> Any:
     alt = _altair()
     rows = [
         _row(row, variation) | {"way": words, "sd": row[column]}
-        for row in variation.table.where(metric=metric).rows()
+        for row in variation.table.subset(metric=metric).rows()
         for column, words in SD_COLUMNS.items()
         if row[column] is not None
     ]

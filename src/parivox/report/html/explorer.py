@@ -150,7 +150,7 @@ def _sort_key(group: GroupResult) -> tuple[bool, int]:
 
 def _axis_decades(audit: Audit) -> int:
     """Return the decades of the axis of rates: down to a tenth of the smallest audited rate."""
-    rows = audit.operating_points.where(within="").rows()
+    rows = audit.operating_points.subset(within="").rows()
     rates = [row[metric] for row in rows for metric in ERROR_TYPES]
     lowest = min((rate for rate in rates if rate), default=0.01)
     return max(3, 1 + round(-math.log10(lowest)))
@@ -176,7 +176,7 @@ class ExplorerRanges:
     @classmethod
     def from_audit(cls, audit: Audit, curves: ErrorCurves) -> ExplorerRanges:
         """Return the bands of a grouping, at those thresholds that its bins have."""
-        band_columns = audit.bands.where(**curves.filters).to_dict()
+        band_columns = audit.bands.subset(**curves.filters).to_dict()
         node_by_threshold = {threshold: k for k, threshold in enumerate(curves.thresholds.tolist())}
         threshold_indices = [
             node_by_threshold.get(threshold, -1) for threshold in band_columns["threshold"]
@@ -256,7 +256,7 @@ def _point_data(audit: Audit, curves: ErrorCurves) -> Iterator[dict[str, Any]]:
     index_by_threshold = {
         threshold: index for index, threshold in enumerate(curves.thresholds.tolist())
     }
-    for row in audit.operating_points.where(
+    for row in audit.operating_points.subset(
         system=curves.system, list=curves.list, within=""
     ).rows():
         index = index_by_threshold.get(row["threshold"])
@@ -292,7 +292,7 @@ def _grouping_data(
     verdicts: dict[str, dict[str, str]] = {}
     codes: dict[str, dict[str, list[str]]] = {}
     rates = rates_by_group(audit, filters)
-    for row in audit.verdicts.where(**filters).rows():
+    for row in audit.verdicts.subset(**filters).rows():
         metric, point_name = row["metric"], row["operating_point"]
         if point_name not in point_names or metric not in ERROR_TYPES:
             continue
@@ -307,14 +307,14 @@ def _grouping_data(
                 "cannot_tell" if row.get("because_of") else row["verdict"]
             )
     minima: dict[str, list[float | None]] = {}
-    for row in audit.groups.where(**filters, metric="min_cdet_norm").rows():
+    for row in audit.groups.subset(**filters, metric="min_cdet_norm").rows():
         group_minima = minima.setdefault(row["definition"], [None] * n_groups)
         if row["group"] in index_by_group:
             group_minima[index_by_group[row["group"]]] = row["value"]
     options = audit.record["options"]
     policy = options["zero"][0], _default_alpha(options["alpha"])
     bands = ExplorerRanges.from_audit(audit, curves)
-    measures = audit.meta.where(**filters, gated=True, zero="none").rows()
+    measures = audit.meta.subset(**filters, gated=True, zero="none").rows()
     return {
         "name": curves.grouping,
         "allocation": curves.allocation,
@@ -339,7 +339,7 @@ def _grouping_data(
         "codes": codes,
         "verdicts": verdicts,
         "minima": minima,
-        "floors": _noise_floors(audit.meta.where(**filters).rows(), point_names, *policy),
+        "floors": _noise_floors(audit.meta.subset(**filters).rows(), point_names, *policy),
     }
 
 

@@ -50,7 +50,7 @@ _MAX_PAIRS = 40
 def groups_section(audit: Audit) -> dict[str, Any]:
     """Return tables of every system and grouping for ``groups.html.j2``."""
     options = audit.record["options"]
-    rows = [row for metric in ERROR_TYPES for row in audit.groups.where(metric=metric).rows()]
+    rows = [row for metric in ERROR_TYPES for row in audit.groups.subset(metric=metric).rows()]
     return {
         "scopes": [_scope_section(audit, scope) for scope in scopes(audit)],
         "others": findings.reference_text(audit),
@@ -122,7 +122,7 @@ def _point_section(audit: Audit, scope: Scope, point_row: Row, rates: Rates) -> 
 
 def _strata_tables(audit: Audit, scope: Scope, point: str) -> list[Sheet]:
     """Return which groups differ within each stratum of ``--within``."""
-    rows = audit.operating_points.where(operating_point=point).rows()
+    rows = audit.operating_points.subset(operating_point=point).rows()
     strata = filter(None, dict.fromkeys(row["within"] for row in rows))
     rates = {
         stratum: rates_by_group(audit, {**scope.filters, "within": stratum}) for stratum in strata
@@ -192,7 +192,7 @@ def pair_tables(audit: Audit) -> list[Sheet]:
         point = first_point_name(audit, system)
         for grouping in audit.record["groupings"]:
             filters = {**system, "grouping": grouping, "operating_point": point, "within": ""}
-            rows = [row for row in audit.matrix.where(**filters).rows() if row["trials"]]
+            rows = [row for row in audit.matrix.subset(**filters).rows() if row["trials"]]
             if all(row["enrol_group"] == row["test_group"] for row in rows):
                 continue
             rows.sort(key=lambda row: -(row["value"] or 0))
@@ -357,7 +357,7 @@ def _pairing_text(audit: Audit) -> str:
     """Return a sentence on who is compared with whom, from the matrix of the groupings."""
     shares, is_within_groups_only = [], True
     for grouping in audit.record["groupings"]:
-        rows = audit.matrix.where(grouping=grouping, within="").rows()
+        rows = audit.matrix.subset(grouping=grouping, within="").rows()
         if not rows:
             continue
         keys = ("system", "list", "operating_point")

@@ -241,7 +241,7 @@ def _representation(audit: Audit) -> Iterator[str]:
         if (scope.list, scope.grouping) in seen or scope.allocation != "both":
             continue
         seen.add((scope.list, scope.grouping))
-        rows = audit.groups.where(**scope.filters, metric="fnr", definition="").rows()
+        rows = audit.groups.subset(**scope.filters, metric="fnr", definition="").rows()
         sizes = {row["group"]: row["speakers"] for row in rows if row["speakers"] is not None}
         sizes.pop("pooled", None)
         if sizes:
@@ -279,7 +279,7 @@ def _measurement(audit: Audit) -> Iterator[str]:
         "Groups are as the speakers' table and the options name them. How an attribute was found "
         "(said by the person, guessed from a name, a face or a voice) is not in the data."
     )
-    if not len(audit.groups.where(metric="fta")):
+    if not len(audit.groups.subset(metric="fta")):
         yield (
             "Failures to enrol and to acquire were not supplied (--failures): people whose "
             "recordings the system refuses are not among the errors."
@@ -300,7 +300,7 @@ def _aggregation(audit: Audit) -> Iterator[str]:
         small = small_groups(audit, scope.filters)
         # thresholds found on other speakers are free of optimism, so they come first
         for measure in ("threshold_bias_cv", "threshold_bias"):
-            rows = audit.bias.where(**scope.filters, measure=measure).rows()
+            rows = audit.bias.subset(**scope.filters, measure=measure).rows()
             bias_rows = [
                 bias_row
                 for bias_row in rows
@@ -542,6 +542,6 @@ def _act_items(audit: Audit, context: Context) -> list[Item]:
 def _has_metrics(audit: Audit, *metrics: str) -> bool:
     """Return whether some group has a value of each of these metrics."""
     return all(
-        any(value is not None for value in audit.groups.where(metric=metric).to_dict()["value"])
+        any(value is not None for value in audit.groups.subset(metric=metric).to_dict()["value"])
         for metric in metrics
     )

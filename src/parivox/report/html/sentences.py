@@ -82,7 +82,7 @@ def _scope_section(audit: Audit, scope: Scope) -> dict[str, Any]:
     point_sections = [
         _point_section(audit, scope, point_row, rates)
         for point_row in point_rows
-        if len(audit.verdicts.where(**scope.filters, operating_point=point_row["operating_point"]))
+        if len(audit.verdicts.subset(**scope.filters, operating_point=point_row["operating_point"]))
     ]
     missing_sentence = ""
     if not point_sections:
@@ -117,7 +117,7 @@ def _point_section(audit: Audit, scope: Scope, point_row: Row, rates: Rates) -> 
     """Return the findings of one grouping at one operating point."""
     point = point_row["operating_point"]
     filters = {**scope.filters, "operating_point": point}
-    system_rows = {row["metric"]: row for row in audit.verdicts.where(**filters, group="").rows()}
+    system_rows = {row["metric"]: row for row in audit.verdicts.subset(**filters, group="").rows()}
     verdicts = verdicts_by_metric(audit, filters)
     differing = differing_groups(verdicts)
     groups = [
@@ -258,7 +258,7 @@ def _context_items(context: Context) -> dict[str, str]:
 
 def _system_section(audit: Audit, name: Row) -> tuple[str, str, list[str]]:
     """Return a system's name, how much of it was audited, and notes on excluded data."""
-    rows_of_all = audit.groups.where(**name, grouping="all", within="").rows()
+    rows_of_all = audit.groups.subset(**name, grouping="all", within="").rows()
     first_row = rows_of_all[0]
     speakers = first_row["speakers"]
     speakers_text = "" if speakers is None else f" of {count_of(speakers, 'speaker')}"

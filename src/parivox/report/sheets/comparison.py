@@ -62,7 +62,7 @@ def pairs(audit: Audit) -> Iterator[ComparedPair]:
         tuple(row[key] for key in _PAIR_KEYS): row["speakers"] for row in audit.comparison.rows()
     }
     for pair, speaker_text in speakers.items():
-        rows = audit.comparison.where(**dict(zip(_PAIR_KEYS, pair, strict=True)), within="")
+        rows = audit.comparison.subset(**dict(zip(_PAIR_KEYS, pair, strict=True)), within="")
         names = (system_label(*pair[:2]), system_label(*pair[2:]))
         groupings = []
         for grouping in audit.record["groupings"]:
@@ -86,7 +86,7 @@ def _comparison_sheet(
 
 def _all_trials_rows(table: Table) -> Iterator[list[Cell]]:
     """Return rows of all trials; a metric with several definitions has a row for each."""
-    rows = table.where(grouping="all", measure="value").rows()
+    rows = table.subset(grouping="all", measure="value").rows()
     rows = [row for row in rows if row["metric"] in _METRIC_LABELS]
     points = [(row["metric"], row["operating_point"]) for row in rows]
     for row in rows:
@@ -105,13 +105,13 @@ def _all_trials_rows(table: Table) -> Iterator[list[Cell]]:
 def _grouping_comparison(
     audit: Audit, comparison_rows: Table, grouping: str, allocation: str, names: tuple[str, str]
 ) -> GroupingComparison | None:
-    rows = comparison_rows.where(grouping=grouping, allocation=allocation)
-    points = [row["operating_point"] for row in rows.where(metric="fnr", definition="").rows()]
+    rows = comparison_rows.subset(grouping=grouping, allocation=allocation)
+    points = [row["operating_point"] for row in rows.subset(metric="fnr", definition="").rows()]
     if not points:
         return None
     allocation_text = "" if allocation == "both" else f", nontarget trials by {allocation}"
     label = f"{grouping}{allocation_text} at {points[0]}"
-    point_rows = rows.where(operating_point=points[0])
+    point_rows = rows.subset(operating_point=points[0])
     spreads = _comparison_sheet("", label, names, _spread_rows(audit, point_rows))
     groups = [
         _comparison_sheet(
@@ -125,7 +125,7 @@ def _grouping_comparison(
     ranks = []
     for metric in ERROR_TYPES:
         for measure, rank_name in _RANK_NAMES.items():
-            rows_of_rank = point_rows.where(metric=metric, measure=measure).rows()
+            rows_of_rank = point_rows.subset(metric=metric, measure=measure).rows()
             ranks += [
                 (metric.upper(), rank_name, row["value"], row["other"])
                 for row in rows_of_rank
@@ -138,17 +138,17 @@ def _spread_rows(audit: Audit, rows: Table) -> Iterator[list[Cell]]:
     alpha = audit.record["options"]["alpha"][0]
     for measure in meta_measures().values():
         if measure.is_joint and measure.shown == "first":
-            for row in rows.where(measure=measure.id, alpha=alpha, zero="none").rows():
+            for row in rows.subset(measure=measure.id, alpha=alpha, zero="none").rows():
                 yield _cells(row, measure.short, is_share=False)
     for metric in ERROR_TYPES:
-        for row in rows.where(measure="spread", metric=metric).rows():
+        for row in rows.subset(measure="spread", metric=metric).rows():
             if row["value"] is not None:
                 yield _cells(row, f"spread of log {metric.upper()}", is_share=False)
 
 
 def _group_rows(rows: Table, metric: str) -> Iterator[list[Cell]]:
     """Return rows of a rate of each group, the pooled rate last."""
-    group_rows = rows.where(measure="value", metric=metric, definition="").rows()
+    group_rows = rows.subset(measure="value", metric=metric, definition="").rows()
     for row in sorted(group_rows, key=lambda row: row["group"] == POOLED):
         yield _cells(row, row["group"], is_share=True)
 
@@ -344,7 +344,7 @@ def _attribute_values(audit: Audit, filters: Row) -> dict[str, list[str]]:
     values_by_attribute: dict[str, dict[str, None]] = {
         attribute: {} for attribute in filters["grouping"].split("+")
     }
-    for row in audit.bias.where(**filters, measure="mean_difference").rows():
+    for row in audit.bias.subset(**filters, measure="mean_difference").rows():
         attribute, _, value = row["group"].partition("=")
         values_by_attribute.setdefault(attribute, {})[value] = None
     return {attribute: sorted(values) for attribute, values in values_by_attribute.items()}

@@ -66,7 +66,7 @@ def operating_points(audit: Audit, deployed: Mapping[tuple[str, str], str]) -> S
             Column("Found on", key="source", is_words=True),
         ),
     )
-    for row in audit.operating_points.where(within="").rows():
+    for row in audit.operating_points.subset(within="").rows():
         subject = (row["system"], row["list"])
         threshold = UNDEFINED if row["reason"] else deployed.get(subject, UNDEFINED)
         if row["threshold"] is not None:
@@ -210,7 +210,7 @@ def _measured_ratios(audit: Audit, filters: Row, point: str) -> dict[str, dict[s
     reference = audit.record["options"]["reference"][0]
     bias_filters = {**filters, "operating_point": point, "measure": "ratio", "reference": reference}
     ratio_rows: dict[str, dict[str, Row]] = {}
-    for row in audit.bias.where(**bias_filters, zero="none", definition="").rows():
+    for row in audit.bias.subset(**bias_filters, zero="none", definition="").rows():
         ratio_rows.setdefault(row["metric"], {})[row["group"]] = {**row, "ratio": row["value"]}
     return ratio_rows
 
@@ -310,13 +310,13 @@ def own_thresholds(audit: Audit, filters: Row) -> Sheet | None:
     cells_by_column: list[dict[str, list[Cell]]] = []
     speakers: dict[str, str] = {}
     for metric in ("eer", "min_cdet_norm"):
-        table = audit.groups.where(**filters, metric=metric)
+        table = audit.groups.subset(**filters, metric=metric)
         factor, unit = (100, ", %") if metric == "eer" else (1, "")
         for definition in dict.fromkeys(row["definition"] for row in table.rows()):
             head = f"{MEASURES[metric].label}{unit} ({definition})"
             columns += [Column(head), Column("Interval")]
             cells_by_column.append({})
-            for row in table.where(definition=definition).rows():
+            for row in table.subset(definition=definition).rows():
                 speakers.setdefault(row["group"], count_text(row["speakers"]))
                 rate = row["value"]
                 figure = UNDEFINED if rate is None else f"{factor * rate:#.3g}".rstrip(".")

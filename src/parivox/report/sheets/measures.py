@@ -71,7 +71,7 @@ def _sort_key(row: Row) -> tuple[bool, int, int]:
 def _rows_of_one_alpha(audit: Audit, filters: Row) -> list[Row]:
     """Return rows of measures in order; weighted measures only with the first alpha."""
     alpha = audit.record["options"]["alpha"][0]
-    rows = audit.meta.where(**{**filters, "zero": "none"}).rows()
+    rows = audit.meta.subset(**{**filters, "zero": "none"}).rows()
     alpha_rows = [
         row for row in rows if row["metric"] in _METRIC_LABELS and row["alpha"] in {None, alpha}
     ]
@@ -101,7 +101,7 @@ def measures_in_report(audit: Audit, filters: Row, point: str) -> list[Sheet]:
     """Return measures to quote and further ones, of all groups and of those above the minimums."""
     rows = [
         row
-        for row in audit.meta.where(**filters, zero="none").rows()
+        for row in audit.meta.subset(**filters, zero="none").rows()
         if row["metric"] in _METRIC_LABELS
     ]
     point_rows = [

@@ -44,7 +44,7 @@ def failures(audit: Audit, filters: Row, rates: Rates, point: str) -> Iterator[S
             "metric": metric,
             "operating_point": operating_point,
         }
-        for row in audit.groups.where(**metric_filters).rows():
+        for row in audit.groups.subset(**metric_filters).rows():
             rows_by_group[row["group"]][f"{metric} {row['definition']}".strip()] = row
     # every group has the same metrics
     first_group = next(iter(rates))
@@ -110,7 +110,7 @@ def _rates(
 def _causes(audit: Audit, filters: Row, groups: Sequence[str]) -> Iterator[Sheet]:
     """Return reasons for failures of each group; of many, those of all groups together."""
     table_filters = {name: filters[name] for name in ("system", "list", "grouping")}
-    table = audit.failures.where(**table_filters).rows()
+    table = audit.failures.subset(**table_filters).rows()
     rows = [row for group in groups for row in table if row["group"] == group]
     title = "Why they failed:"
     if len(rows) > _MAX_CAUSES:
@@ -148,12 +148,12 @@ def _rate_cells(row: Row) -> Iterator[str | Cell]:
 
 def speaker_errors(audit: Audit, filters: Row, point: str) -> Iterator[Sheet]:
     """Return how unequally false rejects are spread over the speakers of each group."""
-    table = audit.limits.where(**{**filters, "within": "", "operating_point": point})
+    table = audit.limits.subset(**{**filters, "within": "", "operating_point": point})
     worst_tenth, expected_tenth = (
-        {row["group"]: row["value"] for row in table.where(measure=measure).rows()}
+        {row["group"]: row["value"] for row in table.subset(measure=measure).rows()}
         for measure in ("worst_tenth", "worst_tenth_if_equal")
     )
-    limit_rows = table.where(measure="speakers_above").rows()
+    limit_rows = table.subset(measure="speakers_above").rows()
     for limit in dict.fromkeys(row["limit"] for row in limit_rows):
         yield Sheet.with_heads(
             f"Speakers at {point}: share whose own FNR is above the limit (noise of few trials "
@@ -181,11 +181,11 @@ def speaker_errors(audit: Audit, filters: Row, point: str) -> Iterator[Sheet]:
 
 def attempts(audit: Audit, filters: Row, point: str) -> Iterator[Sheet]:
     """Return false rejects and false accepts after several attempts."""
-    table = audit.limits.where(**{**filters, "within": "", "operating_point": point})
+    table = audit.limits.subset(**{**filters, "within": "", "operating_point": point})
     cells_by_group: dict[str, list[str]] = {}
     for measure in ("locked_out", "locked_out_people", "impostors_in", "attempts_until"):
         factor = 1 if measure == "attempts_until" else _PER_TRIALS
-        for row in table.where(measure=measure).rows():
+        for row in table.subset(measure=measure).rows():
             figure = None if row["value"] is None else factor * row["value"]
             is_many = figure is not None and figure >= _PER_TRIALS - 1
             cells = cells_by_group.setdefault(row["group"], [])
@@ -220,9 +220,9 @@ def standardised_rates(
         cells: dict[str, list[str]] = {}
         notes = []
         table_filters = {**filters, "within": "", "operating_point": point}
-        table = audit.groups.where(**table_filters, definition=f"standardised {attribute}")
+        table = audit.groups.subset(**table_filters, definition=f"standardised {attribute}")
         for metric in ERROR_TYPES:
-            for row in table.where(metric=metric).rows():
+            for row in table.subset(metric=metric).rows():
                 crude = rates[row["group"]][metric, point]["value"]
                 interval = interval_text(row["low"], row["high"], times=100)
                 rate_figures = (percent(rate).removesuffix(" %") for rate in (crude, row["value"]))
