@@ -13,7 +13,7 @@ from parivox.lazy import lazy_names
 from parivox.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from parivox import papers, shards, trials
+    from parivox import papers, shards, sklearn, trials
     from parivox.auditing.cell_counts import group_counts
     from parivox.auditing.counts.counting import count
     from parivox.auditing.counts.trial_counts import TrialCounts
@@ -80,6 +80,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "parivox.papers": ("papers",),
     "parivox.shards": ("shards",),
+    "parivox.sklearn": ("sklearn",),
     "parivox.trials": ("trials",),
     "parivox.auditing.result": ("Audit", "load"),
     "parivox.auditing.cell_counts": ("group_counts",),
@@ -228,6 +229,7 @@ __all__ = [
     "sd",
     "shards",
     "shift",
+    "sklearn",
     "smoothed",
     "threshold_bias",
     "thresholds",

@@ -85,7 +85,7 @@ for module in pkgutil.walk_packages(parivox.__path__, "parivox."):
     except ModuleNotFoundError as error:  # of an extra that is not installed
         if error.name.startswith("parivox"):
             raise
-public = ("papers", "shards", "trials")
+public = ("papers", "shards", "sklearn", "trials")
 packages = [parivox, *(importlib.import_module(f"parivox.{name}") for name in public)]
 names = [(package, name) for package in packages for name in package.__all__]
 wrong = [

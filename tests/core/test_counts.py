@@ -179,15 +179,10 @@ def test_scores_that_cannot_be_labels_are_taken():
 
 def test_the_scorer_of_the_docs_searches_for_a_small_eer():
     from sklearn.linear_model import LogisticRegression
-    from sklearn.metrics import make_scorer
 
     draw = np.random.default_rng(0)
     label = np.repeat([0, 1], 50)
     data = draw.normal(size=(100, 1)) + label[:, None]
-    eer = make_scorer(
-        lambda y_true, y_score: pv.eer(y_score, y_true),
-        response_method="decision_function",
-        greater_is_better=False,
-    )
+    eer = pv.sklearn.make_scorer("eer")
     fitted = LogisticRegression().fit(data, label)
     assert eer(fitted, data, label) == -pv.eer(fitted.decision_function(data), label)

@@ -35,6 +35,7 @@ from parivox.decide.fitting_trials import (
     EVERYONE,
     NORMALISED,
     RATES,
+    check_groups,
     consistent_trials,
     read_inputs,
     trials_with_folds,
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from parivox.core.calibration import Line
     from parivox.core.counts import FloatArray, IntArray
@@ -180,6 +181,25 @@ class Calibration(NotebookView):
             unfinished.write_text(self.calibrator.text(), encoding="utf-8", newline="\n")
 
     write = renamed_attribute("Calibration.write", "save")
+
+    def transform(self, scores: ArrayLike, groups: ArrayLike | None = None) -> FloatArray:
+        """Return natural-log likelihood ratios of scores, by the calibrator that `save` writes.
+
+        Parameters
+        ----------
+        scores : array_like of shape (trial,)
+            Scores as they were calibrated; NaN stays NaN.
+        groups : array_like of shape (trial,), optional
+            Group of each trial, None where unknown; needed if groups have calibrators of their own.
+
+        Raises
+        ------
+        DataError
+            If groups are needed and not given, or one is not known.
+        """
+        if groups is not None:
+            check_groups(groups, np.asarray(scores).size, [*self.lines])
+        return self.calibrator.llr(scores, groups)
 
     def chart(self) -> Any:
         """What is said against what is so, a panel for each group, as an Altair chart."""

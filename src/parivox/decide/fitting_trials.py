@@ -17,12 +17,12 @@ from parivox.core.counts import Counts
 from parivox.core.crossfit import deal, held_out, outside, sides
 from parivox.core.key_sums import index_codes
 from parivox.data.trial_set import CommonTrials, TrialSet, check_test_speakers
-from parivox.errors import ConfigError, DataError
+from parivox.errors import ConfigError, DataError, name_hint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from parivox.core.counts import FloatArray, IntArray
     from parivox.data.grouping import Grouping
@@ -36,6 +36,20 @@ EVERYONE = "everyone"
 RATES = ("fpr", "fnr")
 MIN_SPEAKERS = 5
 """Enrolled speakers with trials of either class that what is a group's own is fitted on."""
+
+
+def check_groups(groups: ArrayLike, n_trials: int, known_groups: Sequence[str]) -> None:
+    """Refuse groups that are not one for each trial, or not known; None stands for unknown."""
+    names = np.asarray(groups, dtype=object)
+    if names.shape != (n_trials,):
+        msg = f"groups: {names.size} for {n_trials} scores; give one for each score"
+        raise DataError(msg)
+    known_names = [name for name in known_groups if name != EVERYONE]
+    for name in dict.fromkeys(names.tolist()):
+        if name is not None and name not in known_names:
+            hint = name_hint(str(name), known_names)
+            msg = f"groups: {name!r} is not known; {hint}; None stands for unknown"
+            raise DataError(msg)
 
 
 class ClusteredTrials(NamedTuple):

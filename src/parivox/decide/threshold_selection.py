@@ -18,6 +18,7 @@ from parivox.decide.fitting_trials import (
     EVERYONE,
     NORMALISED,
     RATES,
+    check_groups,
     consistent_trials,
     read_inputs,
     trials_with_folds,
@@ -44,6 +45,8 @@ from parivox.shown import NotebookView
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
 
     from parivox.core.counts import FloatArray
     from parivox.data.grouping import Grouping
@@ -114,6 +117,7 @@ class Thresholds(NotebookView):
     rules: Table
     groups: Table
     record: dict[str, Any]
+    is_distance: bool = False  # whether scores are negated before they are compared
 
     def __repr__(self) -> str:
         return f"<Thresholds by {self.record['by']} for {self.record['aim']}>"
@@ -158,6 +162,39 @@ class Thresholds(NotebookView):
             group_thresholds,
             {**self.record, "groups": group_records},
         )
+
+    def predict(self, scores: ArrayLike, groups: ArrayLike | None = None) -> NDArray[np.int64]:
+        """Return 1 for scores that the rule accepts, 0 for those that it rejects.
+
+        The rule is the one that `save` writes: the thresholds of groups that need their own, and
+        the common one for all others.
+
+        Parameters
+        ----------
+        scores : array_like of shape (trial,)
+            Scores of the same system, without NaN.
+        groups : array_like of shape (trial,), optional
+            Group of each trial, None where unknown; needed if groups have thresholds of their own.
+
+        Raises
+        ------
+        DataError
+            If a score is NaN, or groups are needed and not given, or one is not known.
+        """
+        similarities = np.asarray(scores, dtype=np.float64) * (-1 if self.is_distance else 1)
+        if np.isnan(similarities).any():
+            msg = "scores: hold NaN, which is neither accepted nor rejected; leave such trials out"
+            raise DataError(msg)
+        group_thresholds = self.apart
+        thresholds = np.full(similarities.shape, self.record["common"], dtype=np.float64)
+        if groups is not None:
+            check_groups(groups, similarities.size, self.groups["group"].unique().to_list())
+            for name, threshold in group_thresholds.items():
+                thresholds[np.asarray(groups, dtype=object) == name] = threshold
+        elif group_thresholds:
+            msg = f"groups by {self.record['by']} have thresholds of their own; give groups="
+            raise DataError(msg)
+        return (similarities >= thresholds).astype(np.int64)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the rule file: YAML, or JSON where its name ends with .json.
@@ -314,6 +351,7 @@ def thresholds(
         record=_record(
             trial_set, grouping, options, threshold_aim, fitting_trials, common_threshold
         ),
+        is_distance=options.orientation == "distance",
     )
 
 
