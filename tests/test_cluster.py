@@ -152,7 +152,7 @@ def test_a_cluster_without_what_is_needed_is_said_after_a_while():
     assert Cluster("head:1")._free_slots(Ray(CPU=8.0), 0.0) == 8
     assert Cluster("head:1", gpus=1)._free_slots(Ray(CPU=8.0, GPU=2.0), 0.0) == 2
     assert Cluster("head:1", gpus=1)._free_slots(Ray(CPU=8.0), now) == 1  # one may come
-    with pytest.raises(ConfigError, match="no node has a GPU, which --device cuda needs; add one"):
+    with pytest.raises(ConfigError, match="no node has a GPU, which device cuda needs; add one"):
         Cluster("head:1", gpus=1)._free_slots(Ray(CPU=8.0), now - 100)
     with pytest.raises(ConfigError, match="head:1: no node has a processor; add one"):
         Cluster("head:1")._free_slots(Ray(), now - 100)
@@ -171,7 +171,7 @@ def test_a_file_of_a_node_that_is_not_seen_here_is_refused(tmp_path, monkeypatch
 def test_a_node_of_another_version_or_disk_is_refused(tmp_path):
     message = _do_on_node(list, 1, str(tmp_path), "0.0.9")
     assert re.search(
-        r"--ray: node \S+ has Parivox .*, and this is 0\.0\.9; install one", str(message)
+        r"ray: node \S+ has Parivox .*, and this is 0\.0\.9; install one", str(message)
     )
     message = _do_on_node(list, 1, str(tmp_path / "gone"), pv.__version__)
     assert re.search(r"node \S+ does not see .*/gone \(No such file", str(message))
@@ -193,7 +193,7 @@ def test_without_ray_a_sentence_says_what_to_install(monkeypatch, tmp_path):
 
 def test_workers_and_a_cluster_contradict_each_other(monkeypatch, tmp_path):
     monkeypatch.setattr("parivox.runtime.cluster.find_spec", lambda _: object())
-    with pytest.raises(ConfigError, match="--ray and --workers both say who embeds; give one"):
+    with pytest.raises(ConfigError, match="ray and workers both say who embeds; give one"):
         embed(tmp_path, "ge2e", tmp_path / "out", ray=AUTO_ADDRESS, workers=2)
 
 
@@ -233,4 +233,4 @@ def test_pairs_that_are_counted_here_take_no_cluster(monkeypatch, capsys, tmp_pa
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit, match="2"):
         main(words)
-    assert "--ray goes with a list of trials; leave it out" in capsys.readouterr().err
+    assert "ray goes with a list of trials; leave it out" in capsys.readouterr().err

@@ -10,11 +10,17 @@
 
 The command line prints the sentence and exits with 2; the library raises it. A warning is printed,
 and the command continues.
+
+Sentences are written with options of the command line (``--by``). Only there are they printed so;
+the library names its arguments (``by=``), which `parivox.options.argument_names` knows.
 """
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from importlib import import_module
 
 __all__ = [
     "ConfigError",
@@ -23,6 +29,7 @@ __all__ = [
     "ParivoxError",
     "UndefinedMetric",
     "name_hint",
+    "options_named",
     "printable",
     "utf8_text",
 ]
@@ -39,6 +46,12 @@ _VISIBLE_JOINERS = re.compile(
 )
 """Formatting characters with a visible effect: they join two emoji, join or separate cursive
 letters, or make the flag of a region. Any other one is invisible, and could hide in a name."""
+
+# by name, as options are described with these errors
+_ARGUMENT_NAMES_MODULE = "parivox.options.argument_names"
+_NAMES_OPTIONS: ContextVar[bool] = ContextVar(
+    "whether messages name options of the command line", default=False
+)
 
 _LONG_WORD = re.compile(r"\S{300,}")
 _MAX_LISTED_NAMES = 12
@@ -131,12 +144,25 @@ def _shortened(sentence: str) -> str:
     )
 
 
+@contextmanager
+def options_named() -> Iterator[None]:
+    """Name options as the command line does in the messages of errors meanwhile."""
+    token = _NAMES_OPTIONS.set(True)
+    try:
+        yield
+    finally:
+        _NAMES_OPTIONS.reset(token)
+
+
 class ParivoxError(Exception):
     """Root of the errors that Parivox raises on purpose."""
 
     def __str__(self) -> str:
         """Return the sentence on one printable line, whatever ids and names it quotes."""
-        return _shortened(printable(super().__str__()))
+        sentence = super().__str__()
+        if not _NAMES_OPTIONS.get() and ("--" in sentence or "parivox " in sentence):
+            sentence = str(import_module(_ARGUMENT_NAMES_MODULE).python_words(sentence))
+        return _shortened(printable(sentence))
 
 
 class DataError(ParivoxError):

@@ -332,13 +332,13 @@ def test_meta_measures_have_intervals_without_p(better_and_worse):
 
 def test_one_system_alone_is_not_compared(data):
     trials, people = data
-    with pytest.raises(ConfigError, match="--compare needs at least two systems or trial lists"):
+    with pytest.raises(ConfigError, match="compare=True needs at least two systems or trial lists"):
         audited({"A": trials}, people)
 
 
 def test_nothing_is_compared_without_intervals(data):
     trials, people = data
-    with pytest.raises(ConfigError, match="--compare needs intervals"):
+    with pytest.raises(ConfigError, match="compare=True needs intervals"):
         audited({"A": trials, "B": trials}, people, intervals=False)
 
 

@@ -136,7 +136,7 @@ def test_similarities_are_taken_as_they_are(distances, speakers):
 
 
 def test_development_scores_are_checked_too(trials, distances, speakers):
-    with pytest.raises(DataError, match="--distance"):
+    with pytest.raises(DataError, match="orientation='distance'"):
         pv.audit(trials, speakers=speakers, by="gender", threshold_from=distances)
 
 

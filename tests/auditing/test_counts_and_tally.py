@@ -127,7 +127,7 @@ def test_the_table_of_speakers_tells_more_of_the_speakers_of_a_tally(trials, spe
     assert of_people[0] == of_people[1] != []
     with pytest.raises(ConfigError, match=r"is not the table that the tally of .* was made with"):
         pv.audit(files, speakers={**aged, "gender": aged["gender"][::-1]})
-    with pytest.raises(ConfigError, match="--speakers: cannot be used with counts"):
+    with pytest.raises(ConfigError, match="speakers: cannot be used with counts"):
         pv.audit(counts, speakers=aged)
 
 

@@ -83,9 +83,7 @@ def test_without_a_sweep_there_is_a_sentence(audit, tmp_path):
         by="team",
         intervals=False,
     )
-    with pytest.raises(
-        pv.ConfigError, match="has no sweep of thresholds; audit again with --sweep"
-    ):
+    with pytest.raises(pv.ConfigError, match="has no sweep of thresholds; audit again with sweep"):
         pv.criteria(bare)
     with pytest.raises(pv.DataError):
         pv.criteria(tmp_path)

@@ -128,7 +128,7 @@ def test_any_other_base_is_refused_in_a_sentence(trials, base, function):
     with pytest.raises(pv.ConfigError) as refused:
         function(trials, speakers=PEOPLE, by="accent", llr_base=base)
     assert str(refused.value) == (
-        f"--llr-base is {base!r}; give 10 or 2, or --llr alone for natural logarithms"
+        f"llr_base is {base!r}; give 10 or 2, or llr=True alone for natural logarithms"
     )
 
 
@@ -151,7 +151,7 @@ def test_counts_keep_their_base(trials, tmp_path):
         (ten, {"llr": True}),
         (ten, {"llr_base": 2}),
     ):
-        with pytest.raises(pv.ConfigError, match=r"--llr-base: logarithms are .*the command"):
+        with pytest.raises(pv.ConfigError, match=r"llr_base: logarithms are .*the command"):
             pv.audit(str(counts), intervals=False, **options)
 
 

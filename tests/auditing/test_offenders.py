@@ -88,9 +88,9 @@ def test_json_with_them_follows_the_schema(named, follows_schema):
 
 
 def test_what_cannot_tell_them_is_refused(trials, speakers, tmp_path):
-    with pytest.raises(ConfigError, match="--speaker-ids offenders needs intervals"):
+    with pytest.raises(ConfigError, match="speaker_ids='offenders' needs intervals"):
         pv.audit(trials, speakers=speakers, speaker_ids="offenders", intervals=False)
-    with pytest.raises(ConfigError, match="--speaker-ids 'all' is not known; choose from never"):
+    with pytest.raises(ConfigError, match="speaker_ids='all' is not known; choose from never"):
         pv.audit(trials, speakers=speakers, speaker_ids="all")
     pv.count(trials, speakers=speakers, by="gender").save(tmp_path / "c.counts")
     with pytest.raises(ConfigError, match="counts hold no ids"):

@@ -53,8 +53,8 @@ def test_both_sides_must_have_the_value_of_a_speaker(trials, speakers):
 @pytest.mark.parametrize(
     ("only", "sentence"),
     [
-        ("gender", "--only 'gender' is not ATTRIBUTE=VALUE"),
-        ("gender=x", "--only gender=x: available: f, m"),
+        ("gender", "only='gender' is not ATTRIBUTE=VALUE"),
+        ("gender=x", "only='gender=x': available: f, m"),
         ("colour=red", "colour"),
         (["gender=f", "nation=USA", "same:gender=different"], "none of the .* trials of .* is so"),
     ],

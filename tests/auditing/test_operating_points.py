@@ -117,7 +117,7 @@ def test_bayes_is_the_threshold_of_log_likelihood_ratios():
 
 
 def test_bayes_needs_them():
-    with pytest.raises(ConfigError, match="--llr"):
+    with pytest.raises(ConfigError, match="llr=True"):
         audit_of(T, N, "bayes")
 
 

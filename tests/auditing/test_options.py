@@ -117,5 +117,5 @@ def test_without_by_it_is_said_what_was_chosen(trials, speakers):
 
 
 def test_no_grouping_at_all_is_refused(trials, speakers):
-    with pytest.raises(ConfigError, match="--by names nothing"):
+    with pytest.raises(ConfigError, match="by names nothing"):
         pv.audit(trials, speakers=speakers, by=[])

@@ -302,22 +302,22 @@ def test_the_plan_is_json(pilot):
     ("options", "message"),
     [
         ({}, "nothing to plan from"),
-        ({"rate": {"fnr": 0.1}}, "--icc of fnr is missing"),
-        ({"rate": {"fnr": 0.1}, "icc": {"fnr": 0.1}}, "--trials-per-speaker of fnr is missing"),
-        ({"detect_ratio": 1}, "--detect-ratio is 1"),
-        ({"detect_ratio": math.nan}, "--detect-ratio is nan"),
-        ({"detect_ratio": -2}, "--detect-ratio is -2"),
-        ({"power": 1}, "--power is 1"),
-        ({"power": None}, "--power is None"),
-        ({"confidence": 95}, "--confidence is 95"),
-        ({"target_fpr": 0}, "--target-fpr is 0"),
-        ({"target_fpr": True}, "--target-fpr is True"),
-        ({"rate": {"eer": 0.1}}, "--rate is given for 'eer'; give it for fnr or fpr"),
-        ({"rate": {"fnr": 1.5}}, "--rate fnr is 1.5"),
-        ({"icc": {"fnr": "x"}}, "--icc fnr is 'x'"),
-        ({"icc": 0.1}, "--icc is 0.1; give a mapping"),
-        ({"trials_per_speaker": {"fnr": 0}}, "--trials-per-speaker fnr is 0"),
-        ({"target_fpr": 0.1, "rate": {"fpr": 0.2}}, "--target-fpr and --rate fpr differ"),
+        ({"rate": {"fnr": 0.1}}, "icc of fnr is missing"),
+        ({"rate": {"fnr": 0.1}, "icc": {"fnr": 0.1}}, "trials_per_speaker of fnr is missing"),
+        ({"detect_ratio": 1}, "detect_ratio is 1"),
+        ({"detect_ratio": math.nan}, "detect_ratio is nan"),
+        ({"detect_ratio": -2}, "detect_ratio is -2"),
+        ({"power": 1}, "power is 1"),
+        ({"power": None}, "power is None"),
+        ({"confidence": 95}, "confidence is 95"),
+        ({"target_fpr": 0}, "target_fpr is 0"),
+        ({"target_fpr": True}, "target_fpr is True"),
+        ({"rate": {"eer": 0.1}}, "rate is given for 'eer'; give it for fnr or fpr"),
+        ({"rate": {"fnr": 1.5}}, "rate fnr is 1.5"),
+        ({"icc": {"fnr": "x"}}, "icc fnr is 'x'"),
+        ({"icc": 0.1}, "icc is 0.1; give a mapping"),
+        ({"trials_per_speaker": {"fnr": 0}}, "trials_per_speaker fnr is 0"),
+        ({"target_fpr": 0.1, "rate": {"fpr": 0.2}}, "target_fpr and rate fpr differ"),
     ],
 )
 def test_nonsense_is_refused_in_one_sentence(options, message):
@@ -327,7 +327,7 @@ def test_nonsense_is_refused_in_one_sentence(options, message):
 
 def test_a_pilot_without_intervals_is_refused_unless_the_correlation_is_given(pilot):
     bare = pilot(ROWS, deff=None)
-    with pytest.raises(pv.DataError, match=r"no design effects.*audit again.*or give --icc"):
+    with pytest.raises(pv.DataError, match=r"no design effects.*audit again.*or give icc"):
         pv.plan(bare)
     assert planned_row(pv.plan(bare, icc={"fnr": 0.1}), "f")["icc_from"] == "given"
 

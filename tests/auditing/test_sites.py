@@ -238,9 +238,9 @@ def test_systems_of_other_speakers_are_audited_one_by_one(trials, speakers, shar
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"blocks": 4}, "--blocks: deals speakers by a key of the site's own"),
-        ({"key": "north", "step": None, "withhold": 0}, "it would hold every score; give --step"),
-        ({"key": "north"}, "no group can be withheld; give --blocks 20"),
+        ({"blocks": 4}, "blocks: deals speakers by a key of the site's own"),
+        ({"key": "north", "step": None, "withhold": 0}, "it would hold every score; give step"),
+        ({"key": "north"}, "no group can be withheld; give blocks=20"),
         ({"key": "short"}, r"holds 5 bytes, a key has 16 to 64"),
         ({"key": "x" * 65}, r"holds 65 bytes, a key has 16 to 64"),
         (
@@ -253,7 +253,7 @@ def test_systems_of_other_speakers_are_audited_one_by_one(trials, speakers, shar
         ),
         (
             {"key": "north", "by": ["gender", "nation"], "blocks": 4, "step": 0.001},
-            r"rare values; give --step \S+, a few --threshold, or a single --by without --within$",
+            r"rare values; give step=\S+, a few thresholds, or a single by without within$",
         ),
         (
             {"key": "north", "blocks": 5, "within": "same:nation"},
@@ -276,7 +276,7 @@ def _long(key, text):
 
 
 def test_a_key_that_is_not_there_is_told_how_to_make(trials, speakers, tmp_path):
-    with pytest.raises(ConfigError, match=r"file not found; .* make a random one with --new-key"):
+    with pytest.raises(ConfigError, match=r"file not found; .* make a random one with new_key"):
         pv.count({"S": trials}, speakers=speakers, key=tmp_path / "none.key", blocks=2, **OPTIONS)
 
 
@@ -290,7 +290,7 @@ def test_a_key_that_can_be_guessed_is_refused(trials, speakers, key, text):
 
 @pytest.mark.parametrize("secret", ["5e8b2f00a1c4d97e5e8b2f00a1c4d97e", "correct horse battery"])
 def test_a_secret_in_the_place_of_its_file_is_not_repeated(trials, speakers, secret):
-    with pytest.raises(ConfigError, match="--key: names no file") as caught:
+    with pytest.raises(ConfigError, match="key: names no file") as caught:
         pv.count({"S": trials}, speakers=speakers, key=secret, blocks=2, **OPTIONS)
     assert secret not in str(caught.value)
 
@@ -341,9 +341,9 @@ def test_a_new_key_is_random_and_its_owner_s_alone(trials, speakers, tmp_path):
     assert speaker_counts_files[0].sites != speaker_counts_files[1].sites
     again = pv.count({"S": trials}, speakers=speakers, key=paths[0], withhold=0, **OPTIONS)
     assert again.speaker_counts.names == speaker_counts_files[0].names
-    with pytest.raises(ConfigError, match="exists already; use it with --key"):
+    with pytest.raises(ConfigError, match="exists already; use it with key"):
         pv.count({"S": trials}, speakers=speakers, new_key=paths[0], withhold=0, **OPTIONS)
-    with pytest.raises(ConfigError, match="--key and --new-key: give one of them"):
+    with pytest.raises(ConfigError, match="key and new_key: give one of them"):
         pv.count({"S": trials}, key=paths[0], new_key=tmp_path / "c.key", **OPTIONS)
 
 
@@ -384,7 +384,7 @@ def test_what_was_withheld_is_not_given_back_by_other_groups(trials, few, key, t
     assert first_count.withheld
     pv.count({"S": trials}, by=second, **options)  # nothing is to be in a file yet
     first_count.save(tmp_path / "first.counts")
-    with pytest.raises(ConfigError, match=r"could give them back\. .* --regroup"):
+    with pytest.raises(ConfigError, match=r"could give them back\. .* regroup=True"):
         pv.count({"S": trials}, by=second, **options)
     pv.count({"S": trials}, by="nation", **options)
     (tmp_path / "link.key").symlink_to(tmp_path / "north.key")

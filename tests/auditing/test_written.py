@@ -309,7 +309,7 @@ def test_why_there_is_no_audit_is_told_in_plain_words(tmp_path):
         with pytest.raises(DataError) as refusal:
             pv.load(path)
         assert str(refusal.value) == (
-            f"{path}: does not hold an audit ({reason}); name the --out folder of one"
+            f"{path}: does not hold an audit ({reason}); name the out folder of one"
         )
 
 

@@ -79,7 +79,7 @@ def test_a_bad_row_without_a_header(read):
         (b"\n\n \n", "holds blank lines only"),
         (b"enrol,test,score,label\n", "holds a header and nothing else"),
         (b"enrol,test,score,label\n\n\n", "holds a header and nothing else"),
-        (b"x,y,z\n1,2,3\n", "its columns 'x', 'y', 'z' have no known names; name them with --c"),
+        (b"x,y,z\n1,2,3\n", "its columns 'x', 'y', 'z' have no known names; name them"),
         (b"x\ny\n", "row 1: not a score file, .*'x'.; name the columns"),
         (b"enrol,test,score\ra,b,1\r", "lines end as on an old Mac, in CR alone; save it"),
         (b"enrol,score\na,1\n", r"has no column of test utterances \(found: enrol, score\)"),
@@ -107,12 +107,12 @@ def test_tables_in_python_that_are_no_list_of_trials(read):
 
 
 def test_options_that_are_not_known(read, csv, rows):
-    with pytest.raises(ConfigError, match="--conflicts 'ignore' is not known; choose from error"):
+    with pytest.raises(ConfigError, match="conflicts='ignore' is not known; choose from error"):
         read(csv(rows), conflicts="ignore")
     with pytest.raises(ConfigError, match="orientation 'down' is not known"):
         read(csv(rows), orientation="down")
     with pytest.raises(
-        ConfigError, match="--columns: 'who' is not a role or word; known are enrol, test"
+        ConfigError, match="columns: 'who' is not a role or word; known are enrol, test"
     ):
         read(csv(rows), columns={"who": "enrol"})
     refused(

@@ -281,7 +281,7 @@ def test_a_manifest_of_recordings_is_no_list_of_pairs(write):
     manifest = write(
         "nemo.json", lines(json.dumps({"audio_filepath": e, "label": 1}) for e, *_ in TRIALS)
     )
-    assert "it tells of recordings, not of pairs; give it as --utterances" in refused(
+    assert "it tells of recordings, not of pairs; give it as utterances" in refused(
         write("scores.jsonl", objects()), trials=manifest
     )
 
@@ -400,7 +400,7 @@ def test_a_data_folder_audits_by_all_that_it_tells(kaldi, proposed):
         assert apart.groups.to_dict() == gender_audit.groups.to_dict()
     language_audit = pv.audit(kaldi / "scores", utterances=kaldi / "data", by="lang", **tables)
     assert {row["group"] for row in language_audit.groups} >= {"de", "fr"}
-    with pytest.raises(ParivoxError, match="--speakers FILE, as which Kaldi's folder may be given"):
+    with pytest.raises(ParivoxError, match="speakers=FILE, as which Kaldi's folder may be given"):
         pv.audit(kaldi / "scores", utterances=kaldi / "data", by="gender", **tables)
 
 
@@ -452,14 +452,14 @@ def test_folders_that_are_half_right_say_their_mend(kaldi, file, content, messag
 @pytest.mark.slow
 def test_the_hint_of_where_the_speaker_stands_is_an_option(kaldi, proposed, parivox):
     tables = {"trials": kaldi / "trials", "speakers": kaldi / "people.csv", "by": "gender"}
-    with pytest.raises(ParivoxError, match=r"say so with --utterances '\{speaker\}-\*\*'"):
+    with pytest.raises(ParivoxError, match=r"say so with utterances='\{speaker\}-\*\*'"):
         pv.audit(kaldi / "scores", **tables)
     audits = [
         pv.audit({"S": kaldi / "scores"}, utterances=speaker_hint, intervals=False, **tables)
         for speaker_hint in ("{speaker}-**", "{speaker:4}**", kaldi / "data" / "utt2spk")
     ]
     assert audits[0].groups.to_dict() == audits[1].groups.to_dict() == audits[2].groups.to_dict()
-    with pytest.raises(ParivoxError, match=r"are not as --utterances '\{speaker\}_"):
+    with pytest.raises(ParivoxError, match=r"are not as utterances='\{speaker\}_"):
         pv.audit(kaldi / "scores", utterances="{speaker}_**", **tables)
     command = ("trials", "check", "trials", "--speakers", "people.csv", "--by", "gender")
     assert "72 trials (12 target, 60 nontarget) of 6 speakers" in parivox(
@@ -702,6 +702,6 @@ def test_a_word_for_failures_stands_in_scores_too_beside_decisions(read):
 
 def test_a_word_that_nobody_explains_says_how_to(write):
     message = refused(write("d.csv", decided("ja", "nein")), columns={"decision": "result"})
-    assert "as in --columns accept=WORD,reject=WORD,failed=WORD" in message
+    assert "columns={'accept': 'WORD', 'reject': 'WORD', 'failed': 'WORD'}" in message
     message = refused(write("d.csv", decided("ja", "nein")), columns={"yes": "ja"})
     assert "'yes' is not a role or word; known are enrol" in message

@@ -275,7 +275,7 @@ def test_every_command_takes_an_encoding_and_tells_a_guess(write, tmp_path, caps
         main([str(word) for word in words])
         out, err = capsys.readouterr()
         assert "is not UTF-8" not in err
-        assert words[0] != "inspect" or "--encoding cp1252" in out
+        assert words[0] != "inspect" or "encoding cp1252" in out
     guessed = write("q.csv", "id,sex\nHélène,f\nZoë,m\n".encode("cp1252"))
     main(["inspect", str(guessed)])
     assert capsys.readouterr().err.count("q.csv: is not UTF-8 and is read as cp1252") == 1
@@ -283,7 +283,7 @@ def test_every_command_takes_an_encoding_and_tells_a_guess(write, tmp_path, caps
 
 @pytest.mark.parametrize("name", ["latin-99", "hex", "rot13", "undefined", "", "a\0b"])
 def test_what_is_no_encoding_is_refused(name):
-    with pytest.raises(ConfigError, match=r"^--encoding .* is not an encoding of text that Python"):
+    with pytest.raises(ConfigError, match=r"^encoding=.* is not an encoding of text that Python"):
         pv.inspect({"id": ["a"]}, encoding=name)
 
 

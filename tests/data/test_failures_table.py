@@ -114,7 +114,7 @@ NOPE = "is in no trial and of no known speaker"
         (
             "a/9,acquire\n",
             {"utterances": {"utterance": ["a/1", "a/2", "b/1"], "speaker": [*"aab"]}},
-            f"f.csv, row 2: recording 'a/9' {NOPE}; correct the id, or give its speaker with --utt",
+            f"f.csv, row 2: recording 'a/9' {NOPE}; correct the id, or give its speaker with utt",
         ),
     ],
 )

@@ -210,11 +210,9 @@ def test_columns_that_the_user_names(read, csv, rows, check_same_trials):
 
 
 def test_a_format_that_the_user_names(read):
-    with pytest.raises(
-        ConfigError, match="--scores-format 'xls' is not known; choose from parquet"
-    ):
+    with pytest.raises(ConfigError, match="scores_format='xls' is not known; choose from parquet"):
         read("1 2 3\n", format="xls")
-    with pytest.raises(DataError, match="--columns names z, but the file is read as voxceleb"):
+    with pytest.raises(DataError, match="columns names z, but the file is read as voxceleb"):
         read("1 a/1 b/1\n", format="voxceleb", columns={"score": "z"})
 
 
@@ -280,7 +278,7 @@ def test_columns_that_are_ignored_are_told(read, csv, rows):
 
 def test_the_protocol_of_paper_003_has_more_columns(read, rows):
     lines = [f"{y} {e} {t} m f USA" for e, t, _, y in rows]
-    with pytest.raises(DataError, match=r"no score column .*Pass it with --trials"):
+    with pytest.raises(DataError, match=r"no score column .*Pass it with trials"):
         read("\n".join(lines), name="protocol.txt")
 
 
@@ -296,11 +294,11 @@ def test_the_protocol_of_paper_003_has_more_columns(read, rows):
         ("a/1 a/2 0.5 1\n" * 3, "kaldi-scores", "row 1: has 4 columns, but kaldi-scores has 3"),
         ("a/1 a/2 0.5 1 x\n" * 3, None, "row 1: has 5 columns, but kaldi-scores has 3"),
         ("1 a/1 a/2 f 0.5\n" * 3, None, "row 1: has 5 columns, but voxceleb has 4"),
-        ("a/1 a/2 1.0\na/1 b/1 -1.0\n", None, "if column 3 holds scores, give --scores-format kal"),
+        ("a/1 a/2 1.0\na/1 b/1 -1.0\n", None, "if column 3 holds scores, give scores_format='kal"),
         (
             "1.0 a/1 a/2\n0.0 a/1 b/1\n",
             None,
-            "column 1 holds scores, give --scores-format voxceleb-",
+            "column 1 holds scores, give scores_format='voxceleb-",
         ),
     ],
 )
@@ -325,7 +323,7 @@ def test_standard_input_is_read_once(read, csv, rows, monkeypatch):
 
 
 def test_one_column_for_two_roles(read, csv, rows):
-    with pytest.raises(ConfigError, match="--columns: 'enrol' is named for enrol and test; name"):
+    with pytest.raises(ConfigError, match="columns: 'enrol' is named for enrol and test; name"):
         read(csv(rows), columns={"enrol": "enrol", "test": "enrol"})
 
 
@@ -389,7 +387,7 @@ def test_damaged_parquet_is_told_in_one_sentence_only(read, rows, tmp_path, capf
 
 
 def test_bob_without_a_target_is_not_guessed(read):
-    match = r"the format with --scores-format bob-4 if it is one of bob's$"
+    match = r"the format with scores_format='bob-4' if it is one of bob's$"
     with pytest.raises(DataError, match=match):
         read("a b b/1 0.5\na c c/1 0.2\n", name="scores-dev")
     assert read("a b b/1 0.5\na c c/1 0.2\n", format="bob-4").n_trials == 2

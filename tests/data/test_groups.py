@@ -108,10 +108,10 @@ def test_without_a_choice_every_attribute_with_2_to_50_values():
 @pytest.mark.parametrize(
     ("attribute", "match"),
     [
-        ("sexx", "--by: unknown attribute 'sexx' .searched speakers.; did you mean 'Sex"),
+        ("sexx", "by: unknown attribute 'sexx' .searched speakers.; did you mean 'Sex"),
         (
             "zzz",
-            "--by: unknown attribute 'zzz' .searched speakers.; available: Sex, Age, note, same",
+            "by: unknown attribute 'zzz' .searched speakers.; available: Sex, Age, note, same",
         ),
         ("sex+", "names no attribute or one twice"),
         ("sex+SEX", "names no attribute or one twice"),
@@ -135,5 +135,5 @@ def test_groupings_that_clash():
         groupings(["x+y"], table=table, used=[0, 1])
     with pytest.raises(ConfigError, match="a group is named 'pooled'"):
         groupings(["x"], table={"id": ["a"], "x": ["pooled"]}, used=[0])
-    with pytest.raises(DataError, match="--by sex: is unknown for every speaker"):
+    with pytest.raises(DataError, match="by sex: is unknown for every speaker"):
         groupings(["sex"], used=[3])

@@ -232,7 +232,7 @@ def test_two_columns_of_scores_are_asked_for(tmp_path, expected):
         f"{enrol},{test},{score},{-score},{label}" for enrol, test, score, label in trial_rows()
     ]
     path, speakers = written(tmp_path / "two.csv", [names, *rows]), speakers_file(tmp_path)
-    with pytest.raises(DataError, match="--columns score=cosine_score"):
+    with pytest.raises(DataError, match=r"columns=\{'score': 'cosine_score'\}"):
         rates(path, speakers)
     assert rates(path, speakers, columns={"score": "cosine_score"}) == expected
     alone = scores_file(tmp_path, "one.csv", "enrol,test,cosine_score,label")
@@ -292,7 +292,7 @@ def test_the_place_of_the_speaker_is_told_and_what_is_told_works(tmp_path, shape
     scores, speakers = scores_file(tmp_path, enrol=enrol, test=test), speakers_file(tmp_path)
     with pytest.raises(DataError) as refusal:
         rates(scores, speakers)
-    patterns = re.findall(r"--utterances '([^']+)'", str(refusal.value))
+    patterns = re.findall(r"utterances='([^']+)'", str(refusal.value))
     assert rates(scores, speakers, utterances=patterns) == expected
     proposed = pv.inspect(scores, speakers).next
     assert [word for word in shlex.split(proposed) if "{speaker" in word] == patterns
@@ -461,7 +461,7 @@ def test_a_json_object_of_lists_has_the_speakers_of_each_group(tmp_path, expecte
             operating_points="threshold=0",
             intervals=False,
         )
-        rows = audit.groups.where(grouping="group", metric="fnr", definition="").rows()
+        rows = audit.groups.subset(grouping="group", metric="fnr", definition="").rows()
         assert {
             row["group"]: (row["errors"], row["trials"], row["value"])
             for row in rows

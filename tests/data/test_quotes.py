@@ -41,11 +41,11 @@ def test_rows_between_two_stray_quotes_are_not_lost(tmp_path, end, is_packed):
     text = STRAY.replace("\n", end).encode()
     path = tmp_path / ("f.csv.gz" if is_packed else "f.csv")
     path.write_bytes(gzip.compress(text) if is_packed else text)
-    with pytest.raises(DataError, match=r"row 3: .*--quotes none"):
+    with pytest.raises(DataError, match=r"row 3: .*quotes='none'"):
         audited(path)
     (problem,) = parivox.inspect(path, PEOPLE).files[0].problems
     assert "row 3: " in problem
-    assert "--quotes none" in problem
+    assert "quotes='none'" in problem
     facts = audited(path, quotes="none").data
     assert {row["count"] for row in facts.rows() if row["item"] == "trials"} == {6}
     inspection = parivox.inspect(path, PEOPLE, quotes="none")
@@ -65,7 +65,7 @@ def test_rows_between_two_stray_quotes_are_not_lost(tmp_path, end, is_packed):
 def test_a_stray_quote_is_refused_with_its_row_and_read_where_quotes_are_signs(tmp_path, text, row):
     path = tmp_path / "people.csv"
     path.write_text(text)
-    with pytest.raises(DataError, match=rf"row {row}: .*--quotes none"):
+    with pytest.raises(DataError, match=rf"row {row}: .*quotes='none'"):
         read_table(path, "speakers")
     (problem,) = parivox.inspect(path).files[0].problems
     assert f"row {row}: " in problem
@@ -116,7 +116,7 @@ def test_wherever_quotes_stand_no_line_is_lost_or_the_first_row_at_fault_is_told
         blocks = list(read_text(content, ",", 5, 1, quote='"'))
     except DataError as error:
         assert f"row {odd[0]}: " in str(error)  # noqa: PT017 - either outcome is right
-        assert "--quotes none" in str(error)  # noqa: PT017
+        assert "quotes='none'" in str(error)  # noqa: PT017
         return
     assert not odd
     assert sum(frame.height for _, frame in blocks) == len(rows)

@@ -60,7 +60,7 @@ def test_of_two_columns_that_cover_alike_none_is_taken(read, numbered, write):
     with pytest.raises(
         DataError,
         match=r"people.csv: columns 'Nr.' and 'who' may both be the ids of the speakers \(they "
-        r"hold 4 and 4 of 4 that are needed\); name the right one with --id, or call it 'speaker'",
+        r"hold 4 and 4 of 4 that are needed\); name the right one with id, or call it 'speaker'",
     ):
         read(numbered, people=read_speakers(path))
     read(numbered, people=read_speakers(path, id="who"))
@@ -72,7 +72,7 @@ def test_the_id_column_by_name():
     people = read_speakers({"x": ["a", "b"], "Name": ["c", "d"]}, id="name")
     assert people.ids == ("c", "d")
     with pytest.raises(
-        ConfigError, match="--id 'nam' is not a column of speakers; did you mean 'Name"
+        ConfigError, match="id='nam' is not a column of speakers; did you mean 'Name"
     ):
         read_speakers({"x": ["a", "b"], "Name": ["c", "d"]}, id="nam")
 
@@ -107,8 +107,8 @@ def test_a_table_of_recordings_is_told_where_to_give(write, text):
     with pytest.raises(DataError) as caught:
         read_speakers(write("s.csv", text), id="speaker")
     assert str(caught.value).endswith(
-        "; it looks like a table of recordings, to be given as --utterances; else keep one, or "
-        "make it unknown with --conflicts set-aside"
+        "; it looks like a table of recordings, to be given as utterances; else keep one, or "
+        "make it unknown with conflicts='set-aside'"
     )
 
 

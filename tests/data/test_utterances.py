@@ -88,7 +88,7 @@ def test_the_likely_pattern_is_named(read, form, pattern):
     rows = {"enrol": ids[:-1], "test": ids[1:], "score": [0.5] * 5}
     with pytest.raises(DataError) as caught:
         read(rows)
-    assert f"the speaker seems to be {pattern}(100% of the ids); say so with --utt" in str(
+    assert f"the speaker seems to be {pattern}(100% of the ids); say so with utt" in str(
         caught.value
     )
 

@@ -319,8 +319,8 @@ def test_the_command_writes_applies_and_draws(run, files):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["scores.csv", "--apply", "c.json"], "--apply needs a file for the log likelihood ratios"),
-        (["scores.csv", "--apply", "c.json", "--out", "l.csv", "--by", "gender"], "--by: the cal"),
+        (["scores.csv", "--apply", "c.json"], "apply needs a file for the log likelihood ratios"),
+        (["scores.csv", "--apply", "c.json", "--out", "l.csv", "--by", "gender"], "by: the cal"),
         (["scores.csv", "--apply", "c.json", "--out", "l.csv", "--json"], "nothing is judged"),
         (["scores.csv", "--by", "gender", "--figure", "r.txt"], "is not a kind of chart"),
         ([], "missing SCORES"),

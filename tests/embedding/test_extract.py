@@ -262,7 +262,7 @@ def test_a_folder_of_something_else_is_refused_and_stays(folder, small, tmp_path
     for name in names:
         (out / name).parent.mkdir(parents=True, exist_ok=True)
         (out / name).write_text("mine")
-    with pytest.raises(DataError, match=r"and is not a store of embeddings; give --out a new"):
+    with pytest.raises(DataError, match=r"and is not a store of embeddings; give out a new"):
         embed(folder, small.load, out, workers=1)
     assert [(out / name).read_text() for name in names] == ["mine"]
 
@@ -342,9 +342,7 @@ def test_a_store_of_other_weights_or_options_is_refused(folder, small, tmp_path)
         DataError, match=r"'small' with weights.sha256 'one', and 'small' has 'two'"
     ):
         embed(folder, partial(small.load, "two"), out)
-    with pytest.raises(
-        DataError, match=r"longest_seconds 3600.0, and .* has 60.0; .*another --out"
-    ):
+    with pytest.raises(DataError, match=r"longest_seconds 3600.0, and .* has 60.0; .*another out"):
         embed(folder, small.load, out, longest_seconds=60.0)
     assert content(out) == before
 
@@ -352,9 +350,9 @@ def test_a_store_of_other_weights_or_options_is_refused(folder, small, tmp_path)
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"workers": 0}, "--workers is 0"),
-        ({"batch": 0}, "--batch is 0"),
-        ({"longest_seconds": -1.0}, "--longest is -1"),
+        ({"workers": 0}, "workers is 0"),
+        ({"batch": 0}, "batch is 0"),
+        ({"longest_seconds": -1.0}, "longest_seconds is -1"),
     ],
 )
 def test_options_out_of_range_are_refused(folder, small, tmp_path, options, message):
@@ -454,7 +452,7 @@ def test_each_channel_is_a_recording_of_its_own(stereo, small, tmp_path):
 
 @pytest.mark.parametrize("word", ["up", 0, -1, "1.5", ""])
 def test_a_channel_that_is_none_is_one_sentence(folder, small, tmp_path, word):
-    with pytest.raises(ConfigError, match=r"--channel is .*; give a number from 1 on, left, right"):
+    with pytest.raises(ConfigError, match=r"channel is .*; give a number from 1 on, left, right"):
         embed(folder, small.load, tmp_path / "out", channel=word)
     assert not (tmp_path / "out").exists()
 
@@ -521,7 +519,7 @@ def test_rows_of_other_speakers_in_a_store_are_refused_until_they_are_pruned(
         r"'anna/00.wav' of speaker 'anna' and 's0/00.wav' of speaker 's0' hold .*first of 5 such"
     )
     with pytest.raises(
-        DataError, match=message + r".*'s0/00.wav' is of an earlier run: --prune takes"
+        DataError, match=message + r".*'s0/00.wav' is of an earlier run: prune=True takes"
     ):
         embed(folder, small.load, out, workers=1)
     assert content(out) == before
@@ -752,7 +750,7 @@ def test_embeddings_of_two_devices_are_not_mixed(folder, small, tmp_path):
     (tmp_path / "modules" / "placed_system.py").write_text(PLACED)
     out, load_on = tmp_path / "out", partial(load, "placed_system:Placed")
     assert embed(folder, load_on, out, workers=1).store.system["provenance"]["device"] == "cpu"
-    with pytest.raises(DataError, match=r"with device 'cpu', and .* has 'cuda'; .* another --out"):
+    with pytest.raises(DataError, match=r"with device 'cpu', and .* has 'cuda'; .* another out"):
         embed(folder, partial(load_on, device="cuda"), out, workers=1)
 
 

@@ -264,7 +264,7 @@ def test_an_environment_without_pip_asks_the_one_of_python_itself(drawn, pips):
 
 def test_where_there_is_no_pip_the_file_is_asked_for(pips):
     pips(lambda _: False)
-    with pytest.raises(ConfigError, match=r"\(there is no pip\); download Resemb.*--weights FILE"):
+    with pytest.raises(ConfigError, match=r"\(there is no pip\); download Resemb.*weights=FILE"):
         module.weights_of()
 
 

@@ -137,11 +137,11 @@ def test_what_takes_a_device_is_given_it_and_it_is_recorded(home):
 @pytest.mark.parametrize(
     ("text", "device", "words"),
     [
-        ("encoders:embed", "cuda", r"embed takes no --device \(cuda\); leave it out, or name a cl"),
-        ("encoders:ready", "cuda", "ready takes no --device"),
+        ("encoders:embed", "cuda", r"embed takes no device \(cuda\); leave it out, or name a cl"),
+        ("encoders:ready", "cuda", "ready takes no device"),
         ("encoders:Silent", "cuda", "its provenance does not tell it; add 'device': 'cuda'"),
-        ("encoders:OnDevice", "gpu", "--device 'gpu' is not known; give cpu or cuda"),
-        ("ge2e", "cuda", r"--system ge2e takes no --device \(cuda\); leave it out"),
+        ("encoders:OnDevice", "gpu", "device='gpu' is not known; give cpu or cuda"),
+        ("ge2e", "cuda", r"system ge2e takes no device \(cuda\); leave it out"),
     ],
 )
 def test_a_device_that_cannot_be_had_is_refused(home, text, device, words):
@@ -277,7 +277,7 @@ def test_published_systems_by_name_and_checkpoint(home, optional):
     for arguments in ({"text": "eres2net:x.ckpt"}, {"text": "eres2net", "weights": "x.ckpt"}):
         with pytest.raises(DataError, match=r"x\.ckpt"):
             load(**arguments)
-    with pytest.raises(ConfigError, match="names a file, and --weights another"):
+    with pytest.raises(ConfigError, match="names a file, and weights another"):
         load("eres2net:x.ckpt", weights="y.ckpt")
     with pytest.raises(ConfigError, match="eres2net needs the checkpoint that its authors publish"):
         load("eres2net")
@@ -286,9 +286,9 @@ def test_published_systems_by_name_and_checkpoint(home, optional):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", r"--system '' is not known; give ge2e, model\.onnx"),
-        ("ge2", "nearest: ge2e; give it as --system ge2e$"),
-        ("ecappa:w.ckpt", r"nearest: ecapa, .*; give it as --system ecapa:CHECKPOINT"),
+        ("", r"system='' is not known; give ge2e, model\.onnx"),
+        ("ge2", "nearest: ge2e; give it as system ge2e$"),
+        ("ecappa:w.ckpt", r"nearest: ecapa, .*; give it as system ecapa:CHECKPOINT"),
         ("x-vector", "is not known; give ge2e"),
         ("gone.onnx", "file not found"),
         ("kept.npz", r"holds embeddings, not a system; .* parivox score TRIALS --embeddings kept"),
@@ -317,12 +317,12 @@ def test_what_to_install_is_said(home, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "options", "words"),
     [
-        ("ge2e", {"frontend": "kaldi80"}, r"ge2e takes no --frontend \(kaldi80\); leave it out"),
-        ("ge2e", {"sample_rate": 8_000}, "takes no --sample-rate"),
-        ("encoders:embed", {"weights": "x"}, "takes no --weights"),
+        ("ge2e", {"frontend": "kaldi80"}, r"ge2e takes no frontend \(kaldi80\); leave it out"),
+        ("ge2e", {"sample_rate": 8_000}, "takes no sample_rate"),
+        ("encoders:embed", {"weights": "x"}, "takes no weights"),
         ("encoders:embed", {"sample_rate": 10}, "its sample rate 10 is not a whole number of Hz"),
-        ("encoders:ready", {"sample_rate": 8_000}, "takes 16,000 Hz; leave out --sample-rate"),
-        ("x.onnx", {"weights": "x"}, "takes no --weights"),
+        ("encoders:ready", {"sample_rate": 8_000}, "takes 16,000 Hz; leave out sample_rate"),
+        ("x.onnx", {"weights": "x"}, "takes no weights"),
     ],
 )
 def test_options_that_do_not_go_with_a_system(home, text, options, words):

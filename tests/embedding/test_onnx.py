@@ -156,7 +156,7 @@ def test_one_waveform_without_an_axis_for_recordings(onnx, waveforms, tmp_path):
     ("model_options", "options", "words"),
     [
         ({}, {}, r"its front end is not declared; it takes 'x' \(batch, time, 80\) tensor\(fl"),
-        ({}, {}, "give --frontend with one of waveform, kaldi80"),
+        ({}, {}, "give frontend with one of waveform, kaldi80"),
         ({}, {"frontend": "kaldi8"}, "front end 'kaldi8' is not known"),
         ({}, {"frontend": "clova40"}, "which does not take 40 bins of clova40 of any length"),
         ({}, {"frontend": "waveform"}, "which does not take waveforms"),

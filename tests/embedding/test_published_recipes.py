@@ -183,5 +183,5 @@ def test_cuda_where_there_is_none_is_refused(torch, load, folder_of):
     if torch.cuda.is_available():
         pytest.skip("a CUDA device is here")
     load("resnetse34l")
-    with pytest.raises(ConfigError, match="no CUDA device is there for torch; leave --device out"):
+    with pytest.raises(ConfigError, match="no CUDA device is there for torch; leave device out"):
         load_published("resnetse34l", folder_of("resnetse34l"), device="cuda")

@@ -146,17 +146,17 @@ def test_a_state_holds_no_id_and_little_of_anyone(monitored, folder):
         ({"day": "2026-01-06"}, f"comes before {day(WEEKS - 1)}, the last day counted"),
         ({"skipped": False}, "is missing, the day after the last one counted; count it first"),
         ({"day": "9999-12-31"}, "days after"),
-        ({"alpha": 0.1}, "was begun with --alpha 0.05"),
-        ({"limits": "fnr=0.1"}, "was begun without --limit"),
-        ({"by": "gender+age"}, "was begun with --by gender"),
-        ({"by": None}, "--by names no grouping"),
+        ({"alpha": 0.1}, "was begun with alpha=0.05"),
+        ({"limits": "fnr=0.1"}, "was begun without limits"),
+        ({"by": "gender+age"}, "was begun with by='gender'"),
+        ({"by": None}, "by names no grouping"),
         ({"limits": "fpr=0.1"}, "a stream has one limit, of the FNR of every group"),
-        ({"key": None}, "--key: is missing"),
-        ({"day": "someday"}, "--day someday: is not a date"),
+        ({"key": None}, "key: is missing"),
+        ({"day": "someday"}, "day someday: is not a date"),
         ({"day": None}, "tells no day"),
         ({"state": "/no/such/folder/state"}, "file not found; check the path, or begin a stream"),
         ({"state": "/no/such/folder/state", "new": True}, "cannot be written"),
-        ({"new": True}, "exists already; leave out --new"),
+        ({"new": True}, "exists already; leave out new=True"),
     ],
 )
 def test_what_cannot_be_counted_is_refused_in_a_sentence(again, change, message):
@@ -177,7 +177,7 @@ def test_a_state_of_another_key_is_refused(again, tmp_path):
 
 def test_a_file_that_is_no_state_is_refused(again, tmp_path):
     (tmp_path / "no").write_text("trials")
-    with pytest.raises(pv.DataError, match="is not a state of parivox monitor"):
+    with pytest.raises(pv.DataError, match=r"is not a state of pv\.monitor"):
         again(state=tmp_path / "no")
 
 
@@ -204,13 +204,13 @@ def test_a_day_that_cannot_be_written_is_not_counted(again, tmp_path, monkeypatc
 def test_a_stream_begins_with_a_new_key_and_goes_on_with_it(tmp_path):
     options = {"state": tmp_path / "state", "speakers": PEOPLE, "by": "gender"}
     key = tmp_path / "key"
-    with pytest.raises(pv.ConfigError, match="--new-key: is for a new stream"):
+    with pytest.raises(pv.ConfigError, match="new_key: is for a new stream"):
         pv.monitor(calls(0), day=day(0), new_key=key, **options)
     begun = pv.monitor(calls(0), day=day(0), new=True, new_key=key, **options)
     assert begun.record["settings"]["kdf"] == KDF
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
     assert pv.monitor(calls(1), day=day(1), key=key, skipped=True, **options).record["days"] == 2
-    with pytest.raises(pv.ConfigError, match="exists already; leave out --new"):
+    with pytest.raises(pv.ConfigError, match="exists already; leave out new=True"):
         pv.monitor(calls(2), day=day(2), new=True, new_key=tmp_path / "other", **options)
     assert not (tmp_path / "other").exists()
 
@@ -263,7 +263,7 @@ def test_a_stream_without_any_group_that_is_judged_says_so(tmp_path):
 
 
 def test_a_new_stream_needs_the_trials_of_a_day(tmp_path):
-    with pytest.raises(pv.ConfigError, match="--new: begins a stream with the trials of a day"):
+    with pytest.raises(pv.ConfigError, match="new=True: begins a stream with the trials of a day"):
         pv.monitor(state=tmp_path / "s", new=True)
 
 
@@ -328,7 +328,7 @@ def test_where_days_vary_for_many_speakers_nothing_is_judged_and_no_alarm_raised
     assert group_rows[2.0]["f", "before"]["reason"] == ""
     note_text = " ".join(notes(monitored))
     assert "vary from day to day by at most 200 % of their mean (standard deviation)" in note_text
-    with pytest.raises(pv.ConfigError, match=re.escape("was begun with --day-sd 2.0")):
+    with pytest.raises(pv.ConfigError, match=re.escape("was begun with day_sd=2.0")):
         pv.monitor(calls(WEEKS), day=day(WEEKS), **{**options, "day_sd": 0.1}, **OPTIONS)
 
 

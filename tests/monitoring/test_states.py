@@ -181,7 +181,7 @@ def test_a_damaged_state_is_a_mistake_and_no_alarm(folder, program):
 def test_what_is_no_file_is_no_state(tmp_path):
     (tmp_path / "zero").symlink_to("/dev/zero")
     for path in (tmp_path / "zero", tmp_path):
-        with pytest.raises(pv.DataError, match="is not a state of parivox monitor"):
+        with pytest.raises(pv.DataError, match=r"is not a state of pv\.monitor"):
             pv.monitor(state=path)
 
 
@@ -190,7 +190,7 @@ def test_a_mistyped_state_begins_no_stream(folder):
     with pytest.raises(pv.ConfigError, match="file not found; check the path, or begin a stream"):
         pv.monitor(calls(3), state=folder / "stat", **options)
     assert not (folder / "stat").exists()
-    with pytest.raises(pv.ConfigError, match="exists already; leave out --new"):
+    with pytest.raises(pv.ConfigError, match="exists already; leave out new=True"):
         pv.monitor(calls(3), state=folder / "state", new=True, **options)
     assert count(folder, 3).record["days"] == 4
 

@@ -248,18 +248,18 @@ def test_many_units_are_tallied_apart(embedded, monkeypatch):
 
 def test_a_tally_too_long_for_memory_is_a_sentence(embedded, monkeypatch):
     monkeypatch.setattr(auditing, "MAX_SPEAKER_COUNT_ROWS", 100)
-    with pytest.raises(pv.ConfigError, match="a few --threshold in the place of --step"):
+    with pytest.raises(pv.ConfigError, match="a few thresholds in the place of step"):
         pv.score_all_pairs(embedded, speakers=PEOPLE, by="gender", step="0.01")
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({}, "as in --step 0.001, or the scores to count at"),
+        ({}, "as in step='0.001', or the scores to count at"),
         ({"step": "1e-9"}, "makes 2,000,000,[0-9]+ bins of scores"),
         ({"step": "0.1", "scoring": "euclidean"}, "counted by inner products"),
         ({"thresholds": [0.1], "operating_points": ["eer"]}, "counts at thresholds have no curve"),
-        ({"thresholds": [0.1], "top": 3}, "--top is of --as-norm"),
+        ({"thresholds": [0.1], "top": 3}, "top is of as_norm"),
         ({"step": "0.1", "by": ["nosuch"]}, "unknown attribute 'nosuch'"),
     ],
 )
@@ -287,7 +287,7 @@ def test_files_are_there_both_or_not_at_all(embedded, tmp_path, monkeypatch):
             pair_counts.save(out)
     assert [path for path in tmp_path.iterdir() if not path.name.startswith(HIDDEN_PREFIX)] == []
     pair_counts.save(out)
-    with pytest.raises(pv.ConfigError, match="is there already; give --overwrite"):
+    with pytest.raises(pv.ConfigError, match="is there already; give overwrite=True"):
         pair_counts.save(out)
     pair_counts.save(out, overwrite=True)
     (tmp_path / "thesis.tex").write_text("mine")

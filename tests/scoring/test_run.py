@@ -172,9 +172,9 @@ def test_models_that_no_table_tells_of_are_refused(pairs, embedded, scored):
 
 def test_options_of_models_that_do_not_fit_are_refused(pairs, embedded, scored):
     models = {"model": embedded.ids.to_list(), "recording": embedded.ids.to_list()}
-    with pytest.raises(ConfigError, match="give --models FILE"):
+    with pytest.raises(ConfigError, match="give models=FILE"):
         scored(pairs, embedded, models_by="scores")
-    with pytest.raises(ConfigError, match="give --models-by scores"):
+    with pytest.raises(ConfigError, match="give models_by='scores'"):
         scored(pairs, embedded, models=models, models_by="embeddings", scoring="crops-euclidean")
     with pytest.raises(ConfigError, match="choose from embeddings, scores"):
         scored(pairs, embedded, models=models, models_by="luck")
@@ -243,7 +243,7 @@ def test_parts_of_another_plan_are_not_taken_over(pairs, embedded, tmp_path):
 def test_a_file_that_is_there_is_kept_unless_it_may_go(pairs, embedded, tmp_path):
     out = tmp_path / "scores.parquet"
     score(pairs[:2], embeddings=embedded, out=out)
-    with pytest.raises(ConfigError, match="is there already; give --overwrite"):
+    with pytest.raises(ConfigError, match="is there already; give overwrite=True"):
         score(pairs, embeddings=embedded, out=out)
     assert pl.read_parquet(out).height == 2
     score(pairs, embeddings=embedded, out=out, overwrite=True)
@@ -389,7 +389,7 @@ def test_options_that_are_refused_leave_nothing(options, pairs, embedded, cohort
         for key, value in options.items()
     }
     before = sorted(tmp_path.iterdir())
-    with pytest.raises(ConfigError, match=r"--top|give 2 or more|give --scoring cosine"):
+    with pytest.raises(ConfigError, match=r"top|give 2 or more|give scoring='cosine'"):
         score(pairs, embeddings=embedded, out=tmp_path / "s.parquet", **options)
     assert sorted(tmp_path.iterdir()) == before
 
@@ -424,5 +424,5 @@ def test_a_disk_that_is_full_before_the_first_score_is_a_sentence(embedded, tmp_
         timeout=60,
     )
     assert done.returncode == 1
-    assert "ConfigError: --out s.parquet: cannot be written (File too large)" in done.stderr
+    assert "ConfigError: out s.parquet: cannot be written (File too large)" in done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["e.npz", "t.csv"]

@@ -137,7 +137,7 @@ def test_what_is_left_out_is_told(trials):
     [
         ({}, "give scores with labels, or the scores of target"),
         ({"scores": [1], "target": [1.0], "nontarget": [0.0]}, "give scores with labels"),
-        ({"target": [1.0]}, "--nontarget: is missing"),
+        ({"target": [1.0]}, "nontarget: is missing"),
         (
             {"target": [1.0], "nontarget": [0.0], "groups": "sex"},
             "one score a line and nothing else",

@@ -73,7 +73,7 @@ def test_thresholds_can_be_set(even, people):
     "thresholds", [{"G16": 1}, {"G2": "many"}, {"G2": -1}, {"G2": float("nan")}]
 )
 def test_thresholds_that_make_no_sense_are_refused(even, thresholds):
-    with pytest.raises(pv.ConfigError, match="--threshold"):
+    with pytest.raises(pv.ConfigError, match="thresholds"):
         check(even, thresholds=thresholds)
 
 
@@ -161,7 +161,7 @@ def test_the_mix_that_was_wished_for_may_be_of_target_trials_too(even, people):
     assert "target trials of grade" in finding.sentence
     assert len(shares) >= 3
     for wrong in ("target2=1", "cat4=1,target3=0.5", {"target": 1}):
-        with pytest.raises(pv.ConfigError, match=r"^--mix"):
+        with pytest.raises(pv.ConfigError, match=r"^mix"):
             check(even, speakers=people, mix=wrong)
 
 

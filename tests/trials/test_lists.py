@@ -120,7 +120,7 @@ def test_without_a_table_of_speakers_there_are_no_groups():
 
 
 def test_ids_that_tell_no_speaker_are_refused_with_the_mend():
-    with pytest.raises(pv.DataError, match="--speakers or --utterances"):
+    with pytest.raises(pv.DataError, match="speakers or utterances"):
         read_list({"enrol": ["u1"], "test": ["u2"]})
 
 

@@ -204,9 +204,9 @@ def test_fewer_than_five_speakers_tell_nothing_of_others(pool, people):
     [
         ({"per_speaker": [5, 41]}, DataError, "no speaker has 41 same-speaker .* at most 40"),
         ({"per_speaker": []}, ConfigError, "names no number of pairs"),
-        ({"per_speaker": [0]}, ConfigError, "--per-speaker is 0; give a whole number from 1 to"),
-        ({"variants": 1}, ConfigError, "--variants is 1; give a whole number from 2 to"),
-        ({"seed": 0.5}, ConfigError, "--seed is 0.5; give a whole number from 0 to"),
+        ({"per_speaker": [0]}, ConfigError, "per_speaker is 0; give a whole number from 1 to"),
+        ({"variants": 1}, ConfigError, "variants is 1; give a whole number from 2 to"),
+        ({"seed": 0.5}, ConfigError, "seed is 0.5; give a whole number from 0 to"),
         ({"cost": "none"}, ConfigError, "'none'"),
     ],
 )

@@ -142,5 +142,5 @@ def test_what_is_there_stays(tmp_path):
 @pytest.mark.parametrize("name", ["", "nowhere/list"])
 def test_a_place_that_cannot_be_written_is_named(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ConfigError, match=r"--out .*cannot be written"):
+    with pytest.raises(ConfigError, match=r"out .*cannot be written"):
         ListWriter(name, "csv")

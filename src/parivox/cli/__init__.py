@@ -46,7 +46,7 @@ from parivox.cli.process import (
     warnings_printed,
 )
 from parivox.cli.progress import progress_shown
-from parivox.errors import ConfigError, ParivoxError, name_hint
+from parivox.errors import ConfigError, ParivoxError, name_hint, options_named
 from parivox.version import __version__
 
 if TYPE_CHECKING:
@@ -157,7 +157,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     See docs/exit-codes.md.
     """
-    command_line = list(sys.argv[1:] if arguments is None else arguments)
+    with options_named():
+        _run_command_line(list(sys.argv[1:] if arguments is None else arguments))
+
+
+def _run_command_line(command_line: list[str]) -> None:
+    """Run the words of a command line; an error ends the process."""
     parsed = argparse.Namespace(outcome="nothing was written")
     try:
         prepare_streams()

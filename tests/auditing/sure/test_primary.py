@@ -80,5 +80,5 @@ def test_nothing_is_confirmatory_at_a_named_point_without_a_threshold(audited):
 def test_what_is_not_there_is_told_with_what_is(audited, primary, message):
     with pytest.raises(ConfigError) as refused:
         audited(primary=primary)
-    assert str(refused.value).startswith(f"--primary {primary!r}: ")
+    assert str(refused.value).startswith(f"primary={primary!r}: ")
     assert message in str(refused.value)

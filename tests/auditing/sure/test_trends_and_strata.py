@@ -243,5 +243,5 @@ def test_pairs_of_one_gender_can_be_weighted_alike(people):
 
 
 def test_what_is_standardised_over_must_be_known(mixed):
-    with pytest.raises(pv.ConfigError, match="--standardise"):
+    with pytest.raises(pv.ConfigError, match="standardise"):
         mixed.audit(standardise="shoe size")

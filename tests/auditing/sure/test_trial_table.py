@@ -171,7 +171,7 @@ def test_what_stood_there_is_replaced_only_by_a_whole_table(
     "name", ["trials.txt", "trials", "trials.csv.gz", "no/such/trials.csv", ""]
 )
 def test_another_kind_of_file_or_no_folder_is_refused_before_anything_is_read(tmp_path, name):
-    with pytest.raises(pv.ConfigError, match=r"--trial-table") as refusal:
+    with pytest.raises(pv.ConfigError, match=r"trial_table") as refusal:
         pv.audit("no such scores.csv", speakers="nor.csv", trial_table=tmp_path / name)
     assert "\n" not in str(refusal.value)
     assert [*tmp_path.iterdir()] == []
@@ -205,7 +205,7 @@ def test_counts_hold_no_trials(people_with_decisions, tmp_path):
     pv.count(people_with_decisions.trials, speakers=people_with_decisions.table, by="group").save(
         counts
     )
-    with pytest.raises(pv.ConfigError, match=r"--trial-table: counts hold no trials"):
+    with pytest.raises(pv.ConfigError, match=r"trial_table: counts hold no trials"):
         pv.audit(counts, trial_table=tmp_path / "trials.csv")
     assert not (tmp_path / "trials.csv").exists()
 

@@ -113,9 +113,9 @@ def test_a_shortfall_is_told_for_each_group_with_the_largest_design_that_fits():
         build(table, people, **asked)
     message = str(raised.value)
     assert "Ireland f has 3, Italy m has 3, New Zealand f has 2" in message
-    assert "--speakers-per-group 4 fits all groups" in message
+    assert "speakers_per_group=4 fits all groups" in message
     rest = [name for name in sorted(PUBLISHED) if PUBLISHED[name] == (4, 4)]
-    assert f"8 speakers fit --groups {','.join(rest)}" in message
+    assert f"8 speakers fit groups {','.join(rest)}" in message
     # and what it says is so
     fits = build(table, people, speakers_per_group=4, utterances_per_speaker=24)
     assert fits.manifest["speakers"] == dict.fromkeys(sorted(PUBLISHED), 4)
@@ -124,7 +124,7 @@ def test_a_shortfall_is_told_for_each_group_with_the_largest_design_that_fits():
 
 def test_more_utterances_than_there_are_name_the_number_that_fits():
     table, people = people_of({"X": (2, 2), "Y": (2, 2)}, recordings=3, each=2)
-    with pytest.raises(DataError, match="--utterances-per-speaker 6 fits all groups"):
+    with pytest.raises(DataError, match="utterances_per_speaker=6 fits all groups"):
         build(table, people, speakers_per_group=4, utterances_per_speaker=9)
 
 
@@ -134,7 +134,7 @@ def test_more_pairs_than_there_are_are_refused():
     assert build(table, people, **asked).manifest["parameters"]["pairs"] == 12
     with pytest.raises(DataError, match="13 target pairs across recordings"):
         build(table, people, **asked, pairs=13)
-    with pytest.raises(ConfigError, match="give 18 nontarget pairs each at most; --pairs 12 fits"):
+    with pytest.raises(ConfigError, match="give 18 nontarget pairs each at most; pairs=12 fits"):
         build(table, people, **asked, pairs=19)
 
 
@@ -143,7 +143,7 @@ def test_more_pairs_than_there_are_name_the_utterances_that_give_them():
     asked = {"speakers_per_group": 4, "utterances_per_speaker": 5}
     with pytest.raises(DataError) as raised:
         build(table, people, **asked, pairs=11)
-    assert "; --utterances-per-speaker 20 fits all groups; --pairs 10 fits all groups" in str(
+    assert "; utterances_per_speaker=20 fits all groups; pairs=10 fits all groups" in str(
         raised.value
     )
     for change in ({"utterances_per_speaker": 20, "pairs": 11}, {"pairs": 10}):
@@ -155,12 +155,12 @@ def test_where_some_groups_have_nobody_those_that_can_take_part_are_named():
     asked = {"speakers_per_group": 100, "utterances_per_speaker": 24}
     with pytest.raises(DataError) as raised:
         build(table, people, **asked)
-    told = "; --speakers-per-group 4 fits --groups W,X,Y; --speakers-per-group 6 fits --groups X,Y"
+    told = "; speakers_per_group=4 fits groups W,X,Y; speakers_per_group=6 fits groups X,Y"
     assert str(raised.value).endswith(told)
     assert build(table, people, **asked | {"speakers_per_group": 6, "groups": ["X", "Y"]})
     with pytest.raises(DataError) as raised:
         build(table, people, **asked | {"utterances_per_speaker": 10**6})
-    told = "; --speakers-per-group 4 --utterances-per-speaker 24 fits --groups W,X,Y"
+    told = "; speakers_per_group=4 utterances_per_speaker=24 fits groups W,X,Y"
     assert str(raised.value).endswith(told)
 
 
@@ -188,8 +188,8 @@ def test_the_designs_that_are_named_fit_and_no_larger_ones_do(pool, seed, each, 
     else:
         return
     for name in ("speakers-per-group", "utterances-per-speaker", "pairs"):
-        for most in re.findall(rf"--{name} (\d+) fits all groups", message):
-            option = name.replace("-", "_")
+        option = name.replace("-", "_")
+        for most in re.findall(rf"{option}=(\d+) fits all groups", message):
             build(table, people, **asked | {option: int(most)})
             with pytest.raises((DataError, ConfigError)):
                 build(table, people, **asked | {option: int(most) + 1})
@@ -199,7 +199,7 @@ def test_a_refusal_takes_no_longer_for_many_utterances():
     ids = [f"{s}/{r}/{u}" for s in "abcd" for r in "xyz" for u in range(2_000)]
     people = {"speaker": list("abcd"), "nation": list("XXYY")}
     start = time.monotonic()
-    with pytest.raises(DataError, match="--utterances-per-speaker 6000 fits all groups"):
+    with pytest.raises(DataError, match="utterances_per_speaker=6000 fits all groups"):
         build({"utterance": ids}, people, speakers_per_group=2, utterances_per_speaker=2**53)
     assert time.monotonic() - start < 5  # each smaller number tried in turn took minutes
 
@@ -207,7 +207,7 @@ def test_a_refusal_takes_no_longer_for_many_utterances():
 def test_what_makes_the_groups_is_not_balanced(tmp_path):
     table, people = people_of({"X": (3, 3), "Y": (3, 3)})
     asked = {"speakers_per_group": 4, "utterances_per_speaker": 6}
-    with pytest.raises(ConfigError, match="--balance Nation: is what --by nation makes groups of"):
+    with pytest.raises(ConfigError, match="balance Nation: is what by nation makes groups of"):
         build(table, people, **asked, balance="Nation")
     for given_, told in ((None, "gender"), ("none", "none")):
         built = build(table, people, **asked, balance=given_, out=tmp_path / told)
@@ -234,12 +234,12 @@ def test_the_check_of_an_unbalanced_list_says_what_a_check_of_the_file_says(tmp_
     [
         ({"speakers_per_group": 5}, "multiple of 2"),
         ({"speakers_per_group": 2}, "multiple of 2"),
-        ({"speakers_per_group": 1}, "--speakers-per-group is 1; give a whole number from 2 to"),
-        ({"utterances_per_speaker": 1}, "--utterances-per-speaker is 1;"),
-        ({"groups": ["Z"]}, "--groups 'Z'"),
-        ({"groups": 3}, "--groups 3: is not a group"),
+        ({"speakers_per_group": 1}, "speakers_per_group is 1; give a whole number from 2 to"),
+        ({"utterances_per_speaker": 1}, "utterances_per_speaker is 1;"),
+        ({"groups": ["Z"]}, "groups='Z'"),
+        ({"groups": 3}, "groups=3: is not a group"),
         ({"balance": 3}, "balance=3 is not text"),
-        ({"balance": "shoe"}, "--balance 'shoe': is not an attribute"),
+        ({"balance": "shoe"}, "balance='shoe': is not an attribute"),
         ({"speakers_per_group": 10**20}, "from 2 to 9007199254740992"),
         ({"utterances_per_speaker": 10**20}, "from 2 to 9007199254740992"),
     ],

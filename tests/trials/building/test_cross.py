@@ -135,11 +135,11 @@ def test_a_speaker_alone_in_a_group_takes_no_part():
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
-        ({}, "--trials"),
-        ({"trials": 9, "per_cell": 9}, "one of --trials"),
-        ({"trials": 3}, "--trials 3: there are 4 cells; give one for each, or more"),
-        ({"per_cell": 0}, "--per-cell is 0"),
-        ({"per_cell": 1, "targets": -1}, "--targets is -1"),
+        ({}, "give one of trials"),
+        ({"trials": 9, "per_cell": 9}, "one of trials"),
+        ({"trials": 3}, "trials=3: there are 4 cells; give one for each, or more"),
+        ({"per_cell": 0}, "per_cell is 0"),
+        ({"per_cell": 1, "targets": -1}, "targets is -1"),
     ],
 )
 def test_wrong_options_are_refused(pool, asked, told):

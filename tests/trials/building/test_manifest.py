@@ -225,7 +225,7 @@ def test_tables_in_memory_must_be_given_again(pool, tmp_path):
     table, people = pool(5, speakers=24)
     asked = BUILDERS["inclusive"] | {"out": tmp_path / "one"}
     built = pv.trials.build_inclusive(table, speakers=people, **asked)
-    with pytest.raises(ConfigError, match="--utterances was no file"):
+    with pytest.raises(ConfigError, match="utterances was no file"):
         pv.trials.rebuild(built.path)
     again = pv.trials.rebuild(built.path, utterances=table, speakers=people)
     assert again.path is None
