@@ -685,3 +685,16 @@ def test_a_name_of_speakers_is_an_id(tmp_path, expected):
         for row in found
         if row["grouping"] == "Speaker_gender"
     } == expected
+
+
+def test_protocols_of_spoofed_speech_are_refused_by_what_they_are(tmp_path):
+    keys = (("A01", "spoof"), ("-", "bonafide"))
+    lines = [
+        f"LA_{enrol[:5]} LA_D_{i} - {' '.join(keys[label])} {score}"
+        for i, (enrol, _, score, label) in enumerate(trial_rows())
+    ]
+    for width in (5, 6):  # a protocol, and one with scores
+        rows = [" ".join(line.split()[:width]) for line in lines]
+        file = written(tmp_path / f"cm{width}.txt", rows)
+        with pytest.raises(DataError, match=r"hold bonafide or spoof.*keep the bonafide rows"):
+            rates(file, speakers_file(tmp_path))

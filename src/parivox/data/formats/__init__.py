@@ -208,7 +208,7 @@ def _detect_format(content: SourceBytes, columns: RequestedColumns) -> Format:
     if len(candidates) == 1:
         return candidates[0]
     check_text(content)
-    _check_has_ids(content)
+    _check_holds_trials(content)
     if candidates:
         rows = ", or ".join(candidate.rows for candidate in candidates)
         choice = " or ".join(f"{columns.option} {candidate.name}" for candidate in candidates)
@@ -257,8 +257,15 @@ def _detect_format(content: SourceBytes, columns: RequestedColumns) -> Format:
     raise DataError(msg)
 
 
-def _check_has_ids(content: SourceBytes) -> None:
-    """Refuse scores without the ids of their trials."""
+def _check_holds_trials(content: SourceBytes) -> None:
+    """Refuse scores without the ids of their trials, and protocols of spoofed speech."""
+    if text_sample(content.head).holds_spoofing_keys:
+        msg = (
+            f"{content.name}: its rows hold bonafide or spoof, as protocols of ASVspoof do; "
+            "Parivox audits trials of two voices, without spoofed ones: keep the bonafide rows, "
+            "and put enrol,test,score,label above the columns that hold these"
+        )
+        raise DataError(msg)
     if are_scores_without_ids(content.head):
         name = content.name
         msg = (

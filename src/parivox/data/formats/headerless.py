@@ -37,6 +37,7 @@ STAR_SEPARATOR = "*"
 """Separator of the two ids of a trial of ESPnet, where blanks separate all other fields."""
 _MAX_SAMPLED_LINES = 200
 _DECIMAL_COMMA = re.compile(r"^([+-]?\d+),(\d+)$")
+_SPOOFING_KEYS = frozenset(("bonafide", "spoof"))
 _DECISIONS = ("accept", "accepted", "reject", "rejected")
 
 
@@ -145,6 +146,18 @@ class TextSample:
             mostly_numbers(column) or _holds_for_most(column, lambda cell: "/" in cell)
             for column in columns
         )
+
+    @cached_property
+    def holds_spoofing_keys(self) -> bool:
+        r"""Whether most rows say whether the speech is of a person, as those of ASVspoof do.
+
+        Examples
+        --------
+        >>> text_sample(b"LA_1 LA_T_1 - A01 spoof\nLA_1 LA_T_2 - - bonafide").holds_spoofing_keys
+        True
+        """
+        n_rows = [not _SPOOFING_KEYS.isdisjoint(row) for row in self.rows].count(True)
+        return 2 * n_rows > len(self.rows)
 
     def are_decisions(self) -> bool:
         r"""Whether each row is two ids and a decision, which needs a header.
