@@ -97,7 +97,7 @@ def test_tallies_of_disjoint_trials_add_up(trials, other_trials):
     )
     for added in (counts + other_counts, other_counts + counts):
         assert content(added) == content(speaker_counts(joint))
-        assert added.keys.tolist() == speaker_counts(joint).keys.tolist()
+        assert added.score_keys.tolist() == speaker_counts(joint).score_keys.tolist()
         assert added.speakers_in_use.tolist() == speaker_counts(joint).speakers_in_use.tolist()
 
 
