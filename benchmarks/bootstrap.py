@@ -112,7 +112,7 @@ class Trials:
         ]
         blocks = place_trials(self.trials, self.layouts)
         rates = []
-        everyone = Units.from_trials(self.trials, None)
+        everyone = Units.of_utterances(self.trials.utterance_speaker, None)
         for cells, _ in count_speaker_errors(self.trials, self.layouts, blocks, points, everyone):
             sums = [
                 weighted(cluster_errors, weights)
