@@ -78,15 +78,14 @@ class SpeakerCounts:
     is_unit_used: NDArray[np.bool_]  # of each unit, whether any recording is of it
     score_keys: IntArray  # sums of the bits of each unit's scores: `TrialSet.score_keys`
     # those of speakers, with the group of each unit, and those of recordings or trials, whose
-    # groups `side_groups` codes
+    # groups ``side_groups`` codes
     groupings: tuple[Grouping, ...]
     are_blocks: bool  # whether units are blocks of speakers
     speakers_sha256: str  # hash of the table of speakers
     sources: tuple[str, ...]  # hashes of the trials, rising
-    # `target`; `enrol_unit` and `test_unit`, of whom one more stands for unknown test speakers;
-    # `side_groups`; `step`, in [0, thresholds]; `accepted`, 1, 0, or -1 where no decision is known;
-    # `trials`, their number. Each combination once, in rising
-    # order.
+    # `target`; ``enrol_unit`` and ``test_unit``, of whom one more stands for unknown test speakers;
+    # ``side_groups``; `step`, in [0, thresholds]; `accepted`, 1, 0, or -1 where no decision is
+    # known; `trials`, their number. Each combination once, in rising order.
     columns: Mapping[str, NDArray[Any]]
     # likewise trials of recordings that failed, with the stage in the place of the step; None
     # where no failure is told. No file holds them.
