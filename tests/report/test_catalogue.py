@@ -175,11 +175,11 @@ def test_no_table_of_measures_holds_a_sentence(audit):
 def test_an_audit_tells_its_reasons_and_notes_in_words(audit, tmp_path, capsys):
     sentences = audit.sentences()
     assert sentences.columns == ("table", "column", "code", "values", "sentence", "rows")
-    below = sentences.where(table="groups", code="no_interval_below_minimum").rows()
+    below = sentences.subset(table="groups", code="no_interval_below_minimum").rows()
     assert [row["sentence"] for row in below] == ["fewer than 5 speakers: no interval"]
     notes = [row["note"] for row in audit.groups if "no_interval_below_minimum" in row["note"]]
     assert below[0]["rows"] == len(notes)
-    audit.write(tmp_path / "audit")
+    audit.save(tmp_path / "audit")
     loaded = pv.load(tmp_path / "audit")
     assert loaded.sentences().rows() == sentences.rows()
     main(["show", str(tmp_path / "audit"), "--notes"])
@@ -189,7 +189,7 @@ def test_an_audit_tells_its_reasons_and_notes_in_words(audit, tmp_path, capsys):
 
 
 def test_notes_are_of_the_whole_audit(audit, tmp_path, capsys):
-    audit.write(tmp_path / "audit")
+    audit.save(tmp_path / "audit")
     with pytest.raises(SystemExit) as stopped:
         main(["show", str(tmp_path / "audit"), "f", "--notes"])
     assert stopped.value.code == 2

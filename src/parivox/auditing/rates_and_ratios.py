@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.auditing.column_texts import column_texts
 from parivox.data.table import Table
+from parivox.facts import VALUES_COLUMN
 from parivox.options.kinds import as_tuple
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ _RATE_COLUMNS = {
     "trials": "int",
     "speakers": "int",
     "reason": "str",
+    VALUES_COLUMN: "str",
 }
 _RATIO_COLUMNS = {
     **dict.fromkeys(_SCOPE, "str"),
@@ -41,6 +43,7 @@ _RATIO_COLUMNS = {
     "p_holm": "float",
     "verdict": "str",
     "reason": "str",
+    VALUES_COLUMN: "str",
 }
 _COLUMN_TEXTS = {
     "rate": "error rate, a fraction",
@@ -71,9 +74,10 @@ def group_ratios(
         row = {"ratio": bias_row["value"], "verdict": "", **bias_row}
         verdict_row = verdict_rows.get(tuple(bias_row[name] for name in key))
         if verdict_row is not None:
-            # adjusted for both error types, and with the reason of the verdict
-            judged = {name: verdict_row[name] for name in ("p_holm", "verdict", "reason")}
-            row |= judged | {"reason": judged["reason"] or bias_row["reason"]}
+            # adjusted for both error types
+            row |= {name: verdict_row[name] for name in ("p_holm", "verdict")}
+            if verdict_row["reason"]:
+                row |= {name: verdict_row[name] for name in ("reason", VALUES_COLUMN)}
         rows.append(row)
     return _table("verdicts", rows, _RATIO_COLUMNS)
 
