@@ -23,15 +23,6 @@ def test_an_index_page_shows_no_picture_or_link_that_is_not_there():
     assert re.findall(r"<img|<source|\]\((?!http)|\]\(docs", shown) == []
 
 
-def test_the_study_quotes_what_the_demo_prints():
-    page = (ROOT / "docs" / "coverage.md").read_text(encoding="utf-8")
-    rows = page.partition("## The demo, before and after")[2].partition("\n## ")[0].splitlines()
-    printed = " ".join(printed_by_the_demo().split())
-    quoted = [words for row in rows for words in re.findall('"(.*?)"', row.rpartition(" | ")[2])]
-    assert len(quoted) > 5
-    assert [words for words in quoted if words not in printed] == []
-
-
 def test_the_excerpt_is_what_the_demo_prints_and_it_writes_an_audit_and_its_page(
     bt4vt_data, program, tmp_path
 ):

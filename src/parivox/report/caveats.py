@@ -154,8 +154,9 @@ def thresholds_set_on_audited_trials(audit: Audit) -> Iterator[Caveat]:
 def rules_fitted_on_audited_trials(audit: Audit) -> Iterator[Caveat]:
     """Yield that a rule file was fitted on the audited trials, if it was."""
     threshold_rules = audit.record.get("thresholds", {})
-    audited_trials = {inputs["content_sha256"] for inputs in audit.record["inputs"]}
-    if threshold_rules.get("trials_sha256") in audited_trials:
+    fitted_trials = threshold_rules.get("trials_sha256")
+    audited_trials = [inputs.get("content_sha256") for inputs in audit.record["inputs"]]
+    if fitted_trials and fitted_trials in audited_trials:
         yield Caveat(
             "threshold rules set on the audited trials",
             "The threshold rules were fitted on the audited trials. Expect worse results for "
