@@ -12,14 +12,14 @@ MIN_MEDIUM_CRAMERS_V = 0.3
 _MIN_SHOWN_P = 0.001
 
 
-class Association(NamedTuple):
+class AssociationText(NamedTuple):
     """How one attribute is associated with another: in a few words, and in a sentence."""
 
     short: str
     sentence: str
 
 
-def association(row: Row) -> Association:
+def association(row: Row) -> AssociationText:
     """Return what a pair means for a comparison of groups by the first of the two."""
     attribute, other_attribute = row["attribute"], row["other"]
     may_be_due = f"a difference by {attribute} may be a difference by {other_attribute}"
@@ -38,7 +38,7 @@ def association(row: Row) -> Association:
     statistics = f"Cramér's V {row['cramers_v']:.2f}, adjusted p {p}, {row['speakers']:,} speakers"
     if row["relation"] == "not_shown":
         words = f"{attribute} and {other_attribute} are not shown to be associated ({statistics})"
-        return Association(words, words)
+        return AssociationText(words, words)
     strength = "weakly associated" if row["cramers_v"] < MIN_MEDIUM_CRAMERS_V else "associated"
     words = f"{attribute} and {other_attribute} are {strength}"
     return _with_consequence(
@@ -48,8 +48,8 @@ def association(row: Row) -> Association:
     )
 
 
-def _with_consequence(words: str, sentence: str) -> Association:
-    return Association(f"{words} (so a difference by one may be due to the other)", sentence)
+def _with_consequence(words: str, sentence: str) -> AssociationText:
+    return AssociationText(f"{words} (so a difference by one may be due to the other)", sentence)
 
 
 def _shares_text(row: Row) -> str:

@@ -26,7 +26,7 @@ _CAUSE = "because"
 """The value that is the code of another fact: the cause of the first one."""
 
 
-class Sentence(NamedTuple):
+class SentenceTemplate(NamedTuple):
     """A sentence, with places for the values of a fact, and an example of these."""
 
     words: str | Callable[[Mapping[str, Any]], str]
@@ -66,125 +66,147 @@ def _strata(values: Mapping[str, Any]) -> str:
 
 SENTENCES = {
     # why a metric is undefined
-    "no_trials": Sentence("no trials"),
-    "no_target_trials": Sentence("no target trials"),
-    "no_nontarget_trials": Sentence("no nontarget trials"),
-    "decisions_without_scores": Sentence("decisions without scores"),
-    "counted_at_thresholds": Sentence("counted at given thresholds only"),
-    "target_rate_too_low": Sentence(_few_trials, {"operating_point": "fpr=0.001", "trials": 500}),
-    "threshold_between_edges": Sentence(_bin_edges, {"step": "0.01", "thresholds": [0.5]}),
-    "unresolvable": Sentence(
+    "no_trials": SentenceTemplate("no trials"),
+    "no_target_trials": SentenceTemplate("no target trials"),
+    "no_nontarget_trials": SentenceTemplate("no nontarget trials"),
+    "decisions_without_scores": SentenceTemplate("decisions without scores"),
+    "counted_at_thresholds": SentenceTemplate("counted at given thresholds only"),
+    "target_rate_too_low": SentenceTemplate(
+        _few_trials, {"operating_point": "fpr=0.001", "trials": 500}
+    ),
+    "threshold_between_edges": SentenceTemplate(_bin_edges, {"step": "0.01", "thresholds": [0.5]}),
+    "unresolvable": SentenceTemplate(
         "unresolvable: {target_rate!r} is below one error in {trials} trials",
         {"target_rate": 0.001, "trials": 500},
     ),
-    "not_declared_llr": Sentence("scores are not declared to be log-likelihood ratios (--llr)"),
-    "undefined_on_scores": Sentence("undefined on these scores"),
-    "no_trials_of_failed_recordings": Sentence("no trial of a failed recording is in the list"),
-    "group_of_trials": Sentence("a group of trials, not of recordings"),
-    "none_attempted": Sentence("none was attempted"),
-    "failures_not_given": Sentence("nothing is told of failures"),
-    "no_seconds": Sentence("no trial tells its seconds"),
-    "unknown_from_counts": Sentence("not known from counts alone"),
-    "no_common_stratum": Sentence("no stratum in which every group has trials of several speakers"),
-    "withheld": Sentence("withheld: fewer than {speakers} speakers", {"speakers": 5}),
-    "withheld_to_protect": Sentence(
+    "not_declared_llr": SentenceTemplate(
+        "scores are not declared to be log-likelihood ratios (--llr)"
+    ),
+    "undefined_on_scores": SentenceTemplate("undefined on these scores"),
+    "no_trials_of_failed_recordings": SentenceTemplate(
+        "no trial of a failed recording is in the list"
+    ),
+    "group_of_trials": SentenceTemplate("a group of trials, not of recordings"),
+    "none_attempted": SentenceTemplate("none was attempted"),
+    "failures_not_given": SentenceTemplate("nothing is told of failures"),
+    "no_seconds": SentenceTemplate("no trial tells its seconds"),
+    "unknown_from_counts": SentenceTemplate("not known from counts alone"),
+    "no_common_stratum": SentenceTemplate(
+        "no stratum in which every group has trials of several speakers"
+    ),
+    "withheld": SentenceTemplate("withheld: fewer than {speakers} speakers", {"speakers": 5}),
+    "withheld_to_protect": SentenceTemplate(
         "withheld: else a group of fewer than {speakers} speakers could be told", {"speakers": 5}
     ),
-    "exact_value": Sentence("exact: {exact:.9g}", {"exact": 0.0475}),
-    "bt4vt_needs_both_classes": Sentence("bt4vt needs trials of both classes"),
+    "exact_value": SentenceTemplate("exact: {exact:.9g}", {"exact": 0.0475}),
+    "bt4vt_needs_both_classes": SentenceTemplate("bt4vt needs trials of both classes"),
     # what a reader must know of an interval
-    "common_speaker": Sentence("one speaker takes part in all trials"),
-    "no_errors": Sentence("no errors"),
-    "only_errors": Sentence("nothing but errors"),
-    "deff_of_other_groups": Sentence("design effect of the other groups"),
-    "speakers_as_trials": Sentence("each speaker counted as one trial"),
-    "variance_raised": Sentence("variance raised to that of the other groups"),
-    "interval_may_be_short": Sentence("interval may be short"),
-    "upper_limit_only": Sentence("upper limit only"),
-    "few_speakers_for_rare_kinds": Sentence(
+    "common_speaker": SentenceTemplate("one speaker takes part in all trials"),
+    "no_errors": SentenceTemplate("no errors"),
+    "only_errors": SentenceTemplate("nothing but errors"),
+    "deff_of_other_groups": SentenceTemplate("design effect of the other groups"),
+    "speakers_as_trials": SentenceTemplate("each speaker counted as one trial"),
+    "variance_raised": SentenceTemplate("variance raised to that of the other groups"),
+    "interval_may_be_short": SentenceTemplate("interval may be short"),
+    "upper_limit_only": SentenceTemplate("upper limit only"),
+    "few_speakers_for_rare_kinds": SentenceTemplate(
         "{speakers} speakers cannot exclude a rare badly served kind of speaker", {"speakers": 12}
     ),
-    "threshold_varies": Sentence("the threshold, found on these trials, varies with them"),
-    "threshold_stays": Sentence("the threshold, found on these trials, is taken as it is"),
-    "optimism_corrected": Sentence("corrected for the optimism of minimum Cllr"),
-    "undefined_in_replicates": Sentence(_undefined_share, {"share": 0.012}),
-    "reference_itself": Sentence("the reference itself"),
-    "as_of_fpr": Sentence("as of FPR"),
-    "equal_weights": Sentence(_strata, {"strata": ["phone", "studio"]}),
-    "trials_left_out": Sentence("{share:.1%} of the trials left out", {"share": 0.25}),
+    "threshold_varies": SentenceTemplate("the threshold, found on these trials, varies with them"),
+    "threshold_stays": SentenceTemplate("the threshold, found on these trials, is taken as it is"),
+    "optimism_corrected": SentenceTemplate("corrected for the optimism of minimum Cllr"),
+    "undefined_in_replicates": SentenceTemplate(_undefined_share, {"share": 0.012}),
+    "reference_itself": SentenceTemplate("the reference itself"),
+    "as_of_fpr": SentenceTemplate("as of FPR"),
+    "equal_weights": SentenceTemplate(_strata, {"strata": ["phone", "studio"]}),
+    "trials_left_out": SentenceTemplate("{share:.1%} of the trials left out", {"share": 0.25}),
     # why there is no interval
-    "no_interval": Sentence("no interval", {_CAUSE: "same_in_all_replicates"}),
-    "no_interval_of_log_ratio": Sentence(
+    "no_interval": SentenceTemplate("no interval", {_CAUSE: "same_in_all_replicates"}),
+    "no_interval_of_log_ratio": SentenceTemplate(
         "no interval of the log ratio", {_CAUSE: "often_undefined"}
     ),
-    "no_interval_below_minimum": Sentence(
+    "no_interval_below_minimum": SentenceTemplate(
         "fewer than {speakers} speakers: no interval", {"speakers": 5}
     ),
-    "not_resampled": Sentence("not resampled"),
-    "no_estimate": Sentence("no estimate"),
-    "no_log_estimate": Sentence("no logarithm of the estimate"),
-    "often_undefined": Sentence("undefined in more than 5 % of the replicates"),
-    "often_undefined_or_zero": Sentence("undefined or 0 in more than 5 % of the replicates"),
-    "fewer_than_two_speakers": Sentence("fewer than two speakers"),
-    "same_in_all_replicates": Sentence("the same in all replicates"),
-    "all_replicates_alike": Sentence("every replicate is alike"),
-    "beyond_number_range": Sentence("beyond what numbers can hold"),
-    "same_group_or_reference": Sentence("the group or its reference is the same in all replicates"),
-    "no_errors_in_any_replicate": Sentence("no errors, nor in any replicate"),
-    "unknown_test_speakers": Sentence(
+    "not_resampled": SentenceTemplate("not resampled"),
+    "no_estimate": SentenceTemplate("no estimate"),
+    "no_log_estimate": SentenceTemplate("no logarithm of the estimate"),
+    "often_undefined": SentenceTemplate("undefined in more than 5 % of the replicates"),
+    "often_undefined_or_zero": SentenceTemplate(
+        "undefined or 0 in more than 5 % of the replicates"
+    ),
+    "fewer_than_two_speakers": SentenceTemplate("fewer than two speakers"),
+    "same_in_all_replicates": SentenceTemplate("the same in all replicates"),
+    "all_replicates_alike": SentenceTemplate("every replicate is alike"),
+    "beyond_number_range": SentenceTemplate("beyond what numbers can hold"),
+    "same_group_or_reference": SentenceTemplate(
+        "the group or its reference is the same in all replicates"
+    ),
+    "no_errors_in_any_replicate": SentenceTemplate("no errors, nor in any replicate"),
+    "unknown_test_speakers": SentenceTemplate(
         "nontarget trials without a test speaker (unknown_test_speakers)"
     ),
-    "speakers_unknown_from_counts": Sentence("counts do not tell who the speakers are"),
-    "too_many_trials_for_memory": Sentence("too many trials to hold in memory"),
-    "too_many_speakers_to_draw": Sentence("too many speakers to draw from"),
-    "tau_log_is_cut_off": Sentence(
+    "speakers_unknown_from_counts": SentenceTemplate("counts do not tell who the speakers are"),
+    "too_many_trials_for_memory": SentenceTemplate("too many trials to hold in memory"),
+    "too_many_speakers_to_draw": SentenceTemplate("too many speakers to draw from"),
+    "tau_log_is_cut_off": SentenceTemplate(
         "tau_log is cut off at 0, so that its replicates mislead; spread is its square, uncut"
     ),
-    "few_speakers_decide_slope": Sentence("the slope hangs on one or two speakers"),
+    "few_speakers_decide_slope": SentenceTemplate("the slope hangs on one or two speakers"),
     # why a measure of groups is undefined, or of which groups it is
-    "undefined_in_every_group": Sentence("undefined in every group"),
-    "mean_over_some_groups": Sentence(_partial_mean, {"groups": 3, "all_groups": 4}),
-    "too_few_to_split": Sentence(
+    "undefined_in_every_group": SentenceTemplate("undefined in every group"),
+    "mean_over_some_groups": SentenceTemplate(_partial_mean, {"groups": 3, "all_groups": 4}),
+    "too_few_to_split": SentenceTemplate(
         "fewer than {speakers} speakers to split, or no replicates", {"speakers": 4}
     ),
-    "no_group_has_errors": Sentence("no group has errors"),
-    "no_group_has_rate": Sentence("no group has the rate"),
-    "too_few_errors_to_draw": Sentence("too few errors to draw a fair system"),
-    "too_few_groups_to_draw": Sentence("too few groups with speakers enough to draw a fair system"),
-    "no_speakers_to_exchange": Sentence("no speakers to exchange between groups"),
-    "shared_speakers": Sentence("no valid draws of a fair system: speakers are in several groups"),
-    "fewer_than_two_groups": Sentence("fewer than two groups"),
-    "fewer_than_three_groups": Sentence("fewer than three groups"),
-    "fewer_than_two_groups_with_errors": Sentence(
+    "no_group_has_errors": SentenceTemplate("no group has errors"),
+    "no_group_has_rate": SentenceTemplate("no group has the rate"),
+    "too_few_errors_to_draw": SentenceTemplate("too few errors to draw a fair system"),
+    "too_few_groups_to_draw": SentenceTemplate(
+        "too few groups with speakers enough to draw a fair system"
+    ),
+    "no_speakers_to_exchange": SentenceTemplate("no speakers to exchange between groups"),
+    "shared_speakers": SentenceTemplate(
+        "no valid draws of a fair system: speakers are in several groups"
+    ),
+    "fewer_than_two_groups": SentenceTemplate("fewer than two groups"),
+    "fewer_than_three_groups": SentenceTemplate("fewer than three groups"),
+    "fewer_than_two_groups_with_errors": SentenceTemplate(
         "fewer than two groups in which two errors are expected"
     ),
-    "variance_of_too_few_groups": Sentence("the variance of too few groups is known"),
-    "too_few_for_interaction": Sentence(
+    "variance_of_too_few_groups": SentenceTemplate("the variance of too few groups is known"),
+    "too_few_for_interaction": SentenceTemplate(
         "too few groups, or too few errors, to tell what attributes add up to"
     ),
-    "groups_that_both_have": Sentence("of the {groups} groups that both have", {"groups": 3}),
-    "some_groups": Sentence("of {groups} groups", {"groups": 3}),
-    "groups_that_pass_gates": Sentence("of the {groups} groups that pass the gates", {"groups": 3}),
-    "fewer_than_three_groups_judged_in_both": Sentence(
+    "groups_that_both_have": SentenceTemplate(
+        "of the {groups} groups that both have", {"groups": 3}
+    ),
+    "some_groups": SentenceTemplate("of {groups} groups", {"groups": 3}),
+    "groups_that_pass_gates": SentenceTemplate(
+        "of the {groups} groups that pass the gates", {"groups": 3}
+    ),
+    "fewer_than_three_groups_judged_in_both": SentenceTemplate(
         "fewer than three groups pass the gates in both"
     ),
-    "held_by_operating_point": Sentence("held by the operating point"),
+    "held_by_operating_point": SentenceTemplate("held by the operating point"),
     # verdicts and limits
-    "is_reference": Sentence("is the reference"),
-    "below_minimum": Sentence("fewer than {speakers} speakers", {"speakers": 5}),
-    "if_equal_variation": Sentence("if variation between speakers is similar in all groups"),
-    "speakers_below_minimum": Sentence(_few_speakers, {"speakers": 7}),
-    "errors_below_minimum": Sentence("{errors:.2g} effective errors", {"errors": 2.8}),
-    "pairs_below_minimum": Sentence("{pairs} pairs of speakers", {"pairs": 21}),
-    "few_speakers": Sentence("too few speakers"),
-    "few_trials_a_speaker": Sentence("too few trials a speaker"),
-    "not_in_baseline": Sentence("not in the baseline"),
-    "not_in_audit": Sentence("not in this audit"),
-    "not_in_this_release": Sentence("not in this release"),
-    "not_in_release_before": Sentence("not in the release before"),
-    "same_in_all_draws": Sentence("the same in all draws"),
-    "one_value": Sentence("all speakers have one number"),
-    "separated": Sentence("errors lie all above, or all below, some number"),
+    "is_reference": SentenceTemplate("is the reference"),
+    "below_minimum": SentenceTemplate("fewer than {speakers} speakers", {"speakers": 5}),
+    "if_equal_variation": SentenceTemplate(
+        "if variation between speakers is similar in all groups"
+    ),
+    "speakers_below_minimum": SentenceTemplate(_few_speakers, {"speakers": 7}),
+    "errors_below_minimum": SentenceTemplate("{errors:.2g} effective errors", {"errors": 2.8}),
+    "pairs_below_minimum": SentenceTemplate("{pairs} pairs of speakers", {"pairs": 21}),
+    "few_speakers": SentenceTemplate("too few speakers"),
+    "few_trials_a_speaker": SentenceTemplate("too few trials a speaker"),
+    "not_in_baseline": SentenceTemplate("not in the baseline"),
+    "not_in_audit": SentenceTemplate("not in this audit"),
+    "not_in_this_release": SentenceTemplate("not in this release"),
+    "not_in_release_before": SentenceTemplate("not in the release before"),
+    "same_in_all_draws": SentenceTemplate("the same in all draws"),
+    "one_value": SentenceTemplate("all speakers have one number"),
+    "separated": SentenceTemplate("errors lie all above, or all below, some number"),
 }
 """Every sentence by its code."""
 MEASURE_REASONS = {

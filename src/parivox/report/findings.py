@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from parivox.auditing import Audit
-    from parivox.report.associations import Association
+    from parivox.report.associations import AssociationText
     from parivox.report.audit_queries import Rates, Shortfall, Verdicts
     from parivox.report.words import Row
 
@@ -635,7 +635,7 @@ def confounding_sentences(audit: Audit, filters: Row) -> Iterator[str]:
     return (each.sentence for each in associations(audit, filters))
 
 
-def associations(audit: Audit, filters: Row) -> Iterator[Association]:
+def associations(audit: Audit, filters: Row) -> Iterator[AssociationText]:
     """Yield which attributes are associated with those of a grouping, and how to examine them.
 
     Of attributes that determine each other, as ages and bands of age do, one is enough: that with

@@ -95,7 +95,7 @@ def test_a_group_that_the_baseline_lacks_is_not_judged_and_does_not_pass(rate, w
     assert outcomes(gate)["c"] == "cannot_tell"
     assert (gate.outcome, gate.exit_code) == ("cannot_tell", 3)
     for words in (markdown(gate), junit(gate)):
-        assert "not_in_baseline" in words
+        assert "not in the baseline" in words
     assert "not judged, not in the baseline: c" in markdown(gate)
 
 
