@@ -358,7 +358,7 @@ def test_a_column_that_came_later_is_filled_and_read_again(
     cells["pairs"] = [7] * len(cells["pairs"])
     filled = Table.of(cells, schema.TABLES["groups"])
     det = audit.det.to_polars().with_columns(pairs=8, why=pl.lit("so"))
-    Audit(**{**vars(audit), "groups": filled, "det": Table(det)}).write(tmp_path / "a")
+    Audit(**{**vars(audit), "groups": filled, "det": Table(det)}).save(tmp_path / "a")
     again = pv.load(tmp_path / "a")
     assert {(row["pairs"], row["why"]) for row in again.groups} == {(7, "")}
     assert {(row["pairs"], row["why"]) for row in again.det} == {(8, "so")}

@@ -64,6 +64,8 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray
 
 PLAN_VERSION = "2"
+_ONE_FILE_PLAN_VERSION = "1"
+"""Of plans whose shards each have rows of one file, which 0.2.0 made and 0.x goes on with."""
 PLAN_FILE, THRESHOLDS_FILE = "plan.json", "thresholds.json"
 N_SCORE_BINS = 1 << 16
 """Bins that the scores of long lists are counted in, at least a tenth of it."""
@@ -356,7 +358,8 @@ def read_plan(folder: str | os.PathLike[str]) -> Plan:
         msg = f"{folder}: holds no plan; make one with parivox shards plan"
         raise DataError(msg)
     document = read_json(path)
-    if (document.get("parivox_shards"), document.get("parivox")) != (PLAN_VERSION, __version__):
+    is_readable = document.get("parivox_shards") in {PLAN_VERSION, _ONE_FILE_PLAN_VERSION}
+    if not is_readable or document.get("parivox") != __version__:
         msg = (
             f"{path}: was made by Parivox {document.get('parivox')}, this is {__version__}; "
             "run all parts with one version, or plan again"
@@ -383,6 +386,9 @@ def _plan_from_document(home: Path, document: Mapping[str, Any]) -> Plan:
         input_file["path"] for input_file in document["inputs"] if input_file["role"] == "scores"
     ]
     called_by_path = dict(zip(paths, distinct_names(paths), strict=True))
+    shards = document["shards"]
+    if document["parivox_shards"] == _ONE_FILE_PLAN_VERSION:
+        shards = [[rows_of_file] for rows_of_file in shards]
     return Plan(
         folder=home,
         id=document["id"],
@@ -393,7 +399,7 @@ def _plan_from_document(home: Path, document: Mapping[str, Any]) -> Plan:
                 FileRows(path, first_row, end_row, called_by_path[path])
                 for path, first_row, end_row in shard
             )
-            for shard in document["shards"]
+            for shard in shards
         ),
         step=document["step"],
         options=document["options"],
