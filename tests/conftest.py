@@ -24,6 +24,7 @@ import parivox as pv
 import parivox.auditing.run
 import parivox.runtime.workers
 from parivox import Counts
+from parivox.errors import options_named
 
 # Read when torch is imported. Test workers share the processors: threads that wait for each other
 # there took eight times the processor time of one.
@@ -350,3 +351,10 @@ def audit_of_halves():
         return pv.audit(scores, speakers=people, by="half", operating_points="fpr=0.1")
 
     return audit
+
+
+@pytest.fixture
+def options_in_messages():
+    """Messages of errors name options, as on the command line, and not arguments of Python."""
+    with options_named():
+        yield

@@ -77,6 +77,7 @@ def counts(folder, monkeypatch):
         count(scores, **options, by="gender").save(folder / "new.counts")
 
 
+@pytest.mark.usefixtures("options_in_messages")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("scores", "options"),

@@ -142,6 +142,7 @@ def plain_words(path):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
+@pytest.mark.usefixtures("options_in_messages")
 @pytest.mark.parametrize("full", [numpy_words, polars_words, plain_words])
 def test_a_full_disk_is_one_sentence_in_whoevers_words_it_comes(tmp_path, monkeypatch, full):
     with (
@@ -166,6 +167,7 @@ def test_a_full_disk_is_one_sentence_in_whoevers_words_it_comes(tmp_path, monkey
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.usefixtures("options_in_messages")
 def test_an_error_of_another_kind_stays_what_it_is():
     with pytest.raises(KeyError), explain_write_errors("--out a"):
         {}["a fault"]

@@ -386,6 +386,7 @@ def test_what_can_be_repeated_is_taken_twice_and_nothing_else_is(command):
                 command_parser.parse_args([*words, field.flag, argument_2])
 
 
+@pytest.mark.usefixtures("options_in_messages")
 @pytest.mark.parametrize("command", ["monitor", "thresholds", "calibrate"])
 def test_commands_of_one_grouping_refuse_a_second_one(command):
     words = [command, "s.csv", "--by", "gender", "--by", "age"]

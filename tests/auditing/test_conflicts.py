@@ -18,6 +18,7 @@ def spoilt(trials):
     return dict(zip(trials, map(list, zip(*rows, strict=True)), strict=True)), (same, other, wrong)
 
 
+@pytest.mark.usefixtures("options_in_messages")
 def test_they_are_refused(spoilt, speakers):
     with pytest.raises(DataError, match="--conflicts set-aside"):
         pv.audit(spoilt[0], speakers=speakers, by="gender")
@@ -114,6 +115,7 @@ def distances(trials):
     return {**trials, "score": [-score for score in trials["score"]]}
 
 
+@pytest.mark.usefixtures("options_in_messages")
 def test_reversed_scores_are_refused_naming_both_ways_out(distances, speakers):
     with pytest.raises(DataError) as observed:
         pv.audit({"S": distances}, speakers=speakers, by="gender")

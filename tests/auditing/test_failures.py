@@ -12,6 +12,7 @@ from tests.folders import OF_KEY
 
 import parivox as pv
 from parivox.auditing.data_table import TRIALS_BEYOND_MEMORY
+from parivox.auditing.schema import WITHOUT_FACTS
 from parivox.errors import DataError
 
 RULES = ("both", "enrol", "test", "either")
@@ -720,12 +721,11 @@ def test_tables_of_everything_keep_their_promises(everything, follows_schema, tm
         *("low", "high", "interval", "deff", "n_eff", "df", "se"),
         *("p", "p_holm", "p_bh", "floor_mean", "floor_95"),
     }
-    counted |= {"best_guess", "best_guess_low", "best_guess_high", "left_out"}
-    sure = {"groups": "best_guess_high", "bias": "note", "meta": "left_out"}
+    counted |= {"best_guess", "best_guess_low", "best_guess_high", "left_out", "values"}
     for name in ("groups", "bias", "meta", "matrix", "operating_points", "data"):
         table = getattr(observed, name).to_polars()
         key = [column for column in table.columns if column not in counted]
-        assert table.columns[-1] == sure.get(name, "within")
+        assert table.columns[-1] == ("within" if name in WITHOUT_FACTS else "values")
         assert not table.select(key).is_duplicated().any(), name
         if name in {"groups", "bias", "meta", "matrix"}:
             assert not table.filter(pl.col("value").is_null(), reason="").height, name

@@ -319,7 +319,7 @@ def test_the_level_stands_in_the_last_column_but_for_those_of_how_sure_it_is(aud
     levels = ["", *(f"channel={c}" for c in ("app", "branch", "phone"))]
     levels += [f"same:gender={level}" for level in ("different", "same")]
     levels += [*("device=new", "device=old"), *("gender=f", "gender=m")]
-    sure = {"groups": 11, "bias": 8, "meta": 8}
+    sure = {"groups": 12, "bias": 9, "meta": 9, "matrix": 1, "operating_points": 1}
     for name in ("groups", "bias", "meta", "matrix", "operating_points", "det"):
         table = audit_by_levels.tables()[name].to_polars()
         assert table.columns.index("within") == table.width - 1 - sure.get(name, 0)

@@ -392,7 +392,7 @@ def test_an_option_that_came_later_is_at_its_default(folder):
 
 
 @pytest.mark.parametrize(
-    ("version", "mend"), [("6", "update Parivox"), ("4", "audit again"), (None, "audit again")]
+    ("version", "mend"), [("7", "update Parivox"), ("4", "audit again"), (None, "audit again")]
 )
 def test_another_schema_is_told_in_a_sentence(folder, version, mend, capsys):
     rewrite(folder, lambda document: document.update(parivox_audit=version))
@@ -429,9 +429,11 @@ def test_what_every_audit_has_may_not_be_missing(folder, change):
 def test_the_schema_has_the_columns_of_the_tables():
     path = importlib.resources.files("parivox.auditing") / "audit.schema.json"
     document = json.loads(path.read_text("utf-8"))
-    kinds = {"str": "texts", "float": "numbers", "int": "counts", "bool": "flags"}
+    kinds = {"facts": "facts", "str": "texts", "float": "numbers", "int": "counts", "bool": "flags"}
     tables = {
-        name: columns for name, columns in schema.FIRST_COLUMNS.items() if name not in schema.CURVES
+        name: columns | ({} if name in schema.WITHOUT_FACTS else {"values": "facts"})
+        for name, columns in schema.FIRST_COLUMNS.items()
+        if name not in schema.CURVES
     }
     assert {*document["properties"]["tables"]["properties"]} == {*tables}
     assert {*document["properties"]["tables"]["required"]} == {*tables} - {*schema.ON_REQUEST}

@@ -34,6 +34,7 @@ def of_cities(count):
     return trials, people
 
 
+@pytest.mark.usefixtures("options_in_messages")
 @pytest.mark.parametrize("option", ["by", "within"])
 def test_more_groups_than_can_be_compared_are_refused(option, monkeypatch):
     monkeypatch.setattr("parivox.data.requested_groupings.MAX_GROUPS", 10)
@@ -43,6 +44,7 @@ def test_more_groups_than_can_be_compared_are_refused(option, monkeypatch):
         pv.audit(trials, speakers=people, **{"by": "sex", option: "city"})
 
 
+@pytest.mark.usefixtures("options_in_messages")
 def test_more_groups_than_one_audit_holds_are_refused(monkeypatch):
     trials, people = of_cities(11)
     many = people | {f"question {i}": people["sex"] for i in range(50)}
@@ -93,6 +95,7 @@ TWICE = ["--speakers", "--trials", "--models", "--failures", "--groups", "--id"]
 TWICE += ["--columns", "--scores-format", "--conflicts", "--out"]
 
 
+@pytest.mark.usefixtures("options_in_messages")
 @pytest.mark.parametrize(
     ("command", "option"),
     [
@@ -150,6 +153,7 @@ def test_columns_are_a_mapping_of_texts(columns):
         pv.inspect({"enrol": ["a"], "test": ["b"], "score": [1.0]}, columns=columns)
 
 
+@pytest.mark.usefixtures("options_in_messages")
 @pytest.mark.parametrize("wrong", [None, 2.5, "5", [5]])
 def test_withheld_groups_are_of_a_whole_number_of_speakers(wrong):
     trials, people = of_cities(4)
@@ -188,6 +192,7 @@ def test_an_empty_name_is_said_to_be_empty(option):
         pv.audit(trials, **{"speakers": people, option: ""})
 
 
+@pytest.mark.usefixtures("options_in_messages")
 @pytest.mark.parametrize("step", ["1e300", "1e-300", "0", "-1", "x"])
 def test_a_step_is_asked_for_that_would_be_taken(step):
     trials, people = of_cities(4)
@@ -231,6 +236,7 @@ def test_the_exact_name_of_a_column_wins(column):
     assert (grouping.name, grouping.groups) == (column, ("f", "m"))
 
 
+@pytest.mark.usefixtures("options_in_messages")
 def test_a_column_that_cannot_be_named_is_to_be_renamed():
     trials, people = of_cities(6)
     message = r"--by a:b: edges of bands .*; if 'a:b' is the name of a column, rename it"

@@ -393,6 +393,7 @@ def test_bob_without_a_target_is_not_guessed(read):
     assert read("a b b/1 0.5\na c c/1 0.2\n", format="bob-4").n_trials == 2
 
 
+@pytest.mark.usefixtures("options_in_messages")
 def test_rows_that_fit_two_formats_are_not_guessed(read):
     with pytest.raises(
         DataError, match=r"scores-dev: its rows may be label, .* or claimed id.*-format bob-4$"

@@ -255,7 +255,7 @@ def test_a_tally_too_long_for_memory_is_a_sentence(embedded, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({}, "as in step='0.001', or the scores to count at"),
+        ({}, "as in step=0.001, or the scores to count at"),
         ({"step": "1e-9"}, "makes 2,000,000,[0-9]+ bins of scores"),
         ({"step": "0.1", "scoring": "euclidean"}, "counted by inner products"),
         ({"thresholds": [0.1], "operating_points": ["eer"]}, "counts at thresholds have no curve"),
@@ -282,7 +282,7 @@ def test_files_are_there_both_or_not_at_all(embedded, tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(SpeakerCounts, "write", full)
+        patched.setattr(SpeakerCounts, "save", full)
         with pytest.raises(pv.ConfigError, match="cannot be written"):
             pair_counts.save(out)
     assert [path for path in tmp_path.iterdir() if not path.name.startswith(HIDDEN_PREFIX)] == []

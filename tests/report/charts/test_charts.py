@@ -92,6 +92,7 @@ def test_marks_say_to_the_pointer_whose_they_are_and_what_they_show(pair_charts)
     assert all(re.search(r"; F[NP]R: .*; verdict: ", title) for title in titles)
 
 
+@pytest.mark.usefixtures("options_in_messages")
 @pytest.mark.parametrize("name", LACKING)
 def test_what_the_audit_lacks_is_told_with_the_mend(pair_charts, name):
     with pytest.raises(ConfigError, match=LACKING[name]):

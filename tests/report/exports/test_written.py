@@ -54,6 +54,7 @@ def test_a_link_stays_and_what_it_leads_to_is_written(unsure, tmp_path):
     assert (tmp_path / "there" / "real.md").read_text().startswith("<!-- Parivox")
 
 
+@pytest.mark.usefixtures("options_in_messages")
 def test_what_cannot_be_written_is_a_sentence(unsure, tmp_path):
     (tmp_path / "file").write_text("x")
     for path, message in (
@@ -104,6 +105,7 @@ def test_formats_of_names(name, kind):
     assert format_of(name) == kind
 
 
+@pytest.mark.usefixtures("options_in_messages")
 def test_ids_of_speakers_are_shown_only_if_the_audit_noted_them(unsure, tmp_path):
     with pytest.raises(ConfigError, match="audit again with --speaker-ids offenders"):
         unsure.report(tmp_path / "a.html", speaker_ids="offenders")
