@@ -128,7 +128,7 @@ def test_a_folder_of_the_path_is_the_speaker_that_is_asked_for(folder):
     [
         (
             {"speaker": "3"},
-            "columns={'speaker': '3'}: every path has folders 1 to 2; give such a number, or a t",
+            "columns={'speaker': '3'}: every path has folders 1 to 2; give such a",
         ),
         ({"speaker": "sex"}, "columns={'speaker': 'sex'}: every path has"),
         ({"file": "1"}, "columns={'file': '1'}: of a folder, speaker and recording can be told"),
@@ -142,9 +142,7 @@ def test_a_folder_that_is_not_there_is_no_speaker(folder, columns, message):
 
 def test_kaldi_lists_have_no_columns_and_flat_folders_no_folders(tmp_path):
     soundfile.write(tmp_path / "a.wav", np.zeros(160, "f4"), 16_000)
-    with pytest.raises(
-        ConfigError, match="columns={'speaker': '1'}: not every file lies in a folder"
-    ):
+    with pytest.raises(ConfigError, match=r"'1'}: not every file lies in a folder; give a t"):
         read_source(tmp_path, columns={"speaker": "1"})
     (tmp_path / "wav.scp").write_text(f"u {tmp_path}/a.wav\n")
     with pytest.raises(ConfigError, match=r"without columns; leave columns out"):
