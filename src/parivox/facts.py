@@ -86,11 +86,11 @@ def caused_cells(code: str, causes: NDArray[Any]) -> NDArray[np.str_]:
     return np.array(facts, dtype=np.str_)[cause_index].reshape(causes.shape)
 
 
-def joined_cells(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.str_]:
+def joined_cells(leading_cells: NDArray[Any], trailing_cells: NDArray[Any]) -> NDArray[np.str_]:
     """Return the facts of both arrays, cell by cell."""
-    first, second = first.astype(np.str_), second.astype(np.str_)
-    joint = np.where((first == "") | (second == ""), "", FACT_JOINT)
-    return np.strings.add(np.strings.add(first, joint), second)
+    leading, trailing = leading_cells.astype(np.str_), trailing_cells.astype(np.str_)
+    joint = np.where((leading == "") | (trailing == ""), "", FACT_JOINT)
+    return np.strings.add(np.strings.add(leading, joint), trailing)
 
 
 def table_cells(*columns: Sequence[str]) -> tuple[list[str], ...]:
@@ -111,16 +111,16 @@ def table_cells(*columns: Sequence[str]) -> tuple[list[str], ...]:
 def _cells_of_row(row: tuple[str, ...]) -> tuple[str, ...]:
     """Return the codes of each cell of a row, and the values of all of them."""
     facts_by_column = [facts_of_cell(cell) for cell in row]
-    codes = (CODE_JOINT.join(each.code for each in facts) for facts in facts_by_column)
-    return *codes, values_cell(each for facts in facts_by_column for each in facts)
+    codes = (CODE_JOINT.join(cell_fact.code for cell_fact in facts) for facts in facts_by_column)
+    return *codes, values_cell(cell_fact for facts in facts_by_column for cell_fact in facts)
 
 
 def values_cell(facts: Iterable[Fact]) -> str:
     """Return the values of facts as JSON, by code: a list where a code occurs more than once."""
     values_of_code: dict[str, list[Mapping[str, Any]]] = {}
-    for each in facts:
-        if each.values:
-            values_of_code.setdefault(each.code, []).append(each.values)
+    for cell_fact in facts:
+        if cell_fact.values:
+            values_of_code.setdefault(cell_fact.code, []).append(cell_fact.values)
     if not values_of_code:
         return ""
     return json.dumps(
@@ -162,7 +162,9 @@ def cell_of_row(row: Mapping[str, Any], column: str) -> str:
     >>> cell_of_row({"note": "few_speakers", "values": '{"few_speakers": {"speakers": 5}}'}, "note")
     'few_speakers{"speakers": 5}'
     """
-    return FACT_JOINT.join(fact(each.code, **each.values) for each in facts_of_row(row, column))
+    return FACT_JOINT.join(
+        fact(row_fact.code, **row_fact.values) for row_fact in facts_of_row(row, column)
+    )
 
 
 def is_values_cell(cell: object) -> bool:
@@ -174,7 +176,7 @@ def is_values_cell(cell: object) -> bool:
     except (ValueError, RecursionError):
         return False
     return isinstance(values_of_code, dict) and all(
-        isinstance(each, dict)
+        isinstance(fact_values, dict)
         for values in values_of_code.values()
-        for each in (values if isinstance(values, list) else [values])
+        for fact_values in (values if isinstance(values, list) else [values])
     )

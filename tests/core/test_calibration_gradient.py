@@ -60,7 +60,7 @@ def cell_tests(llrs, target, enrol, test, cells=None):
     if cells is None:
         cells = np.zeros(llrs.size, np.int32)
     curves = ResampledCurves(llrs, target, enrol, test, [([cells], cells.max() + 1)], None)
-    return GradientTests.from_curves(curves)[0]
+    return GradientTests.from_curves(curves, curves.original())[0]
 
 
 @pytest.mark.parametrize("n_cells", [1, 3])

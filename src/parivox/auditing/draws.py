@@ -329,8 +329,7 @@ def resample_cells(
     tables = [_DrawTables(len(weights), cells) for cells in cell_partitions]
     grid_draws: list[list[GridDraws]] = [[] for _ in cell_partitions]
     crossfitted_biases: dict[int, FloatArray] = {}
-    gradient_tests: dict[int, GradientTests] = {}
-    max_bin_share = 0.0
+    original_measures: list[tuple[float, dict[int, GradientTests]]] = []
     batches = list(_batches(cell_partitions, partition_indices))
     for number, batch in enumerate(batches, 1):
         curves = ResampledCurves(
@@ -346,8 +345,7 @@ def resample_cells(
             partition.extra_columns.get("count"),
             means,
         )
-        max_bin_share = max(max_bin_share, _largest_share(curves))
-        gradient_tests |= _gradient_tests(curves, batch, options)
+        original_measures.append(_measure_original_counts(curves, batch, options))
         # strata may have been measured in an earlier batch
         new_partitions = [i for i in batch if i not in crossfitted_biases]
         name = f"bootstrap, part {number} of {len(batches)}" if len(batches) > 1 else "bootstrap"
@@ -391,24 +389,30 @@ def resample_cells(
         for table, cell_partition in zip(tables, cell_partitions, strict=True):
             _fill_decisions(table, cell_partition, points, draws.weights, options)
     draws_of_partitions = _draws_of_partitions(
-        tables, cell_partitions, grid_draws, crossfitted_biases, gradient_tests
+        tables,
+        cell_partitions,
+        grid_draws,
+        crossfitted_biases,
+        {i: tests for _, batch_tests in original_measures for i, tests in batch_tests.items()},
     )
+    max_bin_share = max(share for share, _ in original_measures)
     return [draws_of_partitions[i] for i in partition_indices], max_bin_share
 
 
-def _gradient_tests(
+def _measure_original_counts(
     curves: ResampledCurves, batch: Sequence[int], options: Options
-) -> dict[int, GradientTests]:
-    """Return the tests of a calibration loss of 0 by partition; none without likelihood ratios."""
+) -> tuple[float, dict[int, GradientTests]]:
+    """Return what is computed from the original counts of a batch of partitions.
+
+    The largest share of a class of a cell's trials in one bin of scores, and the tests of a
+    calibration loss of 0 by partition; none without likelihood ratios.
+    """
+    layouts = curves.original()
+    share = max((float(largest_share(counts)) for cells in layouts for counts in cells), default=0)
     if not options.llr:
-        return {}
-    return dict(zip(batch, GradientTests.from_curves(curves, options.log_base), strict=True))
-
-
-def _largest_share(curves: ResampledCurves) -> float:
-    """Return the largest share of a class of a cell's trials in one bin of scores."""
-    shares = (largest_share(counts) for cells in curves.original() for counts in cells)
-    return max(map(float, shares), default=0.0)
+        return share, {}
+    tests = GradientTests.from_curves(curves, layouts, options.log_base)
+    return share, dict(zip(batch, tests, strict=True))
 
 
 def _draws_of_partitions(

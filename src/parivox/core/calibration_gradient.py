@@ -14,6 +14,8 @@ import numpy as np
 from parivox.core.counts import as_counts, sum_over_trials
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike
 
     from parivox.core.counts import Counts, FloatArray
@@ -34,12 +36,17 @@ class GradientTests(NamedTuple):
     df: FloatArray  # [...]: degrees of freedom of the covariance
 
     @classmethod
-    def from_curves(cls, curves: ResampledCurves, base: float = math.e) -> list[GradientTests]:
+    def from_curves(
+        cls,
+        curves: ResampledCurves,
+        layouts: Sequence[Sequence[Counts]],
+        base: float = math.e,
+    ) -> list[GradientTests]:
         """Return the tests of the cells of each layout, ``[cell]``.
 
-        `base` is that of the logarithms of the scores.
+        `layouts` are the original counts of `curves`, and `base` is that of the logarithms of the
+        scores.
         """
-        layouts = curves.original()
         cells = [counts for layout in layouts for counts in layout]
         covariances, n_effective = curves.speaker_covariances(
             [gradient_terms(counts, base=base) for counts in cells]

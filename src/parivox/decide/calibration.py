@@ -549,7 +549,7 @@ def _gradient_tests(
         [([group], n_groups), ([np.zeros_like(group)], 1)],
         curve_edges(Counts.from_scores(llrs, target)),
     )
-    of_groups, of_everyone = GradientTests.from_curves(curves)
+    of_groups, of_everyone = GradientTests.from_curves(curves, curves.original())
     return of_groups.append_cells(of_everyone)
 
 

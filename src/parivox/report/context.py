@@ -108,7 +108,9 @@ def starter() -> str:
             choice_fields = fields(Choice) if context_field.name in _CHOICE_FIELDS else ()
             template_lines.append(f"# {context_field.metadata['heading']}")
             template_lines.append(_template_line(context_field))
-            template_lines += [f"  {_template_line(each)}" for each in choice_fields]
+            template_lines += [
+                f"  {_template_line(choice_field)}" for choice_field in choice_fields
+            ]
             template_lines.append("")
     return "\n".join(template_lines)
 
@@ -158,12 +160,14 @@ def _context_of_node(node: YamlNode, sha256: str) -> Context:
     """Return the context that a parsed file or mapping holds."""
     field_values: dict[str, Any] = {}
     # the hash is computed, not given
-    known_keys = [each.name for each in fields(Context) if each.name != "sha256"]
+    known_keys = [
+        context_field.name for context_field in fields(Context) if context_field.name != "sha256"
+    ]
     for key, child in node.entries("a context", _EXAMPLE, known_keys).items():
         if child.content == "":
             continue
         if key in _CHOICE_FIELDS:
-            choice_keys = [each.name for each in fields(Choice)]
+            choice_keys = [choice_field.name for choice_field in fields(Choice)]
             answers = child.entries(key, _EXAMPLE_CHOICE, choice_keys)
             texts = {
                 question: _text_of_node(answer, f"{question} of {key}")

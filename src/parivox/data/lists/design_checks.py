@@ -16,7 +16,7 @@ from parivox.data.columns import plain_name
 from parivox.data.lists.findings import percent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -88,19 +88,19 @@ def g11_durations(counts: ListCounts, check: Check) -> Finding:
     recordings = _RecordingDurations.of_list(counts)
     if recordings is None:
         return check.unchecked(*_NO_DURATIONS)
-    compared = [*recordings.by_group(lambda seconds: float(np.median(seconds)))]
-    if not compared:
+    compared = recordings.by_group(lambda seconds: float(np.median(seconds)))
+    widest = _widest(compared, lambda figures: figures.ratio, check)
+    if widest is None:
         return check.unchecked(*_FEW_RECORDINGS)
-    ratios = [figures.ratio for figures in compared]
-    widest = compared[int(np.argmax(ratios))]
-    strength = " (strongly)" if widest.ratio >= STRONG_RATIO else ""
-    durations = widest.range_text(lambda seconds: f"{seconds:.1f} s", "recordings")
+    ratio, figures, offenders = widest
+    strength = " (strongly)" if ratio >= STRONG_RATIO else ""
+    durations = figures.range_text(lambda seconds: f"{seconds:.1f} s", "recordings")
     return check.finding(
-        widest.ratio,
-        f"the median duration of recordings by {widest.grouping} is {durations}, "
-        f"{widest.ratio:.2f} times{strength}",
-        offenders=int(check.is_violated(ratios).sum()),
-        mend="cut recordings to alike durations, or compare groups within bands of duration",
+        ratio,
+        f"the median duration of recordings by {figures.grouping} is {durations}, "
+        f"{ratio:.2f} times{strength}",
+        offenders=offenders,
+        mend="cut recordings to equal durations, or compare groups within bands of duration",
     )
 
 
@@ -109,17 +109,17 @@ def g12_short_recordings(counts: ListCounts, check: Check) -> Finding:
     recordings = _RecordingDurations.of_list(counts)
     if recordings is None:
         return check.unchecked(*_NO_DURATIONS)
-    compared = [*recordings.by_group(lambda seconds: float((seconds < SHORT_SECONDS).mean()))]
-    if not compared:
+    compared = recordings.by_group(lambda seconds: float((seconds < SHORT_SECONDS).mean()))
+    widest = _widest(compared, lambda figures: figures.gap, check)
+    if widest is None:
         return check.unchecked(*_FEW_RECORDINGS)
-    gaps = [figures.gap for figures in compared]
-    widest = compared[int(np.argmax(gaps))]
+    gap, figures, offenders = widest
     n_short = int((recordings.seconds < SHORT_SECONDS).sum())
     return check.finding(
-        widest.gap,
+        gap,
         f"{n_short:,} of {recordings.seconds.size:,} recordings are under {SHORT_SECONDS:g} s; by "
-        f"{widest.grouping}: {widest.range_text(percent, 'recordings')}",
-        offenders=int(check.is_violated(gaps).sum()),
+        f"{figures.grouping}: {figures.range_text(percent, 'recordings')}",
+        offenders=offenders,
         mend="leave short recordings out, or compare groups within bands of duration",
     )
 
@@ -131,22 +131,20 @@ def g13_impostor_pools(counts: ListCounts, check: Check) -> Finding:
     n_speakers = len(counts.trial_list.speakers.ids)
     pairs = np.unique(nontarget.enrol.astype(np.int64) * n_speakers + nontarget.test)
     n_impostors = np.bincount(pairs // n_speakers, minlength=n_speakers)
-    compared = [
-        *_by_enrolled_group(
-            counts, n_impostors > 0, lambda speakers: float(np.median(n_impostors[speakers]))
-        )
-    ]
-    if not compared:
+    compared = _by_enrolled_group(
+        counts, n_impostors > 0, lambda speakers: float(np.median(n_impostors[speakers]))
+    )
+    widest = _widest(compared, lambda figures: figures.ratio, check)
+    if widest is None:
         return check.unchecked(*_FEW_ENROLLED)
-    ratios = [figures.ratio for figures in compared]
-    widest = compared[int(np.argmax(ratios))]
-    medians = widest.range_text(lambda median: f"{median:,g}", "enrolled")
+    ratio, figures, offenders = widest
+    medians = figures.range_text(lambda median: f"{median:,g}", "enrolled")
     return check.finding(
-        widest.ratio,
-        f"the number of impostor speakers for each enrolled speaker by {widest.grouping} is "
-        f"{medians} (medians), {widest.ratio:.2f} times",
-        offenders=int(check.is_violated(ratios).sum()),
-        mend="draw as many impostor speakers for the speakers of every group",
+        ratio,
+        f"the number of impostor speakers for each enrolled speaker by {figures.grouping} is "
+        f"{medians} (medians), {ratio:.2f} times",
+        offenders=offenders,
+        mend="sample equally many impostor speakers for the speakers of every group",
     )
 
 
@@ -185,19 +183,35 @@ def g15_class_ratios(counts: ListCounts, check: Check) -> Finding:
         numbers = int(n_target[speakers].sum()), int(n_nontarget[speakers].sum())
         return numbers[0] / numbers[1] if all(numbers) else np.nan
 
-    compared = [*_by_enrolled_group(counts, n_target + n_nontarget > 0, class_ratio)]
-    if not compared:
+    compared = _by_enrolled_group(counts, n_target + n_nontarget > 0, class_ratio)
+    widest = _widest(compared, lambda figures: figures.ratio, check)
+    if widest is None:
         return check.unchecked(*_FEW_ENROLLED)
-    ratios = [figures.ratio for figures in compared]
-    widest = compared[int(np.argmax(ratios))]
-    class_ratios = widest.range_text(lambda figure: f"{figure:.3g}", "enrolled")
+    ratio, figures, offenders = widest
+    class_ratios = figures.range_text(lambda figure: f"{figure:.3g}", "enrolled")
     return check.finding(
-        widest.ratio,
-        f"the number of target trials for each nontarget trial by {widest.grouping} is "
-        f"{class_ratios}, {widest.ratio:.2f} times",
-        offenders=int(check.is_violated(ratios).sum()),
-        mend="draw both kinds of trials in one ratio for the speakers of every group",
+        ratio,
+        f"the number of target trials for each nontarget trial by {figures.grouping} is "
+        f"{class_ratios}, {ratio:.2f} times",
+        offenders=offenders,
+        mend="sample both kinds of trials in one ratio for the speakers of every group",
     )
+
+
+def _widest(
+    compared: Iterable[GroupFigures], difference: Callable[[GroupFigures], float], check: Check
+) -> tuple[float, GroupFigures, int] | None:
+    """Return the largest difference between groups, with its grouping; None without groupings.
+
+    The last number is how many groupings do not pass.
+    """
+    figures_by_grouping = [*compared]
+    if not figures_by_grouping:
+        return None
+    differences = [difference(figures) for figures in figures_by_grouping]
+    index = int(np.argmax(differences))
+    n_violated = int(check.is_violated(differences).sum())
+    return differences[index], figures_by_grouping[index], n_violated
 
 
 class _RecordingDurations(NamedTuple):
