@@ -12,6 +12,7 @@ from parivox.options.audit import NEVER, ProgressCommand, ReportCommand, ReportD
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from parivox.auditing import Audit
     from parivox.report.context import Context
@@ -21,9 +22,11 @@ examples:
   parivox report audit/ --out report.html --title "Door locks, 2026" --context context.yaml
   parivox report audit/ --figures figures/ --formats svg,pdf
   parivox report audit/ --format markdown > model-card-section.md
+  parivox report audit/ --format latex --table rates > rates.tex
   parivox report audit/ --out annex.xlsx
 """
 _REPORT_OPTIONS = ("title", "speaker_ids")
+_KIND_WORDS = {"page": "the report", "": "figures"}
 _MAX_NAMED_LABELS = 6
 
 
@@ -99,11 +102,13 @@ def _run(arguments: argparse.Namespace) -> None:
     from parivox.report.audit_queries import check_speaker_ids  # noqa: PLC0415
     from parivox.report.report_files import (  # noqa: PLC0415 - what takes time to load
         check_report,
+        check_table_names,
         check_tables,
         encoded_tables,
     )
 
     kind = _output_kind(arguments)
+    tables = check_table_names(_table_names(arguments), _KIND_WORDS.get(kind, kind))
     # files are checked before the audit is loaded, and what is printed comes last
     if kind == "page":
         check_report(arguments.out)
@@ -116,11 +121,17 @@ def _run(arguments: argparse.Namespace) -> None:
     )
     audit = with_labels(load_audit(arguments.audit), context)
     check_speaker_ids(audit, arguments.speaker_ids or NEVER)
-    messages = _write_files(audit, arguments, kind, report_settings | {"context": context}, formats)
+    report_settings |= {"context": context}
+    messages = _write_files(audit, arguments, kind, tables, report_settings, formats)
     print_lines(messages)
     if arguments.out is None and kind:
         with printing():
-            sys.stdout.buffer.write(encoded_tables(audit, kind))
+            sys.stdout.buffer.write(encoded_tables(audit, kind, tables))
+
+
+def _table_names(arguments: argparse.Namespace) -> list[str]:
+    """Return the names of the tables that are asked for."""
+    return [] if arguments.table is None else [name.strip() for name in arguments.table.split(",")]
 
 
 def _output_kind(arguments: argparse.Namespace) -> str:
@@ -171,6 +182,7 @@ def _write_files(
     audit: Audit,
     arguments: argparse.Namespace,
     kind: str,
+    tables: Sequence[str],
     report_settings: dict[str, Any],
     formats: list[str],
 ) -> list[str]:
@@ -191,7 +203,7 @@ def _write_files(
                 f"{arguments.out}: the page; it opens in any browser, and needs no network"
             )
         else:
-            write_tables(audit, arguments.out, format=kind)
+            write_tables(audit, arguments.out, format=kind, table=tables)
             messages.append(f"{arguments.out}: the tables")
         arguments.outcome = "everything was written"
     return messages

@@ -738,6 +738,14 @@ class ReportCommand(CommandOptions):
         Text,
         metavar="KIND",
     )
+    table: str | None = option(
+        OUTPUT_SECTION,
+        "write or print this table only, as Markdown or LaTeX: `rates` (both error rates of each "
+        "group, systems side by side), `groups` (each group of one system with counts, ratio and "
+        "adjusted p), `measures`, `crosstabs` or `thresholds`; several as in `rates,measures`",
+        Text,
+        metavar="NAMES",
+    )
     figures: Any = option(
         OUTPUT_SECTION,
         "write every figure as a separate file, in column width on white, and `index.md`, which "

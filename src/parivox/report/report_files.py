@@ -11,14 +11,15 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parivox.errors import ConfigError
+from parivox.errors import ConfigError, name_hint
+from parivox.options.kinds import as_tuple
 from parivox.renamed import renamed_function
 from parivox.report.audit_queries import check_speaker_ids
 from parivox.runtime.disk import atomic_file, explain_write_errors, writable_file
 from parivox.runtime.progress import stage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from parivox.auditing import Audit
     from parivox.report.context import Context
@@ -81,6 +82,7 @@ def write_tables(
     path: str | os.PathLike[str],
     *,
     format: str | None = None,  # noqa: A002 - the option's word
+    table: str | Sequence[str] = (),
 ) -> None:
     """Write an audit's tables for a paper, a model card, an annex, or what keeps metrics.
 
@@ -92,18 +94,21 @@ def write_tables(
         File to write; an earlier report there is replaced, any other file is not.
     format : {"markdown", "latex", "xlsx", "metrics", "model-index"}, optional
         By default as the name ends: .md, .tex, .xlsx, .json, .yaml.
+    table : {"thresholds", "rates", "groups", "crosstabs", "measures"}, or several of them
+        Tables of Markdown or LaTeX to write; all by default.
 
     Raises
     ------
     ConfigError
-        If the file cannot be written there, the format is not known, or openpyxl is missing.
+        If the file cannot be written there, the format or a table is not known, or openpyxl is
+        missing.
     """
     file, kind = check_tables(path, format)
-    _replace_file(file, encoded_tables(audit, kind))
+    _replace_file(file, encoded_tables(audit, kind, check_table_names(table, kind)))
 
 
-def encoded_tables(audit: Audit, kind: str) -> bytes:
-    """Return an audit's tables in a format."""
+def encoded_tables(audit: Audit, kind: str, tables: Sequence[str] = ()) -> bytes:
+    """Return an audit's tables in a format; in Markdown or LaTeX those of some names alone."""
     if kind == "xlsx":
         from parivox.report.sheets.workbook import workbook  # noqa: PLC0415 - openpyxl is optional
 
@@ -115,7 +120,8 @@ def encoded_tables(audit: Audit, kind: str) -> bytes:
         return encode(audit).encode()
     from parivox.report.sheets import paper  # noqa: PLC0415 - what takes time to load
 
-    return (paper.latex(audit) if kind == "latex" else paper.markdown(audit)).encode()
+    encode_tables = paper.latex if kind == "latex" else paper.markdown
+    return encode_tables(audit, tables).encode()
 
 
 def check_report(path: str | os.PathLike[str]) -> Path:
@@ -129,6 +135,23 @@ def check_tables(path: str | os.PathLike[str], format: str | None = None) -> tup
     kind = format or format_of(path)
     check_format(kind)
     return writable_file(path, f"report{TABLES[kind]}"), kind
+
+
+def check_table_names(table: str | Sequence[str], kind: str) -> tuple[str, ...]:
+    """Return the names of tables in use; refuse unknown ones, and those that a format has not."""
+    names = as_tuple(table)
+    if not names:
+        return ()
+    from parivox.report.sheets.paper import PAPER_TABLES  # noqa: PLC0415 - takes time to load
+
+    for name in names:
+        if name not in PAPER_TABLES:
+            msg = f"--table {name!r} is not known; {name_hint(name, PAPER_TABLES)}"
+            raise ConfigError(msg)
+    if kind not in {"markdown", "latex"}:
+        msg = f"--table chooses tables of markdown or latex, not of {kind}; leave it out"
+        raise ConfigError(msg)
+    return names
 
 
 def check_format(format: str) -> None:  # noqa: A002 - the option's word

@@ -8,14 +8,28 @@ from parivox.core.measures import meta_measures
 from parivox.report.audit_queries import (
     ERROR_TYPES,
     POOLED,
+    has_rate,
+    interval_marks,
     rates_by_group,
     system_label,
     verdicts_by_metric,
 )
 from parivox.report.catalogue import reason_text
-from parivox.report.sheets.groups import errors_over_trials, interval_cell, percent_figure
+from parivox.report.findings import minimums_text
+from parivox.report.sheets.groups import (
+    errors_over_trials,
+    interval_cell,
+    percent_figure,
+    trials_text,
+)
 from parivox.report.sheets.sheet import UNDEFINED, Cell, Column, Sheet
-from parivox.report.words import interval_text, p_value_cell, percent
+from parivox.report.words import (
+    capitalised,
+    count_text,
+    interval_text,
+    p_value_cell,
+    percent,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -189,6 +203,11 @@ class _PointRates(NamedTuple):
             point,
         )
 
+    def rows_at_point(self, metrics: Sequence[str]) -> list[Row]:
+        """Return the rows of these rates of all groups."""
+        keys = [(metric, self.point) for metric in metrics]
+        return [rows[key] for rows in self.rates.values() for key in keys if key in rows]
+
     def cell(self, group: str, metric: str) -> Cell:
         """Return a rate with its interval or else its counts, and a star below a minimum."""
         row = self.rates.get(group, {}).get((metric, self.point))
@@ -232,6 +251,66 @@ def audited_points(audit: Audit, filters: Row, points: Sequence[str]) -> Sheet:
         ],
         sums=1 if POOLED in groups else 0,
     )
+
+
+def rates_side_by_side(
+    audit: Audit, grouping: str, system_points: Sequence[tuple[Row, str]]
+) -> Sheet:
+    """Return both rates of each group, all systems and lists next to each other."""
+    system_rates = [
+        _PointRates.from_audit(audit, filters, point) for filters, point in system_points
+    ]
+    labels = [system_label(filters["system"], filters["list"]) for filters, _ in system_points]
+    metrics = [
+        metric
+        for metric in ERROR_TYPES
+        if any(has_rate(metric, rates.point, rates.rates) for rates in system_rates)
+    ]
+    rate_columns = [
+        Column(label, f"{ERROR_TYPES[metric]} ({metric.upper()}), %")
+        for metric in metrics
+        for label in labels
+    ]
+    groups = {group for rates in system_rates for group in rates.rates}
+    rows = []
+    for group in sorted(groups, key=lambda group: (group == POOLED, group)):
+        cells = [rates.cell(group, metric) for metric in metrics for rates in system_rates]
+        rows.append([Cell(group), Cell(_speakers_text(system_rates, group)), *cells])
+    cell_rows = [row for rates in system_rates for row in rates.rows_at_point(metrics)]
+    notes = [f"{mark} {capitalised(words)}." for mark, words in interval_marks(cell_rows).items()]
+    if any("*" in cell.mark for cells in rows for cell in cells):
+        notes.insert(0, f"* {minimums_text(audit)}.")
+    points_text = ", ".join(dict.fromkeys(point for _, point in system_points))
+    return Sheet(
+        f"{grouping}: error rates of {' and '.join(labels)} at {points_text}",
+        [Column("group", is_words=True), Column("speakers"), *rate_columns],
+        rows,
+        f"{_rates_reading(audit, cell_rows)} {trials_text(audit, system_points)}",
+        notes,
+        sums=1 if POOLED in groups else 0,
+    ).without_empty_columns()
+
+
+def _speakers_text(system_rates: Sequence[_PointRates], group: str) -> str:
+    """Return the speakers of a group, of each system where systems have others."""
+    numbers = [
+        count_text(row["speakers"])
+        for rates in system_rates
+        for row in [rates.rates.get(group, {}).get(("fnr", rates.point))]
+        if row is not None
+    ]
+    return ", ".join(dict.fromkeys(numbers))
+
+
+def _rates_reading(audit: Audit, cell_rows: Sequence[Row]) -> str:
+    """Return how to read the cells of `rates_side_by_side`."""
+    sentences = ["FNR: target trials rejected; FPR: nontarget trials accepted."]
+    if any(row["high"] is not None for row in cell_rows):
+        level = 100 * audit.record["options"]["confidence"]
+        sentences.append(f"In brackets: {level:g} % confidence intervals over speakers.")
+    if any(row["value"] is not None and row["high"] is None for row in cell_rows):
+        sentences.append("In parentheses, where there is no interval: errors/trials.")
+    return " ".join(sentences)
 
 
 _CELL_READING = (
@@ -292,7 +371,7 @@ def crosstabs(audit: Audit, filters: Row, point: str) -> list[Sheet]:
                     *(Column(head, column_attribute) for head in column_heads),
                 ],
                 rows,
-                _CELL_READING,
+                f"{_CELL_READING} {trials_text(audit, [(filters, point)])}",
                 [
                     f"No margin of {attribute}, which was not audited by itself: "
                     f"add --by {attribute}."
@@ -329,7 +408,7 @@ def by_system(
                 [Cell(group), *(rates.cell(group, metric) for rates in system_rates)]
                 for group in groups_in_order
             ],
-            _CELL_READING,
+            f"{_CELL_READING} {trials_text(audit, system_points)}",
             sums=1 if POOLED in groups else 0,
             is_sortable=True,
         )

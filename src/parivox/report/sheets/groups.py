@@ -22,6 +22,7 @@ from parivox.report.audit_queries import (
 )
 from parivox.report.catalogue import inconclusive_text, note_text, reason_text, without_cause_text
 from parivox.report.findings import (
+    ALLOCATIONS,
     differing_groups_text,
     groups_by_shortfall_text,
     minimums_text,
@@ -250,7 +251,7 @@ def rates_on_paper(audit: Audit, filters: Row, point: str) -> Sheet:
         ),
         columns,
         [*cells_by_group.values()],
-        _reading_text(audit, filters),
+        _reading_text(audit, filters, point),
         list(_notes(audit, rates, under_represented, point)),
         sums=1 if POOLED in rates else 0,
     ).without_empty_columns()
@@ -263,7 +264,7 @@ def _with_interval(figure: Cell, interval: Cell) -> Cell:
     return Cell(f"{figure.text} {interval.text}", interval.mark)
 
 
-def _reading_text(audit: Audit, filters: Row) -> str:
+def _reading_text(audit: Audit, filters: Row, point: str) -> str:
     """Return how to read the table of both rates."""
     no_interval_reason = missing_interval_reason(
         audit, {name: filters[name] for name in ("system", "list")}
@@ -278,8 +279,47 @@ def _reading_text(audit: Audit, filters: Row) -> str:
         )
     return (
         "FNR: target trials rejected; FPR: nontarget trials accepted; ratio: the rate divided by "
-        f"that of {reference_text(audit)}. {interval_sentence}"
+        f"that of {reference_text(audit)}. {interval_sentence} "
+        f"{trials_text(audit, [(filters, point)])}"
     )
+
+
+def trials_text(audit: Audit, system_points: Sequence[tuple[Row, str]]) -> str:
+    """Return the numbers of trials of a table, which are a group's, and how many are in none.
+
+    `system_points` are filters of groupings and operating points, as of several systems.
+    """
+    sentences: dict[str, list[str]] = {}
+    for filters, point in system_points:
+        label = system_label(filters["system"], filters["list"])
+        sentences.setdefault(_trial_numbers_text(audit, filters, point), []).append(label)
+    numbers = " ".join(
+        words if len(sentences) == 1 else f"{' and '.join(labels)}: {words}"
+        for words, labels in sentences.items()
+    )
+    allocation = system_points[0][0]["allocation"]
+    return f"{numbers} False accepts of a group: {ALLOCATIONS[allocation]}."
+
+
+def _trial_numbers_text(audit: Audit, filters: Row, point: str) -> str:
+    """Return how many trials of either class are in a group, and how many in none."""
+    system = {name: filters[name] for name in ("system", "list")}
+    pooled = rates_by_group(audit, filters).get(POOLED, {})
+    numbers, left_out = [], []
+    for metric, trial_class in (("fnr", "target"), ("fpr", "nontarget")):
+        pooled_row = pooled.get((metric, point))
+        rows = audit.groups.subset(
+            **system, grouping="all", within=filters["within"], metric=metric, operating_point=point
+        ).rows()
+        if pooled_row is None or not rows or None in {pooled_row["trials"], rows[0]["trials"]}:
+            continue
+        numbers.append(f"{pooled_row['trials']:,} {trial_class}")
+        if n_left_out := rows[0]["trials"] - pooled_row["trials"]:
+            left_out.append(f"{n_left_out:,} {trial_class}")
+    if not numbers:
+        return ""
+    in_no_group = f"; {' and '.join(left_out)} trials are in no group" if left_out else ""
+    return f"Trials: {' and '.join(numbers)}{in_no_group}."
 
 
 def _notes(

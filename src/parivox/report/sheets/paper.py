@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from parivox.errors import printable
 from parivox.report.audit_queries import located_points, scopes, systems
 from parivox.report.overview import overview
-from parivox.report.sheets.comparison import by_system, crosstabs
+from parivox.report.sheets.comparison import crosstabs, rates_side_by_side
 from parivox.report.sheets.groups import operating_points, rates_on_paper
 from parivox.report.sheets.measures import measures_on_paper
 from parivox.report.words import capitalised
@@ -30,6 +30,14 @@ _POINT_HEADS = {
     "cost": "cost",
     "source": "found on",
 }
+PAPER_TABLES = {
+    "thresholds": "operating points of all systems",
+    "rates": "both error rates of each group, systems side by side",
+    "groups": "each group of one system with counts, ratio and adjusted p",
+    "crosstabs": "rates of two attributes crossed",
+    "measures": "meta-measures with their noise floors",
+}
+"""What each table shows, in the order of a paper."""
 _ONE_THRESHOLD = (
     "A trial is accepted if its score is at least the threshold, the same for all groups."
 )
@@ -39,6 +47,8 @@ _MARKDOWN_SPECIAL = re.compile(
     r"|<(?=[A-Za-z/!?])|&(?=[#\w])|(?<=:)//|(?i:(?<=www)\.)"
 )
 _ENTITIES = {"&": "&amp;", "<": "&lt;"}
+_MAX_LINE = 105
+"""Letters of a row that fit across a page of two columns at footnote size."""
 _MAX_ROWS_PER_PAGE = 40
 """Rows of a LaTeX table on one page."""
 _ESCAPES = {
@@ -60,26 +70,47 @@ _NOT_IN_PDFLATEX = re.compile("[^\u0000-\u017f–—×]")
 """Characters that pdfLaTeX cannot print."""
 
 
-def paper(audit: Audit) -> Iterator[Sheet]:
-    """Return thresholds; rates, crosstabs and measures by system; and systems side by side."""
+def paper(audit: Audit, tables: Sequence[str] = ()) -> Iterator[Sheet]:
+    """Return the tables of a paper, or those of these names alone: see `PAPER_TABLES`.
+
+    Of one system, `rates` is left out unless it is named: `groups` has the same rates.
+    """
+    chosen = tables or PAPER_TABLES
     all_systems = systems(audit)
-    thresholds = operating_points(audit, {}).select(
-        _POINT_HEADS, title="Thresholds", reading=_ONE_THRESHOLD
-    )
-    yield thresholds.without_empty_columns()
+    if "thresholds" in chosen:
+        yield (
+            operating_points(audit, {})
+            .select(_POINT_HEADS, title="Thresholds", reading=_ONE_THRESHOLD)
+            .without_empty_columns()
+        )
+    if "rates" in tables or ("rates" in chosen and len(all_systems) > 1):
+        yield from _rates_of_all_systems(audit)
     for system in all_systems:
         for filters, point in _scopes_at_points(audit, system):
-            yield rates_on_paper(audit, filters, point)
-            yield from (sheet.without_empty_columns() for sheet in crosstabs(audit, filters, point))
-            if (measures := measures_on_paper(audit, filters, point)).rows:
-                yield measures
-    if len(all_systems) > 1:
-        for filters, point in _scopes_at_points(audit, all_systems[0]):
-            system_points = [({**filters, **system}, point) for system in all_systems]
-            yield from (
-                sheet.without_empty_columns()
-                for sheet in by_system(audit, filters["grouping"], system_points)
-            )
+            if "groups" in chosen:
+                yield rates_on_paper(audit, filters, point)
+            if "crosstabs" in chosen:
+                yield from (
+                    sheet.without_empty_columns() for sheet in crosstabs(audit, filters, point)
+                )
+            if "measures" in chosen:
+                measures = measures_on_paper(audit, filters, point)
+                yield from [measures] if measures.rows else []
+
+
+def _rates_of_all_systems(audit: Audit) -> Iterator[Sheet]:
+    """Return both rates of all systems side by side, for each grouping and operating point.
+
+    Operating points that systems have in common share a table; decisions of each system have one.
+    """
+    systems_by_scope: dict[tuple[str, ...], list[tuple[Row, str]]] = {}
+    for system in systems(audit):
+        for filters, point in _scopes_at_points(audit, system):
+            scope = (filters["grouping"], filters["allocation"], filters["within"], point)
+            systems_by_scope.setdefault(scope, []).append((filters, point))
+    for (grouping, allocation, _, _), system_points in systems_by_scope.items():
+        words = grouping if allocation == "both" else f"{grouping}, allocated by {allocation}"
+        yield rates_side_by_side(audit, words, system_points)
 
 
 def first_rates(audit: Audit) -> Iterator[Sheet]:
@@ -102,9 +133,13 @@ def _scopes_at_points(
 # ---- Markdown
 
 
-def markdown(audit: Audit) -> str:
-    """Return a section of a model card: findings, then tables; headings begin at ``##``."""
-    return "\n".join(_markdown_lines(audit)) + "\n"
+def markdown(audit: Audit, tables: Sequence[str] = ()) -> str:
+    """Return a section of a model card: findings, then tables; headings begin at ``##``.
+
+    Of these tables alone, if any are named: no findings and no headings.
+    """
+    lines = _markdown_table_lines(paper(audit, tables)) if tables else _markdown_lines(audit)
+    return "\n".join(lines).strip("\n") + "\n"
 
 
 def markdown_escaped(text: str) -> str:
@@ -141,7 +176,11 @@ def _markdown_lines(audit: Audit) -> Iterator[str]:
         yield from ("", "### Limitations", "")
         yield from (f"- {markdown_escaped(caveat.sentence)}." for caveat in audit_overview.caveats)
     yield from ("", "### Tables")
-    for table in paper(audit):
+    yield from _markdown_table_lines(paper(audit))
+
+
+def _markdown_table_lines(tables: Iterable[Sheet]) -> Iterator[str]:
+    for table in tables:
         title, reading = markdown_escaped(table.title), markdown_escaped(table.reading)
         yield from ("", f"**{title}.** {reading}", "")
         heads = [
@@ -162,10 +201,12 @@ def _markdown_row(cells: Iterable[str]) -> str:
 # ---- LaTeX
 
 
-def latex(audit: Audit) -> str:
+def latex(audit: Audit, tables: Sequence[str] = ()) -> str:
     """Return a ``table*`` for each table, split at page ends, with captions on how to read it."""
-    tables = enumerate(paper(audit), 1)
-    text = "\n".join(section for number, table in tables for section in latex_table(number, table))
+    numbered_tables = enumerate(paper(audit, tables), 1)
+    text = "\n".join(
+        section for number, table in numbered_tables for section in latex_table(number, table)
+    )
     version = audit.record["versions"]["parivox"]
     head = [f"% Parivox {version}: parivox report --format latex", r"% needs \usepackage{booktabs}"]
     if _NOT_IN_PDFLATEX.search(text):
@@ -215,13 +256,14 @@ def latex_table(number: int, table: Sheet) -> Iterator[str]:
 
 
 def _stacked_panels(table: Sheet) -> tuple[list[Column], list[str]]:
-    """Return columns and rows; blocks with the same heads are put one below the other."""
+    """Return columns and rows; wide blocks with the same heads are put one below the other."""
     span_heads = dict.fromkeys(column.span_head for column in table.columns if column.span_head)
     heads_by_span = [
         [column.head for column in table.columns if column.span_head == span_head]
         for span_head in span_heads
     ]
-    if len(span_heads) < 2 or any(heads != heads_by_span[0] for heads in heads_by_span):
+    has_other_heads = any(heads != heads_by_span[0] for heads in heads_by_span)
+    if len(span_heads) < 2 or has_other_heads or _line_length(table) <= _MAX_LINE:
         return list(table.columns), list(_latex_rows(table, range(len(table.columns))))
     lines: list[str] = []
     for span_head in span_heads:
@@ -239,6 +281,13 @@ def _stacked_panels(table: Sheet) -> tuple[list[Column], list[str]]:
     return [
         table.columns[column_index]._replace(span_head="") for column_index in column_indices
     ], lines
+
+
+def _line_length(table: Sheet) -> int:
+    """Return the letters of a row as long as the longest cells, with gaps."""
+    columns = zip(*table.on_paper, strict=True)
+    widths = [max(len(cell) for cell in cells) for cells in columns]
+    return sum(widths) + 2 * len(widths)
 
 
 def _latex_rows(table: Sheet, column_indices: Sequence[int]) -> Iterator[str]:
