@@ -23,7 +23,7 @@ STAMP := $(VENV)/.installed-$(shell { sed '/^\[tool.ruff/,$$d' pyproject.toml; p
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := setup
-.PHONY: setup demo demo-audio demo-trials test quick coverage coverage-study same lint format types docs examples bench check wheel release clean help
+.PHONY: setup demo demo-audio demo-trials test quick coverage coverage-study language-sample same lint format types docs examples bench check wheel release clean help
 
 setup: $(STAMP) ## set up .venv with everything (the default)
 
@@ -74,6 +74,9 @@ coverage: $(STAMP) ## the same, and say which lines no test reaches
 
 coverage-study: $(STAMP) ## how often intervals and floors hold, simulated: lists its parts with their minutes; STUDY=ratios runs one
 	$(PY) -m benchmarks.coverage $(STUDY)
+
+language-sample: $(STAMP) ## 100 sentences for editors to judge, drawn by the commit: see CONTRIBUTING.md
+	@$(PY) -m benchmarks.language_sample
 
 same: $(STAMP) ## do frozen audits come out as before? ONLY=levels,failures runs some; RECORD="why" records
 	$(PY) -m tests.same $(ONLY) $(if $(RECORD),--record "$(RECORD)")
