@@ -156,13 +156,17 @@ def test_a_log_in_words_of_its_own_is_known_by_its_shape(parivox, tmp_path):
         "failed is not known; say it with --columns accept=WORD,reject=WORD,failed=WORD\n"
     ) in output
     proposed = output.splitlines()[1].partition("once fixed: parivox ")[2]
+    *command, option = shlex.split(proposed)
     for word, meant in {**words, "failed": "zu kurz"}.items():
-        proposed = proposed.replace(f"{word}=WORD", f"{word}={meant}")
-    audited = parivox(*shlex.split(proposed), "--no-intervals", "--quiet", cwd=tmp_path)
+        option = option.replace(f"{word}=WORD", f"{word}={meant}")
+    audited = parivox(*command, option, "--no-intervals", "--quiet", cwd=tmp_path)
     assert audited.stdout.startswith("383 trials, 40 speakers, 1 system (log).")
     assert "Decisions as they were made" in audited.stdout
-    option = proposed.partition("--columns ")[2]
-    again = parivox("inspect", "log.csv", "--columns", *shlex.split(option), cwd=tmp_path).stdout
+    assert (
+        "Columns recognised by their content: decision = 'Ergebnis', test = 'Anruf', "
+        "enrol = 'behaupteter Kunde'"
+    ) in " ".join(audited.stdout.split())
+    again = parivox("inspect", "log.csv", "--columns", option, cwd=tmp_path).stdout
     assert again.startswith("no problem found")
 
 

@@ -164,7 +164,10 @@ def test_inspect_names_each_and_its_command_runs(write, proposed, content, word)
         (espnet(lambda row: row.rpartition(" ")[0] if "id03/v/1" in row else row), "has 3 columns"),
         (espnet(lambda row: row[:-1] + "2" if "id03/v/1" in row else row), "'2' is not a label"),
         (normalised().replace(" 0.3\n", "\n", 1), "has 7 columns, but"),
-        (objects(enrol="wav"), "no column of enrol utterances (found: test, score, label, "),
+        (
+            lines(json.dumps({"test": t, "score": s, "label": int(y)}) for _, t, y, s in TRIALS),
+            "no column of enrol utterances (found: test, score, label)",
+        ),
         (
             objects().replace(": 1}", ': "same?"}', 1),
             "row 1, column 'label': 'same?' is not a label",
@@ -680,12 +683,10 @@ def test_a_word_for_failures_is_one_by_the_option_that_inspect_writes(write, par
     write("people.csv", lines(["speaker,gender", *map(",".join, SPEAKERS.items())]))
     write("bank.csv", decided("accepted", "rejected", "too short"))
     completed = parivox("inspect", "bank.csv", "people.csv")
-    assert "column 'result' may hold decisions" in completed
-    option = shlex.split(completed.partition("audit it with ")[2].splitlines()[0])
-    assert option == ["--columns", "decision=result,failed=too short"]
-    completed = parivox("inspect", "bank.csv", "people.csv", *option)
+    assert "columns recognised by their content: decision = 'result'" in completed
+    assert "'too short' is taken for what failed; audit needs" in completed
     command = proposed_in(completed)
-    assert option[1] in command
+    assert command[-2:] == ["--columns", "failed=too short"]
     assert "58 trials, 6 speakers" in parivox(*command, "--no-intervals")
 
 

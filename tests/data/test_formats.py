@@ -235,8 +235,9 @@ def test_a_format_that_the_user_names(read):
         ("1 a b\nmaybe a c\n0 a d", "voxceleb"),
         ("a b 1.0\na c 0.5\na d 1.0", "kaldi-scores"),
         ("001 002 0.5\n001 003 abc\n001 004 0.1", "kaldi-scores"),
-        ("u1,u2,y\na/1,a/2,1\na/1,b/1,0", ""),
-        ("u1,u2,y\na/1,a/2,target", ""),
+        ("u1,u2,y\na/1,a/2,1\na/1,b/1,0", "delimited"),
+        ("u1,u2,y\na/1,a/2,target", "delimited"),
+        ("u1,u2,y\na/1,a/2,maybe", ""),
         ("a b c", ""),
         ("7 8 9", ""),
         ("a b", ""),
@@ -334,8 +335,13 @@ def test_columns_of_either_file(read, csv, rows, check_same_trials, write):
     named = {"enrol": "u1", "test": "u2", "label": "y"}
     assert read(scores, trials=listed, columns={"score": "z", **named}).n_trials == len(rows)
     assert read(scores, trials=plain_list, columns={"score": "z"}).n_trials == len(rows)
+    by_content = read(scores, trials=listed, columns={"score": "z"})
+    assert by_content.n_trials == len(rows)
+    assert by_content.provenance[1]["by_content"] == ["enrol", "test", "label"]
+    unlike = write("t.csv", csv([(f"p{n}", f"q{n}", str(n)) for n in range(3)], header="u1,u2,y"))
     with pytest.raises(DataError, match=r"t.csv: its columns 'u1', 'u2', 'y' have no known names"):
-        read(scores, trials=listed, columns={"score": "z"})
+        read(scores, trials=unlike, columns={"score": "z"})
+    write("t.csv", csv([(*row[:2], row[3]) for row in rows], header="u1,u2,y"))
     with pytest.raises(DataError, match=r"scores.csv and t.csv: none has a column 'w' for label"):
         read(scores, trials=listed, columns={"score": "z", **named, "label": "w"})
     headless = "".join(f"{e} {t} {s}\n" for e, t, s, _ in rows)

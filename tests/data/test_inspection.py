@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 import parivox as pv
 from parivox import inspect
 from parivox.data import inspection
-from parivox.data.formats import dataframes
+from parivox.data.columns import RequestedColumns
+from parivox.data.formats import dataframes, scan
 from parivox.data.inspection import trials as seen_trials
 from parivox.errors import DataError
 from parivox.report.inspection import labelled_lines, to_json
@@ -151,13 +152,9 @@ def test_columns_without_known_names_are_taken_by_what_they_hold(write):
     inspection = inspect(path, write("people.csv", PEOPLE))
     assert inspection.files[0].roles == {"enrol": "u", "test": "v", "score": "p", "label": "y"}
     assert inspection.problems == inspection.files[0].problems == ()
-    assert (
-        "note: columns 'u', 'v', 'p', 'y' are taken for enrol, test, score, label"
-        in inspection_text(inspection)
-    )
-    assert "--columns enrol=u,test=v,label=y,score=p" in inspection.next.replace(
-        "score=p,label=y", "label=y,score=p"
-    )
+    columns = "enrol = 'u', test = 'v', score = 'p', label = 'y'"
+    assert f"note: columns recognised by their content: {columns}" in inspection_text(inspection)
+    assert "--columns" not in inspection.next
     named = inspect(path, columns={"enrol": "u", "test": "v", "score": "p", "label": "y"})
     assert named.files[0].problems == ()
     assert named.files[0].labels == inspection.files[0].labels
@@ -184,12 +181,15 @@ def test_trials_are_trials_though_a_side_has_no_known_name(write, name):
     assert inspected_file.kind == ("trials" if name == "labels" else "scores")
     assert inspected_file.rows == content.count("\n") - 1
     assert inspected_file.problems == ()
-    assert f"audit needs --columns {columns}" in inspection_text(inspection)
-    with pytest.raises(DataError, match=r"columns|as trials"):
-        pv.audit(path)
-    assert f"--columns {columns}" in inspection.next
-    named = inspect(path, columns=dict(column.split("=") for column in columns.split(",")))
+    roles = dict(column.split("=") for column in columns.split(","))
+    recognised = ", ".join(f"{role} = {column!r}" for role, column in roles.items())
+    assert f"columns recognised by their content: {recognised}" in inspection_text(inspection)
+    assert roles.items() <= inspected_file.roles.items()
+    named = inspect(path, columns=roles)
     assert (named.files[0].kind, named.files[0].problems) == (inspected_file.kind, ())
+    assert named.files[0].roles == inspected_file.roles
+    read = scan(path, columns=RequestedColumns(), format=None, name="scores")
+    assert (read.columns, read.by_content) == (inspected_file.roles, tuple(roles))
 
 
 def test_tests_of_decisions_and_scores_are_known_as_calls(write):

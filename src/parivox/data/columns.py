@@ -42,6 +42,15 @@ SPEAKER_NAMES = (
     "speakername",
 )  # fmt: skip
 """Names of a column of speakers, in `plain_name` spelling, the surest first."""
+UTTERANCE_NAMES = (
+    "utterance", "utt", "utteranceid", "uttid", "file", "filename", "path", "segment", "segmentid",
+    "recording", "recordingid", "call", "callid", "id",
+)  # fmt: skip
+"""Names of a column of utterances in a table of these, the surest first."""
+MODEL_NAMES = (
+    "model", "modelid", "enrol", "enrolment", "enroll", "enrollment", "enrolmentid", "template",
+)  # fmt: skip
+"""Names of a column of enrolment models in a table of these, the surest first."""
 CALL_NAMES = frozenset(
     word + ending
     for word in ("call", "attempt", "request", "transaction", "session", "interaction")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox.data.columns import SPEAKER_NAMES, plain_name
+from parivox.data.columns import MODEL_NAMES, SPEAKER_NAMES, UTTERANCE_NAMES, plain_name
 from parivox.data.enrolment_maps import ENROLMENT_MAP, read_enrolment_map
 from parivox.data.formats import SIDE_PROBLEM, are_segments, segment_side_ids
 from parivox.data.id_patterns import is_pattern, parse_pattern
@@ -24,7 +24,6 @@ from parivox.data.joining import (
 )
 from parivox.data.source_bytes import read_content
 from parivox.data.speakers import (
-    UTTERANCE_NAMES,
     contradictory_rows,
     find_column,
     known_values,
@@ -314,12 +313,10 @@ def _read_patterns(texts: Sequence[str]) -> SpeakerPattern:
     return SpeakerPattern(no_rows, name, {}, pl.DataFrame(), patterns=patterns)
 
 
-_MODEL_WORDS = "model modelid enrol enrolment enroll enrollment enrolmentid template"
 _WIDE_RECORDING = re.compile(
     r"(enrol|enroll|enrolment|enrollment|evaluation)?(file|utt|utterance|segment|recording|wav)(id)?\d+"
 )
 """Names of one of several columns with the recordings of a model."""
-MODEL_NAMES = tuple(_MODEL_WORDS.split())
 
 
 @frozen

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from parivox.data.attributes import unknown_cells
-from parivox.data.columns import SPEAKER_NAMES, plain_name
+from parivox.data.columns import SPEAKER_NAMES, UTTERANCE_NAMES, plain_name
 from parivox.data.formats import table_format
 from parivox.data.formats.dataframes import dataframe_from
 from parivox.data.formats.format import Chunk, has_text_cells
@@ -28,11 +28,6 @@ if TYPE_CHECKING:
     from parivox.data.formats.format import NamedColumns, Rows
     from parivox.data.ids import Codes
 
-_UTTERANCE = (
-    "utterance utt utteranceid uttid file filename path segment segmentid recording recordingid "
-    "call callid id"
-)
-UTTERANCE_NAMES = tuple(_UTTERANCE.split())
 SPEAKER_ID_NAMES = (*SPEAKER_NAMES, "id")
 """Names of the id column of a table of speakers, in `plain_name` spelling, the surest first."""
 _MIN_ID_SHARE = 0.5

@@ -312,9 +312,10 @@ class TrialRows:
                 file_record: dict[str, Any] = {"role": role, "name": name, "format": file.format}
                 if file.content is not None:
                     file_record |= file.content.provenance
-                file_records.append(
-                    file_record | {"columns": file.columns, "ignored": list(file.ignored)}
-                )
+                file_record |= {"columns": file.columns, "ignored": list(file.ignored)}
+                if file.by_content:
+                    file_record["by_content"] = list(file.by_content)
+                file_records.append(file_record)
         return file_records
 
 

@@ -12,6 +12,8 @@ from parivox.data.trial_checks import ACQUIRE, ENROL
 from parivox.errors import DataError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     from numpy.typing import NDArray
 
     from parivox.data.formats.format import Chunk, Scan
@@ -36,6 +38,10 @@ SECONDS_PER_DAY = 86_400.0
 _ACCEPT_WORDS = "accept accepted a 1 1.0 true t yes y pass passed match"
 _REJECT_WORDS = "reject rejected r 0 0.0 -1 false f no n fail failed nonmatch"
 DECISIONS = {**dict.fromkeys(_ACCEPT_WORDS.split(), 1), **dict.fromkeys(_REJECT_WORDS.split(), 0)}
+MAX_DECISION_WORDS = 8
+"""With more words than these, a column holds no decisions."""
+UNKNOWN_WORD = "WORD"
+"""What stands in an option for a word that only the user knows."""
 SUCCESS_WORDS = frozenset(
     ("", "ok", "okay", "success", "succeeded", "scored", "valid", "done", "none")
 )
@@ -83,6 +89,26 @@ def is_number(text: str) -> bool:
     except ValueError:
         return False
     return "_" not in text
+
+
+def is_whole(text: str) -> bool:
+    """Whether a cell is a whole number, which may be an id."""
+    return text.lstrip("+-").isdigit()
+
+
+def holds_for_most(cells: Sequence[str], condition: Callable[[str], bool]) -> bool:
+    """Whether a condition holds for more than half of some cells."""
+    return 2 * sum(map(condition, cells)) > len(cells)
+
+
+def mostly_numbers(cells: Sequence[str]) -> bool:
+    """Whether most cells are numbers."""
+    return holds_for_most(cells, is_number)
+
+
+def mostly_scores(cells: Sequence[str]) -> bool:
+    """Whether most cells are numbers and one is not whole; whole numbers may be ids."""
+    return mostly_numbers(cells) and any(is_number(cell) and not is_whole(cell) for cell in cells)
 
 
 def is_decision(text: str) -> bool:
@@ -208,13 +234,61 @@ def _word_codes(words: pl.Series, codes: dict[str, int]) -> NDArray[np.int8]:
 
 def decisions(chunk: Chunk) -> NDArray[np.int8]:
     """1 for accepted, 0 for rejected, -1 where the cell is empty."""
-    codes = _word_codes(_lower_words(chunk["decision"]), DECISIONS)
+    cells = _lower_words(chunk["decision"])
+    codes = _word_codes(cells, DECISIONS)
     remedy = (
         "use accept or reject, or leave the cell empty; or say what such words mean, as in "
         "--columns accept=WORD,reject=WORD,failed=WORD"
     )
+    words = cells.unique().drop_nulls().sort().to_list() if (codes == -2).any() else []
+    if len(words) <= MAX_DECISION_WORDS:
+        recipe, _ = decision_words([word for word in words if word])
+        if "failed" in recipe and UNKNOWN_WORD not in recipe.values():
+            remedy = f"correct it, or say what failed with {columns_option(recipe)}"
     chunk.refuse(codes == -2, "decision", "is not a decision", remedy)
     return codes
+
+
+def decision_words(words: Sequence[str]) -> tuple[dict[str, str], str]:
+    """Return what an option must say of unknown words of decisions, and an explanation.
+
+    If words of both decisions are known, all others mean failures. Otherwise only the user knows
+    the meaning of the unknown ones, for which `UNKNOWN_WORD` stands.
+
+    Examples
+    --------
+    >>> decision_words(["accept", "reject", "too short"])
+    ({'failed': 'too short'}, "'too short' is taken for what failed")
+    >>> decision_words(["ja", "nein"])[0]
+    {'accept': 'WORD', 'reject': 'WORD'}
+    """
+    unknown_words = [word for word in words if word.lower() not in DECISIONS]
+    known_codes = {DECISIONS[word.lower()] for word in words if word not in unknown_words}
+    listed = ", ".join(map(repr, unknown_words))
+    if not unknown_words or any(
+        sign in word for word in unknown_words for sign in ",|"
+    ):  # as no option has it
+        return {}, ""
+    if len(known_codes) > 1:
+        verb = "are" if len(unknown_words) > 1 else "is"
+        return {"failed": "|".join(unknown_words)}, f"{listed} {verb} taken for what failed"
+    needed_words = [
+        word for code, word in ((1, "accept"), (0, "reject")) if code not in known_codes
+    ]
+    needed_words += ["failed"] if len(unknown_words) > len(needed_words) else []
+    explanation = f"which of {listed} means {', '.join(needed_words)} is not known"
+    return dict.fromkeys(needed_words, UNKNOWN_WORD), explanation
+
+
+def columns_option(recipe: Mapping[str, str]) -> str:
+    """Return the option of columns in the notation of a shell.
+
+    Examples
+    --------
+    >>> columns_option({"decision": "ok", "failed": "too short"})
+    "--columns 'decision=ok,failed=too short'"
+    """
+    return f"--columns {shlex.quote(','.join(map('='.join, recipe.items())))}"
 
 
 def stages(cells: pl.Series) -> NDArray[np.int8]:

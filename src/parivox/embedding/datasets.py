@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from parivox.data.columns import UTTERANCE_NAMES
 from parivox.data.formats.dataframes import lazy_parquet, name_classes
-from parivox.data.speakers import UTTERANCE_NAMES, find_column
+from parivox.data.speakers import find_column
 from parivox.embedding.audio import check_decoders
 from parivox.errors import DataError
 from parivox.runtime.disk import ScratchFolder

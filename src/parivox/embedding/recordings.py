@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import polars as pl
 
-from parivox.data.columns import SPEAKER_NAMES
+from parivox.data.columns import SPEAKER_NAMES, UTTERANCE_NAMES
 from parivox.data.kaldi import numbered_lines
 from parivox.data.speakers import (
-    UTTERANCE_NAMES,
     find_column,
     read_table,
     requested_column,

@@ -22,6 +22,7 @@ from parivox.auditing import (
 from parivox.core.measures import BOTH
 from parivox.core.shrinkage import LOW_POWER
 from parivox.core.verdict import holm
+from parivox.data.content_roles import roles_in_words
 from parivox.data.trial_checks import FAILED, PLACEHOLDER_SPEAKER, UNSCORED, WITHOUT_TEST_SPEAKER
 from parivox.data.value_warnings import RANGE_OF_NUMBERS, WARNING_SOURCE
 from parivox.report.associations import association
@@ -322,12 +323,15 @@ def no_threshold_sentence(audit: Audit, system: Row) -> str:
 
 
 def default_choices(audit: Audit) -> Iterator[str]:
-    """Yield what was chosen for the user: the column of speaker ids, groups if none were given."""
+    """Yield what was chosen for the user: columns that no name tells, groups if none were given."""
     for source_file in audit.provenance:
         if source_file.get("role") == "speakers":
             column = source_file["columns"]["id"]
             words = f"column {column!r}" if column else "a column without a name"
             yield f"Speaker ids: {words}"
+        elif roles := source_file.get("by_content"):
+            sentence = roles_in_words(source_file["columns"], roles)
+            yield f"{sentence[0].upper()}{sentence[1:]} ({source_file['name']})"
     if audit.record["groupings_chosen_by"] != "user":
         names = ", ".join(audit.record["groupings"])
         yield f"No --by given: grouped by {names} ({audit.record['groupings_chosen_by']})"

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox.data.columns import plain_name
+from parivox.data.columns import UTTERANCE_NAMES, plain_name
 from parivox.data.formats.format import ENGINE_ERRORS
 from parivox.data.joining import listed_ids, positions_of_speakers
 from parivox.data.recordings import read_utterances
 from parivox.data.source_bytes import read_content
-from parivox.data.speakers import UTTERANCE_NAMES, read_speakers
+from parivox.data.speakers import read_speakers
 from parivox.embedding.systems.precomputed import SUFFIXES
 from parivox.errors import ConfigError, DataError
 from parivox.scoring.vectors import open_vectors

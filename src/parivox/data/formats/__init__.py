@@ -6,6 +6,7 @@ To add a format without a header, add a row to `parivox.data.formats.headerless.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -24,11 +25,11 @@ from parivox.data.formats.delimited import (
     read_header,
 )
 from parivox.data.formats.format import CERTAIN_FIT, FORMATS, POSSIBLE_FIT, Format, Scan, register
-from parivox.data.formats.headerless import HEADERLESS, headerless, mostly_numbers, text_sample
+from parivox.data.formats.headerless import HEADERLESS, headerless, text_sample
 from parivox.data.formats.jsonl import JSONL
 from parivox.data.formats.xlsx import XLSX
 from parivox.data.source_bytes import FileRows, distinct_names, read_content
-from parivox.data.trial_values import is_label
+from parivox.data.trial_values import is_label, mostly_numbers
 from parivox.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -223,6 +224,15 @@ def _detect_format(content: SourceBytes, columns: RequestedColumns) -> Format:
         raise DataError(msg)
     if columns.by_role and not columns.may_be_elsewhere:
         return DELIMITED  # its reader says which of the named columns is missing
+    with suppress(DataError):
+        if {"enrol", "test"} <= DELIMITED.scan(content, columns).columns.keys():
+            return DELIMITED  # by what its columns hold
+    raise _unknown_format_error(content, columns)
+
+
+def _unknown_format_error(content: SourceBytes, columns: RequestedColumns) -> DataError:
+    """Return the error about rows in no known format, which says what they look like."""
+    lines = text_sample(content.head)
     names, _, _ = read_header(content)
     names_text = ", ".join(repr(name[:40]) for name in names[:8])
     if lines.has_unknown_header:
@@ -230,7 +240,7 @@ def _detect_format(content: SourceBytes, columns: RequestedColumns) -> Format:
             f"{content.name}: its columns {names_text} have no known names; name them with "
             "--columns enrol=...,test=...,score=...,label=..."
         )
-        raise DataError(msg)
+        return DataError(msg)
     deviation = _first_deviating_line(content.head)
     if deviation is not None:
         row, line, format_name = deviation
@@ -238,14 +248,14 @@ def _detect_format(content: SourceBytes, columns: RequestedColumns) -> Format:
             f"{content.name}, row {row}: does not match the rows above, which are {format_name}: "
             f"{line[:80]!r}; repair or remove it, or name the columns in a header"
         )
-        raise DataError(msg)
+        return DataError(msg)
     if len(names) == 2:
         msg = (
             f"{content.name}, row 1: not a score file, the header has no known trial columns "
             f"(found: {names_text}); name the columns enrol and test, or map them with --columns. "
             "Pass a speaker table with --speakers"
         )
-        raise DataError(msg)
+        return DataError(msg)
     msg = (
         f"{content.name}, row 1: not a score file, the header has no known trial columns (found: "
         f"{names_text}); name the columns with --columns enrol=...,test=...,score=...,label=..., "
@@ -254,7 +264,7 @@ def _detect_format(content: SourceBytes, columns: RequestedColumns) -> Format:
     for candidate in FORMATS.values():
         if candidate.fits(content.head, columns) == POSSIBLE_FIT:
             msg += f" {candidate.name} if it is one of {candidate.examples[0].written_by}'s"
-    raise DataError(msg)
+    return DataError(msg)
 
 
 def _check_holds_trials(content: SourceBytes) -> None:

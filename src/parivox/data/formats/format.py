@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from parivox.data.columns import column_positions
+from parivox.data.content_roles import MAX_ROWS, roles_by_content
 from parivox.errors import DataError
 from parivox.frozen import frozen
 
@@ -106,6 +107,7 @@ class Scan:
     content: SourceBytes | None = field(default=None, repr=False)
     # the scan of each file, if the list is in several files
     file_scans: tuple[Scan, ...] = field(default=(), repr=False)
+    by_content: tuple[str, ...] = ()  # roles whose columns are known by what they hold
 
     def location(self, row: int, role: str | None = None) -> str:
         """Return the place of a row, or of a cell of it, as messages name it."""
@@ -251,6 +253,10 @@ def scan_named_columns(
 ) -> Scan:
     """Return the trials of a table whose columns have names."""
     positions = column_positions(table.names, columns, name)
+    content_roles = _content_roles(table, positions, columns)
+    if content_roles:
+        completed_columns = replace(columns, by_role={**columns.by_role, **content_roles})
+        positions = column_positions(table.names, completed_columns, name)
     # a text without such a word at its beginning is not read twice to look for decisions
     if content is None or not content.encoding or _DECISION_START.search(content.head):
         positions |= _decision_position(table, positions)
@@ -271,7 +277,30 @@ def scan_named_columns(
     chunks = lambda: (  # noqa: E731 - can be called again
         Chunk(frame, rows, name, column_names) for rows, frame in table.chunks(positions)
     )
-    return Scan(name, format_, column_names, ignored, chunks, content)
+    by_content = tuple(role for role in column_names if role in content_roles)
+    return Scan(name, format_, column_names, ignored, chunks, content, by_content=by_content)
+
+
+def _content_roles(
+    table: NamedColumns, positions: Mapping[str, int], columns: RequestedColumns
+) -> dict[str, str]:
+    """Return the columns of roles that names leave open, by role."""
+    text_positions = [
+        position
+        for position in range(len(table.names))
+        if not table.types or has_text_cells(table.types[position])
+    ]
+    is_open = not {"enrol", "test"} <= positions.keys() or (
+        not {"score", "decision"} & positions.keys() and set(text_positions) > {*positions.values()}
+    )
+    if not is_open or len(set(table.names)) < len(table.names):
+        return {}
+    for _, frame in table.chunks({f"f{position}": position for position in text_positions}):
+        cells = frame.head(MAX_ROWS).select(pl.all().cast(pl.String).str.strip_chars())
+        names = {f"f{position}": table.names[position] for position in text_positions}
+        cells = cells.with_columns(pl.all().replace("", None)).rename(names)
+        return roles_by_content(cells.filter(~pl.all_horizontal(pl.all().is_null())), columns)
+    return {}
 
 
 def _decision_position(table: NamedColumns, positions: Mapping[str, int]) -> dict[str, int]:

@@ -18,7 +18,14 @@ from typing import TYPE_CHECKING
 
 from parivox.data.formats.delimited import check_text, head_lines, is_text, read_text, split_line
 from parivox.data.formats.format import CERTAIN_FIT, POSSIBLE_FIT, Chunk, Example, Format, Scan
-from parivox.data.trial_values import is_label, is_number
+from parivox.data.trial_values import (
+    holds_for_most,
+    is_label,
+    is_number,
+    is_whole,
+    mostly_numbers,
+    mostly_scores,
+)
 from parivox.errors import DataError
 from parivox.frozen import frozen
 
@@ -79,7 +86,7 @@ class TextSample:
 
     def has_sides(self, position: int) -> bool:
         """Whether a column holds sides of telephone calls."""
-        return _holds_for_most(self.column(position), lambda cell: cell.lower() in SIDES)
+        return holds_for_most(self.column(position), lambda cell: cell.lower() in SIDES)
 
     def score_certainty(self, position: int, other_position: int) -> int:
         """Return the certainty that one column holds scores and the other does not, from 0 to 3.
@@ -143,7 +150,7 @@ class TextSample:
             return False
         columns = list(zip(*rows_below, strict=True))
         return any(
-            mostly_numbers(column) or _holds_for_most(column, lambda cell: "/" in cell)
+            mostly_numbers(column) or holds_for_most(column, lambda cell: "/" in cell)
             for column in columns
         )
 
@@ -172,7 +179,7 @@ class TextSample:
             self.width == 3
             and len(self.rows[0]) == self.width
             and third_column[0] in _DECISIONS
-            and _holds_for_most(third_column, _DECISIONS.__contains__)
+            and holds_for_most(third_column, _DECISIONS.__contains__)
         )
 
 
@@ -180,7 +187,7 @@ class TextSample:
 def text_sample(head: bytes) -> TextSample:
     """Return the first lines of a text, given its first bytes."""
     lines = [line for _, line in head_lines(head)[:_MAX_SAMPLED_LINES]] if is_text(head) else []
-    for separator in (STAR_SEPARATOR,) if _holds_for_most(lines, _is_starred) else _SEPARATORS:
+    for separator in (STAR_SEPARATOR,) if holds_for_most(lines, _is_starred) else _SEPARATORS:
         rows = [split_line(line, separator) for line in lines]
         if separator != ",":
             rows = [[_DECIMAL_COMMA.sub(r"\1.\2", cell) for cell in row] for row in rows]
@@ -210,30 +217,12 @@ def _is_starred(line: str) -> bool:
     )
 
 
-def mostly_numbers(cells: Cells) -> bool:
-    """Whether most cells are numbers."""
-    return _holds_for_most(cells, is_number)
-
-
-def mostly_scores(cells: Cells) -> bool:
-    """Whether most cells are numbers and one is not whole; whole numbers may be ids."""
-    return mostly_numbers(cells) and any(is_number(cell) and not _is_whole(cell) for cell in cells)
-
-
 def _mostly_labels(cells: Cells) -> bool:
     """Whether most cells are labels, and no other cell is a number with decimals."""
     odd = (cell for cell in cells if not is_label(cell))
-    return _holds_for_most(cells, is_label) and not any(
-        is_number(c) and not _is_whole(c) for c in odd
+    return holds_for_most(cells, is_label) and not any(
+        is_number(c) and not is_whole(c) for c in odd
     )
-
-
-def _holds_for_most(cells: Cells, condition: Callable[[str], bool]) -> bool:
-    return 2 * sum(map(condition, cells)) > len(cells)
-
-
-def _is_whole(cell: str) -> bool:
-    return cell.lstrip("+-").isdigit()
 
 
 def _has_one_owner(labels: Cells, owners: Cells) -> bool:

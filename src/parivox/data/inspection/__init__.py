@@ -23,9 +23,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox.data.columns import ALIASES, SPEAKER_NAMES, RequestedColumns, plain_name
+from parivox.data.columns import (
+    ALIASES,
+    MODEL_NAMES,
+    SPEAKER_NAMES,
+    RequestedColumns,
+    plain_name,
+)
 from parivox.data.counts_file import holds_counts
-from parivox.data.formats import may_be_trials, scan, table_format
+from parivox.data.formats import may_be_trials, scan
 from parivox.data.inspection.findings import FileFindings, Inspection
 from parivox.data.inspection.joins import add_labels, find_joins, settle_kinds
 from parivox.data.inspection.parivox_files import recognise_parivox_file
@@ -35,18 +41,13 @@ from parivox.data.inspection.tables import (
     InspectedTable,
     inspect_groups,
     inspect_table,
-    roles_of_trials,
 )
 from parivox.data.inspection.trials import (
     InspectedTrials,
     add_score_warnings,
-    columns_option,
-    first_rows,
     inspect_trials,
 )
-from parivox.data.recordings import MODEL_NAMES
 from parivox.data.source_bytes import read_content
-from parivox.data.value_warnings import DataWarning
 from parivox.errors import DataError, StrayQuote, printable
 from parivox.runtime.disk import ScratchFolder
 from parivox.runtime.progress import stage
@@ -229,25 +230,20 @@ def _inspect_as_trials(
     source: NamedSource, requested_columns: RequestedColumns, format_: str | None
 ) -> tuple[InspectedTrials | FileFindings | None, str]:
     """Return the trials of a source, if it holds trials; and why an audit cannot read it."""
-    problem = ""
     try:
         scanned = _scan_with_format(source.data, requested_columns, format_)
     except DataError as error:
         problem = str(error)
         if _may_be_trials(source.data):
             return FileFindings(source.name, "trials", problems=(problem,)), problem
-    else:
-        if {"enrol", "test"} <= set(scanned.columns):
-            outcome_roles = {"score", "label", "decision"} & set(scanned.columns)
-            if not outcome_roles and any(
-                plain_name(name) in SPEAKER_NAMES for name in scanned.ignored
-            ):
-                return None, ""  # models and their recordings, with the speaker of each
-            trials = inspect_trials(scanned, source.data, source.name, requested_columns)
-            return (None if _is_model_table(trials) else trials), ""
-    with suppress(DataError):
-        return _inspect_columns_by_content(source, requested_columns), problem
-    return None, problem
+        return None, problem
+    if not {"enrol", "test"} <= set(scanned.columns):
+        return None, ""
+    has_outcome = {"score", "label", "decision"} & set(scanned.columns)
+    if not has_outcome and any(plain_name(name) in SPEAKER_NAMES for name in scanned.ignored):
+        return None, ""  # models and their recordings, with the speaker of each
+    trials = inspect_trials(scanned, source.data, source.name, requested_columns)
+    return (None if _is_model_table(trials) else trials), ""
 
 
 def _is_model_table(trials: InspectedTrials) -> bool:
@@ -274,34 +270,3 @@ def _may_be_trials(data: Any) -> bool:
     with suppress(DataError):
         return isinstance(data, (str, os.PathLike)) and may_be_trials(read_content(data).head)
     return False
-
-
-def _inspect_columns_by_content(
-    source: NamedSource, requested_columns: RequestedColumns
-) -> InspectedTrials | None:
-    """Return the trials of a source with unknown column names, recognised by content."""
-    if isinstance(source.data, (str, os.PathLike)):
-        content = read_content(source.data)
-        unnamed_scan = table_format(content).scan(content, requested_columns)
-    else:
-        unnamed_scan = scan(source.data, columns=requested_columns, format=None, name="scores")
-    roles = roles_of_trials(
-        first_rows(unnamed_scan, source.data, requested_columns), requested_columns
-    )
-    if not roles:
-        return None
-    named_columns = RequestedColumns(roles, words=requested_columns.words)
-    scanned = scan(source.data, columns=named_columns, format=None, name="scores")
-    inspected = inspect_trials(scanned, source.data, source.name, named_columns)
-    odd = inspected.findings.odd
-    guessed_roles = {
-        role: column for role, column in roles.items() if role not in requested_columns.by_role
-    }
-    if guessed_roles:  # an audit does not guess: it needs the option
-        names = ", ".join(map(repr, guessed_roles.values()))
-        subject = f"columns {names} are" if len(guessed_roles) > 1 else f"column {names} is"
-        option = columns_option(guessed_roles)
-        message = f"{subject} taken for {', '.join(guessed_roles)}; audit needs {option}"
-        odd = (DataWarning(message, 0), *odd)
-    recipe = {**roles, **inspected.recipe}
-    return replace(inspected, findings=replace(inspected.findings, odd=odd), recipe=recipe)

@@ -10,14 +10,13 @@ import polars as pl
 
 from parivox.core.key_sums import count_distinct
 from parivox.data.attributes import parse_attribute, unknown_cells
-from parivox.data.columns import SPEAKER_NAMES, plain_name
+from parivox.data.columns import MODEL_NAMES, SPEAKER_NAMES, UTTERANCE_NAMES, plain_name
 from parivox.data.ids import positions_in
 from parivox.data.inspection.findings import DifferingAttribute, Join, LabelFindings
 from parivox.data.inspection.tables import as_enrolment_map, with_kind
 from parivox.data.inspection.trials import auc_where_labelled
 from parivox.data.joining import DIFFERENCES, id_difference, placeholders, speaker_pattern_hint
-from parivox.data.recordings import MODEL_NAMES
-from parivox.data.speakers import SPEAKER_ID_NAMES, UTTERANCE_NAMES, Speakers, id_columns
+from parivox.data.speakers import SPEAKER_ID_NAMES, Speakers, id_columns
 from parivox.data.trial_checks import pair_key
 
 if TYPE_CHECKING:

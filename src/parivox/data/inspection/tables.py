@@ -17,20 +17,20 @@ from parivox.data.attribute_warnings import attribute_warnings, number_warnings
 from parivox.data.attributes import unknown_cells
 from parivox.data.columns import (
     ALIASES,
+    MODEL_NAMES,
     SPEAKER_NAMES,
+    UTTERANCE_NAMES,
     RequestedColumns,
-    column_positions,
     plain_name,
 )
+from parivox.data.content_roles import first_row_like_data
 from parivox.data.enrolment_maps import ENROLMENT_MAP, read_enrolment_map
 from parivox.data.formats import are_scores_without_ids
 from parivox.data.formats.delimited import COMMENT_LINES, DELIMITED, SPANNING_RECORDS, head_lines
-from parivox.data.formats.headerless import mostly_scores
 from parivox.data.groups_file import read_groups_file
 from parivox.data.inspection.findings import FileFindings, IdFindings, InspectedColumn
 from parivox.data.plain_scores import plain_score_positions
 from parivox.data.recordings import (
-    MODEL_NAMES,
     REASON_NAMES,
     read_failures,
     read_models,
@@ -39,8 +39,8 @@ from parivox.data.recordings import (
 )
 from parivox.data.requested_groupings import MAX_DEFAULT_VALUES, MIN_DEFAULT_VALUES
 from parivox.data.source_bytes import read_content
-from parivox.data.speakers import UTTERANCE_NAMES, Speakers, find_column, read_table
-from parivox.data.trial_values import DECISIONS, is_decision, is_label, is_number
+from parivox.data.speakers import Speakers, find_column, read_table
+from parivox.data.trial_values import MAX_DECISION_WORDS, is_label, is_number, mostly_scores
 from parivox.data.value_warnings import (
     DataWarning,
     distant_number_warnings,
@@ -58,7 +58,6 @@ PLAIN_SCORES = "scores without ids"
 """Scores with labels, or numbers alone: nothing tells whose they are."""
 _RECORDING_NAMES = tuple(word for word in UTTERANCE_NAMES if word != "id")
 _ID_NAME_PATTERN = r"(?i)(^|[ _.-])(id|code|nr|no|name)$"
-_OUTCOMES = {"score", "decision", "label"}
 _ID_ROLES = {
     "speakers": ("speaker",),
     "utterances": ("utterance", "speaker"),
@@ -68,7 +67,6 @@ _ID_ROLES = {
 }
 """Roles of each kind of table whose columns hold ids."""
 _MAX_EXAMPLE_IDS = 2
-_SIDES = ("enrol", "test")
 _MAX_SAMPLED_ROWS = 200
 _READING_FACTS = (
     "compression",
@@ -90,10 +88,6 @@ _KNOWN_NAMES = {*MODEL_NAMES, *SPEAKER_NAMES, *UTTERANCE_NAMES, *chain(*ALIASES.
 """Names of columns, which a map of enrolments does not have."""
 _MAX_COUNTED_VALUES = 10_000
 _MAX_UNBANDED_NUMBERS = 12
-_MIN_CUSTOMERS = 10
-_MAX_OUTCOME_WORDS = 8
-_MIN_GENUINE_SHARE = 0.2  # of the calls in a log
-_MIN_SHARE_DIFFERENCE = 0.2  # of decisions, between true and false claims
 _COUNTS_SCHEMA = {"value": pl.String, "count": pl.Int64}
 _HEAD_BYTES = 1 << 16
 _YAML_ENTRY = re.compile(r"[A-Za-z_]\w* *:(\s|$)")
@@ -266,7 +260,7 @@ def with_kind(inspected: InspectedTable, kind: str, roles: dict[str, str]) -> In
     for name in (roles[role] for role in roles if role in id_columns):
         n_empty = int((table[name].is_null() | (table[name] == "")).sum())
         odd += [DataWarning(f"rows with nothing in {name!r}", n_empty)] if n_empty else []
-    if header := _header_like_data(table, inspected.columns):
+    if header := first_row_like_data(table.drop("row")):
         odd.append(
             DataWarning("is there no header? the first row is made like the others", 0, header)
         )
@@ -382,211 +376,6 @@ def _plain_score_roles(table: pl.DataFrame) -> dict[str, str] | None:
     return None
 
 
-def _header_like_data(table: pl.DataFrame, columns: list[str]) -> str:
-    """Return the name of a column that has the same shape as its cells, digits included."""
-
-    def shape(text: str) -> str:
-        return re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "9", text))
-
-    for column in columns:
-        name_shape = shape(column)
-        cells_below = table[column].drop_nulls().head(100).to_list()
-        if (
-            "9" in name_shape
-            and len(cells_below) > 1
-            and all(shape(cell) == name_shape for cell in cells_below)
-        ):
-            return column
-    return ""
-
-
-def roles_of_trials(frame: pl.DataFrame, requested_columns: RequestedColumns) -> dict[str, str]:
-    """Return the columns of trials by role, recognised by content; empty for other tables.
-
-    A table holds trials if the names of columns, or the user, give a decision, or one side with a
-    score or label; the other side is then an id column. Without such names it holds trials if two
-    columns of ids have some in common, or are paths, and a further column holds labels or scores.
-    """
-    try:
-        positions = column_positions(frame.columns, requested_columns, "")
-    except DataError:
-        positions = {}
-    named_roles = {role: frame.columns[position] for role, position in positions.items()}
-    outcomes = dict(named_roles)
-    if not _OUTCOMES & set(named_roles):
-        for column in frame.columns:
-            cells = _first_cells(frame, column) if column not in named_roles.values() else []
-            if cells and "label" not in outcomes and all(map(is_label, cells)):
-                outcomes["label"] = column
-            elif cells and "score" not in outcomes and mostly_scores(cells):
-                outcomes["score"] = column
-    free_columns = [column for column in frame.columns if column not in outcomes.values()]
-    ids = [name for name in free_columns if not mostly_scores(_first_cells(frame, name) or ["0.5"])]
-    missing_sides = [side for side in _SIDES if side not in named_roles]
-    if "decision" not in named_roles and len(missing_sides) == len(_SIDES):
-        sides = dict(zip(_SIDES, ids, strict=False)) if _look_like_sides(frame, ids) else {}
-    else:
-        sides = _side_columns(free_columns, ids, missing_sides, named_roles)
-    user_roles = {
-        role: named_roles[role] for role in requested_columns.by_role if role in named_roles
-    }
-    if not _OUTCOMES & set(outcomes) or len(sides) < len(missing_sides):
-        call_roles = (
-            {} if "enrol" in named_roles else _call_log_roles(frame, requested_columns, named_roles)
-        )
-        return call_roles and {**call_roles, **user_roles}
-    new_outcomes = {role: column for role, column in outcomes.items() if role not in named_roles}
-    return {**sides, **new_outcomes, **user_roles}
-
-
-def _call_log_roles(
-    frame: pl.DataFrame, requested_columns: RequestedColumns, named_roles: Mapping[str, str]
-) -> dict[str, str]:
-    """Return the roles of columns in a call log: calls are unique, customers repeat.
-
-    Columns that an audit recognises by name once the decisions are named are left out.
-
-    Examples
-    --------
-    >>> from parivox.data.columns import RequestedColumns
-    >>> people, words = [f"k{i % 10}" for i in range(20)], ["accepted", "rejected"] * 10
-    >>> log = pl.DataFrame({"no": [str(i) for i in range(20)], "wer": people, "ok": words})
-    >>> _call_log_roles(log, RequestedColumns(), {})
-    {'decision': 'ok', 'test': 'no', 'enrol': 'wer', 'enrol_speaker': 'wer', 'test_speaker': 'wer'}
-    >>> _call_log_roles(log.rename({"no": "call", "wer": "customer"}), RequestedColumns(), {})
-    {'decision': 'ok'}
-    """
-    free_columns = [column for column in frame.columns if column not in named_roles.values()]
-    ids = [name for name in free_columns if not mostly_scores(_first_cells(frame, name) or ["0.5"])]
-    distinct = {column: frame[column].n_unique() for column in ids}
-    call_column = named_roles.get("test", "")
-    for column in ids:
-        if not call_column and distinct[column] == frame.height:
-            call_column = column
-    repeated_columns = {
-        column: n_distinct
-        for column, n_distinct in distinct.items()
-        if _MIN_CUSTOMERS <= n_distinct <= frame.height / 2
-    }
-    if not (call_column and repeated_columns):
-        return {}
-    customer_column = max(repeated_columns, key=lambda column: repeated_columns[column])
-    genuine = {
-        column: frame[column] == frame[customer_column]
-        for column in repeated_columns
-        if column != customer_column
-    }
-    # the claimed identity equals the caller in genuine calls, which are a fair share of all
-    claimed_column = customer_column
-    for column, is_genuine in genuine.items():
-        if is_genuine.sum() > _MIN_GENUINE_SHARE * frame.height:
-            claimed_column = column
-            break
-    roles = {}
-    if not {"score", "decision"} & set(named_roles):
-        decision = _decision_column(frame.select(ids), genuine.get(claimed_column))
-        if not decision:
-            return {}
-        roles = {"decision": decision}
-        completed_columns = replace(
-            requested_columns, by_role={**requested_columns.by_role, **roles}
-        )
-        if {"enrol", "test"} <= set(column_positions(frame.columns, completed_columns, "")):
-            return roles
-    person_roles = {
-        "enrol": claimed_column,
-        "enrol_speaker": claimed_column,
-        "test_speaker": customer_column,
-    }
-    return roles | {"test": call_column} | person_roles
-
-
-def _decision_column(frame: pl.DataFrame, genuine: pl.Series | None) -> str:
-    """Return the column of decisions: few words, known ones or related to `genuine` claims.
-
-    Examples
-    --------
-    >>> log = pl.DataFrame({"line": ["x", "y"] * 20, "ok": ["oui"] * 19 + ["non"] * 21})
-    >>> _decision_column(log, None), _decision_column(log, pl.Series([True] * 20 + [False] * 20))
-    ('', 'ok')
-    """
-    differences: dict[str, float] = {}
-    for column in frame.columns:
-        words = frame[column].drop_nulls().str.strip_chars().str.to_lowercase()
-        distinct_words = words.unique().to_list()
-        if not 1 < len(distinct_words) <= _MAX_OUTCOME_WORDS or all(map(is_label, distinct_words)):
-            continue
-        if {DECISIONS[word] for word in distinct_words if is_decision(word)} == {0, 1}:
-            return column
-        if genuine is not None and not genuine.all():
-            differences[column] = _share_difference(frame[column], genuine)
-    # a column that separates claims completely repeats them: it is no decision
-    differences = {
-        column: share for column, share in differences.items() if _MIN_SHARE_DIFFERENCE < share < 1
-    }
-    return max(differences, key=lambda column: differences[column]) if differences else ""
-
-
-def _share_difference(cells: pl.Series, is_first: pl.Series) -> float:
-    """Return the difference of word shares between two parts of a column, from 0 to 1.
-
-    Examples
-    --------
-    >>> _share_difference(pl.Series(["a", "b", "a", "a"]), pl.Series([True] * 2 + [False] * 2))
-    0.5
-    """
-    rows = pl.DataFrame({"word": cells, "is_first": is_first}).drop_nulls()
-    counts = rows.group_by("word").agg(
-        first=pl.col("is_first").sum(), second=(~pl.col("is_first")).sum()
-    )
-    shares = [counts[part] / max(counts[part].sum(), 1) for part in ("first", "second")]
-    return float((shares[0] - shares[1]).abs().sum()) / 2
-
-
-def _first_cells(frame: pl.DataFrame, column: str) -> list[str]:
-    return [cell for cell in frame[column].head(_MAX_SAMPLED_ROWS).to_list() if cell]
-
-
-def _look_like_sides(frame: pl.DataFrame, ids: Sequence[str]) -> bool:
-    """Whether the first two columns hold ids of one kind, or paths, but not a speaker."""
-    if len(ids) < len(_SIDES) or any(
-        plain_name(column) in SPEAKER_NAMES for column in frame.columns
-    ):
-        return False
-    if all(plain_name(column) in UTTERANCE_NAMES for column in ids[: len(_SIDES)]):
-        return False
-    if frame[ids[0]].equals(frame[ids[1]]):  # an id and its path
-        return False
-    first_ids, second_ids = (frame[column].drop_nulls().unique() for column in ids[: len(_SIDES)])
-    paths = all(cells.str.contains("/").all() for cells in (first_ids, second_ids))
-    return bool(first_ids.is_in(second_ids.implode()).any()) or paths
-
-
-def _side_columns(
-    free_columns: Sequence[str],
-    ids: Sequence[str],
-    missing_sides: Sequence[str],
-    named_roles: dict[str, str],
-) -> dict[str, str]:
-    """Return a column for each side without a known name; none in a table of models."""
-    speaker_columns = [column for column in free_columns if plain_name(column) in SPEAKER_NAMES]
-    has_outcome = bool({"decision", "score"} & set(named_roles))
-    if speaker_columns and not has_outcome:
-        return {}  # models and their recordings, with the speaker of each
-    known_names = {"enrol": MODEL_NAMES, "test": UTTERANCE_NAMES}
-    column_by_side: dict[str, str] = {}
-    for side in missing_sides:
-        remaining = [column for column in free_columns if column not in column_by_side.values()]
-        candidates = [column for column in remaining if plain_name(column) in known_names[side]]
-        if not candidates and len(missing_sides) == 1 and has_outcome:
-            candidates = [
-                column for column in ids if column in remaining and column not in speaker_columns
-            ]
-        if candidates:
-            column_by_side[side] = candidates[0]
-    return column_by_side
-
-
 def reading_facts(provenance: Mapping[str, Any]) -> dict[str, str]:
     """Return the facts about reading a file that are unusual.
 
@@ -640,7 +429,7 @@ class CellCounter:
     def words(self) -> list[str]:
         """Return the distinct cells in order if they are few; otherwise nothing."""
         words = [] if self._counts is None else self._counts["value"].sort().to_list()
-        return words if len(words) <= _MAX_OUTCOME_WORDS else []
+        return words if len(words) <= MAX_DECISION_WORDS else []
 
     def column(self, name: str, role: str = "") -> InspectedColumn:
         """Return the findings about the column."""

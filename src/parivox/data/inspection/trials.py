@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from contextlib import suppress
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from parivox.data.columns import (
     enrolments_are_customers,
     plain_name,
 )
+from parivox.data.content_roles import roles_in_words
 from parivox.data.formats import scan_again
 from parivox.data.ids import UNKNOWN_SPEAKER, IdDictionary
 from parivox.data.inspection.findings import (
@@ -47,7 +47,14 @@ from parivox.data.trial_checks import (
     pair_key,
 )
 from parivox.data.trial_rows import test_speaker_codes
-from parivox.data.trial_values import DECISIONS, LABELS, is_decision, labels, scores
+from parivox.data.trial_values import (
+    LABELS,
+    UNKNOWN_WORD,
+    columns_option,
+    decision_words,
+    labels,
+    scores,
+)
 from parivox.data.value_warnings import (
     DataWarning,
     id_warnings,
@@ -71,9 +78,7 @@ MAX_INSPECTED_ROWS = 5_000_000
 """Rows that are inspected of larger files."""
 MAX_INSPECTED_IDS = 1_000_000
 """With so many distinct ids no further chunk of rows is inspected."""
-_MAX_FIRST_ROWS = 10_000
 _CHANCE_AUC = 0.5
-_UNKNOWN_WORD = "WORD"  # placeholder for a word that only the user knows
 _ID_ROLES = ("enrol", "test")
 _SPEAKER_ROLES = ("enrol_speaker", "test_speaker")
 
@@ -87,20 +92,8 @@ class InspectedTrials:
     ids: pl.Series  # distinct
     rows: EncodedRows  # those with both ids, which enrol and test are indices into
     speaker: pl.Series  # of each id, as a column names it, else the first component of the id
-    # contents of --columns: columns recognised by content, and words of decisions
+    # contents of --columns: words of decisions
     recipe: Mapping[str, str] = field(default_factory=dict)
-
-
-def first_rows(scanned: Scan, source: Any, columns: RequestedColumns) -> pl.DataFrame:
-    """Return the first rows of a source as text, with all columns under their names in the file."""
-    wide = _with_ignored_columns(scanned, source, columns)
-    for chunk in wide.chunks():
-        texts = {
-            column: _cell_text(chunk[role].head(_MAX_FIRST_ROWS))
-            for role, column in wide.columns.items()
-        }
-        return pl.DataFrame(texts)
-    return pl.DataFrame()
 
 
 def inspect_trials(
@@ -291,11 +284,10 @@ class _TrialInspector:
         n_unknown = int((is_unknown & ~np.isnan(rows.score)).sum())
         self.add_warning(WITHOUT_TEST_SPEAKER, n_unknown, NOTE_WITHOUT_TEST_SPEAKER)
         columns = scanned.columns
-        if not {"score", "decision"} & set(columns):
-            self._warn_about_decisions()
         recipe = self._recipe()
         content = scanned.content
         used_columns = set(self.scan.columns.values())
+        by_content = [DataWarning(roles_in_words(columns, scanned.by_content), 0)]
         findings = FileFindings(
             name=name,
             kind="scores" if {"score", "decision"} & set(columns) else "trials",
@@ -309,33 +301,23 @@ class _TrialInspector:
             whose=_speaker_rule(rule, speaker, rows) if len(ids) else None,
             labels=_label_counts(rows) if "label" in columns else None,
             scores=_score_summary(rows) if "score" in columns else None,
-            odd=(*self.warnings.values(), *id_warnings(ids)),
+            odd=(
+                *(by_content if scanned.by_content else ()),
+                *self.warnings.values(),
+                *id_warnings(ids),
+            ),
             problems=tuple(self.problems),
             ignored=tuple(column for column in scanned.ignored if column not in used_columns),
         )
         return InspectedTrials(findings, scanned, ids, rows, speaker, recipe)
 
-    def _warn_about_decisions(self) -> None:
-        """Warn about columns that may hold decisions, although no column has this role."""
-        for role, cells in self.cells.items():
-            words = cells.words()
-            if not any(map(is_decision, words)):
-                continue
-            column = self._column(role, cells).name
-            recipe, explanation = decision_word_meanings(words)
-            message = f"column {column!r} may hold decisions"
-            if explanation:
-                message += f"; {explanation}"
-            option = columns_option({"decision": column, **recipe})
-            self.warnings[column] = DataWarning(f"{message}; audit it with {option}", 0)
-
     def _recipe(self) -> dict[str, str]:
         """Return the contents of ``--columns`` for unknown words of decisions, and report them."""
         if "decision" not in self.cells:
             return {}
-        recipe, explanation = decision_word_meanings(self.cells["decision"].words())
+        recipe, explanation = decision_words(self.cells["decision"].words())
         message = f"column {self.scan.columns['decision']!r}: {explanation}"
-        if _UNKNOWN_WORD in recipe.values():
+        if UNKNOWN_WORD in recipe.values():
             self.problems.append(
                 f"{self.scan.name}: {message}; say it with {columns_option(recipe)}"
             )
@@ -407,48 +389,6 @@ class _TrialInspector:
             .otherwise(known_names.fill_null(components))
         )
         return pl.select(by_path).to_series(), "columns"
-
-
-def decision_word_meanings(words: Sequence[str]) -> tuple[dict[str, str], str]:
-    """Return the contents of ``--columns`` for unknown words of decisions, and an explanation.
-
-    If the words of both decisions are known, all others mean failures. Otherwise the meaning of the
-    unknown words is not known.
-
-    Examples
-    --------
-    >>> decision_word_meanings(["accept", "reject", "too short"])
-    ({'failed': 'too short'}, "'too short' is taken for what failed")
-    >>> decision_word_meanings(["ja", "nein"])[0]
-    {'accept': 'WORD', 'reject': 'WORD'}
-    """
-    unknown_words = [word for word in words if word.lower() not in DECISIONS]
-    known_codes = {DECISIONS[word.lower()] for word in words if word not in unknown_words}
-    listed = ", ".join(map(repr, unknown_words))
-    if not unknown_words or any(
-        sign in word for word in unknown_words for sign in ",|"
-    ):  # as no option has it
-        return {}, ""
-    if len(known_codes) > 1:
-        verb = "are" if len(unknown_words) > 1 else "is"
-        return {"failed": "|".join(unknown_words)}, f"{listed} {verb} taken for what failed"
-    needed_words = [
-        word for code, word in ((1, "accept"), (0, "reject")) if code not in known_codes
-    ]
-    needed_words += ["failed"] if len(unknown_words) > len(needed_words) else []
-    explanation = f"which of {listed} means {', '.join(needed_words)} is not known"
-    return dict.fromkeys(needed_words, _UNKNOWN_WORD), explanation
-
-
-def columns_option(recipe: Mapping[str, str]) -> str:
-    """Return the option of columns in the notation of a shell.
-
-    Examples
-    --------
-    >>> columns_option({"decision": "ok", "failed": "too short"})
-    "--columns 'decision=ok,failed=too short'"
-    """
-    return f"--columns {shlex.quote(','.join(map('='.join, recipe.items())))}"
 
 
 def _cell_text(cells: pl.Series) -> pl.Series:
