@@ -16,6 +16,7 @@ from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from parivox.data.columns import SPEAKER_NAMES, plain_name
 from parivox.data.formats.delimited import check_text, head_lines, is_text, read_text, split_line
 from parivox.data.formats.format import CERTAIN_FIT, POSSIBLE_FIT, Chunk, Example, Format, Scan
 from parivox.data.trial_values import (
@@ -137,17 +138,22 @@ class TextSample:
     def has_unknown_header(self) -> bool:
         r"""Whether the first row is a header of unknown names.
 
-        It holds no number and no path, but the rows below it do.
+        It holds no number and no path, but the rows below it do; or it has a name of a column of
+        speakers, and no label.
 
         Examples
         --------
-        >>> text_sample(b"u1 u2 y\na/1 a/2 1").has_unknown_header
-        True
+        >>> [text_sample(text).has_unknown_header for text in (
+        ...     b"u1 u2 y\na/1 a/2 1", b"speaker,place,sex\na,x,f", b"user,a,target\na,b,target"
+        ... )]
+        [True, True, False]
         """
         first_row, *other_rows = self.rows or [[]]
         rows_below = [row for row in other_rows if len(row) == len(first_row)]
         if not rows_below or any(is_number(cell) or "/" in cell for cell in first_row):
             return False
+        if any(plain_name(cell) in SPEAKER_NAMES for cell in first_row):
+            return not any(map(is_label, first_row))
         columns = list(zip(*rows_below, strict=True))
         return any(
             mostly_numbers(column) or holds_for_most(column, lambda cell: "/" in cell)
@@ -218,8 +224,13 @@ def _is_starred(line: str) -> bool:
 
 
 def _mostly_labels(cells: Cells) -> bool:
-    """Whether most cells are labels, and no other cell is a number with decimals."""
-    odd = (cell for cell in cells if not is_label(cell))
+    """Whether most cells are labels, and no other cell is a number with decimals.
+
+    If the first one is not, it is the only one: else it may be a name, as of a column of f and m.
+    """
+    odd = [cell for cell in cells if not is_label(cell)]
+    if len(odd) > 1 and not is_label(cells[0]):
+        return False
     return holds_for_most(cells, is_label) and not any(
         is_number(c) and not is_whole(c) for c in odd
     )
