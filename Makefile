@@ -91,8 +91,9 @@ format: $(STAMP) ## rewrite the code in the project's format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-types: $(STAMP) ## mypy, strict
+types: $(STAMP) ## mypy, strict; pyright on what users write
 	$(BIN)/mypy
+	$(BIN)/pyright
 
 docs: $(STAMP) ## build the documentation into site/
 	$(BIN)/zensical build --clean $(DOCS_ARGS)

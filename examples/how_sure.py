@@ -171,7 +171,7 @@ def people(sure: pv.Audit, _: pv.Audit) -> Iterator[str]:
         )
         yield (
             f"| {group} | {percent(limit['value'])} | "
-            f"{VERDICTS.get(limit['verdict'], limit['verdict']).replace('_', ' ')} | "
+            f"{str(VERDICTS.get(limit['verdict'], limit['verdict'])).replace('_', ' ')} | "
             f"{above['value']:.0%} [{above['low']:.0%}, {above['high']:.0%}] | "
             f"{carried:.0%}, {alike:.0%} | {locked['value'] * 1e4:.1f} |"
         )

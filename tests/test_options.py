@@ -29,6 +29,7 @@ from parivox.options.kinds import Direction, Flag, option, option_fields, option
 from parivox.options.metrics import MetricCommand, MetricOptions
 from parivox.options.monitor import MonitorCommand, MonitorOptions
 from parivox.options.plan import PlanCommand, PlanOptions
+from parivox.options.types import OtherAuditOptions
 
 ROOT = Path(__file__).parents[1]
 TYPED = ROOT / "src" / "parivox" / "options" / "types.py"
@@ -131,9 +132,10 @@ NEEDED = {
     "trials variants": ["s.csv", "--by", "gender"],
 }
 TYPES = {
-    "audit": AuditOptions,
-    "count": CountOptions,
-    "trials build inclusive": lists.BuildOptions,
+    "audit": ("OtherAuditOptions(TypedDict", AuditOptions),
+    "shards plan": ("PlannedAuditOptions(OtherAuditOptions", AuditOptions),
+    "count": ("OtherCountOptions(TypedDict", CountOptions),
+    "trials build inclusive": ("OtherBuildOptions(TypedDict", lists.BuildOptions),
 }
 """Functions whose signatures do not name every option, and what the others are of."""
 WIDTH = 100
@@ -151,18 +153,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from parivox.runtime.progress import Progress
+    from parivox.sources import (
+        DocumentSource,
+        ScoreSource,
+        SpeakerSource,
+        TableSource,
+        UtteranceSource,
+    )
 '''
 
 
 def function(command):
     """What a command is in the library."""
     *room, name = command.replace("build ", "build_").split()
-    return getattr(pv.trials if room else pv, name)
+    return getattr(getattr(pv, room[0]) if room else pv, name)
 
 
 def named(command):
-    """Options in the signature of a function, by name."""
-    parameters = inspect.signature(function(command)).parameters.values()
+    """Options in the source of the signature of a function, by name."""
+    parameters = inspect.signature(inspect.unwrap(function(command))).parameters.values()
     return {
         parameter.name: parameter
         for parameter in parameters
@@ -173,12 +182,17 @@ def named(command):
 def typed():
     """Source of the types of all other options."""
     source = HEAD
-    for command, options in TYPES.items():
-        signature = inspect.signature(function(command)).parameters
+    inherited = {}
+    for command, (class_and_base, options) in TYPES.items():
+        class_name, base = class_and_base.split("(")
+        signature = inspect.signature(inspect.unwrap(function(command))).parameters
         fields = [
-            field for field in option_fields(options).values() if field.keyword not in signature
+            field
+            for field in option_fields(options).values()
+            if field.keyword not in signature and field.keyword not in inherited.get(base, ())
         ]
-        source += f"\n\nclass Other{options.__name__}(TypedDict, total=False):\n"
+        inherited[class_name] = [field.keyword for field in fields]
+        source += f"\n\nclass {class_and_base}, total=False):\n"
         source += f'    """Options of `{command}` that its signature does not name."""\n\n'
         for field in fields:
             fallback = (
@@ -291,6 +305,46 @@ def test_defaults_of_signatures_are_as_described(command):
             "calibrate": {"speakers"},
         }
         assert {*defaults} == {*options} - positional.get(command, set())
+
+
+SIGNATURE_TYPES = {
+    ("audit", "scores"): "ScoreSource",
+    ("audit", "speakers"): "SpeakerSource | None",
+    ("count", "scores"): "ScoreSource",
+    ("calibrate", "scores"): "ScoreSource",
+    ("thresholds", "scores"): "ScoreSource",
+    ("monitor", "scores"): "ScoreSource | None",
+    ("metrics", "scores"): "ArrayLike | TableSource | None",
+    ("metrics", "groups"): "ArrayLike | None",
+    ("score", "trials"): "TableSource",
+}
+"""Types of what comes first, which is no option of the library."""
+
+
+@pytest.mark.parametrize("command", SIGNED)
+def test_signatures_have_the_types_and_every_option_of_the_registry(command):
+    options = described_of(command)
+    parameters = inspect.signature(function(command)).parameters
+    for name, parameter in parameters.items():
+        expected = SIGNATURE_TYPES.get((command, name))
+        if expected is None and name in options and name not in {"out", "format"}:
+            expected = options[name].annotation
+            if parameter.default is parameter.empty:
+                expected = expected.removesuffix(" | None")
+        assert parameter.annotation == expected or expected is None, name
+        assert "Any" not in parameter.annotation.replace("Callable[..., Any]", ""), name
+    if command in {*TYPES, "trials build balanced", "trials build cross"}:
+        assert {*options} <= {*parameters}
+        assert not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+
+
+def test_an_audit_names_every_option_to_editors_and_notebooks():
+    typed_names = {*pv.audit.__annotations__} | {*OtherAuditOptions.__annotations__}
+    assert {*inspect.signature(pv.audit).parameters} == {
+        "scores",
+        *(field.keyword for field in option_fields(AuditOptions).values()),
+    }
+    assert typed_names - {"options", "return"} == {*inspect.signature(pv.audit).parameters}
 
 
 def test_choices_are_those_there_are():

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.result import Audit
     from parivox.data.inspection import Inspection
+    from parivox.sources import TableSource
 
 MISSING_WORDS = ("SCORES", "TRIALS", "SPEAKERS", "PEOPLE", "RECORDINGS", "ATTRIBUTE")
 """What stands in a proposed command for what is yet to be given."""
@@ -29,7 +30,7 @@ _MAX_ROWS = 1_000_000
 
 @with_reading_options
 def inspect(
-    *sources: Any,
+    *sources: TableSource,
     columns: Mapping[str, str] | None = None,
     scores_format: str | None = None,
     encoding: str | None = None,

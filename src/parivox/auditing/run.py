@@ -65,7 +65,7 @@ from parivox.data.trial_set import CommonTrials, TrialSet
 from parivox.data.trials import read_trials
 from parivox.errors import ConfigError, name_hint
 from parivox.options.audit import NEVER, AuditOptions
-from parivox.options.kinds import Unchecked, option_fields
+from parivox.options.kinds import Unchecked, names_options, option_fields
 from parivox.runtime.memory import give_back_memory
 from parivox.runtime.progress import reports_progress, stage
 
@@ -86,23 +86,31 @@ if TYPE_CHECKING:
     from parivox.options.types import OtherAuditOptions
 
     Metric = Callable[[Curve], ArrayLike]
+    from parivox.sources import (
+        DocumentSource,
+        ScoreSource,
+        SpeakerSource,
+        TableSource,
+        UtteranceSource,
+    )
 
 ENTRY_POINTS = "parivox.metrics"
 MAX_GROUPINGS = 20
 """Groupings of one audit with intervals: of each, all trials are counted and resampled."""
 
 
+@names_options(AuditOptions)
 @reports_progress
 @with_reading_options
 def audit(
-    scores: Any,
-    speakers: Any = None,
+    scores: ScoreSource,
+    speakers: SpeakerSource | None = None,
     *,
     by: Sequence[str] | str | None = None,
     within: Sequence[str] | str | None = None,
-    groups: Any = None,
-    trials: Any = None,
-    utterances: Any = None,
+    groups: DocumentSource | None = None,
+    trials: TableSource | None = None,
+    utterances: UtteranceSource | None = None,
     operating_points: Sequence[str] | str | None = None,
     limits: Sequence[str] | str = (),
     intervals: bool = True,

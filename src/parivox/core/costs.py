@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
@@ -309,6 +309,28 @@ def _mean_of_defined(rates: list[FloatArray]) -> FloatArray:
     return mean
 
 
+@overload
+def act_cdet(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    *,
+    cost: CostModel,
+    normalised: bool = ...,
+    base: float = ...,
+) -> np.float64: ...
+
+
+@overload
+def act_cdet(
+    scores: Counts,
+    labels: None = None,
+    *,
+    cost: CostModel,
+    normalised: bool = ...,
+    base: float = ...,
+) -> FloatArray: ...
+
+
 def act_cdet(
     scores: Counts | ArrayLike,
     labels: ArrayLike | None = None,
@@ -316,7 +338,7 @@ def act_cdet(
     cost: CostModel,
     normalised: bool = True,
     base: float = math.e,
-) -> FloatArray:
+) -> FloatArray | np.float64:
     """Return the detection cost at the Bayes threshold of scores that are log-likelihood ratios.
 
     `base` is that of the logarithms. At least the minimum cost; lower is better. NaN without

@@ -25,7 +25,7 @@ pyeer             the smaller mean of both rates at the two points around the cr
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 
@@ -47,12 +47,20 @@ if TYPE_CHECKING:
 _MAX_INT64_PRODUCT = 2**61
 
 
+@overload
+def eer(scores: ArrayLike, labels: ArrayLike, *, definition: str = ...) -> np.float64: ...
+
+
+@overload
+def eer(scores: Counts, labels: None = None, *, definition: str = ...) -> FloatArray: ...
+
+
 def eer(
     scores: Counts | ArrayLike,
     labels: ArrayLike | None = None,
     *,
     definition: str = "linear",
-) -> FloatArray:
+) -> FloatArray | np.float64:
     """Return the equal error rate at each cell's own threshold.
 
     Parameters

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
@@ -25,9 +25,17 @@ if TYPE_CHECKING:
 _MAX_HULL_PASSES = 50
 
 
+@overload
+def cllr(scores: ArrayLike, labels: ArrayLike, *, base: float = ...) -> np.float64: ...
+
+
+@overload
+def cllr(scores: Counts, labels: None = None, *, base: float = ...) -> FloatArray: ...
+
+
 def cllr(
     scores: Counts | ArrayLike, labels: ArrayLike | None = None, *, base: float = math.e
-) -> FloatArray:
+) -> FloatArray | np.float64:
     """Return the cost of log likelihood ratios: mean loss in bits over all priors.
 
     In [0, inf]; 1 is worth nothing, lower is better. inf if a target scores -inf or a nontarget
@@ -48,7 +56,17 @@ def cllr(
     return np.asarray(nats / (2 * np.log(2)))[()]
 
 
-def min_cllr(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> FloatArray:
+@overload
+def min_cllr(scores: ArrayLike, labels: ArrayLike) -> np.float64: ...
+
+
+@overload
+def min_cllr(scores: Counts, labels: None = None) -> FloatArray: ...
+
+
+def min_cllr(
+    scores: Counts | ArrayLike, labels: ArrayLike | None = None
+) -> FloatArray | np.float64:
     """Return Cllr after the best order-keeping recalibration of the same scores.
 
     Bits, in [0, 1]; lower is better. Takes any scores, higher for more alike. Trials of equal score
@@ -73,9 +91,17 @@ def min_cllr(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> Flo
     return cell_min_cllr.reshape(counts.n_target.shape)[()]
 
 
+@overload
+def calibration_loss(scores: ArrayLike, labels: ArrayLike, *, base: float = ...) -> np.float64: ...
+
+
+@overload
+def calibration_loss(scores: Counts, labels: None = None, *, base: float = ...) -> FloatArray: ...
+
+
 def calibration_loss(
     scores: Counts | ArrayLike, labels: ArrayLike | None = None, *, base: float = math.e
-) -> FloatArray:
+) -> FloatArray | np.float64:
     """Return Cllr minus minimum Cllr: what miscalibration costs.
 
     Bits, in [0, inf]; lower is better. docs/methods/calibration.md#calibration-loss. `base` is that

@@ -7,7 +7,7 @@ and labels of trials, and give float64 of that shape.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 
 import numpy as np
 
@@ -29,7 +29,15 @@ _MAX_SQUARED_SCORE = 1e100
 """Largest score that is squared as it is; 1 over it is the smallest."""
 
 
-def auc(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> FloatArray:
+@overload
+def auc(scores: ArrayLike, labels: ArrayLike) -> np.float64: ...
+
+
+@overload
+def auc(scores: Counts, labels: None = None) -> FloatArray: ...
+
+
+def auc(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> FloatArray | np.float64:
     """Return the probability that a target trial outscores a nontarget trial, ties counting half.
 
     In [0, 1]; 0.5 is chance, below it the scores look reversed. Higher is better. NaN without
@@ -55,9 +63,17 @@ def auc(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> FloatArr
         )[()]
 
 
+@overload
+def dprime(scores: ArrayLike, labels: ArrayLike, *, ddof: int = ...) -> np.float64: ...
+
+
+@overload
+def dprime(scores: Counts, labels: None = None, *, ddof: int = ...) -> FloatArray: ...
+
+
 def dprime(
     scores: Counts | ArrayLike, labels: ArrayLike | None = None, *, ddof: int = 1
-) -> FloatArray:
+) -> FloatArray | np.float64:
     """Return the distance of the mean scores of both classes in units of their spread (d').
 
     abs(mean difference) / sqrt(mean of both variances), in [0, inf); higher is better. Trials minus
@@ -80,7 +96,17 @@ def dprime(
         return np.where(spread > 0, np.abs(target[0] - nontarget[0]) / spread, np.nan)[()]
 
 
-def r_precision(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> FloatArray:
+@overload
+def r_precision(scores: ArrayLike, labels: ArrayLike) -> np.float64: ...
+
+
+@overload
+def r_precision(scores: Counts, labels: None = None) -> FloatArray: ...
+
+
+def r_precision(
+    scores: Counts | ArrayLike, labels: ArrayLike | None = None
+) -> FloatArray | np.float64:
     """Return the share of targets among as many best-scored trials as there are targets.
 
     There precision is recall, and as many trials are falsely accepted as falsely rejected; between

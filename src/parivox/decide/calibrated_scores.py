@@ -31,6 +31,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from parivox.decide.calibrator_file import Calibrator
+    from parivox.sources import (
+        DocumentSource,
+        ScoreSource,
+        SpeakerSource,
+        TableSource,
+        UtteranceSource,
+    )
 
 
 @dataclass(frozen=True)
@@ -71,15 +78,15 @@ class Applied(NotebookView):
 
 @with_reading_options
 def apply_calibrator(
-    scores: Any,
-    calibrator: Any,
+    scores: ScoreSource,
+    calibrator: Calibrator | DocumentSource,
     out: str | os.PathLike[str],
     *,
-    speakers: Any = None,
-    groups: Any = None,
-    trials: Any = None,
-    utterances: Any = None,
-    models: Any = None,
+    speakers: SpeakerSource | None = None,
+    groups: DocumentSource | None = None,
+    trials: TableSource | None = None,
+    utterances: UtteranceSource | None = None,
+    models: TableSource | None = None,
     scores_format: str | None = None,
     columns: Mapping[str, str] | None = None,
     id: str | None = None,  # noqa: A002 - as the option is called

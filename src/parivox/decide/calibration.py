@@ -64,6 +64,13 @@ if TYPE_CHECKING:
     from parivox.runtime.progress import Progress
 
     Lines = dict[int, list[Line]]  # of each group and of unknown ones, without each set of folds
+    from parivox.sources import (
+        DocumentSource,
+        ScoreSource,
+        SpeakerSource,
+        TableSource,
+        UtteranceSource,
+    )
 
 AS_SCORED = "as scored"
 MIN_SPEAKERS_PER_FOLD = 5
@@ -218,23 +225,23 @@ class Calibration(NotebookView):
 @reports_progress
 @with_reading_options
 def calibrate(
-    scores: Any,
-    speakers: Any = None,
+    scores: ScoreSource,
+    speakers: SpeakerSource | None = None,
     *,
     by: Sequence[str] | str | None = None,
     method: str = "logistic",
     side: str = "enrol",
     llr: bool = False,
     llr_base: int | None = None,
-    normalised: Any = None,
+    normalised: TableSource | None = None,
     folds: int = 10,
     seed: int = 0,
     confidence: float = 0.95,
-    groups: Any = None,
-    trials: Any = None,
-    utterances: Any = None,
-    models: Any = None,
-    failures: Any = None,
+    groups: DocumentSource | None = None,
+    trials: TableSource | None = None,
+    utterances: UtteranceSource | None = None,
+    models: TableSource | None = None,
+    failures: TableSource | None = None,
     only: Sequence[str] | str = (),
     scores_format: str | None = None,
     columns: Mapping[str, str] | None = None,

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray
     from parivox.data.table import Table
     from parivox.decide.policy_file import Condition
+    from parivox.sources import DocumentSource
 
 _DESIGN = {
     "rate": "float",
@@ -166,7 +167,7 @@ def plan(
     rate: Mapping[str, float] | None = None,
     icc: Mapping[str, float] | None = None,
     trials_per_speaker: Mapping[str, float] | None = None,
-    policy: Any = None,
+    policy: DocumentSource | None = None,
 ) -> Plan:
     """Tell how many speakers and trials an audit needs, and what the data at hand can detect.
 

@@ -57,6 +57,13 @@ if TYPE_CHECKING:
     from parivox.decide.threshold_aims import ThresholdAim
     from parivox.decide.threshold_fitting import FittedThresholds, ThresholdDifferences
     from parivox.runtime.progress import Progress
+    from parivox.sources import (
+        DocumentSource,
+        ScoreSource,
+        SpeakerSource,
+        TableSource,
+        UtteranceSource,
+    )
 
 _LIMIT_SUFFIXES = ("", "_low", "_high")
 _RULE_COLUMNS = ("speakers", "threshold_low", "threshold_high", "p")
@@ -225,22 +232,22 @@ class Thresholds(NotebookView):
 @reports_progress
 @with_reading_options
 def thresholds(
-    scores: Any,
-    speakers: Any = None,
+    scores: ScoreSource,
+    speakers: SpeakerSource | None = None,
     *,
     by: Sequence[str] | str | None = None,
     aim: str = "fpr=0.01",
     side: str = "enrol",
     cost: str = "voxsrc",
-    normalised: Any = None,
+    normalised: TableSource | None = None,
     folds: int = 10,
     seed: int = 0,
     confidence: float = 0.95,
-    groups: Any = None,
-    trials: Any = None,
-    utterances: Any = None,
-    models: Any = None,
-    failures: Any = None,
+    groups: DocumentSource | None = None,
+    trials: TableSource | None = None,
+    utterances: UtteranceSource | None = None,
+    models: TableSource | None = None,
+    failures: TableSource | None = None,
     only: Sequence[str] | str = (),
     scores_format: str | None = None,
     columns: Mapping[str, str] | None = None,

@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from parivox.runtime.workers import AnnounceItem, Runner
 
     Load = Callable[[], EmbeddingSystem | VerifyingSystem]
+    from parivox.sources import TableSource
 
 BATCH = 64
 """Recordings in a batch: what an interruption costs, times the workers."""
@@ -130,7 +131,7 @@ class Embedded(NotebookView):
 @reports_progress
 @with_reading_options
 def embed(
-    source: Any,
+    source: Source | TableSource,
     system: str | Load,
     out: str | os.PathLike[str],
     *,

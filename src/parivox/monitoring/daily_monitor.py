@@ -46,6 +46,13 @@ if TYPE_CHECKING:
 
     from parivox.data.grouping import Grouping
     from parivox.runtime.progress import Progress
+    from parivox.sources import (
+        DocumentSource,
+        ScoreSource,
+        SpeakerSource,
+        TableSource,
+        UtteranceSource,
+    )
 
 EXAMPLE = """\
 call,customer,decision
@@ -100,7 +107,7 @@ class Monitor(NotebookView):
 @reports_progress
 @with_reading_options
 def monitor(
-    scores: Any = None,
+    scores: ScoreSource | None = None,
     *,
     state: str | os.PathLike[str],
     key: str | os.PathLike[str] | None = None,
@@ -108,7 +115,7 @@ def monitor(
     day: str | None = None,
     skipped: bool = False,
     new: bool = False,
-    speakers: Any = None,
+    speakers: SpeakerSource | None = None,
     by: Sequence[str] | str | None = None,
     limits: Sequence[str] | str = (),
     baseline: str | os.PathLike[str] | None = None,
@@ -116,10 +123,10 @@ def monitor(
     margin: float = 1.25,
     day_sd: float = DAY_SD,
     impostors: float = 0.0,
-    groups: Any = None,
-    trials: Any = None,
-    utterances: Any = None,
-    models: Any = None,
+    groups: DocumentSource | None = None,
+    trials: TableSource | None = None,
+    utterances: UtteranceSource | None = None,
+    models: TableSource | None = None,
     only: Sequence[str] | str = (),
     scores_format: str | None = None,
     columns: Mapping[str, str] | None = None,

@@ -24,7 +24,7 @@ _COMMAND = re.compile(r"`[^`]*`|\bparivox [a-z][^;,()]*")
 """A command line, which stays as it is unless it is a command alone."""
 _FLAG = re.compile(
     r"(?<![\w'-])--(?P<name>[a-z][a-z-]*[a-z])"
-    r"(?:[ =](?P<setting>'[^']*'|\"[^\"]*\"|[^\s;,()']+=[^\s;()']*|\d[\w.%-]*|[A-Z]{2,}\b))?"
+    r"(?:[ =](?P<setting>'[^']*'|\"[^\"]*\"|[^\s;,()']+=[^\s;()']*|\d[\w.%:-]*|[A-Z]{2,}\b))?"
 )
 _FLAG_AND_WORD = re.compile(r"(?<![\w-])--(?P<name>[a-z][a-z-]*[a-z]) (?P<word>[a-z][\w+:.-]*)")
 _NO_SETTING = (

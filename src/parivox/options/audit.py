@@ -71,6 +71,7 @@ class ReadOptions(CommandOptions):
         "speaker table: one row per speaker, any attributes. Not needed if all groups are formed "
         "by attributes of recordings or trials",
         is_common=True,
+        value_type="SpeakerSource | None",
     )
     by: tuple[str, ...] | None = option(
         INPUT_SECTION,
@@ -94,6 +95,7 @@ class ReadOptions(CommandOptions):
         INPUT_SECTION,
         "separate trial list with labels, joined on the pair of ids (never on line order)",
         is_common=True,
+        value_type="TableSource | None",
     )
     utterances: Any = option(
         INPUT_SECTION,
@@ -104,21 +106,25 @@ class ReadOptions(CommandOptions):
         is_common=True,
         is_repeatable=True,
         parser=one_or_several,
+        value_type="UtteranceSource | None",
     )
     models: Any = option(
         INPUT_SECTION,
         "model table: one row per recording, with the model, its speaker and the recording, for "
         "enrolments made of several recordings",
+        value_type="TableSource | None",
     )
     failures: Any = option(
         INPUT_SECTION,
         "table of [failures to enrol and to acquire](metrics/failures.md): recording, stage "
         "(`enrol` or `acquire`) and reason",
+        value_type="TableSource | None",
     )
     groups: Any = option(
         INPUT_SECTION,
         "[groups file](groups.md#the-groups-file) (YAML): which values form which groups, and what "
         "to compare",
+        value_type="DocumentSource | None",
     )
     only: tuple[str, ...] = option(
         INPUT_SECTION,
@@ -242,6 +248,7 @@ class AuditOptions(ReadOptions):
         "[rule file](thresholds.md#the-rule-file) of `parivox thresholds`: decide each trial by "
         "the threshold of its group, as operating point `deployed`",
         is_recorded=False,
+        value_type="DocumentSource | None",
     )
     # docs/methods/uncertainty.md#thresholds-found-on-these-trials
     threshold_from: Any = option(
@@ -249,6 +256,7 @@ class AuditOptions(ReadOptions):
         "development scores on which the thresholds are set",
         is_repeatable=True,
         default_text="all trials of the system",
+        value_type="ScoreSource | None",
     )
     # docs/methods/costs.md#cost-models-in-use
     cost: tuple[str, ...] = option(

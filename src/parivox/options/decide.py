@@ -49,6 +49,7 @@ class HeldOutOptions(ReadOptions):
         "the same trials with scores normalised without labels (AS-norm, quality): a common "
         "threshold or calibrator on these scores is judged as well",
         is_common=True,
+        value_type="TableSource | None",
     )
     # docs/methods/thresholds.md#cross-fitting
     folds: int = option(

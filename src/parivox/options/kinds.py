@@ -12,14 +12,17 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from inspect import Parameter, signature
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from parivox.errors import ConfigError
 from parivox.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+Function = TypeVar("Function", bound="Callable[..., Any]")
 
 LOG_BASES = (2, 10)
 """Bases of logarithms that are not natural."""
@@ -504,6 +507,41 @@ class CommandOptions:
                 msg = f"{argument}= is not an option; {remedy}"
                 raise ConfigError(msg)
         return cls(**{names[argument]: setting for argument, setting in keywords.items()})
+
+
+def names_options(command: type[CommandOptions]) -> Callable[[Function], Function]:
+    """Return a decorator that names every option in the signature of a function.
+
+    The function takes some of them by ``**options``, whose types editors know. Notebooks complete
+    arguments by the signature that a function has when it runs, and so does ``help``.
+
+    Examples
+    --------
+    >>> from parivox.options.audit import AuditOptions
+    >>> @names_options(AuditOptions)
+    ... def audit(scores, **options): ...
+    >>> signature(audit).parameters["replicates"].default
+    1000
+    """
+
+    def named(function: Function) -> Function:
+        own_signature = signature(function)
+        *parameters, _ = own_signature.parameters.values()
+        own_names = {parameter.name for parameter in parameters}
+        parameters += [
+            Parameter(
+                described.keyword,
+                Parameter.KEYWORD_ONLY,
+                default=Parameter.empty if described.is_required else described.default,
+                annotation=described.annotation,
+            )
+            for described in option_fields(command).values()
+            if described.keyword not in own_names
+        ]
+        vars(function)["__signature__"] = own_signature.replace(parameters=parameters)
+        return function
+
+    return named
 
 
 def options_by_section(*commands: type[CommandOptions]) -> dict[str, list[Option]]:

@@ -49,11 +49,13 @@ class MetricOptions(CommandOptions):
         INPUT_SECTION,
         "scores of target trials, one a line, instead of SCORES",
         is_common=True,
+        value_type="ArrayLike | FilePath | None",
     )
     nontarget: Any = option(
         INPUT_SECTION,
         "scores of nontarget trials, one a line, instead of SCORES",
         is_common=True,
+        value_type="ArrayLike | FilePath | None",
     )
     fpr: Any = option(
         MEASUREMENT_SECTION,
@@ -62,6 +64,7 @@ class MetricOptions(CommandOptions):
         metavar="RATE",
         is_repeatable=True,
         parser=_rates,
+        value_type="Sequence[float] | None",
     )
     cost: tuple[str, ...] = option_like(AuditOptions, "cost")
     llr: bool = option_like(AuditOptions, "llr")

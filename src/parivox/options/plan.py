@@ -141,6 +141,7 @@ class PlanOptions(CommandOptions):
         GOAL_SECTION,
         "[policy](gate.md#what-a-policy-says): calculate the speakers that each of its conditions "
         "needs",
+        value_type="DocumentSource | None",
     )
 
     def __post_init__(self) -> None:

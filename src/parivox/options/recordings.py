@@ -176,6 +176,7 @@ class ScoreFileOptions(CommandOptions):
         "enrolled](recordings.md#models-of-several-recordings)",
         default_text="each enrolment is one recording",
         is_common=True,
+        value_type="TableSource | None",
     )
     format: str | None = option(
         LIST_READING_SECTION,
@@ -200,6 +201,7 @@ class ScoreOptions(CommandOptions):
         "folder of `parivox embed`, or file of embeddings: npy, npz, Parquet, ark, scp",
         metavar="DIR",
         is_common=True,
+        value_type="str | Path | Vectors",
     )
     scoring: str | None = option(
         SCORING_SECTION,
@@ -216,12 +218,16 @@ class ScoreOptions(CommandOptions):
         metavar="WHAT",
     )
     subtract_mean: Any = option(
-        SCORING_SECTION, "first subtract the mean embedding of this cohort", metavar="COHORT"
+        SCORING_SECTION,
+        "first subtract the mean embedding of this cohort",
+        metavar="COHORT",
+        value_type="str | Path | None",
     )
     as_norm: Any = option(
         SCORING_SECTION,
         "AS-norm with the nearest speakers of this cohort: ids or embeddings",
         metavar="COHORT",
+        value_type="str | Path | None",
         is_common=True,
     )
     top: int | None = option(
@@ -233,12 +239,16 @@ class ScoreOptions(CommandOptions):
         is_common=True,
     )
     s_norm: Any = option(
-        SCORING_SECTION, "S-norm with all speakers of this cohort", metavar="COHORT"
+        SCORING_SECTION,
+        "S-norm with all speakers of this cohort",
+        metavar="COHORT",
+        value_type="str | Path | None",
     )
     speakers: Any = option(
         SCORING_SECTION,
         "speaker table: the groups of the cohort and, with `--counts`, of all pairs",
         is_common=True,
+        value_type="SpeakerSource | None",
     )
     ray: str | None = option_like(
         EmbedOptions, "ray", section=SCORING_SECTION, default_text="by this process"
@@ -324,6 +334,7 @@ class ScoreCommand(CommandOptions):
         "trial list, in any format that an audit reads",
         metavar="TRIALS",
         positional_count="?",
+        value_type="TableSource | None",
     )
     all_pairs: bool = option(
         COUNTING_SECTION,

@@ -74,7 +74,9 @@ def _thresholds(texts: list[str]) -> dict[str, Any]:
 class ListOptions(CommandOptions):
     """Options of reading a list."""
 
-    speakers: Any = option(LIST_SECTION, "speaker table with attributes")
+    speakers: Any = option(
+        LIST_SECTION, "speaker table with attributes", value_type="SpeakerSource | None"
+    )
     utterances: Any = option(
         LIST_SECTION,
         "utterance table: speakers, recordings (a column `recording`, `video`, `session` or "
@@ -82,6 +84,7 @@ class ListOptions(CommandOptions):
         "`{speaker}-**`, which may be repeated as in `parivox audit`",
         is_repeatable=True,
         parser=one_or_several,
+        value_type="UtteranceSource | None",
     )
     columns: Mapping[str, str] | None = option_like(
         ReadOptions,
@@ -149,15 +152,19 @@ class CheckOptions(DescribeOptions):
         metavar="LIST",
         takes_several=True,
         default_text="G6 is not checked",
-        value_type="Sequence[Any]",
+        value_type="Sequence[TableSource]",
     )
     development: Any = option(
-        CHECK_SECTION, "development list, which should share nothing with this list", metavar="LIST"
+        CHECK_SECTION,
+        "development list, which should share nothing with this list",
+        metavar="LIST",
+        value_type="TableSource | None",
     )
     pilot: Any = option(
         CHECK_SECTION,
         "saved audit with intervals: show which differences the list can detect",
         metavar="DIR",
+        value_type="PilotPlan | None",
     )
     # docs/methods/trial-lists.md#checks
     thresholds: Any = option(
@@ -243,12 +250,14 @@ class BuildOptions(CommandOptions):
         "utterance table: one row per utterance, with speaker and recording in columns or in the "
         "path",
         is_common=True,
+        value_type="UtteranceSource | None",
     )
     speakers: Any = option(
         BUILDING_SECTION,
         "speaker table with attributes",
         default_text="the utterance table contains the attributes of speakers",
         is_common=True,
+        value_type="SpeakerSource | None",
     )
     out: Any = option(
         BUILDING_SECTION, "folder for the lists and their manifest", metavar="DIR", is_common=True
@@ -473,6 +482,7 @@ class VariantsOptions(ListOptions):
         "function that returns the scores of the enrolment and test ids of a list; lists are then "
         "built from utterances",
         command_name=None,
+        value_type="Scorer | None",
     )
     replicates: int = option(
         SAMPLING_SECTION,

@@ -12,15 +12,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from parivox.runtime.progress import Progress
+    from parivox.sources import (
+        DocumentSource,
+        ScoreSource,
+        SpeakerSource,
+        TableSource,
+        UtteranceSource,
+    )
 
 
 class OtherAuditOptions(TypedDict, total=False):
     """Options of `audit` that its signature does not name."""
 
-    models: Any
+    models: TableSource | None
     """model table: one row per recording, with the model, its speaker and the recording, for
     enrolments made of several recordings"""
-    failures: Any
+    failures: TableSource | None
     """table of failures to enrol and to acquire: recording, stage (enrol or acquire) and reason"""
     only: Sequence[str] | str
     """keep only trials in which both sides have this value: grade=4, same:recording=different,
@@ -52,10 +59,10 @@ class OtherAuditOptions(TypedDict, total=False):
     allocate: Sequence[str] | str | None
     """allocation, the rule that assigns nontarget trials to groups: both, enrol, test, either
     (default: both; enrol if nontarget trials have no test speaker)"""
-    thresholds: Any
+    thresholds: DocumentSource | None
     """rule file of parivox thresholds: decide each trial by the threshold of its group, as
     operating point deployed"""
-    threshold_from: Any
+    threshold_from: ScoreSource | None
     """development scores on which the thresholds are set (default: all trials of the system)"""
     cost: Sequence[str] | str
     """detection cost: a name such as sre08, or P_TARGET,C_MISS,C_FA; min-cdet uses the first
@@ -130,20 +137,54 @@ class OtherAuditOptions(TypedDict, total=False):
     Metrics of the entry point group parivox.metrics are added"""
 
 
-class OtherCountOptions(TypedDict, total=False):
-    """Options of `count` that its signature does not name."""
+class PlannedAuditOptions(OtherAuditOptions, total=False):
+    """Options of `shards plan` that its signature does not name."""
 
-    trials: Any
+    speakers: SpeakerSource | None
+    """speaker table: one row per speaker, any attributes. Not needed if all groups are formed by
+    attributes of recordings or trials"""
+    by: Sequence[str] | str | None
+    """attributes that define the groups: gender; gender+nationality for combinations; age:18,30,60
+    for the bands <18, 18-29, 30-59 and 60+; enrol.language, same:device, grade and others (default:
+    every speaker or recording attribute that has 2 to 50 values)"""
+    within: Sequence[str] | str | None
+    """attributes that define strata: repeat the audit within each stratum, as in channel"""
+    trials: TableSource | None
     """separate trial list with labels, joined on the pair of ids (never on line order)"""
-    utterances: Any
+    utterances: UtteranceSource | None
     """utterance table with any attributes; it names the speaker of each utterance if ids do not
     start with the speaker. Also a Kaldi data folder, or a pattern that locates the speaker in the
     ids, such as {speaker}-**; patterns may be repeated, as in enrol={speaker}-** and
     test=**/{speaker}_*"""
-    models: Any
+    groups: DocumentSource | None
+    """groups file (YAML): which values form which groups, and what to compare"""
+    operating_points: Sequence[str] | str | None
+    """rule that sets one threshold for all groups: threshold=X, fpr=X, fnr=X, eer, min-cdet,
+    min-cdet:COST, bayes, or deployed (decisions or thresholds given with the trials) (default:
+    deployed if available; fpr=0.01; and fpr=0.001 with at least 30,000 nontarget trials)"""
+    intervals: bool
+    """intervals, noise floors, verdicts and limits"""
+    limits: Sequence[str] | str
+    """maximum allowed rate, as in fnr=5%, fpr=0.001 or fta=2%; maximum ratio to all other groups
+    combined, as in fpr=1.5x; for one group only, as in fnr:f=5%"""
+    compare: bool
+    """compare the systems and trial lists with each other"""
+
+
+class OtherCountOptions(TypedDict, total=False):
+    """Options of `count` that its signature does not name."""
+
+    trials: TableSource | None
+    """separate trial list with labels, joined on the pair of ids (never on line order)"""
+    utterances: UtteranceSource | None
+    """utterance table with any attributes; it names the speaker of each utterance if ids do not
+    start with the speaker. Also a Kaldi data folder, or a pattern that locates the speaker in the
+    ids, such as {speaker}-**; patterns may be repeated, as in enrol={speaker}-** and
+    test=**/{speaker}_*"""
+    models: TableSource | None
     """model table: one row per recording, with the model, its speaker and the recording, for
     enrolments made of several recordings"""
-    failures: Any
+    failures: TableSource | None
     """table of failures to enrol and to acquire: recording, stage (enrol or acquire) and reason"""
     only: Sequence[str] | str
     """keep only trials in which both sides have this value: grade=4, same:recording=different,

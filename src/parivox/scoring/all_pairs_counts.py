@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from parivox.data.trial_set import TrialSet
     from parivox.runtime.progress import Progress
     from parivox.scoring.vectors import Vectors
+    from parivox.sources import DocumentSource, SpeakerSource, UtteranceSource
 
 
 MAX_SPEAKER_COUNT_ROWS = 1 << 24
@@ -130,11 +131,11 @@ def check_out(out: str | Path, *, overwrite: bool) -> tuple[Path, Path]:
 def score_all_pairs(
     embeddings: str | Path | Vectors,
     *,
-    speakers: Any = None,
+    speakers: SpeakerSource | None = None,
     by: Sequence[str] | str | None = None,
     within: Sequence[str] | str | None = None,
-    groups: Any = None,
-    utterances: Any = None,
+    groups: DocumentSource | None = None,
+    utterances: UtteranceSource | None = None,
     id: str | None = None,  # noqa: A002 - the option's name
     step: float | str | None = None,
     thresholds: Sequence[float | str] | float | str = (),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.scoring.vectors import VectorComparison, Vectors
+    from parivox.sources import SpeakerSource
 
 
 # More values are names or numbers, not groups.
@@ -53,7 +54,7 @@ class Cohort:
             )
             raise DataError(msg)
 
-    def composition(self, speakers: str | Path) -> dict[str, dict[str, dict[str, int]]]:
+    def composition(self, speakers: SpeakerSource) -> dict[str, dict[str, dict[str, int]]]:
         """Recordings and speakers of each value of each attribute, by a table of speakers.
 
         A cohort of one group is a bias of its own: it makes scores comparable for that group.
@@ -61,7 +62,7 @@ class Cohort:
         speaker_ids = self.ids.str.extract("^([^/]+)/").fill_null(self.ids)
         if self.vectors.speaker is not None:
             speaker_ids = self.vectors.speaker.gather(self.places).fill_null(speaker_ids)
-        speaker_table = read_speakers(str(speakers))
+        speaker_table = read_speakers(speakers)
         speaker_positions = positions_of_speakers(speaker_ids, speaker_table, self.name)
         counts_by_attribute: dict[str, dict[str, dict[str, int]]] = {}
         for attribute in speaker_table.attributes.get_columns():

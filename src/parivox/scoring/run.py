@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from parivox.runtime.workers import AnnounceItem
     from parivox.scoring.lists import Enrolments, ListToScore
     from parivox.scoring.vectors import Vectors
+    from parivox.sources import SpeakerSource, TableSource
 
 
 PREPARED_FILE, INPUTS_FILE = "kept.npy", "ready.pickle"
@@ -73,18 +74,18 @@ class Scored(NotebookView):
 @reports_progress
 @with_reading_options
 def score(
-    trials: Any,
+    trials: TableSource,
     *,
     embeddings: str | Path | Vectors,
     out: str | Path,
     scoring: str | None = None,
-    models: Any = None,
+    models: TableSource | None = None,
     models_by: str | None = None,
     subtract_mean: str | Path | None = None,
     as_norm: str | Path | None = None,
     top: int | None = None,
     s_norm: str | Path | None = None,
-    speakers: str | Path | None = None,
+    speakers: SpeakerSource | None = None,
     format: str | None = None,  # noqa: A002 - the option's name
     columns: Mapping[str, str] | None = None,
     encoding: str | None = None,  # noqa: ARG001 - for all that is read

@@ -27,11 +27,13 @@ from parivox.errors import ConfigError, DataError
 from parivox.shown import SCORE_DET_MODULE, NotebookView
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike
 
+    from parivox.core.counts import FloatArray
     from parivox.data.plain_scores import PlainScores
+    from parivox.sources import FilePath, TableSource
 
 ALL = "all trials"
 """The row of all trials."""
@@ -120,12 +122,12 @@ class ScoreMetrics(NotebookView):
 
 @with_reading_options
 def metrics(
-    scores: Any = None,
+    scores: ArrayLike | TableSource | None = None,
     labels: ArrayLike | None = None,
-    groups: Any = None,
+    groups: ArrayLike | None = None,
     *,
-    target: Any = None,
-    nontarget: Any = None,
+    target: ArrayLike | FilePath | None = None,
+    nontarget: ArrayLike | FilePath | None = None,
     fpr: Sequence[float] | None = None,
     cost: Sequence[str] | str = ("voxsrc",),
     llr: bool = False,
@@ -298,6 +300,7 @@ def _rows_of_group(
             "trials": n_trials, "threshold": float(np.ravel(smallest.threshold)[0]),
             "reason": reason,
         }  # fmt: skip
+    figures: dict[str, Callable[[Counts], FloatArray]]
     figures = {"auc": auc, "dprime": dprime, "min_cllr": min_cllr}
     if llr:
         figures |= {"cllr": cllr, "cal_loss": calibration_loss}

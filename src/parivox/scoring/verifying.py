@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from parivox.runtime.workers import AnnounceItem
 
     Outcome = tuple[float | None, str | None, str, str | None]
+    from parivox.sources import TableSource
 
 # A commercial system may take seconds a trial: little is lost when a run is stopped.
 TRIALS_PER_SLICE = 500
@@ -66,12 +67,12 @@ _OUTCOME = {
 @reports_progress
 @with_reading_options
 def score_with_system(
-    trials: Any,
+    trials: TableSource,
     system: VerifyingSystem,
     *,
-    recordings: Any,
+    recordings: TableSource,
     out: str | Path,
-    models: Any = None,
+    models: TableSource | None = None,
     channel: int | str | None = None,
     format: str | None = None,  # noqa: A002 - the option's name
     columns: Mapping[str, str] | None = None,

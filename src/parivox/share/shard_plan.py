@@ -16,7 +16,7 @@ from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from math import ceil, log10
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -49,7 +49,7 @@ from parivox.options.audit import (
     CountOptions,
     ReadOptions,
 )
-from parivox.options.kinds import option_fields
+from parivox.options.kinds import names_options, option_fields
 from parivox.options.shards import ShardsPlanCommand
 from parivox.runtime.disk import atomic_file, explain_write_errors
 from parivox.runtime.progress import reports_progress
@@ -62,6 +62,8 @@ if TYPE_CHECKING:
 
     from parivox.auditing import GroupedTrials
     from parivox.core.counts import FloatArray
+    from parivox.options.types import PlannedAuditOptions
+    from parivox.sources import ScoreSource
 
 PLAN_VERSION = "2"
 _ONE_FILE_PLAN_VERSION = "1"
@@ -245,8 +247,15 @@ def _check_same(input_file: Mapping[str, Any], sha256: str) -> None:
         raise DataError(msg)
 
 
+@names_options(AuditOptions)
 @reports_progress
-def plan(scores: Any, *, out: str | os.PathLike[str], shards: int = 32, **options: Any) -> Plan:
+def plan(
+    scores: ScoreSource,
+    *,
+    out: str | os.PathLike[str],
+    shards: int = 32,
+    **options: Unpack[PlannedAuditOptions],
+) -> Plan:
     """Plan an audit in shards, and write the plan.
 
     Parameters

@@ -27,6 +27,7 @@ from parivox.data.recordings import read_utterances
 from parivox.data.source_bytes import with_reading_options
 from parivox.data.speakers import read_speakers
 from parivox.errors import ConfigError, DataError, name_hint
+from parivox.options.kinds import names_options
 from parivox.options.trials import BalancedOptions
 from parivox.runtime.progress import reports_progress
 from parivox.trials.building import Built, build_lists
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.options.types import OtherBuildOptions
+    from parivox.sources import SpeakerSource, UtteranceSource
     from parivox.trials.pairs import Ints, RandomStreams, Words
     from parivox.trials.pool import TrialChunk
 
@@ -60,15 +62,16 @@ _GENDER_COLUMNS = ("gender", "sex")
 _SPEAKERS, _SPREAD, _TARGET, _UTTERANCES = range(4)  # keys of the streams of one list
 
 
+@names_options(BalancedOptions)
 @reports_progress
 @with_reading_options
 def build_balanced(
-    utterances: Any,
+    utterances: UtteranceSource,
     *,
     by: str,
     speakers_per_group: int,
     utterances_per_speaker: int,
-    speakers: Any = None,
+    speakers: SpeakerSource | None = None,
     out: str | os.PathLike[str] | None = None,
     pairs: int | None = None,
     groups: Sequence[str] | str | None = None,

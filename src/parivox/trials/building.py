@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from parivox.runtime.progress import Progress
+    from parivox.sources import SpeakerSource, UtteranceSource
     from parivox.trials.pairs import Ints
     from parivox.trials.pool import ListDesign, TrialChunk
 
@@ -200,8 +201,8 @@ def rebuild(
     manifest: str | os.PathLike[str],
     *,
     out: str | os.PathLike[str] | None = None,
-    utterances: Any = None,
-    speakers: Any = None,
+    utterances: UtteranceSource | None = None,
+    speakers: SpeakerSource | None = None,
     progress: Callable[[Progress], None] | None = None,  # noqa: ARG001 - for all stages
 ) -> Built:
     """Build the lists of a manifest again: the same bytes on any machine and Python.
@@ -227,7 +228,7 @@ def rebuild(
     """
     path = Path(manifest)
     former = read_manifest(path)
-    tables = {"utterances": utterances, "speakers": speakers}
+    tables: dict[str, Any] = {"utterances": utterances, "speakers": speakers}
     inputs = former["inputs"]
     for role, source in inputs.items():
         if tables[role] is None and "path" in source:
@@ -311,7 +312,8 @@ def _id_columns(design: ListDesign, chunk: TrialChunk) -> pl.DataFrame:
 def _check_rows(design: ListDesign, path: Path) -> list[dict[str, Any]]:
     """Return what the check says of the first list, as anybody's would."""
     pool = design.pool
-    checked = check(path, speakers=pool.speakers, utterances=pool.utterances, by=pool.grouping)
+    tables: dict[str, Any] = {"speakers": pool.speakers, "utterances": pool.utterances}
+    checked = check(path, **tables, by=pool.grouping)
     return [
         {name: "inf" if cell == math.inf else cell for name, cell in row.items() if name != "mend"}
         for row in checked.tables["checks"].rows()

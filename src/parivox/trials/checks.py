@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from parivox.data.recording_names import RecordingNames
 
     Row = dict[str, Any]
+    from parivox.sources import SpeakerSource, TableSource, UtteranceSource
 
 _COLUMNS = {
     "id": "str",
@@ -54,6 +55,18 @@ MAX_SHARE_GAP = 0.02
 """By how much the shares of speakers and of trials of a group may differ without a hint."""
 _TRIALS_OF_RATE = {"fnr": ("target", 1), "fpr": ("nontarget", 2)}
 """Trials whose errors a rate counts, and the speakers of such a trial."""
+
+
+class PilotPlan(Protocol):
+    """A plan that was made of a pilot: a result of `parivox.plan`."""
+
+    @property
+    def groups(self) -> Table:
+        """A row for each group and rate."""
+
+    @property
+    def asked(self) -> Mapping[str, Any]:
+        """Power, confidence and other options by name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,16 +108,16 @@ class Checked(Description):
 
 
 def check(
-    trials: Any,
+    trials: TableSource,
     *,
-    speakers: Any = None,
-    utterances: Any = None,
+    speakers: SpeakerSource | None = None,
+    utterances: UtteranceSource | None = None,
     by: Sequence[str] | str | None = None,
     grade_by: Sequence[str] | str | None = None,
     mix: Mapping[str, float] | str | None = None,
-    variants: Sequence[Any] = (),
-    development: Any = None,
-    pilot: Any = None,
+    variants: Sequence[TableSource] = (),
+    development: TableSource | None = None,
+    pilot: PilotPlan | None = None,
     thresholds: Mapping[str, float] | None = None,
     speaker_ids: bool = False,
     id: str | None = None,  # noqa: A002 - the command line's word
@@ -177,7 +190,7 @@ def check(
     if pilot is not None and not (hasattr(pilot, "groups") and hasattr(pilot, "asked")):
         msg = f"pilot={pilot!r} is not a plan; make one of an audit, pv.plan('audit/')"
         raise ConfigError(msg)
-    options = {
+    options: dict[str, Any] = {
         "speakers": speakers,
         "utterances": utterances,
         "id": id,
@@ -527,7 +540,7 @@ def _pair_keys(
     return np.where(low < 0, -1, low * n_utterances + high)
 
 
-def detectable(description: Description, pilot: Any) -> Iterator[Finding]:
+def detectable(description: Description, pilot: PilotPlan) -> Iterator[Finding]:
     """Yield the smallest ratio of a group's rate to that of all others that would be detected.
 
     Of the plan made of a pilot, its rates, correlations within speakers, power and confidence

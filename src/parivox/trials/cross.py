@@ -8,12 +8,13 @@ utterances. No pair comes twice, in either order.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
 from parivox.data.source_bytes import with_reading_options
 from parivox.errors import ConfigError, DataError
+from parivox.options.kinds import names_options
 from parivox.options.trials import CrossOptions
 from parivox.runtime.progress import reports_progress
 from parivox.trials.building import Built, build_lists
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.options.types import OtherBuildOptions
+    from parivox.sources import SpeakerSource, UtteranceSource
     from parivox.trials.pairs import Ints, RandomStreams
 
 ROWS = (
@@ -49,13 +51,14 @@ COMPLETE_ROWS = (
 _ORDER, _TARGET, _CELLS = range(3)  # keys of the streams of one list
 
 
+@names_options(CrossOptions)
 @reports_progress
 @with_reading_options
 def build_cross(
-    utterances: Any,
+    utterances: UtteranceSource,
     *,
     by: str,
-    speakers: Any = None,
+    speakers: SpeakerSource | None = None,
     out: str | os.PathLike[str] | None = None,
     trials: int | None = None,
     per_cell: int | None = None,

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from parivox.data.lists.list_counts import Codes, Ints, ListCounts, SpeakerPairCounts
 
     Columns = dict[str, Any]
+    from parivox.sources import SpeakerSource, TableSource, UtteranceSource
 
 ALL = "all"
 """The group of every trial."""
@@ -128,10 +129,10 @@ class Description(NotebookView):
 
 
 def describe(
-    trials: Any,
+    trials: TableSource,
     *,
-    speakers: Any = None,
-    utterances: Any = None,
+    speakers: SpeakerSource | None = None,
+    utterances: UtteranceSource | None = None,
     by: Sequence[str] | str | None = None,
     grade_by: Sequence[str] | str | None = None,
     speaker_ids: bool = False,

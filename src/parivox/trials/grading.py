@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.data.lists.trial_list import TrialList
+    from parivox.sources import SpeakerSource, TableSource, UtteranceSource
 
 _ENDINGS = tuple(f".{name}" for name in FORMATS_WITH_FURTHER_COLUMNS)
 
@@ -58,10 +59,10 @@ class Graded(NotebookView):
 
 
 def grade(
-    trials: Any,
+    trials: TableSource,
     *,
-    speakers: Any = None,
-    utterances: Any = None,
+    speakers: SpeakerSource | None = None,
+    utterances: UtteranceSource | None = None,
     grade_by: Sequence[str] | str | None = None,
     out: str | os.PathLike[str] | None = None,
     id: str | None = None,  # noqa: A002 - the command line's word

@@ -15,14 +15,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 import numpy as np
 
 from parivox.data.lists.grades import OTHER_RECORDING, TRIVIAL, parse_mix, rounded_counts
 from parivox.data.source_bytes import with_reading_options
 from parivox.errors import ConfigError, DataError
-from parivox.options.kinds import as_tuple
+from parivox.options.kinds import as_tuple, names_options
 from parivox.options.trials import InclusiveOptions
 from parivox.runtime.progress import reports_progress
 from parivox.trials.building import Built, build_lists
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.options.types import OtherBuildOptions
+    from parivox.sources import SpeakerSource, UtteranceSource
     from parivox.trials.pairs import Ints, NumberedPairs, RandomStreams, Words
     from parivox.trials.pool import Sides, TrialChunk
 
@@ -61,14 +62,15 @@ _WHOLE_TOLERANCE = 1e-6
 _TARGET, _ORDER, _UTTERANCES = range(3)  # keys of the streams of one list
 
 
+@names_options(InclusiveOptions)
 @reports_progress
 @with_reading_options
 def build_inclusive(
-    utterances: Any,
+    utterances: UtteranceSource,
     *,
     by: str,
     per_speaker: int,
-    speakers: Any = None,
+    speakers: SpeakerSource | None = None,
     out: str | os.PathLike[str] | None = None,
     grade_by: Sequence[str] | str | None = None,
     target_grades: Sequence[int] | str | int = (OTHER_RECORDING,),

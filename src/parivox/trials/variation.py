@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Scorer: TypeAlias = Callable[[NDArray[np.object_], NDArray[np.object_]], Any]
     """From the enrolment and the test ids of a list to its scores."""
+    from parivox.sources import SpeakerSource, TableSource, UtteranceSource
 
 METRICS = ("eer", "min_cdet", "fpr", "fnr")
 COLUMNS = {
@@ -152,11 +153,11 @@ class Variation(NotebookView):
 
 @with_reading_options
 def variants(
-    source: Any,
+    source: TableSource,
     *,
     by: str,
-    speakers: Any = None,
-    utterances: Any = None,
+    speakers: SpeakerSource | None = None,
+    utterances: UtteranceSource | None = None,
     per_speaker: int | Sequence[int] = (25, 50, 75),
     variants: int = 5,
     seed: int = 0,
@@ -246,7 +247,11 @@ def variants(
     n_variants, seed = checked_options.variants, checked_options.seed
     replicates = checked_options.replicates
     cost_model = parse_cost(cost)
-    score_options = {"utterances": utterances, "columns": columns, "orientation": orientation}
+    score_options: dict[str, Any] = {
+        "utterances": utterances,
+        "columns": columns,
+        "orientation": orientation,
+    }
     speaker_options: dict[str, Any] = {"speakers": speakers, "by": by, "id": id, "groups": groups}
     if scorer is None:
         with stage("reading the scores"):
@@ -503,13 +508,13 @@ def draw_lists(
 
 
 def build_scored_lists(
-    utterances: Any,
+    utterances: UtteranceSource,
     scorer: Scorer,
     pair_numbers: Sequence[int],
     n_variants: int,
     seed: int,
     *,
-    speakers: Any,
+    speakers: SpeakerSource,
     by: str,
     id: str | None,  # noqa: A002 - the option's name
     groups: Sequence[str] | str | None,
@@ -564,10 +569,10 @@ def build_scored_lists(
 
 
 def read_scored_pairs(
-    source: Any,
+    source: TableSource,
     *,
-    speakers: Any,
-    utterances: Any,
+    speakers: SpeakerSource,
+    utterances: UtteranceSource,
     by: str,
     columns: Mapping[str, str] | None,
     orientation: str | None,

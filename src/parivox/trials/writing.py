@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.data.formats.format import Chunk, Scan
+    from parivox.sources import SpeakerSource, TableSource, UtteranceSource
 
 ROWS_PER_GROUP = 1 << 16
 """Rows of a group of rows in Parquet, and of what is put together at once."""
@@ -260,14 +261,14 @@ class Converted(NotebookView):
 
 @with_reading_options
 def convert(
-    source: Any,
+    source: TableSource,
     out: str | os.PathLike[str],
     *,
     to: str,
     columns: Mapping[str, str] | None = None,
     format: str | None = None,  # noqa: A002 - the option's name
-    speakers: Any = None,
-    utterances: Any = None,
+    speakers: SpeakerSource | None = None,
+    utterances: UtteranceSource | None = None,
     id: str | None = None,  # noqa: A002 - the option's name
     encoding: str | None = None,
     quotes: str | None = None,

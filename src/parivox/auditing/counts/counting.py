@@ -49,7 +49,7 @@ from parivox.data.trial_checks import item_by_speaker
 from parivox.data.trial_set import TrialSet, check_test_speakers
 from parivox.errors import ConfigError, DataError
 from parivox.options.audit import CountOptions
-from parivox.options.kinds import as_tuple
+from parivox.options.kinds import as_tuple, names_options
 from parivox.runtime.progress import reports_progress, stage
 
 if TYPE_CHECKING:
@@ -67,21 +67,23 @@ if TYPE_CHECKING:
     from parivox.data.speakers import Speakers
     from parivox.data.trial_checks import Trials
     from parivox.options.types import OtherCountOptions
+    from parivox.sources import DocumentSource, ScoreSource, SpeakerSource
 
 _MAX_TABLES_PER_LAYOUT = 16
 _GROUPS = ("level", "enrol_group", "test_group")
 _NO_GROUP = np.int32(-1)
 
 
+@names_options(CountOptions)
 @reports_progress
 @with_reading_options
 def count(
-    scores: Any,
-    speakers: Any = None,
+    scores: ScoreSource,
+    speakers: SpeakerSource | None = None,
     *,
     by: Sequence[str] | str | None = None,
     within: Sequence[str] | str | None = None,
-    groups: Any = None,
+    groups: DocumentSource | None = None,
     step: float | str | None = None,
     thresholds: Sequence[float | str] | float | str = (),
     withhold: int = 5,
