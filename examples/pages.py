@@ -3,9 +3,9 @@
     python examples/pages.py
 
 Each block ``console`` of a page holds one command. It is run in a folder with the files that
-the script named in the heading above it writes. A comment above a block, as in
-``<!-- from "Noted" to "Thresholds" -->``, names the beginnings of the first and the last line that
-are shown; a block below ``<!-- file context.yaml -->`` is written to that file.
+`examples/NAME.py` writes, named by a comment ``<!-- example NAME -->`` above it. A comment above a
+block, as in ``<!-- from "Noted" to "Thresholds" -->``, names the beginnings of the first and the
+last line that are shown; a block below ``<!-- file context.yaml -->`` is written to that file.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PAGES = (
     *[f"tutorials/{name}.md" for name in TUTORIALS],
 )
 BLOCK = re.compile(
-    r"^## The (?P<who>\w+)$"
+    r"^<!-- example (?P<example>\w+) -->$"
     r"|^<!-- file (?P<file>\S+) -->\n```\w+\n(?P<text>(?:(?!```).*\n)*)```$"
     r'|^(?:<!-- from "(?P<first>.*)" to "(?P<last>.*)" -->\n)?'
     r"```console\n(?P<command>\$ (?:.*\\\n)*.*\n)(?P<output>(?:(?!```).*\n)*)```$",
@@ -59,7 +59,7 @@ def fresh(
             (home / match["file"]).write_text(match["text"], encoding="utf-8")
             return block_text
         if command is None:
-            home = folder / match["who"]
+            home = folder / match["example"]
             if not (written := cache / home.name).exists():
                 script = EXAMPLES / f"{home.name}.py"
                 subprocess.run([sys.executable, script, written], check=True)  # noqa: S603 - our own
