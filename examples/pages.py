@@ -25,11 +25,11 @@ TUTORIALS = ("student", "auditor", "bank", "product")
 PAGES = (
     "bring-your-data.md",
     "trials.md",
-    "balanced.md",
     "plan.md",
     "thresholds.md",
     "calibration.md",
     "monitor.md",
+    "compare.md",
     "gate.md",
     *[f"tutorials/{name}.md" for name in TUTORIALS],
 )

@@ -1,4 +1,4 @@
-"""The pool of docs/balanced.md: the utterances of VoxCeleb1-H and the speakers of VoxCeleb1.
+"""The pool of docs/trials.md: the utterances of VoxCeleb1-H and the speakers of VoxCeleb1.
 
     python examples/pool.py FOLDER
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError, ArithmeticError)
 """What JSON may end in that is not as it was written."""
 _REMOVABLE_FILE = "pairing.parquet"
-"""What may be taken out of a folder before it is handed on: docs/gate.md#what-is-kept."""
+"""What may be removed from a shared folder: docs/compare.md#when-two-audits-are-paired."""
 HASHES = "SHA256SUMS"
 """Hashes of all other files, as ``sha256sum -c`` reads them."""
 

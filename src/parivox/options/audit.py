@@ -85,8 +85,8 @@ class ReadOptions(CommandOptions):
     )
     within: tuple[str, ...] | None = option(
         INPUT_SECTION,
-        "attributes that define strata: repeat the audit [within each stratum](groups.md#within), "
-        "as in `channel`",
+        "attributes that define strata: repeat the audit "
+        "[within each stratum](groups.md#within-strata), as in `channel`",
         Texts,
         metavar="ATTRIBUTES",
         example="channel",
@@ -220,8 +220,8 @@ class AuditOptions(ReadOptions):
     # docs/methods/rates.md#groups-of-trials
     allocate: tuple[str, ...] = option(
         MEASUREMENT_SECTION,
-        "[allocation](metrics/allocation.md), the rule that assigns nontarget trials to groups: "
-        "`both`, `enrol`, `test`, `either`",
+        "[allocation](groups.md#allocation-of-nontarget-trials), the rule that assigns nontarget "
+        "trials to groups: `both`, `enrol`, `test`, `either`",
         Texts,
         metavar="RULE",
         choices=("both", "enrol", "test", "either"),
@@ -617,7 +617,7 @@ class ReportDetailsCommand(CommandOptions):
     )
     context: Any = option(
         OUTPUT_SECTION,
-        "[audit context](report.md#what-only-you-know) (YAML): [labels](report.md#labels) of "
+        "[audit context](report.md#audit-context) (YAML): [labels](report.md#labels) of "
         "groups, systems and operating points; for the report also purpose, population, and who "
         "chose the threshold, the groups and the margin",
         default_text='"not supplied" is shown',

@@ -338,8 +338,8 @@ class ScoreCommand(CommandOptions):
     )
     all_pairs: bool = option(
         COUNTING_SECTION,
-        "score [all pairs](embed.md#all-pairs) of the recordings instead of a trial list; with "
-        "`--counts`",
+        "score [all pairs](recordings.md#all-pairs) of the recordings instead of a trial list; "
+        "with `--counts`",
         Flag,
         False,
         is_common=True,

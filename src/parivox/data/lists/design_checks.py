@@ -1,7 +1,7 @@
 """The checks G11 to G15: what else may differ between groups of a list than their speakers.
 
 They are figures of the list itself, not estimates of a population, so that no chance is judged;
-figures of few speakers or recordings are left out. See docs/trials.md#what-goes-with-a-group.
+figures of few speakers or recordings are left out. See docs/trials.md#differences-between-groups.
 """
 
 from __future__ import annotations
