@@ -18,11 +18,9 @@ import re
 import subprocess
 import sys
 import tempfile
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from tests.cli.conftest import table
-from tests.cli.test_bad_input import CASES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -147,9 +145,11 @@ def printed_text(words: Sequence[str], folder: Path) -> str:
 
 def terminal_and_report(rng: random.Random) -> tuple[str, str]:
     """Return what commands print on the demo and on small files, and the report of the demo."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "scores.csv").write_text(table(5), encoding="utf-8")
+    with tempfile.TemporaryDirectory() as temporary_folder:
+        folder = Path(temporary_folder)
+        # by name, as tests are not typed
+        scores = import_module("tests.cli.conftest").table(5)
+        (folder / "scores.csv").write_text(scores, encoding="utf-8")
         speaker_rows = [f"s{i},{'fm'[i % 2]},{'ABC'[i % 3]},{15 + 10 * i}\n" for i in range(6)]
         speakers = "speaker,gender,nation,age\n" + "".join(speaker_rows)
         (folder / "speakers.csv").write_text(speakers, encoding="utf-8")
@@ -163,8 +163,10 @@ def terminal_and_report(rng: random.Random) -> tuple[str, str]:
         help_text = printed_text(["--help"], folder)
         commands = re.findall(r"(?m)^    ([a-z-]+)", help_text)
         printed += [help_text, *(printed_text([name, "--help"], folder) for name in commands)]
-        for case in rng.sample(sorted(CASES), N_ERROR_MESSAGES):
-            printed.append(printed_text(list(map(str, CASES[case][0])), folder))
+        cases = import_module("tests.cli.test_bad_input").CASES
+        for name in rng.sample(sorted(cases), N_ERROR_MESSAGES):
+            arguments, _ = cases[name]
+            printed.append(printed_text(list(map(str, arguments)), folder))
         report = (folder / "demo" / "report.html").read_text(encoding="utf-8")
     return "\n".join(printed), report
 

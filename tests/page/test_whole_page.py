@@ -105,6 +105,22 @@ def test_the_first_figure_is_whole_at_every_width(opened, h_page):
             assert box["x"] + box["width"] <= width
 
 
+def test_the_legend_is_folded_on_a_phone_alone(opened, h_page):
+    with opened(h_page, viewport={"width": 390, "height": 844}) as page:
+        legend, text = page.locator("#answer .legend"), page.locator("#answer .legend > p")
+        assert not text.is_visible()
+        legend.locator("summary").click()
+        assert text.is_visible()
+        for width, is_open in ((1280, True), (390, False)):
+            page.set_viewport_size({"width": width, "height": 844})
+            page.wait_for_function(
+                "(open) => document.querySelector('.legend').open === open", arg=is_open
+            )
+        assert page.locator("#answer table.ratios").bounding_box()["y"] < 844
+    with opened(h_page, viewport={"width": 390, "height": 844}, java_script_enabled=False) as page:
+        assert page.locator("#answer .legend > p").is_visible()
+
+
 def test_without_javascript_every_figure_and_table_is_there(opened, h_page):
     count = "(one) => document.querySelectorAll(one).length"
     with opened(h_page) as page:

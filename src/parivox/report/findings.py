@@ -97,7 +97,7 @@ _REFERENCE_NAMES = {
     "geomean": "the geometric mean of the groups",
     "pooled": "all groups pooled",
 }
-_LIMIT_VERDICTS = {"met": "met", "not_met": "not met", "cannot_tell": VERDICTS["cannot_tell"]}
+LIMIT_VERDICTS = {"met": "met", "not_met": "not met", "cannot_tell": VERDICTS["cannot_tell"]}
 
 
 # ---- the answer
@@ -800,7 +800,7 @@ def limit_sentences(audit: Audit, filters: Row) -> Iterator[str]:
     for limit, groups_of_verdict in verdicts_of_limit.items():
         answer = "; ".join(
             f"{words}: {', '.join(groups_of_verdict[verdict])}"
-            for verdict, words in _LIMIT_VERDICTS.items()
+            for verdict, words in LIMIT_VERDICTS.items()
             if verdict in groups_of_verdict
         )
         yield f"{limit}: {answer}."

@@ -49,6 +49,14 @@
     });
   }
 
+  /* The legend is folded on phones alone; other screens have no summary to open it with. */
+  const phone = window.matchMedia("(max-width: 40rem)");
+  function foldLegend() {
+    for (const legend of document.querySelectorAll("details.legend")) legend.open = !phone.matches;
+  }
+  foldLegend();
+  phone.addEventListener("change", foldLegend);
+
   /* Paper has no summaries to open. */
   const opened = [];
   window.addEventListener("beforeprint", () => {

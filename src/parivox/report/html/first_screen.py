@@ -9,6 +9,7 @@ from parivox.core.verdict import EQUIVALENCE_CONFIDENCE
 from parivox.report import findings
 from parivox.report.audit_queries import ERROR_TYPES, VERDICTS, systems
 from parivox.report.ratio_strips import HIGHEST, LOWEST, SHAPES, SIGNS, TICKS, axis_position
+from parivox.report.sheets.supplementary import limits
 from parivox.report.words import (
     capitalised,
     count_text,
@@ -61,6 +62,7 @@ def first_screen(
         "caption": f"{caption}, compared with {findings.reference_text(audit)}{others_text}",
         "caveats": [*audit_overview.caveats, *extra_caveats],
         "legend": _legend(audit, audit_overview, shown_groups),
+        "limits": list(limits(audit)),
     }
 
 

@@ -1,12 +1,16 @@
-"""Tables besides error rates: failed recordings, errors by speaker, attempts, equal weights."""
+"""Tables besides error rates.
+
+Limits, failed recordings, errors by speaker, attempts, and standardised rates.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from parivox.facts import facts_of_row
-from parivox.report.audit_queries import ERROR_TYPES, POOLED
+from parivox.report.audit_queries import ERROR_TYPES, POOLED, has_several_systems, system_label
 from parivox.report.catalogue import reason_text
+from parivox.report.findings import LIMIT_VERDICTS, limit_rows, reference_text
 from parivox.report.sheets.sheet import UNDEFINED, Cell, Sheet
 from parivox.report.words import interval_text, percent, share_of_speakers, short_number
 
@@ -26,6 +30,53 @@ _MAX_CAUSES = 24
 """More rows of reasons than this are replaced by those of all groups together."""
 _PER_TRIALS = 10_000
 """Results of attempts are given per this number of speakers or impostors."""
+
+
+def limits(audit: Audit) -> Iterator[Sheet]:
+    """Return the verdict on every group at each limit, of each system and grouping."""
+    rows_by_grouping: dict[tuple[str, ...], list[Row]] = {}
+    for row in limit_rows(audit, {}):
+        key = (row["system"], row["list"], row["grouping"], row["allocation"])
+        rows_by_grouping.setdefault(key, []).append(row)
+    for (system, trial_list, grouping, allocation), rows in rows_by_grouping.items():
+        label = grouping if allocation == "both" else f"{grouping}, allocated by {allocation}"
+        if has_several_systems(audit):
+            label = f"{system_label(system, trial_list)}: {label}"
+        heads = list(dict.fromkeys(_limit_head(audit, row) for row in rows))
+        cells_by_group: dict[str, dict[str, Cell]] = {}
+        for row in sorted(rows, key=lambda row: (row["group"] == POOLED, row["group"])):
+            cells = cells_by_group.setdefault(row["group"], {})
+            cells[_limit_head(audit, row)] = _limit_cell(row)
+        yield Sheet.with_heads(
+            f"Limits by {label}, each group judged separately",
+            ["Group", *heads],
+            [
+                [Cell(group), *(cells.get(head, Cell("")) for head in heads)]
+                for group, cells in cells_by_group.items()
+            ],
+            words=range(1, len(heads) + 2),
+            is_sortable=True,
+        )
+
+
+def _limit_head(audit: Audit, row: Row) -> str:
+    """Return a limit as the head of a column."""
+    maximum = f"{100 * row['limit']:g} %"
+    if row["measure"] != "limit":
+        maximum = f"{row['limit']:g} times that of {reference_text(audit)}"
+    at_point = f" at {row['operating_point']}" if row["operating_point"] else ""
+    return f"{row['metric'].upper()}{at_point}: at most {maximum}"
+
+
+def _limit_cell(row: Row) -> Cell:
+    """Return the verdict on a limit above the value with its interval."""
+    if row["value"] is None:
+        return Cell(LIMIT_VERDICTS[row["verdict"]], below=reason_text(row))
+    factor, figure = 1.0, f"{short_number(row['value'])} times"
+    if row["measure"] == "limit":
+        factor, figure = 100.0, percent(row["value"])
+    interval = interval_text(row["low"], row["high"], times=factor)
+    return Cell(LIMIT_VERDICTS[row["verdict"]], below=f"{figure} {interval}".strip())
 
 
 def failures(audit: Audit, filters: Row, rates: Rates, point: str) -> Iterator[Sheet]:
