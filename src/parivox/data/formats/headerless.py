@@ -143,9 +143,14 @@ class TextSample:
 
         Examples
         --------
-        >>> [text_sample(text).has_unknown_header for text in (
-        ...     b"u1 u2 y\na/1 a/2 1", b"speaker,place,sex\na,x,f", b"user,a,target\na,b,target"
-        ... )]
+        >>> [
+        ...     text_sample(text).has_unknown_header
+        ...     for text in (
+        ...         b"u1 u2 y\na/1 a/2 1",
+        ...         b"speaker,place,sex\na,x,f",
+        ...         b"user,a,target\na,b,target",
+        ...     )
+        ... ]
         [True, True, False]
         """
         first_row, *other_rows = self.rows or [[]]
