@@ -92,9 +92,9 @@ def test_speakers_who_vary_alike_count_more_than_one_with_nearly_all_errors():
     llrs = np.tile([1.0, -2.0, 2.0, 0.5], 6) + np.repeat([0.3, -0.3] * 3, 4)
     target = np.tile([True, True, False, False], 6)
     speaker = np.repeat(np.arange(6), 4)
-    assert 3 < cell_tests(llrs, target, speaker, speaker).df[0] <= 4
+    assert 2.5 < cell_tests(llrs, target, speaker, speaker).df[0] <= 3.5
     one_only = np.where(speaker == 0, 6 * llrs, 0.0)
-    assert cell_tests(one_only, target, speaker, speaker).df[0] < 3
+    assert cell_tests(one_only, target, speaker, speaker).df[0] < 2
 
 
 @pytest.mark.parametrize(("factor", "includes_0"), [(1.0, (0.91, 0.99)), (2.0, (0.0, 0.1))])
@@ -159,3 +159,14 @@ def test_cells_without_trials_or_class_have_no_test():
     cell = np.where(target, 0, 2).astype(np.int32)  # targets, nothing, nontargets
     tests = cell_tests(llrs, target, enrol, test, cell)
     np.testing.assert_array_equal(tests.lower_limit([0.1] * 3, [0.05] * 3), [0.05] * 3)
+
+
+def test_implied_variance_is_no_estimate_from_few_speakers():
+    """Degrees of freedom count what is estimated: the more is implied, the smaller the limit."""
+    gradient = [0.3, 0.3]
+    estimated = gradient_tests(gradient, [[0.02, 0], [0, 0.02]], 3)
+    half_implied = gradient_tests(gradient, [[0.01, 0], [0, 0.01]], 3, (0.01, 0, 0.01))
+    twelve_df = gradient_tests(gradient, [[0.02, 0], [0, 0.02]], 12)
+    assert estimated.lower_limit(0.03, 0.0) == 0
+    assert half_implied.lower_limit(0.03, 0.0) == pytest.approx(twelve_df.lower_limit(0.03, 0.0))
+    assert half_implied.lower_limit(0.03, 0.0) > 0
