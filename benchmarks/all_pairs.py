@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from benchmarks import performance
 from benchmarks.measure import Gate, machine
 
 import parivox as pv
@@ -149,7 +148,6 @@ def main() -> None:
     if options.write:
         head = ["# All pairs", "", "Written by `python -m benchmarks.all_pairs --write`.", ""]
         RESULTS_PAGE.write_text("\n".join([*head, machine(), "", *text, ""]), encoding="utf-8")
-        performance.write()
     raise SystemExit(not all(gate.passed for gate in gates))
 
 

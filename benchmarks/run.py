@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks import bank, bootstrap, parts, performance, report, scale, startup, trials
+from benchmarks import bank, bootstrap, parts, report, scale, startup, trials
 from benchmarks.compute import report as compute_report
 from benchmarks.measure import (
     Gate,
@@ -211,9 +211,8 @@ def main() -> int:
         print(f"{title}:", *table, *section_gates, sep="\n", flush=True)
         everything += section_gates
         lines += ["", f"## {title}", "", *table, "", *verdicts(section_gates)]
-    if options.scale and not options.quick:  # else sections of the page would have no results
+    if options.scale and not options.quick:
         RESULTS_PAGE.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        performance.write()
     failed = [gate.name for gate in everything if not gate.passed]
     print(f"{len(everything) - len(failed)} of {len(everything)} gates pass")
     return int(bool(failed))

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from benchmarks import performance
 from benchmarks.measure import Gate, machine
 
 from parivox.scoring.run import score
@@ -318,7 +317,6 @@ def main() -> int:
     print(*written, sep="\n")
     if options.write:
         RESULTS_PAGE.write_text("\n".join(written) + "\n", encoding="utf-8")
-        performance.write()
     return int(not all(gate.passed for _, gates in sections for gate in gates))
 
 

@@ -9,7 +9,6 @@ Takes the scores of the extra `demo`, and about a minute and a half. All comes f
 from __future__ import annotations
 
 from collections import Counter
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
     Reproductions = Mapping[tuple[str, str], Reproduced]
 
 PAGE = Path(__file__).parents[1] / "docs" / "papers.md"
-
-PAPERS_WITH_FAILING_CLAIMS = ("000", "001", "002")
 
 
 def rows(reproductions: Reproductions, paper: str, item: str, quantity: str) -> list[Row]:
@@ -59,16 +56,6 @@ def tally(reproductions: Reproductions) -> Iterator[str]:
         yield f"| {paper.name}: {paper.title} | {verdicts.total()} | {counts} |"
 
 
-def failing_claims(reproductions: Reproductions, paper: str) -> Iterator[str]:
-    """Claims of a paper that do not hold, and why."""
-    yield "| where | claim that does not hold | because |"
-    yield "|---|---|---|"
-    for (name, item), reproduction in reproductions.items():
-        for claim in reproduction.claims if name == paper else ():
-            if claim.verdict == FAILS:
-                yield f"| {item} | {claim.sentence} | {claim.why} |"
-
-
 def in_order(reproductions: Reproductions) -> list[Row]:
     """Subgroup biases of paper 001 as its table 4 has them, the best first."""
     return sorted(
@@ -90,17 +77,6 @@ def subgroups(reproductions: Reproductions) -> Iterator[str]:
         )
 
 
-def spreads(reproductions: Reproductions) -> Iterator[str]:
-    """How far results of lists move with pairs, and with people."""
-    yield "| group, pairs per speaker | worst list of five over best | lists, sd | speakers, sd |"
-    yield "|---|---|---|---|"
-    names = ("worst list over best, %", "sd over lists, %", "sd over speakers, %")
-    columns = [rows(reproductions, "002", "figure 3", name) for name in names]
-    for estimates in zip(*columns, strict=True):
-        cells = (f"{row['exact']:.0f} %" for row in estimates)
-        yield f"| {estimates[0]['row']} | {' | '.join(cells)} |"
-
-
 def fairest(reproductions: Reproductions) -> Iterator[str]:
     """Of table 1 of paper 003: each measure of five systems, and what fair ones show."""
     fair = "fair systems: mean | 95 % are below | p, by itself"
@@ -120,68 +96,10 @@ def fairest(reproductions: Reproductions) -> Iterator[str]:
         )
 
 
-def criteria(reproductions: Reproductions) -> Iterator[str]:
-    """Table 2 of paper 003 with numbers."""
-    heads = "larger term over smaller, median | least fair | defined where a group has no errors"
-    yield f"| on | measure | {heads} |"
-    yield "|---|---|---|---|---|"
-    quantities = (
-        "larger term over smaller, median",
-        "least fair",
-        "values defined where a group has no errors, %",
-    )
-    figure_by_name = {
-        (row["row"], row["quantity"]): row for row in reproductions["003", "table 2"].figures.rows()
-    }
-    for data_name in dict.fromkeys(
-        name for name, quantity in figure_by_name if quantity.startswith("IR, ")
-    ):
-        for measure in ("FDR", "IR", "GARBE"):
-            times, most, share = (
-                figure_by_name[data_name, f"{measure}, {quantity_name}"]
-                for quantity_name in quantities
-            )
-            yield (
-                f"| {data_name} | {measure} | {times['exact']:.1f} times | {most['exact']:.2f} | "
-                f"{share['exact']:.0f} % ({share['note']}) |"
-            )
-
-
-def disputes(reproductions: Reproductions) -> Iterator[str]:
-    """FDR and NRB of FPR over thresholds, beside what fair systems show."""
-    fdr, nrb = (f"95 % of fair systems are {side} | p, by itself" for side in ("above", "below"))
-    yield f"| FPR of all | FDR, alpha 1 | {fdr} | NRB of FPR | {nrb} |"
-    yield "|---|---|---|---|---|---|---|"
-    pairs = zip(
-        rows(reproductions, "000", "figure 1", "FDR, alpha 1"),
-        rows(reproductions, "000", "figure 2", "NRB of FPR"),
-        strict=True,
-    )
-    for pair in pairs:
-        cells = (
-            f"{ranged(row)} | {row['floor_95']:.3f} | {p_value_cell(row['p_holm'])}" for row in pair
-        )
-        yield f"| {pair[0]['row'].removeprefix('FPR ')} | {' | '.join(cells)} |"
-
-
-def ranged(row: Row) -> str:
-    """A figure with its interval."""
-    if row["low"] is None:
-        return f"{row['exact']:.3f}"
-    return f"{row['exact']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
-
-
 TABLES: dict[str, Callable[[Reproductions], Iterator[str]]] = {
     "tally": tally,
     "subgroups": subgroups,
-    "spreads": spreads,
     "fairest": fairest,
-    "criteria": criteria,
-    "disputes": disputes,
-    **{
-        f"claims {paper}": partial(failing_claims, paper=paper)
-        for paper in PAPERS_WITH_FAILING_CLAIMS
-    },
 }
 
 

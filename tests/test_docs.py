@@ -122,7 +122,7 @@ def test_every_cost_model_and_eer_definition_has_its_row():
     from parivox.core.eer import DEFINITIONS
 
     assert [name for name in COST_MODELS if f"`{name}`" not in text("metrics/costs.md")] == []
-    assert [name for name in DEFINITIONS if f"`{name}`" not in text("metrics/eer.md")] == []
+    assert [name for name in DEFINITIONS if f"`{name}`" not in text("metrics/error-rates.md")] == []
 
 
 @pytest.fixture

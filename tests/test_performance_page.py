@@ -7,7 +7,6 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "performance.md"
-MEASURED_BLOCK = re.compile(r"<!-- found in .*?<!-- /found -->", flags=re.DOTALL)
 FIGURE = re.compile(r"(\d[\d.,]*) (?:[GM]B|CPU s|processor seconds)\b")
 MARK = re.compile(r"<!-- measured: (.+?) -->")
 
@@ -20,19 +19,10 @@ def results():
     return "".join(file.read_text(encoding="utf-8") for file in sorted(folder.glob("[A-Z]*S.md")))
 
 
-def test_the_page_holds_what_was_found(results, monkeypatch):
-    monkeypatch.syspath_prepend(ROOT)
-    from benchmarks.performance import render
-
-    page = PAGE.read_text(encoding="utf-8")
-    assert len(MEASURED_BLOCK.findall(page)) > 8
-    assert render(page) == page, "mend with: python -m benchmarks.performance"
-
-
 def claims(file):
     """Paragraphs, list items and rows with a figure of time or memory, and what they rest on."""
-    prose = MEASURED_BLOCK.sub("", file.read_text(encoding="utf-8"))
-    for paragraph in re.split(r"\n(?=\n|- |\|)", prose):
+    text = file.read_text(encoding="utf-8")
+    for paragraph in re.split(r"\n(?=\n|- |\|)", text):
         if figures := FIGURE.findall(MARK.sub("", paragraph)):
             yield paragraph, figures, MARK.findall(paragraph)
 
@@ -42,7 +32,7 @@ def test_figures_rest_on_results(results):
     apart = {PAGE.parent / name for name in re.findall(r"\]\(([\w-]+\.md)", elsewhere)}
     files = {ROOT / "README.md", *(ROOT / "docs").rglob("*.md")} - apart
     stated_claims = [claim for file in sorted(files) for claim in claims(file)]
-    assert len(stated_claims) > 3
+    assert len(stated_claims) > 15
     for paragraph, figures, marks in stated_claims:
         assert [mark for mark in marks if mark not in results] == []
         quoted = " ".join(marks)

@@ -1,11 +1,11 @@
-"""Run the coverage study, keep what it finds in results/, and write docs/coverage.md.
+"""Run the coverage study, keep what it finds in results/, and write its pages of docs/.
 
     python -m benchmarks.coverage [STUDY ...]
         [--cells [TEXT ...]] [--datasets N] [--seed N] [--quick]
 
 Without names, lists the studies, with the minutes that their cells took on one core. Cells run on
 all cores. `--cells` runs those whose name holds any of the texts, and without texts lists them;
-what other runs found stays. `page` writes the page alone. `--quick` draws a few data sets of each
+what other runs found stays. `page` writes the pages alone. `--quick` draws a few data sets of each
 cell and keeps nothing.
 """
 
@@ -37,6 +37,7 @@ from benchmarks.coverage import (
     rates,
     ratios,
     real,
+    rivals,
     shrinkage,
     spread,
     thresholds,
@@ -53,6 +54,7 @@ STUDIES = {
     "rates": rates,
     "ratios": ratios,
     "real": real,
+    "rivals": rivals,
     "floors": floors,
     "measures": measures,
     "heterogeneity": heterogeneity,
@@ -157,7 +159,7 @@ def _listed() -> Iterator[str]:
         longest, total = max(minutes), sum(minutes)
         duration = f"{len(minutes):3} cells of {longest:.1f} min at most, {total:.0f} in all"
         yield f"{name:14}{duration:43}{about}"
-    yield f"{'page':57}docs/coverage.md from what is kept; each study writes it, too."
+    yield f"{'page':57}the two pages of docs/ alone, from what is kept; each study writes them"
 
 
 if __name__ == "__main__":

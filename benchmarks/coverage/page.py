@@ -1,9 +1,9 @@
-"""The page docs/coverage.md, written from the files in results/, so that figures cannot drift.
+"""Pages of docs/ that are written from the files in results/, so that figures cannot drift.
 
-``page.md`` is the page with a query in the place of each figure: ``<<study column label=value>>``
-is the range of a column over the rows with that label. ``label=a|b`` is either value,
-``label!=value`` any other, quotes hold what has blanks, and ``max`` in front gives the highest
-figure alone.
+A file of pages/ is the page of that name with a query in the place of each figure:
+``<<study column label=value>>`` is the range of a column over the rows with that label.
+``label=a|b`` is either value, ``label!=value`` any other, quotes hold what has blanks, and ``max``
+in front gives the highest figure alone.
 """
 
 from __future__ import annotations
@@ -19,17 +19,22 @@ from benchmarks.coverage.records import Row, read
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-PAGE = Path(__file__).parents[2] / "docs" / "coverage.md"
-TEMPLATE = (Path(__file__).with_name("page.md")).read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+TEMPLATES = {
+    file.name: file.read_text(encoding="utf-8")
+    for file in sorted(Path(__file__).with_name("pages").glob("*.md"))
+}
 ABOUT = "about"
 NO_FIGURE = "not yet run"
 _QUERY = re.compile(r"<<(.+?)>>")
 _CONDITION = re.compile(r"(\w+?)(!?=)(.*)")
 
 
-def write(path: Path = PAGE) -> None:
-    """Write the page from what is kept."""
-    path.write_text(render(read()), encoding="utf-8")
+def write(folder: Path = DOCS) -> None:
+    """Write the pages from what is kept."""
+    studies = read()
+    for name, template in TEMPLATES.items():
+        (folder / name).write_text(render(template, studies), encoding="utf-8")
 
 
 def line(row: Row) -> str:
@@ -38,11 +43,11 @@ def line(row: Row) -> str:
     return ", ".join(f"{name} {figure}" for name, figure in row.items() if name not in left_out)
 
 
-def render(studies: Mapping[str, Sequence[Row]]) -> str:
-    """Return the page as Markdown."""
+def render(template: str, studies: Mapping[str, Sequence[Row]]) -> str:
+    """Return a template with figures in place of its queries."""
     # the lists of one design lie in several cells
     rows_by_study = {**studies, "findings": [*findings.shares(studies.get("findings", []))]}
-    return _QUERY.sub(lambda query: _answer(query[1], rows_by_study), TEMPLATE)
+    return _QUERY.sub(lambda query: _answer(query[1], rows_by_study), template)
 
 
 def _answer(query: str, rows_by_study: Mapping[str, Sequence[Row]]) -> str:

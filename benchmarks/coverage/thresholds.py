@@ -2,7 +2,7 @@
 
 Scores are normal, so that the thresholds and rates of all speakers are known. Intervals take the
 threshold as it is, or have the spread of replicates that find it again, as audits have it for all
-trials (docs/methods/uncertainty.md#thresholds-found-on-these-trials).
+trials (docs/methods/uncertainty.md#thresholds-set-on-the-audited-trials).
 """
 
 from __future__ import annotations

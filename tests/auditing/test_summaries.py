@@ -196,7 +196,7 @@ def means(bt4vt_data):
 
 def test_mean_threshold_bias_of_paper_001_counted_exactly(means):
     # the paper's 1.37 and 1.09 come of figures that bt4vt rounds and cuts
-    # (docs/methods/published-tables.md#table-4-of-paper-001)
+    # (docs/papers.md#table-4-of-paper-001)
     for name, printed in (("V2", (1.3624, 1.2846)), ("L", (1.3764, 1.2206))):
         for gender, mean in zip("fm", printed, strict=True):
             row_filter = {"measure": "mean_threshold_bias", "group": f"gender={gender}"}

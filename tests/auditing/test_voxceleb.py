@@ -7,7 +7,7 @@ import pytest
 import parivox as pv
 
 # Subgroup bias and threshold bias of ResNetSE34V2, counted exactly
-# (docs/methods/published-tables.md#table-4-of-paper-001)
+# (docs/papers.md#table-4-of-paper-001)
 TABLE_4 = {
     "m+Mexico": (1.5991, 2.7723),
     "m+New Zealand": (0.6704, 1.2046),
@@ -156,7 +156,7 @@ def test_reversed_pairs_are_kept_and_told(v2):
 
 
 def test_mean_threshold_bias_of_either_gender(systems):
-    # see docs/methods/published-tables.md#table-4-of-paper-001
+    # see docs/papers.md#table-4-of-paper-001
     for name, printed in (("V2", (1.3624, 1.2846)), ("L", (1.3764, 1.2206))):
         rows = systems[name].bias.subset(measure="threshold_bias", allocation="both").rows()
         for gender, mean in zip("fm", printed, strict=True):
@@ -177,7 +177,7 @@ def test_which_groups_are_better_off_with_which_system(systems):
 
 
 def test_true_ratios_of_the_examples_in_the_text(v2):
-    # see docs/methods/published-tables.md#table-5-of-paper-001
+    # see docs/papers.md#table-5-of-paper-001
     for group, fpr, fnr in (
         ("f+India", 5.12, 1.32),
         ("m+USA", 0.392, 1.055),

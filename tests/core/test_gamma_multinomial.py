@@ -139,7 +139,7 @@ def test_draws_vary_as_much_as_rates_of_resampled_fair_speakers():
 
 
 def by_hand_of_speakers(sizes, errors, trials):
-    """Steps 1, 2, 4 of docs/methods/noise-floors.md#gamma-multinomial-draws, group by group."""
+    """Steps 1, 2, 4 of docs/methods/uncertainty.md#gamma-multinomial-draws, group by group."""
     shares, excess, squares, fourths, start = [], [], 0.0, 0.0, 0
     for size in sizes:
         e, n = errors[start : start + size], trials[start : start + size]
@@ -173,7 +173,7 @@ def test_variance_of_a_fair_system_by_hand_for_speakers():
 
 
 def by_hand_of_pairs(sizes, errors, trials):
-    """Steps 1, 3, 4 of docs/methods/noise-floors.md#gamma-multinomial-draws, group by group."""
+    """Steps 1, 3, 4 of docs/methods/uncertainty.md#gamma-multinomial-draws, group by group."""
     rows, squares, fourths = [], 0.0, 0.0
     cells, first_speakers, second_speakers = all_pairs(sizes)
     for cell, size in enumerate(sizes):

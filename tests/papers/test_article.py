@@ -63,17 +63,17 @@ def test_its_bullets_are_of_the_figures(reproduced):
     turned = [g for g, row in biases.items() if (row["exact"] > 1) != (row["printed"] > 1)]
     off = [g for g, row in biases.items() if abs(row["exact"] - row["printed"]) > 0.05]
     assert turned == off == ["mexico_m"]
-    assert "Three of 18 intervals keep clear of the line, most span a factor of two" in text
+    assert "Three of 18 intervals do not contain 1, most span a factor of two" in text
     assert sum(not row["low"] < 1 < row["high"] for row in biases.values()) == 3
     assert sum(row["high"] > 2 * row["low"] for row in biases.values()) > 18 / 2
     assert [g for g, row in biases.items() if row["p_holm"] < 0.05] == ["usa_m"], "one of 18"
     few = sum(int(row["note"].split()[0]) < 30 for row in biases.values())
-    assert f"{few} of the 18 groups by gender and nationality have fewer than 30 people" in text
+    assert f"{few} of the 18 groups by gender and nationality have fewer than 30 speakers" in text
     assert biases["india_f"]["high"] > 8, "eight times"
     assert biases["india_f"]["low"] < 1, "or below"
     india = figures_of("001", "table 5", "FPR ratio")["india_f"]
     possible = f"anything from {india['low']:.1f} to {india['high']:.0f} is possible"
-    assert f"to everyone it is {india['exact']:.0f} times, and {possible}" in text
+    assert f"to the average it is {india['exact']:.0f} times, and {possible}" in text
     trials, spoken = (
         figures_of("001", "table 2", f"{unit}, %") for unit in ("trials", "utterances")
     )

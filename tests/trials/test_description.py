@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import parivox as pv
 from parivox.data.lists.list_counts import effective_number
 
-# paper 002's Table 3 on VoxCeleb1-H (cleaned; docs/methods/published-tables.md):
+# paper 002's Table 3 on VoxCeleb1-H (cleaned; docs/papers.md):
 # target trials, trivial ones in %
 TABLE_3 = {
     "USA": (178_134, 12.70),

@@ -1,7 +1,7 @@
 """Associations between attributes, by which a difference by one may be due to another.
 
 Standardised rates, of all groups on one mixture of strata, remove the effect of the other attribute
-(docs/methods/confounding.md#standardised-rates).
+(docs/methods/verdicts.md#standardised-rates).
 """
 
 from __future__ import annotations

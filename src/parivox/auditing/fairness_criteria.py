@@ -1,6 +1,6 @@
 """The functional criteria of fairness measures (FFMC) in numbers, of any audit with a sweep.
 
-See docs/methods/meta-measures.md#functional-criteria.
+See docs/methods/bias-measures.md#functional-criteria.
 """
 
 from __future__ import annotations

@@ -412,7 +412,7 @@ class Uncertainty:
     def _with_threshold(self, interval: Interval, metric: str, definition: str = "") -> Interval:
         """Return the interval whose last cell has the spread of draws that set the threshold anew.
 
-        See docs/methods/uncertainty.md#thresholds-found-on-these-trials.
+        See docs/methods/uncertainty.md#thresholds-set-on-the-audited-trials.
         """
         if self.options.interval != "speakers":
             return interval

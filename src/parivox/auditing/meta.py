@@ -96,7 +96,7 @@ def each_meta_measure(
     *,
     only_defined_groups: bool = False,
 ) -> Iterator[MetaRows]:
-    """Yield every measure (docs/methods/meta-measures.md), those of one metric first.
+    """Yield every measure (docs/methods/bias-measures.md#meta-measures), those of one metric first.
 
     Parameters
     ----------
@@ -411,7 +411,7 @@ def _add_all_measures(
     if uncertainty is not None:
         rates = error_metrics.with_metrics(*RATES)
         # the spread that is left once the noise of speakers is subtracted
-        # (docs/methods/noise-floors.md#tau-log)
+        # (docs/methods/uncertainty.md#tau-log)
         spread_columns = uncertainty.spread_beyond_noise(rates)
         heterogeneity_p = dict(
             zip(rates.keys, spread_columns["heterogeneity"]["p"].tolist(), strict=True)

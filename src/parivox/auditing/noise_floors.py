@@ -1,6 +1,6 @@
 """Noise floors: what a system with equal rates in all groups would show on these trials.
 
-See docs/methods/noise-floors.md.
+See docs/methods/uncertainty.md#noise-floors.
 """
 
 from __future__ import annotations

@@ -29,13 +29,13 @@ __all__ = ["INTERVAL_METHODS", "OFFENDERS", "REFERENCES", "Options", "SampleSize
 SWEEP = "fpr=0.001:0.1:log100"
 """Grid of the area under FDR when no sweep is asked for.
 
-See docs/methods/meta-measures.md#area-under-fdr.
+See docs/methods/bias-measures.md#area-under-fdr.
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class SampleSizeMinimums:
-    """What a group needs for its rates to count (docs/methods/verdicts.md#gates)."""
+    """What a group needs for its rates to count (docs/methods/verdicts.md#sample-size-minimums)."""
 
     inference: int = 5  # speakers below which no interval is given and nothing is concluded
     speakers: int = 10  # speakers below which a group is kept out of headline meta-measures

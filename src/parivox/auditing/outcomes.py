@@ -1,7 +1,7 @@
 """Outcomes of trials beside their scores: decisions, thresholds, failures, seconds.
 
 And the rates that count failures to enrol and to acquire, and how long a trial took
-(ISO/IEC 19795-1; docs/methods/failures.md#rates-of-attempts). FNMR and FMR are of comparisons that
+(ISO/IEC 19795-1; docs/methods/rates.md#rates-of-attempts). FNMR and FMR are of comparisons that
 were made; FRR and FAR are of attempts, in which a recording that cannot be acquired is a rejection;
 the generalised rates count enrolments that failed too.
 """

@@ -1,8 +1,8 @@
 """Every trial with its errors, groups and numbered speakers: for models of one's own.
 
-Group comparisons are not causal (docs/methods/confounding.md). Who wants to hold other things equal
-than standardising can, fits a mixed model: an error against groups and confounders, with random
-effects of the speakers of both sides.
+Group comparisons are not causal (docs/methods/verdicts.md#confounding). To control for more than
+standardising can, fit a mixed model: an error against groups and confounders, with random effects
+of the speakers of both sides.
 """
 
 from __future__ import annotations

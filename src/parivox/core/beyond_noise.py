@@ -1,6 +1,6 @@
 """Spread between groups with the part taken out that sampling alone makes.
 
-See docs/methods/noise-floors.md#tau-log and docs/methods/noise-floors.md#corrected-variance.
+See docs/methods/uncertainty.md#tau-log and docs/methods/uncertainty.md#corrected-variance.
 
 Rates of groups that are alike differ, because each rests on few errors of few speakers. What
 is left of their spread after this noise is an estimate of the true one; it falls on either side
@@ -60,7 +60,7 @@ class SpreadQuantiles(NamedTuple):
 def tau_log(rates: ArrayLike, null: ArrayLike) -> TauLog:
     """Return the spread of ln rates beyond that of a system with equal rates.
 
-    See docs/methods/noise-floors.md#tau-log.
+    See docs/methods/uncertainty.md#tau-log.
 
     `value` = sqrt(max(0, var ln b - mean of var ln b over null draws)), about the standard
     deviation of ln rates between groups: 0.3 says that groups typically differ from their middle
@@ -131,7 +131,7 @@ def expect_errors(errors: ArrayLike, trials: ArrayLike) -> NDArray[np.bool_]:
 def heterogeneity(rates: ArrayLike, null: ArrayLike) -> Heterogeneity:
     """Return how much groups differ, in units of how much groups with equal rates would.
 
-    See docs/methods/noise-floors.md#heterogeneity.
+    See docs/methods/uncertainty.md#heterogeneity.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def heterogeneity(rates: ArrayLike, null: ArrayLike) -> Heterogeneity:
 def welch(rates: ArrayLike, se: ArrayLike, df: ArrayLike) -> FloatArray:
     """Return the p value of equal rates where speakers may vary more in some groups than others.
 
-    See docs/methods/noise-floors.md#heterogeneity. Welch's test of ln rates, each with its own
+    See docs/methods/uncertainty.md#heterogeneity. Welch's test of ln rates, each with its own
     standard error and degrees of freedom, as its interval has: it needs no draws under equal rates,
     nor that speakers vary equally in all groups, but rejects too often where groups have few
     speakers.
@@ -223,7 +223,7 @@ def welch(rates: ArrayLike, se: ArrayLike, df: ArrayLike) -> FloatArray:
 def spread_interval(values: ArrayLike, noise: ArrayLike, confidence: float = 0.95) -> SpreadLimits:
     """Return an interval of the spread of groups beyond noise, by inverting draws of the noise.
 
-    See docs/methods/noise-floors.md#tau-log. What is observed is the true value of each group and
+    See docs/methods/uncertainty.md#tau-log. What is observed is the true value of each group and
     noise, so its variance over the groups of a true spread s is, with the direction d in which the
     groups were seen to differ and noise e,
 

@@ -370,7 +370,7 @@ _MEAN_MEASURES = tuple(
     )
     for measure in _REFERENCE_MEASURES
 )
-# Computed by the audit from numeric attributes, see docs/methods/confounding.md#trends.
+# Computed by the audit from numeric attributes, see docs/methods/verdicts.md#trends.
 _TREND = BiasMeasure(
     id="trend",
     label="trend",

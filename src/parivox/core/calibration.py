@@ -1,6 +1,6 @@
 """Maps from scores to natural-log likelihood ratios, fitted to counts of trials.
 
-See docs/methods/calibration.md#calibrators.
+See docs/methods/costs.md#calibrators.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MIN_CHECKED_FALL = 1e-2
 # A step that should lower the cost by less than this is the last.
 _CONVERGED_FALL = 1e-12
 # Share of the difference between minimum Cllr and the Cllr of maps fitted to other speakers that
-# is optimism, by simulation (docs/methods/calibration.md#optimism).
+# is optimism, by simulation (docs/methods/costs.md#optimism).
 _OPTIMISTIC_SHARE = 0.7
 # With more distinct scores than this, the optimism is computed in bins of scores.
 _MAX_BINS = 4096
@@ -57,7 +57,7 @@ Line = Logistic | Isotonic
 def logistic(counts: Counts, start: Logistic | None = None) -> Logistic:
     """Find the line of smallest Cllr.
 
-    See docs/methods/calibration.md#logistic; Brummer and du Preez (2006).
+    See docs/methods/costs.md#logistic; Brummer and du Preez (2006).
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def logistic(counts: Counts, start: Logistic | None = None) -> Logistic:
 def isotonic(counts: Counts, start: Isotonic | None = None) -> Isotonic:  # noqa: ARG001 - as `logistic`
     """Find the rising steps of smallest Cllr, by pooling adjacent violators.
 
-    See docs/methods/calibration.md#isotonic. One target and one nontarget trial are added at either
+    See docs/methods/costs.md#isotonic. One target and one nontarget trial are added at either
     end, so that no step is infinite.
 
     Examples
@@ -181,7 +181,7 @@ def optimism(values: ArrayLike, targets: ArrayLike, sets: ArrayLike) -> float:
 
     Maps fitted without the speakers of a trial make Cllr too large, by less than minimum Cllr is
     too small: seven tenths of the difference are taken.
-    See docs/methods/calibration.md#optimism.
+    See docs/methods/costs.md#optimism.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Whether log likelihood ratios may be perfectly calibrated: the gradient of Cllr, tested.
 
-See docs/methods/calibration.md#loss-above-0.
+See docs/methods/costs.md#loss-above-0.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def cllr_gradient(
 
     Bits for each nat of an offset, and for each unit of a factor. Both are 0 for perfectly
     calibrated ratios of all speakers; positive where ratios are too high, and where they claim too
-    much. docs/methods/calibration.md#loss-above-0. `base` is that of the logarithms.
+    much. docs/methods/costs.md#loss-above-0. `base` is that of the logarithms.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def gradient_variance_excess(
     The variance that perfectly calibrated ratios imply, were trials independent, less the one
     observed: each ratio says how often trials with it are errors. Of shape [..., 3]: of the offset,
     their covariance, of the factor; bits squared. `base` is that of the logarithms.
-    docs/methods/calibration.md#loss-above-0.
+    docs/methods/costs.md#loss-above-0.
 
     Examples
     --------

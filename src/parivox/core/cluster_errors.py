@@ -346,7 +346,7 @@ class Moments:
     def pair_variance(self) -> FloatArray:
         """W: variance by pairs beyond the binomial one; may be negative.
 
-        See docs/methods/noise-floors.md#gamma-multinomial-draws.
+        See docs/methods/uncertainty.md#gamma-multinomial-draws.
 
         NaN for fewer than 2 pairs and for target trials.
         """

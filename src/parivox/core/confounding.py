@@ -1,6 +1,6 @@
 """Confounding: trends with a number, strata that differ between groups, associated attributes.
 
-See docs/methods/confounding.md. Speakers are the sample throughout, as in
+See docs/methods/verdicts.md#confounding. Speakers are the sample throughout, as in
 docs/methods/uncertainty.md#residuals-and-variances. Arrays are ``[..., cell]``; leading
 axes, such as operating points, are free. Why a trend is undefined:
 
@@ -78,7 +78,7 @@ def trend(
 ) -> Trend:
     """Return the slope of the log odds of an error on a number of speakers, such as age.
 
-    See docs/methods/confounding.md#trends. Bands of a numeric attribute hide what happens within
+    See docs/methods/verdicts.md#trends. Bands of a numeric attribute hide what happens within
     them and between; the slope is one number for all of it: the logistic regression of errors on
     the attribute, in log odds per unit (for ten years divide the ages by 10; exp of it is an odds
     ratio, for rare errors about a ratio of rates).
@@ -357,7 +357,7 @@ def standardised(
 ) -> Standardised[ClusterErrorsT]:
     """Return directly standardised rates: sum over strata k of w_k * R_gk for each group g.
 
-    The weights w_k are equal. See docs/methods/confounding.md#standardised-rates. Each stratum (a
+    The weights w_k are equal. See docs/methods/verdicts.md#standardised-rates. Each stratum (a
     pairing, a band of durations, any attribute of trials) has the same weight in all groups, so
     that they differ no longer in their mixture of strata. Strata that some group lacks are left out
     for all groups.
@@ -493,7 +493,7 @@ class Association:
 def association(table: ArrayLike, *, seed: int | tuple[int, ...] = 0) -> Association:
     """Return Cramér's V, corrected for bias (Bergsma 2013), and its p value.
 
-    See docs/methods/confounding.md#attributes-that-go-together. Where two attributes of the same
+    See docs/methods/verdicts.md#associated-attributes. Where two attributes of the same
     speakers are associated, the apparent effect of one may be an effect of the other.
 
     The table, of shape (value, value), counts the speakers who have each pair of values. p is from

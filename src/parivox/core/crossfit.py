@@ -1,6 +1,6 @@
 """Cross-fitting over speakers: folds, and intervals from leaving each fold out.
 
-See docs/methods/thresholds.md#cross-fitting. A rule that was fitted to some speakers is judged on
+See docs/methods/gates.md#cross-fitting. A rule that was fitted to some speakers is judged on
 others. A trial has two speakers: if they are in folds a and b, the trial is judged by the rule
 fitted without either fold. With K folds there are K (K + 1) / 2 such rules, and every trial counts
 once.
@@ -74,7 +74,7 @@ def sides(enrol_folds: ArrayLike, test_folds: ArrayLike) -> IntArray:
 def standard_error(without: ArrayLike) -> FloatArray:
     """Return the standard error of an estimate from its repeats without each fold, (fold, ...).
 
-    See docs/methods/thresholds.md#intervals.
+    See docs/methods/gates.md#intervals-of-a-change.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def standard_error(without: ArrayLike) -> FloatArray:
 def level_apart(difference: ArrayLike, without: ArrayLike) -> FloatArray:
     """Return the p value of differences from 0, by leaving out each fold in turn.
 
-    See docs/methods/calibration.md#told-apart: the T-squared of Hotelling.
+    See docs/methods/costs.md#test-of-own-calibrators: the T-squared of Hotelling.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def jackknife(
 ) -> Limits:
     """Return the interval of a cross-fitted estimate, by leaving out each fold in turn.
 
-    See docs/methods/thresholds.md#intervals.
+    See docs/methods/gates.md#intervals-of-a-change.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Equal error rate, in the nine definitions that toolkits use.
 
-See docs/methods/eer.md#nine-definitions.
+See docs/methods/rates.md#nine-definitions.
 
 An error curve of finitely many trials rarely meets FPR = FNR exactly; toolkits differ in what
 they report instead. All comparisons are between integers (FP * targets with FN * nontargets),

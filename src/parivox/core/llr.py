@@ -1,4 +1,4 @@
-"""Metrics of scores that are natural-log likelihood ratios (docs/methods/calibration.md).
+"""Metrics of scores that are natural-log likelihood ratios (docs/methods/costs.md#cllr).
 
 ``cllr`` measures calibration and discrimination together, ``min_cllr`` discrimination alone
 (any order-keeping recalibration leaves it unchanged), ``calibration_loss`` their difference. They
@@ -39,7 +39,7 @@ def cllr(
     """Return the cost of log likelihood ratios: mean loss in bits over all priors.
 
     In [0, inf]; 1 is worth nothing, lower is better. inf if a target scores -inf or a nontarget
-    +inf. docs/methods/calibration.md#cllr; Brummer and du Preez (2006), Application-independent
+    +inf. docs/methods/costs.md#cllr; Brummer and du Preez (2006), Application-independent
     evaluation of speaker detection. `base` is that of the logarithms.
 
     Examples
@@ -71,7 +71,7 @@ def min_cllr(
 
     Bits, in [0, 1]; lower is better. Takes any scores, higher for more alike. Trials of equal score
     are recalibrated together (BOSARIS breaks ties by input order).
-    docs/methods/calibration.md#minimum-cllr.
+    docs/methods/costs.md#minimum-cllr.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def calibration_loss(
 ) -> FloatArray | np.float64:
     """Return Cllr minus minimum Cllr: what miscalibration costs.
 
-    Bits, in [0, inf]; lower is better. docs/methods/calibration.md#calibration-loss. `base` is that
+    Bits, in [0, inf]; lower is better. docs/methods/costs.md#calibration-loss. `base` is that
     of the logarithms.
 
     Examples

@@ -1,7 +1,8 @@
-"""Meta-measures: one number for how a system's groups differ (docs/methods/meta-measures.md).
+"""Meta-measures: one number for how a system's groups differ.
 
-This module has those of both error rates at once, and the list of all; those of one base metric are
-in `parivox.core.spread`, spread beyond noise in `parivox.core.beyond_noise`.
+See docs/methods/bias-measures.md#meta-measures. This module has those of both error rates at once,
+and the list of all; those of one base metric are in `parivox.core.spread`, spread beyond noise in
+`parivox.core.beyond_noise`.
 
 They take rates ``[..., group]`` of all groups at one common threshold and return a `MetaValue` of
 shape ``[...]``. Groups whose value is NaN are left out of a measure's group set (for measures that
@@ -41,7 +42,7 @@ def fdr(fpr: ArrayLike, fnr: ArrayLike, *, alpha: ArrayLike = 0.5) -> MetaValue:
     """Return the fairness discrepancy rate: 1 - alpha * range(FPR) - (1 - alpha) * range(FNR).
 
     In [0, 1], higher is fairer. Tends to 1 as rates fall, whatever the disparity. NaN with fewer
-    than two groups. docs/methods/meta-measures.md#fdr; de Freitas Pereira and Marcel (2022).
+    than two groups. docs/methods/bias-measures.md#fdr; de Freitas Pereira and Marcel (2022).
 
     Examples
     --------
@@ -64,7 +65,7 @@ def ir(
 
     In [1, inf), lower is fairer. NaN ``zero_cell`` if a term with weight has a smallest rate of 0;
     a term without any errors counts as 1 (``zero_over_zero``). `denominator` has FPR and FNR to
-    take the minima of (policy ``nist``). docs/methods/meta-measures.md#ir; NIST (Grother).
+    take the minima of (policy ``nist``). docs/methods/bias-measures.md#ir; NIST (Grother).
 
     Examples
     --------
@@ -93,7 +94,7 @@ def garbe(fpr: ArrayLike, fnr: ArrayLike, *, alpha: ArrayLike = 0.5) -> MetaValu
     """Return the Gini aggregation rate: alpha * Gini(FPR) + (1 - alpha) * Gini(FNR).
 
     In [0, 1], lower is fairer. A rate without any errors counts as Gini 0 (``no_errors``, if it has
-    weight). docs/methods/meta-measures.md#garbe-and-gini; Howard et al. (2022).
+    weight). docs/methods/bias-measures.md#garbe-and-gini; Howard et al. (2022).
 
     Examples
     --------
@@ -113,7 +114,7 @@ def eo_diff(fpr: ArrayLike, fnr: ArrayLike) -> MetaValue:
     """Return the equalised odds difference: the larger of the ranges of TPR and FPR (fairlearn).
 
     In [0, 1], lower is fairer; TPR = 1 - FNR. NaN with fewer than two groups.
-    docs/methods/meta-measures.md#equalised-odds.
+    docs/methods/bias-measures.md#equalised-odds.
 
     Examples
     --------
@@ -128,7 +129,7 @@ def eo_ratio(fpr: ArrayLike, fnr: ArrayLike) -> MetaValue:
     """Return the equalised odds ratio: the smaller of min/max TPR and min/max FPR (fairlearn).
 
     In [0, 1], higher is fairer; TPR = 1 - FNR. A ratio with maximum 0 counts as 1
-    (``zero_over_zero``). docs/methods/meta-measures.md#equalised-odds.
+    (``zero_over_zero``). docs/methods/bias-measures.md#equalised-odds.
 
     Examples
     --------
@@ -151,7 +152,7 @@ def au_fdr(
 ) -> MetaValue:
     """Return the area under the FDR over pooled false positive rates, divided by their span.
 
-    See docs/methods/meta-measures.md#area-under-fdr.
+    See docs/methods/bias-measures.md#area-under-fdr.
 
     Parameters
     ----------

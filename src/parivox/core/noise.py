@@ -3,9 +3,9 @@
 Groups that a system serves alike still differ in their error rates, and measures of spread only
 ever add such differences up. A floor is the distribution of a measure over draws of a system that
 treats all groups alike (`EqualRatesDraws`), on the speakers and trials at hand
-(docs/methods/noise-floors.md). All draws assume that variation between speakers is similar in all
-groups. A measure that does not rise above its floor is not shown to be fair: with few speakers
-little can be seen.
+(docs/methods/uncertainty.md#noise-floors). All draws assume that variation between speakers is
+similar in all groups. A measure that does not rise above its floor is not shown to be fair: with
+few speakers little can be seen.
 
 Arrays are ``[..., cell]``, draws ``[replicate, ..., cell]``; the cells are the groups of one
 grouping. Draws depend on the seed and on their own operating point alone, not on which others
@@ -155,7 +155,7 @@ def null_method(cluster_errors: ErrorsBySpeaker) -> Literal["permutation", "gamm
 
     Permutation (`permuted`) where each speaker is in one group and groups have about as many
     trials to a speaker, up to 2 : 1 in the mean (a guess of
-    docs/methods/noise-floors.md#permutation; at 8 : 1 it rejects 0.19 at 0.05), and where there are
+    docs/methods/uncertainty.md#permutation; at 8 : 1 it rejects 0.19 at 0.05), and where there are
     up to 20,000 speakers.
     """
     is_in_several_groups = np.unique(cluster_errors.speaker).size < cluster_errors.speaker.size
@@ -179,7 +179,7 @@ def permuted(
     Each speaker must be in one group. Groups exchange speakers within a stratum (of each entry)
     only; so differences between strata are no part of what is tested. Each group keeps its number
     of speakers, in each stratum; an operating point keeps its errors and trials in all. The same
-    permutations serve all operating points. docs/methods/noise-floors.md#permutation: rejects 0.03
+    permutations serve all operating points. docs/methods/uncertainty.md#permutation: rejects 0.03
     to 0.08 at 0.05 where `null_method` names it.
 
     Raises
@@ -277,7 +277,7 @@ class _SharedVariation(NamedTuple):
 def _shared_variation(moments: Moments) -> _SharedVariation:
     """Return the variance of each group's rate beyond the binomial one, under equal rates.
 
-    See docs/methods/noise-floors.md#gamma-multinomial-draws.
+    See docs/methods/uncertainty.md#gamma-multinomial-draws.
     """
     errors, trials = moments.errors, moments.trials
     total_errors, total_trials = errors.sum(axis=-1), trials.sum(axis=-1)
@@ -319,7 +319,7 @@ def _excess_of_pairs(moments: Moments, weights: FloatArray) -> FloatArray:
     They are estimated apart, as the share of each differs with a group's trials. A pair's own
     trials are dependent, too: their variance beyond the binomial one is expected to be that of a
     pair's rate times ``f_p - 1/N``; the binomial one of a group holds ``1/N`` of it.
-    See docs/methods/noise-floors.md#gamma-multinomial-draws.
+    See docs/methods/uncertainty.md#gamma-multinomial-draws.
     """
     excess = moments.unbiased - moments.variance_binomial
     # 0 if each speaker is in one pair only

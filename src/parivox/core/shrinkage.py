@@ -1,9 +1,9 @@
 """Shrinkage estimates: rates of small groups drawn towards those of their attributes and of others.
 
-See docs/methods/shrinkage.md. The raw rate of a group of few speakers is mostly chance, and the
-highest of many raw rates mostly luck. A model combines each group with the others: the logarithm
-of a rate is a common level, an effect of each attribute's value, and an interaction, all of them
-random; how much each varies is integrated over. Arrays are ``[..., group]``.
+See docs/methods/planning.md#shrinkage-estimates. The raw rate of a group of few speakers is mostly
+chance, and the highest of many raw rates mostly luck. A model combines each group with the others:
+the logarithm of a rate is a common level, an effect of each attribute's value, and an interaction,
+all of them random; how much each varies is integrated over. Arrays are ``[..., group]``.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ class ShrunkenRates:
 def log_rates(rate: ArrayLike, n_eff: ArrayLike) -> LogRates:
     """Return logarithms of rates and their variances, half an error added to both outcomes.
 
-    See docs/methods/shrinkage.md#log-rates. Mean and variance of the logarithm of a variable of
+    See docs/methods/planning.md#log-rates. Mean and variance of the logarithm of a variable of
     Beta(k + 1/2, n - k + 1/2), of k effective errors in n effective trials: Jeffreys' posterior.
     NaN where either is, or without trials.
 
@@ -203,7 +203,7 @@ def shrunken(
 ) -> ShrunkenRates:
     """Shrink each group's log rate towards that of its attributes and of all other groups.
 
-    See docs/methods/shrinkage.md#model.
+    See docs/methods/planning.md#model.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ def power(
 ) -> FloatArray:
     """Return the chance of a verdict of worse or better if the shrinkage estimate were true.
 
-    See docs/methods/shrinkage.md#power.
+    See docs/methods/planning.md#power-of-a-verdict.
 
     Parameters
     ----------
@@ -320,7 +320,7 @@ def power(
 def interaction(rates: ArrayLike, null: ArrayLike, attributes: ArrayLike) -> Interaction:
     """Return how much more rates differ than attributes add up to, to test their interaction.
 
-    See docs/methods/shrinkage.md#interaction.
+    See docs/methods/planning.md#interaction.
 
     Parameters
     ----------

@@ -82,7 +82,7 @@ def recording_names(
 
     A folder is a recording if it lies below the speaker's own, as in VoxCeleb. Names that many
     speakers share are doubted: they may be languages or devices. See
-    docs/methods/trial-lists.md#recordings.
+    docs/methods/planning.md#recordings.
 
     Examples
     --------

@@ -12,7 +12,7 @@ This room takes audits and scores and answers five questions, each with one func
 
 The last two share how they avoid judging on the trials that they were fitted on. Speakers are dealt
 into folds; every trial is judged by what was fitted without the folds of both of its speakers
-(docs/methods/thresholds.md#cross-fitting). Central types:
+(docs/methods/gates.md#cross-fitting). Central types:
 
 * `fitting_trials.FittingTrials`: the trials of one system with the folds of their speakers;
 * `threshold_aims.ThresholdAim`: what a threshold is to reach;

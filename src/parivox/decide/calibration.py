@@ -254,7 +254,7 @@ def calibrate(
 ) -> Calibration:
     """Find calibrators, one for all and one for each group, and judge them on other speakers.
 
-    See docs/methods/calibration.md#calibrators.
+    See docs/methods/costs.md#calibrators.
 
     Parameters
     ----------
@@ -419,7 +419,7 @@ def _difference_levels(
 ) -> FloatArray:
     """Return at which level each group's line differs from the common one; NaN where unknown.
 
-    See docs/methods/calibration.md#told-apart.
+    See docs/methods/costs.md#test-of-own-calibrators.
     """
     all_trials, group_trials = trials.sorted_trials(RATES)
     min_speakers = MIN_SPEAKERS_PER_FOLD * trials.n_folds

@@ -1,7 +1,7 @@
 """Prepare the trials of one system for fitting, with their speakers dealt into folds.
 
 Thresholds and calibrators are fitted without some folds of speakers and judged on these
-(docs/methods/thresholds.md#cross-fitting). A set of folds is an integer, each fold a bit.
+(docs/methods/gates.md#cross-fitting). A set of folds is an integer, each fold a bit.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Judge rules on the trials of speakers that they were not made on.
 
-See docs/methods/thresholds.md#cross-fitting. A set of folds is an integer, each fold a bit.
+See docs/methods/gates.md#cross-fitting. A set of folds is an integer, each fold a bit.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def judge_rules(
 ) -> RuleJudgements:
     """Judge the rules of one or several kinds of scores, in this order.
 
-    See docs/methods/thresholds.md#intervals.
+    See docs/methods/gates.md#intervals-of-a-change.
     """
     is_wrong = np.concatenate([_wrong_decisions(trials, fit) for fit in fits])
     fold_counts = _FoldCounts.from_trials(trials)

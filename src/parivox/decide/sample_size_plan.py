@@ -286,7 +286,7 @@ def condition_columns(
     maximum = condition.maximum or 1.0
     test_confidence = 1 - (1 - options.confidence) / n_tests
     limit, pass_confidence = maximum, options.confidence
-    if condition.maximum is None:  # shown alike: docs/methods/verdicts.md#verdicts
+    if condition.maximum is None:  # shown alike: docs/methods/verdicts.md#rules-of-a-verdict
         limit = AuditOptions.margin
         pass_confidence = max(EQUIVALENCE_CONFIDENCE, pass_confidence)
     n_others: float = max(len(groups.names) - 1, 1)

@@ -24,7 +24,7 @@ POOLED, STRICTEST, LEAST_WORST = "pooled", "max-fpr", "least-worst"
 
 @dataclass(frozen=True)
 class ThresholdAim:
-    """What a threshold is to reach (docs/methods/thresholds.md#aims)."""
+    """What a threshold is to reach (docs/methods/gates.md#aims)."""
 
     text: str  # what the user wrote
     operating_point: OperatingPoint  # what the threshold of one group reaches on its trials

@@ -1,6 +1,6 @@
 """Fit thresholds on the trials of some speakers: one for all, and by every rule for each group.
 
-See docs/methods/thresholds.md#rules.
+See docs/methods/gates.md#rules.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def threshold_differences(
 ) -> ThresholdDifferences:
     """Hold the rates of each group at the common threshold against those aimed at.
 
-    See docs/methods/thresholds.md#told-apart.
+    See docs/methods/gates.md#which-groups-get-one.
     """
     n_groups = len(trials.groups)
     common, per_group, _ = fit.thresholds

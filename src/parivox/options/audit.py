@@ -57,7 +57,7 @@ EER_DEFINITIONS = (
 )
 _LLR = "scores are natural-log likelihood ratios"
 _LLR_BASE = (
-    "scores are log-likelihood ratios [to this base](metrics/calibration.md#logarithms): 10 or 2; "
+    "scores are log-likelihood ratios [to this base](metrics/costs.md#logarithms): 10 or 2; "
     "thresholds keep the units of the scores"
 )
 
@@ -116,7 +116,8 @@ class ReadOptions(CommandOptions):
     )
     failures: Any = option(
         INPUT_SECTION,
-        "table of [failures to enrol and to acquire](metrics/failures.md): recording, stage "
+        "table of [failures to enrol and to acquire]"
+        "(metrics/error-rates.md#failures-and-decisions): recording, stage "
         "(`enrol` or `acquire`) and reason",
         value_type="TableSource | None",
     )
@@ -250,7 +251,7 @@ class AuditOptions(ReadOptions):
         is_recorded=False,
         value_type="DocumentSource | None",
     )
-    # docs/methods/uncertainty.md#thresholds-found-on-these-trials
+    # docs/methods/uncertainty.md#thresholds-set-on-the-audited-trials
     threshold_from: Any = option(
         MEASUREMENT_SECTION,
         "development scores on which the thresholds are set",
@@ -268,10 +269,11 @@ class AuditOptions(ReadOptions):
         metavar="COST",
         example="sre08",
     )
-    # docs/methods/eer.md#nine-definitions
+    # docs/methods/rates.md#nine-definitions
     eer: tuple[str, ...] = option(
         MEASUREMENT_SECTION,
-        "[definition of the EER](metrics/eer.md): `linear`, `nearest_max`, `nearest_mean`, "
+        "[definition of the EER](metrics/error-rates.md#equal-error-rate): `linear`, "
+        "`nearest_max`, `nearest_mean`, "
         "`clova`, `speechbrain`, `kaldi`, `nist_sre16`, `rocch`, `pyeer`",
         Texts,
         ("linear",),
@@ -312,7 +314,7 @@ class AuditOptions(ReadOptions):
         choices=("none", "jeffreys", "nist"),
         example="jeffreys",
     )
-    # docs/methods/meta-measures.md
+    # docs/methods/bias-measures.md#meta-measures
     alpha: tuple[float, ...] = option(
         MEASUREMENT_SECTION,
         "weights of FPR in measures that combine both error types (FDR, IR, GARBE): `0.5`, "
@@ -322,7 +324,7 @@ class AuditOptions(ReadOptions):
         metavar="WEIGHT",
         is_repeatable=True,
     )
-    # docs/methods/meta-measures.md#area-under-fdr
+    # docs/methods/bias-measures.md#area-under-fdr
     sweep: str | None = option(
         MEASUREMENT_SECTION,
         "meta-measures over a grid of operating points: `fpr=0.001:0.1:log100`",
@@ -388,7 +390,7 @@ class AuditOptions(ReadOptions):
         low=0,
         high=2**63 - 1,
     )
-    # docs/methods/uncertainty.md#thresholds-found-on-these-trials
+    # docs/methods/uncertainty.md#thresholds-set-on-the-audited-trials
     fixed_threshold: bool = option(
         UNCERTAINTY_SECTION,
         "keep the thresholds that were set on the audited trials in every replicate, instead of "
@@ -418,7 +420,7 @@ class AuditOptions(ReadOptions):
     # docs/methods/verdicts.md#rules-of-a-verdict
     margin: float = option(
         UNCERTAINTY_SECTION,
-        "[equivalence margin](uncertainty.md#verdicts): the largest ratio, and its reciprocal, "
+        "[equivalence margin](read-a-report.md#verdicts): the largest ratio, and its reciprocal, "
         "that counts as no difference",
         Number,
         1.25,
@@ -451,7 +453,7 @@ class AuditOptions(ReadOptions):
         low=1,
         high=10**9,
     )
-    # docs/methods/verdicts.md#gates
+    # docs/methods/verdicts.md#sample-size-minimums
     gate: tuple[str, ...] = option(
         UNCERTAINTY_SECTION,
         "[minimum sample size of a group](uncertainty.md#gates): `inference=5` (speakers, for a "
@@ -464,7 +466,7 @@ class AuditOptions(ReadOptions):
         default_text="these numbers",
         may_be_empty=True,
     )
-    # docs/methods/confounding.md#standardised-rates
+    # docs/methods/verdicts.md#standardised-rates
     standardise: tuple[str, ...] = option(
         UNCERTAINTY_SECTION,
         "add rates [standardised](uncertainty.md#standardised-rates) over this attribute, with "

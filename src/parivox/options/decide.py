@@ -34,7 +34,7 @@ class HeldOutOptions(ReadOptions):
         is_repeatable=False,
     )
     within: None = field(default=None, init=False)
-    # docs/methods/thresholds.md#rules
+    # docs/methods/gates.md#rules
     side: str = option(
         FITTING_SECTION,
         "side whose group selects the threshold or calibrator: `enrol` for the enrolment speaker; "
@@ -51,7 +51,7 @@ class HeldOutOptions(ReadOptions):
         is_common=True,
         value_type="TableSource | None",
     )
-    # docs/methods/thresholds.md#cross-fitting
+    # docs/methods/gates.md#cross-fitting
     folds: int = option(
         UNCERTAINTY_SECTION,
         "folds of speakers: each speaker is judged by what was fitted on the other folds; fewer "
@@ -80,7 +80,7 @@ class HeldOutOptions(ReadOptions):
 class ThresholdOptions(HeldOutOptions):
     """Options of thresholds."""
 
-    # docs/methods/thresholds.md#aims
+    # docs/methods/gates.md#aims
     aim: str = option(
         FITTING_SECTION,
         "aim of a threshold: `fpr=X`, `fnr=X`, `min-cdet`, `min-cdet:COST`; for a common threshold "
@@ -105,7 +105,7 @@ class ThresholdOptions(HeldOutOptions):
 class CalibrateOptions(HeldOutOptions):
     """Options of calibrations."""
 
-    # docs/methods/calibration.md#calibrators
+    # docs/methods/costs.md#calibrators
     method: str = option(
         FITTING_SECTION,
         "calibration method: `logistic` (a straight line) or `isotonic` (rising steps, which need "
@@ -128,7 +128,7 @@ class CalibrateOptions(HeldOutOptions):
         "llr_base",
         section=FITTING_SECTION,
         description="scores are already log-likelihood ratios [to this "
-        "base](metrics/calibration.md#logarithms), 10 or 2; they are judged uncalibrated as "
+        "base](metrics/costs.md#logarithms), 10 or 2; they are judged uncalibrated as "
         "well",
     )
 

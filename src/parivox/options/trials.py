@@ -1,6 +1,6 @@
 """Options of `trials`: reading, checking, building and sampling of trial lists.
 
-For the meaning of each see docs/methods/trial-lists.md.
+For the meaning of each see docs/methods/planning.md#trial-lists.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class GradedOptions(ListOptions):
     """Options of the difficulty grades of trials."""
 
     conflicts: str = option_like(ReadOptions, "conflicts", section=LIST_SECTION)
-    # docs/methods/trial-lists.md#grades
+    # docs/methods/planning.md#grades
     grade_by: tuple[str, ...] | None = option(
         CHECK_SECTION,
         "attributes that make a trial difficult, the most important first: `gender,nationality`",
@@ -166,7 +166,7 @@ class CheckOptions(DescribeOptions):
         metavar="DIR",
         value_type="PilotPlan | None",
     )
-    # docs/methods/trial-lists.md#checks
+    # docs/methods/planning.md#checks
     thresholds: Any = option(
         CHECK_SECTION,
         "threshold of a [check](trials.md#every-check), as in `G2=100`",
@@ -325,7 +325,7 @@ class RebuildCommand(CommandOptions):
 class InclusiveOptions(BuildOptions):
     """Options of inclusive lists."""
 
-    # docs/methods/trial-lists.md#inclusive-lists
+    # docs/methods/planning.md#inclusive-lists
     per_speaker: int = option(
         SAMPLING_SECTION,
         "target pairs, and nontarget pairs, of each speaker",
@@ -391,7 +391,7 @@ class InclusiveOptions(BuildOptions):
 class BalancedOptions(BuildOptions):
     """Options of balanced lists."""
 
-    # docs/methods/trial-lists.md#balanced-lists
+    # docs/methods/planning.md#balanced-lists
     speakers_per_group: int = option(
         SAMPLING_SECTION, "speakers of each group", Number, is_required=True, **_COUNT_FROM_TWO
     )
@@ -462,7 +462,7 @@ class VariantsOptions(ListOptions):
         metavar="ATTRIBUTES",
         is_required=True,
     )
-    # docs/methods/trial-lists.md#variation-over-draws
+    # docs/methods/planning.md#variation-over-draws
     per_speaker: Any = option(
         SAMPLING_SECTION,
         "pairs of each class per speaker, as in `25,50,75`",

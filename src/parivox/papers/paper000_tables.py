@@ -1,6 +1,6 @@
 """Hutiri et al., "As Biased as You Measure": tables 2 to 4 and the conventions behind them.
 
-See docs/methods/published-tables.md#paper-000.
+See docs/papers.md#paper-000.
 
 The scores (ResNetSE34V2 on VoxCeleb1-I) are not public, so this module checks the paper's
 tables against one another, and records what their figures imply:

@@ -92,7 +92,7 @@ class PaperFigure(NamedTuple):
     compat: float
     """By bt4vt's rules alone, nothing rounded, divided by the overall figure."""
     exact: float
-    """By counting at the threshold (docs/methods/published-tables.md#table-4-of-paper-001)."""
+    """By counting at the threshold (docs/papers.md#table-4-of-paper-001)."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Hutiri, Gorce and Ding (2022), "Design Guidelines for Inclusive [...] Evaluation Datasets".
 
-See docs/methods/trial-lists.md for its grades, its algorithm and its guidelines, which
+See docs/methods/planning.md#trial-lists for its grades, its algorithm and its guidelines, which
 `parivox.trials` follows.
 """
 
@@ -394,7 +394,7 @@ _DEVIATIONS = (
         "in all attributes that define difficulty."
     ),
 )
-"""How lists depart from the paper's listing: docs/methods/trial-lists.md#inclusive-lists."""
+"""How lists depart from the paper's listing: docs/methods/planning.md#inclusive-lists."""
 
 
 def _algorithm(voxceleb: Voxceleb1H) -> Reproduced:

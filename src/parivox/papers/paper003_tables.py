@@ -1,6 +1,6 @@
 """Chouchane et al., "A Comparison of Differential Performance Metrics": table 1.
 
-See docs/methods/published-tables.md#paper-003.
+See docs/papers.md#paper-003.
 
 The list has 2,208 target and 2,208 nontarget trials for each of nine nationalities of eight
 speakers, and every printed percentage is k / 2208 for exactly one whole number k. So the error

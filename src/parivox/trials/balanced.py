@@ -1,6 +1,6 @@
 """Build balanced lists: paper 003's design, without what nobody could see in it.
 
-See docs/methods/trial-lists.md#balanced-lists.
+See docs/methods/planning.md#balanced-lists.
 
 So many speakers of each group, so many utterances of each, as many nontarget as target pairs, all
 within the group. Changed by default:

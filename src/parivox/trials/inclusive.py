@@ -1,6 +1,6 @@
 """Build inclusive lists: the same number of pairs, of the same difficulty, for everybody.
 
-Algorithm 1 of paper 002, made precise (docs/methods/trial-lists.md#inclusive-lists). Every speaker
+Algorithm 1 of paper 002, made precise (docs/methods/planning.md#inclusive-lists). Every speaker
 enrols for n target and n nontarget trials. Target pairs are unordered pairs of recordings, drawn
 without replacement by a random stream of the speaker's own. Nontarget pairs are of the grades asked
 for, by default the hardest: the partner agrees in every attribute. Partners take turns, so that

@@ -3,7 +3,7 @@
 `variants` draws several lists with n pairs a speaker from a pool of scored pairs, for several n (as
 Figs. 2 and 3 of docs/references.md#paper-002). How much a group's figures differ between the lists
 shows how much of a result is the draw of pairs. That falls with n. What other speakers would change
-does not, and is reported next to it (docs/methods/trial-lists.md#variation-over-draws).
+does not, and is reported next to it (docs/methods/planning.md#variation-over-draws).
 """
 
 from __future__ import annotations

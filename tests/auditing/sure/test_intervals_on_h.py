@@ -113,7 +113,7 @@ def test_only_men_from_the_usa_survive_holm(either):
     assert rows_by_group["m+USA"]["value"] < 1
 
 
-# The generator of docs/methods/noise-floors.md#gamma-multinomial-draws may be changed: floors
+# The generator of docs/methods/uncertainty.md#gamma-multinomial-draws may be changed: floors
 # within .03, p within what that makes of it.
 FLOORS = {  # value, mean, 95 % quantile, p
     ("gini", "fnr"): (0.280, 0.185, 0.246, 0.011),

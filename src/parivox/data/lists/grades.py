@@ -1,4 +1,4 @@
-"""How difficult each trial is (docs/methods/trial-lists.md#grades), and mixes of grades.
+"""How difficult each trial is (docs/methods/planning.md#grades), and mixes of grades.
 
 A trial of one speaker is of grade 1, trivial, where both sides are of one recording, so that
 channel and noise are the same; else it is of grade 3. A trial of two speakers is the harder the

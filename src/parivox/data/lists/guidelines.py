@@ -1,6 +1,6 @@
 """The checks G1 to G15: six guidelines of paper 002, section 5, and nine more; their findings.
 
-See docs/methods/trial-lists.md#checks.
+See docs/methods/planning.md#checks.
 
 G1 to G4 count a trial for the speaker of its enrolment. G8 is about the attributes that define
 difficulty: what nobody named need not be alike.

@@ -1,0 +1,255 @@
+"""Intervals and findings by four methods for the same lists, in which error rates are equal.
+
+Real speakers of VoxCeleb1-H, with all of their trials by V2 or L, change groups at random: 18
+groups of the sizes of gender by nationality, at the threshold with an FPR of 1 % over all trials.
+The three bootstraps are written here, as the tools or plans that they are named for define them.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from benchmarks.coverage.records import Row, mean, stream
+from benchmarks.measure import demo_data
+from scipy.special import ndtr
+
+import parivox as pv
+from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker, moments
+from parivox.core.intervals import rate_interval
+from parivox.core.rates import threshold_at_fpr
+from parivox.core.ratios import moments_of_others, ratio_interval
+from parivox.core.verdict import holm
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from benchmarks.coverage.simulate import FloatArray, IntArray
+
+DATASETS = 150
+REPLICATES = 2000
+POINT = 0.01
+LEVEL = 0.05
+SYSTEMS = ("V2", "L")
+PARIVOX = "Parivox"
+TIMES = 10  # as many lists for it as for a bootstrap, as it takes a tenth of the time
+SIZES = ((5, 15), (25, 29), (88, 127))  # speakers of a group; larger groups are half of the list
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Trials and errors of one class by enrolment and test speaker, arrays of shape (pair,)."""
+
+    enrol: IntArray
+    test: IntArray
+    errors: IntArray
+    trials: IntArray
+
+    def within(self, group: IntArray) -> tuple[IntArray, Pairs]:
+        """Return the pairs with both speakers in one group, by rising group, and their groups."""
+        chosen = np.flatnonzero(group[self.enrol] == group[self.test])
+        chosen = chosen[np.argsort(group[self.enrol[chosen]], kind="stable")]
+        columns = (self.enrol, self.test, self.errors, self.trials)
+        return group[self.enrol[chosen]], Pairs(*(column[chosen] for column in columns))
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """Errors of a system at its threshold, and the group of each speaker."""
+
+    pairs: dict[str, Pairs]  # by fnr and fpr
+    group: IntArray
+    names: list[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What a method says of the groups, arrays of shape (group,)."""
+
+    low: FloatArray
+    high: FloatArray
+    p: FloatArray  # against all other groups combined; NaN where there is none
+
+
+def read(system: str) -> System:
+    """Read the trials of VoxCeleb1-H with the scores of a system."""
+    scores, meta = demo_data()
+    scores = scores.with_name(scores.name.replace("34v2", f"34{system.lower()}"))
+    trials = pl.read_csv(scores).select(
+        enrol=pl.col("ref_file").str.split("/").list.first(),
+        test=pl.col("com_file").str.split("/").list.first(),
+        target=pl.col("lab") == 1,
+        score=pl.col("sc").cast(pl.Float64),
+    )
+    counts = pv.Counts.from_scores(trials["score"].to_numpy(), trials["target"].to_numpy())
+    threshold = float(threshold_at_fpr(counts.curve, POINT))
+    speakers = pl.concat([trials["enrol"], trials["test"]]).unique().sort()
+    order = pl.Enum(speakers)
+    by_pair = (
+        trials.with_columns(
+            pl.col("enrol", "test").cast(order).to_physical(),
+            is_error=(pl.col("score") >= threshold) != pl.col("target"),
+        )
+        .group_by("target", "enrol", "test", maintain_order=True)
+        .agg(errors=pl.col("is_error").sum(), trials=pl.len())
+    )
+    pairs = {}
+    for kind, is_target in (("fnr", True), ("fpr", False)):
+        rows = by_pair.filter(pl.col("target") == is_target)
+        columns = ("enrol", "test", "errors", "trials")
+        pairs[kind] = Pairs(*(rows[name].cast(pl.Int64).to_numpy() for name in columns))
+    people = pl.read_csv(meta, separator="\t").select(
+        speaker="VoxCeleb1 ID", group=pl.concat_str("Gender", "Nationality", separator="+")
+    )
+    names = pl.DataFrame({"speaker": speakers}).join(people, on="speaker", maintain_order="left")
+    group_names, group = np.unique(names["group"].to_numpy().astype(str), return_inverse=True)
+    return System(pairs, group.astype(np.int64), group_names.tolist())
+
+
+def study(datasets: int, seed: int, is_wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
+    """Study both systems, each on lists of its own."""
+    for name in SYSTEMS:
+        if not is_wanted(name):
+            continue
+        system = read(name)
+        true = system.pairs["fnr"].errors.sum() / system.pairs["fnr"].trials.sum()
+        yield [
+            {"cell": name, "system": name, "method": method}
+            | _shares(
+                system, method, float(true), datasets * (TIMES if method == PARIVOX else 1), seed
+            )
+            for method in INTERVALS
+        ]
+
+
+def _shares(system: System, method: str, true: float, datasets: int, seed: int) -> Row:
+    """Coverage by size of the group, and how often any comparison is significant."""
+    rng, group_rng = stream(seed, f"rivals/{method}"), stream(seed, "rivals")
+    sizes = np.bincount(system.group)
+    is_covered, is_significant = np.empty((datasets, sizes.size)), np.empty(datasets)
+    for i in range(datasets):
+        group = group_rng.permutation(system.group)
+        answers = {
+            kind: INTERVALS[method](*pairs.within(group), sizes.size, rng)
+            for kind, pairs in system.pairs.items()
+        }
+        fnr = answers["fnr"]
+        is_covered[i] = np.where(np.isnan(fnr.high), np.nan, (fnr.low <= true) & (true <= fnr.high))
+        p = np.concatenate([answer.p for answer in answers.values()])
+        is_significant[i] = np.nanmin(holm(p)) < LEVEL
+    row = {"datasets": datasets} | mean(is_significant, "significant")
+    for least, most in SIZES:
+        is_of_size = (least <= sizes) & (sizes <= most)
+        row |= mean(is_covered[:, is_of_size], f"coverage_{least}_{most}")
+    return row
+
+
+def _from_replicates(
+    errors: FloatArray, trials: FloatArray, observed: FloatArray, n_trials: FloatArray
+) -> Answer:
+    """Percentile intervals, and p by the standard deviation of the log ratio to the others.
+
+    Errors and trials of replicates have shape (replicate, group), those observed (group,). There is
+    no p where more than 5 % of the replicates have no ratio or one of 0.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rate = errors / trials
+        log_ratio = np.log(rate / _of_others(errors, trials))
+        observed_ratio = np.log(observed / n_trials / _of_others(observed, n_trials))
+    is_known = np.isfinite(log_ratio)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of groups without trials of one class
+        low, high = np.nanquantile(rate, (LEVEL / 2, 1 - LEVEL / 2), axis=0)
+        sd = np.nanstd(np.where(is_known, log_ratio, np.nan), axis=0, ddof=1)
+        p = 2 * ndtr(-np.abs(observed_ratio) / sd)
+    has_p = np.isfinite(observed_ratio) & (is_known.mean(axis=0) >= 1 - LEVEL)
+    return Answer(low, high, np.where(has_p, p, np.nan))
+
+
+def _of_others(errors: FloatArray, trials: FloatArray) -> FloatArray:
+    """Return the rate of all other groups combined."""
+    others: FloatArray = (errors.sum(axis=-1, keepdims=True) - errors) / (
+        trials.sum(axis=-1, keepdims=True) - trials
+    )
+    return others
+
+
+def _sums(group: IntArray, values: IntArray, n_groups: int) -> FloatArray:
+    return np.bincount(group, values, minlength=n_groups)
+
+
+def rows(group: IntArray, pairs: Pairs, n_groups: int, rng: np.random.Generator) -> Answer:
+    """Resample trials one by one, as the bootstrap of fairlearn's MetricFrame does."""
+    errors, trials = (_sums(group, c, n_groups) for c in (pairs.errors, pairs.trials))
+    kinds = np.concatenate([errors, trials - errors])
+    drawn = rng.multinomial(int(kinds.sum()), kinds / kinds.sum(), size=REPLICATES).astype(float)
+    drawn_errors, drawn_correct = drawn[:, :n_groups], drawn[:, n_groups:]
+    return _from_replicates(drawn_errors, drawn_errors + drawn_correct, errors, trials)
+
+
+def one_side(group: IntArray, pairs: Pairs, n_groups: int, rng: np.random.Generator) -> Answer:
+    """Resample the enrolment speakers of each group with all of their trials there."""
+    return _resample_speakers(group, pairs, n_groups, rng, has_second_layer=False)
+
+
+def two_layers(group: IntArray, pairs: Pairs, n_groups: int, rng: np.random.Generator) -> Answer:
+    """Resample enrolment speakers, then trials within each drawn speaker."""
+    return _resample_speakers(group, pairs, n_groups, rng, has_second_layer=True)
+
+
+def _resample_speakers(
+    group: IntArray,
+    pairs: Pairs,
+    n_groups: int,
+    rng: np.random.Generator,
+    *,
+    has_second_layer: bool,
+) -> Answer:
+    units, unit = np.unique(pairs.enrol, return_inverse=True)
+    errors, trials = (_sums(unit, c, units.size) for c in (pairs.errors, pairs.trials))
+    unit_group = np.zeros(units.size, dtype=np.int64)
+    unit_group[unit] = group
+    drawn_errors, drawn_trials = np.zeros((2, REPLICATES, n_groups))
+    for cell in np.unique(unit_group):
+        is_member = unit_group == cell
+        n = int(is_member.sum())
+        weights = rng.multinomial(n, np.full(n, 1 / n), size=REPLICATES)
+        drawn_trials[:, cell] = weights @ trials[is_member]
+        if has_second_layer:
+            n_drawn = (weights * trials[is_member]).astype(np.int64)
+            shares = errors[is_member] / trials[is_member]
+            drawn_errors[:, cell] = rng.binomial(n_drawn, shares).sum(axis=1)
+        else:
+            drawn_errors[:, cell] = weights @ errors[is_member]
+    observed = (_sums(group, column, n_groups) for column in (pairs.errors, pairs.trials))
+    return _from_replicates(drawn_errors, drawn_trials, *observed)
+
+
+def parivox(
+    group: IntArray, pairs: Pairs, n_groups: int, _rng: np.random.Generator | None = None
+) -> Answer:
+    """Closed-form intervals over speakers and ratios to the other groups, as an audit has them."""
+    errors: Any
+    if np.array_equal(pairs.enrol, pairs.test):
+        errors = ErrorsBySpeaker(group, pairs.enrol, pairs.errors, pairs.trials, n_groups)
+    else:
+        first, second = np.minimum(pairs.enrol, pairs.test), np.maximum(pairs.enrol, pairs.test)
+        n = int(second.max()) + 1
+        codes, code = np.unique((group * n + first) * n + second, return_inverse=True)
+        cell, pair = np.divmod(codes, n * n)
+        counts = [_sums(code, c, codes.size).astype(np.int64) for c in (pairs.errors, pairs.trials)]
+        errors = ErrorsByPair(cell, *np.divmod(pair, n), *counts, n_groups)
+    rates = rate_interval(moments(errors))
+    ratios = ratio_interval(rates, rate_interval(moments_of_others(errors)))
+    return Answer(rates.low, rates.high, np.asarray(ratios.p))
+
+
+INTERVALS = {
+    "rows": rows,
+    "speakers, one side": one_side,
+    "two layers": two_layers,
+    PARIVOX: parivox,
+}
