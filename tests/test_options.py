@@ -249,10 +249,10 @@ def table(command, section):
     home = [] if command == HOME else [row(field) for field in listed(HOME, "")]
     fields = listed(command, section)
     own = [line for field in fields if row(field) not in home for line in row(field)]
-    lines = ["| option | does | without it |", "|---|---|---|", *own] if own else []
+    lines = ["| option | meaning | default |", "|---|---|---|", *own] if own else []
     shared = [name for field in fields if row(field) in home for name in flags(field)]
     if shared:
-        also = "Also, as" if own else "As"
+        also = "Also options" if own else "Options"
         names = ", ".join(f"`--{name}`" for name in shared)
         lines += [*([""] if own else []), f"{also} of [`audit`](#audit): {names}."]
     return "\n".join(lines) + "\n"
@@ -260,7 +260,7 @@ def table(command, section):
 
 MARKED = re.compile(
     r"(<!-- options of ([\w ]+?)(?:: ([\w ]+))? -->\n\n)"
-    r"(?:\|.*\n)*(?:\n?(?:Also, as|As) of \[`audit`\]\(#audit\): .*\n)?"
+    r"(?:\|.*\n)*(?:\n?(?:Also options|Options) of \[`audit`\]\(#audit\): .*\n)?"
 )
 
 
