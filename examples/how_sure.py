@@ -26,7 +26,7 @@ PAGE, PICTURE = DOCS / "uncertainty.md", DOCS / "assets" / "how-sure.svg"
 GROUPING, POINTS = "gender+nationality", ("fpr=0.01", "fpr=0.001")
 FLOORS = {"gini": ("fnr", "fpr"), "max_geomean": ("fnr",), "tau_log": ("fnr", "fpr")}
 """Measures whose noise floors are shown, and of which error rates."""
-LIMIT_VERDICTS = {"met": "met", "not_met": "not met", "cannot_tell": "inconclusive"}
+LIMIT_VERDICTS = {"met": "met", "not_met": "not met", "inconclusive": "inconclusive"}
 SHOWN = ("m+USA", "f+UK", "f+India", "m+Norway", "m+Mexico", "pooled")
 
 WIDTH, TOP, STEP = 1000, 84, 25

@@ -91,4 +91,4 @@ def _alike_flags(dataset: ClusterErrors, group: int) -> NDArray[np.bool_]:
     usual = ratios[0]
     code = verdicts(usual.value, usual.low, usual.high, 1.0, margin=MARGIN).code
     within = [(ratio.low >= 1 / MARGIN) & (ratio.high <= MARGIN) for ratio in ratios]
-    return np.stack([flags[..., 0].reshape(-1) for flags in (code == "no_difference", *within)])
+    return np.stack([flags[..., 0].reshape(-1) for flags in (code == "equivalent", *within)])

@@ -257,7 +257,7 @@ def test_limits_of_failures_are_held_against_their_intervals(bank, lost, audits)
             own[end] for end in ("value", "low", "high")
         ]
         is_met = row["high"] <= row["limit"]
-        code = "met" if is_met else "not_met" if row["low"] > row["limit"] else "cannot_tell"
+        code = "met" if is_met else "not_met" if row["low"] > row["limit"] else "inconclusive"
         assert row["verdict"] == code
     assert len({row["verdict"] for row in rows}) > 1
 

@@ -47,7 +47,7 @@ def test_a_rate_that_development_scores_miss_is_told(trials_and_speakers, capsys
         (outside, "fpr=0.01 accepts all trials"),
     ]
     rows = list(far.verdicts.subset(metric="fpr"))
-    assert {row["verdict"] for row in rows} == {"cannot_tell"}
+    assert {row["verdict"] for row in rows} == {"inconclusive"}
     assert {row["reason"] for row in rows if row["group"]} == {"too_common"}
     assert all("differs by more" not in row["sentence"] for row in far.verdicts)
     print_summary(far, details=True)
@@ -86,8 +86,8 @@ def test_an_infinite_threshold_is_told_and_finds_nobody_alike(trials_and_speaker
         ("missed operating points", "fpr=0.01 comes to 0 %"),
         ("infinite thresholds", "fpr=0.01 at inf"),
     ]
-    assert {verdict for verdict, _ in verdicts_of(audit, "fnr")} == {"cannot_tell"}
-    assert {verdict for verdict, _ in verdicts_of(audit, "fpr")} == {"cannot_tell"}
+    assert {verdict for verdict, _ in verdicts_of(audit, "fnr")} == {"inconclusive"}
+    assert {verdict for verdict, _ in verdicts_of(audit, "fpr")} == {"inconclusive"}
     for row in audit.verdicts.subset(group=""):
         assert row["sentence"].endswith("both groups are inconclusive: the threshold is infinite")
     print_summary(audit, details=True)
@@ -105,9 +105,9 @@ def test_alike_is_said_only_where_a_group_could_have_more_errors_by_the_margin()
         verdicts([1.0], [0.95], [1.05], [0.9], pooled=[pooled]) for pooled in (0.5, 0.79, 0.8)
     ]
     assert [verdict.code.item() for verdict in judged] == [
-        "no_difference",
-        "no_difference",
-        "cannot_tell",
+        "equivalent",
+        "equivalent",
+        "inconclusive",
     ]
     assert judged[-1].reason.item() == "too_common"
     fewer = verdicts([0.5], [0.4], [0.6], [0.001], pooled=[0.9])

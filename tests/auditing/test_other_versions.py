@@ -236,7 +236,7 @@ def test_a_rule_file_of_0_2_0_is_applied(tiny):
 def test_a_policy_of_0_2_0_judges_an_audit_of_0_2_0(tmp_path):
     zipfile.ZipFile(OLD_AUDITS / "0.2.0-plain.zip").extractall(tmp_path)
     gate = pv.gate(tmp_path, OLD_AUDITS / "0.2.0-policy.yaml", baseline=tmp_path)
-    assert gate.conditions.to_dict()["outcome"] == ["cannot_tell"] * 3
+    assert gate.conditions.to_dict()["outcome"] == ["inconclusive"] * 3
     assert gate.conditions.to_dict()["accepted"] == [0, 0, 1]
 
 
@@ -279,7 +279,12 @@ def test_an_old_policy_asks_what_it_asked(tmp_path):
         pv.gate(tmp_path, OLD_AUDITS / "1-policy.yaml", baseline=tmp_path, today=day)
         for day in days
     )
-    assert before.conditions.to_dict()["outcome"] == ["pass", "pass", "cannot_tell", "cannot_tell"]
+    assert before.conditions.to_dict()["outcome"] == [
+        "pass",
+        "pass",
+        "inconclusive",
+        "inconclusive",
+    ]
     assert before.conditions.to_dict()["accepted"] == [0, 2, 0, 1]
     assert after.conditions.to_dict()["accepted"] == [0, 2, 0, 0]
     assert after.record["ended"] == [
@@ -309,11 +314,13 @@ def test_an_old_state_goes_on(version, n_errors, tmp_path):
 
 
 def test_an_old_audit_is_written_again_as_it_was(old, tmp_path):
-    """Only sentences are written as codes; what came later stands at the end, empty."""
+    """Sentences are codes and verdicts have new names; later columns stand at the end, empty."""
     pv.load(old).save(tmp_path / "again")
     for path in old.glob("*.csv"):
         again = tmp_path / "again" / path.name
         before, now = (pl.read_csv(file, infer_schema=False) for file in (path, again))
+        if "verdict" in before.columns:
+            before = before.with_columns(pl.col("verdict").replace(schema.OLD_VERDICTS))
         facts = [] if path.stem in schema.WITHOUT_FACTS else ["values"]
         later = [
             name for name in schema.ADDED_COLUMNS.get(path.stem, ()) if name not in before.columns
@@ -325,6 +332,16 @@ def test_an_old_audit_is_written_again_as_it_was(old, tmp_path):
         assert now.select(same).equals(before.select(same), null_equal=True), path.name
         assert now.select(later).null_count().row(0) == (now.height,) * len(later)
     assert pv.load(tmp_path / "again").to_json() == pv.load(old).to_json()
+
+
+def test_verdicts_of_an_old_audit_have_their_new_names(old):
+    audit = pv.load(old)
+    verdicts = {row["verdict"] for table in (audit.verdicts, audit.limits) for row in table.rows()}
+    assert not verdicts & {*schema.OLD_VERDICTS}
+    for path in old.glob("verdicts.csv"):
+        before = pl.read_csv(path, infer_schema=False)["verdict"].to_list()
+        n_inconclusive = sum(word == "cannot_tell" for word in before)
+        assert len(audit.verdicts.filter(verdict="inconclusive")) == n_inconclusive > 0
 
 
 def test_an_old_audit_follows_the_schema_of_now(old, follows_schema):

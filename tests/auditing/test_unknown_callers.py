@@ -172,12 +172,12 @@ def test_why_is_said_in_words_and_by_a_code(unknown):
         assert row["note"].startswith("no_interval")
         assert UNKNOWN_SPEAKERS in row["values"]
     for row in unknown.verdicts.subset(metric="fpr").rows():
-        assert row["verdict"] == "cannot_tell"
+        assert row["verdict"] == "inconclusive"
         if row["group"]:
             assert row["reason"] == UNKNOWN_SPEAKERS
         assert "nontarget trials have no test speaker" in row["sentence"]
     for row in unknown.limits.subset(metric="fpr").rows():
-        assert row["verdict"] in {"", "cannot_tell"}
+        assert row["verdict"] in {"", "inconclusive"}
         assert UNKNOWN_SPEAKERS in row["reason"] + row["values"]
     for row in unknown.bias.subset(metric="fpr", zero="none").rows():
         if row["value"] is not None and row["group"] != row["reference"]:
@@ -196,7 +196,9 @@ def test_only_a_group_whose_callers_are_all_known_has_an_interval():
     assert set(ends.values()) == {None}
     for row in audit.bias.subset(metric="fpr").rows():  # all others have some who are unknown
         assert row["high"] is row["p"] is row["floor_95"] is None
-    assert {row["verdict"] for row in audit.verdicts.subset(metric="fpr").rows()} == {"cannot_tell"}
+    assert {row["verdict"] for row in audit.verdicts.subset(metric="fpr").rows()} == {
+        "inconclusive"
+    }
 
 
 def test_with_every_caller_known_nothing_differs():

@@ -54,7 +54,7 @@ def test_days_add_up_to_the_whole(days, files, parivox):
         assert whole_tables[name] == added_tables[name]
 
 
-def test_the_summary_says_what_counts_cannot_tell(days, parivox):
+def test_the_summary_says_what_counts_inconclusive(days, parivox):
     done = parivox("audit", "day1.counts", "day2.counts", "-v", cwd=days)
     assert done.returncode == 0, done.stderr
     output = " ".join(done.stdout.split())

@@ -81,8 +81,8 @@ def test_a_nonsense_option_leaves_no_traceback_and_no_folder(parivox, files):
     [
         ("not-met", 3, 1, "a limit is not met (f)"),
         ("not-met", 5, 0, ""),
-        ("cannot-tell", 5, 1, "a limit is not known to be met (f)"),
-        ("cannot-tell,not-met", 5, 1, "a limit is not known to be met (f)"),
+        ("inconclusive", 5, 1, "a limit is not known to be met (f)"),
+        ("inconclusive,not-met", 5, 1, "a limit is not known to be met (f)"),
     ],
 )
 def test_a_limit_ends_with_an_exit_code_where_that_is_asked_for(
@@ -95,6 +95,16 @@ def test_a_limit_ends_with_an_exit_code_where_that_is_asked_for(
     assert done.returncode == code
     assert done.stdout.split("\n\n")[1].startswith("Limit of ")
     assert done.stderr == (message and f"parivox: {message}: exit code 1, as --fail-on asks\n")
+
+
+def test_the_old_name_of_a_condition_works_until_0_5(parivox):
+    done = parivox(
+        "audit", "scores.csv", "--speakers", "speakers.csv", "--by", "gender", "--quiet",
+        "--gate", "inference=5", "--limit", "fnr:f=0.0001%", "--fail-on", "cannot-tell",
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "--fail-on cannot-tell is inconclusive since release 0.3" in done.stderr
+    assert "a limit is not known to be met (f)" in done.stderr
 
 
 @pytest.mark.parametrize(

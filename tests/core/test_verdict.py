@@ -20,7 +20,7 @@ from parivox.core.verdict import (
 from parivox.errors import ConfigError
 
 NAN = float("nan")
-CODES = ("worse", "better", "no_difference", "cannot_tell")
+CODES = ("worse", "better", "equivalent", "inconclusive")
 
 
 @pytest.mark.parametrize(
@@ -28,24 +28,24 @@ CODES = ("worse", "better", "no_difference", "cannot_tell")
     [
         ((2.6, 1.4, 4.8, 0.01), "", "worse", ""),
         ((0.4, 0.2, 0.8, 0.01), "", "better", ""),
-        ((1.0, 0.85, 1.18, 1.0), "", "no_difference", ""),
-        ((1.1, 1.05, 1.2, 0.001), "", "no_difference", ""),
-        ((1.0, 0.8, 1.25, 1.0), "", "cannot_tell", "not_surely_alike"),
-        ((1.1, 0.97, 1.24, 0.3), "", "cannot_tell", "not_surely_alike"),
+        ((1.0, 0.85, 1.18, 1.0), "", "equivalent", ""),
+        ((1.1, 1.05, 1.2, 0.001), "", "equivalent", ""),
+        ((1.0, 0.8, 1.25, 1.0), "", "inconclusive", "not_surely_alike"),
+        ((1.1, 0.97, 1.24, 0.3), "", "inconclusive", "not_surely_alike"),
         ((1.1, 1.01, 1.24, 0.03), "", "worse", ""),
-        ((1.0, 0.79, 1.2, 1.0), "", "cannot_tell", "too_wide"),
-        ((1.0, 0.1, 9.0, 1.0), "", "cannot_tell", "too_wide"),
-        ((2.6, 1.1, 5.0, 0.3), "", "cannot_tell", "not_after_holm"),
+        ((1.0, 0.79, 1.2, 1.0), "", "inconclusive", "too_wide"),
+        ((1.0, 0.1, 9.0, 1.0), "", "inconclusive", "too_wide"),
+        ((2.6, 1.1, 5.0, 0.3), "", "inconclusive", "not_after_holm"),
         ((0.0, 0.0, 0.7, 0.01), "", "better", ""),
         ((0.0, 0.0, 0.7, NAN), "", "better", ""),
-        ((0.0, 0.0, 0.7, 0.2), "", "cannot_tell", "not_after_holm"),
-        ((0.0, 0.0, 3.1, 0.01), "", "cannot_tell", "no_errors"),
-        ((NAN, NAN, NAN, NAN), "", "cannot_tell", "undefined_ratio"),
-        ((np.inf, 1.0, np.inf, 0.01), "", "cannot_tell", "undefined_ratio"),
-        ((2.6, NAN, NAN, 0.01), "", "cannot_tell", "no_interval"),
-        ((2.6, 1.4, 4.8, NAN), "", "cannot_tell", "no_p"),
-        ((2.6, 1.4, 4.8, 0.01), "only 4 speakers", "cannot_tell", "only 4 speakers"),
-        ((1.0, 0.9, 1.1, 1.0), "only 4 speakers", "cannot_tell", "only 4 speakers"),
+        ((0.0, 0.0, 0.7, 0.2), "", "inconclusive", "not_after_holm"),
+        ((0.0, 0.0, 3.1, 0.01), "", "inconclusive", "no_errors"),
+        ((NAN, NAN, NAN, NAN), "", "inconclusive", "undefined_ratio"),
+        ((np.inf, 1.0, np.inf, 0.01), "", "inconclusive", "undefined_ratio"),
+        ((2.6, NAN, NAN, 0.01), "", "inconclusive", "no_interval"),
+        ((2.6, 1.4, 4.8, NAN), "", "inconclusive", "no_p"),
+        ((2.6, 1.4, 4.8, 0.01), "only 4 speakers", "inconclusive", "only 4 speakers"),
+        ((1.0, 0.9, 1.1, 1.0), "only 4 speakers", "inconclusive", "only 4 speakers"),
     ],
 )
 def test_each_rule_gives_its_code_and_its_reason(numbers, gate, code, reason):
@@ -69,7 +69,7 @@ def test_turning_the_ratio_over_swaps_worse_and_better_only(ratio, down, up, p, 
     swapped = {"worse": "better", "better": "worse"}
     assert back.code[0] == swapped.get(straight.code[0], straight.code[0])
     assert back.reason[0] == straight.reason[0]
-    assert (straight.reason[0] == "") == (straight.code[0] != "cannot_tell")
+    assert (straight.reason[0] == "") == (straight.code[0] != "inconclusive")
 
 
 @settings(max_examples=50, deadline=None)
@@ -78,23 +78,23 @@ def test_alike_is_an_interval_within_the_margin_at_the_surer_level(ratio, width,
     code = verdicts([ratio], [ratio / width], [ratio * width], [p], confidence=0.9).code[0]
     wide = width ** (ndtri(0.99) / ndtri(0.95))
     assume(not np.isclose([ratio * wide, ratio / wide], [1.25, 0.8]).any())
-    assert (code == "no_difference") == (ratio * wide < 1.25 and ratio / wide > 0.8)
+    assert (code == "equivalent") == (ratio * wide < 1.25 and ratio / wide > 0.8)
 
 
 def test_who_asks_for_surer_intervals_is_asked_for_no_more():
     findings = verdicts([1.0], [0.81], [1.23], [1.0], confidence=0.995)
-    assert findings.code[0] == "no_difference"
+    assert findings.code[0] == "equivalent"
 
 
 @pytest.mark.parametrize(
     ("codes", "system"),
     [
-        (["worse", "cannot_tell", "no_difference"], "differs"),
-        (["better", "no_difference"], "differs"),
-        (["no_difference", "no_difference"], "no_difference"),
-        (["no_difference", "cannot_tell"], "cannot_tell"),
-        (["cannot_tell"], "cannot_tell"),
-        (["differs", "cannot_tell"], "differs"),
+        (["worse", "inconclusive", "equivalent"], "differs"),
+        (["better", "equivalent"], "differs"),
+        (["equivalent", "equivalent"], "equivalent"),
+        (["equivalent", "inconclusive"], "inconclusive"),
+        (["inconclusive"], "inconclusive"),
+        (["differs", "inconclusive"], "differs"),
     ],
 )
 def test_a_system_is_judged_from_its_groups(codes, system):
@@ -102,12 +102,12 @@ def test_a_system_is_judged_from_its_groups(codes, system):
 
 
 def test_a_system_without_groups_is_not_one_without_differences():
-    assert overall(np.empty((2, 0), dtype=str)).tolist() == ["cannot_tell"] * 2
+    assert overall(np.empty((2, 0), dtype=str)).tolist() == ["inconclusive"] * 2
 
 
 def test_a_limit_is_met_only_by_the_whole_interval():
     low, high = [0.0, 0.03, 0.0501, 0.05, NAN], [0.05, 0.06, 0.2, 0.2, 0.01]
-    want = ["met", "cannot_tell", "not_met", "cannot_tell", "cannot_tell"]
+    want = ["met", "inconclusive", "not_met", "inconclusive", "inconclusive"]
     assert meets_limit(low, high, 0.05).tolist() == want
 
 
@@ -116,9 +116,9 @@ def test_a_limit_is_met_only_by_the_whole_interval():
     [
         ("worse", "better", "more false accepts, fewer false rejects"),
         ("worse", "worse", "more false accepts and more false rejects"),
-        ("cannot_tell", "worse", "more false rejects; false accepts inconclusive"),
+        ("inconclusive", "worse", "more false rejects; false accepts inconclusive"),
         (
-            "no_difference",
+            "equivalent",
             "better",
             "false accepts equivalent, fewer false rejects",
         ),
@@ -131,7 +131,7 @@ def test_both_directions_stand_in_one_sentence(fpr, fnr, text):
 def test_all_pairs_of_verdicts_read_differently():
     texts = {joint(fnr=fnr, fpr=fpr) for fnr, fpr in product(CODES, CODES)}
     assert len(texts) == 16
-    unknown = [joint(fnr=a, fpr=b) for a, b in product(CODES, CODES) if "cannot_tell" in (a, b)]
+    unknown = [joint(fnr=a, fpr=b) for a, b in product(CODES, CODES) if "inconclusive" in (a, b)]
     assert all("inconclusive" in text for text in unknown)
 
 
@@ -147,7 +147,7 @@ def test_all_pairs_of_verdicts_read_differently():
             "false rejects 0.41 times as frequent [0.2, 0.85] as among all other groups combined",
         ),
         (
-            ("fnr", "no_difference", 1.03, 0.9, 1.2),
+            ("fnr", "equivalent", 1.03, 0.9, 1.2),
             (
                 "false rejects equivalent to all other groups combined: 1.0 times as frequent "
                 "[0.9, 1.2]"
@@ -168,9 +168,9 @@ def test_a_sentence_tells_the_ratio_with_its_interval(arguments, text):
 
 
 def test_a_sentence_tells_why_nothing_can_be_told():
-    text = sentence("fnr", "cannot_tell", 1.8, 0.5, 6.3, reason="only 4 speakers")
+    text = sentence("fnr", "inconclusive", 1.8, 0.5, 6.3, reason="only 4 speakers")
     assert text.endswith("inconclusive: 1.8 times as frequent [0.5, 6.3]; only 4 speakers")
-    text = sentence("fpr", "cannot_tell", NAN, NAN, NAN, reason="undefined_ratio")
+    text = sentence("fpr", "inconclusive", NAN, NAN, NAN, reason="undefined_ratio")
     assert text.endswith("inconclusive: ratio undefined")
     assert "nan" not in text
 

@@ -669,7 +669,7 @@ def test_marks_move_and_axes_do_not(opened, h_explorer):
 def test_verdicts_are_those_of_the_audit_and_stand_only_where_it_tested(
     opened, h_explorer, h_audit
 ):
-    codes = {"▲ worse": "worse", "▼ better": "better", "= equivalent": "no_difference"}
+    codes = {"▲ worse": "worse", "▼ better": "better", "= equivalent": "equivalent"}
     with opened(h_explorer) as page:
         page.select_option("#x-list", "1")
         for button in page.locator("#x-points button").all():
@@ -684,13 +684,15 @@ def test_verdicts_are_those_of_the_audit_and_stand_only_where_it_tested(
                 for metric in RATES:
                     verdict_row, shown = audited[metric, row["group"]], row[metric]
                     is_small = bool(verdict_row["gates"])
-                    verdict = "cannot_tell" if verdict_row["because_of"] else verdict_row["verdict"]
-                    assert codes.get(shown["verdict"], "cannot_tell") == verdict
+                    verdict = (
+                        "inconclusive" if verdict_row["because_of"] else verdict_row["verdict"]
+                    )
+                    assert codes.get(shown["verdict"], "inconclusive") == verdict
                     assert shown["look"].split()[1] == f"v-{verdict}"
                     assert shown["text"].endswith("*") == is_small
                     assert ("x-small" in shown["look"]) == is_small
                     verdicts.add(verdict)
-            assert {"worse", "better", "cannot_tell"} <= verdicts
+            assert {"worse", "better", "inconclusive"} <= verdicts
             assert not any(drawn_rows[0][metric]["text"].endswith("*") for metric in RATES)
         page.focus("#x-slider")
         page.keyboard.press("ArrowLeft")

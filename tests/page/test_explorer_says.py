@@ -49,7 +49,7 @@ AUDITS = {
     "no audited point": {"points": ["fpr=0.0001"]},
     "several points": {"groups": tuple("ab"), "points": ["eer", "fnr=0.1", "min-cdet"], "seed": 3},
 }
-SIGNS = {"▲ worse": "worse", "▼ better": "better", "= equivalent": "no_difference"}
+SIGNS = {"▲ worse": "worse", "▼ better": "better", "= equivalent": "equivalent"}
 
 
 def positions(shown, n=200):
@@ -124,13 +124,13 @@ def expect_verdicts(audit, selection, state):
                 if (verdict_row["metric"], verdict_row["group"]) == (metric, row["group"])
             ]
             codes = {
-                "cannot_tell" if verdict_row["because_of"] else verdict_row["verdict"]
+                "inconclusive" if verdict_row["because_of"] else verdict_row["verdict"]
                 for verdict_row in verdict_rows
             }
             shown_verdict = row[f"{metric}_verdict"]
             assert bool(shown_verdict) == bool(codes - {"none"}) or len(points) > 1
             if shown_verdict:
-                assert SIGNS.get(shown_verdict, "cannot_tell") in codes
+                assert SIGNS.get(shown_verdict, "inconclusive") in codes
 
 
 @pytest.mark.parametrize("name", AUDITS)

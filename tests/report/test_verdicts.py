@@ -36,7 +36,7 @@ def test_a_line_holds_rate_interval_speakers_errors_ratio_p_and_verdict(audit, l
     for line, metric in zip(lines(audit, "f"), ("fnr", "fpr"), strict=True):
         (rate,) = audit.groups.subset(**condition, metric=metric, definition="").rows()
         (verdict,) = audit.verdicts.subset(**condition, metric=metric).rows()
-        words = {"worse": ["worse"], "cannot_tell": ["inconclusive"]}[verdict["verdict"]]
+        words = {"worse": ["worse"], "inconclusive": ["inconclusive"]}[verdict["verdict"]]
         numbers = [text.strip("[],~*") for text in line[1 : -len(words)]]
         assert line[-len(words) :] == words
         assert numbers[0] == str(rate["speakers"])
@@ -108,8 +108,8 @@ def test_better_but_for_one_group_is_told_with_it_and_not_counted(material, prin
     [
         ("worse", "worse"),
         ("better", "better"),
-        ("no_difference", "equivalent"),
-        ("cannot_tell", "inconclusive"),
+        ("equivalent", "equivalent"),
+        ("inconclusive", "inconclusive"),
     ],
 )
 def test_no_verdict_is_told_in_the_words_of_another(audited, lines, verdict, words):

@@ -48,7 +48,7 @@ _SHARED_TEXTS = {
     "trials": "number of trials",
     "value": "value; rates are fractions",
     "values": "numbers and names of the codes in reason, note and gates, as JSON",
-    "verdict": "verdict: worse, better, no_difference, cannot_tell; of limits met or not_met",
+    "verdict": "verdict: worse, better, equivalent, inconclusive; of limits met or not_met",
     "within": "stratum, as in channel=app; empty for all trials",
     "zero": "treatment of rates without errors: none, jeffreys or nist",
 }

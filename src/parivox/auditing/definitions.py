@@ -403,7 +403,7 @@ def _verdict_definitions(options: Options) -> dict[str, object]:
         "verdicts": {
             "reference": reference,
             "margin": options.margin,
-            "no_difference": (
+            "equivalent": (
                 f"the ratio's whole interval is from 1/{options.margin:g} to {options.margin:g}, "
                 f"also at {100 * EQUIVALENCE_CONFIDENCE:g} %, each group by itself"
             ),
@@ -416,7 +416,7 @@ def _verdict_definitions(options: Options) -> dict[str, object]:
                 "have the lowest rate, if it is not better by the same rules without that one; of "
                 "both errors, if the group differs in nothing else"
             ),
-            "cannot_tell": "else; it says that nothing is known, not that nothing is there",
+            "inconclusive": "else; it says that nothing is known, not that nothing is there",
             "differs": (
                 "a group or system that is worse or better in anything, or all groups at once; "
                 "these with the reason 'if variation between speakers is similar in all groups', "

@@ -15,6 +15,7 @@ from parivox.auditing.private import PRIVATE, PrivateKey
 from parivox.auditing.schema import (
     CURVES,
     FIRST_COLUMNS,
+    OLD_VERDICTS,
     ON_REQUEST,
     SCHEMA_OF_SENTENCES,
     SCHEMA_VERSION,
@@ -316,6 +317,8 @@ class _OtherVersion:
                 msg = f"{name}.{column} lacks a text"
                 raise ValueError(msg)
         cells = cells | empty_columns
+        if self.has_sentences and "verdict" in columns:
+            cells["verdict"] = [OLD_VERDICTS.get(word, word) for word in cells["verdict"]]
         if self.has_sentences and VALUES_COLUMN in columns:
             for column in {*FACT_COLUMNS} & columns.keys():
                 cells[column] = [facts_of_sentences(words) for words in cells[column]]

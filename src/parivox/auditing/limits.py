@@ -120,7 +120,7 @@ def failing_findings(audit: Audit, findings: Sequence[str]) -> list[str]:
     sentences = []
     for name, table, code, problem in (
         ("not-met", audit.limits, "not_met", "a limit is not met"),
-        ("cannot-tell", audit.limits, "cannot_tell", "a limit is not known to be met"),
+        ("inconclusive", audit.limits, "inconclusive", "a limit is not known to be met"),
         ("worse", audit.verdicts, "worse", "a group is shown worse"),
     ):
         rows = table.subset(within="", verdict=code).rows() if name in findings else []

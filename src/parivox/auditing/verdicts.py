@@ -228,7 +228,7 @@ def _system_columns(
     is_significant = p_of_all_holm < alpha
     differs = bool(is_significant.any())
     code, assumption = str(overall(compared.codes.reshape(-1))), ""
-    if code == "cannot_tell" and differs:
+    if code == "inconclusive" and differs:
         code = "differs"
         # of two groups, the test is that of their ratio, which assumes no such thing
         if n_groups > _N_PAIR and not (welch_p[is_significant] < alpha).any():
@@ -410,8 +410,8 @@ def _system_sentence(
         with_trials = _system_sentence(compared.select(~has_no_trials), code, located, options)
         return f"{with_trials}; {n_without_trials} {verb} {missing_class}"
     n_groups = len(compared.groups)
-    n_inconclusive = int((compared.codes == "cannot_tell").any(axis=0).sum())
-    if code == "no_difference":
+    n_inconclusive = int((compared.codes == "inconclusive").any(axis=0).sum())
+    if code == "equivalent":
         margin = f"{options.margin:g} times"
         return f"{_all_groups(n_groups)} equivalent: none differs by more than {margin}"
     if code == "differs":

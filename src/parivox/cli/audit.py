@@ -19,7 +19,13 @@ from parivox.cli.options import (
 from parivox.cli.process import print_json, print_status, printing
 from parivox.cli.report import given_context, report_options, with_labels
 from parivox.errors import ConfigError
-from parivox.options.audit import AuditCommand, AuditOptions, ProgressCommand, ReportDetailsCommand
+from parivox.options.audit import (
+    OLD_FAIL_CONDITION,
+    AuditCommand,
+    AuditOptions,
+    ProgressCommand,
+    ReportDetailsCommand,
+)
 from parivox.options.kinds import option_fields
 
 if TYPE_CHECKING:
@@ -121,9 +127,17 @@ def _print_audit(finished_audit: Audit, arguments: argparse.Namespace, context: 
 def _failing_findings(arguments: argparse.Namespace, options: Mapping[str, Any]) -> Sequence[str]:
     """Return the findings that end with exit code 1; refuse those that the audit cannot make."""
     option = option_fields(AuditCommand)["fail_on"]
-    findings: Sequence[str] = (
-        option.check(option.parse(arguments.fail_on)) if arguments.fail_on else ()
-    )
+    findings: Sequence[str] = ()
+    if arguments.fail_on:
+        given = option.parse(arguments.fail_on)
+        if OLD_FAIL_CONDITION in given:
+            print_status(
+                f"--fail-on {OLD_FAIL_CONDITION} is inconclusive since release 0.3, and goes with "
+                "0.5"
+            )
+        findings = option.check(
+            ["inconclusive" if name == OLD_FAIL_CONDITION else name for name in given]
+        )
     if {*findings} - {"worse"} and not options.get("limits"):
         msg = f"--fail-on {','.join(findings)}: there is no limit; give one, as in --limit fnr=5%"
         raise ConfigError(msg)

@@ -9,12 +9,12 @@ code                meaning
 ==================  ====================================================================
 worse               more errors than the reference, beyond chance
 better              fewer errors than the reference, beyond chance
-no_difference       no difference larger than the margin
-cannot_tell         inconclusive, with a reason
+equivalent       no difference larger than the margin
+inconclusive         inconclusive, with a reason
 ==================  ====================================================================
 
-``no_difference`` is a finding and ``cannot_tell`` the lack of one: a wide interval around 1 says
-that nothing is known, never that nothing is there. Reasons of ``cannot_tell``:
+``equivalent`` is a finding and ``inconclusive`` the lack of one: a wide interval around 1 says
+that nothing is known, never that nothing is there. Reasons of ``inconclusive``:
 
 ==================  ====================================================================
 reason              meaning
@@ -64,7 +64,7 @@ class Verdicts:
 
     code: NDArray[np.str_]
     reason: NDArray[np.str_]
-    """Empty unless the code is ``cannot_tell``."""
+    """Empty unless the code is ``inconclusive``."""
     ratio: FloatArray
     low: FloatArray
     high: FloatArray
@@ -89,15 +89,15 @@ def verdicts(
 
     The first of these that applies, with rho the ratio, (low, high) its interval:
 
-    1. A group below a minimum, an undefined ratio or interval: ``cannot_tell``.
-    2. Low >= 1 / margin and high <= margin: ``cannot_tell`` if pooled * margin >= 1, as where all
-       are rejected; else ``no_difference`` if the interval, widened to `EQUIVALENCE_CONFIDENCE` on
+    1. A group below a minimum, an undefined ratio or interval: ``inconclusive``.
+    2. Low >= 1 / margin and high <= margin: ``inconclusive`` if pooled * margin >= 1, as where all
+       are rejected; else ``equivalent`` if the interval, widened to `EQUIVALENCE_CONFIDENCE` on
        the scale of logarithms, lies there, too. Also where it excludes 1: the difference is then
        real, and smaller than anybody cares about. This is said of each group by itself: the
        interval is not widened for the number of groups.
     3. p < 1 - confidence and rho > 1: ``worse``; and rho < 1: ``better``.
     4. No errors (rho = 0): ``better`` if high < 1 and p, where there is one, does not object.
-    5. Else ``cannot_tell``.
+    5. Else ``inconclusive``.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def verdicts(
     ...     [0.01, 0.2, 0.04, 1.0],
     ... )
     >>> found.code.tolist()
-    ['worse', 'cannot_tell', 'no_difference', 'cannot_tell']
+    ['worse', 'inconclusive', 'equivalent', 'inconclusive']
     """
     from scipy.special import ndtri  # noqa: PLC0415 - takes time to load
 
@@ -161,21 +161,21 @@ def verdicts(
     is_too_common = np.asarray(pooled, dtype=np.float64) * margin >= 1
     # condition, code, reason: the first rule whose condition holds applies
     rules: list[tuple[NDArray[np.bool_], str, str]] = [
-        (is_below_minimum, "cannot_tell", ""),
-        (~np.isfinite(ratios), "cannot_tell", "undefined_ratio"),
-        (np.isnan(lower) | np.isnan(upper), "cannot_tell", "no_interval"),
-        (is_within_margin & is_too_common, "cannot_tell", "too_common"),
-        (is_equivalent, "no_difference", ""),
+        (is_below_minimum, "inconclusive", ""),
+        (~np.isfinite(ratios), "inconclusive", "undefined_ratio"),
+        (np.isnan(lower) | np.isnan(upper), "inconclusive", "no_interval"),
+        (is_within_margin & is_too_common, "inconclusive", "too_common"),
+        (is_equivalent, "equivalent", ""),
         (has_no_errors & (upper < 1) & (is_significant | np.isnan(p_values)), "better", ""),
-        (has_no_errors & (upper >= 1), "cannot_tell", "no_errors"),
-        (np.isnan(p_values), "cannot_tell", "no_p"),
+        (has_no_errors & (upper >= 1), "inconclusive", "no_errors"),
+        (np.isnan(p_values), "inconclusive", "no_p"),
         (is_significant & (ratios > 1), "worse", ""),
         (is_significant & (ratios < 1) & ~has_no_errors, "better", ""),
-        (is_within_margin, "cannot_tell", "not_surely_alike"),
-        (excludes_one, "cannot_tell", "not_after_holm"),
+        (is_within_margin, "inconclusive", "not_surely_alike"),
+        (excludes_one, "inconclusive", "not_after_holm"),
     ]
     conditions, codes, reasons = zip(*rules, strict=True)
-    code = np.select(conditions, codes, default="cannot_tell")
+    code = np.select(conditions, codes, default="inconclusive")
     otherwise = np.where(is_too_common, "too_common", "too_wide")
     reason = np.select(conditions, reasons, default=otherwise)
     return Verdicts(
@@ -191,20 +191,20 @@ def verdicts(
 def overall(code: ArrayLike) -> NDArray[np.str_]:
     """Return the verdict on a system from those on its groups, along the last axis.
 
-    ``differs`` if any group is worse or better; ``no_difference`` if every group is known to lie
-    within the margin; else ``cannot_tell``. A system whose small groups cannot be judged is
+    ``differs`` if any group is worse or better; ``equivalent`` if every group is known to lie
+    within the margin; else ``inconclusive``. A system whose small groups cannot be judged is
     therefore never one without differences. Codes are those of `verdicts`, or of this
     function (for two error types together).
 
     Examples
     --------
-    >>> overall([["worse", "cannot_tell"], ["no_difference", "cannot_tell"]]).tolist()
-    ['differs', 'cannot_tell']
+    >>> overall([["worse", "inconclusive"], ["equivalent", "inconclusive"]]).tolist()
+    ['differs', 'inconclusive']
     """
     codes = np.asarray(code, dtype=np.str_)
     differs = np.isin(codes, ["worse", "better", "differs"]).any(axis=-1)
-    is_equivalent = (codes == "no_difference").all(axis=-1) & (codes.shape[-1] > 0)
-    equivalent_or_not = np.where(is_equivalent, "no_difference", "cannot_tell")
+    is_equivalent = (codes == "equivalent").all(axis=-1) & (codes.shape[-1] > 0)
+    equivalent_or_not = np.where(is_equivalent, "equivalent", "inconclusive")
     return np.where(differs, "differs", equivalent_or_not)[()]
 
 
@@ -212,13 +212,13 @@ def meets_limit(low: ArrayLike, high: ArrayLike, limit: ArrayLike) -> NDArray[np
     """Return whether a rate meets a limit, by its interval.
 
     ``met`` if the whole interval lies at or below the limit, the largest rate that is allowed,
-    ``not_met`` if it lies above, ``cannot_tell`` if the limit is inside or there is no interval.
+    ``not_met`` if it lies above, ``inconclusive`` if the limit is inside or there is no interval.
     Shapes broadcast. docs/methods/verdicts.md#limits.
 
     Examples
     --------
     >>> meets_limit([0.01, 0.02, 0.06], [0.04, 0.09, 0.2], 0.05).tolist()
-    ['met', 'cannot_tell', 'not_met']
+    ['met', 'inconclusive', 'not_met']
     """
     lower, upper = (np.asarray(array, dtype=np.float64) for array in (low, high))
     max_rate = np.asarray(limit, dtype=np.float64)
@@ -226,7 +226,7 @@ def meets_limit(low: ArrayLike, high: ArrayLike, limit: ArrayLike) -> NDArray[np
     return np.select(
         [has_interval & (upper <= max_rate), has_interval & (lower > max_rate)],
         ["met", "not_met"],
-        default="cannot_tell",
+        default="inconclusive",
     )[()]
 
 
@@ -264,18 +264,18 @@ def exceeds(
     return np.where(np.isnan(lower) | np.isnan(values), np.nan, p_values)[()]
 
 
-_Code = Literal["worse", "better", "no_difference", "cannot_tell"]
+_Code = Literal["worse", "better", "equivalent", "inconclusive"]
 
-# "cannot_tell" has no words here: the functions below say why instead.
+# "inconclusive" has no words here: the functions below say why instead.
 _FALSE_ACCEPTS = {
     "worse": "more false accepts",
     "better": "fewer false accepts",
-    "no_difference": "false accepts equivalent",
+    "equivalent": "false accepts equivalent",
 }
 _FALSE_REJECTS = {
     "worse": "more false rejects",
     "better": "fewer false rejects",
-    "no_difference": "false rejects equivalent",
+    "equivalent": "false rejects equivalent",
 }
 
 
@@ -290,18 +290,18 @@ def joint(fnr: _Code, fpr: _Code, *, fnr_worst: str = "", fpr_worst: str = "") -
     --------
     >>> joint(fnr="better", fpr="worse")
     'more false accepts, fewer false rejects'
-    >>> joint(fnr="better", fpr="cannot_tell", fnr_worst="f+India")
+    >>> joint(fnr="better", fpr="inconclusive", fnr_worst="f+India")
     'fewer false rejects (not confirmed without f+India); false accepts inconclusive'
     """
-    if fpr == fnr == "cannot_tell":
+    if fpr == fnr == "inconclusive":
         return "false accepts and false rejects inconclusive"
-    if fpr == fnr == "no_difference":
+    if fpr == fnr == "equivalent":
         return "false accepts and false rejects equivalent"
     rejects = f"{_FALSE_REJECTS.get(fnr)}{not_without(fnr_worst)}"
     accepts = f"{_FALSE_ACCEPTS.get(fpr)}{not_without(fpr_worst)}"
-    if fpr == "cannot_tell":
+    if fpr == "inconclusive":
         return f"{rejects}; false accepts inconclusive"
-    if fnr == "cannot_tell":
+    if fnr == "inconclusive":
         return f"{accepts}; false rejects inconclusive"
     between = " and" if fpr == fnr else ","
     return f"{accepts}{between} {rejects}"
@@ -344,18 +344,18 @@ def sentence(
     --------
     >>> sentence("fpr", "worse", 4.31, 1.44, 12.9)
     'false accepts 4.3 times as frequent [1.4, 12.9] as among all other groups combined'
-    >>> sentence("fnr", "cannot_tell", 2.58, 0.77, 8.7, reason="too_wide")
+    >>> sentence("fnr", "inconclusive", 2.58, 0.77, 8.7, reason="too_wide")
     'false rejects inconclusive: 2.6 times as frequent [0.77, 8.7]; interval too wide'
     """
     errors = _ERROR_NAMES[error]
     comparison = f"as among {against}"
     numbers = _format_interval(ratio, low, high)
-    if code == "cannot_tell":
+    if code == "inconclusive":
         reason_text = INCONCLUSIVE_REASONS.get(reason, reason)
         has_numbers = np.isfinite([ratio, low, high]).all()
         numbers = f"{numbers}; " if has_numbers else ""
         return f"{errors} inconclusive: {numbers}{reason_text}"
-    if code == "no_difference":
+    if code == "equivalent":
         return f"{errors} equivalent to {against}: {numbers}"
     if ratio == 0:
         return f"no {errors}; at most {_format_ratio(high)} times as frequent {comparison}"

@@ -57,9 +57,9 @@ NAMING_COLUMNS = frozenset(
 """Columns whose values are names: one that no row has is a mistake."""
 CODES = {
     "verdict": (
-        "worse", "better", "no_difference", "cannot_tell", "differs", "met", "not_met",
+        "worse", "better", "equivalent", "inconclusive", "differs", "met", "not_met",
     ),
-    "outcome": ("pass", "fail", "cannot_tell", "not_applicable"),
+    "outcome": ("pass", "fail", "inconclusive", "not_applicable"),
 }  # fmt: skip
 """Columns of codes, each of which may be of no row."""
 

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
-PASS, FAIL, CANNOT_TELL, NOT_APPLICABLE = "pass", "fail", "cannot_tell", "not_applicable"
-OUTCOMES = (FAIL, CANNOT_TELL, PASS, NOT_APPLICABLE)
-EXIT_CODES = {PASS: 0, FAIL: 1, CANNOT_TELL: 3, NOT_APPLICABLE: 3}
+PASS, FAIL, INCONCLUSIVE, NOT_APPLICABLE = "pass", "fail", "inconclusive", "not_applicable"
+OUTCOMES = (FAIL, INCONCLUSIVE, PASS, NOT_APPLICABLE)
+EXIT_CODES = {PASS: 0, FAIL: 1, INCONCLUSIVE: 3, NOT_APPLICABLE: 3}
 """What `parivox gate` ends with; 2 is for mistakes."""
 ABSENT = {NEW: "not_in_baseline", GONE: "not_in_audit"}
 """Why a group cannot be compared with the baseline: it does not pass, as nothing shows that."""
@@ -102,12 +102,12 @@ class Gate(NotebookView):
 
     @property
     def outcome(self) -> str:
-        """Of all conditions: ``fail``, ``cannot_tell`` or ``pass``."""
+        """Of all conditions: ``fail``, ``inconclusive`` or ``pass``."""
         condition_outcomes = {row["outcome"] for row in self.conditions.rows()}
-        for outcome in (FAIL, CANNOT_TELL, PASS):  # the worst counts
+        for outcome in (FAIL, INCONCLUSIVE, PASS):  # the worst counts
             if outcome in condition_outcomes:
                 return outcome
-        return CANNOT_TELL
+        return INCONCLUSIVE
 
     @property
     def exit_code(self) -> int:
@@ -180,7 +180,7 @@ def gate(
     ...     "conditions": [{"name": "FNR", "rate": "fnr", "at-most": "5%"}],
     ... }
     >>> gate("audit/", policy).outcome  # doctest: +SKIP
-    'cannot_tell'
+    'inconclusive'
     """
     judged_audit, rules = loaded_audit(audit), read_policy(policy)
     baseline_audit = None if baseline is None else loaded_audit(baseline)
@@ -201,7 +201,7 @@ def gate(
         # what is accepted counts as a pass; the worst that remains is the outcome
         remaining = {
             **counts,
-            CANNOT_TELL: counts[CANNOT_TELL] - n_accepted,
+            INCONCLUSIVE: counts[INCONCLUSIVE] - n_accepted,
             PASS: counts[PASS] + n_accepted,
         }
         worst = [outcome for outcome in OUTCOMES if remaining[outcome]]
@@ -233,7 +233,7 @@ def gate(
 
 def _acceptance_reason(policy: Policy, condition: Condition, row: Row, date: dt.date) -> str:
     """Return why an inconclusive group passes for a while; empty where it does not."""
-    if row["outcome"] != CANNOT_TELL:
+    if row["outcome"] != INCONCLUSIVE:
         return ""
     for accepted in policy.accepted:
         if accepted.covers(condition.name, row["group"], date):
@@ -329,7 +329,7 @@ class _Judge:
             elif is_within:
                 row["outcome"] = PASS
             else:
-                row["outcome"] = CANNOT_TELL
+                row["outcome"] = INCONCLUSIVE
             if is_beyond and _nan_for_none(unadjusted_p) < alpha <= p:
                 row["reason"] = "not_after_holm"
         return rows
@@ -416,7 +416,7 @@ class _Judge:
                 "value": row["ratio"],
                 "p": row["p_holm"],
                 "beyond": row["verdict"] == "worse",
-                "within": row["verdict"] in {"better", "no_difference"},
+                "within": row["verdict"] in {"better", "equivalent"},
                 "reason": cell_of_row(row, "reason"),
                 "outcome": NOT_APPLICABLE if row["reason"] == IS_REFERENCE else "",
             }

@@ -43,7 +43,9 @@ DISPLAY_SECTION = "display"
 REFERENCES = ("others", "pooled", "macro", "geomean", "best")
 INTERVAL_METHODS = ("speakers", "bootstrap", "wilson", "clopper-pearson", "jeffreys")
 NEVER, OFFENDERS = "never", "offenders"
-FAIL_CONDITIONS = ("not-met", "cannot-tell", "worse")
+FAIL_CONDITIONS = ("not-met", "inconclusive", "worse")
+OLD_FAIL_CONDITION = "cannot-tell"
+"""Name of `inconclusive` before release 0.3; goes with 0.5."""
 EER_DEFINITIONS = (
     "linear",
     "nearest_max",
@@ -663,8 +665,8 @@ class AuditCommand(CommandOptions):
     json: bool = option(OUTPUT_SECTION, "print audit.json instead of the summary", Flag, False)
     fail_on: tuple[str, ...] = option(
         OUTPUT_SECTION,
-        "exit with code 1 if a limit is `not-met`, if a limit is inconclusive (`cannot-tell`), or "
-        "if a group has the verdict `worse`: `not-met,cannot-tell`. For more conditions use a "
+        "exit with code 1 if a limit is `not-met` or `inconclusive`, or if a group has the "
+        "verdict `worse`: `not-met,inconclusive`. For more conditions use a "
         "[gate](gate.md)",
         Texts,
         (),

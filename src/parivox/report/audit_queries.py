@@ -29,8 +29,8 @@ ERROR_TYPES = {"fnr": "false rejects", "fpr": "false accepts"}
 VERDICTS = {
     "worse": "worse",
     "better": "better",
-    "no_difference": "equivalent",
-    "cannot_tell": "inconclusive",
+    "equivalent": "equivalent",
+    "inconclusive": "inconclusive",
 }
 NOT_UNDER_REPRESENTED = "are not under-represented"
 """What holds for the groups that headline measures are computed on."""

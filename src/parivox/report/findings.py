@@ -97,7 +97,7 @@ _REFERENCE_NAMES = {
     "geomean": "the geometric mean of the groups",
     "pooled": "all groups pooled",
 }
-LIMIT_VERDICTS = {"met": "met", "not_met": "not met", "cannot_tell": VERDICTS["cannot_tell"]}
+LIMIT_VERDICTS = {"met": "met", "not_met": "not met", "inconclusive": VERDICTS["inconclusive"]}
 
 
 # ---- the answer
@@ -170,7 +170,7 @@ def differing_groups_text(verdict_rows: Mapping[str, Row]) -> str:
         for group, row in verdict_rows.items()
         if row["verdict"] in {"worse", "better"}
     ]
-    n_inconclusive = sum(row["verdict"] == "cannot_tell" for row in verdict_rows.values())
+    n_inconclusive = sum(row["verdict"] == "inconclusive" for row in verdict_rows.values())
     if n_inconclusive:
         outcomes.append(f"{n_inconclusive} inconclusive")
     if outcomes:

@@ -10,8 +10,8 @@ from rich.padding import Padding
 
 from parivox.decide.release_gate import (
     ABSENT,
-    CANNOT_TELL,
     FAIL,
+    INCONCLUSIVE,
     MIXED,
     NOT_APPLICABLE,
     OUTCOMES,
@@ -47,12 +47,12 @@ if TYPE_CHECKING:
 _MAX_NAMED_GROUPS = 5
 _OUTCOME_NAMES = {
     FAIL: "fail",
-    CANNOT_TELL: "inconclusive",
+    INCONCLUSIVE: "inconclusive",
     PASS: "pass",
     NOT_APPLICABLE: "not applicable",
 }
 _OUTCOME_STYLES = {FAIL: "worse", PASS: "better"}
-_OUTCOME_HEADS = {FAIL: "not met:", CANNOT_TELL: "inconclusive:", PASS: "met:"}
+_OUTCOME_HEADS = {FAIL: "not met:", INCONCLUSIVE: "inconclusive:", PASS: "met:"}
 _HINT = (
     "Inconclusive conditions do not pass. To resolve them, audit more speakers (parivox plan "
     "--pilot AUDIT --policy FILE calculates how many), or accept them in the policy with a reason "
@@ -213,7 +213,7 @@ def _remarks(gate: Gate) -> Iterator[str]:
         yield "The baseline is not looked at: no condition of the policy says than: baseline."
     if gate.record["ended"]:
         yield f"No longer accepted: {'; '.join(gate.record['ended'])}."
-    rows = [row for row in gate.groups.rows() if row["outcome"] == CANNOT_TELL]
+    rows = [row for row in gate.groups.rows() if row["outcome"] == INCONCLUSIVE]
     are_absent = [row["reason"] in ABSENT.values() for row in rows if not row["accepted"]]
     if not all(are_absent):
         yield _HINT
@@ -246,7 +246,7 @@ def junit(gate: Gate) -> str:
             bool(group_row["accepted"]) or group_row["outcome"] == NOT_APPLICABLE
             for group_row in rows
         )
-        errors = row[CANNOT_TELL] - row["accepted"]
+        errors = row[INCONCLUSIVE] - row["accepted"]
         counts = {"tests": len(rows), "failures": row[FAIL], "errors": errors, "skipped": skipped}
         suite = ET.SubElement(suites, "testsuite", name=printable(row["condition"]))
         for name, count in counts.items():

@@ -203,7 +203,7 @@ def groups_sheet(monitor: Monitor, max_rows: int | None = None) -> Sheet:
             f"{count_text(row['errors'])}/{count_text(row['trials'])}",
             percent(row["fnr"]),
             percent(row["reference"]),
-            Cell(times, verdict="worse" if row["is_alarm"] else "cannot_tell"),
+            Cell(times, verdict="worse" if row["is_alarm"] else "inconclusive"),
         )
     return sheet
 

@@ -412,7 +412,7 @@ def _counted_comparisons(groups: Sequence[GroupResult], reference: str) -> list[
 
 def _inconclusive_note(comparisons: Sequence[GroupComparison]) -> str:
     """Return how many comparisons are inconclusive, by reason; empty if none is."""
-    inconclusive = [each for each in comparisons if each.verdict == "cannot_tell"]
+    inconclusive = [each for each in comparisons if each.verdict == "inconclusive"]
     if not inconclusive:
         return ""
     n_of_reason = Counter(
@@ -452,7 +452,7 @@ def _group_comparison(scope: Scope, rate_row: Row, verdict_row: Row | None) -> G
     code, reason_code = verdict_row["verdict"], verdict_row["reason"]
     reason = inconclusive_text(verdict_row)
     if verdict_row.get("because_of"):
-        code, reason_code = "cannot_tell", "because_of"
+        code, reason_code = "inconclusive", "because_of"
         reason = f"better, but not confirmed without {verdict_row['because_of']}"
     return GroupComparison(
         system,
@@ -577,7 +577,7 @@ def _grouping_sentences(
     if len(groups) == _PAIR_SIZE:
         sentences = [_with_other_group(sentence, groups) for sentence in sentences]
     sentences += ([Phrase(words)] for words in _joint_differences(audit, groups, by_grouping))
-    yield from sentences or [[Phrase(_no_difference_sentence(audit, groups, by_grouping))]]
+    yield from sentences or [[Phrase(_equivalent_sentence(audit, groups, by_grouping))]]
 
 
 def _with_other_group(sentence: Sentence, pair: Sequence[GroupResult]) -> Sentence:
@@ -591,20 +591,20 @@ def _with_other_group(sentence: Sentence, pair: Sequence[GroupResult]) -> Senten
     return [*sentence[: position + 1], *than, *sentence[position + 1 :]]
 
 
-def _no_difference_sentence(audit: Audit, groups: Sequence[GroupResult], by_grouping: str) -> str:
+def _equivalent_sentence(audit: Audit, groups: Sequence[GroupResult], by_grouping: str) -> str:
     """Return that groups are equivalent, or how many comparisons are inconclusive."""
     reference, margin = audit.record["options"]["reference"][0], audit.record["options"]["margin"]
     codes = [comparison.verdict for comparison in _counted_comparisons(groups, reference)]
     if not codes:
         return "The same"
-    if all(code == "no_difference" for code in codes):
+    if all(code == "equivalent" for code in codes):
         return f"All groups{by_grouping} are equivalent: none differs by more than {margin:g} times"
     return f"No group{by_grouping} is shown to be worse or better; {_inconclusive_share(codes)}"
 
 
 def _inconclusive_share(codes: Sequence[str]) -> str:
     """Return how many of some verdicts are inconclusive, in words."""
-    n_inconclusive = codes.count("cannot_tell")
+    n_inconclusive = codes.count("inconclusive")
     if len(codes) == 1:
         return "the only comparison is inconclusive"
     if n_inconclusive < len(codes):
@@ -765,7 +765,7 @@ def _joint_differences(
                 for comparison in group.comparisons[metric]
                 if comparison.system == system
             } - {""}
-            if codes and not codes & {*_DIFFERENT_VERDICTS, "no_difference"}:
+            if codes and not codes & {*_DIFFERENT_VERDICTS, "equivalent"}:
                 assumption = f", {reason_text(row)}" if row["reason"] else ""
                 p_of_system.setdefault((metric, assumption), {})[system] = p
     for (metric, assumption), p_values in p_of_system.items():
@@ -795,7 +795,7 @@ def _limit_findings(audit: Audit) -> Iterator[str]:
     for limit, rows in rows_of_limit.items():
         names_of_verdict = _names_by_verdict(audit, rows)
         not_met = names_of_verdict.get("not_met", [])
-        inconclusive = names_of_verdict.get("cannot_tell", [])
+        inconclusive = names_of_verdict.get("inconclusive", [])
         outcomes = []
         if not_met:
             missed = ", ".join(not_met[:_MAX_NAMED])

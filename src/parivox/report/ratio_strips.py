@@ -7,16 +7,16 @@ import math
 LOWEST, HIGHEST = 1 / 4, 16
 TICKS = {1 / 4: "1/4", 1: "1", 4: "4", 16: "16"}
 """Marks of the axis with their labels."""
-SIGNS = {"worse": "▲", "better": "▼", "no_difference": "=", "cannot_tell": "?"}
+SIGNS = {"worse": "▲", "better": "▼", "equivalent": "=", "inconclusive": "?"}
 """The sign of a verdict next to a number."""
 SHAPES = {
     "worse": "M-5 4L0 -5L5 4Z",
     "better": "M-5 -4L0 5L5 -4Z",
-    "no_difference": "M-5 -3H5V-1H-5ZM-5 1H5V3H-5Z",
-    "cannot_tell": "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0 -4 0Z",
+    "equivalent": "M-5 -3H5V-1H-5ZM-5 1H5V3H-5Z",
+    "inconclusive": "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0 -4 0Z",
 }
 """The shape of a verdict on an axis, as an SVG path around the position of the ratio."""
-_AXIS_SIGNS = SIGNS | {"cannot_tell": "○"}
+_AXIS_SIGNS = SIGNS | {"inconclusive": "○"}
 INKS = {"worse": "#d04a00", "better": "#00855f"}
 """Colours that can be read on light and on dark backgrounds."""
 _WIDTH, _HEIGHT = 160, 14
@@ -100,8 +100,8 @@ def svg_strip(
     if low is not None and high is not None:
         elements.append(f'<path d="M{x_of(low)} {middle:g}H{x_of(high)}" stroke="{ink}"/>')
     if ratio is not None:
-        shape = SHAPES.get(verdict, SHAPES["cannot_tell"])
-        fill = ink if verdict in SHAPES and verdict != "cannot_tell" else "none"
+        shape = SHAPES.get(verdict, SHAPES["inconclusive"])
+        fill = ink if verdict in SHAPES and verdict != "inconclusive" else "none"
         transform = f'transform="translate({x_of(ratio)} {middle:g})"'
         elements.append(f'<path d="{shape}" {transform} fill="{fill}" stroke="{ink}"/>')
     box = f'width="{_WIDTH}" height="{_HEIGHT}" viewBox="-6 0 {_WIDTH + 12} {_HEIGHT}"'

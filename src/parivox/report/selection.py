@@ -181,7 +181,7 @@ def _missing_answer_reason(rate_row: Row, verdict_row: Row | None) -> str:
     """Return why there is no rate, or why the comparison is inconclusive; empty if it is not."""
     if rate_row["value"] is None:
         return inconclusive_text(rate_row)
-    if verdict_row is None or verdict_row["verdict"] != "cannot_tell":
+    if verdict_row is None or verdict_row["verdict"] != "inconclusive":
         return ""
     if verdict_row["reason"] not in INCONCLUSIVE_REASONS:  # how a group misses a minimum
         return inconclusive_text(verdict_row)

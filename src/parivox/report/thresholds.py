@@ -190,13 +190,13 @@ def gain_interval_text(row: Row, name: str, times: float = 1, places: int = 2) -
 def gain_verdict(low: float | None, high: float | None) -> str:
     """Return the verdict on a gain with these limits."""
     if low is None or high is None or low <= 0 <= high:
-        return "cannot_tell"
+        return "inconclusive"
     return "better" if low > 0 else "worse"
 
 
 def verdict_of_gain(row: Row, *, is_tested: bool) -> str:
     """Return the verdict on a gain; inconclusive where no group-specific rule is needed."""
-    return gain_verdict(row["gain_low"], row["gain_high"]) if is_tested else "cannot_tell"
+    return gain_verdict(row["gain_low"], row["gain_high"]) if is_tested else "inconclusive"
 
 
 def _kept_common_lines(

@@ -92,8 +92,8 @@ def released(
 def test_a_group_that_the_baseline_lacks_is_not_judged_and_does_not_pass(rate, worse):
     rules = policy(condition(rate=rate, **{"at-most": "50x", "than": "baseline"}))
     gate = pv.gate(released(worse=worse), rules, baseline=released(without=("c",)))
-    assert outcomes(gate)["c"] == "cannot_tell"
-    assert (gate.outcome, gate.exit_code) == ("cannot_tell", 3)
+    assert outcomes(gate)["c"] == "inconclusive"
+    assert (gate.outcome, gate.exit_code) == ("inconclusive", 3)
     for words in (markdown(gate), junit(gate)):
         assert "not in the baseline" in words
     assert "not judged, not in the baseline: c" in markdown(gate)
@@ -102,7 +102,7 @@ def test_a_group_that_the_baseline_lacks_is_not_judged_and_does_not_pass(rate, w
 def test_a_group_that_is_gone_is_not_judged_and_does_not_pass():
     rules = policy(condition(**{"at-most": "50x", "than": "baseline"}))
     gate = pv.gate(released(without=("c",)), rules, baseline=released())
-    assert (outcomes(gate)["c"], reasons(gate)["c"]) == ("cannot_tell", "not_in_audit")
+    assert (outcomes(gate)["c"], reasons(gate)["c"]) == ("inconclusive", "not_in_audit")
     assert gate.exit_code == 3
 
 
@@ -113,7 +113,7 @@ def test_a_grouping_or_point_that_the_baseline_lacks_does_not_pass():
         condition("second", **{"at-most": "50x", "than": "baseline", "at": "fpr=0.2"}),
     )
     gate = pv.gate(now, rules, baseline=released())
-    assert {row["outcome"] for row in gate.groups.subset(condition="second")} == {"cannot_tell"}
+    assert {row["outcome"] for row in gate.groups.subset(condition="second")} == {"inconclusive"}
     assert set(reasons(gate, "second").values()) == {"not_in_baseline"}
     assert gate.exit_code == 3
 
@@ -163,7 +163,7 @@ def test_other_allocations_and_groupings_move_nobody(options):
 
 def test_rates_are_held_against_a_limit_by_their_intervals(audit):
     gate = pv.gate(audit, policy(condition(**{"at-most": "5%"})))
-    assert outcomes(gate) == {"a": "pass", "b": "pass", "c": "fail", "d": "cannot_tell"}
+    assert outcomes(gate) == {"a": "pass", "b": "pass", "c": "fail", "d": "inconclusive"}
     assert (gate.outcome, gate.exit_code) == ("fail", 1)
     for row in gate.groups.rows():
         (rate_row,) = audit.groups.subset(grouping="group", group=row["group"], metric="fnr")
@@ -174,7 +174,7 @@ def test_rates_are_held_against_a_limit_by_their_intervals(audit):
 
 def test_ratios_are_those_to_everyone_else(audit):
     gate = pv.gate(audit, policy(condition(**{"at-most": "1.5x"})))
-    assert outcomes(gate) == {"a": "pass", "b": "pass", "c": "fail", "d": "cannot_tell"}
+    assert outcomes(gate) == {"a": "pass", "b": "pass", "c": "fail", "d": "inconclusive"}
     (row,) = [row for row in gate.groups.rows() if row["group"] == "d"]
     assert row["reason"] == "below_minimum"
 
@@ -183,8 +183,8 @@ def test_verdicts_are_those_of_the_audit(audit):
     gate = pv.gate(audit, policy(condition(**{"not": "worse"})))
     for row in gate.groups.rows():
         (verdict_row,) = audit.verdicts.subset(group=row["group"], metric="fnr")
-        outcome_by_verdict = {"worse": "fail", "better": "pass", "no_difference": "pass"}
-        assert row["outcome"] == outcome_by_verdict.get(verdict_row["verdict"], "cannot_tell")
+        outcome_by_verdict = {"worse": "fail", "better": "pass", "equivalent": "pass"}
+        assert row["outcome"] == outcome_by_verdict.get(verdict_row["verdict"], "inconclusive")
         assert row["p_holm"] == verdict_row["p_holm"]
 
 
@@ -212,7 +212,9 @@ def test_whole_audits_say_what_the_study_says_of_counts(people):
         for name, estimates, most in (("one", ratios, 1.25), ("two", rates, 0.04)):
             estimate = estimates.value if name == "one" else estimates.rate
             fails = holm(exceeds(estimate, estimates.low, most, rates.df)) < 0.05
-            codes = np.where(fails, "fail", np.where(estimates.high <= most, "pass", "cannot_tell"))
+            codes = np.where(
+                fails, "fail", np.where(estimates.high <= most, "pass", "inconclusive")
+            )
             assert [*outcomes(gate, name).values()] == codes.tolist()
 
 
@@ -245,13 +247,13 @@ def test_p_is_that_of_the_interval_where_its_end_is_the_limit(df):
 def test_what_cannot_be_told_passes_only_where_it_is_accepted(audit):
     limit = condition(**{"at-most": "5%", "groups": ["a", "d"]})
     gate = pv.gate(audit, policy(limit))
-    assert (gate.outcome, gate.exit_code) == ("cannot_tell", 3)
+    assert (gate.outcome, gate.exit_code) == ("inconclusive", 3)
     accepted = {"condition": "one", "groups": ["d"], "reason": "few", "until": "2027-06-30"}
     rules = policy(limit, accept=[accepted])
     gate = pv.gate(audit, rules, today=date(2027, 6, 30))
     assert (gate.outcome, gate.exit_code) == ("pass", 0)
     (row,) = gate.groups.subset(group="d").rows()
-    assert (row["outcome"], row["accepted"]) == ("cannot_tell", "few (until 2027-06-30)")
+    assert (row["outcome"], row["accepted"]) == ("inconclusive", "few (until 2027-06-30)")
     ended = pv.gate(audit, rules, today=date(2027, 7, 1))
     assert ended.exit_code == 3
     assert ended.record["ended"] == ["one: few (until 2027-06-30)"]
@@ -268,12 +270,12 @@ def test_a_group_is_no_reference_of_itself(speakers_with_errors):
     gate = pv.gate(audit, policy(condition(**{"at-most": "1.5x", "groups": ["a", "b"]})))
     assert outcomes(gate)["a"] == "not_applicable"
     alone = pv.gate(audit, policy(condition(**{"at-most": "1.5x", "groups": ["a"]})))
-    assert (alone.outcome, alone.exit_code) == ("cannot_tell", 3)  # nothing was judged
+    assert (alone.outcome, alone.exit_code) == ("inconclusive", 3)  # nothing was judged
 
 
 def test_rates_of_failures_that_nobody_told_cannot_be_told(audit):
     gate = pv.gate(audit, policy(condition(rate="fta", **{"at-most": "5%"})))
-    assert {*outcomes(gate).values()} == {"cannot_tell"}
+    assert {*outcomes(gate).values()} == {"inconclusive"}
     assert gate.groups.rows()[0]["reason"] == "failures_not_given"
 
 
@@ -314,7 +316,7 @@ def test_a_release_before_is_held_against_the_next(speakers_with_errors, audit, 
     limit = condition(**{"at-most": "1.25x", "than": "baseline"})
     gate = pv.gate(audit, policy(limit), baseline=before)
     assert outcomes(gate)["c"] == "fail"
-    assert outcomes(gate)["d"] == "cannot_tell"
+    assert outcomes(gate)["d"] == "inconclusive"
     assert reasons(gate)["d"] == "not_in_baseline"
     assert gate.record["pairing"] == "unpaired"
     changes = {
@@ -400,7 +402,7 @@ def test_a_swap_of_people_between_groups_is_noticed_although_all_numbers_are_the
 def test_a_group_that_the_policy_names_and_that_is_gone_is_not_judged(asked):
     named = policy(condition(groups=["b", "c"], **asked))
     gate = pv.gate(released(without=("c",)), named, baseline=released())
-    assert (outcomes(gate)["c"], reasons(gate)["c"]) == ("cannot_tell", "not_in_audit")
+    assert (outcomes(gate)["c"], reasons(gate)["c"]) == ("inconclusive", "not_in_audit")
     assert gate.exit_code == 3
     with pytest.raises(pv.ConfigError, match="no group 'cc'"):
         pv.gate(released(), policy(condition(groups=["cc"], **asked)), baseline=released())

@@ -64,12 +64,12 @@ def test_a_limit_is_judged_by_the_whole_interval(audit, group, metric, level):
     if rate_row["high"] <= level:
         assert row["verdict"] == "met"
     else:
-        assert row["verdict"] == ("not_met" if rate_row["low"] > level else "cannot_tell")
+        assert row["verdict"] == ("not_met" if rate_row["low"] > level else "inconclusive")
 
 
 def test_all_three_verdicts_on_a_limit_occur(audit):
     verdicts = {group: limit(audit, group, "limit")["verdict"] for group in ERRORS}
-    assert verdicts == {"a": "met", "b": "met", "c": "cannot_tell", "d": "not_met"}
+    assert verdicts == {"a": "met", "b": "met", "c": "inconclusive", "d": "not_met"}
 
 
 @pytest.mark.parametrize("group", [*ERRORS, "pooled"])
@@ -150,7 +150,7 @@ def test_a_group_of_few_speakers_meets_no_limit(people):
     audit = people({"a": 4, "b": 9}, fnr=lambda group, i: (1, 300)).audit(limits="fnr=0.2")
     row = limit(audit, "a", "limit")
     assert row["value"] == pytest.approx(1 / 300)
-    assert (row["low"], row["high"], row["verdict"]) == (None, None, "cannot_tell")
+    assert (row["low"], row["high"], row["verdict"]) == (None, None, "inconclusive")
     assert limit(audit, "b", "limit")["verdict"] == "met"
     assert limit(audit, "a", "speakers_above")["reason"] == "few_speakers"
 
@@ -215,7 +215,7 @@ def test_percent_groups_and_ratios(speakers_with_errors):
         ]
     assert {row["group"]: row["verdict"] for row in ratio_rows} == {
         **dict.fromkeys("ab", "met"),
-        "c": "cannot_tell",
+        "c": "inconclusive",
         "d": "not_met",
     }
 

@@ -64,7 +64,7 @@ def test_of_few_speakers_the_rate_stands_alone(people, size):
         assert bias["value"] is not None
         assert [bias[name] for name in ("low", "high", "p", "p_holm")] == [None] * 4
     (verdict,) = audit.verdicts.subset(group="a", metric="fnr")
-    assert (verdict["verdict"], verdict["reason"]) == ("cannot_tell", "below_minimum")
+    assert (verdict["verdict"], verdict["reason"]) == ("inconclusive", "below_minimum")
     assert rate(audit, "b")["low"] is not None
 
 
@@ -77,11 +77,11 @@ def test_a_group_that_is_only_met_has_no_lock_outs(people):
     assert (row["value"], row["reason"], row["note"]) == (None, "no_target_trials", "")
     assert rate(audit, "b", "fpr")["high"] is not None
     (verdict,) = audit.verdicts.subset(group="b", metric="fnr")
-    assert (verdict["verdict"], verdict["reason"]) == ("cannot_tell", "no_target_trials")
+    assert (verdict["verdict"], verdict["reason"]) == ("inconclusive", "no_target_trials")
     assert verdict["gates"] == ""  # it is not too small
     assert verdict["sentence"].endswith("inconclusive: no target trials")
     limits = {row["measure"]: row for row in audit.limits.subset(group="b", metric="fnr")}
-    assert limits["limit"]["verdict"] == "cannot_tell"
+    assert limits["limit"]["verdict"] == "inconclusive"
     assert {row["reason"] for row in limits.values()} <= {"no_trials", "no_target_trials"}
 
 
@@ -135,8 +135,8 @@ def test_all_errors_everywhere(people):
     for metric in ("fpr", "fnr"):
         assert rate(audit, "a", metric)["high"] == 1
     assert {row["verdict"] for row in audit.verdicts if row["group"]} <= {
-        "cannot_tell",
-        "no_difference",
+        "inconclusive",
+        "equivalent",
     }
 
 
@@ -168,7 +168,7 @@ def against_four(people, request):
 def test_rates_are_not_judged_against_a_handful_of_speakers(against_four):
     _, audit = against_four
     (row,) = audit.verdicts.subset(group="a", metric="fnr")
-    assert row["verdict"] == "cannot_tell"
+    assert row["verdict"] == "inconclusive"
 
 
 @pytest.mark.slow

@@ -56,9 +56,9 @@ def test_opposite_directions_stand_in_one_sentence(clear):
 def test_a_group_of_fewer_than_five_speakers_is_never_judged(clear, people):
     for metric in ("fpr", "fnr"):
         row = verdict(clear, "d", metric)
-        assert (row["verdict"], row["reason"]) == ("cannot_tell", "below_minimum")
+        assert (row["verdict"], row["reason"]) == ("inconclusive", "below_minimum")
         assert row["gates"].startswith("speakers_below_minimum")
-    assert verdict(clear, "d", "fpr+fnr")["verdict"] == "cannot_tell"
+    assert verdict(clear, "d", "fpr+fnr")["verdict"] == "inconclusive"
 
 
 def test_holm_is_over_the_groups_and_both_errors(clear):
@@ -113,16 +113,16 @@ def level(people):
     )
 
 
-def test_no_difference_is_said_of_intervals_within_the_margin(level):
+def test_equivalent_is_said_of_intervals_within_the_margin(level):
     audit = level.audit()
     for group in "ab":
         for metric in ("fpr", "fnr"):
             row = verdict(audit, group, metric)
-            assert (row["verdict"], row["reason"]) == ("no_difference", "")
+            assert (row["verdict"], row["reason"]) == ("equivalent", "")
             assert 1 / 1.25 <= row["low"] <= 1 <= row["high"] <= 1.25
-        assert verdict(audit, group, "fpr+fnr")["verdict"] == "no_difference"
+        assert verdict(audit, group, "fpr+fnr")["verdict"] == "equivalent"
     row = verdict(audit, "", "fpr+fnr")
-    assert row["verdict"] == "no_difference"
+    assert row["verdict"] == "equivalent"
     assert row["sentence"] == "both groups are equivalent: none differs by more than 1.25 times"
 
 
@@ -131,11 +131,11 @@ def test_a_narrower_margin_leaves_open_what_a_wider_one_closes(level):
     ends = verdict(level.audit(), "a", "fnr")
     narrow = 1 + 0.5 * (ends["high"] - 1)
     row = verdict(level.audit(margin=narrow), "a", "fnr")
-    assert (row["verdict"], row["reason"]) == ("cannot_tell", "too_wide")
+    assert (row["verdict"], row["reason"]) == ("inconclusive", "too_wide")
     assert row["margin"] == pytest.approx(narrow)
-    assert verdict(level.audit(margin=narrow), "", "fnr")["verdict"] == "cannot_tell"
+    assert verdict(level.audit(margin=narrow), "", "fnr")["verdict"] == "inconclusive"
     wide = verdict(level.audit(margin=1 + 2 * (ends["high"] - 1)), "a", "fnr")
-    assert wide["verdict"] == "no_difference"
+    assert wide["verdict"] == "equivalent"
 
 
 def test_a_real_difference_within_the_margin_is_none_that_matters(level, clear, people):
@@ -145,7 +145,7 @@ def test_a_real_difference_within_the_margin_is_none_that_matters(level, clear, 
         fpr=lambda group, i: (int(i % 5 == 0), 3),
     )
     row = verdict(speakers.audit(margin=1.5), "a")
-    assert row["verdict"] == "no_difference"
+    assert row["verdict"] == "equivalent"
     assert row["low"] < row["ratio"] < row["high"] < 1.5
 
 
@@ -156,7 +156,7 @@ def test_few_speakers_who_differ_leave_it_open(people):
     ).audit()
     row = verdict(audit, "a")
     assert row["ratio"] > 1.5
-    assert (row["verdict"], row["reason"]) == ("cannot_tell", "too_wide")
+    assert (row["verdict"], row["reason"]) == ("inconclusive", "too_wide")
     assert "inconclusive" in row["sentence"]
     assert row["sentence"].endswith("interval too wide")
 
@@ -174,7 +174,7 @@ def test_a_group_without_errors_is_better_only_if_enough_is_known_of_it(people):
     assert many["sentence"].startswith("no false rejects; at most ")
     assert few["ratio"] == 0
     assert few["high"] > 1
-    assert (few["verdict"], few["reason"]) == ("cannot_tell", "no_errors")
+    assert (few["verdict"], few["reason"]) == ("inconclusive", "no_errors")
 
 
 def test_one_weak_finding_among_many_groups_is_no_finding(people):
@@ -187,7 +187,7 @@ def test_one_weak_finding_among_many_groups_is_no_finding(people):
     assert row["low"] > 1
     assert 4 * row["p"] < 0.05  # it would be one if there were two groups
     assert row["p_holm"] == pytest.approx(2 * 24 * row["p"])  # asked of all at once, too
-    assert (row["verdict"], row["reason"]) == ("cannot_tell", "not_after_holm")
+    assert (row["verdict"], row["reason"]) == ("inconclusive", "not_after_holm")
     assert row["sentence"].endswith("not significant after adjustment")
 
 
@@ -198,7 +198,7 @@ def test_a_named_reference_is_not_judged(level, people):
     )
     audit = speakers.audit(reference=["b", "others"])
     row = verdict(audit, "b")
-    assert (row["verdict"], row["reason"]) == ("cannot_tell", "is_reference")
+    assert (row["verdict"], row["reason"]) == ("inconclusive", "is_reference")
     assert {r["reference"] for r in audit.verdicts} == {"b"}
     assert verdict(audit, "c")["verdict"] == "worse"
     assert verdict(audit, "c")["sentence"].endswith("] as among b")
@@ -207,9 +207,9 @@ def test_a_named_reference_is_not_judged(level, people):
     )
 
 
-def test_the_reference_does_not_keep_a_system_from_having_no_differences(level):
+def test_the_reference_does_not_keep_a_system_from_having_equivalents(level):
     row = verdict(level.audit(reference="b"), "", "fpr+fnr")
-    assert row["verdict"] == "no_difference"
+    assert row["verdict"] == "equivalent"
     assert row["sentence"] == "the one group is equivalent: none differs by more than 1.25 times"
 
 

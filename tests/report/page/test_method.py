@@ -110,7 +110,7 @@ def _rates(*small, **groups):
 
 def test_opposite_orders_of_the_two_errors_are_told_with_their_correlation(disagreeing):
     rates = _rates(a=(0.1, 0.03), b=(0.2, 0.02), c=(0.3, 0.01))
-    verdicts = {"fnr": {"c": {"verdict": "worse"}}, "fpr": {"a": {"verdict": "cannot_tell"}}}
+    verdicts = {"fnr": {"c": {"verdict": "worse"}}, "fpr": {"a": {"verdict": "inconclusive"}}}
     (sentence,) = disagreeing.opposite_errors(rates, verdicts)
     assert (
         "c has the most false rejects and a has the most false accepts (which may be due to"

@@ -145,7 +145,7 @@ def test_groups_are_drawn_with_the_ratios_of_their_verdicts(audited, read):
     opening = html.partition('<table class="ratios">')[2].partition("</table>")[0]
     for row in audit.verdicts.subset(grouping="gender", operating_point="fpr=0.01").rows():
         if row["group"] and row["metric"] in {"fpr", "fnr"}:
-            sign = {"worse": "▲", "better": "▼", "no_difference": "="}.get(row["verdict"], "?")
+            sign = {"worse": "▲", "better": "▼", "equivalent": "="}.get(row["verdict"], "?")
             # of two groups, the one is better where the other is worse: told again, in grey
             code = {"better": "none"}.get(row["verdict"], row["verdict"])
             assert f'v-{code}">{sign} {short_number(row["ratio"])}×' in opening

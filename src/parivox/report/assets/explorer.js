@@ -180,7 +180,7 @@
           metric,
           [value, low, high].map((rate) => N.place(data.decades, rate)),
           `v-${code || "counted"}${isSmall ? " x-small" : ""}`,
-          data.shapes[code] || data.shapes.cannot_tell,
+          data.shapes[code] || data.shapes.inconclusive,
         );
       });
     }
@@ -247,7 +247,7 @@
       row.put("shift", N.sized(shift, N.general(Math.abs(shift), 4)), shift);
       const place = Number.isFinite(shift) ? 50 + (widest ? (45 * shift) / widest : 0) : NaN;
       const ends = [place, Math.min(place, 50), Math.max(place, 50)];
-      row.draw("shift", ends, "v-counted", data.shapes.cannot_tell);
+      row.draw("shift", ends, "v-counted", data.shapes.inconclusive);
       fillRates(row, row, i, found.k);
       fillCost(row, i, found.k);
       const common = N.costAt(numbers(grouping()).curves[i], model(), state.k);

@@ -282,7 +282,7 @@ def _overlap(box: Box, other_box: Box) -> bool:
 
 
 _ROW_HEIGHT = 17
-_INCONCLUSIVE = VERDICTS["cannot_tell"]
+_INCONCLUSIVE = VERDICTS["inconclusive"]
 
 
 @chart("compared", drawn_per="pair")

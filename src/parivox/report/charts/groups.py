@@ -305,7 +305,7 @@ def _forest_row(
     if row is None or row["value"] is None:
         reason = "no trials" if row is None else reason_text(row)
         return {**drawn_row, "n": "–", "told": f"– ({reason})", "is": _TOO_SMALL}
-    verdict_label = VERDICTS[(verdict and verdict["verdict"]) or "cannot_tell"]
+    verdict_label = VERDICTS[(verdict and verdict["verdict"]) or "inconclusive"]
     if verdict and verdict["gates"] and verdict["verdict"] not in {"worse", "better"}:
         verdict_label = _TOO_SMALL
     drawn_row |= {

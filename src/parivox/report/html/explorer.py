@@ -304,7 +304,7 @@ def _grouping_data(
             group_codes = codes.setdefault(point_name, {}).setdefault(metric, ["none"] * n_groups)
             # a verdict that only holds because of another group is inconclusive by itself
             group_codes[index_by_group[row["group"]]] = (
-                "cannot_tell" if row.get("because_of") else row["verdict"]
+                "inconclusive" if row.get("because_of") else row["verdict"]
             )
     minima: dict[str, list[float | None]] = {}
     for row in audit.groups.subset(**filters, metric="min_cdet_norm").rows():

@@ -210,7 +210,7 @@ def _drawn_comparison(audit: Audit, comparison: GroupComparison) -> dict[str, An
         "at": None
         if ratio_position in {x for x, _ in arrows}
         else ratio_position,  # the arrow is drawn at this position
-        "shape": SHAPES.get(code, SHAPES["cannot_tell"]),
+        "shape": SHAPES.get(code, SHAPES["inconclusive"]),
         "times": f"{SIGNS.get(code, '')} {ratio_text}".strip(),
         "span": "" if comparison.high is None else interval_text(comparison.low, comparison.high),
         "guess": comparison.best_guess,

@@ -365,7 +365,7 @@ def _evaluation(audit: Audit) -> Iterator[str]:
     for scope in scopes(audit):
         verdicts = verdicts_by_metric(audit, scope.filters)
         rows = [row for by_group in verdicts.values() for row in by_group.values()]
-        inconclusive = {row["group"] for row in rows if row["verdict"] == "cannot_tell"}
+        inconclusive = {row["group"] for row in rows if row["verdict"] == "inconclusive"}
         all_groups = {row["group"] for row in rows}
         if inconclusive:
             yield (

@@ -152,7 +152,7 @@ def _inconclusive_groups(verdicts: Verdicts) -> Iterator[str]:
     for metric, words in ERROR_TYPES.items():
         by_reason: dict[str, list[str]] = {}
         for group, row in verdicts.get(metric, {}).items():
-            if row["verdict"] == "cannot_tell":
+            if row["verdict"] == "inconclusive":
                 reason = inconclusive_text(row)
                 by_reason.setdefault(reason, []).append(group)
         for reason, groups in by_reason.items():
@@ -164,7 +164,7 @@ def _inconclusive_reasons(verdicts: Verdicts) -> list[str]:
     """Return all reasons for inconclusive verdicts, each once."""
     rows = [row for metric in ERROR_TYPES for row in verdicts.get(metric, {}).values()]
     return list(
-        dict.fromkeys(inconclusive_text(row) for row in rows if row["verdict"] == "cannot_tell")
+        dict.fromkeys(inconclusive_text(row) for row in rows if row["verdict"] == "inconclusive")
     )
 
 

@@ -34,7 +34,7 @@ class Cell(NamedTuple):
     reason: str = ""
     """Reason for a dash."""
     verdict: str = ""
-    """``worse``, ``better`` or ``cannot_tell``, for the colour; the text says the same."""
+    """``worse``, ``better`` or ``inconclusive``, for the colour; the text says the same."""
     below: str = ""
     """A second line, in the HTML report only."""
 
