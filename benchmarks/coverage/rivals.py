@@ -178,7 +178,7 @@ def _of_others(errors: FloatArray, trials: FloatArray) -> FloatArray:
 
 
 def _sums(group: IntArray, values: IntArray, n_groups: int) -> FloatArray:
-    return np.bincount(group, values, minlength=n_groups)
+    return np.bincount(group, values, minlength=n_groups).astype(np.float64)
 
 
 def rows(group: IntArray, pairs: Pairs, n_groups: int, rng: np.random.Generator) -> Answer:
@@ -240,14 +240,21 @@ def parivox(
         n = int(second.max()) + 1
         codes, code = np.unique((group * n + first) * n + second, return_inverse=True)
         cell, pair = np.divmod(codes, n * n)
-        counts = [_sums(code, c, codes.size).astype(np.int64) for c in (pairs.errors, pairs.trials)]
-        errors = ErrorsByPair(cell, *np.divmod(pair, n), *counts, n_groups)
+        first_of_pair, second_of_pair = np.divmod(pair, n)
+        errors = ErrorsByPair(
+            cell,
+            first_of_pair,
+            second_of_pair,
+            errors=_sums(code, pairs.errors, codes.size).astype(np.int64),
+            trials=_sums(code, pairs.trials, codes.size).astype(np.int64),
+            n_cells=n_groups,
+        )
     rates = rate_interval(moments(errors))
     ratios = ratio_interval(rates, rate_interval(moments_of_others(errors)))
     return Answer(rates.low, rates.high, np.asarray(ratios.p))
 
 
-INTERVALS = {
+INTERVALS: dict[str, Callable[[IntArray, Pairs, int, np.random.Generator], Answer]] = {
     "rows": rows,
     "speakers, one side": one_side,
     "two layers": two_layers,
