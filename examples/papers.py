@@ -42,7 +42,7 @@ def rows(reproductions: Reproductions, paper: str, item: str, quantity: str) -> 
 def tally(reproductions: Reproductions) -> Iterator[str]:
     """How many claims hold, of each paper."""
     other_data = "hold on other or part of data"
-    yield f"| paper | claims looked at | hold | {other_data} | do not hold | inconclusive |"
+    yield f"| paper | claims checked | hold | {other_data} | do not hold | inconclusive |"
     yield "|---|---|---|---|---|---|"
     for paper in pv.papers.PAPERS.values():
         verdicts = Counter(
@@ -78,9 +78,9 @@ def subgroups(reproductions: Reproductions) -> Iterator[str]:
 
 
 def fairest(reproductions: Reproductions) -> Iterator[str]:
-    """Of table 1 of paper 003: each measure of five systems, and what fair ones show."""
-    fair = "fair systems: mean | 95 % are below | p, by itself"
-    yield f"| system | EER as printed | FDR | IR | GARBE | {fair} |"
+    """Return table 1 of paper 003: each measure of five systems, and its noise floor."""
+    under_equal_rates = "mean under equal rates | noise floor (95 %) | p, by itself"
+    yield f"| system | EER as printed | FDR | IR | GARBE | {under_equal_rates} |"
     yield "|---|---|---|---|---|---|---|---|"
     ratios = {
         name: {row["row"]: row["exact"] for row in rows(reproductions, "003", "claim 5", name)}

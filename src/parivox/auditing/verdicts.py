@@ -327,7 +327,7 @@ def _decisive_worst_groups(
 ) -> NDArray[np.object_]:
     """Return the worst group where a group is better only because of it, ``[metric, group]``.
 
-    See docs/methods/verdicts.md#better-than-whom.
+    See docs/methods/verdicts.md#better-than-which-groups.
     """
     is_better_with, is_better_without = (
         np.stack([verdict.code == "better" for verdict in verdicts_of_rates])

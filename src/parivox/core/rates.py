@@ -57,7 +57,7 @@ def fnr_at_fpr(
 ) -> RateAtTarget:
     """Return the false negative rate where the false positive rate is at a target.
 
-    See docs/methods/rates.md#one-rate-where-the-other-is-held.
+    See docs/methods/rates.md#one-rate-at-a-fixed-value-of-the-other.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def fpr_at_fnr(
 ) -> RateAtTarget:
     """Return the false positive rate where the false negative rate is at a target.
 
-    See docs/methods/rates.md#one-rate-where-the-other-is-held.
+    See docs/methods/rates.md#one-rate-at-a-fixed-value-of-the-other.
 
     The mirror image of `fnr_at_fpr`: ``conservative`` takes the largest threshold with
     FNR <= target, ``nearest`` the largest among equal distances, and a target below

@@ -164,7 +164,7 @@ def moments_of_others(cluster_errors: ErrorsBySpeaker | ErrorsByPair) -> Moments
 def worst_cell(errors: ArrayLike, trials: ArrayLike) -> NDArray[np.intp]:
     """Return the cell without which all others together have the lowest rate, of shape (...).
 
-    Errors and trials are of shape (..., cell). docs/methods/verdicts.md#better-than-whom.
+    Errors and trials are of shape (..., cell). docs/methods/verdicts.md#better-than-which-groups.
 
     Examples
     --------

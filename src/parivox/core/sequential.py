@@ -130,7 +130,7 @@ def intra_class_correlation(moments: SpeakerMoments, axis: int = -1) -> FloatArr
     """Return the correlation of two trials of one speaker being errors, in [0, 1].
 
     Of all groups together, from moments ``[..., group]``, each group about its own rate; 0 where it
-    is not known. docs/methods/monitoring.md#how-sure.
+    is not known. docs/methods/monitoring.md#variance-of-the-score.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def score(
 ) -> tuple[FloatArray, FloatArray]:
     """Return errors beyond those expected if ``rate = ratio * reference``, and their variance.
 
-    See docs/methods/monitoring.md#how-sure.
+    See docs/methods/monitoring.md#variance-of-the-score.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def score(
             )
             expected_covariance = np.sqrt(expected_variances) * shared.trials_trials
             expected = expected - 2 * reference_weight * icc * expected_covariance
-        # for these weights see docs/methods/monitoring.md#how-sure
+        # for these weights see docs/methods/monitoring.md#variance-of-the-score
         blended = (empirical + 2 * np.maximum(empirical, expected)) / 3
         variance = blended + (reference_weight * error) ** 2
         if daily is not None:

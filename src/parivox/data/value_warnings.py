@@ -433,7 +433,7 @@ def llr_warnings(
 
     Their range is that of something else; they are logarithms to another base; at Bayes thresholds
     of `costs` all trials are decided alike, although their scores tell them apart. See
-    docs/methods/costs.md#scores-that-are-no-log-likelihood-ratios.
+    docs/methods/costs.md#scores-that-are-not-log-likelihood-ratios.
 
     Examples
     --------

@@ -283,7 +283,7 @@ class AuditOptions(ReadOptions):
         choices=EER_DEFINITIONS,
         example="linear",
     )
-    # docs/methods/rates.md#one-rate-where-the-other-is-held
+    # docs/methods/rates.md#one-rate-at-a-fixed-value-of-the-other
     rule: tuple[RateRule, ...] = option(
         MEASUREMENT_SECTION,
         "rule that reads the FNR at a given FPR, and the reverse, from the error curve: "
@@ -458,9 +458,9 @@ class AuditOptions(ReadOptions):
     # docs/methods/verdicts.md#sample-size-minimums
     gate: tuple[str, ...] = option(
         UNCERTAINTY_SECTION,
-        "[minimum sample size of a group](uncertainty.md#gates): `inference=5` (speakers, for a "
-        "verdict); `speakers=10`, `errors=5` (effective errors), `pairs=45` (of speakers), to be "
-        "part of summary numbers",
+        "[minimum sample size of a group](uncertainty.md#sample-size-minimums): `inference=5` "
+        "(speakers, for a verdict); `speakers=10`, `errors=5` (effective errors), `pairs=45` (of "
+        "speakers), to be part of summary numbers",
         Texts,
         (),
         metavar="NAME=N",

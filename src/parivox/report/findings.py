@@ -77,7 +77,7 @@ EXPLORATORY_SENTENCE = (
     "in simulations with equal error rates (three groupings, two thresholds), about 20 in 100 "
     "audits of one system reported at least one difference"
 )
-"""How often explored findings are wrong: docs/coverage.md#the-answer-and-all-that-is-looked-at."""
+"""How often explored findings are wrong: docs/coverage.md#confirmatory-and-exploratory-findings."""
 _MAX_DIFFERING_GROUPS = 6
 """Differing groups whose figures are shown."""
 _SAME_KIND_RELATIONS = {"tells", "told", "alike"}
