@@ -250,15 +250,15 @@ def _intervals(sure: pv.Audit, naive: pv.Audit) -> Iterator[str]:
 
 
 def _floors(sure: pv.Audit) -> Iterator[str]:
-    """Ginis beside what fair systems show."""
+    """Ginis and their noise floors."""
 
     def x(value: float) -> float:
         return GINI_X0 + (GINI_X1 - GINI_X0) * value / 0.8
 
-    yield text(610, 28, "h", "Noise alone makes a system look unfair")
+    yield text(610, 28, "h", "Chance alone makes groups differ")
     yield text(610, 47, "s", "Gini of 18 groups:")
     yield dot(736, 43) + text(746, 47, "s", "measured")
-    yield box("floor", 812, 36, 30, 14) + text(848, 47, "s", "95 % of fair systems")
+    yield box("floor", 812, 36, 30, 14) + text(848, 47, "s", "noise floor (95 %)")
     panels = [(metric, point) for point in POINTS for metric in ("fnr", "fpr")]
     bottom = TOP + 3 * 62 + 44
     for value in (0.0, 0.2, 0.4, 0.6, 0.8):
@@ -282,10 +282,10 @@ def _floors(sure: pv.Audit) -> Iterator[str]:
         yield text(x(row["value"]) + 9, y + 7, "", f"p = {p_value(row['p'])}")
     for i, words in enumerate(
         (
-            "A fair system shows a Gini too: groups of few",
-            "speakers differ by chance. The line is what fair",
-            "systems show on average. Only a value beyond the",
-            "shaded part says more than noise does.",
+            "With equal rates, Gini is not 0: groups of few",
+            "speakers differ by chance. Line: mean under equal",
+            "rates. Only a value beyond the shaded range",
+            "indicates a difference between groups.",
         )
     ):
         yield text(610, bottom + 56 + 18 * i, "", words)
