@@ -130,49 +130,72 @@ def _roles_of_calls(
     >>> _roles_of_calls(log.rename({"no": "call", "wer": "customer"}), RequestedColumns(), {})
     {'decision': 'ok'}
     """
-    ids = _id_columns(frame, [name for name in frame.columns if name not in named.values()])
-    distinct = {column: frame[column].n_unique() for column in ids}
-    call_column = named.get("test", "")
-    for column in ids:
-        is_call = distinct[column] == frame.height and plain_name(column) not in SPEAKER_NAMES
-        if not call_column and is_call:
-            call_column = column
-    repeated_columns = {
-        column: n_distinct
-        for column, n_distinct in distinct.items()
-        if _MIN_CUSTOMERS <= n_distinct <= frame.height / 2
-    }
-    if not (call_column and repeated_columns):
+    free_columns = [name for name in frame.columns if name not in named.values()]
+    has_outcome = bool({"score", "decision"} & set(named))
+    decision = "" if has_outcome else _decision_column(frame.select(free_columns), None)
+    if decision and _names_both_sides(frame, requested, decision):
+        return {"decision": decision}
+    ids = [name for name in _id_columns(frame, free_columns) if name != decision]
+    call_column = named.get("test") or _call_column(frame, ids)
+    people = _customer_columns(frame, ids, is_decided=bool(decision) or "decision" in named)
+    if not call_column or not people:
         return {}
-    customer_column = max(repeated_columns, key=lambda column: repeated_columns[column])
-    genuine = {
-        column: frame[column] == frame[customer_column]
-        for column in repeated_columns
-        if column != customer_column
-    }
-    # the claimed identity equals the caller in genuine calls, which are a fair share of all
-    claimed_column = customer_column
-    for column, is_genuine in genuine.items():
-        if is_genuine.sum() > _MIN_GENUINE_SHARE * frame.height:
-            claimed_column = column
-            break
-    roles = {}
-    if not {"score", "decision"} & set(named):
-        decision = _decision_column(frame.select(ids), genuine.get(claimed_column))
-        if not decision:
-            return {}
-        roles = {"decision": decision}
-        completed_columns = replace(
-            requested, by_role={**requested.by_role, **roles}, attributes=()
-        )
-        if {"enrol", "test"} <= set(column_positions(frame.columns, completed_columns, "")):
-            return roles
-    person_roles = {
+    claimed_column, customer_column = people
+    if not has_outcome and not decision:
+        is_genuine = frame[claimed_column] == frame[customer_column]
+        decision = _decision_column(frame.select(ids), None if is_genuine.all() else is_genuine)
+        if not decision or _names_both_sides(frame, requested, decision):
+            return {"decision": decision} if decision else {}
+    return {
+        **({"decision": decision} if decision else {}),
+        "test": call_column,
         "enrol": claimed_column,
         "enrol_speaker": claimed_column,
         "test_speaker": customer_column,
     }
-    return roles | {"test": call_column} | person_roles
+
+
+def _call_column(frame: pl.DataFrame, ids: Sequence[str]) -> str:
+    """Return the first column whose cells are all different; empty if there is none."""
+    for column in ids:
+        if plain_name(column) not in SPEAKER_NAMES and frame[column].n_unique() == frame.height:
+            return column
+    return ""
+
+
+def _customer_columns(
+    frame: pl.DataFrame, ids: Sequence[str], *, is_decided: bool
+) -> tuple[str, str] | None:
+    """Return the columns of who is claimed and who calls, perhaps the same; None without any.
+
+    Beside decisions, a name that is known for customers is enough; others need many customers.
+    """
+    n_distinct = {column: frame[column].n_unique() for column in ids}
+    repeated_columns = [
+        column
+        for column in ids
+        if n_distinct[column] <= frame.height / 2
+        and (
+            n_distinct[column] >= _MIN_CUSTOMERS
+            or (is_decided and plain_name(column) in SPEAKER_NAMES)
+        )
+    ]
+    if not repeated_columns:
+        return None
+    customer_column = max(repeated_columns, key=lambda column: n_distinct[column])
+    for column in repeated_columns:
+        is_genuine = frame[column] == frame[customer_column]
+        # the claimed identity equals the caller in genuine calls, which are a fair share of all
+        if column != customer_column and is_genuine.sum() > _MIN_GENUINE_SHARE * frame.height:
+            return column, customer_column
+    return customer_column, customer_column
+
+
+def _names_both_sides(frame: pl.DataFrame, requested: RequestedColumns, decision: str) -> bool:
+    """Whether names give both sides once the column of decisions is known."""
+    by_role = {**requested.by_role, "decision": decision}
+    completed = replace(requested, by_role=by_role, attributes=())
+    return {"enrol", "test"} <= column_positions(frame.columns, completed, "").keys()
 
 
 def _decision_column(frame: pl.DataFrame, genuine: pl.Series | None) -> str:

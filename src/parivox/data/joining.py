@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import polars as pl
 
-from parivox.data.columns import only_customer_column
+from parivox.data.columns import SPEAKER_NAMES, only_customer_column, plain_name
 from parivox.data.id_patterns import speakers_by_pattern, with_slashes
 from parivox.data.source_bytes import nobody_words
 from parivox.data.trial_values import labels
@@ -481,8 +481,11 @@ def speaker_pattern_hint(
     `utterances` is a table of these that is given, and tells no speakers.
     """
     table = {column: speakers.table_column(column) for column in speakers.columns}
+    known = [cells for column, cells in table.items() if plain_name(column) in SPEAKER_NAMES]
     columns = list(table.values())
-    pattern, description, best_share = _best_pattern(ids, columns, share)
+    pattern, description, best_share = _best_pattern(ids, known or columns, share)
+    if known and not (pattern and best_share >= _MIN_MAJORITY):
+        pattern, description, best_share = _best_pattern(ids, columns, share)
     remedy = (
         f"add the column 'speaker' that {utterances} lacks"
         if utterances

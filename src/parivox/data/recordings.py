@@ -258,10 +258,10 @@ def read_utterances(source: Any) -> Utterances:
         msg = f"--utterances: {len(source)} files are given; give one table, or patterns of the ids"
         raise ConfigError(msg)
     raw_table, name, provenance = read_table(source, "utterances")
-    columns = {"utterance": find_column(raw_table, "utterance", UTTERANCE_NAMES, name)}
-    speaker = find_column(raw_table, "speaker", SPEAKER_NAMES, "")
-    if speaker:
-        columns["speaker"] = speaker
+    columns = utterance_columns(raw_table)
+    speaker = columns.get("speaker", "")
+    if "utterance" not in columns:
+        find_column(raw_table, "utterance", UTTERANCE_NAMES, name)
     role_columns_and_row = {*columns.values(), "row"}
     attribute_columns = [
         column for column in raw_table.columns if column not in role_columns_and_row
@@ -302,6 +302,31 @@ def read_utterances(source: Any) -> Utterances:
         attributes.select(attribute_columns),
         raw_table.height - distinct.height,
     )
+
+
+def utterance_columns(table: pl.DataFrame) -> dict[str, str]:
+    """Return the columns of utterances and speakers of a table, as far as there are any, by role.
+
+    If no name is known, the only column whose cells are all different has the utterances, beside a
+    column of several speakers who have two rows or more on average.
+
+    Examples
+    --------
+    >>> table = pl.DataFrame({"Datei": ["u", "v", "w", "x"], "spk": ["a", "a", "b", "b"]})
+    >>> utterance_columns(table)
+    {'utterance': 'Datei', 'speaker': 'spk'}
+    """
+    speaker = find_column(table, "speaker", SPEAKER_NAMES, "")
+    utterance = find_column(table, "utterance", UTTERANCE_NAMES, "")
+    if not utterance and speaker and 1 < table[speaker].n_unique() <= table.height / 2:
+        unique_columns = [
+            column
+            for column in table.columns
+            if column != "row" and table[column].drop_nulls().n_unique() == table.height
+        ]
+        utterance = unique_columns[0] if len(unique_columns) == 1 else ""
+    columns = {"utterance": utterance, "speaker": speaker}
+    return {role: column for role, column in columns.items() if column}
 
 
 def _read_patterns(texts: Sequence[str]) -> SpeakerPattern:
@@ -506,22 +531,15 @@ def read_models(source: Any) -> Models:
         enrolment_map = read_enrolment_map(source, known_names)
     raw_table, name, provenance = enrolment_map or read_table(source, "models")
     raw_table = with_one_recording_a_row(raw_table)
-    columns = {"model": find_column(raw_table, "model", MODEL_NAMES, name)}
-    other_columns = raw_table.select(pl.exclude(columns["model"]))
-    speaker = find_column(other_columns, "speaker", SPEAKER_NAMES, "")
-    if speaker:
-        columns["speaker"] = speaker
-        other_columns = other_columns.select(pl.exclude(speaker))
-    # models may be given with their speakers alone: an audit needs no more
-    recording_column = find_column(
-        other_columns, "recording", UTTERANCE_NAMES, "" if speaker else name
-    )
-    if not recording_column:
+    columns = model_columns(raw_table)
+    speaker = columns.get("speaker", "")
+    if "model" not in columns:
+        find_column(raw_table, "model", MODEL_NAMES, name)
+    if "recording" not in columns:
+        # models may be given with their speakers alone: an audit needs no more
+        if not speaker:
+            find_column(raw_table.drop(columns["model"]), "recording", UTTERANCE_NAMES, name)
         return _models_without_recordings(raw_table, columns, name, provenance)
-    columns["recording"] = recording_column
-    side = find_column(other_columns, "side", ("side",), "")
-    if side and are_segments(columns["model"], columns["recording"]):
-        columns["side"] = side
     rows = role_columns(raw_table, columns, name)
     table = rows.frame
     for role in ("model", *(["speaker"] if speaker else []), "recording"):
@@ -538,6 +556,25 @@ def read_models(source: Any) -> Models:
         else pl.DataFrame(schema={"model": pl.String, "speaker": pl.String})
     )
     return Models(pairs, speaker_of, name, {**provenance, "columns": columns}, repeated)
+
+
+def model_columns(table: pl.DataFrame) -> dict[str, str]:
+    """Return the columns of models, speakers, recordings and sides, as far as there are any.
+
+    Examples
+    --------
+    >>> model_columns(pl.DataFrame({"row": [2], "id": ["a/1"], "model": ["m"]}))
+    {'model': 'model', 'recording': 'id'}
+    """
+    columns: dict[str, str] = {}
+    known_names = {"model": MODEL_NAMES, "speaker": SPEAKER_NAMES, "recording": UTTERANCE_NAMES}
+    for role, names in known_names.items():
+        if column := find_column(table.drop(columns.values()), role, names, ""):
+            columns[role] = column
+    side = find_column(table, "side", ("side",), "")
+    if side and are_segments(columns.get("model", ""), columns.get("recording", "")):
+        columns["side"] = side
+    return columns
 
 
 def with_one_recording_a_row(table: pl.DataFrame) -> pl.DataFrame:
@@ -708,8 +745,24 @@ class Failures:
         raise DataError(msg)
 
 
-REASON_NAMES = ("reason", "cause", "why")
+_FAILURE_NAMES = {
+    "recording": (*UTTERANCE_NAMES, "model", "modelid"),
+    "stage": ("stage", "failurestage", "step"),
+    "reason": ("reason", "cause", "why"),
+}
 _MAX_CAUSES, _OTHER_CAUSE = 50, "other"
+
+
+def failure_columns(table: pl.DataFrame) -> dict[str, str]:
+    """Return the columns of recordings, stages and reasons, as far as there are any.
+
+    Examples
+    --------
+    >>> failure_columns(pl.DataFrame({"file": ["a/1"], "step": ["enrol"]}))
+    {'recording': 'file', 'stage': 'step'}
+    """
+    columns = {role: find_column(table, role, names, "") for role, names in _FAILURE_NAMES.items()}
+    return {role: column for role, column in columns.items() if column}
 
 
 def read_failures(source: Any) -> Failures:
@@ -725,13 +778,12 @@ def read_failures(source: Any) -> Failures:
     if isinstance(source, Failures):
         return source
     raw_table, name, provenance = read_table(source, "failures")
-    columns = {
-        "recording": find_column(
-            raw_table, "recording", (*UTTERANCE_NAMES, "model", "modelid"), name
-        ),
-        "stage": find_column(raw_table, "stage", ("stage", "failurestage", "step"), name),
-    }
-    if cause := find_column(raw_table, "reason", REASON_NAMES, ""):
+    columns = failure_columns(raw_table)
+    for role in ("recording", "stage"):
+        if role not in columns:
+            find_column(raw_table, role, _FAILURE_NAMES[role], name)
+    cause = columns.pop("reason", "")
+    if cause:
         columns["cause"] = cause
     rows = role_columns(raw_table, columns, name)
     recording, stage = rows.ids("recording"), stages(rows["stage"])

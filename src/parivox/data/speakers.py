@@ -20,6 +20,7 @@ from parivox.data.ids import NumberedTexts
 from parivox.data.kaldi import kaldi_table
 from parivox.data.source_bytes import SourceBytes, read_content
 from parivox.data.trial_checks import DataNote
+from parivox.data.trial_values import mostly_scores
 from parivox.errors import ConfigError, DataError, name_hint
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ SPEAKER_ID_NAMES = (*SPEAKER_NAMES, "id")
 _MIN_ID_SHARE = 0.5
 _PANDAS_INDEX_NAME = re.compile(r"|unnamed[:_ ]*\d+.*|index|level_\d+|__index_level_\d+__")
 """An index that pandas wrote beside the data, in lower case."""
+_ID_NAME = r"(?i)(^|[ _.-])(id|code|nr|no|name)$"
+_MAX_SAMPLED_ROWS = 200
 _CELL_SEPARATOR = "\x1f"
 _KALDI_ROLES = ("speakers", "utterances", "table")  # what a folder of Kaldi's may be given as
 
@@ -144,9 +147,9 @@ class Speakers:
 
     def _ensure_id_column(self) -> None:
         if self._id is None:
-            unique = [column for column in self.columns if self._table[column].is_unique().all()]
-            named_columns = [column for column in unique if not is_pandas_index(column)]
-            self._set_id_column((named_columns or unique or self.columns)[0])
+            self._set_id_column(
+                likely_id_column(self._table.select(self.columns)) or self.columns[0]
+            )
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -470,6 +473,35 @@ def id_columns(
         if not (first_column.eq_missing(second_column) | ~has_id).all():
             differing_columns.append(column)
     return [candidates[0], *differing_columns], shares
+
+
+def likely_id_column(table: pl.DataFrame) -> str:
+    """Return the column of ids of a table of speakers, of whom no trials tell; may be empty.
+
+    Best is a name of speakers, then a name as of ids above different cells, then different cells,
+    then such a name.
+
+    Examples
+    --------
+    >>> likely_id_column(pl.DataFrame({"town": ["x", "y"], "patient no": ["7", "9"]}))
+    'patient no'
+    """
+    unique = [
+        column
+        for column in table.columns
+        if table[column].null_count() == 0 and table[column].is_unique().all()
+    ]
+    id_names = [column for column in table.columns if re.search(_ID_NAME, column.strip())]
+    candidates = [
+        *(column for column in id_names if column in unique),
+        *(column for column in unique if not is_pandas_index(column)),
+        *id_names,
+        *unique,
+    ]
+    for column in candidates:
+        if not mostly_scores(table[column].drop_nulls().head(_MAX_SAMPLED_ROWS).to_list()):
+            return column
+    return ""
 
 
 def is_pandas_index(column: str) -> bool:

@@ -16,7 +16,7 @@ from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from parivox.data.columns import SPEAKER_NAMES, plain_name
+from parivox.data.columns import SPEAKER_NAMES, UTTERANCE_NAMES, plain_name
 from parivox.data.formats.delimited import check_text, head_lines, is_text, read_text, split_line
 from parivox.data.formats.format import CERTAIN_FIT, POSSIBLE_FIT, Chunk, Example, Format, Scan
 from parivox.data.trial_values import (
@@ -46,6 +46,7 @@ STAR_SEPARATOR = "*"
 _MAX_SAMPLED_LINES = 200
 _DECIMAL_COMMA = re.compile(r"^([+-]?\d+),(\d+)$")
 _SPOOFING_KEYS = frozenset(("bonafide", "spoof"))
+_TABLE_NAMES = frozenset((*SPEAKER_NAMES, *UTTERANCE_NAMES))
 _DECISIONS = ("accept", "accepted", "reject", "rejected")
 
 
@@ -139,7 +140,7 @@ class TextSample:
         r"""Whether the first row is a header of unknown names.
 
         It holds no number and no path, but the rows below it do; or it has a name of a column of
-        speakers, and no label.
+        a table, which no row below it has.
 
         Examples
         --------
@@ -148,17 +149,20 @@ class TextSample:
         ...     for text in (
         ...         b"u1 u2 y\na/1 a/2 1",
         ...         b"speaker,place,sex\na,x,f",
-        ...         b"user,a,target\na,b,target",
+        ...         b"user,a,t\na,user,t",
         ...     )
         ... ]
         [True, True, False]
         """
         first_row, *other_rows = self.rows or [[]]
-        rows_below = [row for row in other_rows if len(row) == len(first_row)]
-        if not rows_below or any(is_number(cell) or "/" in cell for cell in first_row):
+        if any(is_number(cell) or "/" in cell for cell in first_row):
             return False
-        if any(plain_name(cell) in SPEAKER_NAMES for cell in first_row):
-            return not any(map(is_label, first_row))
+        table_names = [cell for cell in first_row if plain_name(cell) in _TABLE_NAMES]
+        if other_rows and any(all(name not in row for row in other_rows) for name in table_names):
+            return True
+        rows_below = [row for row in other_rows if len(row) == len(first_row)]
+        if not rows_below:
+            return False
         columns = list(zip(*rows_below, strict=True))
         return any(
             mostly_numbers(column) or holds_for_most(column, lambda cell: "/" in cell)
@@ -205,6 +209,8 @@ def text_sample(head: bytes) -> TextSample:
         widths = Counter(map(len, rows))
         if rows and 2 * sum(n_rows for width, n_rows in widths.items() if width >= 3) > len(rows):
             width = max(widths, key=lambda width: (width >= 3, widths[width]))
+            if len(rows[0]) != width and len({line.count("\t") for line in lines} - {0}) == 1:
+                break  # blanks within cells of a table separated by tabs
             return TextSample(head, rows, separator, width)
     return TextSample(head, [], " ", 0)
 

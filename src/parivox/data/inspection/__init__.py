@@ -88,7 +88,7 @@ def inspect_files(
     tables = [file for file in inspected if isinstance(file, InspectedTable)]
     # ids of trials show what tables are; then tables show the labels of trials
     tables = settle_kinds(trials, tables)
-    trials = [add_score_warnings(file) for file in add_labels(trials, tables)]
+    trials = add_labels(trials)
     settled_by_type: dict[type, Iterator[Inspected]] = {
         InspectedTrials: iter(trials),
         InspectedTable: iter(tables),
@@ -108,6 +108,9 @@ def inspect_files(
         joint_problems = [
             problem for problem in plan.problems(counts_reader) if problem not in known_problems
         ]
+        for source in readable_sources:
+            if isinstance(source.inspected, InspectedTrials):
+                source.inspected = add_score_warnings(source.inspected)
         command, differing = plan.next_command()
         command = (_two_class_command(tables) if not trials else "") or command
     files = tuple(

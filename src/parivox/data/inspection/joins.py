@@ -10,11 +10,17 @@ import polars as pl
 
 from parivox.core.key_sums import count_distinct
 from parivox.data.attributes import parse_attribute, unknown_cells
-from parivox.data.columns import MODEL_NAMES, SPEAKER_NAMES, UTTERANCE_NAMES, plain_name
+from parivox.data.columns import (
+    MODEL_NAMES,
+    SPEAKER_NAMES,
+    UTTERANCE_NAMES,
+    enrolments_are_customers,
+    plain_name,
+)
 from parivox.data.ids import positions_in
 from parivox.data.inspection.findings import DifferingAttribute, Join, LabelFindings
-from parivox.data.inspection.tables import as_enrolment_map, with_kind
-from parivox.data.inspection.trials import auc_where_labelled
+from parivox.data.inspection.tables import PLAIN_SCORES, as_enrolment_map, with_kind
+from parivox.data.inspection.trials import CUSTOMER_PREFIX, auc_where_labelled
 from parivox.data.joining import DIFFERENCES, id_difference, placeholders, speaker_pattern_hint
 from parivox.data.speakers import SPEAKER_ID_NAMES, Speakers, id_columns
 from parivox.data.trial_checks import pair_key
@@ -27,6 +33,7 @@ if TYPE_CHECKING:
     from parivox.data.inspection.findings import InspectedColumn
     from parivox.data.inspection.tables import InspectedTable
     from parivox.data.inspection.trials import InspectedTrials
+    from parivox.data.trial_set import TrialSet
 
 _MAX_EXAMPLES = 3
 _MAJORITY = 0.5
@@ -66,11 +73,12 @@ def settle_kinds(
         pl.concat([file.ids.gather(np.unique(getattr(file.rows, side))) for file in trials])
         for side in ("enrol", "test")
     )
-    for table in tables:
+    for inspected in tables:
+        table = _as_people(inspected, named_speakers)
         other_ids = [
             other.distinct(column)
             for other in tables
-            if other is not table
+            if other is not inspected
             for column in other.roles.values()
         ]
         speaker_ids = pl.concat(other_ids) if other_ids else pl.Series(dtype=pl.String)
@@ -82,7 +90,8 @@ def settle_kinds(
             column, share = _id_column(ids, table, UTTERANCE_NAMES)
             _, share_of_speakers = _id_column(named_speakers, table, SPEAKER_ID_NAMES)
             is_unclear = plain_name(column) not in SPEAKER_NAMES and not are_speakers
-            if share > share_of_speakers or (share and is_unclear):
+            is_refused = bool(table.findings.problems)  # as a speaker with several rows is
+            if share > share_of_speakers or (share and (is_unclear or is_refused)):
                 settled.append(with_kind(table, "utterances", {"utterance": column}))
                 continue
         settled.append(table)
@@ -96,6 +105,14 @@ def settle_kinds(
             if share and table.roles.get("speaker") != column:
                 settled[index] = with_kind(table, "speakers", {"speaker": column})
     return settled
+
+
+def _as_people(table: InspectedTable, speakers: pl.Series) -> InspectedTable:
+    """Return scores without ids as a table of speakers if a column holds ids of speakers."""
+    if table.findings.kind != PLAIN_SCORES or len(table.columns) <= len(table.roles):
+        return table
+    column, _ = _id_column(speakers, table, SPEAKER_ID_NAMES)
+    return with_kind(table, "speakers", {"speaker": column}) if column else table
 
 
 def find_joins(
@@ -142,7 +159,7 @@ def _joins_of_trials(
     for table in utterances:
         yield _lookup("utterances", trials.findings.name, recordings, table)
     for table in speakers:
-        yield _join_of_speakers(trials, (*utterances, *models), table)
+        yield _join_of_speakers(trials, recordings, (*utterances, *models), table)
 
 
 def _joins_of_role(
@@ -229,7 +246,10 @@ def _common_difference(missing: pl.Series, cells: pl.Series) -> str:
 
 
 def _join_of_speakers(
-    trials: InspectedTrials, tables: Sequence[InspectedTable], table: InspectedTable
+    trials: InspectedTrials,
+    recordings: pl.Series,
+    tables: Sequence[InspectedTable],
+    table: InspectedTable,
 ) -> Join:
     """Look up the speakers of trials in a table; try patterns of ids if most are missing."""
     speakers_known, by_table = speakers_of_ids(trials, tables)
@@ -243,7 +263,7 @@ def _join_of_speakers(
         table.table, name=str(provenance["name"]), id=None, conflicts="error", provenance=provenance
     )
     share = join.met / max(join.count, 1)
-    pattern, templates = speaker_pattern_hint(trials.ids, speakers, share)
+    pattern, templates = speaker_pattern_hint(recordings, speakers, share)
     template = templates[0] if templates else ""
     return replace(join, pattern=pattern, template=template, further_templates=templates[1:])
 
@@ -359,10 +379,8 @@ def _pair_keys(
     return all_ids, keys[0], keys[1]
 
 
-def add_labels(
-    trials: Sequence[InspectedTrials], tables: Sequence[InspectedTable]
-) -> list[InspectedTrials]:
-    """Return the trials, with labels of a list or of speakers for scores without labels."""
+def add_labels(trials: Sequence[InspectedTrials]) -> list[InspectedTrials]:
+    """Return the trials, with labels of a list for scores without labels."""
     labelled_lists = [
         inspected
         for inspected in trials
@@ -375,18 +393,12 @@ def add_labels(
             findings.kind != "scores"
             or findings.labels is not None
             or not inspected.rows.enrol.size
+            or not labelled_lists
         ):
             completed.append(inspected)
             continue
-        if labelled_lists:
-            label_source = labelled_lists[0].findings.name
-            label: NDArray[np.int8] | None = _labels_of_list(inspected, labelled_lists[0])
-        else:
-            label_source = "speakers"
-            label = _labels_by_speakers(inspected, tables)
-        completed.append(
-            inspected if label is None else _with_labels(inspected, label, label_source)
-        )
+        label = _labels_of_list(inspected, labelled_lists[0])
+        completed.append(_with_labels(inspected, label, labelled_lists[0].findings.name))
     return completed
 
 
@@ -413,25 +425,23 @@ def _labels_of_list(trials: InspectedTrials, trial_list: InspectedTrials) -> NDA
     return np.where(is_listed, trial_list.rows.label[list_index], -1).astype(np.int8)
 
 
-def _labels_by_speakers(
-    trials: InspectedTrials, tables: Sequence[InspectedTable]
-) -> NDArray[np.int8] | None:
-    """Return the label of each trial by the speakers of its sides; None if any is not known."""
-    speaker, by_table = speakers_of_ids(trials, tables)
-    is_guess = trials.findings.whose is None or trials.findings.whose.rule == "id"
-    speaker_tables = [table for table in tables if table.findings.kind == "speakers"]
-    speaker_columns = [table.cells("speaker") for table in speaker_tables]
-    known_speakers = [cells for cells in speaker_columns if cells is not None]
-    if known_speakers:
-        is_known = speaker.is_in(pl.concat(known_speakers).implode())
-    else:
-        is_known = by_table if is_guess else speaker.is_not_null()
-    if speaker.null_count() or not is_known.all():
-        return None
-    speaker_code = speaker.rank("dense").to_numpy()
-    is_target = speaker_code[trials.rows.enrol] == speaker_code[trials.rows.test]
-    label: NDArray[np.int8] = is_target.astype(np.int8)
-    return label
+def with_labels_as_read(inspected: InspectedTrials, trials: TrialSet) -> InspectedTrials:
+    """Return trials without labels with those that an audit gives them by their speakers."""
+    labels = inspected.findings.labels
+    if (labels is not None and labels.by != "speakers") or not inspected.rows.enrol.size:
+        return inspected
+    ids, n_models = trials.utterance_ids.series(), trials.n_models
+    names = inspected.ids
+    if enrolments_are_customers(inspected.scan.columns):
+        names = names.str.strip_prefix(CUSTOMER_PREFIX)
+    speaker = np.append(trials.utterance_speaker, np.int32(-1))  # position -1 is of no id
+    enrol_position = positions_in(names, ids[:n_models] if n_models else ids)
+    test_position = positions_in(inspected.ids, ids[n_models:])
+    test_position = np.where(test_position < 0, -1, test_position + n_models)
+    enrol = speaker[enrol_position][inspected.rows.enrol]
+    test = speaker[test_position][inspected.rows.test]
+    label = np.where((enrol < 0) | (test < 0), -1, enrol == test).astype(np.int8)
+    return _with_labels(inspected, label, "speakers") if (label >= 0).any() else inspected
 
 
 def differing_attributes(

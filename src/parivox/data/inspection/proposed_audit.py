@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -11,14 +12,15 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from parivox.data.attributes import parse_attribute
 from parivox.data.groups_file import read_groups_file
 from parivox.data.inspection.findings import FileFindings, SharedAttribute
-from parivox.data.inspection.joins import differing_attributes
-from parivox.data.inspection.tables import InspectedTable
+from parivox.data.inspection.joins import differing_attributes, with_labels_as_read
+from parivox.data.inspection.tables import InspectedTable, with_kind
 from parivox.data.inspection.trials import InspectedTrials, is_llr
 from parivox.data.kaldi import has_speaker_files
 from parivox.data.recording_names import recording_name_warnings
 from parivox.data.requested_groupings import make_groupings, parsed_attributes
 from parivox.data.source_bytes import requested_encoding, requested_quotes
 from parivox.data.speakers import read_speakers
+from parivox.data.trial_values import UNKNOWN_WORD
 from parivox.data.trials import read_trials
 from parivox.data.value_warnings import BASE_10_LLRS, NOT_LLR_SUBJECTS
 from parivox.errors import ConfigError, ParivoxError
@@ -26,6 +28,7 @@ from parivox.errors import ConfigError, ParivoxError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from parivox.data.attributes import Attribute
     from parivox.data.groups_file import GroupsFile
     from parivox.data.inspection.findings import DifferingAttribute, InspectedColumn
     from parivox.data.trial_set import TrialSet
@@ -104,6 +107,8 @@ class ProposedAudit:
         self.warnings_by_source: dict[int, list[DataWarning]] = {}
         # patterns of ids that give their speakers, if no file does
         self.speaker_patterns: list[str] = []
+        # trials of the first file of scores, if an audit accepts it
+        self.trials: TrialSet | None = None
 
     @property
     def _tables(self) -> list[InspectedTable]:
@@ -128,15 +133,20 @@ class ProposedAudit:
         is_checked = False
         for source in self.sources_by_kind.get("scores", []):
             findings = source.findings
-            has_trials = isinstance(source.inspected, InspectedTrials)
             # of a file that is inspected in part, an audit would read all rows, which takes long
-            if has_trials and findings.whole and not findings.problems:
+            is_whole = isinstance(source.inspected, InspectedTrials) and findings.whole
+            if is_whole and UNKNOWN_WORD not in self.columns.values():
                 try:
                     trials = self._read_trials(source, groups)
+                    source.inspected = with_labels_as_read(source.inspected, trials)
+                    self._adopt_speaker_column(trials)
                     self.warnings_by_source[id(source)] = recording_name_warnings(trials)
                     self._check_shared(trials)
                     is_checked = True
                     _check_groupings(trials, groups)
+                    self.trials = self.trials or trials
+                    if "speakers" in self.sources_by_kind and not self._groupings(groups)[0]:
+                        _check_groupings(trials, groups, needs_grouping=True)
                 except ParivoxError as error:
                     yield str(error)
         if groups is not None and not is_checked:
@@ -166,6 +176,7 @@ class ProposedAudit:
         kaldi_folders = self._kaldi_folders()
         speaker_source = first_path.get("speakers", kaldi_folders[0] if kaldi_folders else None)
         names = [shared.name for shared in self.shared]
+        names += [column.name for _, column in self._grouping_columns()]
         if groups is not None:
             names += [*(groups.by or ()), *(groups.within or ())]
         return read_trials(
@@ -179,8 +190,24 @@ class ProposedAudit:
             failures=first_path.get("failures"),
             columns=self.columns or None,
             format=self.format if source.findings.format == self.format else None,
-            attributes=parsed_attributes(names),
+            attributes=[attribute for name in names for attribute in _attributes(name)],
         )
+
+    def _adopt_speaker_column(self, trials: TrialSet) -> None:
+        """Note the column of speakers that an audit chose, and that it accepts the tables."""
+        for kind in _TABLE_OPTIONS:
+            source = self.sources_by_kind.get(kind, [None])[0]
+            if source is None or not isinstance(source.inspected, InspectedTable):
+                continue
+            inspected = source.inspected
+            if kind == "speakers" and trials.speaker_table is not None:
+                (read_file,) = trials.speaker_table.provenance
+                roles = {"speaker": read_file["columns"]["id"]}
+                if inspected.roles != roles:
+                    inspected = with_kind(inspected, kind, roles)
+            if inspected is not source.inspected or inspected.findings.problems:
+                findings = replace(inspected.findings, problems=())
+                source.inspected = replace(inspected, findings=findings)
 
     def _check_shared(self, trials: TrialSet) -> None:
         """Note which shared attributes an audit refuses because the files disagree."""
@@ -197,11 +224,11 @@ class ProposedAudit:
         """Yield attributes of several owners, such as speakers and recordings."""
         files_by_attribute: dict[str, dict[str, tuple[str, str]]] = {}
         for kind, owner in _ATTRIBUTE_OWNERS.items():
-            for source in self.sources_by_kind.get(kind, []):
+            for source in self.sources_by_kind.get(kind, [])[:1]:
                 for column in source.findings.columns:
                     if column.role:
                         continue
-                    column_and_file = column.name, self.sources_by_kind[kind][0].findings.name
+                    column_and_file = column.name, source.findings.name
                     file_by_owner = files_by_attribute.setdefault(column.name.lower(), {})
                     file_by_owner.setdefault(owner, column_and_file)
         for file_by_owner in files_by_attribute.values():
@@ -328,8 +355,23 @@ class ProposedAudit:
                 return True
         return False
 
-    def _groupings(self) -> tuple[list[str], list[DifferingAttribute]]:
-        """Return attributes to group by: those of speakers, then of recordings, then of trials."""
+    def _grouping_columns(self) -> Iterator[tuple[str, InspectedColumn]]:
+        """Yield columns to group by with their owner: of speakers, recordings, then trials."""
+        used_names: set[str] = set()
+        for kind, owner in _ATTRIBUTE_OWNERS.items():
+            for source in self.sources_by_kind.get(kind, [])[:1]:
+                for column in source.findings.columns:
+                    # almost as many values as recordings, as texts that were read have
+                    is_name = owner == "recording" and not column.bands
+                    is_name &= 2 * (column.values or 0) > source.findings.rows
+                    if column.groups and not is_name and column.name.lower() not in used_names:
+                        used_names.add(column.name.lower())
+                        yield owner, column
+
+    def _groupings(
+        self, groups: GroupsFile | None = None
+    ) -> tuple[list[str], list[DifferingAttribute]]:
+        """Return groupings that an audit accepts, and those of them that are of one side."""
         if any(source.findings.by for source in self.sources_by_kind.get("groups", [])):
             return [], []  # the groups file has the groupings
         differing = {}
@@ -341,29 +383,44 @@ class ProposedAudit:
                 }
         refused = {shared.name.lower() for shared in self.shared if shared.refused}
         differing_by_grouping: dict[str, DifferingAttribute | None] = {}
-        used_names: set[str] = set()
-        for kind, owner in _ATTRIBUTE_OWNERS.items():
-            columns: list[InspectedColumn] = []
-            for source in self.sources_by_kind.get(kind, []):
-                columns += source.findings.columns
-            for column in columns:
-                name = column.name.lower()
-                if not column.groups or name in used_names:
-                    continue
-                used_names.add(name)
-                grouping = f"{owner}.{column.by}" if name in refused else column.by
-                attribute = differing.get(column.name) if owner == "recording" else None
-                if attribute is not None:  # one side, since most trials would be in no group
-                    grouping = attribute.instead
+        for owner, column in self._grouping_columns():
+            is_ambiguous = column.name.lower() in refused
+            grouping = f"{owner}.{column.by}" if is_ambiguous else column.by
+            attribute = differing.get(column.name) if owner == "recording" else None
+            if attribute is not None:  # one side, since most trials would be in no group
+                grouping = attribute.instead
+            if self._is_accepted(grouping, groups):
                 differing_by_grouping[grouping] = attribute
         groupings = list(differing_by_grouping)[:_MAX_GROUPINGS]
         used_differing = [differing_by_grouping[grouping] for grouping in groupings]
         return groupings, [attribute for attribute in used_differing if attribute is not None]
 
+    def _is_accepted(self, grouping: str, groups: GroupsFile | None) -> bool:
+        """Whether an audit makes groups of it, as far as the trials are read."""
+        if self.trials is None or self.trials.speaker_table is None:
+            return True
+        with suppress(ParivoxError):
+            (made,) = make_groupings(
+                self.trials.speaker_table, [grouping], sets=[self.trials], file=groups
+            )
+            return len(made.groups) > 1
+        return False
 
-def _check_groupings(trials: TrialSet, groups: GroupsFile | None) -> None:
-    """Make the groupings that a groups file requests, as an audit does."""
+
+def _attributes(name: str) -> list[Attribute]:
+    """Return the attributes of a column; none if its name is no notation of ``--by``."""
+    with suppress(ConfigError):
+        return parsed_attributes([name])
+    return []
+
+
+def _check_groupings(
+    trials: TrialSet, groups: GroupsFile | None, *, needs_grouping: bool = False
+) -> None:
+    """Make the groupings that a groups file requests, or those by default, as an audit does."""
     assert trials.speaker_table is not None
+    if needs_grouping and not (groups and groups.by):
+        make_groupings(trials.speaker_table, None, sets=[trials], file=groups)
     if groups is None:
         return
     for option, attributes in (("--by", groups.by), ("--within", groups.within)):

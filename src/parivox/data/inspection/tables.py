@@ -31,16 +31,18 @@ from parivox.data.groups_file import read_groups_file
 from parivox.data.inspection.findings import FileFindings, IdFindings, InspectedColumn
 from parivox.data.plain_scores import plain_score_positions
 from parivox.data.recordings import (
-    REASON_NAMES,
+    failure_columns,
+    model_columns,
     read_failures,
     read_models,
     read_utterances,
+    utterance_columns,
     with_one_recording_a_row,
 )
 from parivox.data.requested_groupings import MAX_DEFAULT_VALUES, MIN_DEFAULT_VALUES
 from parivox.data.source_bytes import read_content
-from parivox.data.speakers import Speakers, find_column, read_table
-from parivox.data.trial_values import MAX_DECISION_WORDS, is_label, is_number, mostly_scores
+from parivox.data.speakers import Speakers, likely_id_column, read_table
+from parivox.data.trial_values import MAX_DECISION_WORDS, is_label, is_number
 from parivox.data.value_warnings import (
     DataWarning,
     distant_number_warnings,
@@ -51,13 +53,11 @@ from parivox.errors import DataError, ParivoxError
 from parivox.frozen import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
 
 PLAIN_SCORES = "scores without ids"
 """Scores with labels, or numbers alone: nothing tells whose they are."""
-_RECORDING_NAMES = tuple(word for word in UTTERANCE_NAMES if word != "id")
-_ID_NAME_PATTERN = r"(?i)(^|[ _.-])(id|code|nr|no|name)$"
 _ID_ROLES = {
     "speakers": ("speaker",),
     "utterances": ("utterance", "speaker"),
@@ -305,62 +305,32 @@ def _reader_problems(inspected: InspectedTable, kind: str, speaker: str | None) 
 
 
 def _table_kind(table: pl.DataFrame) -> tuple[str, dict[str, str]]:
-    """Return the kind of a table by the names of its columns, and the column of each role."""
+    """Return the kind of a table whose readers know its columns, and the column of each role."""
     columns = [column for column in table.columns if column != "row"]
-
-    def find(known_names: Sequence[str], *excluded: str) -> str:
-        return find_column(table.drop(*excluded), "", known_names, "")
-
-    def named(**roles: str) -> dict[str, str]:
-        return {role: column for role, column in roles.items() if column}
-
-    speaker, recording = find(SPEAKER_NAMES), find(_RECORDING_NAMES)
-    model_column, stage, reason = (
-        find(MODEL_NAMES),
-        find(sorted(ALIASES["stage"])),
-        find(REASON_NAMES),
+    models, utterances, failures = (
+        find_columns(table) for find_columns in (model_columns, utterance_columns, failure_columns)
     )
-    if model_column and speaker:
-        recording = find(UTTERANCE_NAMES, model_column, speaker)
-        return "models", named(model=model_column, speaker=speaker, recording=recording)
-    if (
-        model_column
-        and recording
-        and set(map(plain_name, columns))
-        <= {plain_name(model_column), plain_name(recording), "side"}
-    ):
-        return "models", named(model=model_column, recording=recording)
-    has_speaker = speaker or find(
-        sorted(ALIASES["status"])
-    )  # recordings of an embedding store have one
-    if (recording or model_column) and (stage or (reason and not has_speaker)):
-        return "failures", named(recording=recording or model_column, stage=stage, reason=reason)
+    if {"model", "speaker"} <= models.keys():
+        return "models", models
+    other_names = {plain_name(name) for name in columns if name not in models.values()}
+    if {"model", "recording"} <= models.keys() and other_names <= {"side"}:
+        return "models", models
+    speaker, recording = utterances.get("speaker", ""), utterances.get("utterance", "")
     repeats = bool(speaker) and bool(table[speaker].is_duplicated().any())
-    if not recording and repeats:
-        id_column = find(("id",), speaker)
-        recording = id_column if id_column and not table[id_column].is_duplicated().any() else ""
+    # people have an id, too
+    if plain_name(recording) == "id" and (not repeats or table[recording].is_duplicated().any()):
+        recording = ""
+    # recordings of an embedding store have a status
+    has_speaker = speaker or any(plain_name(column) in ALIASES["status"] for column in columns)
+    is_failure = "stage" in failures or ("reason" in failures and not has_speaker)
+    if (recording or "model" in models) and is_failure:
+        return "failures", failures
     if recording and (repeats or not speaker):
-        return "utterances", named(utterance=recording, speaker=speaker)
+        return "utterances", utterances
     if not speaker and (roles := _plain_score_roles(table.select(columns))) is not None:
         return PLAIN_SCORES, roles
-    if not speaker:  # take a column with the name or the values of ids
-        unique_columns = [
-            column
-            for column in columns
-            if table[column].null_count() == 0 and table[column].is_unique().all()
-        ]
-        named_like_ids = [
-            column for column in columns if re.search(_ID_NAME_PATTERN, column.strip())
-        ]
-        # best a column with both, then one with unique values, then one with such a name
-        both = [column for column in named_like_ids if column in unique_columns]
-        candidates = [
-            column
-            for column in (*both, *unique_columns, *named_like_ids)
-            if not mostly_scores(table[column].drop_nulls().head(_MAX_SAMPLED_ROWS).to_list())
-        ]
-        speaker = candidates[0] if candidates else ""
-    return "speakers", named(speaker=speaker)
+    speaker = speaker or likely_id_column(table.select(columns))
+    return "speakers", {"speaker": speaker} if speaker else {}
 
 
 def _plain_score_roles(table: pl.DataFrame) -> dict[str, str] | None:

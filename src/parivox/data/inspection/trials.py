@@ -79,6 +79,8 @@ MAX_INSPECTED_ROWS = 5_000_000
 MAX_INSPECTED_IDS = 1_000_000
 """With so many distinct ids no further chunk of rows is inspected."""
 _CHANCE_AUC = 0.5
+CUSTOMER_PREFIX = "customer "
+"""Begins an enrolment that is a customer, as a call may have the same number."""
 _ID_ROLES = ("enrol", "test")
 _SPEAKER_ROLES = ("enrol_speaker", "test_speaker")
 
@@ -204,7 +206,8 @@ class _TrialInspector:
             self.scan.columns
         ):  # a call may have the same number as a customer
             name = pl.col("enrol").cast(pl.String).str.strip_chars()
-            chunk = replace(chunk, frame=chunk.frame.with_columns(enrol="customer " + name))
+            frame = chunk.frame.with_columns(enrol=pl.lit(CUSTOMER_PREFIX) + name)
+            chunk = replace(chunk, frame=frame)
         enrol, test = (self.ids.codes(chunk, role) for role in _ID_ROLES)
         label, score = self._labels(chunk), self._scores(chunk)
         self.chunks.append(EncodedRows(enrol, test, label, score))

@@ -84,9 +84,7 @@ def guidelines(
     different lists there are, this one and its variants, `outcomes` how far their results differ.
     """
     return [
-        _g1_equal_classes(counts.trials_per_speaker, checks["G1"]),
-        _g2_nontarget_trials(counts.trials_per_speaker, checks["G2"]),
-        _g3_equal_speakers(counts.trials_per_speaker, checks["G3"]),
+        *_speaker_findings(counts.trials_per_speaker, checks),
         _g4_equal_grades(counts, checks["G4"]),
         _g5_wished_mix(counts, mix, checks["G5"]),
         _g6_variants(n_lists, outcomes, checks["G6"]),
@@ -107,6 +105,21 @@ def failed_checks(trial_list: TrialList, design: ManifestDesign | None = None) -
     mix, n_lists = (None, 1) if design is None else (design.fixed_mix(trial_list), design.n_lists)
     findings = guidelines(count_list(trial_list), CHECKS, mix=mix, n_lists=n_lists)
     return [finding for finding in findings if finding.verdict == "fail"]
+
+
+def _speaker_findings(speakers: TrialsPerSpeaker, checks: Mapping[str, Check]) -> Iterator[Finding]:
+    """Yield the findings of checks G1 to G3, which count the trials of each speaker."""
+    check_functions = {
+        "G1": _g1_equal_classes,
+        "G2": _g2_nontarget_trials,
+        "G3": _g3_equal_speakers,
+    }
+    for id_, check_function in check_functions.items():
+        if speakers.speaker_indices.size:
+            yield check_function(speakers, checks[id_])
+        else:  # a log of impostors whom no column names
+            reason = "no trial has known speakers on both sides"
+            yield checks[id_].unchecked(reason, "name the speakers of the test recordings")
 
 
 def _g1_equal_classes(speakers: TrialsPerSpeaker, check: Check) -> Finding:
