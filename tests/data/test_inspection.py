@@ -420,6 +420,66 @@ def test_names_that_end_in_a_number_are_no_numbers(write):
     assert join.pattern == "they differ by their endings"
 
 
+def test_of_models_no_pattern_of_their_own_is_proposed(write):
+    pairs = [(f"m{a}", f"wav/s{b}/1") for a in range(4) for b in range(4)]
+    scores = write("s.csv", text("enrol,test,score", [(*pair, len(pair)) for pair in pairs]))
+    rows = [(f"m{n}", f"wav/s{n}/{k}") for n in range(4) for k in (7, 8)]
+    models = write("m.csv", text("model,recording", rows))
+    people = write("p.csv", text("speaker,sex", [(f"s{n}", "fm"[n % 2]) for n in range(4)]))
+    words = shlex.split(inspect(scores, models, people).next)
+    assert words[words.index("--utterances") :][:3] == [
+        "--utterances",
+        "*/{speaker}/**",
+        "--models",
+    ]
+
+
+def test_a_column_with_a_value_for_almost_each_recording_makes_no_groups(write):
+    rows = [(f"a/{n}", "a", f"text {max(n, 1)}", "xy"[n % 2]) for n in range(20)]
+    rows += [(f"b/{n}", "b", f"text {n + 20}", "xy"[n % 2]) for n in range(20)]
+    recordings = write("r.tsv", text("path\tclient_id\tsentence_id\tdevice", rows, "\t"))
+    scores = write("s.csv", "enrol,test,score\na/1,a/3,1\na/1,b/1,0\nb/2,b/4,0.5\n")
+    assert "sentence_id" not in inspect(scores, recordings).next
+    assert "device" in inspect(scores, recordings).next
+
+
+PEOPLE_AS_TRIALS = {
+    "words of labels": "speaker,language,sex\na,de,f\nb,de,f\nc,fr,f\nd,de,f\ne,fr,m\nf,de,m\n",
+    "blanks within cells": "code\ttown\tshare\na\tNew York\t0.5\nb\tSan Jose\t0.25\n",
+    "a name that is a label": "no,speaker,age\n0.5,a,3\n0.25,b,4\n0.75,c,9\n",
+}
+
+
+@pytest.mark.parametrize("name", PEOPLE_AS_TRIALS)
+def test_a_table_of_people_is_no_list_of_trials(write, name):
+    assert inspect(write("p.csv", PEOPLE_AS_TRIALS[name])).files[0].kind == "speakers"
+
+
+def test_keys_of_asvspoof_are_refused_with_the_command_that_makes_a_list(write):
+    rows = [
+        (f"LA_{n % 3}", f"LA_E_{n}", "alaw", "ita_tx", *outcome, "notrim", "eval")
+        for n, outcome in enumerate(
+            [("bonafide", "target"), ("bonafide", "nontarget"), ("A07", "spoof")] * 4
+        )
+    ]
+    keys = write("keys.txt", text("", rows, " "))
+    (inspected_file,) = inspect(keys).files
+    assert (inspected_file.kind, inspected_file.rows) == ("trials", 0)
+    program = """awk '$6 != "spoof" {print $1, $2, $6}' keys.txt"""
+    assert program in inspected_file.problems[0]
+
+
+def test_scores_of_bob_without_template_ids_are_refused_with_what_helps(write):
+    names = "bio_ref_subject_id,probe_subject_id,score"
+    scores = write("s.csv", f"{names}\na,b,0.5\nb,b,0.25\n")
+    (inspected_file,) = inspect(scores).files
+    assert inspected_file.kind == "trials"
+    assert "bio_ref_template_id and probe_template_id" in inspected_file.problems[0]
+    with pytest.raises(DataError) as refused:
+        pv.audit(scores)
+    assert str(refused.value) == inspected_file.problems[0]
+
+
 def test_a_speaker_elsewhere_in_the_id_is_told(write):
     scores = write("s.csv", "enrol,test,score\nwav/007/1,wav/010/1,0\nwav/007/1,wav/007/2,1\n")
     (join,) = inspect(scores, write("p.csv", PEOPLE)).joins

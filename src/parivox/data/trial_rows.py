@@ -329,7 +329,9 @@ def trial_chunks(scanned: Scan) -> Iterator[Chunk]:
                 remedy += (
                     f"; or, where people are enrolled once, as themselves, {role}={speaker_column}"
                 )
-            if {"score", "label"} <= scanned.columns.keys() and "test" not in scanned.columns:
+            if {"enrol_speaker", "test_speaker"} <= scanned.columns.keys():
+                remedy = _ids_remedy(scanned)
+            elif {"score", "label"} <= scanned.columns.keys() and "test" not in scanned.columns:
                 remedy += "; scores and labels without ids go to parivox metrics"
             if scanned.format == "jsonl" and "file" in scanned.ignored:
                 remedy = "it tells of recordings, not of pairs; give it as --utterances"
@@ -346,6 +348,23 @@ def trial_chunks(scanned: Scan) -> Iterator[Chunk]:
     if is_empty:
         msg = f"{scanned.name}: holds no trial; give a file with one trial a row"
         raise DataError(msg)
+
+
+def _ids_remedy(scanned: Scan) -> str:
+    """Return how to give ids to trials of which both speakers are named.
+
+    Speakers alone do not tell trials of one pair of speakers from each other.
+    """
+    lacking = [side for side in ("enrol", "test") if side not in scanned.columns]
+    columns = {"enrol": scanned.columns["enrol_speaker"], "test": "COLUMN"}
+    option = ",".join(f"{side}={columns[side]}" for side in lacking)
+    remedy = f"name it with --columns {option}"
+    if "test" in lacking:
+        remedy += (
+            "; if no column tells the test recordings, write the scores with their ids (bob: "
+            "bio_ref_template_id and probe_template_id)"
+        )
+    return remedy
 
 
 def test_speaker_codes(

@@ -6,6 +6,7 @@ To add a format without a header, add a row to `parivox.data.formats.headerless.
 from __future__ import annotations
 
 import os
+import shlex
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -181,7 +182,9 @@ def may_be_trials(head: bytes) -> bool:
     if has_leading_comments(head):  # of a table: no list of trials has any
         return False
     formats = _fitting_formats(head, RequestedColumns())
-    return any(candidate.positions for candidate in formats) or text_sample(head).are_decisions()
+    lines = text_sample(head)
+    is_known = any(candidate.positions for candidate in formats)
+    return is_known or lines.are_decisions() or lines.holds_spoofing_keys
 
 
 def are_scores_without_ids(head: bytes) -> bool:
@@ -269,11 +272,22 @@ def _unknown_format_error(content: SourceBytes, columns: RequestedColumns) -> Da
 
 def _check_holds_trials(content: SourceBytes) -> None:
     """Refuse scores without the ids of their trials, and protocols of spoofed speech."""
-    if text_sample(content.head).holds_spoofing_keys:
+    lines = text_sample(content.head)
+    if lines.holds_spoofing_keys:
+        remedy = (
+            "keep the bonafide rows, and put enrol,test,score,label above the columns that hold "
+            "these"
+        )
+        if lines.spoofing_label_position > 1:
+            label = f"${lines.spoofing_label_position + 1}"
+            program = f'{label} != "spoof" {{print $1, $2, {label}}}'
+            remedy = (
+                "give the scores as a file of their own, and the other rows as --trials: awk "
+                f"'{program}' {shlex.quote(content.name)} prints them"
+            )
         msg = (
             f"{content.name}: its rows hold bonafide or spoof, as protocols of ASVspoof do; "
-            "Parivox audits trials of two voices, without spoofed ones: keep the bonafide rows, "
-            "and put enrol,test,score,label above the columns that hold these"
+            f"Parivox audits trials of two voices, without spoofed ones: {remedy}"
         )
         raise DataError(msg)
     if are_scores_without_ids(content.head):

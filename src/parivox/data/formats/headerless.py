@@ -181,6 +181,22 @@ class TextSample:
         n_rows = [not _SPOOFING_KEYS.isdisjoint(row) for row in self.rows].count(True)
         return 2 * n_rows > len(self.rows)
 
+    @cached_property
+    def spoofing_label_position(self) -> int:
+        r"""Return the column of target, nontarget and spoof beside spoofing keys; -1 for none.
+
+        Examples
+        --------
+        >>> keys = b"LA_1 E_1 alaw ita_tx bonafide nontarget\nLA_1 E_2 alaw ita_tx A07 spoof"
+        >>> text_sample(keys).spoofing_label_position
+        5
+        """
+        for position in range(self.width):
+            words = {cell.lower() for cell in self.column(position)}
+            if words & {"target", "nontarget"} and words <= {"target", "nontarget", "spoof"}:
+                return position
+        return -1
+
     def are_decisions(self) -> bool:
         r"""Whether each row is two ids and a decision, which needs a header.
 

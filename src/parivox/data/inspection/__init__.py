@@ -48,6 +48,7 @@ from parivox.data.inspection.trials import (
     inspect_trials,
 )
 from parivox.data.source_bytes import read_content
+from parivox.data.trial_rows import trial_chunks
 from parivox.errors import DataError, StrayQuote, printable
 from parivox.runtime.disk import ScratchFolder
 from parivox.runtime.progress import stage
@@ -241,12 +242,25 @@ def _inspect_as_trials(
             return FileFindings(source.name, "trials", problems=(problem,)), problem
         return None, problem
     if not {"enrol", "test"} <= set(scanned.columns):
+        if {"score", "enrol_speaker", "test_speaker"} <= set(scanned.columns):
+            return _inspect_without_ids(source, scanned)
         return None, ""
     has_outcome = {"score", "label", "decision"} & set(scanned.columns)
     if not has_outcome and any(plain_name(name) in SPEAKER_NAMES for name in scanned.ignored):
         return None, ""  # models and their recordings, with the speaker of each
     trials = inspect_trials(scanned, source.data, source.name, requested_columns)
     return (None if _is_model_table(trials) else trials), ""
+
+
+def _inspect_without_ids(source: NamedSource, scanned: Scan) -> tuple[FileFindings | None, str]:
+    """Return scores of pairs of speakers, and why an audit refuses them: they have no ids."""
+    try:
+        next(trial_chunks(scanned))
+    except DataError as error:
+        problem = str(error)
+        findings = FileFindings(source.name, "trials", scanned.format, problems=(problem,))
+        return findings, problem
+    return None, ""
 
 
 def _is_model_table(trials: InspectedTrials) -> bool:
