@@ -17,11 +17,13 @@ from parivox.data.columns import RequestedColumns
 from parivox.data.formats import scan
 from parivox.data.recordings import read_failures, read_models, read_utterances
 from parivox.data.speakers import read_speakers
+from parivox.data.trial_checks import DUPLICATES, REVERSED, SAME_UTTERANCE, UNSCORED
 from parivox.errors import ParivoxError
 
 N_CASES = int(os.environ.get("PARIVOX_RANDOM_CASES", "60"))
 CASES_PER_TEST = 20
 READERS = {"utterances": read_utterances, "models": read_models, "failures": read_failures}
+COUNTED = (DUPLICATES, REVERSED, SAME_UTTERANCE, UNSCORED)
 ONLY_OF_AUDIT = "AUC"
 """The audit alone compares scores and decisions with labels; `parivox inspect` makes it."""
 
@@ -91,9 +93,12 @@ def compare_audit(inspection):
     counts = {row["item"]: row["count"] for row in audit.data.subset(source="scores").rows()}
     (scores,) = (file for file in used if file.kind == "scores")
     assert scores.rows == counts["rows"]
+    told = {warning.what: warning.count for warning in scores.odd}
+    for item in COUNTED:
+        assert told.get(item, 0) == counts.get(item, 0), item
     if scores.labels is not None and counts["trials"] == counts["rows"]:
-        told = counts["target trials"], counts["nontarget trials"]
-        assert (scores.labels.target, scores.labels.nontarget) == told
+        labels = counts["target trials"], counts["nontarget trials"]
+        assert (scores.labels.target, scores.labels.nontarget) == labels
     files = {file.name: file for file in used}
     for record in audit.provenance:
         roles = roles_read(record)

@@ -74,6 +74,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DataNote", "TrialSet", "Trials", "read_trials"]
 
+SPEAKERS_IN_COLUMNS = "utterances with a speaker in a column"
+SPEAKERS_IN_TABLE = "utterances with a speaker in the table"
 CONFLICT_POLICIES = ("error", "set-aside")
 ORIENTATIONS = (None, "distance", "similarity")
 _MAX_HASHED_IDS = 100_000  # ids hashed at once
@@ -500,11 +502,10 @@ def find_speakers(
             named_speakers, speaker_table, scores, may_be_nobody=True
         )
         utterance_speaker[has_name] = speaker_positions[name_rank][ids.values[has_name]]
-        item = "utterances with a speaker in a column"
-        notes.append(DataNote("scores", item, int(has_name.sum())))
+        notes.append(DataNote("scores", SPEAKERS_IN_COLUMNS, int(has_name.sum())))
     n_derived = _derive_speakers(rows, tables, speaker_table, ids, files, utterance_speaker)
     if n_derived and tables.names_speakers:
-        notes.append(DataNote("utterances", "utterances with a speaker in the table", n_derived))
+        notes.append(DataNote("utterances", SPEAKERS_IN_TABLE, n_derived))
     elif n_derived:
         notes.append(DataNote("scores", "utterance ids that begin with their speaker", n_derived))
     if tables.models is not None:

@@ -332,6 +332,8 @@ def _speaker_source_text(inspected: FileFindings, *, has_table: bool) -> str:
     elif speaker_source.wrong is not None:
         by_label = ", consistent with the labels"
     n_speakers = _count_with_noun(speaker_source.speakers, "speakers")
+    if speaker_source.rule == "table":
+        return f"speakers: from --utterances ({n_speakers}){by_label}"
     if speaker_source.rule == "columns":
         return f"speakers: columns of the file ({n_speakers}){by_label}"
     return f"speaker: first component of the id ({n_speakers}){by_label}"
@@ -350,7 +352,7 @@ def _labels_text(inspected: FileFindings) -> str:
     """Return how many trials are target and nontarget, and by what they are told apart."""
     labels = inspected.labels
     if labels is None:
-        if inspected.kind == "scores":
+        if inspected.kind == "scores" and "label" not in (inspected.roles or {}):
             return "none, so trials of one speaker are target ones"
         return ""
     words = f"target {labels.target:,}, nontarget {labels.nontarget:,}"

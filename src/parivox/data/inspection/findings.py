@@ -51,8 +51,8 @@ class IdFindings:
 class SpeakerRule:
     """The rule by which the file alone gives the speaker of an utterance."""
 
-    # columns, component or id: by columns of the file; by the first component of the id; or
-    # the id is the speaker.
+    # columns, component, id or table: by columns of the file; by the first component of the id;
+    # the id is the speaker; or another file or a pattern gives it
     rule: str
     speakers: int  # how many there would be
     # share of the labelled trials that contradict this; None without labels

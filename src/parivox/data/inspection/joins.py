@@ -18,12 +18,21 @@ from parivox.data.columns import (
     plain_name,
 )
 from parivox.data.ids import positions_in
-from parivox.data.inspection.findings import DifferingAttribute, Join, LabelFindings
+from parivox.data.inspection.findings import DifferingAttribute, Join, LabelFindings, SpeakerRule
 from parivox.data.inspection.tables import PLAIN_SCORES, as_enrolment_map, with_kind
 from parivox.data.inspection.trials import CUSTOMER_PREFIX, auc_where_labelled
 from parivox.data.joining import DIFFERENCES, id_difference, placeholders, speaker_pattern_hint
 from parivox.data.speakers import SPEAKER_ID_NAMES, Speakers, id_columns
-from parivox.data.trial_checks import pair_key
+from parivox.data.trial_checks import (
+    CONFLICTS,
+    DUPLICATES,
+    INFINITE,
+    REVERSED,
+    SAME_UTTERANCE,
+    UNSCORED,
+    pair_key,
+)
+from parivox.data.trials import SPEAKERS_IN_COLUMNS, SPEAKERS_IN_TABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,6 +45,8 @@ if TYPE_CHECKING:
     from parivox.data.trial_set import TrialSet
 
 _MAX_EXAMPLES = 3
+_COUNTED_ITEMS = frozenset((CONFLICTS, DUPLICATES, INFINITE, REVERSED, SAME_UTTERANCE, UNSCORED))
+"""What an audit counts, whatever the rows of one file seem to be."""
 _MAJORITY = 0.5
 _LEADING_ZEROS = r"^0+(.)"
 _DIFFERENCES = {
@@ -425,7 +436,33 @@ def _labels_of_list(trials: InspectedTrials, trial_list: InspectedTrials) -> NDA
     return np.where(is_listed, trial_list.rows.label[list_index], -1).astype(np.int8)
 
 
-def with_labels_as_read(inspected: InspectedTrials, trials: TrialSet) -> InspectedTrials:
+def as_read(inspected: InspectedTrials, trials: TrialSet) -> InspectedTrials:
+    """Return trials with what an audit counts, the speakers that it finds, and labels by these."""
+    counts = {note.item: note.count for note in trials.data_notes if note.source == "scores"}
+    warnings = [
+        replace(warning, count=counts[warning.what]) if warning.what in _COUNTED_ITEMS else warning
+        for warning in inspected.findings.odd
+        if warning.what not in _COUNTED_ITEMS or warning.what in counts
+    ]
+    rule = _speaker_rule_as_read(inspected, trials)
+    findings = replace(inspected.findings, whose=rule, odd=tuple(warnings))
+    return _with_labels_as_read(replace(inspected, findings=findings), trials)
+
+
+def _speaker_rule_as_read(inspected: InspectedTrials, trials: TrialSet) -> SpeakerRule | None:
+    """Return what gives the speakers of an audit; columns of the file, before tables and ids."""
+    rule = inspected.findings.whose
+    if rule is None:
+        return None
+    items = {note.item for note in trials.data_notes}
+    n_speakers = trials.speakers_in_use.size
+    if SPEAKERS_IN_COLUMNS not in items and SPEAKERS_IN_TABLE in items:
+        has_labels = inspected.findings.labels is not None
+        return SpeakerRule("table", n_speakers, 0.0 if has_labels else None)
+    return replace(rule, speakers=n_speakers)
+
+
+def _with_labels_as_read(inspected: InspectedTrials, trials: TrialSet) -> InspectedTrials:
     """Return trials without labels with those that an audit gives them by their speakers."""
     labels = inspected.findings.labels
     if (labels is not None and labels.by != "speakers") or not inspected.rows.enrol.size:

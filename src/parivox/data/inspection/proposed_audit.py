@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from parivox.data.attributes import parse_attribute
 from parivox.data.groups_file import read_groups_file
 from parivox.data.inspection.findings import FileFindings, SharedAttribute
-from parivox.data.inspection.joins import differing_attributes, with_labels_as_read
+from parivox.data.inspection.joins import as_read, differing_attributes
 from parivox.data.inspection.tables import InspectedTable, with_kind
 from parivox.data.inspection.trials import InspectedTrials, is_llr
 from parivox.data.kaldi import has_speaker_files
@@ -130,26 +130,8 @@ class ProposedAudit:
             yield problem
         group_paths = self._readable_paths("groups")
         groups = read_groups_file(group_paths[0]) if group_paths else None
-        is_checked = False
-        for source in self.sources_by_kind.get("scores", []):
-            findings = source.findings
-            # of a file that is inspected in part, an audit would read all rows, which takes long
-            is_whole = isinstance(source.inspected, InspectedTrials) and findings.whole
-            if is_whole and UNKNOWN_WORD not in self.columns.values():
-                try:
-                    trials = self._read_trials(source, groups)
-                    source.inspected = with_labels_as_read(source.inspected, trials)
-                    self._adopt_speaker_column(trials)
-                    self.warnings_by_source[id(source)] = recording_name_warnings(trials)
-                    self._check_shared(trials)
-                    is_checked = True
-                    _check_groupings(trials, groups)
-                    self.trials = self.trials or trials
-                    if "speakers" in self.sources_by_kind and not self._groupings(groups)[0]:
-                        _check_groupings(trials, groups, needs_grouping=True)
-                except ParivoxError as error:
-                    yield str(error)
-        if groups is not None and not is_checked:
+        yield from self._reading_problems(groups)
+        if groups is not None and self.trials is None:
             for text, recipe in groups.definitions.items():
                 cells = self._attribute_values(text)
                 try:
@@ -157,6 +139,28 @@ class ProposedAudit:
                         recipe.refuse_empty_groups(cells)
                 except ConfigError as error:
                     yield str(error)
+
+    def _reading_problems(self, groups: GroupsFile | None) -> Iterator[str]:
+        """Read the trials as an audit does, and yield what it refuses."""
+        for source in self.sources_by_kind.get("scores", []):
+            inspected = source.inspected
+            # of a file that is inspected in part, an audit would read all rows, which takes long
+            if not isinstance(inspected, InspectedTrials) or not inspected.findings.whole:
+                continue
+            if UNKNOWN_WORD in self.columns.values():
+                continue
+            try:
+                trials = self._read_trials(source, groups)
+                source.inspected = as_read(inspected, trials)
+                self._adopt_speaker_column(trials)
+                self.warnings_by_source[id(source)] = recording_name_warnings(trials)
+                self._check_shared(trials)
+                self.trials = self.trials or trials
+                _check_groupings(trials, groups)
+                if "speakers" in self.sources_by_kind and not self._groupings(groups)[0]:
+                    _check_groupings(trials, groups, needs_grouping=True)
+            except ParivoxError as error:
+                yield str(error)
 
     def _attribute_values(self, text: str) -> list[str]:
         """Return the values of an attribute in the tables; none if bands or sides replace them."""

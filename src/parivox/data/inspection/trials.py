@@ -48,7 +48,6 @@ from parivox.data.trial_checks import (
 )
 from parivox.data.trial_rows import test_speaker_codes
 from parivox.data.trial_values import (
-    LABELS,
     UNKNOWN_WORD,
     columns_option,
     decision_words,
@@ -161,6 +160,7 @@ class _TrialInspector:
         self.owners: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
         self.warnings: dict[str, DataWarning] = {}
         self.problems: list[str] = []  # what an audit would refuse first
+        self.has_unread_labels = False
         trial_roles = {*_ID_ROLES, *_SPEAKER_ROLES, "side", "score", "label"}
         self.cells = {
             trial_key(role): CellCounter() for role in scanned.columns if role not in trial_roles
@@ -236,26 +236,17 @@ class _TrialInspector:
             return None
 
     def _labels(self, chunk: Chunk) -> NDArray[np.int8]:
-        """Return the labels of some rows, -1 for none; count what an audit would refuse."""
+        """Return the labels of some rows, -1 for none or if an audit would refuse them."""
         if "label" not in self.scan.columns:
             return np.full(len(chunk), -1, dtype=np.int8)
         codes_of_audit = self._try(labels, chunk)
         if codes_of_audit is not None:
             return codes_of_audit
-        text = _cell_text(chunk["label"])
-        codes = text.str.to_lowercase().replace_strict(LABELS, default=-1, return_dtype=pl.Int8)
-        label_codes = codes.fill_null(-1).to_numpy().astype(np.int8)
-        self.add_warning("rows without a label", text.null_count())
-        unknown_labels = text.filter((label_codes < 0) & text.is_not_null().to_numpy())
-        self.add_warning(
-            "labels that are none",
-            len(unknown_labels),
-            unknown_labels[0] if len(unknown_labels) else "",
-        )
-        return label_codes
+        self.has_unread_labels = True
+        return np.full(len(chunk), -1, dtype=np.int8)
 
     def _scores(self, chunk: Chunk) -> NDArray[np.float64]:
-        """Return the scores of some rows, nan for none; count what an audit would refuse."""
+        """Return the scores of some rows, nan for none or if an audit would refuse them."""
         if "score" not in self.scan.columns:
             return np.zeros(len(chunk))
         scores_of_audit = self._try(scores, chunk, self.scan)
@@ -263,17 +254,7 @@ class _TrialInspector:
             self.add_warning(UNSCORED, int(np.isnan(scores_of_audit).sum()))
             self.add_warning(INFINITE, int(np.isinf(scores_of_audit).sum()))
             return scores_of_audit
-        text = _cell_text(chunk["score"])
-        numbers = text.cast(pl.Float64, strict=False)
-        invalid_text = text.filter(numbers.is_null() & text.is_not_null())
-        self.add_warning(
-            "scores that are not numbers",
-            len(invalid_text),
-            invalid_text[0] if len(invalid_text) else "",
-        )
-        self.add_warning("scores that are nan", int(numbers.is_nan().sum() or 0))
-        self.add_warning(UNSCORED, text.null_count())
-        return numbers.fill_null(np.nan).to_numpy() + 0.0  # -0.0 becomes 0.0
+        return np.full(len(chunk), np.nan)
 
     def result(self, name: str, scanned: Scan) -> InspectedTrials:
         """Return the findings about the rows."""
@@ -290,6 +271,7 @@ class _TrialInspector:
         recipe = self._recipe()
         content = scanned.content
         used_columns = set(self.scan.columns.values())
+        has_labels = "label" in columns and not self.has_unread_labels
         by_content = [DataWarning(roles_in_words(columns, scanned.by_content), 0)]
         findings = FileFindings(
             name=name,
@@ -302,7 +284,7 @@ class _TrialInspector:
             whole=self.is_whole,
             ids=_id_findings(ids, rows),
             whose=_speaker_rule(rule, speaker, rows) if len(ids) else None,
-            labels=_label_counts(rows) if "label" in columns else None,
+            labels=_label_counts(rows) if has_labels else None,
             scores=_score_summary(rows) if "score" in columns else None,
             odd=(
                 *(by_content if scanned.by_content else ()),
