@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from types import FunctionType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def lazy_names(
-    package: str, names_by_module: Mapping[str, tuple[str, ...]]
+    package: str, names_by_module: Mapping[str, tuple[str, ...]], *, is_public: bool = False
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """Return the ``__getattr__`` and ``__dir__`` of a package.
 
@@ -26,6 +27,8 @@ def lazy_names(
     names_by_module
         Full names of modules, and the names that the package offers from each. If package and name
         give the full name of the module, the name offers the module itself.
+    is_public
+        Whether users call the functions by these names, so that their arguments are checked.
     """
     module_by_name = {name: module for module, names in names_by_module.items() for name in names}
 
@@ -36,6 +39,12 @@ def lazy_names(
         module = import_module(module_by_name[name])
         is_module = module.__name__ == f"{package}.{name}"
         attribute = module if is_module else getattr(module, name)
+        if is_public and isinstance(attribute, FunctionType):
+            from parivox.arguments import check_arguments  # noqa: PLC0415 - with a first function
+
+            attribute = check_arguments(attribute)
+            # where pickle finds it again
+            attribute.__module__, attribute.__qualname__ = package, name
         setattr(sys.modules[package], name, attribute)
         return attribute
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from parivox.arguments import check_arguments
 from parivox.core import costs, llr, rates, separation
 from parivox.core import eer as equal_error_rate
 from parivox.errors import ConfigError, name_hint
@@ -39,11 +40,13 @@ __all__ = [
 ]
 
 
+@check_arguments
 def eer(y_true: ArrayLike, y_score: ArrayLike, *, definition: str = "linear") -> float:
     """Return the equal error rate, a fraction, by one of the definitions of `parivox.eer`."""
     return float(equal_error_rate.eer(y_score, y_true, definition=definition))
 
 
+@check_arguments
 def fnr_at_fpr(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -55,6 +58,7 @@ def fnr_at_fpr(
     return float(rates.fnr_at_fpr(y_score, y_true, target=target, rule=rule).value)
 
 
+@check_arguments
 def fpr_at_fnr(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -66,6 +70,7 @@ def fpr_at_fnr(
     return float(rates.fpr_at_fnr(y_score, y_true, target=target, rule=rule).value)
 
 
+@check_arguments
 def min_cdet(
     y_true: ArrayLike, y_score: ArrayLike, *, cost: str = "voxsrc", normalised: bool = True
 ) -> float:
@@ -74,6 +79,7 @@ def min_cdet(
     return float(costs.min_cdet(y_score, y_true, cost=model, normalised=normalised).value)
 
 
+@check_arguments
 def act_cdet(
     y_true: ArrayLike, y_score: ArrayLike, *, cost: str = "voxsrc", normalised: bool = True
 ) -> float:
@@ -82,26 +88,31 @@ def act_cdet(
     return float(costs.act_cdet(y_score, y_true, cost=model, normalised=normalised))
 
 
+@check_arguments
 def cllr(y_true: ArrayLike, y_score: ArrayLike) -> float:
     """Return the cost of natural-log likelihood ratios, in bits."""
     return float(llr.cllr(y_score, y_true))
 
 
+@check_arguments
 def min_cllr(y_true: ArrayLike, y_score: ArrayLike) -> float:
     """Return the cost of likelihood ratios after perfect calibration, in bits."""
     return float(llr.min_cllr(y_score, y_true))
 
 
+@check_arguments
 def calibration_loss(y_true: ArrayLike, y_score: ArrayLike) -> float:
     """Return the difference of `cllr` and `min_cllr`, in bits."""
     return float(llr.calibration_loss(y_score, y_true))
 
 
+@check_arguments
 def auc(y_true: ArrayLike, y_score: ArrayLike) -> float:
     """Return the area under the ROC curve, in [0, 1]."""
     return float(separation.auc(y_score, y_true))
 
 
+@check_arguments
 def dprime(y_true: ArrayLike, y_score: ArrayLike) -> float:
     """Return the separation of both classes in standard deviations."""
     return float(separation.dprime(y_score, y_true))
@@ -125,6 +136,7 @@ _METRICS: dict[str, Callable[..., float]] = {
 _GREATER_IS_BETTER = ("auc", "dprime")
 
 
+@check_arguments
 def make_scorer(metric: str, **options: Any) -> Any:
     """Return a scorer of scikit-learn, as for ``cross_val_score(..., scoring=scorer)``.
 

@@ -73,6 +73,25 @@ def test_any_table_goes_in_by_position(kind, scores, speakers, small):
     assert audit.to_json() == small.to_json()
 
 
+SPEAKER_MAPPINGS = {
+    "attributes by speaker": lambda rows: {row.pop("speaker"): row for row in rows},
+    "speakers by attribute": lambda rows: {"gender": {r["speaker"]: r["gender"] for r in rows}},
+}
+
+
+@pytest.mark.parametrize("kind", SPEAKER_MAPPINGS)
+def test_speakers_may_be_a_mapping_as_in_json(kind, scores, speakers, small):
+    mapping = SPEAKER_MAPPINGS[kind](speakers.to_dict("records"))
+    audit = pv.audit(scores, mapping, by="gender", operating_points="fpr=0.05")
+    assert audit.to_json() == small.to_json()
+
+
+def test_speakers_may_be_a_mapping_to_the_one_attribute_known(scores, speakers):
+    mapping = dict(zip(speakers.speaker, speakers.gender, strict=True))
+    audit = pv.audit(scores, mapping, intervals=False)
+    assert {*audit.groups["grouping"]} == {"value", "all"}
+
+
 @pytest.mark.parametrize("kind", ["Arrow capsule", "lazy narwhals", "structured array"])
 def test_systems_by_name_may_be_any_table(kind, scores, speakers):
     systems = {"A": TABLES[kind](scores), "B": scores.assign(score=scores.score**3)}

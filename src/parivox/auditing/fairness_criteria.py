@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parivox.arguments import check_arguments
 from parivox.auditing.result import Audit, load
 from parivox.auditing.schema import TableBuilder
 from parivox.core.measures import BOTH, RATES, meta_measures
@@ -120,6 +121,7 @@ class Criteria(NotebookView):
         tables = {name: table.to_dict() for name, table in self.tables().items()}
         return json.dumps(tables, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
+    @check_arguments
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Save every table as CSV, all or none of them.
 
@@ -130,7 +132,7 @@ class Criteria(NotebookView):
         """
         with explain_write_errors(os.fsdecode(folder), "folder"), atomic_folder(folder) as aside:
             for name, table in self.tables().items():
-                table.write(aside / f"{name}.csv")
+                table.write_file(aside / f"{name}.csv")
 
     write = renamed_attribute("Criteria.write", "save")
 

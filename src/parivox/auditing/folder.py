@@ -69,7 +69,7 @@ def write_folder(
         for name, table in with_progress(
             tables.items(), f"writing {os.fsdecode(folder)}", "tables"
         ):
-            table.write(aside / f"{name}.{'parquet' if name in CURVES else format}")
+            table.write_file(aside / f"{name}.{'parquet' if name in CURVES else format}")
         for name, pieces in texts.items():
             with (aside / name).open("w", encoding="utf-8", newline="\n") as file:
                 file.writelines(pieces)

@@ -14,6 +14,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from parivox.arguments import check_arguments
 from parivox.auditing.column_texts import column_texts
 from parivox.auditing.folder import check_folder, check_format, read_folder, write_folder
 from parivox.auditing.private import PrivateKey, sealed_provenance
@@ -98,6 +99,7 @@ class Audit(NotebookView):
         """Every chart by name, as Altair charts to restyle: ``audit.charts.det(by="gender")``."""
         return import_module(NOTEBOOK_MODULE).Charts(self)
 
+    @check_arguments
     def rates(
         self,
         metric: Sequence[str] | str = ERROR_RATES,
@@ -146,6 +148,7 @@ class Audit(NotebookView):
         options = self.record["options"]
         return group_rates(self.groups, self.operating_points, options, filters)
 
+    @check_arguments
     def ratios(
         self,
         metric: Sequence[str] | str = ERROR_RATES,
@@ -242,6 +245,7 @@ class Audit(NotebookView):
         """Return what the terminal shows first, as ``print`` shows it."""
         return str(self)
 
+    @check_arguments
     def report(
         self,
         path: str | os.PathLike[str],
@@ -274,6 +278,7 @@ class Audit(NotebookView):
             self, path, title=title, context=context, speaker_ids=speaker_ids
         )
 
+    @check_arguments
     def to_mlflow(
         self,
         *,
@@ -309,6 +314,7 @@ class Audit(NotebookView):
         )
         return run_id
 
+    @check_arguments
     def save(self, folder: str | os.PathLike[str], *, format: str = "csv") -> Audit:  # noqa: A002
         """Save every table, ``audit.json``, ``provenance.json`` and hashes: all or nothing.
 

@@ -99,7 +99,7 @@ def write_trial_table(path: Path, systems: Sequence[System], seed: int) -> None:
     number = np.random.default_rng((seed, 4)).permutation(n_speakers).astype(np.int32)
     tables = [_system_table(system, number, seed) for system in systems]
     with explain_write_errors(f"--trial-table {path}"), atomic_file(path) as aside:
-        Table.joined(tables).write(aside)
+        Table.joined(tables).write_file(aside)
 
 
 def _system_table(system: System, number: NDArray[np.int32], seed: int) -> Table:

@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, cached_property
+from numbers import Real
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
 _MAX_INT64_SUM = 2**62
 _LOGARITHM_BY_BASE = {2: math.log2, math.e: math.log, 10: math.log10}
 """Exact where a cost ratio is a power of the base."""
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, (bool, np.timedelta64))
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,14 @@ class CostModel:
 
     def __post_init__(self) -> None:
         """Refuse priors and costs that no decision can have."""
+        costs = (self.c_miss, self.c_fa)
+        priors = self.p_target if isinstance(self.p_target, tuple) else (None,)
+        if not isinstance(self.name, str) or not all(map(_is_number, (*costs, *priors))):
+            msg = (
+                f"CostModel({self.name!r}, {self.p_target!r}, {self.c_miss!r}, {self.c_fa!r}): "
+                "give a name, a tuple of priors and two costs, as in CostModel('mine', (0.01,), 10)"
+            )
+            raise ConfigError(msg)
         if not self.p_target or not all(0 < p < 1 for p in self.p_target):
             msg = f"cost {self.name}: p_target is {self.p_target}; it must lie between 0 and 1"
             raise ConfigError(msg)

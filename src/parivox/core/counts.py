@@ -206,7 +206,7 @@ class Counts:
         raw_scores, label = np.asarray(scores), np.asarray(labels)
         try:
             score = raw_scores.astype(np.float64)
-        except ValueError:
+        except (ValueError, TypeError, OverflowError):
             msg = f"scores are not numbers, as {raw_scores.ravel()[:1].tolist()}: {_ARGUMENT_ORDER}"
             raise DataError(msg) from None
         is_bool = [argument.dtype.kind == "b" for argument in (raw_scores, label)]
@@ -343,7 +343,11 @@ class Counts:
         >>> counts.at([[0.4], [0.9]]).fp.tolist()
         [[1], [0]]
         """
-        score_thresholds = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
+        try:
+            score_thresholds = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
+        except (ValueError, TypeError, OverflowError) as error:
+            msg = f"thresholds are no numbers ({error}); give numbers of the scale of the scores"
+            raise DataError(msg) from error
         # points of the curve are numbered from +inf, so by how many values they accept
         n_rejected_values = np.searchsorted(self.values, score_thresholds, side="left")
         n_accepted_values = self.values.size - n_rejected_values

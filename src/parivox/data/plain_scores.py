@@ -56,10 +56,9 @@ def plain_scores(
 ) -> PlainScores:
     """Read scores from arrays, a table or a file; `groups` may name a column of it."""
     if labels_of_scores is not None:
-        group = None if groups is None else _group_names(pl.Series(groups, strict=False))
-        return _checked(
-            np.asarray(scores, dtype=np.float64), np.asarray(labels_of_scores), group, "scores"
-        )
+        group = None if groups is None else _group_names(_cells(groups))
+        score = _numbers(scores, "scores")
+        return _checked(score, np.asarray(labels_of_scores), group, "scores")
     table, name = _read_scores(scores)
     requested = RequestedColumns(dict(columns or {}))
     names = table.columns[1:]
@@ -128,6 +127,28 @@ def scores_by_class(target: Any, nontarget: Any) -> PlainScores:
         names.append(name)
     is_target = np.repeat([True, False], [array.size for array in arrays])
     return _checked(np.concatenate(arrays), is_target, None, " and ".join(names))
+
+
+def _numbers(array: Any, name: str) -> NDArray[np.float64]:
+    """Return an array of any library as numbers."""
+    try:
+        return np.asarray(array, dtype=np.float64)
+    except Exception as error:
+        msg = f"{name}: are not an array of numbers ({error}); give one number for each trial"
+        raise DataError(msg) from error
+
+
+def _cells(groups: Any) -> pl.Series:
+    """Return the group of each trial, of any type, from an array of any library."""
+    try:
+        cells = groups if isinstance(groups, pl.Series) else pl.Series([*groups], strict=False)
+    except Exception as error:
+        msg = f"groups: are not an array ({error}); give the name of a group for each trial"
+        raise DataError(msg) from error
+    if cells.dtype.is_nested() or cells.dtype == pl.Object:
+        msg = "groups: hold lists or objects; give the name of a group for each trial"
+        raise DataError(msg)
+    return cells
 
 
 def _group_names(cells: pl.Series) -> NDArray[np.str_]:

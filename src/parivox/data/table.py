@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 import polars as pl
 
+from parivox.arguments import check_path, shown_value
 from parivox.errors import ConfigError, DataError, name_hint, printable
 from parivox.renamed import warn_of_new_name
+from parivox.runtime.disk import explain_write_errors
 
 if TYPE_CHECKING:
     import os
@@ -34,6 +36,8 @@ _CONTROL_CHARACTERS = [*map(chr, (*range(9), 11, 12, *range(14, 32), *range(0x7F
 _UNSAFE_TEXT = rf"{_FORMULA}|{_INNER_FORMULA}|[\x00-\x08\x0B\x0C\x0E-\x1F\x7F-\x{{9F}}]"
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
+
+_CELL_TYPES = (str, bool, int, float, np.number, np.bool_, type(None))
 
 NAMING_COLUMNS = frozenset(
     [
@@ -186,7 +190,13 @@ class Table:
         a line end, where some of them split a row. Control characters, which a terminal obeys, are
         spelt out. Parquet holds every text as it is.
         """
+        check_path(path, "path")
         path = Path(path)
+        with explain_write_errors(str(path)):
+            self.write_file(path)
+
+    def write_file(self, path: Path) -> None:
+        """Write the file as `write` does; errors of the system are left to the caller."""
         frame = self._unpacked()
         if path.suffix == ".parquet":
             frame.write_parquet(path)
@@ -242,11 +252,17 @@ class Table:
         """
         if not values:
             return self
-        conditions = [
-            reduce(or_, (pl.col(name).eq_missing(pl.lit(wanted)) for wanted in _choices(choice)))
-            for name, choice in values.items()
-        ]
-        return Table(self._frame.filter(*conditions), (), self._column_texts)
+        cells = [value for choice in values.values() for value in _choices(choice)]
+        if not all(isinstance(value, _CELL_TYPES) for value in cells):
+            raise _comparison_error(values)
+        try:
+            rows = self._frame.filter(
+                reduce(or_, (pl.col(name).eq_missing(pl.lit(value)) for value in _choices(choice)))
+                for name, choice in values.items()
+            )
+        except (pl.exceptions.PolarsError, OverflowError) as error:
+            raise _comparison_error(values) from error
+        return Table(rows, (), self._column_texts)
 
     def where(self, **values: object) -> Table:
         """Return the same as `subset`: the name of `filter` before release 0.3."""
@@ -353,7 +369,7 @@ class Table:
         """Return a column by name as a series of Polars, or a table of several columns."""
         names = name if isinstance(name, list) else [name]
         for column_name in names:
-            if column_name not in self.columns:
+            if not isinstance(column_name, str) or column_name not in self.columns:
                 raise self._unknown_column_error(column_name)
         if isinstance(name, list):
             return Table(self._frame.select(names), (), self._column_texts)
@@ -370,8 +386,9 @@ class Table:
             column_name = columns_with_value[0]
             remedy = f"it is a {column_name}: write .filter({column_name}={name!r})"
         else:
-            remedy = name_hint(str(name), self.columns)
-        return ConfigError(f"the table has no column {name!r}; {remedy}")
+            remedy = name_hint(name if isinstance(name, str) else "", self.columns)
+        named = repr(name) if isinstance(name, str) else shown_value(name)
+        return ConfigError(f"the table has no column {named}; {remedy}")
 
     def _ipython_key_completions_(self) -> list[str]:
         return [*self.columns]
@@ -405,6 +422,12 @@ def _choices(choice: object) -> list[object]:
         msg = "a column is compared with an empty list; give at least one value"
         raise ConfigError(msg)
     return choices
+
+
+def _comparison_error(values: Mapping[str, object]) -> ConfigError:
+    """Return that a column cannot be compared with what was given."""
+    comparisons = ", ".join(f"{name}={shown_value(value)}" for name, value in values.items())
+    return ConfigError(f"{comparisons}: a column does not hold such values; see .describe()")
 
 
 def _check_choice(column: pl.Series, choice: object) -> None:

@@ -116,7 +116,7 @@ def read_config_file(
         )
         raise ConfigError(msg)
     path = Path(source)
-    if path.is_file() and not path.stat().st_size:
+    if os.path.isfile(path) and not path.stat().st_size:  # noqa: PTH113 - of any name
         return None, provenance | {"name": path.name, "format": "yaml"}
     content = read_content(source)
     provenance |= {"name": content.name, "format": "yaml", "sha256": content.sha256}

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from parivox.arguments import check_arguments
 from parivox.auditing import TableBuilder, check_polarity
 from parivox.core.calibration import (
     Isotonic,
@@ -175,6 +176,7 @@ class Calibration(NotebookView):
             {**record, "groups": group_records},
         )
 
+    @check_arguments
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the calibrator.
 
@@ -189,6 +191,7 @@ class Calibration(NotebookView):
 
     write = renamed_attribute("Calibration.write", "save")
 
+    @check_arguments
     def transform(self, scores: ArrayLike, groups: ArrayLike | None = None) -> FloatArray:
         """Return natural-log likelihood ratios of scores, by the calibrator that `save` writes.
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parivox.arguments import check_arguments
 from parivox.core.calibration import Isotonic, Logistic
 from parivox.data.source_bytes import read_content
 from parivox.errors import ConfigError, DataError, name_hint
@@ -63,6 +64,7 @@ class Calibrator:
     groups: Mapping[str, Line]
     found: Mapping[str, Any] = field(default_factory=dict)
 
+    @check_arguments
     def llr(self, scores: ArrayLike, groups: ArrayLike | None = None) -> FloatArray:
         """Natural-log likelihood ratios of scores.
 

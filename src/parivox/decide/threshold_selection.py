@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parivox.arguments import check_arguments
 from parivox.auditing import NO_TRIALS, TableBuilder, check_polarity, missing_class_reason
 from parivox.core.costs import parse_cost
 from parivox.core.crossfit import Limits, held_out
@@ -170,6 +171,7 @@ class Thresholds(NotebookView):
             {**self.record, "groups": group_records},
         )
 
+    @check_arguments
     def predict(self, scores: ArrayLike, groups: ArrayLike | None = None) -> NDArray[np.int64]:
         """Return 1 for scores that the rule accepts, 0 for those that it rejects.
 
@@ -203,6 +205,7 @@ class Thresholds(NotebookView):
             raise DataError(msg)
         return (similarities >= thresholds).astype(np.int64)
 
+    @check_arguments
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the rule file: YAML, or JSON where its name ends with .json.
 

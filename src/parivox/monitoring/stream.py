@@ -284,7 +284,11 @@ def state_lock(path: str | os.PathLike[str]) -> Iterator[None]:
 def state_sha256(path: str | os.PathLike[str]) -> str | None:
     """Return the SHA-256 of a state file; None if there is none."""
     file = Path(path)
-    return sha256_of(file) if file.is_file() else None
+    try:
+        return sha256_of(file) if file.is_file() else None
+    except OSError as error:
+        msg = f"{file}: cannot be read ({error.strerror}); check who may read it"
+        raise DataError(msg) from error
 
 
 def read_stream(path: str | os.PathLike[str]) -> Stream | None:

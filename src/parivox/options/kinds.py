@@ -275,7 +275,11 @@ class Number(Option):
         is_number = isinstance(number, Integral if self.is_whole else Real)
         if not is_number or isinstance(number, bool):
             return False
-        is_within = self.low <= number <= self.high and number not in self.excluded
+        try:
+            is_within = self.low <= number <= self.high and number not in self.excluded
+            float(number)
+        except (TypeError, OverflowError):  # a duration of NumPy; beyond all floats
+            return False
         return bool(is_within or (self.zero_word and number == 0))
 
     def parse(self, text: Any) -> Any:
@@ -332,7 +336,11 @@ class Weights(Option):
     def check(self, setting: Any) -> tuple[float, ...]:
         """Return the weights, each once."""
         weights: list[float] = []
-        for text in ",".join(str(element) for element in as_tuple(setting)).split(","):
+        elements = as_tuple(setting)
+        if not all(isinstance(element, (str, Real)) for element in elements):
+            msg = f"{self.flag}: {setting!r} holds no weights; give numbers from 0 to 1"
+            raise ConfigError(msg)
+        for text in ",".join(str(element) for element in elements).split(","):
             bound_texts = text.split(":")
             try:
                 numbers = [float(bound_text) for bound_text in bound_texts]
@@ -435,8 +443,12 @@ def as_tuple(choice: Any) -> tuple[Any, ...]:
     >>> as_tuple("gender"), as_tuple(["gender", "age"]), as_tuple(None)
     (('gender',), ('gender', 'age'), (None,))
     """
-    has_several = isinstance(choice, Iterable) and not isinstance(choice, (str, bytes))
-    return tuple(choice) if has_several else (choice,)
+    if not isinstance(choice, Iterable) or isinstance(choice, (str, bytes)):
+        return (choice,)
+    try:
+        return tuple(choice)
+    except TypeError:  # an array without axes
+        return (choice,)
 
 
 def option(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from parivox.arguments import check_arguments
 from parivox.errors import ConfigError, name_hint
 from parivox.papers import paper000, paper001, paper002, paper003
 from parivox.papers.items import MISSING, RUNS, Claim, Item, Paper, Reproduced
@@ -27,6 +28,7 @@ PAPERS: dict[str, Paper] = {
 """The papers by name."""
 
 
+@check_arguments
 def run(
     paper: str | None = None,
     *,
@@ -69,6 +71,7 @@ def run(
     return [(item, item.compute(scores)) for item in chosen_items if item.compute is not None]
 
 
+@check_arguments
 def paper_named(name: str) -> Paper:
     """A paper by its name; that there is none is an error."""
     if name not in PAPERS:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parivox.arguments import check_arguments
 from parivox.core.costs import min_cdet, parse_cost
 from parivox.core.counts import Counts
 from parivox.core.eer import DEFINITIONS, eer
@@ -79,6 +80,7 @@ class ScoreMetrics(NotebookView):
     def __repr__(self) -> str:
         return f"<metrics of {self.name}, {len(self.counts) - 1} groups>"
 
+    @check_arguments
     def value(self, metric: str, definition: str = "", group: str = ALL) -> float | None:
         """Return one value; None where it is undefined.
 

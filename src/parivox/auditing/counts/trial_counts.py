@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
+from parivox.arguments import check_arguments
 from parivox.auditing.layout import place_trials
 from parivox.auditing.old_sentences import facts_of_sentences
 from parivox.auditing.outcomes import FailureShare
@@ -429,6 +430,7 @@ class TrialCounts:
                 reasons["speakers who are at several sites"] = SAME_SPEAKERS_AT_SITES
         return reasons
 
+    @check_arguments
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the counts as one file, and speaker counts, if any, beside it; both or nothing.
 

@@ -24,6 +24,7 @@ from parivox.data.formats.format import (
     scan_named_columns,
     starts_with,
 )
+from parivox.data.formats.json_document import rows_by_speaker
 from parivox.data.formats.probe import REFUSED_EXIT_CODE
 from parivox.errors import DataError
 from parivox.runtime.progress import stage
@@ -241,7 +242,10 @@ def dataframe_from(source: Any, name: str) -> pl.DataFrame:
         frame = _frame_of_columns(source, name)
         if frame is None:
             frame = _frame_of_library(source)
-    except (*ENGINE_ERRORS, TypeError) as error:
+    except DataError:
+        raise
+    # rows of any library are made only now, which may fail with any error of that library
+    except (Exception, pl.exceptions.PanicException) as error:
         msg = f"{name}: cannot be read as columns of one length ({error_summary(error)})"
         raise DataError(msg) from error
     if frame is not None:
@@ -257,6 +261,8 @@ def _frame_of_columns(source: Any, name: str) -> pl.DataFrame | None:
     """Return the dataframe of objects of Python and NumPy; None for those of other libraries."""
     if isinstance(source, Mapping):
         _check_no_splits(source, name)
+        if rows := rows_by_speaker(source):
+            return pl.DataFrame(rows, infer_schema_length=None)
         return pl.DataFrame({str(key): _series(cells) for key, cells in source.items()})
     if field_names := getattr(getattr(source, "dtype", None), "names", None):
         return pl.DataFrame({column: _series(source[column]) for column in field_names})

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -156,6 +157,27 @@ def _records_of_object(document: dict[str, Any]) -> list[dict[str, Any]]:
     are_flat = not any(isinstance(value, (dict, list)) for value in values)
     items = document.items() if are_flat else ()
     return [{_SPEAKER: key, _VALUE: value} for key, value in items]
+
+
+def rows_by_speaker(source: Mapping[Any, Any]) -> list[dict[str, Any]]:
+    """Return the rows of a mapping from speakers to attributes; none where it has columns.
+
+    Examples
+    --------
+    >>> rows_by_speaker({"anna": {"gender": "f"}, "bert": {"gender": "m"}})
+    [{'speaker': 'anna', 'gender': 'f'}, {'speaker': 'bert', 'gender': 'm'}]
+    >>> rows_by_speaker({7: "f"}), rows_by_speaker({"speaker": ["anna"], "gender": ["f"]})
+    ([{'speaker': '7', 'value': 'f'}], [])
+    """
+    values = source.values()
+    if all(isinstance(value, Mapping) for value in values):
+        document = {
+            str(key): {str(name): cell for name, cell in source[key].items()} for key in source
+        }
+        return _records_of_mappings(document)
+    if all(isinstance(value, (str, int, float)) for value in values):
+        return [{_SPEAKER: str(key), _VALUE: value} for key, value in source.items()]
+    return []
 
 
 def _records_of_pandas(columns: Any, rows: list[Any]) -> list[dict[str, Any]]:
