@@ -174,5 +174,5 @@ def test_an_error_of_another_kind_stays_what_it_is():
     with pytest.raises(ConfigError) as error, explain_write_errors("--out a"):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     assert str(error.value) == (
-        "--out a: cannot be written (Permission denied); mend that, or name another file"
+        "--out a: cannot be written (Permission denied); correct that, or name another file"
     )

@@ -85,11 +85,11 @@ def test_counts_with_tallies_give_the_bytes_of_the_audit_in_one_piece(
 def test_a_tally_of_other_trials_is_refused(trials, speakers, tmp_path):
     options = {"speakers": speakers, "by": ["gender"]}
     counts, speaker_counts_files = added_up(parts_of(trials, 2), tmp_path, **options)
-    with pytest.raises(DataError, match=r"tallies are of [0-9,]+ trials, not of [0-9,]+"):
+    with pytest.raises(DataError, match=r"speaker counts are of [0-9,]+ trials, not of [0-9,]+"):
         pv.audit([*counts, speaker_counts_files[0]])
-    with pytest.raises(DataError, match=r"1\.tally: is a tally of other trials"):
+    with pytest.raises(DataError, match=r"1\.tally: holds speaker counts of other trials"):
         pv.audit([counts[0], *speaker_counts_files])
-    with pytest.raises(DataError, match=r"0\.tally: is a tally; give the counts"):
+    with pytest.raises(DataError, match=r"0\.tally: holds speaker counts; give the score counts"):
         pv.audit(speaker_counts_files[0])
 
 
@@ -97,7 +97,7 @@ def test_a_point_that_the_tally_does_not_tell_of_is_refused(trials, speakers, tm
     counts, speaker_counts_files = added_up(
         [pl.DataFrame(trials)], tmp_path, speakers=speakers, by=["gender"]
     )
-    with pytest.raises(ConfigError, match="the tally tells nothing of its threshold"):
+    with pytest.raises(ConfigError, match="the speaker counts have no step at its threshold"):
         pv.audit([*counts, *speaker_counts_files], operating_points=["threshold=1.23456"])
 
 
@@ -106,7 +106,7 @@ def test_a_tally_does_not_go_with_what_counts_withhold(trials, speakers, tmp_pat
         [pl.DataFrame(trials)], tmp_path, speakers=speakers, by=["gender"]
     )
     pv.count({"S": trials}, speakers=speakers, by=["gender"], step=0.5, withhold=13).save(counts[0])
-    with pytest.raises(DataError, match="withholds groups, which its tally would tell"):
+    with pytest.raises(DataError, match="suppresses groups that its speaker counts would reveal"):
         pv.audit([*counts, *speaker_counts_files])
 
 
@@ -125,7 +125,7 @@ def test_the_table_of_speakers_tells_more_of_the_speakers_of_a_tally(trials, spe
         for each in (full_audit, audit)
     ]
     assert of_people[0] == of_people[1] != []
-    with pytest.raises(ConfigError, match=r"is not the table that the tally of .* was made with"):
+    with pytest.raises(ConfigError, match=r"is not the table that the speaker counts of .* was made with"):
         pv.audit(files, speakers={**aged, "gender": aged["gender"][::-1]})
     with pytest.raises(ConfigError, match="speakers: cannot be used with counts"):
         pv.audit(counts, speakers=aged)

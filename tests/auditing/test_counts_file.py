@@ -618,7 +618,7 @@ def test_files_without_names_are_one_system_named_after_all_of_them(trials, peop
         ({"by": ["nation"]}, "is counted by nation, .* by gender"),
         ({"by": ["gender"], "step": 0.1}, "as bins of 0.1, .* as each score"),
         ({"by": ["gender"], "within": "nation", "withhold": 0}, "within nation, .* within nothing"),
-        ({"by": ["gender"], "llr": True}, "tells log-likelihood ratios"),
+        ({"by": ["gender"], "llr": True}, "has log-likelihood ratios"),
     ],
 )
 def test_counts_made_in_another_way_are_refused(trials, people, tmp_path, other, told):
@@ -636,7 +636,7 @@ def test_scores_beside_decisions_are_refused(trials, people, tmp_path):
     first, second = shards(trials, 2)
     second["decision"] = [int(score >= 1) for score in second.pop("score")]
     files = counted([first, second], tmp_path, speakers=people, by="gender")
-    with pytest.raises(pv.DataError, match=r"tells decisions, day0\.counts does not"):
+    with pytest.raises(pv.DataError, match=r"has decisions, day0\.counts does not"):
         pv.audit(files)
 
 

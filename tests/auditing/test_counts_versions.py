@@ -24,7 +24,7 @@ from parivox.errors import ConfigError, DataError
 ROOT = Path(__file__).parents[2]
 OLD = ROOT / "tests" / "old_audits"
 OLD_COUNTS = ["0.1.0-scores", "0.1.0-bins", "0.2.0-scores", "0.2.0-bins"]
-WORDS = {SCORE_COUNTS: "counts", SPEAKER_COUNTS: "a tally"}
+WORDS = {SCORE_COUNTS: "score counts", SPEAKER_COUNTS: "speaker counts"}
 
 
 @pytest.fixture(scope="module")

@@ -179,7 +179,7 @@ def test_a_group_that_one_site_withholds_is_in_no_tally(simulate, shared):
         (
             {"withhold": 0},
             {"site": "north", "blocks": 2},
-            "one tells of speakers, the other of blocks of them",
+            "one describes speakers, the other blocks of them",
         ),
         (
             {"withhold": 0},

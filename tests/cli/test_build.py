@@ -48,7 +48,7 @@ def test_inclusive(build, home):
         "(gender+nation)."
     )
     assert "  lists/inclusive-1.txt" in lines
-    assert lines[-1] == "The list fails G2, G6, G7. parivox trials check tells more."
+    assert lines[-1] == "The list fails G2, G6, G7. Run parivox trials check for details."
     again = build("--from", "lists/inclusive.manifest.json", "--out", "again")
     assert (again.returncode, again.stderr) == (0, "")
     for path in (home / "lists").iterdir():

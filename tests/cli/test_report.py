@@ -129,10 +129,10 @@ def test_figures_and_page_may_be_asked_for_at_once(parivox, home, optional):
     ("words", "message"),
     [
         ((), "nothing is asked for; give --out report.html"),
-        (("--out", "a.doc"), "its name tells no format"),
+        (("--out", "a.doc"), "its name shows no format"),
         (("--out", "-"), "--out -: standard output is not a file"),
         (("--out", "no/a.html"), "there is no folder"),
-        (("--out", "audit"), "its name tells no format"),
+        (("--out", "audit"), "its name shows no format"),
         (("--format", "docx"), "choose from markdown, latex, xlsx, metrics, model-index"),
         (("--format", "xlsx"), "name a file with --out"),
         (("--format", "latex", "--title", "T"), "--title is of a page"),

@@ -65,7 +65,10 @@ def test_one_system_grouping_and_point_can_be_chosen(show):
         (("F",), "no group 'F' in this audit; did you mean 'f'? available: f, m, A, B, C"),
         (("--by", "sex"), "no grouping 'sex' in this audit; available: gender, nation"),
         (("--system", "V2"), "no system 'V2' in this audit; available: A, B"),
-        (("f", "-v"), "-v is of the summary, and a group is told whole; leave one of them out"),
+        (
+            ("f", "-v"),
+            "-v is for the summary, and a group is always shown in full; leave one of them out",
+        ),
     ],
 )
 def test_what_the_audit_has_not_is_told_with_what_it_has(parivox, audited, words, message):

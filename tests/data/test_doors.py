@@ -284,7 +284,7 @@ def test_a_manifest_of_recordings_is_no_list_of_pairs(write):
     manifest = write(
         "nemo.json", lines(json.dumps({"audio_filepath": e, "label": 1}) for e, *_ in TRIALS)
     )
-    assert "it tells of recordings, not of pairs; give it as utterances" in refused(
+    assert "it describes recordings, not pairs; give it as utterances" in refused(
         write("scores.jsonl", objects()), trials=manifest
     )
 
@@ -340,7 +340,7 @@ def test_a_line_that_was_cut_off_is_told_without_numbers(write):
 def test_a_channel_that_is_counted_from_another_number_is_told(write):
     table = write("s.jsonl", lines([json.dumps(supervision("id00", 0))]))
     (inspected_file,) = inspect(table).files
-    assert inspected_file.read["channel"] == "lhotse's channel 0 is told as 1"
+    assert inspected_file.read["channel"] == "lhotse's channel 0 is shown as 1"
 
 
 def test_numbers_in_json_are_read_to_the_last_digit(write, read):

@@ -221,7 +221,7 @@ def test_a_recording_that_begins_with_somebody_else_is_told(read, csv, write):
         read(trials, models=models)
     assert str(error_info.value) == (
         "m.csv, row 3: recording 'b/7' of model 'm1' is of speaker 'a' here, but begins with the "
-        "speaker 'b'; correct one, or tell whose it is with utterances"
+        "speaker 'b'; correct one, or state whose it is with utterances"
     )
     calls = {"utterance": ["a/2", "b/7"], "speaker": ["a", "a"]}
     assert read(trials, models=models, utterances=calls).n_trials == 1

@@ -293,7 +293,7 @@ def test_published_systems_by_name_and_checkpoint(home, optional):
         ("gone.onnx", "file not found"),
         ("kept.npz", r"holds embeddings, not a system; .* parivox score TRIALS --embeddings kept"),
         ("folder", "holds embeddings, not a system"),
-        ("weights.ckpt", "is a file, and its name does not tell of which system; name it, as in r"),
+        ("weights.ckpt", "is a file whose name does not show its system; name it, as in r"),
     ],
 )
 def test_what_names_nothing(home, text, words):

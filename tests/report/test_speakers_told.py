@@ -72,7 +72,7 @@ def test_that_nothing_tells_speakers_is_said_with_the_mend():
     table = pl.DataFrame({"file": [__file__], "reader": ["bert"]})
     (line,) = speaker_lines(read_source(table))
     assert line == (
-        "no speakers: nothing tells whose the recordings are; say it with --columns speaker=NAME "
+        "no speakers: nothing shows whose the recordings are; state it with --columns speaker=NAME "
         "(reader)"
     )
     flat = Source("x", table.with_columns(speaker=pl.lit(None, pl.String)))

@@ -369,7 +369,7 @@ def _check_hashes(home: Path) -> None:
         lines = _read_bytes(current_path(home, HASHES)).decode().splitlines()
         hashes = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
     except (OSError, UnicodeDecodeError) as error:
-        msg = f"{home}: {HASHES} is missing or unreadable, which tells altered files; {remedy}"
+        msg = f"{home}: {HASHES} is missing or unreadable, which detects altered files; {remedy}"
         raise DataError(msg) from error
     existing = {
         name for name in _audit_files() - {HASHES, PRIVATE} if current_path(home, name).is_file()

@@ -418,7 +418,8 @@ def read_grouped_counts(named_files: NamedFiles, options: AuditOptions) -> Group
     for counts in trial_sets:
         if counts.speaker_counts is not None and counts.speaker_counts.sites:
             msg = (
-                f"--speakers: the tally of {counts.name} names speakers by a key, not as a table "
+                f"--speakers: the speaker counts of {counts.name} name speakers by a key, not as "
+                "a table "
                 "does; leave it out"
             )
             raise ConfigError(msg)
@@ -427,7 +428,8 @@ def read_grouped_counts(named_files: NamedFiles, options: AuditOptions) -> Group
             and counts.speaker_counts.speakers_sha256 != speakers.content_sha256
         ):
             msg = (
-                f"--speakers: {speakers.name} is not the table that the tally of {counts.name} "
+                f"--speakers: {speakers.name} is not the table that the speaker counts of "
+                f"{counts.name} "
                 "was made with; give that one, or leave it out"
             )
             raise ConfigError(msg)

@@ -96,7 +96,7 @@ class SpeakerCounts:
     sites: tuple[str, ...] = ()
     kdf: str = ""
     min_speakers: int = 1
-    name: str = "a tally"  # the file, for messages
+    name: str = "speaker counts"  # the file, for messages
 
     def __len__(self) -> int:
         return int(self.columns["trials"].size)
@@ -133,12 +133,18 @@ class SpeakerCounts:
             properties = counts.shared_properties()
             for property_name, expected in reference.shared_properties().items():
                 if expected != properties[property_name]:
-                    msg = f"tallies of other {property_name} do not add up; make all with the same"
+                    msg = (
+                        f"speaker counts with other {property_name} do not add up; make all with "
+                        "the same"
+                    )
                     raise ConfigError(msg)
             row_sums.add(counts.columns)
         sources = sorted(source for counts in checked_counts for source in counts.sources)
         if len(set(sources)) < len(sources):
-            msg = "two tallies are of the same trials, which would count twice; leave out one"
+            msg = (
+                "two files of speaker counts are of the same trials, which would count twice; "
+                "leave out one"
+            )
             raise ConfigError(msg)
         groupings = tuple(
             _joined_grouping(checked_counts, index) for index in range(len(reference.groupings))
@@ -181,7 +187,8 @@ class SpeakerCounts:
             counted_grouping = grouping_by_name.get(grouping.name)
             if counted_grouping is None:
                 msg = (
-                    f"the tally was made without {grouping.name}; make it again with that grouping"
+                    f"the speaker counts were made without {grouping.name}; make them again with "
+                    "that grouping"
                 )
                 raise ConfigError(msg)
             group_indices = {group: i for i, group in enumerate(grouping.group_values)}
@@ -276,18 +283,19 @@ class SpeakerCounts:
             disclosed = "their groups, and how the trials of each two went"
         if not self.sites:
             return (
-                f"It tells, of {self.is_unit_used.size:,} speakers by number in the table, "
+                f"It contains, for {self.is_unit_used.size:,} speakers by number in the table, "
                 f"{disclosed}: personal data, for nobody else. It adds up with all of the same "
                 "table."
             )
         if not self.are_blocks:
             return (
-                f"It tells, of {len(self.names):,} speakers by names that the key makes, "
+                f"It contains, for {len(self.names):,} speakers by names that the key makes, "
                 f"{disclosed}: personal data, for a reader who may have them. It adds up with all "
                 "of this key."
             )
         return (
-            f"It tells, of {len(self.names):,} blocks of at least {self.min_speakers} speakers, "
+            f"It contains, for {len(self.names):,} blocks of at least {self.min_speakers} "
+            "speakers, "
             f"{disclosed}; not who of a block a trial is of. It adds up with those of other keys, "
             "whose speakers are taken for other people."
         )
@@ -359,7 +367,10 @@ class SpeakerCounts:
         ]
         names = [candidate.name for candidate in trial_groupings]
         if grouping.name not in names:
-            msg = f"the tally was made without {grouping.name}; make it again with that grouping"
+            msg = (
+                f"the speaker counts were made without {grouping.name}; make them again with "
+                "that grouping"
+            )
             raise ConfigError(msg)
         position = names.index(grouping.name)
         sizes = [len(candidate.groups) + 1 for candidate in trial_groupings]
@@ -516,7 +527,8 @@ def count_by_speaker(
     sizes = [len(grouping.groups) + 1 for grouping in trial_groupings]
     if thresholds.size > MAX_THRESHOLDS or _n_side_combinations(groupings) > _MAX_SIDE_COMBINATIONS:
         msg = (
-            f"a tally of {thresholds.size} thresholds by {len(trial_groupings)} groupings of "
+            f"speaker counts at {thresholds.size} thresholds by {len(trial_groupings)} groupings "
+            "of "
             f"recordings and trials is too large; take at most {MAX_THRESHOLDS} thresholds, and "
             "fewer groupings"
         )
@@ -605,7 +617,7 @@ def _check_kind(reference: SpeakerCounts, compared: SpeakerCounts) -> None:
     """Refuse speaker counts of a site beside those of the speakers of a table."""
     if bool(reference.sites) != bool(compared.sites):
         names = f"{reference.name} and {compared.name}"
-        msg = f"{names}: tell of speakers in different ways; make both with one key"
+        msg = f"{names}: describe speakers in different ways; make both with one key"
         raise ConfigError(msg)
 
 
@@ -626,7 +638,7 @@ def _aligned_by_name(several_counts: Sequence[SpeakerCounts]) -> list[SpeakerCou
             raise ConfigError(msg)
         if reference.are_blocks != compared.are_blocks:
             msg = (
-                f"{pair_names}: one tells of speakers, the other of blocks of them; make both with "
+                f"{pair_names}: one describes speakers, the other blocks of them; make both with "
                 "--blocks, or both without"
             )
             raise ConfigError(msg)
@@ -677,8 +689,8 @@ def _joined_grouping(several_counts: Sequence[SpeakerCounts], index: int) -> Gro
                 else several_counts[0].name
             )
             msg = (
-                f"{counts.name}: tells other groups by {reference_grouping.name} of speakers than "
-                f"{reference}; make all tallies with one table"
+                f"{counts.name}: has other groups by {reference_grouping.name} of speakers than "
+                f"{reference}; make all speaker counts with one table"
             )
             raise ConfigError(msg)
         group = np.maximum(group, unit_groups)

@@ -556,8 +556,8 @@ def _check_counted_at(
             continue
         if located.threshold not in speaker_counts.thresholds:
             msg = (
-                f"operating point {located.point.text!r}: the tally tells nothing of its "
-                f"threshold, {located.threshold:.12g}; make the tally for this operating point, "
+                f"operating point {located.point.text!r}: the speaker counts have no step at its "
+                f"threshold, {located.threshold:.12g}; make them for this operating point, "
                 "or leave it out"
             )
             raise ConfigError(msg)

@@ -105,7 +105,7 @@ def _apply(source: str, arguments: argparse.Namespace) -> None:
     options = given_options(arguments, CalibrateOptions)
     for name, option in option_fields(CalibrateOptions).items():
         if name not in _APPLY_OPTIONS and option.is_given(options.get(name, option.default)):
-            msg = f"{option.flag}: the calibrator tells it, or has no use for it; leave it out"
+            msg = f"{option.flag}: the calibrator defines it, or does not use it; leave it out"
             raise ConfigError(msg)
     for flag, setting in (("figure", arguments.figure), ("json", arguments.json)):
         if setting:

@@ -77,7 +77,7 @@ def _run(arguments: argparse.Namespace) -> None:
     report_lines = [f"Counts are in {arguments.out}: {counts.size()}.", *counts.told_apart()]
     if counts.speaker_counts is not None:
         report_lines += [
-            f"A tally is in {check_both_counts(arguments.out)[1]}.",
+            f"The speaker counts are in {check_both_counts(arguments.out)[1]}.",
             counts.speaker_counts.reveals,
         ]
         few_blocks = ", ".join(

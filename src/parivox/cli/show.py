@@ -43,7 +43,7 @@ def _run(arguments: argparse.Namespace) -> None:
     from parivox.report.words import print_text  # noqa: PLC0415
 
     if arguments.group and arguments.verbose:
-        msg = "-v is of the summary, and a group is told whole; leave one of them out"
+        msg = "-v is for the summary, and a group is always shown in full; leave one of them out"
         raise ConfigError(msg)
     if arguments.notes and (arguments.group or arguments.verbose):
         msg = "--notes shows notes of the whole audit; leave out the groups and -v"

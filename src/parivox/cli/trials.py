@@ -235,7 +235,7 @@ class _MisplacedOption(argparse.Action):
         """Refuse it."""
         msg = (
             f"{self.option_strings[0]} is an option of a kind of list: give it after the kind, as "
-            "in build inclusive (with --from, the manifest tells it)"
+            "in build inclusive (with --from, the manifest defines it)"
         )
         raise ConfigError(msg)
 

@@ -96,8 +96,8 @@ COLUMN_DTYPES = {
     for kind, types in COLUMN_TYPES.items()
 }
 _FILE_WORDS = {
-    SCORE_COUNTS: ("counts", "whole counts", "count again"),
-    SPEAKER_COUNTS: ("a tally", "a whole tally", "make it again"),
+    SCORE_COUNTS: ("score counts", "complete score counts", "count again"),
+    SPEAKER_COUNTS: ("speaker counts", "complete speaker counts", "make them again"),
 }
 
 
@@ -348,7 +348,10 @@ def check_both_counts(path: str | os.PathLike[str]) -> tuple[Path, Path]:
     out = check_output(path)
     speaker_counts_path = out.with_suffix(".tally")
     if speaker_counts_path == out:
-        msg = f"--out {out}: is the name of the tally beside it; give another, as in day1.counts"
+        msg = (
+            f"--out {out}: is the name of the file of speaker counts; give another, as in "
+            "day1.counts"
+        )
         raise ConfigError(msg)
     return out, check_output(speaker_counts_path, kind=SPEAKER_COUNTS)
 

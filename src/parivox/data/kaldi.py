@@ -73,7 +73,7 @@ def missing_folder_problem(path: Path) -> str:
     if path.name not in _FILES_WITHOUT_SPEAKERS or not path.is_file() or not _is_bare(path):
         return ""
     return (
-        f"{path}: is one of the files of a data folder of Kaldi's, and its utt2spk tells the "
+        f"{path}: belongs to a Kaldi data folder, whose utt2spk names the "
         f"speakers; give the folder, as --utterances {shlex.quote(str(path.parent))}"
     )
 

@@ -491,7 +491,7 @@ class Models:
             self._refuse_others(
                 self.table.with_columns(path_speakers).filter(is_speaker),
                 lambda row: (
-                    f", but begins with the speaker {row['other']!r}; correct one, or tell whose "
+                    f", but begins with the speaker {row['other']!r}; correct one, or state whose "
                     "it is with --utterances"
                 ),
             )

@@ -111,7 +111,7 @@ class RuleFile:
         name = self.provenance["name"]
         if trials.has_decisions or not trials.is_scored:
             msg = (
-                f"--thresholds {name}: {trials.name} tells its decisions or thresholds itself; "
+                f"--thresholds {name}: {trials.name} contains its own decisions or thresholds; "
                 "leave out that column, or --thresholds"
             )
             raise ConfigError(msg)

@@ -200,7 +200,7 @@ class CountingLog:
                 for entry in entries
             )
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-            msg = f"{path}: is damaged; it tells what was counted with the key. Restore it"
+            msg = f"{path}: is damaged; it records what was counted with the key. Restore it"
             raise ConfigError(msg) from error
         return cls(path, checked)
 

@@ -334,7 +334,7 @@ def trial_chunks(scanned: Scan) -> Iterator[Chunk]:
             elif {"score", "label"} <= scanned.columns.keys() and "test" not in scanned.columns:
                 remedy += "; scores and labels without ids go to parivox metrics"
             if scanned.format == "jsonl" and "file" in scanned.ignored:
-                remedy = "it tells of recordings, not of pairs; give it as --utterances"
+                remedy = "it describes recordings, not pairs; give it as --utterances"
             msg = (
                 f"{scanned.name}: has no column of {role} utterances{scanned.found_columns_text}; "
                 f"{remedy}"
@@ -361,7 +361,7 @@ def _ids_remedy(scanned: Scan) -> str:
     remedy = f"name it with --columns {option}"
     if "test" in lacking:
         remedy += (
-            "; if no column tells the test recordings, write the scores with their ids (bob: "
+            "; if no column contains the test recordings, write the scores with their ids (bob: "
             "bio_ref_template_id and probe_template_id)"
         )
     return remedy

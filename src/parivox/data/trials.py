@@ -438,7 +438,7 @@ class TrialTables:
     def enrolments_in_words(self) -> str:
         """How the speakers of enrolments are known, if these are models."""
         if self.enrolments_have_patterns:
-            return "whose speaker a pattern tells"
+            return "whose speaker a pattern gives"
         if self.models is not None and self.models.provenance:
             return "that are models"
         return "that have the name of their speaker"

@@ -217,7 +217,7 @@ def _folder_number(role: str, text: str, depth: int, name: str) -> int:
         return int(text)
     option_text = f"{role}={text}"
     if role not in ("speaker", "recording"):
-        mend = "of a folder, speaker and recording can be told; give a table for any other"
+        mend = "a folder names speaker and recording only; give a table for any other role"
     elif depth:
         existing_folders = "folder 1" if depth == 1 else f"folders 1 to {depth}"
         mend = (

@@ -391,7 +391,7 @@ def _day_of_trials(options: MonitorOptions, name: str) -> date:
         (text,) = dates
         return date.fromisoformat(text)
     except ValueError:
-        problem = f"--day {options.day}: is not a date" if options.day else f"{name}: tells no day"
+        problem = f"--day {options.day}: is not a date" if options.day else f"{name}: has no day"
         msg = f"{problem}; give one, as in --day 2026-11-22"
         raise ConfigError(msg) from None
 

@@ -561,7 +561,7 @@ class CountOptions(ReadOptions):
     key: Any = option(
         COUNTING_SECTION,
         "secret of the [site](counts.md#sites-that-may-not-share-rows), with which speakers are "
-        "renamed; also writes a tally, from which uncertainty can be computed",
+        "renamed; also writes speaker counts, from which uncertainty can be computed",
         default_text="counts only",
         is_common=True,
         value_type="str | os.PathLike[str] | None",
@@ -582,7 +582,7 @@ class CountOptions(ReadOptions):
     )
     blocks: int | None = option(
         COUNTING_SECTION,
-        "with `--key`: tally blocks of at least this many speakers instead of single speakers",
+        "with `--key`: count by blocks of at least this many speakers instead of single speakers",
         Number,
         is_whole=True,
         low=2,

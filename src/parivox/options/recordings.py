@@ -346,7 +346,8 @@ class ScoreCommand(CommandOptions):
     )
     counts: bool = option(
         COUNTING_SECTION,
-        "write counts and a tally, which an audit reads, instead of rows; with `--all-pairs`",
+        "write score counts and speaker counts, which an audit reads, instead of rows; with "
+        "`--all-pairs`",
         Flag,
         False,
         is_common=True,

@@ -34,7 +34,7 @@ _KIND_DESCRIPTIONS = {
     "failures": "a table of failures",
     "scores without ids": "scores without ids of speakers",
     "counts": "counts of trials, as parivox count makes them",
-    "tally": "a tally of counts, which goes beside them, as parivox count --key makes it",
+    "tally": "speaker counts, which belong to score counts, as parivox count --key writes them",
     "groups": "a groups file, as --groups takes it",
     "unknown": "neither trials nor a table that Parivox knows",
 }
@@ -246,7 +246,9 @@ def _row_count_text(inspected: FileFindings) -> str:
     if not inspected.rows:
         return ""
     rows = _count_with_noun(inspected.rows, "rows")
-    return f"; {rows}" if inspected.whole else f"; more than {rows}, of which the first are told"
+    return (
+        f"; {rows}" if inspected.whole else f"; more than {rows}, of which the first are described"
+    )
 
 
 def _role_texts(roles: Mapping[str, str]) -> Iterator[str]:

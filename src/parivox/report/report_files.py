@@ -172,7 +172,7 @@ def format_of(path: str | os.PathLike[str]) -> str:
         if suffix == ending:
             return name
     msg = (
-        f"{os.fsdecode(path)}: its name tells no format; end it with .html for a page, or "
+        f"{os.fsdecode(path)}: its name shows no format; end it with .html for a page, or "
         f"{', '.join(TABLES.values())} for tables"
     )
     raise ConfigError(msg)

@@ -68,7 +68,7 @@ def print_probed(system: EmbeddingSystem | VerifyingSystem, probed: Probed) -> N
     n_faults = sum(finding.verdict == "fault" for finding in probed.findings)
     if probed.sound:
         end = (
-            "No fault found. The voices were synthetic: this says nothing of how well it tells "
+            "No fault found. The voices were synthetic: this shows nothing of how well it tells "
             "people apart."
         )
     else:
@@ -87,7 +87,7 @@ def speaker_lines(source: Source) -> Iterator[str]:
         remedy = "in a table"
         if source.others:
             remedy = f"with --columns speaker=NAME ({_first_names(source.others)})"
-        yield f"no speakers: nothing tells whose the recordings are; say it {remedy}"
+        yield f"no speakers: nothing shows whose the recordings are; state it {remedy}"
         return
     count = count_of(len(speakers), "speaker")
     warnings = [f"warning: {doubt}" for doubt in speaker_doubts(source)]
@@ -194,7 +194,8 @@ def _duplicate_audio_lines(run: Embedded) -> Iterator[str]:
         )
     if run.source.speakers and "speaker" not in run.store.table.columns:
         yield (
-            "The speakers of some recordings are not known, so recordings.parquet tells none: give "
+            "The speakers of some recordings are not known, so recordings.parquet contains none: "
+            "give "
             "all of them, or take out others with --prune."
         )
     for first_id in speaker_doubts(run.source):
@@ -241,7 +242,7 @@ def print_scored_pairs(pairs: ScoredPairs, counts: Path, speaker_counts: Path) -
     ]
     sentences += [f"  {sentence}" for sentence in pairs.counts.told_apart()]
     sentences += [
-        f"Their tally is in {speaker_counts}: {len(pairs.speaker_counts):,} rows.",
+        f"Their speaker counts are in {speaker_counts}: {len(pairs.speaker_counts):,} rows.",
         "  It numbers speakers in the order of their table: personal data, and not for others.",
     ]
     sentences += [f"  Noted: {note}." for note in pairs.notes]

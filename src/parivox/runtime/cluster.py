@@ -138,7 +138,7 @@ def _connected(address: str) -> Iterator[Any]:
             _call_within(MAX_WAIT_S, partial(ray.init, **options))
     except Exception as error:  # whatever Ray raises: versions that differ, no room, no answer
         error_text = " ".join(str(error).split())[:300]
-        msg = f"--ray {address}: Ray cannot be reached or begun ({error_text}); mend that"
+        msg = f"--ray {address}: Ray cannot be reached or started ({error_text}); correct that"
         raise ConfigError(msg) from error
     try:
         yield ray

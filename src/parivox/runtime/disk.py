@@ -191,7 +191,7 @@ def write_error(
     target: str, error: OSError | ValueError, kind: str = "file", kept_note: str = ""
 ) -> ConfigError:
     """Return the error to raise for a file or folder that cannot be written."""
-    remedy = f"mend that, or name another {kind}"
+    remedy = f"correct that, or name another {kind}"
     if getattr(error, "errno", None) in _DISK_FULL_ERRNOS:
         remedy = f"free some of its disk, or name a {kind} on another"
     reason = getattr(error, "strerror", None) or str(error)

@@ -234,7 +234,7 @@ class ByUnit:
         if not self.is_dense and pairs > MAX_SPARSE_PAIRS:
             msg = (
                 f"--counts: {self.n_units:,} speakers at {self.n_steps - 1} thresholds are "
-                "too many to tally all pairs of them; give --threshold alone and few of it, or "
+                "too many to count all pairs of them; give --threshold alone and few of it, or "
                 "score a list"
             )
             raise ConfigError(msg)

@@ -86,7 +86,7 @@ class ScoredPairs(NotebookView):
     tally = renamed_attribute("tally", "speaker_counts")
 
     def __repr__(self) -> str:
-        return f"<{self.counts.size()}, and a tally of {len(self.speaker_counts):,} rows>"
+        return f"<{self.counts.size()}, and speaker counts of {len(self.speaker_counts):,} rows>"
 
     def save(self, out: str | Path, *, overwrite: bool = False) -> tuple[Path, Path]:
         """Save both files, `out` and its name with ``.tally`` at the end; which they are.
@@ -247,19 +247,20 @@ def score_all_pairs(
         scratch = ScratchFolder()
         with scratch.file_to_write("all.counts") as path:
             counts.save(path)
-        with stage("finding the thresholds of the tally"):
+        with stage("finding the thresholds of the speaker counts"):
             thresholds_of_units = speaker_count_thresholds(str(path), **point_options)
         units = pairs.by_unit(thresholds_of_units)
-        pairs.add([units], "scoring again, for the tally,")
+        pairs.add([units], "scoring again, for the speaker counts,")
     n_rows = sum(n.size for *_, n in units.rows())
     if n_rows > MAX_SPEAKER_COUNT_ROWS:
         msg = (
-            f"--step {bins.step}: the tally at the {thresholds_of_units.size} thresholds that an "
+            f"--step {bins.step}: the speaker counts at the {thresholds_of_units.size} "
+            "thresholds that an "
             f"audit of these counts takes has {n_rows:,} rows, of {MAX_SPEAKER_COUNT_ROWS:,} at "
             "most; give a few --threshold in the place of --step"
         )
         raise ConfigError(msg)
-    with stage("adding up the tally"):
+    with stage("adding up the speaker counts"):
         speaker_counts = count_by_speaker(
             pairs.weighing(pairs.of_units(units)), thresholds_of_units, groupings
         )
@@ -326,7 +327,8 @@ class _Pairs:
             if (session < 0).any():
                 msg = (
                     f"{method.vectors.name}: {int((session < 0).sum()):,} recordings "
-                    "tell no recording that they are cut from; give --utterances with a column "
+                    "do not name the recording that they are cut from; give --utterances with a "
+                    "column "
                     "'recording', or leave out --across-recordings"
                 )
                 raise DataError(msg)

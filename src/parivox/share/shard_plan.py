@@ -520,7 +520,7 @@ def _name_and_paths(scores: Any) -> tuple[tuple[str, str], list[str]]:
             msg = "scores of an audit in parts are files, which every part reads; name them"
             raise ConfigError(msg)
         if holds_counts(path) or holds_speaker_counts(path):
-            content = "counts" if holds_counts(path) else "a tally"
+            content = "score counts" if holds_counts(path) else "speaker counts"
             msg = (
                 f"{os.fspath(path)}: holds {content}, which parivox audit takes; "
                 "parts are of scores"

@@ -228,11 +228,11 @@ def run(
         run_shard(folder, _shard_number(plan, shard))
         return
     with runner.open(partial(shard_runner, plan.folder)) as run_shards:
-        _run_all(plan, run_shards, "counting parts")
+        _run_all(plan, run_shards, "counting scores")
         if plan.speaker_count_inputs() is None:
             with stage("finding thresholds"):
                 find_thresholds(folder)
-        _run_all(plan, run_shards, "tallying parts")
+        _run_all(plan, run_shards, "counting by speaker")
 
 
 def _shard_number(plan: Plan, text: str) -> int:

@@ -336,7 +336,7 @@ def _check_same_lists(
         )
     if former["format"] == "parquet":
         hint += " (or Polars, which writes Parquet, was another version then)"
-    msg = f"{folder}: the lists came out different from what the manifest tells; {hint}"
+    msg = f"{folder}: the lists differ from those of the manifest; {hint}"
     raise DataError(msg)
 
 

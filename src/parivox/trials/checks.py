@@ -548,7 +548,7 @@ def detectable(description: Description, pilot: PilotPlan) -> Iterator[Finding]:
     """
     pilot_rows = [row for row in pilot.groups.rows() if not row["within"]]
     if not pilot_rows:
-        msg = "the pilot tells of no group; make the plan from an audit with intervals"
+        msg = "the pilot has no group; make the plan from an audit with intervals"
         raise ConfigError(msg)
     test_options = {name: pilot.asked[name] for name in ("power", "confidence")}
     for grouping in description.groupings:
@@ -614,7 +614,7 @@ def _detectable_ratio_remark(
     title = f"least {metric.upper()} ratio of {grouping} to be detected"
     id_ = f"detectable {metric} {grouping}"
     if len(ratios) < 2:
-        words = f"the pilot does not tell how {metric.upper()} of these groups varies"
+        words = f"the pilot does not show how {metric.upper()} of these groups varies"
         return _remark(id_, title, None, words, "make a pilot of these groups")
     finite = {group: ratio for group, ratio in ratios.items() if np.isfinite(ratio)}
     n_undetectable = len(ratios) - len(finite)
@@ -626,7 +626,7 @@ def _detectable_ratio_remark(
     mend = ""
     if n_undetectable:
         words += f"; of {n_undetectable:,} groups none, however large"
-        mend = "more speakers in these groups: parivox plan tells how many"
+        mend = "add speakers to these groups: parivox plan computes how many"
     return Finding(
         id=id_,
         what=title,

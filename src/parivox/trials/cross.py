@@ -129,7 +129,7 @@ def design(pool: Pool, options: CrossOptions) -> ListDesign:
     cell_budgets = _cell_budgets(pool, members, options)
     notes = ["it is made for false accepts of every two groups; checks G1 to G4 are of other lists"]
     if not n_targets:
-        notes.append("there are no target trials, so nothing tells of false rejects")
+        notes.append("there are no target trials, so nothing is known of false rejects")
     utterances, all_pairs = _all_pairs(pool, takes_part)
 
     def draw(draws: RandomStreams) -> Iterator[TrialChunk]:

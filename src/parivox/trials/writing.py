@@ -433,6 +433,6 @@ def _speaker_of_utterance(
         table.refuse_nobody()
         speaker = table.speakers(ids, source_scan.name)
     else:
-        msg = f"{table.name}: has no column 'speaker', which tells the labels; give one"
+        msg = f"{table.name}: has no column 'speaker', from which labels are derived; give one"
         raise DataError(msg)
     return pl.DataFrame([ids, speaker.alias("speaker")])

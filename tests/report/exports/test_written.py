@@ -67,7 +67,7 @@ def test_what_cannot_be_written_is_a_sentence(unsure, tmp_path):
     ):
         with pytest.raises(ConfigError, match=message):
             pv.write_tables(unsure, path, format="markdown")
-    with pytest.raises(ConfigError, match="its name tells no format"):
+    with pytest.raises(ConfigError, match="its name shows no format"):
         pv.write_tables(unsure, tmp_path / "a.doc")
     with pytest.raises(ConfigError, match=r"--format 'docx' is not known; choose from markdown"):
         pv.write_tables(unsure, tmp_path / "a.md", format="docx")

@@ -270,7 +270,7 @@ def test_a_folder_that_cannot_be_made_is_named(files, tmp_path):
 def test_build_check_and_audit_judge_one_list_alike(files, tmp_path):
     built = build("inclusive", files, tmp_path / "out", variants=2, grade_by=["gender", "nation"])
     fails = [one["id"] for one in built.manifest["check"] if one["verdict"] == "fail"]
-    assert f"The list fails {', '.join(fails)}. parivox trials check tells more." in built.told
+    assert f"The list fails {', '.join(fails)}. Run parivox trials check for details." in built.told
     asked = {"speakers": files / "s.csv", "utterances": files / "u.csv"}
     by = built.manifest["by"]
     observed = pv.trials.check(built.lists[0], **asked, by=by)

@@ -106,7 +106,9 @@ def _counts_from_header(
     within = tuple(grouping_from_metadata(metadata) for metadata in checked_list(header["within"]))
     require(groupings, "no grouping")
     kinds = frozenset(checked_texts(header["contents"]))
-    require(kinds <= _KINDS and kinds & {SCORES, DECISIONS}, f"it tells {', '.join(sorted(kinds))}")
+    require(
+        kinds <= _KINDS and kinds & {SCORES, DECISIONS}, f"it contains {', '.join(sorted(kinds))}"
+    )
     sources = checked_texts(header["sources"])
     are_hashes = all(len(metadata) == 64 and set(metadata) <= _HEX for metadata in sources)
     require(sources and are_hashes, "no hash of its trials")
@@ -264,5 +266,5 @@ def _check_values(counts: TrialCounts, rows: dict[str, NDArray[Any]]) -> None:
     ):
         require(
             content in counts.contents or not is_told.any(),
-            f"{content} in {column}, of which it tells none",
+            f"{content} in {column}, which its header does not list",
         )

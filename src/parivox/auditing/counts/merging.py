@@ -47,7 +47,10 @@ def read_counts_files(named_files: NamedFiles) -> list[TrialCounts]:
         (name, source) for name, source in named_files if source not in speaker_counts_files
     ]
     if not named_files:
-        msg = f"{speaker_counts_files[0]}: is a tally; give the counts of its trials beside it"
+        msg = (
+            f"{speaker_counts_files[0]}: holds speaker counts; give the score counts of its "
+            "trials as well"
+        )
         raise DataError(msg)
     # what the metadata say first: rows are read of one file after the other
     headers: list[TrialCounts] = []
@@ -74,7 +77,10 @@ def read_counts_files(named_files: NamedFiles) -> list[TrialCounts]:
     sources_by_file = {source: set(read_sources(source)) for source in speaker_counts_files}
     for path, sources in sources_by_file.items():
         if not any(sources & set(counts.sources) for counts in merged):
-            msg = f"{path}: is a tally of other trials than the counts beside it; give its own"
+            msg = (
+                f"{path}: holds speaker counts of other trials than the score counts; give those "
+                "of the same trials"
+            )
             raise DataError(msg)
     merged = [_with_speaker_counts(counts, sources_by_file) for counts in merged]
     distinct_names = {
@@ -82,7 +88,8 @@ def read_counts_files(named_files: NamedFiles) -> list[TrialCounts]:
     }
     if len(distinct_names) > 1:
         msg = (
-            f"{merged[0].name}: its tally names other speakers than those of other systems and "
+            f"{merged[0].name}: its speaker counts name other speakers than those of other "
+            "systems and "
             "lists; audit each by itself"
         )
         raise DataError(msg)
@@ -130,8 +137,9 @@ def _with_speaker_counts(
     )
     if (counts.withheld or counts.suppressed_strata) and not speaker_counts.sites:
         msg = (
-            f"{counts.name}: withholds groups, which its tally would tell; count again with "
-            "--withhold 0, or leave the tally out"
+            f"{counts.name}: suppresses groups that its speaker counts would reveal; count again "
+            "with "
+            "--withhold 0, or leave the speaker counts out"
         )
         raise DataError(msg)
     speaker_counts = replace(
@@ -143,8 +151,8 @@ def _with_speaker_counts(
     )
     if speaker_counts.sources != counts.sources or speaker_counts.n_trials != counts.n_trials:
         msg = (
-            f"{counts.name}: its tallies are of {speaker_counts.n_trials:,} trials, not of "
-            f"{counts.n_trials:,}; give the tally of each file of counts"
+            f"{counts.name}: its speaker counts are of {speaker_counts.n_trials:,} trials, not of "
+            f"{counts.n_trials:,}; give the speaker counts of each file of score counts"
         )
         raise DataError(msg)
     n_groupings = len(counts.groupings)
@@ -214,7 +222,7 @@ def _check_compatible(reference: TrialCounts, compared: TrialCounts) -> None:
     if one_sided and is_same_list:
         holder, word = one_sided[0]
         lacking = reference if holder is compared else compared
-        msg = f"{holder.name}: tells {word}, {lacking.name} does not; count both in the same way"
+        msg = f"{holder.name}: has {word}, {lacking.name} does not; count both in the same way"
         raise DataError(msg)
 
 

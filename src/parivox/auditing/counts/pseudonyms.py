@@ -40,14 +40,15 @@ def check_disclosure(inputs: GroupedTrials, count_options: CountOptions, *, is_e
         return
     if inputs.trial_sets[0].is_scored and is_exact:
         msg = (
-            "--key: the tally has the bins of the counts, and without any it would hold every "
+            "--key: speaker counts have the bins of the score counts, and without any they would "
+            "contain every "
             "score; give --step WIDTH, or --threshold"
         )
         raise ConfigError(msg)
     if count_options.blocks is None:
         if count_options.withhold:
             msg = (
-                "--key: tells of every single speaker, under a name, so that no group can be "
+                "--key: describes every single speaker, under a pseudonym, so that no group can be "
                 "withheld; give --blocks 20, or, for a reader who may have personal data, "
                 "--withhold 0"
             )

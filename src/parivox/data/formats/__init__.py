@@ -293,7 +293,7 @@ def _check_holds_trials(content: SourceBytes) -> None:
     if are_scores_without_ids(content.head):
         name = content.name
         msg = (
-            f"{name}: its rows are a score and a label, and tell of no recordings; compute metrics "
+            f"{name}: its rows are a score and a label, without recordings; compute metrics "
             f"without groups with parivox metrics {name}, or put the rows behind those of the list "
             f"that they were made of: where a tab separates the two, paste -d ' ' TRIALS {name} | "
             "cut -f 1 does so"

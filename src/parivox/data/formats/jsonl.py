@@ -76,7 +76,7 @@ def _table(content: SourceBytes) -> NamedColumns:
         path[-3:] == _SOURCE_PATH or path == ("recording_id",) for path in names.values()
     )
     if counts_from_0 and _CHANNEL in names:
-        content.dialect[_CHANNEL] = "lhotse's channel 0 is told as 1"
+        content.dialect[_CHANNEL] = "lhotse's channel 0 is shown as 1"
 
     def chunks(positions: Mapping[str, int]) -> Iterator[tuple[Rows, pl.DataFrame]]:
         columns = list(names)

@@ -243,7 +243,7 @@ def _g6_variants(n_lists: int, outcomes: str, check: Check) -> Finding:
         n_lists,
         f"{n_lists:,} different lists; {outcomes or 'with scores, how far their results differ'}",
         offenders=max(int(check.threshold) - n_lists, 0),
-        mend="draw more lists with other seeds, and tell how figures vary over them",
+        mend="draw more lists with other seeds, and report how results vary between them",
     )
 
 
@@ -415,7 +415,7 @@ def failed_checks_sentence(failed: Sequence[str], *, unscored: int = 0, also: bo
     If some trials of the list have no score, only the others were looked at.
 
     >>> failed_checks_sentence(["G2"]), failed_checks_sentence([])
-    ('The list fails G2. parivox trials check tells more.', 'The list fails no check.')
+    ('The list fails G2. Run parivox trials check for details.', 'The list fails no check.')
     """
     subject = "The list"
     if unscored:
@@ -423,7 +423,7 @@ def failed_checks_sentence(failed: Sequence[str], *, unscored: int = 0, also: bo
     if not failed:
         return f"{subject} fails no check."
     verb = "also fails" if also else "fails"
-    return f"{subject} {verb} {', '.join(failed)}. parivox trials check tells more."
+    return f"{subject} {verb} {', '.join(failed)}. Run parivox trials check for details."
 
 
 def count_range(counts: NDArray[np.integer]) -> str:

@@ -106,7 +106,7 @@ def check_least_seconds(seconds: Any, subject: str) -> float:
     if not isinstance(seconds, Real) or not 0 <= float(seconds) <= MAX_LEAST_SECONDS:
         msg = (
             f"{subject}: its least_seconds {seconds!r} are not seconds from 0 to "
-            f"{MAX_LEAST_SECONDS:,}; tell how long a recording must be at least"
+            f"{MAX_LEAST_SECONDS:,}; state the minimum length of a recording"
         )
         raise ConfigError(msg)
     return float(seconds)

@@ -222,7 +222,7 @@ def _unknown(text: str, path: Path, registered: dict[str, EntryPoint]) -> Config
         )
     if path.is_file():
         return ConfigError(
-            f"--system {text}: is a file, and its name does not tell of which system; name it, as "
+            f"--system {text}: is a file whose name does not show its system; name it, as "
             f"in {next(iter(PUBLISHED))}:{text}, or export it as .onnx"
         )
     near = _nearest(text.partition(":")[0], ("ge2e", *PUBLISHED, *registered))
@@ -314,7 +314,8 @@ class CallableSystem:
             amount = f"{len(audio)} recordings" if self.is_batched else f"{len(audio):,} samples"
             msg = (
                 f"system {self.name} failed on {amount} at {self.sample_rate:,} Hz: "
-                f"{type(error).__name__}: {error}; mend the function, which is given 1-D float32 "
+                f"{type(error).__name__}: {error}; correct the function, which is given 1-D "
+                "float32 "
                 "arrays and the rate"
             )
             raise SystemFailed(msg) from error
@@ -446,7 +447,7 @@ def _checked_protocol_system(
             check_scoring(candidate.scoring, f"system {name}")
         if made_with not in {None, candidate.provenance.get("device")}:
             msg = (
-                f"system {name} takes a device, and its provenance does not tell it; add "
+                f"system {name} takes a device, and its provenance does not name it; add "
                 f"'device': {made_with!r} to it, as two devices make different embeddings"
             )
             raise ConfigError(msg)
