@@ -326,7 +326,7 @@ def check_output(path: str | os.PathLike[str], *, kind: str = SCORE_COUNTS) -> P
     """The file to write counts to, if it may be written: new, or one with such counts in it."""
     text = os.fsdecode(path)
     out, option_text = Path(text), f"--out {text}"
-    noun = _FILE_WORDS[kind][0].removeprefix("a ")
+    noun = _FILE_WORDS[kind][0]
     try:
         if text and out.exists():
             if out.is_dir():
