@@ -48,7 +48,7 @@ def check(folder: Path) -> None:
         by="gender",
         intervals=False,
     )
-    (lost,) = audit.data.filter(item="trials without score").rows()
+    (lost,) = audit.data.filter(item="trials_without_score").rows()
     assert (lost["system"], lost["count"]) == ("L", LOST)
 
 

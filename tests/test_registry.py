@@ -7,6 +7,7 @@ import parivox as pv
 from parivox.core.measures import BaseMetric, MetaMeasure, register
 from parivox.core.separation import auc
 from parivox.core.spread import GroupSet
+from parivox.report.definitions import definitions
 from parivox.report.terminal import print_summary
 
 POINT = "fpr=0.05"
@@ -106,7 +107,7 @@ def test_a_meta_measure_has_interval_floor_direction_and_definition(audit):
     assert 0 < row["floor_mean"] < row["floor_95"] < row["value"]
     assert row["p"] < 0.05
     assert row["higher_is_fairer"] is False
-    assert audit.record["definitions"]["meta_measures"]["root_range"]["says"] == META.definition
+    assert definitions(audit)["meta_measures"]["root_range"]["says"] == META.definition
 
 
 def test_a_meta_measure_is_compared(audit):
@@ -129,7 +130,7 @@ def test_a_base_metric_has_value_interval_bias_and_comparison(audit, metric):
     assert ginis[0]["value"] > 0
     compared = audit.comparison.subset(metric=metric, measure="value", group="g1").rows()
     assert compared[0]["low"] <= compared[0]["difference"] <= compared[0]["high"]
-    assert audit.record["definitions"]["base_metrics"][metric]
+    assert definitions(audit)["base_metrics"][metric]
 
 
 @pytest.mark.slow

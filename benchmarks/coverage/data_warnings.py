@@ -17,8 +17,9 @@ from benchmarks.coverage.records import Row, mean, stream
 import parivox as pv
 from parivox.auditing.data_table import POINT_WARNINGS
 from parivox.auditing.missing_scores import MISSING_SCORES
-from parivox.data.value_warnings import WARNING_SOURCE
+from parivox.data.value_warnings import RANGE_OF_NUMBERS, WARNING_SOURCE
 from parivox.errors import ParivoxError
+from parivox.report.catalogue import item_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -252,8 +253,8 @@ def warnings_of(arguments: dict[str, Any]) -> list[str]:
     except ParivoxError as error:
         return [str(error)]
     return [
-        row["item"]
+        item_text(row)
         for source in (WARNING_SOURCE, MISSING_SCORES, POINT_WARNINGS)
         for row in audit.data.filter(source=source).rows()
-        if "different numbers of" not in row["item"]
+        if row["item"] != RANGE_OF_NUMBERS
     ]

@@ -28,6 +28,7 @@ __all__ = [
     "EncodingGuessed",
     "ParivoxError",
     "UndefinedMetric",
+    "message_for_caller",
     "name_hint",
     "options_named",
     "printable",
@@ -154,15 +155,22 @@ def options_named() -> Iterator[None]:
         _NAMES_OPTIONS.reset(token)
 
 
+def message_for_caller(sentence: str) -> str:
+    """Return a sentence with options in it named as the caller knows them.
+
+    On the command line they stay as they are; elsewhere they become arguments of Python.
+    """
+    if _NAMES_OPTIONS.get() or not ("--" in sentence or "parivox " in sentence):
+        return sentence
+    return str(import_module(_ARGUMENT_NAMES_MODULE).python_words(sentence))
+
+
 class ParivoxError(Exception):
     """Root of the errors that Parivox raises on purpose."""
 
     def __str__(self) -> str:
         """Return the sentence on one printable line, whatever ids and names it quotes."""
-        sentence = super().__str__()
-        if not _NAMES_OPTIONS.get() and ("--" in sentence or "parivox " in sentence):
-            sentence = str(import_module(_ARGUMENT_NAMES_MODULE).python_words(sentence))
-        return _shortened(printable(sentence))
+        return _shortened(printable(message_for_caller(super().__str__())))
 
 
 class DataError(ParivoxError):

@@ -9,6 +9,7 @@ among facts as among any texts, and a fact without values is its code. In a tabl
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,10 +23,14 @@ FACT_JOINT = "\n"
 """Between the facts of one cell of an array; JSON and codes do not contain it."""
 CODE_JOINT = "; "
 """Between the codes of one cell of a table."""
-FACT_COLUMNS = ("reason", "note", "gates")
+FACT_COLUMNS = ("reason", "item", "note", "gates")
 """Columns of tables that hold codes of facts."""
 VALUES_COLUMN = "values"
 """The column that holds the values of the facts of a row."""
+
+
+_CODE = re.compile(r"[a-z][a-z0-9_]*")
+_WITH_VALUES = re.compile(r'([a-z][a-z0-9_]*)(\{".*\})')
 
 
 class Fact(NamedTuple):
@@ -62,9 +67,16 @@ def facts_of_cell(cell: str) -> list[Fact]:
     """
     facts = []
     for text in filter(None, cell.split(FACT_JOINT)):
-        code, brace, values = text.partition("{")
-        facts.append(Fact(code, json.loads(brace + values) if brace else {}))
+        match = _WITH_VALUES.fullmatch(text)
+        facts.append(Fact(match[1], json.loads(match[2])) if match else Fact(text, {}))
     return facts
+
+
+def is_fact_cell(cell: str) -> bool:
+    """Return whether a text may be facts, not a sentence."""
+    return all(
+        _WITH_VALUES.fullmatch(text) or _CODE.fullmatch(text) for text in cell.split(FACT_JOINT)
+    )
 
 
 def caused(code: str, cause: str) -> str:

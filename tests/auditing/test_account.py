@@ -2,6 +2,8 @@
 
 import re
 
+from tests.sentences import item_in_words, note_in_words
+
 import parivox as pv
 from parivox.report.findings import data_notes, data_warnings, recordings_text
 
@@ -11,7 +13,9 @@ NAME = {"system": "S", "list": ""}
 
 def counted(audit):
     rows = [r for r in audit.data.subset(source="scores").rows() if not r["grouping"]]
-    return {r["item"]: r["count"] for r in rows if r["item"] in {"models", "recordings"}}
+    return {
+        item_in_words(r): r["count"] for r in rows if item_in_words(r) in {"models", "recordings"}
+    }
 
 
 def test_recordings_of_both_sides_are_counted_once(trials, speakers):
@@ -60,13 +64,13 @@ def test_lists_too_large_for_memory_tell_too(trials, speakers, beyond_memory):
     assert counted(large) == counted(in_memory)
     told = r"too long for memory.{0,4}neither the list nor ids and scores are checked; audit"
     assert any(re.search(told, words) for words in data_notes(large, NAME))
-    assert any(re.search(told, words) for words in data_warnings(large))
+    assert any(re.search(told, note.words) for note in data_warnings(large))
     assert data_warnings(in_memory) == []
 
 
 def without_trials(audit):
-    rows = audit.data.subset(item="speakers of groups without any trial").rows()
-    return {row["grouping"]: (row["count"], row["note"]) for row in rows}
+    rows = audit.data.subset(item="speakers_without_trials").rows()
+    return {row["grouping"]: (row["count"], note_in_words(row)) for row in rows}
 
 
 def test_groups_that_no_trial_has_anyone_of_are_counted_and_named(trials, speakers):

@@ -210,7 +210,7 @@ def test_contradictions_set_aside_are_repeated_in_bins_too(trials, speakers, mon
         operating_points=["threshold=1", "eer"],
         conflicts="set-aside",
     )
-    (row,) = audit.data.subset(group="all", item="contradicting rows set aside")
+    (row,) = audit.data.subset(group="all", item="contradicting_rows_set_aside")
     assert row["count"] == 2
 
 

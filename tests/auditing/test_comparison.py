@@ -5,11 +5,11 @@ import pytest
 
 import parivox as pv
 from parivox.auditing.comparison import (
-    COMPARISON_MEASURES,
     _noise_free_variance,
     _stretched_by_noise,
 )
 from parivox.errors import ConfigError
+from parivox.report.definitions import COMPARISON_MEASURES
 from parivox.report.html import html_report
 from parivox.report.terminal import print_summary
 

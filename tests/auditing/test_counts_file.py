@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.folders import OF_KEY
+from tests.sentences import item_in_words
 
 import parivox as pv
 from parivox.data import spilled_rows
@@ -336,7 +337,7 @@ def test_at_thresholds_alone_the_curve_is_missing_with_that_reason(trials, peopl
             assert (row["value"], row["reason"]) == (None, COUNTED_AT_THRESHOLDS)
     observed = pv.audit(path, operating_points=["eer", "threshold=0.5"]).operating_points.rows()
     assert [row["reason"] for row in observed] == [COUNTED_AT_THRESHOLDS, ""]
-    assert "counted at thresholds 0.5, 1.25" in {row["item"] for row in audit.data}
+    assert "counted at thresholds 0.5, 1.25" in {item_in_words(row) for row in audit.data}
     assert full_audit.matrix.to_polars().equals(audit.matrix.to_polars())
 
 
@@ -397,8 +398,8 @@ def test_a_group_of_few_speakers_is_withheld_and_so_is_what_would_tell_it(trials
     some = few(people, trials, of_m=3)
     counts = pv.count(some, speakers=people, by="gender")
     assert counts.withheld == {
-        ("gender", "", "m"): "withheld: fewer than 5 speakers",
-        ("gender", "", "f"): "withheld: else a group of fewer than 5 speakers could be told",
+        ("gender", "", "m"): 'withheld{"speakers": 5}',
+        ("gender", "", "f"): 'withheld_to_protect{"speakers": 5}',
     }
     counts.save(tmp_path / "a.counts")
     audit = measured(tmp_path / "a.counts")

@@ -9,6 +9,7 @@ import pytest
 import parivox as pv
 from parivox import Counts
 from parivox.auditing.curves import THINNING, det_columns
+from parivox.report.definitions import definitions
 
 PROBIT = NormalDist().inv_cdf
 
@@ -83,7 +84,7 @@ def test_short_curves_are_whole():
 
 
 def test_the_bound_is_told(small):
-    assert str(THINNING) in small.record["definitions"]["det_thinning"]
+    assert str(THINNING) in definitions(small)["det_thinning"]
 
 
 def test_a_hundred_thousand_trials_make_few_points(simulate):

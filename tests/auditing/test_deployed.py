@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.sentences import item_in_words
 
 import parivox as pv
 from parivox.auditing.data_table import TRIALS_BEYOND_MEMORY
@@ -163,7 +164,7 @@ def test_decisions_alone_are_audited_by_default_at_their_own_point(bank, audit_o
     assert [row["operating_point"] for row in audit.operating_points] == ["deployed"]
     undecided = sum(row["decision"] is None for row in bank.scored)
     assert undecided
-    (left,) = audit.data.subset(item="trials without decision")
+    (left,) = audit.data.subset(item="trials_without_decision")
     assert left["count"] == undecided
     rows = audit.bias.subset(metric="fnr", measure="ratio", operating_point="deployed")
     assert all(row["value"] is not None for row in rows)
@@ -202,9 +203,13 @@ def test_deployed_thresholds_are_told_per_group(levelled, bank, groupings, alloc
             expected = Counter(row["threshold"] for row in rows if row["threshold"] is not None)
             told = levelled.data.subset(source="scores", grouping=grouping, group=group, within="")
             start, ending = "trials at the deployed threshold", f"(allocation {rule})"
-            told = [r for r in told if r["item"].startswith(start) and r["item"].endswith(ending)]
+            told = [
+                r
+                for r in told
+                if item_in_words(r).startswith(start) and item_in_words(r).endswith(ending)
+            ]
             assert {r["value"]: r["count"] for r in told} == expected
-            assert all(r["item"] == f"{start} {r['value']!r} {ending}" for r in told)
+            assert all(item_in_words(r) == f"{start} {r['value']!r} {ending}" for r in told)
             filters = {"grouping": grouping, "group": group, "allocation": rule, "within": ""}
             (fnr,) = levelled.groups.subset(**filters, metric="fnr", operating_point="deployed")
             assert fnr["threshold"] == (next(iter(expected)) if len(expected) == 1 else None)
@@ -268,10 +273,14 @@ def test_a_decision_that_its_score_contradicts_may_be_set_aside(bank, audit_of, 
     )
     rest = [row for i, row in enumerate(rows) if i != at - 1]
     assert shown(audit, "deployed", grouping="all", within="") == {"all": decided(rest)}
-    reported = {row["item"]: row for row in audit.data.subset(group="") if row["grouping"] == ""}
+    reported = {
+        item_in_words(row): row for row in audit.data.subset(group="") if row["grouping"] == ""
+    }
     assert reported["contradicting rows"]["count"] == 1
     assert reported["decisions that contradict score and threshold"]["count"] == 1
-    reported = {row["item"]: row for row in audit.data.subset(source="conflicts", group="all")}
+    reported = {
+        item_in_words(row): row for row in audit.data.subset(source="conflicts", group="all")
+    }
     for word, some in (("without", rest), ("with", rows)):
         fp, nontarget, fn, target = decided(some)
         for metric, value in (("fpr", fp / nontarget), ("fnr", fn / target)):
@@ -286,7 +295,7 @@ def test_decisions_without_scores_that_are_set_aside_have_no_eer(bank, audit_of)
     with pytest.raises(DataError, match=f"rows 1 and {len(rows)}: the same trial"):
         audit_of(rows, "decision", without=["score"], by="gender")
     audit = audit_of(rows, "decision", without=["score"], by="gender", conflicts="set-aside")
-    items = [row["item"] for row in audit.data.subset(source="conflicts")]
+    items = [item_in_words(row) for row in audit.data.subset(source="conflicts")]
     assert any(item.startswith("fpr at deployed") for item in items)
     assert not any("eer" in item or "cdet" in item for item in items)
     (kept,) = audit.data.subset(item="trials")
@@ -377,7 +386,7 @@ def test_many_thresholds_are_told_by_the_lowest_and_the_highest(bank, audit_of):
     audit = audit_of(rows, "threshold", by="gender")
     told = audit.data.subset(grouping="all")
     assert [row["value"] for row in told] == [1.0, 1.59]
-    assert [row["item"] for row in told] == [
+    assert [item_in_words(row) for row in told] == [
         f"trials at the deployed threshold {level}; lowest and highest of 60"
         for level in (1.0, 1.59)
     ]
@@ -456,7 +465,7 @@ PAIRS = {"enrol": ["a/1", "b/1", "a/1"], "test": ["a/2", "b/2", "b/2"]}
 
 
 def item(audit, text, **where):
-    rows = [row for row in audit.data.subset(**where) if row["item"].startswith(text)]
+    rows = [row for row in audit.data.subset(**where) if item_in_words(row).startswith(text)]
     return {row["group"]: row["count"] for row in rows}
 
 

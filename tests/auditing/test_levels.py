@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.sentences import item_in_words
 
 import parivox as pv
 from parivox.data import spilled_rows
@@ -186,9 +187,9 @@ def test_speakers_of_a_group_take_part_in_it_on_the_side_that_is_of_it(
 @pytest.mark.parametrize("grouping", GROUPINGS)
 def test_no_trial_is_left_out_untold(audit_by_levels, bank, sides, allocated, grouping, rule):
     excluded = {
-        row["item"].partition(",")[0]: row["count"]
+        item_in_words(row).partition(",")[0]: row["count"]
         for row in audit_by_levels.data.subset(source="scores", grouping=grouping, group="")
-        if row["item"].endswith(f"(allocation {rule})")
+        if item_in_words(row).endswith(f"(allocation {rule})")
     }
     unknown = sum(count for item, count in excluded.items() if "unknown" in item)
     between = sum(count for item, count in excluded.items() if "between" in item)
@@ -354,7 +355,7 @@ def test_trials_in_no_level_are_told(audit_by_levels, bank, sides):
         (row,) = (
             row
             for row in audit_by_levels.data.subset(source="scores", grouping=grouping)
-            if row["item"] == "trials in no level of --within, or between two"
+            if item_in_words(row) == "trials in no level of --within, or between two"
         )
         assert row["count"] == outside
 
@@ -687,5 +688,5 @@ def test_models_of_several_recordings_have_what_all_of_them_have(
             placed = allocated(rows, sides, rule)
             expected = {group: errors(group_rows, 1.0) for group, group_rows in placed.items()}
             assert shown(audit, POINT, grouping=grouping, allocation=rule) == expected
-    (itself,) = audit.data.subset(item="trials of an utterance with itself")
+    (itself,) = audit.data.subset(item="trials_of_one_utterance")
     assert itself["count"] == sum(row["test"] in made_of[row["enrol"]] for row in rows)

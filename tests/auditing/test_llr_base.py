@@ -5,11 +5,13 @@ import math
 
 import numpy as np
 import pytest
+from tests.sentences import in_words, item_in_words, note_in_words
 
 import parivox as pv
 from parivox.core.costs import bayes_threshold, parse_cost
 from parivox.core.counts import Counts
 from parivox.data.value_warnings import llr_warnings
+from parivox.report.definitions import definitions
 
 RANGES = {
     "probabilities": (lambda s: 1 / (1 + np.exp(-s)), "all from 0 to 1"),
@@ -53,11 +55,17 @@ def scaled(trials, factor):
 
 
 def whats(scores, target, *more):
-    return [warning.what for warning in llr_warnings(Counts.from_scores(scores, target), *more)]
+    return [
+        in_words(warning.what)
+        for warning in llr_warnings(Counts.from_scores(scores, target), *more)
+    ]
 
 
 def oddities(audit):
-    return {row["item"]: row["note"] for row in audit.data.subset(source="oddities").rows()}
+    return {
+        item_in_words(row): note_in_words(row)
+        for row in audit.data.subset(source="oddities").rows()
+    }
 
 
 # ---- another base
@@ -96,8 +104,8 @@ def test_an_audit_to_another_base_is_that_of_natural_logarithms(trials, base):
     expected = math.log(bayes_cost("sre08"), base)
     assert thresholds["bayes:sre08"] == pytest.approx(expected)
     assert converted.record["options"]["llr"] is True
-    assert f"multiplied by ln {base}" in json.dumps(converted.record["definitions"])
-    data_items = [row["item"] for row in converted.data.subset(source="scores").rows()]
+    assert f"multiplied by ln {base}" in json.dumps(definitions(converted))
+    data_items = [item_in_words(row) for row in converted.data.subset(source="scores").rows()]
     assert f"scores multiplied by ln {base} for Cllr and Bayes thresholds" in data_items
     assert "multiplied by ln" not in str(natural.data.to_dict()) + json.dumps(natural.record)
 
@@ -229,7 +237,7 @@ def test_bayes_thresholds_beyond_the_scores_are_named_where_scores_tell_trials_a
     weak, classes = gaussian(3000, 0.6)
     assert whats(weak, classes, math.e, cost) == []
     (odd,) = llr_warnings(Counts.from_scores(score / 12, target), math.e, cost)
-    assert "2.944 of voxsrc is above all scores" in odd.note
+    assert "2.944 of voxsrc is above all scores" in in_words(odd.note)
 
 
 @pytest.mark.parametrize("kind", [*RANGES, TO_10, ""])
@@ -245,6 +253,8 @@ def test_an_inspection_and_an_audit_name_the_same(trials, kind):
     assert not oddities(pv.audit(scores, speakers=PEOPLE, by="accent", intervals=False))
     scores["llr"] = scores.pop("score")
     inspected = pv.inspect(scores, PEOPLE)
-    assert {oddity.what: oddity.note for oddity in inspected.files[0].odd} == oddity_notes
+    assert {
+        in_words(oddity.what): in_words(oddity.note) for oddity in inspected.files[0].odd
+    } == oddity_notes
     asks = {"": "--llr", TO_10: "--llr-base 10"}.get(kind, "--by accent")
     assert inspected.next.endswith(asks)

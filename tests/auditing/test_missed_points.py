@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.sentences import item_in_words, note_in_words
 
 import parivox as pv
 from parivox.core.verdict import verdicts
@@ -29,7 +30,10 @@ def audited(trials, people, **more):
 
 
 def odd(audit):
-    return [(row["item"], row["note"]) for row in audit.data.subset(source="operating points")]
+    return [
+        (item_in_words(row), note_in_words(row))
+        for row in audit.data.subset(source="operating points")
+    ]
 
 
 def verdicts_of(audit, metric):

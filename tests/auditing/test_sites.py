@@ -118,10 +118,10 @@ def test_blocks_of_two_sites_give_intervals_and_tell_of_no_speaker(simulate, sha
     assert again["value"].to_list() == pytest.approx(alone["value"].to_list())
     assert again["trials"].to_list() == [2 * n for n in alone["trials"]]
     assert ((again["high"] - again["low"]) < (alone["high"] - alone["low"])).all()
-    key_rows = joint.data.to_polars().filter(pl.col("item").str.contains("at several sites"))
-    assert key_rows["note"].to_list() == [
-        "their keys differ, so that one at two sites is taken for two people"
-    ]
+    key_rows = joint.data.to_polars().filter(
+        pl.col("values").str.contains("speakers_at_several_sites")
+    )
+    assert key_rows["note"].to_list() == ["keys_of_sites_differ"]
 
 
 def test_blocks_follow_from_the_key_alone(simulate, shared):

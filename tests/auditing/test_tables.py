@@ -5,6 +5,8 @@ import math
 
 import pytest
 
+from parivox.report.definitions import definitions as definitions_of
+
 GROUPS = (
     "system list grouping group allocation metric definition operating_point value errors trials "
     "target_trials nontarget_trials speakers threshold reason"
@@ -158,7 +160,7 @@ def test_every_id_is_there(whole):
 
 
 def test_ids_are_defined_in_the_record(whole):
-    definitions = whole.record["definitions"]
+    definitions = definitions_of(whole)
     assert set(definitions["base_metrics"]) >= METRICS
     assert set(definitions["meta_measures"]) == META_MEASURES
     measures = {*whole.bias.to_polars()["measure"], "trend"}  # which takes an attribute in numbers

@@ -140,14 +140,14 @@ def test_no_row_is_counted_twice_or_lost(seed):
     excluded = sum(
         counts.get(item, 0)
         for item in (
-            "trials without score",
-            "rows without score whose trial is in another row",
-            "exact duplicates",
-            "contradicting rows",
+            "trials_without_score",
+            "rows_without_score_repeated",
+            "exact_duplicates",
+            "contradicting_rows",
         )
     )
     assert (
-        counts["target trials"] + counts["nontarget trials"] + excluded
+        counts["target_trials"] + counts["nontarget_trials"] + excluded
         == counts["rows"]
         == len(log)
     )
@@ -341,7 +341,7 @@ def test_a_recording_that_is_named_elsewhere_is_known():
         operating_points="threshold=1",
     )  # fmt: skip
     counts = {row["item"]: row["count"] for row in audit.data.rows() if not row["grouping"]}
-    assert (counts["nontarget trials"], counts[WITHOUT_TEST_SPEAKER]) == (2, 1)
+    assert (counts["nontarget_trials"], counts[WITHOUT_TEST_SPEAKER]) == (2, 1)
 
 
 def test_a_table_of_utterances_tells_who_calls():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.sentences import in_words
 
 from parivox.data.speakers import read_speakers
 from parivox.data.trials import read_trials
@@ -88,6 +89,8 @@ def count():
     """The count of one data note."""
 
     def counted(trial_set, item, source="scores"):
-        return {(n.source, n.item): n.count for n in trial_set.data_notes}.get((source, item), 0)
+        return {(n.source, in_words(n.item)): n.count for n in trial_set.data_notes}.get(
+            (source, item), 0
+        )
 
     return counted

@@ -4,6 +4,7 @@ import unicodedata
 
 import numpy as np
 import pytest
+from tests.sentences import in_words, item_in_words, note_in_words
 
 import parivox as pv
 from parivox.data.value_warnings import (
@@ -44,7 +45,7 @@ def noted(scores, table=None, **options):
     options = {"by": next(name for name in table if name != "speaker"), **options}
     audit = pv.audit(scores, speakers=table, intervals=False, **options)
     rows = audit.data.subset(source="oddities").rows()
-    return {row["item"]: (row["count"], row["note"]) for row in rows}
+    return {item_in_words(row): (row["count"], note_in_words(row)) for row in rows}
 
 
 def inspected(*files):
@@ -52,7 +53,7 @@ def inspected(*files):
     odd = [oddity for file in inspection.files for oddity in file.odd]
     columns = [column for file in inspection.files for column in file.columns]
     odd += [oddity for column in columns for oddity in column.odd]
-    return {oddity.what: (oddity.count, oddity.note) for oddity in odd}
+    return {in_words(oddity.what): (oddity.count, in_words(oddity.note)) for oddity in odd}
 
 
 @pytest.mark.parametrize(
@@ -182,9 +183,7 @@ def test_scores_of_any_system_are_not_odd(draw):
     values, positions = np.unique(draw(rng, target), return_inverse=True)
     counts = [np.bincount(positions, target == label) for label in (1, 0)]
     oddities = score_warnings(values, *(label_counts.astype(int) for label_counts in counts))
-    assert [
-        oddity.what for oddity in oddities if oddity.what != "trials that share one score"
-    ] == []
+    assert [oddity.what for oddity in oddities if oddity.what != "trials_with_one_score"] == []
 
 
 def test_what_is_odd_is_printed_and_stands_before_the_answer_of_a_page(tmp_path, optional):

@@ -1,6 +1,7 @@
 """Placeholders in the place of speaker ids: nobody, unless the table of speakers lists them."""
 
 import pytest
+from tests.sentences import item_in_words
 
 import parivox
 from parivox.data.joining import PLACEHOLDERS
@@ -29,7 +30,7 @@ def counted(scores, **options):
     audit = parivox.audit(
         scores, by="channel", operating_points="threshold=0.5", intervals=False, **options
     )
-    counts = {row["item"]: row["count"] for row in audit.data.rows() if not row["grouping"]}
+    counts = {item_in_words(row): row["count"] for row in audit.data.rows() if not row["grouping"]}
     items = ("target trials", "nontarget trials", "trials of nobody")
     return tuple(counts.get(item, 0) for item in items)
 

@@ -5,6 +5,7 @@ import gzip
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.sentences import item_in_words, note_in_words
 
 import parivox
 from parivox.data.formats.delimited import read_text
@@ -142,8 +143,8 @@ def test_cells_over_several_lines_are_reported_with_their_row(tmp_path, end):
         operating_points="threshold=0.5",
         intervals=False,
     )
-    rows = [row for row in audit.data.rows() if "over several lines" in row["item"]]
-    assert [(row["item"], row["count"], row["note"]) for row in rows] == [
+    rows = [row for row in audit.data.rows() if "over several lines" in item_in_words(row)]
+    assert [(item_in_words(row), row["count"], note_in_words(row)) for row in rows] == [
         ("rows of s.csv with a cell over several lines", 2, "the first is row 3"),
         ("rows of p.csv with a cell over several lines", 1, "the first is row 2"),
     ]

@@ -2,6 +2,7 @@
 
 import polars as pl
 import pytest
+from tests.sentences import in_words
 
 from parivox.data.speakers import read_speakers
 from parivox.errors import ConfigError, DataError
@@ -81,7 +82,9 @@ def test_the_id_column_by_name():
 def test_unknown_attributes(write, word):
     people = read_speakers(write("s.csv", f"id,sex,age\na,f,1\nb,{word},2\n"), id="id")
     assert people.attributes["sex"].to_list() == ["f", None]
-    assert [(n.item, n.count) for n in people.notes([0, 1])] == [("speakers with unknown sex", 1)]
+    assert [(in_words(n.item), n.count) for n in people.notes([0, 1])] == [
+        ("speakers with unknown sex", 1)
+    ]
     assert people.notes([0]) == []
 
 
@@ -93,7 +96,9 @@ def test_two_values_of_one_attribute(write):
         read_speakers(path, id="id")
     people = read_speakers(path, id="id", conflicts="set-aside")
     assert people.attributes.rows() == [(None, "1"), ("m", "2")]
-    assert ("speakers with two values of sex", 1) in [(n.item, n.count) for n in people.notes([0])]
+    assert ("speakers with two values of sex", 1) in [
+        (in_words(n.item), n.count) for n in people.notes([0])
+    ]
 
 
 @pytest.mark.parametrize(
@@ -117,7 +122,7 @@ def test_rows_that_repeat_a_speaker_are_counted(write):
     assert people.attributes["sex"].to_list() == ["f", "m"]
     (note,) = people.notes([0, 1])
     assert (note.source, note.item, note.count, note.note) == (
-        "speakers", "rows that repeat a speaker",
+        "speakers", "repeated_speaker_rows",
         2, "merged",
     )  # fmt: skip
     assert read_speakers({"id": ["a", "b"]}, id="id").notes([0, 1]) == []
@@ -164,7 +169,7 @@ def test_ids_that_match_no_speaker(read, csv, rows):
 def test_ids_may_be_any_word_but_not_empty(write):
     people = read_speakers(write("s.csv", "id,sex\nNA,f\nnone,m\n,f\n"), id="id")
     assert people.ids == ("NA", "none")
-    assert [(n.item, n.count) for n in people.notes([0, 1])] == [("rows without id", 1)]
+    assert [(in_words(n.item), n.count) for n in people.notes([0, 1])] == [("rows without id", 1)]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import polars as pl
 import pytest
+from tests.sentences import in_words
 
 import parivox as pv
 from parivox.data.speakers import find_column, read_speakers
@@ -210,9 +211,9 @@ def test_few_shared_pairs_are_noted(read, write):
     scores = "enrol,test,score\na/1,a/2,1\nb/1,a/1,0\nc/1,a/1,0\nb/1,a/2,0\n"
     trial_set = read(scores, trials=listed)
     (note,) = (
-        n.note
+        in_words(n.note)
         for n in trial_set.data_notes
-        if (n.source, n.item) == ("trials", "trials without score")
+        if (n.source, n.item) == ("trials", "trials_without_score")
     )
     assert note == "left out; enrol and test are swapped"
 

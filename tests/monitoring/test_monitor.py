@@ -234,23 +234,25 @@ def test_what_is_left_out_is_told(again):
     )
     people = pl.concat([PEOPLE, pl.DataFrame({"customer": ["x"], "gender": [None], "age": [30]})])
     left_out = again(odd, speakers=people).record["left_out"]
-    assert left_out == {"of customers in none of the groups": 3}
+    assert left_out == [{"item": "trials_of_customers_without_group", "count": 3, "note": ""}]
 
 
 def test_repeated_rows_and_those_without_decision_are_told(again):
     table = calls(WEEKS)
     empty = pl.when(pl.int_range(pl.len()) < 5).then(None).otherwise("decision").alias("decision")
     monitored = again(pl.concat([table, table]).with_columns(empty))
-    assert monitored.record["left_out"] == {
-        "rows without score whose trial is in another row (left out)": 5,
-        "exact duplicates (counted once)": len(table) - 5,
-    }
+    assert monitored.record["left_out"] == [
+        {"item": "rows_without_score_repeated", "count": 5, "note": "left_out"},
+        {"item": "exact_duplicates", "count": len(table) - 5, "note": "counted_once"},
+    ]
+    printed = str(monitored)
+    assert "5 rows without score whose trial is in another row (left out)" in printed
 
 
 def test_rows_without_decision_alone_are_told(again):
     empty = pl.when(pl.int_range(pl.len()) < 5).then(None).otherwise("decision").alias("decision")
     left_out = again(calls(WEEKS).with_columns(empty)).record["left_out"]
-    assert left_out == {"trials without decision (left out)": 5}
+    assert left_out == [{"item": "trials_without_decision", "count": 5, "note": "left_out"}]
 
 
 def test_a_stream_without_any_group_that_is_judged_says_so(tmp_path):
@@ -270,9 +272,9 @@ def test_a_new_stream_needs_the_trials_of_a_day(tmp_path):
 def test_who_changes_the_group_stays_where_they_were(again):
     swapped = PEOPLE.with_columns(gender=pl.Series(["m", "f"] * 80))
     monitored = again(speakers=swapped)
-    assert monitored.record["left_out"] == {
-        "customers in another group than before, who stay where they were": 160 - absent()
-    }
+    assert monitored.record["left_out"] == [
+        {"item": "moved_customers", "count": 160 - absent(), "note": ""}
+    ]
 
 
 def absent():

@@ -53,7 +53,7 @@ def test_rows_that_differ_in_their_scores_only_are_duplicates():
     rows = {"enrol": ["a/1", "a/1"], "test": ["b/1", "b/1"], "score": [0.1, 0.2]}
     trial_list = read_list(rows)
     assert trial_list.trials.n_trials == 1
-    assert {note.item: note.count for note in trial_list.trials.data_notes}["exact duplicates"] == 1
+    assert {note.item: note.count for note in trial_list.trials.data_notes}["exact_duplicates"] == 1
 
 
 def test_labels_that_contradict_the_speakers_are_refused_or_set_aside():

@@ -40,12 +40,42 @@ if TYPE_CHECKING:
     from parivox.auditing.counts.merging import (
         read_counts_files as read_counts_files,
     )
-    from parivox.auditing.counts.trial_counts import TrialCounts as TrialCounts
+    from parivox.auditing.counts.trial_counts import (
+        COUNTED_AT as COUNTED_AT,
+    )
+    from parivox.auditing.counts.trial_counts import (
+        FILES_OF_COUNTS as FILES_OF_COUNTS,
+    )
+    from parivox.auditing.counts.trial_counts import (
+        GROUP_WITHHELD as GROUP_WITHHELD,
+    )
+    from parivox.auditing.counts.trial_counts import (
+        NOT_IN_COUNTS as NOT_IN_COUNTS,
+    )
+    from parivox.auditing.counts.trial_counts import (
+        STRATUM_WITHHELD as STRATUM_WITHHELD,
+    )
+    from parivox.auditing.counts.trial_counts import (
+        TrialCounts as TrialCounts,
+    )
+    from parivox.auditing.curves import THINNING as THINNING
+    from parivox.auditing.data_table import (
+        AT_DEPLOYED_THRESHOLD as AT_DEPLOYED_THRESHOLD,
+    )
     from parivox.auditing.data_table import (
         POINT_WARNINGS as POINT_WARNINGS,
     )
     from parivox.auditing.data_table import (
-        UNKNOWN_GROUP as UNKNOWN_GROUP,
+        SPEAKERS_OF_UNKNOWN_GROUP as SPEAKERS_OF_UNKNOWN_GROUP,
+    )
+    from parivox.auditing.data_table import (
+        TRIALS_OF_UNKNOWN_GROUP as TRIALS_OF_UNKNOWN_GROUP,
+    )
+    from parivox.auditing.data_table import (
+        WITH_CONFLICTS as WITH_CONFLICTS,
+    )
+    from parivox.auditing.data_table import (
+        WITHOUT_CONFLICTS as WITHOUT_CONFLICTS,
     )
     from parivox.auditing.data_table import (
         WITHOUT_TRIALS as WITHOUT_TRIALS,
@@ -205,8 +235,24 @@ _HOMES = {
     "parivox.auditing.cell_counts": ("group_counts",),
     "parivox.auditing.counts.counting": ("count", "count_trials"),
     "parivox.auditing.counts.merging": ("counts_with_groupings", "read_counts_files"),
-    "parivox.auditing.counts.trial_counts": ("TrialCounts",),
-    "parivox.auditing.data_table": ("POINT_WARNINGS", "UNKNOWN_GROUP", "WITHOUT_TRIALS"),
+    "parivox.auditing.counts.trial_counts": (
+        "COUNTED_AT",
+        "FILES_OF_COUNTS",
+        "GROUP_WITHHELD",
+        "NOT_IN_COUNTS",
+        "STRATUM_WITHHELD",
+        "TrialCounts",
+    ),
+    "parivox.auditing.curves": ("THINNING",),
+    "parivox.auditing.data_table": (
+        "AT_DEPLOYED_THRESHOLD",
+        "POINT_WARNINGS",
+        "SPEAKERS_OF_UNKNOWN_GROUP",
+        "TRIALS_OF_UNKNOWN_GROUP",
+        "WITH_CONFLICTS",
+        "WITHOUT_CONFLICTS",
+        "WITHOUT_TRIALS",
+    ),
     "parivox.auditing.fairness_criteria": ("Criteria", "criteria"),
     "parivox.auditing.folder": ("check_folder", "check_format"),
     "parivox.auditing.inputs": (

@@ -27,11 +27,6 @@ if TYPE_CHECKING:
     from parivox.auditing.schema import Key, TableBuilder
     from parivox.core.counts import Counts
 
-DIFFERENCES = (
-    "bt4vt 1.0.1 cuts each group's curve, reads rates and costs at the nearest threshold left on "
-    "it, takes the larger rate where both are nearest for the EER, allocates by enrolment speaker "
-    "and compares with all trials"
-)
 POINT = "min-cdet"
 
 

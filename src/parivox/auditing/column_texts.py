@@ -90,7 +90,7 @@ _TABLE_TEXTS = {
     },
     "data": {
         "count": "number of rows, trials, recordings or speakers",
-        "item": "what was read, excluded or noticed",
+        "item": "codes of what was read, excluded or noticed",
         "source": "file or step",
     },
     "failures": {

@@ -51,19 +51,6 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray
     from parivox.data.trial_set import TrialSet
 
-COMPARISON_MEASURES = {
-    "value": "the base metric itself",
-    "spread": (
-        "variance over groups of the metric's logarithm, less what the speakers drawn make of it; "
-        "of the groups that pass the gates in both; may be below 0: tau_log squared, but not cut "
-        "off"
-    ),
-    "p_more_accurate": "share of replicates in which the pooled value is smaller than the other's",
-    "p_less_spread": "share of replicates in which the spread is smaller than the other's",
-    "p_both": "share of replicates in which both are",
-}
-"""Measures of ``comparison.csv`` besides those of ``bias.csv`` and ``meta.csv``."""
-
 _MIN_SPREAD_GROUPS = 3  # as for tau_log, of which the spread is the square
 _NO_TAU_INTERVAL = "tau_log_is_cut_off"
 

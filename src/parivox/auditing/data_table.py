@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from parivox.data.value_warnings import (
     llr_warnings,
     score_warnings,
 )
+from parivox.facts import fact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -56,22 +57,23 @@ if TYPE_CHECKING:
     from parivox.data.trial_set import TrialSet
 
 _MAX_NAMED_DAYS = 5
-_BOTH_SIDES_NOTE = "both sides must have one value; enrol.x or test.x takes that of one side"
-WITHOUT_TRIALS = "speakers of groups without any trial"
+_BOTH_SIDES_NOTE = "both_sides_must_have_one_value"
+WITHOUT_TRIALS = "speakers_without_trials"
 """They are in no other table: groups are of what occurs in trials."""
-UNKNOWN_GROUP = "whose group is unknown"
+TRIALS_OF_UNKNOWN_GROUP = "trials_of_unknown_group"
+SPEAKERS_OF_UNKNOWN_GROUP = "speakers_of_unknown_group"
+AT_DEPLOYED_THRESHOLD = "trials_at_deployed_threshold"
+WITHOUT_CONFLICTS, WITH_CONFLICTS = "without_contradicting_rows", "with_contradicting_rows"
+"""Codes of metrics of the rows that are left, and of all rows."""
 POINT_WARNINGS = "operating points"
 """The source of what is odd about thresholds."""
-MISSED_TARGET_POINTS = "missed operating points"
-INFINITE_THRESHOLDS = "infinite thresholds"
-THRESHOLDS_OUTSIDE_SCORES = "thresholds outside the range of scores, as of another model or scale"
-IMPLAUSIBLE_THRESHOLDS = "thresholds that may be of another model or scale"
+MISSED_TARGET_POINTS = "missed_points"
+INFINITE_THRESHOLDS = "infinite_thresholds"
+THRESHOLDS_OUTSIDE_SCORES = "thresholds_outside_scores"
+IMPLAUSIBLE_THRESHOLDS = "implausible_thresholds"
 _MIN_SEPARATING_AUC, _MAX_PLAUSIBLE_RATE = 0.8, 0.9
 """AUC from which on scores tell trials apart; rate above which a given threshold does not."""
-TRIALS_BEYOND_MEMORY = "trials of a list too long for memory"
-_UNCHECKED_NOTE = (
-    "neither the list nor ids and scores are checked; audit a random part of it to have them"
-)
+TRIALS_BEYOND_MEMORY = "trials_beyond_memory"
 MAX_NAMED_GROUPS = 10
 """Of more groups without trials than these, the others are counted."""
 MAX_LISTED_THRESHOLDS = 50
@@ -91,9 +93,9 @@ def add_trial_accounts(
     add = partial(table_builder.add, system=trials.system, list=trials.list)
     _add_read_data(add, trials, speakers, cell_counts.n_recordings)
     if options.llr_base is not None:
-        text = f"scores multiplied by ln {options.llr_base} for Cllr and Bayes thresholds"
-        note = "thresholds are in the units of the scores"
-        add(source="scores", item=text, count=trials.n_trials, note=note)
+        item = fact("scores_multiplied_by_log", base=options.llr_base)
+        note = "thresholds_in_units_of_scores"
+        add(source="scores", item=item, count=trials.n_trials, note=note)
     _add_left_out_trials(add, cell_counts, may_withhold=trials.speaker_source is None)
     if trials.has_speakers:
         _add_set_aside_trials(add, trials, groupings)
@@ -101,13 +103,13 @@ def add_trial_accounts(
     speaker_rows = trials.speaker_source
     if speakers is not None and speaker_rows is not None and not trials.has_speaker_blocks:
         _add_speakers_without_group(add, speaker_rows, groupings)
-    for recordings, n_failed in zip(
-        ("enrolments", "test recordings"), cell_counts.n_unmet_failures, strict=True
+    for item, n_failed in zip(
+        ("failed_enrolments_without_trials", "failed_tests_without_trials"),
+        cell_counts.n_unmet_failures,
+        strict=True,
     ):
         if n_failed:
-            text = f"{recordings} that failed and that no trial has"
-            note = "counted in FTE or FTA alone"
-            add(source="failures", item=text, count=n_failed, note=note)
+            add(source="failures", item=item, count=n_failed, note="counted_in_fte_or_fta")
     _add_undecided_trials(add, cell_counts)
     _add_inverted_decisions(add, cell_counts, is_scored=trials.is_scored)
     _add_days_with_inverted_decisions(add, trials.decisions_by_day if trials.has_speakers else {})
@@ -122,25 +124,28 @@ def add_trial_accounts(
             )
     _add_deployed_thresholds(add, cell_counts)
     infinite_points = [
-        f"{located_point.point.text} at {located_point.threshold}"
+        {
+            "operating_point": located_point.point.text,
+            "threshold": str(located_point.threshold),
+        }
         for located_point in located_points
         if np.isinf(located_point.threshold)
     ]
     points_outside_scores, implausible_points = (
         _implausible_points(located_points, cell_counts) if trials.is_scored else ([], [])
     )
-    for text, point_descriptions in (
+    for item, unusual_points in (
         (MISSED_TARGET_POINTS, missed_targets(located_points, cell_counts.all_counts)),
         (INFINITE_THRESHOLDS, infinite_points),
         (THRESHOLDS_OUTSIDE_SCORES, points_outside_scores),
         (IMPLAUSIBLE_THRESHOLDS, implausible_points),
     ):
-        if point_descriptions:
+        if unusual_points:
             add(
                 source=POINT_WARNINGS,
-                item=text,
-                count=len(point_descriptions),
-                note=", ".join(point_descriptions),
+                item=item,
+                count=len(unusual_points),
+                note=fact("operating_points", points=unusual_points),
             )
 
 
@@ -167,12 +172,12 @@ def _add_read_data(
     files = [*trials.provenance, *([] if speakers is None else speakers.provenance)]
     for file in files:
         if comments := file.get(COMMENT_LINES):
-            item = f"comments above the data of {file['name']}"
+            item = fact("comments_above_data", file=file["name"])
             add(source=file["role"], item=item, count=comments, note="skipped")
         if spanning := file.get(SPANNING_RECORDS):
-            text = f"rows of {file['name']} with a cell over several lines"
-            note = f"the first is row {spanning['first_row']}"
-            add(source=file["role"], item=text, count=spanning["records"], note=note)
+            item = fact("rows_over_several_lines", file=file["name"])
+            note = fact("first_such_row", row=spanning["first_row"])
+            add(source=file["role"], item=item, count=spanning["records"], note=note)
     if trials.has_speakers:
         n_models, n_recordings = model_and_recording_counts or (0, 0)
         if n_models:
@@ -204,8 +209,9 @@ def add_data_warnings(
     if trials.has_speakers and development is not None and development.has_speakers:
         n_shared_trials = n_trials_in_common(trials, development)
     if n_shared_trials:
-        note = "thresholds fit them better than trials in use"
-        warnings.append(DataWarning("development trials that are audited", n_shared_trials, note))
+        warnings.append(
+            DataWarning("audited_development_trials", n_shared_trials, "thresholds_fit_too_well")
+        )
     if trials.is_scored and trials.is_exact and not trials.bins.step:
         warnings += score_warnings(all_counts.values, all_counts.target, all_counts.nontarget)
     if options.llr and trials.is_scored and not trials.bins.no_curve_reason:
@@ -216,7 +222,9 @@ def add_data_warnings(
         ]
         warnings += llr_warnings(all_counts, options.log_base, [*options.costs, *bayes_costs])
     if trials.has_speakers and not trials.is_exact:
-        warnings.append(DataWarning(TRIALS_BEYOND_MEMORY, trials.n_trials, _UNCHECKED_NOTE))
+        warnings.append(
+            DataWarning(TRIALS_BEYOND_MEMORY, trials.n_trials, "list_and_scores_unchecked")
+        )
     for warning in dict.fromkeys(warnings):
         table_builder.add(
             system=trials.system,
@@ -250,14 +258,14 @@ def add_same_score_warnings(
         return
     if not (first_trials.has_speakers and second_trials.has_speakers):
         return
-    if words := same_scores(first_trials, second_trials):
+    if code := same_scores(first_trials, second_trials):
         table_builder.add(
             system=second_trials.system,
             list=second_trials.list,
             source=WARNING_SOURCE,
-            item=f"trials with {words} as in {first_trials.system}",
+            item=fact(code, system=first_trials.system),
             count=second_trials.n_trials,
-            note="the files may be of one system",
+            note="files_may_be_of_one_system",
         )
 
 
@@ -269,28 +277,33 @@ def _add_left_out_trials(
         if cells.stratum.name:
             continue
         is_of_speakers = cells.grouping.speaker_codes is not None
-        unit, trial_kind = ("speaker", "nontarget trials") if is_of_speakers else ("side", "trials")
-        withheld = " or withheld" if may_withhold else ""
         n_unknown, n_between = cells.n_left_out
-        for text, n_trials, note in (
-            (f"trials of a {unit} {UNKNOWN_GROUP}{withheld}", n_unknown, ""),
-            (
-                f"{trial_kind} between two groups",
-                n_between,
-                "" if is_of_speakers else _BOTH_SIDES_NOTE,
-            ),
-        ):
+        unknown = fact(
+            TRIALS_OF_UNKNOWN_GROUP,
+            unit="speaker" if is_of_speakers else "side",
+            or_withheld=may_withhold,
+            allocation=cells.allocation,
+        )
+        between = fact(
+            "nontarget_trials_between_two_groups"
+            if is_of_speakers
+            else "trials_between_two_groups",
+            allocation=cells.allocation,
+        )
+        between_note = "" if is_of_speakers else _BOTH_SIDES_NOTE
+        for item, n_trials, note in ((unknown, n_unknown, ""), (between, n_between, between_note)):
             add(
                 source="scores",
                 grouping=cells.grouping.name,
-                item=f"{text}, in no group (allocation {cells.allocation})",
+                item=item,
                 count=n_trials,
                 note=note if n_trials else "",
             )
     for within, n_trials in cell_counts.n_outside_strata.items():
-        text = "trials in no level of --within, or between two"
         note = _BOTH_SIDES_NOTE if n_trials else ""
-        add(source="scores", grouping=within, item=text, count=n_trials, note=note)
+        add(
+            source="scores", grouping=within, item="trials_in_no_stratum", count=n_trials, note=note
+        )
 
 
 def _add_set_aside_trials(
@@ -324,26 +337,26 @@ def _add_speakers_without_group(
     for grouping in groupings:
         add_row = partial(add, grouping=grouping.name)
         if not isinstance(trials, SpeakerCounts):
-            for unit_name, excluded_value, count in grouping.excluded_values(trials):
-                text = f"{unit_name} whose {excluded_value} is left out by the groups file"
-                add_row(source="groups", item=text, count=count)
+            for excluded in grouping.excluded_values(trials):
+                add_row(source="groups", item=excluded.item, count=excluded.n_units)
         if grouping.speaker_codes is not None:
-            text = "speakers of these trials whose group is unknown or left out"
             count = int((grouping.speaker_codes[trials.speakers_in_use] < 0).sum())
-            add_row(source="speakers", item=text, count=count)
+            add_row(source="speakers", item=SPEAKERS_OF_UNKNOWN_GROUP, count=count)
             if speakers_of_unused_groups := grouping.unused_groups:
-                note = ", ".join(list(speakers_of_unused_groups)[:MAX_NAMED_GROUPS])
-                if len(speakers_of_unused_groups) > MAX_NAMED_GROUPS:
-                    note += f" and {len(speakers_of_unused_groups) - MAX_NAMED_GROUPS} more"
+                groups = list(speakers_of_unused_groups)
+                note = fact(
+                    "groups",
+                    groups=groups[:MAX_NAMED_GROUPS],
+                    more=max(len(groups) - MAX_NAMED_GROUPS, 0),
+                )
                 count = sum(speakers_of_unused_groups.values())
                 n_groups = float(len(speakers_of_unused_groups))
                 add_row(
                     source="speakers", item=WITHOUT_TRIALS, count=count, value=n_groups, note=note
                 )
         elif not (grouping.is_of_trials or isinstance(trials, SpeakerCounts)):
-            text = "utterances of these trials whose group is unknown or left out"
             count = int((grouping.utterance_codes(trials) < 0).sum())
-            add_row(source="utterances", item=text, count=count)
+            add_row(source="utterances", item="utterances_of_unknown_group", count=count)
 
 
 def _add_undecided_trials(add: Callable[..., None], cell_counts: CellCounts) -> None:
@@ -363,15 +376,15 @@ def _add_undecided_trials(add: Callable[..., None], cell_counts: CellCounts) -> 
         n_undecided := undecided_trials(all_trials.counts, all_trials.outcomes)
     ):
         return
-    text = "trials without decision or threshold, not in deployed"
-    add(source="scores", item=text, count=n_undecided)
+    code = "undecided_trials"
+    add(source="scores", item=code, count=n_undecided)
     for cells in cell_counts.group_counts:
         if not cells.stratum.name:
             add(
                 source="scores",
                 grouping=cells.grouping.name,
                 group=list(cells.grouping.groups),
-                item=f"{text} (allocation {cells.allocation})",
+                item=fact(code, allocation=cells.allocation),
                 count=list(map(undecided_trials, cells.counts, cells.outcomes)),
             )
 
@@ -392,25 +405,27 @@ def _add_inverted_decisions(
                 continue
             # of decisions alone, those of all trials were found to be sound before
             if not is_scored or float(auc(counts)) >= CHANCE:
+                code, note = "decisions_against_labels", "nontargets_accepted_more_often"
+                if is_scored:
+                    code, note = "decisions_against_scores", "lower_scores_accepted_more_often"
                 add(
                     source=WARNING_SOURCE,
                     grouping=cells.grouping.name,
-                    item=f"trials of {group} whose decisions contradict the "
-                    f"{'scores' if is_scored else 'labels'}",
+                    item=fact(code, group=group),
                     count=int(counts.n_target + counts.n_nontarget),
-                    note="nontarget trials are accepted more often than target trials"
-                    + (", although they score lower" if is_scored else ""),
+                    note=note,
                 )
 
 
 def _implausible_points(
     located_points: Sequence[LocatedPoint], cell_counts: CellCounts
-) -> tuple[list[str], list[str]]:
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Thresholds outside the range of scores, and others that hardly tell trials apart.
 
     The latter only of thresholds that are given, where the scores do tell trials apart.
     """
-    points_outside_scores, implausible_points = [], []
+    points_outside_scores: list[dict[str, Any]] = []
+    implausible_points: list[dict[str, Any]] = []
     has_separation = float(auc(cell_counts.all_counts)) >= _MIN_SEPARATING_AUC
     for located_point in located_points:
         if located_point.reason or not (
@@ -418,19 +433,14 @@ def _implausible_points(
         ):
             continue
         is_given = located_point.point.rule in {"threshold", DEPLOYED}
+        point = {"operating_point": located_point.point.text}
         if {located_point.fpr, located_point.fnr} == {0.0, 1.0}:
-            verb = "accepts" if located_point.fpr == 1 else "rejects"
-            points_outside_scores.append(f"{located_point.point.text} {verb} all trials")
+            decision = "accepts" if located_point.fpr == 1 else "rejects"
+            points_outside_scores.append(point | {"decision": decision})
         elif is_given and has_separation and located_point.fpr > _MAX_PLAUSIBLE_RATE:
-            implausible_points.append(
-                f"{located_point.point.text} accepts {100 * located_point.fpr:.3g} % of nontarget "
-                "trials"
-            )
+            implausible_points.append(point | {"fpr": float(located_point.fpr)})
         elif is_given and has_separation and located_point.fnr > _MAX_PLAUSIBLE_RATE:
-            implausible_points.append(
-                f"{located_point.point.text} rejects {100 * located_point.fnr:.3g} % of target "
-                "trials"
-            )
+            implausible_points.append(point | {"fnr": float(located_point.fnr)})
     return points_outside_scores, implausible_points
 
 
@@ -445,34 +455,38 @@ def _add_days_with_inverted_decisions(
         if are_rates_inverted(acceptance_rates, (n_nontarget, n_target)):
             inverted_days[day] = n_nontarget + n_target
     if inverted_days and len(inverted_days) < len(by_day):
-        day_names = ", ".join([*inverted_days][:_MAX_NAMED_DAYS]) + (
-            ", ..." if len(inverted_days) > _MAX_NAMED_DAYS else ""
+        note = fact(
+            "days_with_inverted_decisions",
+            days=[*inverted_days][:_MAX_NAMED_DAYS],
+            more=max(len(inverted_days) - _MAX_NAMED_DAYS, 0),
         )
         add(
             source=WARNING_SOURCE,
-            item="trials of days whose decisions contradict the labels",
+            item="trials_of_inverted_days",
             count=sum(inverted_days.values()),
-            note=f"{day_names}: nontarget trials are accepted more often than target trials",
+            note=note,
         )
 
 
 def _add_deployed_thresholds(add: Callable[..., None], cell_counts: CellCounts) -> None:
     """The thresholds that trials of every cell were decided at: each, or lowest and highest."""
-    cells_with_names = [
-        ("all", "all", stratum, stratum.outcomes, "") for stratum in cell_counts.strata
+    cells_with_names: list[tuple[str, str, Any, Outcomes, dict[str, Any]]] = [
+        ("all", "all", stratum, stratum.outcomes, {}) for stratum in cell_counts.strata
     ]
     for cells in cell_counts.group_counts:
         names = (*cells.grouping.groups, "pooled")
         for group, outcomes in zip(names, cells.outcomes, strict=True):
-            suffix = f" (allocation {cells.allocation})"
-            cells_with_names.append((cells.grouping.name, group, cells.stratum, outcomes, suffix))
-    for grouping, group, stratum, outcomes, suffix in cells_with_names:
+            allocation = {"allocation": cells.allocation}
+            cells_with_names.append(
+                (cells.grouping.name, group, cells.stratum, outcomes, allocation)
+            )
+    for grouping, group, stratum, outcomes, allocation in cells_with_names:
         listed_thresholds = outcomes.deployed_thresholds
         if not listed_thresholds:
             continue
-        description = suffix
+        values: dict[str, Any] = {**allocation}
         if len(listed_thresholds) > MAX_LISTED_THRESHOLDS:
-            description += f"; lowest and highest of {len(listed_thresholds):,}"
+            values = allocation | {"extremes_of": len(listed_thresholds)}
             listed_thresholds = {
                 threshold: listed_thresholds[threshold]
                 for threshold in (min(listed_thresholds), max(listed_thresholds))
@@ -483,7 +497,7 @@ def _add_deployed_thresholds(add: Callable[..., None], cell_counts: CellCounts) 
             group=group,
             within=stratum.name,
             item=[
-                f"trials at the deployed threshold {threshold!r}{description}"
+                fact(AT_DEPLOYED_THRESHOLD, threshold=repr(threshold), **values)
                 for threshold in listed_thresholds
             ],
             count=list(listed_thresholds.values()),
@@ -509,7 +523,9 @@ def add_conflict_effects(
         (cell_table.strata[0].counts, cell_table.strata[0].outcomes)
         for cell_table in (cell_counts, counts_with_conflicts)
     )
-    compared_cells = [("all", "all", "", (all_without, all_with))]
+    compared_cells: list[tuple[str, str, dict[str, str], Any]] = [
+        ("all", "all", {}, (all_without, all_with))
+    ]
     unstratified_cells = (cells for cells in cell_counts.group_counts if not cells.stratum.name)
     for cells_without, cells_with in zip(
         unstratified_cells, counts_with_conflicts.group_counts, strict=True
@@ -518,7 +534,7 @@ def add_conflict_effects(
             (
                 cells_without.grouping.name,
                 group,
-                f" (allocation {cells_without.allocation})",
+                {"allocation": cells_without.allocation},
                 (outcome_without, outcome_with),
             )
             for group, outcome_without, outcome_with in zip(
@@ -532,31 +548,32 @@ def add_conflict_effects(
                 strict=True,
             )
         ]
-    for grouping, group, suffix, without_and_with in compared_cells:
+    for grouping, group, allocation, without_and_with in compared_cells:
         n_trials = [int(counts.n_target + counts.n_nontarget) for counts, _ in without_and_with]
         add_row = partial(add, grouping=grouping, group=group)
-        add_row(item=f"contradicting rows set aside{suffix}", count=n_trials[1] - n_trials[0])
-        for row_set, (counts, outcomes) in zip(("without", "with"), without_and_with, strict=True):
-            named_values = _rates_at_points(counts, outcomes, located_points)
+        item = fact("contradicting_rows_set_aside", **allocation)
+        add_row(item=item, count=n_trials[1] - n_trials[0])
+        for code, (counts, outcomes) in zip(
+            (WITHOUT_CONFLICTS, WITH_CONFLICTS), without_and_with, strict=True
+        ):
+            measured = _rates_at_points(counts, outcomes, located_points)
             if trials.is_scored and counts.n_target and counts.n_nontarget:
                 for rule in options.eer:
-                    named_values[f"eer ({rule})"] = float(eer(counts, definition=rule))
+                    names = {"metric": "eer", "definition": rule}
+                    measured.append((names, float(eer(counts, definition=rule))))
                 for cost in options.costs:
-                    lowest_cost = float(min_cdet(counts, cost=cost).value)
-                    named_values[f"min_cdet_norm ({cost.name})"] = lowest_cost
+                    names = {"metric": "min_cdet_norm", "definition": cost.name}
+                    measured.append((names, float(min_cdet(counts, cost=cost).value)))
             add_row(
-                item=[
-                    f"{value_name} {row_set} contradicting rows{suffix}"
-                    for value_name in named_values
-                ],
-                value=list(named_values.values()),
+                item=[fact(code, **names, **allocation) for names, _ in measured],
+                value=[value for _, value in measured],
             )
 
 
 def _rates_at_points(
     counts: Counts, outcomes: Outcomes, located_points: Sequence[LocatedPoint]
-) -> dict[str, float]:
-    """Both rates at each operating point, by what is told of them."""
+) -> list[tuple[dict[str, str], float]]:
+    """Both rates at each operating point, with their names."""
     rates = {}
     for located_point in located_points:
         counts_at_point, threshold = counts, located_point.threshold
@@ -568,8 +585,11 @@ def _rates_at_points(
             if located_point.reason
             else (float(rates_at_threshold.fpr[0]), float(rates_at_threshold.fnr[0]))
         )
-    return {
-        f"{metric} at {located_point.point.text}": point_rates[metric_index]
+    return [
+        (
+            {"metric": metric, "operating_point": located_point.point.text},
+            point_rates[metric_index],
+        )
         for metric_index, metric in enumerate(("fpr", "fnr"))
         for located_point, point_rates in rates.items()
-    }
+    ]

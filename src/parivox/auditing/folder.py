@@ -221,7 +221,7 @@ def read_folder(
         other_version = _OtherVersion(record["versions"]["parivox"], version)
         record["options"] = other_version.options(record["options"])
         if other_version.has_sentences:
-            other_version.part_associations(record)
+            other_version.replace_sentences(record)
         cells = record.pop("tables")
         tables = {
             name: other_version.table(name, cells[name])
@@ -328,12 +328,18 @@ class _OtherVersion:
             raise ValueError(msg)
         return Table.of(cells, columns)
 
-    def part_associations(self, record: dict[str, Any]) -> None:
-        """Replace the sentences on associated attributes in a record by the shares they state."""
+    def replace_sentences(self, record: dict[str, Any]) -> None:
+        """Replace the sentences in a record: those on associated attributes by their shares."""
         for associations in record.get("confounding", {}).values():
             for row in associations:
                 sentence = row.pop("sentence")
                 row["shares"] = shares_of_sentence(sentence, row["attribute"], row["other"])
+        for checks in record.get("list_checks", {}).values():
+            for check in checks:
+                # what a check found is shown as it was written
+                check["facts"] = [{"code": check.pop("sentence"), "values": {}}]
+                del check["what"]
+        record.pop("compat", None)
 
     def no_table(self, name: str) -> Table:
         """A table that was not written: nothing was asked of it, or it came later."""

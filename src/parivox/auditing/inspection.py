@@ -12,6 +12,7 @@ from parivox.data.source_bytes import file_stem, with_reading_options
 from parivox.data.trial_checks import NOTE_PLACEHOLDER_SPEAKER, PLACEHOLDER_SPEAKER
 from parivox.data.value_warnings import RANGE_OF_NUMBERS, WARNING_SOURCE, DataWarning
 from parivox.errors import DataError
+from parivox.facts import cell_of_row, fact
 from parivox.options.audit import ReadOptions
 
 if TYPE_CHECKING:
@@ -92,12 +93,13 @@ def audit_warnings(audit: Audit) -> Iterator[DataWarning]:
     """Yield the data warnings of an audit: of data, of missing scores, of operating points."""
     for source in (WARNING_SOURCE, MISSING_SCORES, POINT_WARNINGS):
         for row in audit.data.subset(source=source).rows():
-            text = row["item"]
-            if text.startswith(RANGE_OF_NUMBERS):  # which the inspection shows with the column
+            if row["item"] == RANGE_OF_NUMBERS:  # which the inspection shows with the column
                 continue
+            item, note = (cell_of_row(row, column) for column in ("item", "note"))
             if row["group"] and row["value"] is not None:
-                text = f"{text}: {row['group']} ({row['grouping']}), {100 * row['value']:.3g} %"
-            yield DataWarning(text, row["count"] or 0, row["note"] or "")
+                names = {"grouping": row["grouping"], "group": row["group"]}
+                item = fact("in_group", counted=row["item"], share=row["value"], **names)
+            yield DataWarning(item, row["count"] or 0, note)
     for row in audit.data.subset(source="scores", item=PLACEHOLDER_SPEAKER, grouping="").rows():
         yield DataWarning(PLACEHOLDER_SPEAKER, row["count"], NOTE_PLACEHOLDER_SPEAKER)
 
@@ -148,9 +150,9 @@ def _inspected_counts(counts: TrialCounts, n_failed: int) -> CountsFindings:
         stratum_suffix = f", {stratum}" if stratum else ""
         withheld.append(f"{group} ({grouping}{stratum_suffix})")
     withheld += [f"{level} ({within})" for within, level in counts.suppressed_strata]
-    unavailable = [f"scores within {counts.bins.step} of each other"] if counts.bins.step else []
+    unavailable = [fact("scores_in_a_bin", step=counts.bins.step)] if counts.bins.step else []
     if counts.bins.no_curve_reason:
-        unavailable = ["EER, minimum costs and other thresholds"]
+        unavailable = ["other_thresholds"]
     return CountsFindings(
         counts.system,
         counts.list,
@@ -161,5 +163,5 @@ def _inspected_counts(counts: TrialCounts, n_failed: int) -> CountsFindings:
         {grouping.name: grouping.groups for grouping in counts.within},
         counts.min_speakers,
         tuple(withheld),
-        (*counts.unknown(), *unavailable, "other groups"),
+        (*counts.unknown(), *unavailable, "other_groups"),
     )

@@ -40,27 +40,6 @@ if TYPE_CHECKING:
 
 LIMITS = ("limit", "ratio_limit")
 """Measures with a verdict: of a rate, and of its ratio to the first reference."""
-LIMIT_MEASURES = {
-    "limit": "the rate against the limit: met if its whole interval is at or below, not_met above",
-    "ratio_limit": "the ratio to the first reference against the limit, likewise",
-    "speakers_above": (
-        "share of speakers whose own FNR exceeds the limit, the noise of few trials removed"
-    ),
-    "worst_tenth": "share of the errors carried by the tenth of speakers with the most errors",
-    "worst_tenth_if_equal": "the same if all speakers of the group had one rate",
-    "locked_out": (
-        "share of people rejected in all attempts, if attempts are independent and people alike"
-    ),
-    "locked_out_people": (
-        "the same if people differ as these speakers do, each person's attempts being independent"
-    ),
-    "impostors_in": "share of impostors accepted in one of the attempts, if these are independent",
-    "attempts_until": (
-        "attempts after which an impostor has succeeded with probability 0.95, if these are "
-        "independent"
-    ),
-}
-"""The measures of the table of limits, by id; shares in [0, 1]."""
 UNDEFINED_REASONS = {
     "no_trials": NO_TRIALS["fnr"],
     "few_trials": "few_trials_a_speaker",

@@ -15,6 +15,7 @@ import numpy as np
 from parivox.auditing.layout import MAX_CACHED_GROUPINGS
 from parivox.core.separation import auc
 from parivox.data.value_warnings import DataWarning
+from parivox.facts import fact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -92,9 +93,9 @@ def list_warnings(trials: TrialSet, groupings: Sequence[Grouping]) -> Iterator[D
     for grouping, (n_within, n_between) in zip(of_speakers, within_between.tolist(), strict=True):
         if n_within == 0 and n_between >= _MIN_TRIALS and len(grouping.groups) > 1:
             yield DataWarning(
-                f"nontarget trials, all between groups of {grouping.name!r}",
+                fact("nontarget_trials_between_groups", grouping=grouping.name),
                 n_between,
-                "false accepts of impostors of the same group are not tested",
+                "same_group_not_tested",
             )
 
 
@@ -118,10 +119,11 @@ def recording_warnings(trials: TrialSet, groupings: Sequence[Grouping]) -> Itera
             row_codes = column.rank("dense").fill_null(0).to_numpy().astype(np.int32) - 1
             value_code = trials.recordings.utterance_codes(row_codes)
             if _follows_from_group(group, value_code, len(grouping.groups), len(values)):
+                names = {"attribute": attribute, "grouping": grouping.name}
                 yield DataWarning(
-                    f"recordings whose {attribute!r} follows from {grouping.name!r}",
+                    fact("recordings_follow_group", **names),
                     int(((group >= 0) & (value_code >= 0)).sum()),
-                    f"a difference by {grouping.name} may be one by {attribute}",
+                    fact("may_be_by_attribute", **names),
                 )
 
 
@@ -143,9 +145,9 @@ def reversed_scores(cells: CellCounts) -> Iterator[tuple[str, DataWarning]]:
                 yield (
                     group_counts.grouping.name,
                     DataWarning(
-                        f"trials of {group} whose target trials score below its nontarget trials",
+                        fact("group_with_reversed_scores", group=group),
                         int(counts.n_target + counts.n_nontarget),
-                        "signs or labels of this group may be turned",
+                        "signs_or_labels_of_group_may_be_turned",
                     ),
                 )
 
@@ -159,19 +161,19 @@ def same_scores(first_trials: TrialSet, second_trials: TrialSet) -> str:
     Returns
     -------
     str
-        ``the same scores``, ``the same scores on another scale``, ``nearly the same scores``, or
+        A code: ``same_scores``, ``same_scores_on_another_scale``, ``nearly_same_scores``, or
         nothing: also where the trials are not the same.
     """
     first, second = _comparable_scores(first_trials, second_trials)
     if min(np.unique(first).size, np.unique(second).size) < _MIN_DISTINCT_SCORES:
         return ""
     if np.array_equal(first, second):
-        return "the same scores"
+        return "same_scores"
     moved = np.abs(_ranks(first) - _ranks(second))
     if not moved.any():
-        return "the same scores on another scale"
+        return "same_scores_on_another_scale"
     is_near = moved <= max(_MAX_NEAR_RANKS, _MAX_NEAR_RANK_SHARE * first.size)
-    return "nearly the same scores" if is_near.mean() >= _MIN_NEAR_SHARE else ""
+    return "nearly_same_scores" if is_near.mean() >= _MIN_NEAR_SHARE else ""
 
 
 def repeated_calls(trials: TrialSet) -> Iterator[DataWarning]:
@@ -194,9 +196,9 @@ def repeated_calls(trials: TrialSet) -> Iterator[DataWarning]:
     n_repeated = int(is_repeated.sum())
     if n_repeated > _MIN_REPEATED_SHARE * score.size:
         yield DataWarning(
-            "trials with the speakers and the score of another trial",
+            "trials_with_speakers_and_score_of_others",
             n_repeated,
-            "the same calls may be in two files or on two days, with other ids",
+            "same_calls_with_other_ids",
         )
 
 
@@ -255,9 +257,11 @@ def _busy_speakers(by_speaker: NDArray[np.int64]) -> Iterator[DataWarning]:
         busiest = int(np.sort(trials_of_speakers)[-_N_BUSY_SPEAKERS:].sum())
         if trials_of_speakers.size >= _MIN_SPEAKERS and busiest >= _MIN_BUSY_SHARE * total:
             yield DataWarning(
-                f"{kind} trials of {_N_BUSY_SPEAKERS} enrolled speakers alone",
+                fact("trials_of_few_speakers", trials=kind, speakers=_N_BUSY_SPEAKERS),
                 busiest,
-                f"{100 * busiest / total:.0f} % of those of {trials_of_speakers.size} speakers",
+                fact(
+                    "share_of_few_speakers", share=busiest / total, speakers=trials_of_speakers.size
+                ),
             )
 
 

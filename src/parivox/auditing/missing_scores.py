@@ -14,6 +14,7 @@ from parivox.core.beyond_noise import heterogeneity
 from parivox.core.cluster_errors import ErrorsBySpeaker, moments, safe_divide
 from parivox.core.noise import floor, gamma_multinomial, null_method, permuted
 from parivox.data.trial_checks import UNSCORED_OF_CLASS, UNSCORED_TESTS
+from parivox.facts import fact, joined_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,9 +26,8 @@ if TYPE_CHECKING:
 
 MISSING_SCORES = "missing scores"
 """The source of rows on groups whose trials lack scores more often than by chance."""
-MISSING_TARGETS, MISSING_NONTARGETS = (
-    f"{item}, which differ by group" for item in reversed(UNSCORED_OF_CLASS)
-)
+MISSING_TARGETS = "missing_target_scores_differ"
+MISSING_NONTARGETS = "missing_nontarget_scores_differ"
 _MAX_P = 0.0025  # of one list and class, over all groupings; with it at most 1 in 100 are named
 _MIN_MISSING = 10  # fewer missing trials are not judged
 _MIN_DRAWS = 999
@@ -35,7 +35,6 @@ _SEED = 0
 # A nontarget trial counts for both speakers, so that a share follows its own speaker and those it
 # is tested with, who may be in the same group: up to twice the deviation of one speaker alone.
 _DEVIATION_OF_PAIRS = 2
-_BOTH_SPEAKERS = "each trial counts for both speakers; "
 
 
 def add_missing_scores(
@@ -94,8 +93,10 @@ def _add_differences(
             item=MISSING_TARGETS if is_target else MISSING_NONTARGETS,
             count=group_missing[has_trials].astype(np.int64),
             value=group_missing[has_trials] / group_trials[has_trials],
-            note=f"{'' if is_target else _BOTH_SPEAKERS}p = {p:.2g}, speakers exchanged among "
-            "groups",
+            note=joined_facts(
+                "" if is_target else "counted_for_both_speakers",
+                fact("p_of_exchanged_speakers", p=float(p)),
+            ),
         )
 
 

@@ -11,7 +11,8 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from parivox.facts import CODE_JOINT, FACT_JOINT, caused, fact
+from parivox.auditing.old_data_sentences import CONTENTS, DATA_SENTENCES
+from parivox.facts import CODE_JOINT, FACT_JOINT, caused, fact, is_fact_cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,22 +38,56 @@ def _edges(words: str) -> dict[str, Any]:
     return {"step": step[1] if step else "", "thresholds": thresholds}
 
 
-_COUNT = r"(?P<{}>\d+)"
+def _count(number: str) -> int:
+    """Return a count that may have commas."""
+    return int(number.replace(",", ""))
+
+
+def _counted_item(sentence: str) -> str:
+    """Return the code of what was counted; what is not listed is taken as written."""
+    return DATA_SENTENCES.get(sentence, sentence)
+
+
+def _content(sentence: str) -> str:
+    """Return the code of what cannot be had from counts; what is not listed is as written."""
+    return CONTENTS.get(sentence, sentence)
+
+
+_COUNT = r"(?P<{}>\d[\d,]*)"
 _NUMBER = r"(?P<{}>-?[\d.]+(?:e[-+]?\d+)?)"
 _WORDS = r"(?P<{}>.+)"
+_WORD = r"(?P<{}>\w+)"
+_NEW_NAMES = {"item": "counted", "class": "trials"}
+"""Names of values that have another name now."""
 _VALUES: dict[str, tuple[str, Value]] = {
-    "speakers": (_COUNT, int),
-    "trials": (_COUNT, int),
-    "groups": (_COUNT, int),
-    "pairs": (_COUNT, int),
+    "speakers": (_COUNT, _count),
+    "trials": (_COUNT, _count),
+    "groups": (_COUNT, _count),
+    "pairs": (_COUNT, _count),
     "errors": (_NUMBER, float),
-    "all_groups": (_COUNT, int),
-    "undefined": (_COUNT, int),
+    "all_groups": (_COUNT, _count),
+    "undefined": (_COUNT, _count),
     "share": (_NUMBER, _share),
     "exact": (_NUMBER, float),
     "target_rate": (_NUMBER, float),
     "operating_point": (r"(?P<{}>\S+)", str),
     "strata": (_WORDS, _listed),
+    # of the table of data
+    "item": (_WORDS, _counted_item),
+    "content": (_WORDS, _content),
+    "attribute": (_WORDS, str),
+    "value": (_WORDS, str),
+    "column": (_WORDS, str),
+    "stratum": (_WORDS, str),
+    "definition": (_WORDS, str),
+    "unit": (_WORD, str),
+    "class": (_WORD, str),
+    "metric": (_WORD, str),
+    "allocation": (_WORD, str),
+    "or_withheld": ("(?P<{}> or withheld)", bool),
+    "threshold": (_NUMBER, str),
+    "extremes_of": (_COUNT, _count),
+    "difference": (_NUMBER, float),
 }
 """How a value is written in a sentence, and how it is read."""
 _SENTENCES = {
@@ -157,6 +192,7 @@ _SENTENCES = {
     "of the {groups} groups that pass the gates": "groups_that_pass_gates",
     "fewer than three groups pass the gates in both": "fewer_than_three_groups_judged_in_both",
     "held by the operating point": "held_by_operating_point",
+    **DATA_SENTENCES,
 }
 """The code of each sentence, with the names of its values."""
 _CAUSED = {
@@ -164,7 +200,13 @@ _CAUSED = {
     "no interval of the log ratio: ": "no_interval_of_log_ratio",
 }
 """How sentences begin that go on with the sentence of another fact, their cause."""
-_EDGES = "its threshold is no edge of "
+_WITH_EDGES = {
+    "its threshold is no edge of ": "threshold_between_edges",
+    "counted at ": "counted_at",
+}
+"""How sentences begin that go on with bins or thresholds."""
+_FIXED_VALUES = {"counted_by_speaker": {"side": "enrolment"}}
+"""Values that are the same in all sentences of a code."""
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
@@ -193,6 +235,8 @@ def facts_of_sentences(words: str) -> str:
     >>> facts_of_sentences("zero_cell"), facts_of_sentences("what nobody has written")
     ('zero_cell', 'what nobody has written')
     """
+    if is_fact_cell(words) and words not in _PLAIN:
+        return words
     facts, parts = [], words.split(CODE_JOINT) if words else []
     while parts:
         # a sentence may hold the joint itself: the longest that is known is taken
@@ -213,14 +257,18 @@ def _fact_of_sentence(sentence: str) -> str:
         if sentence.startswith(beginning):
             cause = _fact_of_sentence(sentence.removeprefix(beginning))
             return caused(code, cause) if cause else ""
-    if sentence.startswith(_EDGES):
-        return fact("threshold_between_edges", **_edges(sentence.removeprefix(_EDGES)))
+    for beginning, code in _WITH_EDGES.items():
+        if sentence.startswith(beginning):
+            return fact(code, **_edges(sentence.removeprefix(beginning)))
     for pattern, code in _PATTERNS:
         match = pattern.fullmatch(sentence)
         if match:
-            values = {name: _VALUES[name][1](text) for name, text in match.groupdict().items()}
+            values = {
+                _NEW_NAMES.get(name, name): _VALUES[name][1](text)
+                for name, text in match.groupdict().items()
+            }
             values.pop("undefined", None)  # follows from the other two
-            return fact(code, **values)
+            return fact(code, **values, **_FIXED_VALUES.get(code, {}))
     return ""
 
 

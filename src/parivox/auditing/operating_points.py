@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -254,13 +254,15 @@ def is_far_from_target(target_rate: float, rate: float) -> bool:
     return max(rate_odds, target_odds) > 2 * min(rate_odds, target_odds)
 
 
-def missed_targets(located_points: Sequence[LocatedPoint], all_trials: Counts) -> list[str]:
-    """Return a sentence on each point whose rate is far from the one that it is named by.
+def missed_targets(
+    located_points: Sequence[LocatedPoint], all_trials: Counts
+) -> list[dict[str, Any]]:
+    """Return each point whose rate is far from the one that it is named by, with its rate.
 
     Far is more than twofold, as odds, and by more trials than three standard errors of a count of
     single trials, and one trial: what chance or the steps of a rate explain is no miss.
     """
-    sentences = []
+    missed = []
     for located in located_points:
         rule, target_rate = located.point.rule, located.point.rule_value
         if located.reason or rule not in {"fpr", "fnr"}:
@@ -271,8 +273,8 @@ def missed_targets(located_points: Sequence[LocatedPoint], all_trials: Counts) -
         excess_errors = abs(rate - target_rate) * n_trials
         is_far = is_far_from_target(target_rate, rate) and excess_errors > max_chance_errors
         if n_trials and is_far:
-            sentences.append(f"{located.point.text} comes to {100 * rate:.3g} %")
-    return sentences
+            missed.append({"operating_point": located.point.text, "rate": float(rate)})
+    return missed
 
 
 def missing_class_reason(n_target: int, n_nontarget: int) -> str:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from parivox.auditing.bt4vt_rows import DIFFERENCES
 from parivox.auditing.confounding import confounding_relations
-from parivox.auditing.definitions import all_definitions
 from parivox.auditing.result import system_name
 from parivox.auditing.schema import SCHEMA_VERSION
 from parivox.data.lists.guidelines import failed_checks
 from parivox.data.lists.trial_list import new_trial_list
+from parivox.facts import facts_of_cell
 from parivox.version import __version__
 
 if TYPE_CHECKING:
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from parivox.auditing.inputs import GroupedTrials
     from parivox.auditing.options import Options
     from parivox.auditing.system import System
+    from parivox.core.costs import CostModel
     from parivox.data.groups_file import GroupsFile
     from parivox.data.rule_file import RuleFile
     from parivox.data.speakers import Speakers
@@ -58,7 +58,11 @@ def audit_record(
             "exact": all(trials.is_exact for trials in inputs.trial_sets),
             "bounds": {name: _bounds(system) for name, system in systems_by_name.items()},
         },
-        "definitions": all_definitions(options, in_blocks=any(map(_has_speaker_blocks, systems))),
+        "cost_models": {
+            cost.name: {"p_target": list(cost.p_target), "c_miss": cost.c_miss, "c_fa": cost.c_fa}
+            for cost in _cost_models(options)
+        },
+        "speaker_blocks": any(map(_has_speaker_blocks, systems)),
     }
     primary = {
         name: "{grouping}@{operating_point}".format(**system.primary)
@@ -67,8 +71,6 @@ def audit_record(
     }
     if primary:
         record["primary"] = primary
-    if options.compat:
-        record["compat"] = DIFFERENCES
     if groups_file is not None:
         record["groups_file"] = groups_file.record()
     if threshold_rules is not None:
@@ -90,6 +92,12 @@ def audit_record(
     if any(confounded.values()):
         record["confounding"] = confounded
     return record
+
+
+def _cost_models(options: Options) -> list[CostModel]:
+    """Return the cost models of the options, and those that operating points name."""
+    point_costs = [point.cost for point in options.points() or []]
+    return [*options.costs, *filter(None, point_costs)]
 
 
 def _has_speaker_blocks(system: System) -> bool:
@@ -150,7 +158,7 @@ def _failed_list_checks(
     """
     if not trials.is_exact or not trials.n_trials:
         return []
-    names = ("id", "what", "statistic", "threshold", "offenders", "sentence")
+    names = ("id", "statistic", "threshold", "offenders")
     rows = []
     trial_list = new_trial_list(trials, speakers, groupings=inputs.groupings)
     if inputs.list_design is not None:
@@ -159,5 +167,6 @@ def _failed_list_checks(
         row = {name: getattr(check, name) for name in names}
         if row["statistic"] == float("inf"):
             row["statistic"] = "inf"
+        row["facts"] = [each._asdict() for each in facts_of_cell(check.facts)]
         rows.append(row)
     return rows

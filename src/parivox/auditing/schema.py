@@ -244,7 +244,7 @@ ADDED_COLUMNS: dict[str, dict[str, str]] = {
     },
 }
 """Columns, or tables, that came later: columns stand at the end, and audits may lack them."""
-WITHOUT_FACTS = ("data", "det", "bins", "bands", "offenders", "pairing")
+WITHOUT_FACTS = ("det", "bins", "bands", "offenders", "pairing")
 """Tables of which no column holds codes of facts."""
 TABLES = {
     name: FIRST_COLUMNS.get(name, {})

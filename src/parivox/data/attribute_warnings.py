@@ -1,6 +1,6 @@
 """Values of one attribute that may mean the same, be of two codings, or be decades of an age.
 
-An inspection and an audit ask these functions and show the same words.
+An inspection and an audit ask these functions and show the same.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parivox.data.value_warnings import LOOKS_UNKNOWN, DataWarning, fold
-from parivox.errors import printable
+from parivox.facts import fact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -91,21 +91,20 @@ def attribute_warnings(name: str, values: Sequence[str]) -> list[DataWarning]:
     Examples
     --------
     >>> for odd in attribute_warnings("nationality", ["UK", "United Kingdom", "India"]):
-    ...     print(f"{odd.what}: {odd.note}")
-    values of 'nationality' that may mean the same: 'UK' and 'United Kingdom'
+    ...     print(odd.code, odd.note)
+    values_that_may_mean_the_same synonyms{"values": [["UK", "United Kingdom"]]}
     >>> [odd.note for odd in attribute_warnings("sex", ["1", "2", "f", "m"])]
-    ["'1', '2' and 'f', 'm'"]
-    >>> [odd.what for odd in attribute_warnings("age", ["34", "30s", "51"])]
-    ["values of 'age' that are decades or bands among ages"]
+    ['two_codings{"codes": ["1", "2"], "words": ["f", "m"]}']
+    >>> [odd.code for odd in attribute_warnings("age", ["34", "30s", "51"])]
+    ['decades_among_ages']
     """
     warnings = []
     synonyms = _same_meaning(values)
     if synonyms:
-        note = "; ".join(
-            " and ".join(f"'{printable(value)}'" for value in pair) for pair in synonyms
-        )
+        note = fact("synonyms", values=synonyms)
         n_values = len({value for pair in synonyms for value in pair})
-        warnings.append(DataWarning(f"values of {name!r} that may mean the same", n_values, note))
+        what = fact("values_that_may_mean_the_same", attribute=name)
+        warnings.append(DataWarning(what, n_values, note))
     if re.search(_AGE_NAME, name):
         return [*warnings, *_decades_among_ages(name, values)]
     return [*warnings, *_two_codings(name, values)]
@@ -117,22 +116,22 @@ def number_warnings(name: str, numbers: NDArray[np.float64]) -> list[DataWarning
     Examples
     --------
     >>> [odd.note for odd in number_warnings("age", np.array([20.0, 30.0, 50.0]))]
-    ['20, 30, 50']
+    ['numbers{"numbers": [20.0, 30.0, 50.0]}']
     >>> number_warnings("age", np.array([20.0, 31.0, 50.0]))
     []
-    >>> [odd.what for odd in number_warnings("gender", np.array([0.0, 1.0, 2.0]))]
-    ["codes of 'gender' that may be of two codings"]
+    >>> [odd.code for odd in number_warnings("gender", np.array([0.0, 1.0, 2.0]))]
+    ['codes_of_two_codings']
     """
     distinct = np.unique(numbers[np.isfinite(numbers)])
-    listed = ", ".join(f"{number:g}" for number in distinct[: 2 * _MAX_NAMES_SHOWN])
+    numbers_shown = distinct[: 2 * _MAX_NAMES_SHOWN].tolist()
     are_decades = distinct.size >= _MIN_DECADES and bool((distinct % 10 == 0).all())
     if re.search(_AGE_NAME, name) and are_decades:
-        return [
-            DataWarning(f"values of {name!r} that are all decades, not ages", distinct.size, listed)
-        ]
+        what = fact("decades_not_ages", attribute=name)
+        return [DataWarning(what, distinct.size, fact("numbers", numbers=numbers_shown))]
     if re.search(_SEX_NAME, name) and {0.0, 1.0, 2.0} <= set(distinct.tolist()):
-        what = f"codes of {name!r} that may be of two codings"
-        return [DataWarning(what, distinct.size, f"{listed}: 0 and 1, or 1 and 2, or 0 is unknown")]
+        what = fact("codes_of_two_codings", attribute=name)
+        note = fact("codes_0_1_or_1_2", numbers=numbers_shown)
+        return [DataWarning(what, distinct.size, note)]
     return []
 
 
@@ -154,7 +153,7 @@ def age_warnings(name: str, ages: NDArray[np.float64]) -> list[DataWarning]:
     >>> [odd.count for odd in age_warnings("age", np.append(years, [20.0, 30.0, 40.0] * 10))]
     [35]
     >>> [odd.note for odd in age_warnings("age", np.append(years, [2.0, 3.0, 4.0]))]
-    ['2, 3, 4: children, or decades?']
+    ['children_or_decades{"numbers": [2.0, 3.0, 4.0]}']
     """
     ages = ages[np.isfinite(ages)]
     is_decade = ages % 10 == 0
@@ -162,17 +161,15 @@ def age_warnings(name: str, ages: NDArray[np.float64]) -> list[DataWarning]:
         return []
     warnings = []
     if is_decade.mean() >= _MIN_DECADE_SHARE:
-        note = "years may be mixed with decades"
-        warnings.append(
-            DataWarning(f"speakers whose {name!r} is a multiple of 10", int(is_decade.sum()), note)
-        )
+        what = fact("speakers_with_decades", attribute=name)
+        warnings.append(DataWarning(what, int(is_decade.sum()), "years_may_be_mixed_with_decades"))
     low = np.unique(ages[ages < _MIN_AGE_IN_YEARS])
     has_gap = not ((ages >= _MIN_AGE_IN_YEARS) & (ages < _MIN_ADULT_AGE)).any()
     n_low = int((ages < _MIN_AGE_IN_YEARS).sum())
     if has_gap and _MIN_DECADES <= n_low < ages.size / 2:
-        listed = ", ".join(f"{number:g}" for number in low[: 2 * _MAX_NAMES_SHOWN])
-        note = f"{listed}: children, or decades?"
-        warnings.append(DataWarning(f"speakers whose {name!r} is below 10", n_low, note))
+        what = fact("speakers_with_low_ages", attribute=name)
+        note = fact("children_or_decades", numbers=low[: 2 * _MAX_NAMES_SHOWN].tolist())
+        warnings.append(DataWarning(what, n_low, note))
     return warnings
 
 
@@ -185,7 +182,7 @@ def speaker_warnings(ids: Iterable[str]) -> list[DataWarning]:
     Examples
     --------
     >>> speaker_warnings(["id0012", "id12", "Meier, Anna", "anna meier", "id13"])
-    [DataWarning(what='speakers that may be one person under two spellings', count=4, note=...)]
+    [DataWarning(what='speakers_under_two_spellings', count=4, note='ids_differ_in_spelling')]
     >>> speaker_warnings(["1-2", "2-1", "on", "no"])
     []
     """
@@ -196,9 +193,7 @@ def speaker_warnings(ids: Iterable[str]) -> list[DataWarning]:
     n_speakers = sum(count for count in spellings.values() if count > 1)
     if not n_speakers:
         return []
-    what = "speakers that may be one person under two spellings"
-    note = "their ids differ in case, blanks, signs, leading zeros or the order of words only"
-    return [DataWarning(what, n_speakers, note)]
+    return [DataWarning("speakers_under_two_spellings", n_speakers, "ids_differ_in_spelling")]
 
 
 def _plain_spelling(speaker_id: str) -> str:
@@ -245,10 +240,8 @@ def _two_codings(name: str, values: Sequence[str]) -> list[DataWarning]:
     is_mixed = 1 < len(codes) <= _MAX_MIXED_CODES and 1 < len(words) <= _MAX_MIXED_CODES
     if not is_mixed or len(codes) + len(words) < len(known):
         return []
-    note = " and ".join(
-        ", ".join(f"'{printable(value)}'" for value in coding) for coding in (codes, words)
-    )
-    return [DataWarning(f"values of {name!r} in two codings", len(known), note)]
+    what = fact("values_in_two_codings", attribute=name)
+    return [DataWarning(what, len(known), fact("two_codings", codes=codes, words=words))]
 
 
 def _decades_among_ages(name: str, values: Sequence[str]) -> list[DataWarning]:
@@ -259,7 +252,6 @@ def _decades_among_ages(name: str, values: Sequence[str]) -> list[DataWarning]:
     ages = [value for value in values if value.isdecimal()]
     if not decades or not ages:
         return []
-    note = ", ".join(f"'{printable(value)}'" for value in decades[:_MAX_NAMES_SHOWN])
-    return [
-        DataWarning(f"values of {name!r} that are decades or bands among ages", len(decades), note)
-    ]
+    what = fact("decades_among_ages", attribute=name)
+    note = fact("examples", values=decades[:_MAX_NAMES_SHOWN])
+    return [DataWarning(what, len(decades), note)]

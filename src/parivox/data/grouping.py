@@ -7,7 +7,7 @@ or it is of the trial. A grouping gives the group of either side of every trial.
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from parivox.data.value_warnings import (
     distant_number_warnings,
     value_warnings,
 )
+from parivox.facts import fact
 from parivox.frozen import frozen
 
 if TYPE_CHECKING:
@@ -35,6 +36,22 @@ if TYPE_CHECKING:
 
 SAME_VALUES = ("different", "same")
 """Values of ``same:x``."""
+
+
+class ExcludedValue(NamedTuple):
+    """A value of an attribute that the groups file leaves out."""
+
+    unit: str  # whose value it is: ``speakers``, ``utterances`` or ``trials``
+    attribute: str
+    value: str
+    n_units: int  # how many of them have it
+
+    @property
+    def item(self) -> str:
+        """What is left out, as a fact."""
+        return fact(
+            "left_out_by_groups_file", unit=self.unit, attribute=self.attribute, value=self.value
+        )
 
 
 @frozen
@@ -149,11 +166,14 @@ class Grouping:
                 attribute is not None
                 and (banded_numbers := (attribute.ungrouped or attribute).banded_numbers).size
             ):
-                name, note = (
-                    attribute.attribute.name,
-                    f"from {banded_numbers.min():g} to {banded_numbers.max():g}",
+                name = attribute.attribute.name
+                note = fact(
+                    "number_range",
+                    low=float(banded_numbers.min()),
+                    high=float(banded_numbers.max()),
                 )
-                yield DataWarning(f"{RANGE_OF_NUMBERS} {name!r}", int(banded_numbers.size), note)
+                what = fact(RANGE_OF_NUMBERS, attribute=name)
+                yield DataWarning(what, int(banded_numbers.size), note)
                 yield from distant_number_warnings(name, banded_numbers)
                 yield from number_warnings(name, banded_numbers)
             elif np.isnan(numbers).any():
@@ -182,8 +202,8 @@ class Grouping:
         """Whether any of its attributes is of the recordings."""
         return any(attribute.row_codes is not None for attribute in self._attribute_codes)
 
-    def excluded_values(self, trials: TrialSet) -> list[tuple[str, str, int]]:
-        """Values that the groups file leaves out: attribute, value and how often it occurs."""
+    def excluded_values(self, trials: TrialSet) -> list[ExcludedValue]:
+        """Values that the groups file leaves out."""
         return [
             excluded
             for attribute in self._attribute_codes
@@ -251,7 +271,7 @@ class AttributeCodes:
             utterance_codes[partition.test],
         )
 
-    def excluded_values(self, trials: TrialSet) -> list[tuple[str, str, int]]:
+    def excluded_values(self, trials: TrialSet) -> list[ExcludedValue]:
         """Values that are no group any more, and of how many speakers, utterances or trials."""
         if self.ungrouped is None or not self.excluded_codes:
             return []
@@ -279,7 +299,7 @@ class AttributeCodes:
             np.zeros(n_values, dtype=int),
         )
         return [
-            (unit, f"{self.attribute.text} {excluded!r}", int(count[code]))
+            ExcludedValue(unit, self.attribute.text, excluded, int(count[code]))
             for excluded, code in self.excluded_codes.items()
         ]
 

@@ -69,6 +69,19 @@ DIFFERENCES: dict[str, Callable[[pl.Expr], pl.Expr]] = {
     "in slashes and backslashes": lambda ids: ids.str.replace_all("\\", "/", literal=True),
 }
 """What ids of two files may differ in, and what makes them alike."""
+_DIFFERENCE_CODES = {
+    "by their endings": "ids_differ_by_endings",
+    "by their folders": "ids_differ_by_folders",
+    "by their folders and endings": "ids_differ_by_folders_and_endings",
+    "in upper and lower case": "ids_differ_in_case",
+    "in slashes and backslashes": "ids_differ_in_slashes",
+}
+ID_DIFFERENCES = {
+    "sides_are_swapped": "enrol and test are swapped",
+    **{code: f"the ids differ {difference}" for difference, code in _DIFFERENCE_CODES.items()},
+    "ids_cut_at_full_stop": ("the ids of the scores end at a full stop, as SpeechBrain cuts them"),
+}
+"""By code: what the pairs of two files may differ in."""
 _FULL_STOP_CUTS = (r"\..*$", r"\.[^.]*$")
 """Behind the first full stop, where SpeechBrain cuts ids, and behind the last."""
 _PAIRS_SHOWN = 2
@@ -165,7 +178,10 @@ def _first_pairs(scanned: Scan) -> pl.DataFrame:
 
 
 def id_difference(scores: Scan, trials: Scan) -> str:
-    """In what the pairs of two files differ, if there is one thing that explains most of them."""
+    """Return the code of what the pairs of two files differ in, if one thing explains most of them.
+
+    Empty if nothing does.
+    """
     score_pairs, list_pairs = _first_pairs(scores), _first_pairs(trials)
 
     def explains(first: pl.DataFrame, second: pl.DataFrame) -> bool:
@@ -173,13 +189,13 @@ def id_difference(scores: Scan, trials: Scan) -> str:
         return 2 * n_shared > min(first.height, second.height)
 
     if explains(score_pairs.select(enrol="test", test="enrol"), list_pairs):
-        return "enrol and test are swapped"
+        return "sides_are_swapped"
     for description, change in DIFFERENCES.items():
         if explains(score_pairs.select(change(pl.all())), list_pairs.select(change(pl.all()))):
-            return f"the ids differ {description}"
+            return _DIFFERENCE_CODES[description]
     for cut in _FULL_STOP_CUTS:
         if explains(score_pairs, list_pairs.select(pl.all().str.replace(cut, ""))):
-            return "the ids of the scores end at a full stop, as SpeechBrain cuts them"
+            return "ids_cut_at_full_stop"
     return ""
 
 
@@ -194,7 +210,7 @@ def unmatched_pairs_message(scores: Scan, trials: Scan) -> str:
     )
     difference = id_difference(scores, trials)
     remedy = (
-        f"{difference}, so make them alike"
+        f"{ID_DIFFERENCES[difference]}, so make them alike"
         if difference
         else "check that the files belong together"
     )

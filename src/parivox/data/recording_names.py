@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -11,9 +11,12 @@ from parivox.data.columns import plain_name
 from parivox.data.ids import positions_in
 from parivox.data.joining import text_before
 from parivox.data.value_warnings import DataWarning
+from parivox.facts import fact, joined_facts
 from parivox.frozen import frozen
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from parivox.data.recordings import Utterances
@@ -40,15 +43,64 @@ _SESSION_FOLDER = (
 _NUMBERED_FOLDER = r"\d$"
 
 
+class SharedFolders(NamedTuple):
+    """Names of folders that many speakers share, so that they may be those of an attribute."""
+
+    n_names: int  # how many names are shared
+    examples: Sequence[str]
+    most_speakers: int  # of the name with most speakers
+    n_speakers: int
+    are_numbered: bool  # whether the names end in numbers
+
+    @property
+    def as_fact(self) -> str:
+        """Why the names may not be those of recordings, as a fact."""
+        return fact("names_of_many_speakers", **self._asdict())
+
+    @property
+    def in_words(self) -> str:
+        """The same as a clause."""
+        shown = ", ".join(map(repr, self.examples))
+        more = ", ..." if self.n_names > len(self.examples) else ""
+        may_be = "look like an attribute (language, device, type of session)"
+        if self.are_numbered:
+            may_be = "may number the recordings of each speaker, or be an attribute"
+        return (
+            f"folder names {shown}{more}, shared by up to {self.most_speakers:,} of "
+            f"{self.n_speakers:,} speakers, {may_be}"
+        )
+
+
 @frozen
 class RecordingNames:
     """What was recorded at once: the name of the recording of each utterance, and its source."""
 
     names: pl.Series  # null where unknown
-    source: str  # what tells the recording; empty if nothing does
-    # why the names may be those of an attribute, not of recordings; empty where nothing says so
-    doubt: str = ""
-    shared: int = 0  # how many folder names give rise to the doubt
+    column: str = ""  # of the table of utterances, that tells the recording
+    are_folders: bool = False  # whether folders tell the recording
+    shared_folders: SharedFolders | None = None  # if they give rise to doubt about the names
+
+    @property
+    def doubt(self) -> str:
+        """Why the names may be those of an attribute, not of recordings; empty if none may be."""
+        return "" if self.shared_folders is None else self.shared_folders.in_words
+
+    @property
+    def source(self) -> str:
+        """What tells the recording; empty if nothing does."""
+        return recording_source_text(self.column, are_folders=self.are_folders)
+
+    @property
+    def source_values(self) -> dict[str, Any]:
+        """The same as values of a fact."""
+        return {"column": self.column, "are_folders": self.are_folders}
+
+    @property
+    def unknown_fact(self) -> str:
+        """Why no recording is known, as a fact."""
+        if self.shared_folders is None:
+            return "no_recording_known"
+        return self.shared_folders.as_fact
 
     @property
     def trusted(self) -> pl.Series:
@@ -73,6 +125,13 @@ class RecordingNames:
         if self.doubt:
             return f"unknown: {self.doubt}; {GIVE_RECORDINGS}"
         return self.source or f"unknown; {GIVE_RECORDINGS}"
+
+
+def recording_source_text(column: str, *, are_folders: bool) -> str:
+    """Return what tells the recordings; empty if nothing does."""
+    if column:
+        return f"column {column!r} of --utterances"
+    return "folder of the path" if are_folders else ""
 
 
 def recording_names(
@@ -106,18 +165,18 @@ def recording_names(
                 .gather(table_rows.set(table_rows < 0, None))
                 .alias("name")
             )
-            return RecordingNames(names, f"column {column!r} of --utterances")
+            return RecordingNames(names, column)
     folder = text_before(ids, r"/[^/]*$").alias("name")
     folder = folder.set(~folder.str.contains("/", literal=True), None)
     speaker_folders = pl.DataFrame({"speaker": speaker, "name": folder}).drop_nulls()
     if not speaker_folders.height:
-        return RecordingNames(folder, "")
+        return RecordingNames(folder)
     if _divide_rows_alike(speaker_folders["speaker"], speaker_folders["name"]):
         first_folders = speaker_folders["name"].str.replace(r"/.*$", "")
         if not _divide_rows_alike(speaker_folders["speaker"], first_folders):
-            return RecordingNames(folder.clear(len(ids)), "")  # folders are the speakers' own
-    doubt, shared = _doubt_of_folders(speaker_folders.filter(pl.col("speaker") >= 0).unique())
-    return RecordingNames(folder, "folder of the path", doubt, shared)
+            return RecordingNames(folder.clear(len(ids)))  # folders are the speakers' own
+    shared_folders = _shared_folders(speaker_folders.filter(pl.col("speaker") >= 0).unique())
+    return RecordingNames(folder, "", are_folders=True, shared_folders=shared_folders)
 
 
 def recording_names_of(trials: TrialSet) -> RecordingNames:
@@ -129,47 +188,43 @@ def recording_names_of(trials: TrialSet) -> RecordingNames:
 
 def recording_name_warnings(trials: TrialSet) -> list[DataWarning]:
     """What is odd about folders that might be taken for recordings: many speakers share them."""
-    recordings = recording_names_of(trials)
-    if not recordings.doubt:
+    shared_folders = recording_names_of(trials).shared_folders
+    if shared_folders is None:
         return []
-    note = f"{recordings.doubt}; same-recording trials are unknown: {GIVE_RECORDINGS}"
-    return [DataWarning("shared folder names, not taken for recordings", recordings.shared, note)]
+    note = joined_facts(shared_folders.as_fact, "same_recordings_unknown")
+    return [DataWarning("shared_folder_names", shared_folders.n_names, note)]
 
 
-def _doubt_of_folders(folders: pl.DataFrame) -> tuple[str, int]:
-    """Why folders may be an attribute, and how many names say so; empty and 0 if none does.
+def _shared_folders(folders: pl.DataFrame) -> SharedFolders | None:
+    """The names that say that folders may be an attribute; None if none does.
 
     `folders` are the distinct ones of each speaker. Recordings have names of their own, or those
     of the few who were recorded together; attributes have those of many speakers.
     """
     n_speakers = folders["speaker"].n_unique()
     if n_speakers < 2:
-        return "", 0
+        return None
     names = folders.select("speaker", name=_without_speaker(folders)).unique()
     names = names.with_columns(speakers=pl.len().over("name"))
     limit = float(np.clip(_MAX_OWN_SPEAKER_SHARE * n_speakers, *_OWN_SPEAKER_LIMITS))
     shared = names.filter(pl.col("speakers") > limit)
     if shared.height <= _MAX_SHARED_NAMES * names.height:
-        return "", 0
+        return None
     is_session = shared["name"].str.contains(_SESSION_FOLDER)
     if float(is_session.mean() or 0.0) >= _MIN_SESSION_SHARE:  # type: ignore[arg-type]
-        return "", 0
+        return None
     shared_names = (
         shared.select("name", "speakers")
         .unique()
         .sort("speakers", "name", descending=[True, False])
     )
-    shown = ", ".join(repr(name) for name in shared_names["name"].head(_MAX_NAMES_SHOWN).to_list())
-    more = ", ..." if shared_names.height > _MAX_NAMES_SHOWN else ""
-    may_be = "look like an attribute (language, device, type of session)"
-    if shared_names["name"].str.contains(_NUMBERED_FOLDER).all():
-        may_be = "may number the recordings of each speaker, or be an attribute"
-    most_speakers = int(shared_names["speakers"][0])
-    doubt = (
-        f"folder names {shown}{more}, shared by up to {most_speakers:,} of {n_speakers:,} "
-        f"speakers, {may_be}"
+    return SharedFolders(
+        n_names=shared_names.height,
+        examples=shared_names["name"].head(_MAX_NAMES_SHOWN).to_list(),
+        most_speakers=int(shared_names["speakers"][0]),
+        n_speakers=n_speakers,
+        are_numbered=bool(shared_names["name"].str.contains(_NUMBERED_FOLDER).all()),
     )
-    return doubt, shared_names.height
 
 
 def _without_speaker(folders: pl.DataFrame) -> pl.Series:

@@ -131,10 +131,17 @@ class Bins:
         """Whether counts at this threshold are exact."""
         return bool(np.isinf(threshold) or self.binned(np.array([threshold]))[0] == threshold)
 
+    @property
+    def thresholds_in_words(self) -> str:
+        """The first thresholds, and how many more there are."""
+        listed = ", ".join(f"{t:g}" for t in self.thresholds[:8])
+        return listed + (
+            f" and {len(self.thresholds) - 8} more" if len(self.thresholds) > 8 else ""
+        )
+
     def in_words(self) -> str:
         """In words, for messages."""
-        listed = ", ".join(f"{t:g}" for t in self.thresholds[:8])
-        listed += f" and {len(self.thresholds) - 8} more" if len(self.thresholds) > 8 else ""
+        listed = self.thresholds_in_words
         if self.step:
             return f"bins of {self.step}" + (f" with edges at {listed}" if listed else "")
         return f"thresholds {listed}" if listed else "each score"

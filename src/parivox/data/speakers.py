@@ -19,9 +19,10 @@ from parivox.data.formats.format import Chunk, has_text_cells
 from parivox.data.ids import NumberedTexts
 from parivox.data.kaldi import kaldi_table
 from parivox.data.source_bytes import SourceBytes, read_content
-from parivox.data.trial_checks import DataNote
+from parivox.data.trial_checks import LEFT_OUT, MERGED, DataNote
 from parivox.data.trial_values import mostly_scores
 from parivox.errors import ConfigError, DataError, name_hint
+from parivox.facts import fact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -201,7 +202,7 @@ class Speakers:
         speaker_notes = [
             DataNote(
                 "speakers",
-                f"speakers with unknown {attribute}",
+                fact("speakers_with_unknown_value", attribute=attribute),
                 used_attributes[attribute].null_count(),
             )
             for attribute in used_attributes.columns
@@ -209,15 +210,18 @@ class Speakers:
         ]
         if self._without_id:
             speaker_notes.append(
-                DataNote("speakers", "rows without id", self._without_id, "left out")
+                DataNote("speakers", "rows_without_id", self._without_id, LEFT_OUT)
             )
         if self._repeated:
             speaker_notes.append(
-                DataNote("speakers", "rows that repeat a speaker", self._repeated, "merged")
+                DataNote("speakers", "repeated_speaker_rows", self._repeated, MERGED)
             )
         return speaker_notes + [
             DataNote(
-                "speakers", f"speakers with two values of {attribute}", count, "taken as unknown"
+                "speakers",
+                fact("speakers_with_two_values", attribute=attribute),
+                count,
+                "taken_as_unknown",
             )
             for attribute, count in self._aside.items()
         ]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from parivox.facts import fact
 from parivox.frozen import frozen
 
 if TYPE_CHECKING:
@@ -24,30 +25,32 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Bools = NDArray[np.bool_]
 
-UNSCORED = "trials without score"
+UNSCORED = "trials_without_score"
+"""Codes of what is counted (`parivox.facts`)."""
+UNDECIDED = "trials_without_decision"
 _MAX_ROUNDING_DIFFERENCE = 1e-3
 """Difference of two orders of a pair, relative to their size, that rounding does not make."""
-UNSCORED_OF_CLASS = ("nontarget trials without score", "target trials without score")
-UNSCORED_TESTS = "nontarget trials without score (by test speaker)"
-REPEATED_UNSCORED = "rows without score whose trial is in another row"
-DUPLICATES = "exact duplicates"
-CONFLICTS = "contradicting rows"
-REVERSED = "reversed pairs"
-REVERSED_FAR = "pairs in both orders that have different scores"
-REPEATED = "trials that occur more than once"
-SAME_UTTERANCE = "trials of an utterance with itself"
-WITHOUT_TEST_SPEAKER = "nontarget trials without a test speaker"
-NOTE_WITHOUT_TEST_SPEAKER = (
-    "they count for the group of the enrolment speaker, whose FPR then has no interval; name the "
-    "callers in a column test_speaker to have one"
-)
-INFINITE = "infinite scores"
-PLACEHOLDER_SPEAKER = "trials of nobody"
-NOTE_PLACEHOLDER_SPEAKER = (
-    "left out, as the speaker of a side is a placeholder such as nan or unknown; list it in the "
-    "table of speakers if somebody is called so"
-)
-FAILED = "trials of a recording that failed"
+UNSCORED_OF_CLASS = ("nontarget_trials_without_score", "target_trials_without_score")
+UNSCORED_TESTS = "tests_without_score"
+REPEATED_UNSCORED = "rows_without_score_repeated"
+DUPLICATES = "exact_duplicates"
+CONFLICTS = "contradicting_rows"
+REVERSED = "reversed_pairs"
+REVERSED_FAR = "reversed_pairs_with_other_scores"
+REPEATED = "repeated_trials"
+SAME_UTTERANCE = "trials_of_one_utterance"
+WITHOUT_TEST_SPEAKER = "nontarget_trials_without_test_speaker"
+NOTE_WITHOUT_TEST_SPEAKER = "counted_for_enrolment_speaker"
+INFINITE = "infinite_scores"
+PLACEHOLDER_SPEAKER = "trials_of_nobody"
+NOTE_PLACEHOLDER_SPEAKER = "left_out_for_placeholder"
+FAILED = "trials_of_failed_recordings"
+SPEAKERS_IN_COLUMNS = "utterances_in_column"
+SPEAKERS_IN_TABLE = "utterances_in_table"
+IDS_BEGIN_WITH_SPEAKER = "ids_begin_with_speaker"
+COUNTED_ONCE, MERGED, KEPT, LEFT_OUT = "counted_once", "merged", "kept", "left_out"
+EXCLUDED = "set_aside"
+"""Codes of what was done about it."""
 ACQUIRE, ENROL = 1, 2
 """Stage at which a trial failed, 0 where it did not."""
 UNKNOWN_CELL = {"f": np.nan, "i": -1}
@@ -559,7 +562,8 @@ def _count_unscored(
 
 def item_by_speaker(item: str) -> str:
     """Name what is counted by speaker, with the side whose speaker counts."""
-    return item if item == UNSCORED_TESTS else f"{item} (by enrolment speaker)"
+    side = "test" if item == UNSCORED_TESTS else "enrolment"
+    return fact("counted_by_speaker", counted=item, side=side)
 
 
 def _append_unscored(scored: EncodedRows, list_rows: EncodedRows) -> EncodedRows:
@@ -623,6 +627,6 @@ class DataNote:
     """One line of what was read."""
 
     source: str  # ``scores``, ``trials``, ``utterances`` or ``speakers``
-    item: str  # what was counted
+    item: str  # the fact that says what was counted
     count: int
-    note: str = ""  # what was done about it; may be empty
+    note: str = ""  # the facts that say what was done about it; may be empty

@@ -11,9 +11,13 @@ from parivox.data.formats import FORMATS
 from parivox.data.joining import id_difference
 from parivox.data.trial_checks import (
     CONFLICTS,
+    COUNTED_ONCE,
     DUPLICATES,
+    EXCLUDED,
     FAILED,
     INFINITE,
+    KEPT,
+    LEFT_OUT,
     NOTE_PLACEHOLDER_SPEAKER,
     NOTE_WITHOUT_TEST_SPEAKER,
     PLACEHOLDER_SPEAKER,
@@ -22,12 +26,14 @@ from parivox.data.trial_checks import (
     REVERSED,
     REVERSED_FAR,
     SAME_UTTERANCE,
+    UNDECIDED,
     UNSCORED,
     WITHOUT_TEST_SPEAKER,
     DataNote,
 )
 from parivox.data.value_warnings import CUT_IDS_REASON, WARNING_SOURCE, target_trial_warnings
 from parivox.errors import DataError, name_hint
+from parivox.facts import fact, joined_facts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,41 +67,40 @@ def reading_notes(
     counts: CheckCounts, scans: Sequence[Scan], *, is_scored: bool = True
 ) -> list[DataNote]:
     """What was counted, in a fixed order."""
-    difference = (
-        f"{counts.reversed_differ:,} of them with another score, by up to {counts.reversed_by:.1g}"
+    other_scores = fact(
+        "other_scores", trials=counts.reversed_differ, difference=float(f"{counts.reversed_by:.1g}")
     )
-    reversed_note = f"kept as trials of their own; {difference}" if counts.reversed else ""
-    unscored_item = UNSCORED if is_scored else "trials without decision"
-    only_decided = "left out with their trials, as the others have scores"
+    reversed_note = joined_facts("kept_as_trials", other_scores) if counts.reversed else ""
+    unscored_item = UNSCORED if is_scored else UNDECIDED
     totals = [
         ("rows", counts.rows),
         ("trials", counts.n_kept),
-        ("target trials", counts.targets),
-        ("nontarget trials", counts.n_kept - counts.targets),
+        ("target_trials", counts.targets),
+        ("nontarget_trials", counts.n_kept - counts.targets),
     ]
     exclusions = [
-        (unscored_item, counts.unscored, "left out"),
-        (REPEATED_UNSCORED, counts.repeated_unscored, "left out"),
+        (unscored_item, counts.unscored, LEFT_OUT),
+        (REPEATED_UNSCORED, counts.repeated_unscored, LEFT_OUT),
         (PLACEHOLDER_SPEAKER, counts.without_speaker, NOTE_PLACEHOLDER_SPEAKER),
-        ("decisions of trials without score", counts.decided_only, only_decided),
-        (DUPLICATES, counts.duplicates, "counted once"),
-        (CONFLICTS, counts.conflicts, "set aside"),
-        ("labels that contradict the speakers", counts.wrong_labels, "set aside"),
+        ("decisions_without_score", counts.decided_only, "left_out_as_others_are_scored"),
+        (DUPLICATES, counts.duplicates, COUNTED_ONCE),
+        (CONFLICTS, counts.conflicts, EXCLUDED),
+        ("labels_against_speakers", counts.wrong_labels, EXCLUDED),
         (REVERSED, counts.reversed, reversed_note),
-        (SAME_UTTERANCE, counts.same_utterance, "kept"),
-        (INFINITE, counts.infinite, "kept"),
+        (SAME_UTTERANCE, counts.same_utterance, KEPT),
+        (INFINITE, counts.infinite, KEPT),
         (WITHOUT_TEST_SPEAKER, counts.without_test_speaker, NOTE_WITHOUT_TEST_SPEAKER),
-        (FAILED, counts.failed, "counted as rejected in FRR and FAR"),
-        ("scores of trials that failed", counts.failed_scored, "set aside"),
-        ("decisions that contradict score and threshold", counts.wrong_decisions, "set aside"),
+        (FAILED, counts.failed, "counted_as_rejected"),
+        ("scores_of_failed_trials", counts.failed_scored, EXCLUDED),
+        ("decisions_against_threshold", counts.wrong_decisions, EXCLUDED),
     ]
     notes = [DataNote("scores", item, count) for item, count in totals]
     notes += [DataNote("scores", item, count, note) for item, count, note in exclusions if count]
     if counts.reversed_far > _MAX_UNUSUAL_SHARE * counts.reversed:
-        note = "a symmetric system gives both orders one score"
+        note = "symmetric_systems_give_one_score"
         notes.append(DataNote(WARNING_SOURCE, REVERSED_FAR, counts.reversed_far, note))
     if counts.duplicates > _MAX_UNUSUAL_SHARE * (counts.duplicates + counts.n_kept):
-        note = "the same calls may be in two files or on two days; each is counted once"
+        note = "same_calls_counted_once"
         notes.append(DataNote(WARNING_SOURCE, REPEATED, counts.duplicates, note))
     target_warnings = target_trial_warnings(
         counts.targets, counts.same_utterance, counts.conflict_targets
@@ -111,13 +116,13 @@ def reading_notes(
             counts.found_in_scores + counts.not_in_scores,
             counts.found_in_scores + counts.not_in_trials,
         )
-        hint = id_difference(*scans) if is_poor_match else ""
-        exclusion = f"left out; {hint}" if hint else "left out"
+        difference = id_difference(*scans) if is_poor_match else ""
+        exclusion = joined_facts(LEFT_OUT, difference)
         notes.append(DataNote("trials", "rows", counts.list_rows))
         join_notes = [
-            DataNote("trials", DUPLICATES, counts.list_duplicates, "counted once"),
+            DataNote("trials", DUPLICATES, counts.list_duplicates, COUNTED_ONCE),
             DataNote("trials", UNSCORED, counts.not_in_scores, exclusion),
-            DataNote("scores", "scores that are in no trial", counts.not_in_trials, "left out"),
+            DataNote("scores", "scores_in_no_trial", counts.not_in_trials, LEFT_OUT),
         ]
         notes += [warning for warning in join_notes if warning.count]
     return notes

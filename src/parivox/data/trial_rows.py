@@ -25,6 +25,7 @@ from parivox.data.trial_checks import DataNote, EncodedRows
 from parivox.data.trial_notes import score_format_hint
 from parivox.data.trial_values import SECONDS_PER_DAY, decisions, failures, labels, numbers, scores
 from parivox.errors import DataError
+from parivox.facts import fact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -283,23 +284,21 @@ class TrialRows:
         """What stands in for labels, and columns that stand where they do not count."""
         row_notes = []
         if not any("label" in scanned.columns for scanned in self.scans):
-            item, note = "trials labelled by their speakers", "the file has no labels"
+            note = "no_labels"
             if customer_column := only_customer_column(self.scans[0].columns):
-                note = (
-                    f"the file has no labels and no claims: {customer_column!r} is who calls "
-                    "and is claimed"
-                )
-            row_notes.append(DataNote("scores", item, self.stores[-1].rows, note))
+                note = fact("no_labels_and_no_claims", column=customer_column)
+            row_notes.append(
+                DataNote("scores", "trials_labelled_by_speakers", self.stores[-1].rows, note)
+            )
         for scanned, store in zip(self.scans[1:], self.stores[1:], strict=True):
             for role in ("decision", "threshold", "status", "seconds"):
                 if role in scanned.columns:
-                    item = f"rows whose column {scanned.columns[role]!r} is not used"
-                    note = "what became of a trial is told by the score file"
-                    row_notes.append(DataNote("trials", item, store.rows, note))
+                    item = fact("rows_with_unused_column", column=scanned.columns[role])
+                    row_notes.append(DataNote("trials", item, store.rows, "scores_tell_outcomes"))
         score_columns = self.scans[0].columns
         if "stage" in score_columns and "status" not in score_columns:
-            item = f"rows whose column {score_columns['stage']!r} is not used"
-            row_notes.append(DataNote("scores", item, self.stores[0].rows, "there is no status"))
+            item = fact("rows_with_unused_column", column=score_columns["stage"])
+            row_notes.append(DataNote("scores", item, self.stores[0].rows, "no_status"))
         return row_notes
 
     def provenance(self) -> list[dict[str, Any]]:

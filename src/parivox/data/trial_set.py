@@ -18,12 +18,13 @@ from parivox.data.score_bins import Bins
 from parivox.data.speakers import speakers_of
 from parivox.data.spilled_rows import CheckedPartitions
 from parivox.data.trial_checks import (
+    EXCLUDED,
     UNSCORED_OF_CLASS,
     UNSCORED_TESTS,
-    WITHOUT_TEST_SPEAKER,
     DataNote,
 )
 from parivox.errors import ConfigError, DataError, name_hint
+from parivox.facts import fact
 from parivox.frozen import frozen
 from parivox.runtime.disk import ScratchFolder
 from parivox.runtime.progress import with_progress
@@ -338,12 +339,16 @@ class TrialSet:
             finite = scores[np.isfinite(scores)]
             lowest, highest = finite.min(initial=lowest), finite.max(initial=highest)
         condition = " and ".join(f"{name}={', '.join(wanted)}" for name, wanted in values.items())
+        conditions = [{"attribute": name, "values": [*wanted]} for name, wanted in values.items()]
         if not n:
             msg = f"--only {condition}: none of the {self.n_trials:,} trials of {self.name} is so"
             raise ConfigError(msg)
         unscored_notes = (*UNSCORED_OF_CLASS, UNSCORED_TESTS)
         note = DataNote(
-            "scores", f"trials that are not {condition}", self.n_trials - n, "set aside"
+            "scores",
+            fact("trials_not_selected", conditions=conditions),
+            self.n_trials - n,
+            EXCLUDED,
         )
         return replace(
             self,
@@ -401,8 +406,8 @@ def check_test_speakers(trials: TrialSet, reason: str) -> None:
     n = trials.n_without_test_speaker
     if n:
         msg = (
-            f"{trials.name}: holds {n:,} {WITHOUT_TEST_SPEAKER}, but {reason}; name it in a column "
-            "test_speaker, or remove these rows"
+            f"{trials.name}: holds {n:,} nontarget trials without a test speaker, but {reason}; "
+            "name it in a column test_speaker, or remove these rows"
         )
         raise DataError(msg)
 

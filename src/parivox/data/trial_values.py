@@ -262,22 +262,30 @@ def decision_words(words: Sequence[str]) -> tuple[dict[str, str], str]:
     >>> decision_words(["ja", "nein"])[0]
     {'accept': 'WORD', 'reject': 'WORD'}
     """
-    unknown_words = [word for word in words if word.lower() not in DECISIONS]
-    known_codes = {DECISIONS[word.lower()] for word in words if word not in unknown_words}
-    listed = ", ".join(map(repr, unknown_words))
-    if not unknown_words or any(
-        sign in word for word in unknown_words for sign in ",|"
-    ):  # as no option has it
+    unknown = unknown_words(words)
+    known_codes = {DECISIONS[word.lower()] for word in words if word not in unknown}
+    if not unknown or any(sign in word for word in unknown for sign in ",|"):  # as no option has it
         return {}, ""
     if len(known_codes) > 1:
-        verb = "are" if len(unknown_words) > 1 else "is"
-        return {"failed": "|".join(unknown_words)}, f"{listed} {verb} taken for what failed"
+        return {"failed": "|".join(unknown)}, failure_words_text(unknown)
     needed_words = [
         word for code, word in ((1, "accept"), (0, "reject")) if code not in known_codes
     ]
-    needed_words += ["failed"] if len(unknown_words) > len(needed_words) else []
+    needed_words += ["failed"] if len(unknown) > len(needed_words) else []
+    listed = ", ".join(map(repr, unknown))
     explanation = f"which of {listed} means {', '.join(needed_words)} is not known"
     return dict.fromkeys(needed_words, UNKNOWN_WORD), explanation
+
+
+def unknown_words(words: Sequence[str]) -> list[str]:
+    """Return the words of a column that are no known words of decisions."""
+    return [word for word in words if word.lower() not in DECISIONS]
+
+
+def failure_words_text(words: Sequence[str]) -> str:
+    """Return that words are taken for failures, as a clause."""
+    verb = "are" if len(words) > 1 else "is"
+    return f"{', '.join(map(repr, words))} {verb} taken for what failed"
 
 
 def columns_option(recipe: Mapping[str, str]) -> str:

@@ -36,6 +36,10 @@ from parivox.data.spilled_rows import CheckedPartitions, FinalCodes, trial_recor
 from parivox.data.trial_checks import (
     ACQUIRE,
     ENROL,
+    IDS_BEGIN_WITH_SPEAKER,
+    MERGED,
+    SPEAKERS_IN_COLUMNS,
+    SPEAKERS_IN_TABLE,
     CheckCounts,
     DataNote,
     Trials,
@@ -74,8 +78,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DataNote", "TrialSet", "Trials", "read_trials"]
 
-SPEAKERS_IN_COLUMNS = "utterances with a speaker in a column"
-SPEAKERS_IN_TABLE = "utterances with a speaker in the table"
 CONFLICT_POLICIES = ("error", "set-aside")
 ORIENTATIONS = (None, "distance", "similarity")
 _MAX_HASHED_IDS = 100_000  # ids hashed at once
@@ -435,23 +437,23 @@ class TrialTables:
         return isinstance(self.utterances, SpeakerPattern) and self.utterances.has_sides
 
     @property
-    def enrolments_in_words(self) -> str:
+    def enrolments_code(self) -> str:
         """How the speakers of enrolments are known, if these are models."""
         if self.enrolments_have_patterns:
-            return "whose speaker a pattern gives"
+            return "enrolments_by_pattern"
         if self.models is not None and self.models.provenance:
-            return "that are models"
-        return "that have the name of their speaker"
+            return "enrolments_by_models"
+        return "enrolments_by_name"
 
     def notes(self) -> list[DataNote]:
         """Rows that say once more what others say."""
         table_notes = []
         if self.utterances is not None and self.utterances.n_repeated_rows:
-            item, count = "rows that repeat an utterance", self.utterances.n_repeated_rows
-            table_notes.append(DataNote("utterances", item, count, "merged"))
+            item, count = "repeated_utterance_rows", self.utterances.n_repeated_rows
+            table_notes.append(DataNote("utterances", item, count, MERGED))
         if self.models is not None and self.models.n_repeated_rows:
-            item, count = "rows that repeat a recording of a model", self.models.n_repeated_rows
-            table_notes.append(DataNote("models", item, count, "merged"))
+            item, count = "repeated_model_rows", self.models.n_repeated_rows
+            table_notes.append(DataNote("models", item, count, MERGED))
         return table_notes
 
     def provenance(self) -> list[dict[str, Any]]:
@@ -487,7 +489,7 @@ def find_speakers(
         tables.models.check_speakers(
             tables.utterances, speaker_table, by_path=not len(named_speakers)
         )
-        notes.append(DataNote("models", f"enrolments {tables.enrolments_in_words}", n_models))
+        notes.append(DataNote("models", tables.enrolments_code, n_models))
     utterance_speaker, has_name = speaker[n_models:], ids.values >= 0
     if len(named_speakers):
         if tables.utterances is not None and tables.names_speakers:
@@ -507,7 +509,7 @@ def find_speakers(
     if n_derived and tables.names_speakers:
         notes.append(DataNote("utterances", SPEAKERS_IN_TABLE, n_derived))
     elif n_derived:
-        notes.append(DataNote("scores", "utterance ids that begin with their speaker", n_derived))
+        notes.append(DataNote("scores", IDS_BEGIN_WITH_SPEAKER, n_derived))
     if tables.models is not None:
         tables.models.check_trials(ids, utterance_speaker, speaker_table.ids, scores)
     return speaker_table, speaker, notes

@@ -19,7 +19,7 @@ import polars as pl
 from parivox.core.calibration import logistic, unfit
 from parivox.core.costs import bayes_threshold, min_cdet
 from parivox.core.counts import Counts
-from parivox.errors import printable
+from parivox.facts import fact, facts_of_cell, joined_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,8 +36,8 @@ LOOKS_UNKNOWN = {
     "missing", "not available", "not known", "not specified", "unspecified", "undefined",
 }  # fmt: skip
 """What is taken for a value as it stands, but is likely to say that none is known."""
-RANGE_OF_NUMBERS = "different numbers of"
-"""How the item begins that tells the range of an attribute, which is not odd."""
+RANGE_OF_NUMBERS = "range_of_numbers"
+"""The code of the range of an attribute, which is not odd."""
 WARNING_SOURCE = "oddities"
 """The source of what is odd, among what an audit tells of its data."""
 CUT_IDS_REASON = (
@@ -58,9 +58,9 @@ _DATE = r"^(\d{4}-\d\d-\d\d(T00:00:00)?|\d{1,2}[./]\d{1,2}[./]\d{4})$"
 _UNDATED_NAME = r"(?i)group|band|range|class|bracket|age"
 """Attributes of which a date alone is no sensible value."""
 _SPREADSHEET_FORMS = {
-    "ids as a spreadsheet shortens long numbers": r"^[+-]?\d+([.,]\d+)?[eE][+-]?\d+$",
-    "ids as a spreadsheet writes numbers": r"^\d+[.,]0+$",
-    "ids as a spreadsheet makes dates of": rf"(?i)^\d{{1,2}}[-. /]({_MONTHS})([-. /]\d{{2,4}})?$",
+    "ids_shortened_by_spreadsheet": r"^[+-]?\d+([.,]\d+)?[eE][+-]?\d+$",
+    "ids_like_numbers_of_spreadsheet": r"^\d+[.,]0+$",
+    "ids_like_dates_of_spreadsheet": rf"(?i)^\d{{1,2}}[-. /]({_MONTHS})([-. /]\d{{2,4}})?$",
 }
 _BEFORE_NUMBERS = [*"+-0123456789"]
 _AGE_NAME = r"(?i)(^|[^a-z])age($|[^a-z])"
@@ -82,27 +82,33 @@ _LOG10_SLOPES = (2.0, 4.0)
 _SLOPE_ERRORS = 3.5
 _MAX_BETTER_COST = 0.5
 """Normalised cost below which deciding by scores is clearly better than one decision for all."""
-_CALIBRATE_REMEDY = "parivox calibrate makes likelihood ratios of scores"
-BASE_10_LLRS = "scores that look like log likelihood ratios to base 10"
+_CALIBRATE_REMEDY = "calibrate_scores"
+BASE_10_LLRS = "scores_like_base_10_llrs"
 NOT_LLR_SUBJECTS = {
-    "log likelihood ratios that are all from 0 to 1",
-    "log likelihood ratios that are all from -1 to 1",
-    "log likelihood ratios none of which is negative",
-    "log likelihood ratios none of which is positive",
+    "llrs_from_0_to_1",
+    "llrs_from_minus_1_to_1",
+    "llrs_none_negative",
+    "llrs_none_positive",
 }
-"""What is said of scores that cannot be log likelihood ratios."""
+"""Codes of what is said of scores that cannot be log likelihood ratios."""
 
 
 @dataclass(frozen=True)
 class DataWarning:
     """Something that is no error but worth a look: how often, and an example or a remark.
 
-    What is of the whole file has the count 0.
+    What is of the whole file has the count 0. What it is, and the remark, are facts
+    (`parivox.facts`).
     """
 
     what: str
     count: int
     note: str = ""
+
+    @property
+    def code(self) -> str:
+        """The code of what it is."""
+        return facts_of_cell(self.what)[0].code
 
 
 def value_warnings(name: str, values: Sequence[str]) -> list[DataWarning]:
@@ -111,26 +117,25 @@ def value_warnings(name: str, values: Sequence[str]) -> list[DataWarning]:
     Examples
     --------
     >>> for one in value_warnings("sex", ["F", "f", "m", "?"]):
-    ...     print(f"{one.what}: {one.note}")
-    values of 'sex' that may be one: 'F' and 'f'
-    values of 'sex' that look unknown: '?'
+    ...     print(one.what, one.note)
+    values_that_may_be_one{"attribute": "sex"} same_values{"values": [["F", "f"]]}
+    values_that_look_unknown{"attribute": "sex"} examples{"values": ["?"]}
     """
     warnings = []
     alike = list(_alike_values(values)) if len(values) <= MAX_COMPARED_VALUES else []
     if alike:
-        note = "; ".join(map(_alike_words, alike[:_MAX_EXAMPLES]))
-        warnings.append(
-            DataWarning(f"values of {name!r} that may be one", sum(map(len, alike)), note)
-        )
+        note = fact("same_values", values=alike[:_MAX_EXAMPLES])
+        what = fact("values_that_may_be_one", attribute=name)
+        warnings.append(DataWarning(what, sum(map(len, alike)), note))
     unknown = [unknown_value for unknown_value in values if _looks_unknown(unknown_value)]
     if unknown:
-        note = ", ".join(
-            f"'{printable(unknown_value)}'" for unknown_value in unknown[:_MAX_EXAMPLES]
-        )
-        warnings.append(DataWarning(f"values of {name!r} that look unknown", len(unknown), note))
+        note = fact("examples", values=unknown[:_MAX_EXAMPLES])
+        what = fact("values_that_look_unknown", attribute=name)
+        warnings.append(DataWarning(what, len(unknown), note))
     if dates := _date_like_values(name, pl.Series(values, dtype=pl.String)):
-        note = f"{', '.join(dates[:_MAX_EXAMPLES])}: a spreadsheet may have changed them"
-        warnings.append(DataWarning(f"values of {name!r} that look like dates", len(dates), note))
+        note = fact("changed_by_spreadsheet", values=dates[:_MAX_EXAMPLES])
+        what = fact("values_that_look_like_dates", attribute=name)
+        warnings.append(DataWarning(what, len(dates), note))
     return warnings
 
 
@@ -172,7 +177,7 @@ def fold(value: str) -> str:
     return re.sub(r"[\s_-]+", " ", re.sub(r"(?<=[^\W\d_])\.", "", text)).strip()
 
 
-def _alike_words(values: Sequence[str]) -> str:
+def alike_words(values: Sequence[str]) -> str:
     """Values that may be one, in code points where they look the same."""
     simplified = {re.sub(r"[\s_.-]+", "", value.casefold()) for value in values}
     has_letter = any(len(value) == 1 for value in simplified)
@@ -209,7 +214,7 @@ def distant_number_warnings(name: str, numbers: Floats) -> list[DataWarning]:
     Examples
     --------
     >>> distant_number_warnings("age", np.array([18, 25, 33, 41, 60, -1, 999.0, 1990]))[0].note
-    '-1, 999, 1990; the others are from 18 to 60'
+    'distant_numbers{"numbers": [-1.0, 999.0, 1990.0], "more": 0, "others_from": 18.0, ...}'
     """
     distinct = np.unique(numbers[np.isfinite(numbers)])
     is_odd = np.zeros(distinct.size, dtype=bool)
@@ -235,12 +240,15 @@ def distant_number_warnings(name: str, numbers: Floats) -> list[DataWarning]:
     others, odd = distinct[~is_odd], distinct[is_odd]
     if not odd.size or not others.size:
         return []
-    printable = ", ".join(f"{number:g}" for number in odd[: 2 * _MAX_EXAMPLES])
-    if odd.size > 2 * _MAX_EXAMPLES:
-        printable += ", ..."
-    note = f"{printable}; the others are from "
-    note += f"{others[0]:g} to {others[-1]:g}"
-    return [DataWarning(f"numbers of {name!r} far from all others", int(odd.size), note)]
+    note = fact(
+        "distant_numbers",
+        numbers=odd[: 2 * _MAX_EXAMPLES].tolist(),
+        more=max(odd.size - 2 * _MAX_EXAMPLES, 0),
+        others_from=float(others[0]),
+        others_to=float(others[-1]),
+    )
+    what = fact("numbers_far_from_others", attribute=name)
+    return [DataWarning(what, int(odd.size), note)]
 
 
 def id_warnings(ids: pl.Series) -> list[DataWarning]:
@@ -249,36 +257,32 @@ def id_warnings(ids: pl.Series) -> list[DataWarning]:
     Examples
     --------
     >>> id_warnings(pl.Series(["1E+05", "1002", "a", "A"]))
-    [DataWarning(what='ids as a spreadsheet shortens long numbers', count=1, note='1E+05'), ...]
+    [DataWarning(what='ids_shortened_by_spreadsheet', count=1, note='ids{"ids": ["1E+05"]}'), ...]
     >>> id_warnings(pl.Series(["a//1.wav", "a/1.wav", "b.wav", "b.flac"]))[0].note
-    'a//1.wav and a/1.wav'
+    'two_ids{"ids": ["a//1.wav", "a/1.wav"]}'
     """
     warnings = []
     number_like = ids.filter(ids.str.head(1).is_in(_BEFORE_NUMBERS))
-    for description, pattern in _SPREADSHEET_FORMS.items() if len(number_like) else ():
+    for code, pattern in _SPREADSHEET_FORMS.items() if len(number_like) else ():
         matching = number_like.filter(number_like.str.contains(pattern))
         if len(matching):
-            warnings.append(
-                DataWarning(description, len(matching), ", ".join(matching.head(2).to_list()))
-            )
+            note = fact("ids", ids=matching.head(2).to_list())
+            warnings.append(DataWarning(code, len(matching), note))
     changes = {
-        "ids that differ in case only": ids.str.to_lowercase(),
-        "ids that differ in slashes only": _without_slashes(ids),
-        "ids that differ in their ending only": _without_ending(ids),
-        "ids that differ in characters that look alike": _without_similar_characters(ids),
+        "ids_alike_but_for_case": ids.str.to_lowercase(),
+        "ids_alike_but_for_slashes": _without_slashes(ids),
+        "ids_alike_but_for_endings": _without_ending(ids),
+        "ids_with_similar_characters": _without_similar_characters(ids),
     }
-    for description, changed in changes.items():
+    for code, changed in changes.items():
         if changed is None:
             continue
         if changed.n_unique() < len(ids):
             is_alike = changed.is_duplicated()
             alike_ids, changed_ids = ids.filter(is_alike), changed.filter(is_alike)
             first_alike = alike_ids.filter(changed_ids == changed_ids.min()).sort(descending=True)
-            warnings.append(
-                DataWarning(
-                    description, len(alike_ids), " and ".join(first_alike.head(2).sort().to_list())
-                )
-            )
+            note = fact("two_ids", ids=first_alike.head(2).sort().to_list())
+            warnings.append(DataWarning(code, len(alike_ids), note))
     return warnings
 
 
@@ -322,18 +326,12 @@ def target_trial_warnings(kept: int, of_itself: int, set_aside: int) -> list[Dat
     Examples
     --------
     >>> [odd.what for odd in target_trial_warnings(8, 8, 0)], target_trial_warnings(8, 7, 3)
-    (['target trials, each of an utterance with itself'], [])
+    (['target_trials_of_themselves'], [])
     """
     if kept and kept == of_itself:
-        return [
-            DataWarning("target trials, each of an utterance with itself", kept, CUT_IDS_REASON)
-        ]
+        return [DataWarning("target_trials_of_themselves", kept, "ids_may_be_cut")]
     if set_aside and not kept:
-        return [
-            DataWarning(
-                "target trials set aside, so that none is left", set_aside, "they contradict"
-            )
-        ]
+        return [DataWarning("no_target_trial_left", set_aside, "contradictory")]
     return []
 
 
@@ -347,7 +345,7 @@ def score_warnings(values: Floats, target: Ints, nontarget: Ints) -> list[DataWa
     >>> values = np.append(-999.0, np.linspace(0, 1, 1000))
     >>> each = np.ones(1001, dtype=int)
     >>> score_warnings(values, np.append(100, each[1:]), each)[0].note
-    '-999, which is 4.81 % of them'
+    'share_of_score{"score": "-999", "share": 0.0480...}'
     """
     trials = target + nontarget
     n_trials = int(trials.sum())
@@ -356,11 +354,12 @@ def score_warnings(values: Floats, target: Ints, nontarget: Ints) -> list[DataWa
     warnings = []
     most_frequent = int(trials.argmax())
     if trials[most_frequent] > max(_MAX_TIED_SHARE * n_trials, _MIN_TIED) and values.size > 1:
-        share = f"{100 * trials[most_frequent] / n_trials:.3g} %"
-        note = f"{values[most_frequent]:.6g}, which is {share} of them"
-        warnings.append(
-            DataWarning("trials that share one score", int(trials[most_frequent]), note)
+        note = fact(
+            "share_of_score",
+            score=f"{values[most_frequent]:.6g}",
+            share=float(trials[most_frequent] / n_trials),
         )
+        warnings.append(DataWarning("trials_with_one_score", int(trials[most_frequent]), note))
         values = np.delete(values, most_frequent)
         target, nontarget = np.delete(target, most_frequent), np.delete(nontarget, most_frequent)
     if values.size > 2 * _MAX_BINS:  # for what is left, neighbours need not be told apart
@@ -373,8 +372,9 @@ def score_warnings(values: Floats, target: Ints, nontarget: Ints) -> list[DataWa
         min(n_target, int(nontarget.sum())) >= _MIN_SCORES
         and n_low_targets > _MAX_WRONG_SHARE * n_target
     ):
-        description = "target trials that score lower than 95 % of the nontarget trials"
-        warnings.append(DataWarning(description, n_low_targets, "signs may be turned, or labels"))
+        warnings.append(
+            DataWarning("low_target_scores", n_low_targets, "signs_or_labels_may_be_turned")
+        )
     n_nontarget = int(nontarget.sum())
     high_end = int(np.searchsorted(np.cumsum(target), (1 - _WRONG_END_SHARE) * n_target))
     n_high_nontargets = int(nontarget[high_end + 1 :].sum())
@@ -382,9 +382,8 @@ def score_warnings(values: Floats, target: Ints, nontarget: Ints) -> list[DataWa
         min(n_target, n_nontarget) >= _MIN_SCORES
         and n_high_nontargets > _MAX_WRONG_SHARE * n_nontarget
     ):
-        description = "nontarget trials that score higher than 95 % of the target trials"
         warnings.append(
-            DataWarning(description, n_high_nontargets, "signs may be turned, or labels")
+            DataWarning("high_nontarget_scores", n_high_nontargets, "signs_or_labels_may_be_turned")
         )
     return warnings + _scale_warnings(values, {"target": target, "nontarget": nontarget})
 
@@ -414,15 +413,9 @@ def _scale_warnings(values: Floats, trials_by_class: dict[str, Ints]) -> list[Da
         n_between = int(trials[order][gap_start:gap_end].sum())
         if n_between < _MAX_BETWEEN_SHARE * n_trials:
             n_above = int(trials[magnitudes >= high_tenth / step].sum())
-            note = (
-                f"a tenth is within {low_tenth:.3g} of zero, a tenth beyond {high_tenth:.3g}, "
-                "few between"
-            )
-            return [
-                DataWarning(
-                    f"{label} trials whose scores seem to be on another scale", n_above, note
-                )
-            ]
+            note = fact("tenths_of_scores", low=float(low_tenth), high=float(high_tenth))
+            what = fact("scores_on_another_scale", trials=label)
+            return [DataWarning(what, n_above, note)]
     return []
 
 
@@ -441,7 +434,7 @@ def llr_warnings(
     >>> target = np.arange(400) % 2
     >>> natural = draw.normal(6 * target - 3, np.sqrt(6))
     >>> [llr_warnings(Counts.from_scores(s, target)) for s in (natural, natural / math.log(10))]
-    [[], [DataWarning(what='scores that look like log likelihood ratios to base 10', ...)]]
+    [[], [DataWarning(what='scores_like_base_10_llrs', ...)]]
     """
     counts = _finite_counts(counts)
     n_target, n_nontarget = int(counts.n_target), int(counts.n_nontarget)
@@ -463,20 +456,17 @@ def _range_warnings(counts: Counts) -> list[DataWarning]:
     """Whether scores have one sign, as no ratios do of nontarget and target trials."""
     low, high = float(counts.values[0]), float(counts.values[-1])
     n_target, n_nontarget = int(counts.n_target), int(counts.n_nontarget)
-    span = f"from {low:.4g} to {high:.4g}"
+    span = {"low": float(low), "high": float(high)}
     n_trials = n_target + n_nontarget
     if low >= 0 and n_nontarget >= _MIN_LLR_TRIALS:
         if high <= 1:
-            note = f"{span}, as probabilities or cosine similarities are; {_CALIBRATE_REMEDY}"
-            return [DataWarning("log likelihood ratios that are all from 0 to 1", n_trials, note)]
-        note = (
-            f"{span}, as likelihood ratios without the logarithm or percentages are; take the "
-            "logarithm of ratios, and calibrate other scores"
-        )
-        return [DataWarning("log likelihood ratios none of which is negative", n_trials, note)]
+            note = joined_facts(fact("like_probabilities", **span), _CALIBRATE_REMEDY)
+            return [DataWarning("llrs_from_0_to_1", n_trials, note)]
+        note = joined_facts(fact("like_ratios_or_percentages", **span), "take_logarithm")
+        return [DataWarning("llrs_none_negative", n_trials, note)]
     if high <= 0 and n_target >= _MIN_LLR_TRIALS:
-        note = f"{span}, as logarithms of probabilities are; {_CALIBRATE_REMEDY}"
-        return [DataWarning("log likelihood ratios none of which is positive", n_trials, note)]
+        note = joined_facts(fact("like_log_probabilities", **span), _CALIBRATE_REMEDY)
+        return [DataWarning("llrs_none_positive", n_trials, note)]
     return []
 
 
@@ -489,24 +479,23 @@ def _slope_warnings(counts: Counts, log_base: float) -> list[DataWarning]:
     lowest, highest = slope - _SLOPE_ERRORS * error, slope + _SLOPE_ERRORS * error
     size = float(np.abs(counts.values).max())
     if size <= 1 and lowest > _MAX_COSINE_SLOPE:
-        note = f"as cosine similarities are; {_CALIBRATE_REMEDY}"
-        return [DataWarning("log likelihood ratios that are all from -1 to 1", n_trials, note)]
+        note = joined_facts("like_cosine_similarities", _CALIBRATE_REMEDY)
+        return [DataWarning("llrs_from_minus_1_to_1", n_trials, note)]
     lowest_ratio, highest_ratio = _LOG10_SLOPES
-    fit = f"a calibration multiplies them by {slope:.2f}"
     if (
         log_base != 10
         and lowest > _MAX_MILD_SLOPE
         and lowest_ratio <= slope * factor <= highest_ratio
     ):
-        note = f"{fit}, as ln 10 is 2.30: give --llr-base 10"
+        note = fact("slope_of_base_10_llrs", slope=round(slope, 2))
         return [DataWarning(BASE_10_LLRS, n_trials, note)]
     if (
         log_base == 10
         and highest < 1 / _MAX_MILD_SLOPE
         and lowest_ratio <= 1 / slope <= highest_ratio
     ):
-        note = f"{fit} after --llr-base 10: give --llr alone"
-        return [DataWarning("scores that look like natural log likelihood ratios", n_trials, note)]
+        note = fact("slope_of_natural_llrs", slope=round(slope, 2))
+        return [DataWarning("scores_like_natural_llrs", n_trials, note)]
     return []
 
 
@@ -555,15 +544,16 @@ def _threshold_warnings(
             or not float(min_cdet(counts, cost=cost).value) < _MAX_BETTER_COST
         ):
             continue
-        beyond, decided = (
-            (f"above all scores, the highest being {high:.4g}", "rejected")
-            if threshold > high
-            else (f"below all scores, the lowest being {low:.4g}", "accepted")
+        code = "threshold_above_scores" if threshold > high else "threshold_below_scores"
+        problems.append(
+            fact(
+                code,
+                threshold=float(threshold),
+                cost=cost.name,
+                extreme=float(high if threshold > high else low),
+            )
         )
-        problems.append(f"{threshold:.4g} of {cost.name} is {beyond}: every trial is {decided}")
     if not problems:
         return []
     trials = int(counts.n_target + counts.n_nontarget)
-    return [
-        DataWarning("trials all decided alike at a Bayes threshold", trials, "; ".join(problems))
-    ]
+    return [DataWarning("trials_decided_alike", trials, joined_facts(*problems))]

@@ -15,6 +15,7 @@ from parivox.auditing import TableBuilder, load, read_one_system
 from parivox.data.site_key import KDF, NO_KDF, SiteKey, key_file
 from parivox.data.source_bytes import with_reading_options
 from parivox.data.table import Table
+from parivox.data.trial_checks import COUNTED_ONCE, LEFT_OUT, DataNote
 from parivox.data.trial_set import TrialSet
 from parivox.errors import ConfigError, DataError
 from parivox.monitoring.daily_tests import (
@@ -279,7 +280,7 @@ def _count_day(scores: Any, options: MonitorOptions, name: str) -> Monitor:
     day, notes = _count_trials(trial_set, grouping, stream.groups, site, date_of_trials)
     stream.check_next(day.day, day.sha256, trial_set.name, skipped=options.skipped)
     stream, n_moved = stream.with_day(day)
-    notes["customers in another group than before, who stay where they were"] = n_moved
+    notes.append(DataNote("speakers", "moved_customers", n_moved))
     with stage("watching"):
         rows = group_tests(stream)
     raised_before = {(alarm["against"], alarm["group"]) for alarm in stream.alarms}
@@ -290,7 +291,9 @@ def _count_day(scores: Any, options: MonitorOptions, name: str) -> Monitor:
     ]
     stream = replace(stream, alarms=[*stream.alarms, *alarms])
     size = stream.write(name, previous_sha256)
-    left_out = {note: n for note, n in notes.items() if n}
+    left_out = [
+        {"item": note.item, "count": note.count, "note": note.note} for note in notes if note.count
+    ]
     return _monitor_of(stream, rows, {"bytes": size, "left_out": left_out})
 
 
@@ -398,21 +401,21 @@ def _day_of_trials(options: MonitorOptions, name: str) -> date:
 
 def _count_trials(
     trial_set: TrialSet, grouping: Grouping, groups: Sequence[str], site: SiteKey, day: date
-) -> tuple[Day, dict[str, int]]:
+) -> tuple[Day, list[DataNote]]:
     """Return genuine, decided trials by speaker, and the numbers of excluded ones by reason."""
     speakers, of_speaker = trial_set.speaker_table, grouping.speaker_codes
     assert speakers is not None
     assert of_speaker is not None
     n_speakers = len(speakers.ids)
     trials, errors = np.zeros(n_speakers, dtype=np.int64), np.zeros(n_speakers, dtype=np.int64)
-    notes = dict.fromkeys(("impostors'", "without decision", "contradicting", "failed"), 0)
+    n_impostors = n_undecided = n_contradicting = n_failed = 0
     for partition in trial_set.partitions():
         decided = trial_set.decisions(partition)
-        notes["contradicting"] += int(partition.conflict.sum())
-        notes["impostors'"] += int((~partition.target & ~partition.conflict).sum())
+        n_contradicting += int(partition.conflict.sum())
+        n_impostors += int((~partition.target & ~partition.conflict).sum())
         is_genuine = partition.target & ~partition.conflict
-        notes["without decision"] += int((is_genuine & (decided < 0)).sum())
-        notes["failed"] += 0 if partition.failed is None else len(partition.failed)
+        n_undecided += int((is_genuine & (decided < 0)).sum())
+        n_failed += 0 if partition.failed is None else len(partition.failed)
         is_genuine &= decided >= 0
         speaker = trial_set.utterance_speaker[partition.enrol[is_genuine]]
         trials += np.bincount(speaker, minlength=n_speakers)
@@ -426,12 +429,20 @@ def _count_trials(
     # the last code is that of speakers in no group, whose index in the grouping is -1
     codes = np.array([*(group_codes.get(group, -1) for group in grouping.groups), -1])
     speaker_groups = codes[of_speaker[used_speakers]]
-    for excluded in trial_set.data_notes:
-        if excluded.source == "scores" and excluded.note in {"left out", "counted once"}:
-            notes[f"{excluded.item} ({excluded.note})"] = excluded.count
-    notes["of customers in none of the groups"] = int(
-        trials[used_speakers][speaker_groups < 0].sum()
-    )
+    n_without_group = int(trials[used_speakers][speaker_groups < 0].sum())
+    counts_by_item = {
+        "impostor_trials": n_impostors,
+        "day_trials_without_decision": n_undecided,
+        "contradicting_trials": n_contradicting,
+        "failed_trials": n_failed,
+    }
+    notes = [DataNote("scores", item, count) for item, count in counts_by_item.items()]
+    notes += [
+        note
+        for note in trial_set.data_notes
+        if note.source == "scores" and note.note in {LEFT_OUT, COUNTED_ONCE}
+    ]
+    notes.append(DataNote("scores", "trials_of_customers_without_group", n_without_group))
     pseudonyms = site.pseudonyms([speakers.ids[i] for i in used_speakers])
     names = np.array([int(pseudonym, 16) for pseudonym in pseudonyms], np.uint64)
     order = np.argsort(names)

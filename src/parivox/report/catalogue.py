@@ -8,33 +8,34 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from parivox.core.verdict import INCONCLUSIVE_REASONS
 from parivox.data.score_bins import Bins
-from parivox.facts import CODE_JOINT, FACT_COLUMNS, VALUES_COLUMN, Fact, facts_of_row, values_cell
+from parivox.errors import message_for_caller, options_named
+from parivox.facts import (
+    CODE_JOINT,
+    FACT_COLUMNS,
+    VALUES_COLUMN,
+    Fact,
+    facts_of_cell,
+    facts_of_row,
+    values_cell,
+)
+from parivox.report.data_sentences import DATA_SENTENCES
+from parivox.report.list_sentences import LIST_SENTENCES
+from parivox.report.sentence_template import SentenceTemplate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from parivox.auditing import Audit
     from parivox.report.words import Row
 
 _CAUSE = "because"
 """The value that is the code of another fact: the cause of the first one."""
-
-
-class SentenceTemplate(NamedTuple):
-    """A sentence, with places for the values of a fact, and an example of these."""
-
-    words: str | Callable[[Mapping[str, Any]], str]
-    example: Mapping[str, Any] = {}
-
-    def with_values(self, values: Mapping[str, Any]) -> str:
-        """Return the sentence on these values."""
-        return self.words.format(**values) if isinstance(self.words, str) else self.words(values)
 
 
 def _few_trials(values: Mapping[str, Any]) -> str:
@@ -64,7 +65,7 @@ def _strata(values: Mapping[str, Any]) -> str:
     return f"equal weights: {', '.join(values['strata'])}"
 
 
-SENTENCES = {
+SENTENCES: dict[str, SentenceTemplate] = {
     # why a metric is undefined
     "no_trials": SentenceTemplate("no trials"),
     "no_target_trials": SentenceTemplate("no target trials"),
@@ -207,6 +208,10 @@ SENTENCES = {
     "same_in_all_draws": SentenceTemplate("the same in all draws"),
     "one_value": SentenceTemplate("all speakers have one number"),
     "separated": SentenceTemplate("errors lie all above, or all below, some number"),
+    # what was read, excluded and noticed
+    **DATA_SENTENCES,
+    # trial lists
+    **LIST_SENTENCES,
 }
 """Every sentence by its code."""
 MEASURE_REASONS = {
@@ -220,6 +225,8 @@ MEASURE_REASONS = {
 
 def fact_text(fact: Fact, sentences: Mapping[str, str] | None = None) -> str:
     """Return a fact in words; `sentences` are of codes that mean something else in their table.
+
+    Options are named as on the command line there, as arguments of Python elsewhere.
 
     Examples
     --------
@@ -237,8 +244,14 @@ def fact_text(fact: Fact, sentences: Mapping[str, str] | None = None) -> str:
         words = sentence.with_values(fact.values)
     except (KeyError, TypeError, ValueError):  # values of another release
         return fact.code
+    words = message_for_caller(words)
     cause = cause_text(fact)
     return f"{words}: {cause}" if cause else words
+
+
+def cell_text(cell: str) -> str:
+    """Return the facts of a cell of an array, or of a data warning, in words."""
+    return CODE_JOINT.join(map(fact_text, facts_of_cell(cell)))
 
 
 def cause_text(fact: Fact) -> str:
@@ -268,6 +281,11 @@ def missing_interval_text(row: Row) -> str:
 def reason_text(row: Row) -> str:
     """Return why a value of a row is missing, in words; empty if it is not."""
     return _column_text(row, "reason")
+
+
+def item_text(row: Row) -> str:
+    """Return what a row of the table of data has counted, in words."""
+    return _column_text(row, "item")
 
 
 def note_text(row: Row) -> str:
@@ -331,4 +349,5 @@ def catalogue_lines() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    sys.stdout.write("\n".join(catalogue_lines()) + "\n")
+    with options_named():
+        sys.stdout.write("\n".join(catalogue_lines()) + "\n")

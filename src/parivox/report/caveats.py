@@ -136,8 +136,8 @@ def trials_in_common(audit: Audit) -> Iterator[Caveat]:
 
 def unusual_operating_points(audit: Audit) -> Iterator[Caveat]:
     """Yield which operating points miss their rate or have an infinite threshold."""
-    for sentence in findings.unusual_points(audit):
-        yield Caveat(sentence.partition(":")[2].strip(), sentence, "points")
+    for note in findings.unusual_points(audit):
+        yield Caveat(note.words, note.sentence, "points")
 
 
 def thresholds_set_on_audited_trials(audit: Audit) -> Iterator[Caveat]:
@@ -220,7 +220,7 @@ def trials_that_differ_between_groups(audit: Audit) -> Iterator[Caveat]:
             if check["id"] not in findings.CHECKS_BETWEEN_GROUPS:
                 continue
             rates, errors = findings.CHECKS_BETWEEN_GROUPS[check["id"]]
-            sentence = check["sentence"]
+            sentence = findings.check_sentence(check)
             # G8 compares nontarget trials, and knows only those whose two speakers are known
             if check["id"] == "G8" and systems_with_unknown_speakers.intersection(names):
                 sentence += " whose speakers are known"
@@ -238,10 +238,9 @@ def trial_design(audit: Audit) -> Iterator[Caveat]:
         for check in failed_checks:
             effect = _EFFECT_OF_CHECK.get(check["id"])
             if effect:
+                sentence = findings.check_sentence(check)
                 yield Caveat(
-                    check["sentence"],
-                    f"{capitalised(check['sentence'])} ({', '.join(names)}): {effect}",
-                    "list",
+                    sentence, f"{capitalised(sentence)} ({', '.join(names)}): {effect}", "list"
                 )
 
 
@@ -268,8 +267,8 @@ def groups_without_trials(audit: Audit) -> Iterator[Caveat]:
 
 def data_warnings(audit: Audit) -> Iterator[Caveat]:
     """Yield what is unusual about values, ids and scores."""
-    for sentence in findings.data_warnings(audit):
-        yield Caveat(f"data warning: {sentence.partition(': ')[2]}", sentence, "data")
+    for note in findings.data_warnings(audit):
+        yield Caveat(f"data warning: {note.words}", note.sentence, "data")
 
 
 def under_represented_groups(audit: Audit) -> Iterator[Caveat]:

@@ -7,15 +7,22 @@ verdicts are, what was read and excluded, which attributes are associated, which
 from __future__ import annotations
 
 import math
-import re
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from parivox.auditing import (
+    AT_DEPLOYED_THRESHOLD,
+    COUNTED_AT,
+    FILES_OF_COUNTS,
+    GROUP_WITHHELD,
     LIMITS,
+    NOT_IN_COUNTS,
     POINT_WARNINGS,
     SAME_TRIALS,
-    UNKNOWN_GROUP,
+    STRATUM_WITHHELD,
+    TRIALS_OF_UNKNOWN_GROUP,
+    WITH_CONFLICTS,
+    WITHOUT_CONFLICTS,
     WITHOUT_TRIALS,
     parse_minimums,
 )
@@ -23,8 +30,16 @@ from parivox.core.measures import BOTH
 from parivox.core.shrinkage import LOW_POWER
 from parivox.core.verdict import holm
 from parivox.data.content_roles import roles_in_words
-from parivox.data.trial_checks import FAILED, PLACEHOLDER_SPEAKER, UNSCORED, WITHOUT_TEST_SPEAKER
+from parivox.data.score_bins import Bins
+from parivox.data.trial_checks import (
+    FAILED,
+    PLACEHOLDER_SPEAKER,
+    UNDECIDED,
+    UNSCORED,
+    WITHOUT_TEST_SPEAKER,
+)
 from parivox.data.value_warnings import RANGE_OF_NUMBERS, WARNING_SOURCE
+from parivox.facts import Fact, facts_of_row
 from parivox.report.associations import association
 from parivox.report.audit_queries import (
     ERROR_TYPES,
@@ -34,7 +49,14 @@ from parivox.report.audit_queries import (
     system_label,
     systems,
 )
-from parivox.report.catalogue import missing_interval_text, reason_text
+from parivox.report.catalogue import (
+    fact_text,
+    item_text,
+    missing_interval_text,
+    note_text,
+    reason_text,
+)
+from parivox.report.data_sentences import content_text, metric_text
 from parivox.report.words import (
     count_of,
     count_text,
@@ -62,7 +84,6 @@ CHECKS_BETWEEN_GROUPS = {
     "G13": ("FPRs", "false accepts"),
 }
 """Checks of a list without which a difference between groups may be one between their trials."""
-_COUNTED_AT_PREFIX = "counted at thresholds "
 _MAX_LISTED_THRESHOLDS = 5
 _MAX_UNKNOWN_SHARE = 0.05
 """Share of trials that may be in no group without a caveat."""
@@ -85,9 +106,9 @@ _SAME_KIND_RELATIONS = {"tells", "told", "alike"}
 _INPUT_COUNTS = {
     "rows",
     "trials",
-    "target trials",
-    "nontarget trials",
-    "files of counts",
+    "target_trials",
+    "nontarget_trials",
+    FILES_OF_COUNTS,
     "models",
     "recordings",
 }
@@ -285,12 +306,14 @@ def counts_file_sentences(audit: Audit, system: Row) -> Iterator[str]:
     count_rows = audit.data.subset(**system, source="counts").rows()
     if not count_rows:
         return
-    n_files = next(row["count"] for row in count_rows if row["item"] == "files of counts")
-    entries = [row["item"] for row in count_rows]
+    n_files = next(row["count"] for row in count_rows if row["item"] == FILES_OF_COUNTS)
     unknown_quantities = [
-        description.partition(": ")[2] for description in entries if description.startswith("not ")
+        content_text(fact.values["content"])
+        for row in count_rows
+        for fact in facts_of_row(row, "item")
+        if fact.code == NOT_IN_COUNTS
     ]
-    n_suppressed = sum("withheld" in description for description in entries)
+    n_suppressed = sum(row["item"] in {GROUP_WITHHELD, STRATUM_WITHHELD} for row in count_rows)
     suppressed = f" {n_suppressed} groups or levels are withheld." if n_suppressed else ""
     files = "files" if n_files > 1 else "file"
     yield (
@@ -304,11 +327,15 @@ def no_threshold_sentence(audit: Audit, system: Row) -> str:
     pooled_row = audit.groups.subset(**system, grouping="all", within="").rows()[0]
     rows = audit.operating_points.subset(**system, within="").rows()
     reasons = dict.fromkeys(reason_text(row) for row in rows)
-    descriptions = [row["item"] for row in audit.data.subset(**system, source="counts").rows()]
+    facts = [
+        fact
+        for row in audit.data.subset(**system, source="counts").rows()
+        for fact in facts_of_row(row, "item")
+    ]
     counted_thresholds = [
-        description.removeprefix(_COUNTED_AT_PREFIX)
-        for description in descriptions
-        if description.startswith(_COUNTED_AT_PREFIX)
+        Bins("", tuple(fact.values["thresholds"])).thresholds_in_words
+        for fact in facts
+        if fact.code == COUNTED_AT and not fact.values["step"]
     ]
     has_both_classes = pooled_row["target_trials"] and pooled_row["nontarget_trials"]
     remedy = ""
@@ -368,6 +395,18 @@ def ratio_legend(audit: Audit) -> str:
     return f"ratio to {reference_text(audit)}{interval if options['intervals'] else ''}"
 
 
+class SystemNote(NamedTuple):
+    """A note on the data of one or several systems."""
+
+    systems: str  # labels, as a list
+    words: str
+
+    @property
+    def sentence(self) -> str:
+        """The note behind its systems."""
+        return f"{self.systems}: {self.words}"
+
+
 def data_notes(audit: Audit, system: Row) -> list[str]:
     """Return what was excluded, kept or counted once, but not how much was read."""
     return [
@@ -385,10 +424,10 @@ def _note_text(row: Row) -> str:
     if row["item"] == WITHOUT_TRIALS:
         return _groups_without_trials_sentence(row)
     if row["source"] == POINT_WARNINGS:
-        return f"{row['item']}: {row['note']}"
+        return f"{item_text(row)}: {note_text(row)}"
     by_grouping = f" [{row['grouping']}]" if row["grouping"] else ""
-    note = f" ({row['note']})" if row["note"] else ""
-    return f"{counted_item(row['count'], row['item'])}{by_grouping}{note}"
+    note = f" ({note_text(row)})" if row["note"] else ""
+    return f"{counted_item(row['count'], item_text(row))}{by_grouping}{note}"
 
 
 def n_trials_without_score(audit: Audit, system: Row) -> int:
@@ -420,11 +459,11 @@ def _groups_without_trials_sentence(row: Row) -> str:
     speakers = count_of(row["count"], "speaker")
     return (
         f"{groups} by {row['grouping']} {have} no trials ({speakers} in the speaker table), so "
-        f"nothing can be said about {row['note']}"
+        f"nothing can be said about {note_text(row)}"
     )
 
 
-def unusual_points(audit: Audit) -> list[str]:
+def unusual_points(audit: Audit) -> list[SystemNote]:
     """Return operating points that miss their rate or have an infinite threshold, by system."""
     return list(_notes_by_system(audit, POINT_WARNINGS))
 
@@ -444,20 +483,21 @@ def thresholds_set_here_text(audit: Audit) -> str:
     return f"Thresholds of {', '.join(dict.fromkeys(points))} were"
 
 
-def data_warnings(audit: Audit) -> list[str]:
+def data_warnings(audit: Audit) -> list[SystemNote]:
     """Return what is unusual about values, ids and scores, by system; without number ranges."""
-    notes = _notes_by_system(audit, WARNING_SOURCE)
-    return [note for note in notes if RANGE_OF_NUMBERS not in note]
+    return list(_notes_by_system(audit, WARNING_SOURCE))
 
 
-def _notes_by_system(audit: Audit, source: str) -> Iterator[str]:
+def _notes_by_system(audit: Audit, source: str) -> Iterator[SystemNote]:
     """Yield each note from one source, with the systems that it is about."""
     systems_of_note: dict[str, list[str]] = {}
     for row in audit.data.subset(source=source).rows():
+        if row["item"] == RANGE_OF_NUMBERS:
+            continue
         system = system_label(row["system"], row["list"])
         systems_of_note.setdefault(_note_text(row), []).append(system)
     for note, labels in systems_of_note.items():
-        yield f"{', '.join(dict.fromkeys(labels))}: {note}"
+        yield SystemNote(", ".join(dict.fromkeys(labels)), note)
 
 
 def recordings_text(audit: Audit, system: Row) -> str:
@@ -475,7 +515,7 @@ def recordings_text(audit: Audit, system: Row) -> str:
 def deployed_thresholds_text(audit: Audit, system: Row) -> str:
     """Return the thresholds that trials were decided at; of many, the range."""
     rows = audit.data.subset(**system, grouping="all", group="all", within="").rows()
-    thresholds = [row["value"] for row in rows if row["item"].startswith("trials at the deployed")]
+    thresholds = [row["value"] for row in rows if row["item"] == AT_DEPLOYED_THRESHOLD]
     if not thresholds:
         return "decisions"
     numbers = [f"{threshold:.6g}" for threshold in sorted(thresholds)]
@@ -490,24 +530,36 @@ def contradictory_rows_text(audit: Audit, system: Row) -> str:
     n_excluded = sum(row["count"] for row in conflict_rows if row["count"] is not None)
     if not n_excluded:
         return "No rows contradict each other: none were set aside."
-    value_of = {row["item"]: row["value"] for row in conflict_rows if row["count"] is None}
+    values_with_rows = _metrics_of_rows(conflict_rows, WITH_CONFLICTS)
     changes = []
-    for description, without_rows in value_of.items():
-        match = re.fullmatch("(.*) without contradicting rows", description)
-        if match:
-            metric = match[1]
-            with_rows = value_of.get(f"{metric} with contradicting rows")
-            without_text, with_text = (
-                _metric_text(metric, number) for number in (without_rows, with_rows)
-            )
-            changes.append(f"{metric} {without_text} / {with_text}")
+    for name, (metric, without_rows) in _metrics_of_rows(conflict_rows, WITHOUT_CONFLICTS).items():
+        with_rows = values_with_rows.get(name, (metric, None))[1]
+        without_text, with_text = (
+            _number_text(metric, number) for number in (without_rows, with_rows)
+        )
+        changes.append(f"{name} {without_text} / {with_text}")
     effect = f"; without / with them: {', '.join(changes)}" if changes else ""
     return f"{n_excluded:,} contradicting rows set aside{effect}."
 
 
-def _metric_text(metric: str, number: float | None) -> str:
+def _metrics_of_rows(
+    conflict_rows: Sequence[Row], code: str
+) -> dict[str, tuple[str, float | None]]:
+    """Return each metric, with its number, of the trials with or without contradictory rows.
+
+    By the metric's name with its operating point or definition.
+    """
+    return {
+        metric_text(fact.values): (fact.values["metric"], row["value"])
+        for row in conflict_rows
+        for fact in facts_of_row(row, "item")
+        if fact.code == code and fact.values
+    }
+
+
+def _number_text(metric: str, number: float | None) -> str:
     """Return a metric's number: rates in percent, costs with four decimals."""
-    is_rate = metric.split(maxsplit=1)[0] in {"fpr", "fnr", "eer"}
+    is_rate = metric in {"fpr", "fnr", "eer"}
     return percent(number) if is_rate or number is None else f"{number:.4f}"
 
 
@@ -551,11 +603,12 @@ def unknown_test_speakers_text(audit: Audit, system: Row) -> tuple[str, str]:
 def excluded_trials_text(audit: Audit, system: Row, metric: str) -> str:
     """Return which exclusions change a pooled rate, with the rate without them; empty for none."""
     conflict_rows = audit.data.subset(**system, grouping="all", source="conflicts").rows()
-    value_of = {row["item"]: row["value"] for row in conflict_rows if row["count"] is None}
     n_excluded = sum(row["count"] for row in conflict_rows if row["count"] is not None)
-    rate_name = f"{metric} at {first_point_name(audit, system)}"
-    without_rows = value_of.get(f"{rate_name} without contradicting rows")
-    with_rows = value_of.get(f"{rate_name} with contradicting rows")
+    rate_name = metric_text({"metric": metric, "operating_point": first_point_name(audit, system)})
+    without_rows, with_rows = (
+        _metrics_of_rows(conflict_rows, code).get(rate_name, (metric, None))[1]
+        for code in (WITHOUT_CONFLICTS, WITH_CONFLICTS)
+    )
     if not n_excluded:
         return ""
     rows_excluded = f"{count_of(n_excluded, 'contradictory row')} excluded"
@@ -576,7 +629,7 @@ def unknown_group_sentences(audit: Audit, system: Row) -> Iterator[str]:
     n_trials = pooled_row["target_trials"] + pooled_row["nontarget_trials"]
     count_of_grouping: dict[str, int] = {}
     for row in audit.data.subset(**system, source="scores").rows():
-        if UNKNOWN_GROUP in row["item"] and row["grouping"]:
+        if row["item"] == TRIALS_OF_UNKNOWN_GROUP:
             count_of_grouping.setdefault(row["grouping"], row["count"])
     groupings_of_count: dict[int, list[str]] = {}
     for grouping, count in count_of_grouping.items():
@@ -591,10 +644,10 @@ def unknown_group_sentences(audit: Audit, system: Row) -> Iterator[str]:
 
 def unscored_trials_text(audit: Audit, system: Row) -> str:
     """Return how many trials have no score or decision; empty for none."""
-    unscored_entries = (UNSCORED, "trials without decision")
+    unscored_entries = (UNSCORED, UNDECIDED)
     rows = audit.data.subset(**system, grouping="", source="scores").rows()
     return ", ".join(
-        f"{count_text(row['count'])} {row['item']}"
+        f"{count_text(row['count'])} {item_text(row)}"
         for row in rows
         if row["item"] in unscored_entries
     )
@@ -619,6 +672,11 @@ def list_checks(audit: Audit, system: Row) -> tuple[str, list[Row]]:
         return "", failed
     first_label = next(name for name, checks in checks_of_system.items() if checks == failed)
     return ("" if first_label == label else first_label), failed
+
+
+def check_sentence(check: Row) -> str:
+    """Return what a check of a list found, in words."""
+    return "; ".join(fact_text(Fact(**each)) for each in check["facts"])
 
 
 def failed_checks(audit: Audit) -> list[tuple[list[str], list[Row]]]:

@@ -36,6 +36,7 @@ from parivox.report.audit_queries import (
 from parivox.report.catalogue import measure_reason_text
 from parivox.report.findings import (
     CHECKS_BETWEEN_GROUPS,
+    check_sentence,
     confounding_sentences,
     contradictory_rows_text,
     counts_file_sentences,
@@ -88,6 +89,11 @@ if TYPE_CHECKING:
 
 _MAX_DIFFERING_GROUPS = 10
 """Groups that differ whose figures stand under the answer, at each operating point."""
+_BT4VT_DIFFERENCES = (
+    "bt4vt 1.0.1 cuts each group's curve, reads rates and costs at the nearest threshold left on "
+    "it, takes the larger rate where both are nearest for the EER, allocates by enrolment speaker "
+    "and compares with all trials"
+)
 _MAX_COMPATIBILITY_ROWS = 5
 """Values that differ most under another tool's rules."""
 _CLOSED_FORM_INTERVALS = {"", "speakers", "zero-errors"}
@@ -169,7 +175,7 @@ def _system_blocks(audit: Audit, system: Row) -> Iterator[RenderableType]:
                 yield from _grouping_blocks(audit, filters, rates, points, located)
             else:
                 yield from terminal_table(group_sizes(rates))
-    if "compat" in audit.record:
+    if audit.record["options"]["compat"]:
         yield from _compatibility_blocks(audit, system)
 
 
@@ -194,7 +200,7 @@ def _data_blocks(audit: Audit, system: Row) -> Iterator[RenderableType]:
     elif failed:
         group_checks = [row for row in failed if row["id"] in CHECKS_BETWEEN_GROUPS]
         words = [
-            f"The trials differ between groups ({row['id']}): {row['sentence']}."
+            f"The trials differ between groups ({row['id']}): {check_sentence(row)}."
             for row in group_checks
         ]
         other_checks = [row["id"] for row in failed if row not in group_checks]
@@ -461,7 +467,7 @@ def _compatibility_blocks(audit: Audit, system: Row) -> Iterator[RenderableType]
         if fact.code == "exact_value"
     ]
     differing.sort(key=lambda numbers: -abs(numbers[1] - numbers[2]) / max(numbers[1:]))
-    yield text(f"{audit.record['compat']}.", apart=True)
+    yield text(f"{_BT4VT_DIFFERENCES}.", apart=True)
     title = f"{len(differing)} of its {len(rows)} values differ from the exact ones; most:"
     cells = [
         (row["group"], row["metric"], f"{compatible:.6g}", f"{exact:.6g}")

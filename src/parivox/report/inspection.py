@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 from parivox.data.columns import enrolments_are_customers, only_customer_column
 from parivox.data.formats import FORMATS
 from parivox.data.formats.delimited import COMMENT_LINES, SPANNING_RECORDS
 from parivox.errors import printable
+from parivox.facts import CODE_JOINT, facts_of_cell
+from parivox.report.catalogue import cell_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -85,8 +88,27 @@ def plain_lines(inspection: Inspection) -> Iterator[str]:
 
 
 def to_json(inspection: Inspection) -> str:
-    """Return the findings as JSON."""
-    return json.dumps(asdict(inspection), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    """Return the findings as JSON, data warnings as codes with values and in words."""
+    contents = asdict(inspection)
+    contents["warnings"] = [*map(_warning_entry, inspection.warnings)]
+    for entry, inspected in zip(contents["files"], inspection.files, strict=True):
+        entry["odd"] = [*map(_warning_entry, inspected.odd)]
+        for column_entry, column in zip(entry["columns"], inspected.columns, strict=True):
+            column_entry["odd"] = [*map(_warning_entry, column.odd)]
+    return json.dumps(contents, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _warning_entry(warning: DataWarning) -> dict[str, Any]:
+    """Return a data warning as the table of data has it, with its sentence."""
+    facts = [facts_of_cell(cell) for cell in (warning.what, warning.note)]
+    item, note = (CODE_JOINT.join(fact.code for fact in cell_facts) for cell_facts in facts)
+    return {
+        "item": item,
+        "count": warning.count,
+        "note": note,
+        "values": {fact.code: dict(fact.values) for fact in chain(*facts) if fact.values},
+        "sentence": _warning_text(warning),
+    }
 
 
 def labelled_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
@@ -208,8 +230,10 @@ def _warning_texts(inspected: FileFindings) -> Iterator[str]:
 
 def _warning_text(warning: DataWarning) -> str:
     """Return what is unusual, how often, and an example or a remark."""
-    words = f"{warning.what}: {warning.count:,}" if warning.count else warning.what
-    return f"{words} ({warning.note})" if warning.note else words
+    words = cell_text(warning.what)
+    if warning.count:
+        words = f"{words}: {warning.count:,}"
+    return f"{words} ({cell_text(warning.note)})" if warning.note else words
 
 
 def _file_headline(inspected: FileFindings) -> str:
@@ -395,7 +419,7 @@ def _count_file_lines(
     elif count_file.least:
         suppressed = f"nothing, as no group has fewer than {count_file.least} speakers"
     yield "withheld", suppressed
-    yield "not in it", "; ".join(count_file.lacks)
+    yield "not in it", "; ".join(map(cell_text, count_file.lacks))
 
 
 def _groupings_text(groupings: Mapping[str, Sequence[str]], noun: str) -> str:

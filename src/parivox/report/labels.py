@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from parivox.auditing import POINT_WARNINGS, TABLES, WITHOUT_TRIALS, Audit
+from parivox.auditing import TABLES, Audit
+from parivox.facts import VALUES_COLUMN
 from parivox.report.context import Context, read_context
 
 if TYPE_CHECKING:
@@ -202,25 +203,14 @@ class _AuditLabels:
     def labelled_table(self, table: Table) -> Table:
         """Return a table with labels in place of names, also in its sentences."""
         columns = {*table.columns}
-        for text_column, key_column in (
-            ("sentence", "grouping"),
-            ("note", "grouping"),
-            ("note", "source"),
-        ):
-            if {text_column, key_column} <= columns and columns & {"sentence", "item"}:
-                pairs = {(row[key_column], row[text_column]) for row in table}
-                sentences = {pair: self.labelled_sentence(*pair) for pair in pairs}
-                table = table.renamed(text_column, sentences, by=key_column)
-        if "item" in columns:
-            unused = table.subset(item=WITHOUT_TRIALS)
-            pairs = {(row["grouping"], row["note"]) for row in unused}
-            notes = {pair: self.unused_group_labels(*pair) for pair in pairs}
-            table = table.renamed("note", notes, by="grouping")
-            descriptions = {row["item"] for row in table}
-            labelled_descriptions = {
-                words: _with_labels(words, self.attribute_labels) for words in descriptions
-            }
-            table = table.renamed("item", labelled_descriptions)
+        if "sentence" in columns:
+            pairs = {(row["grouping"], row["sentence"]) for row in table}
+            sentences = {pair: self.labelled_sentence(*pair) for pair in pairs}
+            table = table.renamed("sentence", sentences, by="grouping")
+        if {VALUES_COLUMN, "grouping"} <= columns:
+            pairs = {(row["grouping"], row[VALUES_COLUMN]) for row in table if row[VALUES_COLUMN]}
+            values = {pair: self.labelled_values(*pair) for pair in pairs}
+            table = table.renamed(VALUES_COLUMN, values, by="grouping")
         if {"operating_point", "source"} <= columns:
             # the table of operating points keeps the names, which options are given by
             table = table.renamed("operating_point", {}, to="as_given")
@@ -245,37 +235,50 @@ class _AuditLabels:
                 table = table.renamed(column, labels)
         return table
 
-    def labelled_sentence(self, subject: str, words: str) -> str:
-        """Return words on a grouping, or on operating points, with labels in them."""
-        if subject == POINT_WARNINGS:
-            return _with_labels(words, self.point_labels)
+    def labelled_sentence(self, grouping: str, words: str) -> str:
+        """Return words on a grouping with labels in them."""
         label_of_group = {
             name: label
-            for (grouping, name), label in self.group_labels.items()
-            if grouping == subject
+            for (named_grouping, name), label in self.group_labels.items()
+            if named_grouping == grouping
         }
         return _with_labels(words, label_of_group)
+
+    def labelled_values(self, grouping: str, values: str) -> str:
+        """Return the values of facts, as JSON, with labels in place of names."""
+        return json.dumps(self.relabelled("", json.loads(values), grouping), ensure_ascii=False)
+
+    def relabelled(self, name: str, value: Any, grouping: str) -> Any:
+        """Return a value of a fact, of this name, with labels in place of names.
+
+        Groups are of `grouping`, unless the value itself names another one.
+        """
+        if isinstance(value, dict):
+            grouping = value.get("grouping", grouping)
+            return {key: self.relabelled(key, inner, grouping) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [self.relabelled(name, inner, grouping) for inner in value]
+        if not isinstance(value, str):
+            return value
+        if name in {"attribute", "attributes", "grouping"}:
+            return self.grouping_label(value)
+        if name in {"group", "groups"}:
+            return self.group_labels.get((grouping, value), self.group_label(grouping, value))
+        labels = {"operating_point": self.point_labels, "system": self.system_labels}
+        return labels.get(name, {}).get(value, value)
 
     def labelled_group_list(self, grouping: str, names: str) -> str:
         """Return a list of groups as JSON, with labels in place of names."""
         labels = [self.group_labels.get((grouping, name), name) for name in json.loads(names)]
         return json.dumps(labels, ensure_ascii=False)
 
-    def unused_group_labels(self, grouping: str, names: str) -> str:
-        """Return the labels of groups without trials, of which a note is a list."""
-        names_and_joints = re.split(r"(, | and \d+ (?:more|others))", names)
-        return "".join(self.group_label(grouping, name) for name in names_and_joints)
-
     def labelled_record(self) -> dict[str, Any]:
         """Return the record with labels in place of names, as far as it is shown."""
         record = self.ids.record
         group_labels = {name: label for (_, name), label in self.group_labels.items()}
-        names = self.attribute_labels | group_labels
 
         def labelled_checks(checks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-            return [
-                check | {"sentence": _with_labels(check["sentence"], names)} for check in checks
-            ]
+            return [check | {"facts": self.relabelled("", check["facts"], "")} for check in checks]
 
         def labelled_associations(associations: list[dict[str, Any]]) -> list[dict[str, Any]]:
             return [self.labelled_association(association) for association in associations]

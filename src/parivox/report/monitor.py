@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import group
 
 from parivox.monitoring.daily_tests import BASELINE, BEFORE, LIMIT, MIN_SPEAKERS, OTHERS
+from parivox.report.catalogue import cell_text
 from parivox.report.sheets.sheet import Cell, Sheet, terminal_table
 from parivox.report.words import (
     count_text,
@@ -223,9 +224,9 @@ def notes(monitor: Monitor) -> Iterator[str]:
             "were made by impostors."
         )
     yield from _not_judged_sentences(monitor)
-    excluded = monitor.record.get("left_out", {})
+    excluded = monitor.record.get("left_out", ())
     if excluded:
-        words = ", ".join(f"{count_text(n)} {kind}" for kind, n in excluded.items())
+        words = ", ".join(map(_excluded_text, excluded))
         yield f"Trials excluded or repeated on the last day: {words}."
     if not monitor.record["weeks_left"]:
         yield "A year has passed: only changes since its last week are found. Begin a new state."
@@ -233,6 +234,12 @@ def notes(monitor: Monitor) -> Iterator[str]:
         n_bytes = monitor.record["bytes"]
         bytes_per_speaker = n_bytes / monitor.record["speakers"]
         yield f"The state has {count_text(n_bytes)} bytes, {bytes_per_speaker:.0f} per speaker."
+
+
+def _excluded_text(entry: Row) -> str:
+    """Return what was excluded or repeated on a day."""
+    words = f"{count_text(entry['count'])} {cell_text(entry['item'])}"
+    return f"{words} ({cell_text(entry['note'])})" if entry["note"] else words
 
 
 def _false_alarm_sentence(settings: Row) -> str:

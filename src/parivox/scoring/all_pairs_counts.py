@@ -403,11 +403,11 @@ class _Pairs:
         )
         failed = int((self.method.vectors.row < 0).sum())
         described_counts = [
-            ("recordings", len(self.ids), "each compared with all others"),
+            ("recordings", len(self.ids), "compared_with_all_others"),
             ("trials", n, ""),
-            ("target trials", targets, ""),
-            ("nontarget trials", n - targets, ""),
-            ("recordings that failed", failed, "left out with their trials"),
+            ("target_trials", targets, ""),
+            ("nontarget_trials", n - targets, ""),
+            ("failed_recordings", failed, "left_out_with_trials"),
         ]
         data = [
             DataNote("scores", item, count, note) for item, count, note in described_counts if count

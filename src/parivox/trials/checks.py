@@ -16,15 +16,22 @@ import polars as pl
 
 from parivox.core.eer import eer
 from parivox.core.planning import Sample, detectable_ratio
-from parivox.data.lists.findings import Finding, percent
+from parivox.data.lists.findings import Finding
 from parivox.data.lists.grades import hardest, parse_mixes
-from parivox.data.lists.guidelines import CHECKS, count_range, guidelines, share_range
+from parivox.data.lists.guidelines import (
+    CHECKS,
+    extremes,
+    guidelines,
+    known_share,
+    share_extremes,
+)
 from parivox.data.lists.list_counts import count_list, effective_number, shares_or_nan
 from parivox.data.lists.manifest import ManifestDesign
 from parivox.data.lists.trial_list import read_list
-from parivox.data.recording_names import GIVE_RECORDINGS, recording_names
+from parivox.data.recording_names import recording_names
 from parivox.data.table import Table
 from parivox.errors import ConfigError, DataError
+from parivox.facts import fact, joined_facts
 from parivox.trials.description import ALL, Description, list_description
 
 if TYPE_CHECKING:
@@ -231,7 +238,7 @@ def check(
     findings = guidelines(counts, checks, mix=wished_mix, n_lists=n_lists, outcomes=outcomes)
     findings += remarks(description, counts.trials_per_speaker, trial_list.recording_names)
     if design is not None:
-        findings.append(_remark("design", "what its design fixed", None, design.clause))
+        findings.append(_remark("design", "what its design fixed", None, design.as_fact))
     if development is not None:
         findings.append(overlap(trial_list, development, **options))
     if pilot is not None:
@@ -269,7 +276,7 @@ def _checks_with_thresholds(thresholds: Any) -> dict[str, Check]:
 
 
 def eer_differences(lists: Sequence[TrialList]) -> str:
-    """Return how far EERs of lists with scores differ, in words; empty where a list has none."""
+    """Return how far EERs of lists with scores differ, as facts; empty where a list has none."""
     if len(lists) < 2 or not all(
         "kept_score" in trial_list.trials.extra_columns for trial_list in lists
     ):
@@ -280,11 +287,13 @@ def eer_differences(lists: Sequence[TrialList]) -> str:
             eers_by_group.setdefault(group, []).append(group_eer)
     # groups that have an EER in every list
     complete = {group: eers for group, eers in eers_by_group.items() if len(eers) == len(lists)}
-    words = f"their EER is {_eer_range(complete.pop(ALL))}"
-    if not complete:
-        return words
-    widest = max(complete, key=lambda group: max(complete[group]) - min(complete[group]))
-    return f"{words}, and differs most for {widest}: {_eer_range(complete[widest])}"
+    values: dict[str, Any] = {"eers": _eer_extremes(complete.pop(ALL))}
+    if complete:
+        widest = max(complete, key=lambda group: max(complete[group]) - min(complete[group]))
+        grouping = lists[0].groupings[0].name
+        values |= {"grouping": grouping, "group": widest}
+        values["eers_of_group"] = _eer_extremes(complete[widest])
+    return fact("eers_of_lists", **values)
 
 
 def _group_eers(trial_list: TrialList) -> Iterator[tuple[str, float]]:
@@ -312,8 +321,8 @@ def _group_eers(trial_list: TrialList) -> Iterator[tuple[str, float]]:
             yield group, float(eer(score[mask], target[mask]))
 
 
-def _eer_range(eers: Sequence[float]) -> str:
-    return f"{100 * min(eers):.2f} to {100 * max(eers):.2f} %"
+def _eer_extremes(eers: Sequence[float]) -> list[float]:
+    return [float(min(eers)), float(max(eers))]
 
 
 def remarks(
@@ -336,16 +345,16 @@ def _remark(
     id: str,  # noqa: A002 - what findings call it
     title: str,
     statistic: float | None,
-    sentence: str,
-    mend: str = "",
+    facts: str,
+    remedy: str = "",
 ) -> Finding:
     return Finding(
         id=id,
         what=title,
         verdict="told",
         statistic=None if statistic is None else float(statistic),
-        sentence=sentence,
-        mend=mend,
+        facts=facts,
+        remedies=remedy,
     )
 
 
@@ -357,82 +366,107 @@ def _sides_remark(speakers: TrialsPerSpeaker, description: Description) -> Findi
     n_never_tested = speakers.speaker_indices.size - n_tested.size
     title = "who stands on which side"
     if not n_enrolled.size:
-        return _remark("sides", title, None, "there are no nontarget trials")
-    words = (
-        f"nontarget trials: {count_range(n_enrolled)} for each speaker who enrols, "
-        f"{count_range(n_tested)} for each who tests; {n_never_enrolled:,} speakers never enrol, "
-        f"{n_never_tested:,} never test"
-    )
-    mend = ""
+        return _remark("sides", title, None, fact("no_trials_of_class", trials="nontarget"))
+    never_by_grouping = []
+    remedy = ""
     if n_never_enrolled or n_never_tested:
         for grouping in description.groupings:
             rows = description.tables["groups"].subset(grouping=grouping).rows()
             never_enrol = np.array([row["never_enrol"] for row in rows])
             never_test = np.array([row["never_test"] for row in rows])
-            numbers = f"{count_range(never_enrol)} and {count_range(never_test)}"
-            words += f" ({numbers} in each group of {grouping})"
-        mend = "let every speaker stand on both sides equally often"
-    return _remark("sides", title, n_never_enrolled + n_never_tested, words, mend)
+            never_by_grouping.append(
+                {
+                    "grouping": grouping,
+                    "never_enrol": extremes(never_enrol),
+                    "never_test": extremes(never_test),
+                }
+            )
+        remedy = "use_speakers_on_both_sides"
+    stated = fact(
+        "sides_of_speakers",
+        enrolled=extremes(n_enrolled),
+        tested=extremes(n_tested),
+        never_enrol=n_never_enrolled,
+        never_test=n_never_tested,
+        by_grouping=never_by_grouping,
+    )
+    return _remark("sides", title, n_never_enrolled + n_never_tested, stated, remedy)
 
 
 def _reuse_remark(table: Table) -> Finding:
     rows = {row["of"]: row for row in table.rows()}
-    clauses = []
-    for subject, row_name, unit in (
-        ("a speaker is compared with", "speakers whom a speaker is compared with", "others"),
-        ("an utterance is in", "trials of an utterance", "trials"),
-        ("a recording is used", "uses of a recording", "times"),
+    facts = []
+    for code, row_name in (
+        ("speakers_compared_with_a_speaker", "speakers whom a speaker is compared with"),
+        ("trials_of_an_utterance", "trials of an utterance"),
+        ("uses_of_a_recording", "uses of a recording"),
     ):
         if row := rows.get(row_name):
-            extremes = count_range(np.array([row["least"], row["most"]], dtype=int))
-            clauses.append(f"{subject} {extremes} {unit} (median {row['median']:,.0f})")
+            numbers = [int(row["least"]), int(row["most"])]
+            facts.append(fact(code, numbers=numbers, median=float(row["median"])))
     max_trials = rows["trials of an utterance"]["most"]
-    return _remark("reuse", "how often things are used", max_trials, "; ".join(clauses))
+    return _remark("reuse", "how often things are used", max_trials, joined_facts(*facts))
 
 
 def _effective_speakers_remark(description: Description, speakers: TrialsPerSpeaker) -> Finding:
     effective_speakers = effective_number(speakers.n_trials)
-    words = (
-        f"trials are spread as if there were {effective_speakers:,.1f} speakers, of "
-        f"{speakers.speaker_indices.size:,}"
+    stated = fact(
+        "effective_speakers",
+        effective=float(effective_speakers),
+        speakers=speakers.speaker_indices.size,
     )
     rows = description.tables["groups"].rows()
     rows = [row for row in rows if row["grouping"] != ALL and row["speakers"]]
     if rows:
         worst = min(rows, key=lambda row: row["effective_speakers"] / row["speakers"])
-        sizes = f"{worst['effective_speakers']:.1f} of {worst['speakers']:,}"
-        words += f"; furthest off: {worst['group']}, {sizes}"
-    return _remark("effective", "effective number of speakers", effective_speakers, words)
+        furthest = fact(
+            "group_with_fewest_effective_speakers",
+            grouping=worst["grouping"],
+            group=worst["group"],
+            effective=float(worst["effective_speakers"]),
+            speakers=int(worst["speakers"]),
+        )
+        stated = joined_facts(stated, furthest)
+    return _remark("effective", "effective number of speakers", effective_speakers, stated)
 
 
 def _recordings_remark(speakers: TrialsPerSpeaker, recording_names: RecordingNames) -> Finding:
     known_numbers = speakers.n_recordings[speakers.n_recordings >= 0]
     title = "recordings for each speaker"
     if not known_numbers.size:
-        return _remark("recordings", title, None, recording_names.unknown, GIVE_RECORDINGS)
-    n_single = int((known_numbers == 1).sum())
-    noun = "speaker" if n_single == 1 else "speakers"
-    words = (
-        f"{count_range(known_numbers)} (median {np.median(known_numbers):g}); "
-        f"{n_single:,} {noun} with one only (recording: {recording_names.source})"
-    )
+        return _remark("recordings", title, None, recording_names.unknown_fact, "give_recordings")
+    facts = [
+        fact(
+            "recordings_of_speakers",
+            numbers=extremes(known_numbers),
+            median=float(np.median(known_numbers)),
+        ),
+        fact(
+            "speakers_with_one_recording",
+            speakers=int((known_numbers == 1).sum()),
+            **recording_names.source_values,
+        ),
+    ]
     if n_unknown := speakers.speaker_indices.size - known_numbers.size:
-        words += f"; of {n_unknown:,} speakers they are not all known"
-    return _remark("recordings", title, float(known_numbers.min()), words)
+        facts.append(fact("speakers_with_unknown_recordings", speakers=n_unknown))
+    return _remark("recordings", title, float(known_numbers.min()), joined_facts(*facts))
 
 
 def _unknown_grades_remark(description: Description) -> Finding:
     counts = dict(zip(*description.tables["list"].to_dict().values(), strict=True))
     n_unknown = counts["trials of unknown grade"]
-    attributes = " and ".join(description.graded_by) or "no attribute"
-    share = shares_or_nan(n_unknown, counts["trials"])
-    words = (
-        f"graded by {attributes}; {n_unknown:,} trials ({percent(float(share))}) are of grade n.k."
+    stated = joined_facts(
+        fact("graded_by", attributes=[*description.graded_by]),
+        fact(
+            "share_of_unknown_grade",
+            trials=int(n_unknown),
+            share=known_share(float(shares_or_nan(n_unknown, counts["trials"]))),
+        ),
     )
-    mend = "complete the tables of speakers and of utterances" if n_unknown else ""
+    remedy = "complete_tables" if n_unknown else ""
     if not description.graded_by:
-        mend = "give --speakers, or name attributes with --grade-by"
-    return _remark("grades", "grades that are known", float(n_unknown), words, mend)
+        remedy = "give_speakers_or_grade_by"
+    return _remark("grades", "grades that are known", float(n_unknown), stated, remedy)
 
 
 def _agreement_remark(attribute: str, table: Table) -> Finding:
@@ -441,8 +475,8 @@ def _agreement_remark(attribute: str, table: Table) -> Finding:
     id_, title = f"within {attribute}", f"nontarget trials with the same {attribute}"
     share = all_trials["same_share"]
     if share is None:
-        return _remark(id_, title, None, "it is known of no nontarget trial")
-    words = f"{percent(share)} within, {percent(1 - share)} across"
+        return _remark(id_, title, None, "known_of_no_nontarget_trial")
+    facts = [fact("shares_within_and_across", share=float(share))]
     for grouping in dict.fromkeys(row["grouping"] for row in group_rows):
         rows = [
             row
@@ -451,10 +485,11 @@ def _agreement_remark(attribute: str, table: Table) -> Finding:
         ]
         shares = np.array([row["same_share"] for row in rows])
         if shares.size > 1 and shares.min() < shares.max():
-            words += f"; by {grouping}: {share_range([row['group'] for row in rows], shares)}"
+            extreme_shares = share_extremes([row["group"] for row in rows], shares)
+            facts.append(fact("shares_by_grouping", grouping=grouping, shares=extreme_shares))
     if all_trials["unknown"]:
-        words += f"; {all_trials['unknown']:,} n.k."
-    return _remark(id_, title, share, words)
+        facts.append(fact("unknown_trials", trials=int(all_trials["unknown"])))
+    return _remark(id_, title, share, joined_facts(*facts))
 
 
 def _group_shares_remark(grouping: str, rows: Sequence[Row]) -> Finding:
@@ -465,18 +500,16 @@ def _group_shares_remark(grouping: str, rows: Sequence[Row]) -> Finding:
     id_, title = f"shares {grouping}", f"shares of {grouping}"
     gaps = [(row["trial_share"] or 0) - (row["speaker_share"] or 0) for row in rows]
     if not any(gaps):
-        words = "every group has the same share of speakers and of trials"
-        return _remark(id_, title, 0.0, words)
+        return _remark(id_, title, 0.0, "same_share_of_speakers_and_trials")
     widest = int(np.argmax(np.abs(gaps)))
     row, gap = rows[widest], abs(gaps[widest])
-    words = f"{row['group']} is {percent(row['speaker_share'])} of the speakers, "
-    if row["utterance_share"] is not None:
-        words += f"{percent(row['utterance_share'])} of the utterances, "
-    words += f"{percent(row['trial_share'])} of the trials; others are less far off"
-    mend = ""
-    if gap > MAX_SHARE_GAP:
-        mend = "weight speakers equally, or draw as many trials for each"
-    return _remark(id_, title, gap, words, mend)
+    shares = {name: row[name] for name in ("speaker_share", "utterance_share", "trial_share")}
+    stated = joined_facts(
+        fact("shares_of_group", grouping=grouping, group=row["group"], **shares),
+        "others_less_far_off",
+    )
+    remedy = "weight_speakers_equally" if gap > MAX_SHARE_GAP else ""
+    return _remark(id_, title, gap, stated, remedy)
 
 
 def overlap(trial_list: TrialList, development: Any, **options: Any) -> Finding:
@@ -499,9 +532,7 @@ def overlap(trial_list: TrialList, development: Any, **options: Any) -> Finding:
     ]
     n_speakers = _n_shared(trial_list, development_list, ["speaker"])
     n_recordings = _n_shared(trial_list, development_list, ["speaker", "recording"])
-    recordings = f"{n_recordings:,} recordings"
-    if trial_list.recording_names.doubt or development_list.recording_names.doubt:
-        recordings = "recordings n.k."
+    is_doubtful = trial_list.recording_names.doubt or development_list.recording_names.doubt
     n_utterances = int((positions >= 0).sum())
     distinct_keys = np.unique(np.concatenate(keys))
     n_trials = int(np.isin(distinct_keys, np.concatenate(development_keys)).sum())
@@ -509,8 +540,14 @@ def overlap(trial_list: TrialList, development: Any, **options: Any) -> Finding:
         "leakage",
         "shared with the development list",
         n_speakers,
-        f"{n_speakers:,} speakers, {recordings}, {n_utterances:,} utterances, {n_trials:,} trials",
-        "leave them out of one of the lists" if n_speakers or n_trials else "",
+        fact(
+            "shared_with_development_list",
+            speakers=n_speakers,
+            recordings=None if is_doubtful else n_recordings,
+            utterances=n_utterances,
+            trials=n_trials,
+        ),
+        "leave_shared_parts_out" if n_speakers or n_trials else "",
     )
 
 
@@ -614,25 +651,26 @@ def _detectable_ratio_remark(
     title = f"least {metric.upper()} ratio of {grouping} to be detected"
     id_ = f"detectable {metric} {grouping}"
     if len(ratios) < 2:
-        words = f"the pilot does not show how {metric.upper()} of these groups varies"
-        return _remark(id_, title, None, words, "make a pilot of these groups")
+        stated = fact("variation_not_in_pilot", metric=metric)
+        return _remark(id_, title, None, stated, "make_pilot_of_groups")
     finite = {group: ratio for group, ratio in ratios.items() if np.isfinite(ratio)}
     n_undetectable = len(ratios) - len(finite)
-    words = "none is"
+    power = test_options["power"]
+    stated = fact("no_detectable_ratio", power=power)
     if finite:
-        low, high = min(finite, key=finite.__getitem__), max(finite, key=finite.__getitem__)
-        words = f"from x {finite[low]:.2f} ({low}) to x {finite[high]:.2f} ({high})"
-    words += f" at a power of {test_options['power']:g}"
-    mend = ""
+        positions = min(finite, key=finite.__getitem__), max(finite, key=finite.__getitem__)
+        extreme_ratios = [{"group": group, "ratio": finite[group]} for group in positions]
+        stated = fact("detectable_ratios", grouping=grouping, ratios=extreme_ratios, power=power)
+    remedy = ""
     if n_undetectable:
-        words += f"; of {n_undetectable:,} groups none, however large"
-        mend = "add speakers to these groups: parivox plan computes how many"
+        stated = joined_facts(stated, fact("undetectable_in_groups", number=n_undetectable))
+        remedy = "more_speakers_in_groups"
     return Finding(
         id=id_,
         what=title,
         verdict="told",
         statistic=max(finite.values(), default=None),
         offenders=n_undetectable,
-        sentence=words,
-        mend=mend,
+        facts=stated,
+        remedies=remedy,
     )

@@ -99,9 +99,7 @@ def test_less_of_the_jackknife_is_asked_of_blocks_than_of_speakers(many, audit, 
 
 
 def test_how_they_are_judged_is_told_where_there_are_blocks(many):
-    names_blocks = [
-        "rates_of_blocks" in audit.record["definitions"]["uncertainty"] for audit in many
-    ]
+    names_blocks = [audit.record["speaker_blocks"] for audit in many]
     assert names_blocks == [False, False, True]
 
 

@@ -737,7 +737,6 @@ def _notes(
                     item_of = item_by_speaker(item)
                     yield Note("scores", item_of, count, "", grouping.name, name)
     for grouping in groupings:
-        for unit, value, count in grouping.excluded_values(trials):
-            source = "scores" if unit == "trials" else unit
-            item = f"{unit} whose {value} is left out by the groups file"
-            yield Note(source, item, count, "", grouping.name)
+        for excluded in grouping.excluded_values(trials):
+            source = "scores" if excluded.unit == "trials" else excluded.unit
+            yield Note(source, excluded.item, excluded.n_units, "", grouping.name)

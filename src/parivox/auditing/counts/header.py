@@ -22,6 +22,7 @@ from parivox.auditing.counts.trial_counts import (
     TrialCounts,
 )
 from parivox.auditing.layout import ALLOCATIONS
+from parivox.auditing.old_sentences import facts_of_sentences
 from parivox.core.key_sums import collapse_constant
 from parivox.data.count_rows import NO_ROWS, CountRows, check_rows, lies_between
 from parivox.data.counts_file import (
@@ -120,11 +121,11 @@ def _counts_from_header(
         grouping, level, group, reason = checked_texts(entry_texts, 4)
         is_known = group in names[grouping] and level in levels
         require(is_known and reason, f"{group!r} of {grouping!r} within {level!r} is withheld")
-        withheld[grouping, level, group] = reason
+        withheld[grouping, level, group] = facts_of_sentences(reason)
     suppressed_strata = {}
     for entry_texts in checked_list(header["suppressed_strata"]):
         name, level, reason = checked_texts(entry_texts, 3)
-        suppressed_strata[name, level] = reason
+        suppressed_strata[name, level] = facts_of_sentences(reason)
     return TrialCounts(
         system=checked_text(header["system"]),
         list=checked_text(header["list"]),
@@ -193,9 +194,8 @@ def _checked_note(value: Any, names: dict[str, set[str]]) -> Note:
     note, grouping, group = checked_texts(texts, 3)
     groups = names[grouping] if grouping else set()
     require(not group or group in groups, f"a note on {grouping!r}, {group!r}")
-    return Note(
-        checked_text(source), checked_text(item), checked_count(count), note, grouping, group
-    )
+    item, note = map(facts_of_sentences, (checked_text(item), note))  # files of 0.1 hold sentences
+    return Note(checked_text(source), item, checked_count(count), note, grouping, group)
 
 
 def _check_rows(counts: TrialCounts) -> int:

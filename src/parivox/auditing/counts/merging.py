@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from parivox.data.counts_file import NamedFiles
     from parivox.data.trial_set import TrialSet
 
-NOT_ADDED_UP = "only of each file by itself"
+NOT_ADDED_UP = "of_each_file_only"
 
 
 def read_counts_files(named_files: NamedFiles) -> list[TrialCounts]:

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from parivox.facts import fact
+
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Sequence
 
@@ -38,11 +40,11 @@ class _CellSum(NamedTuple):
 
 
 def suppression_reason(code: int, min_speakers: int) -> str:
-    """Return why a cell is suppressed; empty if it is not."""
+    """Return why a cell is suppressed, as a fact; empty if it is not."""
     if code == TOO_SMALL:
-        return f"withheld: fewer than {min_speakers} speakers"
+        return fact("withheld", speakers=min_speakers)
     if code == SUPPRESSED_TO_PROTECT:
-        return f"withheld: else a group of fewer than {min_speakers} speakers could be told"
+        return fact("withheld_to_protect", speakers=min_speakers)
     return ""
 
 

@@ -18,15 +18,20 @@ import numpy as np
 
 from parivox.arguments import check_arguments
 from parivox.auditing.layout import place_trials
-from parivox.auditing.old_sentences import facts_of_sentences
 from parivox.auditing.outcomes import FailureShare
 from parivox.auditing.participants import Participants
 from parivox.data.count_rows import CountRows
 from parivox.data.counts_file import SCORE_COUNTS, file_bytes, write_file, write_over
 from parivox.data.metadata import grouping_metadata
 from parivox.data.score_bins import Bins
-from parivox.data.trial_checks import DataNote, Trials
+from parivox.data.trial_checks import (
+    IDS_BEGIN_WITH_SPEAKER,
+    SPEAKERS_IN_COLUMNS,
+    DataNote,
+    Trials,
+)
 from parivox.errors import ConfigError
+from parivox.facts import fact
 from parivox.options.kinds import LOG_BASES
 from parivox.renamed import renamed_attribute
 
@@ -48,8 +53,12 @@ DECISIONS, FAILURES, LLR = "decisions", "failures", "log-likelihood ratios"
 LLR_TO_BASE = {base: f"{LLR} to base {base}" for base in LOG_BASES}
 SCORES, SECONDS, THRESHOLDS = "scores", "seconds", "thresholds"
 SIMILARITY = "scores taken as similarities"
-UNKNOWN_IN_SEVERAL_FILES = "not known of several files of counts: one may be in all of them"
-SAME_SPEAKERS_AT_SITES = "their keys differ, so that one at two sites is taken for two people"
+UNKNOWN_IN_SEVERAL_FILES = "unknown_in_several_files"
+FILES_OF_COUNTS, COUNTED_AT, NOT_IN_COUNTS = "files_of_counts", "counted_at", "not_in_counts"
+GROUP_WITHHELD, STRATUM_WITHHELD = "group_withheld", "stratum_withheld"
+"""Codes of what is counted (`parivox.facts`)."""
+_OF_RECORDINGS = {SPEAKERS_IN_COLUMNS, IDS_BEGIN_WITH_SPEAKER}
+"""Codes of notes that count recordings, not trials or rows."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +71,7 @@ class Note(DataNote):
     @property
     def adds_up(self) -> bool:
         """Whether it counts trials or rows, not speakers or recordings, who may be in two files."""
-        return self.source in {"scores", "trials"} and not self.item.startswith(
-            ("utterance", "enrolment", "speaker")
-        )
+        return self.source in {"scores", "trials"} and self.item not in _OF_RECORDINGS
 
 
 @dataclass(frozen=True)
@@ -350,10 +357,7 @@ class TrialCounts:
 
     def missing(self, grouping: Grouping, level: str) -> Sequence[str]:
         """Why each group is withheld within a level, as facts; empty for those that are not."""
-        reasons = (
-            self.withheld.get((grouping.name, level, group), "") for group in grouping.groups
-        )
-        return [facts_of_sentences(reason) for reason in reasons]
+        return [self.withheld.get((grouping.name, level, group), "") for group in grouping.groups]
 
     def header(self) -> dict[str, Any]:
         """What the file says of its rows."""
@@ -402,32 +406,35 @@ class TrialCounts:
             names = ("source", "grouping", "group", "item", "count", "note")
             yield {name: getattr(note, name) for name in names}
         row = {"source": "counts", "grouping": "", "group": "", "count": None, "note": ""}
-        yield {**row, "item": "files of counts", "count": len(self.sources)}
+        yield {**row, "item": FILES_OF_COUNTS, "count": len(self.sources)}
         if self.bins.no_curve_reason:
-            yield {**row, "item": f"counted at {self.bins.in_words()}"}
+            bins = {"step": self.bins.step, "thresholds": [*self.bins.thresholds]}
+            yield {**row, "item": fact(COUNTED_AT, **bins)}
         for (grouping, level, group), reason in self.withheld.items():
             group_columns = {"grouping": grouping, "group": group, "within": level}
-            yield {**row, **group_columns, "item": "group withheld", "note": reason}
+            yield {**row, **group_columns, "item": GROUP_WITHHELD, "note": reason}
         for (within, level), reason in self.suppressed_strata.items():
-            yield {**row, "grouping": within, "item": f"level withheld: {level}", "note": reason}
-        for unknown_content, reason in self.unknown().items():
-            yield {**row, "item": f"not known from counts: {unknown_content}", "note": reason}
+            item = fact(STRATUM_WITHHELD, stratum=level)
+            yield {**row, "grouping": within, "item": item, "note": reason}
+        for content, reason in self.unknown().items():
+            yield {**row, "item": fact(NOT_IN_COUNTS, content=content), "note": reason}
 
     def unknown(self) -> dict[str, str]:
-        """What cannot be had from the counts alone, and why."""
-        needs_rows = "it takes the rows of the trials"
-        unknown_unit = "speaker or recording" if self.speaker_counts is None else "recording"
-        reasons = {f"anything by {unknown_unit}": needs_rows}
+        """Codes of what cannot be had from the counts alone, and why."""
+        needs_rows = "needs_rows"
+        reasons = {"by_recording": needs_rows}
+        if self.speaker_counts is None:
+            reasons = {"by_speaker_or_recording": needs_rows}
         if SECONDS in self.contents:
-            reasons["median and quantile of seconds"] = "counts hold sums of them"
+            reasons["quantiles_of_seconds"] = "counts_hold_sums"
         if len(self.sources) > 1:
             if self.speaker_counts is None or self.speaker_counts.are_blocks:
                 reasons["speakers"] = UNKNOWN_IN_SEVERAL_FILES
             if FAILURES in self.contents:
-                reasons["failure-to-enrol and failure-to-acquire rates"] = UNKNOWN_IN_SEVERAL_FILES
-            reasons["trials that are in several files"] = needs_rows
+                reasons["failure_rates"] = UNKNOWN_IN_SEVERAL_FILES
+            reasons["trials_in_several_files"] = needs_rows
             if self.speaker_counts is not None and len(self.speaker_counts.sites) > 1:
-                reasons["speakers who are at several sites"] = SAME_SPEAKERS_AT_SITES
+                reasons["speakers_at_several_sites"] = "keys_of_sites_differ"
         return reasons
 
     @check_arguments

@@ -21,7 +21,13 @@ from parivox.data.ids import positions_in
 from parivox.data.inspection.findings import DifferingAttribute, Join, LabelFindings, SpeakerRule
 from parivox.data.inspection.tables import PLAIN_SCORES, as_enrolment_map, with_kind
 from parivox.data.inspection.trials import CUSTOMER_PREFIX, auc_where_labelled
-from parivox.data.joining import DIFFERENCES, id_difference, placeholders, speaker_pattern_hint
+from parivox.data.joining import (
+    DIFFERENCES,
+    ID_DIFFERENCES,
+    id_difference,
+    placeholders,
+    speaker_pattern_hint,
+)
 from parivox.data.speakers import SPEAKER_ID_NAMES, Speakers, id_columns
 from parivox.data.trial_checks import (
     CONFLICTS,
@@ -29,10 +35,11 @@ from parivox.data.trial_checks import (
     INFINITE,
     REVERSED,
     SAME_UTTERANCE,
+    SPEAKERS_IN_COLUMNS,
+    SPEAKERS_IN_TABLE,
     UNSCORED,
     pair_key,
 )
-from parivox.data.trials import SPEAKERS_IN_COLUMNS, SPEAKERS_IN_TABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -300,7 +307,8 @@ def _pair_joins(trials: InspectedTrials, trial_list: InspectedTrials) -> Iterato
     n_common = np.intersect1d(scored, listed, assume_unique=True).size
     pattern = ""
     if 2 * n_common < min(scored.size, listed.size):
-        pattern = id_difference(trials.scan, trial_list.scan)
+        difference = id_difference(trials.scan, trial_list.scan)
+        pattern = ID_DIFFERENCES[difference] if difference else ""
     for searched, target, searched_keys, target_keys in (
         (list_findings, findings, listed, scored),
         (findings, list_findings, scored, listed),

@@ -50,6 +50,7 @@ from parivox.data.value_warnings import (
     value_warnings,
 )
 from parivox.errors import DataError, ParivoxError
+from parivox.facts import fact
 from parivox.frozen import frozen
 
 if TYPE_CHECKING:
@@ -252,18 +253,16 @@ def with_kind(inspected: InspectedTable, kind: str, roles: dict[str, str]) -> In
         filled = table[roles[unique_role]].drop_nulls()
         repeated = filled.filter(filled.is_duplicated()).unique(maintain_order=True)
         if len(repeated):
-            odd.append(
-                DataWarning(
-                    f"{unique_role}s with several rows", len(repeated), f"such as {repeated[0]}"
-                )
-            )
+            code = "speakers_with_several_rows"
+            if unique_role == "utterance":
+                code = "utterances_with_several_rows"
+            odd.append(DataWarning(code, len(repeated), fact("such_as", text=repeated[0])))
     for name in (roles[role] for role in roles if role in id_columns):
         n_empty = int((table[name].is_null() | (table[name] == "")).sum())
-        odd += [DataWarning(f"rows with nothing in {name!r}", n_empty)] if n_empty else []
+        if n_empty:
+            odd.append(DataWarning(fact("rows_with_empty_cell", column=name), n_empty))
     if header := first_row_like_data(table.drop("row")):
-        odd.append(
-            DataWarning("is there no header? the first row is made like the others", 0, header)
-        )
+        odd.append(DataWarning("first_row_like_others", 0, fact("as_in", text=header)))
         columns = [replace(column, groups=False) for column in columns]  # their names are values
     findings = replace(
         inspected.findings,

@@ -21,7 +21,6 @@ from parivox.data.columns import (
     enrolments_are_customers,
     plain_name,
 )
-from parivox.data.content_roles import roles_in_words
 from parivox.data.formats import scan_again
 from parivox.data.ids import UNKNOWN_SPEAKER, IdDictionary
 from parivox.data.inspection.findings import (
@@ -36,6 +35,7 @@ from parivox.data.joining import first_components, placeholders
 from parivox.data.spilled_rows import concatenated
 from parivox.data.trial_checks import (
     CONFLICTS,
+    COUNTED_ONCE,
     DUPLICATES,
     INFINITE,
     NOTE_WITHOUT_TEST_SPEAKER,
@@ -53,6 +53,7 @@ from parivox.data.trial_values import (
     decision_words,
     labels,
     scores,
+    unknown_words,
 )
 from parivox.data.value_warnings import (
     DataWarning,
@@ -62,6 +63,7 @@ from parivox.data.value_warnings import (
     target_trial_warnings,
 )
 from parivox.errors import DataError
+from parivox.facts import fact
 from parivox.frozen import frozen
 from parivox.runtime.progress import stage
 
@@ -194,7 +196,7 @@ class _TrialInspector:
         self.n_rows += len(chunk)
         lacks_id = _cell_text(chunk["enrol"]).is_null() | _cell_text(chunk["test"]).is_null()
         if lacks_id.any():
-            self.add_warning("rows without an id", int(lacks_id.sum()))
+            self.add_warning("rows_without_an_id", int(lacks_id.sum()))
             for role in _ID_ROLES:
                 if self.problems:
                     break
@@ -272,7 +274,8 @@ class _TrialInspector:
         content = scanned.content
         used_columns = set(self.scan.columns.values())
         has_labels = "label" in columns and not self.has_unread_labels
-        by_content = [DataWarning(roles_in_words(columns, scanned.by_content), 0)]
+        found = {role: columns[role] for role in scanned.by_content}
+        by_content = [DataWarning(fact("columns_by_content", columns=found), 0)]
         findings = FileFindings(
             name=name,
             kind="scores" if {"score", "decision"} & set(columns) else "trials",
@@ -301,17 +304,18 @@ class _TrialInspector:
         if "decision" not in self.cells:
             return {}
         recipe, explanation = decision_words(self.cells["decision"].words())
-        message = f"column {self.scan.columns['decision']!r}: {explanation}"
+        column = self.scan.columns["decision"]
         if UNKNOWN_WORD in recipe.values():
             self.problems.append(
-                f"{self.scan.name}: {message}; say it with {columns_option(recipe)}"
+                f"{self.scan.name}: column {column!r}: {explanation}; say it with "
+                f"{columns_option(recipe)}"
             )
         elif recipe:
             if user_word := self.requested_columns.words.get("failed"):
                 recipe["failed"] = f"{user_word}|{recipe['failed']}"
-            self.warnings["decision"] = DataWarning(
-                f"{message}; audit needs {columns_option(recipe)}", 0
-            )
+            words = unknown_words(self.cells["decision"].words())
+            what = fact("words_of_failures", column=column, words=words, columns=recipe)
+            self.warnings["decision"] = DataWarning(what, 0)
         return recipe
 
     def _count_pairs(self, rows: EncodedRows, n_ids: int) -> None:
@@ -329,11 +333,11 @@ class _TrialInspector:
             equal &= column[repeated][1:] == column[repeated][:-1]
         different_keys = pair_keys[repeated][np.append(True, ~equal)[: repeated.size]]
         counts_of_different = np.unique(different_keys, return_counts=True)[1]
-        self.add_warning(DUPLICATES, int(equal.sum()), "counted once")
-        note = "an audit refuses or sets them aside"
+        self.add_warning(DUPLICATES, int(equal.sum()), COUNTED_ONCE)
+        note = "refused_or_set_aside"
         self.add_warning(CONFLICTS, int(counts_of_different[counts_of_different > 1].sum()), note)
         is_reversed = (distinct_keys[1:] ^ distinct_keys[:-1]) == 1
-        self.add_warning(REVERSED, int(is_reversed.sum()), "each direction is a trial")
+        self.add_warning(REVERSED, int(is_reversed.sum()), "each_direction_is_a_trial")
         self.add_warning(SAME_UTTERANCE, int((scored.enrol == scored.test).sum()))
 
     def _column(self, role: str, cells: CellCounter) -> InspectedColumn:

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from parivox.data.columns import plain_name
-from parivox.data.lists.findings import percent
+from parivox.facts import fact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -37,18 +37,12 @@ _DURATION_NAME = re.compile(
     r"|seconds|milliseconds)(in)?(s|secs?|seconds|ms|msecs?|milliseconds)?"
 )
 _MILLISECONDS_NAME = re.compile(r".*(ms|msecs?|milliseconds)")
-_NO_DURATIONS = (
-    "no duration of recordings is known",
-    "give --utterances with a column duration, in seconds",
-)
+_NO_DURATIONS = ("no_duration_known", "give_durations")
 _FEW_RECORDINGS = (
-    f"no two groups have {MIN_RECORDINGS} recordings of known duration",
-    "give --by with larger groups",
+    fact("few_recordings_in_groups", recordings=MIN_RECORDINGS),
+    "give_larger_groups",
 )
-_FEW_ENROLLED = (
-    f"no two groups have {MIN_ENROLLED} enrolled speakers with both kinds of trials",
-    "give --by with larger groups",
-)
+_FEW_ENROLLED = (fact("few_enrolled_in_groups", speakers=MIN_ENROLLED), "give_larger_groups")
 
 
 class GroupFigures(NamedTuple):
@@ -72,15 +66,19 @@ class GroupFigures(NamedTuple):
         """The largest figure less the smallest."""
         return float(np.nanmax(self.figures) - np.nanmin(self.figures))
 
-    def range_text(self, figure_text: Callable[[float], str], noun: str) -> str:
-        """Return the lowest and the highest figure, with their groups and how large these are."""
-        low, high = int(np.nanargmin(self.figures)), int(np.nanargmax(self.figures))
-        first, last = (
-            f"{figure_text(float(self.figures[group]))} ({self.groups[group]}, "
-            f"{self.sizes[group]:,} {noun})"
-            for group in (low, high)
-        )
-        return f"{first} to {last}"
+    @property
+    def values(self) -> dict[str, Any]:
+        """The grouping, and the lowest and the highest figure, as values of a fact."""
+        positions = int(np.nanargmin(self.figures)), int(np.nanargmax(self.figures))
+        extremes = [
+            {
+                "group": self.groups[group],
+                "figure": float(self.figures[group]),
+                "size": int(self.sizes[group]),
+            }
+            for group in positions
+        ]
+        return {"grouping": self.grouping, "extremes": extremes}
 
 
 def g11_durations(counts: ListCounts, check: Check) -> Finding:
@@ -93,14 +91,16 @@ def g11_durations(counts: ListCounts, check: Check) -> Finding:
     if widest is None:
         return check.unchecked(*_FEW_RECORDINGS)
     ratio, figures, offenders = widest
-    strength = " (strongly)" if ratio >= STRONG_RATIO else ""
-    durations = figures.range_text(lambda seconds: f"{seconds:.1f} s", "recordings")
     return check.finding(
         ratio,
-        f"the median duration of recordings by {figures.grouping} is {durations}, "
-        f"{ratio:.2f} times{strength}",
+        fact(
+            "durations_by_group",
+            **figures.values,
+            ratio=ratio_value(ratio),
+            is_strong=bool(ratio >= STRONG_RATIO),
+        ),
         offenders=offenders,
-        mend="cut recordings to equal durations, or compare groups within bands of duration",
+        remedy="equal_durations",
     )
 
 
@@ -117,10 +117,15 @@ def g12_short_recordings(counts: ListCounts, check: Check) -> Finding:
     n_short = int((recordings.seconds < SHORT_SECONDS).sum())
     return check.finding(
         gap,
-        f"{n_short:,} of {recordings.seconds.size:,} recordings are under {SHORT_SECONDS:g} s; by "
-        f"{figures.grouping}: {figures.range_text(percent, 'recordings')}",
+        fact(
+            "short_recordings_by_group",
+            short=n_short,
+            recordings=recordings.seconds.size,
+            seconds=SHORT_SECONDS,
+            **figures.values,
+        ),
         offenders=offenders,
-        mend="leave short recordings out, or compare groups within bands of duration",
+        remedy="leave_short_recordings_out",
     )
 
 
@@ -138,13 +143,11 @@ def g13_impostor_pools(counts: ListCounts, check: Check) -> Finding:
     if widest is None:
         return check.unchecked(*_FEW_ENROLLED)
     ratio, figures, offenders = widest
-    medians = figures.range_text(lambda median: f"{median:,g}", "enrolled")
     return check.finding(
         ratio,
-        f"the number of impostor speakers for each enrolled speaker by {figures.grouping} is "
-        f"{medians} (medians), {ratio:.2f} times",
+        fact("impostor_speakers_by_group", **figures.values, ratio=ratio_value(ratio)),
         offenders=offenders,
-        mend="sample equally many impostor speakers for the speakers of every group",
+        remedy="sample_equal_impostor_speakers",
     )
 
 
@@ -153,20 +156,20 @@ def g14_returning_enrolments(counts: ListCounts, check: Check) -> Finding:
     trials = counts.trial_list.trials
     if trials.n_models:
         if trials.enrolment_recordings is None:
-            return check.unchecked("the recordings of enrolments are not known", "give --models")
+            return check.unchecked("enrolment_recordings_unknown", "give_models")
         n_enrolled = trials.enrolment_recordings.n_recordings
         n_returning = int(counts.is_tested[trials.enrolment_recordings.in_trials].sum())
     else:
         n_enrolled = int(counts.is_enrolled.sum())
         n_returning = int((counts.is_enrolled & counts.is_tested).sum())
-    words = f"{n_returning:,} of {n_enrolled:,} enrolment recordings are test recordings, too"
+    code, values = "enrolments_as_tests", {"returning": n_returning, "enrolled": n_enrolled}
     if not trials.n_models and n_returning >= _n_on_both_sides_by_chance(counts) / 2 > 0:
-        return check.unchecked(f"{words}: a list of pairs, whose sides are interchangeable", "")
+        return check.unchecked(fact(code, because="list_of_pairs", **values), "")
     return check.finding(
         n_returning,
-        words,
+        fact(code, **values),
         offenders=n_returning,
-        mend="test with recordings that nobody is enrolled with",
+        remedy="test_with_other_recordings",
     )
 
 
@@ -188,14 +191,17 @@ def g15_class_ratios(counts: ListCounts, check: Check) -> Finding:
     if widest is None:
         return check.unchecked(*_FEW_ENROLLED)
     ratio, figures, offenders = widest
-    class_ratios = figures.range_text(lambda figure: f"{figure:.3g}", "enrolled")
     return check.finding(
         ratio,
-        f"the number of target trials for each nontarget trial by {figures.grouping} is "
-        f"{class_ratios}, {ratio:.2f} times",
+        fact("class_ratios_by_group", **figures.values, ratio=ratio_value(ratio)),
         offenders=offenders,
-        mend="sample both kinds of trials in one ratio for the speakers of every group",
+        remedy="sample_classes_in_one_ratio",
     )
+
+
+def ratio_value(ratio: float) -> float | str:
+    """Return a ratio as a value of a fact: an infinite one is a text."""
+    return float(ratio) if np.isfinite(ratio) else str(ratio)
 
 
 def _widest(

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
+
+from parivox.shown import CATALOGUE_MODULE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,10 +30,10 @@ class Finding:
         The figure that decides, and what it is held against.
     offenders : int
         How many speakers, groups or trials are at fault.
-    sentence : str
-        The figures in words, without ids of speakers.
-    mend : str
-        What to do; empty where there is nothing to do.
+    facts, remedies : str
+        The figures, without ids of speakers, and what to do, as facts (`parivox.facts`).
+    sentence, mend : str
+        The same in words; `mend` is empty where there is nothing to do.
     """
 
     id: str
@@ -39,8 +42,18 @@ class Finding:
     statistic: float | None = None
     threshold: float | None = None
     offenders: int = 0
-    sentence: str = ""
-    mend: str = ""
+    facts: str = ""
+    remedies: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The figures in words."""
+        return str(import_module(CATALOGUE_MODULE).cell_text(self.facts))
+
+    @property
+    def mend(self) -> str:
+        """What to do, in words."""
+        return str(import_module(CATALOGUE_MODULE).cell_text(self.remedies))
 
 
 class Check(NamedTuple):
@@ -59,7 +72,7 @@ class Check(NamedTuple):
             return figures < self.threshold
         return figures > self.threshold + 1e-12  # shares are quotients: rounding is no violation
 
-    def finding(self, statistic: float, sentence: str, *, offenders: int, mend: str) -> Finding:
+    def finding(self, statistic: float, facts: str, *, offenders: int, remedy: str) -> Finding:
         """Return that the check passes or fails."""
         fails = bool(self.is_violated(statistic))
         return Finding(
@@ -69,19 +82,19 @@ class Check(NamedTuple):
             statistic=float(statistic),
             threshold=self.threshold,
             offenders=offenders if fails else 0,
-            sentence=sentence,
-            mend=mend if fails else "",
+            facts=facts,
+            remedies=remedy if fails else "",
         )
 
-    def unchecked(self, reason: str, mend: str) -> Finding:
+    def unchecked(self, reason: str, remedy: str) -> Finding:
         """Return that the check cannot be made, and why."""
         return Finding(
             id=self.id,
             what=self.title,
             verdict="not checked",
             threshold=self.threshold,
-            sentence=reason,
-            mend=mend,
+            facts=reason,
+            remedies=remedy,
         )
 
 

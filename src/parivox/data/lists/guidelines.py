@@ -8,7 +8,7 @@ difficulty: what nobody named need not be alike.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,11 +19,12 @@ from parivox.data.lists.design_checks import (
     g14_returning_enrolments,
     g15_class_ratios,
 )
-from parivox.data.lists.findings import Check, Finding, percent
+from parivox.data.lists.findings import Check, Finding
 from parivox.data.lists.grades import OTHER_RECORDING, hardest, highest
 from parivox.data.lists.list_counts import count_list, shares_or_nan, speakers_by_group
-from parivox.data.recording_names import GIVE_RECORDINGS, RECORDING_COLUMNS
+from parivox.data.recording_names import RECORDING_COLUMNS
 from parivox.data.trial_checks import DUPLICATES
+from parivox.facts import fact, joined_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -46,7 +47,7 @@ MAX_GROUPS_NAMED = 3
 _SAME_PREFIXES = ("same:", "same_")
 """How names of what is shared begin: as asked for, and as a graded list has it."""
 _TRIAL_PREFIX = "trial."
-_NO_GROUPS = "there are no groups", "give --speakers and --by"
+_NO_GROUPS = "no_groups_in_list", "give_speakers_and_by"
 
 
 _CHECKS = (
@@ -81,7 +82,8 @@ def guidelines(
     """Return the findings of checks G1 to G15.
 
     `mix` is the share of trials that is wished for, by label and grade; `n_lists` says how many
-    different lists there are, this one and its variants, `outcomes` how far their results differ.
+    different lists there are, this one and its variants, `outcomes` how far their results differ,
+    as facts.
     """
     return [
         *_speaker_findings(counts.trials_per_speaker, checks),
@@ -126,11 +128,15 @@ def _g1_equal_classes(speakers: TrialsPerSpeaker, check: Check) -> Finding:
     n_unequal = int((speakers.n_target != speakers.n_nontarget).sum())
     return check.finding(
         n_unequal,
-        f"{n_unequal:,} of {speakers.speaker_indices.size:,} speakers enrol in unequal numbers of "
-        f"both: {count_range(speakers.n_target)} target and {count_range(speakers.n_nontarget)} "
-        "nontarget trials",
+        fact(
+            "unequal_numbers_of_classes",
+            unequal=n_unequal,
+            speakers=speakers.speaker_indices.size,
+            target=extremes(speakers.n_target),
+            nontarget=extremes(speakers.n_nontarget),
+        ),
         offenders=n_unequal,
-        mend="draw n pairs of both kinds for each speaker: parivox trials build inclusive",
+        remedy="draw_pairs_of_both_classes",
     )
 
 
@@ -138,10 +144,15 @@ def _g2_nontarget_trials(speakers: TrialsPerSpeaker, check: Check) -> Finding:
     n_few = int(check.is_violated(speakers.n_nontarget).sum())
     return check.finding(
         speakers.n_nontarget.min(),
-        f"{n_few:,} of {speakers.speaker_indices.size:,} speakers enrol in fewer than "
-        f"{check.threshold:,.0f}: {count_range(speakers.n_nontarget)}",
+        fact(
+            "few_nontarget_trials",
+            few=n_few,
+            speakers=speakers.speaker_indices.size,
+            minimum=check.threshold,
+            nontarget=extremes(speakers.n_nontarget),
+        ),
         offenders=n_few,
-        mend="draw more pairs for each speaker, or say which error rate so few can show",
+        remedy="draw_more_pairs",
     )
 
 
@@ -151,10 +162,13 @@ def _g3_equal_speakers(speakers: TrialsPerSpeaker, check: Check) -> Finding:
     n_speakers_with_usual_number = int(np.unique(n_enrolled, return_counts=True)[1].max())
     return check.finding(
         maximum / minimum if minimum else np.inf,
-        f"{count_range(n_enrolled)} trials for each enrolling speaker "
-        f"({count_range(speakers.n_tested)} for each testing one)",
+        fact(
+            "trials_for_each_speaker",
+            enrolled=extremes(n_enrolled),
+            tested=extremes(speakers.n_tested),
+        ),
         offenders=n_enrolled.size - n_speakers_with_usual_number,
-        mend="draw the same number for each speaker, or weight speakers equally",
+        remedy="draw_same_number_for_each_speaker",
     )
 
 
@@ -163,7 +177,7 @@ def _g4_equal_grades(counts: ListCounts, check: Check) -> Finding:
     grade = pair_counts.grade
     is_known = grade > 0
     if not is_known.any():
-        return check.unchecked("no grade is known", "give --speakers and --utterances")
+        return check.unchecked("no_grade_known", "give_speakers_and_utterances")
     n_speakers, n_grades = int(speakers.max()) + 1, int(grade.max()) + 1
     keys = (pair_counts.enrol.astype(np.int64) * 2 + pair_counts.is_target) * n_grades + grade
     trials = pair_counts.trials_by_key(np.where(is_known, keys, -1), n_speakers * 2 * n_grades)
@@ -175,22 +189,26 @@ def _g4_equal_grades(counts: ListCounts, check: Check) -> Finding:
     largest_gaps = gaps.max(axis=(1, 2))[speakers]
     n_offenders = int(check.is_violated(largest_gaps).sum())
     n_unknown = int(pair_counts.n_trials[~is_known].sum())
-    words = "every speaker has the same share of each grade"
+    facts = "same_share_of_each_grade"
     if largest_gaps.any():
         worst = np.unravel_index(int(gaps.argmax()), gaps.shape)
-        words = (
-            f"{n_offenders:,} of {speakers.size:,} speakers have a share of some grade that is "
-            f"more than {100 * check.threshold:g} points off that of the list; most so for "
-            f"{'target' if worst[1] else 'nontarget'} trials of grade {worst[2]}: "
-            f"{percent(speaker_shares[worst])} against {percent(list_shares[worst[1:]])}"
+        facts = fact(
+            "shares_of_grades_differ",
+            off=n_offenders,
+            speakers=speakers.size,
+            gap=check.threshold,
+            trials="target" if worst[1] else "nontarget",
+            grade=int(worst[2]),
+            speaker_share=known_share(speaker_shares[worst]),
+            list_share=known_share(list_shares[worst[1:]]),
         )
     if n_unknown:
-        words += f"; {n_unknown:,} trials of grade n.k."
+        facts = joined_facts(facts, fact("trials_of_unknown_grade", trials=n_unknown))
     return check.finding(
         largest_gaps.max(),
-        words,
+        facts,
         offenders=n_offenders,
-        mend="draw the same number of each grade for each speaker",
+        remedy="draw_same_number_of_each_grade",
     )
 
 
@@ -199,51 +217,50 @@ def _g5_wished_mix(
 ) -> Finding:
     pair_counts, recording_names = counts.pair_counts, counts.trial_list.recording_names
     if mix is None:
-        max_grade = hardest(len(pair_counts.agreement) or 2)
-        mend = (
-            f"give one, as in --mix cat{max_grade}=0.5,cat{max_grade - 1}=0.5,"
-            f"target{OTHER_RECORDING}=1"
+        remedy = fact(
+            "give_mix", max_grade=hardest(len(pair_counts.agreement) or 2), target=OTHER_RECORDING
         )
-        return check.unchecked("no mix was wished for", mend)
-    largest_gaps, clauses, n_offenders = [], [], 0
+        return check.unchecked("no_mix_wished", remedy)
+    largest_gaps, facts, n_offenders = [], [], 0
     for label, label_mix in mix.items():
         label_counts = pair_counts.select(pair_counts.is_target == (label == "target"))
         n_grades = highest(len(pair_counts.agreement)) + 1
         trials = label_counts.trials_by_key(label_counts.grade.astype(np.int64), n_grades)
         shares = shares_or_nan(trials, trials.sum())
         if np.isnan(shares).all():
-            return check.unchecked(f"there are no {label} trials", "")
+            return check.unchecked(fact("no_trials_of_class", trials=label), "")
         if label == "target" and recording_names.doubt:
-            return check.unchecked(recording_names.doubt, GIVE_RECORDINGS)
+            return check.unchecked(recording_names.unknown_fact, "give_recordings")
         wished_shares = np.array([label_mix.get(grade, 0.0) for grade in range(n_grades)])
         gaps = np.abs(shares - wished_shares)
         largest_gaps.append(gaps.max())
         n_offenders += int(check.is_violated(gaps).sum())
-        grade_words = ", ".join(
-            f"grade {grade or 'n.k.'} {percent(shares[grade])} "
-            f"(wished {percent(wished_shares[grade])})"
+        grades = [
+            {
+                "grade": grade,
+                "share": known_share(shares[grade]),
+                "wished": known_share(wished_shares[grade]),
+            }
             for grade in range(n_grades)
             if shares[grade] or wished_shares[grade]
-        )
-        clauses.append(f"{label} trials of {grade_words}")
+        ]
+        facts.append(fact("grades_of_trials", trials=label, grades=grades))
     return check.finding(
         max(largest_gaps),
-        "; ".join(clauses),
+        joined_facts(*facts),
         offenders=n_offenders,
-        mend="parivox trials build inclusive --mix, --target-grades draws that mix",
+        remedy="build_inclusive_with_mix",
     )
 
 
 def _g6_variants(n_lists: int, outcomes: str, check: Check) -> Finding:
     if n_lists < 2:
-        return check.unchecked(
-            "one list was given", "give others that were drawn like it, with --variants"
-        )
+        return check.unchecked("one_list", "give_variants")
     return check.finding(
         n_lists,
-        f"{n_lists:,} different lists; {outcomes or 'with scores, how far their results differ'}",
+        joined_facts(fact("different_lists", lists=n_lists), outcomes or "scores_show_differences"),
         offenders=max(int(check.threshold) - n_lists, 0),
-        mend="draw more lists with other seeds, and report how results vary between them",
+        remedy="draw_more_lists",
     )
 
 
@@ -259,20 +276,29 @@ def _g7_speakers_by_group(counts: ListCounts, check: Check) -> Finding:
     n_few = sum(int(check.is_violated(group_sizes).sum()) for _, group_sizes in sizes_by_grouping)
     n_groups = sum(group_sizes.size for _, group_sizes in sizes_by_grouping)
     smallest_first = np.argsort(sizes, kind="stable")[:MAX_GROUPS_NAMED]
-    smallest = [f"{grouping.groups[group]} {sizes[group]:,}" for group in smallest_first]
+    smallest = [
+        {"group": grouping.groups[group], "speakers": int(sizes[group])} for group in smallest_first
+    ]
     return check.finding(
         sizes.min(),
-        f"{n_few:,} of {n_groups:,} groups have fewer than {check.threshold:g} speakers; fewest: "
-        + ", ".join(smallest),
+        fact(
+            "groups_with_few_speakers",
+            few=n_few,
+            number=n_groups,
+            minimum=check.threshold,
+            grouping=grouping.name,
+            smallest=smallest,
+        ),
         offenders=n_few,
-        mend="find more speakers, or merge groups; of so few, no group can be judged",
+        remedy="find_speakers_or_merge_groups",
     )
 
 
 class _GroupShares(NamedTuple):
     """The share of a kind of trials in each group of some grouping."""
 
-    subject: str
+    attribute: str  # whose value both sides share; empty for the recording
+    grouping: str
     groups: tuple[str, ...]
     shares: Floats
 
@@ -286,20 +312,24 @@ def _g8_nontarget_agreement(counts: ListCounts, check: Check) -> Finding:
         for agreement, codes in zip(trial_list.agreements, pair_counts.agreement, strict=True):
             is_of_trials = agreement.trial_codes is not None
             if not _is_made_of(grouping, agreement.name, or_by_name=is_of_trials):
-                subject = f"same {agreement.name}"
                 is_nontarget = ~pair_counts.is_target
                 group_shares += _shares_of_groups(
-                    subject, grouping, pair_counts, is_nontarget, codes
+                    agreement.name, grouping, pair_counts, is_nontarget, codes
                 )
     if not group_shares:
         names = [agreement.name for agreement in trial_list.agreements]
         reason = _few_groups_reason(trial_list, *names) or (
-            "no attribute that defines difficulty is known in two or more groups",
-            "give --speakers, and --grade-by",
+            "no_difficulty_attribute",
+            "give_speakers_and_grade_by",
         )
         return check.unchecked(*reason)
-    mend = "fix the share of trials with the {} in every group: parivox trials build balanced"
-    return _widest_finding(check, group_shares, "{} in {} of nontarget trials", mend=mend)
+    gap, widest, offenders = _widest_shares(check, group_shares)
+    return check.finding(
+        gap,
+        fact("same_value_of_nontarget_trials", **widest),
+        offenders=offenders,
+        remedy=fact("fix_share_of_same_value", attribute=widest["attribute"]),
+    )
 
 
 def _g9_same_recordings(counts: ListCounts, check: Check) -> Finding:
@@ -309,26 +339,28 @@ def _g9_same_recordings(counts: ListCounts, check: Check) -> Finding:
         trial_list.groupings, counts.pair_counts_by_grouping, strict=True
     ):
         if not _is_made_of(grouping, *RECORDING_COLUMNS):
-            subject = "the share of same-recording target trials, which may be easier,"
             group_shares += _shares_of_groups(
-                subject, grouping, pair_counts, pair_counts.is_target, pair_counts.same_recording
+                "", grouping, pair_counts, pair_counts.is_target, pair_counts.same_recording
             )
     if not group_shares:
         reason = _few_groups_reason(trial_list, *RECORDING_COLUMNS) or (
-            trial_list.recording_names.doubt
-            or "no recordings are known of target trials in two or more groups",
-            GIVE_RECORDINGS,
+            trial_list.recording_names.unknown_fact
+            if trial_list.recording_names.doubt
+            else "no_recordings_in_two_groups",
+            "give_recordings",
         )
         return check.unchecked(*reason)
-    mend = "draw target trials across recordings only, or compare groups within one grade"
-    # the words are formatted once more, so that braces of a column name are doubled
-    source = trial_list.recording_names.source.replace("{", "{{").replace("}", "}}")
-    words = f"{{}} ranges from {{}} (recordings identified by the {source})"
-    return _widest_finding(check, group_shares, words, mend=mend)
+    gap, widest, offenders = _widest_shares(check, group_shares)
+    return check.finding(
+        gap,
+        fact("same_recording_target_trials", **widest, **trial_list.recording_names.source_values),
+        offenders=offenders,
+        remedy="draw_across_recordings",
+    )
 
 
 def _shares_of_groups(
-    subject: str,
+    attribute: str,
     grouping: Grouping,
     pair_counts: SpeakerPairCounts,
     is_included: NDArray[np.bool_],
@@ -345,24 +377,21 @@ def _shares_of_groups(
     _, n_different, n_same = trials.T
     shares = shares_or_nan(n_same, n_same + n_different)
     if (~np.isnan(shares)).sum() > 1:
-        yield _GroupShares(subject, grouping.groups, shares)
+        yield _GroupShares(attribute, grouping.name, grouping.groups, shares)
 
 
-def _widest_finding(
-    check: Check, group_shares: Sequence[_GroupShares], words: str, *, mend: str
-) -> Finding:
-    """Check whether shares are alike in all groups, in the words of the widest range.
-
-    `words` have a place for what is shared, and for the shares.
-    """
+def _widest_shares(
+    check: Check, group_shares: Sequence[_GroupShares]
+) -> tuple[float, dict[str, Any], int]:
+    """Return the widest range of shares: its width, as values, and how many are too wide."""
     gaps = np.array([np.nanmax(group.shares) - np.nanmin(group.shares) for group in group_shares])
-    subject, groups, shares = group_shares[int(gaps.argmax())]
-    return check.finding(
-        gaps.max(),
-        words.format(subject, share_range(groups, shares)),
-        offenders=int(check.is_violated(gaps).sum()),
-        mend=mend.format(subject),
-    )
+    widest = group_shares[int(gaps.argmax())]
+    values = {
+        "attribute": widest.attribute,
+        "grouping": widest.grouping,
+        "shares": share_extremes(widest.groups, widest.shares),
+    }
+    return float(gaps.max()), values, int(check.is_violated(gaps).sum())
 
 
 def _is_made_of(grouping: Grouping, *names: str, or_by_name: bool = False) -> bool:
@@ -389,8 +418,8 @@ def _few_groups_reason(trial_list: TrialList, *names: str) -> tuple[str, str] | 
         if not _is_made_of(grouping, *names)
     ]
     if not sizes:
-        return "groups are made of what is checked", "give --by with groups of speakers"
-    return None if max(sizes) > 1 else ("there is one group only", "give --by with more groups")
+        return "groups_of_what_is_checked", "give_groups_of_speakers"
+    return None if max(sizes) > 1 else ("one_group_only", "give_more_groups")
 
 
 def _g10_repeated_trials(counts: ListCounts, check: Check) -> Finding:
@@ -401,11 +430,15 @@ def _g10_repeated_trials(counts: ListCounts, check: Check) -> Finding:
     n_repeated = n_duplicates + n_nontarget + n_target + counts.n_self_trials
     return check.finding(
         n_repeated,
-        f"{n_duplicates:,} exact duplicates; {n_nontarget + n_target:,} trials whose reverse is "
-        f"there, too ({n_target:,} target, {n_nontarget:,} nontarget); {counts.n_self_trials:,} of "
-        "an utterance with itself",
+        fact(
+            "trials_that_occur_twice",
+            duplicates=n_duplicates,
+            reversed_target=int(n_target),
+            reversed_nontarget=int(n_nontarget),
+            same_utterance=int(counts.n_self_trials),
+        ),
         offenders=n_repeated,
-        mend="keep each unordered pair once: most systems give it one score",
+        remedy="keep_each_pair_once",
     )
 
 
@@ -426,23 +459,25 @@ def failed_checks_sentence(failed: Sequence[str], *, unscored: int = 0, also: bo
     return f"{subject} {verb} {', '.join(failed)}. Run parivox trials check for details."
 
 
-def count_range(counts: NDArray[np.integer]) -> str:
+def extremes(counts: NDArray[np.integer]) -> list[int]:
     """Return the smallest and the largest of some counts.
 
-    >>> count_range(np.array([3, 1000])), count_range(np.array([5, 5]))
-    ('3 to 1,000', '5')
+    >>> extremes(np.array([3, 1000]))
+    [3, 1000]
     """
-    minimum, maximum = int(counts.min()), int(counts.max())
-    return f"{minimum:,}" if minimum == maximum else f"{minimum:,} to {maximum:,}"
+    return [int(counts.min()), int(counts.max())]
 
 
-def share_range(groups: Sequence[str], shares: Floats) -> str:
-    """Return the lowest and the highest share that is known, and whose they are, if they differ.
+def known_share(share: float) -> float | None:
+    """Return a share; None if it is not known."""
+    return None if np.isnan(share) else float(share)
 
-    >>> share_range(["f", "m", "x"], np.array([0.5, 0.25, np.nan]))
-    '25.0 % (m) to 50.0 % (f)'
+
+def share_extremes(groups: Sequence[str], shares: Floats) -> list[dict[str, Any]]:
+    """Return the lowest and the highest share that is known, and whose they are.
+
+    >>> share_extremes(["f", "m", "x"], np.array([0.5, 0.25, np.nan]))
+    [{'group': 'm', 'share': 0.25}, {'group': 'f', 'share': 0.5}]
     """
-    low, high = int(np.nanargmin(shares)), int(np.nanargmax(shares))
-    if shares[low] == shares[high]:
-        return f"{percent(shares[low])} (every group)"
-    return f"{percent(shares[low])} ({groups[low]}) to {percent(shares[high])} ({groups[high]})"
+    positions = int(np.nanargmin(shares)), int(np.nanargmax(shares))
+    return [{"group": groups[group], "share": float(shares[group])} for group in positions]

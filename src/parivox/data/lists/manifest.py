@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from parivox.data.lists.grades import hardest, parse_mix, rounded_counts
 from parivox.data.lists.trial_list import new_trial_list
 from parivox.errors import DataError, ParivoxError
+from parivox.facts import fact
 from parivox.options.kinds import option_fields
 
 if TYPE_CHECKING:
@@ -219,15 +220,20 @@ class ManifestDesign(NamedTuple):
         return self.mix if names == [name.lower() for name in self.graded_by] else None
 
     @property
-    def clause(self) -> str:
-        """What it fixes, as a clause."""
-        clauses = []
-        if self.names_attributes or self.mix is not None:
-            clauses.append(f"grades are of {' and '.join(self.graded_by)}")
-        if self.mix is not None:
-            for label, mix in self.mix.items():
-                shares = (f"{100 * share:g} % of grade {grade}" for grade, share in mix.items())
-                clauses.append(f"{label} trials are {', '.join(shares)}")
-        lists = "lists" if self.n_lists > 1 else "list"
-        clauses.append(f"{self.n_lists:,} {lists} drawn alike")
-        return f"by {self.manifest}, {'; '.join(clauses)}"
+    def as_fact(self) -> str:
+        """What it fixes, as a fact."""
+        mix = [
+            {
+                "trials": label,
+                "grades": [{"grade": grade, "share": share} for grade, share in shares.items()],
+            }
+            for label, shares in (self.mix or {}).items()
+        ]
+        names_attributes = self.names_attributes or self.mix is not None
+        return fact(
+            "fixed_by_design",
+            manifest=str(self.manifest),
+            attributes=[*self.graded_by] if names_attributes else [],
+            mix=mix,
+            lists=self.n_lists,
+        )

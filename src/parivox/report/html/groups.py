@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.auditing import parse_minimums
 from parivox.core.verdict import EQUIVALENCE_CONFIDENCE
+from parivox.data.lists.guidelines import CHECKS
 from parivox.report import findings
 from parivox.report.audit_queries import (
     ERROR_TYPES,
@@ -329,14 +330,18 @@ def trial_list_section(audit: Audit) -> dict[str, Any]:
             f"What the list of {', '.join(list_names)} fails",
             ("Check", "What it asks for", "Found"),
             [
-                (failed_check["id"], failed_check["what"], failed_check["sentence"])
+                (
+                    failed_check["id"],
+                    CHECKS[failed_check["id"]].title,
+                    findings.check_sentence(failed_check),
+                )
                 for failed_check in failed
             ],
             words=(1, 2, 3),
             wide=(2, 3),
         )
         between_groups = [
-            f"{failed_check['sentence']} ({failed_check['id']})"
+            f"{findings.check_sentence(failed_check)} ({failed_check['id']})"
             for failed_check in failed
             if failed_check["id"] in findings.CHECKS_BETWEEN_GROUPS
         ]

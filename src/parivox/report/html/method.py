@@ -11,7 +11,14 @@ import hashlib
 import shlex
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from parivox.auditing import CHOICE_ROLES, PRIVATE, SAME_TRIALS, Options, system_name
+from parivox.auditing import (
+    CHOICE_ROLES,
+    PRIVATE,
+    SAME_TRIALS,
+    SPEAKERS_OF_UNKNOWN_GROUP,
+    Options,
+    system_name,
+)
 from parivox.options.audit import AuditOptions
 from parivox.options.kinds import option_fields
 from parivox.report import findings
@@ -23,6 +30,7 @@ from parivox.report.audit_queries import (
     verdicts_by_metric,
 )
 from parivox.report.context import Choice, Context
+from parivox.report.definitions import definitions
 from parivox.report.html.layout import NOT_SUPPLIED
 from parivox.report.labels import audit_with_ids
 from parivox.report.sheets.sheet import Sheet
@@ -66,11 +74,10 @@ _ALL_GROUP_FIGURES = "every figure of every group"
 
 def method_section(audit: Audit, context: Context | None) -> dict[str, Any]:
     """Return what an audit is based on for ``method.html.j2``."""
-    definitions = audit.record["definitions"]
     return {
         "definitions": [
             (_spaced(name), list(_flat_texts(definition)))
-            for name, definition in definitions.items()
+            for name, definition in definitions(audit_with_ids(audit)).items()
         ],
         "options": _options_sheet(audit_with_ids(audit)),
         "hashes": _hashes_sheet(audit, context),
@@ -263,10 +270,8 @@ def _representation(audit: Audit) -> Iterator[str]:
             )
     for group_sentence in findings.groups_without_trials(audit):
         yield f"{capitalised(group_sentence)}."
-    unknown_rows = [row for row in audit.data.rows() if "group is unknown" in row["item"]]
-    n_unknown = max(
-        (row["count"] or 0 for row in unknown_rows if row["source"] == "speakers"), default=0
-    )
+    unknown_rows = audit.data.subset(item=SPEAKERS_OF_UNKNOWN_GROUP).rows()
+    n_unknown = max((row["count"] or 0 for row in unknown_rows), default=0)
     if n_unknown:
         yield (
             f"Of {count_text(n_unknown)} speakers the group is unknown or left out; they are in no "
@@ -344,7 +349,7 @@ def _evaluation(audit: Audit) -> Iterator[str]:
     for names, failed_checks in findings.failed_checks(audit):
         if failed_checks:
             between_group_sentences = [
-                source["sentence"]
+                findings.check_sentence(source)
                 for source in failed_checks
                 if source["id"] in findings.CHECKS_BETWEEN_GROUPS
             ]

@@ -1,18 +1,17 @@
-"""Definitions of every id and method in an audit, in words, as ``audit.json`` has them."""
+"""Definitions of every id and method in an audit, in words, as its report shows them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from parivox.auditing.comparison import COMPARISON_MEASURES
-from parivox.auditing.curves import THINNING
-from parivox.auditing.limits import LIMIT_MEASURES
+from parivox.auditing import THINNING, Options
 from parivox.core.measures import base_metrics, bias_measures, meta_measures
 from parivox.core.verdict import EQUIVALENCE_CONFIDENCE
 
 if TYPE_CHECKING:
-    from parivox.auditing.options import Options
-    from parivox.core.costs import CostModel
+    from collections.abc import Mapping
+
+    from parivox.auditing import Audit
 
 FAILURE_RULES = {
     "attempts": "each trial of a recording that failed is one attempt, and a rejection",
@@ -86,7 +85,59 @@ _SPEAKER_BLOCKS = (
 )
 
 
-def all_definitions(options: Options, *, in_blocks: bool = False) -> dict[str, object]:
+LIMIT_MEASURES = {
+    "limit": "the rate against the limit: met if its whole interval is at or below, not_met above",
+    "ratio_limit": "the ratio to the first reference against the limit, likewise",
+    "speakers_above": (
+        "share of speakers whose own FNR exceeds the limit, the noise of few trials removed"
+    ),
+    "worst_tenth": "share of the errors carried by the tenth of speakers with the most errors",
+    "worst_tenth_if_equal": "the same if all speakers of the group had one rate",
+    "locked_out": (
+        "share of people rejected in all attempts, if attempts are independent and people alike"
+    ),
+    "locked_out_people": (
+        "the same if people differ as these speakers do, each person's attempts being independent"
+    ),
+    "impostors_in": "share of impostors accepted in one of the attempts, if these are independent",
+    "attempts_until": (
+        "attempts after which an impostor has succeeded with probability 0.95, if these are "
+        "independent"
+    ),
+}
+"""The measures of the table of limits, by id; shares in [0, 1]."""
+COMPARISON_MEASURES = {
+    "value": "the base metric itself",
+    "spread": (
+        "variance over groups of the metric's logarithm, less what the speakers drawn make of it; "
+        "of the groups that pass the gates in both; may be below 0: tau_log squared, but not cut "
+        "off"
+    ),
+    "p_more_accurate": "share of replicates in which the pooled value is smaller than the other's",
+    "p_less_spread": "share of replicates in which the spread is smaller than the other's",
+    "p_both": "share of replicates in which both are",
+}
+"""Measures of ``comparison.csv`` besides those of ``bias.csv`` and ``meta.csv``."""
+
+
+def definitions(audit: Audit) -> dict[str, Any]:
+    """Return the definitions of all that an audit shows; an audit of 0.1 or 0.2 holds its own."""
+    record = audit.record
+    if "definitions" in record:
+        return dict(record["definitions"])
+    options: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in record["options"].items()
+        if name in Options.__dataclass_fields__
+    }
+    return all_definitions(
+        Options(**options), record["cost_models"], in_blocks=record["speaker_blocks"]
+    )
+
+
+def all_definitions(
+    options: Options, cost_models: Mapping[str, Any], *, in_blocks: bool = False
+) -> dict[str, object]:
     """Return definitions of all that an audit with these options shows, of speakers or blocks."""
     llr_definition: dict[str, object] = {}
     if options.llr_base is not None:
@@ -124,10 +175,7 @@ def all_definitions(options: Options, *, in_blocks: bool = False) -> dict[str, o
         "references": REFERENCES,
         "allocations": ALLOCATIONS,
         "zero_policies": ZERO_POLICIES,
-        "cost_models": {
-            cost.name: {"p_target": list(cost.p_target), "c_miss": cost.c_miss, "c_fa": cost.c_fa}
-            for cost in _cost_models(options)
-        },
+        "cost_models": cost_models,
         "deployed": (
             "the operating point of the decisions that were made: told in a column, or by a "
             "threshold for each trial; where groups have several, none stands in their rows"
@@ -142,12 +190,6 @@ def all_definitions(options: Options, *, in_blocks: bool = False) -> dict[str, o
         "uncertainty": uncertainty_definitions(options, in_blocks=in_blocks),
         "left_out": "SFI, CFI, DFI (no source at hand)",
     }
-
-
-def _cost_models(options: Options) -> list[CostModel]:
-    """Return the cost models of the options, and those that operating points name."""
-    point_costs = [point.cost for point in options.points() or []]
-    return [*options.costs, *filter(None, point_costs)]
 
 
 def uncertainty_definitions(options: Options, *, in_blocks: bool = False) -> dict[str, object]:

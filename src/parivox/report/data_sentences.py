@@ -1,0 +1,698 @@
+"""Sentences of the catalogue on what was read, excluded and noticed: the table ``data``.
+
+An inspection of files shows them, too. Sentences on what was counted stand behind a number.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from parivox.data.content_roles import roles_in_words
+from parivox.data.joining import ID_DIFFERENCES
+from parivox.data.recording_names import GIVE_RECORDINGS, SharedFolders
+from parivox.data.score_bins import Bins
+from parivox.data.trial_values import columns_option, failure_words_text
+from parivox.data.value_warnings import CUT_IDS_REASON, alike_words
+from parivox.errors import printable
+from parivox.report.sentence_template import SentenceTemplate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    Values = Mapping[str, Any]
+
+
+def _quoted_list(values: Iterable[str]) -> str:
+    return ", ".join(f"'{printable(value)}'" for value in values)
+
+
+def _number_list(numbers: Iterable[float]) -> str:
+    return ", ".join(f"{number:g}" for number in numbers)
+
+
+def _examples(values: Values) -> str:
+    return _quoted_list(values["values"])
+
+
+def _numbers(values: Values) -> str:
+    return _number_list(values["numbers"])
+
+
+def _same_values(values: Values) -> str:
+    return "; ".join(map(alike_words, values["values"]))
+
+
+def _synonyms(values: Values) -> str:
+    return "; ".join(
+        " and ".join(f"'{printable(value)}'" for value in synonyms) for synonyms in values["values"]
+    )
+
+
+def _two_codings(values: Values) -> str:
+    return f"{_quoted_list(values['codes'])} and {_quoted_list(values['words'])}"
+
+
+def _changed_by_spreadsheet(values: Values) -> str:
+    return f"{', '.join(values['values'])}: a spreadsheet may have changed them"
+
+
+def _codes_0_1_or_1_2(values: Values) -> str:
+    return f"{_numbers(values)}: 0 and 1, or 1 and 2, or 0 is unknown"
+
+
+def _children_or_decades(values: Values) -> str:
+    return f"{_numbers(values)}: children, or decades?"
+
+
+def _distant_numbers(values: Values) -> str:
+    numbers = values["numbers"]
+    more = ", ..." if values["more"] else ""
+    others = f"{values['others_from']:g} to {values['others_to']:g}"
+    return f"{_number_list(numbers)}{more}; the others are from {others}"
+
+
+def _ids(values: Values) -> str:
+    return ", ".join(values["ids"])
+
+
+def _two_ids(values: Values) -> str:
+    return " and ".join(values["ids"])
+
+
+def _share_of_score(values: Values) -> str:
+    return f"{values['score']}, which is {100 * values['share']:.3g} % of them"
+
+
+def _with_span(words: str) -> Callable[[Values], str]:
+    """Return a template of words behind the range of scores."""
+
+    def sentence(values: Values) -> str:
+        return f"from {values['low']:.4g} to {values['high']:.4g}, {words}"
+
+    return sentence
+
+
+def _threshold_beyond_scores(where: str, decided: str) -> Callable[[Values], str]:
+    """Return a template on a Bayes threshold beyond all scores."""
+
+    def sentence(values: Values) -> str:
+        return (
+            f"{values['threshold']:.4g} of {values['cost']} is {where} being "
+            f"{values['extreme']:.4g}: every trial is {decided}"
+        )
+
+    return sentence
+
+
+def _shared_folders(values: Values) -> str:
+    return SharedFolders(**values).in_words
+
+
+def _allocation(values: Values) -> str:
+    """Return by which allocation trials are counted, if they are of groups."""
+    return f" (allocation {values['allocation']})" if "allocation" in values else ""
+
+
+def _with_allocation(words: str) -> Callable[[Values], str]:
+    """Return a template of words with the allocation behind them."""
+
+    def sentence(values: Values) -> str:
+        return f"{words}{_allocation(values)}"
+
+    return sentence
+
+
+def _trials_of_unknown_group(values: Values) -> str:
+    withheld = " or withheld" if values.get("or_withheld") else ""
+    return (
+        f"trials of a {values['unit']} whose group is unknown{withheld}, in no group"
+        f"{_allocation(values)}"
+    )
+
+
+def _trials_at_deployed_threshold(values: Values) -> str:
+    words = f"trials at the deployed threshold {values['threshold']}{_allocation(values)}"
+    if "extremes_of" in values:
+        words += f"; lowest and highest of {values['extremes_of']:,}"
+    return words
+
+
+def _metric_of_rows(rows: str) -> Callable[[Values], str]:
+    """Return a template on a metric with or without contradicting rows."""
+
+    def sentence(values: Values) -> str:
+        return f"{metric_text(values)} {rows} contradicting rows{_allocation(values)}"
+
+    return sentence
+
+
+def metric_text(values: Values) -> str:
+    """Return the metric that a fact is about, with its operating point or definition."""
+    if "operating_point" in values:
+        return f"{values['metric']} at {values['operating_point']}"
+    return f"{values['metric']} ({values['definition']})"
+
+
+def _points(values: Values) -> str:
+    return ", ".join(map(_point_text, values["points"]))
+
+
+def _point_text(point: Values) -> str:
+    """Return what is unusual about an operating point."""
+    name = point["operating_point"]
+    if "rate" in point:
+        return f"{name} comes to {100 * point['rate']:.3g} %"
+    if "threshold" in point:
+        return f"{name} at {point['threshold']}"
+    if "decision" in point:
+        return f"{name} {point['decision']} all trials"
+    if "fpr" in point:
+        return f"{name} accepts {100 * point['fpr']:.3g} % of nontarget trials"
+    return f"{name} rejects {100 * point['fnr']:.3g} % of target trials"
+
+
+def _groups(values: Values) -> str:
+    more = f" and {values['more']} more" if values["more"] else ""
+    return ", ".join(values["groups"]) + more
+
+
+def _days(values: Values) -> str:
+    more = ", ..." if values["more"] else ""
+    return (
+        f"{', '.join(values['days'])}{more}: nontarget trials are accepted more often than target "
+        "trials"
+    )
+
+
+def _trials_not_selected(values: Values) -> str:
+    conditions = (
+        f"{condition['attribute']}={', '.join(condition['values'])}"
+        for condition in values["conditions"]
+    )
+    return f"trials that are not {' and '.join(conditions)}"
+
+
+def _share_of_few_speakers(values: Values) -> str:
+    return f"{100 * values['share']:.0f} % of those of {values['speakers']} speakers"
+
+
+def _bins(values: Values) -> str:
+    return f"counted at {Bins(values['step'], tuple(values['thresholds'])).in_words()}"
+
+
+def _counted_text(code: str) -> str:
+    """Return what was counted; a sentence of an earlier release as it is."""
+    template = _COUNTED.get(code)
+    return code if template is None else template.with_values({})
+
+
+def _by_speaker(values: Values) -> str:
+    return f"{_counted_text(values['counted'])} (by {values['side']} speaker)"
+
+
+def _in_group(values: Values) -> str:
+    counted = _counted_text(values["counted"])
+    return f"{counted}: {values['group']} ({values['grouping']}), {100 * values['share']:.3g} %"
+
+
+def _not_in_counts(values: Values) -> str:
+    return f"not known from counts: {content_text(values['content'])}"
+
+
+def content_text(content: str) -> str:
+    """Return what cannot be had from counts; a sentence of an earlier release as it is."""
+    template = CONTENTS.get(content)
+    return content if template is None else template.with_values({})
+
+
+def _columns_by_content(values: Values) -> str:
+    return roles_in_words(values["columns"], [*values["columns"]])
+
+
+def _words_of_failures(values: Values) -> str:
+    explanation = failure_words_text(values["words"])
+    option = columns_option(values["columns"])
+    return f"column {values['column']!r}: {explanation}; audit needs {option}"
+
+
+_ATTRIBUTE = {"attribute": "gender"}
+_ALLOCATED = {"allocation": "enrol"}
+_FPR_POINT = {"operating_point": "fpr=0.01"}
+_METRIC = {"metric": "fpr", **_FPR_POINT, **_ALLOCATED}
+_SPAN = {"low": 0.02, "high": 0.97}
+
+_COUNTED = {
+    "rows": SentenceTemplate("rows"),
+    "trials": SentenceTemplate("trials"),
+    "target_trials": SentenceTemplate("target trials"),
+    "nontarget_trials": SentenceTemplate("nontarget trials"),
+    "models": SentenceTemplate("models"),
+    "recordings": SentenceTemplate("recordings"),
+    "trials_without_score": SentenceTemplate("trials without score"),
+    "trials_without_decision": SentenceTemplate("trials without decision"),
+    "target_trials_without_score": SentenceTemplate("target trials without score"),
+    "nontarget_trials_without_score": SentenceTemplate("nontarget trials without score"),
+    "tests_without_score": SentenceTemplate("nontarget trials without score"),
+    "missing_target_scores_differ": SentenceTemplate(
+        "target trials without score, which differ by group"
+    ),
+    "missing_nontarget_scores_differ": SentenceTemplate(
+        "nontarget trials without score, which differ by group"
+    ),
+    "rows_without_score_repeated": SentenceTemplate(
+        "rows without score whose trial is in another row"
+    ),
+    "trials_of_nobody": SentenceTemplate("trials of nobody"),
+    "decisions_without_score": SentenceTemplate("decisions of trials without score"),
+    "exact_duplicates": SentenceTemplate("exact duplicates"),
+    "contradicting_rows": SentenceTemplate("contradicting rows"),
+    "labels_against_speakers": SentenceTemplate("labels that contradict the speakers"),
+    "reversed_pairs": SentenceTemplate("reversed pairs"),
+    "trials_of_one_utterance": SentenceTemplate("trials of an utterance with itself"),
+    "infinite_scores": SentenceTemplate("infinite scores"),
+    "nontarget_trials_without_test_speaker": SentenceTemplate(
+        "nontarget trials without a test speaker"
+    ),
+    "trials_of_failed_recordings": SentenceTemplate("trials of a recording that failed"),
+    "scores_of_failed_trials": SentenceTemplate("scores of trials that failed"),
+    "decisions_against_threshold": SentenceTemplate(
+        "decisions that contradict score and threshold"
+    ),
+    "scores_in_no_trial": SentenceTemplate("scores that are in no trial"),
+    "failed_recordings": SentenceTemplate("recordings that failed"),
+    "failed_enrolments_without_trials": SentenceTemplate(
+        "enrolments that failed and that no trial has"
+    ),
+    "failed_tests_without_trials": SentenceTemplate(
+        "test recordings that failed and that no trial has"
+    ),
+    "trials_labelled_by_speakers": SentenceTemplate("trials labelled by their speakers"),
+    "utterances_in_column": SentenceTemplate("utterances with a speaker in a column"),
+    "utterances_in_table": SentenceTemplate("utterances with a speaker in the table"),
+    "ids_begin_with_speaker": SentenceTemplate("utterance ids that begin with their speaker"),
+    "enrolments_by_pattern": SentenceTemplate("enrolments whose speaker a pattern tells"),
+    "enrolments_by_models": SentenceTemplate("enrolments that are models"),
+    "enrolments_by_name": SentenceTemplate("enrolments that have the name of their speaker"),
+    "rows_without_id": SentenceTemplate("rows without id"),
+    "repeated_speaker_rows": SentenceTemplate("rows that repeat a speaker"),
+    "repeated_utterance_rows": SentenceTemplate("rows that repeat an utterance"),
+    "repeated_model_rows": SentenceTemplate("rows that repeat a recording of a model"),
+    "speakers_of_unknown_group": SentenceTemplate(
+        "speakers of these trials whose group is unknown or left out"
+    ),
+    "utterances_of_unknown_group": SentenceTemplate(
+        "utterances of these trials whose group is unknown or left out"
+    ),
+    "speakers_without_trials": SentenceTemplate("speakers of groups without any trial"),
+    "trials_in_no_stratum": SentenceTemplate("trials in no level of --within, or between two"),
+    "trials_beyond_memory": SentenceTemplate("trials of a list too long for memory"),
+    "files_of_counts": SentenceTemplate("files of counts"),
+    "group_withheld": SentenceTemplate("group withheld"),
+}
+"""What was counted, of which sentences do not depend on values."""
+CONTENTS = {
+    "by_speaker_or_recording": SentenceTemplate("anything by speaker or recording"),
+    "by_recording": SentenceTemplate("anything by recording"),
+    "quantiles_of_seconds": SentenceTemplate("median and quantile of seconds"),
+    "speakers": SentenceTemplate("speakers"),
+    "failure_rates": SentenceTemplate("failure-to-enrol and failure-to-acquire rates"),
+    "trials_in_several_files": SentenceTemplate("trials that are in several files"),
+    "speakers_at_several_sites": SentenceTemplate("speakers who are at several sites"),
+    "other_thresholds": SentenceTemplate("EER, minimum costs and other thresholds"),
+    "other_groups": SentenceTemplate("other groups"),
+}
+"""What cannot be had from counts."""
+DATA_SENTENCES = {
+    **_COUNTED,
+    "counted_by_speaker": SentenceTemplate(
+        _by_speaker, {"counted": "exact_duplicates", "side": "enrolment"}
+    ),
+    "in_group": SentenceTemplate(
+        _in_group,
+        {
+            "counted": "missing_target_scores_differ",
+            "group": "f",
+            "grouping": "gender",
+            "share": 0.125,
+        },
+    ),
+    "trials_not_selected": SentenceTemplate(
+        _trials_not_selected, {"conditions": [{"attribute": "device", "values": ["phone"]}]}
+    ),
+    "speakers_with_unknown_value": SentenceTemplate(
+        "speakers with unknown {attribute}", _ATTRIBUTE
+    ),
+    "speakers_with_two_values": SentenceTemplate(
+        "speakers with two values of {attribute}", _ATTRIBUTE
+    ),
+    "left_out_by_groups_file": SentenceTemplate(
+        "{unit} whose {attribute} {value!r} is left out by the groups file",
+        {"unit": "speakers", **_ATTRIBUTE, "value": "x"},
+    ),
+    "rows_with_unused_column": SentenceTemplate(
+        "rows whose column {column!r} is not used", {"column": "stage"}
+    ),
+    "comments_above_data": SentenceTemplate(
+        "comments above the data of {file}", {"file": "scores.csv"}
+    ),
+    "rows_over_several_lines": SentenceTemplate(
+        "rows of {file} with a cell over several lines", {"file": "scores.csv"}
+    ),
+    "scores_multiplied_by_log": SentenceTemplate(
+        "scores multiplied by ln {base} for Cllr and Bayes thresholds", {"base": "10"}
+    ),
+    "trials_of_unknown_group": SentenceTemplate(
+        _trials_of_unknown_group, {"unit": "speaker", "or_withheld": False, **_ALLOCATED}
+    ),
+    "nontarget_trials_between_two_groups": SentenceTemplate(
+        _with_allocation("nontarget trials between two groups, in no group"), _ALLOCATED
+    ),
+    "trials_between_two_groups": SentenceTemplate(
+        _with_allocation("trials between two groups, in no group"), _ALLOCATED
+    ),
+    "undecided_trials": SentenceTemplate(
+        _with_allocation("trials without decision or threshold, not in deployed"), _ALLOCATED
+    ),
+    "trials_at_deployed_threshold": SentenceTemplate(
+        _trials_at_deployed_threshold, {"threshold": "0.5", **_ALLOCATED, "extremes_of": 60}
+    ),
+    "contradicting_rows_set_aside": SentenceTemplate(
+        _with_allocation("contradicting rows set aside"), _ALLOCATED
+    ),
+    "without_contradicting_rows": SentenceTemplate(_metric_of_rows("without"), _METRIC),
+    "with_contradicting_rows": SentenceTemplate(_metric_of_rows("with"), _METRIC),
+    "counted_at": SentenceTemplate(_bins, {"step": "0.01", "thresholds": [0.5]}),
+    "stratum_withheld": SentenceTemplate("level withheld: {stratum}", {"stratum": "phone"}),
+    "not_in_counts": SentenceTemplate(_not_in_counts, {"content": "by_recording"}),
+    **CONTENTS,
+    "scores_in_a_bin": SentenceTemplate("scores within {step} of each other", {"step": "0.01"}),
+    # what was done about it, and what follows
+    "left_out": SentenceTemplate("left out"),
+    "left_out_with_trials": SentenceTemplate("left out with their trials"),
+    "left_out_as_others_are_scored": SentenceTemplate(
+        "left out with their trials, as the others have scores"
+    ),
+    "left_out_for_placeholder": SentenceTemplate(
+        "left out, as the speaker of a side is a placeholder such as nan or unknown; list it in "
+        "the table of speakers if somebody is called so"
+    ),
+    "counted_once": SentenceTemplate("counted once"),
+    "set_aside": SentenceTemplate("set aside"),
+    "kept": SentenceTemplate("kept"),
+    "kept_as_trials": SentenceTemplate("kept as trials of their own"),
+    "other_scores": SentenceTemplate(
+        "{trials:,} of them with another score, by up to {difference:.1g}",
+        {"trials": 12, "difference": 2e-06},
+    ),
+    "merged": SentenceTemplate("merged"),
+    "skipped": SentenceTemplate("skipped"),
+    "taken_as_unknown": SentenceTemplate("taken as unknown"),
+    "counted_as_rejected": SentenceTemplate("counted as rejected in FRR and FAR"),
+    "counted_in_fte_or_fta": SentenceTemplate("counted in FTE or FTA alone"),
+    "counted_for_enrolment_speaker": SentenceTemplate(
+        "they count for the group of the enrolment speaker, whose FPR then has no interval; name "
+        "the callers in a column test_speaker to have one"
+    ),
+    "counted_for_both_speakers": SentenceTemplate("each trial counts for both speakers"),
+    "p_of_exchanged_speakers": SentenceTemplate(
+        "p = {p:.2g}, speakers exchanged among groups", {"p": 0.0012}
+    ),
+    "compared_with_all_others": SentenceTemplate("each compared with all others"),
+    "no_labels": SentenceTemplate("the file has no labels"),
+    "no_labels_and_no_claims": SentenceTemplate(
+        "the file has no labels and no claims: {column!r} is who calls and is claimed",
+        {"column": "customer"},
+    ),
+    "no_status": SentenceTemplate("there is no status"),
+    "scores_tell_outcomes": SentenceTemplate("what became of a trial is told by the score file"),
+    "thresholds_in_units_of_scores": SentenceTemplate("thresholds are in the units of the scores"),
+    "both_sides_must_have_one_value": SentenceTemplate(
+        "both sides must have one value; enrol.x or test.x takes that of one side"
+    ),
+    "first_such_row": SentenceTemplate("the first is row {row}", {"row": 7}),
+    "groups": SentenceTemplate(_groups, {"groups": ["f+Chile", "m+Peru"], "more": 3}),
+    "needs_rows": SentenceTemplate("it takes the rows of the trials"),
+    "counts_hold_sums": SentenceTemplate("counts hold sums of them"),
+    "unknown_in_several_files": SentenceTemplate(
+        "not known of several files of counts: one may be in all of them"
+    ),
+    "keys_of_sites_differ": SentenceTemplate(
+        "their keys differ, so that one at two sites is taken for two people"
+    ),
+    "of_each_file_only": SentenceTemplate("only of each file by itself"),
+    **{code: SentenceTemplate(words) for code, words in ID_DIFFERENCES.items()},
+    # data warnings: values of attributes
+    "range_of_numbers": SentenceTemplate(
+        "different numbers of {attribute!r}", {"attribute": "age"}
+    ),
+    "number_range": SentenceTemplate("from {low:g} to {high:g}", {"low": 18, "high": 81}),
+    "values_that_may_be_one": SentenceTemplate(
+        "values of {attribute!r} that may be one", _ATTRIBUTE
+    ),
+    "same_values": SentenceTemplate(_same_values, {"values": [["F", "f"]]}),
+    "values_that_look_unknown": SentenceTemplate(
+        "values of {attribute!r} that look unknown", _ATTRIBUTE
+    ),
+    "examples": SentenceTemplate(_examples, {"values": ["?", "n.a."]}),
+    "values_that_look_like_dates": SentenceTemplate(
+        "values of {attribute!r} that look like dates", {"attribute": "age group"}
+    ),
+    "changed_by_spreadsheet": SentenceTemplate(_changed_by_spreadsheet, {"values": ["12-Nov"]}),
+    "values_that_may_mean_the_same": SentenceTemplate(
+        "values of {attribute!r} that may mean the same", {"attribute": "country"}
+    ),
+    "synonyms": SentenceTemplate(_synonyms, {"values": [["UK", "United Kingdom"]]}),
+    "values_in_two_codings": SentenceTemplate("values of {attribute!r} in two codings", _ATTRIBUTE),
+    "two_codings": SentenceTemplate(_two_codings, {"codes": ["1", "2"], "words": ["f", "m"]}),
+    "codes_of_two_codings": SentenceTemplate(
+        "codes of {attribute!r} that may be of two codings", _ATTRIBUTE
+    ),
+    "codes_0_1_or_1_2": SentenceTemplate(_codes_0_1_or_1_2, {"numbers": [0, 1, 2]}),
+    "decades_among_ages": SentenceTemplate(
+        "values of {attribute!r} that are decades or bands among ages", {"attribute": "age"}
+    ),
+    "decades_not_ages": SentenceTemplate(
+        "values of {attribute!r} that are all decades, not ages", {"attribute": "age"}
+    ),
+    "numbers": SentenceTemplate(_numbers, {"numbers": [20, 30, 50]}),
+    "speakers_with_decades": SentenceTemplate(
+        "speakers whose {attribute!r} is a multiple of 10", {"attribute": "age"}
+    ),
+    "years_may_be_mixed_with_decades": SentenceTemplate("years may be mixed with decades"),
+    "speakers_with_low_ages": SentenceTemplate(
+        "speakers whose {attribute!r} is below 10", {"attribute": "age"}
+    ),
+    "children_or_decades": SentenceTemplate(_children_or_decades, {"numbers": [2, 3, 4]}),
+    "numbers_far_from_others": SentenceTemplate(
+        "numbers of {attribute!r} far from all others", {"attribute": "age"}
+    ),
+    "distant_numbers": SentenceTemplate(
+        _distant_numbers,
+        {"numbers": [-1, 999], "more": 0, "others_from": 18, "others_to": 60},
+    ),
+    "speakers_under_two_spellings": SentenceTemplate(
+        "speakers that may be one person under two spellings"
+    ),
+    "ids_differ_in_spelling": SentenceTemplate(
+        "their ids differ in case, blanks, signs, leading zeros or the order of words only"
+    ),
+    # data warnings: ids
+    "ids_shortened_by_spreadsheet": SentenceTemplate("ids as a spreadsheet shortens long numbers"),
+    "ids_like_numbers_of_spreadsheet": SentenceTemplate("ids as a spreadsheet writes numbers"),
+    "ids_like_dates_of_spreadsheet": SentenceTemplate("ids as a spreadsheet makes dates of"),
+    "ids": SentenceTemplate(_ids, {"ids": ["1E+05", "1E+06"]}),
+    "ids_alike_but_for_case": SentenceTemplate("ids that differ in case only"),
+    "ids_alike_but_for_slashes": SentenceTemplate("ids that differ in slashes only"),
+    "ids_alike_but_for_endings": SentenceTemplate("ids that differ in their ending only"),
+    "ids_with_similar_characters": SentenceTemplate(
+        "ids that differ in characters that look alike"
+    ),
+    "two_ids": SentenceTemplate(_two_ids, {"ids": ["a//1.wav", "a/1.wav"]}),
+    "shared_folder_names": SentenceTemplate("shared folder names, not taken for recordings"),
+    "names_of_many_speakers": SentenceTemplate(
+        _shared_folders,
+        {
+            "n_names": 2,
+            "examples": ["de", "en"],
+            "most_speakers": 30,
+            "n_speakers": 30,
+            "are_numbered": False,
+        },
+    ),
+    "same_recordings_unknown": SentenceTemplate(
+        f"same-recording trials are unknown: {GIVE_RECORDINGS}"
+    ),
+    # data warnings: trials and scores
+    "repeated_trials": SentenceTemplate("trials that occur more than once"),
+    "same_calls_counted_once": SentenceTemplate(
+        "the same calls may be in two files or on two days; each is counted once"
+    ),
+    "reversed_pairs_with_other_scores": SentenceTemplate(
+        "pairs in both orders that have different scores"
+    ),
+    "symmetric_systems_give_one_score": SentenceTemplate(
+        "a symmetric system gives both orders one score"
+    ),
+    "target_trials_of_themselves": SentenceTemplate(
+        "target trials, each of an utterance with itself"
+    ),
+    "ids_may_be_cut": SentenceTemplate(CUT_IDS_REASON),
+    "no_target_trial_left": SentenceTemplate("target trials set aside, so that none is left"),
+    "contradictory": SentenceTemplate("they contradict"),
+    "trials_of_few_speakers": SentenceTemplate(
+        "{trials} trials of {speakers} enrolled speakers alone", {"trials": "target", "speakers": 2}
+    ),
+    "share_of_few_speakers": SentenceTemplate(
+        _share_of_few_speakers, {"share": 0.85, "speakers": 40}
+    ),
+    "nontarget_trials_between_groups": SentenceTemplate(
+        "nontarget trials, all between groups of {grouping!r}", {"grouping": "gender"}
+    ),
+    "same_group_not_tested": SentenceTemplate(
+        "false accepts of impostors of the same group are not tested"
+    ),
+    "recordings_follow_group": SentenceTemplate(
+        "recordings whose {attribute!r} follows from {grouping!r}",
+        {"attribute": "device", "grouping": "gender"},
+    ),
+    "may_be_by_attribute": SentenceTemplate(
+        "a difference by {grouping} may be one by {attribute}",
+        {"attribute": "device", "grouping": "gender"},
+    ),
+    "trials_with_speakers_and_score_of_others": SentenceTemplate(
+        "trials with the speakers and the score of another trial"
+    ),
+    "same_calls_with_other_ids": SentenceTemplate(
+        "the same calls may be in two files or on two days, with other ids"
+    ),
+    "same_scores": SentenceTemplate("trials with the same scores as in {system}", {"system": "A"}),
+    "same_scores_on_another_scale": SentenceTemplate(
+        "trials with the same scores on another scale as in {system}", {"system": "A"}
+    ),
+    "nearly_same_scores": SentenceTemplate(
+        "trials with nearly the same scores as in {system}", {"system": "A"}
+    ),
+    "files_may_be_of_one_system": SentenceTemplate("the files may be of one system"),
+    "trials_with_one_score": SentenceTemplate("trials that share one score"),
+    "share_of_score": SentenceTemplate(_share_of_score, {"score": "-999", "share": 0.0481}),
+    "low_target_scores": SentenceTemplate(
+        "target trials that score lower than 95 % of the nontarget trials"
+    ),
+    "high_nontarget_scores": SentenceTemplate(
+        "nontarget trials that score higher than 95 % of the target trials"
+    ),
+    "signs_or_labels_may_be_turned": SentenceTemplate("signs may be turned, or labels"),
+    "scores_on_another_scale": SentenceTemplate(
+        "{trials} trials whose scores seem to be on another scale", {"trials": "target"}
+    ),
+    "tenths_of_scores": SentenceTemplate(
+        "a tenth is within {low:.3g} of zero, a tenth beyond {high:.3g}, few between",
+        {"low": 0.5, "high": 50},
+    ),
+    "group_with_reversed_scores": SentenceTemplate(
+        "trials of {group} whose target trials score below its nontarget trials", {"group": "f"}
+    ),
+    "signs_or_labels_of_group_may_be_turned": SentenceTemplate(
+        "signs or labels of this group may be turned"
+    ),
+    "decisions_against_scores": SentenceTemplate(
+        "trials of {group} whose decisions contradict the scores", {"group": "f"}
+    ),
+    "decisions_against_labels": SentenceTemplate(
+        "trials of {group} whose decisions contradict the labels", {"group": "f"}
+    ),
+    "nontargets_accepted_more_often": SentenceTemplate(
+        "nontarget trials are accepted more often than target trials"
+    ),
+    "lower_scores_accepted_more_often": SentenceTemplate(
+        "nontarget trials are accepted more often than target trials, although they score lower"
+    ),
+    "trials_of_inverted_days": SentenceTemplate(
+        "trials of days whose decisions contradict the labels"
+    ),
+    "days_with_inverted_decisions": SentenceTemplate(_days, {"days": ["2026-03-01"], "more": 0}),
+    "audited_development_trials": SentenceTemplate("development trials that are audited"),
+    "thresholds_fit_too_well": SentenceTemplate("thresholds fit them better than trials in use"),
+    "list_and_scores_unchecked": SentenceTemplate(
+        "neither the list nor ids and scores are checked; audit a random part of it to have them"
+    ),
+    "llrs_from_0_to_1": SentenceTemplate("log likelihood ratios that are all from 0 to 1"),
+    "llrs_from_minus_1_to_1": SentenceTemplate("log likelihood ratios that are all from -1 to 1"),
+    "llrs_none_negative": SentenceTemplate("log likelihood ratios none of which is negative"),
+    "llrs_none_positive": SentenceTemplate("log likelihood ratios none of which is positive"),
+    "like_probabilities": SentenceTemplate(
+        _with_span("as probabilities or cosine similarities are"), _SPAN
+    ),
+    "like_ratios_or_percentages": SentenceTemplate(
+        _with_span("as likelihood ratios without the logarithm or percentages are"),
+        {"low": 0.2, "high": 99},
+    ),
+    "take_logarithm": SentenceTemplate("take the logarithm of ratios, and calibrate other scores"),
+    "like_log_probabilities": SentenceTemplate(
+        _with_span("as logarithms of probabilities are"), {"low": -9, "high": -0.1}
+    ),
+    "like_cosine_similarities": SentenceTemplate("as cosine similarities are"),
+    "calibrate_scores": SentenceTemplate("parivox calibrate makes likelihood ratios of scores"),
+    "scores_like_base_10_llrs": SentenceTemplate(
+        "scores that look like log likelihood ratios to base 10"
+    ),
+    "slope_of_base_10_llrs": SentenceTemplate(
+        "a calibration multiplies them by {slope:.2f}, as ln 10 is 2.30: give --llr-base 10",
+        {"slope": 2.28},
+    ),
+    "scores_like_natural_llrs": SentenceTemplate(
+        "scores that look like natural log likelihood ratios"
+    ),
+    "slope_of_natural_llrs": SentenceTemplate(
+        "a calibration multiplies them by {slope:.2f} after --llr-base 10: give --llr alone",
+        {"slope": 0.43},
+    ),
+    "trials_decided_alike": SentenceTemplate("trials all decided alike at a Bayes threshold"),
+    "threshold_above_scores": SentenceTemplate(
+        _threshold_beyond_scores("above all scores, the highest", "rejected"),
+        {"threshold": 4.6, "cost": "sre", "extreme": 0.9},
+    ),
+    "threshold_below_scores": SentenceTemplate(
+        _threshold_beyond_scores("below all scores, the lowest", "accepted"),
+        {"threshold": -4.6, "cost": "door", "extreme": -0.9},
+    ),
+    # operating points
+    "missed_points": SentenceTemplate("missed operating points"),
+    "infinite_thresholds": SentenceTemplate("infinite thresholds"),
+    "thresholds_outside_scores": SentenceTemplate(
+        "thresholds outside the range of scores, as of another model or scale"
+    ),
+    "implausible_thresholds": SentenceTemplate("thresholds that may be of another model or scale"),
+    "operating_points": SentenceTemplate(
+        _points, {"points": [{**_FPR_POINT, "rate": 0.034}, {**_FPR_POINT, "threshold": "inf"}]}
+    ),
+    # a day of a monitor
+    "impostor_trials": SentenceTemplate("impostors'"),
+    "day_trials_without_decision": SentenceTemplate("without decision"),
+    "contradicting_trials": SentenceTemplate("contradicting"),
+    "failed_trials": SentenceTemplate("failed"),
+    "trials_of_customers_without_group": SentenceTemplate("of customers in none of the groups"),
+    "moved_customers": SentenceTemplate(
+        "customers in another group than before, who stay where they were"
+    ),
+    # an inspection alone
+    "rows_without_an_id": SentenceTemplate("rows without an id"),
+    "as_in": SentenceTemplate("{text}", {"text": "yes"}),
+    "such_as": SentenceTemplate("such as {text}", {"text": "id10001"}),
+    "refused_or_set_aside": SentenceTemplate("an audit refuses or sets them aside"),
+    "each_direction_is_a_trial": SentenceTemplate("each direction is a trial"),
+    "speakers_with_several_rows": SentenceTemplate("speakers with several rows"),
+    "utterances_with_several_rows": SentenceTemplate("utterances with several rows"),
+    "rows_with_empty_cell": SentenceTemplate("rows with nothing in {column!r}", {"column": "id"}),
+    "first_row_like_others": SentenceTemplate(
+        "is there no header? the first row is made like the others"
+    ),
+    "columns_by_content": SentenceTemplate(
+        _columns_by_content, {"columns": {"enrol": "first", "test": "second"}}
+    ),
+    "words_of_failures": SentenceTemplate(
+        _words_of_failures,
+        {"column": "outcome", "words": ["too short"], "columns": {"failed": "too short"}},
+    ),
+}
+"""Every sentence on data by its code."""

@@ -1,0 +1,529 @@
+"""Sentences of the catalogue on trial lists: what checks find, remarks, and what to do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from parivox.data.lists.findings import percent
+from parivox.data.recording_names import GIVE_RECORDINGS, recording_source_text
+from parivox.report.sentence_template import SentenceTemplate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    Values = Mapping[str, Any]
+
+
+def _share_text(share: float | None) -> str:
+    return "n.k." if share is None else percent(share)
+
+
+def _range_text(numbers: Sequence[int]) -> str:
+    """Return the smallest and the largest of some counts."""
+    minimum, maximum = numbers
+    return f"{minimum:,}" if minimum == maximum else f"{minimum:,} to {maximum:,}"
+
+
+def _shares_text(shares: Sequence[Values]) -> str:
+    """Return the lowest and the highest share, and whose they are, if they differ."""
+    low, high = shares
+    if low["share"] == high["share"]:
+        return f"{percent(low['share'])} (every group)"
+    return f"{percent(low['share'])} ({low['group']}) to {percent(high['share'])} ({high['group']})"
+
+
+def _figures_text(values: Values, figure: Callable[[float], str], noun: str) -> str:
+    """Return the lowest and the highest figure, with their groups and how large these are."""
+    first, last = (
+        f"{figure(extreme['figure'])} ({extreme['group']}, {extreme['size']:,} {noun})"
+        for extreme in values["extremes"]
+    )
+    return f"{first} to {last}"
+
+
+def _unequal_numbers_of_classes(values: Values) -> str:
+    return (
+        f"{values['unequal']:,} of {values['speakers']:,} speakers enrol in unequal numbers of "
+        f"both: {_range_text(values['target'])} target and {_range_text(values['nontarget'])} "
+        "nontarget trials"
+    )
+
+
+def _few_nontarget_trials(values: Values) -> str:
+    return (
+        f"{values['few']:,} of {values['speakers']:,} speakers enrol in fewer than "
+        f"{values['minimum']:,.0f}: {_range_text(values['nontarget'])}"
+    )
+
+
+def _trials_for_each_speaker(values: Values) -> str:
+    return (
+        f"{_range_text(values['enrolled'])} trials for each enrolling speaker "
+        f"({_range_text(values['tested'])} for each testing one)"
+    )
+
+
+def _shares_of_grades_differ(values: Values) -> str:
+    return (
+        f"{values['off']:,} of {values['speakers']:,} speakers have a share of some grade that is "
+        f"more than {100 * values['gap']:g} points off that of the list; most so for "
+        f"{values['trials']} trials of grade {values['grade']}: "
+        f"{_share_text(values['speaker_share'])} against {_share_text(values['list_share'])}"
+    )
+
+
+def _grades_of_trials(values: Values) -> str:
+    grades = ", ".join(
+        f"grade {grade['grade'] or 'n.k.'} {_share_text(grade['share'])} "
+        f"(wished {_share_text(grade['wished'])})"
+        for grade in values["grades"]
+    )
+    return f"{values['trials']} trials of {grades}"
+
+
+def _give_mix(values: Values) -> str:
+    grade, target = values["max_grade"], values["target"]
+    return f"give one, as in --mix cat{grade}=0.5,cat{grade - 1}=0.5,target{target}=1"
+
+
+def _eer_text(eers: Sequence[float]) -> str:
+    return f"{100 * eers[0]:.2f} to {100 * eers[1]:.2f} %"
+
+
+def _eers_of_lists(values: Values) -> str:
+    words = f"their EER is {_eer_text(values['eers'])}"
+    if "group" not in values:
+        return words
+    return f"{words}, and differs most for {values['group']}: {_eer_text(values['eers_of_group'])}"
+
+
+def _groups_with_few_speakers(values: Values) -> str:
+    smallest = ", ".join(f"{size['group']} {size['speakers']:,}" for size in values["smallest"])
+    return (
+        f"{values['few']:,} of {values['number']:,} groups have fewer than "
+        f"{values['minimum']:g} speakers; fewest: {smallest}"
+    )
+
+
+def _same_value(values: Values) -> str:
+    return f"same {values['attribute']} in {_shares_text(values['shares'])} of nontarget trials"
+
+
+def _same_recording(values: Values) -> str:
+    source = recording_source_text(values["column"], are_folders=values["are_folders"])
+    return (
+        "the share of same-recording target trials, which may be easier, ranges from "
+        f"{_shares_text(values['shares'])} (recordings identified by the {source})"
+    )
+
+
+def _trials_that_occur_twice(values: Values) -> str:
+    target, nontarget = values["reversed_target"], values["reversed_nontarget"]
+    return (
+        f"{values['duplicates']:,} exact duplicates; {nontarget + target:,} trials whose reverse "
+        f"is there, too ({target:,} target, {nontarget:,} nontarget); "
+        f"{values['same_utterance']:,} of an utterance with itself"
+    )
+
+
+def _durations(values: Values) -> str:
+    strength = " (strongly)" if values["is_strong"] else ""
+    durations = _figures_text(values, lambda seconds: f"{seconds:.1f} s", "recordings")
+    return (
+        f"the median duration of recordings by {values['grouping']} is {durations}, "
+        f"{float(values['ratio']):.2f} times{strength}"
+    )
+
+
+def _short_recordings(values: Values) -> str:
+    return (
+        f"{values['short']:,} of {values['recordings']:,} recordings are under "
+        f"{values['seconds']:g} s; by {values['grouping']}: "
+        f"{_figures_text(values, percent, 'recordings')}"
+    )
+
+
+def _impostor_speakers(values: Values) -> str:
+    medians = _figures_text(values, lambda median: f"{median:,g}", "enrolled")
+    return (
+        f"the number of impostor speakers for each enrolled speaker by {values['grouping']} is "
+        f"{medians} (medians), {float(values['ratio']):.2f} times"
+    )
+
+
+def _class_ratios(values: Values) -> str:
+    ratios = _figures_text(values, lambda figure: f"{figure:.3g}", "enrolled")
+    return (
+        f"the number of target trials for each nontarget trial by {values['grouping']} is "
+        f"{ratios}, {float(values['ratio']):.2f} times"
+    )
+
+
+def _sides_of_speakers(values: Values) -> str:
+    words = (
+        f"nontarget trials: {_range_text(values['enrolled'])} for each speaker who enrols, "
+        f"{_range_text(values['tested'])} for each who tests; {values['never_enrol']:,} speakers "
+        f"never enrol, {values['never_test']:,} never test"
+    )
+    for never in values["by_grouping"]:
+        numbers = f"{_range_text(never['never_enrol'])} and {_range_text(never['never_test'])}"
+        words += f" ({numbers} in each group of {never['grouping']})"
+    return words
+
+
+def _uses(subject: str, unit: str) -> Callable[[Values], str]:
+    """Return a template on how often something is used."""
+
+    def sentence(values: Values) -> str:
+        return f"{subject} {_range_text(values['numbers'])} {unit} (median {values['median']:,.0f})"
+
+    return sentence
+
+
+def _recordings_of_speakers(values: Values) -> str:
+    return f"{_range_text(values['numbers'])} (median {values['median']:g})"
+
+
+def _speakers_with_one_recording(values: Values) -> str:
+    noun = "speaker" if values["speakers"] == 1 else "speakers"
+    source = recording_source_text(values["column"], are_folders=values["are_folders"])
+    return f"{values['speakers']:,} {noun} with one only (recording: {source})"
+
+
+def _graded_by(values: Values) -> str:
+    return f"graded by {' and '.join(values['attributes']) or 'no attribute'}"
+
+
+def _share_of_unknown_grade(values: Values) -> str:
+    return f"{values['trials']:,} trials ({_share_text(values['share'])}) are of grade n.k."
+
+
+def _shares_within_and_across(values: Values) -> str:
+    return f"{percent(values['share'])} within, {percent(1 - values['share'])} across"
+
+
+def _shares_by_grouping(values: Values) -> str:
+    return f"by {values['grouping']}: {_shares_text(values['shares'])}"
+
+
+def _shares_of_group(values: Values) -> str:
+    words = f"{values['group']} is {_share_text(values['speaker_share'])} of the speakers, "
+    if values["utterance_share"] is not None:
+        words += f"{percent(values['utterance_share'])} of the utterances, "
+    return f"{words}{_share_text(values['trial_share'])} of the trials"
+
+
+def _shared_with_development(values: Values) -> str:
+    recordings = "recordings n.k."
+    if values["recordings"] is not None:
+        recordings = f"{values['recordings']:,} recordings"
+    return (
+        f"{values['speakers']:,} speakers, {recordings}, {values['utterances']:,} utterances, "
+        f"{values['trials']:,} trials"
+    )
+
+
+def _variation_not_in_pilot(values: Values) -> str:
+    return f"the pilot does not tell how {values['metric'].upper()} of these groups varies"
+
+
+def _detectable_ratios(values: Values) -> str:
+    low, high = values["ratios"]
+    return (
+        f"from x {low['ratio']:.2f} ({low['group']}) to x {high['ratio']:.2f} ({high['group']}) "
+        f"at a power of {values['power']:g}"
+    )
+
+
+def _fixed_by_design(values: Values) -> str:
+    clauses = []
+    if values["attributes"]:
+        clauses.append(f"grades are of {' and '.join(values['attributes'])}")
+    for mix in values["mix"]:
+        shares = (f"{100 * each['share']:g} % of grade {each['grade']}" for each in mix["grades"])
+        clauses.append(f"{mix['trials']} trials are {', '.join(shares)}")
+    lists = "lists" if values["lists"] > 1 else "list"
+    clauses.append(f"{values['lists']:,} {lists} drawn alike")
+    return f"by {values['manifest']}, {'; '.join(clauses)}"
+
+
+_SHARES = [{"group": "m", "share": 0.25}, {"group": "f", "share": 0.5}]
+_BY_GENDER = {
+    "grouping": "gender",
+    "extremes": [
+        {"group": "f", "figure": 2.0, "size": 40},
+        {"group": "m", "figure": 4.0, "size": 60},
+    ],
+}
+_FOLDERS = {"column": "", "are_folders": True}
+LIST_SENTENCES = {
+    # what checks find
+    "unequal_numbers_of_classes": SentenceTemplate(
+        _unequal_numbers_of_classes,
+        {"unequal": 3, "speakers": 40, "target": [2, 9], "nontarget": [500, 1200]},
+    ),
+    "few_nontarget_trials": SentenceTemplate(
+        _few_nontarget_trials, {"few": 3, "speakers": 40, "minimum": 500.0, "nontarget": [20, 600]}
+    ),
+    "trials_for_each_speaker": SentenceTemplate(
+        _trials_for_each_speaker, {"enrolled": [10, 40], "tested": [0, 90]}
+    ),
+    "same_share_of_each_grade": SentenceTemplate("every speaker has the same share of each grade"),
+    "shares_of_grades_differ": SentenceTemplate(
+        _shares_of_grades_differ,
+        {
+            "off": 3,
+            "speakers": 40,
+            "gap": 0.02,
+            "trials": "nontarget",
+            "grade": 4,
+            "speaker_share": 0.5,
+            "list_share": 0.25,
+        },
+    ),
+    "trials_of_unknown_grade": SentenceTemplate("{trials:,} trials of grade n.k.", {"trials": 12}),
+    "grades_of_trials": SentenceTemplate(
+        _grades_of_trials,
+        {"trials": "nontarget", "grades": [{"grade": 4, "share": 0.45, "wished": 0.5}]},
+    ),
+    "different_lists": SentenceTemplate("{lists:,} different lists", {"lists": 5}),
+    "scores_show_differences": SentenceTemplate("with scores, how far their results differ"),
+    "eers_of_lists": SentenceTemplate(
+        _eers_of_lists,
+        {
+            "eers": [0.02, 0.025],
+            "grouping": "gender",
+            "group": "f",
+            "eers_of_group": [0.02, 0.03],
+        },
+    ),
+    "groups_with_few_speakers": SentenceTemplate(
+        _groups_with_few_speakers,
+        {
+            "few": 1,
+            "number": 8,
+            "minimum": 10.0,
+            "grouping": "nationality",
+            "smallest": [{"group": "Peru", "speakers": 4}],
+        },
+    ),
+    "same_value_of_nontarget_trials": SentenceTemplate(
+        _same_value, {"attribute": "nationality", "grouping": "gender", "shares": _SHARES}
+    ),
+    "same_recording_target_trials": SentenceTemplate(
+        _same_recording, {"attribute": "", "grouping": "gender", "shares": _SHARES, **_FOLDERS}
+    ),
+    "trials_that_occur_twice": SentenceTemplate(
+        _trials_that_occur_twice,
+        {"duplicates": 2, "reversed_target": 3, "reversed_nontarget": 4, "same_utterance": 1},
+    ),
+    "durations_by_group": SentenceTemplate(
+        _durations, {**_BY_GENDER, "ratio": 2.0, "is_strong": True}
+    ),
+    "short_recordings_by_group": SentenceTemplate(
+        _short_recordings,
+        {
+            "short": 12,
+            "recordings": 100,
+            "seconds": 2.0,
+            "grouping": "gender",
+            "extremes": [
+                {"group": "f", "figure": 0.1, "size": 40},
+                {"group": "m", "figure": 0.3, "size": 60},
+            ],
+        },
+    ),
+    "impostor_speakers_by_group": SentenceTemplate(
+        _impostor_speakers, {**_BY_GENDER, "ratio": 2.0}
+    ),
+    "enrolments_as_tests": SentenceTemplate(
+        "{returning:,} of {enrolled:,} enrolment recordings are test recordings, too",
+        {"returning": 3, "enrolled": 40},
+    ),
+    "list_of_pairs": SentenceTemplate("a list of pairs, whose sides are interchangeable"),
+    "class_ratios_by_group": SentenceTemplate(_class_ratios, {**_BY_GENDER, "ratio": 2.0}),
+    # why a check cannot be made
+    "no_groups_in_list": SentenceTemplate("there are no groups"),
+    "no_grade_known": SentenceTemplate("no grade is known"),
+    "no_mix_wished": SentenceTemplate("no mix was wished for"),
+    "no_trials_of_class": SentenceTemplate("there are no {trials} trials", {"trials": "target"}),
+    "no_recording_known": SentenceTemplate("no recording is known"),
+    "one_list": SentenceTemplate("one list was given"),
+    "no_difficulty_attribute": SentenceTemplate(
+        "no attribute that defines difficulty is known in two or more groups"
+    ),
+    "no_recordings_in_two_groups": SentenceTemplate(
+        "no recordings are known of target trials in two or more groups"
+    ),
+    "groups_of_what_is_checked": SentenceTemplate("groups are made of what is checked"),
+    "one_group_only": SentenceTemplate("there is one group only"),
+    "no_duration_known": SentenceTemplate("no duration of recordings is known"),
+    "few_recordings_in_groups": SentenceTemplate(
+        "no two groups have {recordings} recordings of known duration", {"recordings": 20}
+    ),
+    "few_enrolled_in_groups": SentenceTemplate(
+        "no two groups have {speakers} enrolled speakers with both kinds of trials", {"speakers": 5}
+    ),
+    "enrolment_recordings_unknown": SentenceTemplate("the recordings of enrolments are not known"),
+    # remarks
+    "sides_of_speakers": SentenceTemplate(
+        _sides_of_speakers,
+        {
+            "enrolled": [10, 40],
+            "tested": [5, 90],
+            "never_enrol": 2,
+            "never_test": 0,
+            "by_grouping": [{"grouping": "gender", "never_enrol": [0, 2], "never_test": [0, 0]}],
+        },
+    ),
+    "speakers_compared_with_a_speaker": SentenceTemplate(
+        _uses("a speaker is compared with", "others"), {"numbers": [4, 39], "median": 20.0}
+    ),
+    "trials_of_an_utterance": SentenceTemplate(
+        _uses("an utterance is in", "trials"), {"numbers": [1, 90], "median": 12.0}
+    ),
+    "uses_of_a_recording": SentenceTemplate(
+        _uses("a recording is used", "times"), {"numbers": [1, 90], "median": 12.0}
+    ),
+    "effective_speakers": SentenceTemplate(
+        "trials are spread as if there were {effective:,.1f} speakers, of {speakers:,}",
+        {"effective": 31.5, "speakers": 40},
+    ),
+    "group_with_fewest_effective_speakers": SentenceTemplate(
+        "furthest off: {group}, {effective:.1f} of {speakers:,}",
+        {"grouping": "gender", "group": "f", "effective": 9.5, "speakers": 20},
+    ),
+    "recordings_of_speakers": SentenceTemplate(
+        _recordings_of_speakers, {"numbers": [1, 12], "median": 4.0}
+    ),
+    "speakers_with_one_recording": SentenceTemplate(
+        _speakers_with_one_recording, {"speakers": 3, **_FOLDERS}
+    ),
+    "speakers_with_unknown_recordings": SentenceTemplate(
+        "of {speakers:,} speakers they are not all known", {"speakers": 2}
+    ),
+    "graded_by": SentenceTemplate(_graded_by, {"attributes": ["gender", "nationality"]}),
+    "share_of_unknown_grade": SentenceTemplate(
+        _share_of_unknown_grade, {"trials": 12, "share": 0.012}
+    ),
+    "known_of_no_nontarget_trial": SentenceTemplate("it is known of no nontarget trial"),
+    "shares_within_and_across": SentenceTemplate(_shares_within_and_across, {"share": 0.4}),
+    "shares_by_grouping": SentenceTemplate(
+        _shares_by_grouping, {"grouping": "gender", "shares": _SHARES}
+    ),
+    "unknown_trials": SentenceTemplate("{trials:,} n.k.", {"trials": 12}),
+    "same_share_of_speakers_and_trials": SentenceTemplate(
+        "every group has the same share of speakers and of trials"
+    ),
+    "shares_of_group": SentenceTemplate(
+        _shares_of_group,
+        {
+            "grouping": "gender",
+            "group": "f",
+            "speaker_share": 0.4,
+            "utterance_share": 0.35,
+            "trial_share": 0.3,
+        },
+    ),
+    "others_less_far_off": SentenceTemplate("others are less far off"),
+    "shared_with_development_list": SentenceTemplate(
+        _shared_with_development, {"speakers": 3, "recordings": 5, "utterances": 9, "trials": 0}
+    ),
+    "variation_not_in_pilot": SentenceTemplate(_variation_not_in_pilot, {"metric": "fnr"}),
+    "no_detectable_ratio": SentenceTemplate("none is at a power of {power:g}", {"power": 0.8}),
+    "detectable_ratios": SentenceTemplate(
+        _detectable_ratios,
+        {
+            "grouping": "gender",
+            "ratios": [{"group": "m", "ratio": 1.4}, {"group": "f", "ratio": 1.9}],
+            "power": 0.8,
+        },
+    ),
+    "undetectable_in_groups": SentenceTemplate(
+        "of {number:,} groups none, however large", {"number": 2}
+    ),
+    "fixed_by_design": SentenceTemplate(
+        _fixed_by_design,
+        {
+            "manifest": "list.json",
+            "attributes": ["gender"],
+            "mix": [{"trials": "nontarget", "grades": [{"grade": 2, "share": 1.0}]}],
+            "lists": 5,
+        },
+    ),
+    # what to do
+    "give_speakers_and_by": SentenceTemplate("give --speakers and --by"),
+    "give_speakers_and_utterances": SentenceTemplate("give --speakers and --utterances"),
+    "give_speakers_and_grade_by": SentenceTemplate("give --speakers, and --grade-by"),
+    "give_speakers_or_grade_by": SentenceTemplate(
+        "give --speakers, or name attributes with --grade-by"
+    ),
+    "give_recordings": SentenceTemplate(GIVE_RECORDINGS),
+    "give_mix": SentenceTemplate(_give_mix, {"max_grade": 4, "target": 3}),
+    "give_variants": SentenceTemplate("give others that were drawn like it, with --variants"),
+    "give_groups_of_speakers": SentenceTemplate("give --by with groups of speakers"),
+    "give_more_groups": SentenceTemplate("give --by with more groups"),
+    "give_larger_groups": SentenceTemplate("give --by with larger groups"),
+    "give_durations": SentenceTemplate("give --utterances with a column duration, in seconds"),
+    "give_models": SentenceTemplate("give --models"),
+    "draw_pairs_of_both_classes": SentenceTemplate(
+        "draw n pairs of both kinds for each speaker: parivox trials build inclusive"
+    ),
+    "draw_more_pairs": SentenceTemplate(
+        "draw more pairs for each speaker, or say which error rate so few can show"
+    ),
+    "draw_same_number_for_each_speaker": SentenceTemplate(
+        "draw the same number for each speaker, or weight speakers equally"
+    ),
+    "draw_same_number_of_each_grade": SentenceTemplate(
+        "draw the same number of each grade for each speaker"
+    ),
+    "build_inclusive_with_mix": SentenceTemplate(
+        "parivox trials build inclusive --mix, --target-grades draws that mix"
+    ),
+    "draw_more_lists": SentenceTemplate(
+        "draw more lists with other seeds, and tell how figures vary over them"
+    ),
+    "find_speakers_or_merge_groups": SentenceTemplate(
+        "find more speakers, or merge groups; of so few, no group can be judged"
+    ),
+    "fix_share_of_same_value": SentenceTemplate(
+        "fix the share of trials with the same {attribute} in every group: parivox trials build "
+        "balanced",
+        {"attribute": "nationality"},
+    ),
+    "draw_across_recordings": SentenceTemplate(
+        "draw target trials across recordings only, or compare groups within one grade"
+    ),
+    "keep_each_pair_once": SentenceTemplate(
+        "keep each unordered pair once: most systems give it one score"
+    ),
+    "equal_durations": SentenceTemplate(
+        "cut recordings to equal durations, or compare groups within bands of duration"
+    ),
+    "leave_short_recordings_out": SentenceTemplate(
+        "leave short recordings out, or compare groups within bands of duration"
+    ),
+    "sample_equal_impostor_speakers": SentenceTemplate(
+        "sample equally many impostor speakers for the speakers of every group"
+    ),
+    "test_with_other_recordings": SentenceTemplate(
+        "test with recordings that nobody is enrolled with"
+    ),
+    "sample_classes_in_one_ratio": SentenceTemplate(
+        "sample both kinds of trials in one ratio for the speakers of every group"
+    ),
+    "use_speakers_on_both_sides": SentenceTemplate(
+        "let every speaker stand on both sides equally often"
+    ),
+    "complete_tables": SentenceTemplate("complete the tables of speakers and of utterances"),
+    "weight_speakers_equally": SentenceTemplate(
+        "weight speakers equally, or draw as many trials for each"
+    ),
+    "leave_shared_parts_out": SentenceTemplate("leave them out of one of the lists"),
+    "make_pilot_of_groups": SentenceTemplate("make a pilot of these groups"),
+    "more_speakers_in_groups": SentenceTemplate(
+        "more speakers in these groups: parivox plan tells how many"
+    ),
+}
+"""Every sentence on trial lists by its code."""
