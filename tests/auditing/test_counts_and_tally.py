@@ -125,7 +125,9 @@ def test_the_table_of_speakers_tells_more_of_the_speakers_of_a_tally(trials, spe
         for each in (full_audit, audit)
     ]
     assert of_people[0] == of_people[1] != []
-    with pytest.raises(ConfigError, match=r"is not the table that the speaker counts of .* was made with"):
+    with pytest.raises(
+        ConfigError, match=r"is not the table that the speaker counts of .* was made with"
+    ):
         pv.audit(files, speakers={**aged, "gender": aged["gender"][::-1]})
     with pytest.raises(ConfigError, match="speakers: cannot be used with counts"):
         pv.audit(counts, speakers=aged)

@@ -290,7 +290,7 @@ _COUNTED = {
     "utterances_in_column": SentenceTemplate("utterances with a speaker in a column"),
     "utterances_in_table": SentenceTemplate("utterances with a speaker in the table"),
     "ids_begin_with_speaker": SentenceTemplate("utterance ids that begin with their speaker"),
-    "enrolments_by_pattern": SentenceTemplate("enrolments whose speaker a pattern tells"),
+    "enrolments_by_pattern": SentenceTemplate("enrolments whose speaker a pattern gives"),
     "enrolments_by_models": SentenceTemplate("enrolments that are models"),
     "enrolments_by_name": SentenceTemplate("enrolments that have the name of their speaker"),
     "rows_without_id": SentenceTemplate("rows without id"),

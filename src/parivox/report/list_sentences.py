@@ -482,7 +482,7 @@ LIST_SENTENCES = {
         "parivox trials build inclusive --mix, --target-grades draws that mix"
     ),
     "draw_more_lists": SentenceTemplate(
-        "draw more lists with other seeds, and tell how figures vary over them"
+        "draw more lists with other seeds, and report how results vary between them"
     ),
     "find_speakers_or_merge_groups": SentenceTemplate(
         "find more speakers, or merge groups; of so few, no group can be judged"
@@ -523,7 +523,7 @@ LIST_SENTENCES = {
     "leave_shared_parts_out": SentenceTemplate("leave them out of one of the lists"),
     "make_pilot_of_groups": SentenceTemplate("make a pilot of these groups"),
     "more_speakers_in_groups": SentenceTemplate(
-        "more speakers in these groups: parivox plan tells how many"
+        "add speakers to these groups: parivox plan computes how many"
     ),
 }
 """Every sentence on trial lists by its code."""
