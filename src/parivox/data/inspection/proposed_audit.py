@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from parivox.data.attributes import parse_attribute
+from parivox.data.columns import plain_name
 from parivox.data.groups_file import read_groups_file
 from parivox.data.inspection.findings import FileFindings, SharedAttribute
 from parivox.data.inspection.joins import as_read, differing_attributes
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from parivox.data.attributes import Attribute
     from parivox.data.groups_file import GroupsFile
     from parivox.data.inspection.findings import DifferingAttribute, InspectedColumn
+    from parivox.data.speakers import Speakers
     from parivox.data.trial_set import TrialSet
     from parivox.data.value_warnings import DataWarning
     from parivox.runtime.disk import ScratchFolder
@@ -107,6 +109,8 @@ class ProposedAudit:
         self.warnings_by_source: dict[int, list[DataWarning]] = {}
         # patterns of ids that give their speakers, if no file does
         self.speaker_patterns: list[str] = []
+        # once they are read, with the column of ids that the first trials show, as in an audit
+        self.speakers: Speakers | None = None
         # trials of the first file of scores, if an audit accepts it
         self.trials: TrialSet | None = None
 
@@ -179,15 +183,17 @@ class ProposedAudit:
         first_path = {kind: sources[0].data for kind, sources in self.sources_by_kind.items()}
         kaldi_folders = self._kaldi_folders()
         speaker_source = first_path.get("speakers", kaldi_folders[0] if kaldi_folders else None)
+        if speaker_source is not None and self.speakers is None:
+            self.speakers = read_speakers(speaker_source)
         names = [shared.name for shared in self.shared]
-        names += [column.name for _, column in self._grouping_columns()]
+        names += [column.by for _, column in self._grouping_columns()]
         if groups is not None:
             names += [*(groups.by or ()), *(groups.within or ())]
         return read_trials(
             source.data,
             system="",
             list_="",
-            speakers=read_speakers(speaker_source) if speaker_source is not None else None,
+            speakers=self.speakers,
             trials=first_path.get("trials"),
             utterances=first_path.get("utterances", self.speaker_patterns or None),
             models=first_path.get("models"),
@@ -368,7 +374,8 @@ class ProposedAudit:
                     # almost as many values as recordings, as texts that were read have
                     is_name = owner == "recording" and not column.bands
                     is_name &= 2 * (column.values or 0) > source.findings.rows
-                    if column.groups and not is_name and column.name.lower() not in used_names:
+                    is_usable = column.groups and not is_name and bool(plain_name(column.name))
+                    if is_usable and column.name.lower() not in used_names:
                         used_names.add(column.name.lower())
                         yield owner, column
 
@@ -402,7 +409,7 @@ class ProposedAudit:
     def _is_accepted(self, grouping: str, groups: GroupsFile | None) -> bool:
         """Whether an audit makes groups of it, as far as the trials are read."""
         if self.trials is None or self.trials.speaker_table is None:
-            return True
+            return bool(_attributes(grouping))
         with suppress(ParivoxError):
             (made,) = make_groupings(
                 self.trials.speaker_table, [grouping], sets=[self.trials], file=groups
