@@ -72,8 +72,8 @@ quick: $(STAMP) ## run most tests of every room in about a minute: those not mar
 coverage: $(STAMP) ## the same, and say which lines no test reaches
 	$(PY) -m pytest $(PYTEST_ARGS) --cov --cov-report=term
 
-coverage-study: $(STAMP) ## how often intervals and floors hold, simulated: lists its parts with their minutes; STUDY=ratios runs one
-	$(PY) -m benchmarks.coverage $(STUDY)
+coverage-study: $(STAMP) ## how often intervals and floors hold, simulated: lists its parts with their minutes; STUDY=ratios runs one, CELLS=x/2 its cells with this name
+	$(PY) -m benchmarks.coverage $(STUDY) $(if $(CELLS),--cells $(CELLS))
 
 language-sample: $(STAMP) ## 100 sentences for editors to judge, drawn by the commit: see CONTRIBUTING.md
 	@$(PY) -m benchmarks.language_sample
