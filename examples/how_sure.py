@@ -26,7 +26,6 @@ PAGE, PICTURE = DOCS / "uncertainty.md", DOCS / "assets" / "how-sure.svg"
 GROUPING, POINTS = "gender+nationality", ("fpr=0.01", "fpr=0.001")
 FLOORS = {"gini": ("fnr", "fpr"), "max_geomean": ("fnr",), "tau_log": ("fnr", "fpr")}
 """Measures whose noise floors are shown, and of which error rates."""
-LIMIT_VERDICTS = {"met": "met", "not_met": "not met", "inconclusive": "inconclusive"}
 SHOWN = ("m+USA", "f+UK", "f+India", "m+Norway", "m+Mexico", "pooled")
 
 WIDTH, TOP, STEP = 1000, 84, 25
@@ -159,7 +158,7 @@ def people(sure: pv.Audit, _: pv.Audit) -> Iterator[str]:
         )
         yield (
             f"| {group} | {percent(limit['value'])} | "
-            f"{LIMIT_VERDICTS[limit['verdict']]} | "
+            f"{limit['verdict'].replace('_', ' ')} | "
             f"{above['value']:.0%} [{above['low']:.0%}, {above['high']:.0%}] | "
             f"{carried:.0%}, {alike:.0%} | {locked['value'] * 1e4:.1f} |"
         )
