@@ -97,7 +97,7 @@ def compare_audit(inspection):
     for item in COUNTED:
         assert told.get(item, 0) == counts.get(item, 0), item
     if scores.labels is not None and counts["trials"] == counts["rows"]:
-        labels = counts["target trials"], counts["nontarget trials"]
+        labels = counts["target_trials"], counts["nontarget_trials"]
         assert (scores.labels.target, scores.labels.nontarget) == labels
     files = {file.name: file for file in used}
     for record in audit.provenance:
