@@ -107,6 +107,7 @@ def compare_audit(inspection):
         assert roles == files[record["name"]].roles
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, N_CASES, CASES_PER_TEST))
 def test_inspect_says_of_random_files_what_the_audit_does(start, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
