@@ -197,11 +197,6 @@ class Grouping:
         ]
         return sorted({key for pair in column_pairs for key in pair})
 
-    @property
-    def is_of_recordings(self) -> bool:
-        """Whether any of its attributes is of the recordings."""
-        return any(attribute.row_codes is not None for attribute in self._attribute_codes)
-
     def excluded_values(self, trials: TrialSet) -> list[ExcludedValue]:
         """Values that the groups file leaves out."""
         return [

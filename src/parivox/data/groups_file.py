@@ -88,16 +88,6 @@ class GroupDefinition:
         ]
         return groups, [group_index.get(name, -1) for name in names], excluded
 
-    def absent_values(self, values: Iterable[str]) -> list[str]:
-        """Values that the file names and the data do not hold."""
-        present = set(values)
-        return [
-            value
-            for group_values in self.groups.values()
-            for value in group_values
-            if value not in present
-        ]
-
     def refuse_empty_groups(self, values: Sequence[str]) -> None:
         """Refuse a group that holds no value of the data: it would be missing without a word.
 
