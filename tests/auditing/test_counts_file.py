@@ -793,7 +793,7 @@ def test_rows_that_no_counts_have_are_refused(small, tmp_path, column, value):
     cells[3] = value
     odd = tmp_path / "o.counts"
     odd.write_bytes(file_bytes(SCORE_COUNTS, {**columns, column: cells}, made.header()))
-    with pytest.raises(pv.DataError, match="does not hold whole counts"):
+    with pytest.raises(pv.DataError, match="does not hold complete score counts"):
         pv.audit(odd)
 
 

@@ -99,7 +99,7 @@ def test_blocks_of_two_sites_give_intervals_and_tell_of_no_speaker(simulate, sha
     _, header, _ = read_columns(north[1], SPEAKER_COUNTS)
     assert header["reveals"] == speaker_counts.reveals
     assert speaker_counts.reveals.startswith(
-        "It tells, of 20 blocks of at least 3 speakers, their groups"
+        "It contains, for 20 blocks of at least 3 speakers, their groups"
     )
     for file in (*north, *south):
         content = (tmp_path / file).read_bytes()
@@ -217,14 +217,14 @@ def test_one_speaker_in_two_groups_is_refused(trials, speakers, shared):
     ]
     with pytest.raises(
         ConfigError,
-        match=r"tells other groups by gender of speakers than .*; make all tallies with one",
+        match=r"has other groups by gender of speakers than .*; make all speaker counts with",
     ):
         pv.audit(files)
 
 
 def test_a_tally_by_names_knows_no_table(trials, speakers, shared):
     files = shared("north", trials, speakers, withhold=0)
-    with pytest.raises(ConfigError, match="names speakers by a key, not as a table does"):
+    with pytest.raises(ConfigError, match="name speakers by a key, not as a table does"):
         pv.audit(files, speakers=speakers)
 
 
@@ -239,7 +239,10 @@ def test_systems_of_other_speakers_are_audited_one_by_one(trials, speakers, shar
     ("options", "sentence"),
     [
         ({"blocks": 4}, "blocks: deals speakers by a key of the site's own"),
-        ({"key": "north", "step": None, "withhold": 0}, "it would hold every score; give step"),
+        (
+            {"key": "north", "step": None, "withhold": 0},
+            "they would contain every score; give step",
+        ),
         ({"key": "north"}, "no group can be withheld; give blocks=20"),
         ({"key": "short"}, r"holds 5 bytes, a key has 16 to 64"),
         ({"key": "x" * 65}, r"holds 65 bytes, a key has 16 to 64"),
@@ -300,7 +303,9 @@ def test_a_damaged_name_is_refused(trials, speakers, shared, tmp_path):
     _, header, columns = read_columns(file, SPEAKER_COUNTS)
     header["names"] = header["names"][1:]
     Path(file).write_bytes(file_bytes(SPEAKER_COUNTS, columns, header))
-    with pytest.raises(DataError, match=r"does not hold a whole tally .*rows of other members"):
+    with pytest.raises(
+        DataError, match=r"does not hold complete speaker counts .*rows of other members"
+    ):
         SpeakerCounts.read(file)
 
 

@@ -149,7 +149,7 @@ def test_a_file_holds_a_tally_and_no_id(tmp_path):
 def test_tallies_at_other_thresholds_do_not_add_up():
     sample = gathered([("a", "a", 10, "web")])
     coarser = count_by_speaker(sample.trials, THRESHOLDS[:2], sample.groupings)
-    with pytest.raises(ConfigError, match="tallies of other thresholds do not add up"):
+    with pytest.raises(ConfigError, match="speaker counts with other thresholds do not add up"):
         speaker_counts(sample) + coarser
 
 
@@ -158,7 +158,7 @@ def test_a_damaged_file_is_refused(tmp_path, damage):
     file = tmp_path / "a.tally"
     speaker_counts(gathered([("a", "a", 10, "web")])).save(file)
     file.write_bytes(damage(file.read_bytes()))
-    with pytest.raises(DataError, match=r"a\.tally: does not hold a whole tally"):
+    with pytest.raises(DataError, match=r"a\.tally: does not hold complete speaker counts"):
         SpeakerCounts.read(file)
 
 

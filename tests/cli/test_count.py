@@ -179,7 +179,7 @@ def test_a_tally_beside_the_counts_says_what_it_reveals(days, parivox):
     f, m = "f (gender)", "m (gender)"
     assert done.stdout.splitlines()[2:] == [
         "No group has fewer than 3 speakers, so none is withheld.",
-        "A tally is in site.tally.",
+        "The speaker counts are in site.tally.",
         SpeakerCounts.read(days / "site.tally").reveals,
         f"Few blocks make wide intervals: 1 of {f}, 1 of {m}; --blocks with less makes more.",
     ]

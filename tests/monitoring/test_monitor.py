@@ -153,7 +153,7 @@ def test_a_state_holds_no_id_and_little_of_anyone(monitored, folder):
         ({"limits": "fpr=0.1"}, "a stream has one limit, of the FNR of every group"),
         ({"key": None}, "key: is missing"),
         ({"day": "someday"}, "day someday: is not a date"),
-        ({"day": None}, "tells no day"),
+        ({"day": None}, "has no day"),
         ({"state": "/no/such/folder/state"}, "file not found; check the path, or begin a stream"),
         ({"state": "/no/such/folder/state", "new": True}, "cannot be written"),
         ({"new": True}, "exists already; leave out new=True"),
