@@ -51,6 +51,8 @@ def test_scorers_are_greater_for_better_models(optional):
     scores = model.decision_function(features)
     assert pv.sklearn.make_scorer("auc")(model, features, label) == pv.auc(scores, label)
     scorer = pv.sklearn.make_scorer("fnr_at_fpr", target=0.1)
+    by_function = pv.sklearn.make_scorer(pv.sklearn.fnr_at_fpr, target=0.1)
+    assert by_function(model, features, label) == scorer(model, features, label)
     assert scorer(model, features, label) == -pv.fnr_at_fpr(scores, label, target=0.1).value
     with pytest.raises(pv.ConfigError, match="metric='ere' is not known; did you mean 'eer'"):
         pv.sklearn.make_scorer("ere")

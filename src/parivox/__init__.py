@@ -245,7 +245,7 @@ __getattr__, _ = lazy_names(
         module: _HOMES.get(module, ()) + _RENAMED_HOMES.get(module, ())
         for module in _HOMES | _RENAMED_HOMES
     },
-    is_public=True,
+    public_names=__all__,
 )
 
 

@@ -135,6 +135,13 @@ _KINDS: dict[str, Checks] = {
 """How each type of a signature is checked, and what it is called."""
 _CLASSES = {"Audit", "CostModel", "Counts", "Curve", "TrialCounts", "Vectors", "dt.date"}
 """Classes in signatures, which are checked by their names."""
+_MAKERS = {
+    "Audit": ", as pv.audit or pv.load returns it",
+    "CostModel": ", as pv.parse_cost('sre08') returns it",
+    "Counts": ", as pv.Counts.from_scores returns them",
+    "TrialCounts": ", as pv.count returns them",
+}
+"""What makes an object of a class."""
 _AT_ONCE = {"os.PathLike[str]", "Path", "Callable[[Progress], None]", "dt.date"}
 """Kinds of arguments that are checked before the call."""
 _OWN_CHECKS = {"groups", "labels", "y_true"}
@@ -200,7 +207,8 @@ def _check_kind(name: str, kinds: list[str], value: object) -> None:
         checks: Checks
         if kind in _CLASSES:
             class_name = kind.rpartition(".")[2]
-            checks = ((partial(_is_of_class, class_name), f"a {class_name}"),)
+            words = f"a {class_name}{_MAKERS.get(class_name, '')}"
+            checks = ((partial(_is_of_class, class_name), words),)
         elif kind.startswith("Literal["):
             checks = ((_is_text, "text"),)
         elif kind.startswith("Mapping["):
@@ -262,7 +270,10 @@ def check_arguments(function: Function) -> Function:
                     _check_kind(name, kinds_by_name[name], value)
             if function.__module__.startswith(_ARITHMETIC) and not isinstance(error, OSError):
                 # too many arguments, or too few, are a TypeError as of any function
-                own_signature.bind(*args, **keywords)
+                try:
+                    own_signature.bind(*args, **keywords)
+                except TypeError:
+                    raise error from None
                 reason = str(error).partition("\n")[0]
                 msg = f"{function.__name__}: the arguments do not go together ({reason})"
                 raise DataError(msg) from error

@@ -12,11 +12,14 @@ from types import FunctionType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
 
 def lazy_names(
-    package: str, names_by_module: Mapping[str, tuple[str, ...]], *, is_public: bool = False
+    package: str,
+    names_by_module: Mapping[str, tuple[str, ...]],
+    *,
+    public_names: Collection[str] = (),
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """Return the ``__getattr__`` and ``__dir__`` of a package.
 
@@ -27,8 +30,8 @@ def lazy_names(
     names_by_module
         Full names of modules, and the names that the package offers from each. If package and name
         give the full name of the module, the name offers the module itself.
-    is_public
-        Whether users call the functions by these names, so that their arguments are checked.
+    public_names
+        Names by which users call functions, whose arguments are therefore checked.
     """
     module_by_name = {name: module for module, names in names_by_module.items() for name in names}
 
@@ -39,7 +42,7 @@ def lazy_names(
         module = import_module(module_by_name[name])
         is_module = module.__name__ == f"{package}.{name}"
         attribute = module if is_module else getattr(module, name)
-        if is_public and isinstance(attribute, FunctionType):
+        if name in public_names and isinstance(attribute, FunctionType):
             from parivox.arguments import check_arguments  # noqa: PLC0415 - with a first function
 
             attribute = check_arguments(attribute)

@@ -23,4 +23,4 @@ _HOMES = {
 
 __all__ = ["Plan", "find_thresholds", "merge", "plan", "read_plan", "run", "run_shard"]
 
-__getattr__, __dir__ = lazy_names("parivox.shards", _HOMES, is_public=True)
+__getattr__, __dir__ = lazy_names("parivox.shards", _HOMES, public_names=__all__)

@@ -137,7 +137,7 @@ _GREATER_IS_BETTER = ("auc", "dprime")
 
 
 @check_arguments
-def make_scorer(metric: str, **options: Any) -> Any:
+def make_scorer(metric: str | Callable[..., float], **options: Any) -> Any:
     """Return a scorer of scikit-learn, as for ``cross_val_score(..., scoring=scorer)``.
 
     Scores are those of ``decision_function``, or else the probability of the positive class. Of
@@ -146,7 +146,7 @@ def make_scorer(metric: str, **options: Any) -> Any:
     Parameters
     ----------
     metric
-        Name of a function of this module, such as ``"eer"``.
+        A function of this module, such as `eer`, or its name.
     **options
         Options of that function, such as ``target=0.001``.
 
@@ -155,6 +155,8 @@ def make_scorer(metric: str, **options: Any) -> Any:
     ConfigError
         If there is no such metric, or scikit-learn is missing.
     """
+    if callable(metric):
+        metric = getattr(metric, "__name__", repr(metric))
     if metric not in _METRICS:
         msg = f"metric={metric!r} is not known; {name_hint(metric, _METRICS)}"
         raise ConfigError(msg)

@@ -1,7 +1,5 @@
 """The first cell of somebody who works in Python: any table goes in, a summary comes out."""
 
-import warnings
-
 import narwhals as nw
 import numpy as np
 import pandas as pd
@@ -165,7 +163,13 @@ def test_old_names_work_and_name_the_new_ones(small, tmp_path, optional):
         small.write(tmp_path / "audit")
     with pytest.warns(DeprecationWarning, match=r"pv\.write_page is audit\.report"):
         pv.write_page(small, tmp_path / "report.html")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert callable(pv.log_mlflow)
+    with pytest.warns(DeprecationWarning, match=r"Table\.where is filter since release 0\.3"):
+        assert len(small.groups.where(group="nosuch")) == 0
+    # without a server or its library, which is said in a sentence; the warning comes first
+    with (
+        pytest.warns(DeprecationWarning, match=r"pv\.log_mlflow is audit\.to_mlflow") as warned,
+        pytest.raises(pv.ParivoxError),
+    ):
+        pv.log_mlflow(small, tracking_uri=str(tmp_path / "nosuch" / "a\0b"))
+    assert {warning.filename for warning in warned} == {__file__}
     assert not {"write_page", "log_mlflow"} & {*dir(pv)}

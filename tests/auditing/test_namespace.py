@@ -36,6 +36,17 @@ def test_public_names_are_those_that_have_a_home():
     assert {"audit", "load", "Audit", "eer", "fdr", "ParivoxError", "DataError"} <= set(pv.__all__)
 
 
+def test_completion_shows_public_names_and_nothing_else():
+    assert sorted(dir(pv)) == sorted([*pv.__all__, "__version__"])
+    assert not [name for name in dir(pv) if name.startswith("_") and name != "__version__"]
+
+
+def test_types_are_shipped():
+    from importlib.resources import files
+
+    assert files("parivox").joinpath("py.typed").is_file()
+
+
 def test_no_other_name():
     with pytest.raises(AttributeError, match="nosuch"):
         _ = pv.nosuch

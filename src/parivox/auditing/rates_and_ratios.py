@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.auditing.column_texts import column_texts
 from parivox.data.table import Table
+from parivox.errors import ConfigError
 from parivox.facts import VALUES_COLUMN
 from parivox.options.kinds import as_tuple
 
@@ -96,6 +97,13 @@ def _defaults(operating_points: Table, options: Row) -> Row:
 def _rows_of_groups(table: Table, filters: Row, defaults: Row) -> list[Row]:
     """Return the rows of a table that the filters, or else the defaults, select."""
     given_filters = {name: choice for name, choice in filters.items() if choice is not None}
+    for metric in as_tuple(filters["metric"]):
+        if {*table.filter(metric=metric)["operating_point"]} == {""}:
+            msg = (
+                f"metric={metric!r} belongs to no operating point; its rows are those of "
+                f"audit.groups.filter(metric={metric!r}), and its ratios those of audit.bias"
+            )
+            raise ConfigError(msg)
     rows = table.filter(**given_filters).subset(**defaults | given_filters).rows()
     if not {"group", "grouping"} & given_filters.keys():
         rows = [row for row in rows if row["group"] not in _NO_GROUPS]

@@ -11,7 +11,7 @@ import re
 from functools import reduce
 from operator import or_
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, overload
 
 import numpy as np
 import polars as pl
@@ -389,6 +389,18 @@ class Table:
             remedy = name_hint(name if isinstance(name, str) else "", self.columns)
         named = repr(name) if isinstance(name, str) else shown_value(name)
         return ConfigError(f"the table has no column {named}; {remedy}")
+
+    if not TYPE_CHECKING:  # type checkers would take any attribute for one
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Raise an error that says where a method of dataframes, or a column, is found."""
+            if name.startswith("_"):  # what Python and notebooks look for
+                raise AttributeError(name)
+            remedy = f"write .to_pandas().{name} or .to_polars().{name}"
+            if name in self.columns:
+                remedy = f"write [{name!r}]"
+            msg = f"a table of an audit has no attribute {name!r}; {remedy}"
+            raise AttributeError(msg, name=name, obj=self)
 
     def _ipython_key_completions_(self) -> list[str]:
         return [*self.columns]

@@ -24,7 +24,7 @@ from parivox.core.separation import auc, dprime
 from parivox.data.plain_scores import plain_scores, scores_by_class
 from parivox.data.source_bytes import with_reading_options
 from parivox.data.table import Table
-from parivox.errors import ConfigError, DataError
+from parivox.errors import ConfigError, DataError, name_hint
 from parivox.shown import SCORE_DET_MODULE, NotebookView
 
 if TYPE_CHECKING:
@@ -84,16 +84,22 @@ class ScoreMetrics(NotebookView):
     def value(self, metric: str, definition: str = "", group: str = ALL) -> float | None:
         """Return one value; None where it is undefined.
 
+        Without a definition it is the first one: the linear EER, the first target or cost.
+
         Raises
         ------
         ConfigError
             If there is no such metric, definition or group.
         """
-        rows = self.table.subset(metric=metric, definition=definition, group=group).rows()
-        if len(rows) != 1:
-            msg = f"no metric {metric!r} of definition {definition!r} and group {group!r}"
+        rows = self.table.filter(metric=metric, group=group).rows()
+        by_definition = {row["definition"]: row for row in rows}
+        if not definition and by_definition:
+            definition = next(iter(by_definition))
+        if definition not in by_definition:
+            hint = name_hint(definition, by_definition)
+            msg = f"definition={definition!r} of {metric!r} in {group!r} is not known; {hint}"
             raise ConfigError(msg)
-        number: float | None = rows[0]["value"]
+        number: float | None = by_definition[definition]["value"]
         return number
 
     def chart(self) -> Any:

@@ -73,4 +73,4 @@ __all__ = [
     "variants",
 ]
 
-__getattr__, __dir__ = lazy_names("parivox.trials", _HOMES, is_public=True)
+__getattr__, __dir__ = lazy_names("parivox.trials", _HOMES, public_names=__all__)
