@@ -59,14 +59,13 @@ def outputs_of(source: str, namespace: dict[str, Any], number: int) -> list[dict
 
 def views(shown: Any) -> dict[str, list[str]]:
     """Return how a notebook shows an object, by type of content."""
+    contents: dict[str, Any] = {"text/plain": repr(shown)}
     if hasattr(shown, "_repr_mimebundle_"):
         bundle = shown._repr_mimebundle_([], [])
-        contents = bundle[0] if isinstance(bundle, tuple) else bundle
-        return {kind: lines(text) for kind, text in contents.items() if isinstance(text, str)}
-    contents = {"text/plain": repr(shown)}
-    if hasattr(shown, "_repr_html_"):
+        contents |= bundle[0] if isinstance(bundle, tuple) else bundle
+    elif hasattr(shown, "_repr_html_"):
         contents["text/html"] = shown._repr_html_()
-    return {kind: lines(text) for kind, text in sorted(contents.items())}
+    return {kind: lines(text) for kind, text in sorted(contents.items()) if isinstance(text, str)}
 
 
 def lines(text: str) -> list[str]:
