@@ -153,15 +153,21 @@ def shown_value(value: object) -> str:
 
     Examples
     --------
-    >>> shown_value("x"), shown_value(["a"] * 1000)
-    ("'x'", 'of type list')
+    >>> (
+    ...     shown_value("x"),
+    ...     shown_value(["a"] * 1000),
+    ...     shown_value("a" * 100) == repr("a" * 57 + "..."),
+    ... )
+    ("'x'", 'of type list', True)
     """
+    if isinstance(value, str) and len(value) > _MAX_SHOWN:
+        value = f"{value[: _MAX_SHOWN - 3]}..."
     if isinstance(value, (str, bytes, bool, int, float, complex, type(None))):
         try:
             text = repr(value)
         except ValueError:  # a number of more digits than Python writes
             text = ""
-        if text and len(text) <= _MAX_SHOWN:
+        if text and len(text) <= 2 * _MAX_SHOWN:
             return printable(text)
     return f"of type {type(value).__name__}"
 

@@ -253,7 +253,7 @@ def test_a_failure_half_way_leaves_nothing(small, tmp_path, monkeypatch, n_table
             raise OSError(28, msg)
         write(table, path)
 
-    monkeypatch.setattr(Table, "write", failing)
+    monkeypatch.setattr(Table, "write_file", failing)
     with pytest.raises(ConfigError, match="No space left"):
         small.save(tmp_path / "a")
     assert files(tmp_path) == set()
@@ -268,7 +268,7 @@ def test_a_failure_half_way_leaves_the_earlier_audit(small, tmp_path, monkeypatc
         msg = "No space left on device"
         raise OSError(28, msg)
 
-    monkeypatch.setattr(Table, "write", failing)
+    monkeypatch.setattr(Table, "write_file", failing)
     with pytest.raises(ConfigError, match="No space left"):
         small.save(tmp_path / "a")
     assert {path.name: path.read_bytes() for path in (tmp_path / "a").iterdir()} == before

@@ -157,7 +157,7 @@ def test_what_stood_there_is_replaced_only_by_a_whole_table(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Table, "write", half)
+        patch.setattr(Table, "write_file", half)
         with pytest.raises(pv.ConfigError, match=r"cannot be written \(No space left"):
             people_with_decisions.audit(trial_table=path)
     assert path.read_bytes() == before
