@@ -79,7 +79,7 @@ def test_a_long_name_that_is_allowed(small, tmp_path):
 @pytest.mark.parametrize("folder", ["", "o\udcff", "o\0", "x" * 300, "new/" + "x" * 300])
 def test_folders_that_cannot_be(small, tmp_path, monkeypatch, folder):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ConfigError, match="out|^folder is .*; give the name of a file or folder"):
+    with pytest.raises(ConfigError, match=r"out|^folder is .*; give the name of a file or folder"):
         small.save(folder)
     assert names(tmp_path) == set()
 
