@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 _ALLOCATED = " (allocation {allocation})"
 _SENTENCES = {
     # what was counted
@@ -139,9 +141,11 @@ _SENTENCES = {
 }
 _METRICS = {
     f"{name} {rows} contradicting rows{allocation}": f"{rows}_contradicting_rows"
-    for rows in ("without", "with")
-    for name in ("{metric} at {operating_point}", "{metric} ({definition})")
-    for allocation in (_ALLOCATED, "")
+    for rows, name, allocation in product(
+        ("without", "with"),
+        ("{metric} at {operating_point}", "{metric} ({definition})"),
+        (_ALLOCATED, ""),
+    )
 }
 """Metrics of the rows that are left, and of all rows."""
 DATA_SENTENCES = {**_SENTENCES, **_METRICS}

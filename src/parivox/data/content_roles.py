@@ -1,7 +1,7 @@
 """Roles of columns of trials without known names, by what their cells hold.
 
 Readers look at cells only if names leave the enrolments or tests open, or if nothing is known that
-became of the trials. What they take so, they state: `Scan.by_content`.
+became of the trials. What they take so, they state.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from parivox.data.columns import (
-    MODEL_NAMES,
-    SPEAKER_NAMES,
-    UTTERANCE_NAMES,
-    column_positions,
-    plain_name,
-)
-from parivox.data.trial_values import (
+from parivox.data.cell_words import (
     DECISIONS,
     MAX_DECISION_WORDS,
     is_decision,
     is_label,
     is_number,
     mostly_scores,
+)
+from parivox.data.columns import (
+    MODEL_NAMES,
+    SPEAKER_NAMES,
+    UTTERANCE_NAMES,
+    column_positions,
+    plain_name,
 )
 
 if TYPE_CHECKING:

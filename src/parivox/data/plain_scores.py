@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from parivox.data.attributes import unknown_cells
+from parivox.data.cell_words import is_label, is_number
 from parivox.data.columns import RequestedColumns, column_positions
 from parivox.data.formats import table_format, translate_words
 from parivox.data.formats.delimited import (
@@ -23,7 +24,7 @@ from parivox.data.formats.delimited import (
 from parivox.data.formats.format import Chunk, Scan
 from parivox.data.source_bytes import read_content
 from parivox.data.speakers import read_table
-from parivox.data.trial_values import is_label, is_number, labels, numbers
+from parivox.data.trial_values import labels, numbers
 from parivox.errors import ConfigError, DataError, name_hint
 
 if TYPE_CHECKING:

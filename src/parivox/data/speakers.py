@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from parivox.data.attributes import unknown_cells
+from parivox.data.cell_words import mostly_scores
 from parivox.data.columns import SPEAKER_NAMES, UTTERANCE_NAMES, plain_name
 from parivox.data.formats import table_format
 from parivox.data.formats.dataframes import dataframe_from
@@ -20,7 +21,6 @@ from parivox.data.ids import NumberedTexts
 from parivox.data.kaldi import kaldi_table
 from parivox.data.source_bytes import SourceBytes, read_content
 from parivox.data.trial_checks import LEFT_OUT, MERGED, DataNote
-from parivox.data.trial_values import mostly_scores
 from parivox.errors import ConfigError, DataError, name_hint
 from parivox.facts import fact
 

@@ -45,7 +45,7 @@ INTERVAL_METHODS = ("speakers", "bootstrap", "wilson", "clopper-pearson", "jeffr
 NEVER, OFFENDERS = "never", "offenders"
 FAIL_CONDITIONS = ("not-met", "inconclusive", "worse")
 OLD_FAIL_CONDITION = "cannot-tell"
-"""Name of `inconclusive` before release 0.3; goes with 0.5."""
+"""Name of a condition before release 0.3; goes with 0.5."""
 EER_DEFINITIONS = (
     "linear",
     "nearest_max",

@@ -209,10 +209,8 @@ def _column_lines(inspected: FileFindings, *, is_table: bool) -> Iterator[tuple[
     elif inspected.ids:  # the ids have a line of their own
         kinds = {id_kind.what.removesuffix("s") for id_kind in inspected.ids}
         other_columns = [column for column in other_columns if column.role not in kinds]
-    words = [
-        *map(_column_text, other_columns),
-        *(f"{column} (not read)" for column in inspected.ignored),
-    ]
+    words = [_column_text(column) for column in other_columns]
+    words += [f"{column} (not read)" for column in inspected.ignored]
     if words:
         yield "columns", ", ".join(words)
     grouping_columns = [column for column in inspected.columns if column.groups]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from parivox.data.cell_words import is_label, mostly_numbers
 from parivox.data.columns import CELL_WORDS, RequestedColumns, plain_name
 from parivox.data.formats.dataframes import BINARY, scan_frame
 from parivox.data.formats.delimited import (
@@ -30,7 +31,6 @@ from parivox.data.formats.headerless import HEADERLESS, headerless, text_sample
 from parivox.data.formats.jsonl import JSONL
 from parivox.data.formats.xlsx import XLSX
 from parivox.data.source_bytes import FileRows, distinct_names, read_content
-from parivox.data.trial_values import is_label, mostly_numbers
 from parivox.errors import ConfigError, DataError
 
 if TYPE_CHECKING:

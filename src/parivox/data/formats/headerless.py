@@ -16,10 +16,7 @@ from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from parivox.data.columns import SPEAKER_NAMES, UTTERANCE_NAMES, plain_name
-from parivox.data.formats.delimited import check_text, head_lines, is_text, read_text, split_line
-from parivox.data.formats.format import CERTAIN_FIT, POSSIBLE_FIT, Chunk, Example, Format, Scan
-from parivox.data.trial_values import (
+from parivox.data.cell_words import (
     holds_for_most,
     is_label,
     is_number,
@@ -27,6 +24,9 @@ from parivox.data.trial_values import (
     mostly_numbers,
     mostly_scores,
 )
+from parivox.data.columns import SPEAKER_NAMES, UTTERANCE_NAMES, plain_name
+from parivox.data.formats.delimited import check_text, head_lines, is_text, read_text, split_line
+from parivox.data.formats.format import CERTAIN_FIT, POSSIBLE_FIT, Chunk, Example, Format, Scan
 from parivox.errors import DataError
 from parivox.frozen import frozen
 

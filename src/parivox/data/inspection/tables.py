@@ -15,6 +15,7 @@ import polars as pl
 
 from parivox.data.attribute_warnings import attribute_warnings, number_warnings
 from parivox.data.attributes import unknown_cells
+from parivox.data.cell_words import MAX_DECISION_WORDS, is_label, is_number
 from parivox.data.columns import (
     ALIASES,
     MODEL_NAMES,
@@ -42,7 +43,6 @@ from parivox.data.recordings import (
 from parivox.data.requested_groupings import MAX_DEFAULT_VALUES, MIN_DEFAULT_VALUES
 from parivox.data.source_bytes import read_content
 from parivox.data.speakers import Speakers, likely_id_column, read_table
-from parivox.data.trial_values import MAX_DECISION_WORDS, is_label, is_number
 from parivox.data.value_warnings import (
     DataWarning,
     distant_number_warnings,

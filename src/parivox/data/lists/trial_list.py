@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from parivox.data.attributes import Attribute, parse_attribute
+from parivox.data.cell_words import LABELS
 from parivox.data.columns import plain_name
 from parivox.data.recording_names import recording_names_of
 from parivox.data.recordings import read_utterances
@@ -20,7 +21,6 @@ from parivox.data.requested_groupings import AttributeLookup, make_groupings, pa
 from parivox.data.source_bytes import with_reading_options
 from parivox.data.speakers import read_speakers
 from parivox.data.trial_set import check_test_speakers
-from parivox.data.trial_values import LABELS
 from parivox.data.trials import read_trials
 from parivox.errors import ConfigError
 from parivox.runtime.progress import stage

@@ -232,23 +232,17 @@ def audited_points(audit: Audit, filters: Row, points: Sequence[str]) -> Sheet:
     """Return both rates of every group at each of several operating points."""
     point_rates = [_PointRates.from_audit(audit, filters, point) for point in points]
     groups = sorted(rates_by_group(audit, filters), key=lambda group: (group == POOLED, group))
+    rate_columns = [
+        Column(f"{metric.upper()}, %, at {point}") for point in points for metric in ERROR_TYPES
+    ]
+    rows = []
+    for group in groups:
+        rate_cells = [rates.cell(group, metric) for rates in point_rates for metric in ERROR_TYPES]
+        rows.append([Cell(group), *rate_cells])
     return Sheet(
         "",
-        [
-            Column("group", is_words=True),
-            *(
-                Column(f"{metric.upper()}, %, at {point}")
-                for point in points
-                for metric in ERROR_TYPES
-            ),
-        ],
-        [
-            [
-                Cell(group),
-                *(rates.cell(group, metric) for rates in point_rates for metric in ERROR_TYPES),
-            ]
-            for group in groups
-        ],
+        [Column("group", is_words=True), *rate_columns],
+        rows,
         sums=1 if POOLED in groups else 0,
     )
 
