@@ -22,3 +22,9 @@ def note_in_words(row):
     """The note of a row in words."""
     with options_named():
         return catalogue.note_text(row)
+
+
+def shared_in_words(row):
+    """What the two sides of a comparison share, in words."""
+    with options_named():
+        return catalogue.shared_text(row)

@@ -320,7 +320,7 @@ class _OtherVersion:
         if self.has_sentences and "verdict" in columns:
             cells["verdict"] = [OLD_VERDICTS.get(word, word) for word in cells["verdict"]]
         if self.has_sentences and VALUES_COLUMN in columns:
-            for column in {*FACT_COLUMNS} & columns.keys():
+            for column in (name for name in FACT_COLUMNS if columns.get(name) == "str"):
                 cells[column] = [facts_of_sentences(words) for words in cells[column]]
             cells = {**with_values(cells, columns)}
         if not all(map(is_values_cell, {*cells.get(VALUES_COLUMN, ())})):

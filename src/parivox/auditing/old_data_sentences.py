@@ -83,6 +83,23 @@ _SENTENCES = {
     "group withheld": "group_withheld",
     "level withheld: {stratum}": "stratum_withheld",
     "not known from counts: {content}": "not_in_counts",
+    # what two systems or lists share
+    "the same trials": "same_trials",
+    "{common} of {first} and {second} trials in common, which are compared": (
+        "compared_on_common_trials"
+    ),
+    (
+        "{common} of {first} and {second} trials in common to all {systems} systems, which are "
+        "compared"
+    ): "compared_on_common_trials",
+    "{common} of {first} and {second} trials in common, lists compared as wholes": (
+        "common_trials_of_lists"
+    ),
+    "no trial in common, lists compared as wholes": "no_common_trial",
+    "lists compared as wholes": "lists_compared_as_wholes",
+    "no speaker in common": "no_common_speaker",
+    "the same speakers, {speakers}": "same_speakers",
+    "{common} of {first} and {second} speakers in common": "common_speakers",
     # what was done about it
     "left out": "left_out",
     "left out with their trials": "left_out_with_trials",

@@ -87,6 +87,7 @@ _VALUES: dict[str, tuple[str, Value]] = {
     "or_withheld": ("(?P<{}> or withheld)", bool),
     "threshold": (_NUMBER, str),
     "extremes_of": (_COUNT, _count),
+    **dict.fromkeys(("common", "first", "second", "systems"), (_COUNT, _count)),
     "difference": (_NUMBER, float),
 }
 """How a value is written in a sentence, and how it is read."""

@@ -359,9 +359,9 @@ def _compared_pairs(
         restricted_systems[i] = ComparedSet(restricted, list(metrics_by_grouping(restricted)))
     for i, j in combinations(range(len(measured_systems)), 2):
         if common_trials.is_restricted(i, j):
-            yield restricted_systems[i], restricted_systems[j], common_trials.in_words(i, j)
+            yield restricted_systems[i], restricted_systems[j], common_trials.facts(i, j)
         else:
-            yield measured_systems[i], measured_systems[j], common_trials.in_words(i, j)
+            yield measured_systems[i], measured_systems[j], common_trials.facts(i, j)
 
 
 # --- what is read -------------------------------------------------------------------------------

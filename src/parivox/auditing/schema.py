@@ -286,7 +286,7 @@ def with_values(
     """Return the cells of a table with the codes of facts, and with their values in the last."""
     if VALUES_COLUMN not in columns:
         return cells
-    fact_columns = [name for name in FACT_COLUMNS if name in columns]
+    fact_columns = [name for name in FACT_COLUMNS if columns.get(name) == "str"]
     split = table_cells(*(cells[name] for name in fact_columns))
     return {**cells, **dict(zip((*fact_columns, VALUES_COLUMN), split, strict=True))}
 

@@ -24,7 +24,7 @@ from parivox.data.trial_checks import (
     DataNote,
 )
 from parivox.errors import ConfigError, DataError, name_hint
-from parivox.facts import fact
+from parivox.facts import fact, joined_facts
 from parivox.frozen import frozen
 from parivox.runtime.disk import ScratchFolder
 from parivox.runtime.progress import with_progress
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
     Sides = tuple[NDArray[np.int32], NDArray[np.int32]]
 
+COMMON_TRIALS = "compared_on_common_trials"
+"""The code of what systems share that have only some of their trials in common."""
 _MAX_SUMMED_TRIALS = (
     50_000  # trials whose scores are summed at once: they stay in the processor's cache
 )
@@ -507,23 +509,24 @@ class CommonTrials:
         share_list = self.sets[i].list == self.sets[j].list
         return share_list and self._digests[i] != self._digests[j]
 
-    def in_words(self, i: int, j: int) -> str:
-        """What two sets have in common and which trials are compared, in words."""
+    def facts(self, i: int, j: int) -> str:
+        """What two sets have in common and which trials are compared, as facts."""
         if self._digests[i] == self._digests[j]:
-            return "the same trials"
+            return "same_trials"
         first_set, second_set = self.sets[i], self.sets[j]
-        sizes = f"{first_set.n_trials:,} and {second_set.n_trials:,}"
+        sizes = {"first": first_set.n_trials, "second": second_set.n_trials}
         if self.is_restricted(i, j):
-            n = sum(self.sets[k].list == first_set.list for k in self.restricted)
-            restriction = f" to all {n} systems" if n > 2 else ""
+            n_systems = sum(self.sets[k].list == first_set.list for k in self.restricted)
             common = self.restricted[i].n_trials
-            return f"{common:,} of {sizes} trials in common{restriction}, which are compared"
+            return fact(COMMON_TRIALS, common=common, **sizes, systems=n_systems)
         speakers = _speakers_in_common(first_set, second_set)
         if not self._keys:
-            return f"{speakers}; lists compared as wholes"
-        common = np.intersect1d(self._keys[i], self._keys[j]).size
-        trials = f"{common:,} of {sizes} trials" if common else "no trial"
-        return f"{trials} in common, lists compared as wholes; {speakers}"
+            return joined_facts(speakers, "lists_compared_as_wholes")
+        common = int(np.intersect1d(self._keys[i], self._keys[j]).size)
+        trials = "no_common_trial"
+        if common:
+            trials = fact("common_trials_of_lists", common=common, **sizes)
+        return joined_facts(trials, speakers)
 
 
 def _names(sets: Sequence[TrialSet], set_indices: Sequence[int]) -> str:
@@ -556,14 +559,14 @@ def _list_digest(trials: TrialSet) -> bytes:
 
 
 def _speakers_in_common(first_set: TrialSet, second_set: TrialSet) -> str:
-    """How many speakers two sets have in common, in words."""
+    """How many speakers two sets have in common, as a fact."""
     n_first, n_second = first_set.speakers_in_use.size, second_set.speakers_in_use.size
     n_shared = np.intersect1d(first_set.speakers_in_use, second_set.speakers_in_use).size
     if not n_shared:
-        return "no speaker in common"
+        return "no_common_speaker"
     if n_shared == n_first == n_second:
-        return f"the same speakers, {n_first}"
-    return f"{n_shared} of {n_first} and {n_second} speakers in common"
+        return fact("same_speakers", speakers=n_first)
+    return fact("common_speakers", common=int(n_shared), first=n_first, second=n_second)
 
 
 def n_trials_in_common(first_set: TrialSet, second_set: TrialSet) -> int:

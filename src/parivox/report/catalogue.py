@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parivox.auditing import TABLES
 from parivox.core.verdict import INCONCLUSIVE_REASONS
 from parivox.data.score_bins import Bins
 from parivox.errors import message_for_caller, options_named
@@ -59,6 +60,14 @@ def _bin_edges(values: Mapping[str, Any]) -> str:
 
 def _few_speakers(values: Mapping[str, Any]) -> str:
     return "1 speaker" if values["speakers"] == 1 else f"{values['speakers']} speakers"
+
+
+def _common_trials(values: Mapping[str, Any]) -> str:
+    restriction = f" to all {values['systems']} systems" if values.get("systems", 2) > 2 else ""
+    return (
+        f"{values['common']:,} of {values['first']:,} and {values['second']:,} trials in common"
+        f"{restriction}, which are compared"
+    )
 
 
 def _strata(values: Mapping[str, Any]) -> str:
@@ -208,6 +217,23 @@ SENTENCES: dict[str, SentenceTemplate] = {
     "same_in_all_draws": SentenceTemplate("the same in all draws"),
     "one_value": SentenceTemplate("all speakers have one number"),
     "separated": SentenceTemplate("errors lie all above, or all below, some number"),
+    # what two systems or lists share
+    "same_trials": SentenceTemplate("the same trials"),
+    "compared_on_common_trials": SentenceTemplate(
+        _common_trials, {"common": 9850, "first": 10000, "second": 9850, "systems": 2}
+    ),
+    "common_trials_of_lists": SentenceTemplate(
+        "{common:,} of {first:,} and {second:,} trials in common, lists compared as wholes",
+        {"common": 40, "first": 1200, "second": 900},
+    ),
+    "no_common_trial": SentenceTemplate("no trial in common, lists compared as wholes"),
+    "lists_compared_as_wholes": SentenceTemplate("lists compared as wholes"),
+    "no_common_speaker": SentenceTemplate("no speaker in common"),
+    "same_speakers": SentenceTemplate("the same speakers, {speakers}", {"speakers": 40}),
+    "common_speakers": SentenceTemplate(
+        "{common} of {first} and {second} speakers in common",
+        {"common": 12, "first": 40, "second": 30},
+    ),
     # what was read, excluded and noticed
     **DATA_SENTENCES,
     # trial lists
@@ -288,6 +314,11 @@ def item_text(row: Row) -> str:
     return _column_text(row, "item")
 
 
+def shared_text(row: Row) -> str:
+    """Return what the two sides of a comparison have in common, in words."""
+    return _column_text(row, "speakers")
+
+
 def note_text(row: Row) -> str:
     """Return what a reader must know of a row, in words."""
     return _column_text(row, "note")
@@ -323,7 +354,7 @@ def audit_sentences(audit: Audit) -> dict[str, list[Any]]:
         if VALUES_COLUMN not in table.columns:
             continue
         for column in FACT_COLUMNS:
-            if column not in table.columns:
+            if TABLES[name].get(column) != "str":
                 continue
             # few cells are distinct, of which each occurs often
             n_of_cells = Counter((row[column], row[VALUES_COLUMN]) for row in table)

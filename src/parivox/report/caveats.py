@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     Shortfalls = dict[str, dict[str, Shortfall]]
     """By metric and group: the first minimum that a group misses."""
 
-COMMON_TRIALS_ENDING = "which are compared"
-"""How the description of a pair of systems ends where they share only some of their trials."""
 _MAX_SMALL_GROUPS = 10
 """Small groups that are named with what they have too little of."""
 _BOTH_GROUPS = 2
@@ -129,8 +127,8 @@ def missing_scores(audit: Audit) -> Iterator[Caveat]:
 def trials_in_common(audit: Audit) -> Iterator[Caveat]:
     """Yield which systems are compared on only some of their trials."""
     for pair in pairs(audit):
-        if pair.speakers.endswith(COMMON_TRIALS_ENDING):
-            words = f"{pair.label}: {pair.speakers}"
+        if pair.is_on_common_trials:
+            words = f"{pair.label}: {pair.shared}"
             yield Caveat(words, words, "data")
 
 

@@ -432,7 +432,7 @@ def _observed_rate_blocks(
 def _comparison_blocks(audit: Audit) -> Iterator[RenderableType]:
     """Yield every pair of systems and lists that was compared."""
     for pair in pairs(audit):
-        yield text(f"{pair.label}: {pair.speakers}", style="bold", apart=True)
+        yield text(f"{pair.label}: {pair.shared}", style="bold", apart=True)
         yield from terminal_table(pair.all_trials)
         for split in pair.groupings:
             if split.spreads.rows:

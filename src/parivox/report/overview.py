@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from parivox.auditing import IS_REFERENCE, NO_TRIALS, is_far_from_target
 from parivox.core import verdict
+from parivox.data.trial_set import COMMON_TRIALS
 from parivox.report import findings
 from parivox.report.audit_queries import (
     ERROR_TYPES,
@@ -31,7 +32,7 @@ from parivox.report.audit_queries import (
     verdicts_by_metric,
 )
 from parivox.report.catalogue import inconclusive_text, reason_text
-from parivox.report.caveats import COMMON_TRIALS_ENDING, caveats, missing_score_sentences
+from parivox.report.caveats import caveats, missing_score_sentences
 from parivox.report.sheets.groups import errors_over_trials
 from parivox.report.words import (
     capitalised,
@@ -1084,7 +1085,7 @@ def _ratio_comparison_rows(audit: Audit, grouping_label: str) -> list[Row]:
 
 def _common_trials_text(rows: Sequence[Row]) -> str:
     """Return that systems are compared on only some of their trials, if so; else empty."""
-    if all(str(row["speakers"]).endswith(COMMON_TRIALS_ENDING) for row in rows):
+    if all(row["speakers"] == COMMON_TRIALS for row in rows):
         return ", on the trials in common"
     return ""
 

@@ -312,7 +312,7 @@ def _comparison_section(pair: ComparedPair) -> dict[str, Any]:
             ranks.add(f"{grouping.label}, {metric}", _RANK_NAMES.get(rank_name, rank_name), *cells)
     return {
         "label": pair.label,
-        "speakers": pair.speakers,
+        "speakers": pair.shared,
         "sheets": [sheet for sheet in sheets if sheet.rows],
         "ranks": ranks if ranks.rows else None,
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from parivox.core.measures import meta_measures
+from parivox.data.trial_set import COMMON_TRIALS
 from parivox.report.audit_queries import (
     ERROR_TYPES,
     POOLED,
@@ -14,7 +15,7 @@ from parivox.report.audit_queries import (
     system_label,
     verdicts_by_metric,
 )
-from parivox.report.catalogue import reason_text
+from parivox.report.catalogue import reason_text, shared_text
 from parivox.report.findings import minimums_text
 from parivox.report.sheets.groups import (
     errors_over_trials,
@@ -60,7 +61,8 @@ class ComparedPair(NamedTuple):
     """Two systems, or one on two lists: all trials, and each grouping."""
 
     names: tuple[str, str]
-    speakers: str
+    shared: str  # what both have in common, in words
+    is_on_common_trials: bool  # whether they have only some of their trials in common
     all_trials: Sheet
     groupings: list[GroupingComparison]
 
@@ -72,10 +74,8 @@ class ComparedPair(NamedTuple):
 
 def pairs(audit: Audit) -> Iterator[ComparedPair]:
     """Return every pair of systems and lists that was compared."""
-    speakers = {
-        tuple(row[key] for key in _PAIR_KEYS): row["speakers"] for row in audit.comparison.rows()
-    }
-    for pair, speaker_text in speakers.items():
+    row_of_pair = {tuple(row[key] for key in _PAIR_KEYS): row for row in audit.comparison.rows()}
+    for pair, row in row_of_pair.items():
         rows = audit.comparison.subset(**dict(zip(_PAIR_KEYS, pair, strict=True)), within="")
         names = (system_label(*pair[:2]), system_label(*pair[2:]))
         groupings = []
@@ -86,7 +86,8 @@ def pairs(audit: Audit) -> Iterator[ComparedPair]:
                     groupings.append(comparison)
         yield ComparedPair(
             names,
-            speaker_text,
+            shared_text(row),
+            row["speakers"] == COMMON_TRIALS,
             _comparison_sheet("", "all trials", names, _all_trials_rows(rows)),
             groupings,
         )
