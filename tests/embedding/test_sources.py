@@ -131,7 +131,7 @@ def test_a_folder_of_the_path_is_the_speaker_that_is_asked_for(folder):
             "columns={'speaker': '3'}: every path has folders 1 to 2; give such a",
         ),
         ({"speaker": "sex"}, "columns={'speaker': 'sex'}: every path has"),
-        ({"file": "1"}, "columns={'file': '1'}: of a folder, speaker and recording can be told"),
+        ({"file": "1"}, "columns={'file': '1'}: a folder names speaker and recording only"),
     ],
 )
 def test_a_folder_that_is_not_there_is_no_speaker(folder, columns, message):
