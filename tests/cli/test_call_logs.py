@@ -128,8 +128,8 @@ def test_the_command_that_inspect_prints_runs(parivox, tmp_path, name):
     completed = parivox(*words, "--out", "audit", "--quiet", cwd=tmp_path)
     assert (completed.returncode, completed.stderr) == (0, "")
     counts = {row["item"]: row["count"] for row in pv.load(tmp_path / "audit").data.rows()}
-    assert (counts["target trials"], counts["nontarget trials"]) == trials
-    unknown = counts.get("nontarget trials without a test speaker", 0)
+    assert (counts["target_trials"], counts["nontarget_trials"]) == trials
+    unknown = counts.get("nontarget_trials_without_test_speaker", 0)
     assert (f"nontarget trials without a test speaker: {unknown}" in inspection.stdout) == (
         unknown > 0
     )

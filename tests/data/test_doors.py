@@ -500,7 +500,7 @@ def test_files_of_kaldi_that_tell_no_speakers_ask_for_their_folder(kaldi):
     (folder / "text").write_text(lines(f"{s}-v-0 HELLO WORLD" for s in SPEAKERS))
     (folder / "segments").write_text(lines(f"{s}-v-0 {s}-v 0.0 1.5" for s in SPEAKERS))
     for name in ("wav.scp", "text", "segments", "spk2utt"):
-        message = f"data/{name}: is one of the files of a data folder of Kaldi's, and its utt2spk"
+        message = f"data/{name}: belongs to a Kaldi data folder, whose utt2spk"
         with pytest.raises(ParivoxError, match=message):
             pv.audit(kaldi / "scores", utterances=folder / name, trials=kaldi / "trials")
         (inspected_file,) = inspect(folder / name).files
