@@ -245,7 +245,7 @@ def test_a_file_is_no_folder(small, tmp_path):
 @pytest.mark.parametrize("n_tables", range(8))
 def test_a_failure_half_way_leaves_nothing(small, tmp_path, monkeypatch, n_tables):
     writes_left = iter(range(n_tables))
-    write = Table.write
+    write = Table.write_file
 
     def failing(table, path):
         if next(writes_left, None) is None:

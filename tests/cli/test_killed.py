@@ -20,8 +20,8 @@ SLOWLY = """
 import time
 from parivox.cli import main
 from parivox.data.table import Table
-write = Table.write
-Table.write = lambda table, path: (write(table, path), time.sleep(0.1))
+write = Table.write_file
+Table.write_file = lambda table, path: (write(table, path), time.sleep(0.1))
 main()
 """
 """The command, whose tables take a while to be written."""

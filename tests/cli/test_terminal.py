@@ -239,7 +239,7 @@ def test_an_interrupt_while_the_folder_is_written(monkeypatch, capsys, files, tm
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("parivox.data.table.Table.write", interrupt)
+    monkeypatch.setattr("parivox.data.table.Table.write_file", interrupt)
     with pytest.raises(SystemExit):
         main([*BASIC, "--out", str(tmp_path / "o"), "--quiet"])
     assert "may not hold this audit" in capsys.readouterr().err
