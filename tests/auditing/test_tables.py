@@ -144,7 +144,7 @@ def test_keys_are_unique(whole, small, name):
         table = audit.tables()[name].to_polars()
         free = NO_KEY - {"threshold"} if name == "det" else NO_KEY
         if name == "data":
-            free = free - {"source", "values"}
+            free = free - {"source", "values"}  # an item is its code with its values
         key = [column for column in table.columns if column not in free]
         assert table.height
         assert table.select(key).is_duplicated().sum() == 0

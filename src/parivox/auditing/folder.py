@@ -340,6 +340,9 @@ class _OtherVersion:
                 check["facts"] = [{"code": check.pop("sentence"), "values": {}}]
                 del check["what"]
         record.pop("compat", None)
+        definitions = record["definitions"]  # kept, as this release may do otherwise
+        record["cost_models"] = definitions["cost_models"]
+        record["speaker_blocks"] = "rates_of_blocks" in definitions["uncertainty"]
 
     def no_table(self, name: str) -> Table:
         """A table that was not written: nothing was asked of it, or it came later."""

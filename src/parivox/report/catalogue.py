@@ -220,7 +220,7 @@ SENTENCES: dict[str, SentenceTemplate] = {
     # what two systems or lists share
     "same_trials": SentenceTemplate("the same trials"),
     "compared_on_common_trials": SentenceTemplate(
-        _common_trials, {"common": 9850, "first": 10000, "second": 9850, "systems": 2}
+        _common_trials, {"common": 9850, "first": 10000, "second": 9850, "systems": 3}
     ),
     "common_trials_of_lists": SentenceTemplate(
         "{common:,} of {first:,} and {second:,} trials in common, lists compared as wholes",
