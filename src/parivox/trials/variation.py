@@ -214,6 +214,7 @@ def variants(
 
     Examples
     --------
+    >>> import numpy as np
     >>> rng = np.random.default_rng(1)
     >>> ids = [f"{s}{i}/{v}/0" for s in "fm" for i in range(4) for v in range(8)]
     >>> one, other = np.triu_indices(len(ids), 1)
