@@ -93,7 +93,7 @@ format: $(STAMP) ## rewrite the code in the project's format
 
 types: $(STAMP) ## mypy, strict; pyright on what users write
 	$(BIN)/mypy
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
 docs: $(STAMP) ## build the documentation into site/
 	$(BIN)/zensical build --clean $(DOCS_ARGS)

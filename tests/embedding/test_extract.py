@@ -527,13 +527,13 @@ def test_rows_of_other_speakers_in_a_store_are_refused_until_they_are_pruned(
     assert (run.new, run.pruned, run.source.speakers["anna"]) == (0, 5, 5)
 
 
-def test_speakers_that_a_store_inconclusive_are_told(folder, small, tmp_path):
+def test_speakers_that_a_store_does_not_know_are_told(folder, small, tmp_path):
     out = tmp_path / "out"
     soundfile.write(tmp_path / "x.wav", np.random.default_rng(1).normal(size=8_000) / 9, 8_000)
     (tmp_path / "t.csv").write_text("utterance,file\nx,x.wav\n")
     embed(tmp_path / "t.csv", small.load, out, workers=1)
     run = embed(folder, small.load, out, workers=1)
-    assert any("so recordings.parquet tells none" in line for line in embedding_lines(run))
+    assert any("so recordings.parquet contains none" in line for line in embedding_lines(run))
     run = embed(folder, small.load, out, workers=1, prune=True)
     assert run.store.table["speaker"].n_unique() == 6
 
