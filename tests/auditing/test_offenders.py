@@ -87,7 +87,7 @@ def test_json_with_them_follows_the_schema(named, follows_schema):
     assert "offenders" in document["tables"]
 
 
-def test_what_inconclusive_them_is_refused(trials, speakers, tmp_path):
+def test_what_does_not_know_them_is_refused(trials, speakers, tmp_path):
     with pytest.raises(ConfigError, match="speaker_ids='offenders' needs intervals"):
         pv.audit(trials, speakers=speakers, speaker_ids="offenders", intervals=False)
     with pytest.raises(ConfigError, match="speaker_ids='all' is not known; choose from never"):

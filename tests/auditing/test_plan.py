@@ -125,7 +125,7 @@ def test_the_pooled_row_is_no_group(pilot):
     ("group", "speakers", "errors", "deff"),
     [("few speakers", 6, 60, 3.0), ("few errors", 80, 12, 1.0), ("no errors", 80, 0, None)],
 )
-def test_a_group_that_inconclusive_its_design_effect_takes_that_of_all(
+def test_a_group_that_lacks_its_design_effect_takes_that_of_all(
     pilot, group, speakers, errors, deff
 ):
     planned = planned_row(

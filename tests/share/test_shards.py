@@ -558,7 +558,7 @@ def test_a_folder_holds_one_plan(lists, done):
         ({"by": ["nosuch"]}, "nosuch"),
     ],
 )
-def test_what_parts_inconclusive_is_refused_when_planning(lists, tmp_path, options, message):
+def test_what_shards_cannot_answer_is_refused_when_planning(lists, tmp_path, options, message):
     with pytest.raises(ConfigError, match=message):
         planned(lists, tmp_path / "run", **options)
     assert not (tmp_path / "run").exists()
