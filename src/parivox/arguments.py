@@ -181,6 +181,8 @@ def check_path(value: object, name: str) -> None:
         If a file cannot have such a name.
     """
     if not _is_path(value):
+        if isinstance(value, os.PathLike):
+            value = os.fspath(value)
         msg = f"{name} is {shown_value(value)}; give the name of a file or folder"
         raise ConfigError(msg)
 

@@ -808,7 +808,11 @@ def test_only_a_new_file_or_one_of_counts_is_written_to(small, tmp_path):
     made.save(tmp_path / "new.counts")
     made.save(tmp_path / "new.counts")
     (tmp_path / "mine.csv").write_text("a,b\n")
-    for name, told in (("mine.csv", "holds no score counts"), ("", "is a folder"), ("no/x", "written")):
+    for name, told in (
+        ("mine.csv", "holds no score counts"),
+        ("", "is a folder"),
+        ("no/x", "written"),
+    ):
         with pytest.raises(pv.ConfigError, match=told):
             made.save(tmp_path / name)
     assert (tmp_path / "mine.csv").read_text() == "a,b\n"

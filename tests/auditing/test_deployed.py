@@ -333,7 +333,7 @@ def test_words_for_decisions(bank, audit_of, shown, accept, reject):
         (
             "decision",
             "perhaps",
-            "row 3, column 'decision': 'perhaps' is not a decision; use accept",
+            "row 3, column 'decision': 'perhaps' is not a decision; correct it",
         ),
         (
             "threshold",

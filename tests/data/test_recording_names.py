@@ -11,6 +11,7 @@ from tests.sentences import in_words, note_in_words
 
 import parivox as pv
 from parivox.data.recording_names import recording_names
+from parivox.report.findings import check_sentence
 
 SPEAKERS = 30
 
@@ -141,7 +142,7 @@ def warned(audit):
 
 
 def failed(audit):
-    return {check["id"]: check["sentence"] for check in audit.record["list_checks"]["scores"]}
+    return {check["id"]: check_sentence(check) for check in audit.record["list_checks"]["scores"]}
 
 
 def test_an_audit_an_inspection_and_a_check_doubt_the_same_folders():
@@ -171,7 +172,7 @@ def test_a_column_settles_it_and_is_named():
     audit = pv.audit(scores, speakers=PEOPLE, utterances=table, by="sex", intervals=False)
     assert warned(audit) == []
     assert failed(audit)["G9"].endswith(
-        "(recordings identified by the column 'session' of --utterances)"
+        "(recordings identified by the column 'session' of utterances)"
     )
     assert not [
         utterance

@@ -245,7 +245,7 @@ def test_repeated_rows_and_those_without_decision_are_told(again):
         {"item": "rows_without_score_repeated", "count": 5, "note": "left_out"},
         {"item": "exact_duplicates", "count": len(table) - 5, "note": "counted_once"},
     ]
-    printed = str(monitored)
+    printed = " ".join(str(monitored).split())
     assert "5 rows without score whose trial is in another row (left out)" in printed
 
 

@@ -630,7 +630,9 @@ def test_tables_that_are_no_files_are_refused(lists, tmp_path):
     pv.count(str(lists / "all.csv"), speakers=str(lists / "s.csv"), by="gender").save(
         tmp_path / "c.counts"
     )
-    with pytest.raises(ConfigError, match=r"c\.counts: holds score counts, which parivox audit takes"):
+    with pytest.raises(
+        ConfigError, match=r"c\.counts: holds score counts, which parivox audit takes"
+    ):
         plan(str(tmp_path / "c.counts"), out=tmp_path / "r", speakers="s.csv", by="gender")
     with pytest.raises(ConfigError, match="speakers: every part reads it; give a path"):
         plan(str(lists / "all.csv"), out=tmp_path / "r", speakers={"id": ["a"]}, by="gender")

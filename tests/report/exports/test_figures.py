@@ -122,7 +122,7 @@ def test_what_cannot_be_written_is_a_sentence(unsure, tmp_path, drawn):
     for folder, message in (
         (tmp_path / "file", "is a file, not a folder"),
         (tmp_path / "no" / "deeper", "there is no folder"),
-        (tmp_path / ("n" * 300), "cannot be written"),
+        (tmp_path / ("n" * 300), "folder is '.*'; give the name of a file or folder"),
     ):
         with pytest.raises(ConfigError, match=message):
             pv.write_figures(unsure, folder)

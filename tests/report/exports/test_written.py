@@ -62,8 +62,8 @@ def test_what_cannot_be_written_is_a_sentence(unsure, tmp_path):
         ("", "names no file"),
         (tmp_path / "no" / "a.md", "there is no folder"),
         (tmp_path / "file" / "a.md", "there is no folder"),
-        (tmp_path / ("n" * 300 + ".md"), "cannot be written"),
-        (tmp_path / "a\0b.md", "cannot be written"),
+        (tmp_path / ("n" * 300 + ".md"), "path is '.*'; give the name of a file"),
+        (tmp_path / "a\0b.md", "path is '.*'; give the name of a file"),
     ):
         with pytest.raises(ConfigError, match=message):
             pv.write_tables(unsure, path, format="markdown")
