@@ -160,6 +160,8 @@ def shown_value(value: object) -> str:
     ... )
     ("'x'", 'of type list', True)
     """
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
     if isinstance(value, str) and len(value) > _MAX_SHOWN:
         value = f"{value[: _MAX_SHOWN - 3]}..."
     if isinstance(value, (str, bytes, bool, int, float, complex, type(None))):
@@ -181,8 +183,6 @@ def check_path(value: object, name: str) -> None:
         If a file cannot have such a name.
     """
     if not _is_path(value):
-        if isinstance(value, os.PathLike):
-            value = os.fspath(value)
         msg = f"{name} is {shown_value(value)}; give the name of a file or folder"
         raise ConfigError(msg)
 

@@ -49,7 +49,7 @@ def test_what_sets_groups_apart_is_printed_in_words_and_the_rest_by_id(optional)
     page = printed_tables(audit({"x": trials(trivial="ab")}), optional)
     share = "(G9): the share of same-recording target trials, which may be easier, ranges from "
     assert f"{share}0.0 % (m) to 50" in page
-    assert "The list also fails G2, G4, G7. parivox trials check" in " ".join(page.split())
+    assert "The list also fails G2, G4, G7. Run parivox trials check" in " ".join(page.split())
     page = printed_tables(audit({"x": trials()}), optional)
     assert "trials differ between groups" not in page
     assert "The list fails G2, G7." in page

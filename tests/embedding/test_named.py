@@ -139,7 +139,7 @@ def test_what_takes_a_device_is_given_it_and_it_is_recorded(home):
     [
         ("encoders:embed", "cuda", r"embed takes no device \(cuda\); leave it out, or name a cl"),
         ("encoders:ready", "cuda", "ready takes no device"),
-        ("encoders:Silent", "cuda", "its provenance does not tell it; add 'device': 'cuda'"),
+        ("encoders:Silent", "cuda", "its provenance does not name it; add 'device': 'cuda'"),
         ("encoders:OnDevice", "gpu", "device='gpu' is not known; give cpu or cuda"),
         ("ge2e", "cuda", r"system ge2e takes no device \(cuda\); leave it out"),
     ],

@@ -77,4 +77,4 @@ def test_that_nothing_tells_speakers_is_said_with_the_mend():
     )
     flat = Source("x", table.with_columns(speaker=pl.lit(None, pl.String)))
     (line,) = speaker_lines(flat)
-    assert line.endswith("recordings are; say it in a table")
+    assert line.endswith("recordings are; state it in a table")
