@@ -1,10 +1,14 @@
 """bt4vt's rows stand beside the exact ones, and are those of `parivox.core.bt4vt`."""
 
+from io import StringIO
+
 import pytest
+from rich.console import Console
 
 import parivox as pv
 from parivox import Counts
 from parivox.core import bt4vt
+from parivox.report.full_tables import every_table
 
 
 @pytest.fixture(scope="module")
@@ -117,5 +121,9 @@ def test_exact_rows_stay_as_they_are(audit, trials, speakers):
 
 
 def test_it_is_said_what_differs(audit, trials, speakers):
-    assert "nearest threshold" in audit.to_json()
-    assert "nearest threshold" not in pv.audit(trials, speakers=speakers, by="gender").to_json()
+    plain = pv.audit(trials, speakers=speakers, by="gender")
+    for given, option, is_said in ((audit, "bt4vt", True), (plain, None, False)):
+        assert given.record["options"]["compat"] == option
+        console = Console(file=StringIO(), width=200)
+        console.print(every_table(given))
+        assert ("nearest threshold" in console.file.getvalue()) == is_said
