@@ -72,7 +72,7 @@ quick: $(STAMP) ## run most tests of every room in about a minute: those not mar
 coverage: $(STAMP) ## the same, and say which lines no test reaches
 	$(PY) -m pytest $(PYTEST_ARGS) --cov --cov-report=term
 
-coverage-study: $(STAMP) ## how often intervals and floors hold, simulated: lists its parts with their minutes; STUDY=ratios runs one, CELLS=x/2 its cells with this name
+coverage-study: $(STAMP) ## how often intervals and floors hold: lists its studies with their minutes; STUDY=ratios runs one, CELLS=NAME some of its cells
 	$(PY) -m benchmarks.coverage $(STUDY) $(if $(CELLS),--cells $(CELLS))
 
 language-sample: $(STAMP) ## 100 sentences for editors to judge, drawn by the commit: see CONTRIBUTING.md

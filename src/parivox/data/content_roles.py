@@ -168,7 +168,7 @@ def _customer_columns(
 ) -> tuple[str, str] | None:
     """Return the columns of who is claimed and who calls, perhaps the same; None without any.
 
-    Beside decisions, a name that is known for customers is enough; others need many customers.
+    With decisions, a name that is known for customers is enough; others need many customers.
     """
     n_distinct = {column: frame[column].n_unique() for column in ids}
     repeated_columns = [

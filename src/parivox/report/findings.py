@@ -853,7 +853,7 @@ def limit_sentences(audit: Audit, filters: Row) -> Iterator[str]:
         groups_of_verdict = verdicts_of_limit.setdefault(limit_text(audit, row), {})
         name = row["group"]
         if row["verdict"] == "not_met":
-            name += _excess_text(row)
+            name += f" ({limited_value_text(row)})"
         groups_of_verdict.setdefault(row["verdict"], []).append(name)
     for limit, groups_of_verdict in verdicts_of_limit.items():
         answer = "; ".join(
@@ -879,11 +879,15 @@ def limit_text(audit: Audit, row: Row) -> str:
     return f"Limit of {times} on {row['metric'].upper()}{at_point}"
 
 
-def _excess_text(row: Row) -> str:
-    """Return by how much a limit is not met."""
+def limited_value_text(row: Row) -> str:
+    """Return what is compared with a limit, a rate or a ratio, and its interval if it has one."""
     if row["measure"] == "limit":
-        return f" ({percent(row['value'])} {interval_text(row['low'], row['high'], times=100)})"
-    return f" ({short_number(row['value'])} times {interval_text(row['low'], row['high'])})"
+        figure = percent(row["value"])
+        interval = interval_text(row["low"], row["high"], times=100)
+    else:
+        figure = f"{short_number(row['value'])} times"
+        interval = interval_text(row["low"], row["high"])
+    return f"{figure} {interval}".rstrip()
 
 
 def worst_tenth_sentences(audit: Audit, scope_filters: Row, point: str) -> Iterator[str]:

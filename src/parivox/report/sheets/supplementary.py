@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING
 from parivox.facts import facts_of_row
 from parivox.report.audit_queries import ERROR_TYPES, POOLED, has_several_systems, system_label
 from parivox.report.catalogue import reason_text
-from parivox.report.findings import LIMIT_VERDICTS, limit_rows, reference_text
+from parivox.report.findings import (
+    LIMIT_VERDICTS,
+    limit_rows,
+    limited_value_text,
+    reference_text,
+)
 from parivox.report.sheets.sheet import UNDEFINED, Cell, Sheet
 from parivox.report.words import interval_text, percent, share_of_speakers, short_number
 
@@ -70,13 +75,8 @@ def _limit_head(audit: Audit, row: Row) -> str:
 
 def _limit_cell(row: Row) -> Cell:
     """Return the verdict on a limit above the value with its interval."""
-    if row["value"] is None:
-        return Cell(LIMIT_VERDICTS[row["verdict"]], below=reason_text(row))
-    factor, figure = 1.0, f"{short_number(row['value'])} times"
-    if row["measure"] == "limit":
-        factor, figure = 100.0, percent(row["value"])
-    interval = interval_text(row["low"], row["high"], times=factor)
-    return Cell(LIMIT_VERDICTS[row["verdict"]], below=f"{figure} {interval}".strip())
+    below = reason_text(row) if row["value"] is None else limited_value_text(row)
+    return Cell(LIMIT_VERDICTS[row["verdict"]], below=below)
 
 
 def failures(audit: Audit, filters: Row, rates: Rates, point: str) -> Iterator[Sheet]:
