@@ -183,7 +183,7 @@ class TextSample:
 
     @cached_property
     def spoofing_label_position(self) -> int:
-        r"""Return the column of target, nontarget and spoof in rows with spoofing keys; -1 for none.
+        r"""Return the column of target, nontarget and spoof in spoofing keys; -1 for none.
 
         Examples
         --------
