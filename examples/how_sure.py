@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE, PICTURE = DOCS / "uncertainty.md", DOCS / "assets" / "how-sure.svg"
 GROUPING, POINTS = "gender+nationality", ("fpr=0.01", "fpr=0.001")
-FLOORS = {"gini": ("fnr", "fpr"), "max_geomean": ("fnr",), "tau_log": ("fnr", "fpr")}
+FLOORS = {"gini": ("fnr", "fpr"), "tau_log": ("fnr",)}
 """Measures whose noise floors are shown, and of which error rates."""
 SHOWN = ("m+USA", "f+UK", "f+India", "m+Norway", "m+Mexico", "pooled")
 
@@ -81,31 +81,21 @@ def audits() -> tuple[pv.Audit, pv.Audit]:
 
 
 def rates(sure: pv.Audit, naive: pv.Audit) -> Iterator[str]:
-    """FNR of some groups, with both intervals."""
+    """FNR of some groups, with both intervals and what the trials of each are worth."""
     intervals = "interval over trials | interval over speakers"
-    yield f"| group | speakers | trials | rejected | FNR | {intervals} |"
-    yield "|---|---|---|---|---|---|---|"
+    worth = "design effect | effective sample size | degrees of freedom"
+    yield f"| group | speakers | trials | FNR | {intervals} | {worth} |"
+    yield "|---|---|---|---|---|---|---|---|---|"
     over_trials = {row["group"]: row for row in fnr(naive)}
     for row in fnr(sure):
         if row["group"] not in SHOWN:
             continue
         naive_row = over_trials[row["group"]]
         yield (
-            f"| {row['group']} | {row['speakers']:,} | {row['trials']:,} | {row['errors']:,} | "
-            f"{percent(row['value'])} | {span(naive_row)} | {span(row)} |"
+            f"| {row['group']} | {row['speakers']:,} | {row['trials']:,} | "
+            f"{percent(row['value'])} | {span(naive_row)} | {span(row)} | {row['deff']:.0f} | "
+            f"{row['n_eff']:,.0f} | {row['df']:.0f} |"
         )
-
-
-def worth(sure: pv.Audit, _: pv.Audit) -> Iterator[str]:
-    """Design effects."""
-    yield "| group | trials | design effect | effective sample size | degrees of freedom |"
-    yield "|---|---|---|---|---|"
-    for row in fnr(sure):
-        if row["group"] in SHOWN:
-            yield (
-                f"| {row['group']} | {row['trials']:,} | {row['deff']:.0f} | {row['n_eff']:,.0f} | "
-                f"{row['df']:.0f} |"
-            )
 
 
 def floors(sure: pv.Audit, _: pv.Audit) -> Iterator[str]:
@@ -166,7 +156,6 @@ def people(sure: pv.Audit, _: pv.Audit) -> Iterator[str]:
 
 TABLES: dict[str, Callable[[pv.Audit, pv.Audit], Iterator[str]]] = {
     "rates": rates,
-    "worth": worth,
     "floors": floors,
     "guesses": guesses,
     "people": people,

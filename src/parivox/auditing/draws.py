@@ -6,7 +6,7 @@ One draw of speakers serves all systems, lists, groupings and measures, so that 
 from two of these values is resampled jointly. Thresholds that were set on the trials are set anew
 in each replicate.
 
-Threshold bias is cross-fitted here too (docs/methods/bias-measures.md#cross-fitted-threshold-bias):
+Threshold bias is cross-fitted here too (docs/methods/bias-measures.md#threshold-bias):
 a group's own best threshold, found on the very trials that it is judged on, always looks better
 than a common one, the more so the fewer trials there are. So it is found on one half of the group's
 speakers and judged on the other half, and the reverse, over several splits.

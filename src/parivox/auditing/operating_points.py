@@ -354,7 +354,7 @@ def _rule_value(text: str, head: str, number: str) -> float:
 def default_points(counts: Counts) -> list[OperatingPoint]:
     """Return FPR 1 % and, with enough trials, 0.1 %; FNR 1 % for a list of targets alone.
 
-    See docs/methods/index.md#the-default-audit.
+    See docs/methods/rates.md#operating-points.
     """
     n_nontarget = int(counts.n_nontarget)
     if not n_nontarget:

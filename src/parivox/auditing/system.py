@@ -456,7 +456,7 @@ def without_optimism(
     """Return the metrics of each cell, less what fitting them to their own trials has won or lost.
 
     Each replicate differs from the data as the data do from all speakers: by the mean of this the
-    metric is corrected, to 0 at least. See docs/methods/costs.md#calibration-loss.
+    metric is corrected, to 0 at least. See docs/methods/costs.md#calibration.
     """
     corrected = [dict(values) for values in base_values]
     for i, key in enumerate(draws.keys):

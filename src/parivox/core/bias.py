@@ -165,7 +165,7 @@ def difference(values: ArrayLike, to: ArrayLike) -> BiasValue:
     """Return group minus reference.
 
     In units of the metric; 0 is fair, positive is worse than the reference.
-    docs/methods/bias-measures.md#difference.
+    docs/methods/bias-measures.md#bias-measures.
 
     Examples
     --------
@@ -182,7 +182,7 @@ def ratio(values: ArrayLike, to: ArrayLike) -> BiasValue:
 
     Of values at least 0, in [0, inf]; 1 is fair, above 1 is worse than the reference. inf for a
     reference of 0, NaN for 0 / 0. Under the policy ``nist`` the reference is the one adjusted by
-    `smoothed`. docs/methods/bias-measures.md#ratio.
+    `smoothed`. docs/methods/bias-measures.md#bias-measures.
 
     Examples
     --------
@@ -209,7 +209,7 @@ def neg_log_ratio(values: ArrayLike, to: ArrayLike) -> BiasValue:
 
     Of values at least 0, in [-inf, inf]; 0 is fair, positive means that the group is favoured. +inf
     for a group without errors, -inf for a reference of 0, NaN for 0 / 0.
-    docs/methods/bias-measures.md#negative-log-ratio.
+    docs/methods/bias-measures.md#bias-measures.
 
     Examples
     --------

@@ -104,7 +104,7 @@ def calibration_loss(
 ) -> FloatArray | np.float64:
     """Return Cllr minus minimum Cllr: what miscalibration costs.
 
-    Bits, in [0, inf]; lower is better. docs/methods/costs.md#calibration-loss. `base` is that
+    Bits, in [0, inf]; lower is better. docs/methods/costs.md#calibration. `base` is that
     of the logarithms.
 
     Examples

@@ -42,7 +42,7 @@ def fdr(fpr: ArrayLike, fnr: ArrayLike, *, alpha: ArrayLike = 0.5) -> MetaValue:
     """Return the fairness discrepancy rate: 1 - alpha * range(FPR) - (1 - alpha) * range(FNR).
 
     In [0, 1], higher is fairer. Tends to 1 as rates fall, whatever the disparity. NaN with fewer
-    than two groups. docs/methods/bias-measures.md#fdr; de Freitas Pereira and Marcel (2022).
+    than two groups. docs/methods/bias-measures.md#joint-fpr-and-fnr-in-one-number; de Freitas Pereira and Marcel (2022).
 
     Examples
     --------
@@ -65,7 +65,7 @@ def ir(
 
     In [1, inf), lower is fairer. NaN ``zero_cell`` if a term with weight has a smallest rate of 0;
     a term without any errors counts as 1 (``zero_over_zero``). `denominator` has FPR and FNR to
-    take the minima of (policy ``nist``). docs/methods/bias-measures.md#ir; NIST (Grother).
+    take the minima of (policy ``nist``). docs/methods/bias-measures.md#joint-fpr-and-fnr-in-one-number; NIST (Grother).
 
     Examples
     --------
@@ -94,7 +94,7 @@ def garbe(fpr: ArrayLike, fnr: ArrayLike, *, alpha: ArrayLike = 0.5) -> MetaValu
     """Return the Gini aggregation rate: alpha * Gini(FPR) + (1 - alpha) * Gini(FNR).
 
     In [0, 1], lower is fairer. A rate without any errors counts as Gini 0 (``no_errors``, if it has
-    weight). docs/methods/bias-measures.md#garbe-and-gini; Howard et al. (2022).
+    weight). docs/methods/bias-measures.md#measures-of-one-base-metric; Howard et al. (2022).
 
     Examples
     --------
@@ -114,7 +114,7 @@ def eo_diff(fpr: ArrayLike, fnr: ArrayLike) -> MetaValue:
     """Return the equalised odds difference: the larger of the ranges of TPR and FPR (fairlearn).
 
     In [0, 1], lower is fairer; TPR = 1 - FNR. NaN with fewer than two groups.
-    docs/methods/bias-measures.md#equalised-odds.
+    docs/methods/bias-measures.md#joint-fpr-and-fnr-in-one-number.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def eo_ratio(fpr: ArrayLike, fnr: ArrayLike) -> MetaValue:
     """Return the equalised odds ratio: the smaller of min/max TPR and min/max FPR (fairlearn).
 
     In [0, 1], higher is fairer; TPR = 1 - FNR. A ratio with maximum 0 counts as 1
-    (``zero_over_zero``). docs/methods/bias-measures.md#equalised-odds.
+    (``zero_over_zero``). docs/methods/bias-measures.md#joint-fpr-and-fnr-in-one-number.
 
     Examples
     --------

@@ -179,7 +179,7 @@ def threshold_at_eer(curve: Curve) -> FloatArray:
 def hter(curve: Curve) -> FloatArray:
     """Return the half total error rate (FPR + FNR) / 2 at each threshold.
 
-    See docs/methods/costs.md#hter. In [0, 1], lower is better; NaN without targets or nontargets.
+    See docs/methods/rates.md#fpr-and-fnr. In [0, 1], lower is better; NaN without targets or nontargets.
     Of shape (..., threshold).
 
     Examples

@@ -41,7 +41,7 @@ def auc(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> FloatArr
     """Return the probability that a target trial outscores a nontarget trial, ties counting half.
 
     In [0, 1]; 0.5 is chance, below it the scores look reversed. Higher is better. NaN without
-    targets or nontargets. docs/methods/costs.md#auc.
+    targets or nontargets. docs/methods/costs.md#separation.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def dprime(
     abs(mean difference) / sqrt(mean of both variances), in [0, inf); higher is better. Trials minus
     `ddof` divide the sums of squares; pyeer uses 0. NaN with `ddof` or fewer trials of a class,
     with infinite scores, or if no score differs from its class mean.
-    docs/methods/costs.md#d-prime.
+    docs/methods/costs.md#separation.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def shift(
 
     In units of the scores; 0 is no shift, positive means that the group scores higher. NaN without
     trials of the class, or between infinities of one sign. Shapes broadcast; what is compared is
-    their `location`. docs/methods/costs.md#score-shift.
+    their `location`. docs/methods/costs.md#separation.
 
     Examples
     --------

@@ -187,7 +187,7 @@ def gini(values: ArrayLike, *, normalised: bool = True) -> MetaValue:
 
     In [0, 1], lower is fairer; 0 with ``no_errors`` if all values are 0. `normalised` multiplies by
     n / (n - 1), so that all errors in one group make 1.
-    docs/methods/bias-measures.md#garbe-and-gini; Howard et al. (2022).
+    docs/methods/bias-measures.md#measures-of-one-base-metric; Howard et al. (2022).
 
     Examples
     --------
@@ -207,7 +207,7 @@ def nrb(values: ArrayLike, average: ArrayLike) -> MetaValue:
 
     In [0, inf), lower is fairer. `average` is the reference of shape ``[...]``, usually the pooled
     value. NaN with a group (``zero_cell``) or average (``zero_reference``) of 0.
-    docs/methods/bias-measures.md#nrb; Hutiri et al. (docs/references.md#paper-000; 2023).
+    docs/methods/bias-measures.md#measures-of-one-base-metric; Hutiri et al. (docs/references.md#paper-000; 2023).
 
     Examples
     --------
@@ -244,7 +244,7 @@ def rb(values: ArrayLike, average: ArrayLike) -> MetaValue:
 def value_range(values: ArrayLike) -> MetaValue:
     """Return the largest minus the smallest value: of FPR and of FNR a term of the FDR.
 
-    In units of the metric, lower is fairer. docs/methods/bias-measures.md#fdr.
+    In units of the metric, lower is fairer. docs/methods/bias-measures.md#joint-fpr-and-fnr-in-one-number.
 
     Examples
     --------
@@ -260,7 +260,7 @@ def max_min(values: ArrayLike, *, denominator: ArrayLike | None = None) -> MetaV
 
     In [1, inf), lower is fairer. NaN ``zero_cell`` if only the smallest is 0, 1 with
     ``zero_over_zero`` if all are. `denominator` has values to take the minimum of (policy
-    ``nist``). docs/methods/bias-measures.md#ratios-of-extremes.
+    ``nist``). docs/methods/bias-measures.md#measures-of-one-base-metric.
 
     Examples
     --------
@@ -291,7 +291,7 @@ def max_geomean(values: ArrayLike, *, denominator: ArrayLike | None = None) -> M
 
     In [1, inf), lower is fairer. NaN ``zero_cell`` if any is 0, ``no_errors`` if all are.
     `denominator` has values to take the geometric mean of (policy ``nist``), which can then lie
-    above the largest value. docs/methods/bias-measures.md#ratios-of-extremes; NIST IR 8429.
+    above the largest value. docs/methods/bias-measures.md#measures-of-one-base-metric; NIST IR 8429.
 
     Examples
     --------
@@ -329,7 +329,7 @@ def sd(values: ArrayLike, *, ddof: int = 1) -> MetaValue:
     """Return the standard deviation over groups, with n - `ddof` below the sum of squares.
 
     In units of the metric, in [0, inf), lower is fairer.
-    docs/methods/bias-measures.md#standard-deviation.
+    docs/methods/bias-measures.md#measures-of-one-base-metric.
 
     Examples
     --------

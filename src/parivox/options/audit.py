@@ -59,7 +59,7 @@ EER_DEFINITIONS = (
 )
 _LLR = "scores are natural-log likelihood ratios"
 _LLR_BASE = (
-    "scores are log-likelihood ratios [to this base](metrics/costs.md#logarithms): 10 or 2; "
+    "scores are log-likelihood ratios [to this base](methods/costs.md#logarithms): 10 or 2; "
     "thresholds keep the units of the scores"
 )
 
@@ -119,7 +119,7 @@ class ReadOptions(CommandOptions):
     failures: Any = option(
         INPUT_SECTION,
         "table of [failures to enrol and to acquire]"
-        "(metrics/error-rates.md#failures-and-decisions): recording, stage "
+        "(methods/rates.md#failures-and-decisions): recording, stage "
         "(`enrol` or `acquire`) and reason",
         value_type="TableSource | None",
     )
@@ -232,10 +232,10 @@ class AuditOptions(ReadOptions):
         example="both",
     )
     # below 30 / 0.001 = 30,000 nontarget trials, fewer than 30 false accepts set the threshold
-    # (docs/metrics/error-rates.md#operating-points)
+    # (docs/methods/rates.md#operating-points)
     operating_points: tuple[str, ...] | None = option(
         MEASUREMENT_SECTION,
-        "[rule that sets one threshold](metrics/error-rates.md#operating-points) for all groups: "
+        "[rule that sets one threshold](methods/rates.md#operating-points) for all groups: "
         "`threshold=X`, `fpr=X`, `fnr=X`, `eer`, `min-cdet`, `min-cdet:COST`, `bayes`, or "
         "`deployed` (decisions or thresholds given with the trials)",
         Texts,
@@ -264,7 +264,7 @@ class AuditOptions(ReadOptions):
     # docs/methods/costs.md#cost-models-in-use
     cost: tuple[str, ...] = option(
         MEASUREMENT_SECTION,
-        "detection cost: a [name](metrics/costs.md#cost-models) such as `sre08`, or "
+        "detection cost: a [name](methods/costs.md#cost-models-in-use) such as `sre08`, or "
         "`P_TARGET,C_MISS,C_FA`; `min-cdet` uses the first",
         Texts,
         ("voxsrc",),
@@ -274,7 +274,7 @@ class AuditOptions(ReadOptions):
     # docs/methods/rates.md#nine-definitions
     eer: tuple[str, ...] = option(
         MEASUREMENT_SECTION,
-        "[definition of the EER](metrics/error-rates.md#equal-error-rate): `linear`, "
+        "[definition of the EER](methods/rates.md#equal-error-rate): `linear`, "
         "`nearest_max`, `nearest_mean`, "
         "`clova`, `speechbrain`, `kaldi`, `nist_sre16`, `rocch`, `pyeer`",
         Texts,
@@ -308,7 +308,7 @@ class AuditOptions(ReadOptions):
     # docs/methods/bias-measures.md#zeros
     zero: tuple[ZeroPolicy, ...] = option(
         MEASUREMENT_SECTION,
-        "treatment of [rates without errors](metrics/bias-measures.md#zeros): `none`, `jeffreys`, "
+        "treatment of [rates without errors](methods/bias-measures.md#zeros): `none`, `jeffreys`, "
         "`nist`",
         Texts,
         ("none", "jeffreys"),

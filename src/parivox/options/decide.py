@@ -93,7 +93,7 @@ class ThresholdOptions(HeldOutOptions):
     )
     cost: str = option(
         FITTING_SECTION,
-        "detection cost in which gains are expressed: a [name](metrics/costs.md#cost-models) such "
+        "detection cost in which gains are expressed: a [name](methods/costs.md#cost-models-in-use) such "
         "as `sre08`, or `P_TARGET,C_MISS,C_FA`",
         Text,
         "voxsrc",
@@ -128,7 +128,7 @@ class CalibrateOptions(HeldOutOptions):
         "llr_base",
         section=FITTING_SECTION,
         description="scores are already log-likelihood ratios [to this "
-        "base](metrics/costs.md#logarithms), 10 or 2; they are judged uncalibrated as "
+        "base](methods/costs.md#logarithms), 10 or 2; they are judged uncalibrated as "
         "well",
     )
 
