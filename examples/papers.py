@@ -64,19 +64,6 @@ def in_order(reproductions: Reproductions) -> list[Row]:
     )
 
 
-def subgroups(reproductions: Reproductions) -> Iterator[str]:
-    """Table 4 of paper 001: printed, counted, and how sure."""
-    yield "| group | speakers | printed | counted | 95 % interval | p, of 18 groups |"
-    yield "|---|---|---|---|---|---|"
-    for row in in_order(reproductions):
-        name = f"**{row['row']}**" if row["p_holm"] < 0.05 else row["row"]
-        yield (
-            f"| {name} | {row['note'].removesuffix(' speakers')} | {row['printed']:.4f} | "
-            f"{row['exact']:.4f} | {row['low']:.2f} to {row['high']:.2f} | "
-            f"{p_value_cell(row['p_holm'])} |"
-        )
-
-
 def fairest(reproductions: Reproductions) -> Iterator[str]:
     """Return table 1 of paper 003: each measure of five systems, and its noise floor."""
     under_equal_rates = "mean under equal rates | noise floor (95 %) | p, by itself"
@@ -98,7 +85,6 @@ def fairest(reproductions: Reproductions) -> Iterator[str]:
 
 TABLES: dict[str, Callable[[Reproductions], Iterator[str]]] = {
     "tally": tally,
-    "subgroups": subgroups,
     "fairest": fairest,
 }
 
