@@ -221,9 +221,9 @@ def listed(command, section):
 
 
 def row(field):
-    """Row of an option in a table of the page; several for a choice of directions."""
+    """Item of an option in a list of the page; several for a choice of directions."""
     if isinstance(field, Direction):
-        return [f"| `--{word}` | {words} | |" for word, words in field.descriptions.items()]
+        return [f"- `--{word}`: {words}" for word, words in field.descriptions.items()]
     words = (
         field.negated_description
         if isinstance(field, Flag) and field.negated_description
@@ -231,9 +231,14 @@ def row(field):
     )
     name = f"`{field.flag} {field.metavar}`".replace(" `", "`")
     name = f"`-{field.letter}`, {name}" if field.letter else name
-    fallback = "must be given" if field.is_required else field.default_description
-    more = ". Can be repeated" if field.is_repeatable else ""
-    return [f"| {name} | {words}{more} | {fallback} |".replace("|  |", "| |")]
+    more = [words]
+    if field.is_required:
+        more.append("Required")
+    if field.is_repeatable:
+        more.append("Can be repeated")
+    if field.default_description and not field.is_required:
+        more.append(f"Default: {field.default_description}")
+    return [f"- {name}: {'. '.join(more)}"]
 
 
 def flags(field):
@@ -241,39 +246,65 @@ def flags(field):
     return [*field.descriptions] if isinstance(field, Direction) else [field.flag[2:]]
 
 
-def table(command, section):
-    """Table of those options, as the page of the command line has it.
+ANCHORS = {"trials check": "trials-check-and-describe", "trials build": "trials-build"}
+"""Headings of commands that do not begin with their first word alone."""
 
-    Options that `audit` describes in the same words are named after the table.
+
+def home_link(command):
+    """Link to the section that describes the options of a command."""
+    group = " ".join(command.split()[:2])
+    return f"[`{command}`](#{ANCHORS.get(group, group.split()[0])})"
+
+
+def option_list(command, section, earlier):
+    """List of those options, as the page of the command line has it.
+
+    Options that an earlier command describes in the same words are named after the list.
     """
-    home = [] if command == HOME else [row(field) for field in listed(HOME, "")]
-    fields = listed(command, section)
-    own = [line for field in fields if row(field) not in home for line in row(field)]
-    lines = ["| option | meaning | default |", "|---|---|---|", *own] if own else []
-    shared = [name for field in fields if row(field) in home for name in flags(field)]
+    homes = {tuple(row(field)): home for home in reversed(earlier) for field in listed(home, "")}
+    own, shared = [], {}
+    for field in listed(command, section):
+        if home := homes.get(tuple(row(field))):
+            shared.setdefault(home, []).extend(flags(field))
+        else:
+            own += row(field)
+    lines = list(own)
     if shared:
-        also = "Also options" if own else "Options"
-        names = ", ".join(f"`--{name}`" for name in shared)
-        lines += [*([""] if own else []), f"{also} of [`audit`](#audit): {names}."]
+        named = (
+            f"of {home_link(home)}: {', '.join(f'`--{name}`' for name in shared[home])}"
+            for home in earlier
+            if home in shared
+        )
+        lines += [
+            *([""] if own else []),
+            f"{'Also options' if own else 'Options'} {'; '.join(named)}.",
+        ]
     return "\n".join(lines) + "\n"
 
 
 MARKED = re.compile(
     r"(<!-- options of ([\w ]+?)(?:: ([\w ]+))? -->\n\n)"
-    r"(?:\|.*\n)*(?:\n?(?:Also options|Options) of \[`audit`\]\(#audit\): .*\n)?"
+    r"(?:- .*\n)*(?:\n?(?:Also options|Options) of \[.*\n)?"
 )
 
 
 def page(text):
-    """The page of the command line with every table as it is described."""
-    return MARKED.sub(lambda match: match[1] + table(match[2], match[3]), text)
+    """The page of the command line with every list as it is described."""
+    commands = list(dict.fromkeys([HOME, *(match[2] for match in MARKED.finditer(text))]))
+
+    def written(match):
+        command = match[2]
+        earlier = [] if command == HOME else commands[: commands.index(command)]
+        return match[1] + option_list(command, match[3], earlier)
+
+    return MARKED.sub(written, text)
 
 
 def test_types_of_options_are_as_described():
     assert TYPED.read_text(encoding="utf-8") == typed(), "run python tests/test_options.py"
 
 
-def test_tables_of_options_are_as_described():
+def test_lists_of_options_are_as_described():
     text = PAGE.read_text(encoding="utf-8")
     assert text == page(text), "run python tests/test_options.py"
     shown = {field.flag for _, *arguments in MARKED.findall(text) for field in listed(*arguments)}
