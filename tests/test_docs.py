@@ -1,6 +1,5 @@
 """The documentation names everything that a user can write or will read."""
 
-import ast
 import re
 import shlex
 import tomllib
@@ -346,50 +345,3 @@ def test_the_architecture_names_files_that_exist():
     ]
     assert len(named) > 40
     assert gone == []
-
-
-QUESTIONS = {
-    "rates of groups": "What are the error rates",
-    "ratios": "What is the ratio",
-    "equalized odds": "What is the largest",
-}
-NAMES_OF_FAIRLEARN = {"frame", "accepted", "equalized_odds_difference", "MetricFrame", "gender"}
-
-
-def lines_by_tool(code):
-    """Lines of source of the statements of a page, of fairlearn and of Parivox."""
-    source = "\n".join(line[4:] for line in code.splitlines() if line.startswith((">>> ", "... ")))
-    counts = {"fairlearn": 0, "Parivox": 0}
-    for statement in ast.parse(source).body:
-        names = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
-        imports = getattr(statement, "module", "") or ""
-        is_theirs = bool(names & NAMES_OF_FAIRLEARN) or imports.startswith("fairlearn")
-        counts["fairlearn" if is_theirs else "Parivox"] += (
-            statement.end_lineno - statement.lineno + 1
-        )
-    return counts
-
-
-def test_lines_of_the_same_questions_are_counted_from_the_page():
-    before, page = text("coming-from.md").split("\n## fairlearn\n")
-    page = page.split("\n## ")[0]
-    ready, *answers = page.split("\n**")
-    counted = {
-        question: lines_by_tool(next(part for part in answers if part.startswith(start)))
-        for question, start in QUESTIONS.items()
-    }
-    # the frame answers the first question
-    made_ready, frame = re.split(r"(?=>>> frame = )", ready)
-    counted["rates of groups"]["fairlearn"] += lines_by_tool(frame)["fairlearn"]
-    counted["preparation"] = {
-        "fairlearn": lines_by_tool(made_ready)["fairlearn"],
-        "Parivox": lines_by_tool(
-            re.search(r">>> import parivox.*?\n(?=>>> groups)", before, re.DOTALL)[0]
-        )["Parivox"],
-    }
-    rows = dict(re.findall(r"^\| ([\w ]+?) \| (\d+ \|.*\| \d+) \|$", page, flags=re.MULTILINE))
-    stated = {
-        question: {"fairlearn": int(row.split(" ")[0]), "Parivox": int(row.rsplit(" ", 1)[1])}
-        for question, row in rows.items()
-    }
-    assert stated == counted
