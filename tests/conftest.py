@@ -63,8 +63,6 @@ if "forkserver" in multiprocessing.get_all_start_methods():
 
 SLOW = {"bank", "bt4vt_data", "chromium", "torch", "whole"}
 """Fixtures that take seconds: a browser, networks, real lists, audits with every option."""
-SLOW_PAGES = {"coming-from.md"}
-"""Pages of docs/ whose examples take seconds: they import other tools."""
 
 
 TOGETHER = ("h_page", "chromium", "whole", "forking", "pages", "reproduced")
@@ -85,7 +83,7 @@ def pytest_collection_finish():
 def pytest_collection_modifyitems(items):
     """Leave what asks for a slow fixture out of `make quick`, too, and put those in order."""
     for item in items:
-        if SLOW & {*getattr(item, "fixturenames", ())} or item.name in SLOW_PAGES:
+        if SLOW & {*getattr(item, "fixturenames", ())}:
             item.add_marker("slow")
     items.sort(
         key=lambda item: next(
