@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 
 EXAMPLES = Path(__file__).parent
 DOCS = EXAMPLES.parent / "docs"
-TUTORIALS = ("student", "auditor", "bank", "product")
+TUTORIALS = ("student", "auditor", "bank")
 PAGES = (
     "bring-your-data.md",
     "trials.md",
