@@ -26,7 +26,7 @@ PAGE, PICTURE = DOCS / "uncertainty.md", DOCS / "assets" / "how-sure.svg"
 GROUPING, POINTS = "gender+nationality", ("fpr=0.01", "fpr=0.001")
 FLOORS = {"gini": ("fnr", "fpr"), "tau_log": ("fnr",)}
 """Measures whose noise floors are shown, and of which error rates."""
-SHOWN = ("m+USA", "f+UK", "f+India", "m+Norway", "m+Mexico", "pooled")
+SHOWN = ("m+USA", "f+India", "m+Norway", "pooled")
 
 WIDTH, TOP, STEP = 1000, 84, 25
 RATES_X0, RATES_X1, GINI_X0, GINI_X1 = 130, 560, 720, 970
