@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from parivox.core.meta import au_fdr, eo_diff, eo_ratio, fdr, garbe, ir
     from parivox.core.rates import fnr_at_fpr, fpr_at_fnr, hter
     from parivox.core.separation import auc, dprime, r_precision, shift
+    from parivox.core.spoof import min_tdcf, sasv_eer, spf_eer
     from parivox.core.spread import (
         cv,
         gini,
@@ -119,6 +120,7 @@ _HOMES = {
     "parivox.core.meta": ("au_fdr", "eo_diff", "eo_ratio", "fdr", "garbe", "ir"),
     "parivox.core.rates": ("fnr_at_fpr", "fpr_at_fnr", "hter"),
     "parivox.core.separation": ("auc", "dprime", "r_precision", "shift"),
+    "parivox.core.spoof": ("min_tdcf", "sasv_eer", "spf_eer"),
     "parivox.core.spread": (
         "cv",
         "gini",
@@ -213,6 +215,7 @@ __all__ = [
     "min_cdet",
     "min_cllr",
     "min_max",
+    "min_tdcf",
     "monitor",
     "neg_log_ratio",
     "nrb",
@@ -224,6 +227,7 @@ __all__ = [
     "ratio",
     "rb",
     "reference",
+    "sasv_eer",
     "score",
     "score_all_pairs",
     "sd",
@@ -231,6 +235,7 @@ __all__ = [
     "shift",
     "sklearn",
     "smoothed",
+    "spf_eer",
     "threshold_bias",
     "thresholds",
     "trials",

@@ -75,7 +75,7 @@ def min_cdet(
     y_true: ArrayLike, y_score: ArrayLike, *, cost: str = "voxsrc", normalised: bool = True
 ) -> float:
     """Return the minimum detection cost, by a cost model such as ``sre08`` or ``0.05,1,1``."""
-    model = costs.parse_cost(cost)
+    model = costs.parse_detection_cost(cost)
     return float(costs.min_cdet(y_score, y_true, cost=model, normalised=normalised).value)
 
 
@@ -84,7 +84,7 @@ def act_cdet(
     y_true: ArrayLike, y_score: ArrayLike, *, cost: str = "voxsrc", normalised: bool = True
 ) -> float:
     """Return the detection cost of natural-log likelihood ratios at the Bayes threshold."""
-    model = costs.parse_cost(cost)
+    model = costs.parse_detection_cost(cost)
     return float(costs.act_cdet(y_score, y_true, cost=model, normalised=normalised))
 
 

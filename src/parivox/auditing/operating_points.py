@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.outcomes import NO_OUTCOMES
-from parivox.core.costs import bayes_threshold, cdet, min_cdet, parse_cost
+from parivox.core.costs import bayes_threshold, cdet, min_cdet, parse_detection_cost
 from parivox.core.rates import threshold_at_eer, threshold_at_fnr, threshold_at_fpr
 from parivox.errors import ConfigError
 from parivox.facts import fact
@@ -315,7 +315,7 @@ def parse_point(
     if name in {"eer", DEPLOYED} and not colon:
         return OperatingPoint(text.strip(), name)
     if name in {"min-cdet", "bayes"}:
-        cost = parse_cost(cost_name) if cost_name else costs[0]
+        cost = parse_detection_cost(cost_name) if cost_name else costs[0]
         if len(cost.p_target) > 1:
             msg = (
                 f"operating point {text!r}: cost model {cost.name} averages several priors and has "

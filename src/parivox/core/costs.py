@@ -3,17 +3,19 @@
 ``C(t) = c_miss P FNR(t) + c_fa (1 - P) FPR(t)`` with P the prior of target trials. The normalised
 cost divides by the cost of the better blind decision, ``min(c_miss P, c_fa (1 - P))``
 (docs/methods/costs.md#detection-cost). Lower is better. A model with several priors gives the
-mean over its priors, each with its own threshold.
+mean over its priors, each with its own threshold. A model with a prior of spoof trials is an
+architecture-agnostic cost (a-DCF): it adds ``c_spoof p_spoof SFAR(t)``, and of what is neither
+target nor spoof, nontarget trials have the prior that is left.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, cached_property
 from numbers import Real
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 import numpy as np
 
@@ -30,8 +32,28 @@ if TYPE_CHECKING:
 # Weighted sums of products of trial numbers below this are exact in int64; larger ones are
 # computed with floats.
 _MAX_INT64_SUM = 2**62
+_N_COST_NUMBERS, _N_SPOOF_COST_NUMBERS = 3, 6
 _LOGARITHM_BY_BASE = {2: math.log2, math.e: math.log, 10: math.log10}
 """Exact where a cost ratio is a power of the base."""
+
+
+class CostWeights(NamedTuple):
+    """Weights of FNR, FPR and SFAR in a cost."""
+
+    miss: Fraction
+    false_accept: Fraction
+    spoof_accept: Fraction
+
+    @property
+    def default(self) -> Fraction:
+        """Cost of the better blind decision: reject all trials, or accept them."""
+        return min(self.miss, self.false_accept + self.spoof_accept)
+
+    def scaled(self, *, normalised: bool) -> CostWeights:
+        """Return the same weights over the cost of the better blind decision, if asked for."""
+        if not normalised:
+            return self
+        return CostWeights(*(weight / self.default for weight in self))
 
 
 def _is_number(value: object) -> bool:
@@ -40,7 +62,7 @@ def _is_number(value: object) -> bool:
 
 @dataclass(frozen=True)
 class CostModel:
-    """Prior of targets, and cost of a missed target and of a false accept.
+    """Priors of target and spoof trials, and the cost of each kind of error.
 
     Examples
     --------
@@ -57,10 +79,13 @@ class CostModel:
     c_fa: float = 1.0
     note: str = field(default="", compare=False)
     """What a reader should know before relying on the model; empty for most."""
+    p_spoof: float = 0.0
+    """In [0, 1): 0 for a model without spoof trials."""
+    c_spoof: float = 1.0
 
     def __post_init__(self) -> None:
         """Refuse priors and costs that no decision can have."""
-        costs = (self.c_miss, self.c_fa)
+        costs = (self.c_miss, self.c_fa, self.c_spoof, self.p_spoof)
         priors = self.p_target if isinstance(self.p_target, tuple) else (None,)
         if not isinstance(self.name, str) or not all(map(_is_number, (*costs, *priors))):
             msg = (
@@ -71,10 +96,17 @@ class CostModel:
         if not self.p_target or not all(0 < p < 1 for p in self.p_target):
             msg = f"cost {self.name}: p_target is {self.p_target}; it must lie between 0 and 1"
             raise ConfigError(msg)
-        if not all(0 < c < math.inf for c in (self.c_miss, self.c_fa)):
+        if not all(0 < c < math.inf for c in (self.c_miss, self.c_fa, self.c_spoof)):
+            spoof_text = f" and c_spoof is {self.c_spoof}" if self.p_spoof else ""
             msg = (
-                f"cost {self.name}: c_miss is {self.c_miss} and c_fa is {self.c_fa}; both must "
-                "be positive numbers"
+                f"cost {self.name}: c_miss is {self.c_miss} and c_fa is {self.c_fa}{spoof_text}; "
+                "costs must be positive numbers"
+            )
+            raise ConfigError(msg)
+        if not 0 <= self.p_spoof < 1 - max(self.p_target):
+            msg = (
+                f"cost {self.name}: p_spoof is {self.p_spoof} and p_target {self.p_target}; "
+                "together they must be less than 1, as nontarget trials have the rest"
             )
             raise ConfigError(msg)
 
@@ -84,30 +116,38 @@ class CostModel:
         if len(self.p_target) == 1:
             return (self,)
         return tuple(
-            CostModel(f"{self.name}:{p}", (p,), self.c_miss, self.c_fa) for p in self.p_target
+            replace(self, name=f"{self.name}:{p}", p_target=(p,), note="") for p in self.p_target
         )
 
+    @property
+    def has_spoof(self) -> bool:
+        """Whether spoof accepts cost anything, so that spoof trials are needed."""
+        return self.p_spoof > 0
+
     @cached_property
-    def weights(self) -> tuple[Fraction, Fraction]:
-        """Exact weights of FNR and FPR in the raw cost, from the numbers as written."""
-        prior = _exact_fraction(self._single_prior())
-        return _exact_fraction(self.c_miss) * prior, _exact_fraction(self.c_fa) * (1 - prior)
+    def weights(self) -> CostWeights:
+        """Exact weights of the error rates in the raw cost, from the numbers as written."""
+        prior, spoof_prior = _exact_fraction(self._single_prior()), _exact_fraction(self.p_spoof)
+        return CostWeights(
+            miss=_exact_fraction(self.c_miss) * prior,
+            false_accept=_exact_fraction(self.c_fa) * (1 - prior - spoof_prior),
+            spoof_accept=_exact_fraction(self.c_spoof) * spoof_prior,
+        )
 
     @property
     def c_default(self) -> float:
         """Cost of the better blind decision, the normaliser."""
-        return float(min(self.weights))
+        return float(self.weights.default)
 
     @property
     def beta(self) -> float:
         """Weight of FPR relative to FNR; the Bayes threshold is its logarithm."""
-        miss, false_accept = self.weights
-        return float(false_accept / miss)
+        return float(self.weights.false_accept / self.weights.miss)
 
     @property
     def effective_prior(self) -> float:
-        """Prior with the same decisions at equal costs."""
-        miss, false_accept = self.weights
+        """Prior of targets with the same decisions at equal costs, without spoof trials."""
+        miss, false_accept = self.weights.miss, self.weights.false_accept
         return float(miss / (miss + false_accept))
 
     def _single_prior(self) -> float:
@@ -135,6 +175,8 @@ class MinCost:
     """False rejects there; -1 where the threshold is NaN."""
     raw: FloatArray
     """The same cost, not normalised."""
+    spoof_accepts: IntArray | None = None
+    """Spoof accepts there; None for a model without spoof trials."""
 
 
 _PARTITIONS_NOTE = (
@@ -162,42 +204,85 @@ COST_MODELS: dict[str, CostModel] = {
         CostModel("sre24", (0.01, 0.05), note=_UNCONFIRMED_NOTE),
         CostModel("sitw16", (0.01,)),
         CostModel("ffsvc20", (0.01,)),
+        CostModel("adcf1", (0.9,), c_fa=10.0, p_spoof=0.05, c_spoof=20.0),
+        CostModel("asvspoof5", (0.9405,), c_fa=10.0, p_spoof=0.05, c_spoof=10.0),
     )
 }
 
 
 def parse_cost(text: str) -> CostModel:
-    """Return the cost model of a name of `COST_MODELS` or from ``p_target,c_miss,c_fa``.
+    """Return the cost model of a name of `COST_MODELS` or of its numbers.
+
+    Three numbers are ``p_target,c_miss,c_fa``; six, with spoof trials, are
+    ``p_target,p_nontarget,p_spoof,c_miss,c_fa,c_spoof``, of which the priors add up to 1.
 
     Raises
     ------
     ConfigError
-        If the name is unknown, or the numbers are not three or out of range.
+        If the name is unknown, or the numbers are neither three nor six or out of range.
 
     Examples
     --------
     >>> parse_cost("sre08").c_miss, parse_cost("0.05,1,1").p_target
     (10.0, (0.05,))
+    >>> parse_cost("0.9,0.05,0.05,1,10,20").weights == parse_cost("adcf1").weights
+    True
     """
     if text in COST_MODELS:
         return COST_MODELS[text]
     try:
-        p_target, c_miss, c_fa = (float(number) for number in text.split(","))
+        numbers = [float(number) for number in text.split(",")]
     except ValueError:
+        numbers = []
+    if len(numbers) == _N_COST_NUMBERS:
+        p_target, c_miss, c_fa = numbers
+        return CostModel(text, (p_target,), c_miss, c_fa)
+    if len(numbers) == _N_SPOOF_COST_NUMBERS:
+        p_target, p_nontarget, p_spoof, c_miss, c_fa, c_spoof = numbers
+        if _exact_fraction(p_target) + _exact_fraction(p_nontarget) + _exact_fraction(p_spoof) != 1:
+            msg = (
+                f"cost {text!r}: the priors {p_target:g}, {p_nontarget:g} and {p_spoof:g} of "
+                "target, nontarget and spoof trials do not add up to 1"
+            )
+            raise ConfigError(msg)
+        return CostModel(text, (p_target,), c_miss, c_fa, p_spoof=p_spoof, c_spoof=c_spoof)
+    msg = (
+        f"cost {text!r} is neither a known name nor 'p_target,c_miss,c_fa', nor, with spoof "
+        "trials, 'p_target,p_nontarget,p_spoof,c_miss,c_fa,c_spoof'; "
+        f"{name_hint(text, COST_MODELS)}"
+    )
+    raise ConfigError(msg)
+
+
+def parse_detection_cost(text: str) -> CostModel:
+    """Return a cost model of target and nontarget trials alone, as `parse_cost` reads it.
+
+    Raises
+    ------
+    ConfigError
+        If it is none, or includes spoof trials.
+    """
+    cost = parse_cost(text)
+    if cost.has_spoof:
         msg = (
-            f"cost {text!r} is neither a known name nor 'p_target,c_miss,c_fa'; "
-            f"{name_hint(text, COST_MODELS)}"
+            f"cost {text!r} includes spoof trials, and the trials are target and nontarget trials "
+            f"alone; {name_hint(text, detection_cost_names())}"
         )
-        raise ConfigError(msg) from None
-    return CostModel(text, (p_target,), c_miss, c_fa)
+        raise ConfigError(msg)
+    return cost
+
+
+def detection_cost_names() -> list[str]:
+    """Return the names of the cost models of target and nontarget trials alone."""
+    return [name for name, cost in COST_MODELS.items() if not cost.has_spoof]
 
 
 def cdet(curve: Curve, cost: CostModel, *, normalised: bool = True) -> FloatArray:
     """Return the detection cost at every threshold of a curve.
 
     Of shape (..., threshold), at least 0, lower is better; normalised, that is divided by the cost
-    of the better blind decision, values above 1 are worse than that. NaN without targets or
-    nontargets.
+    of the better blind decision, values above 1 are worse than that. NaN without targets,
+    nontargets or, where they cost anything, spoof trials.
 
     Examples
     --------
@@ -206,8 +291,11 @@ def cdet(curve: Curve, cost: CostModel, *, normalised: bool = True) -> FloatArra
     >>> cdet(curve, parse_cost("0.5,1,1")).tolist()
     [0.5, 0.5]
     """
-    miss, false_accept = rate_weights(cost, normalised=normalised)
-    return miss * curve.fnr + false_accept * curve.fpr
+    weights = rate_weights(cost, normalised=normalised)
+    detection_cost = weights.miss * curve.fnr + weights.false_accept * curve.fpr
+    if cost.has_spoof:
+        detection_cost = detection_cost + weights.spoof_accept * curve.sfar
+    return detection_cost
 
 
 def min_cdet(
@@ -237,7 +325,7 @@ def min_cdet(
     Returns
     -------
     MinCost
-        Lower is better; NaN without targets or nontargets.
+        Lower is better; NaN without targets, nontargets or, where they cost anything, spoof trials.
 
     Examples
     --------
@@ -300,6 +388,9 @@ def equalised_min_cdet(partitions: Iterable[Counts], *, cost: CostModel) -> Floa
     if not partition_counts:
         msg = "no partitions are given; an equalised cost is an average over one or more"
         raise ConfigError(msg)
+    if cost.has_spoof:
+        msg = f"cost {cost.name} includes spoof trials, whose equalised cost is not defined"
+        raise ConfigError(msg)
     scores = np.unique(np.concatenate([counts.values for counts in partition_counts]))
     thresholds = np.append(np.inf, scores[::-1])
     curves = [counts.at(thresholds) for counts in partition_counts]
@@ -309,7 +400,7 @@ def equalised_min_cdet(partitions: Iterable[Counts], *, cost: CostModel) -> Floa
         rate_weights(single_prior_model, normalised=True) for single_prior_model in cost.parts
     ]
     minima: list[FloatArray] = [
-        (miss * fnr + false_accept * fpr).min(axis=-1) for miss, false_accept in weights
+        (scale.miss * fnr + scale.false_accept * fpr).min(axis=-1) for scale in weights
     ]
     return np.asarray(np.mean(minima, axis=0))[()]
 
@@ -379,13 +470,20 @@ def bayes_threshold(cost: CostModel, base: float = math.e) -> float:
     Raises
     ------
     ConfigError
-        If the model has several priors.
+        If the model has several priors, or spoof trials: their log-likelihood ratio would be that
+        against a mixture of nontarget and spoof trials weighted by cost.
 
     Examples
     --------
     >>> round(bayes_threshold(parse_cost("voxsrc")), 6)
     2.944439
     """
+    if cost.has_spoof:
+        msg = (
+            f"cost {cost.name} includes spoof trials, so that log-likelihood ratios of target "
+            "against nontarget trials have no Bayes threshold; take the minimum cost instead"
+        )
+        raise ConfigError(msg)
     if base in _LOGARITHM_BY_BASE:
         return _LOGARITHM_BY_BASE[base](cost.beta)
     return math.log(cost.beta) / math.log(base)
@@ -393,50 +491,85 @@ def bayes_threshold(cost: CostModel, base: float = math.e) -> float:
 
 def _single_prior_minimum(curve: Curve, cost: CostModel, *, normalised: bool) -> MinCost:
     """Return the smallest cost of a model with one prior."""
-    targets, nontargets = curve.n_target, curve.n_nontarget
-    # cost * targets * nontargets in the smallest unit that makes both weights whole numbers
-    miss, false_accept = cost.weights
-    scale = math.lcm(miss.denominator, false_accept.denominator)
-    miss_units, false_units = int(miss * scale), int(false_accept * scale)
-    common = math.gcd(miss_units, false_units)
-    miss_units, false_units = miss_units // common, false_units // common
-    max_product = int(targets.max(initial=0)) * int(nontargets.max(initial=0))
-    per_miss: IntArray | FloatArray = nontargets.astype(np.float64)
-    per_false: IntArray | FloatArray = targets.astype(np.float64) * (false_units / miss_units)
-    if (miss_units + false_units) * max_product < _MAX_INT64_SUM:
-        per_miss, per_false = nontargets * miss_units, targets * false_units
-    total = curve.fn * np.asarray(per_miss)[..., None]
-    total += curve.fp * np.asarray(per_false)[..., None]
+    errors, n_trials = [curve.fn, curve.fp], [curve.n_target, curve.n_nontarget]
+    weights = [cost.weights.miss, cost.weights.false_accept]
+    if cost.has_spoof:
+        no_spoof = np.zeros_like(curve.fp), np.zeros_like(curve.n_nontarget)
+        errors.append(no_spoof[0] if curve.spoof_accepts is None else curve.spoof_accepts)
+        n_trials.append(no_spoof[1] if curve.n_spoof is None else curve.n_spoof)
+        weights.append(cost.weights.spoof_accept)
     # the first minimum, so the largest threshold
-    cheapest = np.argmin(total, axis=-1)
-    fp = np.take_along_axis(curve.fp, cheapest[..., None], axis=-1)[..., 0]
-    fn = np.take_along_axis(curve.fn, cheapest[..., None], axis=-1)[..., 0]
-    defined = (targets > 0) & (nontargets > 0)
+    cheapest = np.argmin(_cost_units(errors, n_trials, weights), axis=-1)
+    is_defined = np.logical_and.reduce([trials > 0 for trials in n_trials])
+    errors_at_minimum = [
+        np.take_along_axis(class_errors, cheapest[..., None], axis=-1)[..., 0]
+        for class_errors in errors
+    ]
     with np.errstate(invalid="ignore", divide="ignore"):
-        fnr, fpr = fn / targets, fp / nontargets
-    miss_weight, false_accept_weight = rate_weights(cost, normalised=normalised)
-    min_cost = miss_weight * fnr + false_accept_weight * fpr
-    raw_miss_weight, raw_false_accept_weight = rate_weights(cost, normalised=False)
-    raw = raw_miss_weight * fnr + raw_false_accept_weight * fpr
+        rates = [
+            class_errors / trials
+            for class_errors, trials in zip(errors_at_minimum, n_trials, strict=True)
+        ]
+
+    def weighted(weights: RateWeights) -> FloatArray:
+        total = weights.miss * rates[0] + weights.false_accept * rates[1]
+        if cost.has_spoof:
+            total = total + weights.spoof_accept * rates[2]
+        return np.where(is_defined, total, np.nan)[()]
+
+    fn, fp, *spoof_accepts = (
+        np.where(is_defined, class_errors, -1)[()] for class_errors in errors_at_minimum
+    )
     return MinCost(
-        value=np.where(defined, min_cost, np.nan)[()],
-        threshold=np.where(defined, curve.thresholds[cheapest], np.nan)[()],
-        fp=np.where(defined, fp, -1)[()],
-        fn=np.where(defined, fn, -1)[()],
-        raw=np.where(defined, raw, np.nan)[()],
+        value=weighted(rate_weights(cost, normalised=normalised)),
+        threshold=np.where(is_defined, curve.thresholds[cheapest], np.nan)[()],
+        fp=fp,
+        fn=fn,
+        raw=weighted(rate_weights(cost, normalised=False)),
+        spoof_accepts=spoof_accepts[0] if spoof_accepts else None,
     )
 
 
+def _cost_units(
+    errors: list[IntArray], n_trials: list[IntArray], weights: list[Fraction]
+) -> IntArray | FloatArray:
+    """Return the cost at each threshold times the trials of every class, ``[..., threshold]``.
+
+    It is exact where it fits 64 bits: the unit is the largest in which all weights are whole
+    numbers.
+    """
+    scale = math.lcm(*(weight.denominator for weight in weights))
+    units = [int(weight * scale) for weight in weights]
+    common_units = math.gcd(*units)
+    units = [class_units // common_units for class_units in units]
+    largest = math.prod(int(trials.max(initial=0)) for trials in n_trials)
+    is_exact = sum(units) * largest < _MAX_INT64_SUM
+    no_cost = np.zeros(errors[0].shape[-1], dtype=np.int64 if is_exact else np.float64)
+    total: IntArray | FloatArray = no_cost
+    for i, class_errors in enumerate(errors):
+        # of one error: its weight, and the trials of the other classes
+        factor: IntArray | FloatArray = np.asarray(units[i] if is_exact else units[i] / units[0])
+        for j, trials in enumerate(n_trials):
+            if j != i:
+                factor = factor * trials
+        total = total + class_errors * np.asarray(factor)[..., None]
+    return total
+
+
+class RateWeights(NamedTuple):
+    """Weights of FNR, FPR and SFAR as floats."""
+
+    miss: float
+    false_accept: float
+    spoof_accept: float
+
+
 @cache
-def rate_weights(cost: CostModel, *, normalised: bool) -> tuple[float, float]:
-    """Return the weights of FNR and FPR, averaged over the priors before rounding to floats."""
-    miss = false_accept = Fraction(0)
-    for single_prior_model in cost.parts:
-        miss_weight, false_accept_weight = single_prior_model.weights
-        scale = min(miss_weight, false_accept_weight) if normalised else 1
-        miss += miss_weight / scale
-        false_accept += false_accept_weight / scale
-    return float(miss / len(cost.parts)), float(false_accept / len(cost.parts))
+def rate_weights(cost: CostModel, *, normalised: bool) -> RateWeights:
+    """Return the weights of the error rates, averaged over the priors before rounding to floats."""
+    weights = [part.weights.scaled(normalised=normalised) for part in cost.parts]
+    means = (sum(column, Fraction(0)) / len(weights) for column in zip(*weights, strict=True))
+    return RateWeights(*map(float, means))
 
 
 def _exact_fraction(number: float) -> Fraction:

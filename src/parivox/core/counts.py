@@ -1,8 +1,9 @@
-"""Integer counts of target and nontarget trials per score value, and error curves from them.
+"""Integer counts of trials of each class per score value, and error curves from them.
 
 The narrow waist of the package: readers turn files into `Counts`; all metrics read `Counts` and
 the `Curve` cumulated from them, and know no files, tables or names. Counts of disjoint sets of
-trials add up.
+trials add up. Trials are target or nontarget trials or, where a list has them, spoof trials, which
+never count as nontarget.
 
 Axes: ``[..., group, value]`` and ``[..., group, threshold]``; leading axes are free.
 """
@@ -126,6 +127,7 @@ class EdgeSearch:
 
 
 _LABELS = (-1, 0, 1)
+_SPOOF_LABEL = 2
 _ARGUMENT_ORDER = (
     "scores come first and labels second, unlike scikit-learn's y_true, y_score; scores of 0 and 1 "
     "are given as floats"
@@ -145,6 +147,10 @@ class Curve:
         Nontarget trials accepted, target trials rejected.
     n_target, n_nontarget : integer ndarrays of shape (...)
         All target and nontarget trials.
+    spoof_accepts : integer ndarray of shape (..., threshold), or None without spoof trials
+        Spoof trials accepted.
+    n_spoof : integer ndarray of shape (...), or None without spoof trials
+        All spoof trials.
     """
 
     thresholds: FloatArray
@@ -152,6 +158,8 @@ class Curve:
     fn: IntArray
     n_target: IntArray
     n_nontarget: IntArray
+    spoof_accepts: IntArray | None = None
+    n_spoof: IntArray | None = None
 
     @property
     def fpr(self) -> FloatArray:
@@ -163,10 +171,17 @@ class Curve:
         """False negative rate in [0, 1], shape (..., threshold); NaN without targets."""
         return _rate(self.fn, self.n_target)
 
+    @property
+    def sfar(self) -> FloatArray:
+        """Spoof false accept rate in [0, 1], shape (..., threshold); NaN without spoof trials."""
+        if self.spoof_accepts is None or self.n_spoof is None:
+            return np.full(self.fp.shape, np.nan)
+        return _rate(self.spoof_accepts, self.n_spoof)
+
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Target and nontarget trials per distinct score (or bin centre).
+    """Trials of each class per distinct score (or bin centre).
 
     Attributes
     ----------
@@ -174,11 +189,14 @@ class Counts:
         Scores, strictly rising; may be -inf or +inf at the ends, never NaN.
     target, nontarget : integer ndarrays of shape (..., value)
         Trials with that score.
+    spoof : integer ndarray of shape (..., value), or None without spoof trials
+        Spoof trials with that score.
     """
 
     values: FloatArray
     target: IntArray
     nontarget: IntArray
+    spoof: IntArray | None = None
 
     @classmethod
     def from_scores(cls, scores: ArrayLike, labels: ArrayLike) -> Counts:
@@ -189,7 +207,7 @@ class Counts:
         scores : array_like of shape (trial,)
             Higher means more alike. Infinite values are allowed, NaN is not.
         labels : array_like of shape (trial,)
-            True or 1 for target, False, 0 or -1 for nontarget trials.
+            True or 1 for target, False, 0 or -1 for nontarget trials, 2 for spoof trials.
 
         Raises
         ------
@@ -202,6 +220,8 @@ class Counts:
         >>> counts = Counts.from_scores([0.9, 0.2, 0.2], [1, 1, 0])
         >>> counts.values.tolist(), counts.target.tolist(), counts.nontarget.tolist()
         ([0.2, 0.9], [1, 1], [1, 0])
+        >>> Counts.from_scores([0.9, 0.2, 0.6], [1, 0, 2]).spoof.tolist()
+        [0, 1, 0]
         """
         raw_scores, label = np.asarray(scores), np.asarray(labels)
         try:
@@ -227,23 +247,29 @@ class Counts:
             msg = f"score {int(np.isnan(score).argmax())} is NaN; leave such trials out first"
             raise DataError(msg)
         target = label == 1
-        is_unknown_label = ~(target | (label == 0) | (label == -1))
+        spoof = label == _SPOOF_LABEL
+        is_unknown_label = ~(target | spoof | (label == 0) | (label == -1))
         if is_unknown_label.any():
             label_index = int(is_unknown_label.argmax())
             (unknown_label,) = label[label_index : label_index + 1].tolist()
             msg = (
                 f"label {label_index} is {unknown_label!r}; labels are 1 or True (target), 0, -1 "
-                f"or False; {_ARGUMENT_ORDER}"
+                f"or False (nontarget), 2 (spoof); {_ARGUMENT_ORDER}"
             )
             raise DataError(msg)
         order = np.argsort(score)
-        return cls.from_sorted(score[order], target[order])
+        counts = cls.from_sorted(score[order], target[order])
+        if not spoof.any():
+            return counts
+        spoof_scores = counts.values.searchsorted(score[spoof])
+        spoof_counts = np.bincount(spoof_scores, minlength=counts.values.size).astype(np.int64)
+        return cls(counts.values, counts.target, counts.nontarget - spoof_counts, spoof_counts)
 
     @classmethod
     def from_sorted(
         cls, score: FloatArray, target: NDArray[np.bool_], weight: IntArray | None = None
     ) -> Counts:
-        """Count trials whose scores are already in rising order (no checks).
+        """Count target and nontarget trials whose scores are already in rising order (no checks).
 
         Each counts once or, with `weight`, as often as that.
         """
@@ -269,6 +295,7 @@ class Counts:
             self.values,
             self.target.astype(dtype, copy=False),
             self.nontarget.astype(dtype, copy=False),
+            None if self.spoof is None else self.spoof.astype(dtype, copy=False),
         )
 
     def __add__(self, other: Counts) -> Counts:
@@ -276,17 +303,27 @@ class Counts:
         values = np.union1d(self.values, other.values)
         self_positions = np.searchsorted(values, self.values)
         other_positions = np.searchsorted(values, other.values)
-        summed = []
-        for self_trials, other_trials in (
-            (self.target, other.target),
-            (self.nontarget, other.nontarget),
-        ):
+
+        def summed(self_trials: IntArray, other_trials: IntArray) -> IntArray:
             leading_shape = np.broadcast_shapes(self_trials.shape[:-1], other_trials.shape[:-1])
             total = np.zeros((*leading_shape, values.size), dtype=np.int64)
             total[..., self_positions] += self_trials
             total[..., other_positions] += other_trials
-            summed.append(total)
-        return Counts(values, *summed)
+            return total
+
+        spoof = None
+        if self.spoof is not None or other.spoof is not None:
+            spoof = summed(self._spoof_or_zeros, other._spoof_or_zeros)
+        return Counts(
+            values,
+            summed(self.target, other.target),
+            summed(self.nontarget, other.nontarget),
+            spoof,
+        )
+
+    @property
+    def _spoof_or_zeros(self) -> IntArray:
+        return np.zeros_like(self.nontarget) if self.spoof is None else self.spoof
 
     @cached_property
     def n_target(self) -> IntArray:
@@ -297,6 +334,11 @@ class Counts:
     def n_nontarget(self) -> IntArray:
         """Nontarget trials, shape (...)."""
         return np.asarray(self.nontarget.sum(axis=-1, dtype=np.int64))
+
+    @cached_property
+    def n_spoof(self) -> IntArray:
+        """Spoof trials, shape (...)."""
+        return np.asarray(self._spoof_or_zeros.sum(axis=-1, dtype=np.int64))
 
     @cached_property
     def means(self) -> tuple[FloatArray, FloatArray]:
@@ -317,7 +359,12 @@ class Counts:
         fp, fn = _counts_above(self.nontarget), _counts_above(self.target)
         np.subtract(self.n_target[..., None], fn, out=fn)
         thresholds = np.concatenate(([np.inf], self.values[::-1]))
-        return Curve(thresholds, fp, fn, self.n_target, self.n_nontarget)
+        if self.spoof is None:
+            return Curve(thresholds, fp, fn, self.n_target, self.n_nontarget)
+        spoof_accepts = _counts_above(self.spoof)
+        return Curve(
+            thresholds, fp, fn, self.n_target, self.n_nontarget, spoof_accepts, self.n_spoof
+        )
 
     def forget_curve(self) -> None:
         """Give back the memory of the curve, which is computed again on access."""
@@ -353,7 +400,12 @@ class Counts:
         n_accepted_values = self.values.size - n_rejected_values
         fp = _take_points(self.curve.fp, n_accepted_values)
         fn = _take_points(self.curve.fn, n_accepted_values)
-        return Curve(score_thresholds, fp, fn, self.n_target, self.n_nontarget)
+        if self.curve.spoof_accepts is None:
+            return Curve(score_thresholds, fp, fn, self.n_target, self.n_nontarget)
+        spoof_accepts = _take_points(self.curve.spoof_accepts, n_accepted_values)
+        return Curve(
+            score_thresholds, fp, fn, self.n_target, self.n_nontarget, spoof_accepts, self.n_spoof
+        )
 
 
 def as_counts(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> Counts:

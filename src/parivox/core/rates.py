@@ -138,6 +138,25 @@ def threshold_at_fpr(curve: Curve, target: ArrayLike) -> FloatArray:
     return _threshold_at_rate(_ErrorCounts(curve.fp, curve.n_nontarget), curve.thresholds, target)
 
 
+def threshold_at_sfar(curve: Curve, target: ArrayLike) -> FloatArray:
+    """Return the smallest threshold of a whole curve with SFAR <= target; NaN without spoof trials.
+
+    For one target, ``[...]``, or for several at once, ``[..., target]``. May be +inf (accept
+    nothing).
+
+    Examples
+    --------
+    >>> from parivox.core.counts import as_counts
+    >>> float(threshold_at_sfar(as_counts([0.9, 0.4, 0.5, 0.1], [1, 0, 2, 2]).curve, 0.5))
+    0.4
+    """
+    if curve.spoof_accepts is None or curve.n_spoof is None:
+        return np.full((*curve.n_target.shape, *np.shape(target)), np.nan)[()]
+    return _threshold_at_rate(
+        _ErrorCounts(curve.spoof_accepts, curve.n_spoof), curve.thresholds, target
+    )
+
+
 def threshold_at_fnr(curve: Curve, target: ArrayLike) -> FloatArray:
     """Return the largest threshold of a whole curve with FNR <= target; NaN without targets.
 

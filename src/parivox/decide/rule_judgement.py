@@ -91,9 +91,9 @@ def judge_rules(
     fold_counts = _FoldCounts.from_trials(trials)
     n_trials = fold_counts.count(np.ones((1, trials.score.size), dtype=np.bool_))
     rates, moves = _leave_out_rates(trials, fits, is_wrong, fold_counts, n_trials)
-    miss_weight, false_accept_weight = rate_weights(aim.cost_model, normalised=True)
+    weights = rate_weights(aim.cost_model, normalised=True)
     costs, cost_moves = (
-        false_accept_weight * figures[..., 0, :, :] + miss_weight * figures[..., 1, :, :]
+        weights.false_accept * figures[..., 0, :, :] + weights.miss * figures[..., 1, :, :]
         for figures in (rates, moves)
     )
     has_both_classes = np.flatnonzero(~np.isnan(costs[0, 0, :-1]))

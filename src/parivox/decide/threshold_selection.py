@@ -11,7 +11,7 @@ import numpy as np
 
 from parivox.arguments import check_arguments
 from parivox.auditing import NO_TRIALS, TableBuilder, check_polarity, missing_class_reason
-from parivox.core.costs import parse_cost
+from parivox.core.costs import parse_detection_cost
 from parivox.core.crossfit import Limits, held_out
 from parivox.data.rule_file import RuleFile
 from parivox.data.source_bytes import with_reading_options
@@ -323,7 +323,7 @@ def thresholds(
         orientation=orientation,
         conflicts=conflicts,
     )
-    threshold_aim = parse_aim(options.aim, parse_cost(options.cost))
+    threshold_aim = parse_aim(options.aim, parse_detection_cost(options.cost))
     trial_set, normalised_sets, grouping = read_inputs(scores, options)
     fitting_trials = trials_with_folds(trial_set, grouping, options)
     fits, reasons, differences = _fit(trial_set, fitting_trials, threshold_aim, options)

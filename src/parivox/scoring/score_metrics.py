@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.arguments import check_arguments
-from parivox.core.costs import min_cdet, parse_cost
+from parivox.core.costs import min_cdet, parse_detection_cost
 from parivox.core.counts import Counts
 from parivox.core.eer import DEFINITIONS, eer
 from parivox.core.llr import calibration_loss, cllr, min_cllr
@@ -205,7 +205,7 @@ def metrics(
         if target is None
         else scores_by_class(target, nontarget)
     )
-    costs = [parse_cost(text) for text in ([cost] if isinstance(cost, str) else cost)]
+    costs = [parse_detection_cost(text) for text in ([cost] if isinstance(cost, str) else cost)]
     fpr_targets = FPR_TARGETS if fpr is None else tuple(fpr)
     for rate in fpr_targets:
         if not 0 < rate < 1:

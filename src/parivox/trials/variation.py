@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from parivox.core.costs import min_cdet, parse_cost
+from parivox.core.costs import min_cdet, parse_detection_cost
 from parivox.core.counts import Counts
 from parivox.core.eer import eer
 from parivox.core.rates import threshold_at_eer
@@ -247,7 +247,7 @@ def variants(
     )
     n_variants, seed = checked_options.variants, checked_options.seed
     replicates = checked_options.replicates
-    cost_model = parse_cost(cost)
+    cost_model = parse_detection_cost(cost)
     score_options: dict[str, Any] = {
         "utterances": utterances,
         "columns": columns,
