@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, cached_property
 from numbers import Real
-from typing import TYPE_CHECKING, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
@@ -544,15 +544,18 @@ def _cost_units(
     units = [class_units // common_units for class_units in units]
     largest = math.prod(int(trials.max(initial=0)) for trials in n_trials)
     is_exact = sum(units) * largest < _MAX_INT64_SUM
-    no_cost = np.zeros(errors[0].shape[-1], dtype=np.int64 if is_exact else np.float64)
-    total: IntArray | FloatArray = no_cost
-    for i, class_errors in enumerate(errors):
+
+    def weighted(label: int) -> IntArray | FloatArray:
         # of one error: its weight, and the trials of the other classes
-        factor: IntArray | FloatArray = np.asarray(units[i] if is_exact else units[i] / units[0])
+        factor: Any = units[label] if is_exact else units[label] / units[0]
         for j, trials in enumerate(n_trials):
-            if j != i:
+            if j != label:
                 factor = factor * trials
-        total = total + class_errors * np.asarray(factor)[..., None]
+        return np.asarray(errors[label] * np.asarray(factor)[..., None])
+
+    total = weighted(0)
+    for label in range(1, len(errors)):
+        total = np.asarray(total + weighted(label))
     return total
 
 
