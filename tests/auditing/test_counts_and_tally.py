@@ -87,9 +87,11 @@ def test_a_tally_of_other_trials_is_refused(trials, speakers, tmp_path):
     counts, speaker_counts_files = added_up(parts_of(trials, 2), tmp_path, **options)
     with pytest.raises(DataError, match=r"speaker counts are of [0-9,]+ trials, not of [0-9,]+"):
         pv.audit([*counts, speaker_counts_files[0]])
-    with pytest.raises(DataError, match=r"1\.tally: holds speaker counts of other trials"):
+    with pytest.raises(DataError, match=r"1\.tally: contains speaker counts of other trials"):
         pv.audit([counts[0], *speaker_counts_files])
-    with pytest.raises(DataError, match=r"0\.tally: holds speaker counts; give the score counts"):
+    with pytest.raises(
+        DataError, match=r"0\.tally: contains speaker counts; give the score counts"
+    ):
         pv.audit(speaker_counts_files[0])
 
 

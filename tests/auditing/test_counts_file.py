@@ -651,7 +651,7 @@ def test_the_same_trials_in_two_files_of_one_name_are_told_by_their_paths(trials
     for day in ("monday", "tuesday"):
         (tmp_path / day).mkdir()
         pv.count({"S": trials}, speakers=people, by="gender").save(tmp_path / day / "s.counts")
-    told = r"^.*(monday|tuesday).s\.counts: holds trials that .*day.s\.counts holds too"
+    told = r"^.*(monday|tuesday).s\.counts: contains trials that .*day.s\.counts contains too"
     with pytest.raises(pv.DataError, match=told):
         measured([tmp_path / day / "s.counts" for day in ("monday", "tuesday")])
 
@@ -793,7 +793,7 @@ def test_rows_that_no_counts_have_are_refused(small, tmp_path, column, value):
     cells[3] = value
     odd = tmp_path / "o.counts"
     odd.write_bytes(file_bytes(SCORE_COUNTS, {**columns, column: cells}, made.header()))
-    with pytest.raises(pv.DataError, match="does not hold complete score counts"):
+    with pytest.raises(pv.DataError, match="does not contain complete score counts"):
         pv.audit(odd)
 
 
@@ -809,7 +809,7 @@ def test_only_a_new_file_or_one_of_counts_is_written_to(small, tmp_path):
     made.save(tmp_path / "new.counts")
     (tmp_path / "mine.csv").write_text("a,b\n")
     for name, told in (
-        ("mine.csv", "holds no score counts"),
+        ("mine.csv", "contains no score counts"),
         ("", "is a folder"),
         ("no/x", "written"),
     ):

@@ -157,7 +157,7 @@ def test_a_changed_field_or_cell_is_noticed(files, kind, tmp_path):
 
 def test_a_kind_that_there_is_not_is_refused(files, tmp_path):
     odd = written_again(files[SCORE_COUNTS], tmp_path, kind="counts of moments")
-    with pytest.raises(DataError, match="it holds 'counts of moments'"):
+    with pytest.raises(DataError, match="it contains 'counts of moments'"):
         pv.audit(odd)
 
 

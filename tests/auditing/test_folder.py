@@ -172,7 +172,7 @@ def test_a_file_that_is_not_as_it_was_written_is_named(small, tmp_path, name, wa
     path = tmp_path / "a" / name
     if way == "missing":
         path.unlink()
-        wanted = "does not hold an audit" if name == "audit.json" else f"{name} is missing"
+        wanted = "does not contain an audit" if name == "audit.json" else f"{name} is missing"
     else:
         path.write_bytes(path.read_bytes() + b" ")
         wanted = f"{name} is altered since it was written"
@@ -270,7 +270,7 @@ def test_options_that_cannot_be_and_deep_json_are_told(written, tmp_path, altere
     digest = sha256(text.encode()).hexdigest()
     lines = [f"{digest}  audit.json" if line.endswith("  audit.json") else line for line in sums]
     (folder / "SHA256SUMS").write_text("\n".join(lines) + "\n")
-    with pytest.raises(DataError, match=r"audit.json is damaged|does not hold an audit"):
+    with pytest.raises(DataError, match=r"audit.json is damaged|does not contain an audit"):
         pv.load(folder)
 
 
@@ -279,7 +279,7 @@ def test_an_audit_json_that_is_a_link_to_a_device_is_told(written, tmp_path):
     shutil.copytree(written, folder)
     (folder / "audit.json").unlink()
     (folder / "audit.json").symlink_to("/dev/zero")
-    with pytest.raises(DataError, match="does not hold an audit"):
+    with pytest.raises(DataError, match="does not contain an audit"):
         pv.load(folder)
 
 

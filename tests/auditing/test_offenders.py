@@ -93,5 +93,5 @@ def test_what_does_not_know_them_is_refused(trials, speakers, tmp_path):
     with pytest.raises(ConfigError, match="speaker_ids='all' is not known; choose from never"):
         pv.audit(trials, speakers=speakers, speaker_ids="all")
     pv.count(trials, speakers=speakers, by="gender").save(tmp_path / "c.counts")
-    with pytest.raises(ConfigError, match="counts hold no ids"):
+    with pytest.raises(ConfigError, match="counts contain no ids"):
         pv.audit(tmp_path / "c.counts", speaker_ids="offenders")

@@ -244,8 +244,8 @@ def test_systems_of_other_speakers_are_audited_one_by_one(trials, speakers, shar
             "they would contain every score; give step",
         ),
         ({"key": "north"}, "no group can be withheld; give blocks=20"),
-        ({"key": "short"}, r"holds 5 bytes, a key has 16 to 64"),
-        ({"key": "x" * 65}, r"holds 65 bytes, a key has 16 to 64"),
+        ({"key": "short"}, r"contains 5 bytes, a key has 16 to 64"),
+        ({"key": "x" * 65}, r"contains 65 bytes, a key has 16 to 64"),
         (
             {"key": "north", "blocks": 25},
             r"its trials are of 24 speakers; counts of fewer than 25 are not shared",
@@ -304,7 +304,7 @@ def test_a_damaged_name_is_refused(trials, speakers, shared, tmp_path):
     header["names"] = header["names"][1:]
     Path(file).write_bytes(file_bytes(SPEAKER_COUNTS, columns, header))
     with pytest.raises(
-        DataError, match=r"does not hold complete speaker counts .*rows of other members"
+        DataError, match=r"does not contain complete speaker counts .*rows of other members"
     ):
         SpeakerCounts.read(file)
 

@@ -158,7 +158,7 @@ def test_a_damaged_file_is_refused(tmp_path, damage):
     file = tmp_path / "a.tally"
     speaker_counts(gathered([("a", "a", 10, "web")])).save(file)
     file.write_bytes(damage(file.read_bytes()))
-    with pytest.raises(DataError, match=r"a\.tally: does not hold complete speaker counts"):
+    with pytest.raises(DataError, match=r"a\.tally: does not contain complete speaker counts"):
         SpeakerCounts.read(file)
 
 

@@ -395,7 +395,9 @@ def test_a_gate_does_not_pass_what_is_not_known(unknown):
 def test_what_needs_every_speaker_refuses_in_a_sentence(command):
     log = calls(12).drop("decision", "band")
     n = log.filter(label=0).height
-    with pytest.raises(DataError, match=f"holds {n} nontarget trials without a test speaker, but"):
+    with pytest.raises(
+        DataError, match=f"contains {n} nontarget trials without a test speaker, but"
+    ):
         getattr(pv, command)(log, speakers=people(), by="band")
 
 

@@ -291,7 +291,7 @@ def test_what_is_no_audit_is_told_in_a_sentence(tmp_path, content):
     if content is not None:
         (tmp_path / "audit.json").write_text(content)
         (tmp_path / "provenance.json").write_text("[]")
-    with pytest.raises(DataError, match="does not hold an audit") as refusal:
+    with pytest.raises(DataError, match="does not contain an audit") as refusal:
         pv.load(tmp_path)
     assert "\n" not in str(refusal.value)
 
@@ -309,7 +309,7 @@ def test_why_there_is_no_audit_is_told_in_plain_words(tmp_path):
         with pytest.raises(DataError) as refusal:
             pv.load(path)
         assert str(refusal.value) == (
-            f"{path}: does not hold an audit ({reason}); name the out folder of one"
+            f"{path}: does not contain an audit ({reason}); name the out folder of one"
         )
 
 

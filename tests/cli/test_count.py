@@ -131,7 +131,10 @@ def test_exact_scores_of_several_groupings_need_bins_or_nothing_withheld(days, p
     ("words", "message"),
     [
         (["day1.csv"], "--out"),
-        (["day1.csv", "--out", "day2.csv"], "--out day2.csv: is there and holds no score counts"),
+        (
+            ["day1.csv", "--out", "day2.csv"],
+            "--out day2.csv: is there and contains no score counts",
+        ),
         (["day1.csv", "--out", "no/x.counts"], "cannot be written"),
         (["day1.csv", "--out", "."], "is a folder"),
         (["day1.csv", "--out", "x.counts", "--step", "0"], "--step 0: is not the width of a bin"),
@@ -156,7 +159,7 @@ def test_what_cannot_be_counted_is_one_sentence(days, parivox, words, message):
     ("words", "message"),
     [
         (["day1.counts", "day1.counts"], "would count twice"),
-        (["day1.counts", "day2.csv"], "day1.counts: holds counts, but day2.csv does not"),
+        (["day1.counts", "day2.csv"], "day1.counts: contains counts, but day2.csv does not"),
         (["day1.counts", "--by", "gender"], "--by: cannot be used with counts"),
         (["day1.counts", "--speakers", "speakers.csv"], "--speakers: cannot be used with counts"),
         (["day1.counts", "--distance"], "--distance: cannot be used with counts"),
@@ -186,5 +189,7 @@ def test_a_tally_beside_the_counts_says_what_it_reveals(days, parivox):
     (days / "site.tally").write_text("a note of the user's own")
     done = count(parivox, days, "day1.csv", *shared, "--blocks", "3")
     assert done.returncode == 2
-    assert "--out site.tally: is there and holds no speaker counts; name a new file" in done.stderr
+    assert (
+        "--out site.tally: is there and contains no speaker counts; name a new file" in done.stderr
+    )
     assert (days / "site.tally").read_text() == "a note of the user's own"

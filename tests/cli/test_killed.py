@@ -80,7 +80,7 @@ def test_an_audit_that_is_ended_while_it_writes(start, tmp_path, number, is_ther
     process.send_signal(number)
     code, message = ending(process)
     if number == signal.SIGTERM:
-        assert (code, message) == (143, f"parivox: stopped; {out} may not hold this audit\n")
+        assert (code, message) == (143, f"parivox: stopped; {out} may not contain this audit\n")
         assert (contents(out) if out.exists() else {}) == before
     elif is_there:
         assert system(out) == "first"

@@ -66,8 +66,8 @@ def test_a_terminal_without_unicode_gets_plain_signs(parivox, pilot):
     ("words", "message"),
     [
         ((), "nothing to plan from; give --pilot DIR"),
-        (("--pilot", "nosuch"), "nosuch: does not hold an audit"),
-        (("--pilot", "."), ".: does not hold an audit"),
+        (("--pilot", "nosuch"), "nosuch: does not contain an audit"),
+        (("--pilot", "."), ".: does not contain an audit"),
         (("--detect-ratio", "two"), "--detect-ratio"),
         (("--detect-ratio", "1"), "--detect-ratio is 1.0; give a ratio above 0, not 1"),
         (("--power", "80"), "--power is 80.0; give a fraction from 0.5 to 0.999"),

@@ -180,7 +180,7 @@ def test_a_folder_that_holds_no_whole_audit_is_refused(parivox, home, tmp_path, 
     done = parivox("report", folder, "--format", "markdown", "--quiet")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1
-    assert {"gone": "does not hold an audit", "part": "does not hold an audit",
+    assert {"gone": "does not contain an audit", "part": "does not contain an audit",
             "altered": "groups.csv", "newer": "version '99'"}[damage] in done.stderr  # fmt: skip
 
 

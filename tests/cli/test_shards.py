@@ -93,7 +93,7 @@ def test_twelve_files_in_four_parts_have_the_bytes_of_one_audit(
     ("words", "message"),
     [
         (("run", "run", "--shard", "1/4"), "--shard 1/4: the plan has 3 parts, not 4; give 1/3 to"),
-        (("run", "nowhere"), "nowhere: holds no plan; make one with parivox shards plan"),
+        (("run", "nowhere"), "nowhere: contains no plan; make one with parivox shards plan"),
         (("merge", "run", "--out", "a"), "are missing (1, 2, 3); run them again"),
         (("merge", "run", "--out", "-"), "--out -: standard output is not a folder"),
         (("run", "run", "--workers", "0"), "--workers is 0"),

@@ -86,4 +86,4 @@ def test_point_that_is_not_there(parivox, audited):
 def test_a_folder_that_holds_no_audit(parivox, tmp_path):
     done = parivox("show", tmp_path)
     assert done.returncode == 2
-    assert "does not hold an audit" in done.stderr
+    assert "does not contain an audit" in done.stderr

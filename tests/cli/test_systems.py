@@ -74,7 +74,10 @@ def test_check_of_a_system_that_drifts(parivox, home):
         (("mine:fails",), "mine:fails failed on 32,000 samples at 16,000 Hz: RuntimeError: out of"),
         (("ge3e",), "--system 'ge3e' is not known; nearest: ge2e"),
         (("ge2e", "--weights", "gone.npz"), "gone.npz: cannot be read"),
-        (("ge2e", "--weights", "mine.py"), "mine.py: holds other weights than those of Resembly"),
+        (
+            ("ge2e", "--weights", "mine.py"),
+            "mine.py: contains other weights than those of Resembly",
+        ),
         (("ge2e", "--frontend", "kaldi80"), "ge2e takes no --frontend (kaldi80)"),
         (("gone.onnx",), "file not found"),
     ],

@@ -242,7 +242,7 @@ def test_an_interrupt_while_the_folder_is_written(monkeypatch, capsys, files, tm
     monkeypatch.setattr("parivox.data.table.Table.write_file", interrupt)
     with pytest.raises(SystemExit):
         main([*BASIC, "--out", str(tmp_path / "o"), "--quiet"])
-    assert "may not hold this audit" in capsys.readouterr().err
+    assert "may not contain this audit" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 

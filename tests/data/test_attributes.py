@@ -124,7 +124,7 @@ def test_bands_of_text_name_the_cell():
     with pytest.raises(ConfigError) as error_info:
         Bands((1.0,), ("1",)).parse_cells(["3", None, "old"], "age:1", "calls.csv")
     assert str(error_info.value) == (
-        "age:1: calls.csv holds 'old' for age, which is not a number; use age without bands"
+        "age:1: calls.csv contains 'old' for age, which is not a number; use age without bands"
     )
 
 

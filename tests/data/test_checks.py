@@ -77,9 +77,9 @@ def test_a_bad_row_without_a_header(read):
     ("text", "match"),
     [
         (b"", "scores.csv: is empty; give one trial, speaker or utterance a row"),
-        (b"\n\n \n", "holds blank lines only"),
-        (b"enrol,test,score,label\n", "holds a header and nothing else"),
-        (b"enrol,test,score,label\n\n\n", "holds a header and nothing else"),
+        (b"\n\n \n", "contains blank lines only"),
+        (b"enrol,test,score,label\n", "contains a header and nothing else"),
+        (b"enrol,test,score,label\n\n\n", "contains a header and nothing else"),
         (b"x,y,z\n1,2,3\n", "its columns 'x', 'y', 'z' have no known names; name them"),
         (b"x\ny\n", "row 1: not a score file, .*'x'.; name the columns"),
         (b"enrol,test,score\ra,b,1\r", "lines end as on an old Mac, in CR alone; save it"),
@@ -102,7 +102,7 @@ def test_files_that_are_no_list_of_trials(read, text, match):
 def test_tables_in_python_that_are_no_list_of_trials(read):
     refused(read, {"enrol": ["a"], "test": ["b", "c"], "score": [1.0]}, "columns of one length")
     refused(read, 7, "type int is not a table; give a path, a dataframe or a mapping of arrays")
-    refused(read, {"enrol": [], "test": [], "score": []}, "scores: holds no trial")
+    refused(read, {"enrol": [], "test": [], "score": []}, "scores: contains no trial")
     rows = {"enrol": ["a/1"], "test": ["b/1"], "score": [float("nan")]}
     refused(read, rows, "scores, row 1, column 'score': 'nan' is not a score")
 

@@ -434,8 +434,8 @@ def test_a_data_folder_is_what_lists_are_built_of(kaldi, parivox):
     ("file", "content", "message"),
     [
         ("utt2spk", None, "is a folder without utt2spk"),
-        ("utt2spk", "\n", "utt2spk: holds no row; give one with a line for each utterance"),
-        ("spk2gender", "", "spk2gender: holds no row; give one with a line for each speaker"),
+        ("utt2spk", "\n", "utt2spk: contains no row; give one with a line for each utterance"),
+        ("spk2gender", "", "spk2gender: contains no row; give one with a line for each speaker"),
         ("spk2gender", None, "give a table of speakers in its place"),
         ("utt2spk", "id00-v-0\n", "utt2spk: line 1: has fewer than 2 fields"),
         ("utt2spk", "id00-v-0 id00\n", "are not in data"),

@@ -101,7 +101,7 @@ def test_a_byte_far_down_decides(write):
             "row 2: is not text in UTF-16-BE, though the file begins as such",
         ),
         (b"id,n\na,\xe9\x02\n", "is neither text nor Parquet, Arrow or XLSX; save it in one"),
-        (codecs.BOM_UTF16_LE, "holds blank lines only"),
+        (codecs.BOM_UTF16_LE, "contains blank lines only"),
     ],
 )
 def test_what_is_in_no_encoding_is_refused_with_its_row(write, data, match):

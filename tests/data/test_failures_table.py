@@ -94,7 +94,7 @@ def test_any_kind_of_file(write, tmp_path, kind):
             "recording,stage\na/1,enrol\na/2,Upload\n",
             "f.csv, row 3, column 'stage': 'Upload' is not a stage; use enrol or acquire",
         ),
-        ("recording,stage\n", "f.csv: holds a header and nothing else; give a file with rows"),
+        ("recording,stage\n", "f.csv: contains a header and nothing else; give a file with rows"),
     ],
 )
 def test_bad_tables_are_told(write, text, sentence):

@@ -295,11 +295,15 @@ def test_the_protocol_of_paper_003_has_more_columns(read, rows):
         ("a/1 a/2 0.5 1\n" * 3, "kaldi-scores", "row 1: has 4 columns, but kaldi-scores has 3"),
         ("a/1 a/2 0.5 1 x\n" * 3, None, "row 1: has 5 columns, but kaldi-scores has 3"),
         ("1 a/1 a/2 f 0.5\n" * 3, None, "row 1: has 5 columns, but voxceleb has 4"),
-        ("a/1 a/2 1.0\na/1 b/1 -1.0\n", None, "if column 3 holds scores, give scores_format='kal"),
+        (
+            "a/1 a/2 1.0\na/1 b/1 -1.0\n",
+            None,
+            "if column 3 contains scores, give scores_format='kal",
+        ),
         (
             "1.0 a/1 a/2\n0.0 a/1 b/1\n",
             None,
-            "column 1 holds scores, give scores_format='voxceleb-",
+            "column 1 contains scores, give scores_format='voxceleb-",
         ),
     ],
 )
@@ -370,12 +374,16 @@ def test_types_that_are_neither_text_nor_numbers(read, tmp_path, form, role, kin
     write = {"parquet": "write_parquet", "arrow": "write_ipc", "arrow-stream": "write_ipc_stream"}
     if form in write:
         getattr(table, write[form])(path)
-    match = rf"column '{role}' \({role}\) holds {kind}.*, neither text nor numbers; save it as text"
+    match = (
+        rf"column '{role}' \({role}\) contains {kind}.*, neither text nor numbers; save it as text"
+    )
     with pytest.raises(DataError, match=match):
         read(path if form in write else table)
     if kind != "Date":
         people = pl.DataFrame({"id": ["a", "b"], "x": cells})
-        with pytest.raises(DataError, match=rf"speakers: column 'x' holds {kind}.*, neither text"):
+        with pytest.raises(
+            DataError, match=rf"speakers: column 'x' contains {kind}.*, neither text"
+        ):
             read_speakers(people)
 
 
@@ -573,7 +581,7 @@ def test_a_bad_side_of_a_key(read, write):
 def test_a_key_of_other_sides_meets_nothing(read, write):
     key = write("key.csv", "model,segment,side,targettype\na/1,b/2,b,nontarget\n")
     with pytest.raises(
-        DataError, match=r"no trial is left .*\(a/1, a/2:b\) but key.csv holds \(a/1"
+        DataError, match=r"no trial is left .*\(a/1, a/2:b\) but key.csv contains \(a/1"
     ):
         read(SIDED, trials=key)
 

@@ -75,7 +75,7 @@ def test_bands_keep_their_digits():
 
 
 def test_numbers_with_underscores_are_none():
-    with pytest.raises(ConfigError, match="holds '4_0' for age, which is not a number"):
+    with pytest.raises(ConfigError, match="contains '4_0' for age, which is not a number"):
         groupings(["age:30"], table={**TABLE, "Age": ["4_0", "1", "2", "3", "4"]})
     with pytest.raises(ConfigError, match="edges of bands are rising numbers"):
         groupings(["age:1_0"])
@@ -115,7 +115,7 @@ def test_without_a_choice_every_attribute_with_2_to_50_values():
         ),
         ("sex+", "names no attribute or one twice"),
         ("sex+SEX", "names no attribute or one twice"),
-        ("sex:1", "holds 'f' for sex, which is not a number"),
+        ("sex:1", "contains 'f' for sex, which is not a number"),
         ("age:", "edges of bands are rising numbers"),
         ("age:30,18", "edges of bands are rising numbers"),
         ("age:18,x", "edges of bands are rising numbers"),

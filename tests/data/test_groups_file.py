@@ -49,8 +49,8 @@ REFUSED_BY_FORM = {
     "{}": "says nothing",
     "by:\n": "line 1: by is empty",
     "by: []\n": "line 1: by is empty",
-    "by: [a, ' ']\n": "line 1: by is empty, or holds an empty text",
-    "by: [a, [b]]\n": "line 1: by holds a list or mapping in a list",
+    "by: [a, ' ']\n": "line 1: by is empty, or contains an empty text",
+    "by: [a, [b]]\n": "line 1: by contains a list or mapping in a list",
     "by: {a: b}\n": "line 1: by is a mapping",
     "by: [a, b, a]\n": "by names 'a' twice",
     "# first\n\nreferences: x\n": "line 3: 'references' is not known; did you mean 'reference'?",
@@ -64,7 +64,7 @@ REFUSED_BY_FORM = {
     "groups:\n  gender: {}\n": "groups of gender is empty",
     "groups:\n  gender:\n    women:\n": "line 3: group 'women' is empty",
     "groups:\n  gender:\n    women: {f: F}\n": "line 3: group 'women' is a mapping",
-    "groups:\n  gender:\n    '': f\n": "line 3: groups of gender holds an entry without a name",
+    "groups:\n  gender:\n    '': f\n": "line 3: groups of gender contains an entry without a name",
     "groups:\n  gender:\n    women: [f, f]\n": "line 3: group 'women' names 'f' twice",
     "groups:\n  gender: [f, f]\n": "line 2: groups of gender names 'f' twice",
     "groups: {g: [a]}\nothers: keep\n": "line 2: others is one text; write lines as in",
@@ -72,7 +72,7 @@ REFUSED_BY_FORM = {
     "groups: {g: [a]}\nothers: {g: }\n": "line 2: 'others' of 'g' is not text",
 }
 REFUSED_BY_MEANING = {
-    "groups:\n  g:\n    a: [x, y]\n    b: [y]\n": "line 4: groups 'a' and 'b' of g both hold 'y'",
+    "groups:\n  g:\n    a: [x, y]\n    b: [y]\n": "line 4: groups 'a' and 'b' of g both contain 'y",
     "groups:\n  g:\n    a: x\n    a: y\n": "line 4: 'a' stands twice",
     "by: a\nby: b\n": "line 2: 'by' stands twice",
     "groups:\n  G: [a]\n  g: [b]\n": "'G' and 'g' are one attribute",
@@ -92,14 +92,14 @@ REFUSED_BY_YAML = {
     "groups:\n\tgender: [f]\n": "indent with blanks, not with tabs",
     "by: [a\n": "line 2: is not YAML",
     "by: >30\n": "put texts with special signs in quotes",
-    "by: &a [x]\nwithin: *a\n": "line 1: holds an anchor, an alias or a tag",
+    "by: &a [x]\nwithin: *a\n": "line 1: contains an anchor, an alias or a tag",
     "by: *\n": "is not YAML",
-    "by: !!python/object/apply:os.system [ls]\n": "line 1: holds an anchor, an alias or a tag",
-    "by: !!str a\n": "holds an anchor, an alias or a tag",
+    "by: !!python/object/apply:os.system [ls]\n": "line 1: contains an anchor, an alias or a tag",
+    "by: !!str a\n": "contains an anchor, an alias or a tag",
     "by: a\n---\nby: b\n": "line 2: a second document starts",
     "? [a]\n: b\n": "line 1: a name is a list or mapping",
-    "by: \x07\n": r"line 1: holds '\x07'; take it out",
-    'by: "\\ud800"\n': "holds half a character",
+    "by: \x07\n": r"line 1: contains '\x07'; take it out",
+    'by: "\\ud800"\n': "contains half a character",
     "by: [[[[[[a]]]]]]\n": "lie more than 4 deep",
 }
 
@@ -235,7 +235,7 @@ def test_a_group_without_any_value_of_the_data_is_refused(read):
     with pytest.raises(ConfigError) as error_info:
         gender.refuse_empty_groups(["Female", "m"])
     assert str(error_info.value) == (
-        "groups.yaml: line 6: group 'women' holds no value that occurs ('f', 'F', 'female'); "
+        "groups.yaml: line 6: group 'women' contains no value that occurs ('f', 'F', 'female'); "
         "nearest: 'Female'; correct its values, or take the group out"
     )
     with pytest.raises(ConfigError, match="nearest: '1', '2';"):

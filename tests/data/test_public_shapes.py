@@ -377,7 +377,7 @@ def test_spellings_of_speakers_are_told(tmp_path, make, sentence):
 def test_that_no_part_is_known_is_said_only_where_it_is_true(tmp_path):
     speakers = speakers_file(tmp_path)
     scores = scores_file(tmp_path, enrol="x{speaker}y", test="x{speaker}y{recording}z")
-    with pytest.raises(DataError, match="seems to hold the speaker"):
+    with pytest.raises(DataError, match="seems to contain the speaker"):
         rates(scores, speakers)
     other = {"speaker": ["anna", "tom"], "gender": ["f", "m"]}
     with pytest.raises(DataError, match="no part of the ids between"):
@@ -480,7 +480,7 @@ def test_a_json_object_of_lists_has_the_speakers_of_each_group(tmp_path, expecte
 def test_rows_of_json_without_names_are_refused_with_the_way_to_write_them(tmp_path, indent):
     rows = [[speaker, gender] for speaker, gender in GENDER.items()]
     file = written(tmp_path / "s.json", [json.dumps(rows, indent=indent)])
-    sentence = r's\.json: holds rows of values without the names of their columns; .*"records"'
+    sentence = r's\.json: contains rows of values without the names of their columns; .*"records"'
     for read in (read_speakers, lambda file: rates(file, speakers_file(tmp_path))):
         with pytest.raises(DataError, match=sentence):
             read(file)
@@ -700,5 +700,5 @@ def test_protocols_of_spoofed_speech_are_refused_by_what_they_are(tmp_path):
     for width in (5, 6):  # a protocol, and one with scores
         rows = [" ".join(line.split()[:width]) for line in lines]
         file = written(tmp_path / f"cm{width}.txt", rows)
-        with pytest.raises(DataError, match=r"hold bonafide or spoof.*keep the bonafide rows"):
+        with pytest.raises(DataError, match=r"contain bonafide or spoof.*keep the bonafide rows"):
             rates(file, speakers_file(tmp_path))

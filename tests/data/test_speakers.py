@@ -61,7 +61,7 @@ def test_of_two_columns_that_cover_alike_none_is_taken(read, numbered, write):
     with pytest.raises(
         DataError,
         match=r"people.csv: columns 'Nr.' and 'who' may both be the ids of the speakers \(they "
-        r"hold 4 and 4 of 4 that are needed\); name the right one with id, or call it 'speaker'",
+        r"contain 4 and 4 of 4 that are needed\); name the right one with id, or call it 'speaker'",
     ):
         read(numbered, people=read_speakers(path))
     read(numbered, people=read_speakers(path, id="who"))
@@ -143,7 +143,7 @@ def test_content_hash_knows_neither_order_nor_format(tmp_path):
     ("text", "match"),
     [
         ("", "is empty"),
-        ("id,sex\n", "holds a header and nothing else"),
+        ("id,sex\n", "contains a header and nothing else"),
         ("id,id\na,b\n", "has two columns named 'id'"),
         ("id,sex\na\n", "row 2: has 1 columns?, but other rows have 2"),
         (b"\xff\xfe\x00", "s.csv, row 1: is not text in UTF-16-LE, though the file begins as such"),

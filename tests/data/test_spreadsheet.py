@@ -247,26 +247,26 @@ def test_a_header_of_two_levels_is_refused(book, refused):
         ),
         (
             [(None, "sex", "age"), (0, "f", 18)],
-            "sheet 'People': cell A2 holds '0', but column A has no name in row 1, which is taken",
+            "sheet 'People': cell A2 contains '0', but column A has no name in row 1, which is",
         ),
         (
             [("Made by", "me"), ("id", "sex", "age"), ("a", "f", 18)],
-            "sheet 'People': cell C2 holds 'age', but column C has no name in row 1, .* or delete",
+            "sheet 'People': cell C2 contains 'age', but column C has no name in row 1, .* delete",
         ),
         (
             [("id", "sex"), ("a", "f"), ("b", "m", "a", "remark", "beside"), ("c", "f")],
-            "sheet 'People': cell C3 holds 'a', but column C has no name in row 1, which is taken",
+            "sheet 'People': cell C3 contains 'a', but column C has no name in row 1, which is",
         ),
-        ([("Participants",), ("id", "sex", "age")], "holds a header and nothing else"),
-        ([("id", "sex")], "holds a header and nothing else"),
+        ([("Participants",), ("id", "sex", "age")], "contains a header and nothing else"),
+        ([("id", "sex")], "contains a header and nothing else"),
         ([], "is a workbook with empty sheets"),
         (
             [("id", "n"), ("a", "=1+1")],
-            "sheet 'People': cell B2 holds a formula without a value; o",
+            "sheet 'People': cell B2 contains a formula without a value; o",
         ),
         (
             [("id", "n"), ("a", "#REF!")],
-            "sheet 'People': cell B2 holds the error #REF!; correct it",
+            "sheet 'People': cell B2 contains the error #REF!; correct it",
         ),
     ],
 )
@@ -363,7 +363,9 @@ def test_entities_are_not_followed(write, declared, member, kind, content):
 
 def test_a_cell_longer_than_any_program_writes_is_named(write):
     row = ROW.replace("<t>a</t>", f"<t>{'a' * 32_768}</t>")
-    with pytest.raises(DataError, match="p: sheet 'S': cell A2 holds 32,768 characters, where a"):
+    with pytest.raises(
+        DataError, match="p: sheet 'S': cell A2 contains 32,768 characters, where a"
+    ):
         read_table(write("p", plain(HEADER + row)), "speakers")
     row = ROW.replace("<t>a</t>", f"<t>{'a' * 32_767}</t>")
     table, _, _ = read_table(write("p", plain(HEADER + row)), "speakers")
@@ -411,7 +413,9 @@ def test_one_cell_far_away_takes_neither_time_nor_memory(write):
     merged = '</sheetData><mergeCells><mergeCell ref="D1:XFD1048576"/></mergeCells><sheetData>'
     assert read_table(write("p", plain(HEADER + ROW + merged)), "speakers")[0].height == 1
     rows = HEADER + ROW + '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'
-    with pytest.raises(DataError, match="cell XFD1048576 holds '1', but column XFD has no name in"):
+    with pytest.raises(
+        DataError, match="cell XFD1048576 contains '1', but column XFD has no name in"
+    ):
         read_table(write("p", plain(rows + merged)), "speakers")
 
 

@@ -131,8 +131,8 @@ def test_filter_takes_a_value_several_or_none(values, groups):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"group": 3}, "the column holds text"),
-        ({"trials": "3"}, "the column holds whole numbers"),
+        ({"group": 3}, "the column contains text"),
+        ({"trials": "3"}, "the column contains whole numbers"),
         ({"group": []}, "give at least one value"),
         ({"grup": "f"}, "did you mean 'group'"),
         ({"group": ["f", "w"]}, "group='w': no row has it; available: f, m, x"),

@@ -111,7 +111,7 @@ def test_an_utterance_of_another_folder_is_added_and_not_made_alike(read, write)
     [
         (
             "enrol,test,score\na/1,a/2,0.9\nb/1,c/1,0.1\nc/1,b/1,0.2\n",
-            "column 'enrol' there holds the utterance ids themselves, so it seems to be no table",
+            "column 'enrol' there contains the utterance ids themselves, so it seems to be no",
         ),
         (
             "recording,stage\na/1,enrol\n",
@@ -187,7 +187,7 @@ def test_the_file_that_holds_an_unknown_speaker_is_blamed(read, write):
 
 def test_a_table_without_a_header(read, csv, rows, write):
     people = read_speakers(write("bare.csv", "a,f\nb,m\nc,f\n"))
-    with pytest.raises(DataError, match=r"bare.csv: has no header, as its first row holds"):
+    with pytest.raises(DataError, match=r"bare.csv: has no header, as its first row contains"):
         read(csv(rows), people=people)
 
 
@@ -199,8 +199,10 @@ def test_ids_that_no_pair_of_files_shares(read, write):
 
     trials = "1 a/1 a/2\n0 a/1 b/1\n"
     message = refusal("a/1.wav,a/2.wav,1\na/1.wav,b/1.wav,0\n", trials)
-    assert "scores.csv holds (a/1.wav, a/2.wav), (a/1.wav, b/1.wav)" in message
-    assert "but list.txt holds (a/1, a/2), (a/1, b/1); the ids differ by their endings" in message
+    assert "scores.csv contains (a/1.wav, a/2.wav), (a/1.wav, b/1.wav)" in message
+    assert (
+        "but list.txt contains (a/1, a/2), (a/1, b/1); the ids differ by their endings" in message
+    )
     message = refusal("a/2,a/1,1\nb/1,a/1,0\n", trials)
     assert "enrol and test are swapped, so make them alike" in message
     assert "check that the files belong together" in refusal("a/8,a/9,1\n", trials)

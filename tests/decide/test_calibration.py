@@ -233,7 +233,7 @@ def test_one_class_decisions_and_infinite_scores_are_refused(shifted):
     with pytest.raises(pv.DataError, match="no nontarget trials"):
         pv.calibrate(trials.filter(label=1), **options)
     decided = trials.drop("score").with_columns(decision=pl.lit("accept"))
-    with pytest.raises(pv.DataError, match="holds decisions without scores"):
+    with pytest.raises(pv.DataError, match="contains decisions without scores"):
         pv.calibrate(decided, **options)
     infinite = trials.with_columns(
         score=pl.when(pl.int_range(pl.len()) == 0).then(float("inf")).otherwise("score")
@@ -250,7 +250,7 @@ def test_lists_beyond_memory_and_counts_are_refused(shifted, tmp_path, monkeypat
         find(tmp_path / "some.counts", by="gender")
     for most in ("IN_MEMORY_TRIALS", "PARTITION_TRIALS"):
         monkeypatch.setattr(f"parivox.data.spilled_rows.{most}", 100)
-    with pytest.raises(pv.ConfigError, match=r"2,130 trials are too many to hold in memory; take"):
+    with pytest.raises(pv.ConfigError, match=r"2,130 trials are too many to fit in memory; take"):
         find(trials, speakers=speakers, **OPTIONS)
 
 

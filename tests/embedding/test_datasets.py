@@ -137,7 +137,7 @@ def test_a_dataset_is_a_table_wherever_one_is(dataset, recordings):
     scores = Dataset(pl.DataFrame({**columns, "score": [0.1 * n for n in range(len(pairs))]}))
     audit = pv.audit(scores, utterances=audio, by="gender", intervals=False)
     assert {row["group"] for row in audit.groups} >= {"f", "m"}
-    with pytest.raises(DataError, match=r"holds the splits 'train', 'test'; give one of them"):
+    with pytest.raises(DataError, match=r"contains the splits 'train', 'test'; give one of them"):
         pv.audit({"S": {"train": scores, "test": scores}}, utterances=audio, by="gender")
 
 
@@ -186,7 +186,7 @@ def test_a_dataset_that_streams_is_no_table():
     ("cell", "message"),
     [
         ({"bytes": None, "path": "gone.wav"}, "row 1, column 'audio': names 'gone.wav', which is"),
-        ({"bytes": None, "path": None}, "row 1, column 'audio': holds no audio"),
+        ({"bytes": None, "path": None}, "row 1, column 'audio': contains no audio"),
     ],
 )
 def test_a_dataset_without_its_recordings_says_so(dataset, cell, message):
@@ -197,5 +197,5 @@ def test_a_dataset_without_its_recordings_says_so(dataset, cell, message):
 def test_two_columns_of_audio_are_refused(dataset):
     two = dataset(lambda _, wave: {"bytes": packed(wave), "path": None})
     two.frame = two.frame.with_columns(other="audio")
-    with pytest.raises(DataError, match="columns 'audio' and 'other' both hold audio"):
+    with pytest.raises(DataError, match="columns 'audio' and 'other' both contain audio"):
         read_source(two)

@@ -463,7 +463,7 @@ def test_the_same_audio_under_two_speakers_is_refused_before_anything(folder, sm
     with pytest.raises(DataError) as raised:
         embed(folder, small.load, tmp_path / "out", workers=1)
     assert str(raised.value) == (
-        f"{folder}: 's1/01.wav' of speaker 's1' and 's2/copy.wav' of speaker 's2' hold the same "
+        f"{folder}: 's1/01.wav' of speaker 's1' and 's2/copy.wav' of speaker 's2' contain the same "
         "audio (the first of 2 such cases); keep the one whose voice it is, or correct the speakers"
     )
     assert not (tmp_path / "out").exists()
@@ -483,7 +483,7 @@ def test_the_same_audio_under_two_ids_is_told(folder, small, tmp_path):
     run = embed(folder, small.load, tmp_path / "out", workers=1)
     assert run.same_audio["utterance"].to_list() == ["s1/01.wav", "s1/copy.wav"]
     assert (
-        "2 recordings hold the same audio as another one with another id (first 's1/01.wav' and "
+        "2 recordings contain the same audio as another one with another id (first 's1/01.wav' and "
         "'s1/copy.wav'): a target trial of two such compares audio with itself"
     ) in "\n".join(embedding_lines(run))
 
@@ -516,7 +516,7 @@ def test_rows_of_other_speakers_in_a_store_are_refused_until_they_are_pruned(
     (folder / "s0").rename(folder / "anna")
     before = content(out)
     message = (
-        r"'anna/00.wav' of speaker 'anna' and 's0/00.wav' of speaker 's0' hold .*first of 5 such"
+        r"'anna/00.wav' of speaker 'anna' and 's0/00.wav' of speaker 's0' contain .*first of 5 such"
     )
     with pytest.raises(
         DataError, match=message + r".*'s0/00.wav' is of an earlier run: prune=True takes"

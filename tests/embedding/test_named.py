@@ -291,8 +291,11 @@ def test_published_systems_by_name_and_checkpoint(home, optional):
         ("ecappa:w.ckpt", r"nearest: ecapa, .*; give it as system ecapa:CHECKPOINT"),
         ("x-vector", "is not known; give ge2e"),
         ("gone.onnx", "file not found"),
-        ("kept.npz", r"holds embeddings, not a system; .* parivox score TRIALS --embeddings kept"),
-        ("folder", "holds embeddings, not a system"),
+        (
+            "kept.npz",
+            r"contains embeddings, not a system; .* parivox score TRIALS --embeddings kept",
+        ),
+        ("folder", "contains embeddings, not a system"),
         ("weights.ckpt", "is a file whose name does not show its system; name it, as in r"),
     ],
 )

@@ -163,10 +163,10 @@ def bad(folder, name, data):
         ("e.ark", b"a [ 1 x ]\n", "vector of 'a' is not a vector"),
         ("e.ark", b"a", "ends after 0 vectors"),
         ("e.ark", b"\xff\xfe a", "is not a list or archive of vectors"),
-        ("e.ark", b"", "holds no embeddings"),
+        ("e.ark", b"", "contains no embeddings"),
         ("e.scp", "a touch ran |\n", "row 1: 'a' is a command, which is never run"),
         ("e.scp", "a x.ark\n", r"row 1: 'a x\.ark' is not an ID FILE:OFFSET"),
-        ("e.scp", "", "holds no embeddings"),
+        ("e.scp", "", "contains no embeddings"),
     ],
 )
 def test_files_that_hold_something_else(name, data, words, tmp_path):
@@ -182,7 +182,9 @@ def test_objects_in_arrays_are_not_unpickled(tmp_path):
     bad(tmp_path, "f.npy", pickle.dumps({"a": VECTORS[0]}))
     bad(tmp_path, "f.npz", pickle.dumps({"a": VECTORS[0]}))
     for name in ("e.npy", "e.npz", "f.npy", "f.npz"):
-        with pytest.raises(DataError, match=f"{name}: holds pickled objects: it may run code wh"):
+        with pytest.raises(
+            DataError, match=f"{name}: contains pickled objects: it may run code wh"
+        ):
             read(tmp_path / name)
 
 
@@ -232,7 +234,7 @@ def test_rows_without_numbers(tmp_path):
 def test_what_is_not_there(tmp_path):
     with pytest.raises(DataError, match=r"gone\.npz: is not there"):
         read(tmp_path / "gone.npz")
-    with pytest.raises(DataError, match=r"holds no \.scp and no \.npy"):
+    with pytest.raises(DataError, match=r"contains no \.scp and no \.npy"):
         read(tmp_path)
 
 

@@ -104,36 +104,36 @@ WRONG = {
     "lacks 'bn1.weight' of shape (16,) (and 1 more);": (
         lambda s, t: without(s, "bn1.weight", "bn1.bias")
     ),
-    "holds the unknown 'fc2.weight' of shape (3, 4);": (
+    "contains the unknown 'fc2.weight' of shape (3, 4);": (
         lambda s, t: s | {"fc2.weight": t.zeros(3, 4)}
     ),
-    "holds 'conv1.weight' of shape (16, 1, 5, 5), expected (16, 1, 7, 7);": (
+    "contains 'conv1.weight' of shape (16, 1, 5, 5), expected (16, 1, 7, 7);": (
         lambda s, t: s | {"conv1.weight": t.zeros(16, 1, 5, 5)}
     ),
-    "holds 'fc.weight' of shape (512,), expected (512, 128);": (
+    "contains 'fc.weight' of shape (512,), expected (512, 128);": (
         lambda s, t: s | {"fc.weight": t.zeros(512)}
     ),
-    "lacks 'fc.bias' of shape (512,); holds 'attention' of shape (3, 1), expected (128, 1);": (
+    "lacks 'fc.bias' of shape (512,); contains 'attention' of shape (3, 1), expected (128, 1);": (
         lambda s, t: without(s, "fc.bias") | {"attention": t.zeros(3, 1)}
     ),
-    "'fc.bias' holds torch.int64, expected torch.float32;": (
+    "'fc.bias' contains torch.int64, expected torch.float32;": (
         lambda s, t: s | {"fc.bias": t.zeros(512, dtype=t.int64)}
     ),
-    "'fc.bias' holds values that are not finite; fetch the file again": (
+    "'fc.bias' contains values that are not finite; fetch the file again": (
         lambda s, t: s | {"fc.bias": t.full((512,), float("nan"))}
     ),
     "'epoch' is int, expected a tensor": lambda s, t: s | {"epoch": 3},
-    "holds 'fc.bias' twice, the second time as '__S__.fc.bias'": (
+    "contains 'fc.bias' twice, the second time as '__S__.fc.bias'": (
         lambda s, t: s | {"__S__.fc.bias": t.zeros(512)}
     ),
-    "holds keys of no system, as 'a.weight', expected ResNetSE34L (resnetse34l);": (
+    "contains keys of no system, as 'a.weight', expected ResNetSE34L (resnetse34l);": (
         lambda s, t: {"a.weight": t.zeros(1)}
     ),
-    "holds ECAPA-TDNN (TaoRuijie) (ecapa), expected ResNetSE34L (resnetse34l); name it ecapa:": (
+    "contains ECAPA-TDNN (TaoRuijie) (ecapa), expected ResNetSE34L (resnetse34l); name it ecapa:": (
         lambda s, t: {"fc6.weight": t.zeros(192, 3072)}
     ),
-    "holds list, expected a state dict": lambda s, t: [t.zeros(1)],
-    "holds dict, expected a state dict": lambda s, t: {},
+    "contains list, expected a state dict": lambda s, t: [t.zeros(1)],
+    "contains dict, expected a state dict": lambda s, t: {},
 }
 
 

@@ -197,14 +197,14 @@ def test_pipes_that_unpack_a_file_are_that_file(command, file):
         ("sox a.wav -r 8000 -t wav - |", "sox is given '-r'"),
         ("sox -t raw a.wav -t wav - |", "sox is given '-t raw'"),
         ("ffmpeg -i a.wav -i b.wav -f wav - |", "ffmpeg is given '-i' twice"),
-        (" |", "it holds no command"),
+        (" |", "it contains no command"),
         ("sox a.wav b.wav -t wav - |", "sox reads 2 files"),
         ("sox a.wav -t wav b.wav |", "sox does not write to the pipe"),
         ("ffmpeg -i a.wav -ar 8000 -f wav - |", "ffmpeg is given '-ar'"),
         ("ffmpeg -i a.wav -f mp3 - |", "ffmpeg is given '-f mp3'"),
-        ("sph2pipe -f wav -p -c 1 a.sph | sox - -t wav - |", "it holds '|'"),
-        ("cat a.wav; rm -rf / |", "it holds ';'"),
-        ("cat $(echo a) |", "it holds '$'"),
+        ("sph2pipe -f wav -p -c 1 a.sph | sox - -t wav - |", "it contains '|'"),
+        ("cat a.wav; rm -rf / |", "it contains ';'"),
+        ("cat $(echo a) |", "it contains '$'"),
         ("wav-reverberate a.wav - |", "it runs wav-reverberate"),
         ("sph2pipe -t 1:2 a.sph |", "sph2pipe is given '-t'"),
     ],
@@ -217,7 +217,7 @@ def test_other_pipes_are_refused_with_the_reason(command, reason):
 
 def test_no_pipe_is_run(tmp_path):
     (tmp_path / "wav.scp").write_text(f"u sox {tmp_path}/a.wav -t wav - > {tmp_path}/ran |\n")
-    with pytest.raises(DataError, match=r"wav.scp: line 1: its pipe is not run.*holds '>'"):
+    with pytest.raises(DataError, match=r"wav.scp: line 1: its pipe is not run.*contains '>'"):
         read_source(tmp_path)
     assert not (tmp_path / "ran").exists()
 
@@ -259,7 +259,7 @@ def test_a_table_that_cannot_be_is_one_sentence(tmp_path, text, message):
         ({"wav.scp": "u a.wav\n", "segments": "s u 0 x\n"}, "segments: line 1: '0' and 'x' are no"),
         ({"wav.scp": "u a.wav\n", "utt2spk": "x s\n"}, "utt2spk: has no line of 'u'"),
         ({"wav.scp": "u b.wav\n"}, "1 of 1 files are missing"),
-        ({}, "holds no recording"),
+        ({}, "contains no recording"),
     ],
 )
 def test_a_kaldi_folder_that_cannot_be_is_one_sentence(tmp_path, files, message):

@@ -110,7 +110,10 @@ def test_check_finds_a_byte_that_changed(out, name):
             lambda out: (out / "store.json").write_text('{"version": 1, "system": {}}'),
             "store.json lacks options, files",
         ),
-        (lambda out: np.save(out / "embeddings.npy", np.zeros(3)), "holds float64 of shape (3,)"),
+        (
+            lambda out: np.save(out / "embeddings.npy", np.zeros(3)),
+            "contains float64 of shape (3,)",
+        ),
     ],
 )
 def test_what_is_no_store_is_one_sentence(out, change, message):

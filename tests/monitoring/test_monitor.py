@@ -183,7 +183,7 @@ def test_a_file_that_is_no_state_is_refused(again, tmp_path):
 
 def test_scores_without_decisions_are_refused(again):
     scores = calls(1).with_columns(pl.lit(0.5).alias("score")).drop("decision")
-    with pytest.raises(pv.DataError, match="holds scores and no decisions"):
+    with pytest.raises(pv.DataError, match="contains scores and no decisions"):
         again(scores)
 
 

@@ -270,7 +270,7 @@ def test_what_cannot_be_counted_is_a_sentence(embedded, options, words):
 
 def test_one_recording_makes_no_pair(embedded):
     vectors = vectors_of(embedded.values[:1, 0], IDS[:1])
-    with pytest.raises(pv.DataError, match="holds 1 recordings to compare"):
+    with pytest.raises(pv.DataError, match="contains 1 recordings to compare"):
         pv.score_all_pairs(vectors, speakers=PEOPLE, by="gender", thresholds=[0.1])
 
 

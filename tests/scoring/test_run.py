@@ -256,7 +256,7 @@ def test_a_file_that_holds_no_scores_is_never_replaced(pairs, embedded, tmp_path
     (people.write_csv if name.endswith("csv") else people.write_parquet)(out)
     before = out.read_bytes()
     for overwrite in (True, False):
-        with pytest.raises(ConfigError, match="holds no scores of Parivox's; name another"):
+        with pytest.raises(ConfigError, match="contains no scores of Parivox's; name another"):
             score(pairs, embeddings=embedded, out=out, overwrite=overwrite)
     assert out.read_bytes() == before
 
@@ -264,7 +264,7 @@ def test_a_file_that_holds_no_scores_is_never_replaced(pairs, embedded, tmp_path
 def test_a_folder_of_someone_elses_is_not_removed(pairs, embedded, tmp_path):
     (tmp_path / "s.parquet.parts").mkdir()
     (tmp_path / "s.parquet.parts" / "thesis.tex").write_text("mine")
-    with pytest.raises(ConfigError, match="holds other files"):
+    with pytest.raises(ConfigError, match="contains other files"):
         score(pairs, embeddings=embedded, out=tmp_path / "s.parquet")
     assert (tmp_path / "s.parquet.parts" / "thesis.tex").read_text() == "mine"
 

@@ -145,7 +145,7 @@ def test_what_is_left_out_is_told(trials):
         ({"scores": [1.0, 2.0], "labels": [1, 0], "groups": ["all trials", "f"]}, "rename it"),
         ({"scores": [1.0, 2.0], "labels": [1]}, "different lengths"),
         ({"scores": [1.0, 2.0], "labels": [1, 2]}, "labels are not all 1 or 0"),
-        ({"scores": [np.nan], "labels": [1]}, "holds no score"),
+        ({"scores": [np.nan], "labels": [1]}, "contains no score"),
         ({"scores": {"score": ["1"], "target": ["1"]}, "groups": "sex"}, "is no column of scores"),
         ({"scores": {"score": ["1"], "x": ["1"]}}, "has no column of labels"),
         ({"scores": [1.0], "labels": [1], "fpr": [2.0]}, "is not a rate"),
@@ -188,7 +188,7 @@ def test_standard_input_is_read_once(trials, program):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("0.5\n0.4\n", "holds scores without labels"),
+        ("0.5\n0.4\n", "contains scores without labels"),
         ("0.5 1 2\n0.4 0 3\n", "3 columns and no header"),
         ("score,label\n0.5,maybe\n", "'maybe' is not a label"),
         ("score,label\nhigh,1\n", "'high' is not a number"),

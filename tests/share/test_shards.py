@@ -541,9 +541,9 @@ def test_two_runners_of_one_part_do_not_meet(lists, tmp_path):
 
 def test_a_folder_holds_one_plan(lists, done):
     assert read_plan(done).id == planned(lists, done).id
-    with pytest.raises(ConfigError, match="holds another plan; name a new folder"):
+    with pytest.raises(ConfigError, match="contains another plan; name a new folder"):
         planned(lists, done, shards=2)
-    with pytest.raises(DataError, match="holds no plan"):
+    with pytest.raises(DataError, match="contains no plan"):
         run(done.parent)
 
 
@@ -553,7 +553,7 @@ def test_a_folder_holds_one_plan(lists, done):
         ({"by": None}, "by: parts cannot choose what to group by"),
         ({"compare": True}, "compare=True: takes all trials at once"),
         ({"standardise": ["nation"]}, "standardise: takes all trials at once"),
-        ({"speaker_ids": "offenders"}, "speaker_ids: counts hold no ids"),
+        ({"speaker_ids": "offenders"}, "speaker_ids: counts contain no ids"),
         ({"shards": 0}, "shards is 0"),
         ({"by": ["nosuch"]}, "nosuch"),
     ],
@@ -624,14 +624,14 @@ def test_tables_that_are_no_files_are_refused(lists, tmp_path):
     (tmp_path / "mine").mkdir()
     shutil.copy(lists / "s.csv", tmp_path / "mine")
     with pytest.raises(
-        ConfigError, match="mine: holds files that are of no plan; name a new folder"
+        ConfigError, match="mine: contains files that are of no plan; name a new folder"
     ):
         planned(lists, tmp_path / "mine")
     pv.count(str(lists / "all.csv"), speakers=str(lists / "s.csv"), by="gender").save(
         tmp_path / "c.counts"
     )
     with pytest.raises(
-        ConfigError, match=r"c\.counts: holds score counts, which parivox audit takes"
+        ConfigError, match=r"c\.counts: contains score counts, which parivox audit takes"
     ):
         plan(str(tmp_path / "c.counts"), out=tmp_path / "r", speakers="s.csv", by="gender")
     with pytest.raises(ConfigError, match="speakers: every part reads it; give a path"):
@@ -642,7 +642,9 @@ def test_tables_that_are_no_files_are_refused(lists, tmp_path):
     with pytest.raises(ConfigError, match=r"all\.csv: is named twice, so that its trials would"):
         plan(twice, out=tmp_path / "r", speakers=str(lists / "s.csv"), by="gender")
     copy = shutil.copy(lists / "all.csv", tmp_path / "copy.csv")
-    with pytest.raises(ConfigError, match=r"copy\.csv: holds the same bytes as .*all\.csv, which"):
+    with pytest.raises(
+        ConfigError, match=r"copy\.csv: contains the same bytes as .*all\.csv, which"
+    ):
         planned(lists, tmp_path / "r", "all.csv", copy)
     with pytest.raises(ConfigError, match="bins exact: parts are tallied at bins of scores"):
         planned(lists, tmp_path / "r", bins="exact")

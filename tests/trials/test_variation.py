@@ -223,7 +223,7 @@ def test_options_of_another_kind_are_refused_by_name(options, pool, people):
 
 def test_scores_of_one_class_are_refused(pool, people):
     targets = {name: cells[pool["label"] == 1] for name, cells in pool.items()}
-    with pytest.raises(DataError, match="holds no different-speaker pair within a group of sex"):
+    with pytest.raises(DataError, match="contains no different-speaker pair within a group of sex"):
         variants(targets, people)
 
 

@@ -106,7 +106,7 @@ def test_further_columns_have_room_in_tables(kind, tmp_path):
 
 @pytest.mark.parametrize("kind", sorted(set(LIST_FORMATS) - set(FORMATS_WITH_FURTHER_COLUMNS)))
 def test_lists_of_three_columns_refuse_more(kind, tmp_path):
-    with pytest.raises(ConfigError, match=f"format {kind} holds no score; write it as csv"):
+    with pytest.raises(ConfigError, match=f"format {kind} contains no score; write it as csv"):
         write(tmp_path / "list", kind, ["a"], ["b"], [True], more={"score": [0.5]})
     assert list(tmp_path.iterdir()) == []
 

@@ -65,8 +65,8 @@ def check_comparable(sets: Sequence[TrialSet | TrialCounts]) -> None:
         raise ConfigError(msg)
     if any(not trials.has_speakers for trials in sets):
         msg = (
-            "--compare: counts do not tell who the speakers are, so that nothing can be said of "
-            "differences; give the scores"
+            "--compare: score counts contain no speakers, so differences cannot be tested; give "
+            "the scores"
         )
         raise ConfigError(msg)
 

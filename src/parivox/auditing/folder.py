@@ -134,7 +134,7 @@ def check_folder(folder: str | os.PathLike[str]) -> Path:
         raise ConfigError(msg)
     if foreign_files:
         msg = (
-            f"--out {text}: holds {foreign_files[0]!r}, which is not an earlier audit's; "
+            f"--out {text}: contains {foreign_files[0]!r}, which is not an earlier audit's; "
             "name a folder that is new or empty"
         )
         raise ConfigError(msg)
@@ -205,7 +205,7 @@ def read_folder(
         if current_path(home, "audit.json").is_file() and current_path(home, HASHES).is_file():
             _check_hashes(home)
         reason = _no_audit_reason(home)
-        msg = f"{folder}: does not hold an audit ({reason}); name the --out folder of one"
+        msg = f"{folder}: does not contain an audit ({reason}); name the --out folder of one"
         raise DataError(msg) from error
     if version not in {SCHEMA_VERSION, SCHEMA_OF_SENTENCES}:
         is_newer = str(version).isdecimal() and int(version) > int(SCHEMA_VERSION)
@@ -324,7 +324,7 @@ class _OtherVersion:
                 cells[column] = [facts_of_sentences(words) for words in cells[column]]
             cells = {**with_values(cells, columns)}
         if not all(map(is_values_cell, {*cells.get(VALUES_COLUMN, ())})):
-            msg = f"{name}.{VALUES_COLUMN} holds no values of facts"
+            msg = f"{name}.{VALUES_COLUMN} contains no values of facts"
             raise ValueError(msg)
         return Table.of(cells, columns)
 

@@ -157,7 +157,7 @@ def named_counts_files(scores: Any) -> NamedFiles | None:
             msg = f"{other_name}: is cut off; copy it again, or make it again"
             raise DataError(msg)
         msg = (
-            f"{os.fspath(counts_files[0])}: holds counts, but {other_name} does not; "
+            f"{os.fspath(counts_files[0])}: contains counts, but {other_name} does not; "
             "count that first with parivox count"
         )
         raise ConfigError(msg)
@@ -367,7 +367,7 @@ def read_one_system(
     """
     options, groups_file = apply_groups_file(options)
     if named_counts_files(scores) is not None:
-        msg = f"counts do not tell who the speakers are, {reason}"
+        msg = f"score counts contain no speakers, {reason}"
         raise ConfigError(msg)
     sources = sources_by_name(scores)
     if len(sources) > 1:
@@ -394,7 +394,7 @@ def read_grouped_counts(named_files: NamedFiles, options: AuditOptions) -> Group
         ) or name == "standardise"
         if needs_rows and name != "orientation" and option_field.is_given(getattr(options, name)):
             msg = (
-                f"{option_field.flag}: cannot be used with counts, which hold their groups "
+                f"{option_field.flag}: cannot be used with counts, which contain their groups "
                 f"and no ids; leave it out, or give it to parivox count"
             )
             raise ConfigError(msg)

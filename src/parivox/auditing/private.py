@@ -52,7 +52,7 @@ class PrivateKey:
         try:
             return cls._read(path)
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-            msg = f"{path}: cannot be read, or holds no key; remove it, and a new key is made"
+            msg = f"{path}: cannot be read, or contains no key; remove it, and a new key is made"
             raise ConfigError(msg) from error
 
     @classmethod

@@ -593,7 +593,7 @@ def _speaker_draws(
 def _check_rules_apply(scores: Any, *, has_counts: bool) -> None:
     """Refuse a file of thresholds where there are no trials of one system to decide by it."""
     if has_counts:
-        reason = "counts hold no trials"
+        reason = "counts contain no trials"
     elif len({system for system, _ in sources_by_name(scores)}) > 1:
         reason = "several systems have no threshold in common"
     else:
@@ -608,13 +608,13 @@ def _check_speakers_known(inputs: GroupedTrials, options: Options) -> None:
         for name in ("limit", "attempts", "primary"):
             if getattr(options, name):
                 msg = (
-                    f"--{name}: counts do not tell who the speakers are, so that nothing can be "
-                    "said of people or chance; give the scores"
+                    f"--{name}: score counts contain no speakers, so that neither people nor "
+                    "uncertainty can be assessed; give the scores"
                 )
                 raise ConfigError(msg)
     has_ids = all(trials.has_speakers for trials in inputs.trial_sets)
     if options.speaker_ids == OFFENDERS and not has_ids:
-        msg = f"--speaker-ids {OFFENDERS}: counts hold no ids of speakers; give the scores"
+        msg = f"--speaker-ids {OFFENDERS}: counts contain no ids of speakers; give the scores"
         raise ConfigError(msg)
 
 

@@ -497,7 +497,7 @@ def _check_has_scores(development: TrialSet | TrialCounts) -> None:
     if no_curve_reason:
         content = _CURVELESS_CONTENT[no_curve_reason]
         msg = (
-            f"--threshold-from: {development.provenance[0]['name']} holds {content}, "
+            f"--threshold-from: {development.provenance[0]['name']} contains {content}, "
             "on which no threshold can be found; give scores"
         )
         raise ConfigError(msg)

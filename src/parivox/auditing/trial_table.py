@@ -77,13 +77,13 @@ def _is_earlier(file: Path) -> bool:
 def check_trials_known(trial_sets: Sequence[TrialSet | TrialCounts]) -> None:
     """Refuse counts, which hold no trials, and lists that are not held in memory."""
     if any(not trials.has_speakers for trials in trial_sets):
-        msg = "--trial-table: counts hold no trials; give the scores"
+        msg = "--trial-table: counts contain no trials; give the scores"
         raise ConfigError(msg)
     for trials in trial_sets:
         if trials.is_exact:
             continue
         msg = (
-            f"--trial-table: {trials.n_trials:,} trials are too many to hold in memory; give "
+            f"--trial-table: {trials.n_trials:,} trials are too many to fit in memory; give "
             "a part of the list"
         )
         raise ConfigError(msg)

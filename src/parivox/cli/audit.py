@@ -93,7 +93,7 @@ def _run(arguments: argparse.Namespace) -> None:
         options["threshold_from"] = _named_sources(arguments.threshold_from)
     finished_audit = audit(_named_sources(arguments.scores), **options)
     if arguments.out is not None:
-        arguments.outcome = f"{arguments.out} may not hold this audit"
+        arguments.outcome = f"{arguments.out} may not contain this audit"
         finished_audit = finished_audit.save(arguments.out, format=table_format)
         arguments.outcome = f"the audit is in {arguments.out}"
     if arguments.report is not None:

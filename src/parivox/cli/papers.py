@@ -36,7 +36,7 @@ def add_to(commands: Any, words: str) -> None:
     words = "their tables, figures and claims, and which can be computed"
     usage = "parivox papers list [PAPER]"
     add_command(subcommands, "list", _list, PapersListCommand, help=words, usage=usage)
-    words = "compute items of a paper beside print"
+    words = "compute items of a paper and compare them with print"
     add_command(
         subcommands,
         "run",

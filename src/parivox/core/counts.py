@@ -233,7 +233,7 @@ class Counts:
         may_be_labels = is_bool[0] or (raw_scores.dtype.kind in "iu" and not is_bool[1])
         if may_be_labels and raw_scores.size and np.isin(raw_scores, _LABELS).all():
             msg = (
-                f"scores hold {raw_scores.max()} and the like alone, as labels do: "
+                f"scores contain {raw_scores.max()} and the like alone, as labels do: "
                 f"{_ARGUMENT_ORDER}"
             )
             raise DataError(msg)

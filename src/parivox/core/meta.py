@@ -42,7 +42,8 @@ def fdr(fpr: ArrayLike, fnr: ArrayLike, *, alpha: ArrayLike = 0.5) -> MetaValue:
     """Return the fairness discrepancy rate: 1 - alpha * range(FPR) - (1 - alpha) * range(FNR).
 
     In [0, 1], higher is fairer. Tends to 1 as rates fall, whatever the disparity. NaN with fewer
-    than two groups. docs/methods/bias-measures.md#joint-fpr-and-fnr-in-one-number; de Freitas Pereira and Marcel (2022).
+    than two groups. docs/methods/bias-measures.md#joint-fpr-and-fnr-in-one-number; de Freitas
+    Pereira and Marcel (2022).
 
     Examples
     --------
@@ -65,7 +66,8 @@ def ir(
 
     In [1, inf), lower is fairer. NaN ``zero_cell`` if a term with weight has a smallest rate of 0;
     a term without any errors counts as 1 (``zero_over_zero``). `denominator` has FPR and FNR to
-    take the minima of (policy ``nist``). docs/methods/bias-measures.md#joint-fpr-and-fnr-in-one-number; NIST (Grother).
+    take the minima of (policy ``nist``).
+    docs/methods/bias-measures.md#joint-fpr-and-fnr-in-one-number; NIST (Grother).
 
     Examples
     --------

@@ -198,7 +198,8 @@ def threshold_at_eer(curve: Curve) -> FloatArray:
 def hter(curve: Curve) -> FloatArray:
     """Return the half total error rate (FPR + FNR) / 2 at each threshold.
 
-    See docs/methods/rates.md#fpr-and-fnr. In [0, 1], lower is better; NaN without targets or nontargets.
+    See docs/methods/rates.md#fpr-and-fnr. In [0, 1], lower is better; NaN without targets or
+    nontargets.
     Of shape (..., threshold).
 
     Examples

@@ -207,7 +207,8 @@ def nrb(values: ArrayLike, average: ArrayLike) -> MetaValue:
 
     In [0, inf), lower is fairer. `average` is the reference of shape ``[...]``, usually the pooled
     value. NaN with a group (``zero_cell``) or average (``zero_reference``) of 0.
-    docs/methods/bias-measures.md#measures-of-one-base-metric; Hutiri et al. (docs/references.md#paper-000; 2023).
+    docs/methods/bias-measures.md#measures-of-one-base-metric; Hutiri et al.
+    (docs/references.md#paper-000; 2023).
 
     Examples
     --------
@@ -244,7 +245,8 @@ def rb(values: ArrayLike, average: ArrayLike) -> MetaValue:
 def value_range(values: ArrayLike) -> MetaValue:
     """Return the largest minus the smallest value: of FPR and of FNR a term of the FDR.
 
-    In units of the metric, lower is fairer. docs/methods/bias-measures.md#joint-fpr-and-fnr-in-one-number.
+    In units of the metric, lower is fairer.
+    docs/methods/bias-measures.md#joint-fpr-and-fnr-in-one-number.
 
     Examples
     --------
@@ -291,7 +293,8 @@ def max_geomean(values: ArrayLike, *, denominator: ArrayLike | None = None) -> M
 
     In [1, inf), lower is fairer. NaN ``zero_cell`` if any is 0, ``no_errors`` if all are.
     `denominator` has values to take the geometric mean of (policy ``nist``), which can then lie
-    above the largest value. docs/methods/bias-measures.md#measures-of-one-base-metric; NIST IR 8429.
+    above the largest value. docs/methods/bias-measures.md#measures-of-one-base-metric; NIST IR
+    8429.
 
     Examples
     --------

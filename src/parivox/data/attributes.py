@@ -125,7 +125,7 @@ class Bands:
             if cell is not None and math.isnan(parsed):
                 name = attribute_text.rpartition(":")[0]
                 msg = (
-                    f"{attribute_text}: {table_name} holds {cell!r} for {name}, which is not a "
+                    f"{attribute_text}: {table_name} contains {cell!r} for {name}, which is not a "
                     f"number; use {name} without bands"
                 )
                 raise ConfigError(msg)

@@ -180,7 +180,7 @@ def check_rows(rows: CountRows, name: str) -> None:
     }
     for problem, is_good in conditions.items():
         if not is_good:
-            raise damaged_file_error(name, f"it holds {problem}", SCORE_COUNTS)
+            raise damaged_file_error(name, f"it contains {problem}", SCORE_COUNTS)
     if any(columns[sum_name].sum(dtype=np.float64) > MAX_TRIALS for sum_name in SUM_COLUMNS):
         raise damaged_file_error(name, "its counts are too large", SCORE_COUNTS)
 

@@ -236,7 +236,7 @@ def _read_header(file: Path | io.BytesIO, name: str, kind: str) -> tuple[dict[st
         not is_first_version and header.get("kind") not in COLUMN_TYPES
     ):
         held = header.get("kind") if not is_first_version else _kind_of_metadata(metadata)
-        raise damaged_file_error(name, f"it holds {str(held)[:40]!r}", kind)
+        raise damaged_file_error(name, f"it contains {str(held)[:40]!r}", kind)
     if not is_first_version:
         return header, VERSION
     upgraded_header = (
@@ -268,9 +268,9 @@ def _check_cells(frame: pl.DataFrame, name: str, kind: str) -> None:
     nullable = [column for column in NULLABLE_COLUMNS if column in frame.columns]
     n_empty = {column: frame[column].null_count() for column in frame.columns}
     if sum(n_empty.values()) > sum(n_empty[column] for column in nullable):
-        raise damaged_file_error(name, "it holds empty cells", kind)
+        raise damaged_file_error(name, "it contains empty cells", kind)
     if any(frame[column].is_nan().any() for column in nullable):
-        raise damaged_file_error(name, "it holds a score that is not a number", kind)
+        raise damaged_file_error(name, "it contains a score that is not a number", kind)
 
 
 def _compact_columns(frame: pl.DataFrame) -> dict[str, NDArray[Any]]:
@@ -291,7 +291,7 @@ def _compact_columns(frame: pl.DataFrame) -> dict[str, NDArray[Any]]:
 def damaged_file_error(name: str, problem: str, kind: str) -> DataError:
     """What is said of a file of counts that lacks what it must hold."""
     _, expected, remedy = _FILE_WORDS[kind]
-    return DataError(f"{name}: does not hold {expected} ({problem}); copy it or {remedy}")
+    return DataError(f"{name}: does not contain {expected} ({problem}); copy it or {remedy}")
 
 
 # --- writing ------------------------------------------------------------------------------------
@@ -333,7 +333,7 @@ def check_output(path: str | os.PathLike[str], *, kind: str = SCORE_COUNTS) -> P
                 msg = f"--out {text}: is a folder; name a file, as in day1.counts"
                 raise ConfigError(msg)
             if counts_kind(out) != kind:
-                msg = f"--out {text}: is there and holds no {noun}; name a new file"
+                msg = f"--out {text}: is there and contains no {noun}; name a new file"
                 raise ConfigError(msg)
         if text and out.parent.is_dir() and os.access(out.parent, os.W_OK | os.X_OK):
             return out

@@ -98,7 +98,7 @@ class GroupDefinition:
             if present.isdisjoint(group_values):
                 similar = _similar_names(group_values, values) or values
                 msg = (
-                    f"{self.locations.get(name, 'groups')}: group {name!r} holds no value that "
+                    f"{self.locations.get(name, 'groups')}: group {name!r} contains no value that "
                     f"occurs ({_listed(group_values)}); nearest: "
                     f"{_listed(similar) or 'there is none'}; "
                     "correct its values, or take the group out"
@@ -255,7 +255,7 @@ def _definition(attribute: str, node: YamlNode, others: str | None) -> GroupDefi
                 msg = (
                     f"{group_nodes[name].location}: groups {group_of_value[value]!r} and "
                     f"{name!r} of {attribute} "
-                    f"both hold {value!r}; keep it in one"
+                    f"both contain {value!r}; keep it in one"
                 )
                 raise ConfigError(msg)
             group_of_value[value] = name
@@ -270,7 +270,8 @@ def _option_texts(node: YamlNode, option: str) -> tuple[str, ...]:
     for text, next_text in pairwise(texts):
         if ":" in text and re.fullmatch(r"[\d.]+", next_text):
             msg = (
-                f"{node.location}: {option} holds {text!r} and then {next_text!r}, since a comma "
+                f"{node.location}: {option} contains {text!r} and then {next_text!r}, since a "
+                "comma "
                 f'parts a list; put bands in quotes, as in "{text},{next_text}"'
             )
             raise ConfigError(msg)

@@ -202,7 +202,7 @@ def id_difference(scores: Scan, trials: Scan) -> str:
 def unmatched_pairs_message(scores: Scan, trials: Scan) -> str:
     """What to say where no trial has a score: pairs of both files, and the mend."""
     shown = " but ".join(
-        f"{scanned.name} holds "
+        f"{scanned.name} contains "
         + ", ".join(
             f"({enrol}, {test})" for enrol, test in _first_pairs(scanned)[:_PAIRS_SHOWN].iter_rows()
         )
@@ -284,7 +284,7 @@ def positions_of_speakers(
         headless = missing.filter(_is_in_header(missing, speakers))
         if len(headless):
             msg = (
-                f"{speakers.name}: has no header, as its first row holds the speaker "
+                f"{speakers.name}: has no header, as its first row contains the speaker "
                 f"{headless[0]!r}; put a row with names of the columns above it"
             )
             raise DataError(msg)
@@ -523,14 +523,14 @@ def speaker_pattern_hint(
     for column, cells in table.items():
         if float(ids.is_in(cells.implode()).mean() or 0.0) >= _MIN_MAJORITY:  # type: ignore[arg-type]
             return (
-                f"column {column!r} there holds the utterance ids themselves, so it seems to be "
+                f"column {column!r} there contains the utterance ids themselves, so it seems to be "
                 f"no table of speakers; {remedy}"
             ), ()
     if contained := _contained_speaker(ids, columns):
         utterance, speaker = contained
         return (
-            f"{utterance!r} seems to hold the speaker {speaker!r}, but in no place that is known; "
-            f"say where with a pattern such as --utterances '**_{{speaker}}_*', or {remedy}"
+            f"{utterance!r} seems to contain the speaker {speaker!r}, but in no place that is "
+            f"known; say where with a pattern such as --utterances '**_{{speaker}}_*', or {remedy}"
         ), ()
     extent = "no part of most of" if pattern else "no part of"
     return (

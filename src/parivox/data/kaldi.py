@@ -116,7 +116,7 @@ def _read_pairs(path: Path) -> pl.DataFrame:
     assert name_match is not None
     names = ("row", _ID_COLUMNS[name_match[1]], _ID_COLUMNS.get(name_match[2], name_match[2]))
     if not (rows := list(numbered_lines(path, 2))):
-        msg = f"{path}: holds no row; give one with a line for each {names[1]}"
+        msg = f"{path}: contains no row; give one with a line for each {names[1]}"
         raise DataError(msg)
     return pl.DataFrame(rows, schema=list(names), orient="row")
 

@@ -147,7 +147,7 @@ def _cells(groups: Any) -> pl.Series:
         msg = f"groups: are not an array ({error}); give the name of a group for each trial"
         raise DataError(msg) from error
     if cells.dtype.is_nested() or cells.dtype == pl.Object:
-        msg = "groups: hold lists or objects; give the name of a group for each trial"
+        msg = "groups: contain lists or objects; give the name of a group for each trial"
         raise DataError(msg)
     return cells
 
@@ -179,7 +179,7 @@ def _checked(
         is_target = is_target == 1
     has_score = ~np.isnan(score)
     if not has_score.any():
-        msg = f"{name}: holds no score; give a number a trial"
+        msg = f"{name}: contains no score; give a number a trial"
         raise DataError(msg)
     return PlainScores(
         score[has_score],
@@ -209,8 +209,8 @@ def _read_headerless(content: SourceBytes, separator: str, width: int) -> pl.Dat
     """Rows of a score and a label, in either order."""
     if width == 1:
         msg = (
-            f"{content.name}: holds scores without labels; give those of target and of nontarget "
-            "trials as two files, --target FILE --nontarget FILE"
+            f"{content.name}: contains scores without labels; give those of target and of "
+            "nontarget trials as two files, --target FILE --nontarget FILE"
         )
         raise DataError(msg)
     if width != 2:

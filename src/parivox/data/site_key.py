@@ -77,7 +77,7 @@ class SiteKey:
             raise ConfigError(msg) from error
         if not MIN_KEY_BYTES <= len(secret) <= MAX_KEY_BYTES:
             msg = (
-                f"--key {path}: holds {len(secret)} bytes, a key has {MIN_KEY_BYTES} to "
+                f"--key {path}: contains {len(secret)} bytes, a key has {MIN_KEY_BYTES} to "
                 f"{MAX_KEY_BYTES}; "
                 f"{_NEW_KEY_REMEDY}"
             )

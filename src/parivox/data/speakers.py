@@ -105,8 +105,8 @@ class Speakers:
                 msg = (
                     f"{self.name}: columns {first_column!r} and {second_column!r} may both be "
                     "the ids of the "
-                    f"speakers (they hold {counts} of {len(needed):,} that are needed); name the "
-                    "right one with --id, or call it 'speaker'"
+                    f"speakers (they contain {counts} of {len(needed):,} that are needed); name "
+                    "the right one with --id, or call it 'speaker'"
                 )
                 raise DataError(msg)
             self._set_id_column(columns[0])
@@ -125,7 +125,7 @@ class Speakers:
         self._ids = tuple(table[column].to_list())
         self._attributes = table.select(attribute_columns)
         if not self._ids:
-            msg = f"{self.name}: column {column!r} holds no id; name the id column with --id"
+            msg = f"{self.name}: column {column!r} contains no id; name the id column with --id"
             raise DataError(msg)
 
     def _two_values(self, known_rows: pl.DataFrame, column: str, attribute: str) -> DataError:
@@ -294,12 +294,12 @@ def read_table(source: Any, role: str) -> tuple[pl.DataFrame, str, dict[str, Any
     name = str(provenance["name"])
     frame = frame.rename({c: f"{c} (column)" for c in frame.columns if c == "row"})
     if not frame.width:
-        msg = f"{name}: holds a header and nothing else; give a file with rows below it"
+        msg = f"{name}: contains a header and nothing else; give a file with rows below it"
         raise DataError(msg)
     for column, type_ in frame.schema.items():
         if not has_text_cells(type_):
             msg = (
-                f"{name}: column {column!r} holds {type_}, neither text nor numbers; "
+                f"{name}: column {column!r} contains {type_}, neither text nor numbers; "
                 "save it as text, or leave it out"
             )
             raise DataError(msg)
@@ -310,7 +310,7 @@ def read_table(source: Any, role: str) -> tuple[pl.DataFrame, str, dict[str, Any
     if provenance.get("separator") == " " and role in {"table", "utterances"}:
         text = _utt2spk(text)
     if not text.height:
-        msg = f"{name}: holds no row; give a file with rows below its header"
+        msg = f"{name}: contains no row; give a file with rows below its header"
         raise DataError(msg)
     return text, name, provenance
 

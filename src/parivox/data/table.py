@@ -439,7 +439,7 @@ def _choices(choice: object) -> list[object]:
 def _comparison_error(values: Mapping[str, object]) -> ConfigError:
     """Return that a column cannot be compared with what was given."""
     comparisons = ", ".join(f"{name}={shown_value(value)}" for name, value in values.items())
-    return ConfigError(f"{comparisons}: a column does not hold such values; see .describe()")
+    return ConfigError(f"{comparisons}: a column does not contain such values; see .describe()")
 
 
 def _check_choice(column: pl.Series, choice: object) -> None:
@@ -447,7 +447,7 @@ def _check_choice(column: pl.Series, choice: object) -> None:
     is_text = column.dtype == pl.String
     is_number = isinstance(choice, (int, float, np.number))
     if choice is not None and not (isinstance(choice, str) if is_text else is_number):
-        msg = f"{column.name}={choice!r}: the column holds {_kind_text(column.dtype)}; give such"
+        msg = f"{column.name}={choice!r}: the column contains {_kind_text(column.dtype)}; give such"
         raise ConfigError(msg)
     known_codes = CODES.get(column.name, ())
     is_checked = (column.name in NAMING_COLUMNS or known_codes) and len(column) > 0

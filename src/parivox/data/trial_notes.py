@@ -253,7 +253,7 @@ def score_format_hint(scanned: Scan) -> str:
     if not next(iter(scanned.chunks()))["label"].str.contains("[0-9]").any():
         return ""
     column = scanned.columns["label"].split()[0]
-    return f"; if column {column} holds scores, give --scores-format {score_format}"
+    return f"; if column {column} contains scores, give --scores-format {score_format}"
 
 
 def check_columns(requested_columns: RequestedColumns, scans: Sequence[Scan]) -> None:

@@ -408,7 +408,7 @@ def check_test_speakers(trials: TrialSet, reason: str) -> None:
     n = trials.n_without_test_speaker
     if n:
         msg = (
-            f"{trials.name}: holds {n:,} nontarget trials without a test speaker, but {reason}; "
+            f"{trials.name}: contains {n:,} nontarget trials without a test speaker, but {reason}; "
             "name it in a column test_speaker, or remove these rows"
         )
         raise DataError(msg)

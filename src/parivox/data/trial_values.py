@@ -68,7 +68,7 @@ def scores(chunk: Chunk, scan: Scan) -> NDArray[np.float64]:
         numbers = column.cast(pl.Float64)
     else:
         msg = (
-            f"{chunk.name}: column {chunk.columns['score']!r} holds {column.dtype}, "
+            f"{chunk.name}: column {chunk.columns['score']!r} contains {column.dtype}, "
             "not numbers; save it as numbers"
         )
         raise DataError(msg)

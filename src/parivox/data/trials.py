@@ -602,7 +602,7 @@ def _all_speaker_names(
                 mend = f"give {tables.utterances.name} a column 'speaker'"
             msg = (
                 f"{rows.scans[0].name}: "
-                f"{listed_ids(ids_without_folder, column_ids, 'utterance ids')} tell no "
+                f"{listed_ids(ids_without_folder, column_ids, 'utterance ids')} name no "
                 f"speaker; {mend}, or the columns enrol_speaker and test_speaker"
             )
             raise DataError(msg)

@@ -46,7 +46,7 @@ class YamlNode(NamedTuple):
                 msg = f"{child.location}: {key!r} is not known; {name_hint(key, keys)}"
                 raise ConfigError(msg)
             if not key:
-                msg = f"{child.location}: {description} holds an entry without a name; name it"
+                msg = f"{child.location}: {description} contains an entry without a name; name it"
                 raise ConfigError(msg)
         return self.content
 
@@ -61,14 +61,14 @@ class YamlNode(NamedTuple):
         texts = [child.content for child in nodes if isinstance(child.content, str)]
         if len(texts) < len(nodes):
             msg = (
-                f"{self.location}: {description} holds a list or mapping in a list; write texts, "
-                "as in [a, b]"
+                f"{self.location}: {description} contains a list or mapping in a list; write "
+                "texts, as in [a, b]"
             )
             raise ConfigError(msg)
         if not texts or not all(texts):
             msg = (
-                f"{self.location}: {description} is empty, or holds an empty text; write a text, "
-                "or [a, b]"
+                f"{self.location}: {description} is empty, or contains an empty text; write a "
+                "text, or [a, b]"
             )
             raise ConfigError(msg)
         if len(set(texts)) < len(texts):
@@ -168,8 +168,8 @@ def _parsed_node(parser: Any, name: str, depth: int) -> YamlNode:
     where = f"{name}: line {event.start_mark.line + 1}"
     if event.anchor is not None or event.tag is not None:  # an alias has an anchor, too
         msg = (
-            f"{where}: holds an anchor, an alias or a tag (& * !), which are not read; write the "
-            "values out, and put texts that begin so in quotes"
+            f"{where}: contains an anchor, an alias or a tag (& * !), which are not read; write "
+            "the values out, and put texts that begin so in quotes"
         )
         raise ConfigError(msg)
     if isinstance(event, yaml.ScalarEvent):
@@ -225,7 +225,7 @@ def _stripped_text(text: str, location: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        msg = f"{location}: {text!r} holds half a character; write the character itself"
+        msg = f"{location}: {text!r} contains half a character; write the character itself"
         raise ConfigError(msg) from error
     return text.strip()
 
@@ -239,7 +239,7 @@ def _syntax_error(error: yaml.YAMLError, text: str, name: str) -> str:
     if mark is None:  # a character that YAML does not know
         position = int(getattr(error, "position", 0))
         line = text.count("\n", 0, position) + 1
-        return f"{name}: line {line}: holds {text[position : position + 1]!r}; take it out"
+        return f"{name}: line {line}: contains {text[position : position + 1]!r}; take it out"
     problem = getattr(error, "problem", None) or "it ends too early"
     remedy = "put texts with special signs in quotes, and indent alike what belongs together"
     if "'\\t'" in problem:

@@ -231,11 +231,11 @@ def read_inputs(
     for trials in trial_sets:
         check_test_speakers(trials, "all speakers must be known to hold some of them out")
         if not trials.is_scored:
-            msg = f"{trials.name}: holds decisions without scores; give scores"
+            msg = f"{trials.name}: contains decisions without scores; give scores"
             raise DataError(msg)
         if not trials.fits_in_memory:
             msg = (
-                f"{trials.name}: {trials.n_trials:,} trials are too many to hold in memory; take "
+                f"{trials.name}: {trials.n_trials:,} trials are too many to fit in memory; take "
                 "those of some speakers"
             )
             raise ConfigError(msg)

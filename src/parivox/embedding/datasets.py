@@ -40,7 +40,7 @@ def unpack_recordings(source: Any, name: str) -> tuple[pl.DataFrame, ScratchFold
         return None
     if len(audio_columns) > 1:
         msg = (
-            f"{name}: columns {audio_columns[0]!r} and {audio_columns[1]!r} both hold "
+            f"{name}: columns {audio_columns[0]!r} and {audio_columns[1]!r} both contain "
             "audio; take one out"
         )
         raise DataError(msg)
@@ -109,7 +109,7 @@ def _write_cell(
             what_is_missing = (
                 f"names {original_path!r}, which is not there"
                 if original_path
-                else "holds no audio"
+                else "contains no audio"
             )
             msg = f"{location}: {what_is_missing}; give the dataset with its recordings"
             raise DataError(msg)

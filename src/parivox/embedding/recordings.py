@@ -130,7 +130,7 @@ def read_source(source: Any, *, columns: Mapping[str, str] | None = None) -> Sou
     else:
         recording_source = _read_table_source(source, name, path.parent, user_columns)
     if not recording_source.table.height:
-        msg = f"{name}: holds no recording; give a folder of audio files, or a table of them"
+        msg = f"{name}: contains no recording; give a folder of audio files, or a table of them"
         raise DataError(msg)
     recording_source = replace(recording_source, table=recording_source.table.sort("utterance"))
     _check_ids(recording_source.table, name)
@@ -423,10 +423,10 @@ def piped_file(command: str) -> tuple[str, int | None]:
     body = command.rstrip().removesuffix("|").rstrip()
     odd = _SHELL.search(body)
     if odd:
-        _refuse_pipe(f"it holds {odd[0]!r}")
+        _refuse_pipe(f"it contains {odd[0]!r}")
     program, *words = shlex.split(body) or [""]
     if not program:
-        _refuse_pipe("it holds no command")
+        _refuse_pipe("it contains no command")
     program = program.rpartition("/")[2]
     if program not in _OPTIONS:
         _refuse_pipe(f"it runs {program}")

@@ -92,7 +92,8 @@ class Store:
             raise DataError(msg) from error
         if vectors.dtype != np.float32 or vectors.ndim != 3:
             msg = (
-                f"{path}: holds {vectors.dtype} of shape {vectors.shape}, not float32 of three axes"
+                f"{path}: contains {vectors.dtype} of shape {vectors.shape}, not float32 of "
+                "three axes"
             )
             raise DataError(msg)
         return vectors
@@ -143,7 +144,9 @@ def open_store(path: str | os.PathLike[str]) -> Store:
     if store is None:
         unfinished = Path(path, UNFINISHED_FOLDER).is_dir()
         state = (
-            "holds a run of parivox embed that is not finished" if unfinished else "is not a store"
+            "contains a run of parivox embed that is not finished"
+            if unfinished
+            else "is not a store"
         )
         mend = "run it again to finish it" if unfinished else "make one with parivox embed"
         msg = f"{path}: {state} of embeddings; {mend}"
@@ -300,8 +303,8 @@ def _check_no_foreign_files(path: Path) -> None:
             for name in names
         ):
             msg = (
-                f"{path}: holds {entry_path.name!r} and is not a store of embeddings; give --out a "
-                "new or an "
+                f"{path}: contains {entry_path.name!r} and is not a store of embeddings; give "
+                "--out a new or an "
                 "empty folder, so that nothing in it is lost"
             )
             raise DataError(msg)

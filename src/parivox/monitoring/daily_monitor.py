@@ -304,8 +304,8 @@ def _read_trials(scores: Any, options: MonitorOptions) -> tuple[TrialSet, Groupi
     assert isinstance(trial_set, TrialSet)
     if not trial_set.has_decisions:
         msg = (
-            f"{trial_set.name}: holds scores and no decisions; give a column of decisions (accept, "
-            "reject), or of the threshold of each trial"
+            f"{trial_set.name}: contains scores and no decisions; give a column of decisions "
+            "(accept, reject), or of the threshold of each trial"
         )
         raise DataError(msg)
     if grouping.speaker_codes is None:
@@ -423,7 +423,7 @@ def _count_trials(
         errors += np.bincount(speaker, is_error, minlength=n_speakers).astype(np.int64)
     used_speakers = np.flatnonzero(trials)
     if not used_speakers.size:
-        msg = f"{trial_set.name}: holds no genuine trial with a decision; give those of the day"
+        msg = f"{trial_set.name}: contains no genuine trial with a decision; give those of the day"
         raise DataError(msg)
     group_codes = {group: i for i, group in enumerate(groups)}
     # the last code is that of speakers in no group, whose index in the grouping is -1

@@ -63,7 +63,7 @@ def _check_settings(settings: Mapping[str, Any]) -> None:
         is_list = isinstance(words, list) and all(isinstance(word, str) for word in words)
         _require(is_list and words and len({*words}) == len(words), f"{name} are no list of names")
     _require({*watched} <= {*groups}, "watched groups are not among the groups")
-    _require({*against} <= {*REFERENCES}, "what groups are held against is unknown")
+    _require({*against} <= {*REFERENCES}, "the reference of the groups is unknown")
     _require(isinstance(settings["by"], str), "the grouping has no name")
     _require(isinstance(settings["site"], str), "the key has no mark")
     _require(settings.get("kdf", NO_KDF) in KDFS, "the key was derived in an unknown way")

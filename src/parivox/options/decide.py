@@ -93,8 +93,8 @@ class ThresholdOptions(HeldOutOptions):
     )
     cost: str = option(
         FITTING_SECTION,
-        "detection cost in which gains are expressed: a [name](methods/costs.md#cost-models-in-use) such "
-        "as `sre08`, or `P_TARGET,C_MISS,C_FA`",
+        "detection cost in which gains are expressed: a "
+        "[name](methods/costs.md#cost-models-in-use) such as `sre08`, or `P_TARGET,C_MISS,C_FA`",
         Text,
         "voxsrc",
         metavar="COST",

@@ -226,7 +226,7 @@ class Texts(Text):
         texts = as_tuple(setting)
         for text in texts:
             if not isinstance(text, str):
-                problem = "is" if text is setting else f"holds {text!r}, which is"
+                problem = "is" if text is setting else f"contains {text!r}, which is"
                 remedy = f"give one, as in {self.keyword}={self.example!r}, or a list of such"
                 msg = f"{self.keyword}={setting!r} {problem} not text; {remedy}"
                 raise ConfigError(msg)
@@ -338,7 +338,7 @@ class Weights(Option):
         weights: list[float] = []
         elements = as_tuple(setting)
         if not all(isinstance(element, (str, Real)) for element in elements):
-            msg = f"{self.flag}: {setting!r} holds no weights; give numbers from 0 to 1"
+            msg = f"{self.flag}: {setting!r} contains no weights; give numbers from 0 to 1"
             raise ConfigError(msg)
         for text in ",".join(str(element) for element in elements).split(","):
             bound_texts = text.split(":")

@@ -34,7 +34,7 @@ class MonitorOptions(ReadOptions):
     failures: None = field(default=None, init=False)
     state: Any = option(
         MONITORING_SECTION,
-        "file that holds the counts so far; `--new` creates it",
+        "file that contains the counts so far; `--new` creates it",
         is_common=True,
         value_type="str | os.PathLike[str]",
     )

@@ -490,9 +490,8 @@ def _claim43(voxceleb: Voxceleb1H) -> Reproduced:
                 "At FPR 0.001 NRB correctly identifies the system as biased, while FDR "
                 "misrepresents the risk",
                 other_data_verdict(all(nrb and not fdr for fdr, nrb in significance)),
-                f"beside fair systems of these people {'; '.join(group_set_texts)}: neither is "
-                "told from "
-                "chance, then both are",
+                f"compared with equal rates among these people {'; '.join(group_set_texts)}: "
+                "first neither exceeds chance, then both do",
                 H,
             ),
         ),
@@ -555,8 +554,8 @@ def _claim6(voxceleb: Voxceleb1H) -> Reproduced:
                 "We recommend the use of ratio-based bias measures, in particular when the values "
                 "of base metrics are small",
                 other_data_verdict(significance[0] == [False, True]),
-                "that ratios tell more where rates are small is not seen: over all groups p beside "
-                f"fair systems is {'; '.join(point_texts)}",
+                "that ratios show more where rates are small is not confirmed: over all groups p "
+                f"under equal rates is {'; '.join(point_texts)}",
                 H,
             ),
         ),

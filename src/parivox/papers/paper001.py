@@ -300,7 +300,8 @@ def _table2(voxceleb: Voxceleb1H) -> Reproduced:
         ),
         (
             (
-                "Printed shares of utterances are beside shares of trials; those of the utterances "
+                "Printed shares of utterances are next to shares of trials; those of the "
+                "utterances "
                 f"in the list differ from them by {largest_difference:.2f} points at most."
             ),
             (
@@ -377,8 +378,8 @@ def _table4(voxceleb: Voxceleb1H) -> Reproduced:
                 f"{len(TABLE_4) - len(groups_above_one)} better",
                 groups_verdict(directions),
                 "adjusted for all 18 groups, shown to be worse: "
-                f"{names_text(above)}; better: {names_text(below)}; of the others it cannot be "
-                "told",
+                f"{names_text(above)}; better: {names_text(below)}; the others are "
+                "inconclusive",
             ),
             Claim(
                 "Thresholds of their own would help women more (1.37 on average) than men "

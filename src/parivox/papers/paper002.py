@@ -103,7 +103,7 @@ def _table1(voxceleb: Voxceleb1H) -> Reproduced:
                 "theirs",
             ),
         ),
-        ("All pairs of different speakers are of grade 4 here: of the others nothing is told.",),
+        ("All nontarget trials are of grade 4 here: the list shows nothing about other grades.",),
         (partial(audit.charts.forest, by="grade", operating_point=POINT),),
     )
 
@@ -414,7 +414,7 @@ def _algorithm(voxceleb: Voxceleb1H) -> Reproduced:
                 "Algorithm 1 gives a list with an equal count of pairs per speaker (4.3.1)",
                 other_data_verdict(listed.verdict == "pass"),
                 f"the listing cannot be run (its counter never advances), and the paper's list is "
-                f"not public; mended as --compat {COMPAT} has it, which may draw a pair twice, "
+                f"not public; corrected as --compat {COMPAT} has it, which may draw a pair twice, "
                 f"{listed.sentence}; by the default of Parivox {inclusive.sentence}",
                 _OTHER_LISTS,
             ),
@@ -441,8 +441,8 @@ def _guidelines(voxceleb: Voxceleb1H) -> Reproduced:
                 "(4.2; guidelines 3 and 4)",
                 recount_verdict({"G3", "G4"} <= {*failed["VoxCeleb1-H"]}),
                 f"{original_list['G3'].sentence}; {original_list['G4'].sentence}. It fails "
-                f"guidelines {names_text(failed['VoxCeleb1-H'])}, a list of Algorithm 1 as mended "
-                f"{names_text(failed['as listed'])}, one by the default of Parivox "
+                f"guidelines {names_text(failed['VoxCeleb1-H'])}, a list of Algorithm 1 as "
+                f"corrected {names_text(failed['as listed'])}, one by the default of Parivox "
                 f"{names_text(failed['inclusive'])}",
             ),
         ),

@@ -152,8 +152,8 @@ def _claim5(_: object) -> Reproduced:
                 f"that are {excess}. Above 95 % of fair systems are "
                 f"{len(unfair_systems['plausibly'])} of "
                 f"{len(rows)} if speakers differ as they plausibly do, and "
-                f"{names_text(unfair_systems['more'])} if they differ more. No interval tells two "
-                "apart",
+                f"{names_text(unfair_systems['more'])} if they differ more. No interval "
+                "separates two",
             ),
         ),
         (
@@ -376,8 +376,8 @@ def _table2(voxceleb: Voxceleb1H) -> Reproduced:
         (
             _TWO_SYSTEMS_NOTE,
             (
-                f"Terms stand beside what fair systems of these people show at {POINT}, p of each "
-                "by itself; `parivox criteria` tells the same of any audit with a sweep."
+                f"Terms are next to their noise floors for these people at {POINT}, with p of each "
+                "by itself; `parivox criteria` reports the same for any audit with a sweep."
             ),
         ),
         (

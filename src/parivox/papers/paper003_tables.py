@@ -112,7 +112,10 @@ def recovered_counts(percent: ArrayLike, *, trials: int = TRIALS) -> IntArray:
     [27, 15]
     """
     if not 0 < trials < 10_000:
-        msg = f"{trials} trials: two decimals of a percentage tell counts apart up to 9,999 trials"
+        msg = (
+            f"{trials} trials: two decimals of a percentage determine counts up to 9,999 trials "
+            "only"
+        )
         raise DataError(msg)
     printed = np.asarray(percent, dtype=np.float64)
     counts = np.rint(printed / 100 * trials).astype(np.int64)

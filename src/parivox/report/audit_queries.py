@@ -286,7 +286,7 @@ def check_speaker_ids(audit: Audit, speaker_ids: str) -> None:
         raise ConfigError(msg)
     if speaker_ids == "offenders" and audit.record["options"].get("speaker_ids") != "offenders":
         msg = (
-            "--speaker-ids offenders: the audit holds no ids of speakers; audit again with "
+            "--speaker-ids offenders: the audit contains no ids of speakers; audit again with "
             "--speaker-ids offenders"
         )
         raise ConfigError(msg)

@@ -97,33 +97,39 @@ SENTENCES: dict[str, SentenceTemplate] = {
         "no trial of a failed recording is in the list"
     ),
     "group_of_trials": SentenceTemplate("a group of trials, not of recordings"),
-    "none_attempted": SentenceTemplate("none was attempted"),
-    "failures_not_given": SentenceTemplate("nothing is told of failures"),
-    "no_seconds": SentenceTemplate("no trial tells its seconds"),
+    "none_attempted": SentenceTemplate("no attempts"),
+    "failures_not_given": SentenceTemplate("failures were not supplied"),
+    "no_seconds": SentenceTemplate("no trial has seconds"),
     "unknown_from_counts": SentenceTemplate("not known from counts alone"),
     "no_common_stratum": SentenceTemplate(
         "no stratum in which every group has trials of several speakers"
     ),
-    "withheld": SentenceTemplate("withheld: fewer than {speakers} speakers", {"speakers": 5}),
+    "withheld": SentenceTemplate("suppressed: fewer than {speakers} speakers", {"speakers": 5}),
     "withheld_to_protect": SentenceTemplate(
-        "withheld: else a group of fewer than {speakers} speakers could be told", {"speakers": 5}
+        "suppressed: otherwise a group of fewer than {speakers} speakers could be computed",
+        {"speakers": 5},
     ),
     "exact_value": SentenceTemplate("exact: {exact:.9g}", {"exact": 0.0475}),
     "bt4vt_needs_both_classes": SentenceTemplate("bt4vt needs trials of both classes"),
     # what a reader must know of an interval
     "common_speaker": SentenceTemplate("one speaker takes part in all trials"),
     "no_errors": SentenceTemplate("no errors"),
-    "only_errors": SentenceTemplate("nothing but errors"),
+    "only_errors": SentenceTemplate("only errors"),
     "deff_of_other_groups": SentenceTemplate("design effect of the other groups"),
     "speakers_as_trials": SentenceTemplate("each speaker counted as one trial"),
     "variance_raised": SentenceTemplate("variance raised to that of the other groups"),
     "interval_may_be_short": SentenceTemplate("interval may be short"),
     "upper_limit_only": SentenceTemplate("upper limit only"),
     "few_speakers_for_rare_kinds": SentenceTemplate(
-        "{speakers} speakers cannot exclude a rare badly served kind of speaker", {"speakers": 12}
+        "{speakers} speakers cannot exclude a rare kind of speaker with many errors",
+        {"speakers": 12},
     ),
-    "threshold_varies": SentenceTemplate("the threshold, found on these trials, varies with them"),
-    "threshold_stays": SentenceTemplate("the threshold, found on these trials, is taken as it is"),
+    "threshold_varies": SentenceTemplate(
+        "includes threshold uncertainty: set on the audited trials"
+    ),
+    "threshold_stays": SentenceTemplate(
+        "the threshold, set on the audited trials, is treated as fixed"
+    ),
     "optimism_corrected": SentenceTemplate("corrected for the optimism of minimum Cllr"),
     "undefined_in_replicates": SentenceTemplate(_undefined_share, {"share": 0.012}),
     "reference_itself": SentenceTemplate("the reference itself"),
@@ -148,7 +154,7 @@ SENTENCES: dict[str, SentenceTemplate] = {
     "fewer_than_two_speakers": SentenceTemplate("fewer than two speakers"),
     "same_in_all_replicates": SentenceTemplate("the same in all replicates"),
     "all_replicates_alike": SentenceTemplate("every replicate is alike"),
-    "beyond_number_range": SentenceTemplate("beyond what numbers can hold"),
+    "beyond_number_range": SentenceTemplate("beyond the range of numbers"),
     "same_group_or_reference": SentenceTemplate(
         "the group or its reference is the same in all replicates"
     ),
@@ -156,13 +162,13 @@ SENTENCES: dict[str, SentenceTemplate] = {
     "unknown_test_speakers": SentenceTemplate(
         "nontarget trials without a test speaker (unknown_test_speakers)"
     ),
-    "speakers_unknown_from_counts": SentenceTemplate("counts do not tell who the speakers are"),
-    "too_many_trials_for_memory": SentenceTemplate("too many trials to hold in memory"),
+    "speakers_unknown_from_counts": SentenceTemplate("score counts contain no speakers"),
+    "too_many_trials_for_memory": SentenceTemplate("too many trials to fit in memory"),
     "too_many_speakers_to_draw": SentenceTemplate("too many speakers to draw from"),
     "tau_log_is_cut_off": SentenceTemplate(
-        "tau_log is cut off at 0, so that its replicates mislead; spread is its square, uncut"
+        "tau_log is cut off at 0, which distorts its replicates; spread is its square, not cut off"
     ),
-    "few_speakers_decide_slope": SentenceTemplate("the slope hangs on one or two speakers"),
+    "few_speakers_decide_slope": SentenceTemplate("the slope depends on one or two speakers"),
     # why a measure of groups is undefined, or of which groups it is
     "undefined_in_every_group": SentenceTemplate("undefined in every group"),
     "mean_over_some_groups": SentenceTemplate(_partial_mean, {"groups": 3, "all_groups": 4}),
@@ -171,34 +177,34 @@ SENTENCES: dict[str, SentenceTemplate] = {
     ),
     "no_group_has_errors": SentenceTemplate("no group has errors"),
     "no_group_has_rate": SentenceTemplate("no group has the rate"),
-    "too_few_errors_to_draw": SentenceTemplate("too few errors to draw a fair system"),
+    "too_few_errors_to_draw": SentenceTemplate("too few errors to draw a system with equal rates"),
     "too_few_groups_to_draw": SentenceTemplate(
-        "too few groups with speakers enough to draw a fair system"
+        "too few groups with enough speakers to draw a system with equal rates"
     ),
     "no_speakers_to_exchange": SentenceTemplate("no speakers to exchange between groups"),
     "shared_speakers": SentenceTemplate(
-        "no valid draws of a fair system: speakers are in several groups"
+        "no valid draws with equal rates: speakers are in several groups"
     ),
     "fewer_than_two_groups": SentenceTemplate("fewer than two groups"),
     "fewer_than_three_groups": SentenceTemplate("fewer than three groups"),
     "fewer_than_two_groups_with_errors": SentenceTemplate(
         "fewer than two groups in which two errors are expected"
     ),
-    "variance_of_too_few_groups": SentenceTemplate("the variance of too few groups is known"),
+    "variance_of_too_few_groups": SentenceTemplate("too few groups have a known variance"),
     "too_few_for_interaction": SentenceTemplate(
-        "too few groups, or too few errors, to tell what attributes add up to"
+        "too few groups, or too few errors, to test for an interaction"
     ),
     "groups_that_both_have": SentenceTemplate(
         "of the {groups} groups that both have", {"groups": 3}
     ),
     "some_groups": SentenceTemplate("of {groups} groups", {"groups": 3}),
     "groups_that_pass_gates": SentenceTemplate(
-        "of the {groups} groups that pass the gates", {"groups": 3}
+        "of the {groups} groups above the minimums", {"groups": 3}
     ),
     "fewer_than_three_groups_judged_in_both": SentenceTemplate(
-        "fewer than three groups pass the gates in both"
+        "fewer than three groups are above the minimums in both"
     ),
-    "held_by_operating_point": SentenceTemplate("held by the operating point"),
+    "held_by_operating_point": SentenceTemplate("fixed by the operating point"),
     # verdicts and limits
     "is_reference": SentenceTemplate("is the reference"),
     "below_minimum": SentenceTemplate("fewer than {speakers} speakers", {"speakers": 5}),
@@ -209,14 +215,14 @@ SENTENCES: dict[str, SentenceTemplate] = {
     "errors_below_minimum": SentenceTemplate("{errors:.2g} effective errors", {"errors": 2.8}),
     "pairs_below_minimum": SentenceTemplate("{pairs} pairs of speakers", {"pairs": 21}),
     "few_speakers": SentenceTemplate("too few speakers"),
-    "few_trials_a_speaker": SentenceTemplate("too few trials a speaker"),
+    "few_trials_a_speaker": SentenceTemplate("too few trials per speaker"),
     "not_in_baseline": SentenceTemplate("not in the baseline"),
     "not_in_audit": SentenceTemplate("not in this audit"),
     "not_in_this_release": SentenceTemplate("not in this release"),
     "not_in_release_before": SentenceTemplate("not in the release before"),
     "same_in_all_draws": SentenceTemplate("the same in all draws"),
     "one_value": SentenceTemplate("all speakers have one number"),
-    "separated": SentenceTemplate("errors lie all above, or all below, some number"),
+    "separated": SentenceTemplate("all errors are above, or all are below, some number"),
     # what two systems or lists share
     "same_trials": SentenceTemplate("the same trials"),
     "compared_on_common_trials": SentenceTemplate(
@@ -372,11 +378,19 @@ def audit_sentences(audit: Audit) -> dict[str, list[Any]]:
 
 
 def catalogue_lines() -> Iterator[str]:
-    """Yield every code with its sentence on example values, as a table in Markdown."""
-    yield "| code | sentence, with example values |"
-    yield "|---|---|"
-    for code, sentence in SENTENCES.items():
-        yield f"| `{code}` | {fact_text(Fact(code, sentence.example))} |"
+    """Yield every code with its sentence on example values, as a list in Markdown.
+
+    Codes that are their own sentence, with blanks for underscores, come first, in one line.
+    """
+    sentences = {
+        code: fact_text(Fact(code, template.example)) for code, template in SENTENCES.items()
+    }
+    plain_codes = [code for code, words in sentences.items() if words == code.replace("_", " ")]
+    yield f"{', '.join(f'`{code}`' for code in plain_codes)}."
+    yield ""
+    for code, words in sentences.items():
+        if code not in plain_codes:
+            yield f"- `{code}`: {words}"
 
 
 if __name__ == "__main__":

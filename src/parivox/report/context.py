@@ -89,8 +89,8 @@ HEADINGS = {
 }
 """The heading of each field, in the order of the report."""
 _TEMPLATE_HEAD = """\
-# What only you know of an audit, for --context of parivox audit, show and report.
-# What is left empty is told as not supplied. Behind each # stands an example.
+# Audit context: facts that only you know, for --context of parivox audit, show and report.
+# Empty entries are shown as not supplied. Each comment is an example.
 
 # Names for people, wherever the audit is shown: before the colon as the data have it
 labels:
@@ -205,7 +205,7 @@ def _label_of_node(node: YamlNode, labelled_name: str) -> str:
         raise ConfigError(msg)
     if joining_sign := next((sign for sign in words if sign in _JOINING_SIGNS), ""):
         msg = (
-            f"{node.location}: the label of {labelled_name!r} holds {joining_sign!r}, which "
+            f"{node.location}: the label of {labelled_name!r} contains {joining_sign!r}, which "
             "joins names; write it in words"
         )
         raise ConfigError(msg)

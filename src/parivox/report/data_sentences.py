@@ -123,7 +123,7 @@ def _with_allocation(words: str) -> Callable[[Values], str]:
 
 
 def _trials_of_unknown_group(values: Values) -> str:
-    withheld = " or withheld" if values.get("or_withheld") else ""
+    withheld = " or suppressed" if values.get("or_withheld") else ""
     return (
         f"trials of a {values['unit']} whose group is unknown{withheld}, in no group"
         f"{_allocation(values)}"
@@ -141,7 +141,7 @@ def _metric_of_rows(rows: str) -> Callable[[Values], str]:
     """Return a template on a metric with or without contradicting rows."""
 
     def sentence(values: Values) -> str:
-        return f"{metric_text(values)} {rows} contradicting rows{_allocation(values)}"
+        return f"{metric_text(values)} {rows} contradictory rows{_allocation(values)}"
 
     return sentence
 
@@ -262,10 +262,10 @@ _COUNTED = {
     "rows_without_score_repeated": SentenceTemplate(
         "rows without score whose trial is in another row"
     ),
-    "trials_of_nobody": SentenceTemplate("trials of nobody"),
+    "trials_of_nobody": SentenceTemplate("trials of unknown speakers"),
     "decisions_without_score": SentenceTemplate("decisions of trials without score"),
     "exact_duplicates": SentenceTemplate("exact duplicates"),
-    "contradicting_rows": SentenceTemplate("contradicting rows"),
+    "contradicting_rows": SentenceTemplate("contradictory rows"),
     "labels_against_speakers": SentenceTemplate("labels that contradict the speakers"),
     "reversed_pairs": SentenceTemplate("reversed pairs"),
     "trials_of_one_utterance": SentenceTemplate("trials of an utterance with itself"),
@@ -273,26 +273,22 @@ _COUNTED = {
     "nontarget_trials_without_test_speaker": SentenceTemplate(
         "nontarget trials without a test speaker"
     ),
-    "trials_of_failed_recordings": SentenceTemplate("trials of a recording that failed"),
-    "scores_of_failed_trials": SentenceTemplate("scores of trials that failed"),
+    "trials_of_failed_recordings": SentenceTemplate("trials of failed recordings"),
+    "scores_of_failed_trials": SentenceTemplate("scores of failed trials"),
     "decisions_against_threshold": SentenceTemplate(
         "decisions that contradict score and threshold"
     ),
     "scores_in_no_trial": SentenceTemplate("scores that are in no trial"),
-    "failed_recordings": SentenceTemplate("recordings that failed"),
-    "failed_enrolments_without_trials": SentenceTemplate(
-        "enrolments that failed and that no trial has"
-    ),
-    "failed_tests_without_trials": SentenceTemplate(
-        "test recordings that failed and that no trial has"
-    ),
+    "failed_recordings": SentenceTemplate("failed recordings"),
+    "failed_enrolments_without_trials": SentenceTemplate("failed enrolments that are in no trial"),
+    "failed_tests_without_trials": SentenceTemplate("failed test recordings that are in no trial"),
     "trials_labelled_by_speakers": SentenceTemplate("trials labelled by their speakers"),
     "utterances_in_column": SentenceTemplate("utterances with a speaker in a column"),
     "utterances_in_table": SentenceTemplate("utterances with a speaker in the table"),
     "ids_begin_with_speaker": SentenceTemplate("utterance ids that begin with their speaker"),
-    "enrolments_by_pattern": SentenceTemplate("enrolments whose speaker a pattern gives"),
+    "enrolments_by_pattern": SentenceTemplate("enrolments whose speaker follows from a pattern"),
     "enrolments_by_models": SentenceTemplate("enrolments that are models"),
-    "enrolments_by_name": SentenceTemplate("enrolments that have the name of their speaker"),
+    "enrolments_by_name": SentenceTemplate("enrolments named like their speaker"),
     "rows_without_id": SentenceTemplate("rows without id"),
     "repeated_speaker_rows": SentenceTemplate("rows that repeat a speaker"),
     "repeated_utterance_rows": SentenceTemplate("rows that repeat an utterance"),
@@ -304,10 +300,10 @@ _COUNTED = {
         "utterances of these trials whose group is unknown or left out"
     ),
     "speakers_without_trials": SentenceTemplate("speakers of groups without any trial"),
-    "trials_in_no_stratum": SentenceTemplate("trials in no level of --within, or between two"),
+    "trials_in_no_stratum": SentenceTemplate("trials in no stratum of --within, or between two"),
     "trials_beyond_memory": SentenceTemplate("trials of a list too long for memory"),
-    "files_of_counts": SentenceTemplate("files of counts"),
-    "group_withheld": SentenceTemplate("group withheld"),
+    "files_of_counts": SentenceTemplate("files of score counts"),
+    "group_withheld": SentenceTemplate("group suppressed"),
 }
 """What was counted, of which sentences do not depend on values."""
 CONTENTS = {
@@ -377,41 +373,41 @@ DATA_SENTENCES = {
         _trials_at_deployed_threshold, {"threshold": "0.5", **_ALLOCATED, "extremes_of": 60}
     ),
     "contradicting_rows_set_aside": SentenceTemplate(
-        _with_allocation("contradicting rows set aside"), _ALLOCATED
+        _with_allocation("contradictory rows excluded"), _ALLOCATED
     ),
     "without_contradicting_rows": SentenceTemplate(_metric_of_rows("without"), _METRIC),
     "with_contradicting_rows": SentenceTemplate(_metric_of_rows("with"), _METRIC),
     "counted_at": SentenceTemplate(_bins, {"step": "0.01", "thresholds": [0.5]}),
-    "stratum_withheld": SentenceTemplate("level withheld: {stratum}", {"stratum": "phone"}),
+    "stratum_withheld": SentenceTemplate("stratum suppressed: {stratum}", {"stratum": "phone"}),
     "not_in_counts": SentenceTemplate(_not_in_counts, {"content": "by_recording"}),
     **CONTENTS,
     "scores_in_a_bin": SentenceTemplate("scores within {step} of each other", {"step": "0.01"}),
     # what was done about it, and what follows
-    "left_out": SentenceTemplate("left out"),
-    "left_out_with_trials": SentenceTemplate("left out with their trials"),
+    "left_out": SentenceTemplate("excluded"),
+    "left_out_with_trials": SentenceTemplate("excluded with their trials"),
     "left_out_as_others_are_scored": SentenceTemplate(
-        "left out with their trials, as the others have scores"
+        "excluded with their trials, as the others have scores"
     ),
     "left_out_for_placeholder": SentenceTemplate(
-        "left out, as the speaker of a side is a placeholder such as nan or unknown; list it in "
-        "the table of speakers if somebody is called so"
+        "excluded, as the speaker of a side is a placeholder such as nan or unknown; list it in "
+        "the speaker table if it is a name"
     ),
     "counted_once": SentenceTemplate("counted once"),
-    "set_aside": SentenceTemplate("set aside"),
+    "set_aside": SentenceTemplate("excluded"),
     "kept": SentenceTemplate("kept"),
-    "kept_as_trials": SentenceTemplate("kept as trials of their own"),
+    "kept_as_trials": SentenceTemplate("kept as separate trials"),
     "other_scores": SentenceTemplate(
         "{trials:,} of them with another score, by up to {difference:.1g}",
         {"trials": 12, "difference": 2e-06},
     ),
     "merged": SentenceTemplate("merged"),
     "skipped": SentenceTemplate("skipped"),
-    "taken_as_unknown": SentenceTemplate("taken as unknown"),
+    "taken_as_unknown": SentenceTemplate("treated as unknown"),
     "counted_as_rejected": SentenceTemplate("counted as rejected in FRR and FAR"),
-    "counted_in_fte_or_fta": SentenceTemplate("counted in FTE or FTA alone"),
+    "counted_in_fte_or_fta": SentenceTemplate("counted in FTE or FTA only"),
     "counted_for_enrolment_speaker": SentenceTemplate(
-        "they count for the group of the enrolment speaker, whose FPR then has no interval; name "
-        "the callers in a column test_speaker to have one"
+        "they count for the group of the enrolment speaker, whose FPR then has no interval; to "
+        "compute one, name the callers in a column test_speaker"
     ),
     "counted_for_both_speakers": SentenceTemplate("each trial counts for both speakers"),
     "p_of_exchanged_speakers": SentenceTemplate(
@@ -420,26 +416,27 @@ DATA_SENTENCES = {
     "compared_with_all_others": SentenceTemplate("each compared with all others"),
     "no_labels": SentenceTemplate("the file has no labels"),
     "no_labels_and_no_claims": SentenceTemplate(
-        "the file has no labels and no claims: {column!r} is who calls and is claimed",
+        "the file has no labels and no claims: {column!r} is both the caller and the claimed "
+        "customer",
         {"column": "customer"},
     ),
-    "no_status": SentenceTemplate("there is no status"),
-    "scores_tell_outcomes": SentenceTemplate("what became of a trial is told by the score file"),
+    "no_status": SentenceTemplate("no status"),
+    "scores_tell_outcomes": SentenceTemplate("the score file states the outcome of each trial"),
     "thresholds_in_units_of_scores": SentenceTemplate("thresholds are in the units of the scores"),
     "both_sides_must_have_one_value": SentenceTemplate(
         "both sides must have one value; enrol.x or test.x takes that of one side"
     ),
     "first_such_row": SentenceTemplate("the first is row {row}", {"row": 7}),
     "groups": SentenceTemplate(_groups, {"groups": ["f+Chile", "m+Peru"], "more": 3}),
-    "needs_rows": SentenceTemplate("it takes the rows of the trials"),
-    "counts_hold_sums": SentenceTemplate("counts hold sums of them"),
+    "needs_rows": SentenceTemplate("needs the rows of the trials"),
+    "counts_hold_sums": SentenceTemplate("score counts contain their sums"),
     "unknown_in_several_files": SentenceTemplate(
-        "not known of several files of counts: one may be in all of them"
+        "unknown from several files of counts: one may be in all of them"
     ),
     "keys_of_sites_differ": SentenceTemplate(
-        "their keys differ, so that one at two sites is taken for two people"
+        "their keys differ, so a speaker at two sites counts as two people"
     ),
-    "of_each_file_only": SentenceTemplate("only of each file by itself"),
+    "of_each_file_only": SentenceTemplate("within each file only"),
     **{code: SentenceTemplate(words) for code, words in ID_DIFFERENCES.items()},
     # data warnings: values of attributes
     "range_of_numbers": SentenceTemplate(
@@ -447,7 +444,7 @@ DATA_SENTENCES = {
     ),
     "number_range": SentenceTemplate("from {low:g} to {high:g}", {"low": 18, "high": 81}),
     "values_that_may_be_one": SentenceTemplate(
-        "values of {attribute!r} that may be one", _ATTRIBUTE
+        "values of {attribute!r} that may be the same", _ATTRIBUTE
     ),
     "same_values": SentenceTemplate(_same_values, {"values": [["F", "f"]]}),
     "values_that_look_unknown": SentenceTemplate(
@@ -491,15 +488,19 @@ DATA_SENTENCES = {
         {"numbers": [-1, 999], "more": 0, "others_from": 18, "others_to": 60},
     ),
     "speakers_under_two_spellings": SentenceTemplate(
-        "speakers that may be one person under two spellings"
+        "speakers that may be one person with two spellings"
     ),
     "ids_differ_in_spelling": SentenceTemplate(
         "their ids differ in case, blanks, signs, leading zeros or the order of words only"
     ),
     # data warnings: ids
-    "ids_shortened_by_spreadsheet": SentenceTemplate("ids as a spreadsheet shortens long numbers"),
-    "ids_like_numbers_of_spreadsheet": SentenceTemplate("ids as a spreadsheet writes numbers"),
-    "ids_like_dates_of_spreadsheet": SentenceTemplate("ids as a spreadsheet makes dates of"),
+    "ids_shortened_by_spreadsheet": SentenceTemplate(
+        "ids like long numbers shortened by a spreadsheet"
+    ),
+    "ids_like_numbers_of_spreadsheet": SentenceTemplate(
+        "ids like numbers written by a spreadsheet"
+    ),
+    "ids_like_dates_of_spreadsheet": SentenceTemplate("ids like dates made by a spreadsheet"),
     "ids": SentenceTemplate(_ids, {"ids": ["1E+05", "1E+06"]}),
     "ids_alike_but_for_case": SentenceTemplate("ids that differ in case only"),
     "ids_alike_but_for_slashes": SentenceTemplate("ids that differ in slashes only"),
@@ -508,7 +509,7 @@ DATA_SENTENCES = {
         "ids that differ in characters that look alike"
     ),
     "two_ids": SentenceTemplate(_two_ids, {"ids": ["a//1.wav", "a/1.wav"]}),
-    "shared_folder_names": SentenceTemplate("shared folder names, not taken for recordings"),
+    "shared_folder_names": SentenceTemplate("shared folder names, not treated as recordings"),
     "names_of_many_speakers": SentenceTemplate(
         _shared_folders,
         {
@@ -531,16 +532,16 @@ DATA_SENTENCES = {
         "pairs in both orders that have different scores"
     ),
     "symmetric_systems_give_one_score": SentenceTemplate(
-        "a symmetric system gives both orders one score"
+        "a symmetric system gives both orders the same score"
     ),
     "target_trials_of_themselves": SentenceTemplate(
         "target trials, each of an utterance with itself"
     ),
     "ids_may_be_cut": SentenceTemplate(CUT_IDS_REASON),
-    "no_target_trial_left": SentenceTemplate("target trials set aside, so that none is left"),
+    "no_target_trial_left": SentenceTemplate("target trials excluded, so that none is left"),
     "contradictory": SentenceTemplate("they contradict"),
     "trials_of_few_speakers": SentenceTemplate(
-        "{trials} trials of {speakers} enrolled speakers alone", {"trials": "target", "speakers": 2}
+        "{trials} trials of only {speakers} enrolled speakers", {"trials": "target", "speakers": 2}
     ),
     "share_of_few_speakers": SentenceTemplate(
         _share_of_few_speakers, {"share": 0.85, "speakers": 40}
@@ -556,11 +557,11 @@ DATA_SENTENCES = {
         {"attribute": "device", "grouping": "gender"},
     ),
     "may_be_by_attribute": SentenceTemplate(
-        "a difference by {grouping} may be one by {attribute}",
+        "a difference by {grouping} may be a difference by {attribute}",
         {"attribute": "device", "grouping": "gender"},
     ),
     "trials_with_speakers_and_score_of_others": SentenceTemplate(
-        "trials with the speakers and the score of another trial"
+        "trials with the same speakers and score as another trial"
     ),
     "same_calls_with_other_ids": SentenceTemplate(
         "the same calls may be in two files or on two days, with other ids"
@@ -581,7 +582,7 @@ DATA_SENTENCES = {
     "high_nontarget_scores": SentenceTemplate(
         "nontarget trials that score higher than 95 % of the target trials"
     ),
-    "signs_or_labels_may_be_turned": SentenceTemplate("signs may be turned, or labels"),
+    "signs_or_labels_may_be_turned": SentenceTemplate("signs or labels may be reversed"),
     "scores_on_another_scale": SentenceTemplate(
         "{trials} trials whose scores seem to be on another scale", {"trials": "target"}
     ),
@@ -593,7 +594,7 @@ DATA_SENTENCES = {
         "trials of {group} whose target trials score below its nontarget trials", {"group": "f"}
     ),
     "signs_or_labels_of_group_may_be_turned": SentenceTemplate(
-        "signs or labels of this group may be turned"
+        "signs or labels of this group may be reversed"
     ),
     "decisions_against_scores": SentenceTemplate(
         "trials of {group} whose decisions contradict the scores", {"group": "f"}
@@ -612,14 +613,14 @@ DATA_SENTENCES = {
     ),
     "days_with_inverted_decisions": SentenceTemplate(_days, {"days": ["2026-03-01"], "more": 0}),
     "audited_development_trials": SentenceTemplate("development trials that are audited"),
-    "thresholds_fit_too_well": SentenceTemplate("thresholds fit them better than trials in use"),
+    "thresholds_fit_too_well": SentenceTemplate("the thresholds fit them better than later trials"),
     "list_and_scores_unchecked": SentenceTemplate(
-        "neither the list nor ids and scores are checked; audit a random part of it to have them"
+        "neither the list nor ids and scores are checked; audit a random part of it to check them"
     ),
-    "llrs_from_0_to_1": SentenceTemplate("log likelihood ratios that are all from 0 to 1"),
-    "llrs_from_minus_1_to_1": SentenceTemplate("log likelihood ratios that are all from -1 to 1"),
-    "llrs_none_negative": SentenceTemplate("log likelihood ratios none of which is negative"),
-    "llrs_none_positive": SentenceTemplate("log likelihood ratios none of which is positive"),
+    "llrs_from_0_to_1": SentenceTemplate("log-likelihood ratios that are all from 0 to 1"),
+    "llrs_from_minus_1_to_1": SentenceTemplate("log-likelihood ratios that are all from -1 to 1"),
+    "llrs_none_negative": SentenceTemplate("log-likelihood ratios, none of which is negative"),
+    "llrs_none_positive": SentenceTemplate("log-likelihood ratios, none of which is positive"),
     "like_probabilities": SentenceTemplate(
         _with_span("as probabilities or cosine similarities are"), _SPAN
     ),
@@ -634,20 +635,20 @@ DATA_SENTENCES = {
     "like_cosine_similarities": SentenceTemplate("as cosine similarities are"),
     "calibrate_scores": SentenceTemplate("parivox calibrate makes likelihood ratios of scores"),
     "scores_like_base_10_llrs": SentenceTemplate(
-        "scores that look like log likelihood ratios to base 10"
+        "scores that look like log-likelihood ratios to base 10"
     ),
     "slope_of_base_10_llrs": SentenceTemplate(
         "a calibration multiplies them by {slope:.2f}, as ln 10 is 2.30: give --llr-base 10",
         {"slope": 2.28},
     ),
     "scores_like_natural_llrs": SentenceTemplate(
-        "scores that look like natural log likelihood ratios"
+        "scores that look like natural log-likelihood ratios"
     ),
     "slope_of_natural_llrs": SentenceTemplate(
         "a calibration multiplies them by {slope:.2f} after --llr-base 10: give --llr alone",
         {"slope": 0.43},
     ),
-    "trials_decided_alike": SentenceTemplate("trials all decided alike at a Bayes threshold"),
+    "trials_decided_alike": SentenceTemplate("trials with the same decision at a Bayes threshold"),
     "threshold_above_scores": SentenceTemplate(
         _threshold_beyond_scores("above all scores, the highest", "rejected"),
         {"threshold": 4.6, "cost": "sre", "extreme": 0.9},
@@ -660,7 +661,7 @@ DATA_SENTENCES = {
     "missed_points": SentenceTemplate("missed operating points"),
     "infinite_thresholds": SentenceTemplate("infinite thresholds"),
     "thresholds_outside_scores": SentenceTemplate(
-        "thresholds outside the range of scores, as of another model or scale"
+        "thresholds outside the range of scores, which may be of another model or scale"
     ),
     "implausible_thresholds": SentenceTemplate("thresholds that may be of another model or scale"),
     "operating_points": SentenceTemplate(
@@ -673,19 +674,19 @@ DATA_SENTENCES = {
     "failed_trials": SentenceTemplate("failed"),
     "trials_of_customers_without_group": SentenceTemplate("of customers in none of the groups"),
     "moved_customers": SentenceTemplate(
-        "customers in another group than before, who stay where they were"
+        "customers in another group than before, who remain in the first one"
     ),
     # an inspection alone
     "rows_without_an_id": SentenceTemplate("rows without an id"),
     "as_in": SentenceTemplate("{text}", {"text": "yes"}),
     "such_as": SentenceTemplate("such as {text}", {"text": "id10001"}),
-    "refused_or_set_aside": SentenceTemplate("an audit refuses or sets them aside"),
+    "refused_or_set_aside": SentenceTemplate("an audit refuses or excludes them"),
     "each_direction_is_a_trial": SentenceTemplate("each direction is a trial"),
     "speakers_with_several_rows": SentenceTemplate("speakers with several rows"),
     "utterances_with_several_rows": SentenceTemplate("utterances with several rows"),
-    "rows_with_empty_cell": SentenceTemplate("rows with nothing in {column!r}", {"column": "id"}),
+    "rows_with_empty_cell": SentenceTemplate("rows without {column!r}", {"column": "id"}),
     "first_row_like_others": SentenceTemplate(
-        "is there no header? the first row is made like the others"
+        "the header may be missing: the first row looks like the others"
     ),
     "columns_by_content": SentenceTemplate(
         _columns_by_content, {"columns": {"enrol": "first", "test": "second"}}

@@ -177,8 +177,8 @@ def all_definitions(
         "zero_policies": ZERO_POLICIES,
         "cost_models": cost_models,
         "deployed": (
-            "the operating point of the decisions that were made: told in a column, or by a "
-            "threshold for each trial; where groups have several, none stands in their rows"
+            "the operating point of the decisions that were made: from a column, or from a "
+            "threshold for each trial; rows of groups with several thresholds have none"
         ),
         "score_quantiles": (
             "the smallest score with at least that share of the trials at or below it"
@@ -245,7 +245,7 @@ def _rate_definitions(options: Options) -> dict[str, object]:
     if options.interval in {"speakers", "bootstrap"}:
         definitions["zero_errors"] = (
             "without errors, or with nothing but errors: the rule of 3, of trials divided by the "
-            "design effect of the other groups together, or, where these tell none, with each "
+            "design effect of the other groups together, or, if these have none, with each "
             "speaker as one trial"
         )
     definitions["blocks"] = (
@@ -254,7 +254,7 @@ def _rate_definitions(options: Options) -> dict[str, object]:
     )
     definitions["columns"] = {
         "deff": "design effect: the variance in units of that of independent trials",
-        "n_eff": "effective sample size: so many independent trials would tell as much",
+        "n_eff": "effective sample size: number of independent trials with the same information",
         "df": "degrees of freedom: fewer where few speakers have most of the trials or errors",
     }
     if options.pooled_floor:
@@ -412,7 +412,7 @@ def _verdict_definitions(options: Options) -> dict[str, object]:
             ),
             "limits": f"{100 * options.confidence:g} %, by a quantile of t",
             "power": "chance of worse or better if the best guess of the ratio were the truth",
-            "is": "modelled, beside what was counted; no verdict rests on it",
+            "is": "model-based, in addition to the observed value; no verdict depends on it",
         },
         "multiplicity": {
             "p_holm": "Holm: chance of any false claim in the family",

@@ -191,8 +191,8 @@ def _group_eer_disagreements(
         yield (
             f"Base metrics disagree: {hardest} has the highest EER ({percent(eer[hardest])}), each "
             "group being at a threshold of its own; at the common threshold "
-            f"{' and '.join(descriptions)}. EER tells how well a group's own and impostor scores "
-            "part, the rates what one threshold for all does to it."
+            f"{' and '.join(descriptions)}. EER measures how well the scores of a group separate "
+            "target from nontarget trials; the rates show the effect of the common threshold."
         )
 
 
@@ -219,7 +219,7 @@ def measures_and_chance(joint: Joint) -> Iterator[str]:
         )
         closeness = ""
         if are_close:
-            closeness = " Values of p on either side of 0.05 may yet tell much the same."
+            closeness = " p-values close to 0.05 on either side are similar evidence."
         yield (
             f"Joint measures disagree on whether equal rates would often give as much ({p_text}). "
             f"A reason: {reasons}.{closeness}"

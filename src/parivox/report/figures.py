@@ -137,8 +137,8 @@ def check_figures(folder: str | os.PathLike[str], formats: Sequence[str] = FORMA
         raise write_error(text, error, "folder") from error
     if foreign_files:
         msg = (
-            f"{text}: holds {foreign_files[0]!r}, which is not of an earlier report; name a folder "
-            "that is new or empty"
+            f"{text}: contains {foreign_files[0]!r}, which is not of an earlier report; name a "
+            "folder that is new or empty"
         )
         raise ConfigError(msg)
     if not os.access(writable_folder, os.W_OK | os.X_OK):

@@ -314,10 +314,10 @@ def counts_file_sentences(audit: Audit, system: Row) -> Iterator[str]:
         if fact.code == NOT_IN_COUNTS
     ]
     n_suppressed = sum(row["item"] in {GROUP_WITHHELD, STRATUM_WITHHELD} for row in count_rows)
-    suppressed = f" {n_suppressed} groups or levels are withheld." if n_suppressed else ""
+    suppressed = f" {n_suppressed} groups or strata are suppressed." if n_suppressed else ""
     files = "files" if n_files > 1 else "file"
     yield (
-        f"From {n_files} {files} of counts, which cannot tell: "
+        f"From {n_files} {files} of counts, which do not contain: "
         f"{'; '.join(unknown_quantities)}.{suppressed}"
     )
 

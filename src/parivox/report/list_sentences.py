@@ -43,30 +43,30 @@ def _figures_text(values: Values, figure: Callable[[float], str], noun: str) -> 
 
 def _unequal_numbers_of_classes(values: Values) -> str:
     return (
-        f"{values['unequal']:,} of {values['speakers']:,} speakers enrol in unequal numbers of "
-        f"both: {_range_text(values['target'])} target and {_range_text(values['nontarget'])} "
-        "nontarget trials"
+        f"{values['unequal']:,} of {values['speakers']:,} speakers have unequal numbers of both "
+        f"when enrolled: {_range_text(values['target'])} target and "
+        f"{_range_text(values['nontarget'])} nontarget trials"
     )
 
 
 def _few_nontarget_trials(values: Values) -> str:
     return (
-        f"{values['few']:,} of {values['speakers']:,} speakers enrol in fewer than "
+        f"{values['few']:,} of {values['speakers']:,} speakers have fewer when enrolled than "
         f"{values['minimum']:,.0f}: {_range_text(values['nontarget'])}"
     )
 
 
 def _trials_for_each_speaker(values: Values) -> str:
     return (
-        f"{_range_text(values['enrolled'])} trials for each enrolling speaker "
-        f"({_range_text(values['tested'])} for each testing one)"
+        f"{_range_text(values['enrolled'])} trials per enrolment speaker "
+        f"({_range_text(values['tested'])} per test speaker)"
     )
 
 
 def _shares_of_grades_differ(values: Values) -> str:
     return (
         f"{values['off']:,} of {values['speakers']:,} speakers have a share of some grade that is "
-        f"more than {100 * values['gap']:g} points off that of the list; most so for "
+        f"more than {100 * values['gap']:g} points from that of the list; the largest is of "
         f"{values['trials']} trials of grade {values['grade']}: "
         f"{_share_text(values['speaker_share'])} against {_share_text(values['list_share'])}"
     )
@@ -75,7 +75,7 @@ def _shares_of_grades_differ(values: Values) -> str:
 def _grades_of_trials(values: Values) -> str:
     grades = ", ".join(
         f"grade {grade['grade'] or 'n.k.'} {_share_text(grade['share'])} "
-        f"(wished {_share_text(grade['wished'])})"
+        f"(requested {_share_text(grade['wished'])})"
         for grade in values["grades"]
     )
     return f"{values['trials']} trials of {grades}"
@@ -120,8 +120,8 @@ def _same_recording(values: Values) -> str:
 def _trials_that_occur_twice(values: Values) -> str:
     target, nontarget = values["reversed_target"], values["reversed_nontarget"]
     return (
-        f"{values['duplicates']:,} exact duplicates; {nontarget + target:,} trials whose reverse "
-        f"is there, too ({target:,} target, {nontarget:,} nontarget); "
+        f"{values['duplicates']:,} exact duplicates; {nontarget + target:,} reversed trials "
+        f"({target:,} target, {nontarget:,} nontarget); "
         f"{values['same_utterance']:,} of an utterance with itself"
     )
 
@@ -161,9 +161,9 @@ def _class_ratios(values: Values) -> str:
 
 def _sides_of_speakers(values: Values) -> str:
     words = (
-        f"nontarget trials: {_range_text(values['enrolled'])} for each speaker who enrols, "
-        f"{_range_text(values['tested'])} for each who tests; {values['never_enrol']:,} speakers "
-        f"never enrol, {values['never_test']:,} never test"
+        f"nontarget trials: {_range_text(values['enrolled'])} per enrolment speaker, "
+        f"{_range_text(values['tested'])} per test speaker; {values['never_enrol']:,} speakers "
+        f"are never enrolled, {values['never_test']:,} never tested"
     )
     for never in values["by_grouping"]:
         numbers = f"{_range_text(never['never_enrol'])} and {_range_text(never['never_test'])}"
@@ -224,7 +224,7 @@ def _shared_with_development(values: Values) -> str:
 
 
 def _variation_not_in_pilot(values: Values) -> str:
-    return f"the pilot does not tell how {values['metric'].upper()} of these groups varies"
+    return f"the pilot does not show how {values['metric'].upper()} of these groups varies"
 
 
 def _detectable_ratios(values: Values) -> str:
@@ -343,9 +343,9 @@ LIST_SENTENCES = {
     "list_of_pairs": SentenceTemplate("a list of pairs, whose sides are interchangeable"),
     "class_ratios_by_group": SentenceTemplate(_class_ratios, {**_BY_GENDER, "ratio": 2.0}),
     # why a check cannot be made
-    "no_groups_in_list": SentenceTemplate("there are no groups"),
+    "no_groups_in_list": SentenceTemplate("no groups"),
     "no_grade_known": SentenceTemplate("no grade is known"),
-    "no_mix_wished": SentenceTemplate("no mix was wished for"),
+    "no_mix_wished": SentenceTemplate("no mix was requested"),
     "no_trials_of_class": SentenceTemplate("there are no {trials} trials", {"trials": "target"}),
     "no_recording_known": SentenceTemplate("no recording is known"),
     "one_list": SentenceTemplate("one list was given"),
@@ -355,16 +355,17 @@ LIST_SENTENCES = {
     "no_recordings_in_two_groups": SentenceTemplate(
         "no recordings are known of target trials in two or more groups"
     ),
-    "groups_of_what_is_checked": SentenceTemplate("groups are made of what is checked"),
-    "one_group_only": SentenceTemplate("there is one group only"),
+    "groups_of_what_is_checked": SentenceTemplate("the groups are formed by the checked property"),
+    "one_group_only": SentenceTemplate("one group only"),
     "no_duration_known": SentenceTemplate("no duration of recordings is known"),
     "few_recordings_in_groups": SentenceTemplate(
         "no two groups have {recordings} recordings of known duration", {"recordings": 20}
     ),
     "few_enrolled_in_groups": SentenceTemplate(
-        "no two groups have {speakers} enrolled speakers with both kinds of trials", {"speakers": 5}
+        "no two groups have {speakers} enrolled speakers with trials of both classes",
+        {"speakers": 5},
     ),
-    "enrolment_recordings_unknown": SentenceTemplate("the recordings of enrolments are not known"),
+    "enrolment_recordings_unknown": SentenceTemplate("the recordings of enrolments are unknown"),
     # remarks
     "sides_of_speakers": SentenceTemplate(
         _sides_of_speakers,
@@ -386,11 +387,12 @@ LIST_SENTENCES = {
         _uses("a recording is used", "times"), {"numbers": [1, 90], "median": 12.0}
     ),
     "effective_speakers": SentenceTemplate(
-        "trials are spread as if there were {effective:,.1f} speakers, of {speakers:,}",
+        "trials are distributed as among {effective:,.1f} equally frequent speakers, of "
+        "{speakers:,}",
         {"effective": 31.5, "speakers": 40},
     ),
     "group_with_fewest_effective_speakers": SentenceTemplate(
-        "furthest off: {group}, {effective:.1f} of {speakers:,}",
+        "fewest: {group}, {effective:.1f} of {speakers:,}",
         {"grouping": "gender", "group": "f", "effective": 9.5, "speakers": 20},
     ),
     "recordings_of_speakers": SentenceTemplate(
@@ -400,13 +402,13 @@ LIST_SENTENCES = {
         _speakers_with_one_recording, {"speakers": 3, **_FOLDERS}
     ),
     "speakers_with_unknown_recordings": SentenceTemplate(
-        "of {speakers:,} speakers they are not all known", {"speakers": 2}
+        "not all are known for {speakers:,} speakers", {"speakers": 2}
     ),
     "graded_by": SentenceTemplate(_graded_by, {"attributes": ["gender", "nationality"]}),
     "share_of_unknown_grade": SentenceTemplate(
         _share_of_unknown_grade, {"trials": 12, "share": 0.012}
     ),
-    "known_of_no_nontarget_trial": SentenceTemplate("it is known of no nontarget trial"),
+    "known_of_no_nontarget_trial": SentenceTemplate("unknown for all nontarget trials"),
     "shares_within_and_across": SentenceTemplate(_shares_within_and_across, {"share": 0.4}),
     "shares_by_grouping": SentenceTemplate(
         _shares_by_grouping, {"grouping": "gender", "shares": _SHARES}
@@ -425,12 +427,12 @@ LIST_SENTENCES = {
             "trial_share": 0.3,
         },
     ),
-    "others_less_far_off": SentenceTemplate("others are less far off"),
+    "others_less_far_off": SentenceTemplate("the other groups differ less"),
     "shared_with_development_list": SentenceTemplate(
         _shared_with_development, {"speakers": 3, "recordings": 5, "utterances": 9, "trials": 0}
     ),
     "variation_not_in_pilot": SentenceTemplate(_variation_not_in_pilot, {"metric": "fnr"}),
-    "no_detectable_ratio": SentenceTemplate("none is at a power of {power:g}", {"power": 0.8}),
+    "no_detectable_ratio": SentenceTemplate("none at a power of {power:g}", {"power": 0.8}),
     "detectable_ratios": SentenceTemplate(
         _detectable_ratios,
         {
@@ -440,7 +442,7 @@ LIST_SENTENCES = {
         },
     ),
     "undetectable_in_groups": SentenceTemplate(
-        "of {number:,} groups none, however large", {"number": 2}
+        "none, however large, in {number:,} groups", {"number": 2}
     ),
     "fixed_by_design": SentenceTemplate(
         _fixed_by_design,
@@ -460,32 +462,32 @@ LIST_SENTENCES = {
     ),
     "give_recordings": SentenceTemplate(GIVE_RECORDINGS),
     "give_mix": SentenceTemplate(_give_mix, {"max_grade": 4, "target": 3}),
-    "give_variants": SentenceTemplate("give others that were drawn like it, with --variants"),
+    "give_variants": SentenceTemplate("give other lists of the same design with --variants"),
     "give_groups_of_speakers": SentenceTemplate("give --by with groups of speakers"),
     "give_more_groups": SentenceTemplate("give --by with more groups"),
     "give_larger_groups": SentenceTemplate("give --by with larger groups"),
     "give_durations": SentenceTemplate("give --utterances with a column duration, in seconds"),
     "give_models": SentenceTemplate("give --models"),
     "draw_pairs_of_both_classes": SentenceTemplate(
-        "draw n pairs of both kinds for each speaker: parivox trials build inclusive"
+        "draw equally many pairs of both classes per speaker: parivox trials build inclusive"
     ),
     "draw_more_pairs": SentenceTemplate(
-        "draw more pairs for each speaker, or say which error rate so few can show"
+        "draw more pairs per speaker, or state the lowest error rate that this number can support"
     ),
     "draw_same_number_for_each_speaker": SentenceTemplate(
-        "draw the same number for each speaker, or weight speakers equally"
+        "draw the same number per speaker, or weight speakers equally"
     ),
     "draw_same_number_of_each_grade": SentenceTemplate(
         "draw the same number of each grade for each speaker"
     ),
     "build_inclusive_with_mix": SentenceTemplate(
-        "parivox trials build inclusive --mix, --target-grades draws that mix"
+        "draw that mix: parivox trials build inclusive --mix, --target-grades"
     ),
     "draw_more_lists": SentenceTemplate(
         "draw more lists with other seeds, and report how results vary between them"
     ),
     "find_speakers_or_merge_groups": SentenceTemplate(
-        "find more speakers, or merge groups; of so few, no group can be judged"
+        "find more speakers, or merge groups: with so few speakers no group can be judged"
     ),
     "fix_share_of_same_value": SentenceTemplate(
         "fix the share of trials with the same {attribute} in every group: parivox trials build "
@@ -496,32 +498,30 @@ LIST_SENTENCES = {
         "draw target trials across recordings only, or compare groups within one grade"
     ),
     "keep_each_pair_once": SentenceTemplate(
-        "keep each unordered pair once: most systems give it one score"
+        "keep each unordered pair once: most systems give both orders the same score"
     ),
     "equal_durations": SentenceTemplate(
         "cut recordings to equal durations, or compare groups within bands of duration"
     ),
     "leave_short_recordings_out": SentenceTemplate(
-        "leave short recordings out, or compare groups within bands of duration"
+        "exclude short recordings, or compare groups within bands of duration"
     ),
     "sample_equal_impostor_speakers": SentenceTemplate(
         "sample equally many impostor speakers for the speakers of every group"
     ),
     "test_with_other_recordings": SentenceTemplate(
-        "test with recordings that nobody is enrolled with"
+        "test with recordings that are not used for enrolment"
     ),
     "sample_classes_in_one_ratio": SentenceTemplate(
-        "sample both kinds of trials in one ratio for the speakers of every group"
+        "sample target and nontarget trials in the same ratio for the speakers of every group"
     ),
-    "use_speakers_on_both_sides": SentenceTemplate(
-        "let every speaker stand on both sides equally often"
-    ),
+    "use_speakers_on_both_sides": SentenceTemplate("use every speaker equally often on both sides"),
     "complete_tables": SentenceTemplate("complete the tables of speakers and of utterances"),
     "weight_speakers_equally": SentenceTemplate(
-        "weight speakers equally, or draw as many trials for each"
+        "weight speakers equally, or draw the same number of trials per speaker"
     ),
-    "leave_shared_parts_out": SentenceTemplate("leave them out of one of the lists"),
-    "make_pilot_of_groups": SentenceTemplate("make a pilot of these groups"),
+    "leave_shared_parts_out": SentenceTemplate("exclude them from one of the lists"),
+    "make_pilot_of_groups": SentenceTemplate("audit a pilot with these groups"),
     "more_speakers_in_groups": SentenceTemplate(
         "add speakers to these groups: parivox plan computes how many"
     ),

@@ -25,8 +25,8 @@ REASONS = {
     "unknown_speakers": "its speakers are not known",
     "no_trials": "it has no trials",
     "no_errors_of_others": "the others have no errors",
-    "unknown_icc": "too few errors to tell how its speakers vary",
-    "few_speakers": "fewer than 5 speakers tell nothing",
+    "unknown_icc": "too few errors to estimate how its speakers vary",
+    "few_speakers": "fewer than 5 speakers",
     "rate_above_one": "the wished ratio makes a rate above 1",
     "none_detectable": "no ratio could be detected",
 }
@@ -213,8 +213,8 @@ def _group_tables(rows: Sequence[Row]) -> Iterator[RenderableType]:
         yield Padding(table, (0, 0, 0, 2))
         if any(row["icc_from"] == "pooled" for row in metric_rows):
             yield text(
-                "  * as speakers of all groups vary: its own do not tell, being fewer than 10 or "
-                "with fewer than 30 errors"
+                "  * variation of the speakers of all groups: its own are fewer than 10, or have "
+                "fewer than 30 errors"
             )
         for (reason,), reason_rows in _rows_by(metric_rows, ("reason",)).items():
             if reason:

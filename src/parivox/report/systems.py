@@ -68,8 +68,8 @@ def print_probed(system: EmbeddingSystem | VerifyingSystem, probed: Probed) -> N
     n_faults = sum(finding.verdict == "fault" for finding in probed.findings)
     if probed.sound:
         end = (
-            "No fault found. The voices were synthetic: this shows nothing of how well it tells "
-            "people apart."
+            "No fault found. The voices were synthetic, so this check does not show how "
+            "accurate the system is."
         )
     else:
         end = (
@@ -176,7 +176,7 @@ def _duplicate_audio_lines(run: Embedded) -> Iterator[str]:
     if same_audio.height:
         first_id, second_id = same_audio["utterance"][:2]
         yield (
-            f"{same_audio.height:,} recordings hold the same audio as another one with "
+            f"{same_audio.height:,} recordings contain the same audio as another one with "
             "another id (first "
             f"{first_id!r} and {second_id!r}): a target trial of two such compares audio with "
             "itself, and "

@@ -275,7 +275,9 @@ def _ring_of_trials(method: ScoringMethod) -> dict[str, Any]:
     is_compared[method.own_cohort] = False
     usable = np.flatnonzero(is_compared)
     if usable.size < 2:
-        msg = f"{vectors.name}: holds {usable.size} recordings to compare; pairs take two or more"
+        msg = (
+            f"{vectors.name}: contains {usable.size} recordings to compare; pairs take two or more"
+        )
         raise DataError(msg)
     # A ring names every recording on either side, so that readers of lists join and check them.
     sides = {"enrol": usable, "test": np.roll(usable, -1)}

@@ -63,7 +63,7 @@ class ResumableFile:
             path for path in self.folder.iterdir() if not path.name.startswith(HIDDEN_PREFIX)
         ]
         if earlier_files and not plan.exists():
-            msg = f"--out {self.out}: {self.folder} holds other files; name another file"
+            msg = f"--out {self.out}: {self.folder} contains other files; name another file"
             raise ConfigError(msg)
         for path in sorted(
             earlier_files, key=lambda file: file == plan
@@ -103,7 +103,9 @@ class ResumableFile:
                 msg = f"--out {out}: would replace {input_name} that this reads; name another file"
                 raise ConfigError(msg)
         if out.exists() and not _is_ours(out):
-            msg = f"--out {out}: is there already, and holds no scores of Parivox's; name another"
+            msg = (
+                f"--out {out}: is there already, and contains no scores of Parivox's; name another"
+            )
             raise ConfigError(msg)
         if out.exists() and not overwrite:
             msg = f"--out {out}: is there already; give --overwrite to replace it, or another name"

@@ -40,7 +40,7 @@ ALL = "all trials"
 """The row of all trials."""
 FPR_TARGETS = (0.01, 0.001, 0.1)
 """False positive rates at which FNR is read off by default; groups are compared at the first."""
-NO_INTERVAL = "no interval can be given, as nothing tells the speakers"
+NO_INTERVAL = "no intervals, as the speakers are unknown"
 _COLUMNS = {
     "group": "str",
     "metric": "str",
@@ -196,7 +196,7 @@ def metrics(
         raise ConfigError(msg)
     if target is not None and (labels is not None or groups is not None or columns):
         msg = (
-            "--target and --nontarget hold one score a line and nothing else; give one table of "
+            "--target and --nontarget contain one score a line and nothing else; give one table of "
             "scores, labels and groups instead"
         )
         raise ConfigError(msg)
@@ -295,7 +295,7 @@ def _rows_of_group(
         few = (
             ""
             if reason or np.isfinite(located.value)
-            else (f"{n_nontarget:,} nontarget trials cannot tell a rate of {rate:g}")
+            else (f"{n_nontarget:,} nontarget trials are too few for a rate of {rate:g}")
         )
         yield {
             "metric": "fnr_at_fpr", "definition": f"{rate:g}", "value": float(located.value),

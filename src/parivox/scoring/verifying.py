@@ -305,8 +305,8 @@ class _Verifier:
             words = " ".join(str(error).split()) or type(error).__name__
             msg = (
                 f"{self.system.name}: {step} raised {type(error).__name__} at "
-                f"{self.ids[recording]!r} ({words}); let it give None for what it refuses, or mend "
-                "it"
+                f"{self.ids[recording]!r} ({words}); let it return None for what it refuses, or "
+                "correct it"
             )
             raise DataError(msg) from error
 

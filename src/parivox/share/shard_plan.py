@@ -307,7 +307,7 @@ def plan(
         same_files = [file["path"] for file in inputs if file["sha256"] == extent.sha256]
         if same_files:
             msg = (
-                f"{path}: holds the same bytes as {same_files[0]}, which would count twice; "
+                f"{path}: contains the same bytes as {same_files[0]}, which would count twice; "
                 "leave one out"
             )
             raise ConfigError(msg)
@@ -341,10 +341,10 @@ def plan(
     _try_first_rows(_plan_from_document(folder, document), inputs)
     plan_file = folder / PLAN_FILE
     if plan_file.exists() and read_json(plan_file).get("id") != document["id"]:
-        msg = f"--out {out}: holds another plan; name a new folder"
+        msg = f"--out {out}: contains another plan; name a new folder"
         raise ConfigError(msg)
     if folder.is_dir() and not plan_file.exists() and any(folder.iterdir()):
-        msg = f"--out {out}: holds files that are of no plan; name a new folder"
+        msg = f"--out {out}: contains files that are of no plan; name a new folder"
         raise ConfigError(msg)
     with explain_write_errors(f"--out {out}", "folder"):
         folder.mkdir(parents=True, exist_ok=True)
@@ -364,7 +364,7 @@ def read_plan(folder: str | os.PathLike[str]) -> Plan:
     home = Path(os.path.realpath(folder))
     path = home / PLAN_FILE
     if not path.exists():
-        msg = f"{folder}: holds no plan; make one with parivox shards plan"
+        msg = f"{folder}: contains no plan; make one with parivox shards plan"
         raise DataError(msg)
     document = read_json(path)
     is_readable = document.get("parivox_shards") in {PLAN_VERSION, _ONE_FILE_PLAN_VERSION}
@@ -522,7 +522,7 @@ def _name_and_paths(scores: Any) -> tuple[tuple[str, str], list[str]]:
         if holds_counts(path) or holds_speaker_counts(path):
             content = "score counts" if holds_counts(path) else "speaker counts"
             msg = (
-                f"{os.fspath(path)}: holds {content}, which parivox audit takes; "
+                f"{os.fspath(path)}: contains {content}, which parivox audit takes; "
                 "parts are of scores"
             )
             raise ConfigError(msg)
@@ -546,7 +546,7 @@ def _check_shardable(audit_options: AuditOptions) -> None:
         )
         raise ConfigError(msg)
     if audit_options.speaker_ids != NEVER:
-        msg = "--speaker-ids: counts hold no ids of speakers; leave it out"
+        msg = "--speaker-ids: counts contain no ids of speakers; leave it out"
         raise ConfigError(msg)
     if not audit_options.by and audit_options.groups is None:
         msg = "--by: parts cannot choose what to group by; name it, as in --by gender"

@@ -250,7 +250,7 @@ def rebuild(
         if digest != expected:
             name = pool.utterances.name if role == "utterances" else pool.speakers.name
             msg = (
-                f"{name}: does not hold the {role} that {path.name} was made of (found "
+                f"{name}: does not contain the {role} that {path.name} was made of (found "
                 f"{digest[:12]}, expected {expected[:12]}); give the same table with "
                 f"--{role}, or build anew"
             )

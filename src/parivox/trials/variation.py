@@ -632,7 +632,7 @@ def _scored_pairs(trials: TrialSet, grouping: Grouping, group_of_speaker: Codes)
         (False, f"different-speaker pair within a group of {grouping.name}"),
     ):
         if not (is_eligible & (target == label)).any():
-            msg = f"{trials.provenance[0]['name']}: holds no {words}; give scores of such pairs"
+            msg = f"{trials.provenance[0]['name']}: contains no {words}; give scores of such pairs"
             raise DataError(msg)
     enrol, test, target, score, speaker, partner, group = (
         column[is_eligible] for column in (enrol, test, target, score, speaker, partner, group)

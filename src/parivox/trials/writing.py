@@ -142,8 +142,8 @@ class ListWriter:
         """
         if further_columns and self.format not in FORMATS_WITH_FURTHER_COLUMNS:
             msg = (
-                f"a list in the format {self.format} holds no {', '.join(further_columns)}; write "
-                "it as csv"
+                f"a list in the format {self.format} contains no {', '.join(further_columns)}; "
+                "write it as csv"
             )
             raise ConfigError(msg)
         trial_columns = {"enrol": enrol_ids, "test": test_ids}
@@ -424,7 +424,7 @@ def _speaker_of_utterance(
         if len(without_path):
             msg = (
                 f"{source_scan.name}: has no column of labels{source_scan.found_columns_text}, and "
-                f"{listed_ids(without_path, ids, 'utterance ids')} tell no speaker; give a table "
+                f"{listed_ids(without_path, ids, 'utterance ids')} name no speaker; give a table "
                 "of speakers or utterances, or name the labels with --columns label=..."
             )
             raise DataError(msg)

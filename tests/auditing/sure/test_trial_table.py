@@ -205,7 +205,7 @@ def test_counts_hold_no_trials(people_with_decisions, tmp_path):
     pv.count(people_with_decisions.trials, speakers=people_with_decisions.table, by="group").save(
         counts
     )
-    with pytest.raises(pv.ConfigError, match=r"trial_table: counts hold no trials"):
+    with pytest.raises(pv.ConfigError, match=r"trial_table: counts contain no trials"):
         pv.audit(counts, trial_table=tmp_path / "trials.csv")
     assert not (tmp_path / "trials.csv").exists()
 

@@ -94,7 +94,9 @@ def test_other_files_are_refused_and_kept(unsure, tmp_path, drawn):
     drawn("one")
     pv.write_figures(unsure, tmp_path)
     (tmp_path / "thesis.svg").write_text("mine")
-    with pytest.raises(ConfigError, match=r"holds 'thesis.svg', which is not of an earlier report"):
+    with pytest.raises(
+        ConfigError, match=r"contains 'thesis.svg', which is not of an earlier report"
+    ):
         pv.write_figures(unsure, tmp_path)
     assert (tmp_path / "thesis.svg").read_text() == "mine"
 
@@ -103,7 +105,7 @@ def test_an_index_of_someone_else_is_no_leave_to_replace(unsure, tmp_path, drawn
     drawn("one")
     (tmp_path / "index.md").write_text("# Mine\n[svg](one.svg)\n")
     (tmp_path / "one.svg").write_text("mine")
-    with pytest.raises(ConfigError, match=r"holds 'index.md'"):
+    with pytest.raises(ConfigError, match=r"contains 'index.md'"):
         pv.write_figures(unsure, tmp_path)
 
 

@@ -110,7 +110,7 @@ def test_the_order_of_the_rows_of_the_tables_does_not_matter(files, tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "told"),
     [
-        ("u.csv", "s000/r9/9\n", "does not hold the utterances"),
+        ("u.csv", "s000/r9/9\n", "does not contain the utterances"),
         ("s.csv", "s000,x,Z\n", "the lists differ .* the attributes in the tables"),
     ],
 )

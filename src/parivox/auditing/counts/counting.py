@@ -278,7 +278,7 @@ def count_trials(
 def _check_bins(trials: TrialSet, bins: Bins) -> None:
     """Refuse what would be as long as the trials themselves, and edges that mean nothing."""
     if not trials.is_scored and not bins.is_exact:
-        msg = f"{trials.name}: holds decisions, not scores; leave out --step and --threshold"
+        msg = f"{trials.name}: contains decisions, not scores; leave out --step and --threshold"
         raise ConfigError(msg)
     if bins.is_exact and not trials.fits_in_memory:
         low, high = trials.score_range

@@ -48,7 +48,7 @@ def read_counts_files(named_files: NamedFiles) -> list[TrialCounts]:
     ]
     if not named_files:
         msg = (
-            f"{speaker_counts_files[0]}: holds speaker counts; give the score counts of its "
+            f"{speaker_counts_files[0]}: contains speaker counts; give the score counts of its "
             "trials as well"
         )
         raise DataError(msg)
@@ -78,8 +78,8 @@ def read_counts_files(named_files: NamedFiles) -> list[TrialCounts]:
     for path, sources in sources_by_file.items():
         if not any(sources & set(counts.sources) for counts in merged):
             msg = (
-                f"{path}: holds speaker counts of other trials than the score counts; give those "
-                "of the same trials"
+                f"{path}: contains speaker counts of other trials than the score counts; give "
+                "those of the same trials"
             )
             raise DataError(msg)
     merged = [_with_speaker_counts(counts, sources_by_file) for counts in merged]
@@ -192,8 +192,8 @@ def _check_no_repeated_trials(all_counts: Sequence[TrialCounts], paths: Sequence
                     (counts.name, earlier.name) if counts.name != earlier.name else (path, its_path)
                 )
                 msg = (
-                    f"{names[0]}: holds trials that {names[1]} holds too, so they would count "
-                    "twice; leave out one of the two"
+                    f"{names[0]}: contains trials that {names[1]} contains too, so they would "
+                    "count twice; leave out one of the two"
                 )
                 raise DataError(msg)
 

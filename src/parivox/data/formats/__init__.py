@@ -275,7 +275,7 @@ def _check_holds_trials(content: SourceBytes) -> None:
     lines = text_sample(content.head)
     if lines.holds_spoofing_keys:
         remedy = (
-            "keep the bonafide rows, and put enrol,test,score,label above the columns that hold "
+            "keep the bonafide rows, and put enrol,test,score,label above the columns that contain "
             "these"
         )
         if lines.spoofing_label_position > 1:
@@ -286,7 +286,7 @@ def _check_holds_trials(content: SourceBytes) -> None:
                 f"'{program}' {shlex.quote(content.name)} prints them"
             )
         msg = (
-            f"{content.name}: its rows hold bonafide or spoof, as protocols of ASVspoof do; "
+            f"{content.name}: its rows contain bonafide or spoof, as protocols of ASVspoof do; "
             f"Parivox audits trials of two voices, without spoofed ones: {remedy}"
         )
         raise DataError(msg)

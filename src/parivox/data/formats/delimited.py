@@ -61,7 +61,10 @@ def read_header(content: SourceBytes) -> tuple[list[str], str, int]:
     """Return the names of the columns, the separator, and the first row with data."""
     lines = head_lines(content.head)
     if not lines:
-        msg = f"{content.name}: holds blank lines only; give a file with a header and rows below it"
+        msg = (
+            f"{content.name}: contains blank lines only; give a file with a header and rows "
+            "below it"
+        )
         raise DataError(msg)
     names, separator, data_lines = _split_header(lines)
     content.dialect.pop(COMMENT_LINES, None)  # noted by an earlier reading
@@ -77,7 +80,7 @@ def read_header(content: SourceBytes) -> tuple[list[str], str, int]:
         )
         raise DataError(msg)
     if not data_lines:
-        msg = f"{content.name}: holds a header and nothing else; give a file with rows below it"
+        msg = f"{content.name}: contains a header and nothing else; give a file with rows below it"
         raise DataError(msg)
     return names, separator, data_lines[0][0]
 

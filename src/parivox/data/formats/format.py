@@ -265,8 +265,8 @@ def scan_named_columns(
             column, dtype = table.names[position], table.types[position]
             if role != "score" and (not has_text_cells(dtype) or dtype.is_temporal()):
                 msg = (
-                    f"{name}: column {column!r} ({role}) holds {dtype}, neither text nor numbers; "
-                    "save it as text"
+                    f"{name}: column {column!r} ({role}) contains {dtype}, neither text nor "
+                    "numbers; save it as text"
                 )
                 raise DataError(msg)
     column_names = {role: table.names[position] for role, position in positions.items()}

@@ -51,7 +51,8 @@ def with_one_record_a_line(content: SourceBytes) -> SourceBytes:
     is_document, document = _decode(text, content.name)
     if isinstance(document, list) and any(isinstance(row, list) for row in document):
         msg = (
-            f"{content.name}: holds rows of values without the names of their columns; write them "
+            f"{content.name}: contains rows of values without the names of their columns; write "
+            "them "
             'with their names, as to_json(orient="records") of pandas does'
         )
         raise DataError(msg)

@@ -119,11 +119,11 @@ def _row_texts(row: Element, cells: list[ReadOnlyCell]) -> Iterator[tuple[int, s
         text = "" if cell.value is None else _cell_text(cell)
         if cell.value is None and cell.data_type != "str" and element.find(FORMULA_TAG) is not None:
             text = FaultyCell(
-                "holds a formula without a value; open and save it in a spreadsheet program"
+                "contains a formula without a value; open and save it in a spreadsheet program"
             )
         if len(text) > MAX_CELL_CHARACTERS:
             text = FaultyCell(
-                f"holds {len(text):,} characters, where a cell holds at most "
+                f"contains {len(text):,} characters, where a cell contains at most "
                 f"{MAX_CELL_CHARACTERS:,}; shorten it, or save the table as CSV"
             )
         if text.strip():
@@ -134,7 +134,9 @@ def _cell_text(cell: ReadOnlyCell) -> str:
     """Return the text of a cell, by the type of its value."""
     cell_value = cell.value
     if cell.data_type == "e":
-        problem = f"holds the error {cell_value}; correct it in the spreadsheet, or clear the cell"
+        problem = (
+            f"contains the error {cell_value}; correct it in the spreadsheet, or clear the cell"
+        )
         return "" if cell_value == "#N/A" else FaultyCell(problem)
     if isinstance(cell_value, str):
         return cell_value.replace(

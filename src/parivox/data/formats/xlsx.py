@@ -166,7 +166,7 @@ def _find_table_sheet(sheets: Sequence[Worksheet], name: str) -> Worksheet:
             if tables:
                 return tables[0]
     if any(sheet.rows for sheet in sheets):
-        msg = f"{name}: holds a header and nothing else; give a file with rows below it"
+        msg = f"{name}: contains a header and nothing else; give a file with rows below it"
     else:
         msg = f"{name}: is a workbook with empty sheets; give one with a header and rows below it"
     raise DataError(msg)
@@ -257,7 +257,7 @@ def _check_cells(sheet: Worksheet, header: int, names: dict[int, str], sheet_loc
                 raise DataError(msg)
             if column not in names:
                 msg = (
-                    f"{sheet_location}: cell {letters(column)}{number} holds {cell[:40]!r}, but "
+                    f"{sheet_location}: cell {letters(column)}{number} contains {cell[:40]!r}, but "
                     f"column {letters(column)} has no name in row {header}, which is taken as the "
                     "header; name or clear the column, or delete what stands above the header"
                 )

@@ -61,7 +61,7 @@ _DIFFERENCES = {
     "leading zeros are missing on one side, as spreadsheets drop them": lambda ids: ids.str.replace(
         _LEADING_ZEROS, "$1"
     ),
-    "one side holds them as numbers with decimals": lambda ids: ids.str.replace(
+    "one side contains them as numbers with decimals": lambda ids: ids.str.replace(
         r"^(\d+)[.,]0+$", "$1"
     ).str.replace(_LEADING_ZEROS, "$1"),
     **{f"they differ {difference}": change for difference, change in DIFFERENCES.items()},

@@ -76,7 +76,7 @@ class Agreement:
             codes = [LABELS.get(value.lower(), -1) for value in values]
         if values and max(codes) < 0:
             msg = (
-                f"--grade-by {attribute.text!r}: holds {', '.join(map(repr, values[:3]))} for "
+                f"--grade-by {attribute.text!r}: contains {', '.join(map(repr, values[:3]))} for "
                 "whole trials; write yes or no, for shared or not, or give bands of a number, as "
                 f"in {attribute.name}:30"
             )

@@ -133,8 +133,8 @@ def system_record(system: EmbeddingSystem | VerifyingSystem) -> dict[str, Any]:
         text = json.dumps(record, default=_number, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         msg = (
-            f"{system.name}: its provenance cannot be kept as JSON ({error}); let it hold texts, "
-            "finite numbers, lists and dictionaries"
+            f"{system.name}: its provenance cannot be kept as JSON ({error}); let it contain "
+            "texts, finite numbers, lists and dictionaries"
         )
         raise ConfigError(msg) from error
     read_back: dict[str, Any] = json.loads(text)
@@ -145,5 +145,5 @@ def _number(value: Any) -> Any:
     """What NumPy holds as Python has it."""
     if isinstance(value, (np.generic, np.ndarray)):
         return value.tolist()
-    msg = f"it holds a {type(value).__name__}"
+    msg = f"it contains a {type(value).__name__}"
     raise TypeError(msg)

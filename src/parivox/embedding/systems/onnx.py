@@ -176,7 +176,7 @@ def _complete_declaration(
         raise ConfigError(msg)
     if len(outputs) > 1 and not declared.output:
         msg = (
-            f"{path}: gives {_listed(outputs)}; declare which holds the vectors in {declaration}, "
+            f"{path}: gives {_listed(outputs)}; declare which has the vectors in {declaration}, "
             f'as in {{"output": "{outputs[-1].name}"}}'
         )
         raise ConfigError(msg)
@@ -381,7 +381,7 @@ def external_data(path: Path) -> list[Path]:
         )
         if is_outside or not (path.parent / location).is_file():
             reason = "outside its folder" if is_outside else "where there is no such file"
-            mend = "export it again, with its weights beside it"
+            mend = "export it again, with its weights in the same folder"
             msg = f"{path}: keeps weights in {location!r}, {reason}; {mend}"
             raise DataError(msg)
         files.append(path.parent / location)

@@ -64,7 +64,7 @@ def read(path: str | os.PathLike[str]) -> tuple[pl.Series, Vectors]:
     rows = _rows(ids, vectors, path)
     utterances = pl.Series("utterance", _texts(ids, path), pl.String)
     if not len(utterances):
-        msg = f"{path}: holds no embeddings; give a file or folder with some"
+        msg = f"{path}: contains no embeddings; give a file or folder with some"
         raise DataError(msg)
     twice = utterances.filter(utterances.is_duplicated())
     if len(twice):
@@ -115,7 +115,7 @@ def _read_any(path: Path) -> tuple[Sequence[Any], Any]:
 def _rows(ids: Sequence[Any], vectors: Any, path: Path) -> Vectors:
     """Vectors as rows, checked against the ids and each other."""
     if isinstance(vectors, np.ndarray) and not vectors.ndim:
-        msg = f"{path}: holds one number, expected vectors of shape (recordings, dimension)"
+        msg = f"{path}: contains one number, expected vectors of shape (recordings, dimension)"
         raise DataError(msg)
     if not isinstance(vectors, np.ndarray):
         sizes: dict[int, Any] = {}
@@ -160,7 +160,7 @@ def _read_array(path: Path) -> NDArray[Any]:
 def _numpy_error(path: Path, kind: str, save: str, error: Exception) -> DataError:
     """What is said of a file that NumPy does not read as it is, or not without unpickling."""
     if "allow_pickle" in str(error) or "Python objects" in str(error):
-        return DataError(f"{path}: holds pickled objects: it {PICKLE_ADVICE}")
+        return DataError(f"{path}: contains pickled objects: it {PICKLE_ADVICE}")
     return DataError(
         f"{path}: is not an {kind} of numbers and text ({error_summary(error)}); "
         f"save it with numpy.{save}"
@@ -175,8 +175,8 @@ def _read_npy(path: Path) -> tuple[Sequence[Any], Any]:
     id_file = next((candidate for candidate in candidates if candidate.is_file()), None)
     if id_file is None:
         msg = (
-            f"{path}: holds vectors and no ids; write them, a line for each row, into "
-            f"{stem.name}.txt beside it"
+            f"{path}: contains vectors and no ids; write them, a line for each row, into "
+            f"{stem.name}.txt in the same folder"
         )
         raise DataError(msg)
     if id_file.suffix == ".npy":
@@ -258,7 +258,7 @@ def _read_folder(path: Path) -> tuple[Sequence[Any], Any]:
         return ids, vectors
     files = sorted(path.rglob("*.npy"))
     if not files or (path / "store.json").is_file():
-        fault = "holds no .scp and no .npy" if not files else "is what parivox embed makes"
+        fault = "contains no .scp and no .npy" if not files else "is what parivox embed makes"
         msg = f"{path}: {fault}; parivox score takes what embed makes, and files of embeddings"
         raise DataError(msg)
     ids = [file.relative_to(path).with_suffix("").as_posix() for file in files]
@@ -325,7 +325,7 @@ def read_scp(path: Path) -> IdsAndVectors:
             if place_there is None:
                 msg = (
                     f"{location}: {file} is not there; run from the folder it was written from, or "
-                    f"put it beside {path.name}"
+                    f"put it into the folder of {path.name}"
                 )
                 raise DataError(msg)
             files[file] = place_there.read_bytes()
@@ -351,7 +351,9 @@ def _binary_or_text_vector(
     size = int.from_bytes(data[position + 6 : start], "little", signed=True)
     end = start + size * kind.itemsize
     if size < 1 or end > len(data):
-        msg = f"{subject} has {size:,} numbers, of which the file does not hold all; copy it whole"
+        msg = (
+            f"{subject} has {size:,} numbers, of which the file does not contain all; copy it whole"
+        )
         raise DataError(msg)
     return np.frombuffer(data, kind, size, start).astype(np.float32), end
 

@@ -34,10 +34,10 @@ def reliability(calibration: Calibration, theme: Theme = PAPER) -> Drawing:
         _spec(rows, [*panels.values()], [*rule_names.values()], theme),
         f"What log likelihood ratios are worth: {shortened(record['system'])} by "
         f"{shortened(record['by'])}",
-        "Each point is the trials to which about the same log likelihood ratio is said, on "
-        "speakers that the calibrator was not found on: on the dashed line it is so. Below it more "
-        "is said than is so, lines are intervals. Behind a name stand its speakers; * marks groups "
-        "whose own calibrator can be told from the one for all.",
+        "Each point stands for trials with similar log-likelihood ratios, of speakers that the "
+        "calibrator was not fitted on. On the dashed line the ratios are right, below it they are "
+        "too large; lines are intervals. A name is followed by the number of speakers; * marks "
+        "groups whose own calibrator differs significantly from the common one.",
         f"{len(rows)} points of {len(panels) - 1} groups and of everyone.",
     )
 

@@ -232,7 +232,8 @@ def boxes(scope: ChartScope, theme: Theme) -> Drawing:
     return Drawing(
         theme.styled(theme.arrange(panels, 12), view={"stroke": None}),
         f"How scores spread: {shortened(scope.label)} by {shortened(scope.grouping)}",
-        "The box holds the middle half of a group's scores, lines reach from the 5th to the 95th "
+        "The box contains the middle half of a group's scores, lines reach from the 5th to the "
+        "95th "
         "percentile, the stroke is the median. Dashed line: the median of all trials. Thick bar: "
         "confidence interval of the difference between the group's median and that of all trials; "
         "if it excludes the dashed line, the scores of the group are shifted. Target trials "
@@ -323,7 +324,8 @@ def calibration(scope: ChartScope, theme: Theme) -> Drawing:
         f"{shortened(scope.grouping)}",
         "A diamond is what a group's scores cost when read as log-likelihood ratios, a dot what "
         "they would cost after a calibration for this group alone, lines are intervals. The grey "
-        "between them, in figures at the right, is lost to calibration. Scores that tell nothing "
+        "between them, in figures at the right, is the calibration loss. Scores without "
+        "information "
         "cost 1 bit." + undrawn_sentence(scope, _MAX_CALIBRATED),
         "; ".join(sentences) + ".",
     )

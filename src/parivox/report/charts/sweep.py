@@ -187,7 +187,7 @@ def over_fpr(
         f"What the threshold does to the measures: {shortened(scope.grouping)}",
         "Above: each measure at every threshold, from few false accepts to many. "
         "Below: its two terms, thick of FPR, thin of FNR; a cross marks where one overtakes the "
-        "other, so that the measure tells of another error to its right than to its left. Thin "
+        "other, so that another error type determines the measure from there on. Thin "
         "vertical lines are the audited points. "
         + (_INTERVALS_SENTENCE if estimates else "")
         + "FDR: higher is fairer; all others: lower is fairer. "

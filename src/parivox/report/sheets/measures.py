@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _METRIC_LABELS = {"fnr": "FNR", "fpr": "FPR", BOTH: "both"}
 _UNMARKED, _JUDGED_IN_ALL, _OF_ALL = "without *", "judged in all", "of all"
 """Blocks of columns in the terminal: groups that meet the minimums here, in all systems, or all."""
-_NO_FLOORS = "Without intervals nothing tells how much of it is chance."
+_NO_FLOORS = "Without intervals, the part due to chance is unknown."
 _FLOORS = (
     "Equal: what a system with equal rates in all groups would show with these speakers and "
     "trials, on average and at most in 95 %; p: how often as much. A value within it does not show "

@@ -210,7 +210,7 @@ def latex(audit: Audit, tables: Sequence[str] = ()) -> str:
     version = audit.record["versions"]["parivox"]
     head = [f"% Parivox {version}: parivox report --format latex", r"% needs \usepackage{booktabs}"]
     if _NOT_IN_PDFLATEX.search(text):
-        head.append("% holds letters that pdfLaTeX lacks: use LuaLaTeX and a font with them")
+        head.append("% contains letters that pdfLaTeX lacks: use LuaLaTeX and a font with them")
     return "\n".join([*head, text, ""])
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _RULE_TEXTS = {
     "attempts": "each of their trials is an attempt",
-    "shares": "by the share of recordings that failed, as the list holds none of their trials",
+    "shares": "by the share of recordings that failed, as the list contains none of their trials",
 }
 _FAILURE_METRICS = ("fte", "fta")
 _MAX_CAUSES = 24

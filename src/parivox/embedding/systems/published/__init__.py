@@ -234,7 +234,7 @@ def load_published(
             if recognised_name
             else "give the checkpoint as it was published"
         )
-        msg = f"{path}: holds {content}, expected {entry.title} ({name}); {mend}"
+        msg = f"{path}: contains {content}, expected {entry.title} ({name}); {mend}"
         raise DataError(msg)
     network = entry.build(shapes_of(state))
     load_strictly(network, state, path, entry.title)
@@ -295,7 +295,7 @@ def read_state(path: Path) -> dict[str, Tensor]:
             msg = f"{path}: {key!r} is {type(value).__name__}, expected a tensor of a state dict"
             raise DataError(msg)
         if name in state:
-            msg = f"{path}: holds {name!r} twice, the second time as {key!r}; keep one of them"
+            msg = f"{path}: contains {name!r} twice, the second time as {key!r}; keep one of them"
             raise DataError(msg)
         state[name] = value
     return state
@@ -317,7 +317,7 @@ def _content(path: Path) -> dict[Any, Any]:
     except Exception as error:  # noqa: BLE001 - a damaged file raises anything
         msg = (
             f"{path}: is not a checkpoint that torch reads as tensors alone "
-            f"({type(error).__name__}); it is damaged, or holds objects that could run code: "
+            f"({type(error).__name__}); it is damaged, or contains objects that could run code: "
             "fetch it again, or save its state dict"
         )
         raise DataError(msg) from None
@@ -325,7 +325,7 @@ def _content(path: Path) -> dict[Any, Any]:
         if isinstance(content, dict) and isinstance(content.get(container), dict):
             content = content[container]
     if not isinstance(content, dict) or not content:
-        msg = f"{path}: holds {type(content).__name__}, expected a state dict: tensors by name"
+        msg = f"{path}: contains {type(content).__name__}, expected a state dict: tensors by name"
         raise DataError(msg)
     return content
 
@@ -346,7 +346,7 @@ def load_strictly(network: nn.Module, state: Mapping[str, Tensor], path: Path, t
     wrong = _differences(shapes_of(expected), shapes_of(state))
     for key in expected.keys() & state.keys():
         if expected[key].is_floating_point() != state[key].is_floating_point():
-            wrong.append(f"{key!r} holds {state[key].dtype}, expected {expected[key].dtype}")
+            wrong.append(f"{key!r} contains {state[key].dtype}, expected {expected[key].dtype}")
     if wrong:
         msg = (
             f"{path}: is not {title} as it was published: {'; '.join(wrong)}; give the published "
@@ -355,7 +355,7 @@ def load_strictly(network: nn.Module, state: Mapping[str, Tensor], path: Path, t
         raise DataError(msg)
     for key, value in state.items():
         if value.is_floating_point() and not bool(value.isfinite().all()):
-            msg = f"{path}: {key!r} holds values that are not finite; fetch the file again"
+            msg = f"{path}: {key!r} contains values that are not finite; fetch the file again"
             raise DataError(msg)
     exact = {key: state[key].to(tensor.dtype).contiguous() for key, tensor in expected.items()}
     network.load_state_dict(exact, strict=True, assign=True)
@@ -370,7 +370,7 @@ def _differences(expected: Shapes, present: Shapes) -> list[str]:
         for key, shape in expected.items()
         if present.get(key, shape) != shape
     ]
-    differences = [("lacks", missing), ("holds the unknown", unknown), ("holds", shaped)]
+    differences = [("lacks", missing), ("contains the unknown", unknown), ("holds", shaped)]
     return [
         f"{verb} {keys[0]}" + (f" (and {len(keys) - 1} more)" if keys[1:] else "")
         for verb, keys in differences
