@@ -101,7 +101,7 @@ def test_every_option_can_be_summed_up(audited, printed):
     )
     text = printed(audit)
     for rule in ("enrol", "test", "either"):
-        assert f"allocated by {rule}" in " ".join(text.split())
+        assert f"nontarget trials by {rule}" in " ".join(text.split())
     assert "(rocch)" in text
 
 

@@ -168,7 +168,7 @@ _BASE_METRICS = (
     BaseMetric(
         id="fnr_at_fpr",
         label="FNR at own FPR",
-        definition="FNR where the group's own FPR is held at the stated rate",
+        definition="FNR where the group's own FPR is fixed at the stated rate",
         needs="counts",
         computed_per="held",
         trial_class="target",
@@ -178,7 +178,7 @@ _BASE_METRICS = (
     BaseMetric(
         id="fpr_at_fnr",
         label="FPR at own FNR",
-        definition="FPR where the group's own FNR is held at the stated rate",
+        definition="FPR where the group's own FNR is fixed at the stated rate",
         needs="counts",
         computed_per="held",
         trial_class="nontarget",

@@ -64,14 +64,17 @@ class Scope(NamedTuple):
     @property
     def grouping_label(self) -> str:
         """The grouping in words, with its allocation if that is not the usual one."""
-        if self.allocation == "both":
-            return self.grouping
-        return f"{self.grouping}, nontarget trials by {self.allocation}"
+        return grouping_with_allocation(self.grouping, self.allocation)
 
     @property
     def label(self) -> str:
         """The system and the grouping in words."""
         return f"{system_label(self.system, self.list)}, {self.grouping_label}"
+
+
+def grouping_with_allocation(grouping: str, allocation: str) -> str:
+    """Return a grouping in words, with its allocation if that is not the usual one."""
+    return grouping if allocation == "both" else f"{grouping}, nontarget trials by {allocation}"
 
 
 def interval_marks(rows: Iterable[Row]) -> dict[str, str]:

@@ -21,6 +21,7 @@ from parivox.report.audit_queries import (
     ERROR_TYPES,
     POOLED,
     differing_groups,
+    grouping_with_allocation,
     groups_left_out,
     has_rate,
     has_several_systems,
@@ -167,9 +168,8 @@ def _system_blocks(audit: Audit, system: Row) -> Iterator[RenderableType]:
             rates = rates_by_group(audit, {**filters, "within": ""})
             if not rates:
                 continue
-            heading = f"{grouping}: {len(rates.keys() - {POOLED})} groups"
-            if allocation != "both":
-                heading += f", nontarget trials allocated by {allocation}"
+            label = grouping_with_allocation(grouping, allocation)
+            heading = f"{label}: {len(rates.keys() - {POOLED})} groups"
             yield text(heading, style="bold", apart=True)
             if located:
                 yield from _grouping_blocks(audit, filters, rates, points, located)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import group
 from rich.padding import Padding
 
-from parivox.report.audit_queries import system_label
+from parivox.report.audit_queries import grouping_with_allocation, system_label
 from parivox.report.words import add_row, count_text, grid, print_text, text
 
 if TYPE_CHECKING:
@@ -180,9 +180,7 @@ def _rows_by(rows: Sequence[Row], columns: Sequence[str]) -> dict[tuple[Any, ...
 
 def _group_tables(rows: Sequence[Row]) -> Iterator[RenderableType]:
     """Yield what each group can show today, what the given ratio needs, and why cells are empty."""
-    heading = rows[0]["grouping"]
-    if rows[0]["allocation"] != "both":
-        heading += f", nontarget trials allocated by {rows[0]['allocation']}"
+    heading = grouping_with_allocation(rows[0]["grouping"], rows[0]["allocation"])
     yield text(heading, style="bold", apart=True)
     for (metric,), metric_rows in _rows_by(rows, ("metric",)).items():
         title = metric.upper()

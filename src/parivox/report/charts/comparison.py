@@ -438,7 +438,7 @@ def ranks(scope: ChartScope, theme: Theme) -> Drawing:
         "split by how often either did when speakers were drawn anew, in percent: full for "
         f"{first_name}, hollow for {second_name}. A bar that is all full or all hollow is a firm "
         "rank; one that is split in the middle is none. Grey: better on one but not on both. An "
-        "empty row: the operating point holds that rate, so none can win.",
+        "empty row: the operating point fixes that rate, so none can win.",
         "; ".join(sentences) + ".",
     )
 

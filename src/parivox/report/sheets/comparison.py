@@ -9,6 +9,7 @@ from parivox.data.trial_set import COMMON_TRIALS
 from parivox.report.audit_queries import (
     ERROR_TYPES,
     POOLED,
+    grouping_with_allocation,
     has_rate,
     interval_marks,
     rates_by_group,
@@ -124,8 +125,7 @@ def _grouping_comparison(
     points = [row["operating_point"] for row in rows.subset(metric="fnr", definition="").rows()]
     if not points:
         return None
-    allocation_text = "" if allocation == "both" else f", nontarget trials by {allocation}"
-    label = f"{grouping}{allocation_text} at {points[0]}"
+    label = f"{grouping_with_allocation(grouping, allocation)} at {points[0]}"
     point_rows = rows.subset(operating_point=points[0])
     spreads = _comparison_sheet("", label, names, _spread_rows(audit, point_rows))
     groups = [

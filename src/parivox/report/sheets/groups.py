@@ -12,6 +12,7 @@ from parivox.facts import facts_of_row
 from parivox.report.audit_queries import (
     ERROR_TYPES,
     POOLED,
+    grouping_with_allocation,
     has_rate,
     heading_with_status,
     interval_marks,
@@ -242,13 +243,9 @@ def rates_on_paper(audit: Audit, filters: Row, point: str) -> Sheet:
                 cells[2] = Cell("reference")
             cells_by_group[group.text] += cells if metric_index else [speakers, *cells]
     name = system_label(filters["system"], filters["list"])
-    allocation = ""
-    if filters["allocation"] != "both":
-        allocation = f", allocated by {filters['allocation']}"
+    label = grouping_with_allocation(filters["grouping"], filters["allocation"])
     return Sheet(
-        heading_with_status(
-            audit, f"{name}: {filters['grouping']}{allocation} at {point}", filters, point
-        ),
+        heading_with_status(audit, f"{name}: {label} at {point}", filters, point),
         columns,
         [*cells_by_group.values()],
         _reading_text(audit, filters, point),

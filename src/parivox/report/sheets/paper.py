@@ -7,7 +7,7 @@ from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
 from parivox.errors import printable
-from parivox.report.audit_queries import located_points, scopes, systems
+from parivox.report.audit_queries import grouping_with_allocation, located_points, scopes, systems
 from parivox.report.overview import overview
 from parivox.report.sheets.comparison import crosstabs, rates_side_by_side
 from parivox.report.sheets.groups import operating_points, rates_on_paper
@@ -109,7 +109,7 @@ def _rates_of_all_systems(audit: Audit) -> Iterator[Sheet]:
             scope = (filters["grouping"], filters["allocation"], filters["within"], point)
             systems_by_scope.setdefault(scope, []).append((filters, point))
     for (grouping, allocation, _, _), system_points in systems_by_scope.items():
-        words = grouping if allocation == "both" else f"{grouping}, allocated by {allocation}"
+        words = grouping_with_allocation(grouping, allocation)
         yield rates_side_by_side(audit, words, system_points)
 
 

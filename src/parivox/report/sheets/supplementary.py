@@ -8,7 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from parivox.facts import facts_of_row
-from parivox.report.audit_queries import ERROR_TYPES, POOLED, has_several_systems, system_label
+from parivox.report.audit_queries import (
+    ERROR_TYPES,
+    POOLED,
+    grouping_with_allocation,
+    has_several_systems,
+    system_label,
+)
 from parivox.report.catalogue import reason_text
 from parivox.report.findings import (
     LIMIT_VERDICTS,
@@ -44,7 +50,7 @@ def limits(audit: Audit) -> Iterator[Sheet]:
         key = (row["system"], row["list"], row["grouping"], row["allocation"])
         rows_by_grouping.setdefault(key, []).append(row)
     for (system, trial_list, grouping, allocation), rows in rows_by_grouping.items():
-        label = grouping if allocation == "both" else f"{grouping}, allocated by {allocation}"
+        label = grouping_with_allocation(grouping, allocation)
         if has_several_systems(audit):
             label = f"{system_label(system, trial_list)}: {label}"
         heads = list(dict.fromkeys(_limit_head(audit, row) for row in rows))
