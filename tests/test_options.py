@@ -241,6 +241,13 @@ def row(field):
     return [f"- {name}: {'. '.join(more)}"]
 
 
+def described_words(field):
+    """The description of an option without its default, which commands may differ in."""
+    if isinstance(field, Direction):
+        return tuple(row(field))
+    return field.flag, field.metavar, field.description, field.is_repeatable
+
+
 def flags(field):
     """The option on the command line, without its value."""
     return [*field.descriptions] if isinstance(field, Direction) else [field.flag[2:]]
@@ -259,21 +266,30 @@ def home_link(command):
 def option_list(command, section, earlier):
     """List of those options, as the page of the command line has it.
 
-    Options that an earlier command describes in the same words are named after the list.
+    Options that an earlier command describes in the same words are named after the list, with
+    their default if it is another one.
     """
-    homes = {tuple(row(field)): home for home in reversed(earlier) for field in listed(home, "")}
+    homes = {
+        described_words(field): (home, field)
+        for home in reversed(earlier)
+        for field in listed(home, "")
+    }
     own, shared = [], {}
     for field in listed(command, section):
-        if home := homes.get(tuple(row(field))):
-            shared.setdefault(home, []).extend(flags(field))
-        else:
+        home, first_field = homes.get(described_words(field), ("", field))
+        if not home:
             own += row(field)
+            continue
+        names = [f"`--{name}`" for name in flags(field)]
+        if field.is_required and not first_field.is_required:
+            names[-1] += " (required)"
+        elif field.default_description and row(field) != row(first_field):
+            names[-1] += f" (default: {field.default_description})"
+        shared.setdefault(home, []).extend(names)
     lines = list(own)
     if shared:
         named = (
-            f"of {home_link(home)}: {', '.join(f'`--{name}`' for name in shared[home])}"
-            for home in earlier
-            if home in shared
+            f"of {home_link(home)}: {', '.join(shared[home])}" for home in earlier if home in shared
         )
         lines += [
             *([""] if own else []),
