@@ -37,7 +37,7 @@ NO_TRIALS = {"fpr": "no_nontarget_trials", "fnr": "no_target_trials"}
 MIN_EXPECTED_ERRORS = 30
 """Expected errors below which the default audit leaves an operating point out.
 
-See docs/methods/verdicts.md#sample-size-minimums.
+See docs/uncertainty.md#sample-size-minimums.
 """
 
 

@@ -35,7 +35,7 @@ See docs/methods/bias-measures.md#area-under-fdr.
 
 @dataclass(frozen=True, kw_only=True)
 class SampleSizeMinimums:
-    """What a group needs for its rates to count (docs/methods/verdicts.md#sample-size-minimums)."""
+    """What a group needs for its rates to count (docs/uncertainty.md#sample-size-minimums)."""
 
     inference: int = 5  # speakers below which no interval is given and nothing is concluded
     speakers: int = 10  # speakers below which a group is kept out of headline meta-measures

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray, IntArray
 
 
-# As for every inference (docs/methods/verdicts.md#sample-size-minimums).
+# As for every inference (docs/uncertainty.md#sample-size-minimums).
 _MIN_SPEAKERS = 5
 # Correlations within speakers that still give a proper beta distribution.
 _MIN_CORRELATION, _MAX_CORRELATION = 1e-6, 0.99

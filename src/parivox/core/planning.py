@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 EXPECTED_ERRORS = 30
 """Independent errors from which a rate is known to within 30 % at 90 % confidence (Doddington)."""
 FEWEST_SPEAKERS = 5
-"""No plan has fewer: no inference is made (docs/methods/verdicts.md#sample-size-minimums)."""
+"""No plan has fewer: no inference is made (docs/uncertainty.md#sample-size-minimums)."""
 # An audit takes at least this share of the jackknife's variance of an FPR
 # (docs/methods/uncertainty.md#residuals-and-variances), which counts what is not of speakers twice:
 # design effects below 3 are reported too large.

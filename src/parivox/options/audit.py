@@ -455,7 +455,7 @@ class AuditOptions(ReadOptions):
         low=1,
         high=10**9,
     )
-    # docs/methods/verdicts.md#sample-size-minimums
+    # docs/uncertainty.md#sample-size-minimums
     gate: tuple[str, ...] = option(
         UNCERTAINTY_SECTION,
         "[minimum sample size of a group](uncertainty.md#sample-size-minimums): `inference=5` "
