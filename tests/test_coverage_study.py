@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib
+import re
 from pathlib import Path
 
 import numpy as np
@@ -136,7 +137,20 @@ def test_every_cell_of_every_study_runs_in_minutes(study_module, capsys):
     assert main.main([*main.STUDIES, "--cells"]) == 0
     cells = capsys.readouterr().out.splitlines()
     assert len(cells) == sum(int(line.split()[1]) for line in listed[:-1])
-    assert all(float(cell.split()[0]) < 10 for cell in cells)
+    assert all(float(cell.split()[0]) <= 8 for cell in cells)
+    assert all(int(re.search(r"(\d+) in all", line)[1]) <= 16 for line in listed[:-1])  # two cores
+
+
+def test_minutes_are_those_of_the_draws_of_a_run(study_module, monkeypatch):
+    main = study_module("__main__")
+    rows = [{"cell": "blocks/fnr/2/even", "minutes": 3.0, "draws": 3 * main.blocks.DATASETS}]
+    monkeypatch.setattr(main, "read", lambda: {"blocks": rows})
+    assert main._minutes("blocks")["blocks/fnr/2/even"] == pytest.approx(1)
+    # more draws are more cells here, each as long
+    cell = main._cells(main.findings, main.findings.DATASETS)[0]
+    rows = [{"cell": cell, "minutes": 2.0, "draws": 2 * main.findings.DATASETS}]
+    monkeypatch.setattr(main, "read", lambda: {"findings": rows})
+    assert main._minutes("findings")[cell] == 2
 
 
 def test_lists_of_all_cells_add_up(study_module):
@@ -225,7 +239,8 @@ def test_rows_come_back_from_a_file_as_they_were(study_module, tmp_path):
     records.keep("study", rows, 1, 0.5, order, tmp_path)
     records_kept = records.read(tmp_path)["study"]
     columns_kept = [
-        {k: v for k, v in row.items() if k not in {"about", "minutes"}} for row in records_kept
+        {k: v for k, v in row.items() if k not in {"about", "minutes", "draws"}}
+        for row in records_kept
     ]
     assert columns_kept == [*rows, {"cell": "e"}]
 

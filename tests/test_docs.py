@@ -183,7 +183,7 @@ def test_a_page_shows_what_its_commands_print(
         request.getfixturevalue("bt4vt_data")
     assert name in pages.PAGES
     page = text(name)
-    assert page.count("```console\n$ ") > 1
+    assert page.count("```console\n$ ")
     assert pages.fresh(page, tmp_path, script_output, program.parent) == page, (
         "mend with: python examples/pages.py"
     )

@@ -5,8 +5,9 @@
 
 Without names, lists the studies, with the minutes that their cells took on one core. Cells run on
 all cores. `--cells` runs those whose name holds any of the texts, and without texts lists them;
-what other runs found stays. `page` writes the pages alone. `--quick` draws a few data sets of each
-cell and keeps nothing.
+what other runs found stays. A run of a study takes 8 minutes at most on two cores; results in
+results/ may come from longer ones (`--datasets`, column `draws`). `page` writes the pages alone.
+`--quick` draws a few data sets of each cell and keeps nothing.
 """
 
 from __future__ import annotations
@@ -104,18 +105,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     runs = []
     for study in [name for name in options.studies if name != "page"]:
-        usual = QUICK if options.quick else STUDIES[study].DATASETS
+        n_draws = options.datasets or (QUICK if options.quick else STUDIES[study].DATASETS)
         runs += [
-            (study, cell, options.datasets or usual)
-            for cell in _cells(STUDIES[study])
+            (study, cell, n_draws)
+            for cell in _cells(STUDIES[study], n_draws)
             if any(text in cell for text in options.cells)
         ]
     with ProcessPoolExecutor(os.cpu_count()) as workers:
         running = [workers.submit(_run, *run, options.seed) for run in runs]
         for future in as_completed(running):
-            study, rows, seconds = future.result()
+            study, n_draws, rows, seconds = future.result()
             if not options.quick:
-                keep(study, rows, options.seed, seconds / 60, _cells(STUDIES[study]))
+                rows = [row | {"draws": n_draws} for row in rows]
+                cell_order = _cells(STUDIES[study], n_draws)
+                keep(study, rows, options.seed, seconds / 60, cell_order)
             print(f"{study}, {rows[0]['cell']} ({seconds:.0f} s)", flush=True)
             for row in rows:
                 print("   ", page.line(row))
@@ -124,29 +127,39 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _run(study: str, cell: str, datasets: int, seed: int) -> tuple[str, list[Row], float]:
-    """Run one cell: its rows, and the seconds that it took."""
+def _run(study: str, cell: str, n_draws: int, seed: int) -> tuple[str, int, list[Row], float]:
+    """Run one cell: its draws, its rows, and the seconds that it took."""
     start = time.process_time()
-    (rows,) = STUDIES[study].study(datasets, seed, lambda name: name == cell)
-    return study, rows, time.process_time() - start
+    (rows,) = STUDIES[study].study(n_draws, seed, lambda name: name == cell)
+    return study, n_draws, rows, time.process_time() - start
 
 
-def _cells(module: ModuleType) -> list[str]:
-    """Names of the cells of a study."""
+def _cells(module: ModuleType, n_draws: int) -> list[str]:
+    """Names of the cells of a study that draws so many data sets."""
     cells: list[str] = []
 
     def note(cell: str) -> bool:
         cells.append(cell)
         return False
 
-    assert not list(module.study(module.DATASETS, SEED, note))
+    assert not list(module.study(n_draws, SEED, note))
     return cells
 
 
 def _minutes(study: str) -> dict[str, float]:
-    """What each cell took when it was kept; of others, what the longest of these did."""
-    minutes_by_cell = {row["cell"]: row["minutes"] for row in read().get(study, [])}
-    cells = _cells(STUDIES[study])
+    """What a run takes for each cell, by what is kept; of others, what the longest of these does.
+
+    Cells that were kept from more draws than a run has now take less time in proportion. Studies
+    that split their draws into cells of a fixed size have fewer of them instead.
+    """
+    module = STUDIES[study]
+    cells = _cells(module, module.DATASETS)
+    minutes_by_cell = {}
+    for row in read().get(study, []):
+        n_draws = row.get("draws", module.DATASETS)
+        is_split = len(_cells(module, n_draws)) > len(cells)
+        share = 1.0 if is_split else min(1.0, module.DATASETS / n_draws)
+        minutes_by_cell[row["cell"]] = share * row["minutes"]
     longest = max((minutes_by_cell[cell] for cell in cells if cell in minutes_by_cell), default=nan)
     return {cell: minutes_by_cell.get(cell, longest) for cell in cells}
 

@@ -45,7 +45,7 @@ HEAVY = 1.2  # standard deviation of log trials where few speakers have most of 
 LEVEL = 0.95
 REPLICATES = 200
 FEWEST = 20  # speakers of a block that a site hands out
-DATASETS = 1800
+DATASETS = 600
 MORE = 3  # so many times as many where groups are small and drawn fast
 
 

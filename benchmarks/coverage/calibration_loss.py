@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from parivox.core.calibration import Line
 
-DATASETS = 300
+DATASETS = 120
 FOLDS = 10
 LEVEL = 0.95
 REAL = (

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from parivox.decide.threshold_aims import ThresholdAim
 
-DATASETS = 200
+DATASETS = 50
 SPEAKERS = 400
 FOLDS = 10
 CALIBRATE = "calibrate"

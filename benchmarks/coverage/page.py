@@ -39,7 +39,7 @@ def write(folder: Path = DOCS) -> None:
 
 def line(row: Row) -> str:
     """Return a row for the terminal."""
-    left_out = {"cell", "about", "minutes"}
+    left_out = {"cell", "about", "minutes", "draws"}
     return ", ".join(f"{name} {figure}" for name, figure in row.items() if name not in left_out)
 
 

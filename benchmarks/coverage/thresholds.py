@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 Design: TypeAlias = tuple[ErrorsBySpeaker, ErrorsByPair]
 
-DATASETS = 1000
+DATASETS = 700
 H = "VoxCeleb1-H"
 CASES = ((H, 0.024), (H, 0.044), ("150", 0.024), ("25", 0.024))
 """Speakers, and the true EER: of H about those of V2 and L."""
