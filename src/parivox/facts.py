@@ -23,7 +23,7 @@ FACT_JOINT = "\n"
 """Between the facts of one cell of an array; JSON and codes do not contain it."""
 CODE_JOINT = "; "
 """Between the codes of one cell of a table."""
-FACT_COLUMNS = ("reason", "item", "note", "gates", "speakers")
+FACT_COLUMNS = ("reason", "item", "note", "gates", "speakers", "sentence")
 """Columns of tables that hold codes of facts, where they are columns of texts."""
 VALUES_COLUMN = "values"
 """The column that holds the values of the facts of a row."""

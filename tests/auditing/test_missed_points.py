@@ -6,6 +6,7 @@ from tests.sentences import item_in_words, note_in_words
 
 import parivox as pv
 from parivox.core.verdict import verdicts
+from parivox.report.catalogue import finding_text
 from parivox.report.html import html_report
 from parivox.report.terminal import print_summary
 
@@ -53,7 +54,7 @@ def test_a_rate_that_development_scores_miss_is_told(trials_and_speakers, capsys
     rows = list(far.verdicts.subset(metric="fpr"))
     assert {row["verdict"] for row in rows} == {"inconclusive"}
     assert {row["reason"] for row in rows if row["group"]} == {"too_common"}
-    assert all("differs by more" not in row["sentence"] for row in far.verdicts)
+    assert all("differs by more" not in finding_text(row) for row in far.verdicts)
     print_summary(far, details=True)
     summary = " ".join(capsys.readouterr().out.split())
     assert "missed operating points: fpr=0.01 comes to 100 %" in summary
@@ -93,7 +94,7 @@ def test_an_infinite_threshold_is_told_and_finds_nobody_alike(trials_and_speaker
     assert {verdict for verdict, _ in verdicts_of(audit, "fnr")} == {"inconclusive"}
     assert {verdict for verdict, _ in verdicts_of(audit, "fpr")} == {"inconclusive"}
     for row in audit.verdicts.subset(group=""):
-        assert row["sentence"].endswith("both groups are inconclusive: the threshold is infinite")
+        assert finding_text(row).endswith("both groups are inconclusive: the threshold is infinite")
     print_summary(audit, details=True)
     summary = " ".join(capsys.readouterr().out.split())
     assert "infinite thresholds: fpr=0.01 at inf" in summary

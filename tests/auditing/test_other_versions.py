@@ -136,7 +136,7 @@ def test_sentences_of_an_old_audit_are_read_as_codes(old):
         if name in schema.WITHOUT_FACTS:
             continue
         for row in table:
-            for column in {"reason", "note"} & row.keys():
+            for column in {"reason", "note", "sentence"} & row.keys():
                 codes = row[column].split("; ")
                 assert all(re.fullmatch(r"[a-z0-9_]*", code) for code in codes), row[column]
 

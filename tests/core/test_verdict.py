@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -10,11 +8,9 @@ from scipy.special import ndtri
 
 from parivox.core.verdict import (
     asked_together,
-    joint,
     meets_limit,
     of_hypotheses,
     overall,
-    sentence,
     verdicts,
 )
 from parivox.errors import ConfigError
@@ -109,70 +105,6 @@ def test_a_limit_is_met_only_by_the_whole_interval():
     low, high = [0.0, 0.03, 0.0501, 0.05, NAN], [0.05, 0.06, 0.2, 0.2, 0.01]
     want = ["met", "inconclusive", "not_met", "inconclusive", "inconclusive"]
     assert meets_limit(low, high, 0.05).tolist() == want
-
-
-@pytest.mark.parametrize(
-    ("fpr", "fnr", "text"),
-    [
-        ("worse", "better", "more false accepts, fewer false rejects"),
-        ("worse", "worse", "more false accepts and more false rejects"),
-        ("inconclusive", "worse", "more false rejects; false accepts inconclusive"),
-        (
-            "equivalent",
-            "better",
-            "false accepts equivalent, fewer false rejects",
-        ),
-    ],
-)
-def test_both_directions_stand_in_one_sentence(fpr, fnr, text):
-    assert joint(fnr=fnr, fpr=fpr) == text
-
-
-def test_all_pairs_of_verdicts_read_differently():
-    texts = {joint(fnr=fnr, fpr=fpr) for fnr, fpr in product(CODES, CODES)}
-    assert len(texts) == 16
-    unknown = [joint(fnr=a, fpr=b) for a, b in product(CODES, CODES) if "inconclusive" in (a, b)]
-    assert all("inconclusive" in text for text in unknown)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "text"),
-    [
-        (
-            ("fpr", "worse", 4.3, 1.4, 12.9),
-            "false accepts 4.3 times as frequent [1.4, 12.9] as among all other groups combined",
-        ),
-        (
-            ("fnr", "better", 0.41, 0.2, 0.846),
-            "false rejects 0.41 times as frequent [0.2, 0.85] as among all other groups combined",
-        ),
-        (
-            ("fnr", "equivalent", 1.03, 0.9, 1.2),
-            (
-                "false rejects equivalent to all other groups combined: 1.0 times as frequent "
-                "[0.9, 1.2]"
-            ),
-        ),
-        (
-            ("fnr", "better", 0.0, 0.0, 0.7),
-            "no false rejects; at most 0.7 times as frequent as among all other groups combined",
-        ),
-        (
-            ("fpr", "worse", 250.0, 120.4, 500.0),
-            "false accepts 250 times as frequent [120, 500] as among all other groups combined",
-        ),
-    ],
-)
-def test_a_sentence_tells_the_ratio_with_its_interval(arguments, text):
-    assert sentence(*arguments) == text
-
-
-def test_a_sentence_tells_why_nothing_can_be_told():
-    text = sentence("fnr", "inconclusive", 1.8, 0.5, 6.3, reason="only 4 speakers")
-    assert text.endswith("inconclusive: 1.8 times as frequent [0.5, 6.3]; only 4 speakers")
-    text = sentence("fpr", "inconclusive", NAN, NAN, NAN, reason="undefined_ratio")
-    assert text.endswith("inconclusive: ratio undefined")
-    assert "nan" not in text
 
 
 @pytest.mark.parametrize("wrong", [{"margin": 1.0}, {"margin": 0.8}, {"confidence": 1.0}])

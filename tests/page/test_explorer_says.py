@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from parivox.report.audit_queries import ERROR_TYPES, has_rate, rates_by_group
+from parivox.report.catalogue import finding_text
 
 READ = """(positions) => positions.map((k) => {
   const slider = document.getElementById('x-slider');
@@ -74,7 +75,7 @@ def expect_no_other_claim(audit, selection, state, last_point):
         system = audit.verdicts.subset(
             **selection, operating_point=point_id, within="", group=""
         ).rows()
-        sentences = {row["metric"]: row["sentence"] for row in system}
+        sentences = {row["metric"]: finding_text(row) for row in system}
         expected = [
             f"{words[0].upper()}{words[1:]} ({m.upper()}): {sentences[m]}"
             for m, words in ERROR_TYPES.items()

@@ -228,8 +228,8 @@ if TYPE_CHECKING:
     )
     from parivox.auditing.system import check_polarity as check_polarity
     from parivox.auditing.system_uncertainty import MAX_EXACT_TRIALS as MAX_EXACT_TRIALS
+    from parivox.auditing.verdict_facts import IS_REFERENCE as IS_REFERENCE
     from parivox.auditing.verdicts import BELOW_MINIMUM as BELOW_MINIMUM
-    from parivox.auditing.verdicts import IS_REFERENCE as IS_REFERENCE
 
 _HOMES = {
     "parivox.auditing.cell_counts": ("group_counts",),
@@ -297,7 +297,8 @@ _HOMES = {
     "parivox.auditing.speaker_counts": ("SpeakerCounts", "count_by_speaker"),
     "parivox.auditing.system_uncertainty": ("MAX_EXACT_TRIALS",),
     "parivox.auditing.system": ("check_polarity",),
-    "parivox.auditing.verdicts": ("BELOW_MINIMUM", "IS_REFERENCE"),
+    "parivox.auditing.verdict_facts": ("IS_REFERENCE",),
+    "parivox.auditing.verdicts": ("BELOW_MINIMUM",),
 }
 
 

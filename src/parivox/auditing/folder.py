@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parivox.auditing.old_sentences import facts_of_sentences, shares_of_sentence
+from parivox.auditing.old_verdicts import holds_sentences, verdict_facts
 from parivox.auditing.options import Options
 from parivox.auditing.private import PRIVATE, PrivateKey
 from parivox.auditing.schema import (
@@ -25,7 +26,7 @@ from parivox.auditing.schema import (
 from parivox.data.formats.dataframes import UndecodedTable, check_decodes
 from parivox.data.table import Table
 from parivox.errors import ConfigError, DataError, ParivoxError, utf8_text
-from parivox.facts import FACT_COLUMNS, VALUES_COLUMN, is_values_cell
+from parivox.facts import FACT_COLUMNS, VALUES_COLUMN, cell_of_row, is_values_cell
 from parivox.options.audit import AuditOptions
 from parivox.options.kinds import option_fields
 from parivox.runtime.disk import (
@@ -223,6 +224,7 @@ def read_folder(
         if other_version.has_sentences:
             other_version.replace_sentences(record)
         cells = record.pop("tables")
+        other_version.read_points(cells["operating_points"], record["options"])
         tables = {
             name: other_version.table(name, cells[name])
             if name in cells
@@ -299,6 +301,8 @@ class _OtherVersion:
         self.missing = f"missing: Parivox {writer} has no such {{}}; audit again to have it"
         # `table.column`, `table` or `option NAME`: that it was missing or set aside, and why
         self.differences: dict[str, str] = {}
+        self.confidence = 0.95
+        self.infinite_points: set[tuple[str, str, str]] = set()
 
     def table(self, name: str, cells: dict[str, list[Any]]) -> Table:
         """A table with the columns of today; those that came after it was written are empty."""
@@ -319,14 +323,41 @@ class _OtherVersion:
         cells = cells | empty_columns
         if self.has_sentences and "verdict" in columns:
             cells["verdict"] = [OLD_VERDICTS.get(word, word) for word in cells["verdict"]]
-        if self.has_sentences and VALUES_COLUMN in columns:
-            for column in (name for name in FACT_COLUMNS if columns.get(name) == "str"):
-                cells[column] = [facts_of_sentences(words) for words in cells[column]]
-            cells = {**with_values(cells, columns)}
+        if VALUES_COLUMN in columns:
+            cells = self._with_facts(name, cells)
         if not all(map(is_values_cell, {*cells.get(VALUES_COLUMN, ())})):
             msg = f"{name}.{VALUES_COLUMN} contains no values of facts"
             raise ValueError(msg)
         return Table.of(cells, columns)
+
+    def _with_facts(self, name: str, cells: dict[str, list[Any]]) -> dict[str, list[Any]]:
+        """Return the cells of a table with codes in the place of sentences."""
+        columns = TABLES[name]
+        has_verdict_sentences = name == "verdicts" and holds_sentences(cells["sentence"])
+        if not self.has_sentences and not has_verdict_sentences:
+            return cells
+        fact_columns = [column for column in FACT_COLUMNS if columns.get(column) == "str"]
+        rows = [
+            dict(zip(cells, values, strict=True)) for values in zip(*cells.values(), strict=True)
+        ]
+        cells = cells | {
+            column: [
+                facts_of_sentences(row[column]) if self.has_sentences else cell_of_row(row, column)
+                for row in rows
+            ]
+            for column in fact_columns
+        }
+        if has_verdict_sentences:
+            cells["sentence"] = verdict_facts(cells, self.infinite_points, self.confidence)
+        return {**with_values(cells, columns)}
+
+    def read_points(self, cells: dict[str, list[Any]], options: Mapping[str, Any]) -> None:
+        """Take what verdicts rest on: which thresholds are infinite, and the confidence."""
+        self.confidence = float(options["confidence"])
+        columns = (cells[name] for name in ("system", "list", "operating_point", "threshold"))
+        for system, list_, point, threshold in zip(*columns, strict=True):
+            if isinstance(threshold, str):  # JSON has no infinite numbers
+                self.infinite_points.add((system, list_, point))
 
     def replace_sentences(self, record: dict[str, Any]) -> None:
         """Replace the sentences in a record: those on associated attributes by their shares."""

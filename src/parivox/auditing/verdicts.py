@@ -12,25 +12,29 @@ import numpy as np
 
 from parivox.auditing.limits import UNDEFINED_REASONS
 from parivox.auditing.operating_points import NO_TRIALS
+from parivox.auditing.verdict_facts import (
+    IS_REFERENCE,
+    ComparedGroups,
+    RateVerdict,
+    SystemVerdict,
+    joint_fact,
+    ratio_values,
+)
 from parivox.core.beyond_noise import welch
 from parivox.core.cluster_errors import safe_divide
 from parivox.core.confounding import trend
 from parivox.core.intervals import UNKNOWN_SPEAKERS
 from parivox.core.measures import RATES
 from parivox.core.verdict import (
-    INCONCLUSIVE_REASONS,
     asked_together,
     benjamini_hochberg,
     holm,
-    joint,
-    not_without,
     of_hypotheses,
     of_lower,
     overall,
-    sentence,
     verdicts,
 )
-from parivox.facts import fact, facts_of_cell
+from parivox.facts import fact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,28 +53,15 @@ if TYPE_CHECKING:
     from parivox.data.grouping import Grouping
 
 BOTH = "fpr+fnr"
-_REFERENCE_NAMES = {
-    "others": "all other groups combined",
-    "pooled": "all groups pooled",
-    "macro": "the mean of the groups",
-    "geomean": "the geometric mean of the groups",
-    "best": "the best group",
-}
 MAX_OFFENDERS = 10
 """Speakers listed for one group, error and operating point."""
 
 TREND = "trend"
-_DIFFERENT = ("worse", "better")
-_UNCHECKED = " (not checked without the worst group, as trials count for two groups)"
-IS_REFERENCE = "is_reference"
-"""Reason code: a group is what the others are compared with."""
 BELOW_MINIMUM = "below_minimum"
 """Reason code: a group has too few speakers to be judged."""
 _EQUAL_VARIATION = "if_equal_variation"
-_EQUAL_VARIATION_TEXT = "if variation between speakers is similar in all groups"
 """The assumption of equal-rates draws, named where no other test shows the difference."""
 _N_PAIR = 2
-_MIN_SHOWN_P = 0.001  # smaller ones are shown as p < 0.001
 
 
 # --- verdicts ------------------------------------------------------------------------------------
@@ -137,10 +128,10 @@ def add_verdict_rows(
                 p_bh=adjusted.p_bh[i],
                 verdict=verdict.code,
                 gates=uncertainty.unmet_minimums(metric, point),
-                sentence=_sentences(
+                sentence=_rate_facts(
                     metric,
                     verdict,
-                    _REFERENCE_NAMES.get(reference, reference),
+                    reference,
                     worst_groups[i],
                     ratios_without_worst[i],
                     unchecked=ratio.has_shared_trials,
@@ -153,29 +144,33 @@ def add_verdict_rows(
             )
         codes = np.stack([verdict.code for verdict in rate_verdicts])
         reasons = np.stack([verdict.reason for verdict in rate_verdicts])
-        joint_sentences = [
-            joint(fnr=fnr, fpr=fpr, fnr_worst=fnr_worst, fpr_worst=fpr_worst)
-            for (fpr, fnr), (fpr_worst, fnr_worst) in zip(
-                codes.T.tolist(), worst_groups.T, strict=True
+        all_groups = ComparedGroups(list(groups), codes, worst_groups, reasons)
+        joint_facts = [
+            joint_fact(
+                dict(zip(RATES, group_codes, strict=True)),
+                dict(zip(RATES, worst_of_rates, strict=True)),
+            )
+            for group_codes, worst_of_rates in zip(
+                codes.T.tolist(), worst_groups.T.tolist(), strict=True
             )
         ]
         add(
             group=list(groups),
             metric=BOTH,
             verdict=overall(codes.T),
-            sentence=np.where(is_compared, joint_sentences, "is the reference"),
-            because_of=_worst_by_group(codes, worst_groups),
+            sentence=np.where(is_compared, joint_facts, IS_REFERENCE),
+            because_of=[" and ".join(worst) for worst in all_groups.worst_by_group()],
         )
         welch_p = np.array(
             [_welch_p(uncertainty.point_intervals[metric], point_index) for metric in RATES]
         )
         for metric, rate_indices in (("fpr", [0]), ("fnr", [1]), (BOTH, [0, 1])):
-            compared = _ComparedGroups(
-                _selected(groups, is_compared),
-                codes[rate_indices][:, is_compared],
-                worst_groups[rate_indices][:, is_compared],
-                reasons[rate_indices][:, is_compared],
-            )
+            compared = ComparedGroups(
+                all_groups.groups,
+                codes[rate_indices],
+                worst_groups[rate_indices],
+                reasons[rate_indices],
+            ).select(is_compared)
             add(
                 group="",
                 metric=metric,
@@ -191,26 +186,8 @@ def add_verdict_rows(
             )
 
 
-class _ComparedGroups(NamedTuple):
-    """The verdicts on the groups that are compared with the reference, in one rate or both."""
-
-    groups: list[str]
-    codes: NDArray[np.str_]  # [metric, group]
-    worst_groups: NDArray[np.object_]  # [metric, group]
-    reasons: NDArray[np.str_]  # [metric, group]
-
-    def select(self, is_selected: NDArray[np.bool_]) -> _ComparedGroups:
-        """Return some of the groups."""
-        return _ComparedGroups(
-            _selected(self.groups, is_selected),
-            self.codes[:, is_selected],
-            self.worst_groups[:, is_selected],
-            self.reasons[:, is_selected],
-        )
-
-
 def _system_columns(
-    compared: _ComparedGroups,
+    compared: ComparedGroups,
     n_groups: int,
     p_of_all: FloatArray,
     p_of_all_holm: FloatArray,
@@ -233,20 +210,22 @@ def _system_columns(
         # of two groups, the test is that of their ratio, which assumes no such thing
         if n_groups > _N_PAIR and not (welch_p[is_significant] < alpha).any():
             assumption = _EQUAL_VARIATION
-    system_sentence = _system_sentence(compared, code, located, options)
-    columns: dict[str, Any] = {}
+    columns: dict[str, Any] = {"verdict": code, "reason": assumption}
+    tested_p = np.nan
     if p_of_all.size == 1 and not np.isnan(p_of_all[0]):
-        columns = {"p": p_of_all[0], "p_holm": p_of_all_holm[0]}
-        if differs or n_groups > _N_PAIR:
-            system_sentence = _with_test_of_all(
-                system_sentence, float(p_of_all_holm[0]), differs=differs
-            )
-    if assumption:
-        system_sentence = system_sentence.replace(
-            "between groups", f"between groups, {_EQUAL_VARIATION_TEXT}", 1
-        )
-    columns |= {"verdict": code, "sentence": system_sentence, "reason": assumption}
-    return columns
+        tested_p = float(p_of_all_holm[0])
+        columns |= {"p": p_of_all[0], "p_holm": tested_p}
+    system_verdict = SystemVerdict(
+        code,
+        compared,
+        located.threshold,
+        options.margin,
+        n_groups,
+        tested_p,
+        differs,
+        assumption,
+    )
+    return columns | {"sentence": system_verdict.facts()}
 
 
 def _welch_p(rates: Interval, point_index: int) -> float:
@@ -337,154 +316,43 @@ def _decisive_worst_groups(
     return np.where(is_better_with & ~is_better_without, worst_group, "")
 
 
-def _worst_by_group(codes: NDArray[np.str_], worst_groups: NDArray[np.object_]) -> list[str]:
-    """Return the worst groups that a group differs only because of; empty if it differs anyway."""
-    differs_anyway = (np.isin(codes, _DIFFERENT) & (worst_groups == "")).any(axis=0)
-    worst_by_group = []
-    for differs, worst_of_rates in zip(differs_anyway, worst_groups.T.tolist(), strict=True):
-        names = [] if differs else dict.fromkeys(filter(None, worst_of_rates))
-        worst_by_group.append(" and ".join(names))
-    return worst_by_group
-
-
-def _sentences(
+def _rate_facts(
     metric: str,
     verdict: Verdicts,
-    against: str,
+    reference: str,
     worst_groups: NDArray[np.object_],
     ratio_without_worst: ReferenceRatios,
     *,
     unchecked: bool,
 ) -> list[str]:
-    """Return a sentence on each group.
+    """Return what is found of each group in one rate.
 
     With `unchecked`, the ratios without the worst group are unknown.
     """
     columns = (
         verdict.code,
+        verdict.reason,
         verdict.ratio,
         verdict.low,
         verdict.high,
-        verdict.reason,
         worst_groups,
         ratio_without_worst.ratio,
         ratio_without_worst.low,
         ratio_without_worst.high,
     )
-    group_sentences = []
-    rows = zip(*[column.tolist() for column in columns], strict=True)
-    for code, ratio, low, high, reason, *without_worst in rows:
-        qualification = not_without(*without_worst)
-        if not qualification and unchecked and code == "better":
-            qualification = _UNCHECKED
-        reason_text = _reason_text(reason)
-        statement = sentence(metric, code, ratio, low, high, reason=reason_text, against=against)  # type: ignore[arg-type]
-        group_sentences.append(statement + qualification)
-    return group_sentences
-
-
-def _reason_text(reason: str) -> str:
-    """Return a reason as `sentence` takes it: in words where a group cannot be judged."""
-    if reason == IS_REFERENCE:
-        return "is the reference"
-    facts = facts_of_cell(reason)
-    if facts and facts[0].code == BELOW_MINIMUM:
-        return f"fewer than {facts[0].values['speakers']} speakers"
-    return reason
-
-
-def _system_sentence(
-    compared: _ComparedGroups, code: str, located: LocatedPoint, options: Options
-) -> str:
-    """Return the sentence on the system, with the groups that it rests on.
-
-    Groups without trials are counted apart, as they cannot differ.
-    """
-    has_no_trials = np.asarray(np.isin(compared.reasons, list(NO_TRIALS.values())).all(axis=0))
-    if has_no_trials.any() and not has_no_trials.all():
-        reasons = compared.reasons[:, has_no_trials]
-        missing_classes = {INCONCLUSIVE_REASONS[reason] for reason in reasons.flat}
-        missing_class = missing_classes.pop() if len(missing_classes) == 1 else "no trials"
-        n_without_trials = int(has_no_trials.sum())
-        verb = "has" if n_without_trials == 1 else "have"
-        with_trials = _system_sentence(compared.select(~has_no_trials), code, located, options)
-        return f"{with_trials}; {n_without_trials} {verb} {missing_class}"
-    n_groups = len(compared.groups)
-    n_inconclusive = int((compared.codes == "inconclusive").any(axis=0).sum())
-    if code == "equivalent":
-        margin = f"{options.margin:g} times"
-        return f"{_all_groups(n_groups)} equivalent: none differs by more than {margin}"
-    if code == "differs":
-        return _differing_sentence(compared, n_inconclusive)
-    all_inconclusive = f"{_all_groups(n_groups)} inconclusive"
-    if np.isinf(located.threshold):
-        return f"{all_inconclusive}: the threshold is infinite"
-    for reason in ("too_common", UNKNOWN_SPEAKERS, *NO_TRIALS.values()):
-        if (compared.reasons == reason).all():
-            return f"{all_inconclusive}: {INCONCLUSIVE_REASONS[reason]}"
-    subject = f"{n_inconclusive} of {n_groups} groups are"
-    if n_inconclusive == n_groups:
-        subject = _all_groups(n_groups)
-    return f"no significant difference; {subject} inconclusive"
-
-
-def _all_groups(n_groups: int) -> str:
-    """Return the subject and verb of a statement on every group."""
-    subject = {1: "the one group is", 2: "both groups are"}
-    return subject.get(n_groups, f"all {n_groups} groups are")
-
-
-def _differing_sentence(compared: _ComparedGroups, n_inconclusive: int) -> str:
-    """Return which groups differ, where some do, and how many are inconclusive."""
-    groups, codes = compared.groups, compared.codes
-    worst_by_group = _worst_by_group(codes, compared.worst_groups)
-    differs_anyway = np.array([not worst_group for worst_group in worst_by_group])
-    better_clauses = []
-    for worst_group in dict.fromkeys(filter(None, worst_by_group)):
-        rests_on_it = [worst == worst_group for worst in worst_by_group]
-        better_groups = ", ".join(_selected(groups, rests_on_it))
-        better_clauses.append(f"better{not_without(worst_group)}: {better_groups}")
-    if len(codes) > 1:  # both rates
-        is_different = np.isin(codes, _DIFFERENT).any(axis=0)
-        differing_groups = _selected(groups, is_different & differs_anyway)
-        if not differing_groups and not better_clauses:
-            return f"rates differ between groups; {_all_groups(len(groups))} inconclusive"
-        clauses = ["rates differ between groups"]
-        if differing_groups:
-            n_differing = f"{len(differing_groups)} of {len(groups)} groups differ"
-            clauses = [f"{n_differing}: {', '.join(differing_groups)}"]
-        clauses += better_clauses
-        if n_inconclusive:
-            clauses.append(f"{n_inconclusive} inconclusive")
-        return "; ".join(clauses)
-    clauses = []
-    for code in _DIFFERENT:
-        groups_of_code = _selected(groups, (codes[0] == code) & differs_anyway)
-        if groups_of_code:
-            clauses.append(f"{code}: {', '.join(groups_of_code)}")
-    clauses += better_clauses
-    if n_inconclusive:
-        clauses.append(_rest_is_inconclusive(n_inconclusive, "other " if clauses else ""))
-    return "; ".join(clauses)
-
-
-def _rest_is_inconclusive(n_groups: int, other_word: str) -> str:
-    """Say that the (other) groups are inconclusive."""
-    if n_groups == 1:
-        return f"the {other_word}group is inconclusive"
-    return f"the {other_word}{n_groups} groups are inconclusive"
-
-
-def _selected(groups: Sequence[str], is_selected: Sequence[bool] | NDArray[np.bool_]) -> list[str]:
-    return [group for group, selected in zip(groups, is_selected, strict=True) if selected]
-
-
-def _with_test_of_all(group_sentence: str, p: float, *, differs: bool) -> str:
-    """Return the sentence on single groups with the test of whether they differ at all."""
-    p_in_words = "p < 0.001" if p < _MIN_SHOWN_P else f"p = {p:.2g}"
-    if differs:
-        return f"rates differ between groups (adjusted {p_in_words}); {group_sentence}"
-    return f"{group_sentence} (heterogeneity test: adjusted {p_in_words})"
+    facts = []
+    for code, reason, ratio, low, high, worst_group, *numbers_without in zip(
+        *[column.tolist() for column in columns], strict=True
+    ):
+        condition: dict[str, Any] = {}
+        if worst_group:
+            condition = {"without": {"groups": [worst_group]} | ratio_values(*numbers_without)}
+        elif unchecked and code == "better":
+            condition = {"unchecked": True}
+        facts.append(
+            RateVerdict(metric, code, reason, ratio, low, high, reference, condition).fact()
+        )
+    return facts
 
 
 # --- speakers with most errors -------------------------------------------------------------------

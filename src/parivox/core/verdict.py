@@ -39,11 +39,10 @@ too_common          errors are so common that no group could have more of them b
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.core.intervals import UNKNOWN_SPEAKERS
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -262,136 +261,6 @@ def exceeds(
         p_values = 2 * stdtr(t_df, -distance * stdtrit(t_df, 0.5 + confidence / 2))
     p_values = np.where(values > limit, p_values, 1.0)
     return np.where(np.isnan(lower) | np.isnan(values), np.nan, p_values)[()]
-
-
-_Code = Literal["worse", "better", "equivalent", "inconclusive"]
-
-# "inconclusive" has no words here: the functions below say why instead.
-_FALSE_ACCEPTS = {
-    "worse": "more false accepts",
-    "better": "fewer false accepts",
-    "equivalent": "false accepts equivalent",
-}
-_FALSE_REJECTS = {
-    "worse": "more false rejects",
-    "better": "fewer false rejects",
-    "equivalent": "false rejects equivalent",
-}
-
-
-def joint(fnr: _Code, fpr: _Code, *, fnr_worst: str = "", fpr_worst: str = "") -> str:
-    """Return both error types of a group in a few words.
-
-    Takes the verdicts on false rejects and on false accepts. Without
-    capital and full stop, to follow the group's name and a colon. `fnr_worst` and `fpr_worst` are
-    groups without which it is not shown to be better.
-
-    Examples
-    --------
-    >>> joint(fnr="better", fpr="worse")
-    'more false accepts, fewer false rejects'
-    >>> joint(fnr="better", fpr="inconclusive", fnr_worst="f+India")
-    'fewer false rejects (not confirmed without f+India); false accepts inconclusive'
-    """
-    if fpr == fnr == "inconclusive":
-        return "false accepts and false rejects inconclusive"
-    if fpr == fnr == "equivalent":
-        return "false accepts and false rejects equivalent"
-    rejects = f"{_FALSE_REJECTS.get(fnr)}{not_without(fnr_worst)}"
-    accepts = f"{_FALSE_ACCEPTS.get(fpr)}{not_without(fpr_worst)}"
-    if fpr == "inconclusive":
-        return f"{rejects}; false accepts inconclusive"
-    if fnr == "inconclusive":
-        return f"{accepts}; false rejects inconclusive"
-    between = " and" if fpr == fnr else ","
-    return f"{accepts}{between} {rejects}"
-
-
-_ERROR_NAMES = {"fpr": "false accepts", "fnr": "false rejects"}
-INCONCLUSIVE_REASONS = {
-    "no_target_trials": "no target trials",
-    "no_nontarget_trials": "no nontarget trials",
-    "undefined_ratio": "ratio undefined",
-    "no_interval": "no interval",
-    "no_p": "no p-value",
-    UNKNOWN_SPEAKERS: "nontarget trials have no test speaker, in this group or its reference",
-    "too_wide": "interval too wide",
-    "not_surely_alike": "not shown to be equivalent",
-    "not_after_holm": "not significant after adjustment",
-    "no_errors": "no errors, too few trials",
-    "too_common": "error rate too high to compare",
-}
-"""Why a comparison is inconclusive, in a few words."""
-
-
-def sentence(
-    error: Literal["fpr", "fnr"],
-    code: _Code,
-    ratio: float,
-    low: float,
-    high: float,
-    *,
-    reason: str = "",
-    against: str = "all other groups combined",
-) -> str:
-    """Return one error type of a group in words and numbers, from its entries of `Verdicts`.
-
-    Without capital and full stop, to follow the group's name and a colon; two of them, joined by
-    "; ", describe both error types. `against` is the reference in words that follow "as frequent as
-    among".
-
-    Examples
-    --------
-    >>> sentence("fpr", "worse", 4.31, 1.44, 12.9)
-    'false accepts 4.3 times as frequent [1.4, 12.9] as among all other groups combined'
-    >>> sentence("fnr", "inconclusive", 2.58, 0.77, 8.7, reason="too_wide")
-    'false rejects inconclusive: 2.6 times as frequent [0.77, 8.7]; interval too wide'
-    """
-    errors = _ERROR_NAMES[error]
-    comparison = f"as among {against}"
-    numbers = _format_interval(ratio, low, high)
-    if code == "inconclusive":
-        reason_text = INCONCLUSIVE_REASONS.get(reason, reason)
-        has_numbers = np.isfinite([ratio, low, high]).all()
-        numbers = f"{numbers}; " if has_numbers else ""
-        return f"{errors} inconclusive: {numbers}{reason_text}"
-    if code == "equivalent":
-        return f"{errors} equivalent to {against}: {numbers}"
-    if ratio == 0:
-        return f"no {errors}; at most {_format_ratio(high)} times as frequent {comparison}"
-    return f"{errors} {numbers} {comparison}"
-
-
-def not_without(
-    worst: str, ratio: float = np.nan, low: float = np.nan, high: float = np.nan
-) -> str:
-    """Return what follows "better" where it is not shown without the worst of the others, if any.
-
-    With the ratio and its limits without that group, where they are known.
-
-    Examples
-    --------
-    >>> not_without("f+India", 0.93, 0.7, 1.24)
-    ' (not confirmed without f+India: 0.93 times as frequent [0.7, 1.2])'
-    """
-    if not worst:
-        return ""
-    numbers = ""
-    if np.isfinite([ratio, low, high]).all():
-        numbers = f": {_format_interval(ratio, low, high)}"
-    return f" (not confirmed without {worst}{numbers})"
-
-
-def _format_interval(ratio: float, low: float, high: float) -> str:
-    """Return a ratio with its interval in words."""
-    return f"{_format_ratio(ratio)} times as frequent [{_format_ratio(low)}, {_format_ratio(high)}]"
-
-
-def _format_ratio(ratio: float) -> str:
-    """Return a ratio rounded for readers: 0, 0.077, 0.77, 4.3, 12.9, 129."""
-    if ratio == 0 or ratio >= 99.95:
-        return f"{ratio:.0f}"
-    return f"{ratio:.1f}" if ratio >= 0.995 else f"{ratio:.2g}"
 
 
 def permutation_p(observed: ArrayLike, null: ArrayLike) -> FloatArray:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing import TABLES
-from parivox.core.verdict import INCONCLUSIVE_REASONS
 from parivox.data.score_bins import Bins
 from parivox.errors import message_for_caller, options_named
 from parivox.facts import (
@@ -28,6 +27,7 @@ from parivox.facts import (
 from parivox.report.data_sentences import DATA_SENTENCES
 from parivox.report.list_sentences import LIST_SENTENCES
 from parivox.report.sentence_template import SentenceTemplate
+from parivox.report.verdict_sentences import INCONCLUSIVE_REASONS, VERDICT_SENTENCES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -76,7 +76,6 @@ def _strata(values: Mapping[str, Any]) -> str:
 
 SENTENCES: dict[str, SentenceTemplate] = {
     # why a metric is undefined
-    "no_trials": SentenceTemplate("no trials"),
     "no_target_trials": SentenceTemplate("no target trials"),
     "no_nontarget_trials": SentenceTemplate("no nontarget trials"),
     "decisions_without_scores": SentenceTemplate("decisions without scores"),
@@ -205,12 +204,9 @@ SENTENCES: dict[str, SentenceTemplate] = {
         "fewer than three groups are above the minimums in both"
     ),
     "held_by_operating_point": SentenceTemplate("fixed by the operating point"),
-    # verdicts and limits
-    "is_reference": SentenceTemplate("is the reference"),
-    "below_minimum": SentenceTemplate("fewer than {speakers} speakers", {"speakers": 5}),
-    "if_equal_variation": SentenceTemplate(
-        "if variation between speakers is similar in all groups"
-    ),
+    # verdicts
+    **VERDICT_SENTENCES,
+    # minimums, limits and trends
     "speakers_below_minimum": SentenceTemplate(_few_speakers, {"speakers": 7}),
     "errors_below_minimum": SentenceTemplate("{errors:.2g} effective errors", {"errors": 2.8}),
     "pairs_below_minimum": SentenceTemplate("{pairs} pairs of speakers", {"pairs": 21}),
@@ -323,6 +319,11 @@ def item_text(row: Row) -> str:
 def shared_text(row: Row) -> str:
     """Return what the two sides of a comparison have in common, in words."""
     return _column_text(row, "speakers")
+
+
+def finding_text(row: Row) -> str:
+    """Return what a verdict says, in words that follow the name of its group, if it has one."""
+    return _column_text(row, "sentence")
 
 
 def note_text(row: Row) -> str:

@@ -51,6 +51,7 @@ from parivox.report.audit_queries import (
 )
 from parivox.report.catalogue import (
     fact_text,
+    finding_text,
     item_text,
     missing_interval_text,
     note_text,
@@ -220,7 +221,7 @@ def group_figures_text(verdicts: Verdicts, group: str, rates: Rates, point: str)
                 f"{metric.upper()} {rate}, {short_number(row['ratio'])} times {interval}, "
                 f"{p_value(row['p_holm'])}{_shrinkage_note(row)}"
             )
-    return f"{verdicts[BOTH][group]['sentence']}: {'; '.join(figures)}"
+    return f"{finding_text(verdicts[BOTH][group])}: {'; '.join(figures)}"
 
 
 def shrinkage_estimate_text(row: Row) -> str:

@@ -34,7 +34,7 @@ from parivox.report.audit_queries import (
     systems,
     verdicts_by_metric,
 )
-from parivox.report.catalogue import measure_reason_text
+from parivox.report.catalogue import finding_text, measure_reason_text
 from parivox.report.findings import (
     CHECKS_BETWEEN_GROUPS,
     check_sentence,
@@ -289,7 +289,8 @@ def _verdict_blocks(
         for metric, words in ERROR_TYPES.items():
             if has_rate(metric, point_name, rates):
                 label = f"{words} ({metric.upper()})"
-                labels_of_sentence.setdefault(system_verdicts[metric]["sentence"], []).append(label)
+                finding = finding_text(system_verdicts[metric])
+                labels_of_sentence.setdefault(finding, []).append(label)
         for sentence, labels in labels_of_sentence.items():
             add_row(table, labels[0] if len(labels) == 1 else "FNR and FPR", sentence)
         verdicts = verdicts_by_metric(audit, point_filters)

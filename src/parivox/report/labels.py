@@ -7,7 +7,6 @@ media. The files of an audit keep the names of the data.
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import partial
@@ -26,13 +25,6 @@ if TYPE_CHECKING:
 _GROUP_COLUMNS = ("group", "low_group", "high_group", "enrol_group", "test_group")
 _OPTIONAL_GROUP_COLUMNS = ("reference", "because_of")
 _RESERVED_NAMES = {"", "all", "pooled"}
-_BEFORE_NAME = r"(^|[:,;] |\(|\b(?:among|and|by|for|have|of|same|unknown|with|without) )"
-_AFTER_NAME = r"(?=$|[,;.:)]| \d| \[| \(| and | are | have | in | may )"
-"""What stands before and behind the names of groups in sentences.
-
-Sentences arrive finished from the audit, so names are found by their surroundings: a name such as
-"in" would else be replaced within other words.
-"""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -201,12 +193,8 @@ class _AuditLabels:
         )
 
     def labelled_table(self, table: Table) -> Table:
-        """Return a table with labels in place of names, also in its sentences."""
+        """Return a table with labels in place of names, also in the values of its facts."""
         columns = {*table.columns}
-        if "sentence" in columns:
-            pairs = {(row["grouping"], row["sentence"]) for row in table}
-            sentences = {pair: self.labelled_sentence(*pair) for pair in pairs}
-            table = table.renamed("sentence", sentences, by="grouping")
         if {VALUES_COLUMN, "grouping"} <= columns:
             pairs = {(row["grouping"], row[VALUES_COLUMN]) for row in table if row[VALUES_COLUMN]}
             values = {pair: self.labelled_values(*pair) for pair in pairs}
@@ -235,15 +223,6 @@ class _AuditLabels:
                 table = table.renamed(column, labels)
         return table
 
-    def labelled_sentence(self, grouping: str, words: str) -> str:
-        """Return words on a grouping with labels in them."""
-        label_of_group = {
-            name: label
-            for (named_grouping, name), label in self.group_labels.items()
-            if named_grouping == grouping
-        }
-        return _with_labels(words, label_of_group)
-
     def labelled_values(self, grouping: str, values: str) -> str:
         """Return the values of facts, as JSON, with labels in place of names."""
         return json.dumps(self.relabelled("", json.loads(values), grouping), ensure_ascii=False)
@@ -262,7 +241,7 @@ class _AuditLabels:
             return value
         if name in {"attribute", "attributes", "grouping"}:
             return self.grouping_label(value)
-        if name in {"group", "groups"}:
+        if name in {"group", "groups", "reference"}:
             return self.group_labels.get((grouping, value), self.group_label(grouping, value))
         labels = {"operating_point": self.point_labels, "system": self.system_labels}
         return labels.get(name, {}).get(value, value)
@@ -360,14 +339,3 @@ class _AuditLabels:
             for group in shares["groups"]
         ]
         return {"value": self.label_of(shares["value"], association["other"]), "groups": groups}
-
-
-def _with_labels(words: str, names: Mapping[str, str]) -> str:
-    """Return a sentence with labels where a name stands by itself, the longest names first."""
-    differing = [name for name, label in names.items() if name != label]
-    if not differing:
-        return words
-    # the longest first, as one name may begin like another
-    differing.sort(key=len, reverse=True)
-    pattern = f"{_BEFORE_NAME}({'|'.join(map(re.escape, differing))}){_AFTER_NAME}"
-    return re.sub(pattern, lambda match: f"{match[1]}{names[match[2]]}", words)

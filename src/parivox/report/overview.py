@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from parivox.auditing import IS_REFERENCE, NO_TRIALS, is_far_from_target
-from parivox.core import verdict
+from parivox.core.verdict import holm
 from parivox.data.trial_set import COMMON_TRIALS
 from parivox.report import findings
 from parivox.report.audit_queries import (
@@ -34,6 +34,7 @@ from parivox.report.audit_queries import (
 from parivox.report.catalogue import inconclusive_text, reason_text
 from parivox.report.caveats import caveats, missing_score_sentences
 from parivox.report.sheets.groups import errors_over_trials
+from parivox.report.verdict_sentences import INCONCLUSIVE_REASONS
 from parivox.report.words import (
     capitalised,
     count_of,
@@ -72,7 +73,7 @@ _LOST_TO_HOLM = "not_after_holm"
 _MAX_NEAR_P = 0.5
 """Adjusted p below which a comparison that Holm's adjustment made inconclusive counts as near."""
 _REASON_TEXTS = {
-    **verdict.INCONCLUSIVE_REASONS,
+    **INCONCLUSIVE_REASONS,
     "too_wide": "interval too wide, usually from too few speakers or errors",
     "no_errors": "no errors, but too few trials or speakers",
 }
@@ -952,7 +953,7 @@ def _pooled_rate_text(audit: Audit, system: Row, metric: str) -> str:
 def _errors_without_trials(pooled_rates: Sequence[PooledRates]) -> Iterator[str]:
     """Yield of which error nothing is known in any system, as it has no trials."""
     for pooled in pooled_rates:
-        reason = verdict.INCONCLUSIVE_REASONS[NO_TRIALS[pooled.metric]]
+        reason = INCONCLUSIVE_REASONS[NO_TRIALS[pooled.metric]]
         if all(rate.startswith(reason) for _, rate in pooled.rates):
             reasons = "; ".join(dict.fromkeys(rate for _, rate in pooled.rates))
             yield f"The audit says nothing about {ERROR_TYPES[pooled.metric]}: {reasons}"
@@ -974,7 +975,7 @@ def _exclusions_text(audit: Audit, system: Row, metric: str) -> str:
 
 def _adjusted_p_values(rows: Sequence[Row]) -> list[float]:
     """Return the p values of rows, adjusted for their number (Holm); NaN where there is none."""
-    adjusted: list[float] = verdict.holm(
+    adjusted: list[float] = holm(
         [math.nan if row["p"] is None else row["p"] for row in rows]
     ).tolist()
     return adjusted

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 
 from parivox.auditing import system_name
-from parivox.core.verdict import INCONCLUSIVE_REASONS
 from parivox.errors import ConfigError, name_hint
 from parivox.report.audit_queries import (
     ERROR_TYPES,
@@ -32,6 +31,7 @@ from parivox.report.findings import (
 from parivox.report.full_tables import GROUP_RATES
 from parivox.report.sheets.groups import group_rates
 from parivox.report.sheets.sheet import Column, Sheet, terminal_table
+from parivox.report.verdict_sentences import INCONCLUSIVE_REASONS
 from parivox.report.words import capitalised, count_of, count_text, text
 
 if TYPE_CHECKING:

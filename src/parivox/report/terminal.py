@@ -75,7 +75,8 @@ def print_notes(audit: Audit) -> None:
 
 
 def _note_lines(audit: Audit) -> Iterator[RenderableType]:
-    rows = audit.sentences().rows()
+    # what verdicts say is shown with their groups
+    rows = [row for row in audit.sentences() if row["column"] != "sentence"]
     if not rows:
         yield text("No table has a reason or a note.")
     for i, (place, rows_of_column) in enumerate(

@@ -6,6 +6,7 @@ import pytest
 
 import parivox as pv
 from parivox.errors import ConfigError
+from parivox.report.catalogue import finding_text
 from parivox.report.terminal import print_summary
 
 POINT = "threshold=0.5"
@@ -79,7 +80,7 @@ def test_a_group_that_is_only_met_has_no_lock_outs(people):
     (verdict,) = audit.verdicts.subset(group="b", metric="fnr")
     assert (verdict["verdict"], verdict["reason"]) == ("inconclusive", "no_target_trials")
     assert verdict["gates"] == ""  # it is not too small
-    assert verdict["sentence"].endswith("inconclusive: no target trials")
+    assert finding_text(verdict).endswith("inconclusive: no target trials")
     limits = {row["measure"]: row for row in audit.limits.subset(group="b", metric="fnr")}
     assert limits["limit"]["verdict"] == "inconclusive"
     assert {row["reason"] for row in limits.values()} <= {"no_trials", "no_target_trials"}

@@ -5,6 +5,7 @@ import pytest
 
 import parivox as pv
 from parivox.core.verdict import holm
+from parivox.report.catalogue import finding_text
 from parivox.report.overview import overview
 
 POINT = "threshold=0.5"
@@ -43,13 +44,17 @@ def test_a_group_with_more_errors_is_worse_and_one_with_fewer_better(clear):
     assert row["low"] > 1
     assert row["p_holm"] < 0.05
     times = f"false rejects {row['ratio']:.1f} times as frequent ["
-    assert row["sentence"].startswith(times)
-    assert row["sentence"].endswith("] as among all other groups combined")
+    assert finding_text(row).startswith(times)
+    assert finding_text(row).endswith("] as among all other groups combined")
 
 
 def test_opposite_directions_stand_in_one_sentence(clear):
-    assert verdict(clear, "b", "fpr+fnr")["sentence"] == ("more false accepts, fewer false rejects")
-    assert verdict(clear, "a", "fpr+fnr")["sentence"] == ("fewer false accepts, more false rejects")
+    assert finding_text(verdict(clear, "b", "fpr+fnr")) == (
+        "more false accepts, fewer false rejects"
+    )
+    assert finding_text(verdict(clear, "a", "fpr+fnr")) == (
+        "fewer false accepts, more false rejects"
+    )
     assert {verdict(clear, group, "fpr+fnr")["verdict"] for group in "ab"} == {"differs"}
 
 
@@ -94,13 +99,13 @@ def test_the_verdict_on_a_system_is_made_of_those_on_its_groups(clear):
         differ = [g for g, code in codes.items() if code in {"worse", "better", "differs"}]
         if metric == "fpr+fnr":
             plain = [g for g in differ if not verdict(clear, g, metric)["because_of"]]
-            assert row["sentence"].startswith(f"{len(plain)} of 4 groups differ: a, b; better (")
+            assert finding_text(row).startswith(f"{len(plain)} of 4 groups differ: a, b; better (")
         else:
-            assert row["sentence"].startswith(
+            assert finding_text(row).startswith(
                 f"rates differ between groups (adjusted p = {row['p_holm']:.2g}); "
             )
-            assert all(group in row["sentence"].partition("the other")[0] for group in differ)
-        assert "inconclusive" in row["sentence"]
+            assert all(group in finding_text(row).partition("the other")[0] for group in differ)
+        assert "inconclusive" in finding_text(row)
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +128,7 @@ def test_equivalent_is_said_of_intervals_within_the_margin(level):
         assert verdict(audit, group, "fpr+fnr")["verdict"] == "equivalent"
     row = verdict(audit, "", "fpr+fnr")
     assert row["verdict"] == "equivalent"
-    assert row["sentence"] == "both groups are equivalent: none differs by more than 1.25 times"
+    assert finding_text(row) == "both groups are equivalent: none differs by more than 1.25 times"
 
 
 @pytest.mark.slow
@@ -157,8 +162,8 @@ def test_few_speakers_who_differ_leave_it_open(people):
     row = verdict(audit, "a")
     assert row["ratio"] > 1.5
     assert (row["verdict"], row["reason"]) == ("inconclusive", "too_wide")
-    assert "inconclusive" in row["sentence"]
-    assert row["sentence"].endswith("interval too wide")
+    assert "inconclusive" in finding_text(row)
+    assert finding_text(row).endswith("interval too wide")
 
 
 @pytest.mark.slow
@@ -171,7 +176,7 @@ def test_a_group_without_errors_is_better_only_if_enough_is_known_of_it(people):
 
     many, few = verdict(audit_of(20, 60), "a"), verdict(audit_of(5, 15), "a")
     assert (many["verdict"], many["ratio"]) == ("better", 0)
-    assert many["sentence"].startswith("no false rejects; at most ")
+    assert finding_text(many).startswith("no false rejects; at most ")
     assert few["ratio"] == 0
     assert few["high"] > 1
     assert (few["verdict"], few["reason"]) == ("inconclusive", "no_errors")
@@ -188,7 +193,7 @@ def test_one_weak_finding_among_many_groups_is_no_finding(people):
     assert 4 * row["p"] < 0.05  # it would be one if there were two groups
     assert row["p_holm"] == pytest.approx(2 * 24 * row["p"])  # asked of all at once, too
     assert (row["verdict"], row["reason"]) == ("inconclusive", "not_after_holm")
-    assert row["sentence"].endswith("not significant after adjustment")
+    assert finding_text(row).endswith("not significant after adjustment")
 
 
 def test_a_named_reference_is_not_judged(level, people):
@@ -201,8 +206,8 @@ def test_a_named_reference_is_not_judged(level, people):
     assert (row["verdict"], row["reason"]) == ("inconclusive", "is_reference")
     assert {r["reference"] for r in audit.verdicts} == {"b"}
     assert verdict(audit, "c")["verdict"] == "worse"
-    assert verdict(audit, "c")["sentence"].endswith("] as among b")
-    assert verdict(audit, "", "fnr")["sentence"].endswith(
+    assert finding_text(verdict(audit, "c")).endswith("] as among b")
+    assert finding_text(verdict(audit, "", "fnr")).endswith(
         "; worse: c; the other group is inconclusive"
     )
 
@@ -210,7 +215,7 @@ def test_a_named_reference_is_not_judged(level, people):
 def test_the_reference_does_not_keep_a_system_from_having_equivalents(level):
     row = verdict(level.audit(reference="b"), "", "fpr+fnr")
     assert row["verdict"] == "equivalent"
-    assert row["sentence"] == "the one group is equivalent: none differs by more than 1.25 times"
+    assert finding_text(row) == "the one group is equivalent: none differs by more than 1.25 times"
 
 
 def test_nothing_is_concluded_at_a_point_that_was_not_found(level):
@@ -256,15 +261,15 @@ def test_better_than_one_bad_group_is_said_with_its_name(one_bad, options):
     for group in "abc":
         row = verdict(audit, group)
         assert (row["verdict"], row["because_of"]) == ("better", "d")
-        assert " (not confirmed without d: 1.0 times as frequent [" in row["sentence"]
+        assert " (not confirmed without d: 1.0 times as frequent [" in finding_text(row)
         both_rates = verdict(audit, group, "fpr+fnr")
         assert both_rates["because_of"] == "d"
-        assert both_rates["sentence"].endswith("fewer false rejects (not confirmed without d)")
+        assert finding_text(both_rates).endswith("fewer false rejects (not confirmed without d)")
     assert verdict(audit, "d")["because_of"] == ""
     words = "better (not confirmed without d): a, b, c"
-    assert verdict(audit, "")["sentence"].endswith(f"worse: d; {words}")
+    assert finding_text(verdict(audit, "")).endswith(f"worse: d; {words}")
     system_verdict = verdict(audit, "", "fpr+fnr")
-    assert system_verdict["sentence"] == f"1 of 4 groups differ: d; {words}"
+    assert finding_text(system_verdict) == f"1 of 4 groups differ: d; {words}"
 
 
 def test_better_stands_where_it_does_not_rest_on_one_group(clear):
@@ -291,7 +296,7 @@ def test_without_the_worst_group_means_that_the_audit_of_the_others_says_it(one_
         ends = "{:.1f} times as frequent [{:.2g}, {:.1f}]".format(
             row["ratio"], row["low"], row["high"]
         )
-        assert verdict(audit, group)["sentence"].endswith(f"(not confirmed without d: {ends})")
+        assert finding_text(verdict(audit, group)).endswith(f"(not confirmed without d: {ends})")
 
 
 def test_where_trials_count_for_two_groups_better_is_said_not_to_be_checked():
@@ -324,10 +329,10 @@ def test_where_trials_count_for_two_groups_better_is_said_not_to_be_checked():
     }
     assert [row["verdict"] for row in row_by_allocation.values()] == ["better", "better"]
     assert row_by_allocation["either"]["because_of"] == ""
-    assert row_by_allocation["either"]["sentence"].endswith(
+    assert finding_text(row_by_allocation["either"]).endswith(
         "(not checked without the worst group, as trials count for two groups)"
     )
-    assert "not checked" not in row_by_allocation["both"]["sentence"]
+    assert "not checked" not in finding_text(row_by_allocation["both"])
 
 
 def test_groups_without_impostors_are_not_among_those_of_which_it_cannot_be_told(people):
@@ -338,7 +343,7 @@ def test_groups_without_impostors_are_not_among_those_of_which_it_cannot_be_told
         fpr=lambda group, i: (0, 0) if group in "cd" else (int(i % 3 == 0), 3),
     )
     sentences = {
-        metric: verdict(speakers.audit(), "", metric)["sentence"] for metric in ("fpr", "fnr")
+        metric: finding_text(verdict(speakers.audit(), "", metric)) for metric in ("fpr", "fnr")
     }
     assert sentences["fpr"].startswith("no significant difference; both groups are inconclusive")
     assert "; 2 have no nontarget trials" in sentences["fpr"]
@@ -360,11 +365,11 @@ def test_what_rests_on_speakers_who_vary_alike_in_all_groups_says_so(people):
     row = verdict(audit, "")
     assert (row["verdict"], row["p_holm"] < 0.05) == ("differs", True)
     assert row["reason"] == "if_equal_variation"
-    assert row["sentence"].startswith(
+    assert finding_text(row).startswith(
         "rates differ between groups, if variation between speakers is similar in all groups "
         "(adjusted p = 0.0"
     )
-    sentence = verdict(audit, "", "fpr+fnr")["sentence"]
+    sentence = finding_text(verdict(audit, "", "fpr+fnr"))
     assert sentence.startswith(
         "rates differ between groups, if variation between speakers is similar in all groups; "
         "all 9 groups are"
@@ -380,4 +385,4 @@ def test_what_rests_on_speakers_who_vary_alike_in_all_groups_says_so(people):
 
 def test_what_a_group_shows_by_itself_does_not_rest_on_others_who_vary_alike(clear):
     assert not verdict(clear, "")["reason"]
-    assert "if variation between speakers" not in verdict(clear, "")["sentence"]
+    assert "if variation between speakers" not in finding_text(verdict(clear, ""))

@@ -30,7 +30,7 @@ from parivox.report.audit_queries import (
     scopes,
     scopes_by_grouping,
 )
-from parivox.report.catalogue import gates_text
+from parivox.report.catalogue import finding_text, gates_text
 from parivox.report.charts.curves import error_curves
 from parivox.report.overview import group_results, point_in_short
 from parivox.report.ratio_strips import SHAPES, SIGNS
@@ -297,7 +297,7 @@ def _grouping_data(
         if point_name not in point_names or metric not in ERROR_TYPES:
             continue
         if not row["group"] and has_rate(metric, point_name, rates):
-            verdicts.setdefault(point_name, {})[metric] = row["sentence"]
+            verdicts.setdefault(point_name, {})[metric] = finding_text(row)
         elif row["group"] in index_by_group:
             shortfalls = gates.setdefault(point_name, {}).setdefault(metric, [""] * n_groups)
             shortfalls[index_by_group[row["group"]]] = gates_text(row)

@@ -21,7 +21,7 @@ from parivox.report.audit_queries import (
     systems,
     verdicts_by_metric,
 )
-from parivox.report.catalogue import inconclusive_text
+from parivox.report.catalogue import finding_text, inconclusive_text
 from parivox.report.caveats import Caveat
 from parivox.report.context import HEADINGS, Choice, Context
 from parivox.report.html.layout import NOT_SUPPLIED, join_single_sections, point_text
@@ -129,7 +129,7 @@ def _point_section(audit: Audit, scope: Scope, point_row: Row, rates: Rates) -> 
     summary, sentences = [], []
     for metric, words in ERROR_TYPES.items():
         if has_rate(metric, point, rates):
-            sentence = f"{capitalised(str(system_rows[metric]['sentence']))}."
+            sentence = f"{capitalised(finding_text(system_rows[metric]))}."
             summary.append(f"{words}: {findings.differing_groups_text(verdicts[metric])}")
         else:
             sentence = f"No {metric.upper()}: {missing_rate_reason(metric, point, rates)}."

@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING
 
 from parivox.auditing import IS_REFERENCE, NO_TRIALS
-from parivox.core import verdict
 from parivox.core.measures import MEASURES
 from parivox.facts import facts_of_row
 from parivox.report.audit_queries import (
@@ -33,6 +32,7 @@ from parivox.report.findings import (
     verdict_text,
 )
 from parivox.report.sheets.sheet import UNDEFINED, Cell, Column, Sheet
+from parivox.report.verdict_sentences import INCONCLUSIVE_REASONS
 from parivox.report.words import (
     capitalised,
     count_of,
@@ -73,9 +73,7 @@ def operating_points(audit: Audit, deployed: Mapping[tuple[str, str], str]) -> S
         threshold = UNDEFINED if row["reason"] else deployed.get(subject, UNDEFINED)
         if row["threshold"] is not None:
             threshold = f"{row['threshold']:.6g}"
-        missing_reasons = {
-            metric: verdict.INCONCLUSIVE_REASONS[why] for metric, why in NO_TRIALS.items()
-        }
+        missing_reasons = {metric: INCONCLUSIVE_REASONS[why] for metric, why in NO_TRIALS.items()}
         point_reasons = (
             {}
             if row["reason"]
