@@ -202,8 +202,7 @@ def trials_in_no_group(audit: Audit, system: Row) -> Iterator[Caveat]:
 def counts_files(audit: Audit, system: Row) -> Iterator[Caveat]:
     """Yield what files of counts cannot show."""
     for words in findings.counts_file_sentences(audit, system):
-        sentence = words.removesuffix(".")
-        yield Caveat(f"{sentence[:1].lower()}{sentence[1:]}", sentence, "data")
+        yield Caveat(f"{words[:1].lower()}{words[1:]}", words, "data")
 
 
 def trials_that_differ_between_groups(audit: Audit) -> Iterator[Caveat]:
@@ -254,7 +253,7 @@ def associated_attributes(audit: Audit) -> Iterator[Caveat]:
     )
     # the same association is stated for every system
     for short, sentence in dict.fromkeys(associations):
-        yield Caveat(short, capitalised(sentence.removesuffix(".")), "groups")
+        yield Caveat(short, capitalised(sentence), "groups")
 
 
 def groups_without_trials(audit: Audit) -> Iterator[Caveat]:

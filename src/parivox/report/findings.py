@@ -224,19 +224,25 @@ def group_figures_text(verdicts: Verdicts, group: str, rates: Rates, point: str)
     return f"{finding_text(verdicts[BOTH][group])}: {'; '.join(figures)}"
 
 
-def shrinkage_estimate_text(row: Row) -> str:
-    """Return the shrinkage estimate of a ratio called worse or better; empty if power is not low.
+def shrinkage_estimate(row: Row) -> float | None:
+    """Return the shrinkage estimate of a ratio called worse or better; None if power is not low.
 
     Ratios that are called worse or better with low power tend to be too far from 1.
     """
-    estimate, power = row.get("best_guess"), row.get("power")
-    if row["verdict"] not in {"worse", "better"} or estimate is None:
+    power = row.get("power")
+    if row["verdict"] not in {"worse", "better"} or (power is not None and power >= LOW_POWER):
+        return None
+    estimate: float | None = row.get("best_guess")
+    return estimate
+
+
+def shrinkage_estimate_text(row: Row) -> str:
+    """Return the shrinkage estimate with its interval; empty if there is none."""
+    estimate = shrinkage_estimate(row)
+    if estimate is None:
         return ""
-    if power is not None and power >= LOW_POWER:
-        return ""
-    return (
-        f"{short_number(estimate)} {interval_text(row['best_guess_low'], row['best_guess_high'])}"
-    )
+    interval = interval_text(row["best_guess_low"], row["best_guess_high"])
+    return f"{short_number(estimate)} {interval}"
 
 
 def _shrinkage_note(row: Row) -> str:
@@ -315,11 +321,11 @@ def counts_file_sentences(audit: Audit, system: Row) -> Iterator[str]:
         if fact.code == NOT_IN_COUNTS
     ]
     n_suppressed = sum(row["item"] in {GROUP_WITHHELD, STRATUM_WITHHELD} for row in count_rows)
-    suppressed = f" {n_suppressed} groups or strata are suppressed." if n_suppressed else ""
+    suppressed = f". {n_suppressed} groups or strata are suppressed" if n_suppressed else ""
     files = "files" if n_files > 1 else "file"
     yield (
         f"From {n_files} {files} of counts, which do not contain: "
-        f"{'; '.join(unknown_quantities)}.{suppressed}"
+        f"{'; '.join(unknown_quantities)}{suppressed}"
     )
 
 
@@ -346,7 +352,7 @@ def no_threshold_sentence(audit: Audit, system: Row) -> str:
         remedy = ", or use eer"
     return (
         f"No error rates: no operating point has a threshold ({'; '.join(reasons)}). "
-        f"Set a threshold with --operating-point threshold=X{remedy}."
+        f"Set a threshold with --operating-point threshold=X{remedy}"
     )
 
 
@@ -695,7 +701,7 @@ def failed_checks(audit: Audit) -> list[tuple[list[str], list[Row]]]:
 
 def confounding_sentences(audit: Audit, filters: Row) -> Iterator[str]:
     """Yield which attributes are associated with those of a grouping, and how to examine them."""
-    return (each.sentence for each in associations(audit, filters))
+    return (f"{each.sentence}." for each in associations(audit, filters))
 
 
 def associations(audit: Audit, filters: Row) -> Iterator[AssociationText]:
@@ -723,8 +729,7 @@ def associations(audit: Audit, filters: Row) -> Iterator[AssociationText]:
     if is_single_attribute:
         for row in associated:
             if row["relation"] in {"told", "alike"}:
-                words = association(row)
-                yield words._replace(sentence=f"{words.sentence}.")
+                yield association(row)
     same_kind_pairs = {
         (row["attribute"], row["other"]) for row in rows if row["relation"] in _SAME_KIND_RELATIONS
     }
@@ -745,14 +750,29 @@ def associations(audit: Audit, filters: Row) -> Iterator[AssociationText]:
         name = row.get("as_given", other_attribute)
         remedy = f". To examine this, use --within {name} or --standardise {name}"
         words = association(row)
-        yield words._replace(sentence=f"{words.sentence}{'' if is_examined else remedy}.")
+        yield words._replace(sentence=f"{words.sentence}{'' if is_examined else remedy}")
 
 
 # ---- groups
 
 
-def group_eer_lines(audit: Audit, scope_filters: Row) -> Iterator[tuple[str, str]]:
-    """Yield each group's EER at a threshold of its own, as a label and words.
+class EerLine(NamedTuple):
+    """What is shown of EERs at a threshold of each group's own."""
+
+    label: str
+    """The group, or what is compared."""
+    words: str
+    direction: str = ""
+    """Whether the group is shown to be ``harder`` or ``easier``; empty if it is not."""
+
+    @property
+    def text(self) -> str:
+        """The words, after the direction if there is one."""
+        return f"{self.direction}: {self.words}" if self.direction else self.words
+
+
+def group_eer_lines(audit: Audit, scope_filters: Row) -> Iterator[EerLine]:
+    """Yield each group's EER at a threshold of its own.
 
     It shows how hard a group is, whatever one threshold for all groups does to it.
     """
@@ -775,7 +795,7 @@ def group_eer_lines(audit: Audit, scope_filters: Row) -> Iterator[tuple[str, str
             names = ", ".join(unclear[:_MAX_DIFFERING_GROUPS])
             if len(unclear) > _MAX_DIFFERING_GROUPS:
                 names += " and others"
-            yield "inconclusive", f"no interval, or an EER of 0, for {names}"
+            yield EerLine("inconclusive", f"no interval, or an EER of 0, for {names}")
         return
     level = 1 - options["confidence"]
     if is_pair and reference == "geomean":
@@ -788,7 +808,7 @@ def group_eer_lines(audit: Audit, scope_filters: Row) -> Iterator[tuple[str, str
 
 def _pair_eer_lines(
     pair: Sequence[Row], ratio_of_group: Mapping[str, Row], level: float
-) -> Iterator[tuple[str, str]]:
+) -> Iterator[EerLine]:
     """Yield which of two groups, the one with the higher EER first, is harder, and both EERs."""
     harder, easier = (row["group"] for row in pair)
     ratio_row = ratio_of_group[harder]
@@ -799,10 +819,10 @@ def _pair_eer_lines(
         f"{p_value(ratio_row['p'])}"
     )
     if ratio_row["p"] <= level:
-        yield "the harder group", f"{harder}: {words}"
+        yield EerLine("the harder group", f"{harder}: {words}")
     else:
-        yield "the harder group", f"inconclusive: {harder} {words}"
-    yield from ((row["group"], _eer_text(row)) for row in pair)
+        yield EerLine("the harder group", f"inconclusive: {harder} {words}")
+    yield from (EerLine(row["group"], _eer_text(row)) for row in pair)
 
 
 def _several_eer_lines(
@@ -811,7 +831,7 @@ def _several_eer_lines(
     ratio_of_group: Mapping[str, Row],
     reference: str,
     level: float,
-) -> Iterator[tuple[str, str]]:
+) -> Iterator[EerLine]:
     """Yield which groups' EERs differ from a reference; if none, the highest and the lowest."""
     differing_rows = [
         row
@@ -821,15 +841,15 @@ def _several_eer_lines(
     if not differing_rows:
         highest, lowest = rows_with_interval[0], rows_with_interval[-1]
         words = f"no group of {n_groups} is shown to differ from {reference}"
-        yield "harder or easier", words
-        yield highest["group"], f"the highest: {_eer_text(highest)}"
-        yield lowest["group"], f"the lowest: {_eer_text(lowest)}"
+        yield EerLine("harder or easier", words)
+        yield EerLine(highest["group"], f"the highest: {_eer_text(highest)}")
+        yield EerLine(lowest["group"], f"the lowest: {_eer_text(lowest)}")
         return
     words = f"{len(differing_rows)} of {n_groups} groups differ from {reference}"
     n_inconclusive = n_groups - len(differing_rows)
     if n_inconclusive:
         words += f"; the other {n_inconclusive} are inconclusive"
-    yield "harder or easier", words
+    yield EerLine("harder or easier", words)
     differing_rows.sort(key=lambda row: -abs(math.log(ratio_of_group[row["group"]]["value"])))
     for row in differing_rows[:_MAX_DIFFERING_GROUPS]:
         ratio_row = ratio_of_group[row["group"]]
@@ -837,9 +857,10 @@ def _several_eer_lines(
         interval = interval_text(ratio_row["low"], ratio_row["high"])
         ratio = f"{short_number(ratio_row['value'])} times {interval}"
         p_text = p_value(ratio_row["p_holm"])
-        yield row["group"], f"{direction}: {_eer_text(row)}, {ratio}, {p_text}"
+        yield EerLine(row["group"], f"{_eer_text(row)}, {ratio}, {p_text}", direction)
     if len(differing_rows) > _MAX_DIFFERING_GROUPS:
-        yield "", f"and {len(differing_rows) - _MAX_DIFFERING_GROUPS} more that differ"
+        n_more = len(differing_rows) - _MAX_DIFFERING_GROUPS
+        yield EerLine("", f"and {n_more} more that differ")
 
 
 def _eer_text(row: Row) -> str:

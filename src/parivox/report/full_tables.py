@@ -161,7 +161,7 @@ def _system_blocks(audit: Audit, system: Row) -> Iterator[RenderableType]:
     yield from terminal_table(replace(thresholds, rows=system_rows, title="").select(_POINT_HEADS))
     located = [point for point in points if not point["reason"]]
     if not located:
-        yield text(no_threshold_sentence(audit, system))
+        yield text(f"{no_threshold_sentence(audit, system)}.")
     for grouping in audit.record["groupings"]:
         for allocation in audit.record["options"]["allocate"]:
             filters = {**system, "grouping": grouping, "allocation": allocation}
@@ -188,7 +188,7 @@ def _data_blocks(audit: Audit, system: Row) -> Iterator[RenderableType]:
             "value: groups of few speakers or few errors differ by chance alone, often by a "
             "factor of two or more.",
         )
-    yield from map(text, counts_file_sentences(audit, system))
+    yield from (text(f"{words}.") for words in counts_file_sentences(audit, system))
     notes = data_notes(audit, system)
     if notes:
         yield text("Noted: " + "; ".join(notes) + ".")
@@ -305,8 +305,8 @@ def _verdict_blocks(
 def _group_eer_blocks(audit: Audit, filters: Row) -> Iterator[RenderableType]:
     """Yield each group's EER at a threshold of its own."""
     table = _two_column_grid()
-    for words, sentence in group_eer_lines(audit, filters):
-        add_row(table, words, sentence)
+    for line in group_eer_lines(audit, filters):
+        add_row(table, line.label, line.text)
     if table.row_count:
         head = heading_with_status(audit, "EER at group-specific thresholds", filters)
         yield text(f"{head}:", style="bold")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from itertools import groupby
+from itertools import chain, groupby, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 from parivox.auditing import IS_REFERENCE, NO_TRIALS, is_far_from_target
@@ -174,6 +174,8 @@ class PooledRates(NamedTuple):
     metric: str
     rates: list[tuple[str, str]]
     """Each system with its rate, or with why there is none."""
+    has_trials: bool
+    """Whether any system has trials that may have this error."""
 
     @property
     def sentence(self) -> str:
@@ -453,6 +455,7 @@ def _group_comparison(scope: Scope, rate_row: Row, verdict_row: Row | None) -> G
         )
     code, reason_code = verdict_row["verdict"], verdict_row["reason"]
     reason = inconclusive_text(verdict_row)
+    estimate = findings.shrinkage_estimate(verdict_row)
     if verdict_row.get("because_of"):
         code, reason_code = "inconclusive", "because_of"
         reason = f"better, but not confirmed without {verdict_row['because_of']}"
@@ -466,8 +469,7 @@ def _group_comparison(scope: Scope, rate_row: Row, verdict_row: Row | None) -> G
         p=verdict_row["p_holm"],
         reason=reason,
         reason_code=reason_code,
-        # without its interval
-        best_guess=findings.shrinkage_estimate_text(verdict_row).partition(" ")[0],
+        best_guess="" if estimate is None else short_number(estimate),
         error_counts=error_counts,
     )
 
@@ -493,7 +495,7 @@ def _findings(audit: Audit, groups: Sequence[GroupResult], status: str) -> Itera
         reasons = dict.fromkeys(
             findings.no_threshold_sentence(audit, system) for system in systems(audit)
         )
-        yield from ([Phrase(words.removesuffix("."))] for words in reasons)
+        yield from ([Phrase(words)] for words in reasons)
         return
     if not any(each.verdict for group in groups for each in group.all_comparisons()):
         yield [Phrase("The audit does not show whether groups differ beyond chance")]
@@ -656,29 +658,14 @@ def _frequency_sentence(
     system = _only_system(metric, [*worse, *better]) if has_figures else ""
     error_type = ERROR_TYPES[metric]
     start = f"With {system}, {error_type} are" if system else f"{capitalised(error_type)} are"
-    phrases = [Phrase(start)]
+    phrases, units = [Phrase(start)], chain((" times as frequent",), repeat(" times"))
     for frequency, code, groups in (("more", "worse", worse), ("less", "better", better)):
         if groups:
             joint = ", and" if len(phrases) > 1 else ""
             phrases.append(Phrase(f"{joint} {frequency} frequent among "))
             phrases += _group_phrases(
-                metric, code, groups, has_figures=has_figures, is_one_system=bool(system)
+                metric, code, groups, units, has_figures=has_figures, is_one_system=bool(system)
             )
-    return _abbreviated_after_first(phrases, " times as frequent", " times")
-
-
-def _abbreviated_after_first(sentence: Sentence, full: str, short_form: str) -> Sentence:
-    """Replace a phrase in a sentence by a short form after it has been used once."""
-    is_used = False
-    phrases = []
-    for phrase in sentence:
-        head, full_form, tail = phrase.text.partition(full)
-        if is_used:
-            text = phrase.text.replace(full, short_form)
-        else:
-            text = head + full_form + tail.replace(full, short_form)
-        is_used = is_used or bool(full_form)
-        phrases.append(phrase._replace(text=text))
     return phrases
 
 
@@ -697,11 +684,15 @@ def _group_phrases(
     metric: str,
     code: str,
     groups: list[GroupComparisons],
+    units: Iterator[str],
     *,
     has_figures: bool,
     is_one_system: bool,
 ) -> Iterator[Phrase]:
-    """Yield the names of groups, with ratios or with the systems in which they differ."""
+    """Yield the names of groups, with ratios or with the systems in which they differ.
+
+    `units` are the words behind each next ratio.
+    """
     named, n_more = groups[:_MAX_NAMED], len(groups) - _MAX_NAMED
     for i, (group, comparisons) in enumerate(named):
         n_systems = len(group.comparisons[metric])
@@ -709,7 +700,7 @@ def _group_phrases(
             yield Phrase(" and " if i == len(named) - 1 and n_more <= 0 else ", ")
         yield Phrase(group.group, code)
         if has_figures:
-            ratios = _ratios_text(comparisons, 1 if is_one_system else n_systems)
+            ratios = _ratios_text(comparisons, 1 if is_one_system else n_systems, units)
             yield Phrase(f" ({ratios})" if len(groups) > 1 else f": {ratios}")
         elif len(comparisons) > _MAX_NAMED:
             yield Phrase(f" ({len(comparisons)} of {n_systems} systems)")
@@ -720,28 +711,31 @@ def _group_phrases(
         yield Phrase(f" {_more_groups(n_more)}")
 
 
-def _ratios_text(comparisons: Sequence[GroupComparison], n_systems: int) -> str:
+def _ratios_text(
+    comparisons: Sequence[GroupComparison], n_systems: int, units: Iterator[str]
+) -> str:
     """Return how many times as frequent, with each of several systems; of many, the range."""
     if n_systems == 1:
-        return _ratio_text(comparisons[0])
+        return _ratio_text(comparisons[0], next(units))
     if len(comparisons) > _MAX_NAMED:
         ratios = [comparison.ratio for comparison in comparisons if comparison.ratio is not None]
         times = short_number(min(ratios))
         if max(ratios) > min(ratios):
             times += f" to {short_number(max(ratios))}"
-        return f"{times} times as frequent with {len(comparisons)} of {n_systems} systems"
+        return f"{times}{next(units)} with {len(comparisons)} of {n_systems} systems"
     return ", ".join(
-        f"{_ratio_text(comparison)} with {comparison.system}" for comparison in comparisons
+        f"{_ratio_text(comparison, unit)} with {comparison.system}"
+        for comparison, unit in zip(comparisons, units, strict=False)
     )
 
 
-def _ratio_text(comparison: GroupComparison) -> str:
+def _ratio_text(comparison: GroupComparison, unit: str) -> str:
     """Return how many times as frequent, with its interval and the shrinkage estimate."""
     estimate = ""
     if comparison.best_guess:
         estimate = f" (shrinkage estimate {comparison.best_guess})"
     interval = interval_text(comparison.low, comparison.high)
-    return f"{short_number(comparison.ratio)} times as frequent {interval}{estimate}"
+    return f"{short_number(comparison.ratio)}{unit} {interval}{estimate}"
 
 
 def _joint_differences(
@@ -785,8 +779,7 @@ def _joint_differences(
 
 def _largest_p_text(p_values: Sequence[float]) -> str:
     """Return a p value, or the largest of several."""
-    words = p_value(max(p_values))
-    return words if len(p_values) == 1 else words.replace("p = ", "p ≤ ")
+    return p_value(max(p_values), is_largest=len(p_values) > 1)
 
 
 def _limit_findings(audit: Audit) -> Iterator[str]:
@@ -888,7 +881,7 @@ def _threshold_text(audit: Audit) -> str:
     if len(systems(audit)) > 1:
         threshold = "one threshold per system, common to all groups"
     kinds = {point_as_given(row).partition("=")[0] for row in first_points}
-    is_target_reached = not any(text.startswith("set for") for text in descriptions)
+    is_target_reached = not any(map(_misses_target, first_points))
     link = ", at which" if is_target_reached and kinds <= {"fpr", "fnr", "eer"} else ":"
     return f"{threshold}{link} {words}"
 
@@ -899,6 +892,13 @@ _POINT_DESCRIPTIONS = {
     "bayes": "the threshold that minimises the cost of scores that are likelihood ratios",
     "deployed": "decisions as they were made",
 }
+
+
+def _misses_target(row: Row) -> bool:
+    """Return whether the rate that an operating point holds is far from its target."""
+    kind, _, setting = point_as_given(row).partition("=")
+    reached_rate = row.get(kind) if kind in _TARGET_EVENTS else None
+    return reached_rate is not None and is_far_from_target(float(setting), reached_rate)
 
 
 def point_in_short(row: Row) -> str:
@@ -913,9 +913,9 @@ def point_in_short(row: Row) -> str:
     kind, _, setting = point.partition("=")
     if kind in {"fpr", "fnr"}:
         event = _TARGET_EVENTS[kind]
-        target_rate, reached_rate = float(setting), row.get(kind)
-        if reached_rate is not None and is_far_from_target(target_rate, reached_rate):
-            return f"set for {100 * target_rate:g} %, but {percent(reached_rate)} {event}"
+        target_rate = float(setting)
+        if _misses_target(row):
+            return f"set for {100 * target_rate:g} %, but {percent(row[kind])} {event}"
         return f"{100 * target_rate:g} % {event}"
     if kind == "threshold":
         return f"a score of {setting}"
@@ -927,21 +927,27 @@ def point_in_short(row: Row) -> str:
 def _pooled_rates(audit: Audit) -> Iterator[PooledRates]:
     """Yield both errors of all trials together, in every system."""
     for metric in ERROR_TYPES:
-        rates = []
+        rates, has_trials = [], False
         for system in systems(audit):
+            row = _pooled_row(audit, system, metric)
             label = system_label(system["system"], system["list"])
-            rates.append((label, _pooled_rate_text(audit, system, metric)))
-        yield PooledRates(metric, rates)
+            rates.append((label, _pooled_rate_text(audit, system, metric, row)))
+            has_trials |= row is None or row["reason"] != NO_TRIALS[metric]
+        yield PooledRates(metric, rates, has_trials)
 
 
-def _pooled_rate_text(audit: Audit, system: Row, metric: str) -> str:
-    """Return the rate of all trials of a system, or why there is none."""
+def _pooled_row(audit: Audit, system: Row, metric: str) -> Row | None:
+    """Return the rate of all trials of a system at the first operating point, if there is one."""
     point = first_point_name(audit, system)
     filters = {**system, "grouping": "all", "within": "", "metric": metric}
     rows = audit.groups.subset(**filters, operating_point=point, definition="").rows()
-    if not rows or not point:
+    return rows[0] if rows and point else None
+
+
+def _pooled_rate_text(audit: Audit, system: Row, metric: str, row: Row | None) -> str:
+    """Return the rate of all trials of a system, or why there is none."""
+    if row is None:
         return "no threshold"
-    row = rows[0]
     if row["value"] is not None:
         return percent(row["value"])
     reason = inconclusive_text(row)
@@ -953,8 +959,7 @@ def _pooled_rate_text(audit: Audit, system: Row, metric: str) -> str:
 def _errors_without_trials(pooled_rates: Sequence[PooledRates]) -> Iterator[str]:
     """Yield of which error nothing is known in any system, as it has no trials."""
     for pooled in pooled_rates:
-        reason = INCONCLUSIVE_REASONS[NO_TRIALS[pooled.metric]]
-        if all(rate.startswith(reason) for _, rate in pooled.rates):
+        if not pooled.has_trials:
             reasons = "; ".join(dict.fromkeys(rate for _, rate in pooled.rates))
             yield f"The audit says nothing about {ERROR_TYPES[pooled.metric]}: {reasons}"
 

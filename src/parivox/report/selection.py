@@ -139,7 +139,7 @@ def _group_blocks(
     """
     yield text(f"{group}, of {same_grouping[0].grouping_label}", style="bold")
     if not any(located_points(audit, scope.filters) for scope in same_grouping):
-        yield text(no_threshold_sentence(audit, systems(audit)[0]))
+        yield text(f"{no_threshold_sentence(audit, systems(audit)[0])}.")
         return
     has_several_systems = len(systems(audit)) > 1
     # the verdict comes first, so that it is next to the name however narrow the terminal is

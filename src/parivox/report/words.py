@@ -141,11 +141,14 @@ def counted_item(count: int, description: str) -> str:
 
 def percent(fraction: float | None) -> str:
     """Return a fraction in percent with three digits."""
+    return "–" if fraction is None else f"{percent_figure(fraction)} %"
+
+
+def percent_figure(fraction: float | None) -> str:
+    """Return a fraction in percent with three digits, without the percent sign."""
     if fraction is None:
         return "–"
-    if fraction == 0:
-        return "0 %"
-    return f"{100 * fraction:#.3g}".rstrip(".") + " %"
+    return "0" if fraction == 0 else f"{100 * fraction:#.3g}".rstrip(".")
 
 
 def share_of_speakers(share: float | None) -> str:
@@ -192,8 +195,8 @@ def p_value_cell(p: float | None) -> str:
     return "<0.001" if p < 0.001 else f"{p:.2g}"
 
 
-def p_value(p: float | None) -> str:
-    """Return a p value for a sentence.
+def p_value(p: float | None, *, is_largest: bool = False) -> str:
+    """Return a p value for a sentence; `is_largest` if it is the largest of several.
 
     Examples
     --------
@@ -202,7 +205,7 @@ def p_value(p: float | None) -> str:
     """
     if p is None:
         return "p undefined"
-    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+    return "p < 0.001" if p < 0.001 else f"p {'≤' if is_largest else '='} {p:.2g}"
 
 
 def shortened_names(names: Sequence[str], *, most: int) -> list[str]:

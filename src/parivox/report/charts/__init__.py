@@ -88,7 +88,8 @@ def figures(audit: Audit, *, theme: Theme = PAGE) -> list[Figure]:
             with contextlib.suppress(ConfigError):
                 drawing = kind.draw(scope, theme)
                 slug = _unique_slug((kind.name, *name_parts), used_slugs)
-                drawn_figures.append(Figure(slug, kind.section, *drawing))
+                row = (kind.name, scope.grouping) if name_parts else (kind.name,)
+                drawn_figures.append(Figure(slug, kind.section, *drawing, row))
     return drawn_figures
 
 

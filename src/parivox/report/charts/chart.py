@@ -37,11 +37,12 @@ CHOICES = ("by", "groups", "system", "systems", "allocation", "operating_point")
 
 
 class Drawing(NamedTuple):
-    """A Vega-Lite specification with its title, how to read it, and what it shows."""
+    """A Vega-Lite specification with its texts, as a `Figure` has them."""
 
     spec: Spec
     title: str
-    reading: str
+    caption: str
+    guide: str
     description: str
 
 
@@ -56,10 +57,19 @@ class Figure:
     chart: Spec
     """The Vega-Lite specification, which `parivox.report.charts.svg` and others take."""
     title: str
-    reading: str
-    """How to read it."""
+    caption: str
+    """What is drawn, in a sentence."""
+    guide: str
+    """How to read it, in further sentences."""
     description: str
     """What it shows, for readers who cannot see it."""
+    row: tuple[str, ...] = ()
+    """The kind of figure and the grouping, which figures of several systems have in common."""
+
+    @property
+    def reading(self) -> str:
+        """What is drawn, and how to read it."""
+        return f"{self.caption} {self.guide}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -126,7 +126,8 @@ def against(scope: ChartScope, theme: Theme, *, measure: str = "ratio") -> Drawi
         f"{shortened(scope.grouping)}"
         + (f" at {shortened(scope.operating_point)}" if bias_measure.is_of_references else ""),
         f"A dot is a group: {dots_show} in {first_name} (to the "
-        f"right) and in {second_name} (upwards), with both intervals. On the dashed diagonal both "
+        f"right) and in {second_name} (upwards), with both intervals.",
+        "On the dashed diagonal both "
         "systems treat it alike; upper right: worse off in both; upper left or lower right: only "
         "one of them disfavours it. Hollow dots, marked *, rest on too few people or errors."
         + (_NO_ERRORS if any(row["edge"] != "circle" for row in all_rows) else "")
@@ -336,7 +337,8 @@ def differences(scope: ChartScope, theme: Theme) -> Drawing:
         f"{first_name} over {second_name}, group by group: {shortened(scope.grouping)} at "
         f"{shortened(scope.operating_point)}",
         f"Rate with {first_name} divided by rate with {second_name}, for each group, on the trials "
-        "that both systems have, with confidence interval. Left of the dashed line the group has "
+        "that both systems have, with confidence interval.",
+        "Left of the dashed line the group has "
         f"fewer errors with {first_name}, right of it with {second_name}. Triangles: the interval "
         "excludes 1, without adjustment for the number of groups. Hollow dots have no interval.",
         "; ".join(sentences) + ".",
@@ -436,7 +438,8 @@ def ranks(scope: ChartScope, theme: Theme) -> Drawing:
         "Had other speakers been tested, which system would have come out better: with fewer "
         "errors, with groups that differ less, or both? Each bar is "
         "split by how often either did when speakers were drawn anew, in percent: full for "
-        f"{first_name}, hollow for {second_name}. A bar that is all full or all hollow is a firm "
+        f"{first_name}, hollow for {second_name}.",
+        "A bar that is all full or all hollow is a firm "
         "rank; one that is split in the middle is none. Grey: better on one but not on both. An "
         "empty row: the operating point fixes that rate, so none can win.",
         "; ".join(sentences) + ".",

@@ -94,8 +94,8 @@ def det(scope: ChartScope, theme: Theme, *, panel: str | None = None) -> Drawing
     return Drawing(
         _spec(rows, line_names, domain, audit, theme),
         f"DET curves: {systems} by {shortened(scope.grouping)}",
-        "DET curve of each group; lower curves are better. "
-        + (_SHADES if has_shades else _NO_SHADES)
+        "DET curve of each group; lower curves are better.",
+        (_SHADES if has_shades else _NO_SHADES)
         + "Filled marks: audited operating points; if marks of the same shape lie apart, the "
         "common threshold gives the groups different error rates. Hollow circles: minimum cost of "
         "each group. Marks on the border lie on or beyond it."
@@ -124,7 +124,8 @@ def det_of_systems(scope: ChartScope, theme: Theme) -> Drawing:
     return Drawing(
         _spec(rows, [*names.values()], domain, audit, theme),
         "DET curves: all systems and lists",
-        "DET curve of each system or trial list; lower curves are better. Shaded: confidence "
+        "DET curve of each system or trial list; lower curves are better.",
+        "Shaded: confidence "
         "intervals. Filled marks: audited operating points. Hollow circles: minimum cost of each "
         "system.",
         " ".join(_points_sentence(audit, subject) for subject in names),

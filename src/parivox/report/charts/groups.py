@@ -100,7 +100,8 @@ def speakers(scope: ChartScope, theme: Theme) -> Drawing:
     return Drawing(
         theme.styled(vl.side_by_side(panels, 10), view=_NO_FRAME),
         f"Sample by {shortened(scope.grouping)}",
-        "Speakers and trials by group. Hollow bars, marked *: below the sample-size minimum for at "
+        "Speakers and trials by group.",
+        "Hollow bars, marked *: below the sample-size minimum for at "
         "least one error type." + undrawn_sentence(scope, _MAX_SIZE_GROUPS),
         "; ".join(_size_facts(scope, size_rows)) + ".",
     )
@@ -172,7 +173,8 @@ def forest(scope: ChartScope, theme: Theme) -> Drawing:
         f"Error rates by group: {shortened(scope.label)} at {shortened(scope.operating_point)}, "
         f"by {shortened(scope.grouping)}",
         "Dots show the error rate of each group, lines its confidence interval (logarithmic axis; "
-        "further right is worse). Dashed line: all groups pooled. Grey band: 95 % range of a "
+        "further right is worse).",
+        "Dashed line: all groups pooled. Grey band: 95 % range of a "
         "group's rate if rates were equal in all groups. Triangles: verdict of worse or better. "
         "Hollow dots: too few speakers or errors; groups with such a rate are marked *. An arrow "
         "from the left: no errors observed, the rate is at most the value at its end."
@@ -374,7 +376,8 @@ def rates_by_stratum(scope: ChartScope, theme: Theme) -> Drawing:
         f"Within strata: {shortened(scope.label)} at {shortened(scope.operating_point)}, "
         f"by {shortened(scope.grouping)}",
         "Error rate of each group in every stratum, with confidence interval, at the same "
-        "threshold; further right is worse. If groups differ in the same way in every stratum, the "
+        "threshold; further right is worse.",
+        "If groups differ in the same way in every stratum, the "
         "strata do not explain the difference. Groups without errors in a stratum have no mark."
         + undrawn_sentence(scope, _MAX_STRATUM_GROUPS),
         "; ".join(sentences) + ".",
@@ -469,7 +472,7 @@ def failures(scope: ChartScope, theme: Theme) -> Drawing:
         theme.styled(theme.arrange(panels, 12), view=_NO_FRAME),
         f"Whose recordings fail: {shortened(scope.label)} by {shortened(scope.grouping)}",
         "A dot is the share of a group's recordings that could not be used, its line the "
-        "interval; next to it failures and attempts. Further right is worse."
-        + undrawn_sentence(scope, _MAX_FAILURE_GROUPS),
+        "interval; next to it failures and attempts.",
+        "Further right is worse." + undrawn_sentence(scope, _MAX_FAILURE_GROUPS),
         "; ".join(sentences) + ".",
     )

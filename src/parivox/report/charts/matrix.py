@@ -76,7 +76,8 @@ def matrix(scope: ChartScope, theme: Theme) -> Drawing:
         f"Who is taken for whom: {shortened(scope.label)} at {shortened(scope.operating_point)}, "
         f"by {shortened(scope.grouping)}",
         "A cell is a pair of groups: the darker (on a dark ground the brighter), the more often "
-        "someone of the row's group is taken for someone of the column's. Steps are even in "
+        "someone of the row's group is taken for someone of the column's.",
+        "Steps are even in "
         "ratio. Hatched: the list has no such trials, so nothing is known."
         + undrawn_sentence(scope, MAX_GROUPS),
         _description(cells, len(scope.groups)),

@@ -132,7 +132,8 @@ def measures(scope: ChartScope, theme: Theme) -> Drawing:
         f"Summary fairness measures: {shortened(scope.grouping)} at "
         f"{shortened(scope.operating_point)}",
         "Each fairness measure in units of its noise floor, as distance from the value for equal "
-        "rates. Grey: range of 95 % of audits of these speakers if error rates were equal; tick: "
+        "rates.",
+        "Grey: range of 95 % of audits of these speakers if error rates were equal; tick: "
         "their mean. Only points to the right of the grey area indicate a difference between "
         "groups. Value and p are shown on the right"
         + (" (a dash: no p; the tables of measures give the reason)" if lacks_p else "")
@@ -294,7 +295,8 @@ def over_metrics(scope: ChartScope, theme: Theme, *, measure: str = "nrb") -> Dr
     return Drawing(
         theme.styled(panel, view={"stroke": None}),
         f"{capitalised(meta_measure.label)} by base metric: {shortened(scope.grouping)}",
-        f"{capitalised(meta_measure.definition)}. Dots: systems; lines: confidence intervals; grey "
+        f"{capitalised(meta_measure.definition)}.",
+        f"Dots: systems; lines: confidence intervals; grey "
         "ticks: noise floors, where known. "
         f"Of {_measured_groups(scope)}, or of all where fewer than two are. Rates are "
         "at one threshold for all, EER and minimum cost at each group's own, so the rows are not "
@@ -445,7 +447,8 @@ def accuracy(scope: ChartScope, theme: Theme) -> Drawing:
         theme.styled(vl.side_by_side(panels, 16)),
         f"Accuracy and equality of systems: {shortened(scope.grouping)} at "
         f"{shortened(scope.operating_point)}",
-        "Horizontal: pooled error rate. Vertical: between-group SD of log rates, corrected for "
+        "Horizontal: pooled error rate.",
+        "Vertical: between-group SD of log rates, corrected for "
         "sampling noise (0.69 corresponds to a twofold difference), of "
         f"{_measured_groups(scope)}{'; hollow: of all groups' if has_left_out else ''}. Lower "
         "left is best. Bars: confidence intervals. Grey tick: noise floor. The rate that defines "

@@ -33,8 +33,8 @@ def score_det(metrics: ScoreMetrics, theme: Theme = PAPER) -> Drawing:
     return Drawing(
         _spec(rows, names, theme),
         f"DET curves: {shortened(metrics.name)}",
-        "DET curve of all trials and of each group; lower curves are better. Without ids of "
-        "speakers no curve has an interval.",
+        "DET curve of all trials and of each group; lower curves are better.",
+        "Without ids of speakers no curve has an interval.",
         f"{len(names)} curves.",
     )
 

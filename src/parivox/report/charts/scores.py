@@ -118,7 +118,8 @@ def distributions(scope: ChartScope, theme: Theme) -> Drawing:
         ),
         f"Score distributions: {shortened(scope.label)} by {shortened(scope.grouping)}",
         "Score distributions of target trials (filled) and nontarget trials (outline) by group, "
-        "each with the same area. Trials to the right of a threshold are accepted. If the "
+        "each with the same area.",
+        "Trials to the right of a threshold are accepted. If the "
         "distributions of a group are shifted against those of other groups, a common threshold "
         "gives it more errors of one type." + undrawn_sentence(scope, _MAX_HILLS),
         f"Densities of scores of {len(groups)} groups and of all, with the audited thresholds.",
@@ -233,8 +234,8 @@ def boxes(scope: ChartScope, theme: Theme) -> Drawing:
         theme.styled(theme.arrange(panels, 12), view={"stroke": None}),
         f"How scores spread: {shortened(scope.label)} by {shortened(scope.grouping)}",
         "The box contains the middle half of a group's scores, lines reach from the 5th to the "
-        "95th "
-        "percentile, the stroke is the median. Dashed line: the median of all trials. Thick bar: "
+        "95th percentile, the stroke is the median.",
+        "Dashed line: the median of all trials. Thick bar: "
         "confidence interval of the difference between the group's median and that of all trials; "
         "if it excludes the dashed line, the scores of the group are shifted. Target trials "
         "further left are rejected more often, nontarget trials further right are accepted more "
@@ -323,8 +324,8 @@ def calibration(scope: ChartScope, theme: Theme) -> Drawing:
         f"What calibration costs each group: {shortened(scope.label)} by "
         f"{shortened(scope.grouping)}",
         "A diamond is what a group's scores cost when read as log-likelihood ratios, a dot what "
-        "they would cost after a calibration for this group alone, lines are intervals. The grey "
-        "between them, in figures at the right, is the calibration loss. Scores without "
+        "they would cost after a calibration for this group alone, lines are intervals.",
+        "The grey between them, in figures at the right, is the calibration loss. Scores without "
         "information "
         "cost 1 bit." + undrawn_sentence(scope, _MAX_CALIBRATED),
         "; ".join(sentences) + ".",
@@ -437,7 +438,8 @@ def thresholds(scope: ChartScope, theme: Theme) -> Drawing:
         f"One threshold for all, or each its own: {shortened(scope.label)} by "
         f"{shortened(scope.grouping)}",
         "Left: the score at which each group would cost least; the dashed line is the common "
-        "threshold, at which all trials together cost least. Right: how many times its smallest "
+        "threshold, at which all trials together cost least.",
+        "Right: how many times its smallest "
         "cost a group has at the common one, with "
         "interval; 1 means that the common threshold costs it nothing. Dots are at least 1 by "
         "construction, and further right for small groups; diamonds, with the own threshold found "

@@ -110,7 +110,8 @@ def over_alpha(
         theme.styled(vl.side_by_side(panels, 16)),
         f"Fairness measures by weight: {shortened(scope.grouping)} at {shortened(points)}",
         "Fairness measures by weight alpha: at 0 only false rejects count, at 1 only false "
-        "accepts. Where lines cross, the ranking of the systems depends on alpha. "
+        "accepts.",
+        "Where lines cross, the ranking of the systems depends on alpha. "
         + (_INTERVALS_SENTENCE if estimates else "")
         + "FDR: higher is fairer; GARBE, IR: lower is fairer. A line ends where the measure is "
         "undefined. " + _groups_sentence(scope),
@@ -185,7 +186,7 @@ def over_fpr(
     return Drawing(
         theme.styled({**all_panels, "resolve": {"scale": {"strokeWidth": "independent"}}}),
         f"What the threshold does to the measures: {shortened(scope.grouping)}",
-        "Above: each measure at every threshold, from few false accepts to many. "
+        "Above: each measure at every threshold, from few false accepts to many.",
         "Below: its two terms, thick of FPR, thin of FNR; a cross marks where one overtakes the "
         "other, so that another error type determines the measure from there on. Thin "
         "vertical lines are the audited points. "
@@ -287,7 +288,8 @@ def terms(scope: ChartScope, theme: Theme, *, measures: Names = None) -> Drawing
         f"How far the measures range: {shortened(scope.grouping)}",
         "Above: how often each measure takes which value, over every alpha from 0 to 1 and every "
         f"threshold with an FPR of {percent(_FPR_RANGE[0])} to {percent(_FPR_RANGE[1])}; each "
-        "curve is as high as its peak. Below: its two terms over these thresholds, the box from a "
+        "curve is as high as its peak.",
+        "Below: its two terms over these thresholds, the box from a "
         "quarter to three quarters of them, lines from 5 to 95 of 100, the stroke in the middle "
         "the median. Terms of different size do not weigh alike, whatever alpha says. This is the "
         "range of choices, not of chance: speakers drawn anew would move it. "

@@ -71,7 +71,7 @@ class EmbeddedFigure:
     id: str
     title: str
     caption: str
-    """How to read it; only the first sentence if an earlier figure has the same text."""
+    """What is drawn, and how to read it; the latter not if an earlier figure has the same text."""
     svg: str
 
 
@@ -174,28 +174,17 @@ def _without_breaks(words: str) -> str:
 def _embedded_figures(audit: Audit) -> dict[str, list[list[EmbeddedFigure]]]:
     """Return rows of figures by section; a kind of figure for several systems is one row."""
     rows_by_section: dict[str, list[list[EmbeddedFigure]]] = {name: [] for name in SECTIONS}
-    names = sorted(
-        (system_label(*figure.values()) for figure in systems(audit)), key=len, reverse=True
-    )
-    # longer names first, so that no name is taken for the beginning of another
-    system = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)")
     all_figures = with_progress(figures(audit), "figures", "figures")
     for section, section_figures in groupby(all_figures, key=lambda figure: figure.section):
         seen_readings: set[str] = set()
         rows = []
-        # titles of one kind of figure differ by the system only
-        for _, similar_figures in groupby(
-            section_figures, key=lambda figure: system.sub("", figure.title)
-        ):
+        for _, similar_figures in groupby(section_figures, key=lambda figure: figure.row):
             row = []
             for figure in similar_figures:
-                # a text that an earlier figure of the section has is cut to its first sentence
-                first_sentence = f"{figure.reading.removesuffix('.').partition('. ')[0]}."
+                # how to read it is said once in a section
+                is_repeated = figure.reading in seen_readings
                 row.append(
-                    embedded_figure(
-                        figure,
-                        first_sentence if figure.reading in seen_readings else figure.reading,
-                    )
+                    embedded_figure(figure, figure.caption if is_repeated else figure.reading)
                 )
                 seen_readings.add(figure.reading)
             rows.append(row)

@@ -33,7 +33,7 @@ from parivox.report.sheets import groups as tables
 from parivox.report.sheets.measures import measures_in_report
 from parivox.report.sheets.sheet import Sheet
 from parivox.report.sheets.supplementary import attempts, speaker_errors, standardised_rates
-from parivox.report.words import capitalised, percent
+from parivox.report.words import capitalised, percent_figure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -213,7 +213,7 @@ def pair_tables(audit: Audit) -> list[Sheet]:
                 sheet.add(
                     row["enrol_group"],
                     row["test_group"],
-                    percent(row["value"]).removesuffix(" %"),
+                    percent_figure(row["value"]),
                     "–" if row["errors"] is None else f"{row['errors']:,}",
                     f"{row['trials']:,}",
                 )

@@ -97,12 +97,8 @@ def _scope_section(audit: Audit, scope: Scope) -> dict[str, Any]:
         else:
             missing_sentence = f"No verdicts, as {reference} is no group of this grouping."
     eer_lines = list(findings.group_eer_lines(audit, scope.filters))
-    unusual_groups = [
-        f"{group} {eer_text.partition(':')[0]}"
-        for group, eer_text in eer_lines
-        if eer_text.startswith(("harder:", "easier:"))
-    ]
-    first_line = eer_lines[0][1] if eer_lines else ""
+    unusual_groups = [f"{line.label} {line.direction}" for line in eer_lines if line.direction]
+    first_line = eer_lines[0].text if eer_lines else ""
     own_thresholds_text = "; ".join(filter(None, (", ".join(unusual_groups), first_line)))
     head = heading_with_status(audit, "EER at group-specific thresholds", scope.filters)
     return {

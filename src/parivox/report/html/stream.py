@@ -130,7 +130,8 @@ def _weekly_rates(monitor: Monitor) -> Figure:
         PAGE.styled(spec),
         "False rejects (FNR) by week",
         "Share of target trials of each group that were rejected in each week; dashed: all other "
-        "groups combined. Vertical line: estimated beginning of a rise. Weeks with few trials vary "
+        "groups combined.",
+        "Vertical line: estimated beginning of a rise. Weeks with few trials vary "
         "by chance: only an alarm shows that a rate has risen."
         + (f" {n_undrawn} more groups are in the table." if n_undrawn > 0 else ""),
         f"FNR by week of {', '.join(names)}.",

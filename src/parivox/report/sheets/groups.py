@@ -40,6 +40,7 @@ from parivox.report.words import (
     interval_text,
     p_value_cell,
     percent,
+    percent_figure,
     short_number,
 )
 
@@ -145,11 +146,6 @@ def group_rates(audit: Audit, filters: Row, metric: str, point: str) -> Sheet:
             shrinkage_estimate_text(verdict_row) if verdict_row else "",
         )
     return sheet
-
-
-def percent_figure(fraction: float | None) -> str:
-    """Return a fraction in percent, without the percent sign."""
-    return percent(fraction).removesuffix(" %")
 
 
 def errors_over_trials(row: Row) -> str:

@@ -80,6 +80,8 @@ class Sheet:
     """Whether readers of the HTML report can sort the rows."""
     is_stacked: bool = False
     """Whether a phone shows rows as lists, for tables that every reader must see complete."""
+    topic: str = ""
+    """The title in a few words, where the table is one of several."""
 
     @classmethod
     def with_heads(
@@ -92,22 +94,18 @@ class Sheet:
         wide: Sequence[int] = (),
         is_sortable: bool = False,
         is_stacked: bool = False,
+        topic: str = "",
     ) -> Sheet:
         """Return a sheet with these heads; `words` and `wide` are column numbers from 1."""
         columns = [
             Column(head, is_words=position in words, is_wide=position in wide)
             for position, head in enumerate(heads, 1)
         ]
-        sheet = cls(title, columns, is_sortable=is_sortable, is_stacked=is_stacked)
+        sheet = cls(title, columns, is_sortable=is_sortable, is_stacked=is_stacked, topic=topic)
         for row in rows:
             sheet.add(*row)
         has_pooled_row = bool(sheet.rows) and sheet.rows[-1][0].text == POOLED
         return replace(sheet, sums=1 if has_pooled_row else 0)
-
-    @property
-    def topic(self) -> str:
-        """The topic, from the beginning of the title."""
-        return self.title.partition(":")[0].partition(",")[0]
 
     def add(self, *cells: str | Cell) -> None:
         """Add a row."""

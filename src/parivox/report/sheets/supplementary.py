@@ -23,7 +23,13 @@ from parivox.report.findings import (
     reference_text,
 )
 from parivox.report.sheets.sheet import UNDEFINED, Cell, Sheet
-from parivox.report.words import interval_text, percent, share_of_speakers, short_number
+from parivox.report.words import (
+    interval_text,
+    percent,
+    percent_figure,
+    share_of_speakers,
+    short_number,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -233,6 +239,7 @@ def speaker_errors(audit: Audit, filters: Row, point: str) -> Iterator[Sheet]:
                 for row in limit_rows
                 if row["limit"] == limit
             ],
+            topic=f"Speakers at {point}",
         )
 
 
@@ -266,6 +273,7 @@ def attempts(audit: Audit, filters: Row, point: str) -> Iterator[Sheet]:
                 "[interval]",
             ),
             [(group, *cells) for group, cells in cells_by_group.items()],
+            topic=f"{audit.record['options']['attempts']} attempts at {point}",
         )
 
 
@@ -282,7 +290,7 @@ def standardised_rates(
             for row in table.subset(metric=metric).rows():
                 crude = rates[row["group"]][metric, point]["value"]
                 interval = interval_text(row["low"], row["high"], times=100)
-                rate_figures = (percent(rate).removesuffix(" %") for rate in (crude, row["value"]))
+                rate_figures = (percent_figure(rate) for rate in (crude, row["value"]))
                 cells.setdefault(row["group"], []).extend(
                     [*rate_figures, reason_text(row) or interval]
                 )
@@ -305,4 +313,5 @@ def standardised_rates(
                     "[interval]",
                 ),
                 [(group, *figures) for group, figures in cells.items()],
+                topic=f"At {point} with equal weight for each level of {attribute}",
             )
