@@ -32,7 +32,7 @@ def add_to(commands: Any, words: str) -> None:
         usage="parivox metrics SCORES [--by COLUMN] [options]\n"
         "       parivox metrics --target FILE --nontarget FILE [options]",
         description="Compute EER, minDCF and other metrics of scores that have labels but no ids "
-        "of speakers. Nothing has an interval; for that, see parivox audit.",
+        "of speakers. For confidence intervals, use parivox audit.",
         examples=EXAMPLES,
     )
 

@@ -33,7 +33,7 @@ def add_to(commands: Any, words: str) -> None:
         examples=EXAMPLES,
     )
     subcommands = command.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    words = "their tables, figures and claims, and which can be computed"
+    words = "list the tables, figures and claims of the papers, and which can be computed"
     usage = "parivox papers list [PAPER]"
     add_command(subcommands, "list", _list, PapersListCommand, help=words, usage=usage)
     words = "compute items of a paper and compare them with print"

@@ -292,7 +292,7 @@ _REFERENCE_MEASURES = (
     BiasMeasure(
         id="difference",
         label="difference",
-        definition="group - reference; 0 is par, above it the group fares worse",
+        definition="group - reference; 0: equal; above 0 the group is worse",
         par=0.0,
         is_of_references=True,
         scale="linear",
@@ -302,7 +302,7 @@ _REFERENCE_MEASURES = (
     BiasMeasure(
         id="ratio",
         label="ratio",
-        definition="group / reference; 1 is par, above it the group fares worse",
+        definition="group / reference; 1: equal; above 1 the group is worse",
         par=1.0,
         is_of_references=True,
         scale="ratio",
@@ -311,7 +311,7 @@ _REFERENCE_MEASURES = (
     BiasMeasure(
         id="neg_log_ratio",
         label="minus log ratio",
-        definition="-ln(group / reference); 0 is par, below it the group fares worse",
+        definition="-ln(group / reference); 0: equal; below 0 the group is worse",
         par=0.0,
         is_of_references=True,
         scale="linear",
@@ -323,7 +323,7 @@ _REFERENCE_MEASURES = (
         id="subgroup_bias",
         label="subgroup bias",
         definition=(
-            "group's cost over the pooled cost, at the threshold of the smallest cost over all "
+            "group's cost over the pooled cost, at the threshold of the minimum cost over all "
             "trials (paper 001, eq. 2)"
         ),
         par=1.0,
@@ -334,7 +334,7 @@ _REFERENCE_MEASURES = (
         id="threshold_bias",
         label="threshold bias",
         definition=(
-            "group's cost at that threshold over its own smallest cost; at least 1 by "
+            "group's cost at that threshold over its own minimum cost; at least 1 by "
             "construction, and larger for small groups (paper 001, eq. 3)"
         ),
         par=1.0,
@@ -346,8 +346,8 @@ _REFERENCE_MEASURES = (
         id="threshold_bias_cv",
         label="threshold bias, cross-fitted",
         definition=(
-            "the same with own thresholds found on other speakers of the group: what they would "
-            "bring; may be below 1"
+            "the same with group-specific thresholds set on other speakers of the group; may be "
+            "below 1"
         ),
         par=1.0,
         scale="ratio",

@@ -141,7 +141,7 @@ _BASE_METRICS = (
     BaseMetric(
         id="min_cdet_norm",
         label="Minimum cost",
-        definition="smallest normalised cost over all thresholds, at the group's own one",
+        definition="minimum normalised cost, at a group-specific threshold",
         needs="counts",
         computed_per="cost",
         bounds=UNIT_INTERVAL,
@@ -150,7 +150,7 @@ _BASE_METRICS = (
     BaseMetric(
         id="min_cdet_raw",
         label="Minimum cost, not normalised",
-        definition="smallest cost over all thresholds, at the group's own one",
+        definition="minimum cost over all thresholds, at a group-specific threshold",
         needs="counts",
         computed_per="cost",
         field="raw",
@@ -199,7 +199,7 @@ _BASE_METRICS = (
     BaseMetric(
         id="dprime",
         label="d'",
-        definition="distance of the mean scores in units of their pooled standard deviation",
+        definition="distance of the mean scores relative to their pooled standard deviation",
         needs="counts",
         scale="linear",
         bounds=UNBOUNDED,
@@ -210,14 +210,14 @@ _BASE_METRICS = (
     BaseMetric(
         id="cllr",
         label="Cllr",
-        definition="cost of log-likelihood ratios in bits, 1 for a system that knows nothing",
+        definition="cost of log-likelihood ratios in bits, 1 for scores without information",
         needs="llr",
         compute=cllr,
     ),
     BaseMetric(
         id="min_cllr",
         label="minimum Cllr",
-        definition="Cllr after the best monotone calibration, the group's own one",
+        definition="Cllr after the best monotone calibration for the group",
         needs="counts",
         bounds=UNIT_INTERVAL,
         is_smooth=True,
@@ -226,8 +226,7 @@ _BASE_METRICS = (
     BaseMetric(
         id="cal_loss",
         label="calibration loss",
-        definition="what Cllr loses to calibration: cllr - min_cllr; with intervals less "
-        "its optimism",
+        definition="calibration loss: cllr - min_cllr; with intervals corrected for optimism",
         needs="llr",
         scale="linear",
         is_optimistic=True,
@@ -249,7 +248,7 @@ _BASE_METRICS = (
     BaseMetric(
         id="shift_nontarget",
         label="shift of nontarget scores",
-        definition="nontarget scores of the group minus those of the pooled row, likewise",
+        definition="nontarget scores of the group minus those of the pooled row, in units of score",
         needs="pooled",
         trial_class="nontarget",
         scale="linear",
@@ -260,7 +259,7 @@ _BASE_METRICS = (
     BaseMetric(
         id="fte",
         label="FTE",
-        definition="failure-to-enrol rate: enrolments that failed, of those attempted",
+        definition="failure-to-enrol rate: failed enrolments over attempted ones",
         needs="recordings",
         source="ISO/IEC 19795-1",
         bounds=UNIT_INTERVAL,
@@ -268,7 +267,7 @@ _BASE_METRICS = (
     BaseMetric(
         id="fta",
         label="FTA",
-        definition="failure-to-acquire rate: test recordings that failed, of those attempted",
+        definition="failure-to-acquire rate: failed test recordings over attempted ones",
         needs="recordings",
         source="ISO/IEC 19795-1",
         bounds=UNIT_INTERVAL,
@@ -276,8 +275,7 @@ _BASE_METRICS = (
     BaseMetric(
         id="frr",
         label="FRR",
-        definition="false reject rate: as fnr, recordings that could not be acquired being "
-        "rejected",
+        definition="false reject rate: like fnr, with failures to acquire as rejections",
         needs="attempts",
         trial_class="target",
         source="ISO/IEC 19795-1",
@@ -286,8 +284,7 @@ _BASE_METRICS = (
     BaseMetric(
         id="far",
         label="FAR",
-        definition="false accept rate: as fpr, recordings that could not be acquired being "
-        "rejected",
+        definition="false accept rate: like fpr, with failures to acquire as rejections",
         needs="attempts",
         trial_class="nontarget",
         source="ISO/IEC 19795-1",
@@ -296,8 +293,7 @@ _BASE_METRICS = (
     BaseMetric(
         id="gfrr",
         label="GFRR",
-        definition="generalised false reject rate: as frr, enrolments that failed being "
-        "rejected too",
+        definition="generalised false reject rate: like frr, also with failures to enrol",
         needs="attempts",
         trial_class="target",
         source="ISO/IEC 19795-1",
@@ -306,8 +302,7 @@ _BASE_METRICS = (
     BaseMetric(
         id="gfar",
         label="GFAR",
-        definition="generalised false accept rate: as far, enrolments that failed being "
-        "rejected too",
+        definition="generalised false accept rate: like far, also with failures to enrol",
         needs="attempts",
         trial_class="nontarget",
         source="ISO/IEC 19795-1",
@@ -316,7 +311,7 @@ _BASE_METRICS = (
     BaseMetric(
         id="seconds",
         label="seconds",
-        definition="seconds that a trial took: mean, median and 95 % quantile (within half "
+        definition="time of a trial in seconds: mean, median and 95 % quantile (within half "
         "a percent)",
         needs="seconds",
         is_error=False,

@@ -179,7 +179,7 @@ def _checked(
         is_target = is_target == 1
     has_score = ~np.isnan(score)
     if not has_score.any():
-        msg = f"{name}: contains no score; give a number a trial"
+        msg = f"{name}: contains no score; give one number per trial"
         raise DataError(msg)
     return PlainScores(
         score[has_score],

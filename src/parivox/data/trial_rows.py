@@ -345,7 +345,7 @@ def trial_chunks(scanned: Scan) -> Iterator[Chunk]:
             is_empty = False
             yield chunk
     if is_empty:
-        msg = f"{scanned.name}: contains no trial; give a file with one trial a row"
+        msg = f"{scanned.name}: contains no trial; give a file with one trial per row"
         raise DataError(msg)
 
 

@@ -47,13 +47,13 @@ class MetricOptions(CommandOptions):
     )
     target: Any = option(
         INPUT_SECTION,
-        "scores of target trials, one a line, instead of SCORES",
+        "scores of target trials, one per line, instead of SCORES",
         is_common=True,
         value_type="ArrayLike | FilePath | None",
     )
     nontarget: Any = option(
         INPUT_SECTION,
-        "scores of nontarget trials, one a line, instead of SCORES",
+        "scores of nontarget trials, one per line, instead of SCORES",
         is_common=True,
         value_type="ArrayLike | FilePath | None",
     )
@@ -68,7 +68,9 @@ class MetricOptions(CommandOptions):
     )
     cost: tuple[str, ...] = option_like(AuditOptions, "cost")
     llr: bool = option_like(AuditOptions, "llr")
-    distance: bool = option(READING_SECTION, "scores are lower for more alike", Flag, False)
+    distance: bool = option(
+        READING_SECTION, "scores are distances: lower for more similar voices", Flag, False
+    )
     columns: Mapping[str, str] | None = option_like(ReadOptions, "columns", section=READING_SECTION)
     encoding: str | None = option_like(ReadOptions, "encoding", section=READING_SECTION)
     quotes: str | None = option_like(ReadOptions, "quotes", section=READING_SECTION)

@@ -43,15 +43,15 @@ def _figures_text(values: Values, figure: Callable[[float], str], noun: str) -> 
 
 def _unequal_numbers_of_classes(values: Values) -> str:
     return (
-        f"{values['unequal']:,} of {values['speakers']:,} speakers have unequal numbers of both "
-        f"when enrolled: {_range_text(values['target'])} target and "
-        f"{_range_text(values['nontarget'])} nontarget trials"
+        f"{values['unequal']:,} of {values['speakers']:,} enrolment speakers have unequal "
+        f"numbers: {_range_text(values['target'])} target and {_range_text(values['nontarget'])} "
+        "nontarget trials"
     )
 
 
 def _few_nontarget_trials(values: Values) -> str:
     return (
-        f"{values['few']:,} of {values['speakers']:,} speakers have fewer when enrolled than "
+        f"{values['few']:,} of {values['speakers']:,} enrolment speakers have fewer than "
         f"{values['minimum']:,.0f}: {_range_text(values['nontarget'])}"
     )
 
@@ -131,7 +131,7 @@ def _durations(values: Values) -> str:
     durations = _figures_text(values, lambda seconds: f"{seconds:.1f} s", "recordings")
     return (
         f"the median duration of recordings by {values['grouping']} is {durations}, "
-        f"{float(values['ratio']):.2f} times{strength}"
+        f"a ratio of {float(values['ratio']):.2f}{strength}"
     )
 
 
@@ -147,7 +147,7 @@ def _impostor_speakers(values: Values) -> str:
     medians = _figures_text(values, lambda median: f"{median:,g}", "enrolled")
     return (
         f"the number of impostor speakers for each enrolled speaker by {values['grouping']} is "
-        f"{medians} (medians), {float(values['ratio']):.2f} times"
+        f"{medians} (medians), a ratio of {float(values['ratio']):.2f}"
     )
 
 
@@ -155,7 +155,7 @@ def _class_ratios(values: Values) -> str:
     ratios = _figures_text(values, lambda figure: f"{figure:.3g}", "enrolled")
     return (
         f"the number of target trials for each nontarget trial by {values['grouping']} is "
-        f"{ratios}, {float(values['ratio']):.2f} times"
+        f"{ratios}, a ratio of {float(values['ratio']):.2f}"
     )
 
 

@@ -96,8 +96,8 @@ def plan_summary(plan: Plan, *, details: bool = False) -> Iterator[RenderableTyp
             [row for row in list_rows if row["grouping"] in {"all", *shown_groupings}]
         )
     caution = (
-        "Needed is for each group, if all are as large; every number is for one group tested by "
-        "itself, if speakers vary as in the pilot."
+        "Needed numbers are per group, for groups of equal size. All numbers are for one group "
+        "tested alone, if speakers vary as in the pilot."
     )
     max_groups = max((row["groups"] for row in designs), default=0)
     if max_groups > 2:
@@ -105,7 +105,7 @@ def plan_summary(plan: Plan, *, details: bool = False) -> Iterator[RenderableTyp
         n_tests = 2 * max_groups
         adjusted_confidence = 1 - (1 - settings["confidence"]) / n_tests
         caution += (
-            f" To have both rates of {max_groups} groups tested at once (Holm), give --confidence "
+            f" To test both rates of {max_groups} groups together (Holm), use --confidence "
             f"{adjusted_confidence:.4f}."
         )
     yield text(caution, apart=True)
@@ -121,7 +121,7 @@ def _condition_table(plan: Plan) -> Iterator[RenderableType]:
     yield text(
         f"Speakers that each group needs, with probability {settings['power']:g}, for a condition "
         f"to fail a group at {settings['detect_ratio']:g} times what is allowed, and to pass one "
-        "that fares like all others:",
+        "with the rates of all others:",
         style="bold",
     )
     yield text("")

@@ -189,14 +189,14 @@ def metrics(
     """
     if (target is None) != (nontarget is None):
         lacking = "nontarget" if nontarget is None else "target"
-        msg = f"--{lacking}: is missing; give the scores of both classes, one a line"
+        msg = f"--{lacking}: is missing; give the scores of both classes, one per line"
         raise ConfigError(msg)
     if (scores is None) == (target is None):
         msg = "give scores with labels, or the scores of target and of nontarget trials, not both"
         raise ConfigError(msg)
     if target is not None and (labels is not None or groups is not None or columns):
         msg = (
-            "--target and --nontarget contain one score a line and nothing else; give one table of "
+            "--target and --nontarget contain one score per line only; give one table of "
             "scores, labels and groups instead"
         )
         raise ConfigError(msg)

@@ -51,21 +51,21 @@ _NO_GROUPS = "no_groups_in_list", "give_speakers_and_by"
 
 
 _CHECKS = (
-    Check("G1", "as many target as nontarget trials for each speaker", 0.0),
-    Check("G2", "nontarget trials for each speaker", 500.0, is_least=True),
-    Check("G3", "equally many trials for each speaker", 1.0),
-    Check("G4", "the same mix of grades for each speaker", 0.02, is_share=True),
-    Check("G5", "the mix of grades that was wished for", 0.02, is_share=True),
+    Check("G1", "equal numbers of target and nontarget trials per speaker", 0.0),
+    Check("G2", "nontarget trials per speaker", 500.0, is_least=True),
+    Check("G3", "equal numbers of trials per speaker", 1.0),
+    Check("G4", "same mix of grades for every speaker", 0.02, is_share=True),
+    Check("G5", "requested mix of grades", 0.02, is_share=True),
     Check("G6", "variants of the list", 5.0, is_least=True),
     Check("G7", "speakers in each group", 10.0, is_least=True),
-    Check("G8", "nontarget trials alike in all groups", 0.02, is_share=True),
-    Check("G9", "trivial target trials alike in all groups", 0.02, is_share=True),
-    Check("G10", "no trial twice", 0.0),
-    Check("G11", "recordings as long in all groups", 1.3),
-    Check("G12", "as many short recordings in all groups", 0.1, is_share=True),
-    Check("G13", "as many impostor speakers in all groups", 1.5),
-    Check("G14", "no enrolment recording as a test", 0.0),
-    Check("G15", "target trials for each nontarget trial in all groups", 1.5),
+    Check("G8", "same composition of nontarget trials in all groups", 0.02, is_share=True),
+    Check("G9", "same share of same-recording target trials in all groups", 0.02, is_share=True),
+    Check("G10", "no duplicate or reversed trials", 0.0),
+    Check("G11", "equally long recordings in all groups", 1.3),
+    Check("G12", "equally many short recordings in all groups", 0.1, is_share=True),
+    Check("G13", "equally many impostor speakers in all groups", 1.5),
+    Check("G14", "no enrolment recordings among the tests", 0.0),
+    Check("G15", "same ratio of target to nontarget trials in all groups", 1.5),
 )
 CHECKS = {check.id: check for check in _CHECKS}
 """The guidelines of docs/references.md#paper-002, section 5, and nine more, by their ids."""

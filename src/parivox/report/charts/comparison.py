@@ -128,8 +128,8 @@ def against(scope: ChartScope, theme: Theme, *, measure: str = "ratio") -> Drawi
         f"A dot is a group: {dots_show} in {first_name} (to the "
         f"right) and in {second_name} (upwards), with both intervals.",
         "On the dashed diagonal both "
-        "systems treat it alike; upper right: worse off in both; upper left or lower right: only "
-        "one of them disfavours it. Hollow dots, marked *, rest on too few people or errors."
+        "systems have the same value. Upper right: worse in both; upper left or lower right: worse "
+        "in one. Hollow dots, marked *: too few speakers or errors."
         + (_NO_ERRORS if any(row["edge"] != "circle" for row in all_rows) else "")
         + undrawn_sentence(scope, MAX_GROUPS),
         ". ".join(sentences) + ".",
@@ -433,15 +433,13 @@ def ranks(scope: ChartScope, theme: Theme) -> Drawing:
         theme.styled(
             {**vl.facets(panel, "p", panels, len(panels), 14), "data": vl.inline_data(rows)}
         ),
-        f"Which is better, and how sure that is: {first_name} or {second_name}, by "
-        f"{shortened(scope.grouping)}",
-        "Had other speakers been tested, which system would have come out better: with fewer "
-        "errors, with groups that differ less, or both? Each bar is "
-        "split by how often either did when speakers were drawn anew, in percent: full for "
-        f"{first_name}, hollow for {second_name}.",
-        "A bar that is all full or all hollow is a firm "
-        "rank; one that is split in the middle is none. Grey: better on one but not on both. An "
-        "empty row: the operating point fixes that rate, so none can win.",
+        f"Certainty of the ranking: {first_name} and {second_name}, by {shortened(scope.grouping)}",
+        "How often each system has fewer errors, groups that differ less, or both, if other "
+        "speakers had been tested.",
+        "Each bar shows the percentage of bootstrap replicates: full for "
+        f"{first_name}, hollow for {second_name}. A bar that is nearly full or nearly hollow is a "
+        "certain rank; a bar that is split in the middle is not. Grey: better in one respect only. "
+        "An empty row: the operating point fixes that rate.",
         "; ".join(sentences) + ".",
     )
 

@@ -470,7 +470,8 @@ def failures(scope: ChartScope, theme: Theme) -> Drawing:
         )
     return Drawing(
         theme.styled(theme.arrange(panels, 12), view=_NO_FRAME),
-        f"Whose recordings fail: {shortened(scope.label)} by {shortened(scope.grouping)}",
+        f"Failures to enrol and to acquire: {shortened(scope.label)} by "
+        f"{shortened(scope.grouping)}",
         "A dot is the share of a group's recordings that could not be used, its line the "
         "interval; next to it failures and attempts.",
         "Further right is worse." + undrawn_sentence(scope, _MAX_FAILURE_GROUPS),

@@ -73,12 +73,11 @@ def matrix(scope: ChartScope, theme: Theme) -> Drawing:
             row |= {"mx": row["x"] + 0.5, "my": row["y"] + 0.5}
     return Drawing(
         theme.styled(vl.layered(layers, data=vl.inline_data(rows), width=side, height=side)),
-        f"Who is taken for whom: {shortened(scope.label)} at {shortened(scope.operating_point)}, "
-        f"by {shortened(scope.grouping)}",
-        "A cell is a pair of groups: the darker (on a dark ground the brighter), the more often "
-        "someone of the row's group is taken for someone of the column's.",
-        "Steps are even in "
-        "ratio. Hatched: the list has no such trials, so nothing is known."
+        f"Cross-group false accepts: {shortened(scope.label)} at "
+        f"{shortened(scope.operating_point)}, by {shortened(scope.grouping)}",
+        "A cell is a pair of groups: the darker (on a dark background the brighter), the more "
+        "often a speaker of the row's group is accepted as one of the column's group.",
+        "Steps are equal ratios. Hatched: no such trials in the list."
         + undrawn_sentence(scope, MAX_GROUPS),
         _description(cells, len(scope.groups)),
     )

@@ -32,14 +32,14 @@ def reliability(calibration: Calibration, theme: Theme = PAPER) -> Drawing:
     record = calibration.record
     return Drawing(
         _spec(rows, [*panels.values()], [*rule_names.values()], theme),
-        f"What log likelihood ratios are worth: {shortened(record['system'])} by "
+        f"Calibration of log-likelihood ratios: {shortened(record['system'])} by "
         f"{shortened(record['by'])}",
         "Each point stands for trials with similar log-likelihood ratios, of speakers that the "
         "calibrator was not fitted on.",
-        "On the dashed line the ratios are right, below it they are too large; lines are "
-        "intervals. A name is followed by the number of speakers; * marks groups whose own "
-        "calibrator differs significantly from the common one.",
-        f"{len(rows)} points of {len(panels) - 1} groups and of everyone.",
+        "On the dashed line the ratios are right, below it they are "
+        "too large; lines are intervals. A name is followed by the number of speakers; * marks "
+        "groups whose own calibrator differs significantly from the common one.",
+        f"{len(rows)} points of {len(panels) - 1} groups and of all.",
     )
 
 

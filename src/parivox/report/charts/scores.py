@@ -232,7 +232,7 @@ def boxes(scope: ChartScope, theme: Theme) -> Drawing:
         sentences.append(sentence)
     return Drawing(
         theme.styled(theme.arrange(panels, 12), view={"stroke": None}),
-        f"How scores spread: {shortened(scope.label)} by {shortened(scope.grouping)}",
+        f"Score quantiles: {shortened(scope.label)} by {shortened(scope.grouping)}",
         "The box contains the middle half of a group's scores, lines reach from the 5th to the "
         "95th percentile, the stroke is the median.",
         "Dashed line: the median of all trials. Thick bar: "
@@ -318,16 +318,13 @@ def calibration(scope: ChartScope, theme: Theme) -> Drawing:
     ]
     panel_size = {"width": width + _FIGURES_WIDTH, "height": 1.5 * _ROW_HEIGHT * len(drawn_names)}
     return Drawing(
-        theme.styled(
-            vl.panel(marks, rows, "cost of the scores as they are", **panel_size), view=_NO_FRAME
-        ),
-        f"What calibration costs each group: {shortened(scope.label)} by "
-        f"{shortened(scope.grouping)}",
-        "A diamond is what a group's scores cost when read as log-likelihood ratios, a dot what "
-        "they would cost after a calibration for this group alone, lines are intervals.",
-        "The grey between them, in figures at the right, is the calibration loss. Scores without "
-        "information "
-        "cost 1 bit." + undrawn_sentence(scope, _MAX_CALIBRATED),
+        theme.styled(vl.panel(marks, rows, "cost of the scores", **panel_size), view=_NO_FRAME),
+        f"Calibration loss of each group: {shortened(scope.label)} by {shortened(scope.grouping)}",
+        "A diamond is the cost of a group's scores as log-likelihood ratios, a dot their cost "
+        "after a calibration for this group; lines are intervals.",
+        "The grey difference, in figures on "
+        "the right, is the calibration loss. Scores without information cost 1 bit."
+        + undrawn_sentence(scope, _MAX_CALIBRATED),
         "; ".join(sentences) + ".",
     )
 
@@ -435,16 +432,14 @@ def thresholds(scope: ChartScope, theme: Theme) -> Drawing:
     panels_and_data = {**theme.arrange(panels, 12), "data": vl.inline_data(rows)}
     return Drawing(
         theme.styled(panels_and_data, view={"stroke": None}),
-        f"One threshold for all, or each its own: {shortened(scope.label)} by "
+        f"Common and group-specific thresholds: {shortened(scope.label)} by "
         f"{shortened(scope.grouping)}",
-        "Left: the score at which each group would cost least; the dashed line is the common "
-        "threshold, at which all trials together cost least.",
-        "Right: how many times its smallest "
-        "cost a group has at the common one, with "
-        "interval; 1 means that the common threshold costs it nothing. Dots are at least 1 by "
-        "construction, and further right for small groups; diamonds, with the own threshold found "
-        "on other people of the group, are free of that. Hollow, marked *: too few people or "
-        "errors."
+        "Left: minimum-cost threshold of each group; the dashed line is the common threshold, with "
+        "the minimum cost of all trials.",
+        "Right: cost of a group at the common threshold over its "
+        "minimum cost, with interval; 1 means no loss. Dots are at least 1 by construction, and "
+        "further right for small groups; diamonds, with thresholds set on other speakers of the "
+        "group, are not. Hollow, marked *: too few speakers or errors."
         + (f" Without interval where it is {missing_reasons}." if missing_reasons else "")
         + undrawn_sentence(scope, _MAX_OWN_THRESHOLDS),
         "; ".join(sentences) + ".",

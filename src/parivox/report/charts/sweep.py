@@ -185,8 +185,8 @@ def over_fpr(
     all_panels = {"vconcat": stacked, "spacing": 14}
     return Drawing(
         theme.styled({**all_panels, "resolve": {"scale": {"strokeWidth": "independent"}}}),
-        f"What the threshold does to the measures: {shortened(scope.grouping)}",
-        "Above: each measure at every threshold, from few false accepts to many.",
+        f"Fairness measures by threshold: {shortened(scope.grouping)}",
+        "Above: each measure at every threshold, by increasing FPR.",
         "Below: its two terms, thick of FPR, thin of FNR; a cross marks where one overtakes the "
         "other, so that another error type determines the measure from there on. Thin "
         "vertical lines are the audited points. "
@@ -285,15 +285,12 @@ def terms(scope: ChartScope, theme: Theme, *, measures: Names = None) -> Drawing
     }
     return Drawing(
         theme.styled(panels, view={"stroke": None}),
-        f"How far the measures range: {shortened(scope.grouping)}",
-        "Above: how often each measure takes which value, over every alpha from 0 to 1 and every "
-        f"threshold with an FPR of {percent(_FPR_RANGE[0])} to {percent(_FPR_RANGE[1])}; each "
-        "curve is as high as its peak.",
-        "Below: its two terms over these thresholds, the box from a "
-        "quarter to three quarters of them, lines from 5 to 95 of 100, the stroke in the middle "
-        "the median. Terms of different size do not weigh alike, whatever alpha says. This is the "
-        "range of choices, not of chance: speakers drawn anew would move it. "
-        + _groups_sentence(scope, has_faint=False),
+        f"Range of fairness measures: {shortened(scope.grouping)}",
+        "Above: distribution of each measure over all alpha from 0 to 1 and all thresholds with an "
+        f"FPR of {percent(_FPR_RANGE[0])} to {percent(_FPR_RANGE[1])}, scaled to equal peaks.",
+        "Below: its two terms over these thresholds: quartiles (box), 5th to 95th percentile "
+        "(lines) and median. The larger term has more weight than alpha suggests. The range is "
+        "that of choices, not of chance. " + _groups_sentence(scope, has_faint=False),
         "; ".join(sentences) + ".",
     )
 
