@@ -32,7 +32,7 @@ def test_what_was_counted_is_told(days, parivox):
     done = count(parivox, days, "day1.csv", "--out", "again.counts")
     assert done.stdout.splitlines() == [
         "Counts are in again.counts: 218 trials as counts by gender; 217 rows.",
-        "Every score stands in it as it is; --step WIDTH counts scores in bins.",
+        "The file contains every score unchanged; --step WIDTH counts scores in bins.",
         "No group has fewer than 3 speakers, so none is withheld.",
     ]
     assert (days / "again.counts").read_bytes() == (days / "day1.counts").read_bytes()

@@ -55,7 +55,7 @@ def test_charts_are_written(variants, optional, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["d.html", "s.svg"]
     page = (tmp_path / "d.html").read_text(encoding="utf-8")
     assert "<script src" not in page  # nothing is loaded from elsewhere
-    assert "speakers drawn anew" in (tmp_path / "s.svg").read_text()
+    assert "resampled speakers" in (tmp_path / "s.svg").read_text()
 
 
 @pytest.mark.parametrize(

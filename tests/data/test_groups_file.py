@@ -73,8 +73,8 @@ REFUSED_BY_FORM = {
 }
 REFUSED_BY_MEANING = {
     "groups:\n  g:\n    a: [x, y]\n    b: [y]\n": "line 4: groups 'a' and 'b' of g both contain 'y",
-    "groups:\n  g:\n    a: x\n    a: y\n": "line 4: 'a' stands twice",
-    "by: a\nby: b\n": "line 2: 'by' stands twice",
+    "groups:\n  g:\n    a: x\n    a: y\n": "line 4: 'a' occurs twice",
+    "by: a\nby: b\n": "line 2: 'by' occurs twice",
     "groups:\n  G: [a]\n  g: [b]\n": "'G' and 'g' are one attribute",
     "by: gender\ngroups:\n  gendre: [f]\n": (
         "line 3: no grouping of 'by' uses the groups of 'gendre'; did you mean 'gender'?"
@@ -271,7 +271,7 @@ def test_python_values_that_are_no_text_are_refused(value):
 
 @pytest.mark.minimal
 def test_python_mappings_are_refused_as_files_are():
-    with pytest.raises(ConfigError, match="'1' stands twice"):
+    with pytest.raises(ConfigError, match="'1' occurs twice"):
         read_groups_file({"groups": {"g": {1: "a", "1": "b"}}})
     endless = []
     endless.append(endless)

@@ -332,7 +332,7 @@ def test_names_in_a_pattern_are_attributes_of_recordings(tmp_path):
     [
         ("{speakr}/*", "{speakr} is nearly {speaker}"),
         ("{speaker}/{recordings}", "{recordings} is nearly {recording}"),
-        ("{person}/*", "does not say where the speaker stands"),
+        ("{person}/*", "does not locate the speaker"),
         ("{speaker}/{speaker}-*", "has a name twice"),
         (["enrol={speaker}-*"], "a pattern of enrol alone is given"),
         (["{speaker}-*", "people.csv"], "2 files are given"),

@@ -524,8 +524,8 @@ def _check_decisions(
     if are_inverted(outcomes.deployed_counts):
         msg = (
             f"{trials.name}: decisions contradict the scores: nontarget trials are accepted more "
-            "often than target trials, although they score lower; check which word of the column "
-            "of decisions means what, or keep them as they are with --similarity"
+            "often than target trials, although they score lower; check the words of the column "
+            "of decisions, or keep them with --similarity"
         )
         raise DataError(msg)
 
@@ -576,8 +576,7 @@ def check_polarity(
     if not trials.is_scored:
         msg = (
             f"{name}: target trials are accepted less often than nontarget ones (AUC {area:.4f}); "
-            "check which word of the column of decisions means what, or keep them as they are "
-            "with --similarity"
+            "check the words of the column of decisions, or keep them with --similarity"
         )
         raise DataError(msg)
     if orientation == "distance":
@@ -588,6 +587,6 @@ def check_polarity(
         raise DataError(msg)
     msg = (
         f"{name}: scores of target trials lie below those of nontarget trials (AUC {area:.4f}), as "
-        "distances do; negate them with --distance, or keep them as they are with --similarity"
+        "distances do; negate them with --distance, or keep them with --similarity"
     )
     raise DataError(msg)

@@ -120,8 +120,7 @@ def _check_trials(arguments: argparse.Namespace) -> None:
         raise ConfigError(msg)
     if bool(arguments.all_pairs) == (arguments.trials is not None):
         msg = (
-            f"{arguments.trials}: is a list, in the place of which --all-pairs stands; leave "
-            "one out"
+            f"{arguments.trials}: is a list, which --all-pairs replaces; leave one out"
             if arguments.all_pairs
             else "which trials? give a list of them, or --all-pairs --counts"
         )

@@ -72,7 +72,7 @@ def parse_pattern(text: str) -> IdPattern:
                 msg = f"--utterances {text!r}: {{{name}}} is nearly {{{intended}}}; write that"
                 raise ConfigError(msg)
     if SPEAKER not in names:
-        msg = f"--utterances {text!r}: does not say where the speaker stands; write {{speaker}}"
+        msg = f"--utterances {text!r}: does not locate the speaker; write {{speaker}}"
         raise ConfigError(msg)
     if len(set(names)) < len(names) or "" in names:
         msg = f"--utterances {text!r}: has a name twice or none in braces; name each part once"

@@ -215,7 +215,7 @@ def _add_entry(entries: dict[str, YamlNode], key: YamlNode, child: YamlNode) -> 
         msg = f"{key.location}: a name is a list or mapping; give a text before the colon"
         raise ConfigError(msg)
     if key.content in entries:
-        msg = f"{key.location}: {key.content!r} stands twice; keep one, or join the two"
+        msg = f"{key.location}: {key.content!r} occurs twice; keep one, or join the two"
         raise ConfigError(msg)
     entries[key.content] = YamlNode(child.content, key.location)
 

@@ -241,13 +241,13 @@ def effect_of_small_groups(joint: Joint) -> Iterator[str]:
             named = f" ({without_groups_text(omitted)})" if omitted else ""
             changed.append(
                 f"{_JOINT_MEASURES[measure]} {p_value(p_of_all)} of all {all_groups['groups']}, "
-                f"{p_value(p_of_large)} of the {large_groups['groups']} that count{named}"
+                f"{p_value(p_of_large)} of the {large_groups['groups']} above the minimums{named}"
             )
     if changed:
         yield (
-            f"Small groups change the conclusion: {'; '.join(changed)}. A group of few speakers "
-            "may err much or little by chance alone, so go by the groups that count; they say "
-            "nothing of the small ones."
+            f"Small groups change the conclusion: {'; '.join(changed)}. The error "
+            "rates of small groups depend on chance, so rely on the groups above the minimums; "
+            "these show nothing about the small groups."
         )
 
 

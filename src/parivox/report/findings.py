@@ -586,10 +586,10 @@ def unknown_test_speakers_text(audit: Audit, system: Row) -> tuple[str, str]:
     trials_without_speaker = f"{trials} have no test speaker"
     consequence = "where they count, FPR has no confidence interval, verdict or noise floor"
     sentences = [
-        f"{trials_without_speaker}, so nobody knows how many people made them: {consequence}"
+        f"{trials_without_speaker}, so the number of people behind them is unknown: {consequence}"
     ]
     if SAME_TRIALS in threshold_sources(audit):
-        sentences.append("Intervals of FNR take the threshold as it is")
+        sentences.append("Intervals of FNR treat the threshold as fixed")
     allocation_sentences = {
         "enrol": "They count for the group of the enrolled speaker (allocation enrol)",
         "either": "Under allocation either they count for the group of the enrolled speaker alone",

@@ -250,8 +250,8 @@ def _grouping_blocks(
         if stratum_rates:
             rates_of_stratum[stratum] = stratum_rates
     if rates_of_stratum:
-        versus = "" if has_intervals else ", x the level's own pooled row"
-        yield text(f"Within each level at {point_name}, same thresholds{versus}:")
+        versus = "" if has_intervals else ", x the pooled row of the stratum"
+        yield text(f"Within each stratum at {point_name}, same thresholds{versus}:")
         stratum_sheet = (
             strata_table(audit, filters, rates_of_stratum, point_name)
             if has_intervals

@@ -364,7 +364,7 @@ def _sides_remark(speakers: TrialsPerSpeaker, description: Description) -> Findi
     n_tested = speakers.n_tested_nontarget[speakers.n_tested_nontarget > 0]
     n_never_enrolled = speakers.speaker_indices.size - n_enrolled.size
     n_never_tested = speakers.speaker_indices.size - n_tested.size
-    title = "who stands on which side"
+    title = "speakers by side"
     if not n_enrolled.size:
         return _remark("sides", title, None, fact("no_trials_of_class", trials="nontarget"))
     never_by_grouping = []
@@ -397,7 +397,7 @@ def _reuse_remark(table: Table) -> Finding:
     rows = {row["of"]: row for row in table.rows()}
     facts = []
     for code, row_name in (
-        ("speakers_compared_with_a_speaker", "speakers whom a speaker is compared with"),
+        ("speakers_compared_with_a_speaker", "speakers compared with a speaker"),
         ("trials_of_an_utterance", "trials of an utterance"),
         ("uses_of_a_recording", "uses of a recording"),
     ):

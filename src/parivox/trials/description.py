@@ -408,7 +408,7 @@ def _reuse_columns(counts: ListCounts) -> Columns:
         "trials of a speaker as test side": speakers.n_tested,
         "nontarget trials of a speaker as enrolment": speakers.n_nontarget,
         "nontarget trials of a speaker as test side": speakers.n_tested_nontarget,
-        "speakers whom a speaker is compared with": speakers.n_partners,
+        "speakers compared with a speaker": speakers.n_partners,
         "utterances of a speaker": speakers.n_utterances,
         "recordings of a speaker": speakers.n_recordings[speakers.n_recordings >= 0],
         "uses of a recording": uses_of_recording[uses_of_recording > 0],

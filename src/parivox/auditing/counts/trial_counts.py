@@ -478,7 +478,7 @@ class TrialCounts:
     def told_apart(self) -> Iterator[str]:
         """What one who shares or gets the counts should know, in sentences."""
         if self.bins.is_exact and self.is_scored:
-            yield "Every score stands in it as it is; --step WIDTH counts scores in bins."
+            yield "The file contains every score unchanged; --step WIDTH counts scores in bins."
         elif self.is_scored:
             yield f"Counted at {self.bins.in_words()}."
         for grouping in (*self.groupings, *self.within):

@@ -221,7 +221,7 @@ def _detect_format(content: SourceBytes, columns: RequestedColumns) -> Format:
     lines = text_sample(content.head)
     if lines.are_decisions():
         msg = (
-            f"{content.name}: its rows are two ids and a decision, which only a header can say; "
+            f"{content.name}: its rows are two ids and a decision, which need a header; "
             "put enrol, test, decision above them, separated as they are"
         )
         raise DataError(msg)

@@ -217,7 +217,7 @@ def _unknown(text: str, path: Path, registered: dict[str, EntryPoint]) -> Config
     """Why a text names nothing, and what is nearest."""
     if text and (path.is_dir() or (path.is_file() and path.suffix.lower() in SUFFIXES)):
         return ConfigError(
-            f"--system {text}: contains embeddings, not a system; score them as they are with "
+            f"--system {text}: contains embeddings, not a system; score them with "
             f"parivox score TRIALS --embeddings {text}"
         )
     if path.is_file():

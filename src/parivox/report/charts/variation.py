@@ -30,7 +30,7 @@ _FILE_STARTS = {
 _HEAD_BYTES = 1 << 14
 
 TITLES = {"eer": "EER", "min_cdet": "minimum cost", "fpr": "FPR", "fnr": "FNR"}
-SD_COLUMNS = {"seed_sd": "pairs drawn anew", "speaker_sd": "speakers drawn anew"}
+SD_COLUMNS = {"seed_sd": "resampled pairs", "speaker_sd": "resampled speakers"}
 COLOURS = ("#0072b2", "#d55e00")
 TICK_RATES = (0.001, 0.01, 0.05, 0.2, 0.5)
 LOWEST_RATE = 0.0003

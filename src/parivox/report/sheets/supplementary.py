@@ -259,15 +259,15 @@ def attempts(audit: Audit, filters: Row, point: str) -> Iterator[Sheet]:
     if cells_by_group:
         yield Sheet.with_heads(
             f"Per {_PER_TRIALS:,} in {audit.record['options']['attempts']} attempts at {point}, if "
-            "attempts are independent: people locked out (alike, or differing as these speakers "
-            "do), impostors let in. Last: attempts until an impostor is let in with 95 % "
-            "probability.",
+            "attempts are independent: speakers rejected (if all have one rate, or if rates differ "
+            "as between these speakers), impostors accepted. Last: attempts until an impostor is "
+            "accepted with 95 % probability.",
             (
                 "group",
-                "locked out",
+                "rejected",
                 "[interval]",
-                "people differ",
-                "let in",
+                "rates differ",
+                "accepted",
                 "[interval]",
                 "attempts",
                 "[interval]",
