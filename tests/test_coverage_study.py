@@ -265,10 +265,10 @@ def test_the_study_of_findings_reads_words_that_reports_say(study_module, shift)
     differs = bool(shift)
     shares = study_module("findings")._findings(audit)
     assert shares["half"] == shares["and EER"] == differs
-    (words,) = [
-        words
+    (line,) = [
+        line
         for scope in scopes(audit)
-        for title, words in findings.group_eer_lines(audit, scope.filters)
-        if title == "the harder group"
+        for line in findings.group_eer_lines(audit, scope.filters)
+        if line.label == "the harder group"
     ]
-    assert words.startswith("m: " if differs else "inconclusive: ")
+    assert line.words.startswith("m: " if differs else "inconclusive: ")
