@@ -229,13 +229,12 @@ def row(field):
         if isinstance(field, Flag) and field.negated_description
         else field.description
     )
-    name = f"`{field.flag} {field.metavar}`".replace(" `", "`")
+    dots = "..." if field.is_repeatable else ""
+    name = f"`{field.flag} {field.metavar}{dots}`".replace(" `", "`")
     name = f"`-{field.letter}`, {name}" if field.letter else name
     more = [words]
     if field.is_required:
         more.append("Required")
-    if field.is_repeatable:
-        more.append("Can be repeated")
     if field.default_description and not field.is_required:
         more.append(f"Default: {field.default_description}")
     return [f"- {name}: {'. '.join(more)}"]
