@@ -355,7 +355,7 @@ def test_counts_are_refused(data, tmp_path):
     trials, people = data
     path = tmp_path / "counts.parquet"
     pv.count(trials, speakers=people, by="nation").save(path)
-    with pytest.raises(ConfigError, match="counts do not tell who the speakers are"):
+    with pytest.raises(ConfigError, match="score counts contain no speakers"):
         pv.audit({"A": path, "B": path}, compare=True)
 
 

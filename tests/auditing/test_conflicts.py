@@ -49,7 +49,7 @@ def told(audit, item, grouping="all", group="all"):
 
 
 def test_they_are_counted_per_group(audit, spoilt, speakers):
-    assert told(audit, "contradicting rows set aside")["count"] == 5
+    assert told(audit, "contradictory rows excluded")["count"] == 5
     gender = dict(zip(speakers["id"], speakers["gender"], strict=True))
     same, other, wrong = spoilt[1]
     for group in ("f", "m"):
@@ -57,19 +57,19 @@ def test_they_are_counted_per_group(audit, spoilt, speakers):
         for row, n in ((same, 2), (other, 2), (wrong, 1)):
             sides = {gender[utterance.split("/")[0]] for utterance in row[:2]}
             wanted += n * (sides == {group})
-        found = told(audit, "contradicting rows set aside (allocation both)", "gender", group)
+        found = told(audit, "contradictory rows excluded (allocation both)", "gender", group)
         assert found["count"] == wanted
 
 
 def test_the_headline_is_repeated_with_and_without(audit, spoilt):
     rows = list(zip(*spoilt[0].values(), strict=True))
     without = {r["operating_point"]: r for r in audit.operating_points}["threshold=1"]
-    assert told(audit, "fpr at threshold=1 without contradicting rows")["value"] == without["fpr"]
-    assert told(audit, "fnr at threshold=1 without contradicting rows")["value"] == without["fnr"]
+    assert told(audit, "fpr at threshold=1 without contradictory rows")["value"] == without["fpr"]
+    assert told(audit, "fnr at threshold=1 without contradictory rows")["value"] == without["fnr"]
     for metric, label in (("fpr", 0), ("fnr", 1)):
         scores = [score for *_, score, y in rows if y == label]
         wrong = sum((score >= 1) == (label == 0) for score in scores)
-        found = told(audit, f"{metric} at threshold=1 with contradicting rows")["value"]
+        found = told(audit, f"{metric} at threshold=1 with contradictory rows")["value"]
         assert found == pytest.approx(wrong / len(scores), rel=1e-12)
 
 
@@ -85,10 +85,10 @@ def test_every_point_group_and_metric_has_both(audit):
         for way in ("with", "without"):
             for point in ("threshold=1", "fpr=0.1"):
                 for metric in ("fpr", "fnr"):
-                    item = f"{metric} at {point} {way} contradicting rows{suffix}"
+                    item = f"{metric} at {point} {way} contradictory rows{suffix}"
                     assert (grouping, group, item) in observed
             for metric in ("eer (linear)", "min_cdet_norm (voxsrc)"):
-                assert (grouping, group, f"{metric} {way} contradicting rows{suffix}") in observed
+                assert (grouping, group, f"{metric} {way} contradictory rows{suffix}") in observed
 
 
 def test_without_contradictions_both_are_equal(trials, speakers):
@@ -100,10 +100,10 @@ def test_without_contradictions_both_are_equal(trials, speakers):
         conflicts="set-aside",
         intervals=False,
     )
-    assert told(audit, "contradicting rows set aside")["count"] == 0
+    assert told(audit, "contradictory rows excluded")["count"] == 0
     for metric in ("fpr", "fnr"):
         with_, without = (
-            told(audit, f"{metric} at threshold=1 {way} contradicting rows")["value"]
+            told(audit, f"{metric} at threshold=1 {way} contradictory rows")["value"]
             for way in ("with", "without")
         )
         assert with_ == without

@@ -139,7 +139,7 @@ def test_two_spellings_of_a_person_are_counted_and_not_shown(one, other):
     assert odd.count == 2
     assert one not in in_words(odd.note)
     again = people().with_columns(speaker=pl.col("speaker").str.to_uppercase()).head(3)
-    assert "speakers that may be one person under two spellings" in warned(
+    assert "speakers that may be one person with two spellings" in warned(
         trials(), pl.concat([people(), again])
     )
 
@@ -178,7 +178,7 @@ def test_two_speakers_who_make_the_list_are_named(label):
     more = pl.DataFrame(calls, schema=["enrol", "test", "score"], orient="row")
     more = more.with_columns(label=pl.lit(label, dtype=pl.Int64))
     kind = "target" if label else "nontarget"
-    assert f"{kind} trials of 2 enrolled speakers alone" in warned(pl.concat([trials(), more]))
+    assert f"{kind} trials of only 2 enrolled speakers" in warned(pl.concat([trials(), more]))
 
 
 def test_a_group_whose_scores_are_negated_is_named():
@@ -279,7 +279,7 @@ def test_calls_that_occur_again_with_other_ids_are_named():
     frame = trials()
     again = frame.sample(frame.height // 2, seed=2).with_columns(pl.col("test") + "x")
     (item,) = warned(pl.concat([frame, again]), operating_points=["eer"])
-    assert item == "trials with the speakers and the score of another trial"
+    assert item == "trials with the same speakers and score as another trial"
     rounded = pl.concat([frame, again]).with_columns(pl.col("score").round(1))
     assert item not in warned(rounded, operating_points=["eer"])
 

@@ -276,7 +276,7 @@ def test_a_decision_that_its_score_contradicts_may_be_set_aside(bank, audit_of, 
     reported = {
         item_in_words(row): row for row in audit.data.subset(group="") if row["grouping"] == ""
     }
-    assert reported["contradicting rows"]["count"] == 1
+    assert reported["contradictory rows"]["count"] == 1
     assert reported["decisions that contradict score and threshold"]["count"] == 1
     reported = {
         item_in_words(row): row for row in audit.data.subset(source="conflicts", group="all")
@@ -284,7 +284,7 @@ def test_a_decision_that_its_score_contradicts_may_be_set_aside(bank, audit_of, 
     for word, some in (("without", rest), ("with", rows)):
         fp, nontarget, fn, target = decided(some)
         for metric, value in (("fpr", fp / nontarget), ("fnr", fn / target)):
-            item = f"{metric} at deployed {word} contradicting rows"
+            item = f"{metric} at deployed {word} contradictory rows"
             assert reported[item]["value"] == value
 
 

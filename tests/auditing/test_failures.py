@@ -759,5 +759,5 @@ def test_failures_of_one_side_are_told_by_the_group_of_that_side():
     (fte,) = audit.groups.subset(grouping="test.channel", group="app", metric="fte").rows()
     assert fte["reason"] == "group_of_trials"
     (alone,) = audit.data.subset(source="failures").rows()
-    assert item_in_words(alone) == "test recordings that failed and that no trial has"
+    assert item_in_words(alone) == "failed test recordings that are in no trial"
     assert alone["count"] == 1

@@ -20,9 +20,9 @@ RANGES = {
     "log probabilities": (lambda s: -np.log1p(np.exp(-s)) - 1e-9, "none of which is positive"),
     "cosines": (lambda s: np.tanh(s / 12), "all from -1 to 1"),
 }
-TO_10, NATURAL = ("scores that look like log likelihood ratios to base 10",
-                  "scores that look like natural log likelihood ratios")  # fmt: skip
-ALIKE = "trials all decided alike at a Bayes threshold"
+TO_10, NATURAL = ("scores that look like log-likelihood ratios to base 10",
+                  "scores that look like natural log-likelihood ratios")  # fmt: skip
+ALIKE = "trials with the same decision at a Bayes threshold"
 PEOPLE = {"id": [f"p{i:02d}" for i in range(24)], "accent": ["uv"[i % 2] for i in range(24)]}
 POINTS = ["bayes", "bayes:sre08", "fpr=0.02", "eer"]
 
@@ -171,7 +171,7 @@ def test_calibrations_judge_scores_to_their_base(trials):
     assert theirs["cllr"] == pytest.approx(mine["cllr"], rel=1e-9)
 
 
-# ---- scores that are no log likelihood ratios
+# ---- scores that are no log-likelihood ratios
 
 
 @pytest.mark.parametrize("kind", RANGES)

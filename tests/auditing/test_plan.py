@@ -284,7 +284,7 @@ def test_a_wish_for_fewer_errors_is_harder(pilot):
 def test_several_groups_tested_at_once_take_more_confidence(pilot, text):
     rows = [row(group, "fnr", 80, 800, 20, 3.0) for group in "abcde"]
     plan = pv.plan(pilot(rows))
-    assert "5 groups tested at once (Holm), give --confidence 0.9950" in text(plan)
+    assert "5 groups together (Holm), use --confidence 0.9950" in text(plan)
     strict = pv.plan(pilot(rows), confidence=0.99)
     assert planned_row(strict, "a")["speakers_needed"] > planned_row(plan, "a")["speakers_needed"]
 

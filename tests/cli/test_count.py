@@ -60,10 +60,10 @@ def test_the_summary_says_what_counts_inconclusive(days, parivox):
     output = " ".join(done.stdout.split())
     assert "60 target and 375 nontarget trials." in output
     assert (
-        "From 2 files of counts, which cannot tell: anything by speaker or recording; speakers; "
+        "From 2 files of counts, which do not contain: anything by speaker or recording; speakers; "
         "trials that are in several files."
     ) in output
-    assert "No confidence intervals: counts do not tell who the speakers are." in output
+    assert "No confidence intervals: score counts contain no speakers." in output
 
 
 def test_withheld_groups_are_named(days, parivox):
@@ -80,7 +80,7 @@ def test_withheld_groups_are_named(days, parivox):
     ]
     done = parivox("audit", "w.counts", "-v", cwd=days)
     assert done.returncode == 0, done.stderr
-    assert "withheld: fewer than 5" in " ".join(done.stdout.split())
+    assert "suppressed: fewer than 5" in " ".join(done.stdout.split())
 
 
 def test_bins_and_thresholds(days, parivox):

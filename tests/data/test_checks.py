@@ -135,7 +135,7 @@ def test_options_that_are_not_known(read, csv, rows):
 def test_contradictions_can_be_set_aside(read, csv, rows, plain, count, row, remaining, aside):
     trial_set = read(csv(rows) + row + "\n", conflicts="set-aside")
     assert trial_set.n_trials == remaining
-    assert count(trial_set, "contradicting rows") == aside
+    assert count(trial_set, "contradictory rows") == aside
     assert sum(conflict for *_, conflict in plain(trial_set)) == aside
     (partition,) = trial_set.partitions()
     assert len(partition) == remaining + aside

@@ -235,7 +235,7 @@ def test_target_trials_that_are_all_set_aside_are_told(write):
     rows = [
         (item_in_words(row), row["count"]) for row in audit.data.subset(source="oddities").rows()
     ]
-    assert ("target trials set aside, so that none is left", 24) in rows
+    assert ("target trials excluded, so that none is left", 24) in rows
 
 
 @pytest.mark.parametrize(
@@ -524,7 +524,9 @@ def test_a_table_without_a_header_is_grouped_by_nothing(write):
     rows = [f"{e}\t{e[:4]}\t{SPEAKERS[e[:4]]}" for e, *_ in TRIALS[::6]]
     scores = write("s.csv", lines(["enrol,test,score", *(f"{e},{t},{s}" for e, t, _, s in TRIALS)]))
     inspection = inspect(scores, write("segments.tsv", lines(rows)))
-    assert any("is there no header?" in in_words(oddity.what) for oddity in inspection.files[1].odd)
+    assert any(
+        "the header may be missing" in in_words(oddity.what) for oddity in inspection.files[1].odd
+    )
     assert "--by" not in inspection.next
 
 

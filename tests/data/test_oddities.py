@@ -71,7 +71,7 @@ def inspected(*files):
 def test_values_that_may_be_one_are_told(values, note):
     table = people("group", values)
     notes = noted(trials(), table)
-    assert note in notes["values of 'group' that may be one"][1]
+    assert note in notes["values of 'group' that may be the same"][1]
     assert inspected(table) == notes
 
 
@@ -193,4 +193,4 @@ def test_what_is_odd_is_printed_and_stands_before_the_answer_of_a_page(tmp_path,
     console = optional("rich.console").Console(width=200)
     with console.capture() as captured:
         console.print(every_table(audit))
-    assert "2 values of 'sex' that may be one ('F' and 'f')" in captured.get()
+    assert "2 values of 'sex' that may be the same ('F' and 'f')" in captured.get()

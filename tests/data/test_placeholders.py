@@ -31,7 +31,7 @@ def counted(scores, **options):
         scores, by="channel", operating_points="threshold=0.5", intervals=False, **options
     )
     counts = {item_in_words(row): row["count"] for row in audit.data.rows() if not row["grouping"]}
-    items = ("target trials", "nontarget trials", "trials of nobody")
+    items = ("target trials", "nontarget trials", "trials of unknown speakers")
     return tuple(counts.get(item, 0) for item in items)
 
 
@@ -96,7 +96,8 @@ def test_trials_of_nobody_are_named_in_the_first_lines(word):
         operating_points="threshold=0.5",
         intervals=False,
     )
-    assert "2 trials of nobody excluded" in [caveat.short for caveat in overview(audit).caveats]
+    caveats = [caveat.short for caveat in overview(audit).caveats]
+    assert "2 trials of unknown speakers excluded" in caveats
 
 
 def test_trials_of_nobody_alone_are_refused():

@@ -52,7 +52,7 @@ def test_bad_tables_of_utterances(read, write, table, match):
 
 def test_a_table_that_was_given_without_speakers_is_named(write):
     table = write("segments.csv", "segment,language\nx,en\ny,en\n")
-    with pytest.raises(DataError, match=r"tell no speaker; give segments.csv a column 'speaker'"):
+    with pytest.raises(DataError, match=r"name no speaker; give segments.csv a column 'speaker'"):
         pv.audit({"enrol": ["x"], "test": ["y"], "score": [1.0]}, utterances=table, by="language")
 
 
@@ -68,7 +68,7 @@ def test_columns_of_speakers(read, count):
     with pytest.raises(DataError, match=r"1 of 3 speakers \('z'\) are not in"):
         read(text + "v1,w1,0.2,b,z\n")
     trial_set = read(text + "v1,w1,0.2,b,\nx1,v1,0.3,,b\n")  # an empty cell is nobody
-    assert count(trial_set, "trials of nobody") == 2
+    assert count(trial_set, "trials of unknown speakers") == 2
     assert trial_set.n_trials == 2
 
 
@@ -217,7 +217,7 @@ def test_few_shared_pairs_are_noted(read, write):
         for n in trial_set.data_notes
         if (n.source, n.item) == ("trials", "trials_without_score")
     )
-    assert note == "left out; enrol and test are swapped"
+    assert note == "excluded; enrol and test are swapped"
 
 
 def test_strangers_need_no_speakers_where_labels_are(read, write, plain):

@@ -73,7 +73,7 @@ def test_contradicting_rows_are_summed_up(material, printed):
     again["score"][-1] += 1
     options = {"speakers": speakers, "by": "gender", "operating_points": "threshold=1"}
     text = flat(printed(pv.audit({"S": again}, conflicts="set-aside", **options)))
-    assert "2 contradicting rows set aside; without / with them: fpr at threshold=1 " in text
+    assert "2 contradictory rows excluded; without / with them: fpr at threshold=1 " in text
     assert "fnr at threshold=1 " in text
     text = flat(printed(pv.audit({"S": trials}, conflicts="set-aside", **options)))
     assert "No rows contradict each other" in text

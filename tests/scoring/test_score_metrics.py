@@ -129,7 +129,7 @@ def test_what_is_left_out_is_told(trials):
     notes = " ".join(pv.metrics(table, groups="gender").notes)
     assert "3 trials without a score were left out" in notes
     assert "2 trials are in no group" in notes
-    assert "no interval can be given" in notes
+    assert "no intervals, as the speakers are unknown" in notes
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_the_command_prints_json_and_inspect_proposes_it(trials, tmp_path, capsy
     )
     assert not main(inspection.next.split()[1:])
     output = capsys.readouterr().out
-    assert "No interval can be given" in output
+    assert "No intervals, as the speakers are unknown" in output
     assert max(map(len, output.splitlines())) <= 100
 
 

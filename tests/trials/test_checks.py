@@ -118,14 +118,14 @@ def test_pairs_alike_in_what_is_checked_are_no_groups_to_compare(even, people):
     for identifier, attribute in (("G9", "same:recording"), ("G8", "same:gender")):
         alone = check(trials, by=attribute, grade_by="gender", **tables)[identifier]
         assert alone.verdict == "not checked"
-        assert alone.sentence == "groups are made of what is checked"
+        assert alone.sentence == "the groups are formed by the checked property"
 
 
 def test_of_one_group_nothing_is_compared(even, people):
     people["gender"] = ["f"] * 4
     for check_id in ("G8", "G9"):
         finding = check(even, speakers=people, by="gender")[check_id]
-        assert (finding.verdict, finding.sentence) == ("not checked", "there is one group only")
+        assert (finding.verdict, finding.sentence) == ("not checked", "one group only")
         assert "groups" in finding.mend
 
 

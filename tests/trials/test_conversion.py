@@ -88,7 +88,7 @@ def test_columns_of_speakers_tell_them_too(tmp_path):
         (
             {"enrol": ["a"], "test": ["b"]},
             {},
-            "no column of labels .* tell no speaker; give a table",
+            "no column of labels .* name no speaker; give a table",
         ),
         ({"enrol": ["a"], "label": [1]}, {}, "no column of test utterances"),
         ({"enrol": ["a", ""], "test": ["b", "c"], "label": [1, 0]}, {}, "row 2, .* is empty"),

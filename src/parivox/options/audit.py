@@ -529,7 +529,7 @@ class CountOptions(ReadOptions):
 
     step: Any = option(
         COUNTING_SECTION,
-        "width of the score bins. Needed for several groupings with withholding, as rows with "
+        "width of the score bins. Required for several groupings with suppression, as rows with "
         "their own scores could be [joined](counts.md)",
         metavar="WIDTH",
         default_text="no bins: each score is kept",

@@ -318,7 +318,7 @@ def measured_groups_text(audit: Audit, left_out: Sequence[str]) -> str:
     """Return which groups headline measures cover that leave some out."""
     condition = NOT_UNDER_REPRESENTED
     if has_several_systems(audit):
-        condition = "are under-represented in no system"
+        condition = "are not under-represented in any system"
     return f"groups that {condition}, {without_groups_text(left_out)}"
 
 

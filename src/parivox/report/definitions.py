@@ -72,8 +72,8 @@ _THRESHOLDS_OF_RATES = {
     "speakers": (
         "the threshold treated as fixed; if it was set on the audited trials, limits "
         "and se of all and pooled use the variance of the rate over replicates that "
-        "set it again (note). Except for the rate that defines the operating point, "
-        "and without replicates"
+        "set it again (note). The rate that defines the operating point is an exception, "
+        "and without replicates all are"
     ),
     "bootstrap": ("the threshold of each replicate, if it was set on the audited trials"),
 }
@@ -202,7 +202,7 @@ def all_definitions(
             "probits from a kept one"
         ),
         "uncertainty": uncertainty_definitions(options, in_blocks=in_blocks),
-        "left_out": "SFI, CFI, DFI (no source at hand)",
+        "left_out": "SFI, CFI, DFI (exact formulas not available)",
     }
 
 

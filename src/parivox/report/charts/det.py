@@ -39,17 +39,14 @@ if TYPE_CHECKING:
 MAX_GROUPS = 36
 _MAX_LINES_PER_PANEL = 5
 _ALL = "all groups"
-_OWN_MINIMUM = "own smallest cost"
+_OWN_MINIMUM = "minimum cost"
 _AUDITED_POINT = "threshold at"
 _AXIS_WIDTH = 46
 """Pixels for the labels at the left of panels."""
-_SHADES = (
-    "Shades are intervals, without steps back: a limit at one threshold holds for stricter ones "
-    "too, or for looser ones. "
-)
+_SHADES = "Shaded: confidence intervals, made monotonic along the threshold. "
 _NO_SHADES = (
-    f"Without intervals, as more than {_MAX_LINES_PER_PANEL} in a panel would hide each other: how "
-    "sure a curve is shows a chart of fewer groups. "
+    f"Intervals are omitted with more than {_MAX_LINES_PER_PANEL} curves in a panel; draw fewer "
+    "groups to see them. "
 )
 _PANELS = ("group", "system", "all")
 """What may have a panel of its own, besides the values of an attribute."""

@@ -74,7 +74,7 @@ def measures(scope: ChartScope, theme: Theme) -> Drawing:
     if not systems:
         msg = (
             f"no measure of {scope.grouping} has a noise floor at {scope.operating_point}: it "
-            "takes intervals and two groups that pass the gates"
+            "needs intervals and two groups above the minimums"
         )
         raise ConfigError(msg)
     all_rows = [row for rows in systems.values() for row in rows]

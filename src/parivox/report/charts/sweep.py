@@ -417,19 +417,19 @@ def _groups_sentence(scope: ChartScope, *, has_faint: bool = True) -> str:
     if not small_groups:
         return "Of all groups."
     if not covers_same_groups(scope.audit, scope.point_filters):
-        return "Of all groups, as other groups are under-represented in other systems."
+        return "For all groups, as other groups are under-represented in other systems."
     has_judged = [_has_judged_groups(each_scope) for each_scope in scopes]
     if all(has_judged):
         reasons = ", ".join(omission_reasons(scope.audit, scope.point_filters, small_groups))
         condition = NOT_UNDER_REPRESENTED
         if has_several_systems(scope.audit):
-            condition = "are under-represented in no system"
-        faint = "; faint: of all groups" if has_faint else ""
-        return f"Of the groups that {condition}{faint}. Left out: {reasons}."
-    sentence = "Fewer than two groups pass the gates"
+            condition = "are not under-represented in any system"
+        faint = "; faint: all groups" if has_faint else ""
+        return f"For groups that {condition}{faint}. Left out: {reasons}."
+    sentence = "Fewer than two groups are above the minimums"
     if any(has_judged):
         sentence += " in one of these"
-    return f"{sentence}, so the lines are of all groups there: take them for hints."
+    return f"{sentence}, so the lines there are for all groups, as hints only."
 
 
 def _rates_at_points(
