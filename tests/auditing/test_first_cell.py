@@ -144,7 +144,7 @@ def test_a_gate_exports_what_the_command_writes(small):
     }
     gate = pv.gate(small, policy)
     assert gate.to_junit().startswith('<?xml version="1.0" encoding="UTF-8"?>\n<testsuites')
-    assert "| outcome | condition | what was found |" in gate.to_markdown()
+    assert "| outcome | condition | result |" in gate.to_markdown()
     assert gate.to_dict()["outcome"] == gate.outcome
     assert [row["group"] for row in gate.to_dict()["groups"]] == ["f", "m"]
 

@@ -76,7 +76,7 @@ def test_what_bins_and_thresholds_take_away_is_told(counted, options, scores, la
     words = printed_lines(counted("a.counts", withhold=0, **options))
     assert scores in words
     assert lacks in words
-    assert "withheld: nothing, however few speakers a group has" in words
+    assert "withheld: nothing, whatever the number of speakers of a group" in words
 
 
 def test_counts_that_fit_each_other_are_told_so(counted):

@@ -232,7 +232,7 @@ def test_the_operating_point_nearest_to_the_target_is_planned_for(pilot, text):
     plan = pv.plan(audit, target_fpr=0.002)
     assert {plan_row["operating_point"] for plan_row in plan.groups} == {"fpr=0.001"}
     assert {plan_row["rate"] for plan_row in plan.groups.subset(metric="fpr")} == {0.002}
-    assert "at fpr=0.001, of those in the pilot nearest to FPR 0.2 %" in text(plan)
+    assert "at fpr=0.001, the operating point of the pilot nearest to FPR 0.2 %" in text(plan)
 
 
 @pytest.mark.slow
@@ -265,7 +265,7 @@ def test_a_plan_without_a_pilot_is_for_two_groups(text):
     assert needed == speakers_needed(2, 0.1, 230, 0.12)
     assert least_speakers(2, 0.1, 230, 0.12) == 27 < needed
     assert len(plan.groups) == len(plan.lists) == 0
-    assert f"FNR, 2 groups of one size: {needed} speakers each" in text(plan)
+    assert f"FNR, 2 groups of equal size: {needed} speakers each" in text(plan)
 
 
 def test_a_target_without_a_pilot_tells_the_trials_it_takes(text):

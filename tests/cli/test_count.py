@@ -72,7 +72,7 @@ def test_withheld_groups_are_named(days, parivox):
         cwd=days,
     )  # fmt: skip
     assert done.stdout.splitlines()[-2:] == [
-        "Withheld for the sake of groups of fewer than 5 speakers: f (gender), m (gender).",
+        "Withheld to protect groups of fewer than 5 speakers: f (gender), m (gender).",
         (
             "Another file of the same trials, counted by other groups, may give these back by "
             "subtraction."

@@ -34,8 +34,8 @@ def test_an_audit_is_the_pilot_of_the_next_one(parivox, pilot):
     assert (completed.returncode, completed.stderr) == (0, "")
     assert ESCAPE not in completed.stdout
     text = " ".join(completed.stdout.split())
-    assert "1.5 times that of all others together, with probability 0.8" in text
-    assert "scores, at fpr=0.1, of those in the pilot nearest to FPR 5 %" in text
+    assert "1.5 times that of all other groups combined, with probability 0.8" in text
+    assert "scores, at fpr=0.1, the operating point of the pilot nearest to FPR 5 %" in text
     assert "of f, m: fewer than 5 speakers" in text
     assert "FPR 5 % takes" in text
     assert max(map(len, completed.stdout.splitlines())) <= 100
@@ -44,7 +44,7 @@ def test_an_audit_is_the_pilot_of_the_next_one(parivox, pilot):
 def test_given_numbers_in_place_of_a_pilot(parivox):
     completed = parivox("plan", *RATE_OPTIONS)
     assert (completed.returncode, completed.stderr) == (0, "")
-    assert "FNR, 2 groups of one size: 33 speakers each with 230 trials" in completed.stdout
+    assert "FNR, 2 groups of equal size: 33 speakers each with 230 trials" in completed.stdout
     assert "more speakers, not more trials" in " ".join(completed.stdout.split())
 
 

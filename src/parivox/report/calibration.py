@@ -68,8 +68,8 @@ def calibration_summary(
     if differing:
         yield text("* its own calibrator differs from the common one")
     yield text(
-        "Calibration loss: Cllr minus minimum Cllr, corrected because minimum Cllr is found on the "
-        "same trials. 0 is the least."
+        "Calibration loss: Cllr minus minimum Cllr, corrected because minimum Cllr is fitted "
+        "to the same trials. The minimum is 0."
     )
     yield text(", ".join(_calibrator_lines(calibration)) + ".")
     yield from _kept_common_lines(own_rows, differing)
@@ -84,7 +84,7 @@ def _answer_blocks(
     """Yield whether any group's calibrator differs from the common one, and the mean gain."""
     n_groups = len(own_rows) - 1  # without all trials
     if not any(row["reason"] == "" for name, row in own_rows.items() if name != EVERYONE):
-        words = "No group is large enough to have a calibrator of its own."
+        words = "No group is large enough for a group-specific calibrator."
         yield text(words, style="bold", apart=True)
         return
     if differing:
@@ -181,9 +181,9 @@ def _kept_common_lines(
     without_gain = [name for name in with_calibrator if groups[name]["p"] is not None]
     untested = [name for name in with_calibrator if groups[name]["p"] is None]
     for names, reason in (
-        (without_gain, "no gain from calibrators of their own is shown"),
+        (without_gain, "no significant gain from group-specific calibrators"),
         (untested, "too few speakers to show a difference"),
-        (small, "too few speakers for calibrators of their own"),
+        (small, "too few speakers for group-specific calibrators"),
     ):
         if names:
             group_names = ", ".join(shortened_names(names, most=_MAX_NAMED_GROUPS))

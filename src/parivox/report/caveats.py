@@ -39,7 +39,7 @@ _MAX_SMALL_GROUPS = 10
 """Small groups that are named with what they have too little of."""
 _BOTH_GROUPS = 2
 _EFFECT_OF_CHECK = {
-    "G14": "trials that share a recording have scores that depend on each other",
+    "G14": "scores of trials that share a recording are dependent",
     "G15": "thresholds, costs and calibration over all trials weigh the groups unequally",
 }
 """By check of a list that does not make rates of groups differ: what it limits."""

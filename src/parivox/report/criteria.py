@@ -49,7 +49,7 @@ def criteria_summary(criteria: Criteria) -> Iterator[RenderableType]:
         yield text("")
     yield text(
         "FFMC.1 has no verdict: the paper names no limit. FFMC.2 is of definitions, FFMC.3 of "
-        "these trials. In brackets what 95 % of fair systems are below; p is of each by itself.",
+        "these trials. In brackets: noise floor (95 %); p for each measure by itself.",
     )
 
 
@@ -77,15 +77,13 @@ def _criteria_blocks(scope: Scope, within: str, rows: Sequence[Row]) -> Iterator
     line("  FPR term, median", *(short_number(row["fpr_term"]) for row in rows))
     line("  FNR term, median", *(short_number(row["fnr_term"]) for row in rows))
     line("  larger over smaller, median", *(_ratio_text(row["log10_apart"]) for row in rows))
-    line(
-        "  they change places at FPR", *(_change_places_text(row["change_places"]) for row in rows)
-    )
+    line("  they are equal at FPR", *(_change_places_text(row["change_places"]) for row in rows))
     line("  moves with alpha by, median", *(short_number(row["moved"]) for row in rows))
     line("FFMC.2 bounded", *(row["bounded"] for row in rows))
     line("  by definition", *(_bounds_text(row["measure"]) for row in rows))
     line("  seen", *(_range_text(row["least"], row["most"]) for row in rows))
     line("FFMC.3 computable without errors", *(row["computable"] for row in rows))
-    line("  thresholds with such a group", *(count_text(row["silent"]) for row in rows))
+    line("  thresholds with a group without errors", *(count_text(row["silent"]) for row in rows))
     line("  values defined there", *(percent(row["defined_silent"]) for row in rows))
     line("  values defined in all", *(percent(row["defined"]) for row in rows))
     yield table
@@ -124,7 +122,7 @@ def _range_text(low: float | None, high: float | None) -> str:
 def _floor_blocks(rows: Sequence[Row]) -> Iterator[RenderableType]:
     """Yield the fourth criterion: terms with their floors, and how often measures exceed theirs."""
     if not any(row["p"] is not None for row in rows):
-        yield text("FFMC.4 more than chance: not known, as the audit has no noise floors")
+        yield text("FFMC.4 more than chance: unknown, as the audit has no noise floors")
         return
     measures = [*dict.fromkeys(row["measure"] for row in rows)]
     table = grid("FFMC.4 more than chance", *(measure.upper() for measure in measures))

@@ -40,9 +40,11 @@ _NEAR_CHANCE = (0.01, 0.2)
 _OPPOSITE_TAU = -0.3
 """Rank correlation below which two orders are called nearly opposite."""
 _MEASURE_EXPLANATIONS = {
-    "fdr": "FDR weighs the largest difference of each rate, so the larger rate rules it",
-    "ir": "IR weighs the largest ratio of each rate, so one group with a small rate rules it",
-    "garbe": "GARBE weighs how rates are spread in proportion to their mean, over all groups",
+    "fdr": ("FDR depends on the largest difference of each rate, so the larger rate dominates it"),
+    "ir": (
+        "IR depends on the largest ratio of each rate, so one group with a small rate dominates it"
+    ),
+    "garbe": "GARBE depends on the spread of rates relative to their mean, over all groups",
 }
 
 
@@ -104,11 +106,10 @@ def opposite_errors(rates: Mapping[str, Mapping[str, float]], verdicts: Verdicts
     if rank < _OPPOSITE_TAU and len(rates) > 2:
         yield (
             f"The two error types rank the groups in nearly opposite order: {descriptions} "
-            f"(Kendall's tau {rank:.2f} over {len(rates)} groups; -1 is opposite, 1 "
-            "identical). A common "
-            "threshold has this effect if the scores of groups are shifted: groups with lower "
-            "scores have more false rejects and fewer false accepts. One number for both error "
-            "types hides it."
+            f"(Kendall's tau {rank:.2f} over {len(rates)} groups; -1 is opposite, 1 identical). "
+            "A common threshold has this effect if the scores of groups are shifted: groups "
+            "with lower scores have more false rejects and fewer false accepts. One number for "
+            "both error types hides this."
         )
     elif worst["fnr"] != worst["fpr"]:
         yield (
@@ -159,9 +160,9 @@ def differences_and_ratios(rates: Mapping[str, Mapping[str, float]]) -> Iterator
         yield (
             f"Differences and ratios disagree: in points {by_difference.upper()} varies more "
             f"({range_of[by_difference]}), in ratios {by_ratio.upper()} does "
-            f"({range_of[by_ratio]}). A small rate cannot differ by many points, yet may differ "
-            "many times: measures of differences (FDR) follow the larger rate, measures of ratios "
-            "(IR, GARBE) weigh the smaller one as much."
+            f"({range_of[by_ratio]}). Small rates have small differences but can have large "
+            "ratios: measures of differences (FDR) depend on the larger rate, measures of "
+            "ratios (IR, GARBE) on both equally."
         )
 
 
@@ -189,10 +190,11 @@ def _group_eer_disagreements(
     ]
     if descriptions:
         yield (
-            f"Base metrics disagree: {hardest} has the highest EER ({percent(eer[hardest])}), each "
-            "group being at a threshold of its own; at the common threshold "
-            f"{' and '.join(descriptions)}. EER measures how well the scores of a group separate "
-            "target from nontarget trials; the rates show the effect of the common threshold."
+            f"Base metrics disagree: {hardest} has the highest EER ({percent(eer[hardest])}), "
+            "at its group-specific threshold; at the common threshold "
+            f"{' and '.join(descriptions)}. "
+            "EER measures how well the scores of a group separate target from nontarget "
+            "trials; the rates show the effect of the common threshold."
         )
 
 
@@ -221,8 +223,8 @@ def measures_and_chance(joint: Joint) -> Iterator[str]:
         if are_close:
             closeness = " p-values close to 0.05 on either side are similar evidence."
         yield (
-            f"Joint measures disagree on whether equal rates would often give as much ({p_text}). "
-            f"A reason: {reasons}.{closeness}"
+            f"Joint measures disagree on whether the differences exceed chance ({p_text}). A "
+            f"reason: {reasons}.{closeness}"
         )
 
 
@@ -298,9 +300,10 @@ def system_ranking_disagreements(
             explanations = "; ".join(_MEASURE_EXPLANATIONS[measure] for measure in fairer_system)
             yield (
                 f"By {first_scope.grouping}{covered}, measures rank {names} differently: "
-                f"{'; '.join(ranks)}. {explanations}. Fewer errors overall make "
-                "differences smaller, yet ratios may grow. These are values as counted, not "
-                "tested against chance."
+                f"{'; '.join(ranks)}. "
+                f"{explanations}. With fewer errors overall, differences become smaller, but "
+                "ratios can become larger. These are observed values, not tested against "
+                "chance."
             )
 
 

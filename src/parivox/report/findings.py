@@ -536,7 +536,7 @@ def contradictory_rows_text(audit: Audit, system: Row) -> str:
     conflict_rows = audit.data.subset(**system, source="conflicts", grouping="all").rows()
     n_excluded = sum(row["count"] for row in conflict_rows if row["count"] is not None)
     if not n_excluded:
-        return "No rows contradict each other: none were set aside."
+        return "No contradictory rows: none were excluded."
     values_with_rows = _metrics_of_rows(conflict_rows, WITH_CONFLICTS)
     changes = []
     for name, (metric, without_rows) in _metrics_of_rows(conflict_rows, WITHOUT_CONFLICTS).items():
@@ -546,7 +546,7 @@ def contradictory_rows_text(audit: Audit, system: Row) -> str:
         )
         changes.append(f"{name} {without_text} / {with_text}")
     effect = f"; without / with them: {', '.join(changes)}" if changes else ""
-    return f"{n_excluded:,} contradicting rows set aside{effect}."
+    return f"{n_excluded:,} contradictory rows excluded{effect}."
 
 
 def _metrics_of_rows(
@@ -601,8 +601,8 @@ def unknown_test_speakers_text(audit: Audit, system: Row) -> tuple[str, str]:
         )
         sentences.append(allocation_sentences.get(allocation, in_no_group))
     sentences.append(
-        "With the caller of each attempt in a column test_speaker, FPR would have an interval and "
-        "a verdict"
+        "To get an interval and a verdict for FPR, name the caller of each attempt in a column "
+        "test_speaker"
     )
     return f"{trials_without_speaker}: no interval of their FPR", ". ".join(sentences)
 

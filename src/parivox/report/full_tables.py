@@ -140,7 +140,7 @@ def _table_blocks(audit: Audit) -> Iterator[RenderableType]:
         rate, score = (max(bound[kind] for bound in bounds) for kind in ("rate", "score"))
         yield text(
             "Scores were counted in bins: error counts at the thresholds shown are exact. EER, "
-            f"minimum cost, AUC and the like are within {rate:.2g} of the exact ones in every "
+            f"minimum cost, AUC and similar are within {rate:.2g} of the exact ones in every "
             f"group, score shifts within {score:.2g} of a score."
         )
 
@@ -184,9 +184,9 @@ def _data_blocks(audit: Audit, system: Row) -> Iterator[RenderableType]:
     yield text(data_summary(audit, system))
     if no_interval_reason := missing_interval_reason(audit, system):
         yield text(
-            f"No confidence intervals: {no_interval_reason}. Every rate and ratio is an observed "
-            "value: groups of few speakers or few errors differ by chance alone, often by a "
-            "factor of two or more.",
+            f"No confidence intervals: {no_interval_reason}. Every rate and ratio is an "
+            "observed value: rates of groups with few speakers or errors differ by chance, "
+            "often by a factor of two or more.",
         )
     yield from (text(f"{words}.") for words in counts_file_sentences(audit, system))
     notes = data_notes(audit, system)

@@ -210,7 +210,7 @@ def _remarks(gate: Gate) -> Iterator[str]:
     """Yield what else a reader should know, and how to resolve what is inconclusive."""
     yield from changed_group_sentences(gate.record["changed_groups"])
     if gate.record["baseline"] is not None and not gate.record["baseline_is_asked"]:
-        yield "The baseline is not looked at: no condition of the policy says than: baseline."
+        yield "The baseline is not used: no condition of the policy has than: baseline."
     if gate.record["ended"]:
         yield f"No longer accepted: {'; '.join(gate.record['ended'])}."
     rows = [row for row in gate.groups.rows() if row["outcome"] == INCONCLUSIVE]
@@ -227,7 +227,7 @@ def markdown(gate: Gate) -> str:
         f"<!-- Parivox {gate.record['version']}: parivox gate -->",
         f"## {outcome_sentence(gate)}",
         "",
-        "| outcome | condition | what was found |",
+        "| outcome | condition | result |",
         "|---|---|---|",
     ]
     for outcome, name, words in _condition_parts(gate):

@@ -30,23 +30,23 @@ if TYPE_CHECKING:
 
 _KIND_DESCRIPTIONS = {
     "scores": "scores of trials",
-    "trials": "a list of trials without scores",
+    "trials": "a trial list without scores",
     "speakers": "a table of speakers",
     "utterances": "a table of utterances",
     "models": "a table of enrolment models",
     "failures": "a table of failures",
     "scores without ids": "scores without ids of speakers",
-    "counts": "counts of trials, as parivox count makes them",
-    "tally": "speaker counts, which belong to score counts, as parivox count --key writes them",
-    "groups": "a groups file, as --groups takes it",
-    "unknown": "neither trials nor a table that Parivox knows",
+    "counts": "score counts of parivox count",
+    "tally": "speaker counts of parivox count --key, which belong to score counts",
+    "groups": "a groups file for --groups",
+    "unknown": "neither trials nor a table of a known kind",
 }
 _OTHER_FORMATS = {"dataframe": "a dataframe", "yaml": "YAML", "kaldi": "Kaldi's files"}
 _SEPARATORS = {" ": "blanks", "\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars"}
 _LEVEL_NOUNS = {"speaker": "speakers", "recording": "recordings", "trial": "trials"}
 _MISSING_FILES = {
     "SCORES": "the file with the scores of these trials",
-    "TRIALS": "a list of trials of these recordings",
+    "TRIALS": "a trial list of these recordings",
     "AUDIT": "the folder of an audit",
     "TARGET": "the scores of target trials",
     "NONTARGET": "the scores of nontarget trials",
@@ -385,7 +385,7 @@ def _labels_text(inspected: FileFindings) -> str:
     if labels.by == "speakers" and (only_column := only_customer_column(inspected.roles or {})):
         return f"none and no claims, so {only_column!r} is who calls and is claimed: {words}"
     if labels.by == "speakers":
-        return f"none, so by whose the sides are: {words}"
+        return f"none, so determined by the speakers of both sides: {words}"
     if not labels.by:
         return words
     n_unlabelled = inspected.rows - labels.target - labels.nontarget
@@ -410,9 +410,9 @@ def _count_file_lines(
     if count_file.within:
         groups += f"; and again within {_groupings_text(count_file.within, 'level')}"
     yield "grouped by", groups
-    suppressed = "nothing, however few speakers a group has"
+    suppressed = "nothing, whatever the number of speakers of a group"
     if count_file.withheld:
-        suppression_reason = f"for the sake of groups of fewer than {count_file.least} speakers"
+        suppression_reason = f"to protect groups of fewer than {count_file.least} speakers"
         suppressed = f"{_first_names(count_file.withheld)}, {suppression_reason}"
     elif count_file.least:
         suppressed = f"nothing, as no group has fewer than {count_file.least} speakers"

@@ -229,7 +229,7 @@ def notes(monitor: Monitor) -> Iterator[str]:
         words = ", ".join(map(_excluded_text, excluded))
         yield f"Trials excluded or repeated on the last day: {words}."
     if not monitor.record["weeks_left"]:
-        yield "A year has passed: only changes since its last week are found. Begin a new state."
+        yield ("After one year, only changes since its last week are detected. Begin a new state.")
     if "bytes" in monitor.record:
         n_bytes = monitor.record["bytes"]
         bytes_per_speaker = n_bytes / monitor.record["speakers"]
@@ -257,8 +257,8 @@ def _false_alarm_sentence(settings: Row) -> str:
     return (
         f"If speakers err independently of each other, and {varying}, the chance of any false "
         f"alarm is at most {alarm_percent:g} %, however often you check, and all intervals hold "
-        f"at once with at least {100 - 2 * alarm_percent:g} % probability. Groups whose rates are "
-        f"found to vary more from day to day are not judged.{margin}"
+        f"at once with at least {100 - 2 * alarm_percent:g} % probability. Groups with more "
+        f"variation from day to day are not judged.{margin}"
     )
 
 

@@ -27,7 +27,7 @@ REASONS = {
     "no_errors_of_others": "the others have no errors",
     "unknown_icc": "too few errors to estimate how its speakers vary",
     "few_speakers": "fewer than 5 speakers",
-    "rate_above_one": "the wished ratio makes a rate above 1",
+    "rate_above_one": "the requested ratio gives a rate above 1",
     "none_detectable": "no ratio could be detected",
 }
 _ICC_SOURCES = {"given": "given", "pooled": "from the pilot"}
@@ -38,7 +38,7 @@ _MIN_WORTHWHILE_SAVING = 1 / 3
 _CURRENT_DESIGN, _DOUBLED_DESIGN = 2, 3
 """Designs with today's trials per speaker and with twice as many, after a quarter and a half."""
 _SCOPE_COLUMNS = ("system", "list", "within", "operating_point")
-_SUPPORT_HEADING = "FPR that the nontarget trials support: from 30 independent errors on"
+_SUPPORT_HEADING = "FPR that the nontarget trials support (30 independent errors)"
 _FAMILY_COLUMNS = (*_SCOPE_COLUMNS, "grouping", "allocation")
 
 
@@ -58,8 +58,8 @@ def plan_summary(plan: Plan, *, details: bool = False) -> Iterator[RenderableTyp
     yield from _condition_table(plan)
     yield from _speakers_needed_lines(designs)
     yield text(
-        f"To be detected: a group whose rate is {settings['detect_ratio']:g} times that of all "
-        f"others together, with probability {settings['power']:g}, by a two-sided test at "
+        f"To detect: a group whose rate is {settings['detect_ratio']:g} times that of all other "
+        f"groups combined, with probability {settings['power']:g}, by a two-sided test at "
         f"{100 * settings['confidence']:g} %."
     )
     if not len(plan.groups):
@@ -78,7 +78,8 @@ def plan_summary(plan: Plan, *, details: bool = False) -> Iterator[RenderableTyp
         title = f"{system} on {list_}, at {point}" if list_ else f"{system}, at {point}"
         if settings["target_fpr"] is not None:
             title += (
-                f", of those in the pilot nearest to FPR {_percent_text(settings['target_fpr'])}"
+                ", the operating point of the pilot nearest to FPR "
+                f"{_percent_text(settings['target_fpr'])}"
             )
         yield text(title, style="bold", apart=True)
         groupings = [*dict.fromkeys(row["grouping"] for row in rows)]
@@ -119,9 +120,9 @@ def _condition_table(plan: Plan) -> Iterator[RenderableType]:
     if not rows:
         return
     yield text(
-        f"Speakers that each group needs, with probability {settings['power']:g}, for a condition "
-        f"to fail a group at {settings['detect_ratio']:g} times what is allowed, and to pass one "
-        "with the rates of all others:",
+        f"Speakers per group that are needed, with probability {settings['power']:g}, for a "
+        f"condition to fail a group at {settings['detect_ratio']:g} times what is allowed, and "
+        "to pass one with the rates of all others:",
         style="bold",
     )
     yield text("")
@@ -135,7 +136,7 @@ def _condition_table(plan: Plan) -> Iterator[RenderableType]:
         add_row(table, condition, row["grouping"] or "–", *needed)
     yield Padding(table, (0, 0, 1, 2))
     if any(row["groups"] and row["reason"] for row in rows):
-        yield text("–: no number of speakers would do.")
+        yield text("–: no number of speakers is enough.")
         yield text("")
     reasons = [f"{row['condition']}: {row['reason']}" for row in rows if not row["groups"]]
     if reasons:
@@ -164,7 +165,7 @@ def _speakers_needed_lines(designs: Sequence[Row]) -> Iterator[RenderableType]:
             allocation_text = "" if allocation in {"", "both"} else f" ({allocation})"
             subject_parts.append(f"by {grouping}{allocation_text}")
         subject = f"{', '.join(subject_parts)}: " if subject_parts else ""
-        words = f"{count_text(n_needed[metrics[0]])} speakers a group for {metrics[0]}"
+        words = f"{count_text(n_needed[metrics[0]])} speakers per group for {metrics[0]}"
         for metric in metrics[1:]:
             words += f", {count_text(n_needed[metric])} for {metric}"
         yield text(f"{subject}{words}", style="bold")
@@ -230,18 +231,19 @@ def _design_sentences(rows: Sequence[Row]) -> Iterator[RenderableType]:
             continue
         trials_each = _mean_count_text(current["trials_per_speaker"])
         yield text(
-            f"{title}, {current['groups']} groups of one size: {current['speakers_needed']:,} "
+            f"{title}, {current['groups']} groups of equal size: {current['speakers_needed']:,} "
             f"speakers each with {trials_each} trials per speaker, so "
-            f"{current['trials_needed']:,} trials each (rate "
-            f"{_percent_text(current['rate'])}, correlation within speakers {current['icc']:.2g}, "
+            f"{current['trials_needed']:,} trials each (rate {_percent_text(current['rate'])}, "
+            f"correlation within speakers {current['icc']:.2g}, "
             f"{_ICC_SOURCES[current['icc_from']]})."
         )
         advice = "more speakers, not more trials"
         if doubled["saved"] > _MIN_WORTHWHILE_SAVING:
             advice = "more trials help too"
         yield text(
-            f"{_mean_count_text(doubled['trials_per_speaker'])} trials per speaker in place of "
-            f"{trials_each} would save {100 * doubled['saved']:.0f} % of the speakers: {advice}."
+            f"{_mean_count_text(doubled['trials_per_speaker'])} trials per speaker instead of "
+            f"{trials_each} would save {100 * doubled['saved']:.0f} % of the speakers: "
+            f"{advice}."
         )
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _MAX_ROWS, _MAX_NAMED_GROUPS = 20, 6
 _PAIRING_TEXTS = {
     PAIRED: "the same trials, so paired",
-    UNPAIRED: "not known to be the same trials, so unpaired: intervals are wider",
+    UNPAIRED: "not shown to be the same trials, so unpaired: intervals are wider",
 }
 
 
@@ -69,8 +69,8 @@ def changed_group_sentences(changes: Sequence[Row]) -> Iterator[str]:
         n_speakers = count_of(change["at_least"], "speaker")
         yield (
             f"Between {change['before']} and {change['release']}, at least {n_speakers} changed "
-            f"group by {change['grouping']}: the rates of {groups} are compared unpaired, as they "
-            "are of different speakers."
+            f"group by {change['grouping']}: the rates of {groups} are compared unpaired, as "
+            "their speakers differ."
         )
 
 
@@ -139,7 +139,7 @@ def _changed_groups_sheet(groups: Sequence[Row]) -> Sheet:
     from math import exp  # noqa: PLC0415
 
     sheet = Sheet.with_heads(
-        "Groups that changed (Holm over groups and both errors of a grouping):",
+        "Groups that changed (Holm over groups and both error types of a grouping):",
         ("group", "error", "before", "now", "times", "p"),
         words=(1, 2),
     )

@@ -73,8 +73,8 @@ def print_probed(system: EmbeddingSystem | VerifyingSystem, probed: Probed) -> N
         )
     else:
         end = (
-            f"{n_faults} {'faults' if n_faults > 1 else 'fault'}: scores of this system depend on "
-            "more than the recordings, and an audit of them does too."
+            f"{n_faults} {'faults' if n_faults > 1 else 'fault'}: scores of this system, and "
+            "their audit, depend on more than the recordings."
         )
     blocks = (head, Padding(provenance, (0, 0, 0, 2)), Padding(checks, (0, 0, 0, 2)), text(end))
     print_text(Group(*blocks))
@@ -113,8 +113,8 @@ def speaker_doubts(source: Source) -> Iterator[str]:
         recordings_each = source.table.height / len(speakers)
         reason = f"{len(speakers)} with {recordings_each:,.0f} recordings each are few"
     yield (
-        f"the first folders of the paths may not be the speakers ({reason}), and an audit of wrong "
-        f"speakers is wrong; say who they are with {_other_folders(source)}"
+        f"the first folders of the paths may not be the speakers ({reason}), and an audit with "
+        f"wrong speakers is invalid; identify them with {_other_folders(source)}"
     )
 
 
@@ -156,9 +156,9 @@ def embedding_lines(run: Embedded) -> Iterator[str]:
         )
     if run.set_aside:
         yield printable(
-            f"{len(run.set_aside):,} set aside, as their channels differ and none is chosen (first "
-            f"{run.set_aside[0]!r}); give --channel mix, left, right or each, or a column channel, "
-            "and run it again."
+            f"{len(run.set_aside):,} excluded, as their channels differ and none is chosen "
+            f"(first {run.set_aside[0]!r}); give --channel mix, left, right or each, or a "
+            "column channel, and run it again."
         )
     yield from map(printable, _duplicate_audio_lines(run))
     for finding in run.store.about["probe"]["findings"]:
@@ -177,26 +177,23 @@ def _duplicate_audio_lines(run: Embedded) -> Iterator[str]:
         first_id, second_id = same_audio["utterance"][:2]
         yield (
             f"{same_audio.height:,} recordings contain the same audio as another one with "
-            "another id (first "
-            f"{first_id!r} and {second_id!r}): a target trial of two such compares audio with "
-            "itself, and "
-            "says nothing of the system."
+            f"another id (first {first_id!r} and {second_id!r}): a target trial of two of them "
+            "compares audio with itself."
         )
     if run.staying:
         yield (
             f"{run.staying:,} recordings of earlier runs are not among these, and stay in "
-            f"{run.store.path}; --prune takes them out."
+            f"{run.store.path}; --prune removes them."
         )
     if run.pruned:
         yield (
-            f"{run.pruned:,} recordings of earlier runs, which are no longer named, were taken out "
-            f"of {run.store.path}."
+            f"{run.pruned:,} recordings of earlier runs, which are no longer named, were "
+            f"removed from {run.store.path}."
         )
     if run.source.speakers and "speaker" not in run.store.table.columns:
         yield (
-            "The speakers of some recordings are not known, so recordings.parquet contains none: "
-            "give "
-            "all of them, or take out others with --prune."
+            "The speakers of some recordings are not known, so recordings.parquet contains "
+            "none: give all of them, or remove others with --prune."
         )
     for first_id in speaker_doubts(run.source):
         yield f"Check this: {first_id}."
@@ -243,7 +240,7 @@ def print_scored_pairs(pairs: ScoredPairs, counts: Path, speaker_counts: Path) -
     sentences += [f"  {sentence}" for sentence in pairs.counts.told_apart()]
     sentences += [
         f"Their speaker counts are in {speaker_counts}: {len(pairs.speaker_counts):,} rows.",
-        "  It numbers speakers in the order of their table: personal data, and not for others.",
+        "  It numbers speakers in the order of their table: personal data, not to be shared.",
     ]
     sentences += [f"  Noted: {note}." for note in pairs.notes]
     sentences.append(f"Next: parivox audit {counts} {speaker_counts}")
@@ -257,11 +254,11 @@ def scoring_lines(scored: Scored) -> Iterator[str]:
     for (stage, status), count in scored.failed.items():
         yield f"  {count:,} trials failed: {_STAGES[stage]} recording {status.replace('_', ' ')}"
     if scored.failed:
-        yield "  Failures have a row, too: an audit counts them for the group that they hit."
+        yield "  Failures have a row, too: an audit counts them by group."
     for note in scored.notes:
         yield f"  Noted: {note}."
     if scored.cohort:
-        yield "  Of the cohort's recordings (speakers); a cohort of one group is itself a bias:"
+        yield "  Of the cohort's recordings (speakers); a cohort of one group causes bias:"
     for attribute, counts_of_group in scored.cohort.items():
         words = ", ".join(
             f"{group} {counts['recordings']:,} ({counts['speakers']:,})"

@@ -67,7 +67,7 @@ def _answer_blocks(
     """Yield whether a threshold per group helps: on average, over all trials, and the worst off."""
     if not any(row["reason"] == "" for row in own_rows.values()):
         yield text(
-            "No group is large enough to have a threshold of its own.", style="bold", apart=True
+            "No group is large enough for a group-specific threshold.", style="bold", apart=True
         )
         return
     if not differing:
@@ -206,8 +206,8 @@ def _kept_common_lines(
     small = [name for name, row in own_rows.items() if row["reason"]]
     without_gain = [name for name in own_rows if name not in differing and name not in small]
     for names, reason in (
-        (without_gain, "no gain from a threshold of their own is shown"),
-        (small, "too few speakers for a threshold of their own, whose gain is unknown"),
+        (without_gain, "no significant gain from a group-specific threshold"),
+        (small, "too few speakers for a group-specific threshold, gain unknown"),
     ):
         if names:
             groups = ", ".join(shortened_names(names, most=_MAX_NAMED_GROUPS))
@@ -229,9 +229,9 @@ def group_needed_note(record: Row, noun: str) -> RenderableType:
             f"which use the common {noun}"
         )
     return text(
-        f"! A group-specific {noun} needs the group of the {side_text(record)} at every decision: "
-        f"{coverage}. A group that is predicted from the voice is wrong more often for some "
-        f"groups, and so is its {noun}.",
+        f"Note: a group-specific {noun} needs the group of the {side_text(record)} at every "
+        f"decision: {coverage}. A group that is predicted from the voice is wrong more often "
+        f"for some groups, and so is its {noun}.",
         apart=True,
     )
 

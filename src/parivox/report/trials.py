@@ -66,7 +66,7 @@ def check_summary(checked: Checked) -> Iterator[RenderableType]:
         yield text("To do", style="bold", apart=True)
         yield remedies
     yield from _speaker_table(checked)
-    yield text("What each check found, and what else is worth knowing: -v.", apart=True)
+    yield text("Details of each check and further statistics: -v.", apart=True)
 
 
 @group()
@@ -130,7 +130,7 @@ def _speaker_table(checked: Checked) -> Iterator[RenderableType]:
     for row in rows:
         keys = ("enrol_target", "enrol_nontarget", "test_nontarget", "recordings")
         add_row(table, row["speaker"], *(count_text(row[key]) for key in keys))
-    yield text("Speakers who enrol least and most", style="bold", apart=True)
+    yield text("Enrolment speakers with the fewest and most trials", style="bold", apart=True)
     yield Padding(table, _INDENTED)
 
 
@@ -180,7 +180,7 @@ def description_summary(description: Description) -> Iterator[RenderableType]:
         groups = [row["group"] for row in rows]
         if 1 < len(groups) <= _MAX_MATRIX_GROUPS:
             matrix = description.tables["matrix"].subset(grouping=name).rows()
-            yield text("  Nontarget trials: enrolment in rows, test side in columns", apart=True)
+            yield text("  Nontarget trials (rows: enrolment side, columns: test side)", apart=True)
             yield Padding(_group_matrix(groups, matrix), _INDENTED)
     yield text("Grades of all trials", style="bold", apart=True)
     yield Padding(

@@ -42,8 +42,8 @@ def variation_summary(variation: Variation) -> Iterator[RenderableType]:
     if variation.warning:
         yield text(f"{capitalised(variation.warning)}.")
     yield text(
-        f"sd / mean over the {variation.variants} lists, then over {variation.replicates} draws of "
-        "speakers: more pairs cure the first, more speakers the second."
+        f"sd / mean over the {variation.variants} lists, then over {variation.replicates} draws "
+        "of speakers: more pairs reduce the first, more speakers the second."
     )
     titles = {
         "eer": "EER",

@@ -346,7 +346,7 @@ def test_a_plan_says_how_many_speakers_each_condition_needs(audit, capsys):
     assert rows["1.5x"]["speakers_to_fail"] > 1
     assert rows["90%"]["speakers_to_fail"] is None  # twice that is no rate
     print_plan(plan)
-    assert "–: no number of speakers would do." in capsys.readouterr().out
+    assert "–: no number of speakers is enough." in capsys.readouterr().out
 
 
 def test_summaries_are_well_formed_and_say_the_same(audit):

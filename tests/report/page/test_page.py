@@ -321,7 +321,7 @@ def test_what_the_terminal_says_of_people_attempts_and_weights_is_in_the_page(au
     for words in (
         "Per 10,000 in 3 attempts at fpr=0.05, if attempts are independent",
         "Speakers at fpr=0.05: share whose own FNR is above the limit",
-        "At fpr=0.05 with equal weight for each level of nation",
+        "At fpr=0.05 with equal weight for each stratum of nation",
         "EER at group-specific thresholds, exploratory:",
         "Limit of 5 % on FNR at fpr=0.05",
     ):
@@ -381,7 +381,7 @@ def test_a_measure_without_p_has_the_reason_below_its_table(odd, without_figures
     html = html_report(odd(list("abcd"), operating_points=["threshold=1"]))
     table = html.partition("<caption>Further measures")[2].partition("</p>")[0]
     mark = re.search(r"Gini of FPR.*<td>–\u00a0([¹²³⁴])<td>lower", table)[1]
-    assert f"{mark} no p: no noise floor is known for it" in table.partition("</table>")[2]
+    assert f"{mark} no p: no valid noise floor is known" in table.partition("</table>")[2]
 
 
 def test_a_table_has_no_footnotes_of_columns_that_were_left_out():

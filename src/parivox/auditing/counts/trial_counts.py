@@ -492,7 +492,7 @@ class TrialCounts:
             f"{level} ({stratum_name})" for stratum_name, level in self.suppressed_strata
         )
         if names:
-            few = f"for the sake of groups of fewer than {self.min_speakers} speakers"
+            few = f"to protect groups of fewer than {self.min_speakers} speakers"
             yield f"Withheld {few}: {', '.join(names)}."
             yield (
                 "Another file of the same trials, counted by other groups, may give these back by "

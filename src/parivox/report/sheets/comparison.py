@@ -175,7 +175,7 @@ def _cells(row: Row, label: str, *, is_share: bool) -> list[Cell]:
     def figure(number: float | None) -> str:
         return percent(number) if is_share or number is None else f"{number:.4g}"
 
-    no_p = "no p: none is known to be right for it" if row["high"] is not None else reason
+    no_p = "no p: no valid method is known" if row["high"] is not None else reason
     return [
         Cell(label),
         Cell(figure(row["value"]), reason=reason),
@@ -368,8 +368,8 @@ def crosstabs(audit: Audit, filters: Row, point: str) -> list[Sheet]:
                 rows,
                 f"{_CELL_READING} {trials_text(audit, [(filters, point)])}",
                 [
-                    f"No margin of {attribute}, which was not audited by itself: "
-                    f"add --by {attribute}."
+                    f"No margin of {attribute}, which is not a grouping of the audit: add --by "
+                    f"{attribute}."
                     for attribute in missing_margins
                 ],
                 sums=1 if has_column_margin else 0,

@@ -58,7 +58,7 @@ def operating_points(audit: Audit, deployed: Mapping[tuple[str, str], str]) -> S
     `deployed` has the thresholds of decisions, in words, by system and list.
     """
     sheet = Sheet(
-        "Operating points: one threshold for everyone",
+        "Operating points: common thresholds",
         (
             Column("System", key="system", is_words=True),
             Column("Operating point", key="point", is_words=True),
@@ -360,7 +360,7 @@ def own_thresholds(audit: Audit, filters: Row) -> Sheet | None:
         return None
     empty_cells = [Cell(""), Cell("")]
     return Sheet(
-        "Each group at the threshold that suits it best",
+        "Each group at its group-specific threshold",
         [Column("Group", is_words=True), Column("Speakers"), *columns],
         [
             [

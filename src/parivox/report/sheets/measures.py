@@ -32,8 +32,8 @@ _UNMARKED, _JUDGED_IN_ALL, _OF_ALL = "without *", "judged in all", "of all"
 """Blocks of columns in the terminal: groups that meet the minimums here, in all systems, or all."""
 _NO_FLOORS = "Without intervals, the part due to chance is unknown."
 _FLOORS = (
-    "Equal: what a system with equal rates in all groups would show with these speakers and "
-    "trials, on average and at most in 95 %; p: how often as much. A value within it does not show "
+    "Equal: mean and noise floor (95 %) if rates were equal in all groups, for these speakers "
+    "and trials; p: probability of at least this value. A value within the floor does not show "
     "fairness."
 )
 
@@ -56,8 +56,8 @@ def _missing_p_reason(row: Row) -> str:
     if row["value"] is None or row["p"] is not None:
         return ""
     if row["floor_95"] is None:
-        return "no noise floor is known for it"
-    return "a group has no errors, and so no logarithm"
+        return "no valid noise floor is known"
+    return "a group has no errors, so the logarithm is undefined"
 
 
 def _sort_key(row: Row) -> tuple[bool, int, int]:
@@ -185,13 +185,11 @@ def _cells(row: Row) -> Iterator[str | Cell]:
     elif number is None:
         yield ""
     else:
-        yield Cell(
-            UNDEFINED, reason=note_text(row) or "no interval: none is known to be right for it"
-        )
+        yield Cell(UNDEFINED, reason=note_text(row) or "no interval: no valid method is known")
     if number is None:
         yield from ("", "", "")
     else:
-        reason = "no noise floor is known for it"
+        reason = "no valid noise floor is known"
         floor, is_fairer_above = row["floor_95"], row["higher_is_fairer"]
         is_beyond = floor is not None and (number < floor if is_fairer_above else number > floor)
         yield Cell(_figure(row["floor_mean"] if floor is not None else None), reason=reason)
@@ -325,7 +323,7 @@ def spread_table(audit: Audit, filters: Row) -> tuple[Sheet | None, list[str]]:
             column_blocks = {_JUDGED_IN_ALL if is_shared else _UNMARKED: True, _OF_ALL: False}
         else:
             groups_text = "judged in all systems" if is_shared else _UNMARKED
-            title = f"Groups {groups_text} are too few for a spread; of all groups:"
+            title = f"Groups {groups_text} are too few for a spread; for all groups:"
     heads = [GAP + head for name in column_blocks for head in ("n", name, "floor, 95 %", "p")]
     sheet = Sheet.with_heads(title, ("spread", *heads, f"{GAP}fairer"))
     n_block_columns = len(heads) // len(column_blocks)

@@ -178,7 +178,7 @@ def _causes(audit: Audit, filters: Row, groups: Sequence[str]) -> Iterator[Sheet
     title = "Why they failed:"
     if len(rows) > _MAX_CAUSES:
         rows = [row for row in rows if row["group"] == POOLED]
-        title = "Why they failed, all groups together (failures.csv has each):"
+        title = "Reasons of failures, all groups together (by group: failures.csv):"
     if rows:
         yield Sheet.with_heads(
             title,
@@ -219,8 +219,8 @@ def speaker_errors(audit: Audit, filters: Row, point: str) -> Iterator[Sheet]:
     limit_rows = table.subset(measure="speakers_above").rows()
     for limit in dict.fromkeys(row["limit"] for row in limit_rows):
         yield Sheet.with_heads(
-            f"Speakers at {point}: share whose own FNR is above the limit (noise of few trials "
-            "removed), and of the false rejects the share of those with the most:",
+            f"Speakers at {point}: share whose own FNR is above the limit (without the noise of "
+            "few trials), and share of the false rejects of the 10 % with the most:",
             (
                 "group",
                 f"FNR above {percent(limit)}",
@@ -302,7 +302,7 @@ def standardised_rates(
         if cells:
             weights_text = f" ({'; '.join(dict.fromkeys(notes))})" if notes else ""
             yield Sheet.with_heads(
-                f"At {point} with equal weight for each level of {attribute}{weights_text}:",
+                f"At {point} with equal weight for each stratum of {attribute}{weights_text}:",
                 (
                     "group",
                     "FNR, %",
