@@ -68,6 +68,7 @@ _SYSTEM_CLAIMS = {
     ),
 }
 """What is said of the better of two systems, and of the best."""
+SET_BY_THRESHOLD = "set by the threshold"
 _REFERENCE_GROUP = "other"
 _LOST_TO_HOLM = "not_after_holm"
 _MAX_NEAR_P = 0.5
@@ -176,6 +177,8 @@ class PooledRates(NamedTuple):
     """Each system with its rate, or with why there is none."""
     has_trials: bool
     """Whether any system has trials that may have this error."""
+    is_set_by_threshold: bool = False
+    """Whether the threshold is set so that the rate is what it is."""
 
     @property
     def sentence(self) -> str:
@@ -184,7 +187,8 @@ class PooledRates(NamedTuple):
             rates = ", ".join(f"{system} {rate}" for system, rate in self.rates)
         else:
             rates = ", ".join(rate for _, rate in self.rates)
-        return f"{capitalised(ERROR_TYPES[self.metric])} ({self.metric.upper()}): {rates}"
+        note = f" ({SET_BY_THRESHOLD})" if self.is_set_by_threshold else ""
+        return f"{capitalised(ERROR_TYPES[self.metric])} ({self.metric.upper()}): {rates}{note}"
 
 
 class Overview(NamedTuple):
@@ -704,11 +708,17 @@ def _group_phrases(
             yield Phrase(f" ({ratios})" if len(groups) > 1 else f": {ratios}")
         elif len(comparisons) > _MAX_NAMED:
             yield Phrase(f" ({len(comparisons)} of {n_systems} systems)")
-        elif len(comparisons) < n_systems:
-            names = ", ".join(comparison.system for comparison in comparisons)
-            yield Phrase(f" (with {names})")
+        elif n_systems > 1:
+            yield Phrase(f" (with {_systems_text(comparisons, n_systems)})")
     if n_more > 0:
         yield Phrase(f" {_more_groups(n_more)}")
+
+
+def _systems_text(comparisons: Sequence[GroupComparison], n_systems: int) -> str:
+    """Return in which of several systems a group differs."""
+    if len(comparisons) < n_systems:
+        return ", ".join(comparison.system for comparison in comparisons)
+    return "both" if n_systems == _PAIR_SIZE else f"all {n_systems}"
 
 
 def _ratios_text(
@@ -771,9 +781,9 @@ def _joint_differences(
         p_text = _largest_p_text(list(p_values.values()))
         each = "each " if len(p_values) > 1 else ""
         yield capitalised(
-            f"{names}{_RATE_NAMES[metric]} differ between groups{by_grouping} (test of all groups "
-            f"together, {each}adjusted {p_text}{assumption}), but the data do not show which "
-            "groups differ"
+            f"{names}{_RATE_NAMES[metric]} are not equal in all groups{by_grouping} (test of all "
+            f"groups together, {each}adjusted {p_text}{assumption}), but no single group is shown "
+            "to differ"
         )
 
 
@@ -858,7 +868,9 @@ def _size(audit: Audit) -> Iterator[str]:
     n_lists = len({system["list"] for system in systems(audit)})
     on_lists = f" on {n_lists} lists" if n_lists > 1 else ""
     in_files = f" in {n_files} files" if has_parts else ""
-    yield f"{n_systems} systems{on_lists}{in_files}"
+    names = list(dict.fromkeys(system["system"] for system in systems(audit)))
+    in_brackets = f" ({', '.join(names)})" if n_systems <= _MAX_NAMED else ""
+    yield f"{n_systems} systems{in_brackets}{on_lists}{in_files}"
 
 
 def _threshold_text(audit: Audit) -> str:
@@ -926,6 +938,9 @@ def point_in_short(row: Row) -> str:
 
 def _pooled_rates(audit: Audit) -> Iterator[PooledRates]:
     """Yield both errors of all trials together, in every system."""
+    points_of_systems = [located_points(audit, system) for system in systems(audit)]
+    kinds = {point_as_given(points[0]).partition("=")[0] for points in points_of_systems if points}
+    is_set_here = not audit.record.get("development")
     for metric in ERROR_TYPES:
         rates, has_trials = [], False
         for system in systems(audit):
@@ -933,7 +948,9 @@ def _pooled_rates(audit: Audit) -> Iterator[PooledRates]:
             label = system_label(system["system"], system["list"])
             rates.append((label, _pooled_rate_text(audit, system, metric, row)))
             has_trials |= row is None or row["reason"] != NO_TRIALS[metric]
-        yield PooledRates(metric, rates, has_trials)
+        yield PooledRates(
+            metric, rates, has_trials, is_set_by_threshold=is_set_here and kinds == {metric}
+        )
 
 
 def _pooled_row(audit: Audit, system: Row, metric: str) -> Row | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from parivox.core.verdict import EQUIVALENCE_CONFIDENCE
 from parivox.report import findings
 from parivox.report.audit_queries import ERROR_TYPES, VERDICTS, systems
+from parivox.report.overview import SET_BY_THRESHOLD
 from parivox.report.ratio_strips import HIGHEST, LOWEST, SHAPES, SIGNS, TICKS, axis_position
 from parivox.report.sheets.supplementary import limits
 from parivox.report.words import (
@@ -26,11 +27,17 @@ if TYPE_CHECKING:
     from parivox.report.caveats import Caveat
     from parivox.report.overview import GroupComparison, GroupResult, Overview
 
-EVENTS = {
+_HEADS = {
     "fnr": "False rejects (FNR): genuine speakers rejected",
     "fpr": "False accepts (FPR): impostors accepted",
 }
 """Both error types as the heads of columns."""
+_FALSE_ACCEPTS = {
+    "both": "impostors of the same group accepted",
+    "enrol": "impostors accepted as a speaker of the group",
+    "test": "impostors of the group accepted",
+}
+"""What a false accept of a group is, by the allocation of nontarget trials."""
 _MAX_SHOWN_GROUPS = 12
 """Groups in the first figure; fewer if there are many systems."""
 _MAX_SHOWN_ROWS = 24
@@ -54,9 +61,14 @@ def first_screen(
     others_text = (
         f". The other {count_text(n_other)} are listed under All groups" if n_other else ""
     )
+    size = [*audit_overview.size, audit_overview.threshold]
+    if audit_overview.verdict_counts:
+        size.append(f"[ ]: {100 * audit.record['options']['confidence']:g} % confidence interval")
     return {
         **audit_overview._asdict(),
+        "size": size,
         "notes": audit_overview.notes,
+        "set_by_threshold": SET_BY_THRESHOLD,
         "bar": _verdict_bar(audit_overview),
         "shown": [_group_row(audit, group) for group in shown_groups],
         "caption": f"{caption}, compared with {findings.reference_text(audit)}{others_text}",
@@ -80,8 +92,8 @@ def _legend(
             "and not equivalent"
         ),
         (
-            "○ ? inconclusive; with a p: the interval excludes 1, but the difference is not "
-            "significant after adjustment"
+            "○ ? inconclusive; with an adjusted p: the interval excludes 1, but the difference is "
+            "not significant after adjustment"
         ),
     ]
     if any(
@@ -89,10 +101,13 @@ def _legend(
         for group in shown_groups
         for comparison in group.all_comparisons()
     ):
-        legend.append("grey ▼: the same comparison as the other group’s ▲, not counted again")
+        legend.append("grey without sign: the same comparison as the other group’s ▲")
     legend.append(f"ratio: error rate divided by that of {findings.reference_text(audit)}")
-    if "fpr" in _events(audit_overview):
-        legend.append(f"false accepts: {findings.ALLOCATIONS[options['allocate'][0]]}")
+    if "fpr" in _events(audit, audit_overview):
+        legend.append(
+            f"false accepts: {findings.ALLOCATIONS[options['allocate'][0]]}; the enrolled speaker "
+            "is at risk"
+        )
     return [
         *legend,
         (
@@ -116,10 +131,14 @@ def _shown_groups(audit_overview: Overview) -> list[GroupResult]:
     )
 
 
-def _events(audit_overview: Overview) -> dict[str, str]:
+def _events(audit: Audit, audit_overview: Overview) -> dict[str, str]:
     """Return the error types with a rate, as heads of columns; both if no group has a rate."""
+    allocation = audit.record["options"]["allocate"][0]
+    heads = dict(_HEADS)
+    if allocation in _FALSE_ACCEPTS:
+        heads["fpr"] = f"False accepts (FPR): {_FALSE_ACCEPTS[allocation]}"
     events = {}
-    for metric, head in EVENTS.items():
+    for metric, head in heads.items():
         comparisons = [
             comparison
             for group in audit_overview.groups
@@ -127,7 +146,7 @@ def _events(audit_overview: Overview) -> dict[str, str]:
         ]
         if any(comparison.rate is not None for comparison in comparisons):
             events[metric] = head
-    return events or EVENTS
+    return events or heads
 
 
 def template_names(audit: Audit, audit_overview: Overview) -> dict[str, Any]:
@@ -135,7 +154,7 @@ def template_names(audit: Audit, audit_overview: Overview) -> dict[str, Any]:
     return {
         "rates": ERROR_TYPES,
         "verdicts": VERDICTS,
-        "events": _events(audit_overview),
+        "events": _events(audit, audit_overview),
         "signs": SIGNS,
         "ticks": [
             (round(100 * axis_position(ratio), 1), words)
@@ -200,6 +219,9 @@ def _drawn_comparison(audit: Audit, comparison: GroupComparison) -> dict[str, An
         None if comparison.ratio is None else round(100 * axis_position(comparison.ratio), 1)
     )
     code = comparison.verdict or "none"
+    sign, shape = SIGNS.get(code, ""), SHAPES.get(code, SHAPES["inconclusive"])
+    if comparison.repeats_other_group:
+        sign, shape = "", ""
     ratio_text = "–" if comparison.ratio is None else f"{short_number(comparison.ratio)}×"
     return {
         "code": "none" if comparison.repeats_other_group else code,
@@ -210,8 +232,8 @@ def _drawn_comparison(audit: Audit, comparison: GroupComparison) -> dict[str, An
         "at": None
         if ratio_position in {x for x, _ in arrows}
         else ratio_position,  # the arrow is drawn at this position
-        "shape": SHAPES.get(code, SHAPES["inconclusive"]),
-        "times": f"{SIGNS.get(code, '')} {ratio_text}".strip(),
+        "shape": shape,
+        "times": f"{sign} {ratio_text}".strip(),
         "span": "" if comparison.high is None else interval_text(comparison.low, comparison.high),
         "guess": comparison.best_guess,
         "p": p_value(comparison.p) if comparison.fails_only_after_holm else "",
