@@ -107,9 +107,11 @@ def test_groups_that_differ_all_at_once_in_many_systems_are_one_sentence(materia
         for sentence in audit_overview.finding_sentences
         if "test of all groups together" in sentence
     ]
-    assert words.startswith("With a, b, c, and 2 more, false reject rates differ")
+    assert words.startswith(
+        "With a, b, c, and 2 more, false reject rates are not equal in all groups"
+    )
     assert "(test of all groups together, each adjusted p " in words
-    assert words.endswith("but the data do not show which groups differ.")
+    assert words.endswith("but no single group is shown to differ.")
 
 
 def test_a_low_p_stands_beside_what_is_not_shown_among_so_many(audited):

@@ -868,9 +868,7 @@ def _size(audit: Audit) -> Iterator[str]:
     n_lists = len({system["list"] for system in systems(audit)})
     on_lists = f" on {n_lists} lists" if n_lists > 1 else ""
     in_files = f" in {n_files} files" if has_parts else ""
-    names = list(dict.fromkeys(system["system"] for system in systems(audit)))
-    in_brackets = f" ({', '.join(names)})" if n_systems <= _MAX_NAMED else ""
-    yield f"{n_systems} systems{in_brackets}{on_lists}{in_files}"
+    yield f"{n_systems} systems{on_lists}{in_files}"
 
 
 def _threshold_text(audit: Audit) -> str:
