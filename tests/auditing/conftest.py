@@ -90,7 +90,7 @@ def whole(trials, speakers):
         sweep="fpr=0.01:0.1:log5",
         llr=True,
         compat="bt4vt",
-        conflicts="set-aside",
+        conflicts="exclude",
         metrics={"half": lambda c: (c.fpr + c.fnr) / 2, "best": lambda c: c.fpr.min(axis=-1) * 0},
     )
 

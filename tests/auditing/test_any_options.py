@@ -103,7 +103,7 @@ OPTIONS = {
     "llr": st.just(True),
     "llr_base": SOME([2, 10]),
     "limits": several(["fnr=5%", "fpr=1.5x", "fta=2%"], 2),
-    "conflicts": st.just("set-aside"),
+    "conflicts": st.just("exclude"),
     "compare": st.just(True),
 }
 ASKED = several([*OPTIONS], 4).flatmap(

@@ -208,7 +208,7 @@ def test_contradictions_set_aside_are_repeated_in_bins_too(trials, speakers, mon
         speakers=speakers,
         by="gender",
         operating_points=["threshold=1", "eer"],
-        conflicts="set-aside",
+        conflicts="exclude",
     )
     (row,) = audit.data.subset(group="all", item="contradicting_rows_set_aside")
     assert row["count"] == 2

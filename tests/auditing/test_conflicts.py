@@ -21,7 +21,7 @@ def spoilt(trials):
 
 @pytest.mark.usefixtures("options_in_messages")
 def test_they_are_refused(spoilt, speakers):
-    with pytest.raises(DataError, match="--conflicts set-aside"):
+    with pytest.raises(DataError, match="--conflicts exclude"):
         pv.audit(spoilt[0], speakers=speakers, by="gender")
 
 
@@ -32,12 +32,26 @@ def audit(spoilt, speakers):
         speakers=speakers,
         by=["gender"],
         operating_points=["threshold=1", "fpr=0.1"],
-        conflicts="set-aside",
+        conflicts="exclude",
         intervals=False,
     )
 
 
-def test_set_aside_they_are_in_no_count(audit, spoilt, trials):
+def test_the_policy_has_its_old_name_until_release_0_5(audit, spoilt, speakers):
+    with pytest.warns(DeprecationWarning, match="'set-aside' is 'exclude' since release 0.3"):
+        old = pv.audit(
+            spoilt[0],
+            speakers=speakers,
+            by=["gender"],
+            operating_points=["threshold=1", "fpr=0.1"],
+            conflicts="set-aside",
+            intervals=False,
+        )
+    assert old.groups.to_polars().equals(audit.groups.to_polars())
+    assert old.data.to_polars().equals(audit.data.to_polars())
+
+
+def test_excluded_they_are_in_no_count(audit, spoilt, trials):
     (whole,) = audit.groups.subset(group="all", metric="auc")
     assert whole["trials"] == len(trials["score"]) - 3
 
@@ -97,7 +111,7 @@ def test_without_contradictions_both_are_equal(trials, speakers):
         speakers=speakers,
         by="gender",
         operating_points="threshold=1",
-        conflicts="set-aside",
+        conflicts="exclude",
         intervals=False,
     )
     assert told(audit, "contradictory rows excluded")["count"] == 0

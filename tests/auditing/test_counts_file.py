@@ -664,7 +664,7 @@ def test_counts_beside_scores_are_refused(trials, people, tmp_path):
 
 @pytest.mark.parametrize(
     "option",
-    [{"by": "gender"}, {"within": "gender"}, {"speakers": "s.csv"}, {"conflicts": "set-aside"}],
+    [{"by": "gender"}, {"within": "gender"}, {"speakers": "s.csv"}, {"conflicts": "exclude"}],
 )
 def test_what_is_in_the_counts_cannot_be_chosen_again(trials, people, tmp_path, option):
     (path,) = counted([trials], tmp_path, speakers=people, by="gender")

@@ -269,7 +269,7 @@ def test_a_decision_that_its_score_contradicts_is_refused(bank, audit_of):
 def test_a_decision_that_its_score_contradicts_may_be_set_aside(bank, audit_of, shown):
     rows, at = contradicted(bank.scored)
     audit = audit_of(
-        rows, "decision", "threshold", by="gender", within="test.channel", conflicts="set-aside"
+        rows, "decision", "threshold", by="gender", within="test.channel", conflicts="exclude"
     )
     rest = [row for i, row in enumerate(rows) if i != at - 1]
     assert shown(audit, "deployed", grouping="all", within="") == {"all": decided(rest)}
@@ -294,7 +294,7 @@ def test_decisions_without_scores_that_are_set_aside_have_no_eer(bank, audit_of)
     rows[-1]["decision"] = {"accept": "reject", "reject": "accept"}[first]
     with pytest.raises(DataError, match=f"rows 1 and {len(rows)}: the same trial"):
         audit_of(rows, "decision", without=["score"], by="gender")
-    audit = audit_of(rows, "decision", without=["score"], by="gender", conflicts="set-aside")
+    audit = audit_of(rows, "decision", without=["score"], by="gender", conflicts="exclude")
     items = [item_in_words(row) for row in audit.data.subset(source="conflicts")]
     assert any(item.startswith("fpr at deployed") for item in items)
     assert not any("eer" in item or "cdet" in item for item in items)

@@ -373,7 +373,7 @@ def test_a_failure_with_a_score_is_refused(bank, lost, by_table):
     pair = rf"\({rows[at]['enrol']}, {rows[at]['test']}\) failed"
     with pytest.raises(DataError, match=rf"row {at + 1}: {pair}.* has the score '?0.25"):
         pv.audit(bank.table(rows, *columns), **options)
-    aside = pv.audit(bank.table(rows, *columns), **options, conflicts="set-aside")
+    aside = pv.audit(bank.table(rows, *columns), **options, conflicts="exclude")
     for item, n in (
         ("scores_of_failed_trials", 1),
         ("contradicting_rows", 1),

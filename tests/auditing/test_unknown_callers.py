@@ -134,7 +134,7 @@ def test_no_row_is_counted_twice_or_lost(seed):
     shape = SHAPES[seed % len(SHAPES)]
     table = in_columns(log, shape).drop("decision", "band")
     audit = pv.audit(
-        table, speakers=people(24), by="band", conflicts="set-aside", intervals=False,
+        table, speakers=people(24), by="band", conflicts="exclude", intervals=False,
         operating_points="threshold=1",
     )  # fmt: skip
     counts = {row["item"]: row["count"] for row in audit.data.rows() if not row["grouping"]}
@@ -307,7 +307,7 @@ def test_excluded_nontarget_trials_are_not_called_none():
     twice = log.filter(label=0)
     log = pl.concat([log, twice.with_columns(score=pl.col("score") + 1)])  # contradict each other
     audit = pv.audit(
-        log, speakers=people(), by="band", conflicts="set-aside", operating_points="threshold=1"
+        log, speakers=people(), by="band", conflicts="exclude", operating_points="threshold=1"
     )
     (finding,) = [
         sentence

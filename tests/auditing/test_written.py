@@ -49,7 +49,7 @@ def rich(trials, speakers):
         operating_points=["threshold=99", "threshold=2", "bayes", "fpr=0.0001"],
         llr=True,
         compat="bt4vt",
-        conflicts="set-aside",
+        conflicts="exclude",
         sweep="fpr=0.01:0.1:log5",
         metrics={"mine": lambda c: c.fpr / c.fnr},
     )

@@ -133,7 +133,7 @@ def test_the_command_that_inspect_prints_runs(parivox, tmp_path, name):
     assert (f"nontarget trials without a test speaker: {unknown}" in inspection.stdout) == (
         unknown > 0
     )
-    assert "set-aside" not in inspection.stdout
+    assert "--conflicts" not in inspection.stdout
     assert "ids that differ in case only" not in counts  # a call and a customer may both be 7
 
 

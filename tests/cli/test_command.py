@@ -180,7 +180,7 @@ def test_options_reach_the_audit(parivox):
         "--cost", "sre08", "--cost", "0.2,1,5", "--eer", "rocch", "--eer", "kaldi",
         "--rule", "interp", "--allocate", "enrol", "--allocate", "either", "--zero", "nist",
         "--reference", "best", "--reference", "f+A", "--alpha", "0:1:0.5", "--llr",
-        "--sweep", "fpr=0.1:0.5:3", "--compat", "bt4vt", "--conflicts", "set-aside", "--json",
+        "--sweep", "fpr=0.1:0.5:3", "--compat", "bt4vt", "--conflicts", "exclude", "--json",
     )  # fmt: skip
     assert completed.returncode == 0, completed.stderr
     record = json.loads(completed.stdout)
@@ -197,7 +197,7 @@ def test_options_reach_the_audit(parivox):
     assert options["sweep"] == "fpr=0.1:0.5:3"
     assert options["llr"] is True
     assert options["compat"] == "bt4vt"
-    assert options["conflicts"] == "set-aside"
+    assert options["conflicts"] == "exclude"
     groups = {
         (grouping.lower(), group)
         for grouping, group in zip(

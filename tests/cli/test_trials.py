@@ -139,7 +139,7 @@ def test_attributes_are_joined_by_commas_and_bands_keep_theirs(parivox, listed):
         (["check", "list.txt", "--mix", "cat4=1", "--speakers", "people.csv"], "from 1 to 2"),
         (["check", "list.txt", "--mix", "cat4=1"], "no attribute is known; give --speakers"),
         (["check", "list.txt", "--pilot", "."], "audit"),
-        (["check", "list.txt", "--conflicts", "ignore"], "set-aside"),
+        (["check", "list.txt", "--conflicts", "ignore"], "exclude"),
         (["grade", "list.txt", "--out", "graded.txt"], ".csv"),
         (["grade", "list.txt", "--out", "-"], "standard output"),
         (["convert", "list.txt", "--to", "xml", "--out", "x.xml"], "--to 'xml' is not known"),

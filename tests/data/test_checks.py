@@ -133,7 +133,7 @@ def test_options_that_are_not_known(read, csv, rows):
     ],
 )
 def test_contradictions_can_be_set_aside(read, csv, rows, plain, count, row, remaining, aside):
-    trial_set = read(csv(rows) + row + "\n", conflicts="set-aside")
+    trial_set = read(csv(rows) + row + "\n", conflicts="exclude")
     assert trial_set.n_trials == remaining
     assert count(trial_set, "contradictory rows") == aside
     assert sum(conflict for *_, conflict in plain(trial_set)) == aside
@@ -141,7 +141,7 @@ def test_contradictions_can_be_set_aside(read, csv, rows, plain, count, row, rem
     assert len(partition) == remaining + aside
     assert len(partition.without_conflicts()) == remaining
     reordered = csv([*reversed(rows)]).replace("label\n", f"label\n{row}\n", 1)
-    assert plain(read(reordered, conflicts="set-aside")) == plain(trial_set)
+    assert plain(read(reordered, conflicts="exclude")) == plain(trial_set)
 
 
 def test_what_is_odd_is_counted(read, csv, rows, plain, count):
@@ -242,7 +242,7 @@ def test_a_list_that_contradicts_itself_or_the_scores(joined, read, csv, rows, w
         match=r"list.txt, rows 2 and 6: the same trial \(a/1, b/1\) has label '0' and '1'",
     ):
         joined(LIST + "1 a/1 b/1\n")
-    trial_set = joined(LIST + "1 a/1 b/1\n", conflicts="set-aside")
+    trial_set = joined(LIST + "1 a/1 b/1\n", conflicts="exclude")
     assert [row[:2] for row in plain(trial_set) if row[-1]] == [("a/1", "b/1")]
     rows[1] = ("a/1", "b/1", "0.1", "1")
     with pytest.raises(
@@ -263,7 +263,7 @@ def test_several_contradictions_at_once_do_not_hide_trials(read):
     }
     more = {**rows, "enrol": [*rows["enrol"], "a/3"], "test": [*rows["test"], "a/1"],
             "score": [*rows["score"], 0.5], "label": [1] * 5}  # fmt: skip
-    trial_set = read(more, people=speakers, conflicts="set-aside")
+    trial_set = read(more, people=speakers, conflicts="exclude")
     assert trial_set.n_trials == 1
     assert next(trial_set.partitions()).conflict.sum() == 3
 
@@ -286,7 +286,7 @@ def test_what_is_odd_is_counted_by_the_speaker_of_the_enrolment(read, csv, rows,
         ("c/2", "b/1", "", "0"),
         ("b/1", "c/2", "1", "1"),
     ]
-    trial_set = read(csv(rows + more), conflicts="set-aside")
+    trial_set = read(csv(rows + more), conflicts="exclude")
     assert {item: counts.tolist() for item, counts in trial_set.counts_by_speaker.items()} == {
         "trials_without_score": [0, 0, 1],
         "nontarget_trials_without_score": [0, 0, 1],

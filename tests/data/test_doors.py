@@ -217,7 +217,7 @@ def test_ids_cut_to_their_speakers_are_told_without_whole_ones(write, pattern):
     assert (
         "144 of 144 rows contradict others, as where ids are cut at the first full stop" in message
     )
-    assert "set-aside" not in message
+    assert "--conflicts" not in message
     once = dict(zip([row[:2] for row in rows], scores, strict=True)).values()
     itself = "target_trials_of_themselves"
     audit = pv.audit(write("s", lines(once)), speakers=PEOPLE, by="gender", intervals=False)
@@ -231,7 +231,7 @@ def test_target_trials_that_are_all_set_aside_are_told(write):
         *[f"{e}*{t} 9.5 1" for e, t, is_target, _ in TRIALS if is_target],
     ]
     path = write("scores", lines(rows))
-    audit = pv.audit(path, speakers=PEOPLE, by="gender", intervals=False, conflicts="set-aside")
+    audit = pv.audit(path, speakers=PEOPLE, by="gender", intervals=False, conflicts="exclude")
     rows = [
         (item_in_words(row), row["count"]) for row in audit.data.subset(source="oddities").rows()
     ]
@@ -569,7 +569,7 @@ def test_what_parivox_wrote_is_known_and_the_proposed_command_runs(written, pari
         "audit": "audit: an audit, as parivox audit writes it",
         "audit/groups.csv": "audit/groups.csv: part of an audit",
         "audit/audit.json": "audit/audit.json: part of an audit",
-        "north.counts north.tally": "north.tally: speaker counts, which belong to score counts",
+        "north.counts north.tally": "north.tally: speaker counts of parivox count --key, which belong to score counts",
         "audit/SHA256SUMS": "audit/SHA256SUMS: part of an audit",
         "site.key": "site.key: a key, as count and monitor take it",
         "e.npz trials": "e.npz: arrays of NumPy, as score takes embeddings",

@@ -124,7 +124,7 @@ def test_trials(fuzzed, data, format_name):
 
     def job(path):
         read_trials(path, system="s", list_="", speakers=speakers, format=format_name)
-        read_trials(path, system="s", list_="", speakers=speakers, conflicts="set-aside")
+        read_trials(path, system="s", list_="", speakers=speakers, conflicts="exclude")
 
     fuzzed(data, job)
 

@@ -94,7 +94,7 @@ def test_two_values_of_one_attribute(write):
         DataError, match=r"s.csv, rows 2 and 6, column 'sex': speaker 'a' is 'f' and 'm'; keep"
     ):
         read_speakers(path, id="id")
-    people = read_speakers(path, id="id", conflicts="set-aside")
+    people = read_speakers(path, id="id", conflicts="exclude")
     assert people.attributes.rows() == [(None, "1"), ("m", "2")]
     assert ("speakers with two values of sex", 1) in [
         (in_words(n.item), n.count) for n in people.notes([0])
@@ -113,7 +113,7 @@ def test_a_table_of_recordings_is_told_where_to_give(write, text):
         read_speakers(write("s.csv", text), id="speaker")
     assert str(caught.value).endswith(
         "; it looks like a table of recordings, to be given as utterances; else keep one, or "
-        "make it unknown with conflicts='set-aside'"
+        "make it unknown with conflicts='exclude'"
     )
 
 

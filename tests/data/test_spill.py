@@ -139,12 +139,12 @@ def test_contradictions_are_found_across_chunks(
     text = csv([*many, tuple(row)])
     with pytest.raises(DataError, match=match) as memory_error:
         read(text, people=people)
-    aside = read(text, people=people, conflicts="set-aside")
+    aside = read(text, people=people, conflicts="exclude")
     large()
     with pytest.raises(DataError) as spill_error:
         read(text, people=people)
     assert str(spill_error.value) == str(memory_error.value)
-    trial_set = read(text, people=people, conflicts="set-aside")
+    trial_set = read(text, people=people, conflicts="exclude")
     assert plain(trial_set) == plain(aside)
     assert summary(trial_set) == summary(aside)
     del trial_set, memory_error, spill_error

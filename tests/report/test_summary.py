@@ -95,7 +95,7 @@ def test_every_option_can_be_summed_up(audited, printed):
         alpha=["0:1:0.1"],
         compat="bt4vt",
         llr=True,
-        conflicts="set-aside",
+        conflicts="exclude",
         metrics={"mine": lambda c: c.fpr},
         sweep="fpr=0.01:0.1:3",
     )

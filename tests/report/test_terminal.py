@@ -72,10 +72,10 @@ def test_contradicting_rows_are_summed_up(material, printed):
     again = {name: [*cells, cells[0]] for name, cells in trials.items()}
     again["score"][-1] += 1
     options = {"speakers": speakers, "by": "gender", "operating_points": "threshold=1"}
-    text = flat(printed(pv.audit({"S": again}, conflicts="set-aside", **options)))
+    text = flat(printed(pv.audit({"S": again}, conflicts="exclude", **options)))
     assert "2 contradictory rows excluded; without / with them: fpr at threshold=1 " in text
     assert "fnr at threshold=1 " in text
-    text = flat(printed(pv.audit({"S": trials}, conflicts="set-aside", **options)))
+    text = flat(printed(pv.audit({"S": trials}, conflicts="exclude", **options)))
     assert "No rows contradict each other" in text
     assert "contradict each other" not in flat(printed(pv.audit({"S": trials}, **options)))
 

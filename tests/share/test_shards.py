@@ -282,7 +282,7 @@ def test_the_sum_of_the_counts_is_made_of_the_parts_where_it_is_not_what_it_was(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("conflicts", ["error", "set-aside"])
+@pytest.mark.parametrize("conflicts", ["error", "exclude"])
 def test_rows_that_contradict_others_of_their_part_are_set_aside_as_in_one_piece(
     lists, tmp_path, conflicts
 ):
@@ -317,7 +317,7 @@ def test_rows_that_contradict_others_of_their_part_are_set_aside_as_in_one_piece
         (-9.0, ["one.parquet", "two.parquet"], r"one\.parquet, row 1 and .*two\.parquet, row \d+"),
     ],
 )
-@pytest.mark.parametrize("conflicts", ["error", "set-aside"])
+@pytest.mark.parametrize("conflicts", ["error", "exclude"])
 def test_a_pair_in_two_parts_is_refused_by_its_rows_after_the_first_pass(
     lists, tmp_path, score, files, message, conflicts
 ):
@@ -335,7 +335,7 @@ def test_a_pair_in_two_parts_is_refused_by_its_rows_after_the_first_pass(
         run(folder, shard=f"{number}/2")
     with pytest.raises(DataError, match=message) as raised:
         merge(folder)
-    alone = ", as each sets aside what conflicts within it" if conflicts == "set-aside" else ""
+    alone = ", as each sets aside what conflicts within it" if conflicts == "exclude" else ""
     mend = f"is counted in both parts 1 and 2{alone}; remove one of the rows, and plan again"
     if score is not None and conflicts == "error":  # as of one piece
         mend = (
@@ -349,7 +349,7 @@ def test_a_pair_in_two_parts_is_refused_by_its_rows_after_the_first_pass(
 @pytest.mark.parametrize("again", ["no score", "left out", "both set aside"])
 def test_a_pair_in_two_parts_that_is_not_counted_twice_is_no_fault(lists, tmp_path, again):
     frame = pl.read_parquet(lists / "all.parquet")
-    options: dict[str, object] = {"conflicts": "set-aside"}
+    options: dict[str, object] = {"conflicts": "exclude"}
     odd = frame[:1]
     if again == "no score":
         odd = odd.with_columns(score=pl.lit(None, pl.Float64))

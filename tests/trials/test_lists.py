@@ -60,7 +60,7 @@ def test_labels_that_contradict_the_speakers_are_refused_or_set_aside():
     rows = {"enrol": ["a/1", "a/1"], "test": ["b/1", "a/2"], "label": [1, 1]}
     with pytest.raises(pv.DataError, match=r"a/1.*b/1"):
         read_list(rows)
-    assert trials_of(read_list(rows, conflicts="set-aside")) == [("a/1", "a/2", 1)]
+    assert trials_of(read_list(rows, conflicts="exclude")) == [("a/1", "a/2", 1)]
 
 
 def test_the_order_of_rows_changes_nothing():

@@ -339,7 +339,7 @@ def _add_data_rows(data_table: TableBuilder, system: System, inputs: GroupedTria
     )
     groupings = [*inputs.groupings, *inputs.within]
     add_data_warnings(data_table, trials, groupings, counts.all_counts, system.development, options)
-    if options.conflicts == "set-aside" and trials.has_speakers:
+    if options.conflicts != "error" and trials.has_speakers:
         add_conflict_effects(data_table, trials, inputs.groupings, counts, points, options)
 
 

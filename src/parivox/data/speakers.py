@@ -130,7 +130,7 @@ class Speakers:
 
     def _two_values(self, known_rows: pl.DataFrame, column: str, attribute: str) -> DataError:
         first_row, second_row = contradictory_rows(known_rows, column, attribute) or ({}, {})
-        remedy = "keep one, or make it unknown with --conflicts set-aside"
+        remedy = "keep one, or make it unknown with --conflicts exclude"
         rows_per_speaker = known_rows.group_by(column).len()["len"]
         if (
             2 * int((rows_per_speaker > 1).sum()) > len(rows_per_speaker)
@@ -242,7 +242,7 @@ def read_speakers(
 
     Blank, NA, n/a, unknown and the like mean unknown. Without `id`, the column that covers most of
     the ids needed holds them. Where a speaker has two values of one attribute, `conflicts` decides:
-    ``"error"`` or ``"set-aside"``.
+    ``"error"`` or ``"exclude"``.
 
     Examples
     --------

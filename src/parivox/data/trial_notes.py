@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 _CONTRADICTION_KINDS = ("trials", "list", "failed", "pair", "decision", "label")
 _MAX_UNUSUAL_SHARE = 0.1
 """Share of pairs in both orders whose scores differ, and of trials that occur again."""
-_CONFLICT_REMEDY = "or exclude contradictory rows with --conflicts set-aside"
+_CONFLICT_REMEDY = "or exclude contradictory rows with --conflicts exclude"
 
 
 def exclusion_reasons(counts: CheckCounts) -> str:

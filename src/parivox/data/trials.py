@@ -63,6 +63,7 @@ from parivox.data.trial_set import (
 )
 from parivox.errors import ConfigError, DataError
 from parivox.frozen import frozen
+from parivox.renamed import warn_of_new_name
 from parivox.runtime.disk import ScratchFolder
 from parivox.runtime.progress import stage
 
@@ -78,7 +79,9 @@ if TYPE_CHECKING:
 
 __all__ = ["DataNote", "TrialSet", "Trials", "read_trials"]
 
-CONFLICT_POLICIES = ("error", "set-aside")
+CONFLICT_POLICIES = ("error", "exclude")
+OLD_EXCLUDE = "set-aside"
+"""Name of a policy before release 0.3; goes with 0.5."""
 ORIENTATIONS = (None, "distance", "similarity")
 _MAX_HASHED_IDS = 100_000  # ids hashed at once
 _MAX_HASHED_TRIALS = 50_000  # trials, likewise: what is made of them stays in the processor's cache
@@ -121,7 +124,9 @@ def read_trials(
     >>> [(t.target.tolist(), t.score.tolist()) for t in found.partitions()]
     [([True, False], [0.9, 0.1])]
     """
-    if conflicts not in CONFLICT_POLICIES:
+    if conflicts == OLD_EXCLUDE:
+        warn_of_new_name(f"conflicts={OLD_EXCLUDE!r}", "'exclude'")
+    elif conflicts not in CONFLICT_POLICIES:
         msg = f"--conflicts {conflicts!r} is not known; choose from {', '.join(CONFLICT_POLICIES)}"
         raise ConfigError(msg)
     if orientation not in ORIENTATIONS:

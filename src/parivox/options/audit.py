@@ -202,7 +202,7 @@ class ReadOptions(CommandOptions):
     )
     conflicts: str = option(
         READING_SECTION,
-        "treatment of contradictory rows: `error` refuses them, `set-aside` excludes them",
+        "treatment of contradictory rows: `error` refuses them, `exclude` leaves them out",
         Text,
         "error",
         metavar="WAY",

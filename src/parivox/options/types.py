@@ -51,7 +51,7 @@ class OtherAuditOptions(TypedDict, total=False):
     """distance: scores are distances and are negated; similarity: scores are similarities, whatever
     their AUC"""
     conflicts: str
-    """treatment of contradictory rows: error refuses them, set-aside excludes them (default:
+    """treatment of contradictory rows: error refuses them, exclude leaves them out (default:
     error)"""
     progress: Callable[[Progress], None] | None
     """function called with the progress of each stage, when the stage begins and ends and at most
@@ -208,7 +208,7 @@ class OtherCountOptions(TypedDict, total=False):
     """distance: scores are distances and are negated; similarity: scores are similarities, whatever
     their AUC"""
     conflicts: str
-    """treatment of contradictory rows: error refuses them, set-aside excludes them (default:
+    """treatment of contradictory rows: error refuses them, exclude leaves them out (default:
     error)"""
     progress: Callable[[Progress], None] | None
     """function called with the progress of each stage, when the stage begins and ends and at most

@@ -192,7 +192,7 @@ def _data_blocks(audit: Audit, system: Row) -> Iterator[RenderableType]:
     notes = data_notes(audit, system)
     if notes:
         yield text("Noted: " + "; ".join(notes) + ".")
-    if audit.record["options"].get("conflicts") == "set-aside":
+    if audit.record["options"].get("conflicts", "error") != "error":
         yield text(contradictory_rows_text(audit, system))
     same_list_system, failed = list_checks(audit, system)
     if same_list_system:
