@@ -129,7 +129,7 @@ def _findings(audit: Audit) -> dict[str, bool]:
             if not i:
                 differs_by_grouping[scope.grouping] = is_said
         has_eer_finding |= any(
-            line.differs for line in findings.group_eer_lines(audit, scope.filters)
+            line.is_shown for line in findings.group_eer_lines(audit, scope.filters)
         )
         sums |= any(True for _ in findings.interaction_sentences(audit, scope.filters))
     return differs_by_grouping | {

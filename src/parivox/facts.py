@@ -120,6 +120,17 @@ def table_cells(*columns: Sequence[str]) -> tuple[list[str], ...]:
     return tuple([row_cells[i] for row_cells in cells] for i in range(len(columns) + 1))
 
 
+def with_values(
+    cells: Mapping[str, list[Any]], columns: Mapping[str, str]
+) -> Mapping[str, list[Any]]:
+    """Return the cells of a table with the codes of facts, and with their values in the last."""
+    if VALUES_COLUMN not in columns:
+        return cells
+    fact_columns = [name for name in FACT_COLUMNS if columns.get(name) == "str"]
+    split = table_cells(*(cells[name] for name in fact_columns))
+    return {**cells, **dict(zip((*fact_columns, VALUES_COLUMN), split, strict=True))}
+
+
 def _cells_of_row(row: tuple[str, ...]) -> tuple[str, ...]:
     """Return the codes of each cell of a row, and the values of all of them."""
     facts_by_column = [facts_of_cell(cell) for cell in row]

@@ -16,7 +16,8 @@ from parivox.core.planning import (
     speakers_needed,
 )
 from parivox.data.table import Table
-from parivox.report.plan import REASONS, plan_summary
+from parivox.report.decision_sentences import PLAN_REASONS
+from parivox.report.plan import plan_summary
 
 
 def row(group, metric, errors, trials, speakers, deff, **more):
@@ -163,7 +164,7 @@ def test_what_cannot_be_told_has_a_reason(pilot, text, reason, rows):
     assert planned["reason"] == reason
     assert None in {planned["worse"], planned["speakers_needed"]}
     assert "FNR of x" in text(plan)
-    assert f": {REASONS[reason]}" in text(plan)
+    assert f": {PLAN_REASONS[reason]}" in text(plan)
 
 
 def test_groups_that_share_trials_are_not_told_apart(pilot):

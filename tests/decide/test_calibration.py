@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import parivox as pv
+from parivox.report.catalogue import reason_text
 
 OPTIONS = {"by": "gender", "folds": 6}
 
@@ -261,7 +262,7 @@ def test_a_group_too_small_or_without_a_line_keeps_the_common_calibrator(shifted
     )
     calibration = pv.calibrate(trials, speakers=few, **OPTIONS)
     group_rows, common = rows(calibration, "per group")["x"], rows(calibration, "common")["x"]
-    assert group_rows["reason"] == "2 of its speakers are left to fit on, 5 needed"
+    assert reason_text(group_rows) == "2 of its speakers are left to fit on, 5 needed"
     assert group_rows["cllr"] == common["cllr"]
     assert "x" not in calibration.apart
     of_m = pl.col("enrol") >= "p30"
@@ -269,7 +270,7 @@ def test_a_group_too_small_or_without_a_line_keeps_the_common_calibrator(shifted
         score=pl.when(of_m & (pl.col("label") == 1)).then(pl.col("score") + 50).otherwise("score")
     )
     calibration = pv.calibrate(parted, speakers=speakers, **OPTIONS)
-    reason = rows(calibration, "per group")["m"]["reason"]
+    reason = reason_text(rows(calibration, "per group")["m"])
     assert reason == "every target trial outscores all nontarget trials: the slope has no limit"
 
 
@@ -283,7 +284,7 @@ def test_people_alone_in_their_group_and_of_unknown_group_take_the_common_calibr
     )
     calibration = pv.calibrate(trials, speakers=regrouped_speakers, **OPTIONS)
     group_rows = rows(calibration, "per group")
-    assert group_rows["x"]["reason"] == "0 of its speakers are left to fit on, 5 needed"
+    assert reason_text(group_rows["x"]) == "0 of its speakers are left to fit on, 5 needed"
     assert group_rows["x"]["cllr"] == rows(calibration, "common")["x"]["cllr"]
     assert group_rows["x"]["cllr_low"] is None
     assert calibration.record["unknown"] > 0

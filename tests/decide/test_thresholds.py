@@ -15,6 +15,7 @@ from parivox.decide.fitting_trials import FittingTrials
 from parivox.decide.rule_judgement import CrossFitThresholds, judge_rules
 from parivox.decide.threshold_aims import parse_aim
 from parivox.decide.threshold_fitting import fit_thresholds
+from parivox.report.catalogue import reason_text
 
 OPTIONS = {"by": "gender", "aim": "fpr=0.05", "folds": 6}
 
@@ -249,7 +250,7 @@ def test_a_group_too_small_to_be_held_out_keeps_the_common_threshold(shifted):
     )
     selection = pv.thresholds(trials, speakers=few, **OPTIONS)
     group_rows, common = rows(selection, "per group")["x"], rows(selection, "common")["x"]
-    assert group_rows["reason"] == "2 of its speakers are left to fit on, 5 needed"
+    assert reason_text(group_rows) == "2 of its speakers are left to fit on, 5 needed"
     assert group_rows["threshold"] == common["threshold"]
     assert "x" not in selection.apart
 

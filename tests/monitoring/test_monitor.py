@@ -14,6 +14,7 @@ import pytest
 
 import parivox as pv
 from parivox.data.site_key import KDF
+from parivox.report.catalogue import reason_text
 from parivox.report.monitor import headline, notes
 
 WEEKS, RISE = 18, 15
@@ -322,7 +323,7 @@ def test_where_days_vary_for_many_speakers_nothing_is_judged_and_no_alarm_raised
             monitored = pv.monitor(table, day=day(week), new=week == 0, **options, **OPTIONS)
         group_rows[sd] = {(row["group"], row["against"]): row for row in monitored.groups.rows()}
         assert len(monitored.alarms) == 0
-    reason = "rates vary from day to day for many speakers"
+    reason = "varying_rates"
     assert group_rows[0.1]["f", "before"]["reason"] == reason
     assert group_rows[0.1]["f", "others"]["reason"] == reason
     assert group_rows[0.1]["f", "before"]["chance"] is None
@@ -336,9 +337,9 @@ def test_where_days_vary_for_many_speakers_nothing_is_judged_and_no_alarm_raised
 
 def test_groups_too_small_and_weeks_too_few_are_told(tmp_path):
     monitored = streamed(tmp_path, weeks=1)
-    assert {row["reason"] for row in monitored.groups.subset(against="before").rows()} == {
-        "fewer than 4 weeks of earlier days"
-    }
+    before = monitored.groups.subset(against="before").rows()
+    assert {row["reason"] for row in before} == {"few_earlier_weeks"}
+    assert reason_text(before[0]) == "fewer than 4 weeks of earlier days"
     few = PEOPLE.with_columns(gender=pl.Series(["x"] * 5 + ["f", "m"] * 77 + ["f"]))
     options = {"state": tmp_path / "few", "key": tmp_path / "key", "day": day(0)}
     monitored = pv.monitor(calls(0), new=True, **options, **{**OPTIONS, "speakers": few})

@@ -18,6 +18,7 @@ from parivox.cli import main
 from parivox.errors import options_named
 from parivox.report import catalogue
 from parivox.report.data_sentences import DATA_SENTENCES
+from parivox.report.decision_sentences import DECISION_SENTENCES
 from parivox.report.list_sentences import LIST_SENTENCES
 from parivox.report.verdict_sentences import VERDICT_SENTENCES
 
@@ -197,7 +198,7 @@ OF_OTHER_TABLES = {
 """Of results that are not read again."""
 
 
-NEW = DATA_SENTENCES.keys() | LIST_SENTENCES.keys()
+NEW = DATA_SENTENCES.keys() | LIST_SENTENCES.keys() | DECISION_SENTENCES.keys()
 READ_AS_SENTENCES = {"is_reference", "below_minimum", "no_trials"}
 OF_VERDICTS = VERDICT_SENTENCES.keys() - READ_AS_SENTENCES
 """Which are read from other columns: tests/report/test_verdict_sentences.py."""

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import parivox as pv
 from parivox.core.eer import DEFINITIONS
 from parivox.errors import ConfigError, DataError
+from parivox.report.catalogue import fact_text
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +127,7 @@ def test_what_is_left_out_is_told(trials):
     group = trials["gender"].astype(object)
     group[5:7] = "unknown"
     table = {"score": score, "label": trials["label"].astype(str), "gender": group}
-    notes = " ".join(pv.metrics(table, groups="gender").notes)
+    notes = " ".join(map(fact_text, pv.metrics(table, groups="gender").notes))
     assert "3 trials without a score were left out" in notes
     assert "2 trials are in no group" in notes
     assert "no intervals, as the speakers are unknown" in notes

@@ -21,12 +21,11 @@ from parivox.auditing.schema import (
     SCHEMA_OF_SENTENCES,
     SCHEMA_VERSION,
     TABLES,
-    with_values,
 )
 from parivox.data.formats.dataframes import UndecodedTable, check_decodes
 from parivox.data.table import Table
 from parivox.errors import ConfigError, DataError, ParivoxError, utf8_text
-from parivox.facts import FACT_COLUMNS, VALUES_COLUMN, cell_of_row, is_values_cell
+from parivox.facts import FACT_COLUMNS, VALUES_COLUMN, cell_of_row, is_values_cell, with_values
 from parivox.options.audit import AuditOptions
 from parivox.options.kinds import option_fields
 from parivox.runtime.disk import (

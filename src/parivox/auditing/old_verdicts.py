@@ -89,7 +89,7 @@ def _number(cell: float | str | None) -> float:
 
 
 def _rate_fact(row: Row) -> str:
-    numbers = (_number(row[name]) for name in ("ratio", "low", "high"))
+    ratio, low, high = (_number(row[name]) for name in ("ratio", "low", "high"))
     condition: dict[str, Any] = {}
     if row.get("because_of"):
         match = _WITHOUT.search(row["sentence"])
@@ -103,7 +103,9 @@ def _rate_fact(row: Row) -> str:
         row["metric"],
         row["verdict"],
         row["reason"],
-        *numbers,
+        ratio,
+        low,
+        high,
         row["reference"],
         condition,
     ).fact()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from parivox.data.table import Table
-from parivox.facts import FACT_COLUMNS, VALUES_COLUMN, table_cells
+from parivox.facts import VALUES_COLUMN, with_values
 from parivox.runtime.memory import give_back_memory
 
 if TYPE_CHECKING:
@@ -278,17 +278,6 @@ class BaseValue(NamedTuple):
 
 _MANY_ROWS = 20_000
 """Rows from which on they are packed."""
-
-
-def with_values(
-    cells: Mapping[str, list[Any]], columns: Mapping[str, str]
-) -> Mapping[str, list[Any]]:
-    """Return the cells of a table with the codes of facts, and with their values in the last."""
-    if VALUES_COLUMN not in columns:
-        return cells
-    fact_columns = [name for name in FACT_COLUMNS if columns.get(name) == "str"]
-    split = table_cells(*(cells[name] for name in fact_columns))
-    return {**cells, **dict(zip((*fact_columns, VALUES_COLUMN), split, strict=True))}
 
 
 class TableBuilder:

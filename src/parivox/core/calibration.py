@@ -153,26 +153,26 @@ def isotonic(counts: Counts, start: Isotonic | None = None) -> Isotonic:  # noqa
 
 
 def unfit(counts: Counts, kind: type[Line] = Logistic) -> str:
-    """Return why no calibration can be fitted to counts; empty where one can.
+    """Return why no calibration can be fitted to counts, as a code; empty where one can.
 
     Examples
     --------
     >>> from parivox.core.counts import as_counts
     >>> unfit(as_counts([1.0, 2.0], [0, 1]))
-    'every target trial outscores all nontarget trials: the slope has no limit'
+    'separate_classes'
     """
     if not (counts.n_target and counts.n_nontarget):
-        return "no target trials" if counts.n_nontarget else "no nontarget trials"
+        return "no_target_trials" if counts.n_nontarget else "no_nontarget_trials"
     if not np.isfinite(counts.values[[0, -1]]).all():
-        return "infinite scores"
+        return "infinite_scores"
     if counts.values.size < 2:
-        return "all scores are equal"
+        return "equal_scores"
     if kind is Logistic:
         target, nontarget = counts.values[counts.target > 0], counts.values[counts.nontarget > 0]
         if target[0] >= nontarget[-1]:
-            return "every target trial outscores all nontarget trials: the slope has no limit"
+            return "separate_classes"
         if target[-1] <= nontarget[0]:
-            return "every nontarget trial outscores all target trials"
+            return "inverted_classes"
     return ""
 
 

@@ -44,11 +44,12 @@ from parivox.decide.fitting_trials import (
 from parivox.decide.rule_judgement import RuleEstimates
 from parivox.decide.threshold_fitting import COMMON, PER_GROUP
 from parivox.errors import DataError
+from parivox.facts import VALUES_COLUMN, fact, joined_facts
 from parivox.options.decide import CalibrateOptions
 from parivox.renamed import renamed_attribute
 from parivox.runtime.disk import atomic_file, explain_write_errors, writable_file
 from parivox.runtime.progress import reports_progress, stage
-from parivox.shown import RELIABILITY_CHART_MODULE, NotebookView
+from parivox.shown import CATALOGUE_MODULE, RELIABILITY_CHART_MODULE, NotebookView
 
 if TYPE_CHECKING:
     import os
@@ -97,6 +98,7 @@ TABLES: dict[str, dict[str, str]] = {
         "p": "float",
         **_COST_COLUMNS,
         "reason": "str",
+        VALUES_COLUMN: "str",
     },
     "reliability": {
         "rule": "str",
@@ -341,7 +343,7 @@ def calibrate(
                 fitting_trials, score=consistent_trials(normalised_set).score
             )
             # a reason keeps groups from lines of their own
-            no_groups = ["not asked for"] * len(reasons)
+            no_groups = ["not_requested"] * len(reasons)
             lines = _fit(normalised_set.name, normalised_trials, options.method, no_groups)
             rules[NORMALISED] = CrossFitRatios(normalised_trials, lines)
         if options.llr or options.llr_base is not None:
@@ -380,16 +382,14 @@ def _fit(name: str, trials: FittingTrials, method: str, reasons: list[str]) -> L
         n_excluded = excluded_folds.bit_count()
         condition = ""
         if n_excluded:
-            condition = f" without the speakers of {n_excluded} of {trials.n_folds} folds"
+            condition = fact("without_folds", left_out=n_excluded, folds=trials.n_folds)
         # no folds come first: their lines are near, so that the others take fewer steps
         start_lines = lines_by_folds.get(0, [None] * (len(group_trials) + 1))
         counts = all_trials.counts_without(excluded_folds)
         common_line, reason = _line_or_reason(counts, method, start_lines[-1])
         if reason:
-            msg = (
-                f"{name}: no calibration can be found{condition} ({reason}); give trials of more "
-                "speakers"
-            )
+            words = import_module(CATALOGUE_MODULE).cell_text(joined_facts(reason, condition))
+            msg = f"{name}: no calibration can be found ({words}); give trials of more speakers"
             raise DataError(msg)
         lines = [common_line] * (len(group_trials) + 1)
         for group, sorted_trials in enumerate(group_trials):
@@ -397,7 +397,7 @@ def _fit(name: str, trials: FittingTrials, method: str, reasons: list[str]) -> L
                 continue
             counts = sorted_trials.counts_without(excluded_folds)
             lines[group], reason = _line_or_reason(counts, method, start_lines[group])
-            reasons[group] = f"{reason}{condition}" if reason else ""
+            reasons[group] = joined_facts(reason, condition) if reason else ""
         lines_by_folds[excluded_folds] = lines
     # a group without a line in one fit has none in any
     for lines in lines_by_folds.values():
@@ -447,7 +447,7 @@ def _difference_levels(
 
 def _falling_reason(line: Line) -> str:
     is_falling = isinstance(line, Logistic) and line.slope <= 0
-    return "higher scores are not more often of target trials" if is_falling else ""
+    return "falling_line" if is_falling else ""
 
 
 class CrossFitRatios:

@@ -18,6 +18,7 @@ from parivox.core.crossfit import deal, held_out, outside, sides
 from parivox.core.key_sums import index_codes
 from parivox.data.trial_set import CommonTrials, TrialSet, check_test_speakers
 from parivox.errors import ConfigError, DataError, name_hint
+from parivox.facts import fact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -214,9 +215,7 @@ class FittingTrials:
         # [class, group, fit], of which the worst class and fit counts
         n_speakers = (self.n_enrolled[:, :, None] * is_included).sum(axis=-1).min(axis=(0, 2))
         return [
-            f"{n} of its speakers are left to fit on, {MIN_SPEAKERS} needed"
-            if n < MIN_SPEAKERS
-            else ""
+            fact("few_speakers_to_fit", speakers=n, needed=MIN_SPEAKERS) if n < MIN_SPEAKERS else ""
             for n in n_speakers.tolist()
         ]
 

@@ -254,8 +254,7 @@ def condition_rows(
             if _is_limited_by(condition, key, first_points[key["system"], key["list"]])
         ]
         if not matches:
-            reason = "no such rate, grouping or operating point is planned for"
-            yield {"condition": condition.name, "reason": reason}
+            yield {"condition": condition.name, "reason": "not_in_plan"}
         n_groups = sum(len(condition.groups or groups.names) for _, groups in matches)
         for key, groups in matches:
             # all groups that a condition looks at are allowed for
@@ -341,7 +340,7 @@ def condition_columns(
         "fail_at": options.detect_ratio * maximum,
         "speakers_to_fail": _whole_numbers(np.atleast_1d(speakers_to_fail)),
         "speakers_to_pass": _whole_numbers(np.atleast_1d(speakers_to_pass)),
-        "reason": "" if np.isfinite(speakers_to_fail + speakers_to_pass) else "none would do",
+        "reason": "" if np.isfinite(speakers_to_fail + speakers_to_pass) else "no_number_suffices",
     }
 
 

@@ -16,6 +16,7 @@ from parivox.core.rates import threshold_at_fnr, threshold_at_fpr
 from parivox.core.shrinkage import log_rates, shrunken
 from parivox.core.verdict import holm
 from parivox.decide.fitting_trials import RATES
+from parivox.facts import fact
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,9 +53,8 @@ def reasons_too_small(trials: FittingTrials, aim: ThresholdAim) -> list[str]:
             for excluded_folds in held_out(trials.n_folds)
         )
         if aim.operating_point.rule_value * fewest < 1:
-            reasons[group] = (
-                f"{aim.operating_point.text} is below one error in the {fewest} trials left to fit "
-                "on"
+            reasons[group] = fact(
+                "few_trials_to_fit", operating_point=aim.operating_point.text, trials=fewest
             )
     return reasons
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from importlib import import_module
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from parivox.arguments import check_arguments
-from parivox.auditing import NO_TRIALS, TableBuilder, check_polarity, missing_class_reason
+from parivox.auditing import TableBuilder, check_polarity, missing_class_reason
 from parivox.core.costs import parse_detection_cost
 from parivox.core.crossfit import Limits, held_out
 from parivox.data.rule_file import RuleFile
@@ -36,12 +37,12 @@ from parivox.decide.threshold_fitting import (
     threshold_differences,
 )
 from parivox.errors import DataError
-from parivox.facts import facts_of_cell
+from parivox.facts import VALUES_COLUMN
 from parivox.options.decide import ThresholdOptions
 from parivox.renamed import renamed_attribute
 from parivox.runtime.disk import atomic_file, explain_write_errors, writable_file
 from parivox.runtime.progress import reports_progress, stage
-from parivox.shown import NotebookView
+from parivox.shown import CATALOGUE_MODULE, NotebookView
 
 if TYPE_CHECKING:
     import os
@@ -100,6 +101,7 @@ TABLES: dict[str, dict[str, str]] = {
         ),
         **{f"{name}{suffix}": "float" for name in ("cost", "gain") for suffix in _LIMIT_SUFFIXES},
         "reason": "str",
+        VALUES_COLUMN: "str",
     },
 }
 """Columns of each table, in order, with their kinds."""
@@ -365,22 +367,6 @@ def thresholds(
     )
 
 
-_MISSING_TRIALS = {
-    "no_trials": "no trials",
-    NO_TRIALS["fnr"]: "no target trials",
-    NO_TRIALS["fpr"]: "no nontarget trials",
-}
-
-
-def _no_threshold_text(reason: str) -> str:
-    """Return why trials have no threshold for an aim, in words."""
-    code, values = facts_of_cell(reason)[0]
-    if "trials" in values:
-        trials = "1 trial" if values["trials"] == 1 else f"{values['trials']} trials"
-        return f"{values['operating_point']} is below one error in {trials}"
-    return _MISSING_TRIALS[code]
-
-
 def _fit(
     trial_set: TrialSet, trials: FittingTrials, aim: ThresholdAim, options: ThresholdOptions
 ) -> tuple[dict[int, FittedThresholds], list[str], ThresholdDifferences]:
@@ -396,9 +382,10 @@ def _fit(
             condition = ""
             if n_excluded:
                 condition = f" without the speakers of {n_excluded} of {trials.n_folds} folds"
+            words = import_module(CATALOGUE_MODULE).cell_text(reason)
             msg = (
                 f"{trial_set.name}: no threshold for {aim.text} can be found{condition} "
-                f"({_no_threshold_text(reason)}); give trials of more speakers, or another --aim"
+                f"({words}); give trials of more speakers, or another --aim"
             )
             raise DataError(msg)
     if not (trials.n_enrolled.sum(axis=-1) > 0).all(axis=0).any():

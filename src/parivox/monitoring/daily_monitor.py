@@ -18,6 +18,7 @@ from parivox.data.table import Table
 from parivox.data.trial_checks import COUNTED_ONCE, LEFT_OUT, DataNote
 from parivox.data.trial_set import TrialSet
 from parivox.errors import ConfigError, DataError
+from parivox.facts import VALUES_COLUMN, with_values
 from parivox.monitoring.daily_tests import (
     BASELINE,
     BEFORE,
@@ -473,6 +474,7 @@ def _monitor_of(stream: Stream, rows: list[dict[str, Any]], details: Mapping[str
             trials=stream.trials[is_in_week, :-1].sum(axis=0),
             errors=stream.errors[is_in_week, :-1].sum(axis=0),
         )
+    group_columns = {**TEST_COLUMNS, VALUES_COLUMN: "str"}
     alarm_columns = {"day": "str", **TEST_COLUMNS}
     record = {
         "settings": dict(stream.settings),
@@ -486,7 +488,12 @@ def _monitor_of(stream: Stream, rows: list[dict[str, Any]], details: Mapping[str
         **details,
     }
     return Monitor(
-        Table.of({name: [row[name] for row in rows] for name in TEST_COLUMNS}, TEST_COLUMNS),
+        Table.of(
+            with_values(
+                {name: [row[name] for row in rows] for name in TEST_COLUMNS}, group_columns
+            ),
+            group_columns,
+        ),
         Table.of(
             {name: [row[name] for row in stream.alarms] for name in alarm_columns}, alarm_columns
         ),

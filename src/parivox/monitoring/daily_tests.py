@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parivox.auditing import BELOW_MINIMUM
 from parivox.core.sequential import (
     DailySquares,
     JointMoments,
@@ -22,6 +23,7 @@ from parivox.core.sequential import (
     log_evidence,
     score,
 )
+from parivox.facts import fact
 from parivox.monitoring.stream import DAYS_PER_WEEK, MAX_START_WEEKS
 
 if TYPE_CHECKING:
@@ -64,10 +66,10 @@ TEST_COLUMNS = {
     "others_ratio": "float",
     "reason": "str",
 }
-VARYING_REASON = "rates vary from day to day for many speakers"
+VARYING_RATES = "varying_rates"
+"""Reason code: the rates of many speakers vary from day to day."""
 _MAX_RATIO = 1e4
 """Limits of ratios are searched up to here, and down to its reciprocal."""
-_FEW_SPEAKERS_REASON = f"fewer than {MIN_SPEAKERS} speakers"
 
 
 @dataclass(frozen=True)
@@ -302,14 +304,14 @@ def _rows(
 def _reason(
     stream: Stream, against: str, reference: float | None, n_speakers: int, *, is_varying: bool
 ) -> str:
-    """Return why a group is not judged."""
+    """Return why a group is not judged, as a fact."""
     if against == BASELINE and reference is None:
-        return "not in the audit"
+        return "not_in_baseline"
     if against == BEFORE and stream.week_of_day[-1] < MIN_EARLIER_WEEKS:
-        return f"fewer than {MIN_EARLIER_WEEKS} weeks of earlier days"
+        return fact("few_earlier_weeks", weeks=MIN_EARLIER_WEEKS)
     if is_varying:
-        return VARYING_REASON
-    return _FEW_SPEAKERS_REASON if n_speakers < MIN_SPEAKERS else "no errors"
+        return VARYING_RATES
+    return fact(BELOW_MINIMUM, speakers=MIN_SPEAKERS) if n_speakers < MIN_SPEAKERS else "no_errors"
 
 
 def _ratio_limit(excess_and_variance: Any, alpha: float, sign: int) -> FloatArray:

@@ -10,6 +10,7 @@ from parivox.core.calibration import Logistic
 from parivox.decide.calibration import AS_SCORED
 from parivox.decide.fitting_trials import EVERYONE, NORMALISED
 from parivox.decide.threshold_fitting import COMMON, PER_GROUP
+from parivox.report.catalogue import reason_text
 from parivox.report.sheets.sheet import Cell, Column, Sheet, terminal_table
 from parivox.report.thresholds import (
     gain_interval_text,
@@ -172,9 +173,8 @@ def _kept_common_lines(
     own_rows: dict[str, Row], differing: Sequence[str]
 ) -> Iterator[RenderableType]:
     """Yield which groups keep the common calibrator, and why."""
-    reasons = dict.fromkeys(row["reason"] for row in own_rows.values() if row["reason"])
     groups = {name: row for name, row in own_rows.items() if name != EVERYONE}
-    small = [name for name, row in groups.items() if "needed" in row["reason"]]
+    small = [name for name, row in groups.items() if row["reason"] == "few_speakers_to_fit"]
     with_calibrator = [
         name for name, row in groups.items() if not row["reason"] and name not in differing
     ]
@@ -188,12 +188,12 @@ def _kept_common_lines(
         if names:
             group_names = ", ".join(shortened_names(names, most=_MAX_NAMED_GROUPS))
             yield text(f"Keep the common calibrator for {group_names}: {reason}.")
-    for reason in reasons:
-        if "needed" not in reason:
-            group_names = ", ".join(
-                name for name, row in own_rows.items() if row["reason"] == reason
-            )
-            yield text(f"Keep the common calibrator for {group_names} ({reason}).")
+    groups_of_reason: dict[str, list[str]] = {}
+    for name, row in groups.items():
+        if row["reason"] and name not in small:
+            groups_of_reason.setdefault(reason_text(row), []).append(name)
+    for reason, names in groups_of_reason.items():
+        yield text(f"Keep the common calibrator for {', '.join(names)} ({reason}).")
 
 
 def _next_step(out: str | None) -> Iterator[RenderableType]:

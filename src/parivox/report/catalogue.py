@@ -25,6 +25,7 @@ from parivox.facts import (
     values_cell,
 )
 from parivox.report.data_sentences import DATA_SENTENCES
+from parivox.report.decision_sentences import DECISION_SENTENCES, PLAN_REASONS
 from parivox.report.list_sentences import LIST_SENTENCES
 from parivox.report.sentence_template import SentenceTemplate
 from parivox.report.verdict_sentences import INCONCLUSIVE_REASONS, VERDICT_SENTENCES
@@ -240,6 +241,8 @@ SENTENCES: dict[str, SentenceTemplate] = {
     **DATA_SENTENCES,
     # trial lists
     **LIST_SENTENCES,
+    # thresholds, calibrators, plans, monitoring, metrics of scores
+    **DECISION_SENTENCES,
 }
 """Every sentence by its code."""
 MEASURE_REASONS = {
@@ -392,6 +395,9 @@ def catalogue_lines() -> Iterator[str]:
     for code, words in sentences.items():
         if code not in plain_codes:
             yield f"- `{code}`: {words}"
+    for table, table_sentences in {**_SENTENCES_OF_TABLES, "a plan": PLAN_REASONS}.items():
+        for code in table_sentences:
+            yield f"- `{code}` in {table}: {fact_text(Fact(code, {}), table_sentences)}"
 
 
 if __name__ == "__main__":

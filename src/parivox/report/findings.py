@@ -764,8 +764,8 @@ class EerLine(NamedTuple):
     words: str
     direction: str = ""
     """Whether the group is shown to be ``harder`` or ``easier``; empty if it is not."""
-    differs: bool = False
-    """Whether a difference between groups is shown."""
+    is_shown: bool = False
+    """Whether a difference is shown."""
 
     @property
     def text(self) -> str:
@@ -821,7 +821,7 @@ def _pair_eer_lines(
         f"{p_value(ratio_row['p'])}"
     )
     if ratio_row["p"] <= level:
-        yield EerLine("the harder group", f"{harder}: {words}", differs=True)
+        yield EerLine("the harder group", f"{harder}: {words}", is_shown=True)
     else:
         yield EerLine("the harder group", f"inconclusive: {harder} {words}")
     yield from (EerLine(row["group"], _eer_text(row)) for row in pair)
@@ -859,7 +859,9 @@ def _several_eer_lines(
         interval = interval_text(ratio_row["low"], ratio_row["high"])
         ratio = f"{short_number(ratio_row['value'])} times {interval}"
         p_text = p_value(ratio_row["p_holm"])
-        yield EerLine(row["group"], f"{_eer_text(row)}, {ratio}, {p_text}", direction, differs=True)
+        yield EerLine(
+            row["group"], f"{_eer_text(row)}, {ratio}, {p_text}", direction, is_shown=True
+        )
     if len(differing_rows) > _MAX_DIFFERING_GROUPS:
         n_more = len(differing_rows) - _MAX_DIFFERING_GROUPS
         yield EerLine("", f"and {n_more} more that differ")

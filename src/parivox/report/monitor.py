@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import group
 
 from parivox.monitoring.daily_tests import BASELINE, BEFORE, LIMIT, MIN_SPEAKERS, OTHERS
-from parivox.report.catalogue import cell_text
+from parivox.report.catalogue import cell_text, reason_text
 from parivox.report.sheets.sheet import Cell, Sheet, terminal_table
 from parivox.report.words import (
     count_text,
@@ -89,7 +89,7 @@ def headline(monitor: Monitor) -> str:
     """Return whether there are alarms, and for which groups."""
     rows = [row for _, row, _ in _alarm_rows(monitor)]
     if not rows:
-        reasons = dict.fromkeys(row["reason"] for row in monitor.groups.rows())
+        reasons = dict.fromkeys(reason_text(row) for row in monitor.groups.rows())
         if "" not in reasons:
             return f"No alarm, as no group is judged: {'; '.join(reasons)}."
         return (
@@ -141,7 +141,7 @@ def _alarm_rows(monitor: Monitor) -> Iterator[tuple[str, Row, str]]:
         else:
             reason = "no longer shown"
             if row_today["reason"]:
-                reason = f"not judged now: {row_today['reason']}"
+                reason = f"not judged now: {reason_text(row_today)}"
             yield raised["day"], raised, f" It is {reason}."
 
 
@@ -268,7 +268,7 @@ def _not_judged_sentences(monitor: Monitor) -> Iterator[str]:
     reasons: dict[str, list[str]] = {}
     for row in monitor.groups.rows():
         if row["reason"]:
-            key = f"against {_REFERENCE_NAMES[row['against']]} ({row['reason']})"
+            key = f"against {_REFERENCE_NAMES[row['against']]} ({reason_text(row)})"
             reasons.setdefault(key, []).append(row["group"])
     for reason, groups in reasons.items():
         names = ", ".join(shortened_names(groups, most=_MAX_NAMED_GROUPS))

@@ -8,6 +8,8 @@ from rich.console import group
 from rich.padding import Padding
 
 from parivox.report.audit_queries import grouping_with_allocation, system_label
+from parivox.report.catalogue import reason_text
+from parivox.report.decision_sentences import PLAN_REASONS
 from parivox.report.words import add_row, count_text, grid, print_text, text
 
 if TYPE_CHECKING:
@@ -19,17 +21,6 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
-REASONS = {
-    "one_group": "there is no other group",
-    "shared_trials": "groups share trials",
-    "unknown_speakers": "its speakers are not known",
-    "no_trials": "it has no trials",
-    "no_errors_of_others": "the others have no errors",
-    "unknown_icc": "too few errors to estimate how its speakers vary",
-    "few_speakers": "fewer than 5 speakers",
-    "rate_above_one": "the requested ratio gives a rate above 1",
-    "none_detectable": "no ratio could be detected",
-}
 _ICC_SOURCES = {"given": "given", "pooled": "from the pilot"}
 """Where the correlation within speakers comes from."""
 _MAX_SHOWN_RATIO = 100
@@ -138,7 +129,7 @@ def _condition_table(plan: Plan) -> Iterator[RenderableType]:
     if any(row["groups"] and row["reason"] for row in rows):
         yield text("–: no number of speakers is enough.")
         yield text("")
-    reasons = [f"{row['condition']}: {row['reason']}" for row in rows if not row["groups"]]
+    reasons = [f"{row['condition']}: {reason_text(row)}" for row in rows if not row["groups"]]
     if reasons:
         yield text(f"Not planned: {'; '.join(reasons)}.")
 
@@ -218,7 +209,7 @@ def _group_tables(rows: Sequence[Row]) -> Iterator[RenderableType]:
         for (reason,), reason_rows in _rows_by(metric_rows, ("reason",)).items():
             if reason:
                 names = ", ".join(row["group"] for row in reason_rows)
-                yield text(f"  {title} of {names}: {REASONS[reason]}")
+                yield text(f"  {title} of {names}: {PLAN_REASONS[reason]}")
 
 
 def _design_sentences(rows: Sequence[Row]) -> Iterator[RenderableType]:
@@ -227,7 +218,7 @@ def _design_sentences(rows: Sequence[Row]) -> Iterator[RenderableType]:
         current, doubled = metric_rows[_CURRENT_DESIGN], metric_rows[_DOUBLED_DESIGN]
         title = metric.upper()
         if current["speakers_needed"] is None:
-            yield text(f"{title}: {REASONS[current['reason']]}.")
+            yield text(f"{title}: {PLAN_REASONS[current['reason']]}.")
             continue
         trials_each = _mean_count_text(current["trials_per_speaker"])
         yield text(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import group
 
+from parivox.report.catalogue import fact_text
 from parivox.report.words import add_row, capitalised, count_of, grid, percent, print_text, text
 from parivox.scoring.score_metrics import ALL
 
@@ -60,7 +61,7 @@ def score_metrics_summary(metrics: ScoreMetrics) -> Iterator[RenderableType]:
     if len(groups) > _MAX_GROUPS:
         yield text(f"{len(groups) - _MAX_GROUPS} more groups: --json", apart=True)
     for note in metrics.notes:
-        yield text(f"{capitalised(note)}.", apart=True)
+        yield text(f"{capitalised(fact_text(note))}.", apart=True)
 
 
 def _rates_table(metrics: ScoreMetrics, groups: list[str]) -> Iterator[RenderableType]:

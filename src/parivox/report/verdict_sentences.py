@@ -44,7 +44,7 @@ _OTHERS = {"metric": "fpr", "reference": "others"}
 
 def _compared(values: Values) -> tuple[str, str]:
     """Return the errors that a verdict is on, and the reference."""
-    reference = values["reference"]
+    reference: str = values["reference"]
     return _ERROR_NAMES[values["metric"]], _REFERENCE_NAMES.get(reference, reference)
 
 

@@ -25,6 +25,7 @@ from parivox.data.plain_scores import plain_scores, scores_by_class
 from parivox.data.source_bytes import with_reading_options
 from parivox.data.table import Table
 from parivox.errors import ConfigError, DataError, name_hint
+from parivox.facts import VALUES_COLUMN, Fact, fact, with_values
 from parivox.shown import SCORE_DET_MODULE, NotebookView
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ ALL = "all trials"
 """The row of all trials."""
 FPR_TARGETS = (0.01, 0.001, 0.1)
 """False positive rates at which FNR is read off by default; groups are compared at the first."""
-NO_INTERVAL = "no intervals, as the speakers are unknown"
 _COLUMNS = {
     "group": "str",
     "metric": "str",
@@ -50,6 +50,7 @@ _COLUMNS = {
     "trials": "int",
     "threshold": "float",
     "reason": "str",
+    VALUES_COLUMN: "str",
 }
 
 
@@ -68,14 +69,15 @@ class ScoreMetrics(NotebookView):
         Trials by score, of all trials and of each group.
     name : str
         What was read.
-    notes : tuple of str
-        What a reader must know of the figures, such as why nothing has an interval.
+    notes : tuple of Fact
+        What a reader must know of the figures, such as why nothing has an interval: codes with
+        values.
     """
 
     table: Table
     counts: Mapping[str, Counts]
     name: str
-    notes: tuple[str, ...]
+    notes: tuple[Fact, ...]
 
     def __repr__(self) -> str:
         return f"<metrics of {self.name}, {len(self.counts) - 1} groups>"
@@ -121,7 +123,11 @@ class ScoreMetrics(NotebookView):
             }
             for row in self.table.rows()
         ]
-        return {"name": self.name, "notes": [*self.notes], "metrics": rows}
+        return {
+            "name": self.name,
+            "notes": [note._asdict() for note in self.notes],
+            "metrics": rows,
+        }
 
     def to_json(self) -> str:
         """Return all of it as JSON."""
@@ -220,12 +226,12 @@ def metrics(
             complete_row = {**undefined, "reason": "", "definition": "", "group": group, **row}
             value = complete_row["value"]
             if value is not None and not np.isfinite(value):
-                infinite = "infinite, as a trial has an infinite ratio on the wrong side"
-                reason = infinite if np.isinf(value) else "undefined on these scores"
+                reason = "infinite_ratio" if np.isinf(value) else "undefined_on_scores"
                 complete_row |= {"value": None, "reason": complete_row["reason"] or reason}
             rows.append(complete_row)
-    cells = {name: [row[name] for row in rows] for name in _COLUMNS}
-    return ScoreMetrics(Table.of(cells, _COLUMNS), counts, read.name, tuple(_notes(read, counts)))
+    cells = {name: [row[name] for row in rows] for name in _COLUMNS if name != VALUES_COLUMN}
+    table = Table.of(with_values(cells, _COLUMNS), _COLUMNS)
+    return ScoreMetrics(table, counts, read.name, tuple(_notes(read, counts)))
 
 
 def _counts_by_group(read: PlainScores, *, is_distance: bool) -> dict[str, Counts]:
@@ -266,14 +272,14 @@ def _rows_of_group(
     n_target, n_nontarget = int(counts.n_target), int(counts.n_nontarget)
     reason = ""
     if not n_target or not n_nontarget:
-        reason = "no target trials" if not n_target else "no nontarget trials"
+        reason = "no_target_trials" if not n_target else "no_nontarget_trials"
     n_trials = n_target + n_nontarget
     if common is not None:
         rate, threshold = common
         curve = counts.at([threshold])
-        for metric, errors, trials in (
-            ("fpr", int(curve.fp[0]), n_nontarget),
-            ("fnr", int(curve.fn[0]), n_target),
+        for metric, errors, trials, missing in (
+            ("fpr", int(curve.fp[0]), n_nontarget, "no_nontarget_trials"),
+            ("fnr", int(curve.fn[0]), n_target, "no_target_trials"),
         ):
             yield {
                 "metric": metric,
@@ -282,7 +288,7 @@ def _rows_of_group(
                 "errors": errors,
                 "trials": trials,
                 "threshold": threshold,
-                "reason": "" if trials else "no such trials",
+                "reason": "" if trials else missing,
             }
     for definition in DEFINITIONS:
         value = float(eer(counts, definition=definition))
@@ -292,11 +298,9 @@ def _rows_of_group(
         }  # fmt: skip
     for rate in fpr:
         located = fnr_at_fpr(counts, target=rate)
-        few = (
-            ""
-            if reason or np.isfinite(located.value)
-            else (f"{n_nontarget:,} nontarget trials are too few for a rate of {rate:g}")
-        )
+        few = ""
+        if not np.isfinite(located.value):
+            few = fact("unresolvable", target_rate=rate, trials=n_nontarget)
         yield {
             "metric": "fnr_at_fpr", "definition": f"{rate:g}", "value": float(located.value),
             "trials": n_target, "threshold": float(located.threshold), "reason": reason or few,
@@ -319,23 +323,17 @@ def _rows_of_group(
         }  # fmt: skip
 
 
-def _notes(read: PlainScores, counts: Mapping[str, Counts]) -> Iterator[str]:
+def _notes(read: PlainScores, counts: Mapping[str, Counts]) -> Iterator[Fact]:
     """Yield what a reader must know of the figures."""
     if read.n_without_score:
-        yield f"{read.n_without_score:,} trials without a score were left out"
+        yield Fact("trials_without_score_left_out", {"trials": read.n_without_score})
     if read.group is not None:
         n_unknown = int((read.group == "").sum())
         if n_unknown:
-            yield f"{n_unknown:,} trials are in no group"
+            yield Fact("trials_in_no_group", {"trials": n_unknown})
     for name, group_counts in counts.items():
         n_target, n_nontarget = int(group_counts.n_target), int(group_counts.n_nontarget)
         if not n_target or not n_nontarget:
-            lacking = "nontarget" if n_target else "target"
-            yield f"{name}: there are no {lacking} trials, without which most metrics are undefined"
-    if len(counts) > 1:
-        yield (
-            f"{NO_INTERVAL}: whether groups differ beyond chance takes ids of speakers "
-            "(parivox audit)"
-        )
-    else:
-        yield NO_INTERVAL
+            trials = "nontarget" if n_target else "target"
+            yield Fact("group_without_trials", {"group": name, "trials": trials})
+    yield Fact("speakers_not_given", {"groups": len(counts) > 1})

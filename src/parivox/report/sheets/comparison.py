@@ -21,7 +21,6 @@ from parivox.report.findings import minimums_text
 from parivox.report.sheets.groups import (
     errors_over_trials,
     interval_cell,
-    percent_figure,
     trials_text,
 )
 from parivox.report.sheets.sheet import UNDEFINED, Cell, Column, Sheet
@@ -31,6 +30,7 @@ from parivox.report.words import (
     interval_text,
     p_value_cell,
     percent,
+    percent_figure,
 )
 
 if TYPE_CHECKING:

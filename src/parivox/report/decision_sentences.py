@@ -1,0 +1,74 @@
+"""Sentences of the catalogue on thresholds, calibrators, plans, monitoring and score metrics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from parivox.report.sentence_template import SentenceTemplate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def _without_speakers(values: Mapping[str, Any]) -> str:
+    words = "no intervals, as the speakers are unknown"
+    if values["groups"]:
+        words += ": to test whether groups differ beyond chance, give speaker ids (parivox audit)"
+    return words
+
+
+DECISION_SENTENCES: dict[str, SentenceTemplate] = {
+    # why a group has no threshold or calibrator of its own
+    "few_speakers_to_fit": SentenceTemplate(
+        "{speakers} of its speakers are left to fit on, {needed} needed",
+        {"speakers": 3, "needed": 5},
+    ),
+    "few_trials_to_fit": SentenceTemplate(
+        "{operating_point} is below one error in the {trials} trials left to fit on",
+        {"operating_point": "fpr=0.001", "trials": 500},
+    ),
+    "infinite_scores": SentenceTemplate("infinite scores"),
+    "equal_scores": SentenceTemplate("all scores are equal"),
+    "separate_classes": SentenceTemplate(
+        "every target trial outscores all nontarget trials: the slope has no limit"
+    ),
+    "inverted_classes": SentenceTemplate("every nontarget trial outscores all target trials"),
+    "falling_line": SentenceTemplate("higher scores are not more often of target trials"),
+    "without_folds": SentenceTemplate(
+        "without the speakers of {left_out} of {folds} folds", {"left_out": 1, "folds": 5}
+    ),
+    # why something is not planned
+    "no_number_suffices": SentenceTemplate("no number of speakers is enough"),
+    "not_in_plan": SentenceTemplate("no such rate, grouping or operating point is planned for"),
+    # why a group is not monitored
+    "few_earlier_weeks": SentenceTemplate("fewer than {weeks} weeks of earlier days", {"weeks": 4}),
+    "varying_rates": SentenceTemplate("rates vary from day to day for many speakers"),
+    # metrics of scores
+    "infinite_ratio": SentenceTemplate(
+        "infinite, as a trial has an infinite ratio on the wrong side"
+    ),
+    "trials_without_score_left_out": SentenceTemplate(
+        "{trials:,} trials without a score were left out", {"trials": 120}
+    ),
+    "trials_in_no_group": SentenceTemplate("{trials:,} trials are in no group", {"trials": 120}),
+    "group_without_trials": SentenceTemplate(
+        "{group}: there are no {trials} trials, without which most metrics are undefined",
+        {"group": "f", "trials": "target"},
+    ),
+    "speakers_not_given": SentenceTemplate(_without_speakers, {"groups": True}),
+}
+"""Every sentence by its code."""
+PLAN_REASONS = {
+    "one_group": "there is no other group",
+    "shared_trials": "groups share trials",
+    "unknown_speakers": "its speakers are not known",
+    "no_trials": "it has no trials",
+    "no_errors_of_others": "the others have no errors",
+    "unknown_icc": "too few errors to estimate how its speakers vary",
+    "few_speakers": "fewer than 5 speakers",
+    "rate_above_one": "the requested ratio gives a rate above 1",
+    "none_detectable": "no ratio could be detected",
+    "unknown_trials": "its trials are not known",
+    "few_trials": "its trials support no rate",
+}
+"""Why a plan has no figure, where another table says it in other words."""

@@ -1,0 +1,174 @@
+"""What one function has put into words, no other takes apart: it asks for codes and values.
+
+Every function of `report` and of the products that calls a method which takes texts apart, or looks
+for given words in something, is listed here. Whoever adds one shows that it takes names apart, not
+sentences, or goes back to the fact that the sentence was made of.
+"""
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[2] / "src" / "parivox"
+ROOMS = ("report", "decide", "monitoring")
+METHODS = {
+    *("endswith", "find", "findall", "finditer", "fullmatch", "match", "partition", "removeprefix"),
+    *("removesuffix", "replace", "rfind", "rindex", "rpartition", "rsplit", "search", "split"),
+    *("splitlines", "startswith", "sub", "subn", "translate"),
+}
+"""Methods of texts and regular expressions."""
+COLLECTIONS = (ast.Dict, ast.List, ast.Set, ast.Tuple)
+MARKUP = {"report/charts/draw.py"}
+"""Files that deal with SVG and PDF alone."""
+TAKE_NAMES_APART = {
+    "report/charts/__init__.py": {"_unique_slug"},
+    "report/charts/chart_functions.py": {"Charts.__repr__"},
+    "report/charts/comparison.py": {"_bias_measure"},
+    "report/charts/det.py": {"_attribute_values"},
+    "report/charts/sweep.py": {"_panels", "terms"},
+    "report/criteria.py": {"_change_places_text"},
+    "report/exports.py": {"_metric_name", "_mlflow_name", "log_audit"},
+    "report/figures.py": {"_figure_files", "_foreign_files", "_report_files"},
+    "report/findings.py": {"associations", "primary_question_text"},
+    "report/full_tables.py": {"_compatibility_blocks"},
+    "report/html/assembly.py": {"_without_breaks"},
+    "report/html/explorer.py": {"_json_threshold", "_limit_code", "_point_data", "explorer"},
+    "report/html/layout.py": {"point_text"},
+    "report/html/method.py": {"_spaced"},
+    "report/inspection.py": {
+        "_column_lines",
+        "_count_with_noun",
+        "_fact_texts",
+        "_ids_text",
+        "_join_text",
+        "_joint_lines",
+        "_next_command_lines",
+        "_role_texts",
+    },
+    "report/labels.py": {
+        "_AuditLabels.__init__",
+        "_AuditLabels.group_label",
+        "_AuditLabels.grouping_at_point",
+        "_AuditLabels.grouping_label",
+        "_AuditLabels.stratum_label",
+        "_AuditLabels.system_on_list",
+    },
+    "report/notebook.py": {"_comparison_cells"},
+    "report/overview.py": {
+        "_better_systems",
+        "_misses_target",
+        "_threshold_text",
+        "point_in_short",
+    },
+    "report/releases.py": {"_release_pair_blocks"},
+    "report/score_metrics.py": {"_rates_table"},
+    "report/sheets/comparison.py": {"_attribute_values"},
+    "report/sheets/paper.py": {"latex", "latex_escaped", "markdown_escaped"},
+    "report/sheets/sheet.py": {"Sheet.footnotes", "Sheet.for_report", "_terminal_text"},
+    "report/sheets/supplementary.py": {"_rates"},
+    "report/systems.py": {"scoring_lines"},
+    "report/terminal_grid.py": {"Grid.__rich_console__", "_column_widths"},
+    "report/trials.py": {"_finding_text"},
+    "report/words.py": {"Paragraph.wrap", "counted_item", "plain_lines"},
+    "decide/calibrated_scores.py": {"apply_calibrator"},
+    "decide/pilot_audit.py": {"groups_without_pilot"},
+    "decide/threshold_aims.py": {"parse_aim"},
+    "monitoring/daily_monitor.py": {"_check_same_settings", "_day_of_trials"},
+}
+"""Functions that take apart names, such as those of operating points, attributes and files, or
+break lines; `counted_item` alone changes a sentence, of which it makes the singular."""
+ASK_FOR_KEYS = {
+    "report/associations.py": {"_share_text"},
+    "report/audit_queries.py": {"covers_same_groups"},
+    "report/charts/groups.py": {"failures", "rates_by_stratum"},
+    "report/charts/measures.py": {"accuracy"},
+    "report/charts/scores.py": {"boxes", "thresholds"},
+    "report/data_sentences.py": {
+        "_allocation",
+        "_point_text",
+        "_trials_at_deployed_threshold",
+        "metric_text",
+    },
+    "report/definitions.py": {"definitions"},
+    "report/exports.py": {"model_index"},
+    "report/html/first_screen.py": {"_legend"},
+    "report/html/groups.py": {"_grades_text"},
+    "report/html/method.py": {"_flat_texts"},
+    "report/inspection.py": {"_file_headline", "_labels_text"},
+    "report/labels.py": {"_AuditLabels.labelled_table"},
+    "report/list_sentences.py": {"_eers_of_lists"},
+    "report/monitor.py": {"headline", "notes"},
+    "report/sheets/comparison.py": {"rates_side_by_side"},
+    "report/sheets/paper.py": {"paper"},
+    "report/sheets/supplementary.py": {"failures"},
+    "report/systems.py": {"_duplicate_audio_lines"},
+    "report/trials.py": {"_speaker_table"},
+    "report/verdict_sentences.py": {
+        "_all_groups_inconclusive",
+        "_condition",
+        "_frequency",
+        "_rates_differ",
+    },
+    "report/words.py": {"counted_item"},
+    "decide/calibrated_scores.py": {"apply_calibrator"},
+    "decide/pilot_audit.py": {"pilot_groups"},
+    "decide/policy_file.py": {"_acceptance", "_condition", "_policy"},
+    "decide/sample_size_plan.py": {"_design_columns"},
+    "monitoring/state_checks.py": {"_check_settings"},
+    "monitoring/stream.py": {"_read_arrays"},
+}
+"""Functions that look for given words among keys, names and marks."""
+
+
+def uses(path):
+    """Yield the functions of a file that call such a method, or look for given words."""
+    nodes = [(ast.parse(path.read_text(encoding="utf-8")), "")]
+    while nodes:
+        node, function = nodes.pop()
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            function = f"{function}.{node.name}".lstrip(".")
+        if isinstance(node, ast.Attribute) and node.attr in METHODS:
+            yield "method", function
+        if (
+            isinstance(node, ast.Compare)
+            and isinstance(node.left, ast.Constant | ast.JoinedStr)
+            and isinstance(getattr(node.left, "value", ""), str)
+            and isinstance(node.ops[0], ast.In | ast.NotIn)
+            and not isinstance(node.comparators[0], COLLECTIONS)
+        ):
+            yield "words", function
+        nodes += [(child, function) for child in ast.iter_child_nodes(node)]
+
+
+def found_in(source):
+    functions = {"method": defaultdict(set), "words": defaultdict(set)}
+    for room in ROOMS:
+        for path in (source / room).rglob("*.py"):
+            name = path.relative_to(source).as_posix()
+            for kind, function in uses(path) if name not in MARKUP else ():
+                functions[kind][name].add(function)
+    return functions
+
+
+def test_no_function_takes_apart_what_another_has_put_into_words():
+    functions = found_in(SOURCE)
+    assert functions["method"] == TAKE_NAMES_APART
+    assert functions["words"] == ASK_FOR_KEYS
+
+
+def test_taking_a_sentence_apart_is_noticed(tmp_path):
+    (tmp_path / "report").mkdir()
+    (tmp_path / "report" / "new.py").write_text(
+        """
+def is_small(row):
+    return "withheld" in row["note"]
+
+def first(words):
+    cut = words.partition
+    return cut(". ")[0]
+""",
+        encoding="utf-8",
+    )
+    functions = found_in(tmp_path)
+    assert functions["words"] == {"report/new.py": {"is_small"}}
+    assert functions["method"] == {"report/new.py": {"first"}}
