@@ -44,8 +44,8 @@ class RateVerdict(NamedTuple):
     high: float
     reference: str
     condition: Mapping[str, Any]
-    """The group without which it is not shown to be better (`without`), if any, or that this was
-    not checked (`unchecked`)."""
+    """The group without which it is not shown to be better ("without"), if any, or that this was
+    not checked ("unchecked")."""
 
     def fact(self) -> str:
         """Return what is found, as a fact."""
