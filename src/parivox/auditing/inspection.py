@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from parivox.auditing.cell_counts import count_cells
 from parivox.auditing.data_table import POINT_WARNINGS
 from parivox.auditing.missing_scores import MISSING_SCORES
+from parivox.auditing.system import check_decisions, check_polarity
 from parivox.data.inspection import inspect_files
 from parivox.data.inspection.findings import CountsFindings, FileFindings, LabelFindings
 from parivox.data.source_bytes import file_stem, with_reading_options
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.result import Audit
     from parivox.data.inspection import Inspection
+    from parivox.data.trial_set import TrialSet
     from parivox.sources import TableSource
 
 MISSING_WORDS = ("SCORES", "TRIALS", "SPEAKERS", "PEOPLE", "RECORDINGS", "ATTRIBUTE")
@@ -71,9 +74,7 @@ def inspect(
         columns=columns, scores_format=scores_format, encoding=encoding, quotes=quotes
     )
     columns_of = dict(options.columns or {})
-    return inspect_files(
-        sources, columns_of, options.scores_format, _CountsFileInspector(), file_stem
-    )
+    return inspect_files(sources, columns_of, options.scores_format, _AuditChecks(), file_stem)
 
 
 def can_be_audited(inspection: Inspection) -> bool:
@@ -104,11 +105,11 @@ def audit_warnings(audit: Audit) -> Iterator[DataWarning]:
         yield DataWarning(PLACEHOLDER_SPEAKER, row["count"], NOTE_PLACEHOLDER_SPEAKER)
 
 
-class _CountsFileInspector:
-    """Files of counts, as an audit reads them."""
+class _AuditChecks:
+    """What an audit makes of files of counts, and of the direction of scores and decisions."""
 
     def inspect(self, name: str, path: Any) -> FileFindings:
-        """Return what one file holds."""
+        """Return what one file of counts holds."""
         from parivox.auditing.counts.header import (  # noqa: PLC0415 - for files of counts only
             read_trial_counts,
         )
@@ -134,7 +135,7 @@ class _CountsFileInspector:
         )
 
     def refusal(self, paths: Sequence[Any]) -> str:
-        """Return what an audit of several files says against them; empty for nothing."""
+        """Return what an audit of several files of counts says against them; or nothing."""
         from parivox.auditing.counts.merging import read_counts_files  # noqa: PLC0415 - for files of counts only
 
         try:
@@ -142,6 +143,18 @@ class _CountsFileInspector:
         except DataError as error:
             return str(error)
         return ""
+
+    def are_distances(self, trials: TrialSet) -> bool:
+        """Return whether an audit takes scores for distances; refuse decisions as it does."""
+        counts, are_distances = count_cells(trials, [], []), False
+        try:
+            check_polarity(trials, counts.all_counts, None)
+        except DataError:
+            if not trials.is_scored:
+                raise
+            are_distances = True
+        check_decisions(trials, counts.strata[0].outcomes, None)
+        return are_distances
 
 
 def _inspected_counts(counts: TrialCounts, n_failed: int) -> CountsFindings:

@@ -158,7 +158,7 @@ def measure_system(
         )
     outcomes = counts.strata[0].outcomes
     check_polarity(trials, counts.all_counts, orientation)
-    _check_decisions(trials, outcomes, orientation)
+    check_decisions(trials, outcomes, orientation)
 
     # Operating points, with thresholds from these trials or the development trials.
     if requested_points is None:
@@ -515,7 +515,7 @@ def _check_deployed(
         raise ConfigError(msg)
 
 
-def _check_decisions(
+def check_decisions(
     trials: TrialSet | TrialCounts, outcomes: Outcomes, orientation: str | None
 ) -> None:
     """Refuse decisions that contradict the scores."""

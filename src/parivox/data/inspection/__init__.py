@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from parivox.data.formats.format import Scan
-    from parivox.data.inspection.proposed_audit import CountsReader, Inspected
+    from parivox.data.inspection.proposed_audit import AuditChecks, Inspected
 
 __all__ = ["Inspection", "inspect_files"]
 
@@ -69,7 +69,7 @@ def inspect_files(
     sources: Sequence[Any],
     columns: Mapping[str, str],
     scores_format: str | None,
-    counts_reader: CountsReader,
+    audit_checks: AuditChecks,
     system_name: Callable[[Any], str],
 ) -> Inspection:
     """Return what files hold, how they fit together, and warnings about them.
@@ -84,7 +84,7 @@ def inspect_files(
     inspected = []
     for source in readable_sources:
         with stage(f"looking at {source.name}"):
-            inspected.append(_identify(source, requested_columns, scores_format, counts_reader))
+            inspected.append(_identify(source, requested_columns, scores_format, audit_checks))
     trials = [file for file in inspected if isinstance(file, InspectedTrials)]
     tables = [file for file in inspected if isinstance(file, InspectedTable)]
     # ids of trials show what tables are; then tables show the labels of trials
@@ -107,7 +107,7 @@ def inspect_files(
             ([join.template, *join.further_templates] for join in joins if join.template), []
         )
         joint_problems = [
-            problem for problem in plan.problems(counts_reader) if problem not in known_problems
+            problem for problem in plan.problems(audit_checks) if problem not in known_problems
         ]
         for source in readable_sources:
             if isinstance(source.inspected, InspectedTrials):
@@ -194,11 +194,11 @@ def _identify(
     source: NamedSource,
     requested_columns: RequestedColumns,
     format_: str | None,
-    counts_reader: CountsReader,
+    audit_checks: AuditChecks,
 ) -> Inspected:
     """Return what one source is; unknown if it is neither trials nor a table nor counts."""
     if holds_counts(source.data):
-        return counts_reader.inspect(source.name, source.data)
+        return audit_checks.inspect(source.name, source.data)
     parivox_file = recognise_parivox_file(source.data, source.name) or inspect_groups(
         source.data, source.name
     )

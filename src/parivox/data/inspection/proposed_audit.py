@@ -69,14 +69,17 @@ class NamedSource:
         return inspected if isinstance(inspected, FileFindings) else inspected.findings
 
 
-class CountsReader(Protocol):
-    """A reader of files of counts, which `parivox.auditing` supplies: ``data`` cannot import it."""
+class AuditChecks(Protocol):
+    """Checks of an audit, which `parivox.auditing` supplies, as ``data`` cannot import it."""
 
     def inspect(self, name: str, path: Any) -> FileFindings:
-        """Return the findings about one file."""
+        """Return the findings about one file of counts."""
 
     def refusal(self, paths: Sequence[Any]) -> str:
-        """Return why an audit refuses several files together; empty if it accepts them."""
+        """Return why an audit refuses several files of counts; empty if it accepts them."""
+
+    def are_distances(self, trials: TrialSet) -> bool:
+        """Return whether target trials score lower; refuse decisions that are the wrong way."""
 
 
 class ProposedAudit:
@@ -107,6 +110,8 @@ class ProposedAudit:
         self.shared = list(self._shared_attributes())
         # warnings that need the trials as an audit reads them, by the id of the source
         self.warnings_by_source: dict[int, list[DataWarning]] = {}
+        # whether scores are distances, where an audit would tell, by the id of the source
+        self.are_distances: dict[int, bool] = {}
         # patterns of ids that give their speakers, if no file does
         self.speaker_patterns: list[str] = []
         # once they are read, with the column of ids that the first trials show, as in an audit
@@ -127,14 +132,14 @@ class ProposedAudit:
         sources = self.sources_by_kind.get(kind, [])
         return [source.data for source in sources if not source.findings.problems]
 
-    def problems(self, counts_reader: CountsReader) -> Iterator[str]:
+    def problems(self, audit_checks: AuditChecks) -> Iterator[str]:
         """Yield what the readers of the audit refuse about the files together."""
         count_paths = self._readable_paths("counts")
-        if len(count_paths) > 1 and (problem := counts_reader.refusal(count_paths)):
+        if len(count_paths) > 1 and (problem := audit_checks.refusal(count_paths)):
             yield problem
         group_paths = self._readable_paths("groups")
         groups = read_groups_file(group_paths[0]) if group_paths else None
-        yield from self._reading_problems(groups)
+        yield from self._reading_problems(groups, audit_checks)
         if groups is not None and self.trials is None:
             for text, recipe in groups.definitions.items():
                 cells = self._attribute_values(text)
@@ -144,7 +149,9 @@ class ProposedAudit:
                 except ConfigError as error:
                     yield str(error)
 
-    def _reading_problems(self, groups: GroupsFile | None) -> Iterator[str]:
+    def _reading_problems(
+        self, groups: GroupsFile | None, audit_checks: AuditChecks
+    ) -> Iterator[str]:
         """Read the trials as an audit does, and yield what it refuses."""
         for source in self.sources_by_kind.get("scores", []):
             inspected = source.inspected
@@ -163,6 +170,7 @@ class ProposedAudit:
                 _check_groupings(trials, groups)
                 if "speakers" in self.sources_by_kind and not self._groupings(groups)[0]:
                     _check_groupings(trials, groups, needs_grouping=True)
+                self.are_distances[id(source)] = audit_checks.are_distances(trials)
             except ParivoxError as error:
                 yield str(error)
 
@@ -315,11 +323,17 @@ class ProposedAudit:
         if self.columns:
             option = ",".join(f"{role}={column}" for role, column in self.columns.items())
             yield from ("--columns", option)
-        files = [source.findings for source in self.sources_by_kind.get("scores", [])]
-        aucs = [findings.scores.auc for findings in files if findings.scores is not None]
-        if any(auc is not None and auc < _CHANCE_AUC for auc in aucs):
+        if any(map(self._has_distances, self.sources_by_kind.get("scores", []))):
             yield "--distance"
         yield from self._llr_options()
+
+    def _has_distances(self, source: NamedSource) -> bool:
+        """Whether target trials score lower: as an audit counts them, or else as inspected."""
+        scores = source.findings.scores
+        if scores is None:
+            return False
+        is_below_chance = scores.auc is not None and scores.auc < _CHANCE_AUC
+        return self.are_distances.get(id(source), is_below_chance)
 
     def _llr_options(self) -> Iterator[str]:
         """Yield the option for log-likelihood ratios, if all score columns are named so."""
