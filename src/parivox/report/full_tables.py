@@ -104,7 +104,7 @@ _POINT_HEADS = {
     "fpr": "FPR",
     "fnr": "FNR",
     "cost": "cost",
-    "source": "found on",
+    "source": "set on",
 }
 GROUP_RATES = {
     "group": "group",

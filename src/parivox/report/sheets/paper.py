@@ -28,7 +28,7 @@ _POINT_HEADS = {
     "fnr": "FNR",
     "fpr": "FPR",
     "cost": "cost",
-    "source": "found on",
+    "source": "set on",
 }
 PAPER_TABLES = {
     "thresholds": "operating points of all systems",
