@@ -94,10 +94,11 @@ class Trials:
         """Rates at fixed thresholds, `[replicate, group, point, fpr and fnr]`, and costs."""
         import numpy as np
 
-        from parivox.auditing.layout import Units, place_trials
+        from parivox.auditing.layout import place_trials
         from parivox.auditing.operating_points import LocatedPoint, OperatingPoint
         from parivox.auditing.speaker_errors import count_speaker_errors
         from parivox.core.resampling import weighted
+        from parivox.data.units import Units
 
         points = [
             LocatedPoint(

@@ -1,7 +1,7 @@
 """Coverage of intervals told from blocks of very many speakers, in groups of very unequal sizes.
 
 Of 50,000 speakers an audit takes about 1,200 blocks, each of one group
-(`parivox.auditing.layout.blocks_of`). Are rates by group, and a rate at a threshold that every
+(`parivox.data.units.speaker_blocks`). Are rates by group, and a rate at a threshold that every
 replicate finds again, as sure as they are said to be?
 """
 
@@ -18,7 +18,6 @@ from benchmarks.coverage.records import Row, interval_row, stream
 from scipy.special import ndtr, ndtri
 
 from parivox.auditing.curves import step_thresholds
-from parivox.auditing.layout import Units, speaker_blocks
 from parivox.auditing.operating_points import parse_point
 from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker, moments
 from parivox.core.costs import parse_cost
@@ -26,6 +25,7 @@ from parivox.core.counts import Counts
 from parivox.core.intervals import limits, rate_interval
 from parivox.core.resampled_curves import ResampledCurves, bin_means
 from parivox.core.resampling import speaker_weights
+from parivox.data.units import Units, speaker_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

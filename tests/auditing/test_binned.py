@@ -5,9 +5,9 @@ import polars as pl
 import pytest
 
 import parivox as pv
-from parivox.auditing import cell_counts, score_counts
+from parivox.auditing import score_counts
 from parivox.auditing.data_table import TRIALS_BEYOND_MEMORY
-from parivox.data import spilled_rows
+from parivox.data import score_bins, spilled_rows
 
 POINTS = ["threshold=1.25", "threshold=0.333", "fpr=0.01", "eer", "min-cdet"]
 BINS = 512
@@ -28,8 +28,8 @@ def both(simulate):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(spilled_rows, "IN_MEMORY_TRIALS", 1000)
         patch.setattr(spilled_rows, "PARTITION_TRIALS", 900)
-        patch.setattr(score_counts, "N_BINS", BINS)
-        patch.setattr(cell_counts, "CHUNK_SIZE", 100)
+        patch.setattr(score_bins, "N_EVEN_BINS", BINS)
+        patch.setattr(score_counts.BinnedCounts, "chunk_size", 100)
         binned = pv.audit({"S": trials}, **options)
     return exact, binned
 
@@ -101,9 +101,9 @@ def long(simulate, monkeypatch):
     monkeypatch.setattr(spilled_rows, "PARTITION_TRIALS", 900)
 
     def audited(rows, blocks):
-        for module in ("run", "system_uncertainty"):
-            monkeypatch.setattr(f"parivox.auditing.{module}.MAX_COUNT_ROWS", rows)
-        monkeypatch.setattr("parivox.auditing.run.N_DRAWN_BLOCKS", blocks)
+        for module in ("data.units", "auditing.system_uncertainty"):
+            monkeypatch.setattr(f"parivox.{module}.MAX_COUNT_ROWS", rows)
+        monkeypatch.setattr("parivox.data.units.N_DRAWN_BLOCKS", blocks)
         audit = pv.audit({"S": trials}, **options, speaker_ids="offenders")
         for metric in ("fpr", "fnr"):
             filters = {"metric": metric, "operating_point": "threshold=1.25"}

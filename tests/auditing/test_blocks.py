@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parivox.auditing.layout import MIN_BLOCKS_PER_GROUP, N_SPEAKER_BLOCKS, speaker_blocks
+from parivox.data.units import MIN_BLOCKS_PER_GROUP, N_SPEAKER_BLOCKS, speaker_blocks
 
 
 @settings(max_examples=40, deadline=None)

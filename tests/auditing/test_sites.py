@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 import parivox as pv
-from parivox.auditing.speaker_counts import SpeakerCounts
 from parivox.data.counts_file import SPEAKER_COUNTS, file_bytes, read_columns
 from parivox.data.site_key import KDF, CountingLog
+from parivox.data.speaker_counts import SpeakerCounts
 from parivox.errors import ConfigError, DataError
 
 KEYS = {"north": "north's own secret, which stays", "south": "south's own secret, which stays"}

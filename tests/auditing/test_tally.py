@@ -8,13 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parivox.auditing.layout import Layout, Units, cell_layouts, place_trials
+from parivox.auditing.layout import Layout, cell_layouts, place_trials
 from parivox.auditing.operating_points import LocatedPoint, OperatingPoint
-from parivox.auditing.speaker_counts import SpeakerCounts, count_by_speaker
+from parivox.auditing.speaker_counts import count_by_speaker
 from parivox.auditing.speaker_errors import count_speaker_errors
 from parivox.data.requested_groupings import make_groupings, parsed_attributes
+from parivox.data.speaker_counts import SpeakerCounts
 from parivox.data.speakers import read_speakers
 from parivox.data.trials import read_trials
+from parivox.data.units import Units
 from parivox.errors import ConfigError, DataError
 
 PEOPLE = {

@@ -259,8 +259,8 @@ def test_lists_beyond_memory_are_read_alike(monkeypatch, blocks):
     monkeypatch.setattr(spilled_rows, "IN_MEMORY_TRIALS", 500)
     monkeypatch.setattr(spilled_rows, "PARTITION_TRIALS", 400)
     if blocks:
-        monkeypatch.setattr("parivox.auditing.run.MAX_SEPARATE_SPEAKERS", 50)
-        monkeypatch.setattr("parivox.auditing.run.N_SPEAKER_BLOCKS", 54)
+        monkeypatch.setattr("parivox.data.units.MAX_SEPARATE_SPEAKERS", 50)
+        monkeypatch.setattr("parivox.data.units.N_SPEAKER_BLOCKS", 54)
     spilled = pv.audit(log, **options)
     assert rates(spilled, f"threshold={THRESHOLD}") == rates(in_memory, f"threshold={THRESHOLD}")
     for memory_row, spilled_row in zip(in_memory.groups.rows(), spilled.groups.rows(), strict=True):

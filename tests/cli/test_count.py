@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from parivox.auditing.speaker_counts import SpeakerCounts
+from parivox.data.speaker_counts import SpeakerCounts
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,10 @@ import polars as pl
 import pytest
 
 import parivox as pv
-from parivox.auditing.speaker_counts import SpeakerCounts, count_by_speaker
+from parivox.auditing.speaker_counts import count_by_speaker
 from parivox.data.requested_groupings import make_groupings
 from parivox.data.score_bins import Bins
+from parivox.data.speaker_counts import SpeakerCounts
 from parivox.data.speakers import read_speakers
 from parivox.data.trials import read_trials
 from parivox.runtime.disk import HIDDEN_PREFIX

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import parivox as pv
 from parivox.auditing.private import PrivateKey
-from parivox.auditing.speaker_counts import SpeakerCounts
+from parivox.data.speaker_counts import SpeakerCounts
 from parivox.errors import ConfigError, DataError
 from parivox.runtime.disk import lock_folder
 from parivox.shards import merge, plan, read_plan, run, run_shard
@@ -196,7 +196,7 @@ def test_of_long_lists_scores_are_counted_in_bins_and_speakers_in_blocks(
     monkeypatch.setattr("parivox.auditing.system_uncertainty.MAX_EXACT_TRIALS", 100)
     monkeypatch.setattr("parivox.share.shard_run.MAX_SEPARATE_SPEAKERS", 10)
     monkeypatch.setattr("parivox.share.shard_run.N_SPEAKER_BLOCKS", 12)
-    monkeypatch.setattr("parivox.auditing.layout.MIN_BLOCKS_PER_GROUP", fewest)
+    monkeypatch.setattr("parivox.data.units.MIN_BLOCKS_PER_GROUP", fewest)
     folder = tmp_path / "run"
     points = {"operating_points": ["threshold=1.25", "fpr=0.01"]}
     plan = planned(lists, folder, **points)

@@ -128,18 +128,6 @@ if TYPE_CHECKING:
     from parivox.auditing.intervals import PAIRS_BELOW_MINIMUM as PAIRS_BELOW_MINIMUM
     from parivox.auditing.intervals import SPEAKERS_BELOW_MINIMUM as SPEAKERS_BELOW_MINIMUM
     from parivox.auditing.intervals import THRESHOLD_VARIES as THRESHOLD_VARIES
-    from parivox.auditing.layout import (
-        MAX_SEPARATE_SPEAKERS as MAX_SEPARATE_SPEAKERS,
-    )
-    from parivox.auditing.layout import (
-        N_SPEAKER_BLOCKS as N_SPEAKER_BLOCKS,
-    )
-    from parivox.auditing.layout import (
-        blocks_replacing_speakers as blocks_replacing_speakers,
-    )
-    from parivox.auditing.layout import (
-        finest_groups as finest_groups,
-    )
     from parivox.auditing.limits import (
         LIMITS as LIMITS,
     )
@@ -221,9 +209,6 @@ if TYPE_CHECKING:
         TableBuilder as TableBuilder,
     )
     from parivox.auditing.speaker_counts import (
-        SpeakerCounts as SpeakerCounts,
-    )
-    from parivox.auditing.speaker_counts import (
         count_by_speaker as count_by_speaker,
     )
     from parivox.auditing.system import check_polarity as check_polarity
@@ -271,12 +256,6 @@ _HOMES = {
         "SPEAKERS_BELOW_MINIMUM",
         "THRESHOLD_VARIES",
     ),
-    "parivox.auditing.layout": (
-        "N_SPEAKER_BLOCKS",
-        "MAX_SEPARATE_SPEAKERS",
-        "blocks_replacing_speakers",
-        "finest_groups",
-    ),
     "parivox.auditing.limits": ("LIMITS", "NO_FAILURES_GIVEN", "failing_findings"),
     "parivox.auditing.missing_scores": ("MISSING_SCORES", "MISSING_TARGETS"),
     "parivox.auditing.operating_points": (
@@ -294,7 +273,7 @@ _HOMES = {
     "parivox.auditing.result": ("Audit", "loaded_audit", "load", "system_name"),
     "parivox.auditing.run": ("audit", "audit_counted", "speaker_count_thresholds"),
     "parivox.auditing.schema": ("CURVES", "TableBuilder", "TABLES"),
-    "parivox.auditing.speaker_counts": ("SpeakerCounts", "count_by_speaker"),
+    "parivox.auditing.speaker_counts": ("count_by_speaker",),
     "parivox.auditing.system_uncertainty": ("MAX_EXACT_TRIALS",),
     "parivox.auditing.system": ("check_polarity",),
     "parivox.auditing.verdict_facts": ("IS_REFERENCE",),

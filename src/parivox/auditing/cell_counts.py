@@ -1,8 +1,7 @@
 """Trials counted by cell: their scores, who takes part in them, what became of them.
 
-Trials held in memory give exact counts per distinct score; trials in partitions are counted in
-`parivox.auditing.score_counts.N_BINS` bins whose lower edges are the thresholds of the curve,
-so that every count at such a threshold is exact as well.
+Scores are counted one by one or, where the table gives edges, in bins. The edges are then the
+thresholds of the curve, so that every count at such a threshold is exact as well.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from parivox.auditing.layout import (
 )
 from parivox.auditing.outcomes import MICROSECONDS, NO_OUTCOMES, SECONDS, FailureShare, Outcomes
 from parivox.auditing.participants import Participants
-from parivox.auditing.score_counts import CHUNK_SIZE, BinnedCounts, ExactCounts
+from parivox.auditing.score_counts import BinnedCounts, ExactCounts
 from parivox.core.counts import Counts
 from parivox.data.trial_checks import ACQUIRE, ENROL
 from parivox.errors import ConfigError, name_hint
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.counts.trial_counts import TrialCounts
+    from parivox.auditing.counts.trial_counts import CountedParticipants, TrialCounts
     from parivox.auditing.layout import Codes, PlacedTrials
     from parivox.core.counts import IntArray
     from parivox.data.grouping import Grouping
@@ -116,14 +115,13 @@ def count_cells(
     within: Sequence[Grouping] = (),
     thresholds: Iterable[float] = (),
     keep_conflicts: bool = False,
-    merged_counts: TrialCounts | None = None,
 ) -> CellCounts:
     """Count the trials of one system and list, per group and score.
 
     Parameters
     ----------
     trials
-        Encoded trials, in one partition (exact counts) or several (binned); or counts of them.
+        Encoded trials, or counts of them.
     groupings, allocations
         What the cells are.
     within
@@ -133,44 +131,41 @@ def count_cells(
         Score values that must be thresholds of binned counts too.
     keep_conflicts
         Count the contradicting rows as well, which are otherwise set aside.
-    merged_counts
-        Counts of these very trials, by which scores are counted instead.
     """
     layouts = cell_layouts(groupings, allocations, within)
-    scores: ExactCounts | BinnedCounts
-    if trials.fits_in_memory:
-        scores = ExactCounts(layouts, trials.bins.width)
-    else:
-        scores = BinnedCounts(layouts, trials.score_range, thresholds)
+    edges, score_source = trials.bin_edges(thresholds), trials.score_source
+    scores: ExactCounts | BinnedCounts = ExactCounts(layouts, trials.bins.width)
+    if edges is not None:
+        scores = BinnedCounts(layouts, edges)
     outcomes = [
         (OutcomeCounts(trials, layout.n_cells), OutcomeCounts(trials, layout.n_strata))
         for layout in layouts
     ]
-    participants = _SpeakersAndRecordings(trials, layouts) if trials.has_speakers else trials
+    participants: _SpeakersAndRecordings | CountedParticipants | None = trials.participants
+    if participants is None:
+        assert trials.identified is not None
+        participants = _SpeakersAndRecordings(trials.identified, layouts)
     n_left_out = np.zeros((len(layouts), 2), dtype=np.int64)
-    chunk_size = 0 if trials.fits_in_memory else CHUNK_SIZE
     for placed in place_trials(
         trials,
         layouts,
         failed=FAILURE_STAGES,
         keep_conflicts=keep_conflicts,
-        at_once=chunk_size,
+        at_once=scores.chunk_size,
         layouts_at_once=MAX_LAYOUTS_TOGETHER,
     ):
         for i, trial_cells in placed.cells_by_layout.items():
             cell_outcomes, stratum_outcomes = outcomes[i]
             cell_outcomes.add(placed, trial_cells.cells)
             stratum_outcomes.add(placed, [trial_cells.stratum])
-        if isinstance(participants, _SpeakersAndRecordings):
-            participants.add(placed)
-        if not placed.are_failed and merged_counts is None:
+        participants.add(placed)
+        if not placed.are_failed and score_source is trials:
             _add_scores(scores, n_left_out, placed, layouts)
-    if merged_counts is not None:
-        for placed in place_trials(merged_counts, layouts):
+    if score_source is not trials:  # what shards of these trials add up to
+        for placed in place_trials(score_source, layouts):
             _add_scores(scores, n_left_out, placed, layouts)
     counts = _by_cell(layouts, scores, outcomes, participants, n_left_out)
-    if isinstance(participants, _SpeakersAndRecordings):
-        counts.attempts, counts.n_recordings = participants.attempts, participants.n_recordings()
+    counts.attempts, counts.n_recordings = participants.attempts, participants.n_recordings()
     return counts
 
 
@@ -221,7 +216,7 @@ def _by_cell(
     layouts: Sequence[Layout],
     scores: ExactCounts | BinnedCounts,
     outcomes: Sequence[tuple[OutcomeCounts, OutcomeCounts]],
-    participants: _SpeakersAndRecordings | TrialCounts,
+    participants: _SpeakersAndRecordings | CountedParticipants,
     n_left_out: IntArray,
 ) -> CellCounts:
     """Return what was counted of each layout, by cell."""

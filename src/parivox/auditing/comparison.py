@@ -63,7 +63,7 @@ def check_comparable(sets: Sequence[TrialSet | TrialCounts]) -> None:
             "score files, for example a.csv b.csv"
         )
         raise ConfigError(msg)
-    if any(not trials.has_speakers for trials in sets):
+    if any(trials.identified is None for trials in sets):
         msg = (
             "--compare: score counts contain no speakers, so differences cannot be tested; give "
             "the scores"

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.speaker_counts import SpeakerCounts
 from parivox.core.cluster_errors import moments
 from parivox.core.confounding import association, determines, standardised
 from parivox.core.intervals import NOTE_NO_TEST_SPEAKER, rate_interval
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.counts import IntArray
     from parivox.data.grouping import Grouping
+    from parivox.data.speaker_counts import SpeakerCounts
     from parivox.data.trial_set import TrialSet
 
     Valued = tuple[NDArray[np.int32], Sequence[str]]
@@ -127,14 +127,18 @@ def _values_by_attribute(
             if grouping.speaker_codes is not None:
                 speaker_values = value_index[grouping.speaker_codes[trials.speakers_in_use]]
                 values_by_attribute[attribute] = speaker_values, value_names
-            elif not isinstance(trials, SpeakerCounts):
-                utterance_values = value_index[grouping.utterance_codes(trials)]
-                speaker_values = _most_frequent_values(utterance_values, trials)
+            else:
+                recording_codes = trials.recording_codes(grouping)
+                if recording_codes is None:
+                    continue
+                speaker_values = _most_frequent_values(value_index[recording_codes], trials)
                 values_by_attribute[attribute] = speaker_values, value_names
     return values_by_attribute
 
 
-def _most_frequent_values(utterance_code: NDArray[np.int32], trials: TrialSet) -> NDArray[np.int32]:
+def _most_frequent_values(
+    utterance_code: NDArray[np.int32], trials: TrialSet | SpeakerCounts
+) -> NDArray[np.int32]:
     """Return the value that most recordings of each speaker in use have; of two, the first."""
     speaker = trials.utterance_speaker
     is_known = (utterance_code >= 0) & (speaker >= 0)

@@ -27,13 +27,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.intervals import RateIntervals
-    from parivox.auditing.layout import Layout, PlacedTrials, Units
+    from parivox.auditing.layout import Layout, PlacedTrials
     from parivox.auditing.options import Options
     from parivox.auditing.schema import TableBuilder
-    from parivox.auditing.speaker_counts import SpeakerCounts
     from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.counts import Counts, FloatArray, IntArray
+    from parivox.data.speaker_counts import SpeakerCounts
     from parivox.data.trial_set import TrialSet
+    from parivox.data.units import Units
 
     Band = dict[str, FloatArray]  # columns of the table of bands, [threshold, cell]
 

@@ -19,7 +19,6 @@ from parivox.auditing.list_warnings import (
 from parivox.auditing.missing_scores import add_missing_scores
 from parivox.auditing.operating_points import DEPLOYED, missed_targets
 from parivox.auditing.outcomes import are_inverted, are_rates_inverted
-from parivox.auditing.speaker_counts import SpeakerCounts
 from parivox.auditing.system import CHANCE
 from parivox.core.costs import min_cdet
 from parivox.core.eer import eer
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from parivox.auditing.system import System
     from parivox.core.counts import Counts
     from parivox.data.grouping import Grouping
+    from parivox.data.speaker_counts import SpeakerCounts
     from parivox.data.speakers import Speakers
     from parivox.data.trial_checks import DataNote
     from parivox.data.trial_set import TrialSet
@@ -97,12 +97,11 @@ def add_trial_accounts(
         note = "thresholds_in_units_of_scores"
         add(source="scores", item=item, count=trials.n_trials, note=note)
     _add_left_out_trials(add, cell_counts, may_withhold=trials.speaker_source is None)
-    if trials.has_speakers:
-        _add_set_aside_trials(add, trials, groupings)
-        add_missing_scores(add, trials, groupings)
-    speaker_rows = trials.speaker_source
-    if speakers is not None and speaker_rows is not None and not trials.has_speaker_blocks:
-        _add_speakers_without_group(add, speaker_rows, groupings)
+    _add_set_aside_trials(add, trials, groupings)
+    if trials.identified is not None:
+        add_missing_scores(add, trials.identified, groupings)
+    if speakers is not None and trials.people is not None:
+        _add_speakers_without_group(add, trials.people, groupings)
     for item, n_failed in zip(
         ("failed_enrolments_without_trials", "failed_tests_without_trials"),
         cell_counts.n_unmet_failures,
@@ -112,7 +111,7 @@ def add_trial_accounts(
             add(source="failures", item=item, count=n_failed, note="counted_in_fte_or_fta")
     _add_undecided_trials(add, cell_counts)
     _add_inverted_decisions(add, cell_counts, is_scored=trials.is_scored)
-    _add_days_with_inverted_decisions(add, trials.decisions_by_day if trials.has_speakers else {})
+    _add_days_with_inverted_decisions(add, trials.decisions_by_day)
     if trials.is_scored:
         for grouping, warning in reversed_scores(cell_counts):
             add(
@@ -156,15 +155,11 @@ def _add_read_data(
     model_and_recording_counts: tuple[int, int] | None,
 ) -> None:
     """What was read and counted."""
+    for row in trials.account():
+        add(**row)
     notes: list[DataNote] = []
-    speaker_rows = trials.speaker_source
-    if speakers is not None and speaker_rows is not None and not trials.has_speaker_blocks:
-        notes = speakers.notes(speaker_rows.speakers_in_use.tolist())
-    if not trials.has_speakers:
-        for row in trials.account():
-            add(**row)
-    else:
-        notes = [*trials.data_notes, *notes]
+    if speakers is not None and trials.people is not None:
+        notes = speakers.notes(trials.people.speakers_in_use.tolist())
     for data_note in notes:
         add(
             source=data_note.source, item=data_note.item, count=data_note.count, note=data_note.note
@@ -178,8 +173,8 @@ def _add_read_data(
             item = fact("rows_over_several_lines", file=file["name"])
             note = fact("first_such_row", row=spanning["first_row"])
             add(source=file["role"], item=item, count=spanning["records"], note=note)
-    if trials.has_speakers:
-        n_models, n_recordings = model_and_recording_counts or (0, 0)
+    if model_and_recording_counts is not None:
+        n_models, n_recordings = model_and_recording_counts
         if n_models:
             add(source="scores", item="models", count=n_models)
         add(source="scores", item="recordings", count=n_recordings)
@@ -195,19 +190,21 @@ def add_data_warnings(
 ) -> None:
     """Add what is odd about values, ids and scores, from the code of the inspection."""
     warnings = list(_attribute_warnings(trials, groupings))
-    if trials.has_speakers and trials.is_exact:
-        ids = trials.utterance_ids.series()  # where a model may have the name of a recording
-        warnings += id_warnings(ids.unique(maintain_order=True) if trials.n_models else ids)
-        warnings += recording_name_warnings(trials)
-        warnings += list_warnings(trials, groupings)
-        warnings += recording_warnings(trials, groupings)
-        if trials.is_scored:
-            warnings += repeated_calls(trials)
-        if trials.speaker_table is not None:
-            warnings += speaker_warnings(trials.speaker_table.ids)
+    whole_list = trials.whole_list
+    if whole_list is not None:
+        ids = whole_list.utterance_ids.series()  # where a model may have the name of a recording
+        warnings += id_warnings(ids.unique(maintain_order=True) if whole_list.n_models else ids)
+        warnings += recording_name_warnings(whole_list)
+        warnings += list_warnings(whole_list, groupings)
+        warnings += recording_warnings(whole_list, groupings)
+        if whole_list.is_scored:
+            warnings += repeated_calls(whole_list)
+        if whole_list.speaker_table is not None:
+            warnings += speaker_warnings(whole_list.speaker_table.ids)
     n_shared_trials = 0
-    if trials.has_speakers and development is not None and development.has_speakers:
-        n_shared_trials = n_trials_in_common(trials, development)
+    development_list = None if development is None else development.whole_list
+    if whole_list is not None and development_list is not None:
+        n_shared_trials = n_trials_in_common(whole_list, development_list)
     if n_shared_trials:
         warnings.append(
             DataWarning("audited_development_trials", n_shared_trials, "thresholds_fit_too_well")
@@ -221,7 +218,7 @@ def add_data_warnings(
             if warning.rule == "bayes" and warning.cost
         ]
         warnings += llr_warnings(all_counts, options.log_base, [*options.costs, *bayes_costs])
-    if trials.has_speakers and not trials.is_exact:
+    if trials.identified is not whole_list:
         warnings.append(
             DataWarning(TRIALS_BEYOND_MEMORY, trials.n_trials, "list_and_scores_unchecked")
         )
@@ -242,8 +239,9 @@ def _attribute_warnings(
     """Yield what is odd about the values of attributes, and about the ages of speakers."""
     for grouping in groupings:
         yield from grouping.data_warnings()
-        if trials.has_speakers and grouping.speaker_numbers is not None:
-            ages = np.asarray(grouping.speaker_numbers, dtype=np.float64)[trials.speakers_in_use]
+        if trials.identified is not None and grouping.speaker_numbers is not None:
+            numbers = np.asarray(grouping.speaker_numbers, dtype=np.float64)
+            ages = numbers[trials.identified.speakers_in_use]
             yield from age_warnings(grouping.attributes[0].partition(":")[0], ages)
 
 
@@ -251,12 +249,13 @@ def add_same_score_warnings(
     table_builder: TableBuilder, first_system: System, second_system: System
 ) -> None:
     """Add that two systems have the same scores, but perhaps for their scale, if they have."""
-    first_trials, second_trials = first_system.trials, second_system.trials
+    first_trials = first_system.trials.identified
+    second_trials = second_system.trials.identified
+    if first_trials is None or second_trials is None:
+        return
     if first_trials.list != second_trials.list or not (
         first_trials.is_scored and second_trials.is_scored
     ):
-        return
-    if not (first_trials.has_speakers and second_trials.has_speakers):
         return
     if code := same_scores(first_trials, second_trials):
         table_builder.add(
@@ -307,7 +306,7 @@ def _add_left_out_trials(
 
 
 def _add_set_aside_trials(
-    add: Callable[..., None], trials: TrialSet, groupings: Sequence[Grouping]
+    add: Callable[..., None], trials: TrialSet | TrialCounts, groupings: Sequence[Grouping]
 ) -> None:
     """What was set aside or worth noting, by the group of the enrolment speaker."""
     for row_kind, counts_of_speakers in trials.counts_by_speaker.items():
@@ -336,9 +335,8 @@ def _add_speakers_without_group(
     """Speakers and utterances that are in no group, or in one that no trial has anyone of."""
     for grouping in groupings:
         add_row = partial(add, grouping=grouping.name)
-        if not isinstance(trials, SpeakerCounts):
-            for excluded in grouping.excluded_values(trials):
-                add_row(source="groups", item=excluded.item, count=excluded.n_units)
+        for excluded in trials.excluded_values(grouping):
+            add_row(source="groups", item=excluded.item, count=excluded.n_units)
         if grouping.speaker_codes is not None:
             count = int((grouping.speaker_codes[trials.speakers_in_use] < 0).sum())
             add_row(source="speakers", item=SPEAKERS_OF_UNKNOWN_GROUP, count=count)
@@ -354,9 +352,11 @@ def _add_speakers_without_group(
                 add_row(
                     source="speakers", item=WITHOUT_TRIALS, count=count, value=n_groups, note=note
                 )
-        elif not (grouping.is_of_trials or isinstance(trials, SpeakerCounts)):
-            count = int((grouping.utterance_codes(trials) < 0).sum())
-            add_row(source="utterances", item="utterances_of_unknown_group", count=count)
+        elif not grouping.is_of_trials:
+            recording_codes = trials.recording_codes(grouping)
+            if recording_codes is not None:
+                count = int((recording_codes < 0).sum())
+                add_row(source="utterances", item="utterances_of_unknown_group", count=count)
 
 
 def _add_undecided_trials(add: Callable[..., None], cell_counts: CellCounts) -> None:

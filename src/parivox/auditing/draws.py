@@ -26,7 +26,6 @@ from parivox.auditing.estimates import (
     score_metrics,
     user_metrics,
 )
-from parivox.auditing.layout import block_groups
 from parivox.core.calibration_gradient import GradientTests
 from parivox.core.costs import cdet, min_cdet
 from parivox.core.counts import Counts, Curve
@@ -39,6 +38,7 @@ from parivox.core.resampled_curves import (
     largest_share,
 )
 from parivox.core.resampling import pool_small_strata, speaker_weights, weighted
+from parivox.data.units import block_groups
 from parivox.runtime.progress import stage
 
 if TYPE_CHECKING:
@@ -51,12 +51,13 @@ if TYPE_CHECKING:
     from parivox.auditing.operating_points import LocatedPoint, OperatingPoints
     from parivox.auditing.options import Options
     from parivox.auditing.schema import Key
-    from parivox.auditing.speaker_counts import SpeakerCounts
     from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker
     from parivox.core.counts import FloatArray, IntArray
     from parivox.data.grouping import Grouping
+    from parivox.data.speaker_counts import SpeakerCounts
     from parivox.data.trial_set import TrialSet
+    from parivox.data.units import UnitAssignment
 
     Weights = NDArray[np.integer[Any]]
 
@@ -77,56 +78,51 @@ class SpeakerDraws(NamedTuple):
     # [2 * split, speaker]: 1 for the speakers of one half; the first halves, then the second ones
     halves: Weights
     rank: NDArray[np.intp]  # of each speaker, in an order that does not depend on names
-    # the block that each speaker is drawn with, where curves have blocks in the place of speakers
-    speaker_block: NDArray[np.int32] | None = None
+    # the unit that each speaker's is drawn with, of which curves are made
+    curve_unit: NDArray[np.int32]
+
+    @property
+    def draws_together(self) -> bool:
+        """Whether some are drawn together."""
+        return int(self.curve_unit.max(initial=-1)) + 1 < self.curve_unit.size
 
     def curve_weights(self) -> tuple[Weights, Weights]:
         """Return the weights and halves of the units that curves are made of."""
-        if self.speaker_block is None:
-            return self.weights, self.halves
-        first_of_block = np.unique(self.speaker_block, return_index=True)[1]
-        return self.weights[:, first_of_block], self.halves[:, first_of_block]
+        first_of_unit = np.unique(self.curve_unit, return_index=True)[1]
+        return self.weights[:, first_of_unit], self.halves[:, first_of_unit]
 
 
 def draw_speakers(
     sets: Sequence[TrialSet | SpeakerCounts],
     groupings: Sequence[Grouping],
     options: Options,
-    speaker_block: NDArray[np.int32] | None = None,
-    curve_block: NDArray[np.int32] | None = None,
+    assignment: UnitAssignment,
 ) -> SpeakerDraws:
     """Draw speakers within the finest groups that they belong to, and the lists that they are in.
 
     So every group keeps its size, and halves of it are halves. Speakers are drawn in an order that
-    follows from their scores, so that renaming speakers changes nothing. With a `speaker_block`
-    of each speaker, the units are blocks; units of one `curve_block` are drawn together.
+    follows from their scores, so that renaming speakers changes nothing. Units of one curve unit
+    are drawn together.
     """
-    order, strata = _order_and_strata(sets, groupings, speaker_block)
-    rank = np.argsort(order)
-    if curve_block is not None:
-        drawn_block = curve_block if speaker_block is None else curve_block[speaker_block]
-        order, strata = _order_and_strata(sets, groupings, drawn_block)
+    unit_of_speaker, curve_unit = assignment.unit_of_speaker, assignment.curve_unit
+    rank = np.argsort(_order_and_strata(sets, groupings, unit_of_speaker)[0])
+    order, strata = _order_and_strata(sets, groupings, curve_unit[unit_of_speaker])
+    position = np.argsort(order)[curve_unit]
     strata = strata[order]
     ordered_weights = speaker_weights(pool_small_strata(strata), options.replicates, options.seed)
     ordered_halves = split_halves(strata, np.random.default_rng((options.seed, 3)))
-    weights, halves = np.empty_like(ordered_weights), np.empty_like(ordered_halves)
-    weights[:, order], halves[:, order] = ordered_weights, ordered_halves
-    if curve_block is not None:
-        weights, halves = weights[:, curve_block], halves[:, curve_block]
-    return SpeakerDraws(weights, halves, rank, curve_block)
+    return SpeakerDraws(ordered_weights[:, position], ordered_halves[:, position], rank, curve_unit)
 
 
 def _order_and_strata(
     sets: Sequence[TrialSet | SpeakerCounts],
     groupings: Sequence[Grouping],
-    speaker_block: NDArray[np.int32] | None,
+    unit_of_speaker: NDArray[np.int32],
 ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
     """Return the units in the order of their scores' bits, and the stratum of each.
 
-    Units are speakers, or speaker blocks. The stratum of a unit without trials is -1.
+    The stratum of a unit without trials is -1.
     """
-    speakers = np.arange(max(int(trials.utterance_speaker.max(initial=-1)) for trials in sets) + 1)
-    unit_of_speaker = speakers if speaker_block is None else speaker_block
     n_units = int(unit_of_speaker.max(initial=-1)) + 1
     strata = np.zeros(n_units, dtype=np.int64)
     in_use = np.zeros(n_units, dtype=bool)
@@ -144,10 +140,7 @@ def _order_and_strata(
     for grouping in groupings:
         group_codes = grouping.speaker_codes
         if group_codes is not None:
-            if speaker_block is None:
-                unit_codes = group_codes[:n_units]
-            else:
-                unit_codes = block_groups(group_codes, speaker_block, speakers_in_use)
+            unit_codes = block_groups(group_codes, unit_of_speaker, speakers_in_use)
             strata = _split_strata(strata, unit_codes)
     strata[~in_use] = -1
     return np.lexsort(keys.T), strata

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from parivox.auditing.draws import with_stranger_weights
-from parivox.auditing.layout import Layout, Units, cell_layouts, cells_of_side, place_trials
+from parivox.auditing.layout import Layout, cell_layouts, cells_of_side, place_trials
 from parivox.auditing.outcomes import ATTEMPTS, SHARES
 from parivox.auditing.speaker_errors import count_speaker_errors
 from parivox.core.cluster_errors import ErrorsBySpeaker, moments, safe_divide
@@ -29,12 +29,13 @@ if TYPE_CHECKING:
     from parivox.auditing.operating_points import LocatedPoint
     from parivox.auditing.options import SampleSizeMinimums
     from parivox.auditing.schema import Key, TableBuilder
-    from parivox.auditing.speaker_counts import SpeakerCounts
     from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.cluster_errors import ErrorsByPair
     from parivox.core.counts import FloatArray, IntArray
     from parivox.core.intervals import Interval
+    from parivox.data.speaker_counts import SpeakerCounts
     from parivox.data.trial_set import TrialSet
+    from parivox.data.units import Units
 
 _CHUNK_UTTERANCES = 4_000_000  # counted at once
 MAX_COUNTED_RECORDINGS = 20_000_000
@@ -121,9 +122,7 @@ def count_failures(
             )
     has_too_many_recordings = attempts.trials.utterance_speaker.size > MAX_COUNTED_RECORDINGS
     failures_of_layouts = []
-    units_of_recordings = Units.of_utterances(
-        attempts.trials.utterance_speaker, attempts.trials.unit_block
-    )
+    units_of_recordings = attempts.trials.units
     recording_layouts = cell_layouts(design.groupings, design.options.allocate, design.within)
     for i, layout in enumerate(recording_layouts):
         cells_and_strata = []
@@ -239,7 +238,7 @@ def add_cause_rows(
     if attempts is None or causes is None:
         return
     options = design.options
-    units = Units.of_utterances(attempts.trials.utterance_speaker, attempts.trials.unit_block)
+    units = attempts.trials.units
     cause_names = np.array([*causes.names, ""], dtype=object)
     stages = list(zip(("enrol", "acquire"), causes[1:], strict=True))
     for grouping, (stage_index, (stage, cause_of_recording)) in product(
@@ -332,11 +331,6 @@ def _recordings_by_unit(
     n_failed = np.bincount(positions, minlength=n_kinds * cell_units.size).reshape(
         n_kinds, cell_units.size
     )
-    return ErrorsBySpeaker(
-        cell_units // n_units,
-        cell_units % n_units,
-        n_failed,
-        total[cell_units],
-        n_cells,
-        units.are_blocks,
+    return units.errors_by_unit(
+        cell_units // n_units, cell_units % n_units, n_failed, total[cell_units], n_cells
     )

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from parivox.auditing.draws import SpeakerDraws
     from parivox.auditing.estimates import Metrics
     from parivox.auditing.options import Options
-    from parivox.auditing.speaker_counts import SpeakerCounts
     from parivox.data.attributes import Attribute
     from parivox.data.counts_file import NamedFiles
     from parivox.data.grouping import Grouping
     from parivox.data.groups_file import GroupsFile
     from parivox.data.rule_file import RuleFile
+    from parivox.data.speaker_counts import SpeakerCounts
     from parivox.data.speakers import Speakers
     from parivox.data.trial_set import TrialSet
     from parivox.options.audit import ReadOptions
@@ -69,7 +69,7 @@ def check_trials_shared(scores: Any, trial_sets: Sequence[TrialSet]) -> None:
     """Refuse three or more unnamed files of which no two share a trial: they may be one list."""
     if not isinstance(scores, FilesByStem) or len(trial_sets) < _MIN_DISJOINT_FILES:
         return
-    if not all(trials.is_exact and trials.fits_in_memory for trials in trial_sets):
+    if not all(trials.is_exact for trials in trial_sets):
         return
     if any(n_trials_in_common(*pair) for pair in combinations(trial_sets, 2)):
         return
@@ -200,8 +200,13 @@ class GroupedTrials:
     reading_options: dict[str, Any] = field(default_factory=dict)  # how development scores are read
     standardise_over: Sequence[Grouping] = ()  # what rates are standardised over
     list_design: ManifestDesign | None = None  # what that of the trial list fixed, if it was built
-    # of the only set: its counts and speaker counts, as those of its parts add up to
-    merged_counts: TrialCounts | None = None
+
+    @property
+    def only_list(self) -> TrialSet:
+        """The only list, of trials and not of counts."""
+        (trials,) = self.trial_sets
+        assert trials.identified is not None
+        return trials.identified
 
     @staticmethod
     def names(groupings: Sequence[Grouping]) -> tuple[str, ...]:
@@ -451,9 +456,10 @@ def _with_table_attributes(
     grouping: Grouping, speakers: Speakers, speaker_counts: SpeakerCounts | None
 ) -> Grouping:
     """The same groups with what the table of speakers tells of them besides, if it has them."""
-    if grouping.speaker_codes is None or speaker_counts is None or speaker_counts.are_blocks:
+    people = None if speaker_counts is None else speaker_counts.people
+    if grouping.speaker_codes is None or people is None:
         return grouping
     (from_table,) = make_groupings(
-        speakers, [grouping.name], speakers_in_use=speaker_counts.speakers_in_use
+        speakers, [grouping.name], speakers_in_use=people.speakers_in_use
     )
     return from_table if from_table.groups == grouping.groups else grouping

@@ -48,9 +48,10 @@ if TYPE_CHECKING:
     from parivox.auditing.shrinkage import BestGuesses
     from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.calibration_gradient import GradientTests
-    from parivox.core.cluster_errors import Moments
+    from parivox.core.cluster_errors import ErrorsBySpeaker, Moments
     from parivox.core.counts import FloatArray
     from parivox.core.ratios import Ratio
+    from parivox.data.units import Units
 
     Columns = dict[str, NDArray[Any]]
 
@@ -316,9 +317,14 @@ class Uncertainty:
     """``[point]`` by rate: whether the rate of all trials moves as draws set the threshold anew."""
     options: Options
     no_draws_reason: str  # why there are no draws
-    has_speaker_blocks: bool  # the units are speaker blocks, not speakers
+    units: Units  # whom intervals are over
     n_units_by_rate: Mapping[str, NDArray[np.int64]]
     """Number of units behind each rate, ``[cell]``, the pooled row last: speakers or blocks."""
+
+    @property
+    def errors_of_speakers(self) -> Sequence[ErrorsBySpeaker] | None:
+        """Return errors by speaker of the groups, and of all; None if units are not speakers."""
+        return self.units.as_speakers((self.group_errors.target, self.pooled_errors.target))
 
     @cached_property
     def lacks_test_speakers(self) -> NDArray[np.bool_]:
@@ -459,8 +465,7 @@ class Uncertainty:
                 self._fill_far_without_accepts(estimated[i], self.point_indices[key[2]], table, i)
         is_unexplained = (table["note"] == _NOT_RESAMPLED) & self.lacks_test_speakers[-n_cells:]
         table["note"][is_unexplained] = NOTE_NO_TEST_SPEAKER
-        if self.has_speaker_blocks:
-            table["interval"][table["interval"] == "speakers"] = "speakers in blocks"
+        table["interval"][table["interval"] == "speakers"] = self.units.interval_name
         table |= self.best_guesses.rate_columns(keys, estimated.shape)
         is_undefined = np.isnan(estimated)
         for column in table.values():

@@ -9,18 +9,15 @@ which of them a trial counts for is decided here.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
-
-from parivox.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from parivox.core.counts import IntArray
     from parivox.data.grouping import Grouping
     from parivox.data.trial_checks import Trials
     from parivox.data.trial_set import TrialSet
@@ -32,12 +29,6 @@ ALLOCATIONS = ("both", "enrol", "test", "either")
 CROSS = "cross"
 """Every pair of groups, enrolment first, is a cell: the matrix between groups."""
 _NO_GROUP = np.int32(-1)
-MAX_SEPARATE_SPEAKERS = 5_000
-"""Speakers of a list beyond memory that are counted each; of more, blocks are counted."""
-N_SPEAKER_BLOCKS, MIN_BLOCKS_PER_GROUP = 1_200, 20
-"""Blocks in all, about, and of each group at least."""
-N_DRAWN_BLOCKS = 256
-"""Blocks in all, about, that curves of very many trials are drawn again from."""
 
 
 class Layout(NamedTuple):
@@ -274,132 +265,3 @@ def cells_of_side(layout: Layout, trials: TrialSet, side: str) -> Codes | None:
         is_known &= groups >= 0
     cells[~is_known] = _NO_GROUP
     return cells
-
-
-def speaker_blocks(
-    group: IntArray,
-    n_blocks: int = N_SPEAKER_BLOCKS,
-    *,
-    min_size: int = 1,
-    order: IntArray | None = None,
-) -> NDArray[np.int32]:
-    """Return the block of each speaker, from its group: at random, the same for the same groups.
-
-    Of each group there are blocks in proportion to its speakers, `n_blocks` in all, but at least
-    `MIN_BLOCKS_PER_GROUP`, or as many as can be made of `min_size` speakers each. Speakers are
-    dealt in an `order` instead, if there is one.
-
-    Examples
-    --------
-    >>> speaker_blocks(np.array([0, 0, 1])).tolist()
-    [0, 1, 2]
-    """
-    n_speakers = np.bincount(group)
-    proportional = np.rint(n_blocks * n_speakers / max(group.size, 1)).astype(np.int64)
-    n_blocks_of_group = np.minimum(
-        np.maximum(proportional, MIN_BLOCKS_PER_GROUP), n_speakers // min_size
-    )
-    if order is None:
-        order = np.random.default_rng(group.size).permutation(group.size)
-    order = np.lexsort((order, group))
-    if (n_blocks_of_group == n_speakers).all():  # each speaker is a block
-        order = np.argsort(group, kind="stable")
-    ordered_group = group[order]
-    rank_in_group = np.arange(group.size) - (np.cumsum(n_speakers) - n_speakers)[ordered_group]
-    first_block = np.cumsum(n_blocks_of_group) - n_blocks_of_group
-    block = np.empty(group.size, dtype=np.int32)
-    turn = rank_in_group % n_blocks_of_group[ordered_group]
-    block[order] = first_block[ordered_group] + turn
-    return block
-
-
-def finest_groups(groupings: Sequence[Grouping], n_speakers: int) -> IntArray:
-    """Return the group of each speaker by all groupings together."""
-    finest = np.zeros(n_speakers, dtype=np.int64)
-    for grouping in groupings:
-        for codes in grouping.speaker_values:
-            speaker_codes = codes[:n_speakers]
-            n_codes = int(speaker_codes.max(initial=-1)) + 2
-            _, finest = np.unique(finest * n_codes + speaker_codes + 1, return_inverse=True)
-    return finest
-
-
-def blocks_of_many_speakers(
-    finest: IntArray, used: NDArray[np.intp], max_separate: int, n_blocks: int
-) -> NDArray[np.int32] | None:
-    """Return the block of each speaker, from its finest group; None for few speakers.
-
-    Few are no more than `max_separate` of the speakers `used`.
-
-    Blocks are of one group each. Speakers in no trial are in the first one.
-    """
-    if used.size <= max_separate:
-        return None
-    block = np.zeros(finest.size, dtype=np.int32)
-    block[used] = speaker_blocks(np.unique(finest[used], return_inverse=True)[1], n_blocks)
-    return block
-
-
-def blocks_replacing_speakers(
-    finest: IntArray, used: NDArray[np.intp], max_separate: int, n_blocks: int
-) -> NDArray[np.int32] | None:
-    """Return `blocks_of_many_speakers` to replace speakers; None, too, if each has one speaker."""
-    block = blocks_of_many_speakers(finest, used, max_separate, n_blocks)
-    return None if block is None or int(block.max()) + 1 == used.size else block
-
-
-def block_groups(of_speaker: NDArray[Any], block: NDArray[Any], used: NDArray[np.intp]) -> Codes:
-    """Return the group of each block, from the speakers in it who are `used`; -1 for none."""
-    group = np.full(int(block.max(initial=-1)) + 1, -1, dtype=np.int32)
-    np.maximum.at(group, block[used], of_speaker[used].astype(np.int32))
-    return group
-
-
-@frozen
-class Units:
-    """Whom uncertainty is measured over: speakers or, of very many, blocks of speakers.
-
-    Blocks are samples of the speakers of a cell, so that its rate varies over blocks as it does
-    over speakers: the same variance, told from fewer and larger units.
-    """
-
-    n_units: int  # numbers of units are below this
-    # the block of each speaker; None where each is by itself
-    speaker_block: NDArray[np.int32] | None = None
-
-    @classmethod
-    def of_utterances(
-        cls, utterance_speaker: NDArray[np.int32], speaker_block: NDArray[np.int32] | None
-    ) -> Units:
-        """Return the speakers of a list, or the blocks that they are in, as units."""
-        if speaker_block is None:
-            return cls(int(utterance_speaker.max(initial=-1)) + 1)
-        # as many again for the strangers of pairs within a block
-        return cls(2 * (int(speaker_block.max(initial=-1)) + 1), speaker_block)
-
-    @property
-    def are_blocks(self) -> bool:
-        """Whether units are blocks of speakers."""
-        return self.speaker_block is not None
-
-    def unit_numbers(self, speakers: NDArray[np.int32]) -> IntArray:
-        """Return the number of each speaker's unit."""
-        return (speakers if self.speaker_block is None else self.speaker_block[speakers]).astype(
-            np.int64
-        )
-
-    def pair_numbers(self, enrol: NDArray[np.int32], test: NDArray[np.int32]) -> IntArray:
-        """Return the number of each unordered pair of speakers, below ``n_units * n_units``.
-
-        An unknown test speaker, -1, makes a pair of the enrolled speaker with itself.
-        """
-        first_unit, second_unit = self.unit_numbers(enrol), self.unit_numbers(test)
-        if self.are_blocks:  # a pair within a block is one with a stranger
-            second_unit = np.where(
-                first_unit == second_unit, second_unit + self.n_units // 2, second_unit
-            )
-        if (test < 0).any():
-            second_unit = np.where(test < 0, first_unit, second_unit)
-        return np.minimum(first_unit, second_unit) * self.n_units + np.maximum(
-            first_unit, second_unit
-        )

@@ -185,17 +185,18 @@ def add_error_burden_rows(
     intervals, confidence = uncertainty.point_intervals, options.confidence
     fnr, fpr = intervals["fnr"], intervals["fpr"]
     add = partial(_add_measure_rows, rows, audit_keys, group_names, located_points)
-    if not uncertainty.has_speaker_blocks:
+    speaker_errors = uncertainty.errors_of_speakers
+    if speaker_errors is not None:
         for max_fnr in dict.fromkeys(
             limit.maximum
             for limit in options.limits
             if limit.metric == "fnr" and not limit.is_ratio
         ):
             share_above_limit = partial(share_above, limit=max_fnr, confidence=confidence)
-            *value_and_limits, reasons = _speaker_measure(uncertainty, share_above_limit)
+            *value_and_limits, reasons = _speaker_measure(speaker_errors, share_above_limit)
             add("fnr", "speakers_above", value_and_limits, reasons, limit=max_fnr)
         fields = ("observed", "expected", "reason")
-        observed, expected, reasons = _speaker_measure(uncertainty, worst_tenth, fields)
+        observed, expected, reasons = _speaker_measure(speaker_errors, worst_tenth, fields)
         add("fnr", "worst_tenth", [observed], reasons)
         add("fnr", "worst_tenth_if_equal", [expected], reasons)
     n_attempts = options.attempts
@@ -206,9 +207,9 @@ def add_error_burden_rows(
         "locked_out",
         [locked_out(rate, n_attempts) for rate in (fnr.rate, fnr.low, fnr.high)],
     )
-    if not uncertainty.has_speaker_blocks:
+    if speaker_errors is not None:
         locked_out_measure = partial(locked_out_people, attempts=n_attempts, confidence=confidence)
-        *value_and_limits, reasons = _speaker_measure(uncertainty, locked_out_measure)
+        *value_and_limits, reasons = _speaker_measure(speaker_errors, locked_out_measure)
         add("fnr", "locked_out_people", value_and_limits, reasons)
     lacks_test_speakers = uncertainty.metrics_lack_test_speakers(["fpr"])
     fpr_reasons = np.where(
@@ -231,13 +232,13 @@ def add_error_burden_rows(
 
 
 def _speaker_measure(
-    uncertainty: Uncertainty,
+    speaker_errors: Sequence[ErrorsBySpeaker],
     measure: Callable[[ErrorsBySpeaker], Any],
     fields: Sequence[str] = ("value", "low", "high", "reason"),
 ) -> list[NDArray[Any]]:
     """Return a measure of speakers: of the groups and, last, of all of them, ``[point, group]``."""
     columns_of_cells = []
-    for unit_errors in (uncertainty.group_errors.target, uncertainty.pooled_errors.target):
+    for unit_errors in speaker_errors:
         if unit_errors.trials.ndim == 1:
             columns_of_cells.append([getattr(measure(unit_errors), field) for field in fields])
             continue

@@ -21,7 +21,6 @@ from parivox.auditing.estimates import key_columns
 from parivox.core.cluster_errors import safe_divide
 from parivox.core.measures import RATES
 from parivox.core.resampling import from_replicates, weighted
-from parivox.data.trial_set import TrialSet
 from parivox.errors import DataError
 from parivox.frozen import frozen
 
@@ -60,13 +59,13 @@ class Pairing:
     @classmethod
     def from_system(cls, system: System) -> Pairing | None:
         """Return the pairing; None where speakers are unknown, in blocks, too many or not drawn."""
-        trials, draws = system.trials, system.design.draws
-        if system.system_uncertainty is None or draws is None or not isinstance(trials, TrialSet):
+        trials, draws = system.trials.whole_list, system.design.draws
+        if system.system_uncertainty is None or draws is None or trials is None:
             return None
         all_trials_sample = system.system_uncertainty.strata_uncertainty[0]
         speaker_table = trials.speaker_table
         n_speakers = draws.weights.shape[1]
-        if all_trials_sample.has_speaker_blocks or not trials.fits_in_memory:
+        if all_trials_sample.errors_of_speakers is None:
             return None
         if all_trials_sample.draw_estimates is None or n_speakers > MAX_PAIRED_SPEAKERS:
             return None

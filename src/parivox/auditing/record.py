@@ -15,7 +15,6 @@ from parivox.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.inputs import GroupedTrials
     from parivox.auditing.options import Options
     from parivox.auditing.system import System
@@ -38,21 +37,14 @@ def audit_record(
     systems_by_name = {
         system_name(system.trials.system, system.trials.list): system for system in systems
     }
-    trials_with_ids = {
-        name: system.trials
-        for name, system in systems_by_name.items()
-        if system.trials.has_speakers
-    }
     record: dict[str, Any] = {
         "versions": {"parivox": __version__, "schema": SCHEMA_VERSION},
         "options": options.recorded(),
         "groupings": [grouping.name for grouping in inputs.groupings],
         "groupings_chosen_by": inputs.chosen_by,
-        "inputs": [_input_content(trials) for trials in inputs.trial_sets],
+        "inputs": [trials.content() for trials in inputs.trial_sets],
         "development": [
-            _input_content(system.development)
-            for system in systems
-            if system.development is not None
+            system.development.content() for system in systems if system.development is not None
         ],
         "resolution": {
             "exact": all(trials.is_exact for trials in inputs.trial_sets),
@@ -76,18 +68,16 @@ def audit_record(
     if threshold_rules is not None:
         record["thresholds"] = threshold_rules.record()
     failed_list_checks = {
-        name: _failed_list_checks(trials, speakers, inputs)
-        for name, trials in trials_with_ids.items()
-        if speakers is not None
+        name: _failed_list_checks(system.trials.whole_list, speakers, inputs)
+        for name, system in systems_by_name.items()
+        if speakers is not None and system.trials.whole_list is not None
     }
     if any(failed_list_checks.values()):
         record["list_checks"] = failed_list_checks
     confounded = {
-        name: confounding_relations(system.trials.speaker_source, inputs.groupings, options)
+        name: confounding_relations(system.trials.people, inputs.groupings, options)
         for name, system in systems_by_name.items()
-        if options.intervals
-        and system.trials.speaker_source is not None
-        and not system.trials.has_speaker_blocks
+        if options.intervals and system.trials.people is not None
     }
     if any(confounded.values()):
         record["confounding"] = confounded
@@ -103,7 +93,7 @@ def _cost_models(options: Options) -> list[CostModel]:
 def _has_speaker_blocks(system: System) -> bool:
     """Return whether its speakers are taken in blocks."""
     return system.system_uncertainty is not None and any(
-        uncertainty.has_speaker_blocks
+        uncertainty.errors_of_speakers is None
         for uncertainty in system.system_uncertainty.strata_uncertainty
     )
 
@@ -114,19 +104,6 @@ def _bounds(system: System) -> dict[str, float]:
     if system.system_uncertainty is not None:
         bounds["replicates"] = system.system_uncertainty.rate_bound
     return bounds
-
-
-def _input_content(trials: TrialSet | TrialCounts) -> dict[str, Any]:
-    """Return the content of one system's trials: ids, labels and scores as a hash."""
-    content: dict[str, Any] = {
-        "system": trials.system,
-        "list": trials.list,
-        "trials": trials.n_trials,
-        "content_sha256": trials.content_sha256,
-    }
-    if not trials.has_speakers:
-        return content | {"counts_files": len(trials.sources)}
-    return content
 
 
 def provenance_entries(
@@ -153,10 +130,8 @@ def _failed_list_checks(
     """Return the checks that the trial list fails, as the check of that list has them.
 
     An infinite statistic is "inf".
-
-    Lists too large for memory are not checked.
     """
-    if not trials.is_exact or not trials.n_trials:
+    if not trials.n_trials:
         return []
     names = ("id", "statistic", "threshold", "offenders")
     rows = []

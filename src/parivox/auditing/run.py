@@ -13,8 +13,6 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast
 
-import numpy as np
-
 from parivox.auditing.comparison import ComparedSet, add_comparisons, check_comparable
 from parivox.auditing.data_table import (
     add_conflict_effects,
@@ -34,15 +32,6 @@ from parivox.auditing.inputs import (
     sources_by_name,
 )
 from parivox.auditing.judged_groups import judged_groups
-from parivox.auditing.layout import (
-    MAX_SEPARATE_SPEAKERS,
-    N_DRAWN_BLOCKS,
-    N_SPEAKER_BLOCKS,
-    block_groups,
-    blocks_of_many_speakers,
-    blocks_replacing_speakers,
-    finest_groups,
-)
 from parivox.auditing.options import OFFENDERS, REFERENCES, Options
 from parivox.auditing.record import audit_record, provenance_entries
 from parivox.auditing.result import Audit, system_name
@@ -54,7 +43,6 @@ from parivox.auditing.system import (
     no_intervals_reason,
 )
 from parivox.auditing.system_rows import add_rows
-from parivox.auditing.system_uncertainty import MAX_COUNT_ROWS
 from parivox.auditing.trial_table import check_trial_table, check_trials_known, write_trial_table
 from parivox.core.measures import MEASURES
 from parivox.data.counts_file import holds_counts
@@ -63,6 +51,7 @@ from parivox.data.rule_file import read_rules
 from parivox.data.source_bytes import with_reading_options
 from parivox.data.trial_set import CommonTrials, TrialSet
 from parivox.data.trials import read_trials
+from parivox.data.units import UnitAssignment
 from parivox.errors import ConfigError, name_hint
 from parivox.options.audit import NEVER, AuditOptions
 from parivox.options.kinds import Unchecked, names_options, option_fields
@@ -73,10 +62,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from importlib.metadata import EntryPoint
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from parivox.auditing.counts.trial_counts import TrialCounts
-    from parivox.auditing.draws import SpeakerDraws
     from parivox.auditing.inputs import GroupedTrials
     from parivox.auditing.judged_groups import JudgedGroups
     from parivox.auditing.system import GroupingMetrics, System
@@ -210,8 +198,8 @@ def audit_counted(
     Audit
     """
     study = _read_study(scores, AuditOptions.from_keywords(**options))
-    inputs = replace(study.inputs, merged_counts=merge_counts(study.inputs))
-    return _audit_study(study._replace(inputs=inputs))
+    trials = replace(study.inputs.only_list, shard_sum=merge_counts(study.inputs))
+    return _audit_study(study._replace(inputs=replace(study.inputs, trial_sets=[trials])))
 
 
 def speaker_count_thresholds(counts: Any, **options: Any) -> FloatArray:
@@ -316,9 +304,7 @@ def _measure(
         with stage("reading the development scores"):
             development = _read_development_trials(source, trials.system, inputs)
     orientation = "similarity" if trials.is_similarity else design.options.orientation
-    return measure_system(
-        trials, design, development, orientation, merged_counts=inputs.merged_counts
-    )
+    return measure_system(trials, design, development, orientation)
 
 
 def _metrics_with_judged_groups(
@@ -339,8 +325,10 @@ def _add_data_rows(data_table: TableBuilder, system: System, inputs: GroupedTria
     )
     groupings = [*inputs.groupings, *inputs.within]
     add_data_warnings(data_table, trials, groupings, counts.all_counts, system.development, options)
-    if options.conflicts != "error" and trials.has_speakers:
-        add_conflict_effects(data_table, trials, inputs.groupings, counts, points, options)
+    if options.conflicts != "error" and trials.identified is not None:
+        add_conflict_effects(
+            data_table, trials.identified, inputs.groupings, counts, points, options
+        )
 
 
 def _compared_pairs(
@@ -524,67 +512,21 @@ def _user_metrics(metrics: Mapping[str, Metric] | None) -> dict[str, Metric]:
 
 
 def _with_units(inputs: GroupedTrials, design: AuditDesign) -> tuple[GroupedTrials, AuditDesign]:
-    """Return the trials with the block of each speaker, and the design with the units drawn."""
-    speaker_block, draw_block = _speaker_and_draw_blocks(inputs, design.options)
-    if speaker_block is not None:
-        sets = cast("Sequence[TrialSet]", inputs.trial_sets)
-        inputs = replace(
-            inputs, trial_sets=[replace(trials, unit_block=speaker_block) for trials in sets]
-        )
-    draws = _speaker_draws(inputs, design.options, speaker_block, draw_block)
-    return inputs, replace(design, draws=draws)
-
-
-def _speaker_and_draw_blocks(
-    inputs: GroupedTrials, options: Options
-) -> tuple[NDArray[np.int32] | None, NDArray[np.int32] | None]:
-    """Return what is taken in blocks where lists do not fit in memory; None for what is not.
-
-    First the block that stands for each speaker, of very many speakers. Then, of very many trials,
-    the block that each of these units is drawn with.
-    """
-    speaker_trials = [trials.speaker_source for trials in inputs.trial_sets]
-    large_sets = [
-        trials
-        for trials in speaker_trials
-        if isinstance(trials, TrialSet) and not trials.fits_in_memory
-    ]
-    if not options.intervals or inputs.speakers is None or not large_sets:
-        return None, None
-    used_speakers = np.unique(
-        np.concatenate([trials.speakers_in_use for trials in speaker_trials if trials is not None])
-    )
-    groupings = [*inputs.groupings, *inputs.within, *inputs.standardise_over]
-    finest = finest_groups(groupings, len(inputs.speakers.ids))
-    speaker_block = blocks_replacing_speakers(
-        finest, used_speakers, MAX_SEPARATE_SPEAKERS, N_SPEAKER_BLOCKS
-    )
-    if max(trials.n_trials for trials in large_sets) <= MAX_COUNT_ROWS:
-        return speaker_block, None
-    units, finest_of_units = used_speakers, finest
-    if speaker_block is not None:
-        finest_of_units = block_groups(finest, speaker_block, used_speakers).astype(np.int64)
-        units = np.arange(finest_of_units.size)
-    draw_block = blocks_of_many_speakers(finest_of_units, units, N_DRAWN_BLOCKS, N_DRAWN_BLOCKS)
-    return speaker_block, draw_block
-
-
-def _speaker_draws(
-    inputs: GroupedTrials,
-    options: Options,
-    speaker_block: NDArray[np.int32] | None,
-    draw_block: NDArray[np.int32] | None,
-) -> SpeakerDraws | None:
-    """Return the speakers drawn for replicates, or the blocks of them, if there are to be any."""
-    speaker_trials = [
+    """Return the trials with the unit of each speaker, and the design with the units drawn."""
+    sources = [
         trials.speaker_source for trials in inputs.trial_sets if trials.speaker_source is not None
     ]
-    if not options.intervals or not speaker_trials:
-        return None
-    used_speakers = np.unique(np.concatenate([trials.speakers_in_use for trials in speaker_trials]))
-    if speaker_block is None and used_speakers.size > MAX_DRAWN_SPEAKERS:
-        return None
-    return draw_speakers(speaker_trials, inputs.groupings, options, speaker_block, draw_block)
+    if not design.options.intervals or not sources:
+        return inputs, design
+    groupings = [*inputs.groupings, *inputs.within, *inputs.standardise_over]
+    n_speakers = 0 if inputs.speakers is None else len(inputs.speakers.ids)
+    assignment = UnitAssignment.of_lists(sources, groupings, n_speakers)
+    trial_sets = [trials.with_units(assignment) for trials in inputs.trial_sets]
+    inputs = replace(inputs, trial_sets=cast("Sequence[TrialSet]", trial_sets))
+    draws = None
+    if assignment.n_units_in_use(sources) <= MAX_DRAWN_SPEAKERS:
+        draws = draw_speakers(sources, inputs.groupings, design.options, assignment)
+    return inputs, replace(design, draws=draws)
 
 
 # --- what is refused ----------------------------------------------------------------------------
@@ -612,7 +554,7 @@ def _check_speakers_known(inputs: GroupedTrials, options: Options) -> None:
                     "uncertainty can be assessed; give the scores"
                 )
                 raise ConfigError(msg)
-    has_ids = all(trials.has_speakers for trials in inputs.trial_sets)
+    has_ids = all(trials.identified is not None for trials in inputs.trial_sets)
     if options.speaker_ids == OFFENDERS and not has_ids:
         msg = f"--speaker-ids {OFFENDERS}: counts contain no ids of speakers; give the scores"
         raise ConfigError(msg)

@@ -1,4 +1,4 @@
-"""Trials counted by cell and score: exactly where they are in memory, else in bins."""
+"""Trials counted by cell and score: at each score or, where a table has edges, in bins."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from parivox.core.counts import Counts, EdgeSearch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray, IntArray
     from parivox.data.trial_checks import Trials
 
-N_BINS = 1 << 16
-CHUNK_SIZE = 1 << 18
 _MAX_NARROW_TRIALS = 1 << 30
 """Trials whose counts by score are held in 32 bits: sums of both classes do not overflow."""
 
@@ -50,6 +48,9 @@ class _SortedTrials(NamedTuple):
 
 class ExactCounts:
     """Counts per distinct score: one sort of the scores, then stable sorts by cell."""
+
+    chunk_size = 0
+    """Trials that are added at a time: all."""
 
     def __init__(self, layouts: Sequence[Layout], width: float = 0.0) -> None:
         self.layouts, self.width, self.rate_bound = layouts, width, 0.0
@@ -115,13 +116,11 @@ def _split_by_cell(
 class BinnedCounts:
     """Counts per bin, chunk by chunk."""
 
-    def __init__(
-        self,
-        layouts: Sequence[Layout],
-        score_range: tuple[float, float],
-        thresholds: Iterable[float],
-    ) -> None:
-        self.layouts, self.edges = layouts, _edges(score_range, thresholds)
+    chunk_size = 1 << 18
+    """Trials that are added at a time."""
+
+    def __init__(self, layouts: Sequence[Layout], edges: FloatArray) -> None:
+        self.layouts, self.edges = layouts, edges
         self.steps = EdgeSearch(self.edges)
         size = self.edges.size
         self.cells = [
@@ -184,15 +183,6 @@ def _count(bins: NDArray[np.integer], cell: Codes, code: NDArray[np.int64]) -> N
         bins.reshape(-1)[:] += np.bincount(positions, minlength=bins.size)
     else:
         np.add.at(bins.reshape(-1), positions, bins.dtype.type(1))  # another type would be slow
-
-
-def _edges(score_range: tuple[float, float], thresholds: Iterable[float]) -> FloatArray:
-    """Return lower bin edges: an even grid over finite scores, the infinities, and thresholds."""
-    grid = np.linspace(*score_range, N_BINS)
-    extra_edges = np.array(
-        [threshold for threshold in thresholds if not np.isnan(threshold)], dtype=np.float64
-    )
-    return np.unique(np.concatenate(([-np.inf], grid, [np.inf], extra_edges)))
 
 
 def _largest_share(bins: NDArray[np.integer]) -> float:

@@ -12,7 +12,6 @@ import numpy as np
 
 from parivox.auditing.layout import CROSS, MAX_LAYOUTS_TOGETHER, Layout, place_trials
 from parivox.auditing.operating_points import DEPLOYED
-from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker
 from parivox.core.key_sums import index_codes, sum_by_key
 
 if TYPE_CHECKING:
@@ -21,12 +20,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.counts.trial_counts import TrialCounts
-    from parivox.auditing.layout import PlacedTrials, Units
+    from parivox.auditing.layout import PlacedTrials
     from parivox.auditing.operating_points import LocatedPoint
-    from parivox.auditing.speaker_counts import SpeakerCounts
+    from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker
     from parivox.core.counts import IntArray
     from parivox.data.grouping import Grouping
+    from parivox.data.speaker_counts import SpeakerCounts
     from parivox.data.trial_set import TrialSet
+    from parivox.data.units import Units
 
     Bools = NDArray[np.bool_]
 
@@ -303,7 +304,7 @@ class _ErrorSums:
     """Errors of one layout being added up, chunk by chunk: nontarget trials, then target."""
 
     def __init__(self, n_cells: int, units: Units) -> None:
-        self.n_cells, self.in_blocks = n_cells, units.are_blocks
+        self.n_cells, self.units = n_cells, units
         self.n_unit_codes = units.n_units * units.n_units, units.n_units
         self.part_sums: tuple[list[_PartSums], list[_PartSums]] = [], []
 
@@ -363,9 +364,12 @@ class _ErrorSums:
     def finish(self) -> SpeakerErrors:
         """Return the errors and trials by speaker and by pair."""
         nontarget, target = map(_PartSums.joined, self.part_sums)
-        (_, n), size = np.maximum(self.n_unit_codes, 1).tolist(), (self.n_cells, self.in_blocks)
+        n, n_cells = max(self.units.n_units, 1), self.n_cells
         cell, pair = np.divmod(nontarget.code, n * n)
-        return SpeakerErrors(
-            ErrorsBySpeaker(target.code // n, target.code % n, target.errors, target.trials, *size),
-            ErrorsByPair(cell, pair // n, pair % n, nontarget.errors, nontarget.trials, *size),
+        target_errors = self.units.errors_by_unit(
+            target.code // n, target.code % n, target.errors, target.trials, n_cells
         )
+        nontarget_errors = self.units.errors_by_pair(
+            cell, (pair // n, pair % n), nontarget.errors, nontarget.trials, n_cells
+        )
+        return SpeakerErrors(target_errors, nontarget_errors)

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,7 +34,6 @@ from parivox.auditing.operating_points import (
 )
 from parivox.auditing.outcomes import are_inverted
 from parivox.auditing.schema import BaseValue
-from parivox.auditing.speaker_counts import SpeakerCounts
 from parivox.auditing.system_uncertainty import (
     TrialSource,
     sample_speakers,
@@ -63,6 +62,7 @@ if TYPE_CHECKING:
     from parivox.auditing.system_uncertainty import SystemUncertainty
     from parivox.core.costs import CostModel
     from parivox.core.counts import Counts, FloatArray
+    from parivox.data.speaker_counts import SpeakerCounts
     from parivox.data.trial_set import TrialSet
 
 CHANCE = 0.5
@@ -95,9 +95,7 @@ class System:
     @property
     def speaker_ids(self) -> Sequence[str] | None:
         """Of the speakers by number; None where they are not known, or taken in blocks."""
-        if not self.trials.has_speakers or self.trials.unit_block is not None:
-            return None
-        return None if self.trials.speaker_table is None else self.trials.speaker_table.ids
+        return self.trials.speaker_ids
 
     @property
     def primary(self) -> dict[str, str | None]:
@@ -124,7 +122,6 @@ def measure_system(
     orientation: str | None = None,
     *,
     has_curves: bool = True,
-    merged_counts: TrialCounts | None = None,
 ) -> System:
     """Count the trials of one system, find its thresholds, and resample its speakers.
 
@@ -136,8 +133,6 @@ def measure_system(
         What the user declared about the scores' direction; None checks it.
     has_curves
         Whether curves, and intervals along the threshold, are to be told.
-    merged_counts
-        Counts and speaker counts of these trials, added up from shards.
     """
     options, no_curve_reason = design.options, _no_curve_reason(trials)
     requested_points = options.points()
@@ -154,7 +149,6 @@ def measure_system(
             options.allocate,
             within=design.within,
             thresholds=_known_thresholds(requested_points, development_counts),
-            merged_counts=merged_counts,
         )
     outcomes = counts.strata[0].outcomes
     check_polarity(trials, counts.all_counts, orientation)
@@ -196,17 +190,19 @@ def measure_system(
 
     # Errors by speaker and by pair of speakers, and draws of these speakers.
     missing_reason = no_intervals_reason(trials) if options.intervals else ""
-    speaker_trials = (merged_counts or trials).speaker_source
+    error_source = trials.error_source
     system_uncertainty = None
-    if speaker_trials is not None and options.intervals and not missing_reason:
+    if error_source is not None and options.intervals and not missing_reason:
         bands_at = band_thresholds(thresholds, trials.n_trials)
-        source = TrialSource(speaker_trials)
-        if isinstance(speaker_trials, SpeakerCounts):
-            _check_counted_at(speaker_trials, points.located)
-        elif speaker_trials.unit_block is not None or not speaker_trials.fits_in_memory:
-            source = speaker_counts_source(
-                speaker_trials, design, counts.all_counts, points, bands_at
-            )
+        _check_counted_at(error_source, points.located)
+        add_up = partial(
+            speaker_counts_source,
+            design=design,
+            all_counts=counts.all_counts,
+            points=points,
+            bands_at=bands_at,
+        )
+        source = error_source.rows_by_unit(TrialSource.of_rows, add_up)
         system_uncertainty = sample_speakers(source, design, counts, points, bands_at)
     return System(
         trials=trials,
@@ -284,7 +280,7 @@ def _is_exact_at(trials: TrialSet | TrialCounts, located: LocatedPoint) -> bool:
         return False
     if located.point.rule != DEPLOYED:
         return True
-    return trials.fits_in_memory and trials.bins.has_threshold(located.threshold)
+    return trials.is_exact_at(located.threshold)
 
 
 # --- 2. base metrics ------------------------------------------------------------------------------
@@ -548,13 +544,15 @@ def _check_edges(trials: TrialSet | TrialCounts, located_points: Sequence[Locate
 
 
 def _check_counted_at(
-    speaker_counts: SpeakerCounts, located_points: Sequence[LocatedPoint]
+    trials: TrialSet | SpeakerCounts, located_points: Sequence[LocatedPoint]
 ) -> None:
-    """Refuse operating points at whose thresholds speaker counts hold no errors."""
+    """Refuse operating points at whose thresholds no errors by speaker are known."""
+    if trials.edges is None:  # scores are known
+        return
     for located in located_points:
         if located.point.rule == DEPLOYED or located.reason:
             continue
-        if located.threshold not in speaker_counts.thresholds:
+        if located.threshold not in trials.edges[1:]:
             msg = (
                 f"operating point {located.point.text!r}: the speaker counts have no step at its "
                 f"threshold, {located.threshold:.12g}; make them for this operating point, "

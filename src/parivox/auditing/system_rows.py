@@ -126,7 +126,7 @@ def _add_measures(
     add_interaction_rows(
         tables["meta"], key_columns, grouping, rates, uncertainty.equal_rates_draws
     )
-    if not uncertainty.has_speaker_blocks:
+    if uncertainty.errors_of_speakers is not None:
         # Trends are over all trials of the stratum, those between bands too.
         stratum_index = system.counts.strata.index(metrics.stratum)
         stratum_uncertainty = system.system_uncertainty.strata_uncertainty[stratum_index]

@@ -18,13 +18,14 @@ from parivox.auditing.draws import MIN_SPLIT_SPEAKERS, CellDraws, resample_cells
 from parivox.auditing.estimates import Estimates
 from parivox.auditing.failures import add_failure_rates, count_failures
 from parivox.auditing.intervals import Uncertainty, needs_test_speakers, rate_intervals
-from parivox.auditing.layout import Layout, Units, cell_layouts, place_trials
+from parivox.auditing.layout import Layout, cell_layouts, place_trials
 from parivox.auditing.noise_floors import draw_equal_rates
 from parivox.auditing.shrinkage import best_guesses
-from parivox.auditing.speaker_counts import SpeakerCounts, count_by_speaker
+from parivox.auditing.speaker_counts import count_by_speaker
 from parivox.auditing.speaker_errors import SpeakerErrors, count_matrices, count_speaker_errors
 from parivox.core.measures import RATES
 from parivox.core.resampled_curves import N_BINS, curve_edges
+from parivox.data.units import MAX_COUNT_ROWS
 from parivox.frozen import frozen
 from parivox.runtime.memory import give_back_memory
 from parivox.runtime.progress import stage, with_progress
@@ -45,14 +46,14 @@ if TYPE_CHECKING:
     from parivox.core.cluster_errors import Moments
     from parivox.core.counts import Counts, FloatArray
     from parivox.data.grouping import Grouping
+    from parivox.data.speaker_counts import SpeakerCounts
     from parivox.data.trial_set import TrialSet
+    from parivox.data.units import Units
 
 MAX_EXACT_TRIALS = 1 << 21
 """Trials up to which speaker counts have every bin of replicates, so that nothing differs by it."""
-MAX_COUNT_ROWS = 1 << 23
-"""Rows of speaker counts from which curves are drawn again: with more, memory would not do."""
 ROWS_PER_CHUNK = 1 << 22
-"""Rows of speaker counts whose errors are counted together: few pairs are in two of such parts."""
+"""Rows whose errors are counted together: few pairs are in two of such chunks."""
 COARSE_STEPS = (COARSE_STEP, 2 * COARSE_STEP, 4 * COARSE_STEP)
 """In probits: steps of such speaker counts, the finest that there is room for."""
 
@@ -101,11 +102,18 @@ def speaker_count_steps(
 class TrialSource(NamedTuple):
     """Trials of one list by who takes part in them."""
 
-    # the trials, or a function that makes their counts, so that nothing else holds these in memory
-    errors_source: TrialSet | SpeakerCounts | Callable[[], SpeakerCounts]
+    # makes the rows that errors are counted on, so that nothing else holds these in memory
+    errors_source: Callable[[], TrialSet | SpeakerCounts]
     # makes those that curves are drawn again from, where they are others: coarser ones
     curves_source: Callable[[], SpeakerCounts] | None = None
     no_draws_reason: str = ""  # why none are drawn
+    # whether these rows serve for cross-group matrices too, which then need no pass over all trials
+    has_matrices: bool = False
+
+    @classmethod
+    def of_rows(cls, rows: TrialSet | SpeakerCounts) -> TrialSource:
+        """Return a source of rows that are there."""
+        return cls(lambda: rows)
 
 
 def speaker_counts_source(
@@ -134,41 +142,38 @@ def speaker_counts_source(
     told_thresholds = np.unique(
         np.concatenate((bands_at, np.array(audited, dtype=np.float64))) + 0.0
     )
-    speaker_block = trials.unit_block
-    draw_block = None if design.draws is None else design.draws.speaker_block
+    units = curve_units = trials.units
+    if design.draws is not None:
+        curve_units = units.in_curves(design.draws.curve_unit)
 
-    def count_at(
-        thresholds: FloatArray, unit_of_speaker: NDArray[np.int32] | None
-    ) -> SpeakerCounts:
+    def count_at(thresholds: FloatArray, units: Units) -> SpeakerCounts:
         with stage("adding up who takes part"):
-            return count_by_speaker(trials, thresholds, groupings, unit_of_speaker)
+            return count_by_speaker(trials, thresholds, groupings, units.speaker_block)
 
-    def fits_in_memory(thresholds: FloatArray, unit_of_speaker: NDArray[np.int32] | None) -> bool:
-        if unit_of_speaker is None:
-            n_units = trials.speakers_in_use.size
-        else:
-            n_units = int(unit_of_speaker.max(initial=0)) + 1
+    def has_room(thresholds: FloatArray, units: Units) -> bool:
+        n_units = units.n_in_use(trials.speakers_in_use)
         return expected_rows(all_counts, thresholds, n_units, group_numbers) <= MAX_COUNT_ROWS
 
-    if draw_block is None:
+    if curve_units is units:
         thresholds = speaker_count_steps(
             all_counts, points, bands_at, trials.n_trials, design.options.bins
         )
-        if fits_in_memory(thresholds, speaker_block):
-            return TrialSource(partial(count_at, thresholds, speaker_block))
+        if has_room(thresholds, curve_units):
+            return TrialSource(partial(count_at, thresholds, curve_units), has_matrices=True)
     else:
-        unit_of_speaker = draw_block if speaker_block is None else draw_block[speaker_block]
         for coarse_step in COARSE_STEPS:
             steps = step_thresholds(all_counts, points.fixed_thresholds, coarse_step)
             thresholds = np.union1d(steps, told_thresholds)
-            if fits_in_memory(thresholds, unit_of_speaker):
+            if has_room(thresholds, curve_units):
                 return TrialSource(
-                    partial(count_at, told_thresholds, speaker_block),
-                    partial(count_at, thresholds, unit_of_speaker),
+                    partial(count_at, told_thresholds, units),
+                    partial(count_at, thresholds, curve_units),
+                    has_matrices=True,
                 )
     return TrialSource(
-        partial(count_at, told_thresholds, speaker_block),
+        partial(count_at, told_thresholds, units),
         no_draws_reason="too_many_trials_for_memory",
+        has_matrices=True,
     )
 
 
@@ -206,17 +211,17 @@ def sample_speakers(
     `counts` are the trials by cell, in whose order the uncertainty of cells comes, and `bands_at`
     thresholds at which intervals are told beside those of the operating points.
     """
-    errors_source, curves_source, no_draws_reason = source
-    trials = errors_source() if callable(errors_source) else errors_source
+    curves_source, no_draws_reason = source.curves_source, source.no_draws_reason
+    trials = source.errors_source()
     if design.draws is None:
         no_draws_reason = no_draws_reason or "too_many_speakers_to_draw"
     if no_draws_reason:
         design = replace(design, draws=None)
     options, located_points = design.options, points.located
-    units = Units.of_utterances(trials.utterance_speaker, trials.unit_block)
+    units = trials.units
     if trials.edges is not None:
         bands_at = bands_at[np.isin(bands_at, trials.edges)]
-    unit_design = design if trials.unit_block is None else _design_of_units(design, trials)
+    unit_design = _design_of_units(design, trials)
     layouts = cell_layouts(unit_design.groupings, options.allocate, unit_design.within)
     n_audited = len(layouts)
     for strata in unit_design.standardise_over:
@@ -234,7 +239,7 @@ def sample_speakers(
             trials, layouts, placement.chunks(range(len(layouts))), located_points, units
         )
     matrices = None
-    if callable(errors_source):
+    if source.has_matrices:
         matrices = count_matrices(trials, unit_design.groupings, located_points, unit_design.within)
     bands_at = bands_at[~np.isin(bands_at, list(point_index_by_threshold(located_points)))]
     bands: dict[tuple[str, str], Band] = {}
@@ -360,13 +365,13 @@ def _uncertainty_by_layout(
 class _Placement:
     """Where trials count in several layouts, as often as it is asked.
 
-    Trials are placed once; rows of speaker counts, which may be very many, each time.
+    They are placed once, but for very many rows, whose places would take too much memory.
     """
 
     def __init__(self, trials: TrialSet | SpeakerCounts, layouts: Sequence[Layout]) -> None:
         self.trials, self.layouts = trials, layouts
         self._placed_trials: list[PlacedTrials] = []
-        if not isinstance(trials, SpeakerCounts):
+        if trials.n_rows <= ROWS_PER_CHUNK:
             layout_numbers = range(len(layouts))
             self._placed_trials = [
                 placed.in_layouts(layout_numbers) for placed in place_trials(trials, layouts)
@@ -395,15 +400,13 @@ def _layouts_of_units(speaker_counts: SpeakerCounts, design: AuditDesign) -> lis
     return cell_layouts(unit_design.groupings, design.options.allocate, unit_design.within)
 
 
-def _design_of_units(design: AuditDesign, speaker_counts: TrialSet | SpeakerCounts) -> AuditDesign:
-    """Return the design with the groups of the units of speaker counts."""
-    assert isinstance(speaker_counts, SpeakerCounts)
-    by_name = {grouping.name: grouping for grouping in speaker_counts.groupings}
+def _design_of_units(design: AuditDesign, trials: TrialSet | SpeakerCounts) -> AuditDesign:
+    """Return the design with the groups of the units of the rows."""
     return replace(
         design,
-        groupings=[by_name[grouping.name] for grouping in design.groupings],
-        within=[by_name[grouping.name] for grouping in design.within],
-        standardise_over=[by_name[grouping.name] for grouping in design.standardise_over],
+        groupings=trials.unit_groupings(design.groupings),
+        within=trials.unit_groupings(design.within),
+        standardise_over=trials.unit_groupings(design.standardise_over),
     )
 
 
@@ -478,8 +481,8 @@ def _uncertainty(
     fewest_units = np.minimum(*(intervals.n_units[rate] for rate in RATES))[:-1]
     is_undefined = (fewest_units < MIN_SPLIT_SPEAKERS) | lacks_speakers[:-1]
     n_units_by_rate = intervals.n_units
-    if draws is not None and draws.speaker_block is not None:
-        n_units_by_rate = _n_drawn_blocks(groups, pooled, draws.speaker_block)
+    if draws is not None and draws.draws_together:
+        n_units_by_rate = _n_drawn_blocks(groups, pooled, draws.curve_unit)
     return Uncertainty(
         group_errors=groups,
         pooled_errors=pooled,
@@ -495,7 +498,7 @@ def _uncertainty(
         moves_with_threshold={rate: points.moves_with_threshold(rate) for rate in RATES},
         options=options,
         no_draws_reason=no_draws_reason,
-        has_speaker_blocks=units.are_blocks,
+        units=units,
         n_units_by_rate=n_units_by_rate,
     )
 

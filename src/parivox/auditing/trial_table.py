@@ -76,11 +76,11 @@ def _is_earlier(file: Path) -> bool:
 
 def check_trials_known(trial_sets: Sequence[TrialSet | TrialCounts]) -> None:
     """Refuse counts, which hold no trials, and lists that are not held in memory."""
-    if any(not trials.has_speakers for trials in trial_sets):
+    if any(trials.identified is None for trials in trial_sets):
         msg = "--trial-table: counts contain no trials; give the scores"
         raise ConfigError(msg)
     for trials in trial_sets:
-        if trials.is_exact:
+        if trials.whole_list is not None:
             continue
         msg = (
             f"--trial-table: {trials.n_trials:,} trials are too many to fit in memory; give "
@@ -94,8 +94,10 @@ def write_trial_table(path: Path, systems: Sequence[System], seed: int) -> None:
 
     Speakers are numbered, and trials ordered, as drawn with the seed: neither follows their ids.
     """
-    trial_sets = [system.trials for system in systems if system.trials.has_speakers]
-    n_speakers = 1 + max(int(trials.utterance_speaker.max(initial=-1)) for trials in trial_sets)
+    sources = [system.trials.identified for system in systems]
+    n_speakers = 1 + max(
+        int(trials.utterance_speaker.max(initial=-1)) for trials in sources if trials is not None
+    )
     number = np.random.default_rng((seed, 4)).permutation(n_speakers).astype(np.int32)
     tables = [_system_table(system, number, seed) for system in systems]
     with explain_write_errors(f"--trial-table {path}"), atomic_file(path) as aside:
@@ -104,8 +106,8 @@ def write_trial_table(path: Path, systems: Sequence[System], seed: int) -> None:
 
 def _system_table(system: System, number: NDArray[np.int32], seed: int) -> Table:
     """Return the trials of one system and list, which are in memory."""
-    trials = system.trials
-    assert trials.has_speakers
+    trials = system.trials.whole_list
+    assert trials is not None
     (partition,) = trials.partitions()
     audited_trials = partition.without_conflicts()
     zeros = np.zeros(len(audited_trials), dtype=np.int32)

@@ -13,13 +13,15 @@ from parivox.core.counts import EdgeSearch
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from parivox.core.counts import FloatArray
 
 COUNTED_AT_THRESHOLDS = "counted_at_thresholds"
+N_EVEN_BINS = 1 << 16
+"""Bins that scores of lists beyond memory are counted in."""
 MAX_LISTED_BINS = 1 << 20
 """Of more bins than this, only those are made that have a score."""
 MAX_STEPS = 1 << 50
@@ -179,3 +181,12 @@ def parse_bins(step: object = None, thresholds: Sequence[object] = ()) -> Bins:
             raise ConfigError(msg)
         edges.append(threshold + 0.0)
     return Bins(width, tuple(sorted(set(edges))))
+
+
+def even_edges(score_range: tuple[float, float], thresholds: Iterable[float]) -> FloatArray:
+    """Return lower bin edges: an even grid over finite scores, the infinities, and thresholds."""
+    grid = np.linspace(*score_range, N_EVEN_BINS)
+    extra_edges = np.array(
+        [threshold for threshold in thresholds if not np.isnan(threshold)], dtype=np.float64
+    )
+    return np.unique(np.concatenate(([-np.inf], grid, [np.inf], extra_edges)))

@@ -9,12 +9,12 @@ from __future__ import annotations
 import hashlib
 from dataclasses import field, replace
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import polars as pl
 
-from parivox.data.score_bins import Bins
+from parivox.data.score_bins import Bins, even_edges
 from parivox.data.speakers import speakers_of
 from parivox.data.spilled_rows import CheckedPartitions
 from parivox.data.trial_checks import (
@@ -23,6 +23,7 @@ from parivox.data.trial_checks import (
     UNSCORED_TESTS,
     DataNote,
 )
+from parivox.data.units import Units
 from parivox.errors import ConfigError, DataError, name_hint
 from parivox.facts import fact, joined_facts
 from parivox.frozen import frozen
@@ -30,7 +31,7 @@ from parivox.runtime.disk import ScratchFolder
 from parivox.runtime.progress import with_progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -39,8 +40,12 @@ if TYPE_CHECKING:
     from parivox.data.recordings import Utterances
     from parivox.data.speakers import Speakers
     from parivox.data.trial_checks import Trials
+    from parivox.data.units import UnitAssignment
 
     Sides = tuple[NDArray[np.int32], NDArray[np.int32]]
+
+_Rows = TypeVar("_Rows")
+GroupingT = TypeVar("GroupingT", bound="GroupsTrials")
 
 COMMON_TRIALS = "compared_on_common_trials"
 """The code of what systems share that have only some of their trials in common."""
@@ -108,6 +113,12 @@ class GroupsTrials(Protocol):
     def side_coder(self, trials: TrialSet) -> Callable[[Trials], Sides]:
         """What gives the group of either side of each trial of a partition, -1 for none."""
 
+    def utterance_codes(self, trials: TrialSet) -> NDArray[np.int32]:
+        """Group of each utterance."""
+
+    def excluded_values(self, trials: TrialSet) -> Sequence[Any]:
+        """Values that are no group."""
+
 
 @frozen
 class TrialSet:
@@ -158,9 +169,11 @@ class TrialSet:
     # once all lists are read; None where each stands for itself
     unit_block: NDArray[np.int32] | None = None
 
-    has_speakers: ClassVar[Literal[True]] = True  # and ids of recordings; counts have neither
+    # what shards of these trials add up to, by which scores and errors are counted instead
+    shard_sum: Any = None
+
     is_llr, is_similarity, llr_base = False, False, None  # is for the options to say
-    has_speaker_blocks: ClassVar[bool] = False  # speakers stand for themselves
+    participants: ClassVar[None] = None  # to be counted from the ids
     bins = Bins()  # each score is one of its own
     edges: ClassVar[NDArray[np.float64] | None] = None  # lower edges of bins of scores: none
     has_times = True  # each trial's own, where seconds are told
@@ -175,10 +188,96 @@ class TrialSet:
         """System and list: what tells it from the others of an audit, some of its trials too."""
         return self.system, self.list
 
+    # What readers ask for: a table has it or not, and none needs to know of what kind a table is.
+
+    @property
+    def identified(self) -> TrialSet:
+        """The trials with the ids of their recordings and speakers."""
+        return self
+
+    @property
+    def whole_list(self) -> TrialSet | None:
+        """All trials with their ids, at once; None if they are too many."""
+        return self if self.fits_in_memory else None
+
+    @property
+    def people(self) -> TrialSet:
+        """Trials of which each speaker is known."""
+        return self
+
+    @property
+    def score_source(self) -> Any:
+        """What scores are counted from: these trials, or what their shards add up to."""
+        return self if self.shard_sum is None else self.shard_sum
+
     @property
     def speaker_source(self) -> TrialSet:
-        """What errors by speaker are counted from: these trials themselves."""
+        """What is known of speakers: these trials themselves."""
         return self
+
+    @property
+    def error_source(self) -> Any:
+        """What errors by speaker are counted from: as `score_source`."""
+        return self if self.shard_sum is None else self.shard_sum.speaker_source
+
+    @property
+    def speaker_ids(self) -> Sequence[str] | None:
+        """Ids of speakers by number; None where none is told apart from others."""
+        if self.unit_block is not None or self.speaker_table is None:
+            return None
+        return self.speaker_table.ids
+
+    @property
+    def units(self) -> Units:
+        """Whom uncertainty is measured over."""
+        return Units.of_utterances(self.utterance_speaker, self.unit_block)
+
+    def with_units(self, assignment: UnitAssignment) -> TrialSet:
+        """The same trials with the unit of each speaker."""
+        return replace(self, unit_block=assignment.speaker_block)
+
+    def rows_by_unit(
+        self, keep: Callable[[TrialSet], _Rows], add_up: Callable[[TrialSet], _Rows]
+    ) -> _Rows:
+        """Return what is made of these rows or, if too many or of speaker blocks, of their sums."""
+        return (keep if self.fits_in_memory and self.unit_block is None else add_up)(self)
+
+    def unit_groupings(self, groupings: Sequence[GroupingT]) -> Sequence[GroupingT]:
+        """Groupings, with the group of each unit: rows are of speakers."""
+        return groupings
+
+    def recording_codes(self, grouping: GroupsTrials) -> NDArray[np.int32]:
+        """The group of each recording, -1 for none."""
+        return grouping.utterance_codes(self)
+
+    def excluded_values(self, grouping: GroupsTrials) -> Sequence[Any]:
+        """Values that a grouping leaves out, and of how many trials or recordings."""
+        return grouping.excluded_values(self)
+
+    def bin_edges(self, thresholds: Iterable[float]) -> NDArray[np.float64] | None:
+        """Lower edges of the bins that scores are counted in; None where each score is counted.
+
+        `thresholds` are among them.
+        """
+        return None if self.fits_in_memory else even_edges(self.score_range, thresholds)
+
+    def is_exact_at(self, threshold: float) -> bool:
+        """Whether scores are told apart at a threshold that none was counted at on purpose."""
+        return self.fits_in_memory and self.bins.has_threshold(threshold)
+
+    def account(self) -> Iterator[dict[str, Any]]:
+        """What was read: rows of the audit's data."""
+        for note in self.data_notes:
+            yield {name: getattr(note, name) for name in ("source", "item", "count", "note")}
+
+    def content(self) -> dict[str, Any]:
+        """What the trials are: ids, labels and scores as a hash."""
+        return {
+            "system": self.system,
+            "list": self.list,
+            "trials": self.n_trials,
+            "content_sha256": self.content_sha256,
+        }
 
     @cached_property
     def score_keys(self) -> NDArray[np.int64]:
@@ -238,6 +337,11 @@ class TrialSet:
     def fits_in_memory(self) -> bool:
         """Whether all trials are in memory at once."""
         return len(self._partitions) == 1
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that are not set aside."""
+        return self.n_trials
 
     @property
     def n_partitions(self) -> int:

@@ -10,7 +10,6 @@ import polars as pl
 from parivox.auditing import apply_groups_file, read_grouped_trials, sources_by_name
 from parivox.data.source_bytes import with_reading_options
 from parivox.data.trial_rows import trial_chunks
-from parivox.data.trial_set import TrialSet
 from parivox.data.trial_values import scores as scores_of
 from parivox.decide.calibrator_file import read_calibrator
 from parivox.errors import ConfigError, DataError, name_hint
@@ -196,8 +195,7 @@ def _group_of_utterance(
     """
     options, file = apply_groups_file(replace(options, by=(calibrator.by,)))
     inputs = read_grouped_trials(sources_by_name(scores), options, file)
-    (trials,), (grouping,) = inputs.trial_sets, inputs.groupings
-    assert isinstance(trials, TrialSet)
+    trials, (grouping,) = inputs.only_list, inputs.groupings
     if not {*calibrator.groups} & {*grouping.groups}:
         first_group, *_ = calibrator.groups
         msg = (

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.auditing import finest_groups, read_one_system
+from parivox.auditing import read_one_system
 from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker
 from parivox.core.counts import Counts
 from parivox.core.crossfit import deal, held_out, outside, sides
 from parivox.core.key_sums import index_codes
 from parivox.data.trial_set import CommonTrials, TrialSet, check_test_speakers
+from parivox.data.units import finest_groups
 from parivox.errors import ConfigError, DataError, name_hint
 from parivox.facts import fact
 
@@ -226,13 +227,13 @@ def read_inputs(
     """Read the trials, the same with other scores if there are any, and the one grouping."""
     hint = "of whom some are held out; give the scores"
     inputs = read_one_system(scores, options, hint, **{NORMALISED: options.normalised})
-    trial_sets = [trials for trials in inputs.trial_sets if isinstance(trials, TrialSet)]
+    trial_sets = [trials.identified for trials in inputs.trial_sets if trials.identified]
     for trials in trial_sets:
         check_test_speakers(trials, "all speakers must be known to hold some of them out")
         if not trials.is_scored:
             msg = f"{trials.name}: contains decisions without scores; give scores"
             raise DataError(msg)
-        if not trials.fits_in_memory:
+        if trials.whole_list is None:
             msg = (
                 f"{trials.name}: {trials.n_trials:,} trials are too many to fit in memory; take "
                 "those of some speakers"

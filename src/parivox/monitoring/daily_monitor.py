@@ -16,7 +16,6 @@ from parivox.data.site_key import KDF, NO_KDF, SiteKey, key_file
 from parivox.data.source_bytes import with_reading_options
 from parivox.data.table import Table
 from parivox.data.trial_checks import COUNTED_ONCE, LEFT_OUT, DataNote
-from parivox.data.trial_set import TrialSet
 from parivox.errors import ConfigError, DataError
 from parivox.facts import VALUES_COLUMN, with_values
 from parivox.monitoring.daily_tests import (
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from parivox.data.grouping import Grouping
+    from parivox.data.trial_set import TrialSet
     from parivox.runtime.progress import Progress
     from parivox.sources import (
         DocumentSource,
@@ -301,8 +301,7 @@ def _count_day(scores: Any, options: MonitorOptions, name: str) -> Monitor:
 def _read_trials(scores: Any, options: MonitorOptions) -> tuple[TrialSet, Grouping]:
     """Return the trials of a day, and the one grouping of their speakers."""
     gathered = read_one_system(scores, options, "who come again; give the trials", may_lack=True)
-    (trial_set,), (grouping,) = gathered.trial_sets, gathered.groupings
-    assert isinstance(trial_set, TrialSet)
+    trial_set, (grouping,) = gathered.only_list, gathered.groupings
     if not trial_set.has_decisions:
         msg = (
             f"{trial_set.name}: contains scores and no decisions; give a column of decisions "

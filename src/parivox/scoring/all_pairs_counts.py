@@ -47,9 +47,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.auditing import GroupedTrials, SpeakerCounts, TrialCounts
+    from parivox.auditing import GroupedTrials, TrialCounts
     from parivox.core.counts import FloatArray, IntArray
     from parivox.data.score_bins import Bins
+    from parivox.data.speaker_counts import SpeakerCounts
     from parivox.data.trial_set import TrialSet
     from parivox.runtime.progress import Progress
     from parivox.scoring.vectors import Vectors
@@ -296,8 +297,7 @@ class _Pairs:
         *,
         across_recordings: bool,
     ) -> None:
-        ring, speakers = inputs.trial_sets[0], inputs.speakers
-        assert ring.has_speakers
+        ring, speakers = inputs.only_list, inputs.speakers
         assert speakers is not None
         self.ring = ring
         self.read, self.method = inputs, method

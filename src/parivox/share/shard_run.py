@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from parivox.auditing import (
+from parivox.auditing import count_by_speaker, count_trials
+from parivox.data.score_bins import parse_bins
+from parivox.data.trial_set import TrialSet
+from parivox.data.units import (
     MAX_SEPARATE_SPEAKERS,
     N_SPEAKER_BLOCKS,
     blocks_replacing_speakers,
-    count_by_speaker,
-    count_trials,
     finest_groups,
 )
-from parivox.data.score_bins import parse_bins
-from parivox.data.trial_set import TrialSet
 from parivox.errors import ConfigError, DataError, ParivoxError
 from parivox.options.shards import ShardsRunCommand
 from parivox.runtime.cluster import Cluster, check_address

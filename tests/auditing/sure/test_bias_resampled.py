@@ -51,16 +51,16 @@ def drawn(alike):
     """The audit of two groups, and what the very same speakers weigh in its replicates."""
     weighting = {}
 
-    def record_draws(sample, options, block, together):
-        (trial_set,) = sample.trial_sets
-        weighting["draws"] = draw_speakers([trial_set], sample.groupings, options, block, together)
+    def record_draws(sources, groupings, options, assignment):
+        (trial_set,) = sources
+        weighting["draws"] = draw_speakers(sources, groupings, options, assignment)
         weighting["ids"] = list(trial_set.speaker_table.ids)
         return weighting["draws"]
 
     options = {"replicates": REPLICATES, "seed": SEED, "operating_points": ["eer", "min-cdet"]}
     options["reference"] = ["others", "pooled", "macro", "geomean", "best"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(running, "_speaker_draws", record_draws)
+        patch.setattr(running, "draw_speakers", record_draws)
         again = alike.audit(**options)
         fixed = alike.audit(**options, fixed_threshold=True)
     weights = [

@@ -29,8 +29,8 @@ def beyond_memory(patch):
 
 def in_blocks(patch):
     beyond_memory(patch)
-    patch.setattr("parivox.auditing.run.MAX_SEPARATE_SPEAKERS", 50)
-    patch.setattr("parivox.auditing.run.N_SPEAKER_BLOCKS", 60)
+    patch.setattr("parivox.data.units.MAX_SEPARATE_SPEAKERS", 50)
+    patch.setattr("parivox.data.units.N_SPEAKER_BLOCKS", 60)
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def test_beyond_memory_closed_forms_are_the_same(many):
 def test_speakers_who_would_be_as_many_blocks_stand_for_themselves(many, audit, monkeypatch):
     _, alone, _ = many
     in_blocks(monkeypatch)
-    monkeypatch.setattr("parivox.auditing.run.N_SPEAKER_BLOCKS", 120)
+    monkeypatch.setattr("parivox.data.units.N_SPEAKER_BLOCKS", 120)
     assert rates(audit()) == rates(alone)
 
 
@@ -141,9 +141,9 @@ def test_blocks_are_drawn_for_all_but_rates(many):
 def test_of_very_many_trials_too_some_blocks_are_drawn_together(many, audit, monkeypatch):
     in_memory, *_ = many
     in_blocks(monkeypatch)
-    for module in ("run", "system_uncertainty"):
-        monkeypatch.setattr(f"parivox.auditing.{module}.MAX_COUNT_ROWS", 6000)
-    monkeypatch.setattr("parivox.auditing.run.N_DRAWN_BLOCKS", 30)
+    for module in ("data.units", "auditing.system_uncertainty"):
+        monkeypatch.setattr(f"parivox.{module}.MAX_COUNT_ROWS", 6000)
+    monkeypatch.setattr("parivox.data.units.N_DRAWN_BLOCKS", 30)
     drawn = audit()
     for row, drawn_row in zip(rates(in_memory), rates(drawn), strict=True):
         assert drawn_row["value"] == row["value"]

@@ -20,14 +20,14 @@ def drawn(bank):
     """The audit, and what each speaker weighs in each of its replicates."""
     weighting = {}
 
-    def record_draws(sample, options, block, together):
-        (trial_set,) = sample.trial_sets
-        weighting["draws"] = draw_speakers([trial_set], sample.groupings, options, block, together)
+    def record_draws(sources, groupings, options, assignment):
+        (trial_set,) = sources
+        weighting["draws"] = draw_speakers(sources, groupings, options, assignment)
         weighting["ids"] = list(trial_set.speaker_table.ids)
         return weighting["draws"]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(running, "_speaker_draws", record_draws)
+        patch.setattr(running, "draw_speakers", record_draws)
         audit = pv.audit(
             bank.table(bank.scored, "device", "decision"),
             speakers=bank.customers,

@@ -199,8 +199,7 @@ def _with_log_entry(
     """
     assert count_options.key is not None
     log = CountingLog.of_key(count_options.key)
-    (trials,) = inputs.trial_sets
-    assert isinstance(trials, TrialSet)
+    trials = inputs.only_list
     groupings = (*inputs.groupings, *inputs.within)
     entry = {
         "trials": site.mark(counts.content_sha256),
@@ -233,8 +232,7 @@ def count_trials(
 
     Scores may be those of other `rows`, which weigh their number and stand for the same trials.
     """
-    trials, speakers = inputs.trial_sets[0], inputs.speakers
-    assert trials.has_speakers
+    trials, speakers = inputs.only_list, inputs.speakers
     assert speakers is not None
     check_test_speakers(trials, "counts need the groups of both sides")
     _check_bins(trials, bins)
@@ -280,7 +278,7 @@ def _check_bins(trials: TrialSet, bins: Bins) -> None:
     if not trials.is_scored and not bins.is_exact:
         msg = f"{trials.name}: contains decisions, not scores; leave out --step and --threshold"
         raise ConfigError(msg)
-    if bins.is_exact and not trials.fits_in_memory:
+    if bins.is_exact and not trials.is_exact:
         low, high = trials.score_range
         power = math.ceil(math.log10(max(high - low, 1e-9) / (1 << 16)))
         msg = (

@@ -13,12 +13,13 @@ import numpy as np
 from parivox.auditing.counts.header import read_trial_counts
 from parivox.auditing.counts.suppression import without_suppressed_groups
 from parivox.auditing.counts.trial_counts import LayoutParticipants
-from parivox.auditing.speaker_counts import SpeakerCounts, read_sources, with_failed_trials
+from parivox.auditing.speaker_counts import with_failed_trials
 from parivox.data.attributes import has_bands, sorted_values
 from parivox.data.count_rows import NO_ROWS, CountRows
 from parivox.data.counts_file import SIDE_COLUMNS, check_files, holds_speaker_counts
 from parivox.data.grouping import Grouping
 from parivox.data.source_bytes import common_stem, file_stem
+from parivox.data.speaker_counts import SpeakerCounts, read_sources
 from parivox.errors import DataError
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parivox.auditing.counts.suppression import without_suppressed_groups
-from parivox.auditing.layout import speaker_blocks
 from parivox.auditing.speaker_counts import count_by_speaker
+from parivox.data.units import speaker_blocks
 from parivox.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.inputs import GroupedTrials
-    from parivox.auditing.speaker_counts import SpeakerCounts
     from parivox.core.counts import FloatArray
     from parivox.data.grouping import Grouping
     from parivox.data.site_key import SiteKey
+    from parivox.data.speaker_counts import SpeakerCounts
     from parivox.data.speakers import Speakers
     from parivox.options.audit import CountOptions
 
@@ -81,8 +81,7 @@ def speaker_counts_to_share(
     DataError
         If there are fewer speakers of some groups than a block has.
     """
-    trials, speakers = inputs.trial_sets[0], inputs.speakers
-    assert trials.has_speakers
+    trials, speakers = inputs.only_list, inputs.speakers
     assert speakers is not None
     used_speakers = trials.speakers_in_use
     groupings = [

@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -37,14 +37,15 @@ from parivox.renamed import renamed_attribute
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.layout import Codes, Layout
+    from parivox.auditing.layout import Codes, Layout, PlacedTrials
     from parivox.auditing.outcomes import Outcomes
-    from parivox.auditing.speaker_counts import SpeakerCounts
     from parivox.data.grouping import Grouping
+    from parivox.data.speaker_counts import SpeakerCounts
+    from parivox.data.units import UnitAssignment
 
     GroupKey: TypeAlias = tuple[str, str, str]
     """Grouping, level as the column ``within`` has it, and group."""
@@ -142,9 +143,12 @@ class TrialCounts:
     before_writing: Callable[[], None] | None = None
     """What is to be done before they are in a file."""
 
-    has_speakers: ClassVar[Literal[False]] = False
-    fits_in_memory = True  # in memory, at once
-    score_range = (0.0, 0.0)  # of scores that are still to be put in bins: none
+    # what counts do not tell of, in the words of `parivox.data.trial_set.TrialSet`
+    identified: ClassVar[None] = None
+    whole_list: ClassVar[None] = None
+    speaker_ids: ClassVar[None] = None
+    counts_by_speaker: ClassVar[Mapping[str, NDArray[np.int64]]] = {}
+    decisions_by_day: ClassVar[Mapping[str, NDArray[np.int64]]] = {}
     has_times = False  # each trial's own
     n_without_test_speaker = 0  # such trials are not counted
 
@@ -164,10 +168,43 @@ class TrialCounts:
     least = renamed_attribute("least", "min_speakers")
     levels_withheld = renamed_attribute("levels_withheld", "suppressed_strata")
 
+    error_source = speaker_source
+
     @property
-    def has_speaker_blocks(self) -> bool:
-        """Whether what is known of speakers is known of blocks of them."""
-        return self.speaker_counts is not None and self.speaker_counts.are_blocks
+    def score_source(self) -> TrialCounts:
+        """What scores are counted from: these rows."""
+        return self
+
+    @property
+    def people(self) -> SpeakerCounts | None:
+        """The trials by speaker; None where no speaker is told apart from others."""
+        return None if self.speaker_counts is None else self.speaker_counts.people
+
+    @property
+    def participants(self) -> CountedParticipants:
+        """Who takes part in the trials of cells."""
+        return CountedParticipants(self)
+
+    def with_units(self, _: UnitAssignment) -> TrialCounts:
+        """The same counts, of which speaker counts have units of their own."""
+        return self
+
+    def bin_edges(self, _: Iterable[float]) -> None:
+        """Scores are counted at those of the rows, which may be edges of bins."""
+
+    def is_exact_at(self, threshold: float) -> bool:
+        """Whether scores are told apart at a threshold."""
+        return self.bins.has_threshold(threshold)
+
+    def content(self) -> dict[str, Any]:
+        """What the trials are: ids, labels and scores as a hash, and of how many files."""
+        return {
+            "system": self.system,
+            "list": self.list,
+            "trials": self.n_trials,
+            "content_sha256": self.content_sha256,
+            "counts_files": len(self.sources),
+        }
 
     @property
     def is_exact(self) -> bool:
@@ -302,59 +339,6 @@ class TrialCounts:
             all_trials.take(failed) if failed.any() else None,
         )
 
-    def speakers(self, layout: Layout) -> Sequence[Sequence[int | None]]:
-        """Speakers of each group and, last, of all groups, for each level."""
-        if self.speaker_counts is None or self.speaker_counts.are_blocks:
-            return self._participants(layout).speakers[layout.allocation]
-        participants = Participants(layout, self.speaker_counts.is_unit_used.size)
-        for partition in place_trials(self.speaker_counts, [layout]):
-            participants.add((partition.trials.enrol, partition.trials.test), partition, 0)
-        return participants.count()
-
-    def with_shares(
-        self, layout: Layout, cells: Sequence[Outcomes], levels: Sequence[Outcomes]
-    ) -> tuple[Sequence[Outcomes], Sequence[Outcomes]]:
-        """Outcomes of the cells and levels with shares of failed recordings."""
-        if self.failures is None:
-            return cells, levels
-        failed = self._participants(layout).failed
-        no_shares = UNKNOWN_IN_SEVERAL_FILES if len(self.sources) > 1 else ""
-
-        def shared(outcomes: Outcomes, level: int, group: int) -> Outcomes:
-            enrolments, recordings = (
-                None if cell_outcomes is None else FailureShare(*cell_outcomes)
-                for cell_outcomes in (
-                    failed[kind][level][group] for kind in ("enrolments", "recordings")
-                )
-            )
-            return replace(
-                outcomes,
-                enrolment_failures=enrolments,
-                recording_failures=recordings,
-                no_shares_reason=no_shares,
-            )
-
-        many = [
-            shared(cell_outcomes, *divmod(cell_index, layout.n_cells_per_stratum))
-            for cell_index, cell_outcomes in enumerate(cells)
-        ]
-        return many, [
-            shared(cell_outcomes, level, -1) for level, cell_outcomes in enumerate(levels)
-        ]
-
-    def _participants(self, layout: Layout) -> LayoutParticipants:
-        levels = ["", *(stratum_grouping.name for stratum_grouping in self.within)]
-        stratum_index = levels.index("" if layout.within is None else layout.within.name)
-        n_groupings = len(self.groupings)
-        if layout.grouping is None:
-            return self.seen[len(levels) * n_groupings + stratum_index]
-        return self.seen[
-            stratum_index * n_groupings
-            + [stratum_grouping.name for stratum_grouping in self.groupings].index(
-                layout.grouping.name
-            )
-        ]
-
     def missing(self, grouping: Grouping, level: str) -> Sequence[str]:
         """Why each group is withheld within a level, as facts; empty for those that are not."""
         return [self.withheld.get((grouping.name, level, group), "") for group in grouping.groups]
@@ -428,7 +412,7 @@ class TrialCounts:
         if SECONDS in self.contents:
             reasons["quantiles_of_seconds"] = "counts_hold_sums"
         if len(self.sources) > 1:
-            if self.speaker_counts is None or self.speaker_counts.are_blocks:
+            if self.people is None:
                 reasons["speakers"] = UNKNOWN_IN_SEVERAL_FILES
             if FAILURES in self.contents:
                 reasons["failure_rates"] = UNKNOWN_IN_SEVERAL_FILES
@@ -511,6 +495,79 @@ class TrialCounts:
             )
         else:
             yield "Rows of different groupings can be joined where scores are rare."
+
+
+class CountedParticipants:
+    """The speakers and recordings behind the cells of counts, as far as the file tells of them."""
+
+    attempts = None  # which recordings were attempted, one by one
+
+    def __init__(self, counts: TrialCounts) -> None:
+        self.counts = counts
+
+    def add(self, placed: PlacedTrials) -> None:
+        """Rows of counts tell of nobody who takes part in them."""
+
+    def n_recordings(self) -> None:
+        """The numbers of different models and recordings are not known."""
+
+    def speakers(self, layout: Layout) -> Sequence[Sequence[int | None]]:
+        """Speakers of each group and, last, of all groups, for each level."""
+        people = self.counts.people
+        if people is None:
+            return self._participants(layout).speakers[layout.allocation]
+        participants = Participants(layout, people.is_unit_used.size)
+        for partition in place_trials(people, [layout]):
+            participants.add((partition.trials.enrol, partition.trials.test), partition, 0)
+        return participants.count()
+
+    def with_shares(
+        self, layout: Layout, cells: Sequence[Outcomes], levels: Sequence[Outcomes]
+    ) -> tuple[Sequence[Outcomes], Sequence[Outcomes]]:
+        """Outcomes of the cells and levels with shares of failed recordings."""
+        if self.counts.failures is None:
+            return cells, levels
+        failed = self._participants(layout).failed
+        no_shares = UNKNOWN_IN_SEVERAL_FILES if len(self.counts.sources) > 1 else ""
+
+        def shared(outcomes: Outcomes, level: int, group: int) -> Outcomes:
+            enrolments, recordings = (
+                None if cell_outcomes is None else FailureShare(*cell_outcomes)
+                for cell_outcomes in (
+                    failed[kind][level][group] for kind in ("enrolments", "recordings")
+                )
+            )
+            return replace(
+                outcomes,
+                enrolment_failures=enrolments,
+                recording_failures=recordings,
+                no_shares_reason=no_shares,
+            )
+
+        many = [
+            shared(cell_outcomes, *divmod(cell_index, layout.n_cells_per_stratum))
+            for cell_index, cell_outcomes in enumerate(cells)
+        ]
+        return many, [
+            shared(cell_outcomes, level, -1) for level, cell_outcomes in enumerate(levels)
+        ]
+
+    def _participants(self, layout: Layout) -> LayoutParticipants:
+        levels = ["", *(stratum_grouping.name for stratum_grouping in self.counts.within)]
+        stratum_index = levels.index("" if layout.within is None else layout.within.name)
+        n_groupings = len(self.counts.groupings)
+        if layout.grouping is None:
+            return self.counts.seen[len(levels) * n_groupings + stratum_index]
+        return self.counts.seen[
+            stratum_index * n_groupings
+            + [stratum_grouping.name for stratum_grouping in self.counts.groupings].index(
+                layout.grouping.name
+            )
+        ]
+
+    def missing(self, grouping: Grouping, level: str) -> Sequence[str]:
+        """Why each group is withheld within a level, as facts; empty for those that are not."""
+        return self.counts.missing(grouping, level)
 
 
 # --- whether rows of different groupings can be told to be of the same trials --------------------
