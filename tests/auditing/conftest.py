@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import parivox as pv
-from parivox.data import spilled_rows
+from parivox.data import trial_shards
 
 GENDERS, NATIONS = ("f", "m"), ("India", "Norway", "USA")
 EVERY_EER = (
@@ -293,7 +293,7 @@ def beyond_memory(monkeypatch):
     """From the call on, lists of more than 300 trials are longer than memory holds."""
 
     def limit():
-        monkeypatch.setattr(spilled_rows, "IN_MEMORY_TRIALS", 300)
-        monkeypatch.setattr(spilled_rows, "PARTITION_TRIALS", 200)
+        monkeypatch.setattr(trial_shards, "IN_MEMORY_TRIALS", 300)
+        monkeypatch.setattr(trial_shards, "SHARD_TRIALS", 200)
 
     return limit

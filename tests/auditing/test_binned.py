@@ -7,7 +7,7 @@ import pytest
 import parivox as pv
 from parivox.auditing import score_counts
 from parivox.auditing.data_table import TRIALS_BEYOND_MEMORY
-from parivox.data import score_bins, spilled_rows
+from parivox.data import score_bins, trial_shards
 
 POINTS = ["threshold=1.25", "threshold=0.333", "fpr=0.01", "eer", "min-cdet"]
 BINS = 512
@@ -26,8 +26,8 @@ def both(simulate):
     }
     exact = pv.audit({"S": trials}, **options)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(spilled_rows, "IN_MEMORY_TRIALS", 1000)
-        patch.setattr(spilled_rows, "PARTITION_TRIALS", 900)
+        patch.setattr(trial_shards, "IN_MEMORY_TRIALS", 1000)
+        patch.setattr(trial_shards, "SHARD_TRIALS", 900)
         patch.setattr(score_bins, "N_EVEN_BINS", BINS)
         patch.setattr(score_counts.BinnedCounts, "chunk_size", 100)
         binned = pv.audit({"S": trials}, **options)
@@ -97,8 +97,8 @@ def long(simulate, monkeypatch):
     trials, people = simulate(nontarget=8000, decimals=9)
     options = {"speakers": people, "by": "gender", "operating_points": "threshold=1.25"}
     exact = pv.audit({"S": trials}, **options)
-    monkeypatch.setattr(spilled_rows, "IN_MEMORY_TRIALS", 1000)
-    monkeypatch.setattr(spilled_rows, "PARTITION_TRIALS", 900)
+    monkeypatch.setattr(trial_shards, "IN_MEMORY_TRIALS", 1000)
+    monkeypatch.setattr(trial_shards, "SHARD_TRIALS", 900)
 
     def audited(rows, blocks):
         for module in ("data.units", "auditing.system_uncertainty"):
@@ -201,8 +201,8 @@ def test_contradictions_set_aside_are_repeated_in_bins_too(trials, speakers, mon
     rows = list(zip(*trials.values(), strict=True))
     rows.append((*rows[0][:2], rows[0][2] + 1, rows[0][3]))
     reference = dict(zip(trials, map(list, zip(*rows, strict=True)), strict=True))
-    monkeypatch.setattr(spilled_rows, "IN_MEMORY_TRIALS", 1000)
-    monkeypatch.setattr(spilled_rows, "PARTITION_TRIALS", 900)
+    monkeypatch.setattr(trial_shards, "IN_MEMORY_TRIALS", 1000)
+    monkeypatch.setattr(trial_shards, "SHARD_TRIALS", 900)
     audit = pv.audit(
         reference,
         speakers=speakers,
@@ -224,8 +224,8 @@ def test_decisions_may_be_unknown_in_some_parts_only(simulate, monkeypatch):
     ]
     options = {"speakers": people, "by": "gender", "operating_points": ["deployed"]}
     exact = pv.audit({"S": trials}, **options)
-    monkeypatch.setattr(spilled_rows, "IN_MEMORY_TRIALS", 1000)
-    monkeypatch.setattr(spilled_rows, "PARTITION_TRIALS", 900)
+    monkeypatch.setattr(trial_shards, "IN_MEMORY_TRIALS", 1000)
+    monkeypatch.setattr(trial_shards, "SHARD_TRIALS", 900)
     parts = pv.audit({"S": trials}, **options)
     same = ("group", "errors", "trials", "value", "low", "high", "df", "reason")
     for metric in ("fnr", "fpr"):

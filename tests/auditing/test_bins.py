@@ -220,8 +220,8 @@ def test_levels_are_left_out(told):
 
 def test_trials_beyond_memory_have_exact_bins_and_bands(simulate, monkeypatch):
     trials, people = simulate(nontarget=3000, decimals=9)
-    monkeypatch.setattr("parivox.data.spilled_rows.IN_MEMORY_TRIALS", 900)
-    monkeypatch.setattr("parivox.data.spilled_rows.PARTITION_TRIALS", 700)
+    monkeypatch.setattr("parivox.data.trial_shards.IN_MEMORY_TRIALS", 900)
+    monkeypatch.setattr("parivox.data.trial_shards.SHARD_TRIALS", 700)
     audit = pv.audit(trials, speakers=people, by="gender", operating_points=POINTS)
     assert audit.record["resolution"]["exact"] is False
     check_bins(audit)

@@ -15,7 +15,7 @@ from tests.folders import OF_KEY
 from tests.sentences import item_in_words
 
 import parivox as pv
-from parivox.data import spilled_rows
+from parivox.data import trial_shards
 from parivox.data.count_rows import CountRows
 from parivox.data.counts_file import SCORE_COUNTS, file_bytes, read_columns
 from parivox.data.score_bins import COUNTED_AT_THRESHOLDS, Bins
@@ -371,8 +371,8 @@ def test_long_lists_are_counted_in_partitions_and_need_a_step(
     options = {"speakers": people, "by": BY, "withhold": 0}
     (one,) = counted([trials], tmp_path, step=0.1, **options)
     expected = one.read_bytes()
-    monkeypatch.setattr(spilled_rows, "IN_MEMORY_TRIALS", 1000)
-    monkeypatch.setattr(spilled_rows, "PARTITION_TRIALS", 900)
+    monkeypatch.setattr(trial_shards, "IN_MEMORY_TRIALS", 1000)
+    monkeypatch.setattr(trial_shards, "SHARD_TRIALS", 900)
     with pytest.raises(pv.ConfigError, match=r"as in step=0\.001"):
         pv.count(trials, **options)
     (two,) = counted([trials], tmp_path, step=0.1, **options)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.sentences import item_in_words
 
 import parivox as pv
-from parivox.data import spilled_rows
+from parivox.data import trial_shards
 from parivox.errors import ConfigError, DataError
 
 RULES = ("both", "enrol", "test", "either")
@@ -673,8 +673,8 @@ def test_models_of_several_recordings_have_what_all_of_them_have(
 
     channel = model_sides("channel")
     if is_large:
-        monkeypatch.setattr(spilled_rows, "IN_MEMORY_TRIALS", 300)
-        monkeypatch.setattr(spilled_rows, "PARTITION_TRIALS", 200)
+        monkeypatch.setattr(trial_shards, "IN_MEMORY_TRIALS", 300)
+        monkeypatch.setattr(trial_shards, "SHARD_TRIALS", 200)
     groupings = ["channel", "language", "same:channel", "enrol.channel"]
     audit = audit_of(rows, by=groupings, models=models, allocate=RULES)
     assert audit.record["resolution"]["exact"] != is_large

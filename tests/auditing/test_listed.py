@@ -126,8 +126,8 @@ def test_a_column_called_grade_is_what_counts():
 
 def test_grades_are_those_of_large_lists_too(monkeypatch):
     small = audit(trials(trivial="ab"), by="grade")
-    monkeypatch.setattr("parivox.data.spilled_rows.IN_MEMORY_TRIALS", 4)
-    monkeypatch.setattr("parivox.data.spilled_rows.PARTITION_TRIALS", 4)
+    monkeypatch.setattr("parivox.data.trial_shards.IN_MEMORY_TRIALS", 4)
+    monkeypatch.setattr("parivox.data.trial_shards.SHARD_TRIALS", 4)
     large = audit(trials(trivial="ab"), by="grade")
     small_rates, large_rates = (
         x.groups.subset(metric="fnr", grouping="grade").to_dict() for x in (small, large)

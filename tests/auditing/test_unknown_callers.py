@@ -6,7 +6,7 @@ import pytest
 
 import parivox as pv
 from parivox.core.intervals import UNKNOWN_SPEAKERS
-from parivox.data import spilled_rows
+from parivox.data import trial_shards
 from parivox.data.trial_checks import WITHOUT_TEST_SPEAKER
 from parivox.errors import DataError
 from parivox.report.catalogue import finding_text
@@ -256,8 +256,8 @@ def test_lists_beyond_memory_are_read_alike(monkeypatch, blocks):
     log = calls(8, n=3000, known_shares=(1.0, 0.5, 0.0)).drop("decision", "band")
     options = {**OPTIONS, "operating_points": f"threshold={THRESHOLD}"}
     in_memory = pv.audit(log, **options)
-    monkeypatch.setattr(spilled_rows, "IN_MEMORY_TRIALS", 500)
-    monkeypatch.setattr(spilled_rows, "PARTITION_TRIALS", 400)
+    monkeypatch.setattr(trial_shards, "IN_MEMORY_TRIALS", 500)
+    monkeypatch.setattr(trial_shards, "SHARD_TRIALS", 400)
     if blocks:
         monkeypatch.setattr("parivox.data.units.MAX_SEPARATE_SPEAKERS", 50)
         monkeypatch.setattr("parivox.data.units.N_SPEAKER_BLOCKS", 54)

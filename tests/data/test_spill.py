@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from parivox.data import ids, source_bytes, spilled_rows
+from parivox.data import ids, source_bytes, trial_shards
 from parivox.data.formats import dataframes, delimited
 from parivox.data.speakers import read_speakers
 from parivox.errors import DataError
@@ -22,8 +22,8 @@ def large(monkeypatch, tmp_path):
     """Make everything large: small chunks, tiny partitions, temporary files in a known place."""
 
     def enlarge():
-        monkeypatch.setattr(spilled_rows, "IN_MEMORY_TRIALS", 100)
-        monkeypatch.setattr(spilled_rows, "PARTITION_TRIALS", 60)
+        monkeypatch.setattr(trial_shards, "IN_MEMORY_TRIALS", 100)
+        monkeypatch.setattr(trial_shards, "SHARD_TRIALS", 60)
         monkeypatch.setattr(ids, "RUN_IDS", 70)
         monkeypatch.setattr(ids, "IN_MEMORY_IDS", 30)
         monkeypatch.setattr(ids, "RANGE_IDS", 50)
@@ -75,7 +75,7 @@ def test_partitions_hold_what_memory_holds(read, csv, many, people, plain, large
     assert summary(spilled_trials) == summary(memory_trials)
     folders = [path for path in tmp_path.iterdir() if path.is_dir()]
     files = {path.name for folder in folders for path in folder.iterdir()}
-    checked = {f"checked-{i}" for i in range(spilled_trials.n_partitions)}
+    checked = {f"scores-{i}" for i in range(spilled_trials.n_partitions)}
     assert checked < files
     assert {name.rpartition("-")[0] for name in files - checked} == {"part"}  # ids, in ranges
     del spilled_trials

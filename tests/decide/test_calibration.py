@@ -249,8 +249,8 @@ def test_lists_beyond_memory_and_counts_are_refused(shifted, tmp_path, monkeypat
     pv.count(trials, speakers=speakers, by="gender", step=0.1).save(tmp_path / "some.counts")
     with pytest.raises(pv.ConfigError, match="score counts contain no speakers"):
         find(tmp_path / "some.counts", by="gender")
-    for most in ("IN_MEMORY_TRIALS", "PARTITION_TRIALS"):
-        monkeypatch.setattr(f"parivox.data.spilled_rows.{most}", 100)
+    for most in ("IN_MEMORY_TRIALS", "SHARD_TRIALS"):
+        monkeypatch.setattr(f"parivox.data.trial_shards.{most}", 100)
     with pytest.raises(pv.ConfigError, match=r"2,130 trials are too many to fit in memory; take"):
         find(trials, speakers=speakers, **OPTIONS)
 

@@ -328,7 +328,7 @@ def disk(room):
     """Trials kept on disk, counted in bins; real, a fifteenth of the trials."""
     groupings = ("--by", "gender", "--by", "gender+nationality", "--allocate", "either")
     scores = real(15)
-    with constants(IN_MEMORY_TRIALS=10_000, PARTITION_TRIALS=5_000):
+    with constants(IN_MEMORY_TRIALS=10_000, SHARD_TRIALS=5_000):
         room.audit(*scores, *PEOPLE, *groupings)
 
 

@@ -143,6 +143,6 @@ def test_many_trials_are_looked_at_in_blocks(monkeypatch, even, people):
     unsplit = pv.trials.check(even, speakers=people, by="gender").to_json()
     monkeypatch.setattr("parivox.data.lists.trial_list.TRIALS_PER_CHUNK", 3)
     assert pv.trials.check(even, speakers=people, by="gender").to_json() == unsplit
-    monkeypatch.setattr("parivox.data.spilled_rows.IN_MEMORY_TRIALS", 2)
-    monkeypatch.setattr("parivox.data.spilled_rows.PARTITION_TRIALS", 2)
+    monkeypatch.setattr("parivox.data.trial_shards.IN_MEMORY_TRIALS", 2)
+    monkeypatch.setattr("parivox.data.trial_shards.SHARD_TRIALS", 2)
     assert pv.trials.check(even, speakers=people, by="gender").to_json() == unsplit

@@ -133,7 +133,9 @@ def count_cells(
         Count the contradicting rows as well, which are otherwise set aside.
     """
     layouts = cell_layouts(groupings, allocations, within)
-    edges, score_source = trials.bin_edges(thresholds), trials.score_source
+    edges = trials.bin_edges(thresholds)
+    # what shards add up to has no contradicting rows
+    score_source = trials if keep_conflicts else trials.score_source
     scores: ExactCounts | BinnedCounts = ExactCounts(layouts, trials.bins.width)
     if edges is not None:
         scores = BinnedCounts(layouts, edges)

@@ -160,16 +160,15 @@ def speaker_counts_source(
         )
         if has_room(thresholds, curve_units):
             return TrialSource(partial(count_at, thresholds, curve_units), has_matrices=True)
-    else:
-        for coarse_step in COARSE_STEPS:
-            steps = step_thresholds(all_counts, points.fixed_thresholds, coarse_step)
-            thresholds = np.union1d(steps, told_thresholds)
-            if has_room(thresholds, curve_units):
-                return TrialSource(
-                    partial(count_at, told_thresholds, units),
-                    partial(count_at, thresholds, curve_units),
-                    has_matrices=True,
-                )
+    for coarse_step in COARSE_STEPS:
+        steps = step_thresholds(all_counts, points.fixed_thresholds, coarse_step)
+        thresholds = np.union1d(steps, told_thresholds)
+        if has_room(thresholds, curve_units):
+            return TrialSource(
+                partial(count_at, told_thresholds, units),
+                partial(count_at, thresholds, curve_units),
+                has_matrices=True,
+            )
     return TrialSource(
         partial(count_at, told_thresholds, units),
         no_draws_reason="too_many_trials_for_memory",

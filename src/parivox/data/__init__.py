@@ -13,7 +13,7 @@ Central types: `trial_set.TrialSet`, its partitions `trial_checks.Trials`, `grou
 `formats`                  the format of a file and its reader; `columns` by role
 `trial_values`             labels, scores, decisions and failures as numbers
 `ids`                      ids as numbers, in order
-`spilled_rows`             rows that do not fit into memory
+`trial_shards`             rows of a list in memory, or in shards on disk
 `trials`                   the steps from files to a `trial_set`
 `trial_rows`               rows as they are read; `trial_checks` puts them in order
 `trial_notes`              what was excluded, and contradictions as errors

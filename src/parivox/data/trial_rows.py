@@ -20,9 +20,9 @@ from parivox.data.columns import lacks_caller_column, only_customer_column
 from parivox.data.decision_days import DecisionsByDay
 from parivox.data.ids import UNKNOWN_SPEAKER, IdCollector, IdDictionary
 from parivox.data.joining import column_speaker_rows
-from parivox.data.spilled_rows import RowStore, utterance_partitions
 from parivox.data.trial_checks import DataNote, EncodedRows
 from parivox.data.trial_notes import score_format_hint
+from parivox.data.trial_shards import SourceRows
 from parivox.data.trial_values import SECONDS_PER_DAY, decisions, failures, labels, numbers, scores
 from parivox.errors import DataError
 from parivox.facts import fact
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from parivox.data.attributes import Attribute
     from parivox.data.formats.format import Chunk, Scan
-    from parivox.data.spilled_rows import FinalCodes
-    from parivox.runtime.disk import ScratchFolder
 
 MAX_TRIAL_ATTRIBUTE_VALUES = 10_000
 """An attribute of trials with more values is no grouping; its numbers may be put in bands."""
@@ -76,7 +74,7 @@ class TrialRows:
         self.is_scored, self.is_decided = True, False  # whether there are scores, decisions
         self.scored = self.listed = 0  # runs of ids of the score file, and of both files
         self.scans: list[Scan] = []
-        self.stores: list[RowStore] = []  # rows of either file
+        self.sources: list[SourceRows] = []  # rows of either file
 
     def read_scores(self, scanned: Scan) -> None:
         """Read the rows of the score file, or of a list that needs no scores."""
@@ -102,15 +100,15 @@ class TrialRows:
         self.listed = self.ids.runs
 
     def _read_rows(self, scanned: Scan, name: str) -> None:
-        row_store = RowStore(name)
+        source_rows = SourceRows(name)
         self.scans.append(scanned)
         for file in scanned.files:
             for chunk in trial_chunks(file):
-                row_store.add(self._encoded(chunk, file, scored=name == "scores"))
+                source_rows.add(self._encoded(chunk, file, scored=name == "scores"))
                 if any(ids.is_full for ids in self._every_ids):
                     self._end_run()
         self._end_run()
-        self.stores.append(row_store)
+        self.sources.append(source_rows)
 
     @property
     def files(self) -> list[Scan]:
@@ -244,19 +242,6 @@ class TrialRows:
             )
             raise DataError(msg)
 
-    def partitions(
-        self, final_codes: FinalCodes, n_ids: int, folder: ScratchFolder | None
-    ) -> Iterator[list[EncodedRows]]:
-        """Rows of either file, in one partition or, on disk, in several."""
-        if folder is None:
-            yield [store.all_rows(final_codes) for store in self.stores]
-            return
-        partition_of_id = utterance_partitions(self.stores, final_codes, n_ids)
-        for store in self.stores:
-            store.scatter(final_codes, partition_of_id, folder)
-        for number in range(int(partition_of_id.max(initial=0)) + 1):
-            yield [store.partition(number, folder) for store in self.stores]
-
     def levels(self) -> tuple[dict[str, AttributeValues], dict[str, NDArray[np.int32]]]:
         """Values of the attributes in the rows, and the final codes of what is coded there."""
         attribute_values: dict[str, AttributeValues] = {}
@@ -288,17 +273,19 @@ class TrialRows:
             if customer_column := only_customer_column(self.scans[0].columns):
                 note = fact("no_labels_and_no_claims", column=customer_column)
             row_notes.append(
-                DataNote("scores", "trials_labelled_by_speakers", self.stores[-1].rows, note)
+                DataNote("scores", "trials_labelled_by_speakers", self.sources[-1].rows, note)
             )
-        for scanned, store in zip(self.scans[1:], self.stores[1:], strict=True):
+        for scanned, source_rows in zip(self.scans[1:], self.sources[1:], strict=True):
             for role in ("decision", "threshold", "status", "seconds"):
                 if role in scanned.columns:
                     item = fact("rows_with_unused_column", column=scanned.columns[role])
-                    row_notes.append(DataNote("trials", item, store.rows, "scores_tell_outcomes"))
+                    row_notes.append(
+                        DataNote("trials", item, source_rows.rows, "scores_tell_outcomes")
+                    )
         score_columns = self.scans[0].columns
         if "stage" in score_columns and "status" not in score_columns:
             item = fact("rows_with_unused_column", column=score_columns["stage"])
-            row_notes.append(DataNote("scores", item, self.stores[0].rows, "no_status"))
+            row_notes.append(DataNote("scores", item, self.sources[0].rows, "no_status"))
         return row_notes
 
     def provenance(self) -> list[dict[str, Any]]:

@@ -16,18 +16,17 @@ import polars as pl
 
 from parivox.data.score_bins import Bins, even_edges
 from parivox.data.speakers import speakers_of
-from parivox.data.spilled_rows import CheckedPartitions
 from parivox.data.trial_checks import (
     EXCLUDED,
     UNSCORED_OF_CLASS,
     UNSCORED_TESTS,
     DataNote,
 )
+from parivox.data.trial_shards import TrialShards
 from parivox.data.units import Units
 from parivox.errors import ConfigError, DataError, name_hint
 from parivox.facts import fact, joined_facts
 from parivox.frozen import frozen
-from parivox.runtime.disk import ScratchFolder
 from parivox.runtime.progress import with_progress
 
 if TYPE_CHECKING:
@@ -142,7 +141,7 @@ class TrialSet:
     # infinite scores, trials of an utterance with itself, reversed pairs (by the enrolment whose id
     # is the higher one). Only what occurs.
     counts_by_speaker: dict[str, NDArray[np.int64]]
-    _partitions: Sequence[Trials] | CheckedPartitions = field(repr=False)
+    _shards: TrialShards = field(repr=False)
     n_models: int = 0  # so many of the first utterances are models of one or several recordings
     # where the table of utterances tells what is known of them
     recordings: UtteranceRows | None = None
@@ -336,7 +335,7 @@ class TrialSet:
     @property
     def fits_in_memory(self) -> bool:
         """Whether all trials are in memory at once."""
-        return len(self._partitions) == 1
+        return len(self._shards) == 1
 
     @property
     def n_rows(self) -> int:
@@ -346,14 +345,14 @@ class TrialSet:
     @property
     def n_partitions(self) -> int:
         """Partitions: one for trials in memory."""
-        return len(self._partitions)
+        return len(self._shards)
 
     def partitions(self) -> Iterator[Trials]:
         """The trials, one partition after the other; may be called again."""
         return (
-            iter(self._partitions)
+            iter(self._shards)
             if self.n_partitions == 1
-            else with_progress(self._partitions, "parts", "parts")
+            else with_progress(self._shards, "parts", "parts")
         )
 
     def partitions_by_layout(
@@ -377,15 +376,13 @@ class TrialSet:
 
         `column_names` are their names, and `added_values` the values of attributes among them.
         """
-        partitions: list[Trials] | CheckedPartitions = (
-            [] if isinstance(self._partitions, list) else CheckedPartitions(ScratchFolder())
-        )
+        shards = self._shards.without_trials()
         for partition in self.partitions():
-            partitions.append(add_columns(partition))
+            shards.append(add_columns(partition))
         columns = self.extra_columns | frozenset(column_names)
         return replace(
             self,
-            _partitions=partitions,
+            _shards=shards,
             attribute_values={**self.attribute_values, **added_values},
             extra_columns=columns,
         )
@@ -394,7 +391,7 @@ class TrialSet:
         """Some of the trials that contradict nothing, held in memory; what failed is kept."""
         (partition,) = self.partitions()
         trials = partition.without_conflicts().take(rows)
-        return replace(self, _partitions=[trials], n_trials=len(trials))
+        return replace(self, _shards=TrialShards.held([trials]), n_trials=len(trials))
 
     def with_values(
         self, values: Mapping[str, Collection[str]], groupings: Sequence[GroupsTrials]
@@ -426,9 +423,7 @@ class TrialSet:
                 matching, failed=None if partition.failed is None else restricted(partition.failed)
             )
 
-        partitions: list[Trials] | CheckedPartitions = (
-            [] if self.fits_in_memory else CheckedPartitions(ScratchFolder())
-        )
+        shards = self._shards.without_trials()
         is_used, n, lowest, highest = (
             np.zeros(len(self.utterance_ids), dtype=bool),
             0,
@@ -436,7 +431,7 @@ class TrialSet:
             -np.inf,
         )
         for partition in self.partitions():
-            partitions.append(matching_trials := restricted(partition))
+            shards.append(matching_trials := restricted(partition))
             for rows in (matching_trials, matching_trials.failed):
                 if rows is not None:
                     is_used[rows.enrol] = is_used[rows.test] = True
@@ -458,7 +453,7 @@ class TrialSet:
         )
         return replace(
             self,
-            _partitions=partitions,
+            _shards=shards,
             n_trials=n,
             score_range=(float(lowest), float(highest)) if np.isfinite(lowest) else (0.0, 0.0),
             utterance_speaker=np.where(is_used, self.utterance_speaker, np.int32(-1)),
@@ -481,7 +476,7 @@ class TrialSet:
         n = sum(int(partition.extra_columns["count"].sum()) for partition in partitions)
         return replace(
             self,
-            _partitions=list(partitions),
+            _shards=TrialShards.held(partitions),
             n_trials=n,
             content_sha256=sha256,
             data_notes=data_notes,

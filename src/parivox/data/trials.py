@@ -10,7 +10,11 @@ import numpy as np
 import polars as pl
 
 from parivox.data.attributes import column_names
-from parivox.data.columns import RequestedColumns, enrolments_are_customers
+from parivox.data.columns import (
+    ATTRIBUTE_PREFIX,
+    RequestedColumns,
+    enrolments_are_customers,
+)
 from parivox.data.decision_days import day_columns
 from parivox.data.formats import scan, scan_again
 from parivox.data.ids import UNKNOWN_SPEAKER, positions_in
@@ -32,7 +36,6 @@ from parivox.data.recordings import (
     read_utterances,
 )
 from parivox.data.speakers import speakers_of
-from parivox.data.spilled_rows import CheckedPartitions, FinalCodes, trial_records
 from parivox.data.trial_checks import (
     ACQUIRE,
     ENROL,
@@ -61,6 +64,7 @@ from parivox.data.trial_set import (
     UtteranceRows,
     speakers_in,
 )
+from parivox.data.trial_shards import FinalCodes, TrialShards, deal_rows
 from parivox.errors import ConfigError, DataError
 from parivox.frozen import frozen
 from parivox.renamed import warn_of_new_name
@@ -79,6 +83,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DataNote", "TrialSet", "Trials", "read_trials"]
 
+_RECORD_DTYPES = {"enrol": "<i4", "test": "<i4", "target": "?", "score": "<f8", "conflict": "?"}
+"""Columns of trials that are hashed, in this order, before all others."""
 CONFLICT_POLICIES = ("error", "exclude")
 OLD_EXCLUDE = "set-aside"
 """Name of a policy before release 0.3; goes with 0.5."""
@@ -205,12 +211,9 @@ def _check_trials(
     counts = CheckCounts(n_speakers=len(speaker_names))
     digest, failed_digest = hashlib.sha256(), hashlib.sha256()
     _hash_ids(digest, ids, speaker, speaker_names)
-    is_large = any(store.folder is not None for store in rows.stores)
-    partitions: list[Trials] | CheckedPartitions = (
-        CheckedPartitions(ScratchFolder()) if is_large else []
-    )
-    folder = partitions.folder if isinstance(partitions, CheckedPartitions) else None
-    for scored, *listed in rows.partitions(codes, len(ids), folder):
+    is_long = any(source.is_long for source in rows.sources)
+    shards = TrialShards(ScratchFolder() if is_long else None)
+    for scored, *listed in deal_rows(rows.sources, codes, len(ids), shards.folder):
         partition = check_partition(
             scored, listed[0] if listed else None, n_utterances=len(ids), facts=facts, counts=counts
         )
@@ -219,7 +222,7 @@ def _check_trials(
         if conflicts == "error" and counts.first_pairs:
             raise contradiction_error(rows.scans, counts, ids, facts.speaker, speaker_names)
         _hash_trials(partition, digest, failed_digest)
-        partitions.append(partition)
+        shards.append(partition)
     if counts.failed:
         digest.update(failed_digest.digest())
     if not counts.n_kept and not counts.failed:
@@ -247,7 +250,7 @@ def _check_trials(
         digest.hexdigest(),
         [*rows.provenance(), *tables.provenance()],
         counts.counts_by_speaker,
-        partitions,
+        shards,
         n_models,
         recordings,
         attribute_values,
@@ -260,7 +263,7 @@ def _check_trials(
         else None,
         causes,
         rows.is_scored,
-        frozenset(next(iter(partitions)).extra_columns) - rows.empty_columns(),
+        frozenset(next(iter(shards)).extra_columns) - rows.empty_columns(),
         speaker_table,
         rows.by_day.counts(),
         _enrolment_recordings(tables, facts, len(ids)),
@@ -416,7 +419,25 @@ def _hash_trials(partition: Trials, digest: Any, failed_digest: Any) -> None:
     """Hash the trials of a partition, those that failed apart: so partitions change nothing."""
     for trials, target_digest in ((partition, digest), (partition.failed, failed_digest)):
         for chunk in () if trials is None else trials.chunks(_MAX_HASHED_TRIALS):
-            target_digest.update(trial_records(chunk))
+            target_digest.update(_trial_records(chunk))
+
+
+def _trial_records(trials: Trials) -> NDArray[np.uint8]:
+    """Trials as bytes that depend on nothing but them, for hashing; attributes left out.
+
+    Those that failed are not among them.
+    """
+    columns = {name: getattr(trials, name) for name in _RECORD_DTYPES}
+    columns |= {
+        name: trials.extra_columns[name]
+        for name in sorted(trials.extra_columns)
+        if name[0] != ATTRIBUTE_PREFIX
+    }
+    fields = [(name, _RECORD_DTYPES.get(name, column.dtype)) for name, column in columns.items()]
+    records = np.empty(len(trials), dtype=np.dtype(fields))
+    for name, column in columns.items():
+        records[name] = column
+    return records.view(np.uint8)
 
 
 _FAILURES_FILE = 2  # where an utterance stands that is in no trial

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from parivox import audit as audit_trials
-from parivox.data import spilled_rows
+from parivox.data import trial_shards
 
 pytestmark = pytest.mark.slow
 
@@ -23,8 +23,8 @@ def audit(people):
 
 
 def beyond_memory(patch):
-    patch.setattr(spilled_rows, "IN_MEMORY_TRIALS", 500)
-    patch.setattr(spilled_rows, "PARTITION_TRIALS", 400)
+    patch.setattr(trial_shards, "IN_MEMORY_TRIALS", 500)
+    patch.setattr(trial_shards, "SHARD_TRIALS", 400)
 
 
 def in_blocks(patch):

@@ -32,7 +32,6 @@ from parivox.data.inspection.findings import (
 )
 from parivox.data.inspection.tables import CellCounter, reading_facts
 from parivox.data.joining import first_components, placeholders
-from parivox.data.spilled_rows import concatenated
 from parivox.data.trial_checks import (
     CONFLICTS,
     COUNTED_ONCE,
@@ -47,6 +46,7 @@ from parivox.data.trial_checks import (
     pair_key,
 )
 from parivox.data.trial_rows import test_speaker_codes
+from parivox.data.trial_shards import joined_rows
 from parivox.data.trial_values import (
     UNKNOWN_WORD,
     columns_option,
@@ -261,7 +261,7 @@ class _TrialInspector:
     def result(self, name: str, scanned: Scan) -> InspectedTrials:
         """Return the findings about the rows."""
         ids, new_position = self.ids.sorted()
-        rows = concatenated(self.chunks)
+        rows = joined_rows(self.chunks)
         rows = rows._replace(enrol=new_position[rows.enrol], test=new_position[rows.test])
         speaker, rule = self._speakers(ids, new_position)
         self._count_pairs(rows, len(ids))
