@@ -64,7 +64,7 @@ def count_by_speaker(
     n_units = int(unit_of_speaker.max(initial=-1)) + 1
     unit_of_utterance = np.append(unit_of_speaker, np.int32(n_units))[
         trials.utterance_speaker
-    ]  # `n`: unknown
+    ]  # the last one: unknown
     stages = () if trials.failures is None else (ACQUIRE, ENROL)
     trial_groupings = [grouping for grouping in groupings if grouping.speaker_codes is None]
     sizes = [len(grouping.groups) + 1 for grouping in trial_groupings]

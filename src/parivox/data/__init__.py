@@ -25,6 +25,8 @@ Central types: `trial_set.TrialSet`, its partitions `trial_checks.Trials`, `grou
 `value_warnings`           unusual values and scores; `attribute_warnings`
 `counts_file`              score counts and speaker counts as files; `counts_file_v1`
 `count_rows`               rows of score counts and their sum; `metadata` of both files
+`speaker_counts`           trials added up by class, units of both sides, groups and step
+`units`                    the unit of each speaker: itself, or a block of speakers
 `score_bins`               where scores are counted; `score_extent`
 `rule_file`                thresholds by group; `site_key`: pseudonyms of speakers
 `table`                    result tables
