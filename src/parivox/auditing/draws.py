@@ -38,7 +38,6 @@ from parivox.core.resampled_curves import (
     largest_share,
 )
 from parivox.core.resampling import pool_small_strata, speaker_weights, weighted
-from parivox.data.units import block_groups
 from parivox.runtime.progress import stage
 
 if TYPE_CHECKING:
@@ -104,9 +103,9 @@ def draw_speakers(
     follows from their scores, so that renaming speakers changes nothing. Units of one curve unit
     are drawn together.
     """
-    unit_of_speaker, curve_unit = assignment.unit_of_speaker, assignment.curve_unit
-    rank = np.argsort(_order_and_strata(sets, groupings, unit_of_speaker)[0])
-    order, strata = _order_and_strata(sets, groupings, curve_unit[unit_of_speaker])
+    curve_unit = assignment.curve_unit
+    rank = np.argsort(_order_and_strata(sets, groupings, assignment)[0])
+    order, strata = _order_and_strata(sets, groupings, assignment.in_curves())
     position = np.argsort(order)[curve_unit]
     strata = strata[order]
     ordered_weights = speaker_weights(pool_small_strata(strata), options.replicates, options.seed)
@@ -117,13 +116,13 @@ def draw_speakers(
 def _order_and_strata(
     sets: Sequence[TrialSet | SpeakerCounts],
     groupings: Sequence[Grouping],
-    unit_of_speaker: NDArray[np.int32],
+    assignment: UnitAssignment,
 ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
     """Return the units in the order of their scores' bits, and the stratum of each.
 
     The stratum of a unit without trials is -1.
     """
-    n_units = int(unit_of_speaker.max(initial=-1)) + 1
+    unit_of_speaker, n_units = assignment.unit_of_speaker, assignment.n_units
     strata = np.zeros(n_units, dtype=np.int64)
     in_use = np.zeros(n_units, dtype=bool)
     keys = np.zeros((n_units, 3), dtype=np.int64)
@@ -140,8 +139,7 @@ def _order_and_strata(
     for grouping in groupings:
         group_codes = grouping.speaker_codes
         if group_codes is not None:
-            unit_codes = block_groups(group_codes, unit_of_speaker, speakers_in_use)
-            strata = _split_strata(strata, unit_codes)
+            strata = _split_strata(strata, assignment.unit_groups(group_codes, speakers_in_use))
     strata[~in_use] = -1
     return np.lexsort(keys.T), strata
 

@@ -241,6 +241,27 @@ class UnitAssignment(NamedTuple):
     # the units in the place of speakers; None where each speaker is a unit
     speaker_block: NDArray[np.int32] | None = None
 
+    @property
+    def n_units(self) -> int:
+        """Numbers of units are below this."""
+        return int(self.unit_of_speaker.max(initial=-1)) + 1
+
+    def unit_groups(
+        self, speaker_groups: NDArray[np.int32], used: NDArray[np.intp]
+    ) -> NDArray[np.int32]:
+        """Return the group of each unit, from those of the speakers that are `used`."""
+        if self.speaker_block is None:
+            return speaker_groups[: self.n_units]
+        return block_groups(speaker_groups, self.speaker_block, used)
+
+    def in_curves(self) -> UnitAssignment:
+        """Return the units that these are drawn with: themselves, if each is drawn by itself."""
+        n_curve_units = int(self.curve_unit.max(initial=-1)) + 1
+        if n_curve_units == self.curve_unit.size:
+            return self
+        block = self.curve_unit[self.unit_of_speaker]
+        return UnitAssignment(block, np.arange(n_curve_units, dtype=np.int32), block)
+
     def n_units_in_use(self, sets: Sequence[SpeakerTrials]) -> int:
         """Return how many units take part in some list."""
         units = [self.unit_of_speaker[trials.speakers_in_use] for trials in sets]
