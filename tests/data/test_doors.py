@@ -569,7 +569,9 @@ def test_what_parivox_wrote_is_known_and_the_proposed_command_runs(written, pari
         "audit": "audit: an audit, as parivox audit writes it",
         "audit/groups.csv": "audit/groups.csv: part of an audit",
         "audit/audit.json": "audit/audit.json: part of an audit",
-        "north.counts north.tally": "north.tally: speaker counts of parivox count --key, which belong to score counts",
+        "north.counts north.tally": (
+            "north.tally: speaker counts of parivox count --key, which belong to score counts"
+        ),
         "audit/SHA256SUMS": "audit/SHA256SUMS: part of an audit",
         "site.key": "site.key: a key, as count and monitor take it",
         "e.npz trials": "e.npz: arrays of NumPy, as score takes embeddings",

@@ -84,8 +84,8 @@ class SpeakerCounts:
     speakers_sha256: str  # hash of the table of speakers
     sources: tuple[str, ...]  # hashes of the trials, rising
     # ``target``; ``enrol_unit`` and ``test_unit``, of whom one more stands for unknown test
-    # speakers; ``side_groups``; `step`, in [0, thresholds]; ``accepted``, 1, 0, or -1 where no decision is
-    # known; `trials`, their number. Each combination once, in rising order.
+    # speakers; ``side_groups``; `step`, in [0, thresholds]; ``accepted``, 1, 0, or -1 where no
+    # decision is known; `trials`, their number. Each combination once, in rising order.
     columns: Mapping[str, NDArray[Any]]
     # likewise trials of recordings that failed, with the stage in the place of the step; None
     # where no failure is told. No file holds them.
