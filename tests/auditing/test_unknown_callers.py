@@ -294,7 +294,7 @@ def test_the_first_screen_says_what_a_caller_would_add(unknown):
         caveat.short
         == f"{n} of {n} nontarget trials have no test speaker: no interval of their FPR"
     )
-    assert "FPR would have an interval and a verdict" in caveat.sentence
+    assert "To get an interval and a verdict for FPR, name the caller" in caveat.sentence
     assert not [
         candidate
         for candidate in overview(unknown).finding_sentences

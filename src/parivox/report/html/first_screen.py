@@ -13,6 +13,7 @@ from parivox.report.ratio_strips import HIGHEST, LOWEST, SHAPES, SIGNS, TICKS, a
 from parivox.report.sheets.supplementary import limits
 from parivox.report.words import (
     capitalised,
+    count_of,
     count_text,
     interval_text,
     p_value,
@@ -69,6 +70,9 @@ def first_screen(
         "size": size,
         "notes": audit_overview.notes,
         "set_by_threshold": SET_BY_THRESHOLD,
+        "number_of_comparisons": count_of(
+            sum(audit_overview.verdict_counts.values()), "comparison"
+        ),
         "bar": _verdict_bar(audit_overview),
         "shown": [_group_row(audit, group) for group in shown_groups],
         "caption": f"{caption}, compared with {findings.reference_text(audit)}{others_text}",
@@ -87,6 +91,7 @@ def _legend(
     options = audit.record["options"]
     margin, level = options["margin"], 100 * options["confidence"]
     legend = [
+        audit_overview.comparisons_text,
         (
             "▲ worse, ▼ better: significant after adjustment for all groups and both error types, "
             "and not equivalent"
