@@ -141,7 +141,7 @@ def test_what_is_left_out_is_told(trials):
         ({"target": [1.0]}, "nontarget: is missing"),
         (
             {"target": [1.0], "nontarget": [0.0], "groups": "sex"},
-            "one score a line and nothing else",
+            "one score per line only",
         ),
         ({"scores": [1.0, 2.0], "labels": [1, 0], "groups": ["all trials", "f"]}, "rename it"),
         ({"scores": [1.0, 2.0], "labels": [1]}, "different lengths"),

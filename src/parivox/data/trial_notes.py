@@ -55,7 +55,7 @@ def exclusion_reasons(counts: CheckCounts) -> str:
     """Why no trial is left."""
     reasons = {
         "have no score": counts.unscored,
-        "are of nobody, as placeholders such as 'nan' for a speaker say": counts.without_speaker,
+        "are of unknown speakers, with placeholders such as 'nan'": counts.without_speaker,
         "are not in the trial list": counts.not_in_trials,
         "contradict others": counts.conflicts,
     }

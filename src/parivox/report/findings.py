@@ -664,7 +664,7 @@ def placeholder_speakers_text(audit: Audit, system: Row) -> str:
     """Return how many trials name a placeholder for a speaker; empty for none."""
     rows = audit.data.subset(**system, grouping="", item=PLACEHOLDER_SPEAKER).rows()
     n_trials = sum(row["count"] for row in rows)
-    return f"{count_of(n_trials, 'trial')} of nobody excluded" if n_trials else ""
+    return f"{count_of(n_trials, 'trial')} of unknown speakers excluded" if n_trials else ""
 
 
 def list_checks(audit: Audit, system: Row) -> tuple[str, list[Row]]:

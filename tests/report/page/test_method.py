@@ -141,12 +141,12 @@ def test_measures_that_differ_on_chance_or_by_small_groups_are_told(disagreeing)
     }
     (sentence,) = disagreeing.measures_and_chance(joint)
     assert "FDR p = 0.4, IR p = 0.01" in sentence
-    assert "much the same" not in sentence
+    assert "similar evidence" not in sentence
     near = {"fdr": {True: row(0.07)}, "ir": {True: row(0.03)}, "garbe": {}}
     (sentence,) = disagreeing.measures_and_chance(near)
-    assert "on either side of 0.05 may yet tell much the same" in sentence
+    assert "p-values close to 0.05 on either side are similar evidence" in sentence
     (sentence,) = disagreeing.effect_of_small_groups(joint)
-    assert "FDR p = 0.01 of all 9, p = 0.4 of the 5 that count" in sentence
+    assert "FDR p = 0.01 of all 9, p = 0.4 of the 5 above the minimums" in sentence
 
 
 def test_systems_that_measures_rank_differently_are_told(disagreeing):
