@@ -5,6 +5,7 @@
 
 import argparse
 import os
+import re
 import shlex
 
 import pytest
@@ -65,6 +66,19 @@ def compare_kinds(inspection):
             assert file.roles.get("speaker", "") in {"", *read_speakers(file.name).columns}
 
 
+def compare_named_kinds(inspection):
+    """A reader of another kind that names the kind of a file names the one of an inspection."""
+    for file in inspection.files:
+        (alone,) = pv.inspect(file.name).files
+        for kind, read in READERS.items():
+            try:
+                read(file.name)
+            except ParivoxError as error:
+                named = re.search(r"looks like a table of (\w+)", str(error))
+                if named and kind != alone.kind in {"speakers", *READERS}:
+                    assert named[1] == alone.kind
+
+
 def compare_audit(inspection):
     """The proposed command runs, and finds what was said; or is refused for a problem told."""
     _, subcommand, *words = shlex.split(inspection.next) or ["", ""]
@@ -116,6 +130,7 @@ def test_inspect_says_of_random_files_what_the_audit_does(start, tmp_path, monke
         inspection = pv.inspect(*texts)
         try:
             compare_kinds(inspection)
+            compare_named_kinds(inspection)
             compare_audit(inspection)
         except AssertionError as error:
             error.add_note(f"case {seed}: {inspection.next}")

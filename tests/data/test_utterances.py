@@ -5,7 +5,8 @@ import pytest
 from tests.sentences import in_words
 
 import parivox as pv
-from parivox.data.speakers import find_column, read_speakers
+from parivox.data.speakers import read_speakers
+from parivox.data.table_kinds import find_column
 from parivox.errors import DataError
 
 pytestmark = pytest.mark.minimal
@@ -240,3 +241,12 @@ def test_speakers_in_another_case_are_told_so(read, csv):
     people = read_speakers({"id": ["a", "b"], "sex": ["f", "m"]})
     with pytest.raises(DataError, match=r"upper and lower case \('A' is 'a'\), so make them alike"):
         read(trials, people=people)
+
+
+@pytest.mark.parametrize("option", ["utterances", "models", "failures"])
+def test_a_table_of_another_kind_is_told_where_to_give(option):
+    trials = {"enrol": ["a/1", "a/1"], "test": ["a/2", "b/1"], "score": [0.9, 0.1]}
+    people = {"speaker": ["a", "b"], "sex": ["f", "m"]}
+    with pytest.raises(DataError, match=r"name it so, or give it with speakers, as it looks like"):
+        pv.audit(trials, **{option: people})
+    assert pv.inspect(people).files[0].kind == "speakers"

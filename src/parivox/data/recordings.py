@@ -12,7 +12,7 @@ import polars as pl
 
 from parivox.data.columns import MODEL_NAMES, SPEAKER_NAMES, UTTERANCE_NAMES, plain_name
 from parivox.data.enrolment_maps import ENROLMENT_MAP, read_enrolment_map
-from parivox.data.formats import SIDE_PROBLEM, are_segments, segment_side_ids
+from parivox.data.formats import SIDE_PROBLEM, segment_side_ids
 from parivox.data.id_patterns import is_pattern, parse_pattern
 from parivox.data.ids import positions_in
 from parivox.data.joining import (
@@ -25,11 +25,17 @@ from parivox.data.joining import (
 from parivox.data.source_bytes import read_content
 from parivox.data.speakers import (
     contradictory_rows,
-    find_column,
     known_values,
     merged_rows,
     read_table,
     role_columns,
+)
+from parivox.data.table_kinds import (
+    FAILURE_NAMES,
+    failure_columns,
+    find_column,
+    model_columns,
+    utterance_columns,
 )
 from parivox.data.trial_checks import ACQUIRE, ENROL
 from parivox.data.trial_values import STAGE_PROBLEM, stages
@@ -261,7 +267,7 @@ def read_utterances(source: Any) -> Utterances:
     columns = utterance_columns(raw_table)
     speaker = columns.get("speaker", "")
     if "utterance" not in columns:
-        find_column(raw_table, "utterance", UTTERANCE_NAMES, name)
+        find_column(raw_table, "utterance", UTTERANCE_NAMES, name, "utterances")
     role_columns_and_row = {*columns.values(), "row"}
     attribute_columns = [
         column for column in raw_table.columns if column not in role_columns_and_row
@@ -302,31 +308,6 @@ def read_utterances(source: Any) -> Utterances:
         attributes.select(attribute_columns),
         raw_table.height - distinct.height,
     )
-
-
-def utterance_columns(table: pl.DataFrame) -> dict[str, str]:
-    """Return the columns of utterances and speakers of a table, as far as there are any, by role.
-
-    If no name is known, the only column whose cells are all different has the utterances, beside a
-    column of several speakers who have two rows or more on average.
-
-    Examples
-    --------
-    >>> table = pl.DataFrame({"Datei": ["u", "v", "w", "x"], "spk": ["a", "a", "b", "b"]})
-    >>> utterance_columns(table)
-    {'utterance': 'Datei', 'speaker': 'spk'}
-    """
-    speaker = find_column(table, "speaker", SPEAKER_NAMES, "")
-    utterance = find_column(table, "utterance", UTTERANCE_NAMES, "")
-    if not utterance and speaker and 1 < table[speaker].n_unique() <= table.height / 2:
-        unique_columns = [
-            column
-            for column in table.columns
-            if column != "row" and table[column].drop_nulls().n_unique() == table.height
-        ]
-        utterance = unique_columns[0] if len(unique_columns) == 1 else ""
-    columns = {"utterance": utterance, "speaker": speaker}
-    return {role: column for role, column in columns.items() if column}
 
 
 def _read_patterns(texts: Sequence[str]) -> SpeakerPattern:
@@ -534,7 +515,7 @@ def read_models(source: Any) -> Models:
     columns = model_columns(raw_table)
     speaker = columns.get("speaker", "")
     if "model" not in columns:
-        find_column(raw_table, "model", MODEL_NAMES, name)
+        find_column(raw_table, "model", MODEL_NAMES, name, "models")
     if "recording" not in columns:
         # models may be given with their speakers alone: an audit needs no more
         if not speaker:
@@ -556,25 +537,6 @@ def read_models(source: Any) -> Models:
         else pl.DataFrame(schema={"model": pl.String, "speaker": pl.String})
     )
     return Models(pairs, speaker_of, name, {**provenance, "columns": columns}, repeated)
-
-
-def model_columns(table: pl.DataFrame) -> dict[str, str]:
-    """Return the columns of models, speakers, recordings and sides, as far as there are any.
-
-    Examples
-    --------
-    >>> model_columns(pl.DataFrame({"row": [2], "id": ["a/1"], "model": ["m"]}))
-    {'model': 'model', 'recording': 'id'}
-    """
-    columns: dict[str, str] = {}
-    known_names = {"model": MODEL_NAMES, "speaker": SPEAKER_NAMES, "recording": UTTERANCE_NAMES}
-    for role, names in known_names.items():
-        if column := find_column(table.drop(columns.values()), role, names, ""):
-            columns[role] = column
-    side = find_column(table, "side", ("side",), "")
-    if side and are_segments(columns.get("model", ""), columns.get("recording", "")):
-        columns["side"] = side
-    return columns
 
 
 def with_one_recording_a_row(table: pl.DataFrame) -> pl.DataFrame:
@@ -745,24 +707,7 @@ class Failures:
         raise DataError(msg)
 
 
-_FAILURE_NAMES = {
-    "recording": (*UTTERANCE_NAMES, "model", "modelid"),
-    "stage": ("stage", "failurestage", "step"),
-    "reason": ("reason", "cause", "why"),
-}
 _MAX_CAUSES, _OTHER_CAUSE = 50, "other"
-
-
-def failure_columns(table: pl.DataFrame) -> dict[str, str]:
-    """Return the columns of recordings, stages and reasons, as far as there are any.
-
-    Examples
-    --------
-    >>> failure_columns(pl.DataFrame({"file": ["a/1"], "step": ["enrol"]}))
-    {'recording': 'file', 'stage': 'step'}
-    """
-    columns = {role: find_column(table, role, names, "") for role, names in _FAILURE_NAMES.items()}
-    return {role: column for role, column in columns.items() if column}
 
 
 def read_failures(source: Any) -> Failures:
@@ -781,7 +726,7 @@ def read_failures(source: Any) -> Failures:
     columns = failure_columns(raw_table)
     for role in ("recording", "stage"):
         if role not in columns:
-            find_column(raw_table, role, _FAILURE_NAMES[role], name)
+            find_column(raw_table, role, FAILURE_NAMES[role], name, "failures")
     cause = columns.pop("reason", "")
     if cause:
         columns["cause"] = cause

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,6 @@ import numpy as np
 import polars as pl
 
 from parivox.data.attributes import unknown_cells
-from parivox.data.cell_words import mostly_scores
 from parivox.data.columns import SPEAKER_NAMES, UTTERANCE_NAMES, plain_name
 from parivox.data.formats import table_format
 from parivox.data.formats.dataframes import dataframe_from
@@ -20,6 +18,7 @@ from parivox.data.formats.format import Chunk, has_text_cells
 from parivox.data.ids import NumberedTexts
 from parivox.data.kaldi import kaldi_table
 from parivox.data.source_bytes import SourceBytes, read_content
+from parivox.data.table_kinds import is_pandas_index, likely_id_column, table_kind
 from parivox.data.trial_checks import LEFT_OUT, MERGED, DataNote
 from parivox.errors import ConfigError, DataError, name_hint
 from parivox.facts import fact
@@ -33,10 +32,6 @@ if TYPE_CHECKING:
 SPEAKER_ID_NAMES = (*SPEAKER_NAMES, "id")
 """Names of the id column of a table of speakers, in `plain_name` spelling, the surest first."""
 _MIN_ID_SHARE = 0.5
-_PANDAS_INDEX_NAME = re.compile(r"|unnamed[:_ ]*\d+.*|index|level_\d+|__index_level_\d+__")
-"""An index that pandas wrote beside the data, in lower case."""
-_ID_NAME = r"(?i)(^|[ _.-])(id|code|nr|no|name)$"
-_MAX_SAMPLED_ROWS = 200
 _CELL_SEPARATOR = "\x1f"
 _KALDI_ROLES = ("speakers", "utterances", "table")  # what a folder of Kaldi's may be given as
 
@@ -131,11 +126,7 @@ class Speakers:
     def _two_values(self, known_rows: pl.DataFrame, column: str, attribute: str) -> DataError:
         first_row, second_row = contradictory_rows(known_rows, column, attribute) or ({}, {})
         remedy = "keep one, or make it unknown with --conflicts exclude"
-        rows_per_speaker = known_rows.group_by(column).len()["len"]
-        if (
-            2 * int((rows_per_speaker > 1).sum()) > len(rows_per_speaker)
-            or known_rows[attribute].is_unique().all()
-        ):
+        if table_kind(self._table)[0] == "utterances":
             remedy = (
                 f"it looks like a table of recordings, to be given as --utterances; else {remedy}"
             )
@@ -364,21 +355,6 @@ def role_columns(table: pl.DataFrame, columns: Mapping[str, str], name: str) -> 
     return Chunk(table.select("row", **columns), table["row"].to_numpy(), name, columns)
 
 
-def find_column(table: pl.DataFrame, role: str, known_names: Sequence[str], name: str) -> str:
-    """The column of a role by its known names; without `name`, one that is missing is empty."""
-    columns = [column for column in table.columns if column != "row"]
-    names = {plain_name(column): column for column in reversed(columns)}
-    for word in known_names:
-        if word in names:
-            return names[word]
-    if not name:
-        return ""
-    listed = ", ".join(repr(column) if column else "one without a name" for column in columns)
-    instead = f" but {listed}" if columns else " besides"
-    msg = f"{name}: has no column {role!r}{instead}; name it so"
-    raise DataError(msg)
-
-
 def known_values(table: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
     """The table, whose cells that stand for an unknown value in some columns are null."""
     is_known = ~unknown_cells(pl.col(columns))
@@ -477,40 +453,6 @@ def id_columns(
         if not (first_column.eq_missing(second_column) | ~has_id).all():
             differing_columns.append(column)
     return [candidates[0], *differing_columns], shares
-
-
-def likely_id_column(table: pl.DataFrame) -> str:
-    """Return the column of ids of a table of speakers, of whom no trials tell; may be empty.
-
-    Best is a name of speakers, then a name as of ids above different cells, then different cells,
-    then such a name.
-
-    Examples
-    --------
-    >>> likely_id_column(pl.DataFrame({"town": ["x", "y"], "patient no": ["7", "9"]}))
-    'patient no'
-    """
-    unique = [
-        column
-        for column in table.columns
-        if table[column].null_count() == 0 and table[column].is_unique().all()
-    ]
-    id_names = [column for column in table.columns if re.search(_ID_NAME, column.strip())]
-    candidates = [
-        *(column for column in id_names if column in unique),
-        *(column for column in unique if not is_pandas_index(column)),
-        *id_names,
-        *unique,
-    ]
-    for column in candidates:
-        if not mostly_scores(table[column].drop_nulls().head(_MAX_SAMPLED_ROWS).to_list()):
-            return column
-    return ""
-
-
-def is_pandas_index(column: str) -> bool:
-    """Whether a column is an index that pandas wrote beside the data."""
-    return _PANDAS_INDEX_NAME.fullmatch(column.strip().lower()) is not None
 
 
 def id_coverage(needed: pl.Series, column: pl.Series) -> float:

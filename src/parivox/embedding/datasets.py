@@ -15,7 +15,7 @@ import polars as pl
 
 from parivox.data.columns import UTTERANCE_NAMES
 from parivox.data.formats.dataframes import lazy_parquet, name_classes
-from parivox.data.speakers import find_column
+from parivox.data.table_kinds import find_column
 from parivox.embedding.audio import check_decoders
 from parivox.errors import DataError
 from parivox.runtime.disk import ScratchFolder

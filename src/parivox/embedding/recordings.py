@@ -20,11 +20,11 @@ import polars as pl
 from parivox.data.columns import SPEAKER_NAMES, UTTERANCE_NAMES
 from parivox.data.kaldi import numbered_lines
 from parivox.data.speakers import (
-    find_column,
     read_table,
     requested_column,
     role_columns,
 )
+from parivox.data.table_kinds import find_column
 from parivox.embedding.audio import MIX
 from parivox.embedding.datasets import unpack_recordings
 from parivox.errors import ConfigError, DataError

@@ -22,7 +22,6 @@ from parivox.data.columns import (
     SPEAKER_NAMES,
     UTTERANCE_NAMES,
     RequestedColumns,
-    plain_name,
 )
 from parivox.data.content_roles import first_row_like_data
 from parivox.data.enrolment_maps import ENROLMENT_MAP, read_enrolment_map
@@ -32,17 +31,15 @@ from parivox.data.groups_file import read_groups_file
 from parivox.data.inspection.findings import FileFindings, IdFindings, InspectedColumn
 from parivox.data.plain_scores import plain_score_positions
 from parivox.data.recordings import (
-    failure_columns,
-    model_columns,
     read_failures,
     read_models,
     read_utterances,
-    utterance_columns,
     with_one_recording_a_row,
 )
 from parivox.data.requested_groupings import MAX_DEFAULT_VALUES, MIN_DEFAULT_VALUES
 from parivox.data.source_bytes import read_content
-from parivox.data.speakers import Speakers, likely_id_column, read_table
+from parivox.data.speakers import Speakers, read_table
+from parivox.data.table_kinds import table_kind, utterance_columns
 from parivox.data.value_warnings import (
     DataWarning,
     distant_number_warnings,
@@ -132,7 +129,10 @@ def inspect_table(source: Any, name: str) -> InspectedTable:
     findings = FileFindings(
         name, "", provenance["format"], reading_facts(provenance), rows=table.height
     )
-    kind, roles = _table_kind(table)
+    kind, roles = table_kind(table)
+    if kind in {"speakers", ""} and "speaker" not in utterance_columns(table):
+        plain_roles = _plain_score_roles(table.drop("row"))
+        kind, roles = ("speakers", roles) if plain_roles is None else (PLAIN_SCORES, plain_roles)
     if provenance["format"] == DELIMITED.name and are_scores_without_ids(read_content(source).head):
         kind, roles = PLAIN_SCORES, {"score": "score", "label": "label"}
         table = table.rename(dict(zip(table.columns[1:], roles, strict=True)))
@@ -301,35 +301,6 @@ def _reader_problems(inspected: InspectedTable, kind: str, speaker: str | None) 
     except DataError as error:
         return (str(error),)
     return ()
-
-
-def _table_kind(table: pl.DataFrame) -> tuple[str, dict[str, str]]:
-    """Return the kind of a table whose readers know its columns, and the column of each role."""
-    columns = [column for column in table.columns if column != "row"]
-    models, utterances, failures = (
-        find_columns(table) for find_columns in (model_columns, utterance_columns, failure_columns)
-    )
-    if {"model", "speaker"} <= models.keys():
-        return "models", models
-    other_names = {plain_name(name) for name in columns if name not in models.values()}
-    if {"model", "recording"} <= models.keys() and other_names <= {"side"}:
-        return "models", models
-    speaker, recording = utterances.get("speaker", ""), utterances.get("utterance", "")
-    repeats = bool(speaker) and bool(table[speaker].is_duplicated().any())
-    # people have an id, too
-    if plain_name(recording) == "id" and (not repeats or table[recording].is_duplicated().any()):
-        recording = ""
-    # recordings of an embedding store have a status
-    has_speaker = speaker or any(plain_name(column) in ALIASES["status"] for column in columns)
-    is_failure = "stage" in failures or ("reason" in failures and not has_speaker)
-    if (recording or "model" in models) and is_failure:
-        return "failures", failures
-    if recording and (repeats or not speaker):
-        return "utterances", utterances
-    if not speaker and (roles := _plain_score_roles(table.select(columns))) is not None:
-        return PLAIN_SCORES, roles
-    speaker = speaker or likely_id_column(table.select(columns))
-    return "speakers", {"speaker": speaker} if speaker else {}
 
 
 def _plain_score_roles(table: pl.DataFrame) -> dict[str, str] | None:
