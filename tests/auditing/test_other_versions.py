@@ -25,6 +25,7 @@ from parivox.data.speakers import read_speakers
 from parivox.data.table import Table
 from parivox.errors import ConfigError, DataError
 from parivox.facts import FACT_COLUMNS
+from parivox.report.catalogue import finding_text
 from parivox.share.shard_plan import _plan_id
 
 pytestmark = pytest.mark.slow
@@ -139,6 +140,17 @@ def test_sentences_of_an_old_audit_are_read_as_codes(old):
             for column in {"reason", "note", "sentence"} & row.keys():
                 codes = row[column].split("; ")
                 assert all(re.fullmatch(r"[a-z0-9_]*", code) for code in codes), row[column]
+
+
+def test_verdicts_in_sentences_are_read_as_codes(folder):
+    rows = pv.load(folder).verdicts.rows()
+    assert rows
+
+    def hold_sentences(document):
+        document["tables"]["verdicts"]["sentence"] = [finding_text(row) for row in rows]
+
+    rewrite(folder, hold_sentences)
+    assert pv.load(folder).verdicts.rows() == rows
 
 
 @pytest.mark.parametrize("path", COUNTS, ids=lambda path: path.stem)

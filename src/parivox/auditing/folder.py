@@ -335,17 +335,24 @@ class _OtherVersion:
         has_verdict_sentences = name == "verdicts" and holds_sentences(cells["sentence"])
         if not self.has_sentences and not has_verdict_sentences:
             return cells
-        fact_columns = [column for column in FACT_COLUMNS if columns.get(column) == "str"]
-        rows = [
-            dict(zip(cells, values, strict=True)) for values in zip(*cells.values(), strict=True)
+        fact_columns = [
+            column
+            for column in FACT_COLUMNS
+            if columns.get(column) == "str" and column != "sentence"
         ]
-        cells = cells | {
-            column: [
-                facts_of_sentences(row[column]) if self.has_sentences else cell_of_row(row, column)
-                for row in rows
+        if self.has_sentences:
+            read_cells = {
+                column: list(map(facts_of_sentences, cells[column])) for column in fact_columns
+            }
+        else:
+            rows = [
+                dict(zip(cells, values, strict=True))
+                for values in zip(*cells.values(), strict=True)
             ]
-            for column in fact_columns
-        }
+            read_cells = {
+                column: [cell_of_row(row, column) for row in rows] for column in fact_columns
+            }
+        cells = cells | read_cells
         if has_verdict_sentences:
             cells["sentence"] = verdict_facts(cells, self.infinite_points, self.confidence)
         return {**with_values(cells, columns)}
