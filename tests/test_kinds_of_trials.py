@@ -19,7 +19,7 @@ QUESTIONS = [
     r"\.(are_blocks|has_speaker_blocks)\b",
     r"\b(speaker|unit|draw|curve)_block is (not )?None\b",
     r"\b(merged_counts|shard_sum) is (not )?None\b",
-    r"\bcallable\((errors|curves)_source\)",
+    r"\b(callable|getattr|hasattr)\((trials|counts|rows|errors_source|curves_source)\b",
 ]
 
 

@@ -85,10 +85,12 @@ class SpeakerDraws(NamedTuple):
         """Whether some are drawn together."""
         return int(self.curve_unit.max(initial=-1)) + 1 < self.curve_unit.size
 
-    def curve_weights(self) -> tuple[Weights, Weights]:
-        """Return the weights and halves of the units that curves are made of."""
+    def of_curve_units(self) -> SpeakerDraws:
+        """Return the draws of the units that curves are made of."""
         first_of_unit = np.unique(self.curve_unit, return_index=True)[1]
-        return self.weights[:, first_of_unit], self.halves[:, first_of_unit]
+        return self._replace(
+            weights=self.weights[:, first_of_unit], halves=self.halves[:, first_of_unit]
+        )
 
 
 def draw_speakers(
@@ -281,8 +283,6 @@ def resample_cells(
     draws: SpeakerDraws,
     options: Options,
     metrics: Metrics,
-    *,
-    in_blocks: bool = False,
 ) -> tuple[list[CellDraws], float]:
     """Measure the cells and the strata of every layout again in each replicate.
 
@@ -295,8 +295,6 @@ def resample_cells(
         Errors by speaker and by pair of the cells and of the strata, for deployed decisions.
     all_trials
         All trials by score.
-    in_blocks
-        Whether the units of the trials are the blocks that speakers are drawn together in.
 
     Returns
     -------
@@ -315,8 +313,7 @@ def resample_cells(
     means = None if edges is None else bin_means(all_trials, edges)
     cell_partitions, partition_indices = _cell_partitions(layouts, placed_trials, errors_of_layouts)
     n_speakers = int(speaker.max(initial=-1)) + 1
-    weights, halves = draws.curve_weights() if in_blocks else (draws.weights, draws.halves)
-    weights = weights[:, :n_speakers]
+    weights, halves = draws.weights[:, :n_speakers], draws.halves
     tables = [_DrawTables(len(weights), cells) for cells in cell_partitions]
     grid_draws: list[list[GridDraws]] = [[] for _ in cell_partitions]
     crossfitted_biases: dict[int, FloatArray] = {}

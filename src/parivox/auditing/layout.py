@@ -139,6 +139,10 @@ class PlacedTrials(NamedTuple):
 class TrialsInParts(Protocol):
     """Trials, counts of them or speaker counts: rows in parts, with the groups of both sides."""
 
+    @property
+    def utterance_speaker(self) -> NDArray[np.int32]:
+        """The speaker of each recording that rows name, -1 for unknown; none where they do not."""
+
     def partitions_by_layout(
         self, layouts: Sequence[Layout]
     ) -> Iterator[tuple[Trials, Sequence[int]]]:
@@ -165,7 +169,7 @@ def place_trials(
     `at_once` trials, if it is not 0, and again for the next `layouts_at_once`, as the cells of
     trials in many layouts take room.
     """
-    is_unknown = getattr(trials, "utterance_speaker", np.zeros(1)) < 0
+    is_unknown = trials.utterance_speaker < 0
     layout_groupings = [(layout.grouping, layout.within) for layout in layouts]
     groupings = {}
     for pair in layout_groupings:

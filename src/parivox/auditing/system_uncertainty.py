@@ -268,9 +268,9 @@ def sample_speakers(
     draws_by_layout: list[CellDraws | None] = [None] * n_audited
     rate_bound = 0.0
     if design.draws is not None:
-        curve_layouts = audited_layouts
+        curve_layouts, draws = audited_layouts, design.draws
         if curves_source is not None:
-            trials = curves_source()
+            trials, draws = curves_source(), draws.of_curve_units()
             curve_layouts = _layouts_of_units(trials, design)
             placement = _Placement(trials, curve_layouts)
         draws_by_layout[:], rate_bound = resample_cells(
@@ -280,10 +280,9 @@ def sample_speakers(
             placement.all_trials(range(n_audited)),
             errors[:n_audited],
             points,
-            design.draws,
+            draws,
             options,
             design.metrics,
-            in_blocks=curves_source is not None,
         )
         # what drawing has left free: the measures that follow take arrays of other sizes
         give_back_memory()

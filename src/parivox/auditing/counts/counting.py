@@ -7,7 +7,7 @@ import math
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 import numpy as np
 
@@ -295,6 +295,9 @@ class _SuppressedLayouts:
     ``Trials.extra_columns``, -1 for those that are withheld; so it is walked as counts of trials
     are.
     """
+
+    utterance_speaker: ClassVar[NDArray[np.int32]] = np.empty(0, dtype=np.int32)
+    """Groups say whose they are."""
 
     def __init__(
         self, trials: TrialSet, groupings: Sequence[Grouping], within: Sequence[Grouping]

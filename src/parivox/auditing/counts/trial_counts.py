@@ -147,6 +147,7 @@ class TrialCounts:
     identified: ClassVar[None] = None
     whole_list: ClassVar[None] = None
     speaker_ids: ClassVar[None] = None
+    utterance_speaker: ClassVar[NDArray[np.int32]] = np.empty(0, dtype=np.int32)
     counts_by_speaker: ClassVar[Mapping[str, NDArray[np.int64]]] = {}
     decisions_by_day: ClassVar[Mapping[str, NDArray[np.int64]]] = {}
     has_times = False  # each trial's own
