@@ -234,3 +234,13 @@ def test_decisions_may_be_unknown_in_some_parts_only(simulate, monkeypatch):
             for audit in (exact, parts)
         )
         assert one == other
+
+
+def test_rows_that_are_placed_in_chunks_change_nothing(simulate, monkeypatch):
+    trials, people = simulate(nontarget=2000)
+    options = {"speakers": people, "by": "gender", "allocate": ["both", "either"], "replicates": 50}
+    audit = pv.audit({"S": trials}, **options)
+    monkeypatch.setattr("parivox.auditing.system_uncertainty.ROWS_PER_CHUNK", 700)
+    in_chunks = pv.audit({"S": trials}, **options)
+    for table in ("groups", "bias", "meta", "verdicts", "matrix", "bands"):
+        assert getattr(in_chunks, table).rows() == getattr(audit, table).rows()
