@@ -647,7 +647,7 @@ def test_of_a_list_alone_the_scores_are_asked_for(folder):
 
 def test_a_list_with_attributes_is_called_by_its_own_name(write):
     key = write("key.tsv", "enrol\ttest\tlabel\tsex\na/1\ta/2\t1\tf\na/1\tb/1\t0\tf\n")
-    assert f"{key}: a list of trials" in inspection_text(inspect(key))
+    assert f"{key}: a trial list" in inspection_text(inspect(key))
 
 
 def test_whose_the_calls_are_is_asked_for_where_nothing_tells_it(write):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src" / "parivox"
 ROOMS = ("report", "decide", "monitoring")
-METHODS = {
+STRING_METHODS = {
     *("endswith", "find", "findall", "finditer", "fullmatch", "match", "partition", "removeprefix"),
     *("removesuffix", "replace", "rfind", "rindex", "rpartition", "rsplit", "search", "split"),
     *("splitlines", "startswith", "sub", "subn", "translate"),
@@ -127,7 +127,7 @@ def uses(path):
         node, function = nodes.pop()
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             function = f"{function}.{node.name}".lstrip(".")
-        if isinstance(node, ast.Attribute) and node.attr in METHODS:
+        if isinstance(node, ast.Attribute) and node.attr in STRING_METHODS:
             yield "method", function
         if (
             isinstance(node, ast.Compare)
