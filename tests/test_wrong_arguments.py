@@ -85,7 +85,15 @@ def audit():
 
 ARITHMETIC = {
     **dict.fromkeys(("eer", "auc", "cllr", "min_cllr", "dprime", "r_precision"), ARRAYS),
-    **dict.fromkeys(("calibration_loss", "metrics"), ARRAYS),
+    **dict.fromkeys(("calibration_loss", "metrics", "spf_eer"), ARRAYS),
+    "sasv_eer": {**ARRAYS, "spoof_share": 0.5},
+    "min_tdcf": {
+        "countermeasure": COUNTS,
+        "cost": pv.COST_MODELS["asvspoof5"],
+        "fnr": 0.1,
+        "fpr": 0.1,
+        "sfar": 0.5,
+    },
     **{name: {**ARRAYS, "cost": COST} for name in ("act_cdet", "min_cdet")},
     **{name: {**ARRAYS, "target": 0.1} for name in ("fnr_at_fpr", "fpr_at_fnr")},
     **{
