@@ -63,8 +63,8 @@ def test_json_holds_the_verdicts(parivox, listed):
 
 def test_speakers_are_named_on_request(parivox, listed):
     words = ("trials", "check", "list.txt")
-    assert "Speakers who enrol" not in parivox(*words, cwd=listed).stdout
-    assert "Speakers who enrol" in parivox(*words, "--speaker-ids", cwd=listed).stdout
+    assert "Enrolment speakers with" not in parivox(*words, cwd=listed).stdout
+    assert "Enrolment speakers with" in parivox(*words, "--speaker-ids", cwd=listed).stdout
 
 
 @pytest.mark.slow

@@ -484,7 +484,7 @@ def test_the_same_audio_under_two_ids_is_told(folder, small, tmp_path):
     assert run.same_audio["utterance"].to_list() == ["s1/01.wav", "s1/copy.wav"]
     assert (
         "2 recordings contain the same audio as another one with another id (first 's1/01.wav' and "
-        "'s1/copy.wav'): a target trial of two such compares audio with itself"
+        "'s1/copy.wav'): a target trial of two of them compares audio with itself"
     ) in "\n".join(embedding_lines(run))
 
 
@@ -495,7 +495,7 @@ def test_after_a_mend_old_rows_stay_until_they_are_pruned(folder, small, tmp_pat
     run = embed(folder, small.load, out, workers=1)
     assert (run.staying, run.pruned, run.store.table.height) == (1, 0, 31)
     assert any("1 recordings of earlier runs are not among these, and stay" in line
-               and "--prune takes them out" in line for line in embedding_lines(run))  # fmt: skip
+               and "--prune removes them" in line for line in embedding_lines(run))  # fmt: skip
     run = embed(folder, partial(small.load, seconds=1e9), out, workers=1, prune=True)
     assert (run.new, run.staying, run.pruned, run.store.table.height) == (0, 0, 1, 30)
     assert "s3/03.wav" not in run.store.table["utterance"]

@@ -45,7 +45,7 @@ def test_names_that_are_no_persons_are_doubted(tmp_path, names, reason):
     assert " by the first folder of the path: " in speakers
     assert warning.startswith(
         f"warning: the first folders of the paths may not be the speakers ({reason}), and an audit "
-        "of wrong speakers is wrong; say who they are with "
+        "with wrong speakers is invalid; identify them with "
     )
 
 

@@ -292,6 +292,6 @@ def test_the_list_of_paper_003(protocol_checked):
     assert failing(protocol_checked) == {"G1", "G2", "G3", "G4", "G7", "G8", "G9"}
     assert "41.6 % (USA) to 56.4 % (New Zealand)" in protocol_checked["G8"].sentence
     assert "23.7 % (Ireland) to 53.6 % (India)" in protocol_checked["G9"].sentence
-    assert "9 speakers never enrol, 9 never test" in protocol_checked["sides"].sentence
+    assert "9 speakers are never enrolled, 9 never tested" in protocol_checked["sides"].sentence
     assert "71 to 586" in protocol_checked["sides"].sentence
     assert protocol_checked["within Gender"].sentence.startswith("45.7 % within, 54.3 % across")

@@ -328,7 +328,7 @@ def test_a_release_before_is_held_against_the_next(speakers_with_errors, audit, 
 
 
 def test_a_baseline_that_no_condition_asks_for_is_not_passed_over_in_silence(audit):
-    sentence = "The baseline is not looked at"
+    sentence = "The baseline is not used"
     for limit, is_said in ({"not": "worse"}, True), ({"at-most": "2x", "than": "baseline"}, False):
         gate = pv.gate(audit, policy(condition(**limit)), baseline=audit)
         assert (sentence in markdown(gate)) == is_said

@@ -143,7 +143,7 @@ def test_whether_groups_passed_the_gates_is_said_as_it_is(small):
         )
     ]
     assert "Of all groups." in words[0]
-    assert "Of the groups that are not under-represented; faint: of all groups." in words[1]
+    assert "For groups that are not under-represented; faint: all groups." in words[1]
     assert "Left out: f (3 speakers)." in words[1]
     assert "Fewer than two groups are above the minimums" in words[2]
 
