@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 VERSION = 1
 WORSE, OTHERS, BASELINE = "worse", "others", "baseline"
 EXAMPLE = """\
-# What a release must keep; parivox gate AUDIT --policy FILE judges an audit by it.
+# Conditions for a release: parivox gate AUDIT --policy FILE checks an audit against them.
 parivox-policy: 1
 
-# Each is of one rate (fnr, fpr, frr, far, fta, fte) of every group. Of all groupings, systems and
-# the first operating point, or of those that it names: by, groups, system, at.
+# A condition limits one rate (fnr, fpr, frr, far, fta, fte) of every group: for all groupings and
+# systems at the first operating point, or as named by: by, groups, system, at.
 conditions:
 - name: no group has over 1.5 times the false reject rate of all others
   rate: fnr
