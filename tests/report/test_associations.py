@@ -22,7 +22,7 @@ ROW = {
 
 def test_an_association_is_stated_with_its_shares_and_statistics():
     stated = association(ROW)
-    consequence = "so part of a difference by gender may be due to band"
+    consequence = "so a difference by gender may be due to band, in part or all"
     assert stated.short == (
         "gender and band are associated (so a difference by one may be due to the other)"
     )

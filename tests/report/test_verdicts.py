@@ -170,7 +170,7 @@ def test_counts_say_why_nothing_is_said_of_chance(material, printed, tmp_path):
     text = flat(printed(pv.audit(tmp_path / "all.counts")))
     opening = text.split("From 1 file of counts")[0]
     assert "No confidence intervals: score counts contain no speakers." in opening
-    assert "cannot tell:" in text.split("gender: 2 groups")[0]
+    assert "do not contain:" in text.split("gender: 2 groups")[0]
 
 
 def test_limits_and_people_are_told_where_they_are_asked_for(audited, printed):

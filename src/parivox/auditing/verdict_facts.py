@@ -196,18 +196,17 @@ class SystemVerdict(NamedTuple):
             else:
                 yield self._rates_differ()
             yield from conditional_facts
-            if not different_groups and not conditional_facts:
-                yield fact("all_groups_inconclusive", groups=len(groups))
+            if n_inconclusive == len(groups):
+                yield fact("all_groups_inconclusive", groups=n_inconclusive)
             elif n_inconclusive:
                 yield fact("number_inconclusive", inconclusive=n_inconclusive)
             return
-        n_named = len(conditional_facts)
         for code in DIFFERENT:
             groups_of_code = _selected(groups, (codes[0] == code) & differs_anyway)
             if groups_of_code:
-                n_named += 1
                 yield fact(f"{code}_groups", groups=groups_of_code)
         yield from conditional_facts
-        if n_inconclusive:
-            code = "other_groups_inconclusive" if n_named else "groups_inconclusive"
-            yield fact(code, inconclusive=n_inconclusive)
+        if n_inconclusive == len(groups):
+            yield fact("all_groups_inconclusive", groups=n_inconclusive)
+        elif n_inconclusive:
+            yield fact("some_groups_inconclusive", inconclusive=n_inconclusive, groups=len(groups))

@@ -33,7 +33,11 @@ def association(row: Row) -> AssociationText:
     if row["relation"] == "told":
         words = f"{attribute} is determined by {other_attribute}"
         detail = f"each value of {other_attribute} occurs with one value of {attribute} only"
-        return _with_consequence(words, f"{words}: {detail}, so {may_be_due}")
+        consequence = (
+            f"so a difference by {attribute} cannot be separated from a difference by "
+            f"{other_attribute}"
+        )
+        return _with_consequence(words, f"{words}: {detail}, {consequence}")
     p = "< 0.001" if row["p_holm"] < _MIN_SHOWN_P else f"= {row['p_holm']:.2g}"
     statistics = f"Cramér's V {row['cramers_v']:.2f}, adjusted p {p}, {row['speakers']:,} speakers"
     if row["relation"] == "not_shown":
@@ -43,8 +47,8 @@ def association(row: Row) -> AssociationText:
     words = f"{attribute} and {other_attribute} are {strength}"
     return _with_consequence(
         words,
-        f"{words}{_shares_text(row)} ({statistics}), so part of a difference by {attribute} may be "
-        f"due to {other_attribute}",
+        f"{words}{_shares_text(row)} ({statistics}), so a difference by {attribute} may be due "
+        f"to {other_attribute}, in part or all",
     )
 
 

@@ -181,7 +181,7 @@ def _kept_common_lines(
     without_gain = [name for name in with_calibrator if groups[name]["p"] is not None]
     untested = [name for name in with_calibrator if groups[name]["p"] is None]
     for names, reason in (
-        (without_gain, "no significant gain from group-specific calibrators"),
+        (without_gain, "not shown to differ from the common calibrator"),
         (untested, "too few speakers to show a difference"),
         (small, "too few speakers for group-specific calibrators"),
     ):

@@ -90,7 +90,9 @@ def _missing_scores_of_grouping(
         f"{percent(lowest['value'])} of {lowest['group']}"
     )
     if trials != MISSING_TARGETS:
-        return f"{sentence}; FPRs count only trials with a score, so they may be too low"
+        return (
+            f"{sentence}; FPRs count only trials with a score, so they may be too high or too low"
+        )
     rates_if_rejected = [
         _fnr_if_rejected(audit, system, row) for row in (highest, lowest) if row["count"]
     ]
@@ -144,7 +146,7 @@ def thresholds_set_on_audited_trials(audit: Audit) -> Iterator[Caveat]:
         yield Caveat(
             "thresholds set on the audited trials (error rates on others may differ)",
             "The thresholds were set on the audited trials. On other trials the same thresholds "
-            "would give somewhat different error rates",
+            "may give other error rates, and thresholds in use may differ from these",
             "points",
         )
 

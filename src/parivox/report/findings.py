@@ -250,8 +250,10 @@ def _shrinkage_note(row: Row) -> str:
     estimate = shrinkage_estimate_text(row)
     if not estimate:
         return ""
-    bias = "overestimated" if row["verdict"] == "worse" else "underestimated"
-    return f"; shrinkage estimate {estimate}; ratios of small samples tend to be {bias}"
+    return (
+        f"; shrinkage estimate {estimate}; ratios found worse or better with few data tend to be "
+        "too far from 1"
+    )
 
 
 def interaction_sentences(audit: Audit, scope_filters: Row) -> Iterator[str]:

@@ -487,7 +487,8 @@ LIST_SENTENCES = {
         "draw more lists with other seeds, and report how results vary between them"
     ),
     "find_speakers_or_merge_groups": SentenceTemplate(
-        "find more speakers, or merge groups: with so few speakers no group can be judged"
+        "find more speakers, or merge groups: groups with so few speakers are rarely shown to "
+        "differ"
     ),
     "fix_share_of_same_value": SentenceTemplate(
         "fix the share of trials with the same {attribute} in every group: parivox trials build "

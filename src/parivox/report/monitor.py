@@ -246,7 +246,10 @@ def _false_alarm_sentence(settings: Row) -> str:
     """Return the chance of a false alarm, and under which conditions it holds."""
     margin = ""
     if settings["margin"] > 1:
-        margin = f" An alarm requires more than {settings['margin']:g} times."
+        margin = (
+            f" An alarm requires a rate of more than {settings['margin']:g} times the rate that it "
+            "is compared with, but a limit only that it is exceeded."
+        )
     alarm_percent = 100 * settings["alpha"]
     varying = "rates do not vary from day to day"
     if settings["day_sd"]:

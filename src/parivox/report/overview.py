@@ -806,12 +806,12 @@ def _limit_findings(audit: Audit) -> Iterator[str]:
             missed = ", ".join(not_met[:_MAX_NAMED])
             n_more = len(not_met) - _MAX_NAMED
             if n_more > 0:
-                missed += f" {_more_groups(n_more)}"
+                missed += f" and {n_more} more"
             outcomes.append(f"not met by {missed}")
         if inconclusive:
-            n_groups = f"{len(inconclusive)} groups"
+            n_results = f"{len(inconclusive)} results"
             outcomes.append(
-                f"inconclusive for {inconclusive[0] if len(inconclusive) == 1 else n_groups}"
+                f"inconclusive for {inconclusive[0] if len(inconclusive) == 1 else n_results}"
             )
         if not outcomes:
             met = names_of_verdict.get("met", [])

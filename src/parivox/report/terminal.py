@@ -220,7 +220,8 @@ def _shrinkage_estimates_line(first_screen: Overview) -> Iterator[Text]:
     if estimates:
         words = ", ".join(shortened_names(estimates, most=_MAX_SYSTEMS_ABREAST))
         yield text(
-            f"Shrinkage estimates, as ratios of small samples tend to be overestimated: {words}."
+            "Shrinkage estimates, as ratios found worse or better with few data tend to be too far "
+            f"from 1: {words}."
         )
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
 
 _MAX_NAMED_GROUPS = 6
+_RATE_AIMS, _MAX_FPR = ("fpr", "fnr"), "max-fpr"
 _SIDE_NAMES = {"enrol": "enrolment speaker", "test": "test speaker"}
 _RULE_NAMES = {
     NORMALISED: "common, normalised scores",
@@ -71,13 +72,11 @@ def _answer_blocks(
         )
         return
     if not differing:
-        words = "One common threshold: no group is shown to miss its aim there."
+        words = f"One common threshold: {_undetected_difference(selection.record['aim'])}."
     else:
         group_names = ", ".join(shortened_names(differing, most=_MAX_NAMED_GROUPS))
-        miss = "misses" if len(differing) == 1 else "miss"
-        aim = selection.record["aim"]
-        n_differing = f"{len(differing)} of {len(own_rows)} groups"
-        words = f"At the common threshold, {n_differing} {miss} the aim {aim}: {group_names}."
+        difference = _difference(selection.record["aim"], len(differing), len(own_rows))
+        words = f"At the common threshold, {difference}: {group_names}."
     yield text(words, style="bold", apart=True)
     is_needed = bool(differing)
     mean_row = next(row for row in selection.rules.rows() if row["rule"] == PER_GROUP)
@@ -96,7 +95,31 @@ def _answer_blocks(
     gain = gain_text(worst_row, is_needed=worst_row["group"] in differing)
     yield text(f"{subject} {gain}: {_gain_with_interval(worst_row)}.")
     if not differing:
-        yield text("Gains are tested only if a group is shown to miss its aim.")
+        yield text("Gains are tested only if such a group is found.")
+
+
+def _difference(aim: str, n_differing: int, n_groups: int) -> str:
+    """Return what some groups are shown to differ in: the hypothesis that was tested.
+
+    A maximum of the FPR is tested as an FPR, and an aim of costs by both error rates.
+    """
+    rule, _, value = aim.partition("=")
+    groups = f"{n_differing} of {n_groups} groups"
+    if rule in _RATE_AIMS:
+        return f"{groups} {'misses' if n_differing == 1 else 'miss'} the aim {aim}"
+    if rule == _MAX_FPR:
+        return f"the FPR of {groups} is not {value}"
+    return f"error rates of {groups} differ from those of all trials"
+
+
+def _undetected_difference(aim: str) -> str:
+    """Return what no group is shown to differ in."""
+    rule, _, value = aim.partition("=")
+    if rule in _RATE_AIMS:
+        return "no group is shown to miss the aim"
+    if rule == _MAX_FPR:
+        return f"no group is shown to have an FPR other than {value}"
+    return "no group is shown to have error rates other than those of all trials"
 
 
 def _gain_with_interval(row: Row) -> str:
@@ -204,9 +227,9 @@ def _kept_common_lines(
 ) -> Iterator[RenderableType]:
     """Yield which groups keep the common threshold, and why."""
     small = [name for name, row in own_rows.items() if row["reason"]]
-    without_gain = [name for name in own_rows if name not in differing and name not in small]
+    without_difference = [name for name in own_rows if name not in differing and name not in small]
     for names, reason in (
-        (without_gain, "no significant gain from a group-specific threshold"),
+        (without_difference, "not shown to need another one"),
         (small, "too few speakers for a group-specific threshold, gain unknown"),
     ):
         if names:

@@ -24,7 +24,7 @@ INCONCLUSIVE_REASONS = {
     "no_p": "no p-value",
     UNKNOWN_SPEAKERS: "nontarget trials have no test speaker, in this group or its reference",
     "too_wide": "interval too wide",
-    "not_surely_alike": "not shown to be equivalent",
+    "not_surely_alike": "within the margin at 95 %, but not at 98 % confidence",
     "not_after_holm": "not significant after adjustment",
     "no_errors": "no errors, too few trials",
     "too_common": "error rate too high to compare",
@@ -170,6 +170,11 @@ def _groups_inconclusive(values: Values, other: str = "") -> str:
     return f"the {other}{values['inconclusive']} groups are inconclusive"
 
 
+def _some_groups_inconclusive(values: Values) -> str:
+    verb = "is" if values["inconclusive"] == 1 else "are"
+    return f"{values['inconclusive']} of {values['groups']} groups {verb} inconclusive"
+
+
 def _other_groups_inconclusive(values: Values) -> str:
     return _groups_inconclusive(values, "other ")
 
@@ -216,7 +221,7 @@ VERDICT_SENTENCES: dict[str, SentenceTemplate] = {
     "groups_inconclusive": SentenceTemplate(_groups_inconclusive, {"inconclusive": 3}),
     "other_groups_inconclusive": SentenceTemplate(_other_groups_inconclusive, {"inconclusive": 1}),
     "some_groups_inconclusive": SentenceTemplate(
-        "{inconclusive} of {groups} groups are inconclusive", {"inconclusive": 2, "groups": 3}
+        _some_groups_inconclusive, {"inconclusive": 2, "groups": 3}
     ),
     "all_groups_inconclusive": SentenceTemplate(
         _all_groups_inconclusive, {"groups": 2, "reason": "infinite_threshold"}

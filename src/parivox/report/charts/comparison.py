@@ -336,8 +336,8 @@ def differences(scope: ChartScope, theme: Theme) -> Drawing:
         theme.styled(vl.side_by_side(panels, 12), view={"stroke": None}),
         f"{first_name} over {second_name}, group by group: {shortened(scope.grouping)} at "
         f"{shortened(scope.operating_point)}",
-        f"Rate with {first_name} divided by rate with {second_name}, for each group, on the trials "
-        "that both systems have, with confidence interval.",
+        f"Rate with {first_name} divided by rate with {second_name}, for each group, on what "
+        "both share, with confidence interval.",
         "Left of the dashed line the group has "
         f"fewer errors with {first_name}, right of it with {second_name}. Triangles: the interval "
         "excludes 1, without adjustment for the number of groups. Hollow dots have no interval.",
@@ -437,8 +437,8 @@ def ranks(scope: ChartScope, theme: Theme) -> Drawing:
         "How often each system has fewer errors, groups that differ less, or both, if other "
         "speakers had been tested.",
         "Each bar shows the percentage of bootstrap replicates: full for "
-        f"{first_name}, hollow for {second_name}. A bar that is nearly full or nearly hollow is a "
-        "certain rank; a bar that is split in the middle is not. Grey: better in one respect only. "
+        f"{first_name}, hollow for {second_name}. The nearer a bar is to full or hollow, the more "
+        "certain the rank; this is no test. Grey: better in one respect only. "
         "An empty row: the operating point fixes that rate.",
         "; ".join(sentences) + ".",
     )

@@ -33,8 +33,8 @@ _UNMARKED, _JUDGED_IN_ALL, _OF_ALL = "without *", "judged in all", "of all"
 _NO_FLOORS = "Without intervals, the part due to chance is unknown."
 _FLOORS = (
     "Equal: mean and noise floor (95 %) if rates were equal in all groups, for these speakers "
-    "and trials; p: probability of at least this value. A value within the floor does not show "
-    "fairness."
+    "and trials; p: probability of a value at least as unfair. A value within the floor does not "
+    "show fairness."
 )
 
 
