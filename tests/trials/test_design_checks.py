@@ -64,7 +64,7 @@ def test_median_durations_of_groups_are_compared(men, verdict, strongly, name, f
     assert found.statistic == pytest.approx(ratio)
     assert found.sentence == (
         "the median duration of recordings by gender is 4.0 s (f, 48 recordings) to "
-        f"{statistics.median(men):.1f} s (m, 48 recordings), {ratio:.2f} times"
+        f"{statistics.median(men):.1f} s (m, 48 recordings), a ratio of {ratio:.2f}"
         + " (strongly)"
         * strongly
     )
@@ -114,7 +114,7 @@ def test_impostor_pools_of_groups_are_compared():
     assert (found.verdict, found.statistic) == ("fail", 2.0)
     assert found.sentence == (
         "the number of impostor speakers for each enrolled speaker by gender is 3 (f, 12 enrolled) "
-        "to 6 (m, 12 enrolled) (medians), 2.00 times"
+        "to 6 (m, 12 enrolled) (medians), a ratio of 2.00"
     )
     even = finding("G13", trial_list())
     assert (even.verdict, even.statistic) == ("pass", 1.0)
@@ -125,7 +125,7 @@ def test_classes_of_groups_are_compared():
     found = finding("G15", trial_list(impostors))
     assert found.verdict == "fail"
     assert found.statistic == pytest.approx((36 / 36) / (36 / 60))
-    assert "is 0.6 (m, 12 enrolled) to 1 (f, 12 enrolled), 1.67 times" in found.sentence
+    assert "is 0.6 (m, 12 enrolled) to 1 (f, 12 enrolled), a ratio of 1.67" in found.sentence
     nearly_even = {speaker: 4 if speaker in MEN else 3 for speaker in SPEAKERS["id"]}
     assert finding("G15", trial_list(nearly_even)).verdict == "pass"
 
