@@ -217,7 +217,7 @@ def test_bands_of_a_number_have_a_trend(material, printed):
 
 def test_standardised_rates_stand_beside_the_crude_ones(audited, printed):
     audit = audited(by="gender", operating_points="fpr=0.01", standardise="same:nation")
-    text = printed(audit).split("equal weight for each level of same:nation")[1]
+    text = printed(audit).split("equal weight for each stratum of same:nation")[1]
     (row,) = audit.groups.subset(
         group="f", metric="fpr", definition="standardised same:nation"
     ).rows()

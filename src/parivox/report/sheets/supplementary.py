@@ -313,5 +313,5 @@ def standardised_rates(
                     "[interval]",
                 ),
                 [(group, *figures) for group, figures in cells.items()],
-                topic=f"At {point} with equal weight for each level of {attribute}",
+                topic=f"At {point} with equal weight for each stratum of {attribute}",
             )
