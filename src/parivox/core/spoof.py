@@ -184,8 +184,8 @@ def min_tdcf(
 
     Examples
     --------
-    >>> from parivox.core.costs import parse_cost
-    >>> countermeasure = as_counts([2.0, 1.0, 0.5, 0.0], [1, 1, 0, 0])
+    >>> from parivox import Counts, parse_cost
+    >>> countermeasure = Counts.from_scores([2.0, 1.0, 0.5, 0.0], [1, 1, 0, 0])
     >>> rates = {"fnr": 0.1, "fpr": 0.1, "sfar": 0.5}
     >>> round(float(min_tdcf(countermeasure, parse_cost("asvspoof5"), **rates)), 6)
     0.292886

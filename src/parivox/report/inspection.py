@@ -383,7 +383,10 @@ def _labels_text(inspected: FileFindings) -> str:
     if bool(labels.target) != bool(labels.nontarget):
         words += f" (only {'FNR' if labels.target else 'FPR'} can be audited)"
     if labels.by == "speakers" and (only_column := only_customer_column(inspected.roles or {})):
-        return f"none and no claims, so {only_column!r} is who calls and is claimed: {words}"
+        return (
+            f"none and no claims, so {only_column!r} is both the caller and the claimed customer: "
+            f"{words}"
+        )
     if labels.by == "speakers":
         return f"none, so determined by the speakers of both sides: {words}"
     if not labels.by:

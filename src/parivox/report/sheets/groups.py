@@ -278,8 +278,11 @@ def _reading_text(audit: Audit, filters: Row, point: str) -> str:
 def trials_text(audit: Audit, system_points: Sequence[tuple[Row, str]]) -> str:
     """Return the numbers of trials of a table, which are a group's, and how many are in none.
 
-    `system_points` are filters of groupings and operating points, as of several systems.
+    `system_points` are filters of groupings and operating points, as of several systems; empty if
+    no system has an operating point.
     """
+    if not system_points:
+        return ""
     sentences: dict[str, list[str]] = {}
     for filters, point in system_points:
         label = system_label(filters["system"], filters["list"])
