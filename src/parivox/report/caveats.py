@@ -289,7 +289,11 @@ def under_represented_groups(audit: Audit) -> Iterator[Caveat]:
             f"for {metric.upper()} {_shortfall_numbers(by_group)}"
             for metric, by_group in shortfalls.items()
         )
-        yield Caveat(words, f"{capitalised(words)} at {point}: {details}", "groups")
+        sentence = (
+            f"{capitalised(words)} at {point}: {details}. Under-represented: "
+            f"{findings.minimums_text(audit)}"
+        )
+        yield Caveat(words, sentence, "groups")
 
 
 def _smallest_shortfalls(audit: Audit, same_grouping: Sequence[Scope], point: object) -> Shortfalls:

@@ -488,9 +488,9 @@ def _verdict_definitions(options: Options) -> dict[str, object]:
                 "errors is better if the upper limit is also below 1"
             ),
             "because_of": (
-                "for a better group: the worst of the other groups, if the group is not better "
-                "by the same rules without it; for both error types, if the group differs in "
-                "nothing else"
+                "for a better group: of the other groups, the one without which all others "
+                "together have the lowest rate, if the group is not better by the same rules "
+                "without it; for both error types, if the group differs in nothing else"
             ),
             "inconclusive": (
                 "otherwise: the data do not show whether the group is worse, better or equivalent"

@@ -602,12 +602,18 @@ def _with_other_group(sentence: Sentence, pair: Sequence[GroupResult]) -> Senten
 def _equivalent_sentence(audit: Audit, groups: Sequence[GroupResult], by_grouping: str) -> str:
     """Return that groups are equivalent, or how many comparisons are inconclusive."""
     reference, margin = audit.record["options"]["reference"][0], audit.record["options"]["margin"]
-    codes = [comparison.verdict for comparison in _counted_comparisons(groups, reference)]
+    comparisons = _counted_comparisons(groups, reference)
+    codes = [comparison.verdict for comparison in comparisons]
     if not codes:
         return "The same"
     if all(code == "equivalent" for code in codes):
         return f"All groups{by_grouping} are equivalent: none differs by more than {margin:g} times"
-    return f"No group{by_grouping} is shown to be worse or better; {_inconclusive_share(codes)}"
+    n_conditional = sum(comparison.reason_code == "because_of" for comparison in comparisons)
+    better = f" ({n_conditional} better, but not confirmed without the worst group)"
+    return (
+        f"No group{by_grouping} is shown to be worse or better; {_inconclusive_share(codes)}"
+        f"{better if n_conditional else ''}"
+    )
 
 
 def _inconclusive_share(codes: Sequence[str]) -> str:
