@@ -15,7 +15,7 @@ from parivox.report.disagreements import disagreements
 from parivox.report.sheets.paper import latex, markdown
 
 POINT = "threshold=1.8"
-LEFT_OUT = "c (0 effective errors of FPR in A)"
+LEFT_OUT = "c (0 effective false accepts in A)"
 
 
 def _scores(shift, missing=""):
@@ -118,7 +118,7 @@ def test_a_group_without_trials_in_one_system_is_left_out_of_all(speakers):
 
 def test_a_system_alone_or_alike_ones_keep_the_groups_that_count(speakers):
     alone = _audit({"A": _scores(-4.0)}, speakers)
-    assert "c (0 effective errors of FPR)" in markdown(alone)
+    assert "c (0 effective false accepts)" in markdown(alone)
     alike = _audit({"A": _scores(0.0), "B": _scores(0.0)}, speakers)
     assert not any(row["left_out"] for row in alike.meta.rows())
     for text in (latex(alike), markdown(alike)):

@@ -56,7 +56,7 @@ def test_groups_that_differ_are_told_first_with_their_figures(audit, printed):
     text = printed(audit)
     answer = flat(text.split("gender: 2 groups")[1].split("Every group")[0])
     assert (
-        "false rejects (FNR) rates differ between groups (adjusted p = 0.012); worse: f; better: m"
+        "false rejects (FNR): rates differ between groups (adjusted p = 0.012); worse: f; better: m"
         in answer
     )
     assert "f more false rejects; false accepts inconclusive: FNR 30.9 %" in answer
@@ -98,7 +98,7 @@ def test_better_but_for_one_group_is_told_with_it_and_not_counted(material, prin
     text = flat(printed(audit))
     assert "worse: USA; better (not confirmed without USA): India, Norway" in text
     assert re.search(r"Norway\*? 8 .*? better, not without USA", text)
-    assert "Better, not without X: not confirmed when" in text
+    assert "Better, not without X: better, but not confirmed when" in text
     answer = text.split("Every group")[0]
     assert "Norway less" not in answer
     assert "Norway locked out" not in answer

@@ -63,8 +63,8 @@ def test_median_durations_of_groups_are_compared(men, verdict, strongly, name, f
     assert found.verdict == verdict
     assert found.statistic == pytest.approx(ratio)
     assert found.sentence == (
-        "the median duration of recordings by gender is 4.0 s (f, 48 recordings) to "
-        f"{statistics.median(men):.1f} s (m, 48 recordings), a ratio of {ratio:.2f}"
+        "median duration of recordings, by gender: from 4.0 s (f, 48 recordings) to "
+        f"{statistics.median(men):.1f} s (m, 48 recordings), a ratio of {ratio:.3g}"
         + " (strongly)"
         * strongly
     )
@@ -89,7 +89,7 @@ def test_durations_go_with_a_condition_too():
     ]
     checked = check(trial_list(), speakers=SPEAKERS, by=["gender", "channel"], utterances=table)
     assert checked["G11"].statistic == pytest.approx(8 / 3)
-    assert "by channel is 3.0 s (phone, 48 recordings) to 8.0 s" in checked["G11"].sentence
+    assert "by channel: from 3.0 s (phone, 48 recordings) to 8.0 s" in checked["G11"].sentence
     assert checked["G11"].offenders == 1  # not by gender
     in_bands = check(trial_list(), speakers=SPEAKERS, by="duration:5", utterances=table)
     assert in_bands["G11"].verdict == "not checked"  # groups are made of durations
@@ -113,8 +113,8 @@ def test_impostor_pools_of_groups_are_compared():
     found = finding("G13", trial_list(impostors))
     assert (found.verdict, found.statistic) == ("fail", 2.0)
     assert found.sentence == (
-        "the number of impostor speakers for each enrolled speaker by gender is 3 (f, 12 enrolled) "
-        "to 6 (m, 12 enrolled) (medians), a ratio of 2.00"
+        "median number of impostor speakers per enrolled speaker, by gender: from 3 (f, 12 "
+        "enrolled) to 6 (m, 12 enrolled), a ratio of 2"
     )
     even = finding("G13", trial_list())
     assert (even.verdict, even.statistic) == ("pass", 1.0)
@@ -125,7 +125,7 @@ def test_classes_of_groups_are_compared():
     found = finding("G15", trial_list(impostors))
     assert found.verdict == "fail"
     assert found.statistic == pytest.approx((36 / 36) / (36 / 60))
-    assert "is 0.6 (m, 12 enrolled) to 1 (f, 12 enrolled), a ratio of 1.67" in found.sentence
+    assert "from 0.6 (m, 12 enrolled) to 1 (f, 12 enrolled), a ratio of 1.67" in found.sentence
     nearly_even = {speaker: 4 if speaker in MEN else 3 for speaker in SPEAKERS["id"]}
     assert finding("G15", trial_list(nearly_even)).verdict == "pass"
 
@@ -185,12 +185,12 @@ def test_an_audit_names_them_as_limitations():
     audit = pv.audit(trials, speakers=SPEAKERS, by="gender", utterances=table, intervals=False)
     texts = {caveat.short: caveat.sentence for caveat in caveats(audit)}
     starts = {
-        "error rates of groups may not be comparable: the median duration of recordings by gender":
+        "error rates of groups may not be comparable: median duration of recordings, by gender":
             "Part of a difference in error rates may be due to this",
         "error rates of groups may not be comparable: 24 of 96 recordings are under 2 s": "due to",
-        "FPRs of groups may not be comparable: the number of impostor speakers": "false accepts",
+        "FPRs of groups may not be comparable: median number of impostor speakers": "false accepts",
         "1 of 24 enrolment recordings are test recordings": "share a recording are dependent",
-        "the number of target trials for each nontarget trial by gender": "weigh the groups",
+        "target trials per nontarget trial, by gender": "weigh the groups",
     }  # fmt: skip
     for start, consequence in starts.items():
         (sentence,) = (text for short, text in texts.items() if short.startswith(start))

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from parivox.auditing import PAIRS_BELOW_MINIMUM, SPEAKERS_BELOW_MINIMUM, THRESHOLD_VARIES
 from parivox.core.measures import BOTH
 from parivox.errors import ConfigError
-from parivox.facts import facts_of_row
+from parivox.facts import Fact, facts_of_row
 from parivox.report.catalogue import fact_text, inconclusive_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from parivox.auditing import Audit
-    from parivox.facts import Fact
     from parivox.report.words import Row
 
     Rates = Mapping[str, Mapping[tuple[str, str], Row]]
@@ -195,6 +194,9 @@ class Shortfall(NamedTuple):
     @property
     def words(self) -> str:
         """The number that is too small, and of what."""
+        if self.fact.code == "errors_below_minimum" and self.metric in ERROR_TYPES:
+            values = {**self.fact.values, "metric": self.metric}
+            return fact_text(Fact(self.fact.code, values))
         of_metric = f" of {self.metric.upper()}" if self.metric else ""
         return f"{fact_text(self.fact)}{of_metric}"
 

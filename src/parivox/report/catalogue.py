@@ -28,7 +28,7 @@ from parivox.report.data_sentences import DATA_SENTENCES
 from parivox.report.decision_sentences import DECISION_SENTENCES, PLAN_REASONS
 from parivox.report.list_sentences import LIST_SENTENCES
 from parivox.report.sentence_template import SentenceTemplate
-from parivox.report.verdict_sentences import INCONCLUSIVE_REASONS, VERDICT_SENTENCES
+from parivox.report.verdict_sentences import ERROR_NAMES, INCONCLUSIVE_REASONS, VERDICT_SENTENCES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -57,6 +57,12 @@ def _partial_mean(values: Mapping[str, Any]) -> str:
 def _bin_edges(values: Mapping[str, Any]) -> str:
     bins = Bins(values["step"], tuple(values["thresholds"]))
     return f"its threshold is not an edge of {bins.in_words()}"
+
+
+def _few_errors(values: Mapping[str, Any]) -> str:
+    """Return a number of effective errors, of the error type if it is known."""
+    noun = ERROR_NAMES[values["metric"]] if "metric" in values else "errors"
+    return f"{values['errors']:.2g} effective {noun}"
 
 
 def _few_speakers(values: Mapping[str, Any]) -> str:
@@ -159,9 +165,7 @@ SENTENCES: dict[str, SentenceTemplate] = {
         "the group or its reference is the same in all replicates"
     ),
     "no_errors_in_any_replicate": SentenceTemplate("no errors, nor in any replicate"),
-    "unknown_test_speakers": SentenceTemplate(
-        "nontarget trials without a test speaker (unknown_test_speakers)"
-    ),
+    "unknown_test_speakers": SentenceTemplate("nontarget trials whose test speaker is not known"),
     "speakers_unknown_from_counts": SentenceTemplate("score counts contain no speakers"),
     "too_many_trials_for_memory": SentenceTemplate("too many trials to fit in memory"),
     "too_many_speakers_to_draw": SentenceTemplate("too many speakers to draw from"),
@@ -209,7 +213,7 @@ SENTENCES: dict[str, SentenceTemplate] = {
     **VERDICT_SENTENCES,
     # minimums, limits and trends
     "speakers_below_minimum": SentenceTemplate(_few_speakers, {"speakers": 7}),
-    "errors_below_minimum": SentenceTemplate("{errors:.2g} effective errors", {"errors": 2.8}),
+    "errors_below_minimum": SentenceTemplate(_few_errors, {"errors": 2.8}),
     "pairs_below_minimum": SentenceTemplate("{pairs} pairs of speakers", {"pairs": 21}),
     "few_speakers": SentenceTemplate("too few speakers"),
     "few_trials_a_speaker": SentenceTemplate("too few trials per speaker"),

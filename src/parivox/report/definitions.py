@@ -103,7 +103,7 @@ LIMIT_MEASURES = {
     "speakers_above": (
         "share of speakers whose own FNR exceeds the limit, without the noise of few trials"
     ),
-    "worst_tenth": "share of the errors of the 10 % of speakers with the most errors",
+    "worst_tenth": "share of all errors that comes from the 10 % of speakers with the most errors",
     "worst_tenth_if_equal": "expected share if all speakers of the group had the same rate",
     "locked_out": (
         "share of speakers rejected in all attempts, if all have the same rate and "
@@ -322,13 +322,13 @@ def _bootstrap_definitions(options: Options) -> dict[str, object]:
             "all except rates at operating points: estimate × exp(± t · SD of the "
             "logarithm), with S - 1 degrees of freedom, where S is the smaller number of "
             "speakers of both classes; auc through 1 - auc; dprime, cal_loss and score "
-            "shifts without logarithms"
+            "shifts: estimate ± t · SD"
         ),
         "bias_measures": (
             "ratios: estimate × exp(± t · SD of the log ratio), with group and reference "
             "resampled together and S - 1 degrees of freedom for the S speakers of the "
-            "group; p = 2 P(T > |ln ratio| / SD). Differences and neg_log_ratio without "
-            "logarithms"
+            "group; p = 2 P(T > |ln ratio| / SD). Differences and neg_log_ratio: "
+            "estimate ± t · SD"
         ),
         "mean_bias_measures": (
             "like bias measures, for the mean over groups in each replicate; degrees of "
@@ -464,14 +464,13 @@ def _verdict_definitions(options: Options) -> dict[str, object]:
         },
         "gates": {
             "inference": f"fewer than {minimums.inference} speakers: no interval and no verdict",
-            "speakers": f"fewer than {minimums.speakers} speakers: not among the gated groups",
+            "speakers": f"fewer than {minimums.speakers} speakers: not a gated group",
             "errors": (
-                f"fewer than {minimums.errors} effective errors (rate times n_eff): not among "
-                "the gated groups, for rates"
+                f"fewer than {minimums.errors} effective errors (rate times n_eff): not a gated "
+                "group in this rate"
             ),
             "pairs": (
-                f"fewer than {minimums.pairs} pairs of speakers: not among the gated groups, "
-                "except for FNR"
+                f"fewer than {minimums.pairs} pairs of speakers: can be a gated group in FNR only"
             ),
             "gated": "rows of meta-measures with gated true use the groups above every minimum",
         },
@@ -484,8 +483,9 @@ def _verdict_definitions(options: Options) -> dict[str, object]:
                 "group by itself"
             ),
             "worse, better": (
-                f"otherwise, if p_holm is below {1 - options.confidence:.3g}; a group without "
-                "errors is better if the upper limit is also below 1"
+                "if the group is not equivalent and p_holm is below "
+                f"{1 - options.confidence:.3g}; a group without errors is better only if, in "
+                "addition, the upper limit is below 1"
             ),
             "because_of": (
                 "for a better group: of the other groups, the one without which all others "

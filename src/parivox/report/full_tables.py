@@ -288,11 +288,11 @@ def _verdict_blocks(
         labels_of_sentence: dict[str, list[str]] = {}
         for metric, words in ERROR_TYPES.items():
             if has_rate(metric, point_name, rates):
-                label = f"{words} ({metric.upper()})"
+                label = f"{words} ({metric.upper()}):"
                 finding = finding_text(system_verdicts[metric])
                 labels_of_sentence.setdefault(finding, []).append(label)
         for sentence, labels in labels_of_sentence.items():
-            add_row(table, labels[0] if len(labels) == 1 else "FNR and FPR", sentence)
+            add_row(table, labels[0] if len(labels) == 1 else "FNR and FPR:", sentence)
         verdicts = verdicts_by_metric(audit, point_filters)
         differing = differing_groups(verdicts)
         for group in differing[:_MAX_DIFFERING_GROUPS]:
@@ -390,7 +390,9 @@ def _because_of_note(audit: Audit) -> str:
     has_any = any(row.get("because_of") for row in audit.verdicts)
     if not has_any:
         return ""
-    return "Better, not without X: not confirmed when X is left out of the other groups. "
+    return (
+        "Better, not without X: better, but not confirmed when X is left out of the other groups. "
+    )
 
 
 # ---- where there are no intervals

@@ -41,6 +41,11 @@ def _figures_text(values: Values, figure: Callable[[float], str], noun: str) -> 
     return f"{first} to {last}"
 
 
+def _ratio_text(values: Values) -> str:
+    """Return the ratio of the highest figure to the lowest, with three digits."""
+    return f"{float(format(float(values['ratio']), '.3g')):,g}"
+
+
 def _unequal_numbers_of_classes(values: Values) -> str:
     return (
         f"{values['unequal']:,} of {values['speakers']:,} enrolment speakers have unequal "
@@ -52,7 +57,8 @@ def _unequal_numbers_of_classes(values: Values) -> str:
 def _few_nontarget_trials(values: Values) -> str:
     return (
         f"{values['few']:,} of {values['speakers']:,} enrolment speakers have fewer than "
-        f"{values['minimum']:,.0f}: {_range_text(values['nontarget'])}"
+        f"{values['minimum']:,.0f} nontarget trials; over all speakers, "
+        f"{_range_text(values['nontarget'])}"
     )
 
 
@@ -130,8 +136,8 @@ def _durations(values: Values) -> str:
     strength = " (strongly)" if values["is_strong"] else ""
     durations = _figures_text(values, lambda seconds: f"{seconds:.1f} s", "recordings")
     return (
-        f"the median duration of recordings by {values['grouping']} is {durations}, "
-        f"a ratio of {float(values['ratio']):.2f}{strength}"
+        f"median duration of recordings, by {values['grouping']}: from {durations}, "
+        f"a ratio of {_ratio_text(values)}{strength}"
     )
 
 
@@ -146,16 +152,16 @@ def _short_recordings(values: Values) -> str:
 def _impostor_speakers(values: Values) -> str:
     medians = _figures_text(values, lambda median: f"{median:,g}", "enrolled")
     return (
-        f"the number of impostor speakers for each enrolled speaker by {values['grouping']} is "
-        f"{medians} (medians), a ratio of {float(values['ratio']):.2f}"
+        f"median number of impostor speakers per enrolled speaker, by {values['grouping']}: from "
+        f"{medians}, a ratio of {_ratio_text(values)}"
     )
 
 
 def _class_ratios(values: Values) -> str:
     ratios = _figures_text(values, lambda figure: f"{figure:.3g}", "enrolled")
     return (
-        f"the number of target trials for each nontarget trial by {values['grouping']} is "
-        f"{ratios}, a ratio of {float(values['ratio']):.2f}"
+        f"target trials per nontarget trial, by {values['grouping']}: from "
+        f"{ratios}, a ratio of {_ratio_text(values)}"
     )
 
 

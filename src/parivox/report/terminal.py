@@ -204,8 +204,8 @@ def _adjustment_note(first_screen: Overview) -> Iterator[str]:
         for _, comparison in _shown_comparisons(first_screen)
     ):
         yield (
-            "Intervals are not adjusted for multiple comparisons, verdicts are (all groups of a "
-            "grouping and both error types), so a ? can have an interval that excludes 1."
+            "Verdicts are adjusted for multiple comparisons (all groups of a grouping and both "
+            "error types); intervals are not. A ? can therefore have an interval that excludes 1."
         )
 
 

@@ -30,7 +30,7 @@ INCONCLUSIVE_REASONS = {
     "too_common": "error rate too high to compare",
 }
 """Why a comparison is inconclusive, in a few words, where another table says it in others."""
-_ERROR_NAMES = {"fpr": "false accepts", "fnr": "false rejects"}
+ERROR_NAMES = {"fpr": "false accepts", "fnr": "false rejects"}
 _REFERENCE_NAMES = {
     "others": "all other groups combined",
     "pooled": "all groups pooled",
@@ -45,7 +45,7 @@ _OTHERS = {"metric": "fpr", "reference": "others"}
 def _compared(values: Values) -> tuple[str, str]:
     """Return the errors that a verdict is on, and the reference."""
     reference: str = values["reference"]
-    return _ERROR_NAMES[values["metric"]], _REFERENCE_NAMES.get(reference, reference)
+    return ERROR_NAMES[values["metric"]], _REFERENCE_NAMES.get(reference, reference)
 
 
 def _frequency(values: Values) -> str:
@@ -93,7 +93,7 @@ def _reason(values: Values) -> str:
 
 def _inconclusive(values: Values) -> str:
     details = filter(None, (_frequency(values), _reason(values)))
-    return f"{_ERROR_NAMES[values['metric']]} inconclusive: {'; '.join(details)}"
+    return f"{ERROR_NAMES[values['metric']]} inconclusive: {'; '.join(details)}"
 
 
 _JOINT_VERDICTS = {
@@ -109,7 +109,7 @@ def _both_error_types(values: Values) -> str:
     if accepts == rejects and accepts in {"equivalent", "inconclusive"}:
         return f"false accepts and false rejects {accepts}"
     accepts_words, rejects_words = (
-        _JOINT_VERDICTS[values[metric]["verdict"]].format(_ERROR_NAMES[metric])
+        _JOINT_VERDICTS[values[metric]["verdict"]].format(ERROR_NAMES[metric])
         + _condition(values[metric])
         for metric in ("fpr", "fnr")
     )

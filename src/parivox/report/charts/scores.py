@@ -437,9 +437,9 @@ def thresholds(scope: ChartScope, theme: Theme) -> Drawing:
         "Left: minimum-cost threshold of each group; the dashed line is the common threshold, with "
         "the minimum cost of all trials.",
         "Right: cost of a group at the common threshold over its "
-        "minimum cost, with interval; 1 means no loss. Dots are at least 1 by construction, and "
-        "further right for small groups; diamonds, with thresholds set on other speakers of the "
-        "group, are not. Hollow, marked *: too few speakers or errors."
+        "minimum cost, with interval; 1 means no loss. Dots are at least 1 by construction and "
+        "lie further right for small groups. Diamonds do not have this bias: their thresholds "
+        "are set on other speakers of the group. Hollow, marked *: too few speakers or errors."
         + (f" Without interval where it is {missing_reasons}." if missing_reasons else "")
         + undrawn_sentence(scope, _MAX_OWN_THRESHOLDS),
         "; ".join(sentences) + ".",

@@ -87,7 +87,9 @@ def _scope_section(audit: Audit, scope: Scope) -> dict[str, Any]:
             *findings.worst_tenth_sentences(audit, filters, point),
             *findings.trend_sentences(audit, filters, point),
         ],
-        "own_head": heading_with_status(audit, "At thresholds of their own", filters),
+        "own_head": heading_with_status(
+            audit, "How hard each group is for the system at its own threshold", filters
+        ),
         "own_in_words": list(findings.group_eer_lines(audit, filters)),
         "own": own_threshold_table
         and replace(own_threshold_table, title=f"{own_threshold_table.title}, {scope.label}"),

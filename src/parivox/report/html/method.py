@@ -200,13 +200,14 @@ STANDARD = "ISO/IEC 19795-10"
 ACT = "AI Act, Annex IV"
 _HARM_MEANINGS = {
     "Historical": "what is unequal in the world is repeated by the data",
-    "Representation": "some people are too few in the data to be served, or judged, as well",
-    "Measurement": "what is recorded or labelled stands in for what is meant, and not alike for "
-    "all",
+    "Representation": "some groups have too few people in the data to be served, or assessed, as "
+    "well as the others",
+    "Measurement": "what is recorded or labelled differs from what is meant, more for some people "
+    "than for others",
     "Aggregation": "one model or threshold is used for people who differ",
     "Learning": "choices in the making of the system widen differences",
-    "Evaluation": "the list of trials, or the measure, does not show what use would show",
-    "Deployment": "the system is used otherwise than it was audited",
+    "Evaluation": "the trial list or the measure does not represent real use",
+    "Deployment": "the system is used in another way than it was audited",
 }
 
 
@@ -339,10 +340,10 @@ def _aggregation(audit: Audit) -> Iterator[str]:
 def _learning(audit: Audit) -> Iterator[str]:
     n_systems = len({source["system"] for source in audit.record["inputs"]})
     if n_systems == 1:
-        yield "One system was audited, so nothing is known of what another design would do."
+        yield "One system was audited; another design may give other results."
     else:
         yield f"{n_systems} systems were audited: tables by system show how they differ."
-    yield "What a system was trained on, and how, is not in its scores."
+    yield "Scores do not show how a system was trained, or on which data."
 
 
 def _evaluation(audit: Audit) -> Iterator[str]:

@@ -86,7 +86,7 @@ def _about_rows(audit: Audit, tables: dict[str, Table]) -> Iterator[tuple[str, .
         yield (name, f"{ROW_DESCRIPTIONS[name]}; {len(table):,} rows{omission}")
     yield ("",)
     yield ("rates", "fractions at full precision: 0.01 is 1 %")
-    yield ("empty", "undefined; the column reason says why, note why there is no interval")
+    yield ("empty", "undefined: see the column reason; without an interval: see the column note")
     yield ("low, high", f"limits of a {audit.record['options']['confidence']:.3g} interval")
     yield ("pooled, all", "all trials of the grouping; every scored trial")
     yield ("curves", "are not in the workbook; parivox audit --out writes them as Parquet")
