@@ -88,7 +88,7 @@ class ReadOptions(CommandOptions):
     within: tuple[str, ...] | None = option(
         INPUT_SECTION,
         "attributes that define strata: repeat the audit "
-        "[within each stratum](groups.md#within-strata), as in `channel`",
+        "[within each stratum](groups.md#within-strata), such as `channel`",
         Texts,
         metavar="ATTRIBUTES",
         example="channel",
@@ -413,7 +413,7 @@ class AuditOptions(ReadOptions):
     # docs/methods/verdicts.md#many-groups
     primary: str | None = option(
         UNCERTAINTY_SECTION,
-        "grouping whose verdicts are [confirmatory](uncertainty.md#one-question-or-many), as in "
+        "grouping whose verdicts are [confirmatory](uncertainty.md#one-question-or-many), such as "
         "`gender` or `gender@fpr=0.01`; the report shows it first",
         Text,
         metavar="GROUPING",
@@ -435,9 +435,9 @@ class AuditOptions(ReadOptions):
     # docs/methods/verdicts.md#limits
     limit: tuple[str, ...] = option(
         UNCERTAINTY_SECTION,
-        "[maximum allowed rate](uncertainty.md#limits-and-people), as in `fnr=5%`, `fpr=0.001` or "
-        "`fta=2%`; maximum ratio to all other groups combined, as in `fpr=1.5x`; for one group "
-        "only, as in `fnr:f=5%`",
+        "[maximum allowed rate](uncertainty.md#limits-and-people), such as `fnr=5%`, `fpr=0.001` "
+        "or `fta=2%`; maximum ratio to all other groups combined, such as `fpr=1.5x`; for one "
+        "group only, `fnr:f=5%`",
         Texts,
         (),
         metavar="RATE=MAX",
@@ -780,7 +780,7 @@ class ShowCommand(CommandOptions):
     audit: Any = option_like(ReportCommand, "audit", section=DISPLAY_SECTION)
     group: Any = option(
         DISPLAY_SECTION,
-        "groups to show at every operating point, with both error types, as in `f` or `m+Norway`; "
+        "groups to show at every operating point, with both error types, for example `f`; "
         "without groups, show the summary",
         metavar="GROUP",
         positional_count="*",

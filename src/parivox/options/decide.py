@@ -47,7 +47,7 @@ class HeldOutOptions(ReadOptions):
     normalised: Any = option(
         FITTING_SECTION,
         "the same trials with scores normalised without labels (AS-norm, quality): a common "
-        "threshold or calibrator on these scores is judged as well",
+        "threshold or calibrator on these scores is also judged",
         is_common=True,
         value_type="TableSource | None",
     )
@@ -119,17 +119,16 @@ class CalibrateOptions(HeldOutOptions):
         AuditOptions,
         "llr",
         section=FITTING_SECTION,
-        description="scores are already natural-log likelihood ratios; they are judged "
-        "uncalibrated as "
-        "well",
+        description="scores are already natural-log likelihood ratios. They are evaluated as "
+        "given, in addition to after calibration",
     )
     llr_base: int | None = option_like(
         AuditOptions,
         "llr_base",
         section=FITTING_SECTION,
         description="scores are already log-likelihood ratios [to this "
-        "base](methods/costs.md#logarithms), 10 or 2; they are judged uncalibrated as "
-        "well",
+        "base](methods/costs.md#logarithms), 10 or 2. They are evaluated as given, in addition "
+        "to after calibration",
     )
 
 

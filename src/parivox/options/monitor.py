@@ -55,7 +55,7 @@ class MonitorOptions(ReadOptions):
     )
     day: str | None = option(
         MONITORING_SECTION,
-        "day of these trials, as in `2026-11-22`",
+        "day of these trials, such as `2026-11-22`",
         Text,
         metavar="DATE",
         default_text="the date in the file name",

@@ -106,7 +106,7 @@ class PlanOptions(CommandOptions):
     )
     rate: Mapping[str, float] = option(
         ASSUMPTIONS_SECTION,
-        "error rate of the other groups, as in `fnr=0.05`",
+        "error rate of the other groups, such as `fnr=0.05`",
         Rates,
         metavar="METRIC=X",
         default_text="from the pilot",
@@ -117,7 +117,7 @@ class PlanOptions(CommandOptions):
     )
     icc: Mapping[str, float] = option(
         ASSUMPTIONS_SECTION,
-        "correlation of two trials that share a speaker, as in `fnr=0.1`",
+        "correlation of two trials that share a speaker, such as `fnr=0.1`",
         Rates,
         metavar="METRIC=X",
         default_text="from the pilot",
@@ -128,7 +128,7 @@ class PlanOptions(CommandOptions):
     )
     trials_per_speaker: Mapping[str, float] = option(
         ASSUMPTIONS_SECTION,
-        "trials per speaker, as in `fnr=50`",
+        "trials per speaker, such as `fnr=50`",
         Rates,
         metavar="METRIC=X",
         default_text="from the pilot",
@@ -166,7 +166,7 @@ class PlanCommand(CommandOptions):
         ASSUMPTIONS_SECTION,
         "folder of a saved audit with intervals",
         metavar="DIR",
-        default_text="rates, correlations and trials are given, for two groups",
+        default_text="none; give `--rate`, `--icc` and `--trials-per-speaker`, for two groups",
     )
     json: bool = option(OUTPUT_SECTION, "print the plan as JSON", Flag, False)
     verbose: bool = option(

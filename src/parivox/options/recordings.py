@@ -83,7 +83,7 @@ class EmbedOptions(CommandOptions):
     quotes: str | None = option_like(ListOptions, "quotes", section=RECORDINGS_SECTION)
     prune: bool = option(
         OUTPUT_SECTION,
-        "remove recordings of earlier runs that are no longer named",
+        "delete stored embeddings of recordings that the current list does not name",
         Flag,
         False,
         default_text="they are kept",
@@ -288,8 +288,8 @@ class AllPairsOptions(CommandOptions):
     )
     across_recordings: bool = option(
         COUNTING_SECTION,
-        "leave out pairs of one speaker within one recording, given by a column recording, video, "
-        "session or call, or by the folder of the file",
+        "leave out pairs of one speaker from the same recording, which a column (`recording`, "
+        "`video`, `session` or `call`) or the file's folder identifies",
         Flag,
         False,
     )

@@ -51,7 +51,7 @@ class ShardsRunCommand(CommandOptions):
     folder: Any = option(SHARDS_SECTION, "folder of the plan", metavar="RUN", positional_count="1")
     shard: str | None = option(
         SHARDS_SECTION,
-        "run this shard only, as in `7/32`, and the pass that it needs next",
+        "run this shard only, such as `7/32`, and the pass that it needs next",
         Text,
         metavar="N/OF",
         default_text="all shards and both passes",

@@ -169,7 +169,7 @@ class CheckOptions(DescribeOptions):
     # docs/methods/planning.md#checks
     thresholds: Any = option(
         CHECK_SECTION,
-        "threshold of a [check](trials.md#every-check), as in `G2=100`",
+        "threshold of a [check](trials.md#every-check), such as `G2=100`",
         metavar="CHECK=X",
         command_name="threshold",
         is_repeatable=True,
@@ -264,7 +264,7 @@ class BuildOptions(CommandOptions):
     )
     by: Any = option(
         BUILDING_SECTION,
-        "attributes that define the groups of speakers, as in `gender+nationality`",
+        "attributes that define the groups of speakers, such as `gender+nationality`",
         metavar="ATTRIBUTES",
         value_type="str",
         is_common=True,
@@ -377,7 +377,7 @@ class InclusiveOptions(BuildOptions):
     )
     groups: Any = option(
         SAMPLING_SECTION,
-        "groups to include, as in `Italy,Norway`",
+        "groups to include, such as `Italy,Norway`",
         metavar="GROUPS",
         is_common=True,
         is_repeatable=True,
@@ -465,7 +465,7 @@ class VariantsOptions(ListOptions):
     # docs/methods/planning.md#variation-over-draws
     per_speaker: Any = option(
         SAMPLING_SECTION,
-        "pairs of each class per speaker, as in `25,50,75`",
+        "pairs of each class per speaker, such as `25,50,75`",
         Unchecked,
         (25, 50, 75),
         metavar="N,...",

@@ -108,7 +108,7 @@ class OtherAuditOptions(TypedDict, total=False):
     bins: int | str
     """number of score bins in replicates, or exact (default: 1024)"""
     primary: str | None
-    """grouping whose verdicts are confirmatory, as in gender or gender@fpr=0.01; the report shows
+    """grouping whose verdicts are confirmatory, such as gender or gender@fpr=0.01; the report shows
     it first (default: the first grouping at the first operating point)"""
     margin: float
     """equivalence margin: the largest ratio, and its reciprocal, that counts as no difference
@@ -148,7 +148,7 @@ class PlannedAuditOptions(OtherAuditOptions, total=False):
     for the bands <18, 18-29, 30-59 and 60+; enrol.language, same:device, grade and others (default:
     every speaker or recording attribute that has 2 to 50 values)"""
     within: Sequence[str] | str | None
-    """attributes that define strata: repeat the audit within each stratum, as in channel"""
+    """attributes that define strata: repeat the audit within each stratum, such as channel"""
     trials: TableSource | None
     """separate trial list with labels, joined on the pair of ids (never on line order)"""
     utterances: UtteranceSource | None
@@ -165,8 +165,8 @@ class PlannedAuditOptions(OtherAuditOptions, total=False):
     intervals: bool
     """intervals, noise floors, verdicts and limits"""
     limits: Sequence[str] | str
-    """maximum allowed rate, as in fnr=5%, fpr=0.001 or fta=2%; maximum ratio to all other groups
-    combined, as in fpr=1.5x; for one group only, as in fnr:f=5%"""
+    """maximum allowed rate, such as fnr=5%, fpr=0.001 or fta=2%; maximum ratio to all other groups
+    combined, such as fpr=1.5x; for one group only, fnr:f=5%"""
     compare: bool
     """compare the systems and trial lists with each other"""
 

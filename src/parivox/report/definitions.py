@@ -499,7 +499,7 @@ def _verdict_definitions(options: Options) -> dict[str, object]:
                 "a group or system that is worse or better in anything, or a system with a "
                 "significant heterogeneity test; the latter on the condition 'if variation "
                 "between speakers is similar in all groups', unless Welch's test of ln rates, "
-                "which does not need it, is significant as well"
+                "which does not need it, is also significant"
             ),
         },
     }
