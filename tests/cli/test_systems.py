@@ -79,7 +79,7 @@ def test_check_of_a_system_that_drifts(parivox, home):
         (("ge2e", "--weights", "gone.npz"), "gone.npz: cannot be read"),
         (
             ("ge2e", "--weights", "mine.py"),
-            "mine.py: contains other weights than those of Resembly",
+            "mine.py: contains weights other than those of Resembly",
         ),
         (("ge2e", "--frontend", "kaldi80"), "ge2e takes no --frontend (kaldi80)"),
         (("gone.onnx",), "file not found"),

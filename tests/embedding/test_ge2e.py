@@ -208,7 +208,7 @@ def test_other_weights_are_refused(drawn, tmp_path):
     with zipfile.ZipFile(tmp_path / "a.whl", "w") as wheel:
         wheel.writestr(module.CHECKPOINT, b"no weights")
     for name in ("mine.npz", "noise.pt", "a.whl"):
-        with pytest.raises(DataError, match=f"{name}: contains other weights than those of Resem"):
+        with pytest.raises(DataError, match=f"{name}: contains weights other than those of Resem"):
             load_ge2e(tmp_path / name)
     with pytest.raises(DataError, match=r"gone\.pt: cannot be read"):
         load_ge2e(tmp_path / "gone.pt")

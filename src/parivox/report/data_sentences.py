@@ -622,18 +622,20 @@ DATA_SENTENCES = {
     "llrs_none_negative": SentenceTemplate("log-likelihood ratios, none of which is negative"),
     "llrs_none_positive": SentenceTemplate("log-likelihood ratios, none of which is positive"),
     "like_probabilities": SentenceTemplate(
-        _with_span("as probabilities or cosine similarities are"), _SPAN
+        _with_span("like probabilities or cosine similarities"), _SPAN
     ),
     "like_ratios_or_percentages": SentenceTemplate(
-        _with_span("as likelihood ratios without the logarithm or percentages are"),
+        _with_span("like percentages, or likelihood ratios instead of their logarithms"),
         {"low": 0.2, "high": 99},
     ),
     "take_logarithm": SentenceTemplate("take the logarithm of ratios, and calibrate other scores"),
     "like_log_probabilities": SentenceTemplate(
-        _with_span("as logarithms of probabilities are"), {"low": -9, "high": -0.1}
+        _with_span("like logarithms of probabilities"), {"low": -9, "high": -0.1}
     ),
-    "like_cosine_similarities": SentenceTemplate("as cosine similarities are"),
-    "calibrate_scores": SentenceTemplate("parivox calibrate makes likelihood ratios of scores"),
+    "like_cosine_similarities": SentenceTemplate("like cosine similarities"),
+    "calibrate_scores": SentenceTemplate(
+        "parivox calibrate converts scores to log-likelihood ratios"
+    ),
     "scores_like_base_10_llrs": SentenceTemplate(
         "scores that look like log-likelihood ratios to base 10"
     ),

@@ -89,7 +89,7 @@ def read_counts_files(named_files: NamedFiles) -> list[TrialCounts]:
     }
     if len(distinct_names) > 1:
         msg = (
-            f"{merged[0].name}: its speaker counts name other speakers than those of other "
+            f"{merged[0].name}: its speaker counts name speakers other than those of other "
             "systems and "
             "lists; audit each by itself"
         )

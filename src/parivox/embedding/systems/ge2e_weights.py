@@ -117,7 +117,7 @@ def read_weights(path: Path) -> Weights:
         WEIGHTS_SHA256
     ):
         msg = (
-            f"{path}: contains other weights than those of {PACKAGE}, or is damaged (its sha256 is "
+            f"{path}: contains weights other than those of {PACKAGE}, or is damaged (its sha256 is "
             f"{digest[:16]}...); give {WHEEL}, the pretrained.pt in it, "
             "or the array file that Parivox made of it"
         )
