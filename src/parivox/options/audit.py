@@ -70,8 +70,8 @@ class ReadOptions(CommandOptions):
 
     speakers: Any = option(
         INPUT_SECTION,
-        "speaker table: one row per speaker, any attributes. Not needed if all groups are formed "
-        "by attributes of recordings or trials",
+        "speaker table: one row per speaker, with any attributes. Not needed if all groups are "
+        "formed by attributes of recordings or trials",
         is_common=True,
         value_type="SpeakerSource | None",
     )
@@ -396,7 +396,7 @@ class AuditOptions(ReadOptions):
     fixed_threshold: bool = option(
         UNCERTAINTY_SECTION,
         "keep the thresholds that were set on the audited trials in every replicate, instead of "
-        "setting them anew",
+        "re-estimating them",
         Flag,
         False,
     )
@@ -568,7 +568,7 @@ class CountOptions(ReadOptions):
     )
     new_key: Any = option(
         COUNTING_SECTION,
-        "like `--key`, with a new random secret that is written to this file",
+        "create a new random secret, write it to this file and use it like `--key`",
         metavar="FILE",
         default_text="`--key`",
         is_common=True,
@@ -754,7 +754,7 @@ class ReportCommand(CommandOptions):
         OUTPUT_SECTION,
         "write or print this table only, as Markdown or LaTeX: `rates` (both error rates of each "
         "group, systems side by side), `groups` (each group of one system with counts, ratio and "
-        "adjusted p), `measures`, `crosstabs` or `thresholds`; several as in `rates,measures`",
+        "adjusted p), `measures`, `crosstabs` or `thresholds`; for several, `rates,measures`",
         Text,
         metavar="NAMES",
     )
@@ -766,7 +766,7 @@ class ReportCommand(CommandOptions):
     )
     formats: str | None = option(
         OUTPUT_SECTION,
-        "formats of the figures: `svg` (default), `png`, `pdf`; as in `svg,pdf`",
+        "formats of the figures: `svg` (default), `png`, `pdf`, or several: `svg,pdf`",
         Text,
         metavar="KINDS",
     )

@@ -41,13 +41,13 @@ class MonitorOptions(ReadOptions):
     key: Any = option(
         MONITORING_SECTION,
         "file with the secret that turns speaker ids into pseudonyms; the state contains only "
-        "these. The same as for [`count`](counts.md#sites-that-may-not-share-rows)",
+        "these. It may be the key of [`count`](counts.md#sites-that-may-not-share-rows)",
         is_common=True,
         value_type="str | os.PathLike[str] | None",
     )
     new_key: Any = option(
         MONITORING_SECTION,
-        "with `--new`: like `--key`, with a new random secret that is written to this file",
+        "with `--new`: create a new random secret, write it to this file and use it like `--key`",
         metavar="FILE",
         default_text="`--key`",
         is_common=True,

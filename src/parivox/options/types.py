@@ -104,7 +104,7 @@ class OtherAuditOptions(TypedDict, total=False):
     """random seed of replicates: the same seed gives the same numbers (default: 0)"""
     fixed_threshold: bool
     """keep the thresholds that were set on the audited trials in every replicate, instead of
-    setting them anew"""
+    re-estimating them"""
     bins: int | str
     """number of score bins in replicates, or exact (default: 1024)"""
     primary: str | None
@@ -141,8 +141,8 @@ class PlannedAuditOptions(OtherAuditOptions, total=False):
     """Options of `shards plan` that its signature does not name."""
 
     speakers: SpeakerSource | None
-    """speaker table: one row per speaker, any attributes. Not needed if all groups are formed by
-    attributes of recordings or trials"""
+    """speaker table: one row per speaker, with any attributes. Not needed if all groups are formed
+    by attributes of recordings or trials"""
     by: Sequence[str] | str | None
     """attributes that define the groups: gender; gender+nationality for combinations; age:18,30,60
     for the bands <18, 18-29, 30-59 and 60+; enrol.language, same:device, grade and others (default:

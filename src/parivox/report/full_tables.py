@@ -369,19 +369,20 @@ def _legend(audit: Audit) -> str:
     omits_groups = has_several_systems(audit) and groups_left_out(audit.meta.rows())
     covered_groups = "judged in all systems and lists" if omits_groups else "without *"
     return (
-        "FNR: target trials rejected (false rejects); FPR: nontarget trials accepted (false "
-        f"accepts); in %. In brackets: {100 * options['confidence']:g} % confidence interval, "
+        "FNR (false rejects): % of target trials rejected. FPR (false accepts): % of nontarget "
+        f"trials accepted. In brackets: {100 * options['confidence']:g} % confidence interval, "
         f"{interval_names}{threshold_text}{signs}. Ratio: to {reference_text(audit)}. "
         "p: adjusted (Holm) for all groups and both error types. Inconclusive: the data do not "
         "show whether the group is worse, better or equivalent. Equivalent: the ratio is within "
         f"1/{options['margin']:g} to {options['margin']:g}, shown at "
         f"{100 * EQUIVALENCE_CONFIDENCE:g} %. "
         f"{_because_of_note(audit)}* {minimums_text(audit)}: left out of the spread "
-        f"{covered_groups}. Floor: what a system with equal rates in all groups would show on "
-        "these speakers, on average and at most in 95 %; p: how often as much. H (heterogeneity) "
-        "asks whether groups differ at all; tau_log is the spread beyond that of speakers. A "
-        "value within the floor does not show fairness, as few speakers hide large differences; "
-        "floors assume that speakers vary alike in all groups."
+        f"{covered_groups}. Floor: the average, and the limit in 95 % of audits, of a system "
+        "with equal rates in all groups on these speakers. p: how often such a system is at least "
+        "as far off. H (heterogeneity) tests whether groups differ at all; tau_log is the spread "
+        "of groups beyond that of speakers. A value within the floor does not show fairness, as "
+        "few speakers can hide large differences. Floors assume that variation between speakers "
+        "is similar in all groups."
     )
 
 

@@ -113,6 +113,6 @@ def test_a_measure_without_p_is_named_with_the_reason(odd):
     conditions = {"measure": "min_max", "metric": "fnr", "zero": "none", "gated": False}
     rows = odd.meta.subset(**conditions, grouping="kind+sex").rows()
     assert all(row["p"] is None and row["floor_95"] is not None for row in rows)
-    names_of_rows = re.findall(r"No p, as a group has no errors[^:]*: (.*)", markdown(odd))
+    names_of_rows = re.findall(r"No p \(a group has no errors[^:]*: (.*)", markdown(odd))
     assert len(names_of_rows) == len(rows) == 2
     assert all("min / max of FNR" in names for names in names_of_rows)

@@ -205,7 +205,7 @@ def test_a_combination_without_anyone_is_told_as_the_legend_says(material, read)
     text = read(
         html_report(pv.audit({"m": trials}, speakers=lopsided, by=attributes, **options))
     ).text
-    assert "A dash has its reason below the table." in text
+    assert "The reason for a dash is below the table." in text
     table = text.partition("false rejects (FNR), %, ")[2]
     assert "no one: there is no such group" in table.partition("false accepts (FPR)")[0]
 

@@ -199,13 +199,13 @@ def command(audit: Audit) -> str:
 STANDARD = "ISO/IEC 19795-10"
 ACT = "AI Act, Annex IV"
 _HARM_MEANINGS = {
-    "Historical": "what is unequal in the world is repeated by the data",
+    "Historical": "the data repeat inequalities of the world",
     "Representation": "some groups have too few people in the data to be served, or assessed, as "
     "well as the others",
     "Measurement": "what is recorded or labelled differs from what is meant, more for some people "
     "than for others",
     "Aggregation": "one model or threshold is used for people who differ",
-    "Learning": "choices in the making of the system widen differences",
+    "Learning": "choices in the training of the system widen differences",
     "Evaluation": "the trial list or the measure does not represent real use",
     "Deployment": "the system is used in another way than it was audited",
 }

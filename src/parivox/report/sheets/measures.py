@@ -274,13 +274,13 @@ def _missing_on_paper(rows: Sequence[Row]) -> list[str]:
 
     for row in rows:
         if row["value"] is None:
-            add_label(f"Undefined, as {measure_reason_text(row) or note_text(row)}", row)
+            add_label(f"Undefined ({measure_reason_text(row) or note_text(row)})", row)
     # without any noise floor no measure has p, which the reading of the table says already
     if any(row["floor_95"] is not None for row in rows):
         for row in rows:
             reason = _missing_p_reason(row)
             if reason:
-                add_label(f"No p, as {reason}", row)
+                add_label(f"No p ({reason})", row)
     return [f"{reason}: {', '.join(labels)}." for reason, labels in labels_by_reason.items()]
 
 
@@ -323,7 +323,7 @@ def spread_table(audit: Audit, filters: Row) -> tuple[Sheet | None, list[str]]:
             column_blocks = {_JUDGED_IN_ALL if is_shared else _UNMARKED: True, _OF_ALL: False}
         else:
             groups_text = "judged in all systems" if is_shared else _UNMARKED
-            title = f"Groups {groups_text} are too few for a spread; for all groups:"
+            title = f"There are too few groups {groups_text} for a spread. For all groups:"
     heads = [GAP + head for name in column_blocks for head in ("n", name, "floor, 95 %", "p")]
     sheet = Sheet.with_heads(title, ("spread", *heads, f"{GAP}fairer"))
     n_block_columns = len(heads) // len(column_blocks)
