@@ -389,4 +389,4 @@ def _missing_sentences(
             ", ".join(block_labels) + ("" if is_same else block_suffixes[block])
             for block, block_labels in by_block.items()
         )
-        yield f"{prefix}, as {reason}: {'; '.join(dict.fromkeys(labels))}."
+        yield f"{prefix} ({reason}): {'; '.join(dict.fromkeys(labels))}."
