@@ -182,7 +182,7 @@ def test_results_of_lists_with_scores_are_compared(even, people):
     ].sentence
     assert "their EER is 0.00 to 0.00 %" in turned_sentence  # distances
     bare = check(even, speakers=people, variants=reference_lists)["G6"].sentence
-    assert bare == "3 different lists; with scores, how far their results differ"
+    assert bare == "3 different lists; add scores to see how far their results differ"
 
 
 def test_variants_are_counted_once_each(even, people):

@@ -139,7 +139,7 @@ def test_enrolments_that_return_as_tests_are_counted():
         trials["label"].append(0)
     found = finding("G14", trials)
     assert (found.verdict, found.statistic, found.offenders) == ("fail", 3, 3)
-    assert found.sentence == "3 of 24 enrolment recordings are test recordings, too"
+    assert found.sentence == "3 of 24 enrolment recordings are also test recordings"
 
 
 def test_sides_of_a_list_of_pairs_may_be_turned_round():
@@ -166,7 +166,7 @@ def test_models_are_known_by_their_recordings():
     audit = pv.audit(trials, speakers=SPEAKERS, by="gender", models=models, intervals=False)
     (failed,) = audit.record["list_checks"].values()
     (returning,) = (row for row in failed if row["id"] == "G14")
-    assert check_sentence(returning) == "1 of 48 enrolment recordings are test recordings, too"
+    assert check_sentence(returning) == "1 of 48 enrolment recordings are also test recordings"
 
 
 def test_groups_of_few_speakers_are_not_compared():

@@ -73,7 +73,7 @@ def _common_trials(values: Mapping[str, Any]) -> str:
     restriction = f" to all {values['systems']} systems" if values.get("systems", 2) > 2 else ""
     return (
         f"{values['common']:,} of {values['first']:,} and {values['second']:,} trials in common"
-        f"{restriction}, which are compared"
+        f"{restriction}; only these are compared"
     )
 
 
@@ -152,7 +152,7 @@ SENTENCES: dict[str, SentenceTemplate] = {
     ),
     "not_resampled": SentenceTemplate("not resampled"),
     "no_estimate": SentenceTemplate("no estimate"),
-    "no_log_estimate": SentenceTemplate("no logarithm of the estimate"),
+    "no_log_estimate": SentenceTemplate("the estimate has no logarithm"),
     "often_undefined": SentenceTemplate("undefined in more than 5 % of the replicates"),
     "often_undefined_or_zero": SentenceTemplate(
         "undefined or 0 in more than 5 % of the replicates"
@@ -230,13 +230,13 @@ SENTENCES: dict[str, SentenceTemplate] = {
         _common_trials, {"common": 9850, "first": 10000, "second": 9850, "systems": 3}
     ),
     "common_trials_of_lists": SentenceTemplate(
-        "{common:,} of {first:,} and {second:,} trials in common, lists compared as wholes",
+        "{common:,} of {first:,} and {second:,} trials in common; the lists are compared as wholes",
         {"common": 40, "first": 1200, "second": 900},
     ),
-    "no_common_trial": SentenceTemplate("no trial in common, lists compared as wholes"),
+    "no_common_trial": SentenceTemplate("no trial in common; the lists are compared as wholes"),
     "lists_compared_as_wholes": SentenceTemplate("lists compared as wholes"),
     "no_common_speaker": SentenceTemplate("no speaker in common"),
-    "same_speakers": SentenceTemplate("the same speakers, {speakers}", {"speakers": 40}),
+    "same_speakers": SentenceTemplate("the same {speakers} speakers", {"speakers": 40}),
     "common_speakers": SentenceTemplate(
         "{common} of {first} and {second} speakers in common",
         {"common": 12, "first": 40, "second": 30},

@@ -300,7 +300,9 @@ _COUNTED = {
         "utterances of these trials whose group is unknown or left out"
     ),
     "speakers_without_trials": SentenceTemplate("speakers of groups without any trial"),
-    "trials_in_no_stratum": SentenceTemplate("trials in no stratum of --within, or between two"),
+    "trials_in_no_stratum": SentenceTemplate(
+        "trials in no stratum of --within or between two strata"
+    ),
     "trials_beyond_memory": SentenceTemplate("trials of a list too long for memory"),
     "files_of_counts": SentenceTemplate("files of score counts"),
     "group_withheld": SentenceTemplate("group suppressed"),
@@ -573,7 +575,7 @@ DATA_SENTENCES = {
     "nearly_same_scores": SentenceTemplate(
         "trials with nearly the same scores as in {system}", {"system": "A"}
     ),
-    "files_may_be_of_one_system": SentenceTemplate("the files may be of one system"),
+    "files_may_be_of_one_system": SentenceTemplate("the files may come from one system"),
     "trials_with_one_score": SentenceTemplate("trials that share one score"),
     "share_of_score": SentenceTemplate(_share_of_score, {"score": "-999", "share": 0.0481}),
     "low_target_scores": SentenceTemplate(
@@ -587,7 +589,7 @@ DATA_SENTENCES = {
         "{trials} trials whose scores seem to be on another scale", {"trials": "target"}
     ),
     "tenths_of_scores": SentenceTemplate(
-        "a tenth is within {low:.3g} of zero, a tenth beyond {high:.3g}, few between",
+        "a tenth is within {low:.3g} of zero and a tenth is beyond {high:.3g}; few are between",
         {"low": 0.5, "high": 50},
     ),
     "group_with_reversed_scores": SentenceTemplate(

@@ -33,13 +33,13 @@ DECISION_SENTENCES: dict[str, SentenceTemplate] = {
         "every target trial outscores all nontarget trials: the slope has no limit"
     ),
     "inverted_classes": SentenceTemplate("every nontarget trial outscores all target trials"),
-    "falling_line": SentenceTemplate("higher scores are not more often of target trials"),
+    "falling_line": SentenceTemplate("higher scores do not belong to target trials more often"),
     "without_folds": SentenceTemplate(
         "without the speakers of {left_out} of {folds} folds", {"left_out": 1, "folds": 5}
     ),
     # why something is not planned
     "no_number_suffices": SentenceTemplate("no number of speakers is enough"),
-    "not_in_plan": SentenceTemplate("no such rate, grouping or operating point is planned for"),
+    "not_in_plan": SentenceTemplate("the plan has no such rate, grouping or operating point"),
     # why a group is not monitored
     "few_earlier_weeks": SentenceTemplate("fewer than {weeks} weeks of earlier days", {"weeks": 4}),
     "varying_rates": SentenceTemplate("rates vary from day to day for many speakers"),

@@ -49,8 +49,8 @@ def _ratio_text(values: Values) -> str:
 def _unequal_numbers_of_classes(values: Values) -> str:
     return (
         f"{values['unequal']:,} of {values['speakers']:,} enrolment speakers have unequal "
-        f"numbers: {_range_text(values['target'])} target and {_range_text(values['nontarget'])} "
-        "nontarget trials"
+        f"numbers of target and nontarget trials; over all speakers, "
+        f"{_range_text(values['target'])} target and {_range_text(values['nontarget'])} nontarget"
     )
 
 
@@ -71,9 +71,9 @@ def _trials_for_each_speaker(values: Values) -> str:
 
 def _shares_of_grades_differ(values: Values) -> str:
     return (
-        f"{values['off']:,} of {values['speakers']:,} speakers have a share of some grade that is "
-        f"more than {100 * values['gap']:g} points from that of the list; the largest is of "
-        f"{values['trials']} trials of grade {values['grade']}: "
+        f"for {values['off']:,} of {values['speakers']:,} speakers, the share of some grade "
+        f"differs by more than {100 * values['gap']:g} points from its share in the list; the "
+        f"largest difference is in {values['trials']} trials of grade {values['grade']}: "
         f"{_share_text(values['speaker_share'])} against {_share_text(values['list_share'])}"
     )
 
@@ -89,7 +89,7 @@ def _grades_of_trials(values: Values) -> str:
 
 def _give_mix(values: Values) -> str:
     grade, target = values["max_grade"], values["target"]
-    return f"give one, as in --mix cat{grade}=0.5,cat{grade - 1}=0.5,target{target}=1"
+    return f"give one, such as --mix cat{grade}=0.5,cat{grade - 1}=0.5,target{target}=1"
 
 
 def _eer_text(eers: Sequence[float]) -> str:
@@ -128,7 +128,7 @@ def _trials_that_occur_twice(values: Values) -> str:
     return (
         f"{values['duplicates']:,} exact duplicates; {nontarget + target:,} reversed trials "
         f"({target:,} target, {nontarget:,} nontarget); "
-        f"{values['same_utterance']:,} of an utterance with itself"
+        f"{values['same_utterance']:,} trials of an utterance with itself"
     )
 
 
@@ -293,7 +293,7 @@ LIST_SENTENCES = {
         {"trials": "nontarget", "grades": [{"grade": 4, "share": 0.45, "wished": 0.5}]},
     ),
     "different_lists": SentenceTemplate("{lists:,} different lists", {"lists": 5}),
-    "scores_show_differences": SentenceTemplate("with scores, how far their results differ"),
+    "scores_show_differences": SentenceTemplate("add scores to see how far their results differ"),
     "eers_of_lists": SentenceTemplate(
         _eers_of_lists,
         {
@@ -343,7 +343,7 @@ LIST_SENTENCES = {
         _impostor_speakers, {**_BY_GENDER, "ratio": 2.0}
     ),
     "enrolments_as_tests": SentenceTemplate(
-        "{returning:,} of {enrolled:,} enrolment recordings are test recordings, too",
+        "{returning:,} of {enrolled:,} enrolment recordings are also test recordings",
         {"returning": 3, "enrolled": 40},
     ),
     "list_of_pairs": SentenceTemplate("a list of pairs, whose sides are interchangeable"),
@@ -359,7 +359,7 @@ LIST_SENTENCES = {
         "no attribute that defines difficulty is known in two or more groups"
     ),
     "no_recordings_in_two_groups": SentenceTemplate(
-        "no recordings are known of target trials in two or more groups"
+        "no two groups have target trials with known recordings"
     ),
     "groups_of_what_is_checked": SentenceTemplate("the groups are formed by the checked property"),
     "one_group_only": SentenceTemplate("one group only"),
@@ -462,7 +462,7 @@ LIST_SENTENCES = {
     # what to do
     "give_speakers_and_by": SentenceTemplate("give --speakers and --by"),
     "give_speakers_and_utterances": SentenceTemplate("give --speakers and --utterances"),
-    "give_speakers_and_grade_by": SentenceTemplate("give --speakers, and --grade-by"),
+    "give_speakers_and_grade_by": SentenceTemplate("give --speakers and --grade-by"),
     "give_speakers_or_grade_by": SentenceTemplate(
         "give --speakers, or name attributes with --grade-by"
     ),
@@ -487,7 +487,7 @@ LIST_SENTENCES = {
         "draw the same number of each grade for each speaker"
     ),
     "build_inclusive_with_mix": SentenceTemplate(
-        "draw that mix: parivox trials build inclusive --mix, --target-grades"
+        "draw that mix with parivox trials build inclusive, --mix and --target-grades"
     ),
     "draw_more_lists": SentenceTemplate(
         "draw more lists with other seeds, and report how results vary between them"
