@@ -82,7 +82,7 @@ def _note_lines(audit: Audit) -> Iterator[RenderableType]:
     for i, (place, rows_of_column) in enumerate(
         groupby(rows, key=lambda row: (row["table"], row["column"]))
     ):
-        heading = "{}, column {} (with the number of rows)".format(*place)
+        heading = "Table {}, column {}: number of rows with each text".format(*place)
         yield text(heading, style="bold", apart=i > 0)
         for row in sorted(rows_of_column, key=lambda row: -row["rows"]):
             yield text(f"{row['rows']:>9,}  {row['sentence']}")
