@@ -179,7 +179,7 @@ def test_a_file_that_is_not_as_it_was_written_is_named(small, tmp_path, name, wa
     with pytest.raises(DataError, match=wanted) as raised:
         pv.load(tmp_path / "a")
     assert "\n" not in str(raised.value)
-    assert name == "audit.json" or "fetch the folder anew" in str(raised.value)
+    assert name == "audit.json" or "fetch the folder again" in str(raised.value)
 
 
 def test_an_audit_json_that_is_cut_off_is_told_as_altered(small, tmp_path):

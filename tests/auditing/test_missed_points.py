@@ -48,7 +48,7 @@ def test_a_rate_that_development_scores_miss_is_told(trials_and_speakers, capsys
     assert point["fpr"] == 1
     outside = "thresholds outside the range of scores, which may be of another model or scale"
     assert odd(far) == [
-        ("missed operating points", "fpr=0.01 comes to 100 %"),
+        ("missed operating points", "fpr=0.01 gives 100 %"),
         (outside, "fpr=0.01 accepts all trials"),
     ]
     rows = list(far.verdicts.subset(metric="fpr"))
@@ -57,10 +57,10 @@ def test_a_rate_that_development_scores_miss_is_told(trials_and_speakers, capsys
     assert all("differs by more" not in finding_text(row) for row in far.verdicts)
     print_summary(far, details=True)
     summary = " ".join(capsys.readouterr().out.split())
-    assert "missed operating points: fpr=0.01 comes to 100 %" in summary
+    assert "missed operating points: fpr=0.01 gives 100 %" in summary
     assert "both groups are inconclusive: error rate too high to compare" in summary
     shown = " ".join(html_report(far).split())
-    assert "A: missed operating points: fpr=0.01 comes to 100 %" in shown
+    assert "A: missed operating points: fpr=0.01 gives 100 %" in shown
     assert "at which 1 % of all nontarget trials are accepted" not in shown
     assert "chosen so that 1 % of all nontarget trials are accepted; here it is 100 %" in shown
     assert "no group of 2 differs" not in shown
@@ -88,7 +88,7 @@ def test_an_infinite_threshold_is_told_and_finds_nobody_alike(trials_and_speaker
     (point,) = audit.operating_points
     assert (point["threshold"], point["fpr"], point["fnr"]) == (np.inf, 0, 1)
     assert odd(audit) == [
-        ("missed operating points", "fpr=0.01 comes to 0 %"),
+        ("missed operating points", "fpr=0.01 gives 0 %"),
         ("infinite thresholds", "fpr=0.01 at inf"),
     ]
     assert {verdict for verdict, _ in verdicts_of(audit, "fnr")} == {"inconclusive"}

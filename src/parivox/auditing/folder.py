@@ -410,7 +410,7 @@ class _OtherVersion:
 
 def _check_hashes(home: Path) -> None:
     """Refuse a folder of which a file is not as it was written, or not named among the hashes."""
-    remedy = "audit again or fetch the folder anew"
+    remedy = "audit again or fetch the folder again"
     try:
         lines = _read_bytes(current_path(home, HASHES)).decode().splitlines()
         hashes = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}

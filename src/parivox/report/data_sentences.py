@@ -161,7 +161,7 @@ def _point_text(point: Values) -> str:
     """Return what is unusual about an operating point."""
     name = point["operating_point"]
     if "rate" in point:
-        return f"{name} comes to {100 * point['rate']:.3g} %"
+        return f"{name} gives {100 * point['rate']:.3g} %"
     if "threshold" in point:
         return f"{name} at {point['threshold']}"
     if "decision" in point:

@@ -500,7 +500,7 @@ def _shared_attribute_text(shared: SharedAttribute, short: Mapping[str, str]) ->
     file_texts = [
         f"{short[file]} (of {_LEVEL_NOUNS[level]})" for level, file in shared.files.items()
     ]
-    words = f"{shared.name} stands in {' and '.join(file_texts)}"
+    words = f"{shared.name} is in {' and '.join(file_texts)}"
     if shared.refused == "":
         return f"{words}, with the same values"
     choices = " or ".join(f"{level}.{shared.name}" for level in shared.files)

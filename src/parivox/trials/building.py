@@ -252,7 +252,7 @@ def rebuild(
             msg = (
                 f"{name}: does not contain the {role} that {path.name} was made of (found "
                 f"{digest[:12]}, expected {expected[:12]}); give the same table with "
-                f"--{role}, or build anew"
+                f"--{role}, or build a new list"
             )
             raise DataError(msg)
     options = BUILD_OPTIONS[former["kind"]](
