@@ -189,7 +189,7 @@ def test_an_audit_names_them_as_limitations():
             "Part of a difference in error rates may be due to this",
         "error rates of groups may not be comparable: 24 of 96 recordings are under 2 s": "due to",
         "FPRs of groups may not be comparable: median number of impostor speakers": "false accepts",
-        "1 of 24 enrolment recordings are test recordings": "share a recording are dependent",
+        "1 of 24 enrolment recordings are also test recordings": "share a recording are dependent",
         "target trials per nontarget trial, by gender": "weigh the groups",
     }  # fmt: skip
     for start, consequence in starts.items():
