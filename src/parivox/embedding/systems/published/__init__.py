@@ -370,7 +370,7 @@ def _differences(expected: Shapes, present: Shapes) -> list[str]:
         for key, shape in expected.items()
         if present.get(key, shape) != shape
     ]
-    differences = [("lacks", missing), ("contains the unknown", unknown), ("holds", shaped)]
+    differences = [("lacks", missing), ("contains the unknown", unknown), ("contains", shaped)]
     return [
         f"{verb} {keys[0]}" + (f" (and {len(keys) - 1} more)" if keys[1:] else "")
         for verb, keys in differences
