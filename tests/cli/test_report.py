@@ -52,8 +52,8 @@ def test_help_names_the_command_and_its_options(parivox):
 
 def test_a_page_is_written_with_what_the_documentation_tells_of_it(parivox, home, optional):
     optional("vl_convert")
-    page = (DOCS / "report.md").read_text(encoding="utf-8")
-    (home / "context.yaml").write_text(page.split("```yaml\n")[1].split("```")[0])
+    page = (DOCS / "tutorials" / "auditor.md").read_text(encoding="utf-8")
+    (home / "context.yaml").write_text(page.split("context.yaml -->\n```yaml\n")[1].split("```")[0])
     done = parivox("report", "audit", "--out", "page.html", "--title", "Doors <1>",
                    "--context", "context.yaml", cwd=home)  # fmt: skip
     assert done.returncode == 0, done.stderr
