@@ -88,7 +88,7 @@ def test_a_fault_names_the_line_of_parivox_that_it_comes_from():
 
 def test_the_page_has_every_exit_code_and_every_command_that_ends_with_1():
     text = PAGE.read_text(encoding="utf-8")
-    codes = {int(code) for code in re.findall(r"^\| (\d+) \|", text, flags=re.MULTILINE)}
+    codes = {int(code) for code in re.findall(r"^- (\d+): ", text, flags=re.MULTILINE)}
     assert codes == {0, 1, 2, 3, FAULT, 130, 143}
     assert set(EXIT_CODES.values()) <= codes
     ending = set()
@@ -98,7 +98,7 @@ def test_the_page_has_every_exit_code_and_every_command_that_ends_with_1():
             is_exit = isinstance(node, ast.Call) and ast.unparse(node.func) == "sys.exit"
             if is_exit and ast.unparse(node.args[0]) != "2":
                 ending.add(command)
-    paragraph = text.partition("Code 1 stands for")[2].partition("\n## ")[0]
+    paragraph = text.partition("Code 1 means")[2].partition("\n## ")[0]
     assert {
-        words.split()[0] for words in re.findall(r"^\| `([^`]+)`", paragraph, re.MULTILINE)
+        words.split()[0] for words in re.findall(r"^- `([^`]+)`", paragraph, re.MULTILINE)
     } == ending
