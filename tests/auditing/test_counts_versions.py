@@ -72,9 +72,17 @@ def test_the_docs_name_every_column_and_field(files, kind):
     text = (
         (ROOT / "docs" / "counts.md").read_text(encoding="utf-8").partition("## The file format")[2]
     )
+    assert {name for name in COLUMN_TYPES[kind] if f"`{name}`" not in text} == set()
+    # the schema, which the page names, has the keys of the header
+    assert "`parivox/data/counts.schema.json`" in text
+    schema = json.loads(
+        importlib.resources.files("parivox.data")
+        .joinpath("counts.schema.json")
+        .read_text(encoding="utf-8")
+    )
     header = json.loads(pl.read_parquet_metadata(files[kind])[KEY])
-    names = {*header, *COLUMN_TYPES[kind]}
-    assert {name for name in names if f"`{name}`" not in text} == set()
+    in_schema = {*schema["properties"], *schema["$defs"][WORDS[kind]]["properties"]}
+    assert header.keys() <= in_schema
 
 
 @pytest.mark.parametrize("kind", COLUMN_TYPES)

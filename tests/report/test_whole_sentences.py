@@ -21,6 +21,7 @@ COLLECTIONS = (ast.Dict, ast.List, ast.Set, ast.Tuple)
 MARKUP = {"report/charts/draw.py"}
 """Files that deal with SVG and PDF alone."""
 TAKE_NAMES_APART = {
+    "report/catalogue.py": {"catalogue_lines"},
     "report/charts/__init__.py": {"_unique_slug"},
     "report/charts/chart_functions.py": {"Charts.__repr__"},
     "report/charts/comparison.py": {"_bias_measure"},
@@ -57,6 +58,7 @@ TAKE_NAMES_APART = {
     "report/overview.py": {
         "_better_systems",
         "_misses_target",
+        "_pooled_rates",
         "_threshold_text",
         "point_in_short",
     },
@@ -68,6 +70,7 @@ TAKE_NAMES_APART = {
     "report/sheets/supplementary.py": {"_rates"},
     "report/systems.py": {"scoring_lines"},
     "report/terminal_grid.py": {"Grid.__rich_console__", "_column_widths"},
+    "report/thresholds.py": {"_difference", "_undetected_difference"},
     "report/trials.py": {"_finding_text"},
     "report/words.py": {"Paragraph.wrap", "counted_item", "plain_lines"},
     "decide/calibrated_scores.py": {"apply_calibrator"},
@@ -80,6 +83,7 @@ break lines; `counted_item` alone changes a sentence, of which it makes the sing
 ASK_FOR_KEYS = {
     "report/associations.py": {"_share_text"},
     "report/audit_queries.py": {"covers_same_groups"},
+    "report/catalogue.py": {"_few_errors"},
     "report/charts/groups.py": {"failures", "rates_by_stratum"},
     "report/charts/measures.py": {"accuracy"},
     "report/charts/scores.py": {"boxes", "thresholds"},
