@@ -313,7 +313,7 @@ class Counts:
 
         spoof = None
         if self.spoof is not None or other.spoof is not None:
-            spoof = summed(self._spoof_or_zeros, other._spoof_or_zeros)
+            spoof = summed(self.spoof_or_zeros, other.spoof_or_zeros)
         return Counts(
             values,
             summed(self.target, other.target),
@@ -322,7 +322,8 @@ class Counts:
         )
 
     @property
-    def _spoof_or_zeros(self) -> IntArray:
+    def spoof_or_zeros(self) -> IntArray:
+        """Spoof trials with each score, zeros without any, shape (..., value)."""
         return np.zeros_like(self.nontarget) if self.spoof is None else self.spoof
 
     @cached_property
@@ -338,7 +339,7 @@ class Counts:
     @cached_property
     def n_spoof(self) -> IntArray:
         """Spoof trials, shape (...)."""
-        return np.asarray(self._spoof_or_zeros.sum(axis=-1, dtype=np.int64))
+        return np.asarray(self.spoof_or_zeros.sum(axis=-1, dtype=np.int64))
 
     @cached_property
     def means(self) -> tuple[FloatArray, FloatArray]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from parivox.core.costs import CostModel
-    from parivox.core.counts import FloatArray, IntArray
+    from parivox.core.counts import FloatArray
 
 
 def spf_eer(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> FloatArray:
@@ -46,7 +46,7 @@ def spf_eer(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> Floa
     0.5
     """
     counts = as_counts(scores, labels)
-    return eer(Counts(counts.values, counts.target, _spoof_counts(counts)))
+    return eer(Counts(counts.values, counts.target, counts.spoof_or_zeros))
 
 
 def sasv_eer(
@@ -81,7 +81,7 @@ def sasv_eer(
     (0.25, 0.5)
     """
     counts = as_counts(scores, labels)
-    nontarget, spoof = counts.nontarget, _spoof_counts(counts)
+    nontarget, spoof = counts.nontarget, counts.spoof_or_zeros
     is_defined = (counts.n_nontarget > 0) & (counts.n_spoof > 0)
     if spoof_share is not None:
         if not 0 <= spoof_share <= 1:
@@ -95,10 +95,6 @@ def sasv_eer(
         spoof = spoof * spoof_weight[..., None]
     value = eer(Counts(counts.values, counts.target, nontarget + spoof))
     return np.where(is_defined, value, np.nan)[()]
-
-
-def _spoof_counts(counts: Counts) -> IntArray:
-    return np.zeros_like(counts.nontarget) if counts.spoof is None else counts.spoof
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Trials added up by who takes part in them: a table that adds up, and that a file can hold.
 
-Once the thresholds are known, errors by speaker and by pair of speakers are told from nothing but
+Once the thresholds are known, errors by speaker and by pair of speakers need nothing but
 how many trials have the same class, speakers on both sides, groups of recordings and trials,
 decision, and *step*: the number of thresholds at or below the score. Such a row is a trial that
 weighs its number, so that it is placed in cells and counted as trials are. Speaker counts of
@@ -88,7 +88,7 @@ class SpeakerCounts:
     # decision is known; `trials`, their number. Each combination once, in rising order.
     columns: Mapping[str, NDArray[Any]]
     # likewise trials of recordings that failed, with the stage in the place of the step; None
-    # where no failure is told. No file holds them.
+    # where no failures are known. No file contains them.
     failed: Mapping[str, NDArray[Any]] | None = None
     # where it leaves its site: names of the units by a key, rising, what tells keys apart, how
     # they were derived, and the fewest speakers of a unit
@@ -541,7 +541,7 @@ def _as_trials(rows: Mapping[str, NDArray[Any]], score: FloatArray) -> Trials:
 
 
 def _check_kind(reference: SpeakerCounts, compared: SpeakerCounts) -> None:
-    """Refuse speaker counts of a site beside those of the speakers of a table."""
+    """Refuse to add speaker counts of a site to those of the speakers of a table."""
     if bool(reference.sites) != bool(compared.sites):
         names = f"{reference.name} and {compared.name}"
         msg = f"{names}: describe speakers in different ways; make both with one key"

@@ -1,7 +1,7 @@
 """What kind of table a file holds, by its columns: one rule for readers and for inspection.
 
-An audit is told by its options which file is of which kind. Where a reader misses a column, it
-names the kind that this rule finds; an inspection, which is told nothing, goes by the rule alone.
+The options of an audit say which file is of which kind. Where a reader misses a column, it names
+the kind by this rule; an inspection has no options and uses the rule alone.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _PANDAS_INDEX_NAME = re.compile(r"|unnamed[:_ ]*\d+.*|index|level_\d+|__index_level_\d+__")
-"""An index that pandas wrote beside the data, in lower case."""
+"""An index that pandas adds to the data, in lower case."""
 _ID_NAME = r"(?i)(^|[ _.-])(id|code|nr|no|name)$"
 _MAX_SAMPLED_ROWS = 200
 FAILURE_NAMES = {
@@ -182,5 +182,5 @@ def likely_id_column(table: pl.DataFrame) -> str:
 
 
 def is_pandas_index(column: str) -> bool:
-    """Whether a column is an index that pandas wrote beside the data."""
+    """Whether a column is an index that pandas adds to the data."""
     return _PANDAS_INDEX_NAME.fullmatch(column.strip().lower()) is not None

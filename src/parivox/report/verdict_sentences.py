@@ -164,19 +164,9 @@ def _all_groups_inconclusive(values: Values) -> str:
     return f"{words}: {_reason(values)}" if "reason" in values else words
 
 
-def _groups_inconclusive(values: Values, other: str = "") -> str:
-    if values["inconclusive"] == 1:
-        return f"the {other}group is inconclusive"
-    return f"the {other}{values['inconclusive']} groups are inconclusive"
-
-
 def _some_groups_inconclusive(values: Values) -> str:
     verb = "is" if values["inconclusive"] == 1 else "are"
     return f"{values['inconclusive']} of {values['groups']} groups {verb} inconclusive"
-
-
-def _other_groups_inconclusive(values: Values) -> str:
-    return _groups_inconclusive(values, "other ")
 
 
 def _groups_without_trials(values: Values) -> str:
@@ -218,8 +208,6 @@ VERDICT_SENTENCES: dict[str, SentenceTemplate] = {
         _better_groups, {"groups": ["m+USA"], "without": {"groups": ["f+India"]}}
     ),
     "number_inconclusive": SentenceTemplate("{inconclusive} inconclusive", {"inconclusive": 3}),
-    "groups_inconclusive": SentenceTemplate(_groups_inconclusive, {"inconclusive": 3}),
-    "other_groups_inconclusive": SentenceTemplate(_other_groups_inconclusive, {"inconclusive": 1}),
     "some_groups_inconclusive": SentenceTemplate(
         _some_groups_inconclusive, {"inconclusive": 2, "groups": 3}
     ),

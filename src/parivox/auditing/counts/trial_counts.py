@@ -178,7 +178,7 @@ class TrialCounts:
 
     @property
     def people(self) -> SpeakerCounts | None:
-        """The trials by speaker; None where no speaker is told apart from others."""
+        """The trials by speaker; None where speakers are not distinguished."""
         return None if self.speaker_counts is None else self.speaker_counts.people
 
     @property
@@ -194,7 +194,7 @@ class TrialCounts:
         """Scores are counted at those of the rows, which may be edges of bins."""
 
     def is_exact_at(self, threshold: float) -> bool:
-        """Whether scores are told apart at a threshold."""
+        """Whether a threshold is an edge of the score bins."""
         return self.bins.has_threshold(threshold)
 
     def content(self) -> dict[str, Any]:
@@ -209,7 +209,7 @@ class TrialCounts:
 
     @property
     def is_exact(self) -> bool:
-        """Whether no number that is told comes from bins."""
+        """Whether no reported number comes from bins."""
         return not self.bins.step
 
     @property
