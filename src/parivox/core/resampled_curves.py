@@ -221,7 +221,7 @@ class ResampledCurves:
         del row_trials, row, pair
         pairs_per_block = max(rows.size, _MIN_PAIRS_PER_BLOCK)
         self.pair_blocks = [
-            slice(start, start + pairs_per_block)
+            slice(start, min(start + pairs_per_block, self.pair[0].size))
             for start in range(0, self.pair[0].size, pairs_per_block)
         ]
         self.trials = [trials[:, block] for block in self.pair_blocks]
@@ -366,18 +366,25 @@ class ResampledCurves:
     ) -> NDArray[np.signedinteger[Any]]:
         """Return weighted trials ``[row, replicate]`` for weights ``[speaker, replicate]``."""
         n_rows, n_replicates = self.cells.shape[1], speaker_weights.shape[1]
-        row_sums = np.zeros((n_rows, n_replicates), dtype=speaker_weights.dtype)
+        count_type = speaker_weights.dtype
+        # a trial of one speaker weighs as the speaker does, not twice: its second weight is 1
+        weight_of_one = np.ones((1, n_replicates), dtype=count_type)
+        weights = np.concatenate((speaker_weights, weight_of_one))
+        n_pairs = max((block.stop - block.start for block in self.pair_blocks), default=0)
+        first_weights, second_weights = np.empty((2, n_pairs, n_replicates), dtype=count_type)
+        row_sums = np.zeros((n_rows, n_replicates), dtype=count_type)
         for block, trials in zip(self.pair_blocks, self.trials, strict=True):
             first_speaker, second_speaker = (speakers[block] for speakers in self.pair)
-            pair_weights = speaker_weights[first_speaker]
-            # a trial of one speaker weighs as the speaker does, not twice
-            np.multiply(
-                pair_weights,
-                speaker_weights[second_speaker],
-                out=pair_weights,
-                where=(first_speaker != second_speaker)[:, None],
+            second_speaker = np.where(
+                first_speaker == second_speaker, len(speaker_weights), second_speaker
             )
-            row_sums += trials.astype(speaker_weights.dtype) @ pair_weights
+            n_pairs = first_speaker.size
+            # numpy copies through a buffer unless positions outside are clipped
+            np.take(weights, first_speaker, 0, out=first_weights[:n_pairs], mode="clip")
+            np.take(weights, second_speaker, 0, out=second_weights[:n_pairs], mode="clip")
+            pair_weights = first_weights[:n_pairs]
+            pair_weights *= second_weights[:n_pairs]
+            row_sums += trials.astype(count_type, copy=False) @ pair_weights
         return row_sums
 
     def _counts_by_cell(self, sums: NDArray[np.signedinteger[Any]]) -> list[list[Counts]]:
