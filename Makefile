@@ -21,6 +21,8 @@ EXAMPLES := $(filter-out $(PAGED:%=examples/%.py),$(wildcard examples/*.py))
 STAMP := $(VENV)/.installed-$(shell { sed '/^\[tool.ruff/,$$d' pyproject.toml; pwd; } | cksum | tr ' ' '-')
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Tests, examples and checks start hundreds of processes: none of them compiles the package anew.
+export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := setup
 .PHONY: setup demo demo-audio demo-trials test quick coverage coverage-study language-sample same lint format types docs examples bench check wheel release clean help
@@ -59,9 +61,6 @@ demo-audio: $(STAMP) ## from recordings to an audit, on synthetic voices (ge2e's
 demo-trials: $(STAMP) ## check the list of those trials: why its groups are not comparable
 	@data="$$($(PY) examples/demo_data.py)" && set -x && $(BIN)/parivox trials check \
 		"$$data/resnetse34v2_H-eval_scores.csv" --speakers "$$data/vox1_meta.csv" --by gender+nationality
-
-# Tests start hundreds of processes: none of them compiles the package anew.
-test quick coverage: export PYTHONDONTWRITEBYTECODE :=
 
 test: $(STAMP) ## run every test and every example in docstrings and docs
 	$(PY) -m pytest $(PYTEST_ARGS)
