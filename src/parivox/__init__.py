@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     )
     from parivox.core.counts import Counts, Curve
     from parivox.core.eer import eer
+    from parivox.core.identification import Searches
     from parivox.core.llr import calibration_loss, cllr, min_cllr
     from parivox.core.measures import MEASURES
     from parivox.core.meta import au_fdr, eo_diff, eo_ratio, fdr, garbe, ir
@@ -115,6 +116,7 @@ _HOMES = {
     ),
     "parivox.core.counts": ("Counts", "Curve"),
     "parivox.core.eer": ("eer",),
+    "parivox.core.identification": ("Searches",),
     "parivox.core.llr": ("calibration_loss", "cllr", "min_cllr"),
     "parivox.core.measures": ("MEASURES",),
     "parivox.core.meta": ("au_fdr", "eo_diff", "eo_ratio", "fdr", "garbe", "ir"),
@@ -172,6 +174,7 @@ __all__ = [
     "Plan",
     "Progress",
     "ScoreMetrics",
+    "Searches",
     "Store",
     "Thresholds",
     "TrialCounts",
