@@ -231,7 +231,7 @@ def _nulls(dataset: ClusterErrors, rng: np.random.Generator) -> dict[str, dict[b
 def _recentred(dataset: ErrorsByPair, rng: np.random.Generator) -> FloatArray:
     """Null rates of the recentred vertex bootstrap; groups without errors have none.
 
-    See docs/methods/uncertainty.md#recentred-bootstrap.
+    A null draw of a group is pooled * bootstrap / observed rate.
     """
     cell, speaker = dataset.cell_speakers
     strata = np.empty(speaker.max() + 1, dtype=np.int64)
