@@ -213,15 +213,16 @@ def test_the_readme_quotes_the_comparison_with_rivals(study_module):
             if name.startswith(column) and not name.endswith("_error")
         ]
 
-    def short(figure):
-        return f"{figure:.2f}".removeprefix("0")
+    def percent(share):
+        return f"{100 * share:.0f}"
 
     coverage = figures("Parivox", "coverage")
     quoted = (
-        f"covers the true rate in about {short(np.mean(figures('rows', 'coverage')))} instead of "
-        ".95, and calls some group different in every audit. Parivox covers it in "
-        f"{short(min(coverage))} to {short(max(coverage))}, and calls a group different in about "
-        f"{short(np.mean(figures('Parivox', 'significant')))}."
+        "95 % intervals from a bootstrap over rows contain the true rate in about "
+        f"{percent(np.mean(figures('rows', 'coverage')))} % of cases, and some group appears "
+        "different in every audit. With Parivox they contain it in "
+        f"{percent(min(coverage))} to {percent(max(coverage))} %, and some group appears different "
+        f"in about {percent(np.mean(figures('Parivox', 'significant')))} % of audits."
     )
     assert set(figures("rows", "significant")) == {1.0}
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
