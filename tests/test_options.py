@@ -112,6 +112,8 @@ SIGNED["embed"] = [recordings.EmbedOptions]
 SIGNED["score"] = [recordings.ScoreFileOptions, recordings.ScoreOptions]
 HOME = "audit"
 """The command whose options others share."""
+PROGRESS_OPTIONS = {*option_fields(described.ProgressCommand)}
+"""Options that a section of the page describes for all commands."""
 NEEDED = {
     "inspect": ["s.csv"],
     "report": ["a"],
@@ -276,6 +278,8 @@ def option_list(command, section, earlier):
     own, shared = [], {}
     for field in listed(command, section):
         home, first_field = homes.get(described_words(field), ("", field))
+        if home and field.name in PROGRESS_OPTIONS:
+            continue
         if not home:
             own += row(field)
             continue
@@ -292,14 +296,14 @@ def option_list(command, section, earlier):
         )
         lines += [
             *([""] if own else []),
-            f"{'Also options' if own else 'Options'} {'; '.join(named)}.",
+            f"The command {'also ' if own else ''}accepts these options {'; '.join(named)}.",
         ]
     return "\n".join(lines) + "\n"
 
 
 MARKED = re.compile(
     r"(<!-- options of ([\w ]+?)(?:: ([\w ]+))? -->\n\n)"
-    r"(?:- .*\n)*(?:\n?(?:Also options|Options) of \[.*\n)?"
+    r"(?:- .*\n)*(?:\n?The command (?:also )?accepts these options of \[.*\n)?"
 )
 
 
@@ -325,6 +329,22 @@ def test_lists_of_options_are_as_described():
     shown = {field.flag for _, *arguments in MARKED.findall(text) for field in listed(*arguments)}
     flags = {field.flag for command in COMMANDS for field in listed(command, "")}
     assert shown == flags
+
+
+def test_the_page_names_the_commands_that_show_no_progress():
+    (named_commands,) = re.findall(
+        "All commands accept `--quiet` and `--progress`, except (.+?)\\.",
+        " ".join(PAGE.read_text(encoding="utf-8").split()),
+    )
+    silent = {
+        command if command == "trials build" else command.split()[0]
+        for command, options in COMMANDS.items()
+        if described.ProgressCommand not in options
+    }
+    assert set(re.findall("`(.+?)(?: --from)?`", named_commands)) == silent | {
+        "context",
+        "report-bug",
+    }
 
 
 def described_of(command):

@@ -64,7 +64,7 @@ COMMANDS = {
     "embed": "compute speaker embeddings from recordings",
     "gate": "check an audit against a policy, for CI",
     "inspect": "check input files and suggest an audit command",
-    "metrics": "compute EER, minDCF and others of scores without speaker ids",
+    "metrics": "compute EER, minDCF and other measures from scores without speaker ids",
     "monitor": "monitor error rates by group in production",
     "papers": "reproduce the results of four papers",
     "plan": "calculate the sample size an audit needs",

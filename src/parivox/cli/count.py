@@ -43,7 +43,7 @@ def add_to(commands: Any, words: str) -> None:
         ProgressCommand,
         help=words,
         usage="parivox count SCORES --out FILE [--speakers FILE] [options]",
-        description="Count trials by group and score, so that others can audit them.",
+        description="Count trials by group and score, so that others can audit the counts.",
         examples=EXAMPLES,
     )
 

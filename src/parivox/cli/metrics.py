@@ -31,8 +31,8 @@ def add_to(commands: Any, words: str) -> None:
         help=words,
         usage="parivox metrics SCORES [--by COLUMN] [options]\n"
         "       parivox metrics --target FILE --nontarget FILE [options]",
-        description="Compute EER, minDCF and other metrics of scores that have labels but no ids "
-        "of speakers. For confidence intervals, use parivox audit.",
+        description="Compute EER, minDCF and other metrics from scores with labels but without "
+        "speaker ids. For confidence intervals, use parivox audit.",
         examples=EXAMPLES,
     )
 

@@ -29,8 +29,8 @@ def add_to(commands: Any, words: str) -> None:
         None,
         help=words,
         usage="parivox systems list | check SYSTEM [options]",
-        description="List the speaker encoders that can run here and what the others need, or "
-        "check one.",
+        description="List the speaker encoders that can run here and the requirements of the "
+        "others, or check one encoder.",
         examples=EXAMPLES,
     )
     subcommands = command.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -45,8 +45,8 @@ def add_to(commands: Any, words: str) -> None:
         SystemsCheckCommand,
         help="load a speaker encoder and check it",
         usage="parivox systems check SYSTEM [options]",
-        description="Load a speaker encoder and give it the same synthetic voices twice, alone "
-        "and in a batch, in another order, quieter and longer. Exits with code 1 if a "
+        description="Load a speaker encoder and encode the same synthetic voices twice, alone and "
+        "in a batch, in another order, quieter and longer. Exits with code 1 if a "
         "check fails.",
     )
 

@@ -43,8 +43,8 @@ def add_to(commands: Any, words: str) -> None:
         ProgressCommand,
         help=words,
         usage="parivox thresholds SCORES --by GROUPING [--speakers FILE] [options]",
-        description="Set one common threshold and one per group, and compare them on held-out "
-        "speakers.",
+        description="Set one common threshold and one threshold per group, and compare both on "
+        "held-out speakers.",
         examples=EXAMPLES,
     )
 

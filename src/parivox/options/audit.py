@@ -133,7 +133,7 @@ class ReadOptions(CommandOptions):
         INPUT_SECTION,
         "keep only trials in which both sides have this value: `grade=4`, "
         "`same:recording=different`, `enrol.channel=phone`. Several values of one attribute are "
-        "combined",
+        "alternatives",
         Texts,
         (),
         metavar="ATTRIBUTE=VALUE",
@@ -167,9 +167,8 @@ class ReadOptions(CommandOptions):
         Text,
         metavar="COLUMN",
         default_text="the column that contains the ids. A column called speaker or id takes "
-        "precedence, "
-        "a column without a name comes last. If several other columns fit equally well, "
-        "the option is needed",
+        "precedence; a column without a name comes last. If several other columns "
+        "fit equally well, this option is needed",
         is_recorded=False,
     )
     encoding: str | None = option(
@@ -286,8 +285,8 @@ class AuditOptions(ReadOptions):
     # docs/methods/rates.md#one-rate-at-a-fixed-value-of-the-other
     rule: tuple[RateRule, ...] = option(
         MEASUREMENT_SECTION,
-        "rule that reads the FNR at a given FPR, and the reverse, from the error curve: "
-        "`conservative`, `nearest`, `interp`",
+        "rule for reading the FNR at a given FPR, and the FPR at a given FNR, from the error "
+        "curve: `conservative`, `nearest`, `interp`",
         Texts,
         ("conservative",),
         metavar="RULE",
@@ -301,7 +300,7 @@ class AuditOptions(ReadOptions):
         "`macro`, `geomean`, `best`, or a group; verdicts use the first",
         Texts,
         metavar="NAME",
-        default_text="these five; without intervals not `others`",
+        default_text="the first five; without intervals, not `others`",
         example="pooled",
         may_be_empty=True,
     )
@@ -329,7 +328,7 @@ class AuditOptions(ReadOptions):
     # docs/methods/bias-measures.md#area-under-fdr
     sweep: str | None = option(
         MEASUREMENT_SECTION,
-        "meta-measures over a grid of operating points: `fpr=0.001:0.1:log100`",
+        "compute meta-measures over a grid of operating points: `fpr=0.001:0.1:log100`",
         Text,
         metavar="GRID",
     )
@@ -358,8 +357,8 @@ class AuditOptions(ReadOptions):
     # docs/methods/uncertainty.md#pooled-floor
     pooled_floor: bool = option(
         UNCERTAINTY_SECTION,
-        "widen FNR intervals of groups with few speakers where other groups show that speakers "
-        "vary more",
+        "widen FNR intervals of groups with few speakers if other groups show larger variation "
+        "between speakers",
         Flag,
         False,
     )
@@ -422,8 +421,8 @@ class AuditOptions(ReadOptions):
     # docs/methods/verdicts.md#rules-of-a-verdict
     margin: float = option(
         UNCERTAINTY_SECTION,
-        "[equivalence margin](read-a-report.md#verdicts): the largest ratio, and its reciprocal, "
-        "that counts as no difference",
+        "[equivalence margin](read-a-report.md#verdicts): the largest ratio that counts as "
+        "equivalent; its reciprocal is the smallest",
         Number,
         1.25,
         metavar="RATIO",
@@ -448,8 +447,8 @@ class AuditOptions(ReadOptions):
     # docs/methods/verdicts.md#attempts
     attempts: int | None = option(
         UNCERTAINTY_SECTION,
-        "number of attempts: report how many speakers are rejected, and how many impostors "
-        "accepted, in this many attempts",
+        "number of attempts: report the share of speakers rejected in all, and of impostors "
+        "accepted in at least one",
         Number,
         is_whole=True,
         low=1,
@@ -458,14 +457,14 @@ class AuditOptions(ReadOptions):
     # docs/uncertainty.md#sample-size-minimums
     gate: tuple[str, ...] = option(
         UNCERTAINTY_SECTION,
-        "[minimum sample size of a group](uncertainty.md#sample-size-minimums): `inference=5` "
-        "(speakers, for a verdict); `speakers=10`, `errors=5` (effective errors), `pairs=45` (of "
-        "speakers), to be part of summary numbers",
+        "[minimum sample size of a group](uncertainty.md#sample-size-minimums): for a verdict, "
+        "`inference=5` (speakers); for summary measures, `speakers=10`, `errors=5` (effective "
+        "errors) and `pairs=45` (pairs of speakers)",
         Texts,
         (),
         metavar="NAME=N",
         python_name="gates",
-        default_text="these numbers",
+        default_text="these values",
         may_be_empty=True,
     )
     # docs/methods/verdicts.md#standardised-rates
@@ -488,8 +487,8 @@ class AuditOptions(ReadOptions):
     )
     speaker_ids: str = option(
         OUTPUT_SECTION,
-        "speaker ids in the audit and the report: `never`, or `offenders`, a table of the speakers "
-        "with the most errors of each group",
+        "speaker ids in the audit and the report: `never`, or `offenders`, a table of each "
+        "group's speakers with the most errors",
         Text,
         NEVER,
         metavar="WHOM",
@@ -529,8 +528,8 @@ class CountOptions(ReadOptions):
 
     step: Any = option(
         COUNTING_SECTION,
-        "width of the score bins. Required for several groupings with suppression, as rows with "
-        "their own scores could be [joined](counts.md)",
+        "width of the score bins. Required for several groupings with suppression, because counts "
+        "by exact score could be [joined](counts.md)",
         metavar="WIDTH",
         default_text="no bins: each score is kept",
         value_type="float | str | None",
@@ -538,8 +537,8 @@ class CountOptions(ReadOptions):
     )
     thresholds: Any = option(
         COUNTING_SECTION,
-        "score at which to count; with `--step` in addition to the bins, otherwise at these scores "
-        "only",
+        "score at which to count: with `--step`, in addition to the bins; otherwise, only at "
+        "these scores",
         Unchecked,
         (),
         metavar="X",
@@ -549,7 +548,7 @@ class CountOptions(ReadOptions):
     )
     withhold: int = option(
         COUNTING_SECTION,
-        "withhold groups with fewer speakers than this; 0 withholds none",
+        "suppress groups with fewer speakers than this; 0 suppresses none",
         Number,
         5,
         is_whole=True,
@@ -560,9 +559,9 @@ class CountOptions(ReadOptions):
     )
     key: Any = option(
         COUNTING_SECTION,
-        "secret of the [site](counts.md#sites-that-may-not-share-rows), with which speakers are "
-        "renamed; also writes speaker counts, from which uncertainty can be computed",
-        default_text="counts only",
+        "secret of the [site](counts.md#sites-that-may-not-share-rows), which replaces speaker "
+        "ids by pseudonyms; also write speaker counts, from which audits compute uncertainty",
+        default_text="score counts only",
         is_common=True,
         value_type="str | os.PathLike[str] | None",
     )
@@ -570,13 +569,13 @@ class CountOptions(ReadOptions):
         COUNTING_SECTION,
         "create a new random secret, write it to this file and use it like `--key`",
         metavar="FILE",
-        default_text="`--key`",
+        default_text="the secret of `--key`",
         is_common=True,
         value_type="str | os.PathLike[str] | None",
     )
     regroup: bool = option(
         COUNTING_SECTION,
-        "with `--key`: count trials again by other groups although groups were withheld before",
+        "with `--key`: count trials again by other groups although groups were suppressed before",
         Flag,
         False,
     )
@@ -665,9 +664,8 @@ class AuditCommand(CommandOptions):
     json: bool = option(OUTPUT_SECTION, "print audit.json instead of the summary", Flag, False)
     fail_on: tuple[str, ...] = option(
         OUTPUT_SECTION,
-        "exit with code 1 if a limit is `not-met` or `inconclusive`, or if a group has the "
-        "verdict `worse`: `not-met,inconclusive`. For more conditions use a "
-        "[gate](gate.md)",
+        "findings that set exit code 1: `not-met` or `inconclusive` for limits, `worse` for "
+        "groups; for several, `not-met,inconclusive`. For more conditions, use a [gate](gate.md)",
         Texts,
         (),
         metavar="FINDINGS",
@@ -752,16 +750,17 @@ class ReportCommand(CommandOptions):
     )
     table: str | None = option(
         OUTPUT_SECTION,
-        "write or print this table only, as Markdown or LaTeX: `rates` (both error rates of each "
+        "write or print only this table, as Markdown or LaTeX: `rates` (both error rates of each "
         "group, systems side by side), `groups` (each group of one system with counts, ratio and "
-        "adjusted p), `measures`, `crosstabs` or `thresholds`; for several, `rates,measures`",
+        "adjusted p), `measures`, `crosstabs` or `thresholds`; for several tables, "
+        "`rates,measures`",
         Text,
         metavar="NAMES",
     )
     figures: Any = option(
         OUTPUT_SECTION,
         "write every figure as a separate file, in column width on white, and `index.md`, which "
-        "explains how to read each",
+        "explains each figure",
         metavar="FOLDER",
     )
     formats: str | None = option(
@@ -786,11 +785,11 @@ class ShowCommand(CommandOptions):
         positional_count="*",
     )
     by: str | None = option(
-        DISPLAY_SECTION, "show this grouping only: `gender+nationality`", Text, metavar="GROUPING"
+        DISPLAY_SECTION, "show only this grouping: `gender+nationality`", Text, metavar="GROUPING"
     )
-    system: str | None = option(DISPLAY_SECTION, "show this system only: `V2`, or `V2@H`", Text)
+    system: str | None = option(DISPLAY_SECTION, "show only this system: `V2`, or `V2@H`", Text)
     operating_point: str | None = option(
-        DISPLAY_SECTION, "show this operating point only: `fpr=0.001`", Text, metavar="POINT"
+        DISPLAY_SECTION, "show only this operating point: `fpr=0.001`", Text, metavar="POINT"
     )
     context: Any = option_like(ReportDetailsCommand, "context", section=DISPLAY_SECTION)
     notes: bool = option(

@@ -46,16 +46,16 @@ class HeldOutOptions(ReadOptions):
     )
     normalised: Any = option(
         FITTING_SECTION,
-        "the same trials with scores normalised without labels (AS-norm, quality): a common "
-        "threshold or calibrator on these scores is also judged",
+        "the same trials with scores normalised without labels (AS-norm, quality): also evaluate "
+        "a common threshold or calibrator on these scores",
         is_common=True,
         value_type="TableSource | None",
     )
     # docs/methods/gates.md#cross-fitting
     folds: int = option(
         UNCERTAINTY_SECTION,
-        "folds of speakers: each speaker is judged by what was fitted on the other folds; fewer "
-        "folds take less time and give wider intervals",
+        "number of folds of speakers; each speaker is evaluated with a fit on the other folds. "
+        "Fewer folds take less time and give wider intervals",
         Number,
         10,
         is_whole=True,

@@ -59,7 +59,7 @@ class MetricOptions(CommandOptions):
     )
     fpr: Any = option(
         MEASUREMENT_SECTION,
-        "FPR at which FNR is given",
+        "report the FNR at this FPR",
         default_text="`0.01`, `0.001` and `0.1`",
         metavar="RATE",
         is_repeatable=True,
@@ -69,7 +69,7 @@ class MetricOptions(CommandOptions):
     cost: tuple[str, ...] = option_like(AuditOptions, "cost")
     llr: bool = option_like(AuditOptions, "llr")
     distance: bool = option(
-        READING_SECTION, "scores are distances: lower for more similar voices", Flag, False
+        READING_SECTION, "scores are distances, lower for more similar voices", Flag, False
     )
     columns: Mapping[str, str] | None = option_like(ReadOptions, "columns", section=READING_SECTION)
     encoding: str | None = option_like(ReadOptions, "encoding", section=READING_SECTION)
@@ -93,4 +93,4 @@ class MetricCommand(CommandOptions):
         "write DET curves: SVG, PNG, PDF, HTML or JSON (Vega-Lite)",
         is_common=True,
     )
-    json: bool = option(OUTPUT_SECTION, "print JSON", Flag, False, is_common=True)
+    json: bool = option(OUTPUT_SECTION, "print the results as JSON", Flag, False, is_common=True)

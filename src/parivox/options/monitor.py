@@ -41,7 +41,7 @@ class MonitorOptions(ReadOptions):
     key: Any = option(
         MONITORING_SECTION,
         "file with the secret that turns speaker ids into pseudonyms; the state contains only "
-        "these. It may be the key of [`count`](counts.md#sites-that-may-not-share-rows)",
+        "pseudonyms. The key of [`count`](counts.md#sites-that-may-not-share-rows) can be used",
         is_common=True,
         value_type="str | os.PathLike[str] | None",
     )
@@ -49,7 +49,7 @@ class MonitorOptions(ReadOptions):
         MONITORING_SECTION,
         "with `--new`: create a new random secret, write it to this file and use it like `--key`",
         metavar="FILE",
-        default_text="`--key`",
+        default_text="the secret of `--key`",
         is_common=True,
         value_type="str | os.PathLike[str] | None",
     )
@@ -70,7 +70,7 @@ class MonitorOptions(ReadOptions):
     )
     skipped: bool = option(
         MONITORING_SECTION,
-        "record that no trials are known for the days since the last one",
+        "record that no trials are known for the days since the last recorded day",
         Flag,
         False,
     )
@@ -85,7 +85,7 @@ class MonitorOptions(ReadOptions):
         MONITORING_SECTION,
         "saved audit whose group rates are the reference",
         metavar="AUDIT",
-        default_text="the days before, from the fifth week on",
+        default_text="all earlier days, from the fifth week on",
         is_common=True,
         value_type="str | os.PathLike[str] | None",
     )
@@ -112,8 +112,8 @@ class MonitorOptions(ReadOptions):
     # docs/methods/monitoring.md#from-day-to-day
     day_sd: float = option(
         UNCERTAINTY_SECTION,
-        "variation of a group's FNR from day to day that raises no alarm, as a standard deviation "
-        "relative to its mean. Groups whose rates vary more are [not "
+        "day-to-day variation of a group's FNR that raises no alarm, as a standard deviation "
+        "relative to the mean. Groups whose rates vary more are [not "
         "judged](monitor.md#days-that-differ)",
         Number,
         0.1,
@@ -125,7 +125,7 @@ class MonitorOptions(ReadOptions):
     impostors: float = option(
         UNCERTAINTY_SECTION,
         "share of calls that may come from impostors [although labelled "
-        "genuine](monitor.md#labels): errors that they may explain raise no alarm",
+        "genuine](monitor.md#labels): errors that impostors may explain raise no alarm",
         Number,
         0.0,
         metavar="SHARE",

@@ -20,7 +20,7 @@ class PapersListCommand(CommandOptions):
 
     paper: Any = option(
         SELECTION_SECTION,
-        "show this paper only: `000`, `001`, `002` or `003`",
+        "show only this paper: `000`, `001`, `002` or `003`",
         metavar="PAPER",
         positional_count="?",
     )
@@ -32,7 +32,7 @@ class PapersRunCommand(CommandOptions):
 
     paper: Any = option(
         SELECTION_SECTION,
-        "paper to reproduce: `000`, `001`, `002` or `003`; without it, all",
+        "paper to reproduce: `000`, `001`, `002` or `003`; if omitted, all four",
         metavar="PAPER",
         positional_count="?",
     )
@@ -45,7 +45,7 @@ class PapersRunCommand(CommandOptions):
     )
     figure: str | None = option(SELECTION_SECTION, "number of a figure", Text, metavar="N")
     claim: str | None = option(
-        SELECTION_SECTION, "number of a section that makes a claim: `5.1`", Text, metavar="N"
+        SELECTION_SECTION, "number of a section with a claim: `5.1`", Text, metavar="N"
     )
     data: Any = option(
         SELECTION_SECTION,

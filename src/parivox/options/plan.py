@@ -64,8 +64,8 @@ class PlanOptions(CommandOptions):
 
     detect_ratio: float = option(
         GOAL_SECTION,
-        "ratio to detect: the rate of a group divided by that of the other groups; below 1 for a "
-        "group with fewer errors",
+        "ratio to detect: the rate of a group divided by the rate of the other groups; below 1 "
+        "for a group with fewer errors",
         Number,
         2.0,
         metavar="X",
@@ -98,7 +98,7 @@ class PlanOptions(CommandOptions):
         "FPR to plan for",
         Number,
         metavar="X",
-        default_text="that of each operating point",
+        default_text="the FPR of each operating point",
         low=1e-8,
         high=1,
         excluded=(1,),
@@ -139,8 +139,7 @@ class PlanOptions(CommandOptions):
 
     policy: Any = option(
         GOAL_SECTION,
-        "[policy](gate.md#what-a-policy-says): calculate the speakers that each of its conditions "
-        "needs",
+        "[policy](gate.md#what-a-policy-says): calculate the speakers that each condition needs",
         value_type="DocumentSource | None",
     )
 

@@ -86,7 +86,7 @@ class EmbedOptions(CommandOptions):
         "delete stored embeddings of recordings that the current list does not name",
         Flag,
         False,
-        default_text="they are kept",
+        default_text="all embeddings are kept",
     )
     workers: int | None = option(
         PROCESSING_SECTION,
@@ -99,7 +99,7 @@ class EmbedOptions(CommandOptions):
     ray: str | None = option(
         PROCESSING_SECTION,
         "use the processors of a [Ray cluster](scale.md#ray), given as `HOST:PORT`; without a "
-        "value, that of `RAY_ADDRESS` or of this machine",
+        "value, the cluster of `RAY_ADDRESS` or this machine",
         Text,
         metavar="ADDRESS",
         implied_text="auto",
@@ -139,7 +139,7 @@ class EmbedCommand(CommandOptions):
 class SystemsListCommand(CommandOptions):
     """The command line of `systems list`."""
 
-    json: bool = option(OUTPUT_SECTION, "print the list as JSON", Flag, False)
+    json: bool = option(OUTPUT_SECTION, "print the result as JSON", Flag, False)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -167,13 +167,13 @@ class ScoreFileOptions(CommandOptions):
         "replace an existing file",
         Flag,
         False,
-        default_text="it is kept",
+        default_text="existing files are kept",
         is_common=True,
     )
     models: Any = option(
         FILES_SECTION,
-        "model table with model and recording: [what is "
-        "enrolled](recordings.md#models-of-several-recordings)",
+        "model table with the [recordings of each "
+        "model](recordings.md#models-of-several-recordings)",
         default_text="each enrolment is one recording",
         is_common=True,
         value_type="TableSource | None",
@@ -198,7 +198,7 @@ class ScoreOptions(CommandOptions):
 
     embeddings: Any = option(
         FILES_SECTION,
-        "folder of `parivox embed`, or file of embeddings: npy, npz, Parquet, ark, scp",
+        "folder of `parivox embed`, or embedding file: npy, npz, Parquet, ark, scp",
         metavar="DIR",
         is_common=True,
         value_type="str | Path | Vectors",
@@ -251,7 +251,7 @@ class ScoreOptions(CommandOptions):
         value_type="SpeakerSource | None",
     )
     ray: str | None = option_like(
-        EmbedOptions, "ray", section=SCORING_SECTION, default_text="by this process"
+        EmbedOptions, "ray", section=SCORING_SECTION, default_text="this process"
     )
 
 
@@ -266,7 +266,7 @@ class AllPairsOptions(CommandOptions):
         ReadOptions,
         "utterances",
         section=COUNTING_SECTION,
-        default_text="that of the folder of `parivox embed`",
+        default_text="the table of the embedding folder",
         is_common=False,
     )
     id: str | None = option_like(ReadOptions, "id", section=COUNTING_SECTION)
@@ -275,7 +275,7 @@ class AllPairsOptions(CommandOptions):
         "step",
         section=COUNTING_SECTION,
         description="width of the score bins",
-        default_text="count at `--threshold` only",
+        default_text="count only at `--threshold`",
     )
     thresholds: Any = option_like(CountOptions, "thresholds", section=COUNTING_SECTION)
     operating_points: Any = option_like(
@@ -339,14 +339,14 @@ class ScoreCommand(CommandOptions):
     all_pairs: bool = option(
         COUNTING_SECTION,
         "score [all pairs](recordings.md#all-pairs) of the recordings instead of a trial list; "
-        "with `--counts`",
+        "requires `--counts`",
         Flag,
         False,
         is_common=True,
     )
     counts: bool = option(
         COUNTING_SECTION,
-        "write score counts and speaker counts, which an audit reads, instead of rows; with "
+        "write score counts and speaker counts, which an audit reads, instead of rows; requires "
         "`--all-pairs`",
         Flag,
         False,

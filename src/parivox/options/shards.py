@@ -33,8 +33,8 @@ class ShardsPlanCommand(CommandOptions):
     )
     shards: int = option(
         SHARDS_SECTION,
-        "number of shards, each with about as many rows; long files are split, and short files are "
-        "combined",
+        "number of shards, with about equal numbers of rows; long files are split, and short "
+        "files are combined",
         Number,
         32,
         is_whole=True,
@@ -51,7 +51,7 @@ class ShardsRunCommand(CommandOptions):
     folder: Any = option(SHARDS_SECTION, "folder of the plan", metavar="RUN", positional_count="1")
     shard: str | None = option(
         SHARDS_SECTION,
-        "run this shard only, such as `7/32`, and the pass that it needs next",
+        "run only the next pass of this shard, such as `7/32`",
         Text,
         metavar="N/OF",
         default_text="all shards and both passes",

@@ -156,7 +156,7 @@ class CheckOptions(DescribeOptions):
     )
     development: Any = option(
         CHECK_SECTION,
-        "development list, which should share nothing with this list",
+        "development list: report what it shares with this list",
         metavar="LIST",
         value_type="TableSource | None",
     )
@@ -173,7 +173,7 @@ class CheckOptions(DescribeOptions):
         metavar="CHECK=X",
         command_name="threshold",
         is_repeatable=True,
-        default_text="as on that page",
+        default_text="the values on that page",
         parser=_thresholds,
         value_type="Mapping[str, float] | None",
     )
@@ -291,7 +291,7 @@ class BuildOptions(CommandOptions):
     encoding: str | None = option_like(ReadOptions, "encoding", section=BUILDING_SECTION)
     quotes: str | None = option_like(ReadOptions, "quotes", section=BUILDING_SECTION)
     speaker_ids: bool = option(
-        BUILDING_SECTION, "name the speakers who are left out, also in the manifest", Flag, False
+        BUILDING_SECTION, "name the excluded speakers, also in the manifest", Flag, False
     )
     progress: Callable[[Progress], None] | None = option_like(
         ReadOptions, "progress", section=BUILDING_SECTION
@@ -328,7 +328,7 @@ class InclusiveOptions(BuildOptions):
     # docs/methods/planning.md#inclusive-lists
     per_speaker: int = option(
         SAMPLING_SECTION,
-        "target pairs, and nontarget pairs, of each speaker",
+        "number of target pairs, and of nontarget pairs, per speaker",
         Number,
         is_required=True,
         is_common=True,
@@ -393,14 +393,22 @@ class BalancedOptions(BuildOptions):
 
     # docs/methods/planning.md#balanced-lists
     speakers_per_group: int = option(
-        SAMPLING_SECTION, "speakers of each group", Number, is_required=True, **_COUNT_FROM_TWO
+        SAMPLING_SECTION,
+        "number of speakers per group",
+        Number,
+        is_required=True,
+        **_COUNT_FROM_TWO,
     )
     utterances_per_speaker: int = option(
-        SAMPLING_SECTION, "utterances of each speaker", Number, is_required=True, **_COUNT_FROM_TWO
+        SAMPLING_SECTION,
+        "number of utterances per speaker",
+        Number,
+        is_required=True,
+        **_COUNT_FROM_TWO,
     )
     pairs: int | None = option(
         SAMPLING_SECTION,
-        "target and nontarget pairs of each speaker",
+        "number of target pairs, and of nontarget pairs, per speaker",
         Number,
         default_text="as many as every group can provide",
         **_COUNT_BOUNDS,
@@ -423,15 +431,18 @@ class CrossOptions(BuildOptions):
         SAMPLING_SECTION,
         "total number of nontarget trials, divided among the pairs of groups",
         Number,
-        default_text="one of these three options",
+        default_text="one of `--trials`, `--per-cell` and `--complete` is required",
         **_COUNT_BOUNDS,
     )
     per_cell: int | None = option(
-        SAMPLING_SECTION, "nontarget trials of each pair of groups", Number, **_COUNT_BOUNDS
+        SAMPLING_SECTION,
+        "number of nontarget trials of each pair of groups",
+        Number,
+        **_COUNT_BOUNDS,
     )
     complete: bool = option(SAMPLING_SECTION, "use every possible nontarget pair", Flag, False)
     targets: int = option(
-        SAMPLING_SECTION, "target trials of each speaker", Number, 0, **_COUNT_FROM_ZERO
+        SAMPLING_SECTION, "number of target trials per speaker", Number, 0, **_COUNT_FROM_ZERO
     )
 
 
@@ -465,7 +476,7 @@ class VariantsOptions(ListOptions):
     # docs/methods/planning.md#variation-over-draws
     per_speaker: Any = option(
         SAMPLING_SECTION,
-        "pairs of each class per speaker, such as `25,50,75`",
+        "number of pairs of each class per speaker, such as `25,50,75`",
         Unchecked,
         (25, 50, 75),
         metavar="N,...",

@@ -31,7 +31,7 @@ class OtherAuditOptions(TypedDict, total=False):
     """table of failures to enrol and to acquire: recording, stage (enrol or acquire) and reason"""
     only: Sequence[str] | str
     """keep only trials in which both sides have this value: grade=4, same:recording=different,
-    enrol.channel=phone. Several values of one attribute are combined"""
+    enrol.channel=phone. Several values of one attribute are alternatives"""
     scores_format: str | None
     """format of the scores (default: detected from the content)"""
     columns: Mapping[str, str] | None
@@ -39,8 +39,8 @@ class OtherAuditOptions(TypedDict, total=False):
     accept=ja,reject=nein,failed=too short, nobody=guest for ids that stand for no speaker"""
     id: str | None
     """id column of the speaker table (default: the column that contains the ids. A column called
-    speaker or id takes precedence, a column without a name comes last. If several other columns fit
-    equally well, the option is needed)"""
+    speaker or id takes precedence; a column without a name comes last. If several other columns fit
+    equally well, this option is needed)"""
     encoding: str | None
     """encoding of text files that are neither UTF-8 nor UTF-16: cp1250, gbk or any other that
     Python supports (default: guessed, with a warning, if only one reading is possible; otherwise
@@ -71,19 +71,19 @@ class OtherAuditOptions(TypedDict, total=False):
     """definition of the EER: linear, nearest_max, nearest_mean, clova, speechbrain, kaldi,
     nist_sre16, rocch, pyeer (default: linear)"""
     rule: Sequence[str] | str
-    """rule that reads the FNR at a given FPR, and the reverse, from the error curve: conservative,
-    nearest, interp (default: conservative)"""
+    """rule for reading the FNR at a given FPR, and the FPR at a given FNR, from the error curve:
+    conservative, nearest, interp (default: conservative)"""
     reference: Sequence[str] | str | None
     """reference that groups are compared with: others (all other groups combined), pooled, macro,
-    geomean, best, or a group; verdicts use the first (default: these five; without intervals not
-    others)"""
+    geomean, best, or a group; verdicts use the first (default: the first five; without intervals,
+    not others)"""
     zero: Sequence[str] | str
     """treatment of rates without errors: none, jeffreys, nist (default: none, jeffreys)"""
     alpha: Sequence[float | str] | float | str
     """weights of FPR in measures that combine both error types (FDR, IR, GARBE): 0.5, 0,0.5,1 or
     0:1:0.05 (default: 0.5)"""
     sweep: str | None
-    """meta-measures over a grid of operating points: fpr=0.001:0.1:log100"""
+    """compute meta-measures over a grid of operating points: fpr=0.001:0.1:log100"""
     llr: bool
     """scores are natural-log likelihood ratios"""
     llr_base: int | None
@@ -93,8 +93,8 @@ class OtherAuditOptions(TypedDict, total=False):
     """method for intervals of rates: speakers or bootstrap; wilson, clopper-pearson and jeffreys
     treat trials as independent and serve comparison only (default: speakers)"""
     pooled_floor: bool
-    """widen FNR intervals of groups with few speakers where other groups show that speakers vary
-    more"""
+    """widen FNR intervals of groups with few speakers if other groups show larger variation between
+    speakers"""
     confidence: float
     """confidence level of intervals and verdicts, 0.5 to 0.999 (default: 0.95)"""
     replicates: int
@@ -111,20 +111,20 @@ class OtherAuditOptions(TypedDict, total=False):
     """grouping whose verdicts are confirmatory, such as gender or gender@fpr=0.01; the report shows
     it first (default: the first grouping at the first operating point)"""
     margin: float
-    """equivalence margin: the largest ratio, and its reciprocal, that counts as no difference
-    (default: 1.25)"""
+    """equivalence margin: the largest ratio that counts as equivalent; its reciprocal is the
+    smallest (default: 1.25)"""
     attempts: int | None
-    """number of attempts: report how many speakers are rejected, and how many impostors accepted,
-    in this many attempts"""
+    """number of attempts: report the share of speakers rejected in all, and of impostors accepted
+    in at least one"""
     gates: Sequence[str] | str
-    """minimum sample size of a group: inference=5 (speakers, for a verdict); speakers=10, errors=5
-    (effective errors), pairs=45 (of speakers), to be part of summary numbers (default: these
-    numbers)"""
+    """minimum sample size of a group: for a verdict, inference=5 (speakers); for summary measures,
+    speakers=10, errors=5 (effective errors) and pairs=45 (pairs of speakers) (default: these
+    values)"""
     standardise: Sequence[str] | str
     """add rates standardised over this attribute, with equal weight per stratum: same:gender"""
     speaker_ids: str
-    """speaker ids in the audit and the report: never, or offenders, a table of the speakers with
-    the most errors of each group (default: never)"""
+    """speaker ids in the audit and the report: never, or offenders, a table of each group's
+    speakers with the most errors (default: never)"""
     compat: str | None
     """bt4vt: add results by the rules of bt4vt 1.0.1 (curve cut at its ends, nearest threshold,
     nearest_max EER)"""
@@ -188,7 +188,7 @@ class OtherCountOptions(TypedDict, total=False):
     """table of failures to enrol and to acquire: recording, stage (enrol or acquire) and reason"""
     only: Sequence[str] | str
     """keep only trials in which both sides have this value: grade=4, same:recording=different,
-    enrol.channel=phone. Several values of one attribute are combined"""
+    enrol.channel=phone. Several values of one attribute are alternatives"""
     scores_format: str | None
     """format of the scores (default: detected from the content)"""
     columns: Mapping[str, str] | None
@@ -196,8 +196,8 @@ class OtherCountOptions(TypedDict, total=False):
     accept=ja,reject=nein,failed=too short, nobody=guest for ids that stand for no speaker"""
     id: str | None
     """id column of the speaker table (default: the column that contains the ids. A column called
-    speaker or id takes precedence, a column without a name comes last. If several other columns fit
-    equally well, the option is needed)"""
+    speaker or id takes precedence; a column without a name comes last. If several other columns fit
+    equally well, this option is needed)"""
     encoding: str | None
     """encoding of text files that are neither UTF-8 nor UTF-16: cp1250, gbk or any other that
     Python supports (default: guessed, with a warning, if only one reading is possible; otherwise
@@ -214,7 +214,7 @@ class OtherCountOptions(TypedDict, total=False):
     """function called with the progress of each stage, when the stage begins and ends and at most
     four times a second in between; print shows it"""
     regroup: bool
-    """with --key: count trials again by other groups although groups were withheld before"""
+    """with --key: count trials again by other groups although groups were suppressed before"""
     llr: bool
     """scores are natural-log likelihood ratios"""
     llr_base: int | None
@@ -240,7 +240,7 @@ class OtherBuildOptions(TypedDict, total=False):
     quotes: str | None
     """none: quotes in text tables are ordinary characters and do not enclose cells"""
     speaker_ids: bool
-    """name the speakers who are left out, also in the manifest"""
+    """name the excluded speakers, also in the manifest"""
     progress: Callable[[Progress], None] | None
     """function called with the progress of each stage, when the stage begins and ends and at most
     four times a second in between; print shows it"""
