@@ -62,7 +62,7 @@ def test_lists_too_large_for_memory_tell_too(trials, speakers, beyond_memory):
     beyond_memory()
     large = pv.audit({"S": trials}, speakers=speakers, **OPTIONS)
     assert counted(large) == counted(in_memory)
-    told = r"too long for memory.{0,4}neither the list nor ids and scores are checked; audit"
+    told = r"not fit in memory.{0,4}the trial list, the ids and the scores were not checked"
     assert any(re.search(told, words) for words in data_notes(large, NAME))
     assert any(re.search(told, note.words) for note in data_warnings(large))
     assert data_warnings(in_memory) == []

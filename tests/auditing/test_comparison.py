@@ -150,7 +150,7 @@ def test_the_same_trials_tell_more_than_other_people(data, better_and_worse):
     both = {name: people[name] + strangers[name] for name in people}
     apart = whole(audited({"A": trials, "B@others": others}, both).comparison)
     paired = whole(better_and_worse)
-    told = "no trial in common; the lists are compared as wholes; no speaker in common"
+    told = "the lists have no trial in common and are compared as wholes; no speaker in common"
     assert shared_in_words(apart) == told
     assert apart["difference"] == pytest.approx(paired["difference"])
     assert paired["high"] - paired["low"] < 0.9 * (apart["high"] - apart["low"])
@@ -171,12 +171,13 @@ def test_what_two_lists_share_is_said(data):
         (row["list"], row["other_list"]): shared_in_words(row)
         for row in table.subset(grouping="all", metric="eer")
     }
-    wholes = "in common; the lists are compared as wholes"
-    assert reported["x", "y"] == f"no trial {wholes}; the same 48 speakers"
+    wholes = "and are compared as wholes"
+    shared = f"the lists have no trial in common {wholes}; the same 48 speakers"
+    assert reported["x", "y"] == shared
     assert reported["all", "shuffled"] == "the same trials"
     few = len(kept)
-    trials_told = f"{few:,} of {n:,} and {few:,} trials {wholes}"
-    assert reported["all", "fewer"] == f"{trials_told}; 36 of 48 and 36 speakers in common"
+    told = f"the lists have {few:,} trials in common (of {n:,} and {few:,}) {wholes}"
+    assert reported["all", "fewer"] == f"{told}; 36 speakers in common (of 48 and 36)"
     assert len(reported) == 10  # every pair, once
 
 
@@ -192,7 +193,10 @@ def test_systems_are_compared_on_the_trials_that_both_have(data, capsys):
     fewer = without_hardest(trials, 60)
     audit = audited({"A": trials, "B": fewer}, people)
     rows = list(audit.comparison.subset())
-    common = f"{n - 60:,} of {n:,} and {n - 60:,} trials in common; only these are compared"
+    common = (
+        f"both systems have {n - 60:,} trials in common (of {n:,} and {n - 60:,}); only the "
+        "common trials are compared"
+    )
     assert {shared_in_words(row) for row in rows} == {common}
     print_summary(audit, details=True)
     assert f"A against B: {common}" in capsys.readouterr().out
@@ -214,7 +218,7 @@ def test_systems_are_compared_by_what_stands_with_the_trials_that_both_have(data
     audit = audited({"A": whole_list, "B": fewer}, people, by=by)
     rows = [row for row in audit.comparison if row["grouping"] == by]
     assert rows
-    assert all(shared_in_words(row).endswith("in common; only these are compared") for row in rows)
+    assert all(shared_in_words(row).endswith("only the common trials are compared") for row in rows)
 
 
 def test_the_order_of_rows_and_the_number_of_systems_change_no_comparison(data):
@@ -224,7 +228,7 @@ def test_the_order_of_rows_and_the_number_of_systems_change_no_comparison(data):
     table = audited({"A": trials, "B": fewer, "C": back}, people).comparison
     reported = {(row["system"], row["other_system"]): shared_in_words(row) for row in table}
     assert reported["B", "C"] == "the same trials"
-    assert reported["A", "B"].endswith("trials in common to all 3 systems; only these are compared")
+    assert reported["A", "B"].startswith("all 3 systems have ")
     assert reported["A", "B"] == reported["A", "C"]
     assert {row["difference"] for row in table if is_told(row["difference"])} == {0.0}
 
@@ -355,7 +359,7 @@ def test_counts_are_refused(data, tmp_path):
     trials, people = data
     path = tmp_path / "counts.parquet"
     pv.count(trials, speakers=people, by="nation").save(path)
-    with pytest.raises(ConfigError, match="score counts contain no speakers"):
+    with pytest.raises(ConfigError, match="score counts do not identify speakers"):
         pv.audit({"A": path, "B": path}, compare=True)
 
 

@@ -139,7 +139,7 @@ def test_two_spellings_of_a_person_are_counted_and_not_shown(one, other):
     assert odd.count == 2
     assert one not in in_words(odd.note)
     again = people().with_columns(speaker=pl.col("speaker").str.to_uppercase()).head(3)
-    assert "speakers that may be one person with two spellings" in warned(
+    assert "speakers who may be one person under two spellings" in warned(
         trials(), pl.concat([people(), again])
     )
 
@@ -185,7 +185,7 @@ def test_a_group_whose_scores_are_negated_is_named():
     frame, three = trials(), people().with_columns(gender=pl.Series(["f", "m", "n"] * 8))
     is_n = pl.col("enrol").str.slice(1, 2).cast(int) % 3 == 2
     turned = frame.with_columns(score=pl.when(is_n).then(-pl.col("score")).otherwise("score"))
-    assert "trials of n whose target trials score below its nontarget trials" in warned(
+    assert "trials of n, in which target trials score below nontarget trials" in warned(
         turned, three
     )
 
@@ -208,7 +208,7 @@ def test_both_orders_of_a_pair_with_other_scores_are_named():
     rounded = back.with_columns(pl.col("score") * (1 + 1e-7))
     assert warned(pl.concat([frame, rounded])) == []
     observed = warned(pl.concat([frame, back.with_columns(pl.col("score") + 0.5)]))
-    assert observed == ["pairs in both orders that have different scores"]
+    assert observed == ["pairs whose two orders have different scores"]
 
 
 def test_calls_that_occur_again_are_named():
@@ -310,7 +310,7 @@ def test_a_day_whose_decisions_are_swapped_is_named_without_asking_for_days(has_
 def test_a_threshold_that_hardly_tells_trials_apart_is_named():
     low = float(trials()["score"].quantile(0.02))
     (item,) = warned(trials(), operating_points=[f"threshold={low!r}"])
-    assert item == "thresholds that may be of another model or scale"
+    assert item == "thresholds that may belong to another model or scale"
     middle = float(trials()["score"].median())
     assert warned(trials(), operating_points=[f"threshold={middle!r}"]) == []
 

@@ -472,7 +472,7 @@ def item(audit, text, **where):
 def test_trials_without_a_threshold_are_told_for_each_group():
     scores = {**PAIRS, "score": [0.9, 0.7, 0.3], "threshold": ["0.5", "", "0.6"]}
     audit = pv.audit(scores, speakers=PEOPLE, by="sex")
-    words = "trials without decision or threshold, not in deployed"
+    words = "trials without decision or threshold, not counted at the operating point deployed"
     assert item(audit, words, grouping="") == {"": 1}
     assert item(audit, words, grouping="sex") == {"f": 0, "m": 1}
     (fnr,) = audit.groups.subset(grouping="all", metric="fnr", operating_point="deployed")

@@ -32,7 +32,9 @@ def test_it_is_the_audit_of_a_file_of_these(trials, speakers, only, kept):
     for name in TABLES:
         assert getattr(selected, name).to_dict() == getattr(alone, name).to_dict(), name
     (note,) = [
-        row for row in selected.data.rows() if item_in_words(row).startswith("trials that are not")
+        row
+        for row in selected.data.rows()
+        if item_in_words(row).startswith("trials that do not match")
     ]
     assert (note["count"], note["note"]) == (rows.count(False), "set_aside")
     assert [*selected.record["options"]["only"]] == only

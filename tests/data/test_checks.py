@@ -165,17 +165,17 @@ def test_what_is_odd_is_counted(read, csv, rows, plain, count):
         "target trials": 3,
         "nontarget trials": 6,
         "trials without score": 1,
-        "rows without score whose trial is in another row": 1,
+        "rows without score whose trial is also in another row": 1,
         "exact duplicates": 2,
         "reversed pairs": 2,
         "trials of an utterance with itself": 1,
         "infinite scores": 2,
-        "utterance ids that begin with their speaker": 6,
+        "utterance ids that begin with the speaker id": 6,
     }
     (note_text,) = (
         in_words(note.note) for note in trial_set.data_notes if note.item == "reversed_pairs"
     )
-    assert "1 of them with another score, by up to 0.0001" in note_text
+    assert "in 1 of them the two scores differ, by up to 0.0001" in note_text
     assert trial_set.score_range == (-0.25, 0.9)
 
 
@@ -228,7 +228,7 @@ def test_what_finds_no_partner_is_counted(joined, count):
         LIST.replace("0 b/2 c/1\n", "") + "0 c/9 a/1\n", more=[("a/2", "b/2", "0.1")]
     )
     assert trial_set.n_trials == 4
-    assert count(trial_set, "scores that are in no trial") == 2
+    assert count(trial_set, "scores that belong to no trial of the list") == 2
     assert count(trial_set, "trials without score", "trials") == 1
     trial_set = joined(LIST + LIST)
     assert count(trial_set, "exact duplicates", "trials") == 5

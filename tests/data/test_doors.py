@@ -235,7 +235,7 @@ def test_target_trials_that_are_all_set_aside_are_told(write):
     rows = [
         (item_in_words(row), row["count"]) for row in audit.data.subset(source="oddities").rows()
     ]
-    assert ("target trials excluded, so that none is left", 24) in rows
+    assert ("target trials excluded, so that no target trial is left", 24) in rows
 
 
 @pytest.mark.parametrize(

@@ -307,7 +307,7 @@ def test_what_is_odd_is_counted(write):
         "reversed pairs": 1,
         "trials of an utterance with itself": 1,
         "trials without score": 1,
-        "ids like long numbers shortened by a spreadsheet": 1,
+        "ids that look like long numbers shortened by a spreadsheet": 1,
     }
     assert inspected_file.problems == ()
 

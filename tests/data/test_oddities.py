@@ -78,17 +78,17 @@ def test_values_that_may_be_one_are_told(values, note):
 @pytest.mark.parametrize("value", ["-", "?", "#N/A", "NaT", "UNK", "n.a.", "missing"])
 def test_words_that_look_unknown_are_told_where_they_are_groups(value):
     table = people("group", ["f", "m", value])
-    assert noted(trials(), table)["values of 'group' that look unknown"] == (1, repr(value))
-    assert inspected(table)["values of 'group' that look unknown"] == (1, repr(value))
+    assert noted(trials(), table)["values of 'group' that may mean unknown"] == (1, repr(value))
+    assert inspected(table)["values of 'group' that may mean unknown"] == (1, repr(value))
 
 
 @pytest.mark.parametrize("attributes", ["age:18,60", "speaker.age:18,60"])
 def test_ages_that_are_none_are_told_with_the_range_of_bands(attributes):
     table = {"speaker": SPEAKERS, "age": [*range(17, 38), -1, 999, 1990]}
     notes = noted(trials(), table, by=attributes)
-    odd = (3, "-1, 999, 1990; the others are from 17 to 37")
+    odd = (3, "-1, 999, 1990; all other numbers are from 17 to 37")
     assert notes["numbers of 'age' far from all others"] == odd
-    assert notes["different numbers of 'age'"] == (24, "from -1 to 1990")
+    assert notes["different numbers in 'age'"] == (24, "from -1 to 1990")
     assert inspected(table)["numbers of 'age' far from all others"] == odd
 
 

@@ -19,7 +19,10 @@ def test_a_table_of_utterances(read, write, count):
     trial_set = read(SCORES, utterances=table)
     assert trial_set.utterance_speaker.tolist() == [0, 0, 1]
     assert next(trial_set.partitions()).target.tolist() == [True, False]
-    assert count(trial_set, "utterances with a speaker in the table", "utterances") == 3
+    assert (
+        count(trial_set, "utterances whose speaker is in the table of utterances", "utterances")
+        == 3
+    )
     assert trial_set.provenance[-1]["columns"] == {"utterance": "Utt", "speaker": "Spk"}
 
 
@@ -61,7 +64,7 @@ def test_columns_of_speakers(read, count):
     text = "enrol,test,score,enrol_speaker,test_speaker\nu1,u2,0.9,a,a\nu1,v1,0.1,a,b\n"
     trial_set = read(text)
     assert trial_set.utterance_speaker.tolist() == [0, 0, 1]
-    assert count(trial_set, "utterances with a speaker in a column") == 3
+    assert count(trial_set, "utterances whose speaker is in a column of the trials") == 3
     with pytest.raises(
         DataError, match="row 4, column 'test_speaker': utterance 'u1' is of speaker 'b' here"
     ):

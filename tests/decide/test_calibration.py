@@ -247,7 +247,7 @@ def test_one_class_decisions_and_infinite_scores_are_refused(shifted):
 def test_lists_beyond_memory_and_counts_are_refused(shifted, tmp_path, monkeypatch, find):
     trials, speakers = shifted
     pv.count(trials, speakers=speakers, by="gender", step=0.1).save(tmp_path / "some.counts")
-    with pytest.raises(pv.ConfigError, match="score counts contain no speakers"):
+    with pytest.raises(pv.ConfigError, match="score counts do not identify speakers"):
         find(tmp_path / "some.counts", by="gender")
     for most in ("IN_MEMORY_TRIALS", "SHARD_TRIALS"):
         monkeypatch.setattr(f"parivox.data.trial_shards.{most}", 100)
@@ -262,7 +262,7 @@ def test_a_group_too_small_or_without_a_line_keeps_the_common_calibrator(shifted
     )
     calibration = pv.calibrate(trials, speakers=few, **OPTIONS)
     group_rows, common = rows(calibration, "per group")["x"], rows(calibration, "common")["x"]
-    assert reason_text(group_rows) == "2 of its speakers are left to fit on, 5 needed"
+    assert reason_text(group_rows) == "2 speakers are left to fit on; 5 are needed"
     assert group_rows["cllr"] == common["cllr"]
     assert "x" not in calibration.apart
     of_m = pl.col("enrol") >= "p30"
@@ -271,7 +271,7 @@ def test_a_group_too_small_or_without_a_line_keeps_the_common_calibrator(shifted
     )
     calibration = pv.calibrate(parted, speakers=speakers, **OPTIONS)
     reason = reason_text(rows(calibration, "per group")["m"])
-    assert reason == "every target trial outscores all nontarget trials: the slope has no limit"
+    assert reason == "every target trial outscores all nontarget trials, so the slope is unlimited"
 
 
 def test_people_alone_in_their_group_and_of_unknown_group_take_the_common_calibrator(shifted):
@@ -284,7 +284,7 @@ def test_people_alone_in_their_group_and_of_unknown_group_take_the_common_calibr
     )
     calibration = pv.calibrate(trials, speakers=regrouped_speakers, **OPTIONS)
     group_rows = rows(calibration, "per group")
-    assert reason_text(group_rows["x"]) == "0 of its speakers are left to fit on, 5 needed"
+    assert reason_text(group_rows["x"]) == "0 speakers are left to fit on; 5 are needed"
     assert group_rows["x"]["cllr"] == rows(calibration, "common")["x"]["cllr"]
     assert group_rows["x"]["cllr_low"] is None
     assert calibration.record["unknown"] > 0

@@ -250,7 +250,7 @@ def test_a_group_too_small_to_be_held_out_keeps_the_common_threshold(shifted):
     )
     selection = pv.thresholds(trials, speakers=few, **OPTIONS)
     group_rows, common = rows(selection, "per group")["x"], rows(selection, "common")["x"]
-    assert reason_text(group_rows) == "2 of its speakers are left to fit on, 5 needed"
+    assert reason_text(group_rows) == "2 speakers are left to fit on; 5 are needed"
     assert group_rows["threshold"] == common["threshold"]
     assert "x" not in selection.apart
 

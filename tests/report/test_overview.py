@@ -260,7 +260,7 @@ def test_systems_with_other_trials_are_compared_on_those_in_common(material):
         "The data do not show whether A or B falsely rejects fewer target trials: "
     )
     assert any(
-        "in common; only these are compared" in statement.short
+        "only the common trials are compared" in statement.short
         for statement in audit_overview.caveats
     )
 

@@ -169,7 +169,7 @@ def test_counts_say_why_nothing_is_said_of_chance(material, printed, tmp_path):
     pv.count({"A": trials}, speakers=speakers, by=["gender"]).save(tmp_path / "all.counts")
     text = flat(printed(pv.audit(tmp_path / "all.counts")))
     opening = text.split("From 1 file of counts")[0]
-    assert "No confidence intervals: score counts contain no speakers." in opening
+    assert "No confidence intervals: score counts do not identify speakers." in opening
     assert "do not contain:" in text.split("gender: 2 groups")[0]
 
 

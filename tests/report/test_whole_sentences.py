@@ -108,6 +108,7 @@ ASK_FOR_KEYS = {
     "report/systems.py": {"_duplicate_audio_lines"},
     "report/trials.py": {"_speaker_table"},
     "report/verdict_sentences.py": {
+        "_all_groups_equivalent",
         "_all_groups_inconclusive",
         "_condition",
         "_frequency",

@@ -128,7 +128,7 @@ def test_what_is_left_out_is_told(trials):
     group[5:7] = "unknown"
     table = {"score": score, "label": trials["label"].astype(str), "gender": group}
     notes = " ".join(map(fact_text, pv.metrics(table, groups="gender").notes))
-    assert "3 trials without a score were left out" in notes
+    assert "3 trials without a score were excluded" in notes
     assert "2 trials are in no group" in notes
     assert "no intervals, as the speakers are unknown" in notes
 

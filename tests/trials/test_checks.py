@@ -176,13 +176,15 @@ def test_results_of_lists_with_scores_are_compared(even, people):
         cell["score"] = [float(label) for label in cell["label"]]
     reference_lists[1]["score"] = [0.5 for _ in reference_lists[1]["label"]]
     sentence = check(scored, speakers=people, by="gender", variants=reference_lists)["G6"].sentence
-    assert sentence.startswith("3 different lists; their EER is 0.00 to 50.00 %, and differs most")
+    assert sentence.startswith("3 different lists; the EER of the lists is 0.00 to 50.00 %; ")
     turned_sentence = check(turned, speakers=people, by="gender", variants=reference_lists[:1])[
         "G6"
     ].sentence
-    assert "their EER is 0.00 to 0.00 %" in turned_sentence  # distances
+    assert "the EER of the lists is 0.00 to 0.00 %" in turned_sentence  # distances
     bare = check(even, speakers=people, variants=reference_lists)["G6"].sentence
-    assert bare == "3 different lists; add scores to see how far their results differ"
+    assert bare == (
+        "3 different lists; add scores to see how much results differ between the lists"
+    )
 
 
 def test_variants_are_counted_once_each(even, people):
@@ -222,7 +224,7 @@ def test_what_is_unknown_is_neither_same_nor_different(even, people):
     checked = check(even, speakers=people, by="nationality", thresholds=SMALL)
     assert "2 trials (25.0 %)" in checked["grades"].sentence
     assert checked["within gender"].statistic == 1.0
-    assert "2 n.k." in checked["within gender"].sentence
+    assert "2 unknown" in checked["within gender"].sentence
 
 
 def test_findings_and_json_hold_no_speaker():
@@ -292,6 +294,8 @@ def test_the_list_of_paper_003(protocol_checked):
     assert failing(protocol_checked) == {"G1", "G2", "G3", "G4", "G7", "G8", "G9"}
     assert "41.6 % (USA) to 56.4 % (New Zealand)" in protocol_checked["G8"].sentence
     assert "23.7 % (Ireland) to 53.6 % (India)" in protocol_checked["G9"].sentence
-    assert "9 speakers are never enrolled, 9 never tested" in protocol_checked["sides"].sentence
+    assert (
+        "never enrolled: 9 speakers, never tested: 9 speakers" in protocol_checked["sides"].sentence
+    )
     assert "71 to 586" in protocol_checked["sides"].sentence
-    assert protocol_checked["within Gender"].sentence.startswith("45.7 % within, 54.3 % across")
+    assert protocol_checked["within Gender"].sentence.startswith("45.7 % with the same value")

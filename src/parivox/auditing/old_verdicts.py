@@ -131,4 +131,5 @@ def _system_facts(
         p,
         bool(p < 1 - confidence),
         row["reason"],
+        row["reference"],
     ).facts()

@@ -123,6 +123,7 @@ class SystemVerdict(NamedTuple):
     """Whether that test shows a difference."""
     assumption: str
     """What the test takes for granted, as the code of a fact; empty for nothing."""
+    reference: str
 
     def facts(self) -> str:
         """Return what is found, as facts of one cell."""
@@ -158,7 +159,12 @@ class SystemVerdict(NamedTuple):
     def _facts_of(self, compared: ComparedGroups) -> Iterator[str]:
         n_groups = len(compared.groups)
         if self.verdict == "equivalent":
-            yield fact("all_groups_equivalent", groups=n_groups, margin=self.margin)
+            yield fact(
+                "all_groups_equivalent",
+                groups=n_groups,
+                margin=self.margin,
+                reference=self.reference,
+            )
             return
         n_inconclusive = int((compared.codes == "inconclusive").any(axis=0).sum())
         if self.verdict == "differs":

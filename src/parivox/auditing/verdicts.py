@@ -224,6 +224,7 @@ def _system_columns(
         tested_p,
         differs,
         assumption,
+        options.reference[0],
     )
     return columns | {"sentence": system_verdict.facts()}
 

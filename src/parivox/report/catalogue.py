@@ -49,14 +49,18 @@ def _undefined_share(values: Mapping[str, Any]) -> str:
     return f"undefined in {np.round(100 * values['share'], 1)} % of the replicates"
 
 
+def _excluded_share(values: Mapping[str, Any]) -> str:
+    return f"{100 * values['share']:.1f} % of the trials excluded"
+
+
 def _partial_mean(values: Mapping[str, Any]) -> str:
     n_used, n_groups = values["groups"], values["all_groups"]
-    return f"mean over {n_used} of {n_groups} groups; undefined in {n_groups - n_used}"
+    return f"mean over the {n_used} of {n_groups} groups in which the value is defined"
 
 
 def _bin_edges(values: Mapping[str, Any]) -> str:
     bins = Bins(values["step"], tuple(values["thresholds"]))
-    return f"its threshold is not an edge of {bins.in_words()}"
+    return f"the threshold is not an edge of {bins.in_words()}"
 
 
 def _few_errors(values: Mapping[str, Any]) -> str:
@@ -70,15 +74,16 @@ def _few_speakers(values: Mapping[str, Any]) -> str:
 
 
 def _common_trials(values: Mapping[str, Any]) -> str:
-    restriction = f" to all {values['systems']} systems" if values.get("systems", 2) > 2 else ""
+    n_systems = values.get("systems", 2)
+    owners = f"all {n_systems} systems have" if n_systems > 2 else "both systems have"
     return (
-        f"{values['common']:,} of {values['first']:,} and {values['second']:,} trials in common"
-        f"{restriction}; only these are compared"
+        f"{owners} {values['common']:,} trials in common (of {values['first']:,} and "
+        f"{values['second']:,}); only the common trials are compared"
     )
 
 
 def _strata(values: Mapping[str, Any]) -> str:
-    return f"equal weights: {', '.join(values['strata'])}"
+    return f"equal weight per stratum: {', '.join(values['strata'])}"
 
 
 SENTENCES: dict[str, SentenceTemplate] = {
@@ -92,46 +97,47 @@ SENTENCES: dict[str, SentenceTemplate] = {
     ),
     "threshold_between_edges": SentenceTemplate(_bin_edges, {"step": "0.01", "thresholds": [0.5]}),
     "unresolvable": SentenceTemplate(
-        "unresolvable: {target_rate!r} is below one error in {trials} trials",
+        "unresolvable: a rate of {target_rate!r} is below one error in {trials} trials",
         {"target_rate": 0.001, "trials": 500},
     ),
     "not_declared_llr": SentenceTemplate(
         "scores are not declared to be log-likelihood ratios (--llr)"
     ),
-    "undefined_on_scores": SentenceTemplate("undefined on these scores"),
+    "undefined_on_scores": SentenceTemplate("undefined for these scores"),
     "no_trials_of_failed_recordings": SentenceTemplate(
-        "no trial of a failed recording is in the list"
+        "the list contains no trial of a failed recording"
     ),
-    "group_of_trials": SentenceTemplate("a group of trials, not of recordings"),
+    "group_of_trials": SentenceTemplate("the group consists of trials, not of recordings"),
     "none_attempted": SentenceTemplate("no attempts"),
     "failures_not_given": SentenceTemplate("failures were not supplied"),
-    "no_seconds": SentenceTemplate("no trial has seconds"),
-    "unknown_from_counts": SentenceTemplate("not known from counts alone"),
+    "no_seconds": SentenceTemplate("no trial has a time in seconds"),
+    "unknown_from_counts": SentenceTemplate("cannot be computed from score counts"),
     "no_common_stratum": SentenceTemplate(
         "no stratum in which every group has trials of several speakers"
     ),
     "withheld": SentenceTemplate("suppressed: fewer than {speakers} speakers", {"speakers": 5}),
     "withheld_to_protect": SentenceTemplate(
-        "suppressed: otherwise a group of fewer than {speakers} speakers could be computed",
+        "suppressed: otherwise the values of a group of fewer than {speakers} speakers could be "
+        "computed",
         {"speakers": 5},
     ),
-    "exact_value": SentenceTemplate("exact: {exact:.9g}", {"exact": 0.0475}),
+    "exact_value": SentenceTemplate("exact value: {exact:.9g}", {"exact": 0.0475}),
     "bt4vt_needs_both_classes": SentenceTemplate("bt4vt needs trials of both classes"),
     # what a reader must know of an interval
     "common_speaker": SentenceTemplate("one speaker takes part in all trials"),
     "no_errors": SentenceTemplate("no errors"),
     "only_errors": SentenceTemplate("only errors"),
-    "deff_of_other_groups": SentenceTemplate("design effect of the other groups"),
+    "deff_of_other_groups": SentenceTemplate("computed with the design effect of the other groups"),
     "speakers_as_trials": SentenceTemplate("each speaker counted as one trial"),
-    "variance_raised": SentenceTemplate("variance raised to that of the other groups"),
+    "variance_raised": SentenceTemplate("variance raised towards that of the other groups"),
     "interval_may_be_short": SentenceTemplate("interval may be short"),
     "upper_limit_only": SentenceTemplate("upper limit only"),
     "few_speakers_for_rare_kinds": SentenceTemplate(
-        "{speakers} speakers cannot exclude a rare kind of speaker with many errors",
+        "{speakers} speakers are too few to exclude that a rare kind of speaker has many errors",
         {"speakers": 12},
     ),
     "threshold_varies": SentenceTemplate(
-        "includes threshold uncertainty: set on the audited trials"
+        "the interval includes the uncertainty of the threshold, set on the audited trials"
     ),
     "threshold_stays": SentenceTemplate(
         "the threshold, set on the audited trials, is treated as fixed"
@@ -139,9 +145,9 @@ SENTENCES: dict[str, SentenceTemplate] = {
     "optimism_corrected": SentenceTemplate("corrected for the optimism of minimum Cllr"),
     "undefined_in_replicates": SentenceTemplate(_undefined_share, {"share": 0.012}),
     "reference_itself": SentenceTemplate("the reference itself"),
-    "as_of_fpr": SentenceTemplate("as of FPR"),
+    "as_of_fpr": SentenceTemplate("interval taken from FPR"),
     "equal_weights": SentenceTemplate(_strata, {"strata": ["phone", "studio"]}),
-    "trials_left_out": SentenceTemplate("{share:.1%} of the trials left out", {"share": 0.25}),
+    "trials_left_out": SentenceTemplate(_excluded_share, {"share": 0.25}),
     # why there is no interval
     "no_interval": SentenceTemplate("no interval", {_CAUSE: "same_in_all_replicates"}),
     "no_interval_of_log_ratio": SentenceTemplate(
@@ -159,18 +165,21 @@ SENTENCES: dict[str, SentenceTemplate] = {
     ),
     "fewer_than_two_speakers": SentenceTemplate("fewer than two speakers"),
     "same_in_all_replicates": SentenceTemplate("the same in all replicates"),
-    "all_replicates_alike": SentenceTemplate("every replicate is alike"),
-    "beyond_number_range": SentenceTemplate("beyond the range of numbers"),
+    "all_replicates_alike": SentenceTemplate("all replicates have the same value"),
+    "beyond_number_range": SentenceTemplate("outside the range of floating-point numbers"),
     "same_group_or_reference": SentenceTemplate(
         "the group or its reference is the same in all replicates"
     ),
-    "no_errors_in_any_replicate": SentenceTemplate("no errors, nor in any replicate"),
-    "unknown_test_speakers": SentenceTemplate("nontarget trials whose test speaker is not known"),
-    "speakers_unknown_from_counts": SentenceTemplate("score counts contain no speakers"),
+    "no_errors_in_any_replicate": SentenceTemplate("no errors in the data or in any replicate"),
+    "unknown_test_speakers": SentenceTemplate(
+        "the test speakers of some nontarget trials are unknown"
+    ),
+    "speakers_unknown_from_counts": SentenceTemplate("score counts do not identify speakers"),
     "too_many_trials_for_memory": SentenceTemplate("too many trials to fit in memory"),
-    "too_many_speakers_to_draw": SentenceTemplate("too many speakers to draw from"),
+    "too_many_speakers_to_draw": SentenceTemplate("too many speakers for random draws"),
     "tau_log_is_cut_off": SentenceTemplate(
-        "tau_log is cut off at 0, which distorts its replicates; spread is its square, not cut off"
+        "replicates of tau_log are distorted, because tau_log is cut off at 0; spread is the square "
+        "of tau_log without this cut-off"
     ),
     "few_speakers_decide_slope": SentenceTemplate("the slope depends on one or two speakers"),
     # why a measure of groups is undefined, or of which groups it is
@@ -180,33 +189,35 @@ SENTENCES: dict[str, SentenceTemplate] = {
         "fewer than {speakers} speakers to split, or no replicates", {"speakers": 4}
     ),
     "no_group_has_errors": SentenceTemplate("no group has errors"),
-    "no_group_has_rate": SentenceTemplate("no group has the rate"),
-    "too_few_errors_to_draw": SentenceTemplate("too few errors to draw a system with equal rates"),
+    "no_group_has_rate": SentenceTemplate("no group has a value of the rate"),
+    "too_few_errors_to_draw": SentenceTemplate(
+        "too few errors to simulate a system with equal rates"
+    ),
     "too_few_groups_to_draw": SentenceTemplate(
-        "too few groups with enough speakers to draw a system with equal rates"
+        "too few groups with enough speakers to simulate a system with equal rates"
     ),
     "no_speakers_to_exchange": SentenceTemplate("no speakers to exchange between groups"),
     "shared_speakers": SentenceTemplate(
-        "no valid draws with equal rates: speakers are in several groups"
+        "equal rates cannot be simulated: some speakers are in several groups"
     ),
     "fewer_than_two_groups": SentenceTemplate("fewer than two groups"),
     "fewer_than_three_groups": SentenceTemplate("fewer than three groups"),
     "fewer_than_two_groups_with_errors": SentenceTemplate(
-        "fewer than two groups in which two errors are expected"
+        "fewer than two groups with at least two expected errors"
     ),
     "variance_of_too_few_groups": SentenceTemplate("too few groups have a known variance"),
     "too_few_for_interaction": SentenceTemplate(
         "too few groups, or too few errors, to test for an interaction"
     ),
     "groups_that_both_have": SentenceTemplate(
-        "of the {groups} groups that both have", {"groups": 3}
+        "over the {groups} groups that both systems or lists have", {"groups": 3}
     ),
-    "some_groups": SentenceTemplate("of {groups} groups", {"groups": 3}),
+    "some_groups": SentenceTemplate("over {groups} groups", {"groups": 3}),
     "groups_that_pass_gates": SentenceTemplate(
-        "of the {groups} groups above the minimums", {"groups": 3}
+        "over the {groups} groups that meet the minimums", {"groups": 3}
     ),
     "fewer_than_three_groups_judged_in_both": SentenceTemplate(
-        "fewer than three groups are above the minimums in both"
+        "fewer than three groups meet the minimums in both systems or lists"
     ),
     "held_by_operating_point": SentenceTemplate("fixed by the operating point"),
     # verdicts
@@ -220,25 +231,30 @@ SENTENCES: dict[str, SentenceTemplate] = {
     "not_in_baseline": SentenceTemplate("not in the baseline"),
     "not_in_audit": SentenceTemplate("not in this audit"),
     "not_in_this_release": SentenceTemplate("not in this release"),
-    "not_in_release_before": SentenceTemplate("not in the release before"),
+    "not_in_release_before": SentenceTemplate("not in the previous release"),
     "same_in_all_draws": SentenceTemplate("the same in all draws"),
-    "one_value": SentenceTemplate("all speakers have one number"),
-    "separated": SentenceTemplate("all errors are above, or all are below, some number"),
+    "one_value": SentenceTemplate("all speakers have the same number"),
+    "separated": SentenceTemplate(
+        "the numbers of trials with errors are all above, or all below, those of other trials"
+    ),
     # what two systems or lists share
     "same_trials": SentenceTemplate("the same trials"),
     "compared_on_common_trials": SentenceTemplate(
         _common_trials, {"common": 9850, "first": 10000, "second": 9850, "systems": 3}
     ),
     "common_trials_of_lists": SentenceTemplate(
-        "{common:,} of {first:,} and {second:,} trials in common; the lists are compared as wholes",
+        "the lists have {common:,} trials in common (of {first:,} and {second:,}) and are compared "
+        "as wholes",
         {"common": 40, "first": 1200, "second": 900},
     ),
-    "no_common_trial": SentenceTemplate("no trial in common; the lists are compared as wholes"),
+    "no_common_trial": SentenceTemplate(
+        "the lists have no trial in common and are compared as wholes"
+    ),
     "lists_compared_as_wholes": SentenceTemplate("lists compared as wholes"),
     "no_common_speaker": SentenceTemplate("no speaker in common"),
     "same_speakers": SentenceTemplate("the same {speakers} speakers", {"speakers": 40}),
     "common_speakers": SentenceTemplate(
-        "{common} of {first} and {second} speakers in common",
+        "{common} speakers in common (of {first} and {second})",
         {"common": 12, "first": 40, "second": 30},
     ),
     # what was read, excluded and noticed
@@ -251,8 +267,8 @@ SENTENCES: dict[str, SentenceTemplate] = {
 """Every sentence by its code."""
 MEASURE_REASONS = {
     "zero_cell": "a group has no errors",
-    "one_group": "there is one group",
-    "no_groups": "no group has the rate",
+    "one_group": "there is only one group",
+    "no_groups": "no group has a value of the rate",
     "no_errors": "no group has errors",
 }
 """Sentences of reasons of meta-measures that have a code of their own, or another meaning."""

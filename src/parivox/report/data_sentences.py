@@ -12,7 +12,7 @@ from parivox.data.joining import ID_DIFFERENCES
 from parivox.data.recording_names import GIVE_RECORDINGS, SharedFolders
 from parivox.data.score_bins import Bins
 from parivox.data.trial_values import columns_option, failure_words_text
-from parivox.data.value_warnings import CUT_IDS_REASON, alike_words
+from parivox.data.value_warnings import alike_words
 from parivox.errors import printable
 from parivox.report.sentence_template import SentenceTemplate
 
@@ -57,18 +57,18 @@ def _changed_by_spreadsheet(values: Values) -> str:
 
 
 def _codes_0_1_or_1_2(values: Values) -> str:
-    return f"{_numbers(values)}: 0 and 1, or 1 and 2, or 0 is unknown"
+    return f"{_numbers(values)}: the codes may be 0 and 1, or 1 and 2, or 0 may mean unknown"
 
 
 def _children_or_decades(values: Values) -> str:
-    return f"{_numbers(values)}: children, or decades?"
+    return f"{_numbers(values)}: these may be ages of children, or decades"
 
 
 def _distant_numbers(values: Values) -> str:
     numbers = values["numbers"]
     more = ", ..." if values["more"] else ""
     others = f"{values['others_from']:g} to {values['others_to']:g}"
-    return f"{_number_list(numbers)}{more}; the others are from {others}"
+    return f"{_number_list(numbers)}{more}; all other numbers are from {others}"
 
 
 def _ids(values: Values) -> str:
@@ -80,7 +80,7 @@ def _two_ids(values: Values) -> str:
 
 
 def _share_of_score(values: Values) -> str:
-    return f"{values['score']}, which is {100 * values['share']:.3g} % of them"
+    return f"{values['score']}, the score of {100 * values['share']:.3g} % of the trials"
 
 
 def _with_span(words: str) -> Callable[[Values], str]:
@@ -97,7 +97,7 @@ def _threshold_beyond_scores(where: str, decided: str) -> Callable[[Values], str
 
     def sentence(values: Values) -> str:
         return (
-            f"{values['threshold']:.4g} of {values['cost']} is {where} being "
+            f"the threshold {values['threshold']:.4g} of {values['cost']} is {where} score, "
             f"{values['extreme']:.4g}: every trial is {decided}"
         )
 
@@ -125,7 +125,7 @@ def _with_allocation(words: str) -> Callable[[Values], str]:
 def _trials_of_unknown_group(values: Values) -> str:
     withheld = " or suppressed" if values.get("or_withheld") else ""
     return (
-        f"trials of a {values['unit']} whose group is unknown{withheld}, in no group"
+        f"trials in no group, as the group of a {values['unit']} is unknown{withheld}"
         f"{_allocation(values)}"
     )
 
@@ -133,7 +133,7 @@ def _trials_of_unknown_group(values: Values) -> str:
 def _trials_at_deployed_threshold(values: Values) -> str:
     words = f"trials at the deployed threshold {values['threshold']}{_allocation(values)}"
     if "extremes_of" in values:
-        words += f"; lowest and highest of {values['extremes_of']:,}"
+        words += f"; only the lowest and highest of {values['extremes_of']:,} are listed"
     return words
 
 
@@ -163,7 +163,7 @@ def _point_text(point: Values) -> str:
     if "rate" in point:
         return f"{name} gives {100 * point['rate']:.3g} %"
     if "threshold" in point:
-        return f"{name} at {point['threshold']}"
+        return f"{name} has the threshold {point['threshold']}"
     if "decision" in point:
         return f"{name} {point['decision']} all trials"
     if "fpr" in point:
@@ -189,15 +189,16 @@ def _trials_not_selected(values: Values) -> str:
         f"{condition['attribute']}={', '.join(condition['values'])}"
         for condition in values["conditions"]
     )
-    return f"trials that are not {' and '.join(conditions)}"
+    return f"trials that do not match {' and '.join(conditions)}"
 
 
 def _share_of_few_speakers(values: Values) -> str:
-    return f"{100 * values['share']:.0f} % of those of {values['speakers']} speakers"
+    return f"{100 * values['share']:.0f} % of the trials of {values['speakers']} speakers"
 
 
 def _bins(values: Values) -> str:
-    return f"counted at {Bins(values['step'], tuple(values['thresholds'])).in_words()}"
+    bins = Bins(values["step"], tuple(values["thresholds"]))
+    return f"counted {'in' if bins.step else 'at'} {bins.in_words()}"
 
 
 def _counted_text(code: str) -> str:
@@ -216,7 +217,7 @@ def _in_group(values: Values) -> str:
 
 
 def _not_in_counts(values: Values) -> str:
-    return f"not known from counts: {content_text(values['content'])}"
+    return f"not in score counts: {content_text(values['content'])}"
 
 
 def content_text(content: str) -> str:
@@ -254,13 +255,13 @@ _COUNTED = {
     "nontarget_trials_without_score": SentenceTemplate("nontarget trials without score"),
     "tests_without_score": SentenceTemplate("nontarget trials without score"),
     "missing_target_scores_differ": SentenceTemplate(
-        "target trials without score, which differ by group"
+        "target trials without score, whose share differs by group"
     ),
     "missing_nontarget_scores_differ": SentenceTemplate(
-        "nontarget trials without score, which differ by group"
+        "nontarget trials without score, whose share differs by group"
     ),
     "rows_without_score_repeated": SentenceTemplate(
-        "rows without score whose trial is in another row"
+        "rows without score whose trial is also in another row"
     ),
     "trials_of_nobody": SentenceTemplate("trials of unknown speakers"),
     "decisions_without_score": SentenceTemplate("decisions of trials without score"),
@@ -278,44 +279,48 @@ _COUNTED = {
     "decisions_against_threshold": SentenceTemplate(
         "decisions that contradict score and threshold"
     ),
-    "scores_in_no_trial": SentenceTemplate("scores that are in no trial"),
+    "scores_in_no_trial": SentenceTemplate("scores that belong to no trial of the list"),
     "failed_recordings": SentenceTemplate("failed recordings"),
     "failed_enrolments_without_trials": SentenceTemplate("failed enrolments that are in no trial"),
     "failed_tests_without_trials": SentenceTemplate("failed test recordings that are in no trial"),
     "trials_labelled_by_speakers": SentenceTemplate("trials labelled by their speakers"),
-    "utterances_in_column": SentenceTemplate("utterances with a speaker in a column"),
-    "utterances_in_table": SentenceTemplate("utterances with a speaker in the table"),
-    "ids_begin_with_speaker": SentenceTemplate("utterance ids that begin with their speaker"),
+    "utterances_in_column": SentenceTemplate(
+        "utterances whose speaker is in a column of the trials"
+    ),
+    "utterances_in_table": SentenceTemplate(
+        "utterances whose speaker is in the table of utterances"
+    ),
+    "ids_begin_with_speaker": SentenceTemplate("utterance ids that begin with the speaker id"),
     "enrolments_by_pattern": SentenceTemplate("enrolments whose speaker follows from a pattern"),
     "enrolments_by_models": SentenceTemplate("enrolments that are models"),
-    "enrolments_by_name": SentenceTemplate("enrolments named like their speaker"),
+    "enrolments_by_name": SentenceTemplate("enrolments whose id is the id of the speaker"),
     "rows_without_id": SentenceTemplate("rows without id"),
     "repeated_speaker_rows": SentenceTemplate("rows that repeat a speaker"),
     "repeated_utterance_rows": SentenceTemplate("rows that repeat an utterance"),
     "repeated_model_rows": SentenceTemplate("rows that repeat a recording of a model"),
     "speakers_of_unknown_group": SentenceTemplate(
-        "speakers of these trials whose group is unknown or left out"
+        "speakers in these trials whose group is unknown or excluded"
     ),
     "utterances_of_unknown_group": SentenceTemplate(
-        "utterances of these trials whose group is unknown or left out"
+        "utterances in these trials whose group is unknown or excluded"
     ),
     "speakers_without_trials": SentenceTemplate("speakers of groups without any trial"),
     "trials_in_no_stratum": SentenceTemplate(
         "trials in no stratum of --within or between two strata"
     ),
-    "trials_beyond_memory": SentenceTemplate("trials of a list too long for memory"),
+    "trials_beyond_memory": SentenceTemplate("trials of a list that does not fit in memory"),
     "files_of_counts": SentenceTemplate("files of score counts"),
     "group_withheld": SentenceTemplate("group suppressed"),
 }
 """What was counted, of which sentences do not depend on values."""
 CONTENTS = {
-    "by_speaker_or_recording": SentenceTemplate("anything by speaker or recording"),
-    "by_recording": SentenceTemplate("anything by recording"),
-    "quantiles_of_seconds": SentenceTemplate("median and quantile of seconds"),
+    "by_speaker_or_recording": SentenceTemplate("results by speaker or recording"),
+    "by_recording": SentenceTemplate("results by recording"),
+    "quantiles_of_seconds": SentenceTemplate("median and quantile of the seconds per trial"),
     "speakers": SentenceTemplate("speakers"),
     "failure_rates": SentenceTemplate("failure-to-enrol and failure-to-acquire rates"),
-    "trials_in_several_files": SentenceTemplate("trials that are in several files"),
-    "speakers_at_several_sites": SentenceTemplate("speakers who are at several sites"),
+    "trials_in_several_files": SentenceTemplate("trials that occur in several files"),
+    "speakers_at_several_sites": SentenceTemplate("speakers who occur at several sites"),
     "other_thresholds": SentenceTemplate("EER, minimum costs and other thresholds"),
     "other_groups": SentenceTemplate("other groups"),
 }
@@ -344,7 +349,7 @@ DATA_SENTENCES = {
         "speakers with two values of {attribute}", _ATTRIBUTE
     ),
     "left_out_by_groups_file": SentenceTemplate(
-        "{unit} whose {attribute} {value!r} is left out by the groups file",
+        "{unit} whose {attribute} {value!r} is excluded by the groups file",
         {"unit": "speakers", **_ATTRIBUTE, "value": "x"},
     ),
     "rows_with_unused_column": SentenceTemplate(
@@ -363,13 +368,17 @@ DATA_SENTENCES = {
         _trials_of_unknown_group, {"unit": "speaker", "or_withheld": False, **_ALLOCATED}
     ),
     "nontarget_trials_between_two_groups": SentenceTemplate(
-        _with_allocation("nontarget trials between two groups, in no group"), _ALLOCATED
+        _with_allocation("nontarget trials between two groups, which count for no group"),
+        _ALLOCATED,
     ),
     "trials_between_two_groups": SentenceTemplate(
-        _with_allocation("trials between two groups, in no group"), _ALLOCATED
+        _with_allocation("trials between two groups, which count for no group"), _ALLOCATED
     ),
     "undecided_trials": SentenceTemplate(
-        _with_allocation("trials without decision or threshold, not in deployed"), _ALLOCATED
+        _with_allocation(
+            "trials without decision or threshold, not counted at the operating point deployed"
+        ),
+        _ALLOCATED,
     ),
     "trials_at_deployed_threshold": SentenceTemplate(
         _trials_at_deployed_threshold, {"threshold": "0.5", **_ALLOCATED, "extremes_of": 60}
@@ -383,23 +392,25 @@ DATA_SENTENCES = {
     "stratum_withheld": SentenceTemplate("stratum suppressed: {stratum}", {"stratum": "phone"}),
     "not_in_counts": SentenceTemplate(_not_in_counts, {"content": "by_recording"}),
     **CONTENTS,
-    "scores_in_a_bin": SentenceTemplate("scores within {step} of each other", {"step": "0.01"}),
+    "scores_in_a_bin": SentenceTemplate(
+        "differences between scores of one bin (width {step})", {"step": "0.01"}
+    ),
     # what was done about it, and what follows
     "left_out": SentenceTemplate("excluded"),
     "left_out_with_trials": SentenceTemplate("excluded with their trials"),
     "left_out_as_others_are_scored": SentenceTemplate(
-        "excluded with their trials, as the others have scores"
+        "excluded with their trials, as the other trials have scores"
     ),
     "left_out_for_placeholder": SentenceTemplate(
-        "excluded, as the speaker of a side is a placeholder such as nan or unknown; list it in "
-        "the speaker table if it is a name"
+        "excluded, as the speaker of a side is a placeholder such as nan or unknown; if the "
+        "placeholder is a name, list it in the speaker table"
     ),
     "counted_once": SentenceTemplate("counted once"),
     "set_aside": SentenceTemplate("excluded"),
     "kept": SentenceTemplate("kept"),
     "kept_as_trials": SentenceTemplate("kept as separate trials"),
     "other_scores": SentenceTemplate(
-        "{trials:,} of them with another score, by up to {difference:.1g}",
+        "in {trials:,} of them the two scores differ, by up to {difference:.1g}",
         {"trials": 12, "difference": 2e-06},
     ),
     "merged": SentenceTemplate("merged"),
@@ -408,12 +419,12 @@ DATA_SENTENCES = {
     "counted_as_rejected": SentenceTemplate("counted as rejected in FRR and FAR"),
     "counted_in_fte_or_fta": SentenceTemplate("counted in FTE or FTA only"),
     "counted_for_enrolment_speaker": SentenceTemplate(
-        "they count for the group of the enrolment speaker, whose FPR then has no interval; to "
-        "compute one, name the callers in a column test_speaker"
+        "these trials count for the group of the enrolment speaker, whose FPR then has no "
+        "interval; to compute an interval, name the callers in a column test_speaker"
     ),
     "counted_for_both_speakers": SentenceTemplate("each trial counts for both speakers"),
     "p_of_exchanged_speakers": SentenceTemplate(
-        "p = {p:.2g}, speakers exchanged among groups", {"p": 0.0012}
+        "p = {p:.2g} by a permutation of speakers among groups", {"p": 0.0012}
     ),
     "compared_with_all_others": SentenceTemplate("each compared with all others"),
     "no_labels": SentenceTemplate("the file has no labels"),
@@ -426,23 +437,23 @@ DATA_SENTENCES = {
     "scores_tell_outcomes": SentenceTemplate("the score file states the outcome of each trial"),
     "thresholds_in_units_of_scores": SentenceTemplate("thresholds are in the units of the scores"),
     "both_sides_must_have_one_value": SentenceTemplate(
-        "both sides must have one value; enrol.x or test.x takes that of one side"
+        "both sides must have the value; enrol.x or test.x selects by one side"
     ),
-    "first_such_row": SentenceTemplate("the first is row {row}", {"row": 7}),
+    "first_such_row": SentenceTemplate("the first such row is row {row}", {"row": 7}),
     "groups": SentenceTemplate(_groups, {"groups": ["f+Chile", "m+Peru"], "more": 3}),
-    "needs_rows": SentenceTemplate("needs the rows of the trials"),
-    "counts_hold_sums": SentenceTemplate("score counts contain their sums"),
+    "needs_rows": SentenceTemplate("computing this needs the rows of the trials"),
+    "counts_hold_sums": SentenceTemplate("score counts contain only sums"),
     "unknown_in_several_files": SentenceTemplate(
-        "unknown from several files of counts: one may be in all of them"
+        "unknown with several files of score counts, as the same one may be in all files"
     ),
     "keys_of_sites_differ": SentenceTemplate(
-        "their keys differ, so a speaker at two sites counts as two people"
+        "the keys of the sites differ, so a speaker at two sites counts as two people"
     ),
-    "of_each_file_only": SentenceTemplate("within each file only"),
+    "of_each_file_only": SentenceTemplate("only within each file"),
     **{code: SentenceTemplate(words) for code, words in ID_DIFFERENCES.items()},
     # data warnings: values of attributes
     "range_of_numbers": SentenceTemplate(
-        "different numbers of {attribute!r}", {"attribute": "age"}
+        "different numbers in {attribute!r}", {"attribute": "age"}
     ),
     "number_range": SentenceTemplate("from {low:g} to {high:g}", {"low": 18, "high": 81}),
     "values_that_may_be_one": SentenceTemplate(
@@ -450,7 +461,7 @@ DATA_SENTENCES = {
     ),
     "same_values": SentenceTemplate(_same_values, {"values": [["F", "f"]]}),
     "values_that_look_unknown": SentenceTemplate(
-        "values of {attribute!r} that look unknown", _ATTRIBUTE
+        "values of {attribute!r} that may mean unknown", _ATTRIBUTE
     ),
     "examples": SentenceTemplate(_examples, {"values": ["?", "n.a."]}),
     "values_that_look_like_dates": SentenceTemplate(
@@ -464,7 +475,7 @@ DATA_SENTENCES = {
     "values_in_two_codings": SentenceTemplate("values of {attribute!r} in two codings", _ATTRIBUTE),
     "two_codings": SentenceTemplate(_two_codings, {"codes": ["1", "2"], "words": ["f", "m"]}),
     "codes_of_two_codings": SentenceTemplate(
-        "codes of {attribute!r} that may be of two codings", _ATTRIBUTE
+        "codes of {attribute!r} that may come from two codings", _ATTRIBUTE
     ),
     "codes_0_1_or_1_2": SentenceTemplate(_codes_0_1_or_1_2, {"numbers": [0, 1, 2]}),
     "decades_among_ages": SentenceTemplate(
@@ -490,23 +501,25 @@ DATA_SENTENCES = {
         {"numbers": [-1, 999], "more": 0, "others_from": 18, "others_to": 60},
     ),
     "speakers_under_two_spellings": SentenceTemplate(
-        "speakers that may be one person with two spellings"
+        "speakers who may be one person under two spellings"
     ),
     "ids_differ_in_spelling": SentenceTemplate(
-        "their ids differ in case, blanks, signs, leading zeros or the order of words only"
+        "the ids differ only in case, blanks, signs, leading zeros or the order of words"
     ),
     # data warnings: ids
     "ids_shortened_by_spreadsheet": SentenceTemplate(
-        "ids like long numbers shortened by a spreadsheet"
+        "ids that look like long numbers shortened by a spreadsheet"
     ),
     "ids_like_numbers_of_spreadsheet": SentenceTemplate(
-        "ids like numbers written by a spreadsheet"
+        "ids that look like numbers written by a spreadsheet"
     ),
-    "ids_like_dates_of_spreadsheet": SentenceTemplate("ids like dates made by a spreadsheet"),
+    "ids_like_dates_of_spreadsheet": SentenceTemplate(
+        "ids that look like dates made by a spreadsheet"
+    ),
     "ids": SentenceTemplate(_ids, {"ids": ["1E+05", "1E+06"]}),
-    "ids_alike_but_for_case": SentenceTemplate("ids that differ in case only"),
-    "ids_alike_but_for_slashes": SentenceTemplate("ids that differ in slashes only"),
-    "ids_alike_but_for_endings": SentenceTemplate("ids that differ in their ending only"),
+    "ids_alike_but_for_case": SentenceTemplate("ids that differ only in case"),
+    "ids_alike_but_for_slashes": SentenceTemplate("ids that differ only in slashes"),
+    "ids_alike_but_for_endings": SentenceTemplate("ids that differ only in their ending"),
     "ids_with_similar_characters": SentenceTemplate(
         "ids that differ in characters that look alike"
     ),
@@ -531,17 +544,21 @@ DATA_SENTENCES = {
         "the same calls may be in two files or on two days; each is counted once"
     ),
     "reversed_pairs_with_other_scores": SentenceTemplate(
-        "pairs in both orders that have different scores"
+        "pairs whose two orders have different scores"
     ),
     "symmetric_systems_give_one_score": SentenceTemplate(
         "a symmetric system gives both orders the same score"
     ),
     "target_trials_of_themselves": SentenceTemplate(
-        "target trials, each of an utterance with itself"
+        "target trials that compare an utterance with itself"
     ),
-    "ids_may_be_cut": SentenceTemplate(CUT_IDS_REASON),
-    "no_target_trial_left": SentenceTemplate("target trials excluded, so that none is left"),
-    "contradictory": SentenceTemplate("they contradict"),
+    "ids_may_be_cut": SentenceTemplate(
+        "the ids may have been cut at the first full stop, as SpeechBrain does; write complete ids"
+    ),
+    "no_target_trial_left": SentenceTemplate(
+        "target trials excluded, so that no target trial is left"
+    ),
+    "contradictory": SentenceTemplate("the rows contradict each other"),
     "trials_of_few_speakers": SentenceTemplate(
         "{trials} trials of only {speakers} enrolled speakers", {"trials": "target", "speakers": 2}
     ),
@@ -589,20 +606,21 @@ DATA_SENTENCES = {
         "{trials} trials whose scores seem to be on another scale", {"trials": "target"}
     ),
     "tenths_of_scores": SentenceTemplate(
-        "a tenth is within {low:.3g} of zero and a tenth is beyond {high:.3g}; few are between",
+        "a tenth of these scores are within {low:.3g} of zero, a tenth are beyond {high:.3g}, and "
+        "few are between",
         {"low": 0.5, "high": 50},
     ),
     "group_with_reversed_scores": SentenceTemplate(
-        "trials of {group} whose target trials score below its nontarget trials", {"group": "f"}
+        "trials of {group}, in which target trials score below nontarget trials", {"group": "f"}
     ),
     "signs_or_labels_of_group_may_be_turned": SentenceTemplate(
         "signs or labels of this group may be reversed"
     ),
     "decisions_against_scores": SentenceTemplate(
-        "trials of {group} whose decisions contradict the scores", {"group": "f"}
+        "trials of {group}, whose decisions contradict the scores", {"group": "f"}
     ),
     "decisions_against_labels": SentenceTemplate(
-        "trials of {group} whose decisions contradict the labels", {"group": "f"}
+        "trials of {group}, whose decisions contradict the labels", {"group": "f"}
     ),
     "nontargets_accepted_more_often": SentenceTemplate(
         "nontarget trials are accepted more often than target trials"
@@ -615,9 +633,12 @@ DATA_SENTENCES = {
     ),
     "days_with_inverted_decisions": SentenceTemplate(_days, {"days": ["2026-03-01"], "more": 0}),
     "audited_development_trials": SentenceTemplate("development trials that are audited"),
-    "thresholds_fit_too_well": SentenceTemplate("the thresholds fit them better than later trials"),
+    "thresholds_fit_too_well": SentenceTemplate(
+        "the thresholds fit these trials better than later trials"
+    ),
     "list_and_scores_unchecked": SentenceTemplate(
-        "neither the list nor ids and scores are checked; audit a random part of it to check them"
+        "the trial list, the ids and the scores were not checked; to check them, audit a random "
+        "part of the list"
     ),
     "llrs_from_0_to_1": SentenceTemplate("log-likelihood ratios that are all from 0 to 1"),
     "llrs_from_minus_1_to_1": SentenceTemplate("log-likelihood ratios that are all from -1 to 1"),
@@ -642,49 +663,55 @@ DATA_SENTENCES = {
         "scores that look like log-likelihood ratios to base 10"
     ),
     "slope_of_base_10_llrs": SentenceTemplate(
-        "a calibration multiplies them by {slope:.2f}, as ln 10 is 2.30: give --llr-base 10",
+        "calibration multiplies the LLRs by {slope:.2f}, close to ln 10 (2.30), so they probably "
+        "are base-10 LLRs: give --llr-base 10",
         {"slope": 2.28},
     ),
     "scores_like_natural_llrs": SentenceTemplate(
         "scores that look like natural log-likelihood ratios"
     ),
     "slope_of_natural_llrs": SentenceTemplate(
-        "a calibration multiplies them by {slope:.2f} after --llr-base 10: give --llr alone",
+        "after --llr-base 10, calibration multiplies the LLRs by {slope:.2f}, so they probably are "
+        "natural LLRs: give --llr alone",
         {"slope": 0.43},
     ),
     "trials_decided_alike": SentenceTemplate("trials with the same decision at a Bayes threshold"),
     "threshold_above_scores": SentenceTemplate(
-        _threshold_beyond_scores("above all scores, the highest", "rejected"),
+        _threshold_beyond_scores("above the highest", "rejected"),
         {"threshold": 4.6, "cost": "sre", "extreme": 0.9},
     ),
     "threshold_below_scores": SentenceTemplate(
-        _threshold_beyond_scores("below all scores, the lowest", "accepted"),
+        _threshold_beyond_scores("below the lowest", "accepted"),
         {"threshold": -4.6, "cost": "door", "extreme": -0.9},
     ),
     # operating points
     "missed_points": SentenceTemplate("missed operating points"),
     "infinite_thresholds": SentenceTemplate("infinite thresholds"),
     "thresholds_outside_scores": SentenceTemplate(
-        "thresholds outside the range of scores, which may be of another model or scale"
+        "thresholds outside the range of scores, which may belong to another model or scale"
     ),
-    "implausible_thresholds": SentenceTemplate("thresholds that may be of another model or scale"),
+    "implausible_thresholds": SentenceTemplate(
+        "thresholds that may belong to another model or scale"
+    ),
     "operating_points": SentenceTemplate(
         _points, {"points": [{**_FPR_POINT, "rate": 0.034}, {**_FPR_POINT, "threshold": "inf"}]}
     ),
     # a day of a monitor
-    "impostor_trials": SentenceTemplate("impostors'"),
-    "day_trials_without_decision": SentenceTemplate("without decision"),
-    "contradicting_trials": SentenceTemplate("contradicting"),
-    "failed_trials": SentenceTemplate("failed"),
-    "trials_of_customers_without_group": SentenceTemplate("of customers in none of the groups"),
+    "impostor_trials": SentenceTemplate("impostor trials"),
+    "day_trials_without_decision": SentenceTemplate("trials without decision"),
+    "contradicting_trials": SentenceTemplate("contradictory trials"),
+    "failed_trials": SentenceTemplate("failed trials"),
+    "trials_of_customers_without_group": SentenceTemplate(
+        "trials of customers in none of the groups"
+    ),
     "moved_customers": SentenceTemplate(
-        "customers in another group than before, who remain in the first one"
+        "customers whose group has changed; they remain in their first group"
     ),
     # an inspection alone
     "rows_without_an_id": SentenceTemplate("rows without an id"),
     "as_in": SentenceTemplate("{text}", {"text": "yes"}),
     "such_as": SentenceTemplate("such as {text}", {"text": "id10001"}),
-    "refused_or_set_aside": SentenceTemplate("an audit refuses or excludes them"),
+    "refused_or_set_aside": SentenceTemplate("an audit rejects or excludes contradictory rows"),
     "each_direction_is_a_trial": SentenceTemplate("each direction is a trial"),
     "speakers_with_several_rows": SentenceTemplate("speakers with several rows"),
     "utterances_with_several_rows": SentenceTemplate("utterances with several rows"),

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 def _without_speakers(values: Mapping[str, Any]) -> str:
     words = "no intervals, as the speakers are unknown"
     if values["groups"]:
-        words += ": to test whether groups differ beyond chance, give speaker ids (parivox audit)"
+        words += ": to test whether groups differ beyond chance, run parivox audit with speaker ids"
     return words
 
 
 DECISION_SENTENCES: dict[str, SentenceTemplate] = {
     # why a group has no threshold or calibrator of its own
     "few_speakers_to_fit": SentenceTemplate(
-        "{speakers} of its speakers are left to fit on, {needed} needed",
+        "{speakers} speakers are left to fit on; {needed} are needed",
         {"speakers": 3, "needed": 5},
     ),
     "few_trials_to_fit": SentenceTemplate(
@@ -30,12 +30,12 @@ DECISION_SENTENCES: dict[str, SentenceTemplate] = {
     "infinite_scores": SentenceTemplate("infinite scores"),
     "equal_scores": SentenceTemplate("all scores are equal"),
     "separate_classes": SentenceTemplate(
-        "every target trial outscores all nontarget trials: the slope has no limit"
+        "every target trial outscores all nontarget trials, so the slope is unlimited"
     ),
     "inverted_classes": SentenceTemplate("every nontarget trial outscores all target trials"),
-    "falling_line": SentenceTemplate("higher scores do not belong to target trials more often"),
+    "falling_line": SentenceTemplate("higher scores are not more frequent among target trials"),
     "without_folds": SentenceTemplate(
-        "without the speakers of {left_out} of {folds} folds", {"left_out": 1, "folds": 5}
+        "fitted without the speakers of {left_out} of {folds} folds", {"left_out": 1, "folds": 5}
     ),
     # why something is not planned
     "no_number_suffices": SentenceTemplate("no number of speakers is enough"),
@@ -45,10 +45,10 @@ DECISION_SENTENCES: dict[str, SentenceTemplate] = {
     "varying_rates": SentenceTemplate("rates vary from day to day for many speakers"),
     # metrics of scores
     "infinite_ratio": SentenceTemplate(
-        "infinite, as a trial has an infinite ratio on the wrong side"
+        "infinite, as the log-likelihood ratio of a trial is infinite and has the wrong sign"
     ),
     "trials_without_score_left_out": SentenceTemplate(
-        "{trials:,} trials without a score were left out", {"trials": 120}
+        "{trials:,} trials without a score were excluded", {"trials": 120}
     ),
     "trials_in_no_group": SentenceTemplate("{trials:,} trials are in no group", {"trials": 120}),
     "group_without_trials": SentenceTemplate(
@@ -61,14 +61,14 @@ DECISION_SENTENCES: dict[str, SentenceTemplate] = {
 PLAN_REASONS = {
     "one_group": "there is no other group",
     "shared_trials": "groups share trials",
-    "unknown_speakers": "its speakers are not known",
-    "no_trials": "it has no trials",
-    "no_errors_of_others": "the others have no errors",
-    "unknown_icc": "too few errors to estimate how its speakers vary",
+    "unknown_speakers": "the speakers are unknown",
+    "no_trials": "the group has no trials",
+    "no_errors_of_others": "the other groups have no errors",
+    "unknown_icc": "too few errors to estimate how the group's speakers vary",
     "few_speakers": "fewer than 5 speakers",
     "rate_above_one": "the requested ratio gives a rate above 1",
     "none_detectable": "no ratio could be detected",
-    "unknown_trials": "its trials are not known",
-    "few_trials": "its trials support no rate",
+    "unknown_trials": "the trials are unknown",
+    "few_trials": "the group has too few trials to support any rate",
 }
 """Why a plan has no figure, where another table says it in other words."""

@@ -124,8 +124,8 @@ COMPARISON_MEASURES = {
     "value": "the base metric itself",
     "spread": (
         "variance over groups of the metric's logarithm beyond sampling noise, for "
-        "groups above the minimums in both; may be below 0: tau_log squared, but not "
-        "cut off"
+        "groups that meet the minimums in both: tau_log squared, but not cut off at 0, so it "
+        "can be below 0"
     ),
     "p_more_accurate": "share of replicates in which the pooled value is smaller than the other's",
     "p_less_spread": "share of replicates in which the spread is smaller than the other's",
@@ -402,11 +402,11 @@ def _floor_definitions(options: Options) -> dict[str, object]:
         ),
         "tau_log": (
             "square root of the variance of ln rates over groups minus its mean over draws "
-            "with equal rates, at least 0: between-group standard deviation of ln rates "
-            "beyond noise; half an error instead of none; p of the uncorrected variance. "
-            "Interval: every spread, in the direction of the observed differences, for "
-            "which the observed variance is within the central share of the draws with "
-            "noise"
+            "with equal rates, or 0 if that difference is below 0: about the between-group "
+            "standard deviation of ln rates beyond noise. A group without errors counts half an "
+            "error. p is that of the uncorrected variance. Interval: every spread, in the "
+            "direction of the observed differences, for which the observed variance is within "
+            "the central share of the draws with noise"
         ),
         "var_corrected": (
             "variance of the rates over groups minus their mean variance over speakers; "

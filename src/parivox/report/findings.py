@@ -172,14 +172,14 @@ def confidence_statement(audit: Audit) -> str:
         f"the verdicts by {primary} are confirmatory only if variation between speakers is similar "
         "in all groups and this analysis was chosen before looking at the data (Parivox cannot "
         "check this). If, under these conditions, error rates were equal in all groups, "
-        f"about {100 * level:.3g} in 100 such audits of a system would still call one of these "
-        "groups worse or better. All other findings about groups are exploratory: confirm them on "
-        "new speakers."
+        f"up to about {100 * level:.3g} in 100 such audits of a system would still call one of "
+        "these groups worse or better. All other findings about groups are exploratory: confirm "
+        "them on new speakers."
     )
     if len(audit.record["groupings"]) > 1:
         words += f" {EXPLORATORY_SENTENCE[0].upper()}{EXPLORATORY_SENTENCE[1:]}."
     if len(audit.comparison):
-        words += " System comparisons are also exploratory and have their own p-values."
+        words += " Comparisons of systems are also exploratory and have separate p-values."
     return words
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from parivox.data.lists.findings import percent
 from parivox.data.recording_names import GIVE_RECORDINGS, recording_source_text
 from parivox.report.sentence_template import SentenceTemplate
+from parivox.report.words import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _share_text(share: float | None) -> str:
-    return "n.k." if share is None else percent(share)
+    return "unknown" if share is None else percent(share)
 
 
 def _range_text(numbers: Sequence[int]) -> str:
@@ -80,16 +81,17 @@ def _shares_of_grades_differ(values: Values) -> str:
 
 def _grades_of_trials(values: Values) -> str:
     grades = ", ".join(
-        f"grade {grade['grade'] or 'n.k.'} {_share_text(grade['share'])} "
+        f"{_share_text(grade['share'])} "
+        f"{'of grade ' + str(grade['grade']) if grade['grade'] else 'of unknown grade'} "
         f"(requested {_share_text(grade['wished'])})"
         for grade in values["grades"]
     )
-    return f"{values['trials']} trials of {grades}"
+    return f"{values['trials']} trials: {grades}"
 
 
 def _give_mix(values: Values) -> str:
     grade, target = values["max_grade"], values["target"]
-    return f"give one, such as --mix cat{grade}=0.5,cat{grade - 1}=0.5,target{target}=1"
+    return f"give a mix, such as --mix cat{grade}=0.5,cat{grade - 1}=0.5,target{target}=1"
 
 
 def _eer_text(eers: Sequence[float]) -> str:
@@ -97,22 +99,26 @@ def _eer_text(eers: Sequence[float]) -> str:
 
 
 def _eers_of_lists(values: Values) -> str:
-    words = f"their EER is {_eer_text(values['eers'])}"
+    words = f"the EER of the lists is {_eer_text(values['eers'])}"
     if "group" not in values:
         return words
-    return f"{words}, and differs most for {values['group']}: {_eer_text(values['eers_of_group'])}"
+    return f"{words}; it varies most for {values['group']}: {_eer_text(values['eers_of_group'])}"
 
 
 def _groups_with_few_speakers(values: Values) -> str:
     smallest = ", ".join(f"{size['group']} {size['speakers']:,}" for size in values["smallest"])
+    have = "has" if values["few"] == 1 else "have"
     return (
-        f"{values['few']:,} of {values['number']:,} groups have fewer than "
-        f"{values['minimum']:g} speakers; fewest: {smallest}"
+        f"{values['few']:,} of {values['number']:,} groups {have} fewer than "
+        f"{values['minimum']:g} speakers; smallest groups: {smallest}"
     )
 
 
 def _same_value(values: Values) -> str:
-    return f"same {values['attribute']} in {_shares_text(values['shares'])} of nontarget trials"
+    return (
+        f"share of nontarget trials with the same {values['attribute']}: "
+        f"{_shares_text(values['shares'])}"
+    )
 
 
 def _same_recording(values: Values) -> str:
@@ -126,14 +132,15 @@ def _same_recording(values: Values) -> str:
 def _trials_that_occur_twice(values: Values) -> str:
     target, nontarget = values["reversed_target"], values["reversed_nontarget"]
     return (
-        f"{values['duplicates']:,} exact duplicates; {nontarget + target:,} reversed trials "
+        f"{count_of(values['duplicates'], 'exact duplicate')}; "
+        f"{count_of(nontarget + target, 'reversed trial')} "
         f"({target:,} target, {nontarget:,} nontarget); "
-        f"{values['same_utterance']:,} trials of an utterance with itself"
+        f"{count_of(values['same_utterance'], 'trial')} of an utterance with itself"
     )
 
 
 def _durations(values: Values) -> str:
-    strength = " (strongly)" if values["is_strong"] else ""
+    strength = " (a large difference)" if values["is_strong"] else ""
     durations = _figures_text(values, lambda seconds: f"{seconds:.1f} s", "recordings")
     return (
         f"median duration of recordings, by {values['grouping']}: from {durations}, "
@@ -168,12 +175,13 @@ def _class_ratios(values: Values) -> str:
 def _sides_of_speakers(values: Values) -> str:
     words = (
         f"nontarget trials: {_range_text(values['enrolled'])} per enrolment speaker, "
-        f"{_range_text(values['tested'])} per test speaker; {values['never_enrol']:,} speakers "
-        f"are never enrolled, {values['never_test']:,} never tested"
+        f"{_range_text(values['tested'])} per test speaker; never enrolled: "
+        f"{count_of(values['never_enrol'], 'speaker')}, never tested: "
+        f"{count_of(values['never_test'], 'speaker')}"
     )
     for never in values["by_grouping"]:
         numbers = f"{_range_text(never['never_enrol'])} and {_range_text(never['never_test'])}"
-        words += f" ({numbers} in each group of {never['grouping']})"
+        words += f" (in each group of {never['grouping']}: {numbers})"
     return words
 
 
@@ -193,7 +201,7 @@ def _recordings_of_speakers(values: Values) -> str:
 def _speakers_with_one_recording(values: Values) -> str:
     noun = "speaker" if values["speakers"] == 1 else "speakers"
     source = recording_source_text(values["column"], are_folders=values["are_folders"])
-    return f"{values['speakers']:,} {noun} with one only (recording: {source})"
+    return f"{values['speakers']:,} {noun} with only one recording (recording: {source})"
 
 
 def _graded_by(values: Values) -> str:
@@ -201,11 +209,12 @@ def _graded_by(values: Values) -> str:
 
 
 def _share_of_unknown_grade(values: Values) -> str:
-    return f"{values['trials']:,} trials ({_share_text(values['share'])}) are of grade n.k."
+    return f"{values['trials']:,} trials ({_share_text(values['share'])}) are of unknown grade"
 
 
 def _shares_within_and_across(values: Values) -> str:
-    return f"{percent(values['share'])} within, {percent(1 - values['share'])} across"
+    same, different = percent(values["share"]), percent(1 - values["share"])
+    return f"{same} with the same value, {different} with different values"
 
 
 def _shares_by_grouping(values: Values) -> str:
@@ -213,14 +222,14 @@ def _shares_by_grouping(values: Values) -> str:
 
 
 def _shares_of_group(values: Values) -> str:
-    words = f"{values['group']} is {_share_text(values['speaker_share'])} of the speakers, "
+    words = f"{values['group']} has {_share_text(values['speaker_share'])} of the speakers, "
     if values["utterance_share"] is not None:
         words += f"{percent(values['utterance_share'])} of the utterances, "
     return f"{words}{_share_text(values['trial_share'])} of the trials"
 
 
 def _shared_with_development(values: Values) -> str:
-    recordings = "recordings n.k."
+    recordings = "an unknown number of recordings"
     if values["recordings"] is not None:
         recordings = f"{values['recordings']:,} recordings"
     return (
@@ -236,21 +245,23 @@ def _variation_not_in_pilot(values: Values) -> str:
 def _detectable_ratios(values: Values) -> str:
     low, high = values["ratios"]
     return (
-        f"from x {low['ratio']:.2f} ({low['group']}) to x {high['ratio']:.2f} ({high['group']}) "
-        f"at a power of {values['power']:g}"
+        f"from {low['ratio']:.2f} times ({low['group']}) to {high['ratio']:.2f} times "
+        f"({high['group']}) at a power of {values['power']:g}"
     )
 
 
 def _fixed_by_design(values: Values) -> str:
     clauses = []
     if values["attributes"]:
-        clauses.append(f"grades are of {' and '.join(values['attributes'])}")
+        clauses.append(f"trials are graded by {' and '.join(values['attributes'])}")
     for mix in values["mix"]:
         shares = (f"{100 * each['share']:g} % of grade {each['grade']}" for each in mix["grades"])
-        clauses.append(f"{mix['trials']} trials are {', '.join(shares)}")
-    lists = "lists" if values["lists"] > 1 else "list"
-    clauses.append(f"{values['lists']:,} {lists} drawn alike")
-    return f"by {values['manifest']}, {'; '.join(clauses)}"
+        clauses.append(f"{mix['trials']} trials: {', '.join(shares)}")
+    lists = "one list"
+    if values["lists"] > 1:
+        lists = f"{values['lists']:,} lists drawn by the same rules"
+    clauses.append(lists)
+    return f"{values['manifest']} states: {'; '.join(clauses)}"
 
 
 _SHARES = [{"group": "m", "share": 0.25}, {"group": "f", "share": 0.5}]
@@ -287,13 +298,17 @@ LIST_SENTENCES = {
             "list_share": 0.25,
         },
     ),
-    "trials_of_unknown_grade": SentenceTemplate("{trials:,} trials of grade n.k.", {"trials": 12}),
+    "trials_of_unknown_grade": SentenceTemplate(
+        "{trials:,} trials of unknown grade", {"trials": 12}
+    ),
     "grades_of_trials": SentenceTemplate(
         _grades_of_trials,
         {"trials": "nontarget", "grades": [{"grade": 4, "share": 0.45, "wished": 0.5}]},
     ),
     "different_lists": SentenceTemplate("{lists:,} different lists", {"lists": 5}),
-    "scores_show_differences": SentenceTemplate("add scores to see how far their results differ"),
+    "scores_show_differences": SentenceTemplate(
+        "add scores to see how much results differ between the lists"
+    ),
     "eers_of_lists": SentenceTemplate(
         _eers_of_lists,
         {
@@ -384,21 +399,22 @@ LIST_SENTENCES = {
         },
     ),
     "speakers_compared_with_a_speaker": SentenceTemplate(
-        _uses("a speaker is compared with", "others"), {"numbers": [4, 39], "median": 20.0}
+        _uses("each speaker is compared with", "other speakers"),
+        {"numbers": [4, 39], "median": 20.0},
     ),
     "trials_of_an_utterance": SentenceTemplate(
-        _uses("an utterance is in", "trials"), {"numbers": [1, 90], "median": 12.0}
+        _uses("each utterance is in", "trials"), {"numbers": [1, 90], "median": 12.0}
     ),
     "uses_of_a_recording": SentenceTemplate(
-        _uses("a recording is used", "times"), {"numbers": [1, 90], "median": 12.0}
+        _uses("each recording is used", "times"), {"numbers": [1, 90], "median": 12.0}
     ),
     "effective_speakers": SentenceTemplate(
-        "trials are distributed as among {effective:,.1f} equally frequent speakers, of "
-        "{speakers:,}",
+        "the trials of {speakers:,} speakers are as concentrated as those of {effective:,.1f} "
+        "equally frequent speakers",
         {"effective": 31.5, "speakers": 40},
     ),
     "group_with_fewest_effective_speakers": SentenceTemplate(
-        "fewest: {group}, {effective:.1f} of {speakers:,}",
+        "lowest in {group}: {effective:.1f} for {speakers:,} speakers",
         {"grouping": "gender", "group": "f", "effective": 9.5, "speakers": 20},
     ),
     "recordings_of_speakers": SentenceTemplate(
@@ -408,7 +424,7 @@ LIST_SENTENCES = {
         _speakers_with_one_recording, {"speakers": 3, **_FOLDERS}
     ),
     "speakers_with_unknown_recordings": SentenceTemplate(
-        "not all are known for {speakers:,} speakers", {"speakers": 2}
+        "the recordings of {speakers:,} of the speakers are not all known", {"speakers": 2}
     ),
     "graded_by": SentenceTemplate(_graded_by, {"attributes": ["gender", "nationality"]}),
     "share_of_unknown_grade": SentenceTemplate(
@@ -419,7 +435,7 @@ LIST_SENTENCES = {
     "shares_by_grouping": SentenceTemplate(
         _shares_by_grouping, {"grouping": "gender", "shares": _SHARES}
     ),
-    "unknown_trials": SentenceTemplate("{trials:,} n.k.", {"trials": 12}),
+    "unknown_trials": SentenceTemplate("{trials:,} unknown", {"trials": 12}),
     "same_share_of_speakers_and_trials": SentenceTemplate(
         "every group has the same share of speakers and of trials"
     ),
@@ -438,7 +454,9 @@ LIST_SENTENCES = {
         _shared_with_development, {"speakers": 3, "recordings": 5, "utterances": 9, "trials": 0}
     ),
     "variation_not_in_pilot": SentenceTemplate(_variation_not_in_pilot, {"metric": "fnr"}),
-    "no_detectable_ratio": SentenceTemplate("none at a power of {power:g}", {"power": 0.8}),
+    "no_detectable_ratio": SentenceTemplate(
+        "no ratio is detectable at a power of {power:g}", {"power": 0.8}
+    ),
     "detectable_ratios": SentenceTemplate(
         _detectable_ratios,
         {
@@ -448,7 +466,7 @@ LIST_SENTENCES = {
         },
     ),
     "undetectable_in_groups": SentenceTemplate(
-        "none, however large, in {number:,} groups", {"number": 2}
+        "no ratio, however large, is detectable in {number:,} of the groups", {"number": 2}
     ),
     "fixed_by_design": SentenceTemplate(
         _fixed_by_design,
@@ -475,22 +493,23 @@ LIST_SENTENCES = {
     "give_durations": SentenceTemplate("give --utterances with a column duration, in seconds"),
     "give_models": SentenceTemplate("give --models"),
     "draw_pairs_of_both_classes": SentenceTemplate(
-        "draw equally many pairs of both classes per speaker: parivox trials build inclusive"
+        "draw as many target as nontarget pairs per speaker: parivox trials build inclusive"
     ),
     "draw_more_pairs": SentenceTemplate(
         "draw more pairs per speaker, or state the lowest error rate that this number can support"
     ),
     "draw_same_number_for_each_speaker": SentenceTemplate(
-        "draw the same number per speaker, or weight speakers equally"
+        "draw the same number of trials per speaker, or weight speakers equally"
     ),
     "draw_same_number_of_each_grade": SentenceTemplate(
-        "draw the same number of each grade for each speaker"
+        "draw the same number of trials of each grade for each speaker"
     ),
     "build_inclusive_with_mix": SentenceTemplate(
-        "draw that mix with parivox trials build inclusive, --mix and --target-grades"
+        "draw the requested mix with parivox trials build inclusive and its options --mix and "
+        "--target-grades"
     ),
     "draw_more_lists": SentenceTemplate(
-        "draw more lists with other seeds, and report how results vary between them"
+        "draw more lists with other seeds, and report how results vary between lists"
     ),
     "find_speakers_or_merge_groups": SentenceTemplate(
         "find more speakers, or merge groups: groups with so few speakers are rarely shown to "
@@ -527,7 +546,7 @@ LIST_SENTENCES = {
     "weight_speakers_equally": SentenceTemplate(
         "weight speakers equally, or draw the same number of trials per speaker"
     ),
-    "leave_shared_parts_out": SentenceTemplate("exclude them from one of the lists"),
+    "leave_shared_parts_out": SentenceTemplate("exclude the shared items from one of the lists"),
     "make_pilot_of_groups": SentenceTemplate("audit a pilot with these groups"),
     "more_speakers_in_groups": SentenceTemplate(
         "add speakers to these groups: parivox plan computes how many"

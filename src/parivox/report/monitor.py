@@ -102,7 +102,7 @@ def headline(monitor: Monitor) -> str:
 def _alarm_clause(row: Row) -> str:
     """Return what an alarm is about, in a few words."""
     if row["against"] == LIMIT:
-        return f"false rejects of {row['group']} above the limit"
+        return f"false reject rate of {row['group']} {short_number(row['ratio'])} times the limit"
     return (
         f"false rejects {short_number(row['ratio'])} times as frequent among {row['group']} as "
         f"{_REFERENCE_CLAUSES[row['against']]}"
@@ -139,36 +139,43 @@ def _alarm_rows(monitor: Monitor) -> Iterator[tuple[str, Row, str]]:
         if row_today["is_alarm"]:
             yield raised["day"], row_today, ""
         else:
-            reason = "no longer shown"
+            state = " Today's data no longer show this rise."
             if row_today["reason"]:
-                reason = f"not judged now: {reason_text(row_today)}"
-            yield raised["day"], raised, f" It is {reason}."
+                state = f" The group is not judged today ({reason_text(row_today)})."
+            yield raised["day"], raised, state
 
 
 def _alarm_sentence(raised: str, row: Row, present_state: str) -> str:
     """Return an alarm in sentences."""
     low, high = row["low"], row["high"]
     group, reference = row["group"], percent(row["reference"])
-    rate = (
-        f"{percent(row['fnr'])} ({count_text(row['errors'])} of {count_text(row['trials'])} trials "
-        f"of {count_text(row['speakers'])} speakers since {row['since']})"
+    counts = (
+        f"({count_text(row['errors'])} of {count_text(row['trials'])} trials of "
+        f"{count_text(row['speakers'])} speakers since {row['since']})"
     )
     if row["against"] == LIMIT:
         # the interval is of the ratio to the limit: as a rate, it is that many times the limit
         lowest, highest = (
             percent(None if ratio is None else ratio * row["reference"]) for ratio in (low, high)
         )
-        sentence = f"The false reject rate of {group} is {rate}, above the limit of {reference} "
-        sentence += f"[{lowest}, {highest}]"
+        sentence = (
+            f"The false reject rate of {group} is {percent(row['fnr'])} [{lowest}, {highest}], "
+            f"above the limit of {reference} {counts}."
+        )
     else:
         times = f"{short_number(row['ratio'])} times {_interval_text(low, high)}"
         as_where = f"as frequent among {group} as {_REFERENCE_CLAUSES[row['against']]}"
-        sentence = f"False rejects are {times} {as_where}: {rate}, against {reference}"
+        sentence = (
+            f"False rejects are {times} {as_where}: {percent(row['fnr'])} {counts}, against "
+            f"{reference}."
+        )
     if row["others_ratio"] is not None:
         times = short_number(row["others_ratio"])
-        sentence += f"; in the other groups they are {times} times as frequent as before"
+        sentence += (
+            f" In all other groups combined, false rejects are {times} times as frequent as before."
+        )
     return (
-        f"{sentence}. The rise began about {row['changed']}; the alarm was raised on {raised}."
+        f"{sentence} The rise began about {row['changed']}, and the alarm was raised on {raised}."
         f"{present_state} There would be no alarm with {count_text(row['silent_at'])} errors or "
         f"fewer, or if {percent(row['explained_by'])} of these trials were rejected impostors."
     )
@@ -184,7 +191,7 @@ def groups_sheet(monitor: Monitor, max_rows: int | None = None) -> Sheet:
     title = "No group is judged."
     if rows:
         title = (
-            "False rejects of each group, since the week with most evidence of a "
+            "False rejects of each group, since the week with the most evidence of a "
             f"rise{hidden_text}:"
         )
     heads = ("group", "against", "since", "errors/trials", "FNR", "reference", "ratio")
@@ -229,7 +236,10 @@ def notes(monitor: Monitor) -> Iterator[str]:
         words = ", ".join(map(_excluded_text, excluded))
         yield f"Trials excluded or repeated on the last day: {words}."
     if not monitor.record["weeks_left"]:
-        yield ("After one year, only changes since its last week are detected. Begin a new state.")
+        yield (
+            "This state has lasted one year: only changes since the last week of that year are "
+            "detected. Begin a new state."
+        )
     if "bytes" in monitor.record:
         n_bytes = monitor.record["bytes"]
         bytes_per_speaker = n_bytes / monitor.record["speakers"]
@@ -247,8 +257,8 @@ def _false_alarm_sentence(settings: Row) -> str:
     margin = ""
     if settings["margin"] > 1:
         margin = (
-            f" An alarm requires a rate of more than {settings['margin']:g} times the rate that it "
-            "is compared with, but a limit only that it is exceeded."
+            f" An alarm requires a rate of more than {settings['margin']:g} times the reference "
+            "rate; a limit applies without this margin."
         )
     alarm_percent = 100 * settings["alpha"]
     varying = "rates do not vary from day to day"
@@ -259,9 +269,9 @@ def _false_alarm_sentence(settings: Row) -> str:
         )
     return (
         f"If speakers err independently of each other, and {varying}, the chance of any false "
-        f"alarm is at most {alarm_percent:g} %, however often you check, and all intervals hold "
-        f"at once with at least {100 - 2 * alarm_percent:g} % probability. Groups with more "
-        f"variation from day to day are not judged.{margin}"
+        f"alarm is at most {alarm_percent:g} %, however often you check. Under the same "
+        f"conditions, all intervals hold at once with at least {100 - 2 * alarm_percent:g} % "
+        f"probability. Groups with more variation from day to day are not judged.{margin}"
     )
 
 
@@ -271,7 +281,7 @@ def _not_judged_sentences(monitor: Monitor) -> Iterator[str]:
     reasons: dict[str, list[str]] = {}
     for row in monitor.groups.rows():
         if row["reason"]:
-            key = f"against {_REFERENCE_NAMES[row['against']]} ({reason_text(row)})"
+            key = f"against {_REFERENCE_NAMES[row['against']]}, {reason_text(row)}"
             reasons.setdefault(key, []).append(row["group"])
     for reason, groups in reasons.items():
         names = ", ".join(shortened_names(groups, most=_MAX_NAMED_GROUPS))

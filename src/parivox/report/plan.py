@@ -29,7 +29,7 @@ _MIN_WORTHWHILE_SAVING = 1 / 3
 _CURRENT_DESIGN, _DOUBLED_DESIGN = 2, 3
 """Designs with today's trials per speaker and with twice as many, after a quarter and a half."""
 _SCOPE_COLUMNS = ("system", "list", "within", "operating_point")
-_SUPPORT_HEADING = "FPR that the nontarget trials support (30 independent errors)"
+_SUPPORT_HEADING = "FPR that the nontarget trials support (at least 30 independent errors expected)"
 _FAMILY_COLUMNS = (*_SCOPE_COLUMNS, "grouping", "allocation")
 
 

@@ -178,7 +178,7 @@ def _duplicate_audio_lines(run: Embedded) -> Iterator[str]:
         yield (
             f"{same_audio.height:,} recordings contain the same audio as another one with "
             f"another id (first {first_id!r} and {second_id!r}): a target trial of two of them "
-            "compares audio with itself."
+            "compares audio with itself and shows nothing about the system."
         )
     if run.staying:
         yield (

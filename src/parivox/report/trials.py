@@ -188,8 +188,8 @@ def description_summary(description: Description) -> Iterator[RenderableType]:
     )
     within = description.tables["within"].subset(grouping="all").rows()
     if within:
-        yield text("Nontarget trials whose speakers share a value", style="bold", apart=True)
-        table = grid("", "within", "across", "n.k.")
+        yield text("Nontarget trials whose speakers have the same value", style="bold", apart=True)
+        table = grid("", "same value", "different values", "unknown")
         for row in within:
             share = row["same_share"]
             shares = _percent_text(share), _percent_text(None if share is None else 1 - share)
@@ -248,7 +248,7 @@ def _grades_table(counts: Table, *shares: str) -> Grid:
     """Return trials by label and grade, with their share where there is a column of it."""
     table = grid("", "grade", "trials", *shares)
     for row in counts.rows():
-        grade = "n.k." if row["grade"] is None else str(row["grade"])
+        grade = "unknown" if row["grade"] is None else str(row["grade"])
         percents = (_percent_text(row[name]) for name in shares)
         add_row(table, row["label"], grade, count_text(row["trials"]), *percents)
     return table

@@ -22,11 +22,11 @@ INCONCLUSIVE_REASONS = {
     "undefined_ratio": "ratio undefined",
     "no_interval": "no interval",
     "no_p": "no p-value",
-    UNKNOWN_SPEAKERS: "nontarget trials have no test speaker, in this group or its reference",
+    UNKNOWN_SPEAKERS: "nontarget trials of this group or of its reference have no test speaker",
     "too_wide": "interval too wide",
     "not_surely_alike": "within the margin at 95 %, but not at 98 % confidence",
     "not_after_holm": "not significant after adjustment",
-    "no_errors": "no errors, too few trials",
+    "no_errors": "no errors, but too few trials",
     "too_common": "error rate too high to compare",
 }
 """Why a comparison is inconclusive, in a few words, where another table says it in others."""
@@ -59,7 +59,7 @@ def _frequency(values: Values) -> str:
 def _condition(values: Values) -> str:
     """Return what follows where it is not shown without the worst of the other groups, if so."""
     if values.get("unchecked"):
-        return " (not checked without the worst group, as trials count for two groups)"
+        return " (not checked without the worst group, as some trials count for two groups)"
     if "without" not in values:
         return ""
     worst_groups = " and ".join(values["without"]["groups"])
@@ -138,7 +138,8 @@ def _groups(values: Values) -> str:
 
 def _different_groups(values: Values) -> str:
     n_groups = len(values["groups"])
-    return f"{n_groups} of {values['all_groups']} groups differ: {_groups(values)}"
+    differ = "differs" if n_groups == 1 else "differ"
+    return f"{n_groups} of {values['all_groups']} groups {differ}: {_groups(values)}"
 
 
 def _worse_groups(values: Values) -> str:
@@ -156,12 +157,23 @@ def _all_groups(values: Values) -> str:
 
 
 def _all_groups_equivalent(values: Values) -> str:
-    return f"{_all_groups(values)} equivalent: none differs by more than {values['margin']:g} times"
+    words = f"{_all_groups(values)} equivalent"
+    if "reference" not in values:  # audits of development versions
+        return words
+    reference = _REFERENCE_NAMES.get(values["reference"], values["reference"])
+    return (
+        f"{words}: no rate differs from that of {reference} by more than {values['margin']:g} times"
+    )
 
 
 def _all_groups_inconclusive(values: Values) -> str:
     words = f"{_all_groups(values)} inconclusive"
     return f"{words}: {_reason(values)}" if "reason" in values else words
+
+
+def _number_inconclusive(values: Values) -> str:
+    groups = "1 group is" if values["inconclusive"] == 1 else f"{values['inconclusive']} groups are"
+    return f"{groups} inconclusive"
 
 
 def _some_groups_inconclusive(values: Values) -> str:
@@ -170,8 +182,8 @@ def _some_groups_inconclusive(values: Values) -> str:
 
 
 def _groups_without_trials(values: Values) -> str:
-    verb = "has" if values["groups"] == 1 else "have"
-    return f"{values['groups']} {verb} {_reason(values)}"
+    groups = "1 group has" if values["groups"] == 1 else f"{values['groups']} groups have"
+    return f"{groups} {_reason(values)}"
 
 
 VERDICT_SENTENCES: dict[str, SentenceTemplate] = {
@@ -207,7 +219,7 @@ VERDICT_SENTENCES: dict[str, SentenceTemplate] = {
     "better_groups": SentenceTemplate(
         _better_groups, {"groups": ["m+USA"], "without": {"groups": ["f+India"]}}
     ),
-    "number_inconclusive": SentenceTemplate("{inconclusive} inconclusive", {"inconclusive": 3}),
+    "number_inconclusive": SentenceTemplate(_number_inconclusive, {"inconclusive": 3}),
     "some_groups_inconclusive": SentenceTemplate(
         _some_groups_inconclusive, {"inconclusive": 2, "groups": 3}
     ),
@@ -215,7 +227,7 @@ VERDICT_SENTENCES: dict[str, SentenceTemplate] = {
         _all_groups_inconclusive, {"groups": 2, "reason": "infinite_threshold"}
     ),
     "all_groups_equivalent": SentenceTemplate(
-        _all_groups_equivalent, {"groups": 4, "margin": 1.25}
+        _all_groups_equivalent, {"groups": 4, "margin": 1.25, "reference": "others"}
     ),
     "no_significant_difference": SentenceTemplate("no significant difference"),
     "groups_without_trials": SentenceTemplate(

@@ -128,7 +128,10 @@ def test_equivalent_is_said_of_intervals_within_the_margin(level):
         assert verdict(audit, group, "fpr+fnr")["verdict"] == "equivalent"
     row = verdict(audit, "", "fpr+fnr")
     assert row["verdict"] == "equivalent"
-    assert finding_text(row) == "both groups are equivalent: none differs by more than 1.25 times"
+    assert finding_text(row) == (
+        "both groups are equivalent: no rate differs from that of all other groups combined by more "
+        "than 1.25 times"
+    )
 
 
 @pytest.mark.slow
@@ -215,7 +218,9 @@ def test_a_named_reference_is_not_judged(level, people):
 def test_the_reference_does_not_keep_a_system_from_having_equivalents(level):
     row = verdict(level.audit(reference="b"), "", "fpr+fnr")
     assert row["verdict"] == "equivalent"
-    assert finding_text(row) == "the one group is equivalent: none differs by more than 1.25 times"
+    assert finding_text(row) == (
+        "the one group is equivalent: no rate differs from that of b by more than 1.25 times"
+    )
 
 
 def test_nothing_is_concluded_at_a_point_that_was_not_found(level):
@@ -330,7 +335,7 @@ def test_where_trials_count_for_two_groups_better_is_said_not_to_be_checked():
     assert [row["verdict"] for row in row_by_allocation.values()] == ["better", "better"]
     assert row_by_allocation["either"]["because_of"] == ""
     assert finding_text(row_by_allocation["either"]).endswith(
-        "(not checked without the worst group, as trials count for two groups)"
+        "(not checked without the worst group, as some trials count for two groups)"
     )
     assert "not checked" not in finding_text(row_by_allocation["both"])
 

@@ -102,6 +102,6 @@ def percent(share: float) -> str:
     """Return a share as a percentage with one decimal.
 
     >>> percent(0.45692), percent(float("nan"))
-    ('45.7 %', 'n.k.')
+    ('45.7 %', 'unknown')
     """
-    return "n.k." if np.isnan(share) else f"{100 * share:.1f} %"
+    return "unknown" if np.isnan(share) else f"{100 * share:.1f} %"
