@@ -81,14 +81,14 @@ def test_every_sentence_takes_the_values_of_its_example(code):
 
 
 def test_every_code_that_a_result_is_given_has_a_sentence():
-    """Codes are literals in calls of `fact` and `caused`."""
+    """Codes are literals in calls of `fact`, `Fact` and `caused`."""
     named = {
         node.args[0].value
         for path in (ROOT / "src" / "parivox").rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call)
-        and getattr(node.func, "id", "") in {"fact", "caused", "caused_cells"}
-        and isinstance(node.args[0], ast.Constant)
+        and getattr(node.func, "id", "") in {"fact", "Fact", "caused", "caused_cells"}
+        and isinstance(next(iter(node.args), None), ast.Constant)
     }
     assert len(named) > 10
     assert named <= catalogue.SENTENCES.keys()

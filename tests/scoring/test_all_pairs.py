@@ -14,6 +14,7 @@ from parivox.data.score_bins import Bins
 from parivox.data.speaker_counts import SpeakerCounts
 from parivox.data.speakers import read_speakers
 from parivox.data.trials import read_trials
+from parivox.facts import Fact
 from parivox.runtime.disk import HIDDEN_PREFIX
 from parivox.scoring import all_pairs as tiles
 from parivox.scoring import all_pairs_counts as auditing
@@ -147,7 +148,7 @@ def test_a_cohort_among_the_recordings_is_in_no_pair(embedded, tmp_path):
     pair_counts = pv.score_all_pairs(embedded, as_norm=tmp_path / "cohort.txt", top=5, **options)
     n = len(IDS) - 4 * RECORDINGS_EACH
     assert pair_counts.counts.n_trials == pair_counts.speaker_counts.n_trials == n * (n - 1) // 2
-    assert pair_counts.notes == ("24 recordings are the cohort and in no pair",)
+    assert pair_counts.notes == (Fact("cohort_in_no_pair", {"recordings": 24}),)
 
 
 def test_attributes_of_recordings_part_a_speakers_recordings(embedded, tmp_path):
@@ -195,7 +196,7 @@ def test_recordings_that_failed_are_in_no_pair(embedded, tmp_path):
     assert rows(pair_counts.speaker_counts) == rows(
         pv.score_all_pairs(without, **options).speaker_counts
     )
-    assert pair_counts.notes == ("2 recordings failed and are in no pair",)
+    assert pair_counts.notes == (Fact("failed_recordings_in_no_pair", {"recordings": 2}),)
 
 
 @pytest.mark.parametrize("bins", [Bins("1"), Bins("", (-30.0, 0.0, 7.0)), Bins("2", (7.0,))])

@@ -131,7 +131,8 @@ def test_recordings_of_the_cohort_that_failed_are_left_out_and_told(
     status[59] = "silent"
     vectors = by_hand.vectors_of(embedded.values[:59], status=status)
     scoring_run = score(pairs, embeddings=vectors, out=tmp_path / "s.parquet", s_norm=cohort)
-    assert "1 recordings of" in scoring_run.notes[0]
+    (note,) = scoring_run.notes
+    assert (note.code, note.values["recordings"]) == ("failed_recordings_of_cohort", 1)
     assert "a cohort of 19 recordings" in scoring_run.how
 
 

@@ -18,6 +18,7 @@ import pytest
 import parivox as pv
 from parivox import score
 from parivox.errors import ConfigError, DataError
+from parivox.facts import Fact
 from parivox.scoring import lists, run
 
 
@@ -162,7 +163,7 @@ def test_a_model_fails_if_all_of_its_recordings_do(embedded, scored, tmp_path, b
     scoring_run = score(
         trials, embeddings=vectors, models=models, out=tmp_path / "s.parquet", overwrite=True
     )
-    assert scoring_run.notes == ("1 models are made of fewer recordings, as others failed",)
+    assert scoring_run.notes == (Fact("models_of_fewer_recordings", {"models": 1}),)
 
 
 def test_models_that_no_table_tells_of_are_refused(pairs, embedded, scored):

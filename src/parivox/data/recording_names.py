@@ -114,10 +114,12 @@ class RecordingNames:
 
     @property
     def warning(self) -> str:
-        """What to say where the user asks for recordings although there is doubt; else empty."""
-        if not self.doubt:
+        """What to say where the user asks for recordings although there is doubt, as a fact."""
+        if self.shared_folders is None:
             return ""
-        return f"recordings are taken from the {self.source}, but {self.doubt}; {GIVE_RECORDINGS}"
+        return fact(
+            "doubtful_recordings", **self.source_values, folders=self.shared_folders._asdict()
+        )
 
     @property
     def in_words(self) -> str:

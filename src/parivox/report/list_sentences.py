@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from parivox.data.lists.findings import percent
-from parivox.data.recording_names import GIVE_RECORDINGS, recording_source_text
+from parivox.data.recording_names import GIVE_RECORDINGS, SharedFolders, recording_source_text
 from parivox.report.sentence_template import SentenceTemplate
 from parivox.report.words import count_of
 
@@ -247,6 +247,31 @@ def _detectable_ratios(values: Values) -> str:
     return (
         f"from {low['ratio']:.2f} times ({low['group']}) to {high['ratio']:.2f} times "
         f"({high['group']}) at a power of {values['power']:g}"
+    )
+
+
+def _not_known(values: Values) -> str:
+    return f"{' or '.join(values['attributes'])} is not known"
+
+
+def _doubtful_recordings(values: Values) -> str:
+    source = recording_source_text(values["column"], are_folders=values["are_folders"])
+    doubt = SharedFolders(**values["folders"]).in_words
+    return f"recordings are taken from the {source}, but {doubt}; {GIVE_RECORDINGS}"
+
+
+def _mix_in_whole_trials(values: Values) -> str:
+    counts = ", ".join(f"{each['trials']:,} of grade {each['grade']}" for each in values["grades"])
+    return (
+        f"of {values['pairs']:,} nontarget trials, the mix gives {counts} for each speaker; a "
+        f"multiple of {values['multiple']:,} gives it exactly"
+    )
+
+
+def _graded_unlike_check(values: Values) -> str:
+    return (
+        f"the list is graded by {' and '.join(values['attributes'])}, its check by "
+        f"{' and '.join(values['of_check'])}; name attributes with --grade-by to grade both alike"
     )
 
 
@@ -550,6 +575,92 @@ LIST_SENTENCES = {
     "make_pilot_of_groups": SentenceTemplate("audit a pilot with these groups"),
     "more_speakers_in_groups": SentenceTemplate(
         "add speakers to these groups: parivox plan computes how many"
+    ),
+    # lists that are built: what a reader must know, and why a speaker takes no part
+    "trials_of_each_enrolled": SentenceTemplate(
+        "each of {speakers} speakers per group is enrolled in {pairs:,} target and {pairs:,} "
+        "nontarget trials with {utterances} utterances",
+        {"speakers": 10, "pairs": 20, "utterances": 4},
+    ),
+    "fewer_speakers_than_check": SentenceTemplate(
+        "check {check} requires {minimum:g} speakers in each group, more than the {speakers} "
+        "requested",
+        {"check": "G7", "minimum": 10, "speakers": 5},
+    ),
+    "made_for_false_accepts": SentenceTemplate(
+        "the list is made for false accepts between every two groups; checks G1 to G4 are meant "
+        "for other lists"
+    ),
+    "no_false_rejects_without_target_trials": SentenceTemplate(
+        "there are no target trials, so false rejects cannot be measured"
+    ),
+    "graded_unlike_check": SentenceTemplate(
+        _graded_unlike_check, {"attributes": ["age"], "of_check": ["gender", "nationality"]}
+    ),
+    "most_trials_of_same_speakers": SentenceTemplate(
+        "the same speakers take part up to --per-speaker {pairs:,}", {"pairs": 40}
+    ),
+    "mix_in_whole_trials": SentenceTemplate(
+        _mix_in_whole_trials,
+        {
+            "pairs": 3,
+            "grades": [{"grade": 2, "trials": 2}, {"grade": 1, "trials": 1}],
+            "multiple": 2,
+        },
+    ),
+    "tested_unequally": SentenceTemplate(
+        "speakers are tested in {trials[0]:,} to {trials[1]:,} nontarget trials each",
+        {"trials": [18, 24]},
+    ),
+    "doubtful_recordings": SentenceTemplate(
+        _doubtful_recordings,
+        {
+            "column": "",
+            "are_folders": True,
+            "folders": {
+                "n_names": 2,
+                "examples": ["de", "en"],
+                "most_speakers": 30,
+                "n_speakers": 30,
+                "are_numbered": False,
+            },
+        },
+    ),
+    "attribute_not_known": SentenceTemplate(_not_known, {"attributes": ["gender"]}),
+    "group_not_asked_for": SentenceTemplate("the group was not requested"),
+    "only_speaker_of_group": SentenceTemplate(
+        "the only speaker of the group, who has no pairs within it"
+    ),
+    "few_utterances": SentenceTemplate("fewer than {utterances:,} utterances", {"utterances": 4}),
+    "few_target_pairs": SentenceTemplate(
+        "fewer than {pairs:,} target pairs across recordings", {"pairs": 20}
+    ),
+    "few_target_pairs_of_grade": SentenceTemplate(
+        "fewer than {pairs:,} target pairs of grade {grade}", {"pairs": 20, "grade": 3}
+    ),
+    "few_nontarget_pairs_of_grade": SentenceTemplate(
+        "fewer than {pairs:,} distinct nontarget pairs of grade {grade}", {"pairs": 20, "grade": 4}
+    ),
+    "no_partner_of_grade": SentenceTemplate("no partner of grade {grade}", {"grade": 4}),
+    # scores of recordings
+    "models_of_fewer_recordings": SentenceTemplate(
+        "models made of fewer recordings, as others failed: {models:,}", {"models": 3}
+    ),
+    "failed_recordings_in_no_pair": SentenceTemplate(
+        "recordings that failed and are in no pair: {recordings:,}", {"recordings": 2}
+    ),
+    "cohort_in_no_pair": SentenceTemplate(
+        "recordings of the cohort, which are in no pair: {recordings:,}",
+        {"recordings": 24},
+    ),
+    "failed_recordings_of_cohort": SentenceTemplate(
+        "recordings of {cohort} that failed and are excluded: {recordings:,}",
+        {"cohort": "cohort", "recordings": 1},
+    ),
+    "cohort_speakers_in_trials": SentenceTemplate(
+        "{common:,} of {cohort:,} speakers of the cohort are also in the trials; use other people "
+        "for the cohort",
+        {"common": 3, "cohort": 120},
     ),
 }
 """Every sentence on trial lists by its code."""

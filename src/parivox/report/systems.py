@@ -11,6 +11,7 @@ from rich.padding import Padding
 
 from parivox.embedding.identity import are_few, no_people
 from parivox.errors import printable
+from parivox.report.catalogue import fact_text
 from parivox.report.words import STYLES, add_row, count_of, grid, print_text, text
 
 if TYPE_CHECKING:
@@ -242,7 +243,7 @@ def print_scored_pairs(pairs: ScoredPairs, counts: Path, speaker_counts: Path) -
         f"Their speaker counts are in {speaker_counts}: {len(pairs.speaker_counts):,} rows.",
         "  It numbers speakers in the order of their table: personal data, not to be shared.",
     ]
-    sentences += [f"  Noted: {note}." for note in pairs.notes]
+    sentences += [f"  Noted: {fact_text(note)}." for note in pairs.notes]
     sentences.append(f"Next: parivox audit {counts} {speaker_counts}")
     for sentence in sentences:
         sys.stdout.write(printable(sentence) + "\n")
@@ -256,7 +257,7 @@ def scoring_lines(scored: Scored) -> Iterator[str]:
     if scored.failed:
         yield "  Failures have a row, too: an audit counts them by group."
     for note in scored.notes:
-        yield f"  Noted: {note}."
+        yield f"  Noted: {fact_text(note)}."
     if scored.cohort:
         yield "  Of the cohort's recordings (speakers); a cohort of one group causes bias:"
     for attribute, counts_of_group in scored.cohort.items():

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import group
 from rich.padding import Padding
 
+from parivox.report.catalogue import cell_text
 from parivox.report.words import capitalised, grid, print_text, text
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def variation_summary(variation: Variation) -> Iterator[RenderableType]:
             f"{pairs_per_speaker[-1]:,} pairs of either class ({counts_text})."
         )
     if variation.warning:
-        yield text(f"{capitalised(variation.warning)}.")
+        yield text(f"{capitalised(cell_text(variation.warning))}.")
     yield text(
         f"sd / mean over the {variation.variants} lists, then over {variation.replicates} draws "
         "of speakers: more pairs reduce the first, more speakers the second."

@@ -31,6 +31,7 @@ from parivox.data.score_bins import parse_bins
 from parivox.data.source_bytes import with_reading_options
 from parivox.data.trial_checks import DataNote, Trials
 from parivox.errors import ConfigError, DataError
+from parivox.facts import Fact, facts_of_cell
 from parivox.options.audit import CountOptions
 from parivox.options.kinds import as_tuple
 from parivox.renamed import renamed_attribute
@@ -75,15 +76,15 @@ class ScoredPairs(NotebookView):
         Recordings that were compared.
     how : str
         How they were scored, in words.
-    notes : tuple of str
-        What else the user should know.
+    notes : tuple of Fact
+        What else the user should know: codes with values.
     """
 
     counts: TrialCounts
     speaker_counts: SpeakerCounts
     recordings: int
     how: str
-    notes: tuple[str, ...] = ()
+    notes: tuple[Fact, ...] = ()
     tally = renamed_attribute("tally", "speaker_counts")
 
     def __repr__(self) -> str:
@@ -417,15 +418,14 @@ class _Pairs:
         table_notes = [note for note in self.ring.data_notes if note.source != "scores"]
         return replace(self.read, trial_sets=[self.weighing(trial_chunks, [*data, *table_notes])])
 
-    def notes(self) -> Iterator[str]:
+    def notes(self) -> Iterator[Fact]:
         """What the user should know besides."""
         failed = int((self.method.vectors.row < 0).sum())
         if failed:
-            yield f"{failed:,} recordings failed and are in no pair"
-        if self.warning:
-            yield self.warning
+            yield Fact("failed_recordings_in_no_pair", {"recordings": failed})
+        yield from facts_of_cell(self.warning)
         if self.method.own_cohort.size:
-            yield f"{self.method.own_cohort.size:,} recordings are the cohort and in no pair"
+            yield Fact("cohort_in_no_pair", {"recordings": self.method.own_cohort.size})
         yield from self.method.notes(self.places)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from parivox.data.joining import listed_ids
 from parivox.errors import ConfigError, DataError
+from parivox.facts import Fact
 from parivox.scoring.normalisation import check_size, cohort_scores, read_cohort
 from parivox.scoring.vectors import comparison_named, mean_of, pair_scores, prepare_vectors
 
@@ -138,11 +139,12 @@ class ScoringMethod:
             words += f"; {nearest} a cohort of {len(self.cohort.places):,} recordings"
         return words
 
-    def notes(self, places: NDArray[np.integer]) -> Iterator[str]:
+    def notes(self, places: NDArray[np.integer]) -> Iterator[Fact]:
         """What the user should know of the cohorts, given the recordings that are scored."""
         for cohort in (self.cohort, self.centre):
             if cohort is not None and cohort.failed:
-                yield f"{cohort.failed:,} recordings of {cohort.name} failed and are left out"
+                failed = {"recordings": cohort.failed, "cohort": cohort.name}
+                yield Fact("failed_recordings_of_cohort", failed)
         speaker = self.vectors.speaker
         cohort_speakers = None if self.cohort is None else self.cohort.vectors.speaker
         if self.cohort is not None and speaker is not None and cohort_speakers is not None:
@@ -152,10 +154,8 @@ class ScoringMethod:
             )
             n_in_both = int(distinct_cohort_speakers.is_in(trial_speakers.implode()).sum())
             if n_in_both:
-                yield (
-                    f"{n_in_both:,} of {len(distinct_cohort_speakers):,} speakers of the cohort "
-                    "are in the trials, too; strangers are better other people"
-                )
+                speakers = {"common": n_in_both, "cohort": len(distinct_cohort_speakers)}
+                yield Fact("cohort_speakers_in_trials", speakers)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ import polars as pl
 from parivox.data.ids import positions_in
 from parivox.data.source_bytes import with_reading_options
 from parivox.errors import ConfigError
+from parivox.facts import Fact
 from parivox.runtime.cluster import Cluster, check_address
 from parivox.runtime.disk import atomic_file, sha256_of
 from parivox.runtime.progress import reports_progress, stage
@@ -58,8 +59,8 @@ class Scored(NotebookView):
         In words.
     cohort : dict
         Recordings and speakers of the cohort, by attribute and value, if speakers were given.
-    notes : tuple of str
-        What else the user should know.
+    notes : tuple of Fact
+        What else the user should know: codes with values.
     """
 
     out: Path
@@ -68,7 +69,7 @@ class Scored(NotebookView):
     failed: dict[tuple[str, str], int]
     how: str
     cohort: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    notes: tuple[Fact, ...] = ()
 
 
 @reports_progress
@@ -350,7 +351,7 @@ class _ScoringJob:
             Scorer(self.prepared, self.method.comparison, strangers),
         )
 
-    def notes(self) -> Iterator[str]:
+    def notes(self) -> Iterator[Fact]:
         """What the user should know besides."""
         yield from self.method.notes(self.places)
         if self.enrolments.are_models:
@@ -363,10 +364,7 @@ class _ScoringJob:
                 ((n_failed_members > 0) & (n_failed_members < np.diff(member_starts))).sum()
             )
             if n_models_with_failures:
-                yield (
-                    f"{n_models_with_failures:,} models are made of fewer recordings, as others "
-                    "failed"
-                )
+                yield Fact("models_of_fewer_recordings", {"models": n_models_with_failures})
 
 
 @dataclass(frozen=True, eq=False)

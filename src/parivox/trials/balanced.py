@@ -27,6 +27,7 @@ from parivox.data.recordings import read_utterances
 from parivox.data.source_bytes import with_reading_options
 from parivox.data.speakers import read_speakers
 from parivox.errors import ConfigError, DataError, name_hint
+from parivox.facts import fact
 from parivox.options.kinds import names_options
 from parivox.options.trials import BalancedOptions
 from parivox.runtime.progress import reports_progress
@@ -152,16 +153,23 @@ def design(pool: Pool, options: BalancedOptions) -> ListDesign:
     n_pairs = options.pairs or request.max_pairs()
     request = replace(request, n_pairs=n_pairs)
     names = [pool.groups[position] for position in request.groups]
-    sizes_note = (
-        f"each of {request.n_speakers} speakers a group enrols for {n_pairs:,} target and "
-        f"{n_pairs:,} nontarget trials with {request.n_utterances} utterances"
-    )
-    notes = [sizes_note]
+    notes = [
+        fact(
+            "trials_of_each_enrolled",
+            speakers=request.n_speakers,
+            pairs=int(n_pairs),
+            utterances=request.n_utterances,
+        )
+    ]
     min_speakers = CHECKS["G7"].threshold
     if request.n_speakers < min_speakers:
         notes.append(
-            f"check G7 asks for {min_speakers:g} speakers in each group, more than the "
-            f"{request.n_speakers} asked for"
+            fact(
+                "fewer_speakers_than_check",
+                check="G7",
+                minimum=min_speakers,
+                speakers=request.n_speakers,
+            )
         )
     return ListDesign(
         kind="balanced",
@@ -392,19 +400,19 @@ class _Request:
         return min(self._largest_for_all_cells(n_target_pairs), max_nontarget)
 
     def exclusion_reasons(self) -> list[str]:
-        """Return why speakers of these groups cannot be drawn; empty for all others."""
+        """Return why speakers of these groups cannot be drawn, as facts; empty for all others."""
         pool, min_pairs = self.pool, self.n_pairs or 1
         # later reasons replace earlier ones
         reasons = np.full(pool.n_utterances.size, "", dtype=object)
         has_few_pairs = self.n_target_pairs(self.n_utterances) < min_pairs
-        reasons[has_few_pairs] = f"fewer than {min_pairs:,} target pairs across recordings"
+        reasons[has_few_pairs] = fact("few_target_pairs", pairs=int(min_pairs))
         has_few_utterances = pool.n_utterances < self.n_utterances
-        reasons[has_few_utterances] = f"fewer than {self.n_utterances} utterances"
+        reasons[has_few_utterances] = fact("few_utterances", utterances=self.n_utterances)
         has_no_class = pool.difficulty_classes.class_of_speaker < 0
-        reasons[has_no_class] = f"{' or '.join(pool.graded_by)} is not known"
+        reasons[has_no_class] = pool.unknown_difficulty
         has_group = pool.group_of_speaker >= 0
         reasons[has_group & ~np.isin(pool.group_of_speaker, self.groups)] = ""
-        reasons[~has_group] = f"{pool.grouping} is not known"
+        reasons[~has_group] = pool.unknown_group
         return [str(reason) for reason in reasons]
 
     def check(self) -> None:

@@ -25,6 +25,7 @@ from parivox.data.lists.manifest import ENDING, KEEP_AS_WRITTEN, SCHEMA, read_ma
 from parivox.data.source_bytes import reading_files_as
 from parivox.data.table import Table
 from parivox.errors import ConfigError, DataError
+from parivox.facts import Fact, fact, facts_of_cell
 from parivox.options.trials import BUILD_OPTIONS, BuildOptions
 from parivox.runtime.disk import (
     atomic_folder,
@@ -34,7 +35,7 @@ from parivox.runtime.disk import (
     sha256_of,
 )
 from parivox.runtime.progress import reports_progress, stage
-from parivox.shown import NotebookView
+from parivox.shown import CATALOGUE_MODULE, NotebookView
 from parivox.trials.checks import check
 from parivox.trials.pairs import RandomStreams
 from parivox.trials.pool import Pool
@@ -64,7 +65,8 @@ class Built(NotebookView):
     lists : tuple of Path, or of Table
         Each variant: its file, or a table with the columns enrol, test and label.
     left_out : Table
-        Speakers who take no part: group, reason, speakers; ids where asked for.
+        Speakers who take no part: group, reason as a code, speakers; ids where asked for; last the
+        values of the code.
     manifest : dict
         As the file has it.
     path : Path or None
@@ -83,6 +85,7 @@ class Built(NotebookView):
     @property
     def told(self) -> tuple[str, ...]:
         """A summary, line by line."""
+        catalogue = import_module(CATALOGUE_MODULE)
         first_list, groups = self.manifest["lists"][0], self.manifest["speakers"]
         lists = f"{len(self.lists)} lists, each of " if len(self.lists) > 1 else ""
         noun = "group" if len(groups) == 1 else "groups"
@@ -95,8 +98,12 @@ class Built(NotebookView):
         for row in self.left_out.rows():
             ids = f": {row['ids']}" if row.get("ids") else ""
             group = "no group" if row["group"] is None else row["group"]
-            lines.append(f"Left out: {row['speakers']:,} of {group}, {row['reason']}{ids}.")
-        lines += [f"{note[0].upper()}{note[1:]}." for note in self.manifest["notes"]]
+            lines.append(
+                f"Left out: {row['speakers']:,} of {group}, {catalogue.reason_text(row)}{ids}."
+            )
+        for note in self.manifest["notes"]:
+            words = catalogue.fact_text(Fact(**note))
+            lines.append(f"{words[0].upper()}{words[1:]}.")
         if "check" in self.manifest:
             findings = self.manifest["check"]
             failed = [finding["id"] for finding in findings if finding["verdict"] == "fail"]
@@ -126,7 +133,7 @@ def build_lists(
             ]
             tables.append(Table(pl.concat(frames)))
             manifest["lists"].append(counts.list_counts)
-        manifest["notes"] += counts.notes
+        manifest["notes"] += _as_json(counts.notes)
         manifest["inputs"] = _inputs(design.pool, options, None)
         return Built(tuple(tables), left_out, manifest)
     if not isinstance(options.out, (str, os.PathLike)) or not os.fspath(options.out):
@@ -155,7 +162,7 @@ def build_lists(
                     progress.add(chunk.target.size)
             digest = sha256_of(unfinished / name)
             manifest["lists"].append({"file": name, "sha256": digest, **counts.list_counts})
-        manifest["notes"] += counts.notes
+        manifest["notes"] += _as_json(counts.notes)
         if former is not None:
             _check_same_lists(folder, manifest["lists"], former)
         lists = tuple(folder / name for name in names)
@@ -191,7 +198,7 @@ def _manifest(design: ListDesign, options: BuildOptions, left_out: Table) -> dic
         "rows": design.row_order,
         "speakers": dict(design.n_speakers_by_group),
         "left_out": left_out.rows(),
-        "notes": [*design.notes, *filter(None, [design.pool.warning])],
+        "notes": _as_json([*design.notes, *filter(None, [design.pool.warning])]),
         "lists": [],
     }
 
@@ -297,11 +304,15 @@ class _DrawnCounts:
 
     @property
     def notes(self) -> list[str]:
-        """What is not the same for everybody."""
+        """What is not the same for everybody, as facts."""
         if self.min_tested >= self.max_tested:
             return []
-        numbers = f"{self.min_tested:,} to {self.max_tested:,}"
-        return [f"speakers are tested in {numbers} nontarget trials each"]
+        return [fact("tested_unequally", trials=[int(self.min_tested), int(self.max_tested)])]
+
+
+def _as_json(notes: Iterable[str]) -> list[dict[str, Any]]:
+    """Return facts as a manifest holds them: each a code with its values."""
+    return [note._asdict() for cell in notes for note in facts_of_cell(cell)]
 
 
 def _id_columns(design: ListDesign, chunk: TrialChunk) -> pl.DataFrame:

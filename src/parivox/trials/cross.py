@@ -127,9 +127,9 @@ def design(pool: Pool, options: CrossOptions) -> ListDesign:
         )
         raise DataError(msg)
     cell_budgets = _cell_budgets(pool, members, options)
-    notes = ["it is made for false accepts of every two groups; checks G1 to G4 are of other lists"]
+    notes = ["made_for_false_accepts"]
     if not n_targets:
-        notes.append("there are no target trials, so nothing is known of false rejects")
+        notes.append("no_false_rejects_without_target_trials")
     utterances, all_pairs = _all_pairs(pool, takes_part)
 
     def draw(draws: RandomStreams) -> Iterator[TrialChunk]:
@@ -205,16 +205,16 @@ def _complete_chunks(utterances: Ints, pairs: NumberedPairs) -> Iterator[TrialCh
 
 
 def _group_members(pool: Pool) -> tuple[list[Ints], list[str]]:
-    """Return the speakers of each group, and why others take no part."""
+    """Return the speakers of each group, and why others take no part, as facts."""
     reasons = np.full(pool.n_utterances.size, "", dtype=object)
-    reasons[pool.group_of_speaker < 0] = f"{pool.grouping} is not known"
+    reasons[pool.group_of_speaker < 0] = pool.unknown_group
     members = []
     for group in range(len(pool.groups)):
         speakers = np.flatnonzero(pool.group_of_speaker == group)
         if speakers.size > 1:
             members.append(speakers)
         else:
-            reasons[speakers] = "the one speaker of the group, who has no pairs within it"
+            reasons[speakers] = "only_speaker_of_group"
     if not members:
         msg = (
             f"{pool.utterances.name}: no group of {pool.grouping} has two speakers; group by "

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 import numpy as np
@@ -22,9 +23,11 @@ import numpy as np
 from parivox.data.lists.grades import OTHER_RECORDING, TRIVIAL, parse_mix, rounded_counts
 from parivox.data.source_bytes import with_reading_options
 from parivox.errors import ConfigError, DataError
+from parivox.facts import fact
 from parivox.options.kinds import as_tuple, names_options
 from parivox.options.trials import InclusiveOptions
 from parivox.runtime.progress import reports_progress
+from parivox.shown import CATALOGUE_MODULE
 from parivox.trials.building import Built, build_lists
 from parivox.trials.pairs import (
     Meetings,
@@ -54,7 +57,7 @@ ROWS = (
     "speaker by speaker in the order of their ids; of each first the target trials, easy before "
     "hard, then the nontarget trials, hard before easy"
 )
-OTHER_GROUP_REASON = "is of a group that was not asked for"
+OTHER_GROUP_REASON = "group_not_asked_for"
 _MAX_ROUNDS = 1_000
 """How often repeated pairs are drawn again."""
 _WHOLE_TOLERANCE = 1e-6
@@ -181,9 +184,11 @@ def design(pool: Pool, options: InclusiveOptions) -> ListDesign:
     notes = list(_notes(pair_design, reasons.count("")))
     if grade_by is None and not pool.has_usual_difficulty:
         notes.append(
-            f"grades are of {' and '.join(pool.graded_by)}, those of the check of "
-            f"{' and '.join(pool.usual_attributes)}: to have the same, name attributes with "
-            "--grade-by"
+            fact(
+                "graded_unlike_check",
+                attributes=[*pool.graded_by],
+                of_check=[*pool.usual_attributes],
+            )
         )
     draw_nontargets = _nontarget_pairs_in_turn if takes_turns else _random_nontarget_pairs
 
@@ -219,7 +224,7 @@ def design(pool: Pool, options: InclusiveOptions) -> ListDesign:
 def _nobody_error(pair_design: _PairDesign, reasons: list[str]) -> DataError:
     """Return the error that no speaker can take part: the most frequent reason, and what fits."""
     reasons = [reason for reason in reasons if reason != OTHER_GROUP_REASON] or reasons
-    reason = max(sorted(set(reasons)), key=reasons.count)
+    reason = import_module(CATALOGUE_MODULE).cell_text(max(sorted(set(reasons)), key=reasons.count))
     hint = "; ".join(_fitting_options(pair_design)) or "give other speakers"
     return DataError(
         f"--per-speaker {pair_design.n_pairs:,}: no speaker can take part ({reason}); {hint}"
@@ -242,21 +247,26 @@ def _notes(pair_design: _PairDesign, n_speakers: int) -> Iterator[str]:
     """Yield notes for the manifest: the largest number for these speakers, what the mix makes."""
     n_pairs, mix = pair_design.n_pairs, pair_design.mix
     max_pairs = pair_design.max_pairs(n_speakers)
-    yield f"up to --per-speaker {max_pairs:,} the same speakers take part"
+    yield fact("most_trials_of_same_speakers", pairs=max_pairs)
     counts = rounded_counts(n_pairs, mix)
     is_inexact = any(
         abs(counts.get(grade, 0) - n_pairs * share) > _WHOLE_TOLERANCE
         for grade, share in mix.items()
     )
     if is_inexact:
-        numbers = ", ".join(f"{count:,} of grade {grade}" for grade, count in counts.items())
         denominators = [
             Fraction(share).limit_denominator(1000).denominator for share in mix.values()
         ]
-        yield (
-            f"of {n_pairs:,} nontarget trials the mix makes {numbers} for each speaker; a multiple "
-            f"of {math.lcm(*denominators):,} gives it exactly"
+        yield fact(
+            "mix_in_whole_trials",
+            pairs=n_pairs,
+            grades=[{"grade": grade, "trials": count} for grade, count in counts.items()],
+            multiple=math.lcm(*denominators),
         )
+
+
+def _too_few_nontarget_pairs(minimum: int, grade: int) -> str:
+    return fact("few_nontarget_pairs_of_grade", pairs=minimum, grade=grade)
 
 
 def _target_grades(grades: Sequence[int] | str | int) -> tuple[int, ...]:
@@ -435,20 +445,18 @@ class _PairDesign:
         return low
 
     def exclusion_reasons(self) -> list[str]:
-        """Return why each speaker takes no part; empty for those that do."""
+        """Return why each speaker takes no part, as facts; empty for those that do."""
         pool = self.pool
         reasons = np.full(pool.n_utterances.size, "", dtype=object)
         reasons[~np.isin(pool.group_of_speaker, self.groups)] = OTHER_GROUP_REASON
-        reasons[pool.group_of_speaker < 0] = f"{pool.grouping} is not known"
+        reasons[pool.group_of_speaker < 0] = pool.unknown_group
         has_no_class = pool.difficulty_classes.class_of_speaker < 0
-        reasons[has_no_class & (reasons != OTHER_GROUP_REASON)] = (
-            f"{' or '.join(pool.graded_by)} is not known"
-        )
+        reasons[has_no_class & (reasons != OTHER_GROUP_REASON)] = pool.unknown_difficulty
         for grade, n_target in self.target_counts.items():
             minimum = n_target + 1 if self.is_literal else n_target
             n_possible = self.target_pairs[grade].count_by_speaker(pool.utterance_starts)
-            words = f"fewer than {minimum:,} target pairs of grade {grade}"
-            reasons[(reasons == "") & (n_possible < minimum)] = words
+            too_few = fact("few_target_pairs_of_grade", pairs=minimum, grade=grade)
+            reasons[(reasons == "") & (n_possible < minimum)] = too_few
         # whoever leaves is no partner for others any more, who may then have too few
         while short := self._short_of_nontargets(reasons == ""):
             for speaker, reason in short.items():
@@ -488,10 +496,9 @@ class _PairDesign:
             )
             if n_partners <= 0:
                 for speaker in class_trials.members.tolist():
-                    reasons[speaker] = f"no partner of grade {class_trials.grade}"
+                    reasons[speaker] = fact("no_partner_of_grade", grade=class_trials.grade)
         if reasons:
             return reasons
-        too_few = "fewer than {:,} distinct nontarget pairs of grade {}"
         if not self.takes_turns:
             for class_trials in trials_by_class:
                 minimum = (
@@ -500,11 +507,11 @@ class _PairDesign:
                     else class_trials.n_per_speaker
                 )
                 for speaker in self._with_too_few_pairs(class_trials).tolist():
-                    reasons[speaker] = too_few.format(minimum, class_trials.grade)
+                    reasons[speaker] = _too_few_nontarget_pairs(minimum, class_trials.grade)
             return reasons
         for grade, n_per_speaker in rounded_counts(self.n_pairs, self.mix).items():
             for speaker in self._crowded_speakers(takes_part, grade, n_per_speaker).tolist():
-                reasons[speaker] = too_few.format(n_per_speaker, grade)
+                reasons[speaker] = _too_few_nontarget_pairs(n_per_speaker, grade)
         return reasons
 
     def _with_too_few_pairs(self, class_trials: _ClassTrials) -> Ints:

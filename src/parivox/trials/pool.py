@@ -28,6 +28,7 @@ from parivox.data.requested_groupings import AttributeLookup, make_groupings, pa
 from parivox.data.speakers import Speakers, read_speakers
 from parivox.data.table import Table
 from parivox.errors import ConfigError, DataError, name_hint
+from parivox.facts import VALUES_COLUMN, fact, table_cells
 from parivox.options.kinds import as_tuple
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class Pool:
     attribute_texts: dict[str, list[str]]  # those values in words, by attribute
     speakers: Speakers
     utterances: Utterances
-    warning: str  # why folders may be no recordings; empty where they are
+    warning: str  # why folders may be no recordings, as a fact; empty where they are
 
     @classmethod
     def read(
@@ -155,6 +156,16 @@ class Pool:
         """Whether a check that names no attributes grades trials as this pool does."""
         usual = [name.lower() for name in self.usual_attributes]
         return usual == [name.lower() for name in self.graded_by]
+
+    @property
+    def unknown_group(self) -> str:
+        """Why a speaker without a group takes no part, as a fact."""
+        return fact("attribute_not_known", attributes=[self.grouping])
+
+    @property
+    def unknown_difficulty(self) -> str:
+        """Why a speaker without an attribute that defines difficulty takes no part, as a fact."""
+        return fact("attribute_not_known", attributes=[*self.graded_by])
 
     @property
     def hardest(self) -> int:
@@ -282,8 +293,8 @@ class ListDesign:
     n_speakers_by_group: Mapping[str, int]  # how many of each group take part
     exclusion_reasons: tuple[
         str, ...
-    ]  # why each speaker cannot take part; empty for those that can
-    notes: tuple[str, ...] = ()  # what else there is to say of it
+    ]  # why each speaker cannot take part, as facts; empty for those that can
+    notes: tuple[str, ...] = ()  # what else there is to say of it, as facts
 
     def excluded_speakers(self, *, speaker_ids: bool = False) -> Table:
         """Count the speakers of each group who take no part, with why; their ids, if asked for."""
@@ -295,16 +306,17 @@ class ListDesign:
             if reason:
                 ids_by_reason.setdefault((groups[group], reason), []).append(speaker_id)
         rows = sorted(ids_by_reason.items(), key=lambda row: (row[0][0] or "", row[0][1]))
+        codes, values = table_cells([reason for (_, reason), _ in rows])
         cells: dict[str, list[Any]] = {
             "group": [group for (group, _), _ in rows],
-            "reason": [reason for (_, reason), _ in rows],
+            "reason": codes,
             "speakers": [len(ids) for _, ids in rows],
         }
         columns = {"group": "str", "reason": "str", "speakers": "int"}
         if speaker_ids:
             cells["ids"] = [", ".join(ids) for _, ids in rows]
             columns["ids"] = "str"
-        return Table.of(cells, columns)
+        return Table.of({**cells, VALUES_COLUMN: values}, {**columns, VALUES_COLUMN: "str"})
 
 
 def speaker_by_speaker(target: Sides, nontarget: Sides) -> Iterator[TrialChunk]:

@@ -100,7 +100,8 @@ class Variation(NotebookView):
     kept, left_out : mapping of str to int
         Speakers of each group, and those with fewer pairs than the largest number asked for.
     warning : str
-        Why folders that were taken for recordings may be none; empty where nothing says so.
+        Why folders that were taken for recordings may be none, as a fact; empty where nothing says
+        so.
     """
 
     table: Table

@@ -123,11 +123,7 @@ def test_a_speaker_alone_in_a_group_takes_no_part():
     people = {"speaker": list("abcde"), "nation": ["X", "X", "Y", "Y", "Z"]}
     built = build(table, people, per_cell=4)
     assert built.left_out.rows() == [
-        {
-            "group": "Z",
-            "reason": "the one speaker of the group, who has no pairs within it",
-            "speakers": 1,
-        }
+        {"group": "Z", "reason": "only_speaker_of_group", "speakers": 1, "values": ""}
     ]
     assert built.manifest["lists"] == [{"target": 0, "nontarget": 16}]
 

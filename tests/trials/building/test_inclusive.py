@@ -150,8 +150,9 @@ def test_those_left_out_are_counted_with_the_reason_and_named_on_request():
     (row,) = built.left_out.rows()
     assert row == {
         "group": "f",
-        "reason": "fewer than 6 target pairs of grade 3",
+        "reason": "few_target_pairs_of_grade",
         "speakers": 1,
+        "values": '{"few_target_pairs_of_grade": {"pairs": 6, "grade": 3}}',
     }
     named = build(table, people, by="sex", per_speaker=6, speaker_ids=True)
     assert named.left_out.rows()[0]["ids"] == "d"
@@ -162,8 +163,8 @@ def test_a_speaker_without_partner_or_attribute_takes_no_part(pool):
     people = {"speaker": list("abcd"), "sex": ["f", "f", "m", "NA"]}
     built = build(table, people, by="sex", per_speaker=2)
     assert {row["reason"] for row in built.left_out.rows()} == {
-        "no partner of grade 2",
-        "sex is not known",
+        "no_partner_of_grade",
+        "attribute_not_known",
     }
 
 
@@ -174,7 +175,7 @@ def test_more_pairs_than_there_are_name_the_largest_number_that_fits():
         build(table, people, by="sex", per_speaker=7)
     assert "fewer than 7 target pairs of grade 3" in str(raised.value)
     assert len(build(table, people, by="sex", per_speaker=6).lists[0]) == 24
-    note = "up to --per-speaker 6 the same speakers take part"
+    note = {"code": "most_trials_of_same_speakers", "values": {"pairs": 6}}
     assert note in build(table, people, by="sex", per_speaker=1).manifest["notes"]
 
 
@@ -199,12 +200,12 @@ def test_a_mix_that_comes_out_rounded_says_so_and_passes_its_check(pool, tmp_pat
     built = build(table, people, per_speaker=3, **mix, out=tmp_path)
     assert {one["id"]: one["verdict"] for one in built.manifest["check"]}["G5"] == "pass"
     note = (
-        "of 3 nontarget trials the mix makes 2 of grade 2, 1 of grade 1 for each speaker; a "
-        "multiple of 2 gives it exactly"
+        "Of 3 nontarget trials, the mix gives 2 of grade 2, 1 of grade 1 for each speaker; a "
+        "multiple of 2 gives it exactly."
     )
-    assert note in built.manifest["notes"]
-    assert not any("exactly" in one for one in build(table, people, per_speaker=2, **mix)
-                   .manifest["notes"])  # fmt: skip
+    assert note in built.told
+    exact = build(table, people, per_speaker=2, **mix)
+    assert "mix_in_whole_trials" not in {note["code"] for note in exact.manifest["notes"]}
 
 
 def test_a_mix_after_which_some_are_tested_more_often_than_others_says_so(pool, seen):
@@ -212,7 +213,8 @@ def test_a_mix_after_which_some_are_tested_more_often_than_others_says_so(pool, 
     built = build(table, people, per_speaker=4, mix="cat4=0.5,cat3=0.5")
     times = seen(built.lists[0], people).nontarget.group_by("test_speaker").len()["len"]
     assert times.min() < times.max()
-    note = f"speakers are tested in {times.min()} to {times.max()} nontarget trials each"
+    trials = [times.min(), times.max()]
+    note = {"code": "tested_unequally", "values": {"trials": trials}}
     assert note in built.manifest["notes"]
 
 
@@ -227,7 +229,10 @@ def test_the_check_grades_as_one_that_names_no_attribute(pool, tmp_path):
     ]
     assert [one["G8"] for one in verdicts] == ["fail", "pass"]
     assert [one["G5"] for one in verdicts] == ["not checked", "pass"]
-    assert any("nationality, those of the check of gender" in one for one in own.manifest["notes"])
+    assert {
+        "code": "graded_unlike_check",
+        "values": {"attributes": ["nationality"], "of_check": ["gender", "nationality"]},
+    } in own.manifest["notes"]
     observed = pv.trials.check(own.lists[0], speakers=people, by="nationality")
     assert observed["G8"].verdict == "fail"
 
@@ -302,7 +307,9 @@ def test_the_pool_of_voxceleb1_h_keeps_all_its_speakers(h_pool, n):
     )
     assert sum(built.manifest["speakers"].values()) == 1190
     assert len(built.left_out) == 0
-    assert built.manifest["notes"] == ["up to --per-speaker 518 the same speakers take part"]
+    assert built.manifest["notes"] == [
+        {"code": "most_trials_of_same_speakers", "values": {"pairs": 518}}
+    ]
 
 
 def test_at_519_the_first_speaker_is_left_out(h_pool):
