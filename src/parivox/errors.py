@@ -115,19 +115,24 @@ def name_hint(name: str, available: Iterable[str]) -> str:
     >>> name_hint("Gender", ["gender", "age"]), name_hint("x", ["fpr=0.01"])
     ("did you mean 'gender'? available: gender, age", 'available: fpr=0.01')
     """
-    from difflib import get_close_matches  # noqa: PLC0415 - takes time to load
-
     names = list(available)
-    # reversed: of two names that differ in case only, the one listed first is suggested
-    names_by_key = {known.lower().lstrip("-"): known for known in reversed(names)}
-    close_keys = get_close_matches(name.lower().lstrip("-"), names_by_key, n=3)
-    close_names = [names_by_key[key] for key in close_keys]
+    close_names = similar_names(name, names)
     if close_names and (len(names) > _MAX_LISTED_NAMES or len(names) == 1):
         return f"did you mean {' or '.join(map(_quoted, close_names))}?"
     n_more = len(names) - _MAX_LISTED_NAMES
     more_text = f" and {n_more} more" if n_more > 0 else ""
     names_text = f"available: {', '.join(names[:_MAX_LISTED_NAMES]) or 'none'}{more_text}"
     return f"did you mean {_quoted(close_names[0])}? {names_text}" if close_names else names_text
+
+
+def similar_names(name: str, available: Iterable[str]) -> list[str]:
+    """Return up to three available names that resemble a name, the closest first."""
+    from difflib import get_close_matches  # noqa: PLC0415 - takes time to load
+
+    # reversed: of two names that differ in case only, the one listed first is suggested
+    names_by_key = {known.lower().lstrip("-"): known for known in reversed([*available])}
+    close_keys = get_close_matches(name.lower().lstrip("-"), names_by_key, n=3)
+    return [names_by_key[key] for key in close_keys]
 
 
 def _quoted(name: str) -> str:

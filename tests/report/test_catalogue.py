@@ -236,6 +236,15 @@ LATER = {
     "with_contradicting_rows",
     "withheld",
     "withheld_to_protect",
+    "infinite_value",
+    "not_converged",
+    "too_few_points",
+    "undefined_reference",
+    "undefined_value",
+    "zero_cell",
+    "zero_over_zero",
+    "zero_own_min",
+    "zero_reference",
     "without_contradicting_rows",
 }
 """Whose sentence changed after 0.2."""

@@ -26,7 +26,6 @@ TAKE_NAMES_APART = {
     "report/charts/chart_functions.py": {"Charts.__repr__"},
     "report/charts/comparison.py": {"_bias_measure"},
     "report/charts/det.py": {"_attribute_values"},
-    "report/charts/sweep.py": {"_panels", "terms"},
     "report/criteria.py": {"_change_places_text"},
     "report/exports.py": {"_metric_name", "_mlflow_name", "log_audit"},
     "report/figures.py": {"_figure_files", "_foreign_files", "_report_files"},
@@ -38,7 +37,6 @@ TAKE_NAMES_APART = {
     "report/html/method.py": {"_spaced"},
     "report/inspection.py": {
         "_column_lines",
-        "_count_with_noun",
         "_fact_texts",
         "_ids_text",
         "_join_text",
@@ -71,15 +69,14 @@ TAKE_NAMES_APART = {
     "report/systems.py": {"scoring_lines"},
     "report/terminal_grid.py": {"Grid.__rich_console__", "_column_widths"},
     "report/thresholds.py": {"_difference", "_undetected_difference"},
-    "report/trials.py": {"_finding_text"},
-    "report/words.py": {"Paragraph.wrap", "counted_item", "plain_lines"},
+    "report/words.py": {"Paragraph.wrap", "plain_lines"},
     "decide/calibrated_scores.py": {"apply_calibrator"},
     "decide/pilot_audit.py": {"groups_without_pilot"},
     "decide/threshold_aims.py": {"parse_aim"},
     "monitoring/daily_monitor.py": {"_check_same_settings", "_day_of_trials"},
 }
 """Functions that take apart names, such as those of operating points, attributes and files, or
-break lines; `counted_item` alone changes a sentence, of which it makes the singular."""
+break lines."""
 ASK_FOR_KEYS = {
     "report/associations.py": {"_share_text"},
     "report/audit_queries.py": {"covers_same_groups"},
@@ -114,7 +111,6 @@ ASK_FOR_KEYS = {
         "_frequency",
         "_rates_differ",
     },
-    "report/words.py": {"counted_item"},
     "decide/calibrated_scores.py": {"apply_calibrator"},
     "decide/pilot_audit.py": {"pilot_groups"},
     "decide/policy_file.py": {"_acceptance", "_condition", "_policy"},

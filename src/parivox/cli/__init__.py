@@ -46,7 +46,7 @@ from parivox.cli.process import (
     warnings_printed,
 )
 from parivox.cli.progress import progress_shown
-from parivox.errors import ConfigError, ParivoxError, name_hint, options_named
+from parivox.errors import ConfigError, ParivoxError, name_hint, options_named, similar_names
 from parivox.version import __version__
 
 if TYPE_CHECKING:
@@ -103,16 +103,10 @@ class _Parser(argparse.ArgumentParser):
             for known_option in unknown
             if known_option.startswith("--")
         ):
-            hint = name_hint(
-                option,
-                [
-                    known_option
-                    for known_option in self._option_string_actions
-                    if known_option[:2] == "--"
-                ],
-            )
-            if not hint.startswith("did"):
-                hint = f"see {self.prog} --help"
+            known_options = [text for text in self._option_string_actions if text[:2] == "--"]
+            hint = f"see {self.prog} --help"
+            if similar_names(option, known_options):
+                hint = name_hint(option, known_options)
             msg = f"unknown option {option} for {self.prog}; {hint}"
             raise ConfigError(msg)
         return parsed, unknown

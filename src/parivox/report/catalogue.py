@@ -123,6 +123,16 @@ SENTENCES: dict[str, SentenceTemplate] = {
     ),
     "exact_value": SentenceTemplate("exact value: {exact:.9g}", {"exact": 0.0475}),
     "bt4vt_needs_both_classes": SentenceTemplate("bt4vt needs trials of both classes"),
+    # why a measure of groups is undefined, infinite or set by convention
+    "undefined_value": SentenceTemplate("the value of the group is undefined"),
+    "undefined_reference": SentenceTemplate("the value of the reference is undefined"),
+    "zero_cell": SentenceTemplate("a group has no errors"),
+    "zero_reference": SentenceTemplate("the value of the reference is 0"),
+    "zero_over_zero": SentenceTemplate("0 divided by 0"),
+    "zero_own_min": SentenceTemplate("the minimum cost of the group is 0"),
+    "infinite_value": SentenceTemplate("a value is infinite"),
+    "too_few_points": SentenceTemplate("too few operating points"),
+    "not_converged": SentenceTemplate("the fit did not converge"),
     # what a reader must know of an interval
     "common_speaker": SentenceTemplate("one speaker takes part in all trials"),
     "no_errors": SentenceTemplate("no errors"),
@@ -266,7 +276,6 @@ SENTENCES: dict[str, SentenceTemplate] = {
 }
 """Every sentence by its code."""
 MEASURE_REASONS = {
-    "zero_cell": "a group has no errors",
     "one_group": "there is only one group",
     "no_groups": "no group has a value of the rate",
     "no_errors": "no group has errors",
@@ -337,6 +346,22 @@ def reason_text(row: Row) -> str:
 def item_text(row: Row) -> str:
     """Return what a row of the table of data has counted, in words."""
     return _column_text(row, "item")
+
+
+def counted_text(row: Row) -> str:
+    """Return how many of what a row of the table of data has counted, in words.
+
+    Examples
+    --------
+    >>> counted_text({"count": 1, "item": "trials_without_score"})
+    '1 trial without score'
+    """
+    count = row["count"]
+    counted = (
+        fact_text(Fact(fact.code, {**fact.values, "count": count}))
+        for fact in facts_of_row(row, "item")
+    )
+    return f"{count:,} {CODE_JOINT.join(counted)}"
 
 
 def shared_text(row: Row) -> str:

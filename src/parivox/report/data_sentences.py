@@ -114,10 +114,31 @@ def _allocation(values: Values) -> str:
 
 
 def _with_allocation(words: str) -> Callable[[Values], str]:
-    """Return a template of words with the allocation behind them."""
+    """Return a template of what is counted, with the allocation behind it."""
+    counted = _with_number(words)
 
     def sentence(values: Values) -> str:
-        return f"{words}{_allocation(values)}"
+        return f"{counted(values)}{_allocation(values)}"
+
+    return sentence
+
+
+def _counted(words: str, example: Values | None = None) -> SentenceTemplate:
+    """Return a template of what is counted, in the singular if the value ``count`` is 1.
+
+    ``{s}`` is the ending of a noun, ``{v}`` that of a verb.
+    """
+    return SentenceTemplate(_with_number(words), example or {})
+
+
+def _with_number(words: str) -> Callable[[Values], str]:
+    """Return words in the plural, or in the singular if they stand behind the number 1."""
+
+    def sentence(values: Values) -> str:
+        endings = {"s": "s", "v": "", "are": "are"}
+        if values.get("count") == 1:
+            endings = {"s": "", "v": "s", "are": "is"}
+        return words.format(**endings, **values)
 
     return sentence
 
@@ -125,13 +146,15 @@ def _with_allocation(words: str) -> Callable[[Values], str]:
 def _trials_of_unknown_group(values: Values) -> str:
     withheld = " or suppressed" if values.get("or_withheld") else ""
     return (
-        f"trials in no group, as the group of a {values['unit']} is unknown{withheld}"
+        f"{_TRIALS(values)} in no group, as the group of a {values['unit']} is unknown{withheld}"
         f"{_allocation(values)}"
     )
 
 
 def _trials_at_deployed_threshold(values: Values) -> str:
-    words = f"trials at the deployed threshold {values['threshold']}{_allocation(values)}"
+    words = (
+        f"{_TRIALS(values)} at the deployed threshold {values['threshold']}{_allocation(values)}"
+    )
     if "extremes_of" in values:
         words += f"; only the lowest and highest of {values['extremes_of']:,} are listed"
     return words
@@ -189,7 +212,8 @@ def _trials_not_selected(values: Values) -> str:
         f"{condition['attribute']}={', '.join(condition['values'])}"
         for condition in values["conditions"]
     )
-    return f"trials that do not match {' and '.join(conditions)}"
+    verb = "does" if values.get("count") == 1 else "do"
+    return f"{_TRIALS(values)} that {verb} not match {' and '.join(conditions)}"
 
 
 def _share_of_few_speakers(values: Values) -> str:
@@ -236,6 +260,7 @@ def _words_of_failures(values: Values) -> str:
     return f"column {values['column']!r}: {explanation}; audit needs {option}"
 
 
+_TRIALS = _with_number("trial{s}")
 _ATTRIBUTE = {"attribute": "gender"}
 _ALLOCATED = {"allocation": "enrol"}
 _FPR_POINT = {"operating_point": "fpr=0.01"}
@@ -243,73 +268,63 @@ _METRIC = {"metric": "fpr", **_FPR_POINT, **_ALLOCATED}
 _SPAN = {"low": 0.02, "high": 0.97}
 
 _COUNTED = {
-    "rows": SentenceTemplate("rows"),
-    "trials": SentenceTemplate("trials"),
-    "target_trials": SentenceTemplate("target trials"),
-    "nontarget_trials": SentenceTemplate("nontarget trials"),
-    "models": SentenceTemplate("models"),
-    "recordings": SentenceTemplate("recordings"),
-    "trials_without_score": SentenceTemplate("trials without score"),
-    "trials_without_decision": SentenceTemplate("trials without decision"),
-    "target_trials_without_score": SentenceTemplate("target trials without score"),
-    "nontarget_trials_without_score": SentenceTemplate("nontarget trials without score"),
-    "tests_without_score": SentenceTemplate("nontarget trials without score"),
-    "missing_target_scores_differ": SentenceTemplate(
-        "target trials without score, whose share differs by group"
+    "rows": _counted("row{s}"),
+    "trials": _counted("trial{s}"),
+    "target_trials": _counted("target trial{s}"),
+    "nontarget_trials": _counted("nontarget trial{s}"),
+    "models": _counted("model{s}"),
+    "recordings": _counted("recording{s}"),
+    "trials_without_score": _counted("trial{s} without score"),
+    "trials_without_decision": _counted("trial{s} without decision"),
+    "target_trials_without_score": _counted("target trial{s} without score"),
+    "nontarget_trials_without_score": _counted("nontarget trial{s} without score"),
+    "tests_without_score": _counted("nontarget trial{s} without score"),
+    "missing_target_scores_differ": _counted(
+        "target trial{s} without score, whose share differs by group"
     ),
-    "missing_nontarget_scores_differ": SentenceTemplate(
-        "nontarget trials without score, whose share differs by group"
+    "missing_nontarget_scores_differ": _counted(
+        "nontarget trial{s} without score, whose share differs by group"
     ),
-    "rows_without_score_repeated": SentenceTemplate(
-        "rows without score whose trial is also in another row"
+    "rows_without_score_repeated": _counted(
+        "row{s} without score whose trial is also in another row"
     ),
-    "trials_of_nobody": SentenceTemplate("trials of unknown speakers"),
-    "decisions_without_score": SentenceTemplate("decisions of trials without score"),
-    "exact_duplicates": SentenceTemplate("exact duplicates"),
-    "contradicting_rows": SentenceTemplate("contradictory rows"),
-    "labels_against_speakers": SentenceTemplate("labels that contradict the speakers"),
-    "reversed_pairs": SentenceTemplate("reversed pairs"),
-    "trials_of_one_utterance": SentenceTemplate("trials of an utterance with itself"),
-    "infinite_scores": SentenceTemplate("infinite scores"),
-    "nontarget_trials_without_test_speaker": SentenceTemplate(
-        "nontarget trials without a test speaker"
+    "trials_of_nobody": _counted("trial{s} of unknown speakers"),
+    "decisions_without_score": _counted("decision{s} of trials without score"),
+    "exact_duplicates": _counted("exact duplicate{s}"),
+    "contradicting_rows": _counted("contradictory row{s}"),
+    "labels_against_speakers": _counted("label{s} that contradict{v} the speakers"),
+    "reversed_pairs": _counted("reversed pair{s}"),
+    "trials_of_one_utterance": _counted("trial{s} of an utterance with itself"),
+    "infinite_scores": _counted("infinite score{s}"),
+    "nontarget_trials_without_test_speaker": _counted("nontarget trial{s} without a test speaker"),
+    "trials_of_failed_recordings": _counted("trial{s} of failed recordings"),
+    "scores_of_failed_trials": _counted("score{s} of failed trials"),
+    "decisions_against_threshold": _counted("decision{s} that contradict{v} score and threshold"),
+    "scores_in_no_trial": _counted("score{s} that belong{v} to no trial of the list"),
+    "failed_recordings": _counted("failed recording{s}"),
+    "failed_enrolments_without_trials": _counted("failed enrolment{s} that {are} in no trial"),
+    "failed_tests_without_trials": _counted("failed test recording{s} that {are} in no trial"),
+    "trials_labelled_by_speakers": _counted("trial{s} labelled by their speakers"),
+    "utterances_in_column": _counted("utterance{s} whose speaker is in a column of the trials"),
+    "utterances_in_table": _counted("utterance{s} whose speaker is in the table of utterances"),
+    "ids_begin_with_speaker": _counted("utterance id{s} that begin{v} with the speaker id"),
+    "enrolments_by_pattern": _counted("enrolment{s} whose speaker follows from a pattern"),
+    "enrolments_by_models": _counted("enrolment{s} that {are} models"),
+    "enrolments_by_name": _counted("enrolment{s} whose id is the id of the speaker"),
+    "rows_without_id": _counted("row{s} without id"),
+    "repeated_speaker_rows": _counted("row{s} that repeat{v} a speaker"),
+    "repeated_utterance_rows": _counted("row{s} that repeat{v} an utterance"),
+    "repeated_model_rows": _counted("row{s} that repeat{v} a recording of a model"),
+    "speakers_of_unknown_group": _counted(
+        "speaker{s} in these trials whose group is unknown or excluded"
     ),
-    "trials_of_failed_recordings": SentenceTemplate("trials of failed recordings"),
-    "scores_of_failed_trials": SentenceTemplate("scores of failed trials"),
-    "decisions_against_threshold": SentenceTemplate(
-        "decisions that contradict score and threshold"
+    "utterances_of_unknown_group": _counted(
+        "utterance{s} in these trials whose group is unknown or excluded"
     ),
-    "scores_in_no_trial": SentenceTemplate("scores that belong to no trial of the list"),
-    "failed_recordings": SentenceTemplate("failed recordings"),
-    "failed_enrolments_without_trials": SentenceTemplate("failed enrolments that are in no trial"),
-    "failed_tests_without_trials": SentenceTemplate("failed test recordings that are in no trial"),
-    "trials_labelled_by_speakers": SentenceTemplate("trials labelled by their speakers"),
-    "utterances_in_column": SentenceTemplate(
-        "utterances whose speaker is in a column of the trials"
-    ),
-    "utterances_in_table": SentenceTemplate(
-        "utterances whose speaker is in the table of utterances"
-    ),
-    "ids_begin_with_speaker": SentenceTemplate("utterance ids that begin with the speaker id"),
-    "enrolments_by_pattern": SentenceTemplate("enrolments whose speaker follows from a pattern"),
-    "enrolments_by_models": SentenceTemplate("enrolments that are models"),
-    "enrolments_by_name": SentenceTemplate("enrolments whose id is the id of the speaker"),
-    "rows_without_id": SentenceTemplate("rows without id"),
-    "repeated_speaker_rows": SentenceTemplate("rows that repeat a speaker"),
-    "repeated_utterance_rows": SentenceTemplate("rows that repeat an utterance"),
-    "repeated_model_rows": SentenceTemplate("rows that repeat a recording of a model"),
-    "speakers_of_unknown_group": SentenceTemplate(
-        "speakers in these trials whose group is unknown or excluded"
-    ),
-    "utterances_of_unknown_group": SentenceTemplate(
-        "utterances in these trials whose group is unknown or excluded"
-    ),
-    "speakers_without_trials": SentenceTemplate("speakers of groups without any trial"),
-    "trials_in_no_stratum": SentenceTemplate(
-        "trials in no stratum of --within or between two strata"
-    ),
-    "trials_beyond_memory": SentenceTemplate("trials of a list that does not fit in memory"),
-    "files_of_counts": SentenceTemplate("files of score counts"),
+    "speakers_without_trials": _counted("speaker{s} of groups without any trial"),
+    "trials_in_no_stratum": _counted("trial{s} in no stratum of --within or between two strata"),
+    "trials_beyond_memory": _counted("trial{s} of a list that does not fit in memory"),
+    "files_of_counts": _counted("file{s} of score counts"),
     "group_withheld": SentenceTemplate("group suppressed"),
 }
 """What was counted, of which sentences do not depend on values."""
@@ -342,41 +357,37 @@ DATA_SENTENCES = {
     "trials_not_selected": SentenceTemplate(
         _trials_not_selected, {"conditions": [{"attribute": "device", "values": ["phone"]}]}
     ),
-    "speakers_with_unknown_value": SentenceTemplate(
-        "speakers with unknown {attribute}", _ATTRIBUTE
-    ),
-    "speakers_with_two_values": SentenceTemplate(
-        "speakers with two values of {attribute}", _ATTRIBUTE
-    ),
+    "speakers_with_unknown_value": _counted("speaker{s} with unknown {attribute}", _ATTRIBUTE),
+    "speakers_with_two_values": _counted("speaker{s} with two values of {attribute}", _ATTRIBUTE),
     "left_out_by_groups_file": SentenceTemplate(
         "{unit} whose {attribute} {value!r} is excluded by the groups file",
         {"unit": "speakers", **_ATTRIBUTE, "value": "x"},
     ),
-    "rows_with_unused_column": SentenceTemplate(
-        "rows whose column {column!r} is not used", {"column": "stage"}
+    "rows_with_unused_column": _counted(
+        "row{s} whose column {column!r} is not used", {"column": "stage"}
     ),
     "comments_above_data": SentenceTemplate(
         "comments above the data of {file}", {"file": "scores.csv"}
     ),
-    "rows_over_several_lines": SentenceTemplate(
-        "rows of {file} with a cell over several lines", {"file": "scores.csv"}
+    "rows_over_several_lines": _counted(
+        "row{s} of {file} with a cell over several lines", {"file": "scores.csv"}
     ),
-    "scores_multiplied_by_log": SentenceTemplate(
-        "scores multiplied by ln {base} for Cllr and Bayes thresholds", {"base": "10"}
+    "scores_multiplied_by_log": _counted(
+        "score{s} multiplied by ln {base} for Cllr and Bayes thresholds", {"base": "10"}
     ),
     "trials_of_unknown_group": SentenceTemplate(
         _trials_of_unknown_group, {"unit": "speaker", "or_withheld": False, **_ALLOCATED}
     ),
     "nontarget_trials_between_two_groups": SentenceTemplate(
-        _with_allocation("nontarget trials between two groups, which count for no group"),
+        _with_allocation("nontarget trial{s} between two groups, which count{v} for no group"),
         _ALLOCATED,
     ),
     "trials_between_two_groups": SentenceTemplate(
-        _with_allocation("trials between two groups, which count for no group"), _ALLOCATED
+        _with_allocation("trial{s} between two groups, which count{v} for no group"), _ALLOCATED
     ),
     "undecided_trials": SentenceTemplate(
         _with_allocation(
-            "trials without decision or threshold, not counted at the operating point deployed"
+            "trial{s} without decision or threshold, not counted at the operating point deployed"
         ),
         _ALLOCATED,
     ),
@@ -384,7 +395,7 @@ DATA_SENTENCES = {
         _trials_at_deployed_threshold, {"threshold": "0.5", **_ALLOCATED, "extremes_of": 60}
     ),
     "contradicting_rows_set_aside": SentenceTemplate(
-        _with_allocation("contradictory rows excluded"), _ALLOCATED
+        _with_allocation("contradictory row{s} excluded"), _ALLOCATED
     ),
     "without_contradicting_rows": SentenceTemplate(_metric_of_rows("without"), _METRIC),
     "with_contradicting_rows": SentenceTemplate(_metric_of_rows("with"), _METRIC),
@@ -392,8 +403,8 @@ DATA_SENTENCES = {
     "stratum_withheld": SentenceTemplate("stratum suppressed: {stratum}", {"stratum": "phone"}),
     "not_in_counts": SentenceTemplate(_not_in_counts, {"content": "by_recording"}),
     **CONTENTS,
-    "scores_in_a_bin": SentenceTemplate(
-        "differences between scores of one bin (width {step})", {"step": "0.01"}
+    "scores_in_a_bin": _counted(
+        "difference{s} between scores of one bin (width {step})", {"step": "0.01"}
     ),
     # what was done about it, and what follows
     "left_out": SentenceTemplate("excluded"),
@@ -485,8 +496,8 @@ DATA_SENTENCES = {
         "values of {attribute!r} that are all decades, not ages", {"attribute": "age"}
     ),
     "numbers": SentenceTemplate(_numbers, {"numbers": [20, 30, 50]}),
-    "speakers_with_decades": SentenceTemplate(
-        "speakers whose {attribute!r} is a multiple of 10", {"attribute": "age"}
+    "speakers_with_decades": _counted(
+        "speaker{s} whose {attribute!r} is a multiple of 10", {"attribute": "age"}
     ),
     "years_may_be_mixed_with_decades": SentenceTemplate("years may be mixed with decades"),
     "speakers_with_low_ages": SentenceTemplate(
@@ -675,7 +686,7 @@ DATA_SENTENCES = {
         "natural LLRs: give --llr alone",
         {"slope": 0.43},
     ),
-    "trials_decided_alike": SentenceTemplate("trials with the same decision at a Bayes threshold"),
+    "trials_decided_alike": _counted("trial{s} with the same decision at a Bayes threshold"),
     "threshold_above_scores": SentenceTemplate(
         _threshold_beyond_scores("above the highest", "rejected"),
         {"threshold": 4.6, "cost": "sre", "extreme": 0.9},
@@ -708,14 +719,14 @@ DATA_SENTENCES = {
         "customers whose group has changed; they remain in their first group"
     ),
     # an inspection alone
-    "rows_without_an_id": SentenceTemplate("rows without an id"),
+    "rows_without_an_id": _counted("row{s} without an id"),
     "as_in": SentenceTemplate("{text}", {"text": "yes"}),
     "such_as": SentenceTemplate("such as {text}", {"text": "id10001"}),
     "refused_or_set_aside": SentenceTemplate("an audit rejects or excludes contradictory rows"),
     "each_direction_is_a_trial": SentenceTemplate("each direction is a trial"),
-    "speakers_with_several_rows": SentenceTemplate("speakers with several rows"),
-    "utterances_with_several_rows": SentenceTemplate("utterances with several rows"),
-    "rows_with_empty_cell": SentenceTemplate("rows without {column!r}", {"column": "id"}),
+    "speakers_with_several_rows": _counted("speaker{s} with several rows"),
+    "utterances_with_several_rows": _counted("utterance{s} with several rows"),
+    "rows_with_empty_cell": _counted("row{s} without {column!r}", {"column": "id"}),
     "first_row_like_others": SentenceTemplate(
         "the header may be missing: the first row looks like the others"
     ),

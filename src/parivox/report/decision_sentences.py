@@ -27,7 +27,6 @@ DECISION_SENTENCES: dict[str, SentenceTemplate] = {
         "{operating_point} is below one error in the {trials} trials left to fit on",
         {"operating_point": "fpr=0.001", "trials": 500},
     ),
-    "infinite_scores": SentenceTemplate("infinite scores"),
     "equal_scores": SentenceTemplate("all scores are equal"),
     "separate_classes": SentenceTemplate(
         "every target trial outscores all nontarget trials, so the slope is unlimited"

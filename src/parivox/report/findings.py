@@ -50,6 +50,7 @@ from parivox.report.audit_queries import (
     systems,
 )
 from parivox.report.catalogue import (
+    counted_text,
     fact_text,
     finding_text,
     item_text,
@@ -61,7 +62,6 @@ from parivox.report.data_sentences import content_text, metric_text
 from parivox.report.words import (
     count_of,
     count_text,
-    counted_item,
     interval_text,
     p_value,
     percent,
@@ -436,7 +436,7 @@ def _note_text(row: Row) -> str:
         return f"{item_text(row)}: {note_text(row)}"
     by_grouping = f" [{row['grouping']}]" if row["grouping"] else ""
     note = f" ({note_text(row)})" if row["note"] else ""
-    return f"{counted_item(row['count'], item_text(row))}{by_grouping}{note}"
+    return f"{counted_text(row)}{by_grouping}{note}"
 
 
 def n_trials_without_score(audit: Audit, system: Row) -> int:
@@ -655,11 +655,7 @@ def unscored_trials_text(audit: Audit, system: Row) -> str:
     """Return how many trials have no score or decision; empty for none."""
     unscored_entries = (UNSCORED, UNDECIDED)
     rows = audit.data.subset(**system, grouping="", source="scores").rows()
-    return ", ".join(
-        f"{count_text(row['count'])} {item_text(row)}"
-        for row in rows
-        if row["item"] in unscored_entries
-    )
+    return ", ".join(counted_text(row) for row in rows if row["item"] in unscored_entries)
 
 
 def placeholder_speakers_text(audit: Audit, system: Row) -> str:

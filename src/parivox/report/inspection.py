@@ -14,6 +14,7 @@ from parivox.data.formats.delimited import COMMENT_LINES, SPANNING_RECORDS
 from parivox.errors import printable
 from parivox.facts import CODE_JOINT, facts_of_cell
 from parivox.report.catalogue import cell_text
+from parivox.report.words import STYLES, count_of, terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -67,8 +68,6 @@ def print_inspection(inspection: Inspection) -> None:
         return
     from rich.text import Text  # noqa: PLC0415 - for terminals only
 
-    from parivox.report.words import STYLES, terminal  # noqa: PLC0415
-
     styles = {"": "bold", "data warning": "bold", "note": "bold", "problem": STYLES["worse"]}
     styles |= dict.fromkeys(("next", "once fixed"), STYLES["better"])
     console = terminal()
@@ -120,7 +119,7 @@ def labelled_lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
     n_problems = len(inspection.problems) + sum(
         len(inspected.problems) for inspected in inspection.files
     )
-    problems = _count_with_noun(n_problems, "problems") if n_problems else "no problem"
+    problems = count_of(n_problems, "problem") if n_problems else "no problem"
     all_lines = [
         ("", f"{problems} found"),
         *_next_command_lines(inspection, n_problems),
@@ -267,7 +266,7 @@ def _row_count_text(inspected: FileFindings) -> str:
     """Return how many rows a file has, as the end of its headline; empty if it has none."""
     if not inspected.rows:
         return ""
-    rows = _count_with_noun(inspected.rows, "rows")
+    rows = count_of(inspected.rows, "row")
     return (
         f"; {rows}" if inspected.whole else f"; more than {rows}, of which the first are described"
     )
@@ -324,8 +323,9 @@ def _ids_text(inspected: FileFindings, *, is_table: bool) -> str:
     """Return how many ids of each kind there are, with examples."""
     descriptions = []
     for id_kind in inspected.ids:
-        words = _count_with_noun(id_kind.count, id_kind.what)
-        column = (inspected.roles or {}).get(id_kind.what.removesuffix("s"))
+        kind = id_kind.what.removesuffix("s")
+        words = count_of(id_kind.count, kind)
+        column = (inspected.roles or {}).get(kind)
         if is_table and column:
             words += f" in column {column!r}"
         if id_kind.examples:
@@ -355,17 +355,12 @@ def _speaker_source_text(inspected: FileFindings, *, has_table: bool) -> str:
         by_label = f"{contradicted}: see {option}"
     elif speaker_source.wrong is not None:
         by_label = ", consistent with the labels"
-    n_speakers = _count_with_noun(speaker_source.speakers, "speakers")
+    n_speakers = count_of(speaker_source.speakers, "speaker")
     if speaker_source.rule == "table":
         return f"speakers: from --utterances ({n_speakers}){by_label}"
     if speaker_source.rule == "columns":
         return f"speakers: columns of the file ({n_speakers}){by_label}"
     return f"speaker: first component of the id ({n_speakers}){by_label}"
-
-
-def _count_with_noun(count: int, plural: str) -> str:
-    """Return a number with its noun, which is given in the plural."""
-    return f"{count:,} {plural.removesuffix('s') if count == 1 else plural}"
 
 
 def _percent_text(share: float) -> str:
@@ -426,7 +421,7 @@ def _count_file_lines(
 def _groupings_text(groupings: Mapping[str, Sequence[str]], noun: str) -> str:
     """Return groupings, each with how many groups it has, and the first of these."""
     return "; ".join(
-        f"{name} ({_count_with_noun(len(groups), f'{noun}s')}: {_first_names(groups)})"
+        f"{name} ({count_of(len(groups), noun)}: {_first_names(groups)})"
         for name, groups in groupings.items()
     )
 
@@ -461,7 +456,7 @@ def _column_text(column: InspectedColumn) -> str:
     if column.values is None:
         words = "more than 10,000 values"
     else:
-        words = _count_with_noun(column.values, "values") if column.values else "nothing known"
+        words = count_of(column.values, "value") if column.values else "nothing known"
     if column.numbers is not None and (column.bands or not column.examples):
         words += f" from {column.numbers[0]:.6g} to {column.numbers[1]:.6g}"
     elif column.examples:

@@ -17,7 +17,6 @@ from parivox.report.words import (
     capitalised,
     count_of,
     count_text,
-    counted_item,
     grid,
     text,
 )
@@ -39,7 +38,14 @@ _VERDICTS = {
     "pass": ("pass", STYLES["better"]),
     "not checked": ("–", ""),
 }
-_UNUSUAL_WORDS = ("duplicates", "reversed", "itself", "aside")
+_UNUSUAL_ITEMS = {
+    "exact duplicates": "exact duplicate",
+    "reversed target trials": "reversed target trial",
+    "reversed nontarget trials": "reversed nontarget trial",
+    "trials of an utterance with itself": "trial of an utterance with itself",
+    "rows set aside": "excluded row",
+}
+"""Items of the table of a list that its reader should know of, each in the singular."""
 _COUNTED_PARTS = ("speaker", "utterance", "recording")
 _INDENTED = (0, 0, 0, 2)
 _MAX_MATRIX_GROUPS = 8
@@ -136,8 +142,7 @@ def _speaker_table(checked: Checked) -> Iterator[RenderableType]:
 
 def _finding_text(finding: Finding, before: str = "") -> RenderableType:
     """Return what was found, and what to do."""
-    end = "" if finding.sentence.endswith(".") else "."
-    words = text(f"{before}{finding.sentence}{end}")
+    words = text(f"{before}{finding.sentence}.")
     if finding.mend:
         words.append_text(text(f" To do: {finding.mend}."))
     return words
@@ -167,9 +172,9 @@ def description_summary(description: Description) -> Iterator[RenderableType]:
     yield text(description.name, style="bold")
     yield from _head_lines(description)
     unusual = [
-        counted_item(row["count"], row["item"])
+        f"{row['count']:,} {_UNUSUAL_ITEMS[row['item']] if row['count'] == 1 else row['item']}"
         for row in description.tables["list"].rows()
-        if row["count"] and any(word in row["item"] for word in _UNUSUAL_WORDS)
+        if row["count"] and row["item"] in _UNUSUAL_ITEMS
     ]
     if unusual:
         yield text("Noted: " + "; ".join(unusual) + ".")

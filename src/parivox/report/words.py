@@ -30,7 +30,6 @@ STYLES = {verdict: f"bold {ink}" for verdict, ink in INKS.items()}
 
 No colour can be read as text on every ground: these are seen on light and on dark ones.
 """
-_PLURAL_NOUNS = r"\b(id|pair|recording|row|speaker|trial|utterance)s\b"
 BEFORE_UNIT = re.compile(
     r"(?<=\d) (?=%|times\b|worse\b|better\b|equivalent\b|inconclusive\b)|(?<=[▲▼=?<]) (?=\d)"
 )
@@ -125,18 +124,6 @@ def count_of(count: int | None, noun: str) -> str:
     ('1 speaker', '1,200 trials')
     """
     return f"{count_text(count)} {noun if count == 1 else f'{noun}s'}"
-
-
-def counted_item(count: int, description: str) -> str:
-    """Return a count with its description in the table of data.
-
-    >>> counted_item(1, "speakers with unknown age"), counted_item(7, "trials without score")
-    ('1 speaker with unknown age', '7 trials without score')
-    """
-    # behind "that", a verb in the plural would not agree with a noun in the singular
-    if count == 1 and " that " not in description:
-        description = re.sub(_PLURAL_NOUNS, r"\1", description, count=1)
-    return f"{count_text(count)} {description}"
 
 
 def percent(fraction: float | None) -> str:

@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 
     Rates = tuple[NDArray[np.float64], NDArray[np.float64]]
 
-_TERM_LABELS = {
-    "fdr": "range (FDR's terms)",
-    "garbe": "Gini (GARBE's terms)",
-    "ir": "max / min (IR's terms)",
-}
+_TERMS = {"fdr": "range", "garbe": "Gini", "ir": "max / min"}
+"""What each joint measure takes of either rate."""
+_TERM_LABELS = {name: f"{term} ({name.upper()}'s terms)" for name, term in _TERMS.items()}
 """Labels of the terms of each joint measure."""
+_RATIO_PANELS = {"IR", _TERM_LABELS["ir"]}
+"""Panels of ratios, whose axis is logarithmic."""
 _FPR_SPAN = (0.0005, 0.2)
 """Pooled FPR over which measures are drawn."""
 _N_RATES = 36
@@ -275,9 +275,7 @@ def terms(scope: ChartScope, theme: Theme, *, measures: Names = None) -> Drawing
         y = vl.name_axis(row_names, theme.inks.ink if panel_index == 0 else "")
         x = _axis([row[field] for row in measure_boxes for field in "labch"], is_log=is_log)
         panel_size = {"width": width, "height": _BOX_HEIGHT * len(row_names)}
-        label = _TERM_LABELS[measure.id]
-        if theme.is_narrow:
-            label = label.partition(" (")[0]
+        label = (_TERMS if theme.is_narrow else _TERM_LABELS)[measure.id]
         box_panels.append(vl.panel(vl.box_marks(x, y, theme), measure_boxes, label, **panel_size))
     panels = {
         "vconcat": [vl.side_by_side(hill_panels, 16), vl.side_by_side(box_panels, 16)],
@@ -598,8 +596,7 @@ def _panels(
         )
         if not panel_rows:
             continue
-        # IR and its terms are ratios, so their axis is logarithmic
-        if title.startswith(("IR", "max")):
+        if title in _RATIO_PANELS:
             limits = vl.field_values(panel_estimates, "lhf")
             # infinite limits must not stretch the axis
             limits = [limit for limit in limits if limit < _DRAWN_INFINITY]
