@@ -28,11 +28,14 @@ def test_every_option_is_named_as_the_argument(option):
     ("message", "words"),
     [
         ("--by 'acent' is unknown", "by='acent' is unknown"),
-        ("name one, as in --by gender or --by a+b", "name one, as in by='gender' or by='a+b'"),
+        (
+            "name one, for example --by gender or --by a+b",
+            "name one, for example by='gender' or by='a+b'",
+        ),
         ("leave out --distance", "leave out orientation='distance'"),
         ("give --baseline OLD, its audit", "give baseline=OLD, its audit"),
         ("--columns score=a,label=b: twice", "columns={'score': 'a', 'label': 'b'}: twice"),
-        ("as in --day 2026-11-22", "as in day='2026-11-22'"),
+        ("for example --day 2026-11-22", "for example day='2026-11-22'"),
         ("count it with parivox count; or not", "count it with pv.count; or not"),
         ("see parivox gate --example", "see parivox gate --example"),
         ("as `ray start --head` names it", "as `ray start --head` names it"),

@@ -373,7 +373,7 @@ def test_long_lists_are_counted_in_partitions_and_need_a_step(
     expected = one.read_bytes()
     monkeypatch.setattr(trial_shards, "IN_MEMORY_TRIALS", 1000)
     monkeypatch.setattr(trial_shards, "SHARD_TRIALS", 900)
-    with pytest.raises(pv.ConfigError, match=r"as in step=0\.001"):
+    with pytest.raises(pv.ConfigError, match=r"for example step=0\.001"):
         pv.count(trials, **options)
     (two,) = counted([trials], tmp_path, step=0.1, **options)
     assert two.read_bytes() == expected

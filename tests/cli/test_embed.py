@@ -138,7 +138,10 @@ def test_check_says_whether_a_store_is_whole(embed, home):
         (("mine.py", *MINE), "mine.py"),
         (("calls", "--system", "nosuch.onnx", "--out", "out"), "nosuch.onnx"),
         (("calls", "--system", "ge3e", "--out", "out"), "ge2e"),
-        (("calls", *MINE, "--columns", "speaker"), "is not ROLE=COLUMN, as in speaker=talker"),
+        (
+            ("calls", *MINE, "--columns", "speaker"),
+            "is not ROLE=COLUMN, for example speaker=talker",
+        ),
         (("calls", *MINE, "--columns", "speaker=2"), "calls: --columns speaker=2: every path has"),
         (("calls", *MINE, "--channel", "up"), "--channel is up; give a number from 1 on, left"),
         (("calls", *MINE, "--workers", "0"), "--workers is 0"),

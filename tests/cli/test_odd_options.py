@@ -148,7 +148,7 @@ def test_what_is_of_the_wrong_kind_is_told_by_its_option(option, wrong):
 @pytest.mark.parametrize("columns", ["enrol=x", {"enrol": 1}])
 def test_columns_are_a_mapping_of_texts(columns):
     with pytest.raises(
-        pv.ConfigError, match="is not a mapping from role to column; give one, as in"
+        pv.ConfigError, match="is not a mapping from role to column; give one, for example"
     ):
         pv.inspect({"enrol": ["a"], "test": ["b"], "score": [1.0]}, columns=columns)
 
@@ -196,7 +196,9 @@ def test_an_empty_name_is_said_to_be_empty(option):
 @pytest.mark.parametrize("step", ["1e300", "1e-300", "0", "-1", "x"])
 def test_a_step_is_asked_for_that_would_be_taken(step):
     trials, people = of_cities(4)
-    message = f"--step {step}: is not the width of a bin; give one from 1e-15 to 1e15, as in 0.001"
+    message = (
+        f"--step {step}: is not the width of a bin; give one from 1e-15 to 1e15, for example 0.001"
+    )
     with pytest.raises(pv.ConfigError, match=message):
         pv.count(trials, speakers=people, by="sex", step=step)
 

@@ -71,7 +71,7 @@ def test_a_terminal_without_unicode_gets_plain_signs(parivox, pilot):
         (("--detect-ratio", "two"), "--detect-ratio"),
         (("--detect-ratio", "1"), "--detect-ratio is 1.0; give a ratio above 0, not 1"),
         (("--power", "80"), "--power is 80.0; give a fraction from 0.5 to 0.999"),
-        (("--icc", "0.1"), "--icc '0.1' is not METRIC=NUMBER, as in --icc fnr=0.1"),
+        (("--icc", "0.1"), "--icc '0.1' is not METRIC=NUMBER, for example --icc fnr=0.1"),
         (("--icc", "fnr=x"), "--icc 'fnr=x' is not METRIC=NUMBER"),
         (("--icc", "eer=0.1"), "--icc is given for 'eer'; give it for fnr or fpr"),
         (("--icc", "fnr=0.1", "--icc", "fnr=0.2"), "--icc of fnr is given twice; give it once"),

@@ -112,7 +112,7 @@ def test_all_pairs_are_counted_and_audited(parivox, home, tmp_path):
         (("score", "trials.txt", "--by", "gender", "--out", "a"), "--by goes with --all-pairs"),
         ((*PAIRS, "trials.txt", "--out", "a"), "trials.txt: is a list"),
         ((*PAIRS, "--out", "a", "--models", "m.csv"), "--models goes with a list of trials"),
-        ((*PAIRS, "--out", "a"), "as in --step 0.001"),
+        ((*PAIRS, "--out", "a"), "for example --step 0.001"),
         ((*PAIRS, "--out", "speakers.csv", "--overwrite"), "was not written by Parivox"),
         ((*PAIRS, "--out", "a.tally", "--step", "0.1"), "names no file of counts"),
     ],

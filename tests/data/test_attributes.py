@@ -61,7 +61,7 @@ def test_attributes_as_users_write_them(text, name, side, level, edges):
     "text", ["age:", "age:x", "age:2,1", "age:1,1", "age:1,", "age:nan", "age:inf", "age:1_0"]
 )
 def test_edges_that_are_none(text):
-    with pytest.raises(ConfigError, match="edges of bands are rising numbers, as in age:18"):
+    with pytest.raises(ConfigError, match="edges of bands are rising numbers, for example age:18"):
         parse_attribute(text)
 
 
@@ -211,11 +211,13 @@ def test_too_many_values_are_no_grouping():
         pv.audit(rows, speakers={"id": ["a", "b"]}, by=["device"])
     assert str(error_info.value) == (
         "scores: column 'device' has more than 10,000 values, so no trials can be grouped by it; "
-        "if they are numbers, give bands, as in device:1,30"
+        "if they are numbers, give bands, for example device:1,30"
     )
 
 
 @pytest.mark.parametrize("text", ["same:", "same: "])
 def test_same_needs_an_attribute(text):
-    with pytest.raises(ConfigError, match="an attribute must follow same:, as in same:device"):
+    with pytest.raises(
+        ConfigError, match="an attribute must follow same:, for example same:device"
+    ):
         parse_attribute(text)

@@ -55,9 +55,9 @@ REFUSED_BY_FORM = {
     "by: [a, b, a]\n": "by names 'a' twice",
     "# first\n\nreferences: x\n": "line 3: 'references' is not known; did you mean 'reference'?",
     "attributes: x\n": "available: by, within, reference, groups, others",
-    "- a\n": "line 1: the file is a list; write lines as in 'by: gender'",
+    "- a\n": "line 1: the file is a list; write lines such as 'by: gender'",
     "gender\n": "line 1: the file is one text",
-    "groups:\n": "line 1: groups is empty; write lines as in 'gender: [f, m]'",
+    "groups:\n": "line 1: groups is empty; write lines such as 'gender: [f, m]'",
     "groups: [gender]\n": "groups is a list",
     "groups:\n  gender: f\n": "line 2: groups of gender is one text",
     "groups:\n  gender:\n": "line 2: groups of gender is empty",
@@ -67,7 +67,7 @@ REFUSED_BY_FORM = {
     "groups:\n  gender:\n    '': f\n": "line 3: groups of gender contains an entry without a name",
     "groups:\n  gender:\n    women: [f, f]\n": "line 3: group 'women' names 'f' twice",
     "groups:\n  gender: [f, f]\n": "line 2: groups of gender names 'f' twice",
-    "groups: {g: [a]}\nothers: keep\n": "line 2: others is one text; write lines as in",
+    "groups: {g: [a]}\nothers: keep\n": "line 2: others is one text; write lines such as",
     "groups: {g: [a]}\nothers: {g: [keep]}\n": "line 2: 'others' of 'g' is not text",
     "groups: {g: [a]}\nothers: {g: }\n": "line 2: 'others' of 'g' is not text",
 }
@@ -85,7 +85,7 @@ REFUSED_BY_MEANING = {
     ),
     "groups: {n: [a]}\nothers: {n: keep, N: keep}\n": "'others' names 'N' twice",
     "by: a++b\n": "groups.yaml: by 'a++b'",
-    "by: [age:18,30]\n": 'comma parts a list; put bands in quotes, as in "age:18,30"',
+    "by: [age:18,30]\n": 'comma parts a list; put bands in quotes, for example "age:18,30"',
 }
 REFUSED_BY_YAML = {
     "by: gender: x\n": "line 1: is not YAML (mapping values are not allowed here)",

@@ -82,7 +82,7 @@ def test_what_is_accepted_ends(tmp_path):
         (policy(accept=[ACCEPTED | {"condition": "FPR"}]), "'FPR' is not a condition"),
         (policy(accept=[{**ACCEPTED, "reason": ""}]), "says nothing of 'reason'"),
         (policy(accept=[{"condition": "FNR", "reason": "few"}]), "says nothing of 'until'"),
-        (policy(accept=[ACCEPTED | {"until": "June"}]), "give a date, as in 2027-06-30"),
+        (policy(accept=[ACCEPTED | {"until": "June"}]), "give a date, for example 2027-06-30"),
         (policy(accept=[ACCEPTED, ACCEPTED | {"groups": ["f"]}]), "is accepted at"),
         (
             policy(CONDITION | {"groups": ["f"]}, accept=[ACCEPTED | {"groups": ["m"]}]),

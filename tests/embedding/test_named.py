@@ -296,7 +296,7 @@ def test_published_systems_by_name_and_checkpoint(home, optional):
             r"contains embeddings, not a system; .* parivox score TRIALS --embeddings kept",
         ),
         ("folder", "contains embeddings, not a system"),
-        ("weights.ckpt", "is a file whose name does not show its system; name it, as in r"),
+        ("weights.ckpt", "is a file whose name does not show its system; name it, for example r"),
     ],
 )
 def test_what_names_nothing(home, text, words):

@@ -61,7 +61,10 @@ def test_a_mapping_is_a_context_whose_hash_does_not_depend_on_its_order():
             {"margin": {"chosenby": "x"}},
             "context: 'chosenby' is not known; did you mean 'chosen_by",
         ),
-        ({"margin": "1.25"}, "margin is one text; write lines as in 'chosen_by: the product team'"),
+        (
+            {"margin": "1.25"},
+            "margin is one text; write lines such as 'chosen_by: the product team'",
+        ),
         ({"purpose": ["a", "b"]}, "purpose is a list; write it as one text"),
         ({"purpose": {"a": "b"}}, "purpose is a mapping; write it as one text"),
         ({}, "context: says nothing"),

@@ -146,8 +146,8 @@ def test_without_labels_the_audit_is_as_it_was(audit):
         ({"f": ""}, "the label of 'f' is empty; write 1 to 60"),
         ({"f": "a+b"}, "the label of 'f' contains '+', which joins names; write it in words"),
         ({"f": ["a"]}, "the label of 'f' is a list; write it as one text"),
-        ("women", "labels is one text; write lines as in 'f: women'"),
-        ({}, "context: labels is empty; write lines as in 'f: women'"),
+        ("women", "labels is one text; write lines such as 'f: women'"),
+        ({}, "context: labels is empty; write lines such as 'f: women'"),
     ],
 )
 def test_what_is_no_label_is_refused_in_a_sentence(audit, labels, sentence):

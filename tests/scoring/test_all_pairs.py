@@ -257,7 +257,7 @@ def test_a_tally_too_long_for_memory_is_a_sentence(embedded, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({}, "as in step=0.001, or the scores to count at"),
+        ({}, "for example step=0.001, or the scores to count at"),
         ({"step": "1e-9"}, "makes 2,000,000,[0-9]+ bins of scores"),
         ({"step": "0.1", "scoring": "euclidean"}, "counted by inner products"),
         ({"thresholds": [0.1], "operating_points": ["eer"]}, "counts at thresholds have no curve"),

@@ -152,7 +152,9 @@ def test_a_mix_is_read_and_refused():
     for text in ("cat4=0.5", "cat9=1", "cat4", "cat4=1,cat4=0", "cat4=2,cat1=-1"):
         with pytest.raises(pv.ConfigError, match="mix"):
             parse_mix(text)
-    with pytest.raises(pv.ConfigError, match=r"as in cat2=0.75,cat1=0.25, with grades from 1 to 2"):
+    with pytest.raises(
+        pv.ConfigError, match=r"write it like cat2=0.75,cat1=0.25, with grades from 1 to 2"
+    ):
         parse_mix("cat3=1", 2)
 
 

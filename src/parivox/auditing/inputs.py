@@ -55,7 +55,7 @@ def split_name(name: object) -> tuple[str, str]:
     """Split ``system@list``; the list is empty unless named. A pair stands as it is."""
     pair = name if isinstance(name, tuple) else str(name).partition("@")[::2]
     if len(pair) != 2:
-        msg = f"scores are named by {name!r}; name them by system and list, as in ('V2', 'H')"
+        msg = f"scores are named by {name!r}; name them by system and list, for example ('V2', 'H')"
         raise ConfigError(msg)
     system, list_ = pair
     return utf8_text(str(system)), utf8_text(str(list_))
@@ -94,7 +94,9 @@ def sources_by_name(scores: Any) -> dict[tuple[str, str], Any]:
             msg = f"scores name the same system and list twice, or none: {list(scores)}"
             raise ConfigError(msg)
         if not all(system for system, _ in sources):
-            msg = "scores: a system has no name; name each one, as in V2=v2.csv or V2@H=v2.csv"
+            msg = (
+                "scores: a system has no name; name each one, for example V2=v2.csv or V2@H=v2.csv"
+            )
             raise ConfigError(msg)
         return sources
     return {(file_stem(scores), ""): scores}
@@ -176,13 +178,15 @@ def development_sources(
         if set(sources_by_system) != systems:
             msg = (
                 f"--threshold-from names {sorted(sources_by_system)} but the scores are of "
-                f"{sorted(systems)}; give one development file for each system, as in V2=dev.csv"
+                f"{sorted(systems)}; give one development file for each system, for example "
+                "V2=dev.csv"
             )
             raise ConfigError(msg)
         return {key: sources_by_system[key[0]] for key in sources}
     if len({system for system, _ in sources}) > 1:
         msg = (
-            "--threshold-from: several systems are audited; name each one's file, as in V2=dev.csv"
+            "--threshold-from: several systems are audited; name each one's file, for example "
+            "V2=dev.csv"
         )
         raise ConfigError(msg)
     return dict.fromkeys(sources, threshold_from)
@@ -380,7 +384,10 @@ def read_one_system(
         raise ConfigError(msg)
     if options.by is None or len(options.by) != 1:
         n_groupings = "no grouping" if options.by is None else f"{len(options.by)} groupings"
-        msg = f"--by names {n_groupings}; name one, as in --by gender or --by gender+nationality"
+        msg = (
+            f"--by names {n_groupings}; name one, for example --by gender or --by "
+            "gender+nationality"
+        )
         raise ConfigError(msg)
     sources |= {(name, ""): source for name, source in other_scores.items() if source is not None}
     return read_grouped_trials(sources, options, groups_file, may_lack=may_lack)

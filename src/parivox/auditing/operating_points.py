@@ -319,7 +319,7 @@ def parse_point(
         if len(cost.p_target) > 1:
             msg = (
                 f"operating point {text!r}: cost model {cost.name} averages several priors and has "
-                f"no single best threshold; name a model with one prior, as in {name}:voxsrc"
+                f"no single best threshold; name a model with one prior, for example {name}:voxsrc"
             )
             raise ConfigError(msg)
         if name == "bayes" and not llr:
@@ -383,7 +383,9 @@ def parse_sweep(text: str) -> list[OperatingPoint]:
         start = stop = math.nan
         n_points = 0
     if head not in {"fpr", "fnr"} or not 0 < start < stop < 1 or n_points < 2:
-        msg = f"sweep {text!r} is not of the form fpr=LOW:HIGH:logN, as in fpr=0.001:0.1:log100"
+        msg = (
+            f"sweep {text!r} is not of the form fpr=LOW:HIGH:logN, for example fpr=0.001:0.1:log100"
+        )
         raise ConfigError(msg)
     spaced = np.geomspace if steps.startswith("log") else np.linspace
     # rounded to 12 digits, as the rate is the name of the point in tables

@@ -160,8 +160,8 @@ def parse_minimums(texts: Sequence[str]) -> SampleSizeMinimums:
         names = list(SampleSizeMinimums.__dataclass_fields__)
         if not equals or name not in names or not number.isdecimal():
             msg = (
-                f"--gate {text!r} is not NAME=NUMBER with one of the names {', '.join(names)}, as "
-                "in speakers=10"
+                f"--gate {text!r} is not NAME=NUMBER with one of the names {', '.join(names)}, for "
+                "example speakers=10"
             )
             raise ConfigError(msg)
         if name in minimums:

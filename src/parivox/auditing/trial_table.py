@@ -47,7 +47,7 @@ def check_trial_table(path: str | os.PathLike[str], inputs: Sequence[Any]) -> Pa
         file = Path(os.fsdecode(path))
         exists = file.exists()
     except (TypeError, ValueError, OSError):
-        msg = f"--trial-table {path!r}: is not a name of a file; give one, as in trials.csv"
+        msg = f"--trial-table {path!r}: is not a name of a file; give one, for example trials.csv"
         raise ConfigError(msg) from None
     input_paths = [Path(source) for source in inputs if isinstance(source, (str, os.PathLike))]
     if exists and any(path.exists() and path.samefile(file) for path in input_paths):

@@ -139,7 +139,10 @@ def _failing_findings(arguments: argparse.Namespace, options: Mapping[str, Any])
             ["inconclusive" if name == OLD_FAIL_CONDITION else name for name in given]
         )
     if {*findings} - {"worse"} and not options.get("limits"):
-        msg = f"--fail-on {','.join(findings)}: there is no limit; give one, as in --limit fnr=5%"
+        msg = (
+            f"--fail-on {','.join(findings)}: there is no limit; give one, for example --limit "
+            "fnr=5%"
+        )
         raise ConfigError(msg)
     if "worse" in findings and not options.get("intervals", True):
         msg = "--fail-on worse needs intervals; leave out --no-intervals"
@@ -212,7 +215,7 @@ def _named_sources(sources: list[str]) -> Any:
             raise ConfigError(msg)
         if given_name is None and name in paths_by_name:
             msg = (
-                f"{path}: {name[0]!r} is named twice; name each file, as in V2=v2.csv or "
+                f"{path}: {name[0]!r} is named twice; name each file, for example V2=v2.csv or "
                 "V2@H=v2.csv"
             )
             raise ConfigError(msg)

@@ -53,7 +53,10 @@ def _run(arguments: argparse.Namespace) -> None:
             sys.stdout.write(EXAMPLE)
         return
     if arguments.state is None:
-        msg = "--state: is missing; name the file that contains what was counted, as in bank.state"
+        msg = (
+            "--state: is missing; name the file that contains what was counted, for example "
+            "bank.state"
+        )
         raise ConfigError(msg)
     if arguments.report is not None:
         check_report(arguments.report)

@@ -234,8 +234,8 @@ class _MisplacedOption(argparse.Action):
     def __call__(self, *_: object, **__: object) -> NoReturn:
         """Refuse it."""
         msg = (
-            f"{self.option_strings[0]} is an option of a kind of list: give it after the kind, as "
-            "in build inclusive (with --from, the manifest defines it)"
+            f"{self.option_strings[0]} is an option of a kind of list: give it after the kind, for "
+            "example build inclusive (with --from, the manifest defines it)"
         )
         raise ConfigError(msg)
 

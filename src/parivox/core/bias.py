@@ -359,7 +359,7 @@ _MEAN_MEASURES = tuple(
         label=f"mean {measure.label}",
         definition=(
             f"unweighted mean of {measure.id} over the groups of an intersection that share a "
-            "value of one attribute, as in group gender=f (paper 001); groups where it is "
+            "value of one attribute, for example group gender=f (paper 001); groups where it is "
             "undefined are left out, and the reason says how many"
         ),
         # the mean of ratios is 1 at par, as each ratio is; that of differences 0

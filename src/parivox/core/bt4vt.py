@@ -196,7 +196,7 @@ def _cdet(fpr: Rate, fnr: Rate, cost: CostModel) -> Rate:
     if len(cost.p_target) > 1:
         msg = (
             f"cost {cost.name} is a mean over priors {cost.p_target}, which bt4vt does not know; "
-            "name one prior, as in '0.05,1,1'"
+            "name one prior, for example '0.05,1,1'"
         )
         raise ConfigError(msg)
     # factors in bt4vt's order, so that results agree to the last digit

@@ -90,7 +90,8 @@ class CostModel:
         if not isinstance(self.name, str) or not all(map(_is_number, (*costs, *priors))):
             msg = (
                 f"CostModel({self.name!r}, {self.p_target!r}, {self.c_miss!r}, {self.c_fa!r}): "
-                "give a name, a tuple of priors and two costs, as in CostModel('mine', (0.01,), 10)"
+                "give a name, a tuple of priors and two costs, for example CostModel('mine', "
+                "(0.01,), 10)"
             )
             raise ConfigError(msg)
         if not self.p_target or not all(0 < p < 1 for p in self.p_target):
@@ -155,7 +156,7 @@ class CostModel:
         if len(self.p_target) > 1:
             msg = (
                 f"cost {self.name} is a mean over priors {self.p_target} and has no single "
-                "threshold; name one prior, as in '0.05,1,1'"
+                "threshold; name one prior, for example '0.05,1,1'"
             )
             raise ConfigError(msg)
         return self.p_target[0]

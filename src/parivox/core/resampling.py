@@ -270,7 +270,7 @@ def from_replicates(
         msg = f"scale is {scale!r}; it is one of {', '.join(SCALES)}"
         raise ConfigError(msg)
     if not 0 < confidence < 1:
-        msg = f"confidence is {confidence}; it must lie between 0 and 1, as in 0.95"
+        msg = f"confidence is {confidence}; it must lie between 0 and 1, for example 0.95"
         raise ConfigError(msg)
     from scipy.special import stdtr, stdtrit  # noqa: PLC0415 - most of the import's time
 

@@ -153,9 +153,7 @@ def parse_by(text: str, option: str = "--by") -> list[Attribute]:
     if not all(attribute_texts) or len({text_part.lower() for text_part in attribute_texts}) < len(
         attribute_texts
     ):
-        msg = (
-            f"{option} {text!r} names no attribute or one twice; write it as in gender+nationality"
-        )
+        msg = f"{option} {text!r} names no attribute or one twice; write it like gender+nationality"
         raise ConfigError(msg)
     return [parse_attribute(text_part, option) for text_part in attribute_texts]
 
@@ -197,7 +195,7 @@ def parse_attribute(text: str, option: str = "--by") -> Attribute:
     name, colon, edge_text = remaining.partition(":")
     name = name.strip()
     if name == "same" and not edge_text.strip() and colon:
-        msg = f"{option} {text}: an attribute must follow same:, as in same:device"
+        msg = f"{option} {text}: an attribute must follow same:, for example same:device"
         raise ConfigError(msg)
     if not colon:
         return Attribute(text, name, side, level)
@@ -205,7 +203,7 @@ def parse_attribute(text: str, option: str = "--by") -> Attribute:
         finite_number(end.strip()) if "," not in end else math.nan for end in edge_text.split(",")
     )
     if any(math.isnan(e) for e in edges) or any(a >= b for a, b in pairwise(edges)):
-        msg = f"{option} {text}: edges of bands are rising numbers, as in {name}:18,30,60"
+        msg = f"{option} {text}: edges of bands are rising numbers, for example {name}:18,30,60"
         if all(math.isnan(edge) for edge in edges):
             msg += f"; if {text!r} is the name of a column, rename it"
         raise ConfigError(msg)

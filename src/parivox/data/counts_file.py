@@ -330,7 +330,7 @@ def check_output(path: str | os.PathLike[str], *, kind: str = SCORE_COUNTS) -> P
     try:
         if text and out.exists():
             if out.is_dir():
-                msg = f"--out {text}: is a folder; name a file, as in day1.counts"
+                msg = f"--out {text}: is a folder; name a file, for example day1.counts"
                 raise ConfigError(msg)
             if counts_kind(out) != kind:
                 msg = f"--out {text}: is there and contains no {noun}; name a new file"
@@ -349,7 +349,7 @@ def check_both_counts(path: str | os.PathLike[str]) -> tuple[Path, Path]:
     speaker_counts_path = out.with_suffix(".tally")
     if speaker_counts_path == out:
         msg = (
-            f"--out {out}: is the name of the file of speaker counts; give another, as in "
+            f"--out {out}: is the name of the file of speaker counts; give another, for example "
             "day1.counts"
         )
         raise ConfigError(msg)

@@ -272,7 +272,7 @@ def _option_texts(node: YamlNode, option: str) -> tuple[str, ...]:
             msg = (
                 f"{node.location}: {option} contains {text!r} and then {next_text!r}, since a "
                 "comma "
-                f'parts a list; put bands in quotes, as in "{text},{next_text}"'
+                f'parts a list; put bands in quotes, for example "{text},{next_text}"'
             )
             raise ConfigError(msg)
     return texts

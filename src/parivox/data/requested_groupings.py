@@ -56,7 +56,7 @@ def requested_values(conditions: Iterable[str]) -> dict[str, list[str]]:
     for text in conditions:
         grouping, _, value = (word.strip() for word in text.partition("="))
         if not grouping or not value:
-            msg = f"--only {text!r} is not ATTRIBUTE=VALUE, as in --only grade=4"
+            msg = f"--only {text!r} is not ATTRIBUTE=VALUE, for example --only grade=4"
             raise ConfigError(msg)
         wanted_values.setdefault(grouping, []).append(value)
     return wanted_values

@@ -172,7 +172,7 @@ def _parsed(node: YamlNode | None, provenance: dict[str, Any]) -> RuleFile:
     by, side = (entries[key].content if key in entries else SIDES[0] for key in ("by", "side"))
     for key, content in (("by", by), ("side", side)):
         if not isinstance(content, str) or not content or (key == "side" and content not in SIDES):
-            expected = "enrol or test" if key == "side" else "one grouping, as in gender"
+            expected = "enrol or test" if key == "side" else "one grouping, for example gender"
             msg = f"{entries[key].location}: {key} is not {expected}; {_HINT}"
             raise ConfigError(msg)
     groups = entries["thresholds"].content
@@ -180,8 +180,8 @@ def _parsed(node: YamlNode | None, provenance: dict[str, Any]) -> RuleFile:
     selection = selection_content if isinstance(selection_content, dict) else {}
     if not isinstance(groups, dict):
         msg = (
-            f"{entries['thresholds'].location}: thresholds is not a mapping; write lines as in 'f: "
-            "0.37'"
+            f"{entries['thresholds'].location}: thresholds is not a mapping; write lines such "
+            "as 'f: 0.37'"
         )
         raise ConfigError(msg)
     common = _number(entries["common"], "common")
@@ -203,7 +203,7 @@ def _number(node: YamlNode, description: str) -> float:
         parsed = math.nan
     is_odd = "_" in str(node.content)  # which Python reads, and nobody means
     if is_odd or not math.isfinite(parsed):
-        msg = f"{node.location}: {description} is not a number; write one, as in 0.35"
+        msg = f"{node.location}: {description} is not a number; write one, for example 0.35"
         raise ConfigError(msg)
     return parsed
 

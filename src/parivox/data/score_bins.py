@@ -165,8 +165,8 @@ def parse_bins(step: object = None, thresholds: Sequence[object] = ()) -> Bins:
             number = Decimal(0)
         if not number.is_finite() or not Decimal("1e-15") <= number <= Decimal("1e15"):
             msg = (
-                f"--step {step}: is not the width of a bin; give one from 1e-15 to 1e15, as in "
-                "0.001"
+                f"--step {step}: is not the width of a bin; give one from 1e-15 to 1e15, for "
+                "example 0.001"
             )
             raise ConfigError(msg)
         width = f"{number.normalize():f}"
@@ -177,7 +177,7 @@ def parse_bins(step: object = None, thresholds: Sequence[object] = ()) -> Bins:
         except ValueError:
             threshold = np.nan
         if not np.isfinite(threshold):
-            msg = f"--threshold {threshold_text}: is not a number; give a score, as in 0.5"
+            msg = f"--threshold {threshold_text}: is not a number; give a score, for example 0.5"
             raise ConfigError(msg)
         edges.append(threshold + 0.0)
     return Bins(width, tuple(sorted(set(edges))))

@@ -230,7 +230,7 @@ def _guessed_encoding(readings: Mapping[str, str], name: str, location: str) -> 
         msg = (
             f"{location}, and in none of the encodings that are looked for does it make "
             "words; name "
-            "its encoding with --encoding, as in --encoding cp1252, or save it as UTF-8"
+            "its encoding with --encoding, for example --encoding cp1252, or save it as UTF-8"
         )
         raise DataError(msg)
     shown = ", ".join(
@@ -238,8 +238,8 @@ def _guessed_encoding(readings: Mapping[str, str], name: str, location: str) -> 
         for candidate, word in list(readings.items())[:_MAX_READINGS_SHOWN]
     )
     msg = (
-        f"{location}, and what it says may be {shown}; name the right one with --encoding, as in "
-        f"--encoding {next(iter(readings))}, or save it as UTF-8"
+        f"{location}, and what it says may be {shown}; name the right one with --encoding, for "
+        f"example --encoding {next(iter(readings))}, or save it as UTF-8"
     )
     raise DataError(msg)
 

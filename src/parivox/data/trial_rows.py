@@ -137,7 +137,7 @@ class TrialRows:
                     f"{chunk.name}: column {chunk.columns[role]!r} has more than "
                     f"{MAX_TRIAL_ATTRIBUTE_VALUES:,} "
                     "values, so no trials can be grouped by it; if they are numbers, give bands, "
-                    f"as in {attribute.name}:1,30"
+                    f"for example {attribute.name}:1,30"
                 )
                 raise DataError(msg)
         score = np.full(n, np.nan)

@@ -596,7 +596,7 @@ class CommonTrials:
                 msg = (
                     f"--compare: {_names(sets, set_indices)} have no trial in common (the "
                     "same two ids and "
-                    "label); give them the same trials, or name their lists, as in A@x=a.csv "
+                    "label); give them the same trials, or name their lists, for example A@x=a.csv "
                     "B@y=b.csv, to compare these as wholes"
                 )
                 raise ConfigError(msg)

@@ -132,13 +132,13 @@ def _label_remedy(column: pl.Series) -> str:
     Examples
     --------
     >>> _label_remedy(pl.Series(["H1", "H2"]))
-    'say what its words mean, as in --columns target=H1,nontarget=H2 or the other way round'
+    'say what its words mean, for example --columns target=H1,nontarget=H2 or the other way round'
     """
     words = column.str.strip_chars().drop_nulls().unique(maintain_order=True).to_list()
     unknown = [word for word in words if word and not is_label(word)]
     if len(unknown) == len(words) == 2:
         assigned = shlex.quote(f"target={unknown[0]},nontarget={unknown[1]}")
-        return f"say what its words mean, as in --columns {assigned} or the other way round"
+        return f"say what its words mean, for example --columns {assigned} or the other way round"
     return (
         "use 1 or target for the same speaker, 0 or nontarget for different speakers, or say what "
         "such words mean with --columns target=WORD,nontarget=WORD"
@@ -161,7 +161,7 @@ def decisions(chunk: Chunk) -> NDArray[np.int8]:
     cells = _lower_words(chunk["decision"])
     codes = _word_codes(cells, DECISIONS)
     remedy = (
-        "use accept or reject, or leave the cell empty; or say what such words mean, as in "
+        "use accept or reject, or leave the cell empty; or say what such words mean, for example "
         "--columns accept=WORD,reject=WORD,failed=WORD"
     )
     words = cells.unique().drop_nulls().sort().to_list() if (codes == -2).any() else []

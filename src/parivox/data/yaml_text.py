@@ -39,7 +39,7 @@ class YamlNode(NamedTuple):
         if not isinstance(self.content, dict) or not self.content:
             kind = "a list" if isinstance(self.content, list) else "one text"
             problem = f"is {kind}" if self.content else "is empty"
-            msg = f"{self.location}: {description} {problem}; write lines as in '{example}'"
+            msg = f"{self.location}: {description} {problem}; write lines such as '{example}'"
             raise ConfigError(msg)
         for key, child in self.content.items():
             if keys and key not in keys:
@@ -54,7 +54,8 @@ class YamlNode(NamedTuple):
         """Return one text, or several in a list, each once."""
         if isinstance(self.content, dict):
             msg = (
-                f"{self.location}: {description} is a mapping; write a text, or a list as in [a, b]"
+                f"{self.location}: {description} is a mapping; write a text, or a list such as "
+                "[a, b]"
             )
             raise ConfigError(msg)
         nodes = [self] if isinstance(self.content, str) else self.content
@@ -62,7 +63,7 @@ class YamlNode(NamedTuple):
         if len(texts) < len(nodes):
             msg = (
                 f"{self.location}: {description} contains a list or mapping in a list; write "
-                "texts, as in [a, b]"
+                "texts, for example [a, b]"
             )
             raise ConfigError(msg)
         if not texts or not all(texts):

@@ -177,7 +177,7 @@ def groups_without_pilot(options: PlanOptions) -> Iterator[tuple[Row, PilotGroup
     if not metrics:
         msg = (
             "nothing to plan from; give --pilot DIR, the folder of an audit, or --rate, --icc and "
-            "--trials-per-speaker, as in --rate fnr=0.05"
+            "--trials-per-speaker, for example --rate fnr=0.05"
         )
         raise ConfigError(msg)
     for metric in metrics:
@@ -203,7 +203,7 @@ def pilot_groups(table: Table, options: PlanOptions) -> Iterator[tuple[Row, Pilo
     if not any(row["deff"] is not None or row["metric"] in options.icc for row in rows):
         msg = (
             "the pilot has no design effects, as of an audit with --no-intervals or without "
-            "errors; audit again with intervals, or give --icc, as in --icc fnr=0.1"
+            "errors; audit again with intervals, or give --icc, for example --icc fnr=0.1"
         )
         raise DataError(msg)
     chosen_points = _nearest_operating_points(rows, options.target_fpr)

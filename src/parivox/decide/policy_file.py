@@ -193,7 +193,9 @@ def _condition(node: YamlNode) -> Condition:
         raise ConfigError(msg)
     if ("not" in nodes) == ("at-most" in nodes):
         keys = "both at-most and not" if "not" in nodes else "neither at-most nor not"
-        msg = f"{node.location}: {name!r} has {keys}; give one, as in at-most: 5% or not: worse"
+        msg = (
+            f"{node.location}: {name!r} has {keys}; give one, for example at-most: 5% or not: worse"
+        )
         raise ConfigError(msg)
     maximum: float | None = None
     is_ratio = False
@@ -201,19 +203,19 @@ def _condition(node: YamlNode) -> Condition:
         maximum, is_ratio = _maximum(nodes["at-most"])
     elif nodes["not"].content != WORSE or rate not in RATIO_METRICS:
         msg = (
-            f"{nodes['not'].location}: not is for worse, of fnr or fpr; give at-most, as in "
+            f"{nodes['not'].location}: not is for worse, of fnr or fpr; give at-most, for example "
             "at-most: 5%"
         )
         raise ConfigError(msg)
     reference = _text(node, nodes, "than", subject) if "than" in nodes else OTHERS
     if reference not in {OTHERS, BASELINE} or ("than" in nodes and not is_ratio):
         msg = (
-            f"{nodes['than'].location}: than is for ratios, and others or baseline, as in "
+            f"{nodes['than'].location}: than is for ratios, and others or baseline, for example "
             "at-most: 1.25x and than: baseline"
         )
         raise ConfigError(msg)
     if is_ratio and rate not in RATIO_METRICS:
-        msg = f"{nodes['at-most'].location}: ratios are of fnr and fpr; give a rate, as in 5%"
+        msg = f"{nodes['at-most'].location}: ratios are of fnr and fpr; give a rate, for example 5%"
         raise ConfigError(msg)
     grouping, operating_point, system = (
         _text(node, nodes, key, subject) if key in nodes else "" for key in ("by", "at", "system")
@@ -256,7 +258,7 @@ def _acceptance(node: YamlNode, conditions: Sequence[Condition]) -> Acceptance:
     try:
         date = dt.date.fromisoformat(until)
     except ValueError as error:
-        msg = f"{nodes['until'].location}: until is {until!r}; give a date, as in 2027-06-30"
+        msg = f"{nodes['until'].location}: until is {until!r}; give a date, for example 2027-06-30"
         raise ConfigError(msg) from error
     groups = nodes["groups"].texts("groups") if "groups" in nodes else ()
     condition_groups = conditions_by_name[name].groups

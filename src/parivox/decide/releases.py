@@ -293,7 +293,7 @@ def _matching_systems(releases: Sequence[_Release]) -> list[list[Row]]:
     if not shared_names:
         system_lists = "; ".join(", ".join(systems) for systems in systems_by_name)
         msg = (
-            f"no system is in all of the audits ({system_lists}); call it by one name, as in "
+            f"no system is in all of the audits ({system_lists}); call it by one name, for example "
             "NAME=FILE"
         )
         raise ConfigError(msg)

@@ -325,7 +325,10 @@ def _stream_settings(options: MonitorOptions, site: SiteKey, grouping: Grouping)
     ]
     if len(limits) < len(parsed_limits) or len(parsed_limits) > 1:
         words = ", ".join(options.limit)
-        msg = f"--limit {words}: a stream has one limit, of the FNR of every group, as in fnr=5%"
+        msg = (
+            f"--limit {words}: a stream has one limit, of the FNR of every group, for example "
+            "fnr=5%"
+        )
         raise ConfigError(msg)
     rates = {} if options.baseline is None else _baseline_rates(options.baseline, grouping)
     assert grouping.speaker_codes is not None
@@ -395,7 +398,7 @@ def _day_of_trials(options: MonitorOptions, name: str) -> date:
         return date.fromisoformat(text)
     except ValueError:
         problem = f"--day {options.day}: is not a date" if options.day else f"{name}: has no day"
-        msg = f"{problem}; give one, as in --day 2026-11-22"
+        msg = f"{problem}; give one, for example --day 2026-11-22"
         raise ConfigError(msg) from None
 
 

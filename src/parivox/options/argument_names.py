@@ -33,7 +33,7 @@ _NO_SETTING = (
 )
 """Words behind an option that are no setting of it."""
 _EXAMPLE = re.compile(
-    r"\b(?P<before>as in|with|give|or) --(?P<name>[a-z][a-z-]*[a-z]) "
+    r"\b(?P<before>example|with|give|or) --(?P<name>[a-z][a-z-]*[a-z]) "
     rf"(?!(?:{_NO_SETTING})\b)(?P<word>[a-z][^\s;,()'=]*)(?![\w=])"
 )
 """An option and its setting behind words that lead to a setting."""
@@ -46,8 +46,8 @@ def python_words(message: str) -> str:
     --------
     >>> python_words("--by: unknown attribute 'acent'")
     "by: unknown attribute 'acent'"
-    >>> python_words("--limit 'fnr' names no limit; name one, as in --limit fnr=5%")
-    "limits='fnr' names no limit; name one, as in limits='fnr=5%'"
+    >>> python_words("--limit 'fnr' names no limit; name one, for example --limit fnr=5%")
+    "limits='fnr' names no limit; name one, for example limits='fnr=5%'"
     >>> python_words("compare needs intervals; leave out --no-intervals")
     'compare needs intervals; leave out intervals=False'
     >>> python_words("name it with --columns enrol=...; or count it with parivox count")

@@ -158,7 +158,7 @@ class ReadOptions(CommandOptions):
         metavar="ROLES",
         value_type="str",
         is_valid=lambda column: isinstance(column, str),
-        mapping_form="from role to column; give one, as in {'enrol': 'ref_file'}",
+        mapping_form="from role to column; give one, for example {'enrol': 'ref_file'}",
         is_recorded=False,
     )
     id: str | None = option(
@@ -370,7 +370,7 @@ class AuditOptions(ReadOptions):
         metavar="LEVEL",
         low=0.5,
         high=0.999,
-        expected="a fraction from 0.5 to 0.999, as in 0.95",
+        expected="a fraction from 0.5 to 0.999, for example 0.95",
     )
     # docs/methods/uncertainty.md#intervals-from-replicates
     replicates: int = option(
@@ -429,7 +429,7 @@ class AuditOptions(ReadOptions):
         low=1,
         excluded=(1,),
         high=1e6,
-        expected="a ratio above 1, as in 1.25",
+        expected="a ratio above 1, for example 1.25",
     )
     # docs/methods/verdicts.md#limits
     limit: tuple[str, ...] = option(
@@ -517,7 +517,9 @@ class AuditOptions(ReadOptions):
         command_name=None,
         value_type="Callable[..., Any]",
         is_valid=callable,
-        mapping_form="from name to function; give one, as in {'weighted_error': weighted_error}",
+        mapping_form=(
+            "from name to function; give one, for example {'weighted_error': weighted_error}"
+        ),
         is_recorded=False,
     )
 
@@ -554,7 +556,7 @@ class CountOptions(ReadOptions):
         is_whole=True,
         low=0,
         high=2**63 - 1,
-        expected="the fewest speakers of a group, as in 5, or 0 for none",
+        expected="the fewest speakers of a group, for example 5, or 0 for none",
         is_common=True,
     )
     key: Any = option(

@@ -227,7 +227,7 @@ class Texts(Text):
         for text in texts:
             if not isinstance(text, str):
                 problem = "is" if text is setting else f"contains {text!r}, which is"
-                remedy = f"give one, as in {self.keyword}={self.example!r}, or a list of such"
+                remedy = f"give one, for example {self.keyword}={self.example!r}, or a list of such"
                 msg = f"{self.keyword}={setting!r} {problem} not text; {remedy}"
                 raise ConfigError(msg)
         return tuple(text.strip() for text in texts)
@@ -360,13 +360,16 @@ class Weights(Option):
                     for i in range(math.floor((high - low) / step + 1.5e-9) + 1)
                 ]
             else:
-                msg = f"{self.flag} {text!r} is neither a number nor LOW:HIGH:STEP, as in 0:1:0.05"
+                msg = (
+                    f"{self.flag} {text!r} is neither a number nor LOW:HIGH:STEP, for example "
+                    "0:1:0.05"
+                )
                 raise ConfigError(msg)
         unique_weights = tuple(dict.fromkeys(weights))
         if not all(0 <= weight <= 1 for weight in unique_weights):
             msg = (
                 f"{self.flag} is given {list(unique_weights)}; weights lie between 0 and 1, "
-                "as in 0:1:0.05"
+                "for example 0:1:0.05"
             )
             raise ConfigError(msg)
         return unique_weights
@@ -412,7 +415,8 @@ class NameMapping(Option):
             role, equals, column = (word.strip() for word in assignment.partition("="))
             if not equals or not role or not column:
                 msg = (
-                    f"{self.flag} {text!r}: {assignment!r} is not ROLE=COLUMN, as in {self.example}"
+                    f"{self.flag} {text!r}: {assignment!r} is not ROLE=COLUMN, for example "
+                    f"{self.example}"
                 )
                 raise ConfigError(msg)
             if role in columns_by_role:

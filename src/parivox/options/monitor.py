@@ -98,7 +98,7 @@ class MonitorOptions(ReadOptions):
         metavar="CHANCE",
         low=1e-6,
         high=0.5,
-        expected="a fraction from 0.000001 to 0.5, as in 0.05",
+        expected="a fraction from 0.000001 to 0.5, for example 0.05",
     )
     margin: float = option(
         UNCERTAINTY_SECTION,

@@ -31,7 +31,7 @@ class Rates(Number):
         if setting is None:
             return {}
         if not isinstance(setting, Mapping):
-            msg = f"{self.flag} is {setting!r}; give a mapping, as in {{'fnr': 0.1}}"
+            msg = f"{self.flag} is {setting!r}; give a mapping, for example {{'fnr': 0.1}}"
             raise ConfigError(msg)
         for metric, number in setting.items():
             if metric not in METRICS:
@@ -53,7 +53,10 @@ class Rates(Number):
             try:
                 numbers[metric] = float(number)
             except ValueError:
-                msg = f"{self.flag} {assignment!r} is not METRIC=NUMBER, as in {self.flag} fnr=0.1"
+                msg = (
+                    f"{self.flag} {assignment!r} is not METRIC=NUMBER, for example {self.flag} "
+                    "fnr=0.1"
+                )
                 raise ConfigError(msg) from None
         return numbers
 

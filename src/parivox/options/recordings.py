@@ -57,7 +57,7 @@ class EmbedOptions(CommandOptions):
         description="columns of a table by role, `speaker=talker,file=wav`; for a folder, the "
         "level of "
         "the path: `speaker=2`",
-        mapping_form="from role to column; give one, as in {'speaker': 'talker'}",
+        mapping_form="from role to column; give one, for example {'speaker': 'talker'}",
         example="speaker=talker,file=wav",
     )
     channel: int | str | None = option(

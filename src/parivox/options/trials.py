@@ -61,7 +61,7 @@ def _thresholds(texts: list[str]) -> dict[str, Any]:
     for text in texts:
         name, equals, threshold = (word.strip() for word in text.partition("="))
         if not equals:
-            msg = f"--threshold {text!r} is not CHECK=NUMBER, as in --threshold G2=100"
+            msg = f"--threshold {text!r} is not CHECK=NUMBER, for example --threshold G2=100"
             raise ConfigError(msg)
         if name in thresholds:
             msg = f"--threshold of {name} is given twice; give it once"

@@ -146,7 +146,7 @@ def read_context(source: object) -> Context | None:
         return source
     from parivox.data.yaml_text import read_config_file  # noqa: PLC0415 - it imports yaml
 
-    hint = f"write lines as in '{_EXAMPLE}'"
+    hint = f"write lines such as '{_EXAMPLE}'"
     node, provenance = read_config_file(source, "context", "a context file", hint)
     if node is None or not node.content:
         msg = f"{provenance['name']}: says nothing; {hint}"

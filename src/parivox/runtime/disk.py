@@ -137,10 +137,10 @@ def writable_file(path: str | os.PathLike[str], example: str) -> Path:
     try:
         file = Path(os.path.realpath(text))
         if not text:
-            msg = f"'': names no file; name one, as in {example}"
+            msg = f"'': names no file; name one, for example {example}"
             raise ConfigError(msg)
         if file.is_dir():
-            msg = f"{text}: is a folder; name a file, as in {example}"
+            msg = f"{text}: is a folder; name a file, for example {example}"
             raise ConfigError(msg)
         if not file.parent.is_dir():
             msg = f"{text}: there is no folder {file.parent}; name a file in a folder that exists"

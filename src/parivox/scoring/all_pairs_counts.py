@@ -188,8 +188,8 @@ def score_all_pairs(
     bins = parse_bins(step, as_tuple(thresholds))
     if bins.is_exact:
         msg = (
-            "--counts: takes the width of the bins that scores are counted in, as in --step 0.001, "
-            "or the scores to count at, as in --threshold 0.5"
+            "--counts: takes the width of the bins that scores are counted in, for example "
+            "--step 0.001, or the scores to count at, for example --threshold 0.5"
         )
         raise ConfigError(msg)
     if bins.no_curve_reason and operating_points is not None:

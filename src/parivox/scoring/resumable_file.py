@@ -96,7 +96,7 @@ class ResumableFile:
         count.
         """
         if out.is_dir():
-            msg = f"--out {out}: is a folder; name a file, as in {out / 'scores.parquet'}"
+            msg = f"--out {out}: is a folder; name a file, for example {out / 'scores.parquet'}"
             raise ConfigError(msg)
         for input_name, source in (inputs or {}).items():
             if isinstance(source, (str, os.PathLike)) and _would_replace(out, Path(source)):

@@ -215,7 +215,7 @@ def metrics(
     fpr_targets = FPR_TARGETS if fpr is None else tuple(fpr)
     for rate in fpr_targets:
         if not 0 < rate < 1:
-            msg = f"--fpr {rate!r} is not a rate; give a number between 0 and 1, as in 0.01"
+            msg = f"--fpr {rate!r} is not a rate; give a number between 0 and 1, for example 0.01"
             raise ConfigError(msg)
     counts = _counts_by_group(read, is_distance=distance)
     rows: list[dict[str, Any]] = []

@@ -542,14 +542,14 @@ def _check_shardable(audit_options: AuditOptions) -> None:
     if not audit_options.bins:
         msg = (
             "--bins exact: parts are tallied at bins of scores; leave it out, or give how many, "
-            "as in --bins 20000"
+            "for example --bins 20000"
         )
         raise ConfigError(msg)
     if audit_options.speaker_ids != NEVER:
         msg = "--speaker-ids: counts contain no ids of speakers; leave it out"
         raise ConfigError(msg)
     if not audit_options.by and audit_options.groups is None:
-        msg = "--by: parts cannot choose what to group by; name it, as in --by gender"
+        msg = "--by: parts cannot choose what to group by; name it, for example --by gender"
         raise ConfigError(msg)
     if audit_options.speakers is None and audit_options.utterances is None:
         msg = "--speakers: parts know the speakers of one table; give it"

@@ -238,7 +238,10 @@ def _shard_number(plan: Plan, text: str) -> int:
     """Return the number of the shard ``7/32``."""
     number_text, slash, total_text = text.partition("/")
     if not slash or not number_text.strip().isdecimal() or not total_text.strip().isdecimal():
-        msg = f"--shard {text}: is not a part; give its number and that of all, as in 7/{len(plan)}"
+        msg = (
+            f"--shard {text}: is not a part; give its number and that of all, for example "
+            f"7/{len(plan)}"
+        )
         raise ConfigError(msg)
     n_shards = len(plan)
     if int(total_text) != n_shards:

@@ -201,7 +201,8 @@ def _balanced_attribute(balance: str | None, by: str, columns: Sequence[str]) ->
         return NONE
     if not isinstance(cast("Any", balance), str):
         msg = (
-            f"balance={balance!r} is not text; name an attribute, as in balance='gender', or 'none'"
+            f"balance={balance!r} is not text; name an attribute, for example balance='gender', "
+            "or 'none'"
         )
         raise ConfigError(msg)
     name = plain_name(parse_attribute(balance, "--balance").name)

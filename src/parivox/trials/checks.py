@@ -192,7 +192,7 @@ def check(
     """
     checks = _checks_with_thresholds(thresholds)
     if isinstance(variants, (str, bytes)) or not isinstance(variants, Sequence):
-        msg = f"variants={variants!r} are not several lists; give them as in ['list-2.txt']"
+        msg = f"variants={variants!r} are not several lists; give them like ['list-2.txt']"
         raise ConfigError(msg)
     if pilot is not None and not (hasattr(pilot, "groups") and hasattr(pilot, "asked")):
         msg = f"pilot={pilot!r} is not a plan; make one of an audit, pv.plan('audit/')"
@@ -257,7 +257,7 @@ def check(
 def _checks_with_thresholds(thresholds: Any) -> dict[str, Check]:
     """Return all checks, some with thresholds that the user sets."""
     if thresholds is not None and not isinstance(thresholds, Mapping):
-        msg = f"thresholds={thresholds!r} is not a mapping; give one, as in {{'G2': 100}}"
+        msg = f"thresholds={thresholds!r} is not a mapping; give one, for example {{'G2': 100}}"
         raise ConfigError(msg)
     checks = dict(CHECKS)
     for name, number in (thresholds or {}).items():
@@ -269,7 +269,7 @@ def _checks_with_thresholds(thresholds: Any) -> dict[str, Check]:
         except (TypeError, ValueError):
             threshold = -1.0  # is refused below
         if not 0 <= threshold < float("inf"):
-            msg = f"--threshold {name}={number!r}: is not a number from 0; write it as in G2=100"
+            msg = f"--threshold {name}={number!r}: is not a number from 0; write it like G2=100"
             raise ConfigError(msg)
         checks[name] = checks[name]._replace(threshold=threshold)
     return checks

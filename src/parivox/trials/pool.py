@@ -92,7 +92,7 @@ class Pool:
         (['a/x/1', 'b/y/1'], [0, 1, 2], ('f', 'm'))
         """
         if not isinstance(cast("Any", by), str):
-            msg = f"by={by!r} is not a grouping; give one text, as in by='gender+nationality'"
+            msg = f"by={by!r} is not a grouping; give one text, for example by='gender+nationality'"
             raise ConfigError(msg)
         table = _read_distinct_utterances(utterances)
         if speakers is None:

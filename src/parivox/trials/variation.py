@@ -231,7 +231,7 @@ def variants(
     numbers: Any = per_speaker if is_several else [per_speaker]
     pair_numbers = sorted({PER_SPEAKER_OPTION.check(number) for number in numbers})
     if not pair_numbers:
-        msg = "per_speaker names no number of pairs; give one or several, as in 25,50,75"
+        msg = "per_speaker names no number of pairs; give one or several, for example 25,50,75"
         raise ConfigError(msg)
     checked_options = VariantsOptions.from_keywords(
         by=by,

@@ -283,7 +283,7 @@ def _check_bins(trials: TrialSet, bins: Bins) -> None:
         power = math.ceil(math.log10(max(high - low, 1e-9) / (1 << 16)))
         msg = (
             f"{trials.name}: has {trials.n_trials:,} trials, too many to count each score by "
-            f"itself; give the width of bins, as in --step {10.0**power:g}"
+            f"itself; give the width of bins, for example --step {10.0**power:g}"
         )
         raise ConfigError(msg)
 

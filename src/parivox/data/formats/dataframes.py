@@ -331,8 +331,8 @@ def _check_no_splits(source: Mapping[Any, Any], name: str) -> None:
     splits = [str(key) for key, split in source.items() if hasattr(split, "select_columns")]
     if splits:
         msg = (
-            f"{name}: contains the splits {', '.join(map(repr, splits))}; give one of them, as in "
-            f"dataset[{splits[0]!r}]"
+            f"{name}: contains the splits {', '.join(map(repr, splits))}; give one of them, for "
+            f"example dataset[{splits[0]!r}]"
         )
         raise DataError(msg)
 

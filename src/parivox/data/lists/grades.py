@@ -101,7 +101,7 @@ def parse_mix(text: Any, grades: int = 4) -> dict[int, float]:
     elif isinstance(text, Mapping):
         shares = dict(text)
     else:
-        msg = f"--mix {text!r}: is not a mix; write it as in {example}"
+        msg = f"--mix {text!r}: is not a mix; write it like {example}"
         raise ConfigError(msg)
     mix = {}
     for name, share in shares.items():
@@ -112,7 +112,7 @@ def parse_mix(text: Any, grades: int = 4) -> dict[int, float]:
             mix = {0: math.nan}  # no grade, which is refused below
         if not all(1 <= grade <= grades and 0 <= x <= 1 for grade, x in mix.items()):
             msg = (
-                f"--mix {name}={share}: is not a share of a grade; write it as in {example}, with "
+                f"--mix {name}={share}: is not a share of a grade; write it like {example}, with "
                 "grades "
                 f"from 1 to {grades} and shares from 0 to 1"
             )

@@ -77,8 +77,8 @@ class Agreement:
         if values and max(codes) < 0:
             msg = (
                 f"--grade-by {attribute.text!r}: contains {', '.join(map(repr, values[:3]))} for "
-                "whole trials; write yes or no, for shared or not, or give bands of a number, as "
-                f"in {attribute.name}:30"
+                "whole trials; write yes or no, for shared or not, or give bands of a number, for "
+                f"example {attribute.name}:30"
             )
             raise ConfigError(msg)
         return cls(name, attribute_values, np.array([*codes, -1], dtype=np.int8))
@@ -259,14 +259,14 @@ def parse_difficulty(names: Sequence[str]) -> list[Attribute]:
     """
     not_text = [name for name in names if not isinstance(name, str)]
     if not_text:
-        msg = f"--grade-by {not_text[0]!r}: is not text; name attributes, as in gender"
+        msg = f"--grade-by {not_text[0]!r}: is not text; name attributes, for example gender"
         raise ConfigError(msg)
     attributes = [parse_attribute(name.removeprefix("same:"), "--grade-by") for name in names]
     for attribute in attributes:
         if attribute.side or "+" in attribute.text:
             msg = (
                 f"--grade-by {attribute.text!r}: both sides of a trial are compared; name "
-                "attributes one by one, as in gender,nationality"
+                "attributes one by one, for example gender,nationality"
             )
             raise ConfigError(msg)
     lower_names = [attribute.text.lower() for attribute in attributes]

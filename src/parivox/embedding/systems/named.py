@@ -222,8 +222,8 @@ def _unknown(text: str, path: Path, registered: dict[str, EntryPoint]) -> Config
         )
     if path.is_file():
         return ConfigError(
-            f"--system {text}: is a file whose name does not show its system; name it, as "
-            f"in {next(iter(PUBLISHED))}:{text}, or export it as .onnx"
+            f"--system {text}: is a file whose name does not show its system; name it, for "
+            f"example {next(iter(PUBLISHED))}:{text}, or export it as .onnx"
         )
     near = _nearest(text.partition(":")[0], ("ge2e", *PUBLISHED, *registered))
     if not near:

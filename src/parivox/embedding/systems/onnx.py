@@ -138,7 +138,8 @@ def _read_declaration(path: Path, session: Any) -> Declared:
         values = {name: types.get(name, str)(value) for name, value in declared_values.items()}
     except _UNREADABLE as error:
         msg = (
-            f"{declared_in}: what it declares cannot be read ({error}); write a JSON object, as in "
+            f"{declared_in}: what it declares cannot be read ({error}); write a JSON object, "
+            "for example "
             '{"frontend": "kaldi80"}'
         )
         raise DataError(msg) from error
@@ -171,13 +172,13 @@ def _complete_declaration(
         example = f'{{"input": "{inputs[0].name}", "lengths": "{inputs[-1].name}"}}'
         msg = (
             f"{path}: takes {_listed(inputs)}, expected {needed} of them; declare which is which "
-            f"in {declaration}, as in {example}"
+            f"in {declaration}, for example {example}"
         )
         raise ConfigError(msg)
     if len(outputs) > 1 and not declared.output:
         msg = (
             f"{path}: gives {_listed(outputs)}; declare which has the vectors in {declaration}, "
-            f'as in {{"output": "{outputs[-1].name}"}}'
+            f'for example {{"output": "{outputs[-1].name}"}}'
         )
         raise ConfigError(msg)
     feature_inputs = [value_info for value_info in inputs if value_info.name != declared.lengths]

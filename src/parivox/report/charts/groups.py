@@ -406,7 +406,7 @@ def _rates_within(scope: ChartScope, names: Mapping[str, str]) -> dict[str, list
         if drawn_rows:
             by_metric[metric] = drawn_rows
     if not by_metric:
-        msg = "the audit has no levels; audit again with --within, as in --within channel"
+        msg = "the audit has no levels; audit again with --within, for example --within channel"
         raise ConfigError(msg)
     return by_metric
 
