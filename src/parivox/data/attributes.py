@@ -29,7 +29,7 @@ UNKNOWN_WORDS = (
     "not disclosed", "undisclosed", "declined", "declined to answer", "no answer",
     "prefer not to say", "rather not say", "do not wish to say",
 )  # fmt: skip
-"""What stands for an unknown attribute, in lower case and with blanks between words."""
+"""What means an unknown attribute, in lower case and with blanks between words."""
 _WORD_GAPS = r"[\s_-]+"
 
 
@@ -70,7 +70,7 @@ class Attribute:
 
     @property
     def band_suffix(self) -> str:
-        """What tells its bands in the key of a column, empty without any."""
+        """What gives its bands in the key of a column, empty without any."""
         return "" if self.bands is None else ":" + ",".join(self.bands.edge_texts)
 
     @property
@@ -82,7 +82,7 @@ class Attribute:
 
 @dataclass(frozen=True)
 class Bands:
-    """Bands of a number; each holds its lower edge.
+    """Bands of a number; each contains its lower edge.
 
     Examples
     --------
@@ -133,7 +133,7 @@ class Bands:
 
 
 def finite_number(text: str) -> float:
-    """Read a finite number, NaN for anything else; a comma may stand for the point.
+    """Read a finite number, NaN for anything else; a comma may represent the point.
 
     Examples
     --------

@@ -26,7 +26,7 @@ _ACCEPT_WORDS = "accept accepted a 1 1.0 true t yes y pass passed match"
 _REJECT_WORDS = "reject rejected r 0 0.0 -1 false f no n fail failed nonmatch"
 DECISIONS = {**dict.fromkeys(_ACCEPT_WORDS.split(), 1), **dict.fromkeys(_REJECT_WORDS.split(), 0)}
 MAX_DECISION_WORDS = 8
-"""With more words than these, a column holds no decisions."""
+"""With more words than these, a column contains no decisions."""
 
 
 def is_label(text: str) -> bool:

@@ -236,7 +236,7 @@ def _named_score_position(names: Sequence[str], free: Iterable[int], source: str
 def _call_log_positions(
     names: Sequence[str], positions: Mapping[str, int], requested: RequestedColumns, source: str
 ) -> dict[str, int]:
-    """Further roles in a log with a row a call, where customers stand for their enrolments.
+    """Further roles in a log with a row a call, where customers represent their enrolments.
 
     Without a column of claims, the customer is who is claimed and who calls.
 
@@ -276,7 +276,7 @@ def enrolments_are_customers(columns: Mapping[str, str]) -> bool:
 
 
 def only_customer_column(columns: Mapping[str, str]) -> str:
-    """The column of customers that stands for either side of every trial; empty if there is none.
+    """The column of customers that represents either side of every trial; empty if there is none.
 
     Examples
     --------

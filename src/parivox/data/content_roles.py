@@ -1,4 +1,4 @@
-"""Roles of columns of trials without known names, by what their cells hold.
+"""Roles of columns of trials without known names, by what their cells contain.
 
 Readers look at cells only if names leave the enrolments or tests open, or if nothing is known that
 became of the trials. What they take so, they state.
@@ -266,7 +266,7 @@ def _first_cells(frame: pl.DataFrame, column: str) -> list[str]:
 
 
 def _look_like_sides(frame: pl.DataFrame, ids: Sequence[str]) -> bool:
-    """Whether the first two columns hold ids of one kind, or paths, but not a speaker."""
+    """Whether the first two columns contain ids of one kind, or paths, but not a speaker."""
     if len(ids) < len(_SIDES) or any(
         plain_name(column) in SPEAKER_NAMES for column in frame.columns
     ):
@@ -306,7 +306,7 @@ def _side_columns(
 
 
 def roles_in_words(columns: Mapping[str, str], roles: Sequence[str]) -> str:
-    """Return which columns were taken for which roles by what they hold.
+    """Return which columns were taken for which roles by what they contain.
 
     Examples
     --------

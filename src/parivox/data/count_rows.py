@@ -3,7 +3,7 @@
 A row says how many trials have the same groups on both sides, class, score (or lower edge of its
 bin), decision, threshold and failure. What trials took is summed up over all of the same groups and
 stands in one of their rows, lest it tell single trials. Rows of disjoint trials add up: any rows
-with the same keys may stand for their sum.
+with the same keys may represent their sum.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class CountRows:
 
     They tell layout, stratum, groups and class of the trials, how they failed, their score or the
     lower edge of its bin, decision and threshold; how many they are, the sum of what they took, and
-    of how many that is. NaN stands for no score and no threshold, -1 for no group, stratum or
+    of how many that is. NaN means no score and no threshold, -1 no group, stratum or
     decision.
     """
 
@@ -152,7 +152,7 @@ def _sum_of(tables: Sequence[CountRows]) -> CountRows:
 
 
 def _to_length(cells: NDArray[Any], n_rows: int) -> NDArray[Any]:
-    """A column of so many rows, of which a single cell stands for all."""
+    """A column of so many rows, of which a single cell represents all."""
     return np.broadcast_to(cells, n_rows) if cells.size == 1 else cells
 
 

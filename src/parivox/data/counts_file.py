@@ -4,11 +4,11 @@ One format for two kinds. Rows of *score counts* say how many trials have the sa
 sides, class, score (or lower edge of its bin), decision, threshold and failure. Rows of *speaker
 counts* say how many have the same class, units on both sides, groups, step (number of thresholds at
 or below the score) and decision. Either adds up: rows of disjoint trials with the same keys may
-stand for their sum. Neither holds ids, but who a unit is can be told by whoever has the table of
+represent their sum. Neither contains ids, but who a unit is can be told by whoever has the table of
 speakers: speaker counts are personal data, and not for others.
 
 The header is JSON in the metadata of the Parquet file, under one key. It names the version and the
-kind first of all, and holds the hash of the file, taken with 64 zeros in its own place.
+kind first of all, and contains the hash of the file, taken with 64 zeros in its own place.
 ``counts.schema.json`` describes it; docs/counts.md#the-file-format has both. Files of version 1 are
 read in the words of this one (`parivox.data.counts_file_v1`).
 """
@@ -48,13 +48,13 @@ NamedFiles: TypeAlias = "list[tuple[tuple[str, str] | None, str | os.PathLike[st
 """Files with the system and list that the user names, None where they are not named."""
 
 KEY = "parivox_counts"
-"""Under this key the metadata of a Parquet file hold the header."""
+"""Under this key the metadata of a Parquet file contain the header."""
 VERSION = "2"
 SCORE_COUNTS, SPEAKER_COUNTS = "score counts", "speaker counts"
 """The kinds of files."""
 _MAGIC = b"PAR1"
 _SEAL_FIELD = b'"sha256": "'
-"""Stands once in a header: texts of JSON cannot hold it, as their quotes are escaped."""
+"""Stands once in a header: texts of JSON cannot contain it, as their quotes are escaped."""
 _UNSEALED = "0" * 64
 """In the header, where the hash of the file comes to stand."""
 MAX_TRIALS = 1 << 53
@@ -135,12 +135,12 @@ def _kind_of_metadata(metadata: Mapping[str, str]) -> str:
 
 
 def holds_counts(source: object) -> bool:
-    """Whether this is the name of a file that holds score counts."""
+    """Whether this is the name of a file that contains score counts."""
     return counts_kind(source) == SCORE_COUNTS
 
 
 def holds_speaker_counts(source: object) -> bool:
-    """Whether this is the name of a file that holds speaker counts."""
+    """Whether this is the name of a file that contains speaker counts."""
     return counts_kind(source) == SPEAKER_COUNTS
 
 
@@ -289,7 +289,7 @@ def _compact_columns(frame: pl.DataFrame) -> dict[str, NDArray[Any]]:
 
 
 def damaged_file_error(name: str, problem: str, kind: str) -> DataError:
-    """What is said of a file of counts that lacks what it must hold."""
+    """What is said of a file of counts that lacks what it must contain."""
     _, expected, remedy = _FILE_WORDS[kind]
     return DataError(f"{name}: does not contain {expected} ({problem}); copy it or {remedy}")
 
@@ -359,7 +359,7 @@ def check_both_counts(path: str | os.PathLike[str]) -> tuple[Path, Path]:
 def write_file(
     path: str | os.PathLike[str], data: bytes, speaker_counts: Callable[[Path], None] | None = None
 ) -> None:
-    """Write a file of counts, and the speaker counts beside it if there are any, or nothing."""
+    """Write a file of counts, and the speaker counts next to it if there are any, or nothing."""
     out, speaker_counts_path = (
         (check_output(path), None) if speaker_counts is None else check_both_counts(path)
     )

@@ -63,7 +63,7 @@ def speaker_counts_header(header: Mapping[str, Any]) -> dict[str, Any]:
     Raises
     ------
     KeyError, TypeError, ValueError, OverflowError
-        If it holds what no file of version 1 does.
+        If it contains what no file of version 1 does.
 
     Examples
     --------

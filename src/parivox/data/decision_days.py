@@ -1,6 +1,6 @@
 """Decisions of a log by day, as they are read: one day may be wrong although all others are right.
 
-A log tells the day in a column of its own, which an audit need not group by. Its decisions are
+A log gives the day in a column of its own, which an audit need not group by. Its decisions are
 counted while the rows are read; whether those of a day contradict the labels is for the audit to
 say.
 """
@@ -31,7 +31,7 @@ _DATE_LENGTH = 10  # of a date such as 2026-11-22, which a time may follow
 
 
 def day_columns(scan: Scan) -> tuple[str, ...]:
-    """Return the column that tells the day of each decision, if one column does."""
+    """Return the column that gives the day of each decision, if one column does."""
     if "decision" not in scan.columns:
         return ()
     day_names = tuple(name for name in scan.ignored if plain_name(name) in _DAY_NAMES)
@@ -44,7 +44,7 @@ class DecisionsByDay:
     Parameters
     ----------
     columns
-        Column that tells the day, if any; see `day_columns`.
+        Column that gives the day, if any; see `day_columns`.
     """
 
     def __init__(self, columns: Sequence[str]) -> None:

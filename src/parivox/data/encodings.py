@@ -1,7 +1,7 @@
 """What a text that is not Unicode is written in: told where its words can be read in one way only.
 
 A reading is judged by rules of spelling, not by how often letters occur: a table of a few names has
-too few of them. Words hold one script, capitals stand where capitals do, the accents of a word
+too few of them. Words use one script, capitals stand where capitals do, the accents of a word
 are those of one language. Looked for are the encodings in which Windows and Excel save text.
 """
 
@@ -104,7 +104,7 @@ _NASAL = re.compile("ã[oe]|õe")
 
 @dataclass
 class NonAsciiWords:
-    """The words of a text that hold bytes beyond ASCII, each once, in order."""
+    """The words of a text that contain bytes beyond ASCII, each once, in order."""
 
     words: dict[bytes, None] = field(default_factory=dict)
 
@@ -116,7 +116,7 @@ class NonAsciiWords:
     def readings(self) -> dict[str, str]:
         """Encodings in which the text may be, with a word as each of them reads it.
 
-        Of those that read all words alike the first stands for all. The word is one in which
+        Of those that read all words alike the first represents all. The word is one in which
         readings differ, if any does.
         """
         words = list(self.words)
@@ -214,7 +214,7 @@ def _is_no_word(word: str, encoding: _Encoding) -> bool:
 
 
 def _is_unlikely(text: str, encoding: _Encoding) -> bool:
-    """Whether a word is unlikely: by its sounds, signs beside letters, or no common character."""
+    """Whether a word is unlikely: by its sounds, signs next to letters, or no common character."""
     words = _LETTERS.findall(text)
     if words and any(sign in _SIGNS and sign not in "’´" for sign in text):
         return True

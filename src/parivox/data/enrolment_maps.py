@@ -8,7 +8,7 @@
 ``model speaker``       a line a model, where the second column has known speakers
 ======================  ==================================================
 
-Of two columns, the one whose ids occur again holds the models; the first one where none does.
+Of two columns, the one whose ids occur again contains the models; the first one where none does.
 """
 
 from __future__ import annotations

@@ -5,13 +5,13 @@
     by: [gender, gender+nationality]        # groupings, as --by takes them
     reference: [pooled, men]                # as --reference takes them
     groups:
-      gender:                               # a group: the values that it holds
+      gender:                               # a group: the values that it contains
         women: [f, F, female]
         men: [m, M, male]
       nationality:                          # in the order of the report
         North America: [USA, Canada]
         India: India
-    others:                                 # values that no group holds; without it: left out
+    others:                                 # values that no group contains; without it: left out
       nationality: elsewhere                # a group of their own; keep: each its own group
 
 A list instead of named groups keeps these values, in this order, under their own names. Bands
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from parivox.data.yaml_text import YamlNode
 
 KEEP_NAMES = "keep"
-"""Under ``others``: values that no group holds keep their names."""
+"""Under ``others``: values that no group contains keep their names."""
 _MAX_SHOWN, _MAX_COMPARED = 8, 10_000
 """How many texts a message shows, and among how many it looks for near ones."""
 _OPTION_KEYS = ("by", "within", "reference")
@@ -89,7 +89,7 @@ class GroupDefinition:
         return groups, [group_index.get(name, -1) for name in names], excluded
 
     def refuse_empty_groups(self, values: Sequence[str]) -> None:
-        """Refuse a group that holds no value of the data: it would be missing without a word.
+        """Refuse a group that contains no value of the data: it would be missing without a word.
 
         One value of several may well be absent; a list may name every spelling that there is.
         """
@@ -151,7 +151,7 @@ class GroupsFile:
 
 
 def read_groups_file(source: Any) -> GroupsFile:
-    """Read a YAML file of groups, or a mapping that holds the same.
+    """Read a YAML file of groups, or a mapping that contains the same.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Patterns of ids: where in an id its speaker, its recording and attributes stand.
 
 ``{speaker}`` is the speaker, ``{speaker:3}`` one of three characters, ``{recording}`` what was
-recorded at once; any other name in braces is an attribute of the recording. A star stands for some
+recorded at once; any other name in braces is an attribute of the recording. A star represents some
 text within a folder, two for some text.
 """
 

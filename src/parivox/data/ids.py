@@ -230,7 +230,7 @@ class IdCollector:
 
 
 def _merge_values(values: Codes, positions: Codes, run_values: Codes) -> bool:
-    """Note the values of some ids; tell whether one of them has another one already."""
+    """Note the values of some ids; return whether one of them has another one already."""
     unknown_positions = positions[run_values == UNKNOWN_SPEAKER]
     values[unknown_positions[values[unknown_positions] < 0]] = UNKNOWN_SPEAKER
     is_known = run_values >= 0

@@ -46,17 +46,17 @@ class NamesSpeakers(Protocol):
 
 
 PLACEHOLDERS = ("", "nan", "NaN", "None", "null", "NA", "N/A", "n/a", "unknown", "-", "?", "-1")
-"""Speaker ids that stand for nobody, unless a table of speakers lists them."""
+"""Speaker ids that represent nobody, unless a table of speakers lists them."""
 
 
 def placeholders() -> tuple[str, ...]:
-    """Return speaker ids that stand for nobody, those that the user named among them."""
+    """Return speaker ids that represent nobody, those that the user named among them."""
     return (*PLACEHOLDERS, *nobody_words())
 
 
 _MAX_NOBODY_WORDS = 3  # ids that may stand for nobody, which a message names as such
 NOBODY_POSITION = -2
-"""What stands for the place of such a speaker."""
+"""The position of such a speaker."""
 _SIDES = ("enrol", "test")
 _FILE_ENDING, _FOLDER_PREFIX = r"\.[A-Za-z0-9]{1,5}$", r"^.*/"
 DIFFERENCES: dict[str, Callable[[pl.Expr], pl.Expr]] = {
@@ -268,7 +268,7 @@ def positions_of_speakers(
 ) -> NDArray[np.int32]:
     """Indices of speaker ids, all of which must be in the table of speakers.
 
-    With `may_be_nobody`, `NOBODY_POSITION` stands for a placeholder that the table does not list.
+    With `may_be_nobody`, `NOBODY_POSITION` represents a placeholder that the table does not list.
     """
     positions = speakers.positions(names)
     if positions is not None and (positions >= 0).all():
@@ -494,7 +494,7 @@ def speaker_pattern_hint(
     """What the ids look like, and what mends it; and patterns of the speakers if one fits most.
 
     Both are empty if first components fit better, which are known of this share of the ids.
-    `utterances` is a table of these that is given, and tells no speakers.
+    `utterances` is a table of these that is given, and gives no speakers.
     """
     table = {column: speakers.table_column(column) for column in speakers.columns}
     known = [cells for column, cells in table.items() if plain_name(column) in SPEAKER_NAMES]
@@ -554,7 +554,7 @@ def _pattern_of_rest(ids: pl.Series, columns: Sequence[pl.Series], pattern: str)
 
 
 def _contained_speaker(ids: pl.Series, columns: Sequence[pl.Series]) -> tuple[str, str] | None:
-    """An id that holds the id of a speaker somewhere, of the first ids; None where none does."""
+    """An id that contains the id of a speaker somewhere, of the first ids; None where none does."""
     for utterance in ids.head(_MAX_SAMPLED_IDS).to_list():
         for cells in columns:
             for speaker in cells.head(_MAX_SAMPLED_IDS).to_list():

@@ -1,6 +1,6 @@
 """Kaldi's data folders, and the files in them: an id and what is known of it, without a header.
 
-A file's name tells what stands in it: ``utt2spk`` has the speaker of each utterance, ``spk2gender``
+A file's name shows what stands in it: ``utt2spk`` has the speaker of each utterance, ``spk2gender``
 the gender of each speaker, and any other ``utt2...`` or ``spk2...`` likewise.
 """
 
@@ -69,7 +69,7 @@ def kaldi_table(path: Path, role: str) -> tuple[pl.DataFrame, dict[str, Any]] | 
 
 
 def missing_folder_problem(path: Path) -> str:
-    """What is said of a file that tells no speakers without its folder; empty for any other."""
+    """What is said of a file that gives no speakers without its folder; empty for any other."""
     if path.name not in _FILES_WITHOUT_SPEAKERS or not path.is_file() or not _is_bare(path):
         return ""
     return (
@@ -92,7 +92,7 @@ def _recordings(folder: Path) -> pl.DataFrame:
 
 
 def has_speaker_files(source: Any) -> bool:
-    """Whether this is a folder that tells more of speakers than their utterances.
+    """Whether this is a folder that contains more on speakers than their utterances.
 
     Examples
     --------

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from parivox.data.trial_set import TrialSet
 
 RECORDING_COLUMNS = ("recording", "video", "session", "call")
-"""Columns of the table of utterances that tell what was recorded at once, best first."""
+"""Columns of the table of utterances that show what was recorded at once, best first."""
 GIVE_RECORDINGS = "give --utterances with a column recording"
 """What settles which utterances are of one recording."""
 _MAX_OWN_SPEAKER_SHARE, _OWN_SPEAKER_LIMITS = 0.05, (1.5, 8.0)
@@ -32,7 +32,7 @@ _MAX_SHARED_NAMES = 0.1
 """Share of folders with such names above which folders may be no recordings."""
 _MIN_SESSION_SHARE = 0.9
 _MAX_FOLDERS_PER_SPEAKER = 1.2
-"""Folders per speaker, at most, where a part of the path stands for the speaker."""
+"""Folders per speaker, at most, where a part of the path represents the speaker."""
 _MAX_DEPTH = 12
 _MAX_NAMES_SHOWN = 3
 _SESSION_FOLDER = (
@@ -87,7 +87,7 @@ class RecordingNames:
 
     @property
     def source(self) -> str:
-        """What tells the recording; empty if nothing does."""
+        """What gives the recording; empty if nothing does."""
         return recording_source_text(self.column, are_folders=self.are_folders)
 
     @property
@@ -130,7 +130,7 @@ class RecordingNames:
 
 
 def recording_source_text(column: str, *, are_folders: bool) -> str:
-    """Return what tells the recordings; empty if nothing does."""
+    """Return what gives the recordings; empty if nothing does."""
     if column:
         return f"column {column!r} of --utterances"
     return "folder of the path" if are_folders else ""
@@ -230,7 +230,7 @@ def _shared_folders(folders: pl.DataFrame) -> SharedFolders | None:
 
 
 def _without_speaker(folders: pl.DataFrame) -> pl.Series:
-    """Folders without the part of the path that stands for the speaker, and what all have first."""
+    """Folders without the part of the path that represents the speaker, and what all have first."""
     folders_of_path = folders["name"].str.split("/")
     n_speakers = folders["speaker"].n_unique()
     for depth in range(min(int(folders_of_path.list.len().max() or 0), _MAX_DEPTH)):  # type: ignore[arg-type]

@@ -396,7 +396,7 @@ class Models:
         return self._of_speakers("recording", "model") if is_turned else self
 
     def _of_speakers(self, model: str, speaker: str) -> Models:
-        """Return models of which two columns tell the names and the speakers, and no more."""
+        """Return models of which two columns give the names and the speakers, and no more."""
         table = self.table.select("row", model=model, speaker=speaker)
         speaker_of = _model_speakers(table.with_columns(recording="model"), self.name)
         models = models_of_speakers(speaker_of["model"], self.name, speaker_of["speaker"])
@@ -455,7 +455,7 @@ class Models:
     ) -> None:
         """Refuse a recording that is of another speaker in the table of utterances.
 
-        Where that tells no speakers, their paths do, if they do so in the trials (`by_path`).
+        Where that gives no speakers, their paths do, if they do so in the trials (`by_path`).
         """
         if utterances is not None and utterances.names_speakers:
             name = utterances.name
@@ -494,7 +494,7 @@ class Models:
 def read_models(source: Any) -> Models:
     """Read a table of model, speaker and recording, one row a recording.
 
-    A speaker may be missing, see `Models.with_speakers`; a column of sides beside segments
+    A speaker may be missing, see `Models.with_speakers`; a column of sides next to segments
     tells these apart as in trials.
 
     Examples

@@ -74,7 +74,7 @@ def make_groupings(
 ) -> list[Grouping]:
     """Group trials by attributes of their speakers, of their recordings or of themselves.
 
-    `by` names groupings as in ``gender``, ``gender+nationality``, ``age:18,30,60`` (a band holds
+    `by` names groupings as in ``gender``, ``gender+nationality``, ``age:18,30,60`` (a band contains
     its lower edge), ``enrol.language`` or ``same:device``. None is for every attribute of speakers
     or recordings with 2 to 50 values among those in use; of more than 2 speakers, an attribute that
     differs for each of them, as names and ids do, is then no grouping: its groups would be persons.

@@ -135,7 +135,7 @@ class RuleFile:
 
 
 def read_rules(source: Any) -> RuleFile:
-    """Read a rule file, or a mapping that holds the same.
+    """Read a rule file, or a mapping that contains the same.
 
     Examples
     --------

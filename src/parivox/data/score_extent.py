@@ -38,12 +38,12 @@ def score_file_extent(
     format: str | None = None,  # noqa: A002 - the option's name
     orientation: str | None = None,
 ) -> ScoreFileExtent:
-    """Read the rows and scores of a file, of which columns may hold attributes.
+    """Read the rows and scores of a file, of which columns may contain attributes.
 
     Raises
     ------
     DataError
-        If it cannot be read, or holds no row.
+        If it cannot be read, or contains no row.
     """
     requested = RequestedColumns(dict(columns or {}), attributes=column_names(attributes))
     scanned = scan(source, columns=requested, format=format, name="scores")

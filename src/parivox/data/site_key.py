@@ -104,7 +104,7 @@ class SiteKey:
         return self._hash(_BLOCK_USE, sorted(names))
 
     def mark(self, text: str) -> str:
-        """What tells whether two texts are the same, and without the key nothing of them."""
+        """What shows whether two texts are the same, and without the key nothing of them."""
         return self._hash(_MARK_USE, [text])
 
     def _hash(self, use: bytes, words: Iterable[str]) -> str:

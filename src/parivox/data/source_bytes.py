@@ -59,7 +59,7 @@ _ENCODING: ContextVar[str] = ContextVar("encoding of texts that are not Unicode"
 _QUOTES: ContextVar[str] = ContextVar("what quotes are in texts", default="")
 _NOBODY: ContextVar[tuple[str, ...]] = ContextVar("words that stand for no speaker", default=())
 NOBODY_WORDS = "nobody"
-"""What `columns` names words by that stand for no speaker."""
+"""What `columns` names words by that represent no speaker."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -80,7 +80,7 @@ def reading_files_as(
     quotes
         ``none`` where quotes in tables of text are signs as others are.
     columns
-        Of which ``nobody`` names words that stand for no speaker.
+        Of which ``nobody`` names words that represent no speaker.
     """
     tokens: list[tuple[ContextVar[Any], Token[Any]]] = []
     if encoding is not None:
@@ -100,7 +100,7 @@ def reading_files_as(
 
 
 def nobody_words() -> tuple[str, ...]:
-    """Words of the user that stand for no speaker."""
+    """Words of the user that represent no speaker."""
     return _NOBODY.get()
 
 

@@ -1,4 +1,4 @@
-"""Trials added up by who takes part in them: a table that adds up, and that a file can hold.
+"""Trials added up by who takes part in them: a table that adds up, and that a file can contain.
 
 Once the thresholds are known, errors by speaker and by pair of speakers need nothing but
 how many trials have the same class, speakers on both sides, groups of recordings and trials,
@@ -279,7 +279,7 @@ class SpeakerCounts:
 
     @property
     def reveals(self) -> str:
-        """What it tells its reader, in sentences."""
+        """What it reveals to its reader, in sentences."""
         disclosed = "their groups, and how many trials each two have in each bin of scores"
         if not self.thresholds.size:
             disclosed = "their groups, and how the trials of each two went"

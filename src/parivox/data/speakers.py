@@ -39,7 +39,7 @@ _KALDI_ROLES = ("speakers", "utterances", "table")  # what a folder of Kaldi's m
 class Speakers:
     """A table of speakers, each with the values of some attributes.
 
-    Which column holds the ids is known once it is named, or once
+    Which column contains the ids is known once it is named, or once
     `choose_id_column` has seen the ids that are needed.
     """
 
@@ -164,7 +164,7 @@ class Speakers:
     def content_sha256(self) -> str:
         """Hash of ids and attributes, whatever the order of rows and columns and the format.
 
-        Attributes can be guessed from it: it is for speaker counts, which hold them, and for no
+        Attributes can be guessed from it: it is for speaker counts, which contain them, and for no
         file that is handed on.
         """
         self._ensure_id_column()
@@ -356,7 +356,7 @@ def role_columns(table: pl.DataFrame, columns: Mapping[str, str], name: str) -> 
 
 
 def known_values(table: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """The table, whose cells that stand for an unknown value in some columns are null."""
+    """The table, whose cells that represent an unknown value in some columns are null."""
     is_known = ~unknown_cells(pl.col(columns))
     return table.with_columns(pl.when(is_known).then(pl.col(columns)))
 
@@ -406,7 +406,7 @@ def contradictory_rows(
 def id_columns(
     needed: pl.Series, table: pl.DataFrame, names: Sequence[str]
 ) -> tuple[list[str], dict[str, float]]:
-    """The column of a table that holds these ids, and the share of them that each column covers.
+    """The column of a table that contains these ids, and the share of them that each column covers.
 
     A running number covers numeric ids as well as the ids themselves do. So a column of a known
     name (in `plain_name` spelling, the surest first) goes before all others, and one without a
@@ -456,7 +456,7 @@ def id_columns(
 
 
 def id_coverage(needed: pl.Series, column: pl.Series) -> float:
-    """Share of some ids that a column holds, in [0, 1]."""
+    """Share of some ids that a column contains, in [0, 1]."""
     return float(needed.is_in(column.unique().drop_nulls().implode()).mean() or 0.0)  # type: ignore[arg-type]
 
 

@@ -188,7 +188,7 @@ class Table:
         ``@``, a tab or a line end for a formula. Unless it is a number, such a text is written
         there with an apostrophe before it; so is what begins like this behind a semicolon, a tab or
         a line end, where some of them split a row. Control characters, which a terminal obeys, are
-        spelt out. Parquet holds every text as it is.
+        spelt out. Parquet keeps every text unchanged.
         """
         check_path(path, "path")
         path = Path(path)
@@ -216,12 +216,12 @@ class Table:
         return tuple(self._frame.columns)
 
     def filter(self, **values: object) -> Table:
-        """Return the rows whose columns hold these values.
+        """Return the rows whose columns contain these values.
 
         Parameters
         ----------
         **values
-            For each column the value, or a list of values; None stands for undefined.
+            For each column the value, or a list of values; None means undefined.
 
         Raises
         ------
@@ -246,7 +246,7 @@ class Table:
         return self.subset(**values)
 
     def subset(self, **values: object) -> Table:
-        """Return the rows whose columns hold these values, which need not occur.
+        """Return the rows whose columns contain these values, which need not occur.
 
         As `filter`, for code that asks for what may or may not be there.
         """
@@ -270,7 +270,7 @@ class Table:
         return self.subset(**values)
 
     def describe(self) -> Table:
-        """Return what each column holds: its name, its kind of values, a description.
+        """Return what each column contains: its name, its kind of values, a description.
 
         Examples
         --------
@@ -459,7 +459,7 @@ def _check_choice(column: pl.Series, choice: object) -> None:
 
 
 def _kind_text(dtype: pl.DataType) -> str:
-    """Return what a column holds, in a word or two."""
+    """Return what a column contains, in a word or two."""
     if dtype.is_integer():
         return "whole numbers"
     if dtype.is_numeric():

@@ -1,4 +1,4 @@
-"""What kind of table a file holds, by its columns: one rule for readers and for inspection.
+"""What kind of table a file contains, by its columns: one rule for readers and for inspection.
 
 The options of an audit say which file is of which kind. Where a reader misses a column, it names
 the kind by this rule; an inspection has no options and uses the rule alone.
@@ -99,7 +99,7 @@ def find_column(
 def utterance_columns(table: pl.DataFrame) -> dict[str, str]:
     """Return the columns of utterances and speakers of a table, as far as there are any, by role.
 
-    If no name is known, the only column whose cells are all different has the utterances, beside a
+    If no name is known, the only column whose cells are all different has the utterances, next to a
     column of several speakers who have two rows or more on average.
 
     Examples

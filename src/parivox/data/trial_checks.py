@@ -54,7 +54,7 @@ EXCLUDED = "set_aside"
 ACQUIRE, ENROL = 1, 2
 """Stage at which a trial failed, 0 where it did not."""
 UNKNOWN_CELL = {"f": np.nan, "i": -1}
-"""What stands for an unknown number or code, by the kind of the column."""
+"""What means an unknown number or code, by the kind of the column."""
 
 
 class EncodedRows(NamedTuple):
@@ -79,7 +79,7 @@ class EncodedRows(NamedTuple):
 class Trials:
     """Checked trials in the order of their ids, whatever the order of the rows.
 
-    Score counts and speaker counts are read as such rows too: a row then stands for several trials,
+    Score counts and speaker counts are read as such rows too: a row then represents several trials,
     its sides are speakers instead of utterances, and its score is a lower edge.
     """
 
@@ -400,7 +400,7 @@ def _check_decisions(
 def _split_failed(
     pair_keys: Ints, trials: Trials, speaker: NDArray[np.int32] | None, counts: CheckCounts
 ) -> tuple[Ints, Trials]:
-    """The trials that were scored, with those that failed beside them."""
+    """The trials that were scored, with those that failed next to them."""
     has_failed = trials.extra_columns["failed"] > 0
     failed = trials.take(has_failed).without_conflicts()
     counts.failed += len(failed)

@@ -236,7 +236,7 @@ def _number_of_such(count: int) -> str:
 
 
 def score_format_hint(scanned: Scan) -> str:
-    """What to do if a column of 1.0 and -1.0 holds scores, though it looks like labels."""
+    """What to do if a column of 1.0 and -1.0 contains scores, though it looks like labels."""
     column_positions = dict(FORMATS[scanned.format].positions) if scanned.format in FORMATS else {}
     if "label" in column_positions:
         column_positions["score"] = column_positions.pop("label")

@@ -43,7 +43,7 @@ class TrialRows:
     """Rows of a score file and perhaps of a trial list, as they are read.
 
     Columns of `attributes` may stand in the rows. Where enrolments are models, their ids are others
-    than those of recordings. Where no column names who calls, labels tell whether it is who is
+    than those of recordings. Where no column names who calls, labels show whether it is who is
     claimed, with `infers_callers`. `unscored` rows only say who is compared with whom; with
     `keeps_scores`, their scores are in ``extra_columns["kept_score"]``. Decisions are counted by
     the day in `day_columns`.
@@ -359,7 +359,7 @@ def test_speaker_codes(
     """Code of the speaker of each row's test recording, -1 where the row does not tell.
 
     None where no row does. A nontarget trial, of `label` 0, may be of somebody whom nobody knows:
-    `UNKNOWN_SPEAKER`. Where no column names who calls, labels tell whether it is who is claimed, if
+    `UNKNOWN_SPEAKER`. Where no column names who calls, labels show whether it is who is claimed, if
     `infers_callers`.
     """
     is_target = label == 1

@@ -119,6 +119,36 @@ class GroupsTrials(Protocol):
         """Values that are no group."""
 
 
+class NamedTrials(Protocol):
+    """Trials, or counts of trials, of a system on a list."""
+
+    @property
+    def system(self) -> str:
+        """Name of the system."""
+
+    @property
+    def list(self) -> str:
+        """Name of the list."""
+
+    @property
+    def n_trials(self) -> int:
+        """Number of trials."""
+
+    @property
+    def content_sha256(self) -> str:
+        """Hash of ids, labels and scores."""
+
+
+def content_record(trials: NamedTrials) -> dict[str, Any]:
+    """Return what the trials are, for the record of an audit: names, number and hash."""
+    return {
+        "system": trials.system,
+        "list": trials.list,
+        "trials": trials.n_trials,
+        "content_sha256": trials.content_sha256,
+    }
+
+
 @frozen
 class TrialSet:
     """All trials of one system on one list."""
@@ -271,12 +301,7 @@ class TrialSet:
 
     def content(self) -> dict[str, Any]:
         """What the trials are: ids, labels and scores as a hash."""
-        return {
-            "system": self.system,
-            "list": self.list,
-            "trials": self.n_trials,
-            "content_sha256": self.content_sha256,
-        }
+        return content_record(self)
 
     @cached_property
     def score_keys(self) -> NDArray[np.int64]:
@@ -514,7 +539,7 @@ def check_test_speakers(trials: TrialSet, reason: str) -> None:
 
 
 def speakers_in(speaker: NDArray[np.int32]) -> NDArray[np.intp]:
-    """Speakers that any utterance is of, rising; -1 stands for none."""
+    """Speakers that any utterance is of, rising; -1 means none."""
     is_used = np.zeros(int(speaker.max(initial=-1)) + 2, dtype=bool)
     is_used[speaker] = True
     return np.flatnonzero(is_used[:-1])

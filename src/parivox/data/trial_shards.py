@@ -148,14 +148,14 @@ class SourceRows:
             yield rows._replace(run=run)
 
     def sample(self) -> Iterable[tuple[EncodedRows, int]]:
-        """Return some of the rows, and how many each of them stands for."""
+        """Return some of the rows, and how many each of them represents."""
         return self._sample
 
 
 class FinalCodes(NamedTuple):
     """Final codes: by run those of enrolments and of test utterances, and those of columns.
 
-    The last entry of those of a column stands for an unknown cell, -1.
+    The last entry of those of a column represents an unknown cell, -1.
     """
 
     enrol: Sequence[NDArray[np.int32]]

@@ -119,7 +119,7 @@ def read_trials(
     With `allows_unknown_speakers`, as for development scores, no speaker is looked up where there
     are labels, and `columns` that the files lack are passed over. With `unscored`, only
     who is compared with whom counts: scores and decisions are passed over, every score is 0; with
-    `keeps_scores` as well, scores stand beside the trials, as ``extra_columns["kept_score"]``.
+    `keeps_scores` as well, scores stand next to the trials, as ``extra_columns["kept_score"]``.
 
     Examples
     --------
@@ -289,7 +289,7 @@ def _tables_of_ids(
 
 
 def _models_without_table(rows: TrialRows, tables: TrialTables, models: pl.Series) -> Models:
-    """Models that are named by their speakers, or of which a pattern tells the speaker."""
+    """Models that are named by their speakers, or of which a pattern gives the speaker."""
     name, patterns = rows.scans[0].name, tables.utterances
     if isinstance(patterns, SpeakerPattern) and patterns.has_sides:
         speakers = patterns.enrolment_speakers(models, name, tables.speakers)
@@ -459,7 +459,7 @@ class TrialTables:
 
     @property
     def enrolments_have_patterns(self) -> bool:
-        """Whether a pattern of their own tells the speakers of enrolments."""
+        """Whether a pattern of their own gives the speakers of enrolments."""
         return isinstance(self.utterances, SpeakerPattern) and self.utterances.has_sides
 
     @property
@@ -493,7 +493,7 @@ def find_speakers(
 ) -> tuple[Speakers | None, NDArray[np.int32], list[DataNote]]:
     """Who there is, the speaker of each utterance, models first, and how that is known.
 
-    Where no table of speakers is given, the trials tell who there is.
+    Where no table of speakers is given, the trials show who there is.
     """
     n_models = 0 if models is None else len(models)
     speaker = np.full(n_models + len(ids), -1, dtype=np.int32)
@@ -593,9 +593,9 @@ def _look_up_speakers(
 
 
 def _source_files(rows: TrialRows, ids: MergedIds) -> NDArray[np.int8]:
-    """Which file holds each utterance of whose speaker no column tells, -1 for the others.
+    """Which file contains each utterance of whose speaker no column tells, -1 for the others.
 
-    0 stands for the scores, 1 for the trial list, 2 for the failures.
+    0 means the scores, 1 the trial list, 2 the failures.
     """
     file_of_id = np.full(len(ids), _FAILURES_FILE, dtype=np.int8)
     for run in range(rows.listed - 1, -1, -1):  # the scores come last, and have the last word

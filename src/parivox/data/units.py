@@ -273,7 +273,7 @@ class UnitAssignment(NamedTuple):
     ) -> UnitAssignment:
         """Assign units to the speakers of a table: themselves, or blocks where a list is long.
 
-        Of very many speakers, a block stands for each. Of very many trials, units are drawn in
+        Of very many speakers, a block represents each. Of very many trials, units are drawn in
         blocks.
         """
         used_speakers = np.unique(np.concatenate([trials.speakers_in_use for trials in sets]))

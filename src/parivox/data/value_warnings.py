@@ -1,6 +1,6 @@
 """What is odd about values, numbers, ids and scores, although all of it can be read.
 
-An inspection and an audit tell the same of the same data: both ask these functions. Nothing is
+An inspection and an audit report the same about the same data: both ask these functions. Nothing is
 changed by them.
 """
 

@@ -85,7 +85,7 @@ NodeContent: TypeAlias = "str | list[YamlNode] | dict[str, YamlNode]"
 def read_config_file(
     source: Any, name: str, kind: str, hint: str
 ) -> tuple[YamlNode | None, dict[str, Any]]:
-    """Read a configuration file, or a mapping that holds the same; return what was read, too.
+    """Read a configuration file, or a mapping that contains the same; return what was read, too.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def read_config_file(
 
 
 def read_yaml(text: str, name: str) -> YamlNode | None:
-    """Read one document of mappings, lists and texts; None if it holds nothing.
+    """Read one document of mappings, lists and texts; None if it contains nothing.
 
     Examples
     --------
@@ -222,7 +222,7 @@ def _add_entry(entries: dict[str, YamlNode], key: YamlNode, child: YamlNode) -> 
 
 
 def _stripped_text(text: str, location: str) -> str:
-    """Text as tables hold it: no blanks around it, nothing that UTF-8 cannot write."""
+    """Text as tables contain it: no blanks around it, nothing that UTF-8 cannot write."""
     try:
         text.encode()
     except UnicodeEncodeError as error:

@@ -30,6 +30,7 @@ from parivox.data.trial_checks import (
     DataNote,
     Trials,
 )
+from parivox.data.trial_set import content_record
 from parivox.errors import ConfigError
 from parivox.facts import fact
 from parivox.options.kinds import LOG_BASES
@@ -199,13 +200,7 @@ class TrialCounts:
 
     def content(self) -> dict[str, Any]:
         """What the trials are: ids, labels and scores as a hash, and of how many files."""
-        return {
-            "system": self.system,
-            "list": self.list,
-            "trials": self.n_trials,
-            "content_sha256": self.content_sha256,
-            "counts_files": len(self.sources),
-        }
+        return {**content_record(self), "counts_files": len(self.sources)}
 
     @property
     def is_exact(self) -> bool:

@@ -394,7 +394,7 @@ def translate_words(scanned: Scan, asked: RequestedColumns) -> Scan:
 
 
 def are_segments(model: str, segment: str) -> bool:
-    """Whether columns of these names hold models and segments, which may have sides.
+    """Whether columns of these names contain models and segments, which may have sides.
 
     Examples
     --------

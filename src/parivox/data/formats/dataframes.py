@@ -92,7 +92,7 @@ def lazy_parquet(source: bytes | str | Path) -> pl.LazyFrame:
 
 
 def name_classes(frame: Frame, features: Mapping[str, Any]) -> Frame:
-    """Replace codes of classes by their names, which the features of a dataset hold.
+    """Replace codes of classes by their names, which the features of a dataset contain.
 
     Examples
     --------

@@ -44,7 +44,7 @@ _LAST_STAR = re.compile(rb"(?m)^([^\S\n]*\S*)\*")
 SPANNING_RECORDS = "spanning"
 """Key in the dialect of a source: number of records with a cell of several lines, and the first."""
 _MIN_COLUMNS_BEFORE_FREE_TEXT = 3
-"""Columns of a table separated by blanks whose last may hold several words."""
+"""Columns of a table separated by blanks whose last may contain several words."""
 _MAX_FREE_TEXT_BYTES = 16 << 20
 """Size of a table whose lines are divided one by one."""
 CHUNK_BYTES = 64 << 20
@@ -275,7 +275,7 @@ def head_lines(head: bytes) -> list[tuple[int, str]]:
 
 
 def split_line(line: str, separator: str) -> list[str]:
-    """Return the fields of one line; as separators, a blank and a star stand for any blanks."""
+    """Return the fields of one line; as separators, a blank and a star represent any blanks."""
     if separator == "*":
         first_cell, blank, other_cells = line.strip().partition(" ")
         line = f"{' '.join(first_cell.rsplit('*', 1))}{blank}{other_cells}"
@@ -302,7 +302,7 @@ def read_text(
     """Yield chunks of rows, with columns ``f0``, ``f1``, ... of text, or of numbers in `numbers`.
 
     With each chunk come the rows of its records, counted from 1: those of their first lines. A
-    blank as separator stands for any number of blanks and tabs, a star for these and the last star
+    blank as separator represents any number of blanks and tabs, a star these and the last star
     of the first cell; the last column takes what is left of a row if `is_last_free`. `start` is the
     first row with data. Blank lines are rows without any value.
     """

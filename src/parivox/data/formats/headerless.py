@@ -75,23 +75,23 @@ class TextSample:
         return [row[position] for row in sampled_rows if len(row) == self.width > position]
 
     def has_labels(self, position: int) -> bool:
-        """Whether a column holds labels."""
+        """Whether a column contains labels."""
         return _mostly_labels(self.column(position))
 
     def has_numbers(self, position: int) -> bool:
-        """Whether a column holds numbers."""
+        """Whether a column contains numbers."""
         return mostly_numbers(self.column(position))
 
     def has_scores(self, position: int) -> bool:
-        """Whether a column holds numbers that cannot be ids."""
+        """Whether a column contains numbers that cannot be ids."""
         return mostly_scores(self.column(position))
 
     def has_sides(self, position: int) -> bool:
-        """Whether a column holds sides of telephone calls."""
+        """Whether a column contains sides of telephone calls."""
         return holds_for_most(self.column(position), lambda cell: cell.lower() in SIDES)
 
     def score_certainty(self, position: int, other_position: int) -> int:
-        """Return the certainty that one column holds scores and the other does not, from 0 to 3.
+        """Return the certainty that one column contains scores and the other does not, from 0 to 3.
 
         Ids may consist of digits, so numbers are scores only if one of them is not a whole number
         or nothing else is.
@@ -139,7 +139,7 @@ class TextSample:
     def has_unknown_header(self) -> bool:
         r"""Whether the first row is a header of unknown names.
 
-        It holds no number and no path, but the rows below it do; or it has a name of a column of
+        It contains no number and no path, but the rows below it do; or it has a name of a column of
         a table, which no row below it has.
 
         Examples
@@ -287,10 +287,10 @@ def headerless(
 ) -> Format:
     """Return a format whose columns are known by their positions.
 
-    A column may have several roles; those in `optional` hold numbers and may be missing. `fits`
+    A column may have several roles; those in `optional` contain numbers and may be missing. `fits`
     returns how well the first lines of a text fit, 0 for not at all. If `ignored_columns` is True,
     columns of words may follow; if it is a number, exactly so many columns of any kind may. They
-    are ignored. `rows` describes what the rows hold, if the names of the roles do not.
+    are ignored. `rows` describes what the rows contain, if the names of the roles do not.
     """
     column_texts = _column_texts({**positions, **optional})
     n_required = len(set(positions.values()))

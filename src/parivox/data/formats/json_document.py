@@ -1,4 +1,4 @@
-"""One JSON document as the lines of JSON that it stands for: tables by speaker, pandas, lists.
+"""One JSON document as the lines of JSON that it represents: tables by speaker, pandas, lists.
 
 =============================================  =====================================
 ``[{"speaker": "a", "gender": "f"}, ...]``     a list of rows

@@ -51,7 +51,7 @@ _LIST_REMEDIES = {
     1: "a row has one; write a line for each, as lhotse's trim_to_supervisions does",
     2: "a pair has two; write a line for each pair",
 }
-"""Remedies for a list that is too long, by the number of elements that it may hold."""
+"""Remedies for a list that is too long, by the number of elements that it may contain."""
 
 
 def _jsonl_fit(head: bytes, _: RequestedColumns) -> float:
@@ -101,7 +101,7 @@ def _table(content: SourceBytes) -> NamedColumns:
 def _check_lists(
     name: str, rows: NDArray[np.int64], decoded: pl.DataFrame, read_paths: Sequence[Path]
 ) -> None:
-    """Refuse a list that holds more elements than are read."""
+    """Refuse a list that contains more elements than are read."""
     max_lengths = {path[: path.index(0)]: 1 for path in read_paths if 0 in path[:-1]}
     max_lengths |= {path[:-1]: 2 for path in read_paths if path in _PAIR_PATHS}
     for path, max_length in max_lengths.items():

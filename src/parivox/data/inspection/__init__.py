@@ -1,4 +1,4 @@
-"""Inspection: what files hold and how they fit together, before any audit.
+"""Inspection: what files contain and how they fit together, before any audit.
 
 Each file is recognised for what it is, however unusual it is. What an audit would refuse is
 reported in the words of the audit, because its own readers are called.
@@ -72,7 +72,7 @@ def inspect_files(
     audit_checks: AuditChecks,
     system_name: Callable[[Any], str],
 ) -> Inspection:
-    """Return what files hold, how they fit together, and warnings about them.
+    """Return what files contain, how they fit together, and warnings about them.
 
     See `parivox.inspect`; `system_name` returns the name that an audit gives the system of a file.
     """
@@ -134,7 +134,7 @@ def inspect_files(
 def _two_class_command(tables: Sequence[InspectedTable]) -> str:
     """Return the command for two files of scores alone, one of each class; else nothing.
 
-    Their names tell the classes; where these do not, the higher scores are those of targets.
+    Their names give the classes; where these do not, the higher scores are those of targets.
     """
     are_scores = [
         table.findings.kind == PLAIN_SCORES
@@ -233,7 +233,7 @@ def _inspect_parivox_table(source: NamedSource, findings: FileFindings) -> Inspe
 def _inspect_as_trials(
     source: NamedSource, requested_columns: RequestedColumns, format_: str | None
 ) -> tuple[InspectedTrials | FileFindings | None, str]:
-    """Return the trials of a source, if it holds trials; and why an audit cannot read it."""
+    """Return the trials of a source, if it contains trials; and why an audit cannot read it."""
     try:
         scanned = _scan_with_format(source.data, requested_columns, format_)
     except DataError as error:

@@ -126,7 +126,7 @@ def settle_kinds(
 
 
 def _as_people(table: InspectedTable, speakers: pl.Series) -> InspectedTable:
-    """Return scores without ids as a table of speakers if a column holds ids of speakers."""
+    """Return scores without ids as a table of speakers if a column contains ids of speakers."""
     if table.findings.kind != PLAIN_SCORES or len(table.columns) <= len(table.roles):
         return table
     column, _ = _id_column(speakers, table, SPEAKER_ID_NAMES)
@@ -215,13 +215,13 @@ def _joins_of_failures(
 
 
 def _id_column(needed: pl.Series, table: InspectedTable, names: Sequence[str]) -> tuple[str, float]:
-    """Return the column of these ids that an audit would choose, and the share that it holds."""
+    """Return the column of these ids that an audit would choose, and the share that it contains."""
     columns, shares = id_columns(needed, table.table.select(table.columns), names)
     return (columns[0], shares[columns[0]]) if columns else ("", 0.0)
 
 
 def _lookup(what: str, file_name: str, ids: pl.Series, table: InspectedTable) -> Join:
-    """Look up ids in the column of a table that holds most of them."""
+    """Look up ids in the column of a table that contains most of them."""
     role, names = {
         "utterances": ("utterance", UTTERANCE_NAMES),
         "models": ("model", MODEL_NAMES),
@@ -516,7 +516,7 @@ def _attribute_codes(
 ) -> NDArray[np.int64]:
     """Return the group of each id by an attribute of its recording.
 
-    A model has a group if all of its recordings have the same one; -1 stands for none.
+    A model has a group if all of its recordings have the same one; -1 means none.
     """
     cell, roles = pl.col(column.name), table.roles
     values = (

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 
 PLAIN_SCORES = "scores without ids"
-"""Scores with labels, or numbers alone: nothing tells whose they are."""
+"""Scores with labels, or numbers alone: nothing shows whose they are."""
 _ID_ROLES = {
     "speakers": ("speaker",),
     "utterances": ("utterance", "speaker"),
@@ -63,7 +63,7 @@ _ID_ROLES = {
     "failures": ("recording",),
     PLAIN_SCORES: (),
 }
-"""Roles of each kind of table whose columns hold ids."""
+"""Roles of each kind of table whose columns contain ids."""
 _MAX_EXAMPLE_IDS = 2
 _MAX_SAMPLED_ROWS = 200
 _READING_FACTS = (

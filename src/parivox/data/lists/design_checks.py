@@ -230,7 +230,7 @@ class _RecordingDurations(NamedTuple):
 
     @classmethod
     def of_list(cls, counts: ListCounts) -> _RecordingDurations | None:
-        """Return those of a list; None if no column tells durations."""
+        """Return those of a list; None if no column gives durations."""
         recordings = counts.trial_list.trials.recordings
         if recordings is None:
             return None
@@ -261,7 +261,7 @@ class _RecordingDurations(NamedTuple):
 
 
 def is_duration(name: str) -> bool:
-    """Return whether a column of this name tells the durations of recordings.
+    """Return whether a column of this name gives the durations of recordings.
 
     Examples
     --------

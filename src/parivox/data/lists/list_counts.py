@@ -40,7 +40,7 @@ MAX_MARKED_CELLS = 10_000_000
 class SpeakerPairCounts:
     """Trials by pair of speakers and by what makes them difficult; shape (row,) each.
 
-    A row stands for all trials that agree in every field but the number.
+    A row represents all trials that agree in every field but the number.
     """
 
     enrol: Codes  # speaker of either side; equal for target trials
@@ -251,7 +251,7 @@ class _UtteranceCounts:
         self._last_trial: tuple[int, int] | None = None
 
     def add(self, chunk: Trials) -> None:
-        """Count the trials of the next chunk; it must hold at least one.
+        """Count the trials of the next chunk; it must contain at least one.
 
         Trials come in an order in which a trial and its reverse are neighbours.
         """
@@ -291,7 +291,7 @@ class _KeyCounts(KeySums):
 def _pair_counts(
     key_counts: _KeyCounts, trial_list: TrialList, agreements: Sequence[Agreement]
 ) -> SpeakerPairCounts:
-    """Return what the keys stand for, in the reverse order of how they were put together."""
+    """Return what the keys represent, in the reverse order of how they were put together."""
     key, n_trials = key_counts.total()
     groups = np.full((2, key.size), -1, dtype=np.int32)
     if key_counts.n_groups > 1:
@@ -347,7 +347,7 @@ def shares_or_nan(counts: ArrayLike, totals: ArrayLike) -> Floats:
 def effective_number(trials: NDArray[np.integer]) -> float:
     """Return the effective number of speakers, (sum n)^2 / sum n^2; 0 of none.
 
-    `trials` holds the number n of trials of each speaker.
+    `trials` contains the number n of trials of each speaker.
 
     >>> effective_number(np.array([10, 10, 10])), effective_number(np.array([28, 1, 1]))
     (3.0, 1.1450381679389312)

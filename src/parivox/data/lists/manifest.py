@@ -35,7 +35,7 @@ _FIELDS = {
     "inputs": "Mapping",
     "lists": "Sequence",
 }
-"""What a manifest has to hold, as annotations have it."""
+"""What a manifest has to contain, as annotations have it."""
 _TYPES = {
     "int": (int, "a whole number"),
     "float": (float, "a number"),
@@ -56,7 +56,7 @@ def _manifest_error(path: Path, fault: str, hint: str = KEEP_AS_WRITTEN) -> Data
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """Read a manifest that holds all that is needed."""
+    """Read a manifest that contains all that is needed."""
     from parivox.options.trials import BUILD_OPTIONS, BuildOptions  # noqa: PLC0415 - where there is one
 
     manifest = _read_known_schema(path)

@@ -169,7 +169,7 @@ def read_list(
 ) -> TrialList:
     """Read a list of trials as `parivox.trials.check` takes it; scores do not count.
 
-    They stand beside the trials with `keeps_scores`.
+    They stand next to the trials with `keeps_scores`.
 
     >>> trials = {"enrol": ["a/x/1", "a/x/1"], "test": ["a/x/2", "b/y/1"], "label": [1, 0]}
     >>> trial_list = read_list(trials)

@@ -229,12 +229,12 @@ def load_published(
             if recognised_name
             else f"keys of no system, as {first_keys}"
         )
-        mend = (
+        remedy = (
             f"name it {recognised_name}:{path}"
             if recognised_name
             else "give the checkpoint as it was published"
         )
-        msg = f"{path}: contains {content}, expected {entry.title} ({name}); {mend}"
+        msg = f"{path}: contains {content}, expected {entry.title} ({name}); {remedy}"
         raise DataError(msg)
     network = entry.build(shapes_of(state))
     load_strictly(network, state, path, entry.title)
