@@ -129,9 +129,11 @@ def _scopes_per_system(
         )
 
 
-def _unique_slug(parts: Iterable[str], used_slugs: set[str]) -> str:
+def _unique_slug(name_parts: Iterable[str], used_slugs: set[str]) -> str:
     """Return a name for files and anchors that no other figure has, and add it to `used_slugs`."""
-    plain = "-".join(re.sub(r"[^a-z0-9]+", "-", part.lower()).strip("-")[:32] for part in parts)
+    plain = "-".join(
+        re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-")[:32] for word in name_parts
+    )
     plain = re.sub(r"-+", "-", plain).strip("-")
     slug, n = plain, 2
     while slug in used_slugs:
