@@ -24,6 +24,7 @@ import parivox as pv
 import parivox.auditing.run
 import parivox.runtime.workers
 from parivox import Counts
+from parivox.data.formats import dataframes
 from parivox.errors import options_named
 
 # Read when torch is imported. Test workers share the processors: threads that wait for each other
@@ -286,6 +287,20 @@ def forking(forks):
         process.stdout.readline()
         yield f"{folder}/door"
         process.kill()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def decoded_by_forks(request):
+    """Tables are decoded by forks, too: those of the process that runs commands."""
+    began_anew = dataframes.probe_process
+
+    def probe_process(script, table):
+        forks, address = map(request.getfixturevalue, ("forks", "forking"))
+        return forks.probe_process(address, script, table)
+
+    dataframes.probe_process = probe_process
+    yield began_anew
+    dataframes.probe_process = began_anew
 
 
 @pytest.fixture(scope="session")

@@ -1,17 +1,23 @@
 """The program `parivox` that starts at once: forks of one process that has imported what it takes.
 
-``serve`` is that process; run with its address and words, this file is the program.
+``serve`` is that process; run with its address and words, this file is the program. What decodes
+tables is run by it, too.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
+import gc
 import importlib
 import json
 import os
+import runpy
 import signal
 import socket
+import subprocess
 import sys
+import tempfile
 import time
 
 IMPORTED = (
@@ -37,6 +43,10 @@ def serve(address):
     for module in IMPORTED:
         importlib.import_module(module)
     set_by_imports = {name: value for name, value in os.environ.items() if name not in before}
+    # commands have tables decoded by forks of this process, too
+    reader = sys.modules["parivox.data.formats.dataframes"]
+    reader.probe_process = functools.partial(probe_process, address)
+    gc.freeze()  # of what is imported nothing is garbage: no fork looks for it
     door = socket.socket(socket.AF_UNIX)
     door.bind(address)
     door.listen()
@@ -95,6 +105,11 @@ def run(words, environment, numbers, streams):
             stream = os.fdopen(number, "w" if number else "r", encoding=encoding, errors=errors)
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
+    if words[:1] == ["-P"]:  # as of Python: a script
+        sys.argv = words[1:]
+        runpy.run_path(words[1], run_name="__main__")
+        sys.stdout.flush()
+        os._exit(0)
     if AFTER in os.environ:
         signal.setitimer(signal.ITIMER_PROF, float(os.environ[AFTER]))  # which nothing catches
     exec(os.environ.get(PRELUDE, ""), {})
@@ -122,6 +137,26 @@ def ask(address, words, environment, folder=".", streams=(0, 1, 2)):
             yield int(answers.readline())
             *seconds, status = answers
             yield int(status), *map(float, seconds)
+
+
+def probe_process(address, script, request):
+    """Run the script that decodes tables: its exit code and output.
+
+    Every table in Parquet is read in a process of its own first. One that begins anew takes half a
+    second to import the table engine, which is longer than most tests.
+    """
+    with (
+        tempfile.TemporaryFile() as stdin,
+        tempfile.TemporaryFile() as stdout,
+        open(os.devnull, "wb") as null_device,
+    ):
+        stdin.write(request)
+        stdin.seek(0)
+        words = ["-P", str(script)]
+        streams = [stream.fileno() for stream in (stdin, stdout, null_device)]
+        _, (status, *_) = ask(address, words, dict(os.environ), streams=streams)
+        stdout.seek(0)
+        return subprocess.CompletedProcess(words, status, stdout.read())
 
 
 def program(address, words):

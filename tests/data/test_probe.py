@@ -37,6 +37,12 @@ def written(frame, kind):
     return data.getvalue()
 
 
+@pytest.fixture(autouse=True)
+def decoded_anew(decoded_by_forks, monkeypatch):
+    """The process that decodes begins anew here, as it does for users."""
+    monkeypatch.setattr(dataframes, "probe_process", decoded_by_forks)
+
+
 @pytest.fixture
 def with_probe(tmp_path, monkeypatch):
     """Run this in the place of the process that decodes."""

@@ -137,6 +137,17 @@ class UndecodedTable(NamedTuple):
     rows: range | None = None  # None: all
 
 
+def probe_process(script: Path, request: bytes) -> subprocess.CompletedProcess[bytes]:
+    """Run the script that decodes tables; return its exit code and output."""
+    return subprocess.run(  # noqa: S603 - a file of this package
+        [sys.executable, "-P", str(script)],
+        input=request,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        check=False,
+    )
+
+
 def check_decodes(*tables: UndecodedTable) -> None:
     """Decode tables in another process, because damage may end the process that decodes.
 
@@ -160,13 +171,7 @@ def check_decodes(*tables: UndecodedTable) -> None:
         }
         for table in tables
     ]
-    probe = subprocess.run(  # noqa: S603 - a file of this package
-        [sys.executable, "-P", str(_PROBE)],
-        input=json.dumps(jobs).encode() + b"\n" + stream_bytes,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        check=False,
-    )
+    probe = probe_process(_PROBE, json.dumps(jobs).encode() + b"\n" + stream_bytes)
     if probe.returncode >= 0 and probe.returncode != REFUSED_EXIT_CODE:
         return
     reason = f"reading it ended with signal {-probe.returncode}"
