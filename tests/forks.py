@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 IMPORTED = (
     "parivox.auditing.run",
@@ -148,7 +149,7 @@ def probe_process(address, script, request):
     with (
         tempfile.TemporaryFile() as stdin,
         tempfile.TemporaryFile() as stdout,
-        open(os.devnull, "wb") as null_device,
+        Path(os.devnull).open("r+b") as null_device,
     ):
         stdin.write(request)
         stdin.seek(0)
