@@ -106,7 +106,7 @@ def test_the_process_says_what_the_engine_says(tmp_path):
 
 
 @pytest.mark.slow
-def test_bytes_that_ended_the_process_are_a_sentence(tmp_path):
+def test_bytes_that_ended_the_process_are_a_sentence(program, tmp_path):
     """Two columns are damaged, which ended the process of Polars 2.1 with signal 6."""
     data = bytearray(written(PEOPLE, "parquet"))
     rng = random.Random(3)
@@ -117,10 +117,7 @@ def test_bytes_that_ended_the_process_are_a_sentence(tmp_path):
             changed[position] = rng.choice([0, 128, 255])
         path.write_bytes(changed)
         done = subprocess.run(
-            [sys.executable, "-m", "parivox", "inspect", path],
-            capture_output=True,
-            text=True,
-            check=False,
+            [program, "inspect", path], capture_output=True, text=True, check=False
         )
         assert done.returncode in {0, 2}, done.stderr
         assert "Traceback" not in done.stderr
