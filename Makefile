@@ -62,7 +62,8 @@ demo-trials: $(STAMP) ## check the list of those trials: why its groups are not 
 	@data="$$($(PY) examples/demo_data.py)" && set -x && $(BIN)/parivox trials check \
 		"$$data/resnetse34v2_H-eval_scores.csv" --speakers "$$data/vox1_meta.csv" --by gender+nationality
 
-# Tests start hundreds of processes, which share the processors: threads of one that wait for each other take time from the others.
+# Tests start hundreds of processes, which share the processors: threads of one that wait for each
+# other take time from the others.
 test quick coverage: export OMP_NUM_THREADS := 1
 
 test: $(STAMP) ## run every test and every example in docstrings and docs

@@ -138,7 +138,7 @@ def count_cells(
     score_source = trials if keep_conflicts else trials.score_source
     scores: ExactCounts | BinnedCounts = ExactCounts(layouts, trials.bins.width)
     if edges is not None:
-        scores = BinnedCounts(layouts, edges)
+        scores = BinnedCounts(layouts, edges, len(trials.error_types))
     outcomes = [
         (OutcomeCounts(trials, layout.n_cells), OutcomeCounts(trials, layout.n_strata))
         for layout in layouts
@@ -433,11 +433,12 @@ class OutcomeCounts:
 
         self.trials, self.n_cells = trials, n_cells
         tells_seconds = "seconds" in trials.extra_columns
-        self.decided = zeros(2, 2) if trials.has_decisions else None
+        n_classes = len(trials.error_types)
+        self.decided = zeros(n_classes, 2) if trials.has_decisions else None
         self.at_thresholds = (
             zeros(trials.thresholds.size) if "threshold" in trials.extra_columns else None
         )
-        self.failed = zeros(2, 2) if trials.failures is not None else None
+        self.failed = zeros(2, n_classes) if trials.failures is not None else None
         # sum and number; added up in whole millionths, so that the order of adding changes nothing
         self.seconds = zeros(2) if tells_seconds else None
         self.times = zeros(SECONDS.size) if tells_seconds and trials.has_times else None
@@ -450,14 +451,14 @@ class OutcomeCounts:
             assert self.failed is not None
             stage = trials.extra_columns["failed"].astype(np.int64) - ACQUIRE
             for cell in cells:
-                _add(self.failed, cell, 2 * stage + trials.target, cell >= 0, weight)
+                _add(self.failed, cell, self.failed.shape[-1] * stage + trials.trial_class, cell >= 0, weight)
             return
         decided = None if self.decided is None else self.trials.decisions(trials)
         for cell in cells:
             is_in_cell = cell >= 0
             if self.decided is not None and decided is not None:
                 is_known = is_in_cell & (decided >= 0)
-                _add(self.decided, cell, 2 * trials.target + decided, is_known, weight)
+                _add(self.decided, cell, 2 * trials.trial_class + decided, is_known, weight)
             if self.at_thresholds is not None:
                 _add(
                     self.at_thresholds, cell, trials.extra_columns["threshold"], is_in_cell, weight
@@ -481,10 +482,9 @@ class OutcomeCounts:
         for i in range(self.n_cells):
             deployed = seconds = thresholds = None
             if self.decided is not None:
-                nontarget, target = self.decided[i]
-                is_used = (nontarget + target) > 0
-                deployed = Counts(
-                    np.array([0.0, 1.0])[is_used], target[is_used], nontarget[is_used]
+                is_used = self.decided[i].any(axis=0)
+                deployed = Counts.from_classes(
+                    np.array([0.0, 1.0])[is_used], list(self.decided[i][:, is_used])
                 )
             if self.at_thresholds is not None:
                 pairs = zip(

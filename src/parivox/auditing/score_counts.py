@@ -29,7 +29,7 @@ class _SortedTrials(NamedTuple):
     """Trials in rising order of score."""
 
     rising: NDArray[np.intp]
-    columns: tuple[FloatArray, NDArray[np.bool_], IntArray | None]
+    columns: tuple[FloatArray, NDArray[np.int8], IntArray | None]
     """Score, class, and how often each counts."""
     all_counts: Counts
 
@@ -40,7 +40,7 @@ class _SortedTrials(NamedTuple):
         weight = trials.extra_columns.get("count")
         columns = (
             trials.score.take(rising),
-            trials.target.take(rising),
+            trials.trial_class.take(rising),
             None if weight is None else weight.take(rising),
         )
         return cls(rising, columns, Counts.from_sorted(*columns))
@@ -81,14 +81,14 @@ class ExactCounts:
         if self.width:  # each score stands for a bin
             for cell_and_stratum_counts in layout_counts:
                 for counts in chain(*cell_and_stratum_counts):
-                    share = _largest_share(np.stack((counts.nontarget, counts.target)))
+                    share = _largest_share(np.stack(counts.by_class))
                     self.rate_bound = max(self.rate_bound, share)
         return layout_counts
 
 
 def _split_by_cell(
     score: FloatArray,
-    target: NDArray[np.bool_],
+    trial_class: NDArray[np.int8],
     weight: IntArray | None,
     codes: Sequence[Codes],
     n_cells: int,
@@ -97,17 +97,17 @@ def _split_by_cell(
     code = codes[0]
     if len(codes) == 2:  # a trial may count for two groups; scores stay in their order
         code = np.stack(codes, axis=1).reshape(-1)
-        score, target = score.repeat(2), target.repeat(2)
+        score, trial_class = score.repeat(2), trial_class.repeat(2)
         weight = None if weight is None else weight.repeat(2)
     by_cell = np.argsort(code.astype(np.int16 if n_cells < 1 << 15 else np.int32), kind="stable")
     ends = np.cumsum(np.bincount(code + 1, minlength=n_cells + 1))
-    score, target = score.take(by_cell), target.take(by_cell)
+    score, trial_class = score.take(by_cell), trial_class.take(by_cell)
     weight = None if weight is None else weight.take(by_cell)
     # unweighted counts of a cell add up to its trials, which are few enough for half the memory
     dtype = np.int32 if weight is None and score.size < _MAX_NARROW_TRIALS else np.int64
     return [
         Counts.from_sorted(
-            score[start:end], target[start:end], None if weight is None else weight[start:end]
+            score[start:end], trial_class[start:end], None if weight is None else weight[start:end]
         ).astype(dtype)
         for start, end in pairwise(ends)
     ]
@@ -119,19 +119,19 @@ class BinnedCounts:
     chunk_size = 1 << 18
     """Trials that are added at a time."""
 
-    def __init__(self, layouts: Sequence[Layout], edges: FloatArray) -> None:
+    def __init__(self, layouts: Sequence[Layout], edges: FloatArray, n_classes: int) -> None:
         self.layouts, self.edges = layouts, edges
         self.steps = EdgeSearch(self.edges)
         size = self.edges.size
         self.cells = [
             np.zeros(
-                (layout.n_cells, 2, size),
+                (layout.n_cells, n_classes, size),
                 dtype=np.int64 if layout.n_cells == layout.n_strata else np.int32,
             )
             for layout in layouts
         ]
         self.strata = [  # None where each trial is in one cell, so that they are sums of these
-            np.zeros((layout.n_strata, 2, size), dtype=np.int64)
+            np.zeros((layout.n_strata, n_classes, size), dtype=np.int64)
             if layout.allocation == "either"
             else None
             for layout in layouts
@@ -142,7 +142,7 @@ class BinnedCounts:
     def add(self, placed: PlacedTrials) -> None:
         """Count the trials of one chunk."""
         codes = self.steps.step_indices(placed.trials.score) - 1
-        codes += self.edges.size * placed.trials.target
+        codes += self.edges.size * placed.trials.trial_class
         for i, trial_cells in placed.cells_by_layout.items():
             for cell in trial_cells.cells:
                 _count(self.cells[i], cell, codes)
@@ -167,8 +167,7 @@ class BinnedCounts:
 
     def _counts(self, bins: NDArray[np.integer]) -> Counts:
         is_used = bins.any(axis=0)
-        nontarget, target = bins[:, is_used].astype(np.int64)
-        return Counts(self.edges[is_used], target, nontarget)
+        return Counts.from_classes(self.edges[is_used], list(bins[:, is_used].astype(np.int64)))
 
 
 def _count(bins: NDArray[np.integer], cell: Codes, code: NDArray[np.int64]) -> None:
@@ -186,10 +185,10 @@ def _count(bins: NDArray[np.integer], cell: Codes, code: NDArray[np.int64]) -> N
 
 
 def _largest_share(bins: NDArray[np.integer]) -> float:
-    """Return the largest share of a class of trials in one bin, of the bins that hold both classes.
+    """Return the largest share of a class of trials in one bin, of the bins that hold two classes.
 
     In a bin of one class nothing is lost: no threshold inside it beats both of its ends.
     """
-    mixed_bins = bins[:, bins.all(axis=0)]
+    mixed_bins = bins[:, (bins > 0).sum(axis=0) > 1]
     total = bins.sum(axis=-1)
     return float((mixed_bins.max(axis=-1, initial=0) / np.maximum(total, 1)).max())

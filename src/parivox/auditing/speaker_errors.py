@@ -134,7 +134,7 @@ def count_matrices(
         trials, layouts, at_once=_TRIALS_PER_CHUNK, layouts_at_once=MAX_LAYOUTS_TOGETHER
     ):
         acceptances = _Acceptances.of_trials(trials, placed, located_points)
-        nontarget = np.flatnonzero(~placed.trials.target)
+        nontarget = np.flatnonzero(placed.trials.nontarget)
         for i, trial_cells in placed.cells_by_layout.items():
             cell = trial_cells.cells[0].take(nontarget)
             in_cell = np.flatnonzero(cell >= 0)

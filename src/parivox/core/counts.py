@@ -19,7 +19,7 @@ import numpy as np
 from parivox.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -126,8 +126,10 @@ class EdgeSearch:
         return steps
 
 
-_LABELS = (-1, 0, 1)
-_SPOOF_LABEL = 2
+TRIAL_CLASSES = ("nontarget", "target", "spoof")
+"""Classes of trials in the order of their codes, in labels and wherever trials have a class."""
+NONTARGET, TARGET, SPOOF = range(len(TRIAL_CLASSES))
+_LABELS = (-1, NONTARGET, TARGET)
 _ARGUMENT_ORDER = (
     "scores come first and labels second, unlike scikit-learn's y_true, y_score; scores of 0 and 1 "
     "are given as floats"
@@ -160,6 +162,24 @@ class Curve:
     n_nontarget: IntArray
     spoof_accepts: IntArray | None = None
     n_spoof: IntArray | None = None
+
+    @classmethod
+    def from_classes(
+        cls, thresholds: FloatArray, errors: Sequence[IntArray], trials: Sequence[IntArray]
+    ) -> Curve:
+        """Return a curve from errors and trials of each class, in the order of `TRIAL_CLASSES`."""
+        (fp, fn, *spoof_accepts), (n_nontarget, n_target, *n_spoof) = errors, trials
+        return cls(thresholds, fp, fn, n_target, n_nontarget, *spoof_accepts, *n_spoof)
+
+    @property
+    def errors_by_class(self) -> list[IntArray]:
+        """Errors of each class that the list has, in the order of `TRIAL_CLASSES`."""
+        return [self.fp, self.fn, *([] if self.spoof_accepts is None else [self.spoof_accepts])]
+
+    @property
+    def n_by_class(self) -> list[IntArray]:
+        """Numbers of trials of each class that the list has, in the order of `TRIAL_CLASSES`."""
+        return [self.n_nontarget, self.n_target, *([] if self.n_spoof is None else [self.n_spoof])]
 
     @property
     def fpr(self) -> FloatArray:
@@ -247,7 +267,7 @@ class Counts:
             msg = f"score {int(np.isnan(score).argmax())} is NaN; leave such trials out first"
             raise DataError(msg)
         target = label == 1
-        spoof = label == _SPOOF_LABEL
+        spoof = label == SPOOF
         is_unknown_label = ~(target | spoof | (label == 0) | (label == -1))
         if is_unknown_label.any():
             label_index = int(is_unknown_label.argmax())
@@ -258,27 +278,33 @@ class Counts:
             )
             raise DataError(msg)
         order = np.argsort(score)
-        counts = cls.from_sorted(score[order], target[order])
-        if not spoof.any():
-            return counts
-        spoof_scores = counts.values.searchsorted(score[spoof])
-        spoof_counts = np.bincount(spoof_scores, minlength=counts.values.size).astype(np.int64)
-        return cls(counts.values, counts.target, counts.nontarget - spoof_counts, spoof_counts)
+        trial_class = np.where(spoof, SPOOF, target).astype(np.int8)
+        return cls.from_sorted(score[order], trial_class[order])
 
     @classmethod
     def from_sorted(
-        cls, score: FloatArray, target: NDArray[np.bool_], weight: IntArray | None = None
+        cls,
+        score: FloatArray,
+        trial_class: NDArray[np.int8 | np.bool_],
+        weight: IntArray | None = None,
     ) -> Counts:
-        """Count target and nontarget trials whose scores are already in rising order (no checks).
+        """Count trials whose scores are already in rising order (no checks).
 
-        Each counts once or, with `weight`, as often as that.
+        Each counts once or, with `weight`, as often as that. Classes are codes of `TRIAL_CLASSES`.
         """
         is_first = np.ones(score.size, dtype=np.bool_)
         np.not_equal(score[1:], score[:-1], out=is_first[1:])
         starts = np.flatnonzero(is_first)
         running = np.zeros(score.size + 1, dtype=np.int64)
-        np.cumsum(target if weight is None else target * weight, dtype=np.int64, out=running[1:])
-        n_target = _distances_to_next(running.take(starts), running[-1])
+
+        def trials_of_class(is_of_class: NDArray[np.bool_]) -> IntArray:
+            trials = is_of_class if weight is None else is_of_class * weight
+            np.cumsum(trials, dtype=np.int64, out=running[1:])
+            return _distances_to_next(running.take(starts), running[-1])
+
+        n_target = trials_of_class(trial_class == TARGET)
+        is_spoof = trial_class == SPOOF
+        n_spoof = trials_of_class(is_spoof) if is_spoof.any() else None
         if weight is None:
             n_nontarget = _distances_to_next(starts, score.size)
         else:
@@ -287,7 +313,27 @@ class Counts:
         distinct_scores = score.take(starts)
         distinct_scores += 0.0  # makes -0.0 and 0.0 one value with one spelling
         n_nontarget -= n_target
-        return cls(distinct_scores, n_target, n_nontarget)
+        if n_spoof is not None:
+            n_nontarget -= n_spoof
+        return cls(distinct_scores, n_target, n_nontarget, n_spoof)
+
+    @classmethod
+    def from_classes(cls, values: FloatArray, trials: Sequence[IntArray]) -> Counts:
+        """Return counts from those of each class, in the order of `TRIAL_CLASSES`."""
+        nontarget, target, *spoof = trials
+        return cls(values, target, nontarget, *spoof)
+
+    @property
+    def by_class(self) -> list[IntArray]:
+        """Trials of each class that the list has, in the order of `TRIAL_CLASSES`."""
+        spoof = [] if self.spoof is None else [self.spoof]
+        return [self.nontarget, self.target, *spoof]
+
+    @property
+    def n_by_class(self) -> list[IntArray]:
+        """Numbers of trials of each class that the list has, in the order of `TRIAL_CLASSES`."""
+        spoof = [] if self.spoof is None else [self.n_spoof]
+        return [self.n_nontarget, self.n_target, *spoof]
 
     def astype(self, dtype: type[np.int32 | np.int64]) -> Counts:
         """Return the same counts as integers of another type, which must hold them."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from parivox.core.counts import NONTARGET, SPOOF, TARGET
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -18,10 +20,13 @@ _NONTARGET_WORDS = (
 )
 
 LABELS: dict[str, int] = {
-    **dict.fromkeys(_TARGET_WORDS.split(), 1),
-    **dict.fromkeys(_NONTARGET_WORDS.split(), 0),
+    **dict.fromkeys(_TARGET_WORDS.split(), TARGET),
+    **dict.fromkeys(_NONTARGET_WORDS.split(), NONTARGET),
+    **dict.fromkeys(("spoof", "spoofed"), SPOOF),
 }
-"""1 for target, 0 for nontarget, by word in lower case."""
+"""Class of trials by word in lower case."""
+NO_ATTACK_WORDS = ("", "-", "bonafide")
+"""What a column of attacks holds in rows of bona fide speech."""
 _ACCEPT_WORDS = "accept accepted a 1 1.0 true t yes y pass passed match"
 _REJECT_WORDS = "reject rejected r 0 0.0 -1 false f no n fail failed nonmatch"
 DECISIONS = {**dict.fromkeys(_ACCEPT_WORDS.split(), 1), **dict.fromkeys(_REJECT_WORDS.split(), 0)}

@@ -108,13 +108,14 @@ ALIASES: dict[str, frozenset[str]] = {
         for side, words in _SIDE_WORDS.items()
     },
     "side": frozenset({"side"}),
+    "attack": frozenset({"attack", "attackid", "spoofingattack"}),
     **{role: frozenset(words) for role, words in _OUTCOME_WORDS.items()},
 }
 """Names that columns are known by, in lower case, letters and digits only."""
 
 CELL_WORDS = {
     **dict.fromkeys(("accept", "reject"), ("decision",)),
-    **dict.fromkeys(("target", "nontarget"), ("label",)),
+    **dict.fromkeys(("target", "nontarget", "spoof"), ("label",)),
     "failed": ("decision", "score"),
     NOBODY_WORDS: (),
 }

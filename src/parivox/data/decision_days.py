@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from parivox.core.counts import SPOOF, TARGET
 from parivox.data.columns import ATTRIBUTE_PREFIX, plain_name
 from parivox.data.trial_values import labels
 
@@ -62,7 +63,8 @@ class DecisionsByDay:
                 continue
             day = chunk[role].cast(pl.String).str.strip_chars().str.slice(0, _DATE_LENGTH)
             rows = pl.DataFrame({"day": day, "target": is_target, "accepted": accepted})
-            decided_rows = rows.filter((pl.col("accepted") >= 0) & pl.col("day").is_not_null())
+            is_known = pl.col("day").is_not_null() & pl.col("target").is_not_null()
+            decided_rows = rows.filter((pl.col("accepted") >= 0) & is_known)
             counts = decided_rows.group_by("day", "target", "accepted").len()
             for name, target, decision, count in counts.iter_rows():
                 day_counts = self._counts.setdefault(name, np.zeros((2, 2), dtype=np.int64))
@@ -74,9 +76,10 @@ class DecisionsByDay:
 
 
 def _is_target(chunk: Chunk) -> pl.Series | None:
-    """Return whether each row is a target trial; None where only ids could tell."""
+    """Return whether each row is a target trial, null for spoof; None where only ids tell."""
     if "label" in chunk.columns:
-        return pl.Series(labels(chunk) == 1)
+        codes = pl.Series(labels(chunk))
+        return pl.select(pl.when(codes != SPOOF).then(codes == TARGET)).to_series()
     if {"enrol_speaker", "test_speaker"} <= chunk.columns.keys():
         sides = (chunk[f"{side}_speaker"].cast(pl.String) for side in ("enrol", "test"))
         enrol, test = (side.str.strip_chars() for side in sides)

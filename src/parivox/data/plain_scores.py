@@ -24,7 +24,7 @@ from parivox.data.formats.delimited import (
 from parivox.data.formats.format import Chunk, Scan
 from parivox.data.source_bytes import read_content
 from parivox.data.speakers import read_table
-from parivox.data.trial_values import labels, numbers
+from parivox.data.trial_values import bona_fide_labels, numbers
 from parivox.errors import ConfigError, DataError, name_hint
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def plain_scores(
             msg = f"--by {groups!r}: is no column of {name}; {name_hint(str(groups), names)}"
             raise ConfigError(msg)
         group = _group_names(table[groups])
-    return _checked(numbers(rows, "score"), labels(rows) == 1, group, name)
+    return _checked(numbers(rows, "score"), bona_fide_labels(rows) == 1, group, name)
 
 
 def plain_score_positions(

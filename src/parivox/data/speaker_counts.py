@@ -533,7 +533,7 @@ def _as_trials(rows: Mapping[str, NDArray[Any]], score: FloatArray) -> Trials:
     return Trials(
         rows["enrol_unit"],
         rows["test_unit"],
-        rows["target"],
+        rows["target"].astype(np.int8),
         score,
         no_conflict,
         extra_columns,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from parivox.core.counts import NONTARGET, SPOOF, TARGET
 from parivox.facts import fact
 from parivox.frozen import frozen
 
@@ -86,7 +87,7 @@ class Trials:
     # shape (trial,): utterances, as indices into ``TrialSet.utterance_ids``.
     enrol: NDArray[np.int32]
     test: NDArray[np.int32]
-    target: NDArray[np.bool_]  # shape (trial,)
+    trial_class: NDArray[np.int8]  # shape (trial,): code of `parivox.core.counts.TRIAL_CLASSES`
     score: NDArray[np.float64]  # shape (trial,): higher is more alike; may be infinite, never NaN
     # shape (trial,): contradicts others or the speakers, so is set aside
     conflict: NDArray[np.bool_]
@@ -101,6 +102,32 @@ class Trials:
     def __len__(self) -> int:
         return int(self.score.size)
 
+    @property
+    def target(self) -> Bools:
+        """Which trials are target trials."""
+        return self.trial_class == TARGET
+
+    @property
+    def nontarget(self) -> Bools:
+        """Which trials are nontarget trials."""
+        return self.trial_class == NONTARGET
+
+    @property
+    def spoof(self) -> Bools:
+        """Which trials are spoof trials."""
+        return self.trial_class == SPOOF
+
+    def by_claim(self) -> Trials:
+        """The same with the enrolment on both sides of spoof trials.
+
+        Only the claimed speaker, whose account is exposed, counts in them: whoever is imitated
+        takes no part.
+        """
+        is_spoof = self.spoof
+        if not is_spoof.any():
+            return self
+        return replace(self, test=np.where(is_spoof, self.enrol, self.test))
+
     def chunks(self, chunk_size: int) -> Iterator[Trials]:
         """So many of the trials at a time, as views; those that failed are left out.
 
@@ -112,7 +139,7 @@ class Trials:
             yield Trials(
                 self.enrol[rows],
                 self.test[rows],
-                self.target[rows],
+                self.trial_class[rows],
                 self.score[rows],
                 self.conflict[rows],
                 more,
@@ -135,7 +162,7 @@ class Trials:
         return Trials(
             self.enrol.take(rows),
             self.test.take(rows),
-            self.target.take(rows),
+            self.trial_class.take(rows),
             self.score.take(rows),
             self.conflict.take(rows),
             {name: column.take(rows) for name, column in self.extra_columns.items()},
@@ -177,6 +204,7 @@ class CheckCounts:
     same_utterance: int = 0
     infinite: int = 0
     targets: int = 0
+    spoofs: int = 0
     without_test_speaker: int = 0
     n_kept: int = 0
     low: float = np.inf
@@ -271,11 +299,11 @@ def check_partition(
         counts.unscored += unscored_rows.score.size
         _count_unscored(unscored_rows, speaker, counts)
         scored, is_doubtful = scored.take(~is_unscored), is_doubtful[~is_unscored]
-    target = scored.label == 1
-    unlabelled = np.flatnonzero(scored.label < 0)
+    trial_class = scored.label.copy()
+    unlabelled = np.flatnonzero(trial_class < 0)
     if speaker is not None and unlabelled.size:
         unlabelled_sides = (side.take(unlabelled) for side in (scored.enrol, scored.test))
-        target[unlabelled] = np.equal(*(speaker.take(side) for side in unlabelled_sides))
+        trial_class[unlabelled] = np.equal(*(speaker.take(side) for side in unlabelled_sides))
     pair_keys, order = _sorted_keys(
         pair_key(scored.enrol, scored.test, n_utterances), 2 * n_utterances * n_utterances
     )
@@ -283,7 +311,7 @@ def check_partition(
     trials = Trials(
         scored.enrol.take(order),
         scored.test.take(order),
-        target.take(order),
+        trial_class.take(order),
         scored.score.take(order),
         is_doubtful.take(order),
         more,
@@ -296,6 +324,7 @@ def check_partition(
         )
     if speaker is not None:
         is_mislabelled = trials.target != (speaker.take(trials.enrol) == speaker.take(trials.test))
+        is_mislabelled &= ~trials.spoof  # which imitate the claimed speaker or another one
         if is_mislabelled.any():
             counts.wrong_labels += int(is_mislabelled.sum())
             counts.note_first_pair("label", trials.enrol, trials.test, is_mislabelled)
@@ -326,11 +355,12 @@ def _without_placeholder_speakers(
 ) -> EncodedRows:
     """Return the rows without those of which a side has a placeholder for a speaker.
 
-    Rows that are labelled nontarget need no test speaker, so a placeholder there is none.
+    Rows that are labelled nontarget or spoof need no test speaker, so a placeholder there is none.
     """
     if facts.has_placeholder_speaker is None:
         return rows
-    is_lost = facts.has_placeholder_speaker.take(rows.test) & (rows.label != 0)
+    is_lost = facts.has_placeholder_speaker.take(rows.test)
+    is_lost &= ~np.isin(rows.label, (NONTARGET, SPOOF))
     is_lost |= facts.has_placeholder_speaker.take(rows.enrol)
     counts.without_speaker += int(is_lost.sum())
     return rows.take(~is_lost)
@@ -443,7 +473,7 @@ def _drop_duplicates(
         ([False], repeats_previous)
     )
     repeated_rows = np.flatnonzero(is_repeated)
-    columns: list[NDArray[Any]] = [trials.score, trials.target, *trials.extra_columns.values()]
+    columns: list[NDArray[Any]] = [trials.score, trials.trial_class, *trials.extra_columns.values()]
     rank = np.lexsort(
         (
             trials.conflict[repeated_rows],
@@ -554,10 +584,10 @@ def _count_unscored(
     if speaker is None:
         return
     is_same = speaker[rows.enrol] == speaker[rows.test]
-    is_target = np.where(rows.label < 0, is_same, rows.label == 1)
-    for label, item in enumerate(UNSCORED_OF_CLASS):
-        counts.count_by_speaker(item, rows.enrol[is_target == label], speaker)
-    counts.count_by_speaker(UNSCORED_TESTS, rows.test[~is_target], speaker)
+    trial_class = np.where(rows.label < 0, is_same, rows.label)
+    for class_code, item in enumerate(UNSCORED_OF_CLASS):
+        counts.count_by_speaker(item, rows.enrol[trial_class == class_code], speaker)
+    counts.count_by_speaker(UNSCORED_TESTS, rows.test[trial_class == NONTARGET], speaker)
 
 
 def item_by_speaker(item: str) -> str:
@@ -615,8 +645,10 @@ def _count_unusual_trials(
     counts.count_by_speaker(INFINITE, trials.enrol[~is_finite], speaker)
     counts.n_kept += trials.score.size
     counts.targets += int(trials.target.sum())
+    counts.spoofs += int(trials.spoof.sum())
     if facts.are_some_unknown and speaker is not None:
-        counts.without_test_speaker += int((speaker.take(trials.test) < 0).sum())
+        lacks_speaker = (speaker.take(trials.test) < 0) & trials.nontarget
+        counts.without_test_speaker += int(lacks_speaker.sum())
     range_scores = trials.score if is_finite.all() else trials.score[is_finite]
     counts.low = min(counts.low, float(range_scores.min(initial=np.inf)))
     counts.high = max(counts.high, float(range_scores.max(initial=-np.inf)))

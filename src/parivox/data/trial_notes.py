@@ -76,8 +76,10 @@ def reading_notes(
         ("rows", counts.rows),
         ("trials", counts.n_kept),
         ("target_trials", counts.targets),
-        ("nontarget_trials", counts.n_kept - counts.targets),
+        ("nontarget_trials", counts.n_kept - counts.targets - counts.spoofs),
     ]
+    if counts.spoofs:
+        totals.append(("spoof_trials", counts.spoofs))
     exclusions = [
         (unscored_item, counts.unscored, LEFT_OUT),
         (REPEATED_UNSCORED, counts.repeated_unscored, LEFT_OUT),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import polars as pl
 
+from parivox.core.counts import NONTARGET, SPOOF, TARGET
 from parivox.data.attributes import (
     AttributeCoder,
     AttributeValues,
@@ -16,6 +17,7 @@ from parivox.data.attributes import (
     side_keys,
     trial_key,
 )
+from parivox.data.cell_words import NO_ATTACK_WORDS
 from parivox.data.columns import lacks_caller_column, only_customer_column
 from parivox.data.decision_days import DecisionsByDay
 from parivox.data.ids import UNKNOWN_SPEAKER, IdCollector, IdDictionary
@@ -127,6 +129,8 @@ class TrialRows:
     def _encoded(self, chunk: Chunk, scanned: Scan, *, scored: bool) -> EncodedRows:
         run, n = self.ids.runs, len(chunk)
         label = labels(chunk) if "label" in chunk.columns else np.full(n, -1, dtype=np.int8)
+        if "attack" in chunk.columns:
+            _check_attacks(chunk, label)
         enrol, test = self._coded_ids(chunk, label)
         extra_columns: dict[str, NDArray[Any]] = {}
         for key, role, attribute in attribute_columns(self.attributes, scanned):
@@ -336,6 +340,15 @@ def trial_chunks(scanned: Scan) -> Iterator[Chunk]:
         raise DataError(msg)
 
 
+def _check_attacks(chunk: Chunk, label: NDArray[np.int8]) -> None:
+    """Refuse an attack on a trial that is labelled target or nontarget."""
+    attack = chunk["attack"].cast(pl.String).str.strip_chars().str.to_lowercase().fill_null("")
+    has_attack = ~attack.is_in([*NO_ATTACK_WORDS]).to_numpy()
+    is_bona_fide = np.isin(label, (NONTARGET, TARGET))
+    remedy = "only spoof trials have one: correct the label, or empty the cell"
+    chunk.refuse(has_attack & is_bona_fide, "attack", "is an attack on no spoof trial", remedy)
+
+
 def _ids_remedy(scanned: Scan) -> str:
     """Return how to give ids to trials of which both speakers are named.
 
@@ -358,11 +371,11 @@ def test_speaker_codes(
 ) -> NDArray[np.int32] | None:
     """Code of the speaker of each row's test recording, -1 where the row does not tell.
 
-    None where no row does. A nontarget trial, of `label` 0, may be of somebody whom nobody knows:
+    None where no row does. A nontarget or spoof trial may be of somebody whom nobody knows:
     `UNKNOWN_SPEAKER`. Where no column names who calls, labels show whether it is who is claimed, if
     `infers_callers`.
     """
-    is_target = label == 1
+    is_target = label == TARGET
     if lacks_caller_column(chunk.columns):
         if "test_speaker" not in chunk.columns and not infers_callers:
             return None
@@ -383,7 +396,7 @@ def test_speaker_codes(
         filled = chunk.frame.with_columns(test_speaker=claimed_speaker.otherwise("test_speaker"))
         chunk = replace(chunk, frame=filled)
     speaker = np.full(len(chunk), UNKNOWN_SPEAKER)
-    is_known = ~is_empty | (label != 0)
+    is_known = ~is_empty | ~np.isin(label, (NONTARGET, SPOOF))
     speaker[is_known] = speaker_names.codes_of_speakers(
         chunk.select(pl.Series(is_known)), "test_speaker"
     )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 import numpy as np
 import polars as pl
 
+from parivox.core.counts import TRIAL_CLASSES
 from parivox.data.score_bins import Bins, even_edges
 from parivox.data.speakers import speakers_of
 from parivox.data.trial_checks import (
@@ -194,6 +195,7 @@ class TrialSet:
     decisions_by_day: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     # what models are made of, where that is told
     enrolment_recordings: EnrolmentRecordings | None = None
+    n_spoof: int = 0  # spoof trials among the trials as they were read
     # the block of speakers that stands for each speaker in all that is said of chance, assigned
     # once all lists are read; None where each stands for itself
     unit_block: NDArray[np.int32] | None = None
@@ -336,7 +338,10 @@ class TrialSet:
         if self.speaker_table is None or is_unknown.all() or not is_unknown.any():
             return 0
         partitions = (partition.without_conflicts() for partition in self.partitions())
-        return sum(int(is_unknown.take(partition.test).sum()) for partition in partitions)
+        return sum(
+            int((is_unknown.take(partition.test) & partition.nontarget).sum())
+            for partition in partitions
+        )
 
     def utterance_codes(self, speaker_codes: NDArray[np.int32]) -> NDArray[np.int32]:
         """The code of each utterance from that of its speaker, -1 where this is unknown."""
@@ -387,8 +392,12 @@ class TrialSet:
         return ((partition, range(len(layouts))) for partition in self.partitions())
 
     def side_coder(self, grouping: GroupsTrials) -> Callable[[Trials], Sides]:
-        """What gives the groups of both sides of each trial of a partition, -1 for none."""
-        return grouping.side_coder(self)
+        """What gives the groups of both sides of each trial of a partition, -1 for none.
+
+        Spoof trials are of the group of the claimed speaker on both sides.
+        """
+        coder = grouping.side_coder(self)
+        return lambda partition: coder(partition.by_claim())
 
     def with_trial_columns(
         self,
@@ -435,7 +444,7 @@ class TrialSet:
                     msg = f"--only {grouping.name}={value}: {name_hint(value, grouping.groups)}"
                     raise ConfigError(msg)
             codes = [i for i, group in enumerate(grouping.groups) if group in values[grouping.name]]
-            coders.append((grouping.side_coder(self), codes))
+            coders.append((self.side_coder(grouping), codes))
 
         def restricted(partition: Trials) -> Trials:
             sides = [
@@ -675,7 +684,7 @@ def _list_digest(trials: TrialSet) -> bytes:
         clean_trials = partition.without_conflicts()
         for digest, cells in zip(
             column_digests,
-            (rank[clean_trials.enrol], rank[clean_trials.test], clean_trials.target),
+            (rank[clean_trials.enrol], rank[clean_trials.test], clean_trials.trial_class),
             strict=True,
         ):
             digest.update(cells.tobytes())
@@ -715,6 +724,7 @@ def _trial_keys(sets: Sequence[TrialSet]) -> list[NDArray[np.int64]]:
         (partition,) = trials.partitions()
         clean_trials = partition.without_conflicts()
         keys.append(
-            (number[clean_trials.enrol] * n + number[clean_trials.test]) * 2 + clean_trials.target
+            (number[clean_trials.enrol] * n + number[clean_trials.test]) * len(TRIAL_CLASSES)
+            + clean_trials.trial_class
         )
     return keys

@@ -29,7 +29,7 @@ SHARD_TRIALS = 2_000_000
 _SAMPLED_ROWS_PER_SHARD = 1 << 15
 """Rows of each shard, about, that the limits of all shards are chosen from."""
 _ROW_COLUMNS = ("enrol", "test", "label", "score")
-_TRIAL_COLUMNS = ("enrol", "test", "target", "score", "conflict")
+_TRIAL_COLUMNS = ("enrol", "test", "trial_class", "score", "conflict")
 
 
 class ColumnTables:
@@ -285,5 +285,5 @@ def _encoded_rows(columns: Columns) -> EncodedRows:
 def _trials(columns: Columns, failed: Trials | None = None) -> Trials:
     """Return columns as trials."""
     extra_columns = {name: columns[name] for name in columns if name not in _TRIAL_COLUMNS}
-    enrol, test, target, score, conflict = (columns[name] for name in _TRIAL_COLUMNS)
-    return Trials(enrol, test, target, score, conflict, extra_columns, failed)
+    enrol, test, trial_class, score, conflict = (columns[name] for name in _TRIAL_COLUMNS)
+    return Trials(enrol, test, trial_class, score, conflict, extra_columns, failed)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from parivox.core.counts import SPOOF
 from parivox.data.cell_words import DECISIONS, LABELS, MAX_DECISION_WORDS, is_label
 from parivox.data.trial_checks import ACQUIRE, ENROL
 from parivox.errors import DataError
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 SECONDS_PER_DAY = 86_400.0
 """Seconds that a trial takes at most."""
+SPOOF_REMEDY = "remove the spoof trials, which only parivox audit takes"
 UNKNOWN_WORD = "WORD"
 """What stands in an option for a word that only the user knows."""
 SUCCESS_WORDS = frozenset(
@@ -110,7 +112,7 @@ def _check_decimal_commas(scan: Scan) -> None:
 
 
 def labels(chunk: Chunk) -> NDArray[np.int8]:
-    """Labels of a chunk: 1 for target, 0 for nontarget."""
+    """Labels of a chunk, as codes of `parivox.core.counts.TRIAL_CLASSES`."""
     column = chunk["label"]
     if column.dtype.is_integer() and not column.null_count() and column.is_between(0, 1).all():
         return column.cast(pl.Int8).to_numpy()
@@ -123,6 +125,13 @@ def labels(chunk: Chunk) -> NDArray[np.int8]:
         if code < 0:
             chunk.refuse(has_word, "label", "is not a label", _label_remedy(column))
         codes[has_word] = code
+    return codes
+
+
+def bona_fide_labels(chunk: Chunk) -> NDArray[np.int8]:
+    """Labels of a chunk of target and nontarget trials; a spoof trial is an error."""
+    codes = labels(chunk)
+    chunk.refuse(codes == SPOOF, "label", "is a spoof trial", SPOOF_REMEDY)
     return codes
 
 

@@ -65,6 +65,7 @@ from parivox.data.trial_set import (
     speakers_in,
 )
 from parivox.data.trial_shards import FinalCodes, TrialShards, deal_rows
+from parivox.data.trial_values import SPOOF_REMEDY
 from parivox.errors import ConfigError, DataError
 from parivox.frozen import frozen
 from parivox.renamed import warn_of_new_name
@@ -83,7 +84,9 @@ if TYPE_CHECKING:
 
 __all__ = ["DataNote", "TrialSet", "Trials", "read_trials"]
 
-_RECORD_DTYPES = {"enrol": "<i4", "test": "<i4", "target": "?", "score": "<f8", "conflict": "?"}
+_RECORD_DTYPES = {
+    "enrol": "<i4", "test": "<i4", "trial_class": "i1", "score": "<f8", "conflict": "?"
+}  # fmt: skip
 """Columns of trials that are hashed, in this order, before all others."""
 CONFLICT_POLICIES = ("error", "exclude")
 OLD_EXCLUDE = "set-aside"
@@ -111,6 +114,7 @@ def read_trials(
     allows_unknown_speakers: bool = False,
     unscored: bool = False,
     keeps_scores: bool = False,
+    takes_spoof: bool = False,
 ) -> TrialSet:
     """Read scored trials, find their speakers, and check them.
 
@@ -120,6 +124,7 @@ def read_trials(
     are labels, and `columns` that the files lack are passed over. With `unscored`, only
     who is compared with whom counts: scores and decisions are passed over, every score is 0; with
     `keeps_scores` as well, scores stand next to the trials, as ``extra_columns["kept_score"]``.
+    Spoof trials are an error, except with `takes_spoof`.
 
     Examples
     --------
@@ -179,7 +184,11 @@ def read_trials(
     for scanned in scans[1:]:
         rows.read_list(scanned)
     with stage("checking the trials"):
-        return _check_trials(rows, tables, system, list_, conflicts)
+        trial_set = _check_trials(rows, tables, system, list_, conflicts)
+    if trial_set.n_spoof and not takes_spoof:
+        msg = f"{scans[0].name}: contains {trial_set.n_spoof:,} spoof trials; {SPOOF_REMEDY}"
+        raise DataError(msg)
+    return trial_set
 
 
 def _check_trials(
@@ -267,6 +276,7 @@ def _check_trials(
         speaker_table,
         rows.by_day.counts(),
         _enrolment_recordings(tables, facts, len(ids)),
+        n_spoof=counts.spoofs,
     )
 
 

@@ -439,4 +439,4 @@ def _weighted_trials(
     """Trials that weigh their number."""
     is_equal_recording = np.zeros(n_trials.size, dtype=np.bool_)
     codes = enrol.astype(np.int32), test.astype(np.int32)
-    return Trials(*codes, target, score, is_equal_recording, {"count": n_trials})
+    return Trials(*codes, target.astype(np.int8), score, is_equal_recording, {"count": n_trials})

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from parivox.core.counts import TRIAL_CLASSES
 from parivox.data.columns import RequestedColumns
 from parivox.data.formats import scan
 from parivox.data.ids import positions_in
@@ -102,7 +103,7 @@ def _frames(scanned: Scan) -> Iterator[pl.DataFrame]:
     for chunk in trial_chunks(scanned):
         frame = pl.DataFrame({role: chunk.ids(role) for role in ("enrol", "test")})
         if "label" in chunk.columns:
-            words = pl.Series(["nontarget", "target"]).gather(labels(chunk))
+            words = pl.Series(TRIAL_CLASSES).gather(labels(chunk))
             frame = frame.with_columns(label=words)
         yield frame
 

@@ -22,7 +22,7 @@ from parivox.data.recordings import read_utterances
 from parivox.data.source_bytes import with_reading_options
 from parivox.data.speakers import read_speakers
 from parivox.data.trial_rows import trial_chunks
-from parivox.data.trial_values import labels, scores
+from parivox.data.trial_values import bona_fide_labels, scores
 from parivox.errors import ConfigError, DataError
 from parivox.runtime.disk import ScratchFolder, atomic_file, explain_write_errors, write_error
 from parivox.shown import NotebookView
@@ -390,7 +390,7 @@ def is_target(chunk: Chunk, speaker_of_utterance: pl.DataFrame | None) -> NDArra
     have columns of their speakers.
     """
     if "label" in chunk.columns:
-        return np.asarray(labels(chunk) == 1)
+        return np.asarray(bona_fide_labels(chunk) == 1)
     if speaker_of_utterance is None:
         enrol_speaker, test_speaker = map(chunk.ids, _SPEAKER_COLUMNS)
     else:

@@ -318,7 +318,7 @@ class TrialCounts:
         all_trials = Trials(
             rows["enrol_group"],
             rows["test_group"],
-            rows["target"],
+            rows["target"].astype(np.int8),
             rows["score"],
             np.zeros(threshold.size, dtype=np.bool_),
             extra_columns,
@@ -328,7 +328,7 @@ class TrialCounts:
         return Trials(
             scored.enrol,
             scored.test,
-            scored.target,
+            scored.trial_class,
             scored.score,
             scored.conflict,
             scored.extra_columns,

@@ -16,6 +16,8 @@ from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from parivox.data.cell_words import (
     holds_for_most,
     is_label,
@@ -284,13 +286,15 @@ def headerless(
     rows: str = "",
     label_with_optional: str = "",
     separators: str = "".join(_SEPARATORS),
+    label_words: Mapping[str, str] = MappingProxyType({}),
 ) -> Format:
     """Return a format whose columns are known by their positions.
 
     A column may have several roles; those in `optional` contain numbers and may be missing. `fits`
     returns how well the first lines of a text fit, 0 for not at all. If `ignored_columns` is True,
     columns of words may follow; if it is a number, exactly so many columns of any kind may. They
-    are ignored. `rows` describes what the rows contain, if the names of the roles do not.
+    are ignored. `rows` describes what the rows contain, if the names of the roles do not, and
+    `label_words` what its labels mean, where they are no labels elsewhere.
     """
     column_texts = _column_texts({**positions, **optional})
     n_required = len(set(positions.values()))
@@ -318,6 +322,8 @@ def headerless(
         }
         used_positions = {**positions, **optional_here}
         names = {role: f"{position + 1} ({role})" for role, position in used_positions.items()}
+        if "label" in positions and positions["enrol"] == positions.get("enrol_speaker"):
+            names["enrol_speaker"] = names["enrol"]  # one column of claimed speakers
         ignored = tuple(
             str(position + 1)
             for position in range(sample.width)
@@ -337,6 +343,9 @@ def headerless(
                 frame = records_frame.select(
                     **{role: f"f{position}" for role, position in used_positions.items()}
                 )
+                if label_words:
+                    words = pl.col("label").replace({**label_words})
+                    frame = frame.with_columns(label=words)
                 yield Chunk(frame, row_numbers, content.name, names)
 
         return Scan(content.name, name, names, ignored, chunks, content)
@@ -415,6 +424,18 @@ def _wespeaker_fit(sample: TextSample) -> float:
     return 10 * sample.score_certainty(2, 0)
 
 
+def _sasv_fit(sample: TextSample, label: int, *, attack: int = -1) -> float:
+    """Return the fit: labels with spoof among them and, before them, attacks or ``bonafide``."""
+    words = {cell.lower() for cell in sample.column(label)}
+    if "spoof" not in words or not sample.has_labels(label):
+        return 0
+    if attack < 0:
+        return 85 if sample.width == label + 1 and sample.has_numbers(label - 1) else 0
+    is_protocol = any(cell.lower() == "bonafide" for cell in sample.column(attack))
+    has_score = sample.width == label + 2 and sample.has_numbers(label + 1)
+    return 85 if is_protocol and (sample.width == label + 1 or has_score) else 0
+
+
 def _bob_fit(sample: TextSample, width: int) -> float:
     """Return the fit; identities that all are 0 or 1 could be the labels of VoxCeleb."""
     if sample.width != width:
@@ -484,6 +505,61 @@ HEADERLESS = (
         ),
         ignored_columns=_N_NORM_COLUMNS,
         fits=_wespeaker_fit,
+    ),
+    # In lists with spoof trials, speakers are enrolled once, under their own names.
+    headerless(
+        "sasv",
+        "the four columns of SASV",
+        {"enrol": 0, "enrol_speaker": 0, "test": 1, "score": 2, "label": 3},
+        Example(
+            "anna u01 0.5213 spoof",
+            "scores of SASV systems",
+            "claimed speaker, test, score, label",
+        ),
+        fits=lambda sample: _sasv_fit(sample, 3),
+    ),
+    headerless(
+        "sasv-protocol",
+        "the columns of a SASV protocol",
+        {"enrol": 0, "enrol_speaker": 0, "test": 1, "attack": 2, "label": 3},
+        Example(
+            "anna u01 A07 spoof",
+            "SASV 2022; a score may follow",
+            "claimed speaker, test, attack or `bonafide`, label",
+        ),
+        optional={"score": 4},
+        label_with_optional="the columns of SASV 2022",
+        fits=lambda sample: _sasv_fit(sample, 3, attack=2),
+    ),
+    headerless(
+        "asvspoof5-trials",
+        "the columns of ASVspoof 5 trials",
+        {"enrol": 0, "enrol_speaker": 0, "test": 1, "attack": 3, "label": 4},
+        Example(
+            "anna u01 F A11 spoof",
+            "ASVspoof 5",
+            "claimed speaker, test, gender (left out), attack or `bonafide`, label",
+        ),
+        ignored_columns=1,
+        fits=lambda sample: _sasv_fit(sample, 4, attack=3),
+    ),
+    headerless(
+        "espnet-spoof",
+        "the columns of ESPnet's recipe for ASVspoof 5",
+        {"enrol": 0, "test": 1, "score": 2, "label": 3},
+        Example(
+            "id1-a*id2-b -0.5213 2",
+            "ESPnet's ASVspoof 5",
+            "enrolment and test, score, label (0 target, 1 nontarget, 2 spoof)",
+        ),
+        separators=STAR_SEPARATOR,
+        label_words={"0": "target", "1": "nontarget", "2": "spoof"},
+        fits=lambda sample: (
+            # a rare 2 is a wrong label
+            CERTAIN_FIT
+            if sample.width == 4 and 10 * sample.column(3).count("2") > len(sample.rows)
+            else 0
+        ),
     ),
     headerless(
         "espnet",
